@@ -13,6 +13,7 @@ import (
 type stream struct {
 	traffic *spec.Traffic
 	alike   float64 // flows that it stands for
+	weight  float64 // packets of all flows of a list over those of the ones looked at; 0: nothing is known of that
 	size    float64 // bytes; 0: no end
 	rate    float64 // bit/s, if nothing shared its links
 	path    []int   // directions of links, 2·link + end
@@ -32,11 +33,13 @@ func streams(p *spec.Point) (list []stream) {
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		if n := len(listed[id]); n > 0 {
+			first := len(list)
 			for k := range min(n, mostStreams) {
 				f := p.Flow(listed[id][k*n/min(n, mostStreams)])
 				list = add(list, p, f.Src, f.Dst, stream{traffic: tr, alike: float64(n) / float64(min(n, mostStreams)),
 					size: float64(f.Size)})
 			}
+			weigh(list[first:], p, tr, listed[id])
 		}
 		g, drawn := tr.Generator()
 		if !drawn {
@@ -56,6 +59,21 @@ func streams(p *spec.Point) (list []stream) {
 		}
 	}
 	return list
+}
+
+// weigh lets the streams of a list have the packets of all its flows: where few flows have most of the
+// bytes, the ones looked at may have much less, or more.
+func weigh(list []stream, p *spec.Point, tr *spec.Traffic, listed []int) {
+	all, seen := 0.0, 0.0
+	for _, i := range listed {
+		all += packets(tr, float64(p.Flow(i).Size))
+	}
+	for i := range list {
+		seen += list[i].alike * packets(tr, list[i].size)
+	}
+	for i := range list {
+		list[i].weight = all / seen
+	}
 }
 
 // add adds a stream between two hosts with its path, and its rate if it has none.
@@ -134,7 +152,11 @@ func Estimate(r *Run) (sum float64) {
 		s := &list[i]
 		hops := float64(len(s.path))
 		if s.size > 0 {
-			sum += s.alike * hops * packets(s.traffic, s.size)
+			n := s.alike * hops * packets(s.traffic, s.size)
+			if s.weight > 0 {
+				n *= s.weight
+			}
+			sum += n
 			continue
 		}
 		share := 1.0

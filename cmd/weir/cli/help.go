@@ -16,10 +16,10 @@ var texts = kong.Vars{
 	"listed":           "experiments,schemes,measures,workloads,topologies,formats",
 	"switchSupervisor": "What a switch's process becomes.",
 	"switchDataplane":  "The process of a switch's data plane.",
-	"diffA": "Results folder, or an experiment that was run; or a fct.txt of the HPCC simulator, whose flows are compared " +
-		"with the other side's by bins of size.",
-	"diffTolerance": "With a fct.txt: how far a bin's median slowdown may be from that of the other side; off: it is not " +
-		"judged.",
+	"diffA": "Results folder, or an experiment that was run; or a fct.txt of the HPCC simulator, whose flows " +
+		"are compared with the other side's by bins of size.",
+	"diffTolerance": "With a fct.txt: how far a bin's median slowdown may be from that of the other side; " +
+		"off: it is not judged.",
 	"diffPort": "With a fct.txt: only flows to this destination port (100, or 200 of incasts).",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",

@@ -67,27 +67,33 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 	if code != Done || !strings.Contains(out, "2 flows to port 100") || strings.Contains(out, "pfc.txt:") {
 		t.Fatal(out, errs)
 	}
-	files, _ := filepath.Glob("exported/*/fct.txt")
-	if len(files) != 1 {
-		t.Fatal(files)
+	exportedFlows(t)
+	exportedQueues(t)
+	// What has been exported is what the simulator would be given again.
+	if text := exported(t, "flow.txt"); text != "2\n2 1 3 100 2000000 2.000000000000\n3 1 3 100 2000000 2.000001000000\n" {
+		t.Errorf("flow.txt is\n%s", text)
 	}
-	fct, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fct.Close()
-	flows, err := simfiles.ReadFCT(fct, files[0])
+}
+
+// exportedFlows checks fct.txt: 2 MB in 2000 packets with 48 B of headers at 100 Gb/s, and 4 us + 2·80 ns.
+func exportedFlows(t *testing.T) {
+	t.Helper()
+	flows, err := simfiles.ReadFCT(strings.NewReader(exported(t, "fct.txt")), "fct.txt")
 	if err != nil || len(flows) != 2 {
 		t.Fatal(flows, err)
 	}
 	for _, f := range flows {
-		// 2 MB in 2000 packets with 48 B of headers at 100 Gb/s, and 4 us + 2·80 ns
 		if f.Dst != 1 || f.SrcPort != simfiles.FirstPort || f.DstPort != simfiles.NormalPort || f.Start < 2e9 ||
 			f.Standalone != 4160+2000*1048*8/100 || f.FCT < f.Standalone {
 			t.Errorf("%+v", f)
 		}
 	}
-	// 4 MB at once meet a buffer of 1 MiB: its pauses, and the queues of the 100 us that were asked for.
+}
+
+// exportedQueues checks pfc.txt and qlen.txt: 4 MB at once meet a buffer of 1 MiB, which pauses; queues are of
+// the 100 us that were asked for.
+func exportedQueues(t *testing.T) {
+	t.Helper()
 	pauses, err := simfiles.ReadPFC(strings.NewReader(exported(t, "pfc.txt")), "pfc.txt")
 	if err != nil || len(pauses) < 2 || pauses[0].Switch || !pauses[0].Pause || pauses[0].Time < 2e9 {
 		t.Errorf("%v, %d pauses: %+v", err, len(pauses), pauses[:min(len(pauses), 2)])
@@ -104,12 +110,6 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		if long := len(q.Counts) > 200; q.Switch != 0 || n != 1000 || long != (q.Port == 1) {
 			t.Errorf("port %d has %d samples of up to %d kB", q.Port, n, len(q.Counts))
 		}
-	}
-	// What has been exported is what the simulator would be given again.
-	flow, _ := filepath.Glob("exported/*/flow.txt")
-	text, err := os.ReadFile(flow[0])
-	if err != nil || string(text) != "2\n2 1 3 100 2000000 2.000000000000\n3 1 3 100 2000000 2.000001000000\n" {
-		t.Errorf("%v\n%s", err, text)
 	}
 }
 

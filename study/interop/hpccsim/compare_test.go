@@ -31,22 +31,26 @@ var usual = Tolerances{0.05, -1, 0.2}
 // Percentiles of slowdowns by bins of equally many flows, their ratios, and whether these are within the
 // tolerances: by hand, for ten flows of each size, of which the k-th takes 1 + k/10 times as long as alone.
 func TestCompare(t *testing.T) {
-	a := listed("one", 4, func(_, k int) float64 { return 1 + float64(k)/10 })
+	base := func(_, k int) float64 { return 1 + float64(k)/10 }
+	above := func(by float64, there bool) float64 {
+		if there {
+			return by
+		}
+		return 1
+	}
+	a := listed("one", 4, base)
 	for _, x := range []struct {
 		name   string
 		factor func(size, k int) float64
 		bins   int
 		want   []bool
 	}{
-		{"same", func(_, k int) float64 { return 1 + float64(k)/10 }, 4, []bool{true, true, true, true}},
-		{"longest up", func(s, k int) float64 {
-			return 1 + float64(k)/10*map[bool]float64{true: 2}[s == 3 && k == 9] +
-				float64(k)/10*map[bool]float64{false: 1}[s == 3 && k == 9]
-		}, 4, []bool{true, true, true, false}},
-		{"a third more", func(s, k int) float64 { return (1 + float64(k)/10) * map[bool]float64{true: 1.3, false: 1}[s < 2] }, 2,
-			[]bool{false, true}},
-		{"six percent", func(_, k int) float64 { return (1 + float64(k)/10) * 1.06 }, 1, []bool{false}},
-		{"four percent", func(_, k int) float64 { return (1 + float64(k)/10) * 1.04 }, 1, []bool{true}},
+		{"same", base, 4, []bool{true, true, true, true}},
+		{"longest up", func(s, k int) float64 { return base(s, k) * above(1.3, s == 3 && k == 9) }, 4,
+			[]bool{true, true, true, false}},
+		{"a third more", func(s, k int) float64 { return base(s, k) * above(1.3, s < 2) }, 2, []bool{false, true}},
+		{"six percent", func(s, k int) float64 { return base(s, k) * 1.06 }, 1, []bool{false}},
+		{"four percent", func(s, k int) float64 { return base(s, k) * 1.04 }, 1, []bool{true}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := Compare(a, listed("two", 4, x.factor), x.bins, usual)
@@ -64,8 +68,9 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
-	c := Compare(a, listed("two", 4, func(_, k int) float64 { return 2 + float64(k)/5 }), 4, usual)
-	if b := c.Bins[0]; b.A != (Side{10, 1.5, 1.9, 1.9}) || b.B != (Side{10, 3, 3.8, 3.8}) || *b.Ratio != (Ratio{2, 2, 2}) ||
+	c := Compare(a, listed("two", 4, func(s, k int) float64 { return 2 * base(s, k) }), 4, usual)
+	if b := c.Bins[0]; b.A != (Side{10, 1.5, 1.9, 1.9}) || b.B != (Side{10, 3, 3.8, 3.8}) ||
+		*b.Ratio != (Ratio{2, 2, 2}) ||
 		b.ToBytes != 1000 || c.Common.SumOfFCTs != 2 {
 		t.Errorf("%+v, %+v", b, c.Common)
 	}

@@ -94,7 +94,8 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 				write func(b *bytes.Buffer) error
 			}{"qlen.txt", func(b *bytes.Buffer) error { return simfiles.WriteQueues(b, []simfiles.Queues{*q}) }})
 		} else {
-			x.Left = append(x.Left, "qlen.txt: no queues are kept ({queue: {switches: \"*\", unit: bytes, every: 1us, log: true}})")
+			x.Left = append(x.Left, "qlen.txt: no queues are kept ({queue: {switches: \"*\", unit: bytes, every: "+
+				"1us, log: true}})")
 		}
 		if r.PFC != nil {
 			files = append(files, struct {

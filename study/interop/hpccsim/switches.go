@@ -17,7 +17,8 @@ func (m *hpccImport) switches() []string {
 	pfc := []namedValue{{"", "headroom", "simulator"}, {"", "trigger", "shift"}, {"", "shift", "3"},
 		{"", "nic_rate", m.nic.String()}}
 	// The simulator reads the key, and looks at it nowhere (qbb-net-device.cc: m_dynamicth).
-	m.became["USE_DYNAMIC_PFC_THRESHOLD"] = "pfc.trigger: the threshold follows the free buffer whatever the key says, as there"
+	m.became["USE_DYNAMIC_PFC_THRESHOLD"] = "pfc.trigger: the threshold follows the free buffer whatever the key " +
+		"says, as there"
 	out = append(out, m.program("pfc", pfc...)...)
 	if m.config.On("ENABLE_QCN") {
 		if ecn := m.ecn(); len(ecn) > 0 {
