@@ -164,10 +164,14 @@ func nextHeader(version uint8) (at int, extended uint8) {
 func (p *Packet) rebuild(old *Packet, f parts) error {
 	cut := int(old.Payload - p.Payload)
 	if cut > 0 {
-		if old.Proto == ProtoUDP { // there may be bytes behind the datagram
+		if wireProtocol(old.Proto) == ProtoUDP { // there may be bytes behind the datagram
 			f.rest = f.rest[:be.Uint16(f.rest[4:])]
 		}
-		f.rest = f.rest[:len(f.rest)-cut]
+		if old.Proto == ProtoRDMA {
+			f.rest = cutRDMA(f.rest, old.Payload, p.Payload)
+		} else {
+			f.rest = f.rest[:len(f.rest)-cut]
+		}
 	}
 	ext, start := int(p.ExtensionBytes()), EthernetHeader+len(f.head)
 	size := len(f.head) + ext + len(f.rest)
@@ -176,9 +180,10 @@ func (p *Packet) rebuild(old *Packet, f parts) error {
 	}
 	data := append(make([]byte, 0, EthernetHeader+size), p.Data[:start]...)
 	next, extended := nextHeader(old.Version)
-	proto := old.Proto
+	proto := wireProtocol(old.Proto)
 	if ext > 0 {
-		proto, data = extended, p.appendExtensions(data, old.Proto)
+		data = p.appendExtensions(data, proto)
+		proto = extended
 	}
 	data = append(data, f.rest...)
 	if old.Version == 4 {
@@ -194,6 +199,8 @@ func (p *Packet) rebuild(old *Packet, f parts) error {
 		switch {
 		case old.Proto == ProtoTCP:
 			SealTCP(segment, f.src, f.dst)
+		case old.Proto == ProtoRDMA:
+			sealRDMA(data[EthernetHeader:], segment)
 		case old.Proto == ProtoUDP && old.Version == 4 && be.Uint16(segment[6:]) == 0: // sent without a checksum
 			be.PutUint16(segment[4:], uint16(len(segment)))
 		case old.Proto == ProtoUDP:

@@ -53,7 +53,7 @@ type Notification struct {
 }
 
 // Span is a packet that is gone: its first byte as a distance from the sequence number
-// of the packet that the notice is about, −2³¹ … 2³¹−1, and its payload, 1 … 65535 bytes.
+// of the packet that the notice is about (RDMA: in packets), −2³¹ … 2³¹−1, and its payload, 1 … 65535 bytes.
 type Span struct {
 	Offset int32
 	Lost   int32

@@ -41,7 +41,11 @@ const (
 	ProtoTCP    uint8 = 6
 	ProtoUDP    uint8 = 17
 	ProtoICMPv6 uint8 = 58
-	ProtoRDMA   uint8 = 0xfc // the HPCC simulator's number for ACK and NACK; from RFC 3692's neighbourhood
+	// ProtoRDMA is RoCEv2, which is UDP to port 4791 on the wire; the number is the HPCC simulator's for ACKs.
+	ProtoRDMA uint8 = 0xfc
+	// ProtoOwn is of transports and messages that have no header of their own, and get ours of 16 bytes
+	// (Emit); RFC 3692 leaves the number to experiments.
+	ProtoOwn uint8 = 254
 )
 
 // Flags of a packet that are not part of any header.
@@ -94,18 +98,20 @@ type Packet struct {
 	_ [16]byte // what follows TCP's SACK blocks is one line, that of end hosts
 
 	TCP Segment
-	// first payload byte of the flow (TCP: relative; UDP: number of the datagram); of Pause: its time
-	// in quanta of 512 bits, 1 … 65534, or 0: until Resume
+	// first payload byte of the flow (TCP: relative; UDP: number of the datagram; RDMA: that of the packet mod
+	// 2²⁴, of which Ack is the next expected); of Pause: its time in quanta of 512 bits, 1 … 65534, or 0: until Resume
 	Seq int64
-	// cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 256, 0 for the first
+	// cumulative acknowledgement: next byte expected; of RDMA's data: number of its transmission, mod 128, 0 for the first
 	Ack     int64
 	Sent    unit.Time // when the sender's NIC took it, or a switch made it
 	Flow    FlowID
 	Src     Addr
 	Payload int32 // bytes of transport payload
 	SrcPort uint16
-	DstPort uint16
-	_       [8]byte // a packet is six lines
+	DstPort uint16 // of RDMA: number of the queue pair
+	// RDMA: of a packet that begins a message its length, of an acknowledgement how many messages are complete
+	Message uint32
+	_       [4]byte // a packet is six lines
 }
 
 // Segment is what a TCP header says beside ports, sequence and acknowledgement
@@ -237,7 +243,7 @@ func (l *Pool) Get() *Packet {
 	// The blocks of SACK and the bytes of extensions say nothing where their numbers
 	// are 0, and so the third and fourth line are not touched.
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
-	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Meta = 0, 0, 0, 0, Metadata{}
+	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Message, p.Meta = 0, 0, 0, 0, 0, Metadata{}
 	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing, p.parsed = 0, 0, 0, 0, 0, 0, 0, false
 	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
 	t := &p.TCP

@@ -22,8 +22,8 @@ func TestLayout(t *testing.T) {
 	if end := unsafe.Offsetof(p.ext) + 2 + 42; end > 128 {
 		t.Errorf("HPCC's header ends at %d", end)
 	}
-	if from, to := unsafe.Offsetof(p.TCP)+unsafe.Offsetof(p.TCP.TSVal), unsafe.Offsetof(p.DstPort)+
-		2; from/64 != (to-1)/64 {
+	if from, to := unsafe.Offsetof(p.TCP)+unsafe.Offsetof(p.TCP.TSVal), unsafe.Offsetof(p.Message)+
+		4; from/64 != (to-1)/64 {
 		t.Errorf("the end hosts' fields are from %d to %d", from, to)
 	}
 	if n := unsafe.Sizeof(p); n != 384 {
@@ -40,8 +40,9 @@ func TestPool(t *testing.T) {
 	p.Seq, p.Data = 7, []byte{1}
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
 	*p = Packet{Next: p, Before: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1,
-		Meta: Metadata{1, 1, 1, 1, 1, 1, 1},
-		Kind: 1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, parsed: true, Sent: 1,
+		Message: 1,
+		Meta:    Metadata{1, 1, 1, 1, 1, 1, 1},
+		Kind:    1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, parsed: true, Sent: 1,
 		Enqueued: 1, Ack: 1,
 		Data: []byte{1}, TCP: Segment{p.TCP.SACK, 1, 1, 1, 1, 1, 1, 1, 1}}
 	v := reflect.ValueOf(p).Elem()

@@ -10,13 +10,17 @@ import (
 const (
 	protoShim     uint8 = 253 // RFC 3692: extensions over IPv4
 	protoHopByHop uint8 = 0   // RFC 8200 §4.3
-	shimHeader          = 16  // of the transports that have no header of their own
-	shimSequence        = 1<<40 - 1
+	ownHeader           = 16  // of ProtoOwn
+	ownSequence         = 1<<40 - 1
 )
 
 // FlowHash is the hash of a flow that ECMP uses: two rounds of a multiply-xorshift
-// mix over the 5-tuple, with every input bit reaching every output bit.
+// mix over the 5-tuple, with every input bit reaching every output bit. ProtoOwn and ProtoRDMA
+// hash alike: which of our two headers a transport has does not choose its path.
 func FlowHash(src, dst Addr, srcPort, dstPort uint16, proto uint8) uint32 {
+	if proto == ProtoOwn {
+		proto = ProtoRDMA
+	}
 	h := uint64(src)<<32 | uint64(dst)
 	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
 	h ^= uint64(srcPort)<<24 | uint64(dstPort)<<8 | uint64(proto)
@@ -31,7 +35,7 @@ func MAC(a Addr) [6]byte {
 }
 
 // Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
-// extensions, then UDP, TCP, or for other protocols a header of 16 bytes: ports
+// extensions, then UDP, TCP, RoCEv2, or for other protocols a header of 16 bytes: ports
 // (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each),
 // TCP.Flags, of which they use FIN, ECE, Trimmable and Returned (1). The payload is zero, but for
 // UDP: its first 16 bytes carry Seq and Sent as far as there is room for them (8 for Seq alone), as
@@ -55,12 +59,16 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	if p.Version == 6 {
 		src, dst = book.V6(p.Src), book.V6(p.Dst)
 	}
-	b, err := p.emitIP(b, src, dst, p.transportHeader(len(options))+int(p.Payload))
+	start := len(b)
+	b, err := p.emitIP(b, src, dst, int(p.transportHeader(int32(len(options)))+p.Payload))
 	if err != nil {
 		return nil, err
 	}
 	segment := len(b)
 	switch p.Proto {
+	case ProtoRDMA:
+		b = p.emitRDMA(b)
+		sealRDMA(b[start+EthernetHeader:], b[segment:])
 	case ProtoUDP:
 		b = p.emitUDP(b)
 		SealUDP(b[segment:], src, dst)
@@ -70,7 +78,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 		b = append(b, make([]byte, p.Payload)...)
 		SealTCP(b[segment:], src, dst)
 	default:
-		b = p.emitShim(b)
+		b = p.emitOwn(b)
 	}
 	return b, nil
 }
@@ -91,25 +99,47 @@ func (p *Packet) emittable(book *Book) error {
 		return fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
 	case p.Proto == ProtoTCP && p.TCP.Blocks > 4:
 		return fmt.Errorf("packet of flow %d: %d blocks of SACK; at most 4 are possible", p.Flow, p.TCP.Blocks)
+	case p.Proto == ProtoRDMA:
+		return p.emittableRDMA()
 	}
 	return nil
 }
 
-// transportHeader is the length of the transport's header, with so many bytes of TCP options.
-func (p *Packet) transportHeader(options int) int {
+// Headers is the length of p's headers without extensions: Ethernet, IP, and what the transport adds to
+// the payload.
+func (p *Packet) Headers() int32 {
+	n := EthernetHeader + IPv4Header + p.transportHeader(p.TCP.OptionBytes())
+	if p.Version == 6 {
+		n += IPv6Header - IPv4Header
+	}
+	return n
+}
+
+// transportHeader is what the transport adds to the payload, with so many bytes of TCP options.
+func (p *Packet) transportHeader(options int32) int32 {
 	switch p.Proto {
 	case ProtoUDP:
 		return UDPHeader
 	case ProtoTCP:
 		return TCPHeader + options
+	case ProtoRDMA:
+		return p.RDMAHeader()
 	}
-	return shimHeader
+	return ownHeader
+}
+
+// wireProtocol is the IP protocol of a packet.
+func wireProtocol(proto uint8) uint8 {
+	if proto == ProtoRDMA {
+		return ProtoUDP
+	}
+	return proto
 }
 
 // emitIP appends the Ethernet and the IP header of a segment of so many bytes, with p's extensions.
 func (p *Packet) emitIP(b []byte, src, dst netip.Addr, segment int) ([]byte, error) {
 	ext := int(p.ExtensionBytes())
-	proto, etherType, extended := p.Proto, EtherIPv4, protoShim
+	proto, etherType, extended := wireProtocol(p.Proto), EtherIPv4, protoShim
 	if p.Version == 6 {
 		etherType, extended = EtherIPv6, protoHopByHop
 	}
@@ -124,7 +154,7 @@ func (p *Packet) emitIP(b []byte, src, dst netip.Addr, segment int) ([]byte, err
 		b, err = AppendIPv4(b, src, dst, proto, p.TOS, p.HopLimit, ext+segment)
 	}
 	if err == nil && ext > 0 {
-		b = p.appendExtensions(b, p.Proto)
+		b = p.appendExtensions(b, wireProtocol(p.Proto))
 	}
 	return b, err
 }
@@ -144,20 +174,20 @@ func (p *Packet) emitUDP(b []byte) []byte {
 	return b
 }
 
-// emitShim appends a segment of a transport that has no header of its own.
-func (p *Packet) emitShim(b []byte) []byte {
+// emitOwn appends a segment of a transport that has no header of its own.
+func (p *Packet) emitOwn(b []byte) []byte {
 	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
-	b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&shimSequence<<16|uint64(p.Ack)&shimSequence>>24)
+	b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&ownSequence<<16|uint64(p.Ack)&ownSequence>>24)
 	b = be.AppendUint32(b, uint32(p.Ack)<<8|uint32(p.TCP.Flags))
 	return append(b, make([]byte, p.Payload)...)
 }
 
 // Parse fills p from a frame as a switch's parser does: all that Emit writes, and the flow's hash. A
 // frame does not carry Size, Flow and Meta (but for the class of PFC), and Sent with UDP only. Sequence
-// numbers come as their low 32 bits for TCP, 40 bits for other protocols than UDP; what the frame has no
-// room for is 0. Of ICMP, which hosts of the lab send, all is payload. An address that the book does not
-// have is 0. It fails on frames that are neither IP nor PFC, or damaged, and then leaves p in an
-// undefined state.
+// numbers come as their low 32 bits for TCP, 24 for RDMA, 40 for protocols without a header of their own; what
+// the frame has no room for is 0. UDP to port 4791 that no transport of ours writes is UDP. Of ICMP, which hosts
+// of the lab send, all is payload. An address that the book does not have is 0. It fails on frames that are
+// neither IP nor PFC, or damaged, and then leaves p in an undefined state.
 func (p *Packet) Parse(book *Book, frame []byte) error {
 	err := p.parse(book, frame)
 	p.parsed = err == nil
@@ -197,8 +227,10 @@ func (p *Packet) parse(book *Book, frame []byte) error {
 	case ProtoICMP, ProtoICMPv6: // all of it is payload
 		p.Kind, p.SrcPort, p.DstPort = Data, 0, 0
 		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(rest))
+	case ProtoRDMA: // the number is ours, and on no wire
+		err = fmt.Errorf("IP protocol %d is not known", p.Proto)
 	default:
-		err = p.parseShim(rest)
+		err = p.parseOwn(rest)
 	}
 	if err != nil {
 		return err
@@ -241,8 +273,11 @@ func (p *Packet) parseUDP(b []byte) error {
 		return err
 	}
 	p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
-	p.Seq, p.Sent, p.Ack = 0, 0, 0
 	data := u.Payload()
+	if p.DstPort == PortRoCE && p.parseRDMA(data, len(data)) {
+		return nil
+	}
+	p.Seq, p.Sent, p.Ack = 0, 0, 0
 	p.Payload = int32(len(data))
 	if len(data) >= 8 {
 		p.Seq = int64(be.Uint64(data))
@@ -275,17 +310,17 @@ func (p *Packet) parseTCP(b []byte) error {
 	return nil
 }
 
-func (p *Packet) parseShim(b []byte) error {
-	if len(b) < shimHeader {
-		return short("transport header", shimHeader, len(b))
+func (p *Packet) parseOwn(b []byte) error {
+	if len(b) < ownHeader {
+		return short("transport header", ownHeader, len(b))
 	}
 	if Kind(b[4]) > Probe {
 		return fmt.Errorf("transport header: kind %d is not known", b[4])
 	}
 	p.SrcPort, p.DstPort, p.Kind = be.Uint16(b), be.Uint16(b[2:]), Kind(b[4])
-	p.Seq = int64(be.Uint64(b[4:]) >> 16 & shimSequence)
-	p.Ack = int64(be.Uint64(b[8:]) >> 8 & shimSequence)
+	p.Seq = int64(be.Uint64(b[4:]) >> 16 & ownSequence)
+	p.Ack = int64(be.Uint64(b[8:]) >> 8 & ownSequence)
 	p.TCP.Flags = b[15]
-	p.Payload = int32(len(b) - shimHeader)
+	p.Payload = int32(len(b) - ownHeader)
 	return nil
 }

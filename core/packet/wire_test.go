@@ -13,7 +13,7 @@ import (
 // what a hop or an endpoint uses of a packet that crosses the wire
 func essence(p *Packet) string {
 	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack,
-		p.Payload, p.Hash, p.Sent, p.ext[:p.extLen],
+		p.Payload, p.Message, p.Hash, p.Sent, p.ext[:p.extLen],
 		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Has, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
 }
 
@@ -92,14 +92,19 @@ func FuzzWire(f *testing.F) {
 // seedWire adds a packet of every kind and protocol.
 func seedWire(f *testing.F) {
 	for kind := range uint8(7) {
-		f.Add(kind, uint8(ProtoRDMA), uint8(kind&1), uint8(3), uint8(64), int64(77), int64(88), uint16(100), uint8(5),
-			[]byte("ext"))
+		for _, proto := range []uint8{ProtoOwn, ProtoRDMA} {
+			for payload := uint16(98); payload < 102; payload++ { // padding
+				for flags := range int64(4) { // of the message's packets
+					f.Add(kind, proto, uint8(kind&1), uint8(3), uint8(64), flags<<40+77, 77+flags, payload, uint8(5), []byte("ext"))
+				}
+			}
+		}
 	}
 	f.Add(uint8(0), ProtoUDP, uint8(0), uint8(0), uint8(1), int64(1<<40), int64(0), uint16(1448), uint8(0), []byte{})
 	for six := range uint8(2) { // odd payloads are cut
 		f.Add(uint8(0), ProtoUDP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{})
 		f.Add(uint8(0), ProtoTCP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
-		f.Add(uint8(2), ProtoRDMA, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
+		f.Add(uint8(2), ProtoOwn, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
 	}
 	f.Add(uint8(0), ProtoUDP, uint8(1), uint8(0), uint8(1), int64(9), int64(0), uint16(3), uint8(0), []byte{})
 	f.Add(uint8(1), ProtoTCP, uint8(1), uint8(2), uint8(9), int64(9), int64(10), uint16(0), uint8(0), []byte{1, 2, 3, 4})
@@ -121,6 +126,8 @@ func carried(p *Packet, seq, ack int64) bool {
 		return true
 	case p.Proto == protoShim && p.Version == 4 || p.Proto == protoHopByHop && p.Version == 6:
 		return false // those are the extensions' own numbers
+	case p.Proto == ProtoRDMA:
+		carriedRDMA(p, seq)
 	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
 		return false // not made: TestICMP
 	case p.Proto == ProtoUDP:
@@ -143,6 +150,24 @@ func carried(p *Packet, seq, ack int64) bool {
 	p.Meta = Metadata{}
 	p.Hash = FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
 	return true
+}
+
+// carriedRDMA leaves in p what RoCEv2 carries.
+func carriedRDMA(p *Packet, seq int64) {
+	p.Seq, p.Ack = p.Seq&PSNMask, p.Ack&PSNMask
+	switch p.Kind {
+	case Data:
+		p.Ack &= TransmissionMask
+		if p.TCP.Flags = uint8(seq>>40) & (First | Last); p.TCP.Flags&First != 0 {
+			p.Message = uint32(seq >> 8)
+		}
+		return
+	case Notice:
+		p.Ack = 0
+	case Ack, Nack:
+		p.TCP.Flags, p.Message = uint8(seq>>40)&ECE, uint32(seq>>8)&PSNMask
+	}
+	p.Payload = 0
 }
 
 // crossSwitch changes what a switch may change of p; the frame stays valid and says so.
@@ -182,7 +207,9 @@ func FuzzParse(f *testing.F) {
 	for _, p := range []Packet{
 		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoUDP, Payload: 20, HopLimit: 3},
 		{Kind: Data, Src: 1, Dst: 2, Version: 6, Proto: ProtoTCP, Payload: 5, HopLimit: 3},
+		{Kind: Nack, Src: 1, Dst: 2, Version: 6, Proto: ProtoOwn, HopLimit: 3},
 		{Kind: Nack, Src: 1, Dst: 2, Version: 6, Proto: ProtoRDMA, HopLimit: 3},
+		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoRDMA, HopLimit: 3, Payload: 9, TCP: Segment{Flags: First}},
 		{Kind: Pause, Meta: Metadata{Class: 3}},
 	} {
 		p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
@@ -375,15 +402,15 @@ func TestPFCByHand(t *testing.T) {
 
 // The header of the transports that have none of their own, byte by byte, behind
 // the extension of an activity.
-func TestShimByHand(t *testing.T) {
-	p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 0x1122, DstPort: 0x3344, Version: 6, Proto: ProtoRDMA,
+func TestOwnByHand(t *testing.T) {
+	p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 0x1122, DstPort: 0x3344, Version: 6, Proto: ProtoOwn,
 		HopLimit: 9, TOS: 0x2e,
 		Seq: 0x0102030405, Ack: 0x060708090a}
 	p.SetExtension(ExtActivity, []byte{0x3f, 0x80, 0, 0})
 	got, err := p.Emit(book(), nil)
 	want := "025700000002" + "025700000001" + "86dd" + "62e00000" + "0018" + "00" + "09" +
 		"fd000000000000000000000000000001" + "fd000000000000000000000000000002" +
-		"fc00" + "3e043f800000" + "11223344" + "02" + "0102030405" + "060708090a" + "00"
+		"fe00" + "3e043f800000" + "11223344" + "02" + "0102030405" + "060708090a" + "00"
 	if err != nil || hex.EncodeToString(got) != want {
 		t.Errorf("%v:\n%x, want\n%s", err, got, want)
 	}

@@ -66,6 +66,8 @@ func ProtoName(proto uint8) string {
 		return "udp"
 	case packet.ProtoRDMA:
 		return "rdma"
+	case packet.ProtoOwn:
+		return "own"
 	}
 	return strconv.Itoa(int(proto))
 }
@@ -79,6 +81,8 @@ func ParseProtoName(s string) (uint8, bool) {
 		return packet.ProtoUDP, true
 	case "rdma":
 		return packet.ProtoRDMA, true
+	case "own":
+		return packet.ProtoOwn, true
 	}
 	n, err := strconv.ParseUint(s, 10, 8)
 	return uint8(n), err == nil && ProtoName(uint8(n)) == s

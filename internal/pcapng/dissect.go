@@ -135,7 +135,12 @@ func above(r *trace.Record, b []byte, payload int) {
 			return
 		}
 		r.Payload = int64(payload - packet.UDPHeader)
-	case packet.ProtoRDMA: // packet.Emit's header of 16 bytes
+		if p := (packet.Packet{}); p.ParseRDMA(b, payload) {
+			r.Proto, r.Packet, r.Seq, r.Ack, r.Payload = packet.ProtoRDMA, p.Kind, p.Seq, p.Ack, int64(p.Payload)
+			r.SrcPort, r.DstPort = p.SrcPort, p.DstPort
+			return
+		}
+	case packet.ProtoOwn: // packet.Emit's header of 16 bytes
 		const header = 16
 		if len(b) < header || payload < header {
 			return
@@ -150,7 +155,7 @@ func above(r *trace.Record, b []byte, payload int) {
 		return
 	}
 	r.SrcPort, r.DstPort = be.Uint16(b), be.Uint16(b[2:])
-	if r.Proto != packet.ProtoRDMA {
+	if r.Proto != packet.ProtoOwn {
 		r.Packet = kindOf(r)
 	}
 }

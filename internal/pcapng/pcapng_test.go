@@ -30,16 +30,24 @@ type files struct {
 
 func run(t testing.TB, patterns ...string) *files {
 	t.Helper()
+	return capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
+		return plantest.Trace(t, plantest.Registry(p4abc.Scheme(), "."), sinks, patterns...)
+	})
+}
+
+// capture carries out a run into a pcapng file.
+func capture(t testing.TB, run func(func(ports []string) []trace.Sink) []trace.Record) *files {
+	t.Helper()
 	f := &files{}
 	var w *pcapng.Writer
-	f.records = plantest.Trace(t, plantest.Registry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
+	f.records = run(func(ports []string) []trace.Sink {
 		f.ports = ports
 		var err error
 		if w, err = pcapng.NewWriter(&f.pcapng, ports); err != nil {
 			t.Fatal(err)
 		}
 		return []trace.Sink{w}
-	}, patterns...)
+	})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,6 @@ func TestReaction(t *testing.T) {
 
 func TestControllers(t *testing.T) {
 	quickVerdicts(t, "controllers", map[string]claim.Verdict{
-		"controllers.loss":       claim.Fails, // dctcp and swift
-		"controllers.twice":      claim.Fails, // it depends on the seed
 		"controllers.own-signal": claim.Fails, // bbr: its pacing falls with the recovery that a loss brings
 	})
 }

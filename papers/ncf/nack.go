@@ -31,21 +31,6 @@ func lacksMemory(why dataplane.Reason) bool {
 // quotes 64 bits of a datagram, RFC 792).
 const quoted = 8
 
-// headers is the length of a packet's headers, Ethernet to transport, without extensions.
-func headers(p *packet.Packet) int32 {
-	n := int32(packet.EthernetHeader + packet.IPv4Header)
-	if p.Version == 6 {
-		n = packet.EthernetHeader + packet.IPv6Header
-	}
-	switch p.Proto {
-	case packet.ProtoTCP:
-		return n + packet.TCPHeader + p.TCP.OptionBytes()
-	case packet.ProtoUDP:
-		return n + packet.UDPHeader
-	}
-	return n + 16 // packet.Emit's header of other protocols
-}
-
 // carries reports whether p has payload of a flow; otherwise it is control or an acknowledgement.
 func carries(p *packet.Packet) bool {
 	return p.Payload > 0 && p.Kind == packet.Data && p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
@@ -133,7 +118,7 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 	}
 	c.TOS &^= packet.ECN
 	c.Meta.Flags &^= packet.Trimmed
-	c.Size = g.framing.Frame(headers(c)+c.ExtensionBytes(), c.Payload, false)
+	c.Size = g.framing.Frame(c.Headers()+c.ExtensionBytes(), c.Payload, false)
 	env.Inject(c)
 }
 
@@ -258,9 +243,12 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 	now, k := env.Now(), g.key(p)
 	w := &g.pending[(k*0x9e3779b97f4a7c15)>>32%pendingSlots]
 	if w.taken && w.key == k && w.notice.Cause == cause {
-		distance := (p.Seq - w.seq) << 24 >> 24 // sequence numbers of the wire have 40 bits,
-		if p.Proto == packet.ProtoTCP {         // or 32
-			distance = int64(int32(p.Seq - w.seq))
+		distance := p.Seq - w.seq
+		switch p.Proto { // what sequence numbers of the wire have
+		case packet.ProtoTCP:
+			distance = int64(int32(distance))
+		case packet.ProtoRDMA: // 24 bits, which count packets
+			distance = distance << 40 >> 40
 		}
 		// All have the time stamp of the first, by which TCP distinguishes transmissions.
 		if w.notice.Spans < packet.MostSpans && distance == int64(int32(distance)) && w.tcp.TSVal == p.TCP.TSVal {

@@ -76,7 +76,7 @@ func TestNack(t *testing.T) {
 						}
 						// the notice
 						real := 14 + 20*int32(version/6) + 20 + map[uint8]int32{packet.ProtoTCP: 20 + options,
-							packet.ProtoRDMA: 16}[transport] + 16
+							packet.ProtoRDMA: 8 + 12 + 4 + 4}[transport] + 16
 						size := map[string]int32{"l2": real, "wire": real + 24, "hpcc": 88, "htsim": 64}[name]
 						if p.Kind != packet.Nack || p.Src != 2 || p.Dst != 1 || p.SrcPort != 80 || p.DstPort != 9 || p.Payload != 0 ||
 							p.Size != size ||

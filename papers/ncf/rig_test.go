@@ -178,7 +178,7 @@ func (r *rig) data(src, dst packet.Addr, port uint16, seq int64, payload int32,
 		f(p)
 	}
 	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
-	p.Size = r.setup.framing.Frame(headers(p)+p.ExtensionBytes(), p.Payload, p.Kind == packet.Data)
+	p.Size = r.setup.framing.Frame(p.Headers()+p.ExtensionBytes(), p.Payload, p.Kind == packet.Data)
 	return p
 }
 

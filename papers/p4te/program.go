@@ -255,7 +255,7 @@ func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in datap
 	env.Send(f, in, 0)
 }
 
-// shimHeader is the header of ProtoRDMA (packet.Emit).
+// shimHeader is the header of ProtoOwn (packet.Emit).
 const shimHeader = 16
 
 // size sets the size of a packet made by this switch, with a transport header of this many bytes.
@@ -273,7 +273,7 @@ func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
 	f.Kind = packet.Probe
-	f.Proto = packet.ProtoRDMA // this header has a field for the kind
+	f.Proto = packet.ProtoOwn // this header has a field for the kind
 	f.TCP = packet.Segment{}
 	f.TOS &^= packet.ECN
 	return f

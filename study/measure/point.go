@@ -60,12 +60,14 @@ func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	headers := tr.Headers()
 	f := p.Framing
 	payload := unit.Bytes(tr.Payload)
-	frame := f.Frame(headers, int32(min(size, payload)), true)
-	ack := f.Frame(headers, 0, false)
+	first := int32(min(size, payload))
+	frame := f.Frame(tr.headers(first)+tr.Transport.First, first, true)
+	ack := f.Frame(tr.headers(0)+tr.Transport.Reply, 0, false)
 	bytes := float64(size/payload) * float64(f.Frame(headers, tr.Payload, true))
 	if rest := size % payload; rest > 0 {
-		bytes += float64(f.Frame(headers, int32(rest), true))
+		bytes += float64(f.Frame(tr.headers(int32(rest)), int32(rest), true))
 	}
+	bytes += float64(frame - f.Frame(tr.headers(first), first, true))
 	var total unit.Time
 	slowest := 0.0 // seconds a byte
 	links, _ := p.Routes.Path(src, dst)
@@ -85,12 +87,21 @@ func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	return total + unit.Time(slowest*(bytes-float64(frame))*float64(unit.Second))
 }
 
-// Headers are the bytes of a full packet's headers, from Ethernet's on.
-func (tr *Traffic) Headers() int32 {
+// Headers are the bytes of a full packet's headers, from Ethernet's on, and of padding.
+func (tr *Traffic) Headers() int32 { return tr.headers(tr.Payload) }
+
+// MostHeaders are those of a flow's first packet.
+func (tr *Traffic) MostHeaders() int32 { return tr.Headers() + tr.Transport.First }
+
+func (tr *Traffic) headers(payload int32) int32 {
+	n := packet.EthernetHeader + packet.IPv4Header + tr.Transport.Headers
 	if tr.Version == 6 {
-		return packet.EthernetHeader + packet.IPv6Header + tr.Transport.Headers
+		n += packet.IPv6Header - packet.IPv4Header
 	}
-	return packet.EthernetHeader + packet.IPv4Header + tr.Transport.Headers
+	if over := payload % max(tr.Transport.Multiple, 1); over > 0 {
+		n += tr.Transport.Multiple - over
+	}
+	return n
 }
 
 // Path is what a flow's endpoints may know about their path.

@@ -191,7 +191,7 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "arrivals", Form: document.OneOf("poisson", "periodic"), Doc: "with `load`", Default: "poisson",
 		Source: "HPCC simulator: traffic_gen", Traits: notListed | notRing},
 	{Name: "payload", Form: document.Value("size"), Doc: "payload of a packet",
-		Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP"},
+		Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP, 1440 B for RDMA"},
 	{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
 		Default: "0s..1s", Source: "ours: spreads the phases of senders, of which P4-ABC says nothing",
 		Cases: []document.Case{{When: "collective", Default: "0s", Source: "ours: a collective begins with the run"},

@@ -42,16 +42,17 @@ func (m mtu) of(d *decoder, s *transport.Scheme, version uint8) int32 {
 	if m.payload {
 		return m.bytes
 	}
-	headers := packet.IPv4Header + s.Headers
+	headers := packet.IPv4Header + s.Headers + s.First
 	if version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	if m.bytes <= headers {
-		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+1),
+	multiple := max(s.Multiple, 1)
+	if m.bytes < headers+multiple {
+		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+multiple),
 			"an MTU of %s leaves no room behind the headers of %s over IPv%d", m.text, s.Name, version)
 		return 1
 	}
-	return m.bytes - headers
+	return (m.bytes - headers) / multiple * multiple
 }
 
 func (d *decoder) payload(t *document.Node, text string) int32 {

@@ -207,7 +207,7 @@ func (d *decoder) buffers(p *Point) {
 	largest, name := unit.Bytes(0), ""
 	for i := range p.entries {
 		tr := &p.entries[i]
-		if frame := unit.Bytes(p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)); frame > largest {
+		if frame := unit.Bytes(p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true)); frame > largest {
 			largest, name = frame, tr.seen.Name
 		}
 	}

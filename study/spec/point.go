@@ -325,8 +325,9 @@ func (d *decoder) try(root document.Map, p *Point) {
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
 		tr := &p.entries[i]
-		n = max(n, p.seen.Framing.Frame(tr.Headers(), tr.Payload(), true)+packet.MostExtensions,
-			p.seen.Framing.Frame(tr.Headers(), 0, false)+packet.MostExtensions)
+		headers := tr.seen.MostHeaders()
+		n = max(n, p.seen.Framing.Frame(headers, tr.Payload(), true)+packet.MostExtensions,
+			p.seen.Framing.Frame(headers, 0, false)+packet.MostExtensions)
 	}
 	return n
 }

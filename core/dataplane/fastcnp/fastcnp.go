@@ -132,9 +132,6 @@ func (n *notifier) consider(env *dataplane.Env, p *packet.Packet, length unit.By
 	}
 }
 
-// transport is the length of RDMA's header.
-const transport = 16
-
 // notification is the CNP about p.
 func (n *notifier) notification(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	c := env.New()
@@ -143,10 +140,6 @@ func (n *notifier) notification(env *dataplane.Env, p *packet.Packet) *packet.Pa
 	c.Seq, c.Sent = p.Seq, env.Now()
 	c.TurnRound()
 	c.SetNotification(&packet.Notification{Cause: packet.CauseMarked, Switch: n.config.Switch, Signed: n.config.Signed})
-	headers := int32(packet.EthernetHeader + packet.IPv4Header + transport)
-	if c.Version == 6 {
-		headers += packet.IPv6Header - packet.IPv4Header
-	}
-	c.Size = n.config.Framing.Frame(headers+c.ExtensionBytes(), 0, false)
+	c.Size = n.config.Framing.Frame(c.Headers()+c.ExtensionBytes(), 0, false)
 	return c
 }

@@ -362,18 +362,18 @@ func testPacket(t *testing.T, version uint8, signed bool, framing string, size i
 	check("as bytes")
 }
 
-// 14 of Ethernet, 20 of IPv4, 16 of the extension (2 head, 14 option), 16 of RDMA; the switch's
-// name makes the extension 24. hpcc's frames without data are of 88 bytes.
+// 14 of Ethernet, 20 of IPv4, 16 of the extension (2 head, 14 option), 8 of UDP, 12 of BTH, 16 of a CNP
+// and 4 of the ICRC; the switch's name makes the extension 24. hpcc's frames without data are of 88 bytes.
 func TestPacket(t *testing.T) {
-	testPacket(t, 4, false, "l2", 66)
-	testPacket(t, 4, true, "l2", 74)
-	testPacket(t, 4, false, "wire", 90)
+	testPacket(t, 4, false, "l2", 90)
+	testPacket(t, 4, true, "l2", 98)
+	testPacket(t, 4, false, "wire", 114)
 	testPacket(t, 4, false, "hpcc", 88)
 }
 
 func TestIPv6(t *testing.T) {
-	testPacket(t, 6, false, "l2", 86)
-	testPacket(t, 6, true, "wire", 118)
+	testPacket(t, 6, false, "l2", 110)
+	testPacket(t, 6, true, "wire", 142)
 }
 
 // CNPs go the way of packets: through the ingress, where they are routed and given the class

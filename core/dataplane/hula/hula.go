@@ -258,13 +258,13 @@ func (h *Program) spread(env *dataplane.Env, ports []dataplane.PortID, but datap
 	}
 }
 
-// shimHeader is the header of ProtoRDMA, which has a field for the kind (packet.Emit).
+// shimHeader is the header of ProtoOwn, which has a field for the kind (packet.Emit).
 const shimHeader = 16
 
 // send makes a probe, which travels to the neighbour only.
 func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util uint8) {
 	p := env.New()
-	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoRDMA, h.version, 1
+	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoOwn, h.version, 1
 	p.Src, p.Dst = h.address, h.address
 	p.Hash = packet.FlowHash(p.Src, p.Dst, 0, 0, p.Proto)
 	p.SetExtension(Extension, []byte{byte(tor >> 16), byte(tor >> 8), byte(tor), util})

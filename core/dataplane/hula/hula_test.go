@@ -131,8 +131,8 @@ func TestProbes(t *testing.T) {
 
 // §4: a probe has the least size of a frame, in each framing; its bytes are a frame.
 func TestProbeSize(t *testing.T) {
-	want := map[string]int32{"l2": 14 + 20 + 16 + 8, "wire": 60 + 24, "hpcc": 88, "hpcc_pint": 60, "hpcc_timely": 60, "hpcc_plain": 60,
-		"htsim": 64}
+	want := map[string]int32{"l2": 14 + 20 + 16 + 8, "wire": 60 + 24, "hpcc": 88, "hpcc_pint": 60,
+		"hpcc_timely": 60, "hpcc_plain": 60, "htsim": 64}
 	for _, f := range packet.Framings {
 		w := leaf
 		w.Framing = f

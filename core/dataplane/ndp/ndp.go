@@ -128,7 +128,7 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // trimmable reports whether the packet's transport supports trimming.
 func trimmable(p *packet.Packet) bool {
-	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoRDMA
+	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoOwn
 }
 
 // overflow decides about a packet for which the header queue has no room.

@@ -66,7 +66,7 @@ func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.t.Helper()
 	p := b.pool.Get()
 	p.Kind, p.Seq, p.Payload, p.TCP.Flags = kind, n, payload, flags
-	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = 1, 2, 10, 20, packet.ProtoRDMA, 4, 64
+	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = 1, 2, 10, 20, packet.ProtoOwn, 4, 64
 	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
 	p.Size = 50 + payload
 	if b.wire {

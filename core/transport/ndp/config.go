@@ -111,7 +111,7 @@ func newEnds(f *transport.Flow, back bool) ends {
 		src, dst = dst, src
 		e.srcPort, e.dstPort = e.dstPort, e.srcPort
 	}
-	e.hash = packet.FlowHash(src, dst, e.srcPort, e.dstPort, packet.ProtoRDMA)
+	e.hash = packet.FlowHash(src, dst, e.srcPort, e.dstPort, packet.ProtoOwn)
 	if f.Size > 0 && f.Payload > 0 {
 		e.size = int64(f.Size)
 		e.packets = (e.size-1)/e.payload + 1
@@ -149,7 +149,7 @@ func (e *ends) number(seq, near int64) int64 {
 
 // mine reports whether p belongs to this flow, coming from its other end.
 func (e *ends) mine(p *packet.Packet) bool {
-	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoRDMA
+	return p.SrcPort == e.dstPort && p.DstPort == e.srcPort && p.Proto == packet.ProtoOwn
 }
 
 // fill writes the headers of p, which has no extensions.
@@ -157,7 +157,7 @@ func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64,
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
 	p.Size = e.framing.Frame(e.headers, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
-	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos, 64
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoOwn, e.version, e.tos, 64
 }
 
 // queue is first in, first out, in a ring that grows.

@@ -69,7 +69,7 @@ func TestFirstWindow(t *testing.T) {
 }
 
 func answer(kind packet.Kind, seq, ack int64) *packet.Packet {
-	return &packet.Packet{Kind: kind, Seq: seq, Ack: ack, SrcPort: 20, DstPort: 10, Proto: packet.ProtoRDMA}
+	return &packet.Packet{Kind: kind, Seq: seq, Ack: ack, SrcPort: 20, DstPort: 10, Proto: packet.ProtoOwn}
 }
 
 // NDP §3.2: PULLs have numbers, so that lost, doubled and reordered ones do no harm.
@@ -333,7 +333,7 @@ func TestStrangers(t *testing.T) {
 	}
 	data := func() *packet.Packet {
 		return &packet.Packet{Kind: packet.Data, Seq: 1000, Payload: payload, SrcPort: 10, DstPort: 20,
-			Proto: packet.ProtoRDMA}
+			Proto: packet.ProtoOwn}
 	}
 	for _, change := range []func(p *packet.Packet){
 		func(p *packet.Packet) { p.SrcPort = 1 },

@@ -151,7 +151,7 @@ func FuzzPath(f *testing.F) {
 			case 8: // made up, to the receiver
 				forged = true
 				q := &packet.Packet{Kind: packet.Data, Seq: int64(n&15) * 1000, Ack: int64(n), Payload: int32(n>>7) * payload,
-					SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+					SrcPort: 10, DstPort: 20, Proto: packet.ProtoOwn}
 				q.TCP.Flags = uint8(n)
 				before := w.r[0].queue.head()
 				w.r[0].Receive(w.now, q)

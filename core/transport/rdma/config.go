@@ -264,10 +264,6 @@ func (c *Config) NeedsOrder() (why string) {
 	return ""
 }
 
-// header is the transport's own header on the wire (packet.Emit): ports, kind,
-// sequence, acknowledgement, flags.
-const header = 16
-
 // longestWait is how long an ACK waits for more packets where no base RTT is known.
 const longestWait = 20 * unit.Microsecond
 
@@ -281,7 +277,7 @@ func Scheme() transport.Scheme {
 		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
 			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3"},
 		Controlled: true, Gauged: true,
-		Headers: header,
+		Headers: packet.RDMAHeaders, First: packet.RDMAFirst, Reply: packet.RDMAReply, Multiple: 4,
 	}, New)
 }
 
@@ -322,7 +318,8 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + header + ipHeader(f.Version), InitialWindow: initial, Start: f.Start,
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + ipHeader(f.Version),
+		InitialWindow: initial, Start: f.Start,
 		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
 	controls, err := newControls(&f, &c, known)
 	if err != nil {
@@ -410,18 +407,22 @@ func ipHeader(version uint8) int32 {
 type ends struct {
 	framing          packet.Framing
 	hash             uint32
-	headers          int32 // Ethernet to transport
+	headers          int32 // Ethernet and IP
 	srcPort, dstPort uint16
 	version, tos     uint8
 	payload          int64
 	size             int64 // bytes of the flow; MaxInt64: no end
 	packets          int64 // packets of the flow
+	message          int64 // packets of a message, but for the last: a WRITE has at most 2³¹ bytes
 }
 
+const mostMessage = 1 << 31
+
 func newEnds(f *transport.Flow, back bool) ends {
-	e := ends{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + header,
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version),
 		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN,
-		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / int64(f.Payload)}
+		payload: int64(f.Payload), size: math.MaxInt64, packets: math.MaxInt64 / int64(f.Payload),
+		message: mostMessage / int64(f.Payload)}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src
@@ -441,30 +442,40 @@ func (e *ends) seq(n int64) int64 { return min(n*e.payload, e.size) }
 // bytes is the payload of packet n.
 func (e *ends) bytes(n int64) int64 { return e.seq(n+1) - e.seq(n) }
 
-// extend gives a sequence number of the wire, which has 40 bits, the upper ones: nearest
-// to packet near.
-func (e *ends) extend(seq, near int64) int64 {
-	at := near * e.payload
-	return at + (seq-at)<<24>>24
-}
-
-// number is the packet that begins at byte seq, near packet near; −1: none does. On
-// the wire a sequence number has 40 bits.
-func (e *ends) number(seq, near int64) int64 {
-	seq = e.extend(seq, near)
-	switch at := near * e.payload; {
-	case seq == at && seq < e.size: // what is so nearly always, without a division
-		return near
-	case seq == at+e.payload && seq < e.size:
-		return near + 1
-	case seq < 0 || seq > e.size:
-		return -1
-	case seq == e.size:
-		return e.packets
-	case seq%e.payload != 0:
+// number is the packet of this sequence number, the one nearest to packet near, for on the wire there are
+// 24 bits; −1: the flow has none, nor is it the one behind its last.
+func (e *ends) number(psn, near int64) int64 {
+	n := near + (psn-near)<<40>>40
+	if n > e.packets {
 		return -1
 	}
-	return seq / e.payload
+	return max(n, -1)
+}
+
+// place says where in its message packet n is, and of a message's first how long that is.
+func (e *ends) place(n int64) (flags uint8, length uint32) {
+	at := n
+	if n >= e.message {
+		at %= e.message
+	}
+	if at == 0 {
+		flags, length = packet.First, uint32(min(e.size-n*e.payload, e.message*e.payload))
+	}
+	if at+1 == e.message || n+1 == e.packets {
+		flags |= packet.Last
+	}
+	return flags, length
+}
+
+// complete is how many messages end before packet n.
+func (e *ends) complete(n int64) uint32 {
+	switch {
+	case n == e.packets:
+		return uint32((n + e.message - 1) / e.message)
+	case n < e.message:
+		return 0
+	}
+	return uint32(n / e.message)
 }
 
 // mine reports whether p belongs to this flow, coming from its other end.
@@ -474,8 +485,8 @@ func (e *ends) mine(p *packet.Packet) bool {
 
 // fill writes the headers of p, whose extensions are there already and take ext bytes.
 func (e *ends) fill(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
-	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
-	p.Size = e.framing.Frame(e.headers+ext, p.Payload, kind == packet.Data)
+	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq&packet.PSNMask, ack&packet.PSNMask, int32(payload), flags
+	p.Size = e.framing.Frame(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
 }

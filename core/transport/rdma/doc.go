@@ -33,6 +33,8 @@
 //	RFC 8257 §3.3 one reduction a window       Sender.updateState        TestEchoReduces
 //	coalesced and delayed ACKs                 Receiver.data             TestCoalescing
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.conclude           TestDeliveryRate
+//	RoCEv2 (InfiniBand Annex A17): frames      packet.Packet.Emit        TestFrames
+//	… messages, packet sequence numbers        ends.place, number        TestMessages, TestNumbers
 //	all of them on paths of any kind           all                       TestRandomPaths, FuzzPath
 //
 // # What differs
@@ -42,14 +44,24 @@
 // less than a packet, this one is not, but that one packet may always be out (window_test: below has
 // its rule: the draft says neither; with a window of three packets the choice is a third of it); it
 // lets a new rate move the packet that waits with HPCC and PINT only (new_rate: next has that); its frames
-// are UDP with ACKs of IP protocol 0xFC and NACKs of 0xFD, here all are 0xFC, with the kind
-// in the header, for 0xFD is that of extensions over IPv4.
+// are UDP with ACKs of IP protocol 0xFC and NACKs of 0xFD, here they are RoCEv2. Their bytes are the framings hpcc,
+// hpcc_pint, hpcc_timely and hpcc_plain.
 //
 // From IRN: a packet that was sent again is not sent once more in the next recovery while
 // its retransmission may still arrive; only a timeout does that. A timeout starts anew
 // whenever the first unacknowledged packet is sent. Retransmissions keep to the window
 // and the rate as well. While a timeout's first packet is out, the others do not count
 // as in flight.
+//
+// # On the wire
+//
+// A flow is an RDMA WRITE of a reliable connection, to a region that begins at address 0; one of more than 2³¹ bytes
+// is several. Packets of data are WRITE First (with RETH), Middle, Last or Only, each with AckReq, and their PSN
+// counts the packets of the flow from 0. An ACK's PSN is that of the last packet in order, a NAK's (PSN sequence
+// error) that of the expected one; MSN counts the messages that are complete. BECN echoes a mark. CNPs have BECN, the
+// marked packet's PSN and 16 reserved bytes. Every frame ends with the ICRC. What real NICs do not send (the word that
+// selective repeat needs behind AETH, the number of a transmission, probes) is told in package packet, roce.go.
+// A receiver's NIC knows the payload of a full packet, as it knows the path's MTU.
 //
 // # Reordering
 //
@@ -80,8 +92,8 @@
 // BS'19 has a switch tell the sender which packet it has trimmed, and leaves the sender's part open.
 // It is ours:
 //
-//   - Data carries the number of its transmission, mod 256, where acknowledgements have
-//     theirs; a first transmission has 0. A switch sends it back with the rest of the header. So a NACK
+//   - Data carries the number of its transmission, mod 128, in bits that InfiniBand reserves; a
+//     first transmission has 0. A switch sends it back with the rest of the header. So a NACK
 //     that comes late, or once more, is told from one of what is out. Further packets that
 //     a NACK names (Notification.More) have no number; they count while the first does.
 //   - What is named is sent again next, before anything new, within window and rate: with

@@ -28,7 +28,7 @@ func ExampleNew() {
 		for s.NextSend() <= now {
 			p := &packet.Packet{Sent: now}
 			s.Emit(now, p)
-			if p.Seq == 1000 && !lost {
+			if p.Seq == 1 && !lost {
 				lost = true
 				fmt.Println("lost", p.Seq)
 				continue
@@ -45,12 +45,12 @@ func ExampleNew() {
 	}
 	// Output:
 	// data 0
-	// lost 1000
-	// data 2000
-	// ACK 1000
-	// NACK 1000
-	// data 1000
-	// data 2000
-	// ACK 2000
-	// ACK 3000
+	// lost 1
+	// data 2
+	// ACK 1
+	// NACK 1
+	// data 1
+	// data 2
+	// ACK 2
+	// ACK 3
 }

@@ -23,7 +23,7 @@ func TestEcho(t *testing.T) {
 				if p.TOS&packet.ECN != packet.ECT0 {
 					t.Fatalf("data is sent with ECN %d", p.TOS&packet.ECN)
 				}
-				if n := p.Seq / payload; n%7 == 0 || n >= 20 && n < 29 {
+				if n := p.Seq; n%7 == 0 || n >= 20 && n < 29 {
 					p.TOS |= packet.CE
 					marked++
 				}
@@ -122,8 +122,8 @@ func TestNotices(t *testing.T) {
 		port uint16
 		want int
 	}{
-		// acknowledged, never sent, no packet, SACKed
-		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {1500, 20, 0}, {1 << 39, 20, 0}, {3000, 20, 0},
+		// acknowledged, never sent, no packet of the flow, SACKed
+		{0, 20, 0}, {5000, 20, 0}, {-1000, 20, 0}, {51_000, 20, 0}, {payload << 22, 20, 0}, {3000, 20, 0},
 		{2000, 21, 0}, {2000, 20, 1}, {2000, 20, 1}, {4000, 20, 2},
 	} {
 		p := answer(packet.Notice, 0, x.seq)
@@ -141,8 +141,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Acknowledgements that cannot be change nothing: of bytes never sent, of no packet's
-// end, of another flow, replays.
+// Acknowledgements that cannot be change nothing: of packets never sent, of another flow, replays.
 func TestForged(t *testing.T) {
 	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, 0)
 	for range 5 {
@@ -155,8 +154,9 @@ func TestForged(t *testing.T) {
 	other.DstPort++
 	tcp := answer(packet.Ack, 4000, 3000)
 	tcp.Proto = packet.ProtoTCP
-	for _, p := range []*packet.Packet{answer(packet.Ack, 6000, 0), answer(packet.Ack, 1<<39, 0), answer(packet.Ack, -1000,
-		0), answer(packet.Ack, 2500, 2000),
+	for _, p := range []*packet.Packet{answer(packet.Ack, 6000, 0), answer(packet.Ack, payload<<22, 0),
+		answer(packet.Ack, -1000,
+			0), answer(packet.Ack, 51_000, 2000),
 		answer(packet.Nack, 1000, 3000), answer(packet.Nack, 0, 3000), answer(packet.Ack, 1000, 0), answer(packet.Nack, 1000,
 			5000), answer(packet.Data, 4000, 0), other, tcp} {
 		w.s.Receive(2*us, p)
@@ -175,8 +175,8 @@ func TestForged(t *testing.T) {
 		}
 	}
 	// and to the receiver: no packet's start, wrong length, too far ahead
-	for _, p := range []*packet.Packet{{Seq: 10, Payload: payload}, {Seq: 1000, Payload: 999},
-		{Seq: 50_000, Payload: payload}, {Seq: -1000, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
+	for _, p := range []*packet.Packet{{Seq: packet.PSNMask, Payload: payload}, {Seq: 1, Payload: 999},
+		{Seq: 50, Payload: payload}, {Seq: -1, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
 		p.SrcPort, p.DstPort, p.Proto = 10, 20, packet.ProtoRDMA
 		if w.r.Receive(0, p) || w.r.Expected() != 0 || w.r.NextSend() != unit.Never {
 			t.Errorf("the receiver takes %s", describe(p))
@@ -189,6 +189,20 @@ func same(a, b *Sender) bool {
 		a.sackedOut == b.sackedOut &&
 		a.goneOut == b.goneOut && a.state == b.state && a.delivered == b.delivered && a.roundTrip == b.roundTrip &&
 		a.timerAt == b.timerAt && a.lostTotal == b.lostTotal
+}
+
+// headersOf is what RoCEv2 adds to whole packets over IPv4.
+func headersOf(p *packet.Packet) int32 {
+	const least = 14 + 20 + 8 + 12 + 4
+	switch {
+	case p.Kind == packet.Data && p.Seq > 0:
+		return least
+	case p.Kind == packet.Data || p.Kind == packet.Notice: // RETH, or what a CNP reserves
+		return least + 16
+	case p.Seq+1 == p.Ack: // AETH
+		return least + 4
+	}
+	return least + 4 + 4
 }
 
 // HPCC §4.1: the ACK carries the data's telemetry back, and counts its bytes; a delayed
@@ -205,19 +219,20 @@ func TestTelemetryEcho(t *testing.T) {
 					c.Telemetry = transport.Asking{When: transport.AskPackets, Packets: x.asked}
 				}
 			}, &fixed{window: 6000, want: telemetry.HopRecords}, x.mode)
+			w.s.framing, w.r.framing = packet.Framings[0], packet.Framings[0]
 			newest, asked := int64(-1), 0
 			w.onData = func(p *packet.Packet) (int, unit.Time) {
 				if hpcc.Wants(p) != 0 {
 					asked++
-					if p.Size != 50+48+int32(p.Payload) { // 2 + 2 + 42, padded
+					if p.Size != headersOf(p)+48+p.Payload { // 2 + 2 + 42, padded
 						t.Errorf("%s: %d bytes", describe(p), p.Size)
 					}
-					if (p.Seq/payload)%int64(x.asked) != 0 {
+					if p.Seq%int64(x.asked) != 0 {
 						t.Errorf("%s asks for telemetry", describe(p))
 					}
-					hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq / payload)})
+					hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq)})
 				}
-				if x.mode != 0 && p.Seq%4000 == 0 {
+				if x.mode != 0 && p.Seq%4 == 0 {
 					p.TOS |= packet.CE
 				}
 				return 1, 0
@@ -225,7 +240,7 @@ func TestTelemetryEcho(t *testing.T) {
 			w.onBack = func(p *packet.Packet) (int, unit.Time) {
 				var r telemetry.Records
 				what, _ := hpcc.Read(p, &r)
-				switch want := 50 + p.ExtensionBytes(); {
+				switch want := headersOf(p) + p.ExtensionBytes(); {
 				case p.Kind == packet.Notice && p.Extended():
 					t.Error("a CNP has telemetry")
 				case p.Size != want || hpcc.Wants(p) != 0:
@@ -238,7 +253,7 @@ func TestTelemetryEcho(t *testing.T) {
 					t.Errorf("%s: %+v", describe(p), r.Hops())
 				default:
 					newest = int64(r.At(0).Queue) / 80
-					if x.every == 1 && newest != p.Seq/payload {
+					if x.every == 1 && newest != p.Seq {
 						t.Errorf("%s has the telemetry of packet %d", describe(p), newest)
 					}
 				}
@@ -321,7 +336,7 @@ func TestProbes(t *testing.T) {
 			return 1, 0
 		}
 		probes++
-		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 98 ||
+		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 50 ||
 			hpcc.Wants(p) != telemetry.WantsRecord {
 			t.Errorf("%+v", p)
 		}
@@ -387,7 +402,7 @@ func TestFilledGap(t *testing.T) {
 		reply bool
 	}{{0, "", false}, {2, "nack 1000 for 2000, 50 B", true}, {1, "ack 3000 for 1000, 50 B", true}, {3, "", false}} {
 		t.Run(fmt.Sprint("packet ", x.n), func(t *testing.T) {
-			p := &packet.Packet{Seq: x.n * payload, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
+			p := &packet.Packet{Seq: x.n, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
 			if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
 				t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))
 			}

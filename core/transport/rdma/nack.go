@@ -34,7 +34,7 @@ func (s *Sender) notified(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// out is the packet that begins at byte seq, if it is out and not SACKed, and its state; nil
+// out is the packet of this sequence number, if it is out and not SACKed, and its state; nil
 // if it is not.
 func (s *Sender) out(seq int64) (int64, *sent) {
 	n := s.number(seq, s.una)

@@ -124,14 +124,13 @@ func TestNackChecks(t *testing.T) {
 				want bool
 			}{
 				{"acknowledged", nackOf(out[0], packet.CauseTrimmed), false},
-				{"never sent", change(4, func(p *packet.Packet) { p.Seq = 6000 }), false},
-				{"inside a packet", change(4, func(p *packet.Packet) { p.Seq += 1 }), false},
-				{"before the flow", change(4, func(p *packet.Packet) { p.Seq = -1000 }), false},
+				{"never sent", change(4, func(p *packet.Packet) { p.Seq = 6 }), false},
+				{"before the flow", change(4, func(p *packet.Packet) { p.Seq = -1 }), false},
 				{"another source port", change(4, func(p *packet.Packet) { p.SrcPort++ }), false},
 				{"another destination port", change(4, func(p *packet.Packet) { p.DstPort++ }), false},
 				{"another protocol", change(4, func(p *packet.Packet) { p.Proto = packet.ProtoUDP }), false},
 				{"another transmission", change(4, func(p *packet.Packet) { p.Ack = 1 }), false},
-				{"the same, mod 256", change(4, func(p *packet.Packet) { p.Ack = 256 }), false},
+				{"the same, mod 128", change(4, func(p *packet.Packet) { p.Ack = 128 }), false},
 				{"a part of the packet", change(4, notify(packet.Notification{Lost: 999})), false},
 				{"nothing", change(4, notify(packet.Notification{})), false},
 				{"an elephant that lost something", change(4, notify(packet.Notification{Cause: packet.CauseElephant, Lost: 1000})),
@@ -176,13 +175,13 @@ func TestNackReactions(t *testing.T) {
 		for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 			for _, cause := range []packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
 				w, out := out5(t, recovery, nacks)
-				w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2000, Lost: 1000},
-					{Offset: 1000, Lost: 999}, {Offset: -2000, Lost: 1000}}}[cause != packet.CauseElephant]...))
+				w.s.Receive(2*us, nackOf(out[2], cause, map[bool][]packet.Span{true: {{Offset: 2, Lost: 1000},
+					{Offset: 1, Lost: 999}, {Offset: -2, Lost: 1000}}}[cause != packet.CauseElephant]...))
 				fmt.Fprintf(&b, "%-7s %-16s %-10s sends", nacks, recovery, cause)
 				for w.s.NextSend() <= 2*us {
 					p := &packet.Packet{}
 					w.s.Emit(2*us, p)
-					fmt.Fprintf(&b, " %d.%d", p.Seq/1000, p.Ack)
+					fmt.Fprintf(&b, " %d.%d", p.Seq, p.Ack)
 				}
 				c, g := w.s.Counters(), w.s.Gauge()
 				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
@@ -255,7 +254,7 @@ func TestTransmissionNumbers(t *testing.T) {
 		w.s.Receive(now, nackOf(old, packet.CauseTrimmed))
 		p := &packet.Packet{Src: src, Dst: dst}
 		w.s.Emit(now, p)
-		if p.Seq != 2000 || p.Ack != int64(i%256) {
+		if p.Seq != 2 || p.Ack != int64(i%128) {
 			t.Fatalf("retransmission %d: %s, number %d", i, describe(p), p.Ack)
 		}
 		frame, err := p.Emit(book, nil)
@@ -377,7 +376,7 @@ func TestNackGoBackN(t *testing.T) {
 		w := newPipe(t, 12_000, func(c *Config) { c.NackInterval = 20 * us }, &fixed{window: 6000, keep: true}, 0)
 		n := 0
 		w.onData = func(p *packet.Packet) (int, unit.Time) {
-			if p.Seq != 2000 {
+			if p.Seq != 2 {
 				return 1, 0
 			}
 			if n++; n == 1 {
@@ -433,7 +432,7 @@ func TestNackNoAllocation(t *testing.T) {
 		t.Run(recovery, func(t *testing.T) {
 			w, out := out5(t, recovery, transport.NacksLoss)
 			w.c.keep = false
-			nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1000, Lost: 1000}),
+			nack, elephant, p := nackOf(out[2], packet.CauseTrimmed, packet.Span{Offset: 1, Lost: 1000}),
 				nackOf(out[2], packet.CauseElephant), &packet.Packet{}
 			now := 2 * us
 			if n := testing.AllocsPerRun(1000, func() {
@@ -444,7 +443,7 @@ func TestNackNoAllocation(t *testing.T) {
 				for w.s.NextSend() <= now {
 					w.s.Emit(now, p)
 				}
-				nack.Ack, elephant.Ack = (nack.Ack+1)&255, (nack.Ack+1)&255
+				nack.Ack, elephant.Ack = (nack.Ack+1)&127, (nack.Ack+1)&127
 			}); n > 0 {
 				t.Errorf("%s: %v allocations", recovery, n)
 			}

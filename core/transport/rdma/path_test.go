@@ -180,7 +180,7 @@ func (w *script) pathEvent(kind byte, n int) bool {
 		}
 		w.forged = true
 		w.s.Receive(w.now, answer(packet.Kind(n&7), int64(n>>3)*500, int64(n>>2)*500))
-		w.r.Receive(w.now, &packet.Packet{Kind: packet.Kind(n >> 4), Seq: int64(n&15) * 1000, Payload: payload, SrcPort: 10,
+		w.r.Receive(w.now, &packet.Packet{Kind: packet.Kind(n >> 4), Seq: int64(n & 15), Payload: payload, SrcPort: 10,
 			DstPort: 20, Proto: packet.ProtoRDMA})
 		return false
 	}

@@ -80,7 +80,7 @@ func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
 
 func flow(size unit.Bytes, control *fixed, mode cc.ECNMode) transport.Flow {
 	return transport.Flow{Telemetry: &hpcc, ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
-		Payload: payload, Framing: packet.Framings[0],
+		Payload: payload, Framing: packet.Framing{Data: 50, Other: 50},
 		Stop: unit.Never, Path: cc.Path{NICRate: lineRate, BaseRTT: 4 * us}, CC: control.scheme(mode)}
 }
 
@@ -141,19 +141,20 @@ func describe(p *packet.Packet) string {
 	var b strings.Builder
 	var n packet.Notification
 	if p.Notification(&n) {
-		fmt.Fprintf(&b, "NACK of a switch: %d +%d, transmission %d, %v", p.Seq, n.Lost, p.Ack, n.Cause)
+		fmt.Fprintf(&b, "NACK of a switch: %d +%d, transmission %d, %v", p.Seq*payload, n.Lost, p.Ack, n.Cause)
 		for _, x := range n.More[:n.Spans] {
-			fmt.Fprintf(&b, ", %d +%d", p.Seq+int64(x.Offset), x.Lost)
+			fmt.Fprintf(&b, ", %d +%d", (p.Seq+int64(x.Offset))*payload, x.Lost)
 		}
 		return b.String()
 	}
 	switch p.Kind {
 	case packet.Data:
-		fmt.Fprintf(&b, "data %d +%d", p.Seq, p.Payload)
+		fmt.Fprintf(&b, "data %d +%d", p.Seq*payload, p.Payload)
 	case packet.Ack, packet.Nack:
-		fmt.Fprintf(&b, "%s %d for %d", map[packet.Kind]string{packet.Ack: "ack", packet.Nack: "nack"}[p.Kind], p.Ack, p.Seq)
+		fmt.Fprintf(&b, "%s %d for %d", map[packet.Kind]string{packet.Ack: "ack", packet.Nack: "nack"}[p.Kind], p.Ack*payload,
+			p.Seq*payload)
 	case packet.Notice:
-		fmt.Fprintf(&b, "cnp for %d", p.Seq)
+		fmt.Fprintf(&b, "cnp for %d", p.Seq*payload)
 	}
 	fmt.Fprintf(&b, ", %d B", p.Size)
 	if p.TCP.Flags&packet.ECE != 0 {

@@ -22,7 +22,7 @@ type Receiver struct {
 	heldBack int    // how many
 
 	pending    int   // packets in order that are not acknowledged yet
-	pendingSeq int64 // first byte of the newest of them
+	pendingSeq int64 // sequence number of the newest of them
 	ce         bool  // they were marked (RFC 8257 §3.2: DCTCP.CE)
 	ackAt      unit.Time
 
@@ -128,7 +128,7 @@ func (r *Receiver) wait(x reply) {
 // acknowledgement is an ACK or NACK of all that was received in order.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
-	return reply{kind, seq, r.seq(r.expected), marked, r.port}
+	return reply{kind, seq, r.expected, marked, r.port}
 }
 
 // write fills p with a reply, whose extensions are there already.
@@ -138,6 +138,7 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 		flags = packet.ECE
 	}
 	r.tele.Open(p)
+	p.Message = r.complete(r.expected)
 	r.fill(p, x.kind, x.seq, x.ack, 0, r.tele.Bytes(p), flags, packet.NotECT)
 	if r.entropy != 0 {
 		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
@@ -157,7 +158,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Kind == packet.Probe {
 		r.tele.Data(now, p)
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.seq(r.expected), port: r.port})
+		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.expected, port: r.port})
 		return true
 	}
 	n := r.number(p.Seq, r.expected)
@@ -285,7 +286,7 @@ func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 	}
 	r.nacked, r.nackedAt = r.expected, now
 	r.nacks++
-	return r.acknowledgement(packet.Nack, r.seq(r.expected), false), true
+	return r.acknowledgement(packet.Nack, r.expected, false), true
 }
 
 // bitmap is a set of packet numbers less than mostOut apart, as a ring of bits that

@@ -83,7 +83,7 @@ type sent struct {
 	deliveredAt unit.Time
 	delivered   int64
 	flags       uint16
-	number      uint8 // of the transmission, mod 256
+	number      uint8 // of the transmission, mod 128
 	path        uint8
 }
 
@@ -293,7 +293,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		if s.asker.Wants() {
 			s.asker.Probe(now, p)
 		}
-		s.fill(p, packet.Probe, s.seq(s.top), 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
+		s.fill(p, packet.Probe, s.top, 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
 		s.steer(p, k)
 		s.schedule(now)
 		return
@@ -318,9 +318,11 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	number := uint8(0)
 	if again {
-		number = s.at(n).number + 1
+		number = (s.at(n).number + 1) & packet.TransmissionMask
 	}
-	s.fill(p, packet.Data, s.seq(n), int64(number), bytes, s.asker.Bytes(p), 0, s.ecn)
+	place, length := s.place(n)
+	p.Message = length
+	s.fill(p, packet.Data, n, int64(number), bytes, s.asker.Bytes(p), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now
 	}
@@ -455,9 +457,8 @@ func (s *Sender) probed(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		s.paths.alive(now, s.paths.now)
 	}
-	if seq := s.extend(p.Seq, s.una); seq >= 0 && seq <= s.seq(s.top) && s.una < s.packets &&
-		s.asker.Read(now, p, &s.report) {
-		s.report.Seq = seq + 1
+	if n := s.number(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.asker.Read(now, p, &s.report) {
+		s.report.Seq = s.seq(n) + 1
 		prior := s.inFlight()
 		s.conclude(now, p, 0, 0, prior, s.full(prior), &sampling{})
 	}

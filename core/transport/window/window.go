@@ -48,13 +48,13 @@ func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 	}
 	s := &Sender{
 		flow: f, size: int64(f.Size), window: int64(window) * int64(f.Payload), timeout: timeout,
-		headers: headers, hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoRDMA),
+		headers: headers, hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoOwn),
 		timer: unit.Never,
 	}
 	s.counters.Finished = unit.Never
 	r := &Receiver{
 		size: int64(f.Size), nacked: -1, version: f.Version, tos: f.TOS,
-		hash:     packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoRDMA),
+		hash:     packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoOwn),
 		ackFrame: f.Framing.Frame(headers, 0, false),
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
@@ -96,7 +96,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	p.Size = s.flow.Framing.Frame(s.headers, p.Payload, true)
 	p.Hash = s.hash
 	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
-	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, s.flow.Version, s.flow.TOS, 64
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoOwn, s.flow.Version, s.flow.TOS, 64
 	s.counters.SentPackets++
 	if s.next < s.highest {
 		s.counters.Retransmitted++

@@ -46,7 +46,14 @@ func (k *kept) Write(r *trace.Record) error {
 // must have p4abc's program.
 func Trace(t testing.TB, r *spec.Registry, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
 	t.Helper()
-	c, err := plan.Config(Load(t, r, traced, spec.Options{}).Points()[0], 1)
+	return TraceOf(t, r, traced, sinks, patterns...)
+}
+
+// TraceOf is Trace of another experiment, its first point.
+func TraceOf(t testing.TB, r *spec.Registry, text string, sinks func(ports []string) []trace.Sink,
+	patterns ...string) []trace.Record {
+	t.Helper()
+	c, err := plan.Config(Load(t, r, text, spec.Options{}).Points()[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}
