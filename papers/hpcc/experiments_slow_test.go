@@ -34,3 +34,17 @@ func TestFlowControl(t *testing.T) {
 		}
 	}
 }
+
+// Appendix A beside packets, in full: every claim holds.
+func TestTheory(t *testing.T) {
+	for _, name := range []string{"capture", "fairness", "fairness-beside", "convergence", "parking-lot", "mixed-nics",
+		"clocks", "every-nth"} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{}).Claims {
+				if c.Verdict != claim.Holds {
+					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+				}
+			}
+		})
+	}
+}

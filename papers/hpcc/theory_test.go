@@ -248,8 +248,9 @@ func TestFixedPoint(t *testing.T) {
 }
 
 // Appendix A: with a register for each resource, of which the least rate holds, a flow's
-// rate is the least of a·(1 − Utarget/U_i)⁻¹, which is max-min fair; with the path's worst load
-// in one register it comes to the same, since the least is that of the largest U_i.
+// rate is the least of a·(1 − Utarget/U_i)⁻¹, which is max-min fair. With the path's worst load
+// in one register the fluid comes to the same, since the least is that of the largest U_i;
+// packets do not, since their loads are noisy: TestParkingLot.
 func TestPerHopFixedPoint(t *testing.T) {
 	const a = 600_000
 	uses := [][]int{{0, 1}, {0}, {1}, {1}, {1}}
@@ -270,6 +271,41 @@ func TestPerHopFixedPoint(t *testing.T) {
 			t.Errorf("%v: %.0f, %.0f, %.0f", mode, long, one, three)
 		}
 	}
+}
+
+// Appendix A, how fast: the difference of two windows shrinks by eta/U an update. With W_ai of the rule
+// for n flows, four flows of a quarter each and one that begins with W_init need 1.19·(1 + n·eta/(5·(1−eta)))
+// updates until Jain's index is .95, which is predictedUpdates.
+func TestConvergence(t *testing.T) {
+	for _, n := range []int{5, 20, 100} {
+		for _, eta := range []float64{0.9, 0.95, 0.99} {
+			t.Run(fmt.Sprintf("n %d, eta %g", n, eta), func(t *testing.T) {
+				const bdp = 125_000_000.0
+				a := math.Round(bdp * (1 - eta) / float64(n))
+				old := (eta + 4*a/bdp) * bdp / 4
+				net := newNetwork(t, []unit.Rate{100 * gbps}, [][]int{{0}, {0}, {0}, {0}, {0}},
+					[]float64{old, old, old, old, bdp}, func(c *Config) { c.WAI, c.Eta = unit.Bytes(a), eta })
+				updates := 0
+				for ; net.jain() < 0.95; updates++ {
+					net.step()
+				}
+				if want := predictedUpdates(n, eta); math.Abs(float64(updates)-want) > 0.1*want {
+					t.Errorf("%d updates, want %.0f", updates, want)
+				}
+			})
+		}
+	}
+}
+
+func predictedUpdates(n int, eta float64) float64 { return 1.19 * (1 + float64(n)*eta/(5*(1-eta))) }
+
+// jain is Jain's index of the windows.
+func (n *network) jain() float64 {
+	sum, squares := 0.0, 0.0
+	for _, s := range n.senders {
+		sum, squares = sum+s.ref.wc, squares+s.ref.wc*s.ref.wc
+	}
+	return sum * sum / squares / float64(len(n.senders))
 }
 
 // B's formulas: power = λ·ν/(B²·T), λ = q̇ + µ, ν = q + B·T; window γ(W_old/power + β) + (1−γ)W.
