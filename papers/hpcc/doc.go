@@ -28,6 +28,8 @@
 //	§9.1      … on the wire, per round trip      telemetry.Format        TestRelativeOnTheWire,
 //	                                                                     TestRelativeOncePerRoundTrip
 //	§9.4      sojourn time                       Config.Sojourn          TestSojourn
+//	ours      many paths, not chosen             paths, law.measureInflight  TestPaths, TestIncastOnManyPaths
+//	ours      many paths, chosen                 cc.Scheme.PerPath       TestChosenPaths, TestChosenPathsForms
 //
 // Tests in whole networks, over rdma, tcp and udp, with switches that write telemetry: two flows
 // converge (TestTwoFlowsConverge); HPCC's incast under every law (TestIncastNetwork); wire form, and
@@ -66,6 +68,9 @@
 //	wan                 ours                                      TestExperimentsLoad
 //	capture, fairness, fairness-beside, convergence, parking-lot, mixed-nics, clocks, every-nth
 //	                    HPCC Appendix A, draft-miao §5, §6, beside packets  TestTheory (slow)
+//	paths-incast, paths-permutation, paths-half, paths-failure
+//	                    ours: many paths                          TestIncastOnManyPaths, TestPermutationOnManyPaths,
+//	                                                              TestChosenPaths, TestExperimentsLoad
 //
 // Claims about the paper's testbed (long-short, incast-long, mice, joins) have other ids than claims
 // about its simulations (websearch, hadoop, incast16, flow-control). These do not hold:
@@ -127,6 +132,51 @@
 //
 // Telemetry on every n-th packet: the link is as full and its queue as short up to n = 64; at 256, a flow that
 // joins keeps its first window, 55 kB, in the queue for some 100 us, and nothing is lost: TestEveryNth.
+// # Many paths
+//
+// The drafts know one path a flow. Under flowlets, per-packet spraying, or after a change of routes the records of
+// successive packets come from different ports, whose counters cannot be compared: each would be "another path",
+// and the window would stay at W_init. So L and U are kept for each path (paths), told apart by what records say
+// of the hops, and wraps are undone for each; on one path this is the draft's law, bit by bit
+// (TestPathsAreSeparate, TestMostPaths). There are two rules.
+//
+// A sender that cannot choose paths takes the largest U of the paths that its packets take. Line 6 takes the worst
+// link of a path for the same reason: no packet can avoid it. Let the network send an equal share by each of n
+// paths of rate C, of which one has f·C. Whatever the law, none can carry more than the slow one: n·f·C is the
+// most that there is. By the largest U the slow path is at eta, the flows get n·f·eta·C, and no queue stands. By
+// the mean they would gain the last 5 %, and pay with a queue q in front of the slow link, of rate B = f·C, that
+// grows until the mean, (1 + q/(B·T) + (n−1)·f)/n, is eta:
+//
+//	q = (n·eta − 1 − (n−1)·f)·B·T
+//
+// For one of eight at half of 100 Gb/s and a T of 8.4 us, that is 3.1·B·T, 163 kB, and for one of 64 it would be
+// 28·B·T. Measured with the mean in place of the largest: 144 kB at the median, and 50 Gb/s a path; with the
+// largest 11 kB and 40 Gb/s (paths-half). That it is less than the 47.5 of eta is the price of measuring: each
+// path is seen by every eighth packet, late when it queues, and the largest of eight loads that vary is above what
+// they have in common. In a permutation at full rate flows get 71 Gb/s of payload each under spray and 75 under
+// DRILL, which evens queues out, where one path at eta would give 80 (paths-permutation). What other paths have to
+// spare stays unused under spray. DRILL sends less by the longer queue, so that the shares follow the rates: 47
+// and 81 Gb/s.
+//
+// The paths that count are those seen within T. Records that a queue delays come later than that, and a flow with
+// few packets a T sees each path less often; without them the window would open when it should close. So a path
+// also counts until each of the others can have had two turns (TestPaths). In mode per_hop each path has its
+// registers, which commit once for each commit of the flow (TestPathsPerHop, TestPathsPerHopCommit): as only that
+// of the path in hand did, a 16-to-1 incast under spray had a queue of 200 kB. PowerTCP takes the largest power
+// likewise; its power varies more, so that it fills the last hop of that incast to 82 % under spray, 92 % under
+// ECMP. hpcc_pint and format: relative carry no identity of a path, and no state between packets that another path
+// would spoil.
+//
+// A sender that can choose (rdma's paths) has a law for each path, as if it was so many flows: each begins with
+// W_init/n and grows by W_ai/n, so that on a link that all of them share the fixed point W_ai/(1 − eta/U) is that
+// of one flow, and together they have at most W_init in flight. On a link that only one of them takes, that one's
+// window finds its rate: of eight at half rate the slow one carries 47.3 Gb/s and the others 93.8, 704 Gb/s of the
+// 712 of eta (TestChosenPaths, paths-half). The paths are hashes, so that eight of them rarely are all eight
+// uplinks; with 32 windows adapt to the collisions. Of a link that fails, each path loses what is out once, in a
+// timeout, is given up and probed: paths-failure.
+//
+// Both need a transport that does not take reordering for loss: rdma's reordering: adaptive, or the order on each
+// path.
 //
 // # Security (§9.1)
 //
@@ -179,14 +229,7 @@
 // A change of path (identity, number of hops, switches and ports where known, or a port's rate)
 // begins with new records and U, and keeps W and Wc: TestPathChange.
 //
-// Several paths. Under flowlets or spraying the records of successive packets come from different ports,
-// whose counters cannot be compared. L and U are therefore kept for each path (paths), and wraps are
-// undone for each. The flow's U is the largest of the paths seen within T: line 6 takes the worst link
-// of a path for the same reason, namely that the flow's packets cannot avoid it. A flow that sends an
-// equal share over each of n paths gets n times what the worst of them can give, and keeps its queue
-// short; what the others have to spare stays unused, for the sender cannot move packets there:
-// TestPaths, TestMostPaths, TestPathsPerHop. A 16-to-1 incast under spray or drill has the queue that it
-// has under ecmp, where it was a megabyte before: TestIncastOnManyPaths, TestPermutationOnManyPaths.
+// Several paths: as above, under Many paths.
 //
 // Telemetry upon congestion only (§6): where no switch had cause to write, all loads are below the
 // switches' threshold. U is then that threshold, and the window grows by eta over it (TestUncongested).

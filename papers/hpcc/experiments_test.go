@@ -10,6 +10,7 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
+	"weir/core/dataplane/drill"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
 	"weir/core/dataplane/forward"
@@ -29,7 +30,7 @@ import (
 func library() *spec.Registry {
 	r := registry()
 	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(),
-		letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
+		drill.Scheme(), letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
 	r.Controllers = append(r.Controllers, dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(), timely.Scheme())
 	r.Library = []spec.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r

@@ -133,6 +133,7 @@ type loads struct {
 	u   float64                      // U of the path
 	w   float64                      // W by this path, in mode PerHop
 	hop [telemetry.MaxHops]reference // in mode PerHop
+	at  uint32                       // law.commits when these were committed to
 }
 
 // law is HPCC++'s computation, at a sender or a receiver: lines 1 to 20.
@@ -142,6 +143,7 @@ type law struct {
 	paths        paths[loads]
 	ref          reference
 	measuredHops uint8     // hops in the last measurement, one bit each
+	commits      uint32    // how often the flow has committed, in mode PerHop
 	bottleneck   int       // the hop with the largest load
 	wai          float64   // W_ai
 	flows        int       // N as it was counted, of the last hop; 0: W_ai is as configured
@@ -213,7 +215,7 @@ func (l *law) rescale() {
 // say. Wc stays.
 func (l *law) resetLoad(x *loads) {
 	l.ref.u, l.ref.stage = 1, 0
-	x.u, x.w = 1, l.w
+	x.u, x.w, x.at = 1, l.w, l.commits
 	for i := range x.hop {
 		x.hop[i] = reference{u: 1, wc: l.w}
 	}
@@ -294,9 +296,12 @@ func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetr
 	l.bottleneck = worst
 	average(&k.known.u, u, tau*l.perTime)
 	l.ref.u = k.known.u
-	for i := range l.paths.more { // the worst of those seen within T
-		if x := l.paths.other(i); now-x.track.at <= l.t {
-			l.ref.u = max(l.ref.u, x.known.u)
+	if len(l.paths.more) > 0 {
+		l.paths.turn()
+		for i := range l.paths.more {
+			if x := l.paths.other(i); l.paths.counts(x, now, l.t) {
+				l.ref.u = max(l.ref.u, x.known.u)
+			}
 		}
 	}
 	return true
@@ -315,8 +320,13 @@ func (l *law) updateWindow(now unit.Time, commit bool) {
 		l.w = l.computeWind(&l.ref, commit)
 		return
 	}
+	if commit {
+		l.commits++
+	}
 	k := l.paths.now()
 	w := l.most
+	commit = k.known.at != l.commits // each path once, at its first records after the flow's
+	k.known.at = l.commits
 	for i := range k.known.hop[:max(k.n, 0)] {
 		if l.measuredHops>>i&1 == 1 {
 			w = min(w, l.computeWind(&k.known.hop[i], commit))
@@ -324,7 +334,7 @@ func (l *law) updateWindow(now unit.Time, commit bool) {
 	}
 	k.known.w = w
 	for i := range l.paths.more {
-		if x := l.paths.other(i); now-x.track.at <= l.t {
+		if x := l.paths.other(i); l.paths.counts(x, now, l.t) {
 			w = min(w, x.known.w)
 		}
 	}

@@ -3,26 +3,31 @@ package hpcc
 import (
 	"weir/core/cc"
 	"weir/core/telemetry"
+	"weir/core/unit"
 )
 
 // The drafts know one path a flow: L and U are the flow's. Under flowlets, per-packet spraying or a change of
 // routes the records of successive packets come from different ports, whose counters have nothing to do with each
 // other. So L and U are kept for each path, told apart by what the records say of the hops. The flow's load is the
-// largest of those paths that were seen within T: its packets go where the network sends them, so that it may send
-// no faster than its share of the worst of these allows. On one path this is the draft's law, bit by bit. Of more than
-// telemetry.MostPaths, the one that was not seen for the longest time makes room.
+// largest of those paths that were seen within T or, of a flow with few packets a T, or one whose records are late
+// because of a queue, until each of the others can have had two turns: its packets go where the network sends
+// them, so that it may send no faster than its share of the worst of these allows. On one path this is the draft's
+// law, bit by bit. Of more than telemetry.MostPaths, the one that was not seen for the longest time makes room.
 
 // paths is what a flow knows of its paths. The zero value knows none.
 type paths[P any] struct {
 	one  pathState[P]   // the first path: most flows have no other
 	more []pathState[P] // the others
 	last int            // where the latest records belong: 0: one, k: more[k-1]
+
+	turns int // measurements, once there are several paths
 }
 
 // pathState is L of one path, and what a law derives from it.
 type pathState[P any] struct {
 	track
 	known P
+	turn  int // paths.turns at the latest measurement
 }
 
 // at returns a path by its number.
@@ -42,6 +47,17 @@ func (x *paths[P]) other(i int) *pathState[P] {
 		i++
 	}
 	return x.at(i)
+}
+
+// turn counts a measurement on the path in hand.
+func (x *paths[P]) turn() {
+	x.turns++
+	x.now().turn = x.turns
+}
+
+// counts reports whether path y is one that the flow's packets take.
+func (x *paths[P]) counts(y *pathState[P], now, t unit.Time) bool {
+	return now-y.track.at <= t || x.turns-y.turn <= 2*(1+len(x.more))
 }
 
 // find returns the path of which records are, and makes room for it if they are its first.

@@ -25,10 +25,13 @@ func TestPaths(t *testing.T) {
 	}
 	near(t, "U of the first", s.paths.one.known.u, 0.5)
 	near(t, "U of the second", s.paths.more[0].known.u, 0.9)
-	bytes[0] += 62_500 // the second path is 15 µs, more than T, old
-	ack(s, 60*us, 12_000, 12_500, hop(10, 60*us, bytes[0]+2_500, 0))
-	if u := s.State().U; u > 0.6 {
-		t.Errorf("U is %g, with a path that was not seen within T", u)
+	for i := range 5 { // the second path is more than T old
+		now := 60*us + unit.Time(i)*10*us
+		bytes[0] += 65_000
+		ack(s, now, 12_000+int64(i)*1000, 12_500+int64(i)*1000, hop(10, now, bytes[0], 0))
+		if u := s.State().U; (u > 0.6) != (i < 4) { // and after twice as many turns as there are paths no longer counts
+			t.Errorf("U is %g after %d turns without the worse path", u, i+1)
+		}
 	}
 }
 
@@ -64,6 +67,23 @@ func TestMostPaths(t *testing.T) {
 		if id := s.paths.at(k).hops[0].Switch; id <= 2*telemetry.MostPaths {
 			t.Errorf("path %d is that of switch %d, which is old", k, id)
 		}
+	}
+}
+
+// In mode per_hop each path commits once for each commit of the flow, at its own next records: with one path's alone
+// the registers of the others would stay where they were, and the window with them.
+func TestPathsPerHopCommit(t *testing.T) {
+	s := newSender(t, flow(), func(c *Config) { c.Mode = PerHop })
+	bytes := [2]uint64{}
+	for i := range int64(80) {
+		p := i % 2
+		bytes[p] += 187_500 // a load of 1.5 on both
+		now := unit.Time(i) * 5 * us
+		ack(s, now, i*1000, i*1000+1500, hop(uint32(10+p), now, bytes[p], 0)) // every second ends a round trip
+	}
+	one, two := s.paths.one.known.hop[0].wc, s.paths.more[0].known.hop[0].wc
+	if one > 2*two || two > 2*one || one > s.most/100 {
+		t.Errorf("Wc of the paths' links are %g and %g of %g", one, two, s.most)
 	}
 }
 
