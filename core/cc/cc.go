@@ -266,6 +266,8 @@ type Scheme struct {
 	BufferedWindows int
 	// Telemetry is what the controller, or its Receiver, wants to know of the path.
 	Telemetry telemetry.Want
+	// Signals of congestion, of which one is enough for the law; 0: it reacts to nothing, or does not say.
+	Signals Signals
 	// Build makes the controller of a flow with a configuration of the scheme: nil for the
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (Controller, error)

@@ -166,3 +166,22 @@ func Alone(c scheme.Config) (why string) {
 	}
 	return ""
 }
+
+// Marker is the configuration of a program that marks packets of senders with ECN, or tells these senders
+// where it would.
+type Marker interface {
+	// Marks does nothing: having it is the answer.
+	Marks()
+}
+
+// Loser is the configuration of a program that drops packets where queues grow, whatever the buffers of ports are.
+type Loser interface {
+	// Loses does nothing: having it is the answer.
+	Loses()
+}
+
+// Supplier is the configuration of a program that tells senders by NACKs what it has for their flows.
+type Supplier interface {
+	// Supplies does nothing: having it is the answer.
+	Supplies()
+}

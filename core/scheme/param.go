@@ -20,6 +20,8 @@ type Param struct {
 	Source   string // where the default comes from: paper and section, RFC, or "ours"
 
 	value value
+	only  []string      // conditions under which it acts, as text
+	holds []func() bool // and as code
 }
 
 // Relation is that of a value to a limit of it.

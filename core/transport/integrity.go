@@ -40,7 +40,8 @@ func (a *Asking) bindIntegrity(p *scheme.Params) {
 		"keyed: every packet of the receiver carries a code that the sender checks first, and comes once",
 		"draft-miao-iccrg-hpccplus-01 §9.1").Words(IntegrityNone, IntegrityKeyed)
 	p.Text(&a.Key, "feedback_key", "",
-		"with integrity: keyed, what the flows' keys are made of; without it, the run's seed", "ours")
+		"with integrity: keyed, what the flows' keys are made of; without it, the run's seed", "ours").
+		When("integrity: keyed", func() bool { return a.Integrity == IntegrityKeyed })
 }
 
 // seal is what one end of a flow needs to write or to check codes. Like IPsec's extended

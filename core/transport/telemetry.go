@@ -38,8 +38,23 @@ func (a *Asking) Params(p *scheme.Params) {
 		"draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet").
 		Words(AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe, AskNever)
 	p.Packets(&a.Packets, "telemetry_packets", "8 packets", "with telemetry: packets", "ours").
-		Min("1 packet").Max("1000000 packets")
+		Min("1 packet").Max("1000000 packets").
+		When("telemetry: packets", func() bool { return a.When == AskPackets })
 	a.bindIntegrity(p)
+}
+
+// Informed is the configuration of a transport that asks for telemetry.
+type Informed interface{ Asks() *Asking }
+
+// Unrecorded is why a controller gets no telemetry from a transport of this configuration; "": it does.
+func Unrecorded(c scheme.Config) (why string) {
+	switch x, ok := c.(Informed); {
+	case !ok:
+		return "its transport asks for no telemetry"
+	case x.Asks().When == AskNever:
+		return "telemetry: none of its transport asks for none, so that it keeps its first window"
+	}
+	return ""
 }
 
 // Feedback is the packet extension by which a receiver tells a window: 4 bytes, and 2 of

@@ -261,3 +261,17 @@ type Chooser interface {
 type Ported interface {
 	Ports() []uint16 // beside the flow's own
 }
+
+// Echoing is the configuration of a transport that may tell its controller of congestion marks.
+type Echoing interface {
+	// Unmarked is why a controller that wants marks so does not hear of them; "": it does.
+	Unmarked(wants cc.ECNMode) (why string)
+}
+
+// Unmarked is why a controller does not hear of marks from a transport of this configuration; "": it does.
+func Unmarked(c scheme.Config, wants cc.ECNMode) (why string) {
+	if x, ok := c.(Echoing); ok {
+		return x.Unmarked(wants)
+	}
+	return "the transport does not tell it of marks"
+}

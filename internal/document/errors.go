@@ -78,6 +78,9 @@ type Place struct {
 	Line, Column int
 }
 
+// String is file:line:column.
+func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", text.Shown(p.File), p.Line, p.Column) }
+
 // Reader reads the values of a file, and of the files that it names, and collects errors.
 type Reader struct {
 	files map[string][]byte // by the name that errors give them
@@ -87,6 +90,8 @@ type Reader struct {
 	failed []Place        // of errors
 	unsaid map[Place]bool // of those that are too many
 	kind   Kind
+	used   []use          // parameters that act under conditions, in the order of reading
+	idle   map[use]string // why they do not act; "": they do
 }
 
 // Kind is a kind of file as messages name it.

@@ -2,6 +2,7 @@ package document
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"weir/core/scheme"
@@ -41,7 +42,51 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 	for _, err := range params.Check() {
 		r.wrong(s, t, err)
 	}
+	if len(r.errors) == before {
+		r.use(s, params, t)
+	}
 	return config
+}
+
+// use is a parameter that a file gives.
+type use struct {
+	at   Place
+	name string
+}
+
+// use notes which of the parameters that the file gives act. One that stands for several runs need not act in all.
+func (r *Reader) use(s *scheme.Scheme, params *scheme.Params, t *Node) {
+	for _, p := range params.List() {
+		if p.IsDefault() || !p.Conditional() {
+			continue
+		}
+		u := use{t.Place, p.Name}
+		if v := t.Find(p.Name); v != nil {
+			u.at = v.Place
+		}
+		if _, known := r.idle[u]; !known {
+			r.used = append(r.used, u)
+			if r.idle == nil {
+				r.idle = map[use]string{}
+			}
+		} else if r.idle[u] == "" {
+			continue
+		}
+		r.idle[u] = ""
+		if condition := p.Idle(); condition != "" {
+			r.idle[u] = fmt.Sprintf("%s of %s changes nothing: it acts with %s", p.Name, s.Name, condition)
+		}
+	}
+}
+
+// Idle tells of the parameters that the file gives and that act nowhere, with their places.
+func (r *Reader) Idle() (all []string) {
+	for _, u := range r.used {
+		if text := r.idle[u]; text != "" {
+			all = append(all, u.at.String()+": "+text)
+		}
+	}
+	return all
 }
 
 // set gives a parameter the value that the file has.

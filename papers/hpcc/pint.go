@@ -37,7 +37,7 @@ func PINTScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
 			Source: "PINT (SIGCOMM'20)"},
-		OwnRecovery: true, PerPath: true, Telemetry: telemetry.PathLoad,
+		OwnRecovery: true, PerPath: true, Telemetry: telemetry.PathLoad, Signals: cc.ByTelemetry,
 	}, NewPINT)
 }
 

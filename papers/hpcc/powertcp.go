@@ -23,7 +23,8 @@ type PowerConfig struct {
 // Params binds the configuration.
 func (c *PowerConfig) Params(p *scheme.Params) {
 	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "ns3-datacenter").Min("0.01%").Max("100%")
-	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps")
+	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps").
+		When("n: 0", func() bool { return c.N == 0 })
 	p.Int(&c.N, "n", "0", "flows expected at a host: β is W_init/n; 0: by beta", "ours").Min("0")
 	p.Share(&c.Eta, "eta", "100%", "target of the normalised power",
 		"ours: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
@@ -57,7 +58,7 @@ func PowerScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
 			Source: "PowerTCP (NSDI'22)"},
-		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords,
+		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 	}, NewPower)
 }
 

@@ -130,7 +130,8 @@ func (c *Config) law(p *scheme.Params) {
 	p.Int(&c.MaxStage, "max_stage", "-1", "additive increases before a multiplicative one; -1: preset (0, 5)",
 		"HPCC project page: the 5 of paper and draft is a typo; HPCC simulator: MI_THRESH 0").Min("-1")
 	p.Size(&c.WAI, "w_ai", "80 B", "additive increase in a round trip",
-		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B")
+		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B").
+		When("n: 0", func() bool { return c.N == 0 })
 	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (w_ai as given, 100)",
 		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
 	bindPath(p, &c.T, &c.MinRate, "preset (the path's if it is known, or the least measured; 5us)")
@@ -191,6 +192,6 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
 			Source: "draft-miao-iccrg-hpccplus-01"},
-		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords,
+		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 	}, New)
 }

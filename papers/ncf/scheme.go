@@ -17,6 +17,12 @@ type Options struct {
 	AcksAreMice    bool
 }
 
+// Loses packets where queues grow.
+func (*Options) Loses() {}
+
+// Supplies: NACKs say what the switch has for a flow.
+func (*Options) Supplies() {}
+
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	o.bindSketch(p)

@@ -69,6 +69,9 @@ type Program struct {
 	activity float64 // of the current packet, between Ingress and Book
 }
 
+// Loses packets where queues grow.
+func (*Config) Loses() {}
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	scheme.Word(p, &c.Role, "role", string(Alone), "place in the ABC domain", "P4-ABC §3.1, §5.1", Alone, Edge, Core, Exit)

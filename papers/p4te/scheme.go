@@ -18,6 +18,9 @@ type Options struct {
 	DelayRange unit.Time
 }
 
+// Marks: FACKs and marks tell senders.
+func (*Options) Marks() {}
+
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Monitor, "monitoring", "true", "of queue depth, hop delay, utilisation and the classes' rates; without it "+

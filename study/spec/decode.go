@@ -24,6 +24,7 @@ type decoder struct {
 	bufferAt []document.Place  // by link of the point's network, where its buffer is given
 	limits   []limit           // of queues, of the point in hand
 	named    directory         // the nodes and links of its network
+	around   surroundings      // of the point in hand
 	matches  int               // names that its patterns were compared with
 }
 

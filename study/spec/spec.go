@@ -134,7 +134,9 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		s.decodePaperValues(d)
 		s.shape()
 	}
-	s.warnings = d.warnings
+	if s.warnings = d.warnings; !s.quick {
+		s.warnings = append(s.warnings, c.Idle()...)
+	}
 	if err := c.Err(); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 		}
 	}
 	d.telemetry(root, p, programs)
+	d.surround(p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload"
@@ -28,7 +27,9 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 			d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
+		id, first := len(p.entries), len(p.flows)
 		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
+		d.suits(p, id, first)
 		if n := p.flowsInAll(); n > mostFlows && d.OK() {
 			d.Fail(x.Place, fmt.Sprintf("up to %d flows a run", mostFlows),
 				"with this traffic the experiment has about %.0f flows", n)
@@ -134,6 +135,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 	}
 	where, inline := tt.Place, tt.Kind == document.Scalar
 	tname, params := tt.Text, x.Node
+	defer func() { d.around.transport, d.around.transportAt = params, where }()
 	if !inline {
 		if tname, params = d.Named(tt, "transport"); params == nil {
 			return false
@@ -336,10 +338,7 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 	}
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
 	d.perPath(x, tr)
-	if tr.cc.Telemetry != telemetry.Nothing && p.telemetry == nil && d.OK() {
-		d.warn("%s:%d: traffic %s: %s needs telemetry, and no switch writes any (program telemetry): it keeps its "+
-			"first window", x.File, x.Line, tr.seen.Name, name)
-	}
+	d.around.control = params
 }
 
 // perPath refuses a controller that is not made for a flow of several paths.

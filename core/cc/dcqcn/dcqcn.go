@@ -92,7 +92,8 @@ func (o *Options) Params(p *scheme.Params) {
 		"DCQCN §5; HPCC simulator: RP_TIMER").Max("1s")
 	p.Text(&o.Increase, "increase", preset, "what increases: the timer (vendor), or it and the byte counter (paper)",
 		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
-	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB")
+	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB").
+		When("increase: both (preset: paper)", func() bool { return o.Config(unit.Gbps).ByteCounter > 0 })
 	p.Int(&o.FastRecovery, "fast_recovery", "-1",
 		"increases halfway to the target rate before it is raised, F; -1: preset (5, 1)",
 		"DCQCN §3.1; HPCC simulator: FAST_RECOVERY_TIMES").Min("-1").Max("1000")
@@ -151,11 +152,24 @@ func given[T float64 | unit.Time | unit.Rate](to *T, x T) {
 	}
 }
 
+// Suits warns of rates that senders do not have.
+func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
+	if p, ok := s.Slowest(); ok && o.MinRate == 0 {
+		if least := o.Config(p.NICRate).MinRate; least > p.NICRate {
+			all = append(all, cc.Remark("min_rate", "%v, the preset's, is more than a sender's link of %v has", least,
+				p.NICRate))
+		}
+	}
+	all = append(all, s.TooFast("min_rate", o.MinRate)...)
+	return append(all, s.TooFast("hai", o.HAI)...)
+}
+
 // Scheme is what an experiment names: cc: dcqcn.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
 			Source: "DCQCN (Zhu et al., SIGCOMM 2015)"},
+		Signals:     cc.ByMarks,
 		OwnRecovery: true,
 		ECN:         cc.CNPMode,
 	}, build)

@@ -25,12 +25,21 @@ func (c *Config) Params(p *scheme.Params) {
 		"RFC 8257 §3; HPCC §5.1: takes it away and starts at line rate")
 }
 
+// Suits warns where there is nothing to take the share of.
+func (c *Config) Suits(s *cc.Site) []scheme.Remark {
+	if s.Unmarked != "" && s.Lossless == "" {
+		return []scheme.Remark{cc.Remark("", "%s: it reacts to losses only, as reno does", s.Unmarked)}
+	}
+	return nil
+}
+
 // Scheme is what an experiment names: cc: dctcp.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257"},
-		ECN:    cc.DCTCPMode,
-		Kernel: "dctcp",
+		Scheme:  scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257"},
+		Signals: cc.ByLosses | cc.ByMarks,
+		ECN:     cc.DCTCPMode,
+		Kernel:  "dctcp",
 	}, func(f cc.Flow, c Config) (*DCTCP, error) { return New(f, c), nil })
 }
 

@@ -47,13 +47,16 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.BaseTarget, "base_target", "20us", "target delay of a path without hops", "csg-htsim").Min("1ps").Max("1s")
 	p.Time(&c.HopDelay, "hop_delay", "3053ns", "target delay that each hop adds; 0s: topology scaling off",
 		"csg-htsim: base target / 6.55").Max("1s")
-	p.Int(&c.Hops, "hops", "0", "switches on the path; 0: as many as there are", "Swift §3.5").Min("0").Max("255")
+	p.Int(&c.Hops, "hops", "0", "switches on the path; 0: as many as there are", "Swift §3.5").Min("0").Max("255").
+		When("hop_delay above 0s", func() bool { return c.HopDelay > 0 })
 	p.Time(&c.Range, "fs_range", "100us", "most that flow scaling adds to the target delay; 0s: off",
 		"csg-htsim: 5 base targets").Max("1s")
 	p.Float(&c.FlowMin, "fs_min_cwnd", "0.1", "window in packets at which flow scaling adds all",
-		"csg-htsim").Min("0.0001").Max("1000000")
+		"csg-htsim").Min("0.0001").Max("1000000").
+		When("fs_range above 0s", func() bool { return c.Range > 0 })
 	p.Float(&c.FlowMax, "fs_max_cwnd", "100", "window in packets from which it adds nothing",
-		"csg-htsim").Min("0.0001").Max("1000000")
+		"csg-htsim").Min("0.0001").Max("1000000").
+		When("fs_range above 0s", func() bool { return c.Range > 0 })
 	p.Float(&c.AI, "ai", "1", "additive increase [packets a round trip]", "csg-htsim").Min("0.0001").Max("1000")
 	p.Share(&c.Beta, "beta", "80%", "multiplicative decrease", "csg-htsim").Min("0%").Max("100%")
 	p.Share(&c.MaxDecrease, "max_mdf", "50%", "largest decrease at once", "csg-htsim").Min("0%").Max("99%")
@@ -80,11 +83,32 @@ func (c *Config) Params(p *scheme.Params) {
 // Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
+// Suits warns of a target that the path exceeds without any queue, and of a window that does not fill it.
+func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+	for _, p := range s.Paths {
+		hops := c.Hops
+		if hops == 0 {
+			hops = p.Hops
+		}
+		if target := c.BaseTarget + unit.Time(hops)*c.HopDelay; target <= p.BaseRTT {
+			all = append(all, cc.Remark("base_target",
+				"the target of a large window, %v, is not above the %v that a path of %d "+
+					"switches takes without queues: windows always fall there", target, p.BaseRTT, p.Hops))
+			break
+		}
+	}
+	if p, ok := s.Longest(); ok && c.MaxWindow*float64(s.MSS) < 0.95*float64(p.LineRate)/8*p.BaseRTT.Seconds() {
+		all = append(all, cc.Remark("max_cwnd", "%v packets are less than a round trip of the longest path", c.MaxWindow))
+	}
+	return all
+}
+
 // Scheme is what an experiment names: cc: swift.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay",
 			Source: "Swift (Kumar et al., SIGCOMM 2020)"},
+		Signals:     cc.ByDelay,
 		OwnRecovery: true,
 	}, New)
 }

@@ -93,7 +93,8 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Update, "update", preset, "when the rate is computed: segment (paper, patched), rtt (hpcc)",
 		"TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
 	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
-		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB")
+		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
+		When("update: segment", func() bool { return o.Config(unit.Gbps).Update == EachSegment })
 	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new difference of RTTs",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
 	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)",
@@ -154,11 +155,27 @@ func (o *Options) Config(line unit.Rate) Config {
 	return c
 }
 
+// Suits warns of thresholds that a path passes without any queue, and of rates that senders do not have.
+func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
+	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
+		all = append(all, cc.Remark("t_high", "the longest path takes %v without queues: the rate always falls", p.BaseRTT))
+	}
+	if p, ok := s.Slowest(); ok && o.MinRate == 0 {
+		if least := o.Config(p.NICRate).MinRate; least > p.NICRate {
+			all = append(all, cc.Remark("min_rate", "%v, the preset's, is more than a sender's link of %v has", least,
+				p.NICRate))
+		}
+	}
+	all = append(all, s.TooFast("min_rate", o.MinRate)...)
+	return append(all, s.TooFast("start_rate", o.StartRate)...)
+}
+
 // Scheme is what an experiment names: cc: timely.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
 			Source: "TIMELY (Mittal et al., SIGCOMM 2015)"},
+		Signals:     cc.ByDelay,
 		OwnRecovery: true,
 	}, build)
 }

@@ -63,6 +63,9 @@ func (c *Config) Params(p *scheme.Params) {
 		"by the queue that a packet leaves behind, or by the one that it finds", "HPCC simulator")
 }
 
+// Marks packets.
+func (c *Config) Marks() {}
+
 // Scheme is what an experiment names: switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly " +

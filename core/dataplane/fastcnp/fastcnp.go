@@ -33,6 +33,9 @@ type Options struct {
 	Flows, TOS            int
 }
 
+// Marks: it tells senders instead.
+func (*Options) Marks() {}
+
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)

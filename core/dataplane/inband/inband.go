@@ -58,9 +58,11 @@ func (c *Config) Params(p *scheme.Params) {
 			"records, but the path's largest load (needs t)",
 		"HPCC §4.1, figure 7; relative: draft-miao §9.1").Words(formats...)
 	p.Int(&c.Multi, "multi", "1", "hpcc: multiplier of the units, 128 B sent and 80 B queued",
-		"HPCC simulator: INT_MULTI; HPCC simulator run.py: the NIC's rate / 25 Gb/s").Min("1").Max("65536")
+		"HPCC simulator: INT_MULTI; HPCC simulator run.py: the NIC's rate / 25 Gb/s").Min("1").Max("65536").
+		When("format: hpcc", func() bool { return c.Format == "hpcc" })
 	p.Float(&c.Base, "base", "1.05", "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
-		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0002").Max("2")
+		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0002").Max("2").
+		When("t above 0s", func() bool { return c.T > 0 })
 	p.Time(&c.T, "t", "0s", "time over which a port's load is averaged, for PINT, format: relative and telemetry upon "+
 		"congestion; 0s: it is not", "HPCC simulator: the largest RTT").Max("1s")
 	p.Share(&c.CongestedLoad, "congested_load", "80%",

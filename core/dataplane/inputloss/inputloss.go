@@ -18,6 +18,9 @@ type Program struct {
 // Config is the probability of a packet to be lost.
 type Config struct{ Probability float64 }
 
+// Loses packets, whatever the queues are.
+func (*Config) Loses() {}
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Probability, "probability", "", "of a packet to be lost", "ours").Required().Min("0%").Max("100%")

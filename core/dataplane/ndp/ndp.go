@@ -24,6 +24,9 @@ type Config struct {
 	TrimTail       float64    // probability that the last packet in the queue is trimmed instead of the arriving one
 }
 
+// Loses packets where queues grow.
+func (*Config) Loses() {}
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Data, "data", "8 packets", "data packets that wait at most; what comes beyond is trimmed",

@@ -9,6 +9,9 @@ import (
 // Program admits packets to the switch's memory.
 type Program struct{ Buffer *Buffer }
 
+// Loses packets where queues grow.
+func (*Config) Loses() {}
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Size(&c.Size, "size", "32MB", "of the whole buffer", "HPCC §5.1").Min("1 B").Max("1000GB")

@@ -118,7 +118,8 @@ func (c *Config) bindWindow(p *scheme.Params) {
 		"first window of the controller: line_rate × base_rtt, or initial_window",
 		"HPCC §3.2: a new flow starts at line rate").Words(LineRate, InitialWindow)
 	p.Packets(&c.Packets, "initial_window", "10 packets", "with first_window: initial_window", "RFC 6928").
-		Min("1 packet").Max("1000000 packets")
+		Min("1 packet").Max("1000000 packets").
+		When("first_window: initial_window", func() bool { return c.Start == InitialWindow })
 	p.Text(&c.WindowTest, "window_test", WholePacket,
 		"a packet goes if it still fits into the window and the bound, or while what is in flight is below them: then "+
 			"they may be passed by less than a packet", "ours; HPCC simulator rdma-queue-pair.cc").
@@ -131,7 +132,8 @@ func (c *Config) bindWindow(p *scheme.Params) {
 	p.Text(&c.Bound, "bound", BoundNone, "of what is sent and not acknowledged, besides the controller's window: "+
 		"line_rate × base_rtt, or bound_bytes", "ours: RoCE has none; bdp: IRN §3.2").
 		Words(BoundNone, BoundBDP, BoundBytes)
-	p.Size(&c.BoundBytes, "bound_bytes", "0 B", "with bound: bytes; one packet may always be out", "ours")
+	p.Size(&c.BoundBytes, "bound_bytes", "0 B", "with bound: bytes; one packet may always be out", "ours").
+		When("bound: bytes", func() bool { return c.Bound == BoundBytes })
 	p.Rate(&c.LineRate, "line_rate", "0bps", "of the sender's NIC; 0bps: of its link", "ours")
 	p.Time(&c.BaseRTT, "base_rtt", "0s",
 		"RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK",
@@ -150,9 +152,11 @@ func (c *Config) bindReplies(p *scheme.Params) {
 		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
 	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; "+
 		"0s: base_rtt, "+
-		"so that a window of less than ack_every is answered within a round trip", "ours").Max("60s")
+		"so that a window of less than ack_every is answered within a round trip", "ours").Max("60s").
+		When("ack_every above 1 packet", func() bool { return c.AckEvery > 1 })
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
-		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s")
+		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
+		When("recovery: go_back_n", func() bool { return c.Recovery == GoBackN })
 }
 
 // bindReordering binds how many paths there are, and what tells a loss from reordering.
@@ -197,12 +201,14 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",
 		"IRN §3.1: an option, RTO_low of 100us").Max("60s")
 	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low", "IRN §4.1: N").
-		Min("1 packet").Max("1000000 packets")
+		Min("1 packet").Max("1000000 packets").
+		When("rto_low above 0s", func() bool { return c.RTOLow > 0 })
 	p.Time(&c.RTOMax, "rto_max", "0s",
 		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s")
 	p.Text(&c.Resends, "timeout_resends", ResendFirst,
 		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
-		Words(ResendFirst, ResendAll)
+		Words(ResendFirst, ResendAll).
+		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
 	p.Rule("rto_low", func() error {
 		if c.RTOLow > c.RTOMin {
 			return fmt.Errorf("%v is more than rto_min, %v", c.RTOLow, c.RTOMin)
@@ -223,7 +229,11 @@ func (c *Config) bindMarks(p *scheme.Params) {
 		"use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed",
 		"RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ECNByController, ECNOff, ECNEcho, ECNNotify)
 	p.Time(&c.CNPInterval, "cnp_interval", "50us", "least time between CNPs of a flow", "DCQCN §3.1: N").
-		Min("1ns").Max("60s")
+		Min("1ns").Max("60s").
+		When("ecn: cnp, or controller where that wants CNPs", func() bool {
+			return c.ECN == ECNNotify ||
+				c.ECN == ECNByController
+		})
 	p.Int(&c.Class, "class", "0", "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or "+
 		"what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, "+
 		"by which switches that classify know it", "RFC 2474 §4.2.2: class selector").Min("0").Max("7")
@@ -250,6 +260,23 @@ func (c *Config) Warn() string {
 // Chooses is how many paths senders choose among.
 func (c *Config) Chooses() int { return c.Paths }
 
+// Supplies: with nacks: supply.
+func (c *Config) Supplies() bool { return c.Nacks == transport.NacksSupply }
+
+// Asks is how it asks for telemetry.
+func (c *Config) Asks() *transport.Asking { return &c.Telemetry }
+
+// Unmarked: by default ECN is as the controller's scheme wants it.
+func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
+	switch {
+	case c.ECN == ECNOff, c.ECN == ECNByController && wants == cc.AsConfigured:
+		return "ecn: " + c.ECN + " of rdma asks for no marks"
+	case c.ECN == ECNEcho && wants == cc.CNPMode:
+		return "ecn: echo of rdma sends no CNPs"
+	}
+	return ""
+}
+
 // NeedsOrder says what overtaking packets cost.
 func (c *Config) NeedsOrder() (why string) {
 	switch {
@@ -264,8 +291,16 @@ func (c *Config) NeedsOrder() (why string) {
 	return ""
 }
 
-// longestWait is how long an ACK waits for more packets where no base RTT is known.
-const longestWait = 20 * unit.Microsecond
+// longestWait is how long an ACK waits for more packets: as given, or a base RTT, where that is known.
+func (c *Config) longestWait() unit.Time {
+	switch {
+	case c.AckDelay > 0:
+		return c.AckDelay
+	case c.BaseRTT > 0:
+		return c.BaseRTT
+	}
+	return 20 * unit.Microsecond
+}
 
 // mostOut is how many packets may be unacknowledged, and how far ahead of the expected
 // one a receiver takes packets: a bound on memory, far above any window.
@@ -307,12 +342,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}
-	if c.AckDelay == 0 {
-		c.AckDelay = longestWait
-		if c.BaseRTT > 0 {
-			c.AckDelay = c.BaseRTT
-		}
-	}
+	c.AckDelay = c.longestWait()
 	payload, bdp := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT))
 	initial := c.Packets
 	if c.Start == LineRate {

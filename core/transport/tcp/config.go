@@ -77,6 +77,44 @@ func (c *Config) windowScale() uint8 {
 	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, leastScale), mostScale))
 }
 
+// Supplies: with nacks: supply.
+func (c *Config) Supplies() bool { return c.Nacks == transport.NacksSupply }
+
+// Asks is how it asks for telemetry.
+func (c *Config) Asks() *transport.Asking { return &c.Telemetry }
+
+// Unmarked: ECN is negotiated if the configuration or the controller wants it; TCP has no CNPs.
+func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
+	switch {
+	case wants == cc.CNPMode:
+		return "tcp has no CNPs"
+	case wants == cc.DCTCPMode || c.ECN:
+		return ""
+	}
+	return "ecn: false of tcp asks for no marks"
+}
+
+// Suits warns of buffers that hold less than a round trip of what the path, or the application, has.
+func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+	most := 0.0 // bytes
+	for _, p := range s.Paths {
+		rate := p.LineRate
+		if s.Sending > 0 {
+			rate = min(rate, s.Sending)
+		}
+		most = max(most, float64(rate)/8*p.BaseRTT.Seconds())
+	}
+	if held := float64(c.SendBuffer); held < most {
+		all = append(all, cc.Remark("send_buffer", "%v are less than a round trip of the path, %v", c.SendBuffer,
+			unit.Bytes(most)))
+	}
+	if window := float64(c.ReceiveBuffer / 2); window < most {
+		all = append(all, cc.Remark("receive_buffer", "a window of %v, half of it, is less than a round trip of the path, %v",
+			c.ReceiveBuffer/2, unit.Bytes(most)))
+	}
+	return all
+}
+
 // Other constants of Linux.
 const (
 	initialRTO      = unit.Second            // RFC 6298 §2.1

@@ -28,7 +28,8 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	p.Packets(&c.ReportEvery, "report_every", "1 packet", "datagrams a report of the receiver", "ours").
 		Min("1 packet").Max("1000000 packets")
 	p.Time(&c.ReportDelay, "report_delay", "0s", "with report_every above 1: how long a report waits for more datagrams; "+
-		"0s: the path's round-trip time, or 20us if it is not known", "ours").Max("60s")
+		"0s: the path's round-trip time, or 20us if it is not known", "ours").Max("60s").
+		When("report_every above 1 packet", func() bool { return c.ReportEvery > 1 })
 	p.Time(&c.RTOMin, "rto_min", "320us",
 		"least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
 		"ours: as of rdma").Min("1us").Max("60s")
@@ -38,6 +39,23 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 
 // AppRate is at what rate the application has datagrams.
 func (c *ControlledConfig) AppRate() unit.Rate { return c.Rate }
+
+// Supplies: with nacks: supply.
+func (c *ControlledConfig) Supplies() bool { return c.Nacks == transport.NacksSupply }
+
+// Asks is how it asks for telemetry.
+func (c *ControlledConfig) Asks() *transport.Asking { return &c.Telemetry }
+
+// Unmarked: reports count marked datagrams where the controller wants ECN; there are no CNPs.
+func (c *ControlledConfig) Unmarked(wants cc.ECNMode) (why string) {
+	switch wants {
+	case cc.DCTCPMode:
+		return ""
+	case cc.CNPMode:
+		return "udp_controlled has no CNPs"
+	}
+	return "udp_controlled uses ECN only where the controller's scheme wants it"
+}
 
 // Report is the packet extension by which a receiver reports (it does not change en
 // route, RFC 8200 §4.2): the number behind the highest datagram received, how many were

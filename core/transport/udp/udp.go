@@ -35,10 +35,14 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "", "payload bits per second", "ours").Required().Min("1bps")
 	p.Text(&c.Pattern, "pattern", CBR, "when datagrams are sent", "P4-ABC §6.2.1: CBR").Words(CBR, Burst, Poisson, OnOff)
 	p.Share(&c.GapJitter, "gap_jitter", "10%", "each gap varies by so much, uniformly; 0% lets senders lock phase",
-		"ours: breaks phase lock").Min("0%").Max("100%")
-	p.Time(&c.Interval, "interval", "1ms", "burst: time between bursts", "iperf3: pacing timer").Min("1ns")
-	p.Time(&c.On, "on", "100ms", "onoff: mean time on, exponential", "ours").Min("1us")
-	p.Time(&c.Off, "off", "100ms", "onoff: mean time off, exponential", "ours").Min("1us")
+		"ours: breaks phase lock").Min("0%").Max("100%").
+		When("pattern: cbr or onoff", func() bool { return c.Pattern == CBR || c.Pattern == OnOff })
+	p.Time(&c.Interval, "interval", "1ms", "burst: time between bursts", "iperf3: pacing timer").Min("1ns").
+		When("pattern: burst", func() bool { return c.Pattern == Burst })
+	p.Time(&c.On, "on", "100ms", "onoff: mean time on, exponential", "ours").Min("1us").
+		When("pattern: onoff", func() bool { return c.Pattern == OnOff })
+	p.Time(&c.Off, "off", "100ms", "onoff: mean time off, exponential", "ours").Min("1us").
+		When("pattern: onoff", func() bool { return c.Pattern == OnOff })
 }
 
 // AppRate is at what rate datagrams are sent.

@@ -1,0 +1,132 @@
+package cc
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// Site is where the flows of one traffic run: what an experiment says of the network and of the rest of the
+// traffic.
+type Site struct {
+	MSS        int32             // payload of a full packet
+	Paths      []Path            // of the flows, each once
+	Sending    unit.Rate         // payload that the application has per second; 0: always more
+	Telemetry  *telemetry.Format // that switches write; nil: none does
+	Unmarked   string            // why the controller hears of no marks; "": it does
+	Unrecorded string            // why no telemetry comes back; "": it does
+	Lossless   string            // why no packet is ever lost; "": queues end
+	Supplied   bool              // switches tell what they have for a flow (NCF), whatever the controller
+	Flowlets   bool              // packets of a flow take several paths: after gaps
+	Sprayed    bool              // or one by one
+	Controller *Scheme           // of the flows, of which their transport asks; nil: there is none
+	Config     scheme.Config     // of the controller
+}
+
+// Signals are what a scheme's law reacts to; bits.
+type Signals uint8
+
+// Signals of congestion.
+const (
+	ByLosses    Signals = 1 << iota
+	ByMarks             // ECN, or CNPs
+	ByDelay             // round-trip times, or rates of delivery
+	ByTelemetry         // what switches write into packets
+)
+
+// silent is why a site has none of the signals that a scheme reacts to; "": it has some, or the scheme reacts to none
+// by design.
+func (s *Site) silent(x *Scheme) (why string) {
+	if x.Signals == 0 || x.Signals&ByDelay != 0 || s.Supplied {
+		return ""
+	}
+	var reasons []string
+	for _, r := range []struct {
+		signal Signals
+		why    string
+	}{{ByLosses, s.Lossless}, {ByMarks, s.Unmarked}, {ByTelemetry, s.Unrecorded}} {
+		if x.Signals&r.signal != 0 {
+			if r.why == "" {
+				return ""
+			}
+			reasons = append(reasons, r.why)
+		}
+	}
+	return "nothing tells it of congestion: " + strings.Join(reasons, ", ")
+}
+
+// SuitsScheme is what a controller's scheme and its configuration say of a site.
+func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
+	if why := s.silent(x); why != "" {
+		all = append(all, scheme.Remark{Text: why})
+	}
+	return append(all, Suits(c, s)...)
+}
+
+// Settled is the configuration of a controller or transport that has something to say of where it stands. It is
+// asked when an experiment is read.
+type Settled interface {
+	Suits(s *Site) []scheme.Remark
+}
+
+// Suits is what a configuration says of a site: of any configuration, that its law reads what telemetry does not
+// carry, and of a Settled one what it says itself.
+func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
+	if r, ok := c.(telemetry.Reader); ok && s.Telemetry != nil {
+		if lacks := s.Telemetry.Lacks(r.Reads()); lacks != 0 {
+			all = append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("its law reads %v, which telemetry in format: "+
+				"%s does not carry", lacks, s.Telemetry.Profile.Name)})
+		}
+	}
+	if x, ok := c.(Settled); ok {
+		all = append(all, x.Suits(s)...)
+	}
+	return all
+}
+
+// Longest is the path with the longest round trip without queues; false if none is known.
+func (s *Site) Longest() (longest Path, ok bool) {
+	for _, p := range s.Paths {
+		if p.BaseRTT > longest.BaseRTT {
+			longest, ok = p, true
+		}
+	}
+	return longest, ok
+}
+
+// Slowest is the path whose sender's link is the slowest; false if none is known.
+func (s *Site) Slowest() (slowest Path, ok bool) {
+	for _, p := range s.Paths {
+		if p.NICRate > 0 && (!ok || p.NICRate < slowest.NICRate) {
+			slowest, ok = p, true
+		}
+	}
+	return slowest, ok
+}
+
+// Fastest is the path whose sender's link is the fastest; false if none is known.
+func (s *Site) Fastest() (fastest Path, ok bool) {
+	for _, p := range s.Paths {
+		if p.NICRate > fastest.NICRate {
+			fastest, ok = p, true
+		}
+	}
+	return fastest, ok
+}
+
+// Remark makes a warning about a parameter.
+func Remark(param, format string, args ...any) scheme.Remark {
+	return scheme.Remark{Param: param, Text: fmt.Sprintf(format, args...)}
+}
+
+// TooFast refuses a rate, bound to a parameter, that the slowest sender's link does not have.
+func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
+	if p, ok := s.Slowest(); ok && rate > p.NICRate {
+		all = []scheme.Remark{{Param: param, Refused: true, Text: fmt.Sprintf("%v is more than a sender's link of %v has",
+			rate, p.NICRate)}}
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+package rdma
+
+import (
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Suits warns of windows and timers that the paths make too short.
+func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+	longest, ok := s.Longest()
+	if !ok {
+		return nil
+	}
+	rate, rtt := longest.NICRate, longest.BaseRTT
+	if c.LineRate > 0 {
+		rate = c.LineRate
+	}
+	bdp := float64(rate) / 8 * rtt.Seconds()
+	if c.BaseRTT > 0 {
+		if c.BaseRTT < rtt*95/100 && (c.Start == LineRate || c.Bound == BoundBDP) {
+			all = append(all, cc.Remark("base_rtt",
+				"the longest path takes %v without queues: the first window, and bound: bdp, "+
+					"hold less than a round trip", rtt))
+		}
+		rtt = c.BaseRTT
+	}
+	if window := float64(rate) / 8 * rtt.Seconds(); c.AckEvery > 1 && float64(c.AckEvery)*float64(s.MSS) > window/2 {
+		all = append(all, cc.Remark("ack_every",
+			"an ACK for %v is for more than half of line rate × base_rtt, %v: a flow that "+
+				"is alone then stands still until the receiver has waited for ack_delay", unit.Bytes(c.AckEvery)*unit.Bytes(s.MSS),
+			unit.Bytes(window)))
+	}
+	if c.Bound == BoundBytes && float64(c.BoundBytes) < bdp*0.95 {
+		all = append(all, cc.Remark("bound_bytes", "%v are less than a round trip of the longest path, %v", c.BoundBytes,
+			unit.Bytes(bdp)))
+	}
+	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
+		all = append(all, cc.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
+			longest.BaseRTT))
+	}
+	return append(all, s.TooFast("line_rate", c.LineRate)...)
+}

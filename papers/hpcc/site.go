@@ -1,0 +1,69 @@
+package hpcc
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
+// where the census takes their place.
+func (c *Config) Suits(s *cc.Site) []scheme.Remark {
+	all := c.windows(s)
+	if c.Census && s.Telemetry.Relative() {
+		all = append(all, cc.Remark("census", "it changes nothing with format: relative: without records nobody "+
+			"knows whether "+
+			"the last hop is the bottleneck"))
+	}
+	return all
+}
+
+// Suits is as Config's, but that census: on is the default.
+func (c *RxConfig) Suits(s *cc.Site) []scheme.Remark { return c.windows(s) }
+
+// Suits is as Config's.
+func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark { return c.windows(s) }
+
+// windows warns of t, min_rate, w_ai and n.
+func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
+	r := c.resolved()
+	all = pathSuits(s, r.T, c.MinRate)
+	if c.Census && !s.Telemetry.Relative() {
+		for _, p := range []struct {
+			name  string
+			given bool
+		}{{"n", c.N > 0}, {"w_ai", c.N == 0 && c.WAI != Defaults().WAI}} {
+			if p.given {
+				all = append(all, cc.Remark(p.name, "with census: on it acts only while the last hop is not the bottleneck; "+
+					"census: off makes it act always"))
+			}
+		}
+		return all
+	}
+	fastest, ok := s.Fastest()
+	longest, _ := s.Longest()
+	t := r.T
+	if t == 0 {
+		t = longest.BaseRTT
+	}
+	if window := float64(fastest.NICRate) * float64(t) / 8e12; ok && r.N == 0 && float64(c.WAI) > window*(1-c.Eta) {
+		all = append(all, cc.Remark("w_ai", "%v are more than the headroom, W_init·(1−eta) of %v: a flow alone "+
+			"builds a queue",
+			c.WAI, unit.Bytes(window*(1-c.Eta))))
+	}
+	return all
+}
+
+// pathSuits warns of a T below a path's round trip, which no window then fills, and of a least rate that no link has.
+func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
+	if p, ok := s.Longest(); ok && t > 0 && t < p.BaseRTT*95/100 {
+		all = append(all, cc.Remark("t", "the longest path takes %v without queues: windows are at most %s of what fills it",
+			p.BaseRTT, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
+	}
+	return append(all, s.TooFast("min_rate", least)...)
+}
+
+// Suits is as Config's.
+func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark { return pathSuits(s, c.T, c.MinRate) }

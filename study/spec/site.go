@@ -1,0 +1,145 @@
+package spec
+
+import (
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/internal/document"
+	"weir/internal/switchfile"
+)
+
+// surroundings are what schemes of a point's traffic may want to know of its switches.
+type surroundings struct {
+	spreads     dataplane.Spreading // the most that a switch does to flows that have a choice of ports
+	spreadAt    document.Place
+	spreadBy    string
+	marks       bool
+	drops       bool
+	notifies    bool           // a switch tells senders by NACKs what it has for them
+	transport   *document.Node // parameters of the traffic in hand
+	control     *document.Node
+	transportAt document.Place
+}
+
+// surround looks at the programs of a point's switches.
+func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
+	d.around = surroundings{}
+	a := &d.around
+	for i := range p.seen.Network.Links {
+		l := &p.seen.Network.Links[i]
+		a.drops = a.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0
+	}
+	for i, list := range programs {
+		if !p.seen.Network.Nodes[i].Switch {
+			continue
+		}
+		a.drops = a.drops || p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
+		choice := hasChoice(p.seen.Routes, i)
+		for _, x := range list {
+			_, marks := x.Config.(dataplane.Marker)
+			_, loses := x.Config.(dataplane.Loser)
+			_, notifies := x.Config.(dataplane.Supplier)
+			a.notifies = a.notifies || notifies
+			a.marks, a.drops = a.marks || marks, a.drops || loses
+			if s := dataplane.Spreads(x.Config); choice && s > a.spreads {
+				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
+			}
+		}
+	}
+}
+
+// hasChoice reports whether a switch has several ports to some host.
+func hasChoice(r *topology.Routes, sw int) bool {
+	for _, set := range r.Paths(sw).Sets {
+		if len(set) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// mostPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
+const mostPairs = 1000
+
+// suits asks the traffic's transport and controller what they have to say of where they stand.
+func (d *decoder) suits(p *Point, id, first int) {
+	if !d.OK() || id >= len(p.entries) {
+		return
+	}
+	tr, a := &p.entries[id], &d.around
+	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
+		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc,
+		Supplied: transport.Supplied(tr.transportConfig) && a.notifies,
+		Config:   tr.ccConfig}
+	if !a.drops {
+		site.Lossless = "no switch has a buffer that ends"
+	}
+	if site.Unrecorded = transport.Unrecorded(tr.transportConfig); p.telemetry == nil {
+		site.Unrecorded = "it needs telemetry, and no switch writes any (program telemetry): it keeps its first window"
+	}
+	switch {
+	case !a.marks:
+		site.Unmarked = "no switch marks packets (program ecn)"
+	case tr.cc != nil:
+		site.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
+	}
+	p.sitePaths(site, tr, id, first)
+	if site.Sprayed {
+		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
+			d.warn("%v: traffic %s: transport %s: packets overtake each other, since program %s (%v) sprays them: %s",
+				a.transportAt, tr.seen.Name, tr.seen.Transport.Name, a.spreadBy, a.spreadAt, why)
+		}
+	}
+	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport, cc.Suits(tr.transportConfig, site))
+	if tr.cc == nil {
+		return
+	}
+	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, cc.SuitsScheme(tr.cc, tr.ccConfig, site))
+}
+
+// sitePaths are those of the traffic's flows, each kind once; first is the first of the point's flows that is its.
+func (p *Point) sitePaths(site *cc.Site, tr *Traffic, id, first int) {
+	seen := map[cc.Path]bool{}
+	add := func(src, dst int) {
+		if src == dst || p.seen.Routes.Hops(src, dst) < 0 {
+			return
+		}
+		x := p.seen.Path(src, dst, &tr.seen)
+		if !seen[x] {
+			seen[x] = true
+			site.Paths = append(site.Paths, x)
+		}
+	}
+	step := max(1, (len(p.flows)-first)/mostPairs)
+	for i := first; i < len(p.flows); i += step {
+		if p.flows[i].Traffic == id {
+			add(p.flows[i].Src, p.flows[i].Dst)
+		}
+	}
+	if g := tr.generator; g != nil && len(g.From) > 0 && len(g.To) > 0 {
+		n := max(len(g.From), len(g.To), min(mostPairs, len(g.From)*len(g.To)))
+		for i := range min(n, mostPairs) {
+			add(g.From[i%len(g.From)], g.To[(i+i/len(g.From))%len(g.To)])
+		}
+	}
+}
+
+// remarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
+func (d *decoder) remarks(tr *Traffic, who string, at document.Place, params *document.Node, all []scheme.Remark) {
+	for _, r := range all {
+		where, text := at, r.Text
+		if r.Param != "" {
+			text = r.Param + ": " + text
+			if v := params.Find(r.Param); v != nil && v.Place.Line > 0 {
+				where = v.Place
+			}
+		}
+		if r.Refused {
+			d.Fail(where, "", "traffic %s: %s: %s", tr.seen.Name, who, text)
+		} else {
+			d.warn("%v: traffic %s: %s: %s", where, tr.seen.Name, who, text)
+		}
+	}
+}
