@@ -41,7 +41,10 @@
 // go-back-N (TestGoBack); classes under DWRR (§9.4: TestClassesNetwork); coarse and drifting clocks
 // (TestClockErrors).
 //
-// HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. The format of the
+// HPCC's ablations (per ACK, per RTT, rxRate, state per hop) are modes: TestModes. What else the authors'
+// simulator can be told is an option: the law's rate with the window of a new flow or none (HAS_WIN,
+// VAR_WIN: TestWindows), hops that count between updates only with a queue (SAMPLE_FEEDBACK:
+// TestSampledFeedback). The format of the
 // telemetry, with its rounding and wrapping, is in package telemetry; TestOnTheWire shows its effect
 // on a sender. Clock offsets have no effect: TestOffsets.
 //

@@ -72,7 +72,7 @@ func TestFormats(t *testing.T) {
 		{"list formats", "import --format notes    notes of a meeting", Done},
 		{"list topologies", "file: …, format: drawing a picture of the network", Done},
 		{"list workloads", "file: …, format: diary   what happened", Done},
-		{"import talk.txt --format notes", "left out: the coffee\n# of talk.txt for .\n", Done},
+		{"import talk.txt --format notes", "warning: the coffee\n# of talk.txt for .\n", Done},
 		{"import talk.txt --format note", `--format is "note"; hpcc, notes are allowed`, WrongInput},
 		{"help export", "--mark", Done},
 		{"export small.yaml", "hpcc/", Done},
