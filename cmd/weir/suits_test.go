@@ -49,7 +49,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"hpcc: {eta: 95%}", "timely: {update: rtt, segment: 32kB}", "32kB", "segment of timely changes nothing"},
 	{"hpcc: {eta: 95%}", "dcqcn: {preset: vendor, byte_counter: 2MB}", "2MB", "byte_counter of dcqcn changes nothing"},
 	// windows, rates and thresholds
-	{"eta: 95%", "t: 5us", "5us", "traffic x: cc hpcc: t: the longest path takes 8500"},
+	{"eta: 95%", "t: 5us", "5us", "traffic x: cc hpcc: t: the longest path takes 850"},
 	{"eta: 95%", "w_ai: 9kB", "9kB", "traffic x: cc hpcc: w_ai: 9kB are more than the headroom"},
 	{"eta: 95%", "min_rate: 200Gbps", "200Gbps", "!traffic x: cc hpcc: min_rate: 200Gbps is more than a sender's link"},
 	{"hpcc: {eta: 95%}", "timely: {t_low: 1us, t_high: 8us}", "8us", "traffic x: cc timely: t_high: the longest path"},
@@ -64,7 +64,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"first_window: line_rate", "rto: fixed, rto_min: 8us", "8us",
 		"traffic x: transport rdma: rto_min: rto: fixed expires"},
 	{"first_window: line_rate", "base_rtt: 4us", "4us",
-		"traffic x: transport rdma: base_rtt: the longest path takes 8500"},
+		"traffic x: transport rdma: base_rtt: the longest path takes 850"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
 		"traffic x: transport tcp: receive_buffer: a window of 32kB, half of it, is less than a round trip"},
 	// signals
