@@ -15,12 +15,22 @@ import (
 var named = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
 
 // CheckDocTests checks that every test that the doc.go of the package in this
-// folder names is there, and that it names at least so many.
+// folder, or a doc_*.go beside it, names is there, and that they name at least so many.
 func CheckDocTests(t *testing.T, atLeast int) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	parts, _ := filepath.Glob("doc_*.go")
+	for _, name := range parts {
+		more, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			doc = append(doc, more...)
+		}
 	}
 	there := map[string]bool{}
 	files, _ := filepath.Glob("*_test.go")

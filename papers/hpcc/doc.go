@@ -17,7 +17,7 @@
 //	§6        telemetry on some packets only     law.newRecords          TestHopMissing
 //	§6.1      guideline 1, one commit per T      Sender.OnAck, Receiver  TestOncePerRoundTrip, TestReceiverOncePerT
 //	§6.1      guideline 2, faster fairness       law.updateIncrease      TestReceiverCounts
-//	§6.1      guideline 3, one snapshot          telemetry.Hop
+//	§6.1      guideline 3, one snapshot          telemetry.Hop           TestSnapshot
 //	§6.2      an ACK for a few packets           rdma: ack_every         TestThinnedWindows
 //	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver, TestReceiverOncePerT
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
