@@ -68,11 +68,11 @@ func (s *Switch) clone(p *packet.Packet, headersOnly bool) *packet.Packet {
 	var c *packet.Packet
 	if p.Data == nil {
 		c = s.pool.Get()
-		*c = *p
+		c.Copy(p)
 	} else {
 		c = s.pool.GetFrame(len(p.Data))
 		data := append(c.Data, p.Data...)
-		*c = *p
+		c.Copy(p)
 		c.Data = data
 	}
 	c.Next = nil

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 )
@@ -100,7 +101,8 @@ func (p *Packet) rewrite(book *Book) error {
 	if err != nil {
 		return err
 	}
-	if old.Payload == p.Payload && string(old.ext[:old.extLen]) == string(p.ext[:p.extLen]) {
+	if old.Payload == p.Payload && p.extended() == old.extended() && bytes.Equal(old.Stack(), p.Stack()) &&
+		(p.TOS == old.TOS || p.StackPlace() != BehindTransport) {
 		return nil
 	}
 	if p.Payload < 0 || p.Payload > old.Payload {
@@ -109,46 +111,58 @@ func (p *Packet) rewrite(book *Book) error {
 	return p.rebuild(&old, f)
 }
 
+// extended is the extensions as they are kept.
+func (p *Packet) extended() string { return string(p.ext[:p.extLen]) }
+
 // parts is a frame taken apart: its IP header, what follows its extensions, and its addresses.
 type parts struct {
-	head, rest []byte
-	src, dst   netip.Addr
+	head     []byte
+	segment  segment
+	src, dst netip.Addr
 }
 
 // rewriteHeaders updates the fields of the IP and TCP headers in place.
 func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 	ip := p.Data[EthernetHeader:]
+	var rest []byte
 	if old.Version == 4 {
 		h, err := ParseIPv4(ip)
 		if err != nil {
 			return f, err
 		}
-		h.SetTOS(p.TOS)
+		h.SetTOS(p.wireTOS())
 		h.SetTTL(p.HopLimit)
-		f = parts{h[:h.header()], h.Payload(), h.Src(), h.Dst()}
+		f.head, rest, f.src, f.dst = h[:h.header()], h.Payload(), h.Src(), h.Dst()
 	} else {
 		h, err := ParseIPv6(ip)
 		if err != nil {
 			return f, err
 		}
-		h.SetTOS(p.TOS)
+		h.SetTOS(p.wireTOS())
 		h.SetHopLimit(p.HopLimit)
-		f = parts{h[:IPv6Header], h.Payload(), h.Src(), h.Dst()}
+		f.head, rest, f.src, f.dst = h[:IPv6Header], h.Payload(), h.Src(), h.Dst()
 	}
-	if next, extended := nextHeader(old.Version); f.head[next] == extended {
-		f.rest = f.rest[8*(int(f.rest[1])+1):]
+	next, extended := nextHeader(old.Version)
+	proto := f.head[next]
+	if proto == extended {
+		proto, rest = rest[0], rest[8*(int(rest[1])+1):]
+	}
+	if f.segment, _, err = split(proto, old.wireTOS(), old.StackPlace() == HopByHop, rest); err != nil {
+		return f, err
 	}
 	if old.Proto == ProtoTCP {
-		t, err := ParseTCP(f.rest)
-		if err != nil {
-			return f, err
-		}
-		t.SetSeq(uint32(p.Seq))
-		t.SetAck(uint32(p.Ack))
-		t.SetFlags(p.TCP.Flags)
-		t.SetWindow(p.TCP.Window)
+		p.rewriteTCP(&f)
 	}
 	return f, nil
+}
+
+// rewriteTCP updates the fields of the TCP header, and the checksum with them.
+func (p *Packet) rewriteTCP(f *parts) {
+	t := TCP(f.segment.header)
+	t.SetSeq(uint32(p.Seq))
+	t.SetAck(uint32(p.Ack))
+	t.SetFlags(p.TCP.Flags)
+	t.SetWindow(p.TCP.Window)
 }
 
 // nextHeader is the offset of an IP header's protocol field, and its value where extensions
@@ -160,32 +174,34 @@ func nextHeader(version uint8) (at int, extended uint8) {
 	return 9, protoShim
 }
 
-// rebuild copies the frame, with p's extensions and without the payload that was cut off.
+// rebuild copies the frame, with p's extensions and stack and without the payload that was cut off.
 func (p *Packet) rebuild(old *Packet, f parts) error {
-	cut := int(old.Payload - p.Payload)
-	if cut > 0 {
-		if wireProtocol(old.Proto) == ProtoUDP { // there may be bytes behind the datagram
-			f.rest = f.rest[:be.Uint16(f.rest[4:])]
-		}
-		if old.Proto == ProtoRDMA {
-			f.rest = cutRDMA(f.rest, old.Payload, p.Payload)
-		} else {
-			f.rest = f.rest[:len(f.rest)-cut]
-		}
+	x := &f.segment
+	sound := old.checked(&f) // a segment that is damaged must not get a checksum that hides it
+	if old.Payload != p.Payload {
+		old.cut(&f, p.Payload)
 	}
 	ext, start := int(p.ExtensionBytes()), EthernetHeader+len(f.head)
-	size := len(f.head) + ext + len(f.rest)
+	size := len(f.head) + ext + len(x.header) + len(x.payload)
 	if most := 0xffff + IPv6Header*int(old.Version/6); size > most {
 		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; at most %d are possible", p.Flow, size, old.Version, most)
 	}
 	data := append(make([]byte, 0, EthernetHeader+size), p.Data[:start]...)
 	next, extended := nextHeader(old.Version)
-	proto := wireProtocol(old.Proto)
-	if ext > 0 {
-		data = p.appendExtensions(data, proto)
-		proto = extended
+	front := p.wireProto(wireProtocol(old.Proto))
+	proto := front
+	if p.optionBytes() > 0 {
+		proto, data = extended, p.appendExtensions(data, front)
 	}
-	data = append(data, f.rest...)
+	data = p.appendFront(data, wireProtocol(old.Proto))
+	header := len(data)
+	data = append(data, x.header...)
+	if wireProtocol(p.Proto) == ProtoUDP {
+		be.PutUint16(data[header+2:], p.udpPort())
+	} else if p.Proto != ProtoTCP && len(x.header) == ownHeader {
+		data[header+4] &^= intBehind
+	}
+	data = append(p.appendBack(data, header), x.payload...)
 	if old.Version == 4 {
 		h := IPv4(data[EthernetHeader:])
 		h.setWord(8, uint16(h[8])<<8|uint16(proto))
@@ -195,18 +211,60 @@ func (p *Packet) rebuild(old *Packet, f parts) error {
 		h[next] = proto
 		be.PutUint16(h[4:], uint16(size-IPv6Header))
 	}
-	if segment := data[start+ext:]; cut > 0 {
-		switch {
-		case old.Proto == ProtoTCP:
-			SealTCP(segment, f.src, f.dst)
-		case old.Proto == ProtoRDMA:
-			sealRDMA(data[EthernetHeader:], segment)
-		case old.Proto == ProtoUDP && old.Version == 4 && be.Uint16(segment[6:]) == 0: // sent without a checksum
-			be.PutUint16(segment[4:], uint16(len(segment)))
-		case old.Proto == ProtoUDP:
-			SealUDP(segment, f.src, f.dst)
-		}
+	if old.Payload != p.Payload || old.StackPlace() == BehindTransport || p.StackPlace() == BehindTransport {
+		p.reseal(data, header, &f, sound)
 	}
 	p.Data = data
 	return nil
+}
+
+// cut cuts the payload of a frame's segment down to so many bytes.
+func (p *Packet) cut(f *parts, payload int32) {
+	x := &f.segment
+	if p.Proto != ProtoRDMA {
+		x.payload = x.payload[:len(x.payload)-int(p.Payload-payload)]
+		return
+	}
+	datagram := append(append(make([]byte, 0, len(x.header)+len(x.payload)), x.header...), x.payload...)
+	be.PutUint16(datagram[2:], PortRoCE)
+	datagram = cutRDMA(datagram, p.Payload, payload)
+	sealRDMA(f.head, datagram)
+	x.header, x.payload = datagram[:UDPHeader], datagram[UDPHeader:]
+}
+
+// checked reports whether the checksum of a frame's segment is right.
+func (p *Packet) checked(f *parts) bool {
+	x := &f.segment
+	proto := wireProtocol(p.Proto)
+	sum := pseudo(f.src, f.dst, proto, len(x.header)+len(x.payload))
+	if len(x.ifa) == 0 && len(x.stack) > 0 {
+		sum = Sum(sum+uint32(len(x.stack)), x.stack)
+	}
+	switch proto {
+	case ProtoTCP, ProtoUDP:
+		return Checksum(Sum(Sum(sum, x.header), x.payload)) == 0
+	}
+	return true
+}
+
+// reseal completes the segment of a rebuilt frame, which begins at header. A datagram without a checksum
+// stays without (RFC 768), and one that was damaged stays damaged.
+func (p *Packet) reseal(data []byte, header int, f *parts, sound bool) {
+	at := 0
+	switch wireProtocol(p.Proto) {
+	case ProtoTCP:
+		at = header + 16
+	case ProtoUDP:
+		at = header + 6
+	default:
+		return
+	}
+	none := p.Proto != ProtoTCP && be.Uint16(data[at:]) == 0
+	p.seal(data, header, f.src, f.dst)
+	switch {
+	case none:
+		be.PutUint16(data[at:], 0)
+	case !sound:
+		be.PutUint16(data[at:], max(be.Uint16(data[at:])^1, 1)) // 0 would say that there is none
+	}
 }

@@ -45,9 +45,9 @@ func (p *Packet) findExtension(kind uint8) (at, n int) {
 // SetExtension adds an extension or replaces the one of its kind. It returns
 // false, and changes nothing, if there is no room (a packet has 190 bytes, of which
 // an extension takes 2 and its data) or the kind is padding. data must not be a
-// view of p's own extensions.
+// view of p's own extensions. A stack is set by SetStack.
 func (p *Packet) SetExtension(kind uint8, data []byte) bool {
-	if kind == pad1 || kind == padN {
+	if kind == pad1 || kind == padN || kind|0x20 == ExtStack {
 		return false
 	}
 	at, n := p.findExtension(kind)
@@ -69,10 +69,11 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	return true
 }
 
-// AppendExtensions appends all extensions but that of one kind to b, as they are kept.
+// AppendExtensions appends all extensions but that of one kind to b, as they are kept, and the stack.
 func (p *Packet) AppendExtensions(b []byte, but uint8) []byte {
 	at, n := p.findExtension(but)
-	return append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
+	b = append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
+	return append(b, p.Stack()...)
 }
 
 // RemoveExtension removes the extension of this kind, if there is one.
@@ -95,6 +96,9 @@ func changing(kind uint8) uint8 {
 // Asks reports, with one read of the hot line, whether p has an extension of this kind, one of
 // 0x38 to 0x3f.
 func (p *Packet) Asks(kind uint8) bool { return p.changing>>(kind&7)&1 != 0 }
+
+// AsksAny reports whether p has an extension of any of these kinds.
+func (p *Packet) AsksAny() bool { return p.changing != 0 }
 
 // RenameExtension changes the kind of an extension and reports whether there was one: a receiver
 // turns a request into its answer.
@@ -127,36 +131,58 @@ func (p *Packet) Extended() bool { return p.extLen > 0 }
 func (p *Packet) CopyExtensions(from *Packet) {
 	p.extLen, p.changing = from.extLen, from.changing
 	copy(p.ext[:from.extLen], from.ext[:from.extLen])
+	if p.stacked() {
+		p.copyStack(from)
+	}
 }
 
 // ClearExtensions removes all extensions.
 func (p *Packet) ClearExtensions() { p.extLen, p.changing = 0, 0 }
 
 // ExtensionBytes returns what the extensions take on the wire with header and
-// padding: a multiple of 8, 0 if there are none.
+// padding, a multiple of 8, and a stack that stands elsewhere; 0 if there are none.
 func (p *Packet) ExtensionBytes() int32 {
 	if p.extLen == 0 {
 		return 0
 	}
+	return p.extensionBytes()
+}
+
+func (p *Packet) extensionBytes() int32 {
+	if p.stacked() {
+		return p.stackBytes()
+	}
 	return (int32(p.extLen) + 2 + 7) &^ 7
 }
 
-// OtherExtensionBytes is ExtensionBytes as if the extension of this kind was not there.
-func (p *Packet) OtherExtensionBytes(kind uint8) int32 {
-	_, n := p.findExtension(kind)
-	if int(p.extLen) == n {
-		return 0
+// optionBytes is the length of the header that extensions stand in; 0: there is none.
+func (p *Packet) optionBytes() int {
+	n := int(p.ExtensionBytes())
+	if p.stacked() && p.StackPlace() != HopByHop {
+		n -= p.stackLen()
 	}
-	return (int32(int(p.extLen)-n) + 2 + 7) &^ 7
+	return n
 }
 
 // appendExtensions appends the extensions' header; next is the protocol behind
 // it.
 func (p *Packet) appendExtensions(b []byte, next uint8) []byte {
-	n := int(p.ExtensionBytes())
+	at, n := len(b), p.optionBytes()
 	b = append(b, next, uint8(n/8-1))
-	b = append(b, p.ext[:p.extLen]...)
-	switch pad := n - 2 - int(p.extLen); pad {
+	options := p.ext[:p.extLen]
+	if p.stacked() {
+		options = options[stackEntry:]
+		if p.StackPlace() == HopByHop {
+			kind := uint8(ioamOption)
+			if p.answered() {
+				kind = ioamAnswer
+			}
+			b = append(b, padN, 0, kind, uint8(p.stackLen())) // begins at a multiple of 4 (RFC 9486)
+			b = append(b, p.Stack()...)
+		}
+	}
+	b = append(b, options...)
+	switch pad := n - (len(b) - at); pad {
 	case 0:
 	case 1:
 		b = append(b, pad1)
@@ -188,10 +214,26 @@ func (p *Packet) parseExtensions(b []byte) (next uint8, rest []byte, err error) 
 			return 0, nil, fmt.Errorf("extension header: option %#x leaves the header", options[0])
 		}
 		end := 2 + int(options[1])
+		if ok, err := p.parseTrace(options[0], options[2:end]); ok || err != nil {
+			if err != nil {
+				return 0, nil, err
+			}
+			options = options[end:]
+			continue
+		}
 		if options[0] != padN && !p.SetExtension(options[0], options[2:end]) {
 			return 0, nil, fmt.Errorf("extension header: more than %d bytes of extensions", len(p.ext)-2)
 		}
 		options = options[end:]
 	}
 	return b[0], b[n:], nil
+}
+
+// parseTrace takes an option that is IOAM's pre-allocated trace (RFC 9197 §4.4) as the stack.
+func (p *Packet) parseTrace(kind uint8, data []byte) (bool, error) {
+	if kind != ioamOption && kind != ioamAnswer || p.stacked() || len(data) < ioamLeast || len(data)%4 != 2 ||
+		data[1] != 0 {
+		return false, nil
+	}
+	return true, p.setParsed(HopByHop, data, kind == ioamAnswer)
 }

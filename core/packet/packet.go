@@ -95,7 +95,9 @@ type Packet struct {
 	Before   *Packet    // which came into its queue before it; stale once that has left
 	ext      [192]uint8 // room for five hops of telemetry in full
 
-	_ [16]byte // what follows TCP's SACK blocks is one line, that of end hosts
+	far *[StackRoom]byte // of the stack, which the extensions name; kept for the packet's next one
+
+	_ [8]byte // what follows TCP's SACK blocks is one line, that of end hosts
 
 	TCP Segment
 	// first payload byte of the flow (TCP: relative; UDP: number of the datagram; RDMA: that of the packet mod

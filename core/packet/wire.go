@@ -69,17 +69,17 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	case ProtoRDMA:
 		b = p.emitRDMA(b)
 		sealRDMA(b[start+EthernetHeader:], b[segment:])
+		return p.insertStack(b, segment, src, dst), nil
 	case ProtoUDP:
 		b = p.emitUDP(b)
-		SealUDP(b[segment:], src, dst)
 	case ProtoTCP:
 		b, _ = AppendTCP(b, SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack),
 			Flags: p.TCP.Flags, Window: p.TCP.Window, Options: options})
-		b = append(b, make([]byte, p.Payload)...)
-		SealTCP(b[segment:], src, dst)
+		b = append(p.appendBack(b, segment), make([]byte, p.Payload)...)
 	default:
 		b = p.emitOwn(b)
 	}
+	p.seal(b, segment, src, dst)
 	return b, nil
 }
 
@@ -95,6 +95,10 @@ func (p *Packet) emittable(book *Book) error {
 	case p.Version == 4 && p.Proto == protoShim, p.Version == 6 && p.Proto == protoHopByHop:
 		return fmt.Errorf("packet of flow %d: protocol %d is that of the extensions over IPv%d", p.Flow,
 			p.Proto, p.Version)
+	case p.Proto == ProtoIFA:
+		return fmt.Errorf("packet of flow %d: protocol %d is IFA's", p.Flow, p.Proto)
+	case p.StackPlace() == HopByHop && p.stackLen() > 255:
+		return fmt.Errorf("packet of flow %d: %d bytes of IOAM; an option has 255 at most", p.Flow, p.stackLen())
 	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
 		return fmt.Errorf("packet of flow %d: ICMP is carried, not made", p.Flow)
 	case p.Proto == ProtoTCP && p.TCP.Blocks > 4:
@@ -138,33 +142,39 @@ func wireProtocol(proto uint8) uint8 {
 
 // emitIP appends the Ethernet and the IP header of a segment of so many bytes, with p's extensions.
 func (p *Packet) emitIP(b []byte, src, dst netip.Addr, segment int) ([]byte, error) {
-	ext := int(p.ExtensionBytes())
-	proto, etherType, extended := wireProtocol(p.Proto), EtherIPv4, protoShim
+	ext, options := int(p.ExtensionBytes()), p.optionBytes()
+	front := p.wireProto(wireProtocol(p.Proto))
+	proto, etherType, extended := front, EtherIPv4, protoShim
 	if p.Version == 6 {
 		etherType, extended = EtherIPv6, protoHopByHop
 	}
-	if ext > 0 {
+	if options > 0 {
 		proto = extended
 	}
 	b = AppendEthernet(b, MAC(p.Dst), MAC(p.Src), etherType)
 	var err error
 	if p.Version == 6 {
-		b, err = AppendIPv6(b, src, dst, proto, p.TOS, p.HopLimit, ext+segment)
+		b, err = AppendIPv6(b, src, dst, proto, p.wireTOS(), p.HopLimit, ext+segment)
 	} else {
-		b, err = AppendIPv4(b, src, dst, proto, p.TOS, p.HopLimit, ext+segment)
+		b, err = AppendIPv4(b, src, dst, proto, p.wireTOS(), p.HopLimit, ext+segment)
 	}
-	if err == nil && ext > 0 {
-		b = p.appendExtensions(b, wireProtocol(p.Proto))
+	if err != nil {
+		return b, err
 	}
-	return b, err
+	if options > 0 {
+		b = p.appendExtensions(b, front)
+	}
+	return p.appendFront(b, wireProtocol(p.Proto)), nil
 }
 
 // emitUDP appends a datagram without length and checksum.
 func (p *Packet) emitUDP(b []byte) []byte {
+	header := len(b)
 	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
+	b = p.appendBack(append(b, 0, 0, 0, 0), header)
 	start := len(b)
-	b = append(b, make([]byte, 4+int(p.Payload))...)
-	data := b[start+4:]
+	b = append(b, make([]byte, int(p.Payload))...)
+	data := b[start:]
 	if len(data) >= 8 {
 		be.PutUint64(data, uint64(p.Seq))
 	}
@@ -176,10 +186,11 @@ func (p *Packet) emitUDP(b []byte) []byte {
 
 // emitOwn appends a segment of a transport that has no header of its own.
 func (p *Packet) emitOwn(b []byte) []byte {
+	header := len(b)
 	b = be.AppendUint16(be.AppendUint16(b, p.SrcPort), p.DstPort)
 	b = be.AppendUint64(b, uint64(p.Kind)<<56|uint64(p.Seq)&ownSequence<<16|uint64(p.Ack)&ownSequence>>24)
 	b = be.AppendUint32(b, uint32(p.Ack)<<8|uint32(p.TCP.Flags))
-	return append(b, make([]byte, p.Payload)...)
+	return append(p.appendBack(b, header), make([]byte, p.Payload)...)
 }
 
 // Parse fills p from a frame as a switch's parser does: all that Emit writes, and the flow's hash. A
@@ -219,18 +230,26 @@ func (p *Packet) parse(book *Book, frame []byte) error {
 			return err
 		}
 	}
+	x, proto, err := split(p.Proto, p.TOS, p.stacked(), rest)
+	if err != nil {
+		return err
+	}
+	p.Proto = proto
 	switch p.Proto {
 	case ProtoUDP:
-		err = p.parseUDP(rest)
+		p.parseUDP(&x)
 	case ProtoTCP:
-		err = p.parseTCP(rest)
+		err = p.parseTCP(x.header, len(x.payload))
 	case ProtoICMP, ProtoICMPv6: // all of it is payload
 		p.Kind, p.SrcPort, p.DstPort = Data, 0, 0
-		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(rest))
+		p.Seq, p.Ack, p.Payload = 0, 0, int32(len(x.payload))
 	case ProtoRDMA: // the number is ours, and on no wire
 		err = fmt.Errorf("IP protocol %d is not known", p.Proto)
 	default:
-		err = p.parseOwn(rest)
+		err = p.parseOwn(&x)
+	}
+	if err == nil {
+		err = p.takeStack(&x)
 	}
 	if err != nil {
 		return err
@@ -267,15 +286,11 @@ func (p *Packet) parseIPv6(book *Book, b []byte) ([]byte, error) {
 	return h.Payload(), nil
 }
 
-func (p *Packet) parseUDP(b []byte) error {
-	u, err := ParseUDP(b)
-	if err != nil {
-		return err
-	}
-	p.Kind, p.SrcPort, p.DstPort = Data, u.SrcPort(), u.DstPort()
-	data := u.Payload()
+func (p *Packet) parseUDP(x *segment) {
+	data := x.payload
+	p.Kind, p.SrcPort, p.DstPort = Data, UDP(x.header).SrcPort(), x.udpPort()
 	if p.DstPort == PortRoCE && p.parseRDMA(data, len(data)) {
-		return nil
+		return
 	}
 	p.Seq, p.Sent, p.Ack = 0, 0, 0
 	p.Payload = int32(len(data))
@@ -285,16 +300,11 @@ func (p *Packet) parseUDP(b []byte) error {
 	if len(data) >= 16 {
 		p.Sent = unit.Time(be.Uint64(data[8:]))
 	}
-	return nil
 }
 
-func (p *Packet) parseTCP(b []byte) error {
-	t, err := ParseTCP(b)
-	if err != nil {
-		return err
-	}
+func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
-	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(len(t.Payload()))
+	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)
 	p.TCP.Flags, p.TCP.Window = t.Flags(), t.Window()
 	o, err := ParseTCPOptions(t.Options())
 	if err != nil {
@@ -310,17 +320,18 @@ func (p *Packet) parseTCP(b []byte) error {
 	return nil
 }
 
-func (p *Packet) parseOwn(b []byte) error {
-	if len(b) < ownHeader {
-		return short("transport header", ownHeader, len(b))
+func (p *Packet) parseOwn(x *segment) error {
+	b, kind := x.header, x.header[4]
+	if len(x.ifa) == 0 && len(x.stack) > 0 {
+		kind &^= intBehind
 	}
-	if Kind(b[4]) > Probe {
-		return fmt.Errorf("transport header: kind %d is not known", b[4])
+	if Kind(kind) > Probe {
+		return fmt.Errorf("transport header: kind %d is not known", kind)
 	}
-	p.SrcPort, p.DstPort, p.Kind = be.Uint16(b), be.Uint16(b[2:]), Kind(b[4])
+	p.SrcPort, p.DstPort, p.Kind = be.Uint16(b), be.Uint16(b[2:]), Kind(kind)
 	p.Seq = int64(be.Uint64(b[4:]) >> 16 & ownSequence)
 	p.Ack = int64(be.Uint64(b[8:]) >> 8 & ownSequence)
 	p.TCP.Flags = b[15]
-	p.Payload = int32(len(b) - ownHeader)
+	p.Payload = int32(len(x.payload))
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // what a hop or an endpoint uses of a packet that crosses the wire
 func essence(p *Packet) string {
 	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack,
-		p.Payload, p.Message, p.Hash, p.Sent, p.ext[:p.extLen],
+		p.Payload, p.Message, p.Hash, p.Sent, p.ext[:p.extLen], p.Stack(), p.Asks(ExtStack),
 		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Has, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
 }
 
@@ -45,7 +45,8 @@ func segmentOf(a, b uint64) Segment {
 func FuzzWire(f *testing.F) {
 	seedWire(f)
 	b := book()
-	f.Fuzz(func(t *testing.T, kind, proto, six, tos, hops uint8, seq, ack int64, payload uint16, class uint8, ext []byte) {
+	f.Fuzz(func(t *testing.T, kind, proto, six, tos, hops uint8, seq, ack int64, payload uint16, class uint8, ext []byte,
+		stack uint8) {
 		p := Packet{Kind: Kind(kind % 7), Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: 4, TOS: tos,
 			HopLimit: hops,
 			Seq:      seq & (1<<40 - 1), Ack: ack & (1<<40 - 1), Payload: int32(payload % 60000),
@@ -56,6 +57,9 @@ func FuzzWire(f *testing.F) {
 		if len(ext) > 0 {
 			p.SetExtension(0x9e, ext)
 			p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
+		}
+		if Kind(kind%7) != Pause && Kind(kind%7) != Resume {
+			someStack(&p, stack)
 		}
 		if !carried(&p, seq, ack) {
 			return
@@ -95,22 +99,31 @@ func seedWire(f *testing.F) {
 		for _, proto := range []uint8{ProtoOwn, ProtoRDMA} {
 			for payload := uint16(98); payload < 102; payload++ { // padding
 				for flags := range int64(4) { // of the message's packets
-					f.Add(kind, proto, uint8(kind&1), uint8(3), uint8(64), flags<<40+77, 77+flags, payload, uint8(5), []byte("ext"))
+					f.Add(kind, proto, uint8(kind&1), uint8(3), uint8(64), flags<<40+77, 77+flags, payload, uint8(5), []byte("ext"),
+						uint8(0))
 				}
 			}
 		}
 	}
-	f.Add(uint8(0), ProtoUDP, uint8(0), uint8(0), uint8(1), int64(1<<40), int64(0), uint16(1448), uint8(0), []byte{})
-	for six := range uint8(2) { // odd payloads are cut
-		f.Add(uint8(0), ProtoUDP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{})
-		f.Add(uint8(0), ProtoTCP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
-		f.Add(uint8(2), ProtoOwn, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1})
+	for stack := range uint8(8) { // behind every transport, alone and beside extensions
+		for i, proto := range []uint8{ProtoUDP, ProtoTCP, ProtoOwn, ProtoRDMA} {
+			f.Add(uint8(0), proto, uint8(i)+stack, stack, uint8(64), int64(77), int64(88), uint16(100+i), uint8(5),
+				make([]byte, i), stack)
+		}
 	}
-	f.Add(uint8(0), ProtoUDP, uint8(1), uint8(0), uint8(1), int64(9), int64(0), uint16(3), uint8(0), []byte{})
-	f.Add(uint8(1), ProtoTCP, uint8(1), uint8(2), uint8(9), int64(9), int64(10), uint16(0), uint8(0), []byte{1, 2, 3, 4})
+	f.Add(uint8(0), ProtoUDP, uint8(0), uint8(0), uint8(1), int64(1<<40), int64(0), uint16(1448), uint8(0),
+		[]byte{}, uint8(0))
+	for six := range uint8(2) { // odd payloads are cut
+		f.Add(uint8(0), ProtoUDP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{}, uint8(0))
+		f.Add(uint8(0), ProtoTCP, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1}, uint8(0))
+		f.Add(uint8(2), ProtoOwn, six, uint8(0), uint8(1), int64(9), int64(1), uint16(1449), uint8(0), []byte{1}, uint8(0))
+	}
+	f.Add(uint8(0), ProtoUDP, uint8(1), uint8(0), uint8(1), int64(9), int64(0), uint16(3), uint8(0), []byte{}, uint8(0))
+	f.Add(uint8(1), ProtoTCP, uint8(1), uint8(2), uint8(9), int64(9), int64(10), uint16(0), uint8(0),
+		[]byte{1, 2, 3, 4}, uint8(0))
 	for i := range int64(40) { // options
 		f.Add(uint8(1), ProtoTCP, uint8(i&1), uint8(2), uint8(9), i*0x2b5b7, i*0x61c889, uint16(i), uint8(0),
-			[]byte{1, 2, 3, 4})
+			[]byte{1, 2, 3, 4}, uint8(0))
 	}
 }
 
@@ -130,6 +143,8 @@ func carried(p *Packet, seq, ack int64) bool {
 		carriedRDMA(p, seq)
 	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
 		return false // not made: TestICMP
+	case p.Proto == ProtoIFA:
+		return false // its own number
 	case p.Proto == ProtoUDP:
 		p.Kind, p.Ack, p.Seq = Data, 0, seq
 		if p.Payload < 8 {
@@ -175,6 +190,16 @@ func crossSwitch(t *testing.T, b *Book, p Packet, cut, turned bool) {
 	payload := p.Payload
 	p.TOS, p.HopLimit = ^p.TOS, p.HopLimit-1
 	p.RemoveExtension(0x9e)
+	switch b := p.Stack(); { // a switch pushes a record, or removes all of them
+	case p.StackPlace() == BehindTransport && p.Asks(ExtStack):
+		b = p.GrowStack(intLeast, 8)
+		b[1] += 2
+	case p.StackPlace() == HopByHop:
+		b[9]++
+	case cut:
+		p.RemoveExtension(ExtStack)
+		p.RemoveExtension(AnswerStack)
+	}
 	if p.Proto == ProtoTCP {
 		p.Seq, p.Ack, p.TCP.Flags, p.TCP.Window = int64(^uint32(p.Seq)), int64(^uint32(p.Ack)), ^p.TCP.Flags, ^p.TCP.Window
 	}
@@ -218,6 +243,17 @@ func FuzzParse(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(wire)
+	}
+	for which := range uint8(8) {
+		for _, proto := range []uint8{ProtoUDP, ProtoTCP, ProtoOwn, ProtoRDMA} {
+			p := Packet{Kind: Data, Src: 1, Dst: 2, Version: 4 + 2*(which>>2), Proto: proto, Payload: 20, HopLimit: 3}
+			someStack(&p, which)
+			wire, err := p.Emit(b, nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(wire)
+		}
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		var p Packet

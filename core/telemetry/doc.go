@@ -1,7 +1,8 @@
 // Package telemetry has the records by which switches describe a packet's path to senders. A Hop is one
 // snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01 §6.1); Records are those of a packet,
-// oldest first. HPCC is the format of the HPCC paper, PINT a format of one or two bytes, and a Profile the
-// cost of other formats on the wire; a Format is what one network carries. Formats round and wrap values; an
+// oldest first. HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA
+// are stacks of records in places of their own in a frame (packet.Place). A Profile is a format by its name, a
+// Format what one network carries. Formats round and wrap values; an
 // Unwrapper makes the records of a flow continuous again. A Clock is a switch's clock.
 //
 //	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords
@@ -9,8 +10,12 @@
 //	HPCC §4.1, figure 7: 42 bytes               HPCC            TestHPCCGolden, FuzzHPCC, TestQuantisation
 //	… more hops than fit                        HPCC.Push       TestMoreHopsThanFit
 //	… wraps of time and bytes                   Span, Unwrapper TestDelta, TestUnwrapper, TestWrappedTwice
-//	INT-MD v2.1, IOAM, IFA 2.0: bytes           Profiles        TestProfiles
-//	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestInFullGolden, FuzzFormat
+//	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestShape, FuzzFormat
+//	INT-MD v2.1                                 int.go          TestStacksGolden, TestINTExamples, TestINTTransit,
+//	                                                            TestINTSourceOnlyExample
+//	IOAM, RFC 9197, and draft-gafni's bits      ioam.go         TestStacksGolden, TestStacksQuantise
+//	IFA 2.0, with our counter and without       ifa.go          TestStacksGolden, TestStackLimits
+//	our counter, of all three                   counter.go      TestCounter
 //	§6 upon congestion only                     Format.Ask      TestIfCongested
 //	§9.1 loads relative to capacity only        RelativeLoad    TestRelativeGolden, TestRelative,
 //	                                                            TestRelativeHidesCapacity

@@ -31,9 +31,6 @@ func (x Field) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Carries is what the format's packets tell of the path to a flow that wants records.
-func (f *Format) Carries() Field { return f.Profile.Fields }
-
 // Lacks is what of these needs the format does not carry; 0: a law that reads them can run on it. A law
 // that can do with loads alone (its needs have the bit Load) lacks nothing of a format that has them.
 func (f *Format) Lacks(needs Field) Field {

@@ -11,7 +11,10 @@ func TestLacks(t *testing.T) {
 	}{
 		{"hpcc", law | Load, 0},
 		{"hpcc", Time | TxBytes | Rate | Sojourn, Sojourn},
-		{"int-md", law | Sojourn | Identity, 0},
+		{"int-md", law | Identity, 0},
+		{"int-md", law | Sojourn, Sojourn},
+		{"ioam-gafni", law | Identity, 0},
+		{"ifa-ext", law | Sojourn | Identity, 0},
 		{"ioam", law, 0},
 		{"ifa", law | Load, TxBytes},
 		{"relative", law | Load, 0},
@@ -23,6 +26,10 @@ func TestLacks(t *testing.T) {
 				t.Errorf("lacks %v, want %v", got, c.lacks)
 			}
 		})
+	}
+	f := newFormat(t, "int-md")
+	if err := f.Shape(0, true); err != nil || f.Lacks(law|Sojourn) != 0 {
+		t.Errorf("with sojourn: %v, lacks %v", err, f.Lacks(law|Sojourn))
 	}
 	if got := (Queue | Rate).String(); got != "queue lengths, link rates" {
 		t.Error(got)

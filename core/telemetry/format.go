@@ -3,6 +3,7 @@ package telemetry
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"weir/core/packet"
 	"weir/core/unit"
@@ -13,11 +14,11 @@ import (
 // not given these numbers away. Without Asked an extension is an answer on its way back,
 // which no switch writes to.
 const (
-	Extension   uint8 = 0x3f // HPCC's header
-	InFull      uint8 = 0x3c // records in full, for formats of which only the bytes are modelled
-	LoadCode    uint8 = 0x3d // PINT's code
-	IfCongested uint8 = 0x3b // no data: switches that are not congested write nothing
-	Asked       uint8 = 0x20 // in all of them; not in their answers
+	Extension   uint8 = 0x3f            // HPCC's header
+	Stacked     uint8 = packet.ExtStack // headers of INT, IOAM or IFA, in their own places
+	LoadCode    uint8 = 0x3d            // PINT's code
+	IfCongested uint8 = 0x3b            // no data: switches that are not congested write nothing
+	Asked       uint8 = 0x20            // in all of them; not in their answers
 )
 
 // Want is the telemetry that a flow asks for.
@@ -33,6 +34,8 @@ const (
 // Format is how the switches and hosts of one network carry telemetry.
 type Format struct {
 	Profile Profile
+	Hops    int        // of how many hops a packet has room for records
+	Sojourn bool       // records have the time in the switch, where that is not for all
 	HPCC    HPCC       // with Profile hpcc: its units and rate codes
 	PINT    PINT       // for flows that want PathLoad only
 	T       unit.Time  // over which switches average a port's load; 0: they do not, and there is no PathLoad
@@ -42,17 +45,26 @@ type Format struct {
 	// HPCC simulator does: sizes do not grow by it.
 	Counted bool
 
-	full     bool // records in full: the profile is neither HPCC's nor relative
-	relative bool // there are no records
+	codec    codec
+	gafni    bool          // of IOAM: bits 12 and 13
+	extended bool          // of IFA: with our counter
+	rates    [64]unit.Rate // by speed code, of IOAM's bit 13 and of IFA
 }
 
-// FormatHops is how many records there is room for, whatever the profile: a packet has
-// no more, and HPCC's header neither.
-const FormatHops = 5
+// codec is what reads and writes a profile.
+type codec uint8
+
+const (
+	codecHPCC codec = iota
+	codecRelative
+	codecINT
+	codecIOAM
+	codecIFA
+)
 
 // NewFormat returns the format of a profile with HPCC's units and PINT's code of this
-// base. rates are those of the network's ports: what HPCC's header has no code for gets
-// one of the three free ones, in this order. It is an error if the profile is not known,
+// base. rates are those of the network's ports: what a format with codes of rates has none
+// for gets one that is free, in this order. It is an error if the profile is not known,
 // or more codes are needed.
 func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Format, error) {
 	var f Format
@@ -61,48 +73,139 @@ func NewFormat(profile string, multi int64, base float64, rates []unit.Rate) (Fo
 		return f, fmt.Errorf("telemetry: %q is no format", profile)
 	}
 	f.HPCC, f.PINT = NewHPCC(multi), NewPINT(base)
-	f.relative = profile == "relative"
-	if f.full = profile != "hpcc" && !f.relative; f.full || f.relative {
-		return f, nil
-	}
-	free := 0
-	for free < len(f.HPCC.Rates) && f.HPCC.Rates[free] > 0 {
-		free++
-	}
-	for _, r := range rates {
-		if _, ok := f.HPCC.Code(r); ok || r <= 0 {
-			continue
-		}
-		if free == len(f.HPCC.Rates) {
-			return f, fmt.Errorf("telemetry: HPCC's header has 8 rate codes, and no more for %v; other formats carry any rate",
-				r)
-		}
-		f.HPCC.Rates[free] = r
-		free++
+	f.codec, f.Hops = f.Profile.codec, f.Profile.Hops
+	f.gafni, f.extended = profile == "ioam-gafni", profile == "ifa-ext"
+	switch {
+	case f.codec == codecHPCC:
+		return f, f.addRates(f.HPCC.Rates[:], rates, true)
+	case f.codec == codecIFA:
+		copy(f.rates[:], speeds[:])
+		return f, f.addRates(f.rates[:ifaUnknown], rates, false)
+	case f.gafni:
+		copy(f.rates[:], speeds[:])
+		return f, f.addRates(f.rates[:unknownSpeed], rates, true)
 	}
 	return f, nil
 }
 
-// Span is after how much the records' fields begin anew.
-func (f *Format) Span() Span {
-	switch {
-	case f.full:
-		return Span{Bytes: 1 << 48}
-	case f.relative:
-		return Span{}
+// speeds are the rates by speed code; the first seven are those of IFA's hardware, the others ours.
+var speeds = [...]unit.Rate{10 * unit.Gbps, 25 * unit.Gbps, 40 * unit.Gbps, 50 * unit.Gbps, 100 * unit.Gbps,
+	200 * unit.Gbps, 400 * unit.Gbps, 800 * unit.Gbps, 1600 * unit.Gbps}
+
+// addRates gives codes to rates that have none. strict: each must have one.
+func (f *Format) addRates(codes, rates []unit.Rate, strict bool) error {
+	free := 0
+	for free < len(codes) && codes[free] > 0 {
+		free++
 	}
-	return f.HPCC.Span()
+	for _, r := range rates {
+		if r <= 0 || slices.Contains(codes[:free], r) {
+			continue
+		}
+		if free < len(codes) {
+			codes[free] = r
+			free++
+		} else if strict {
+			return fmt.Errorf("telemetry: format %s has %d rate codes, and no more for %v; int-md and ioam carry any rate",
+				f.Profile.Name, len(codes), r)
+		}
+	}
+	return nil
 }
 
-// Records in full: 1 byte hops, 1 byte hops without room, 2 bytes path, then each hop
-// with its time (8), sent bytes (6, after which they begin anew), rate (6), queue and
-// sojourn time (5 each, at most 1.1 s), switch (4) and port (2).
-const (
-	fullHead = 4
-	fullHop  = 8 + 6 + 6 + 5 + 5 + 4 + 2
-)
+// code is the speed code of a rate; none if it has none below that.
+func (f *Format) code(r unit.Rate, none int) int {
+	for i, have := range f.rates[:none] {
+		if have == r {
+			return i
+		}
+	}
+	return none
+}
 
-var empty [HPCCBytes]byte
+// Coded reports whether the format has codes of rates, which laws need.
+func (f *Format) Coded() bool { return f.codec == codecHPCC || f.gafni }
+
+// Tells reports whether the format can say this rate of a port.
+func (f *Format) Tells(r unit.Rate) bool {
+	if f.codec == codecHPCC {
+		_, ok := f.HPCC.Code(r)
+		return ok
+	}
+	return !f.gafni || r > 0 && f.code(r, unknownSpeed) < unknownSpeed
+}
+
+// Shape sets of how many hops there is room for, 0 for as many as the format has by default, and whether
+// records have the time in the switch. It is an error if the format cannot have that.
+func (f *Format) Shape(hops int, sojourn bool) error {
+	if hops > 0 && f.codec == codecRelative {
+		return fmt.Errorf("telemetry: format relative has no records: hops is without effect")
+	}
+	if hops > 0 && (f.codec != codecHPCC || hops > f.Hops) { // HPCC's header has its five places in any case
+		f.Hops = hops
+	}
+	if sojourn && f.codec != codecINT && f.codec != codecIOAM && f.Profile.Fields&Sojourn == 0 {
+		return fmt.Errorf("telemetry: format %s has no room for the time in the switch; int-md, ioam and ifa-ext have",
+			f.Profile.Name)
+	}
+	f.Sojourn = sojourn
+	most := f.Profile.MostHops
+	if f.codec == codecIOAM {
+		most = (255 - ioamHeader) / 4 / nodeWords(f.ioamType())
+	}
+	if f.Hops > most {
+		return fmt.Errorf("telemetry: format %s has room for %d hops at most", f.Profile.Name, most)
+	}
+	return nil
+}
+
+// Carries is what the format's packets tell of the path to a flow that wants records.
+func (f *Format) Carries() Field {
+	if f.Sojourn {
+		return f.Profile.Fields | Sojourn
+	}
+	return f.Profile.Fields
+}
+
+// Span is after how much the records' fields begin anew.
+func (f *Format) Span() Span {
+	switch f.codec {
+	case codecHPCC:
+		return f.HPCC.Span()
+	case codecINT:
+		return Span{Bytes: counterModulo}
+	case codecIOAM:
+		if f.gafni {
+			return Span{Bytes: 1 << 32}
+		}
+		return Span{Bytes: counterModulo}
+	case codecIFA:
+		if f.extended {
+			return Span{Time: unit.Second << ifaSeconds, Bytes: counterModulo}
+		}
+		return Span{Time: unit.Second << ifaSeconds}
+	}
+	return Span{}
+}
+
+// Most is what the format's telemetry takes at most of a frame.
+func (f *Format) Most() int32 {
+	var p packet.Packet
+	f.Ask(&p, HopRecords, false)
+	for range f.Hops {
+		f.Push(&p, &Hop{Rate: f.anyRate()})
+	}
+	return p.ExtensionBytes()
+}
+
+func (f *Format) anyRate() unit.Rate {
+	if f.codec == codecHPCC {
+		return f.HPCC.Rates[0]
+	}
+	return f.rates[0]
+}
+
+var empty [256]byte
 
 // Ask is the sender's indication (draft-miao §7.2): it adds to p what asks the switches
 // for telemetry. congested: only those that are. It returns false if p has no room.
@@ -112,7 +215,7 @@ func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
 		return p.SetExtension(LoadCode, empty[:f.PINT.Bytes()])
 	case what == Nothing:
 		return false
-	case f.relative:
+	case f.codec == codecRelative:
 		return p.SetExtension(RelativeLoad, empty[:relativeBytes])
 	case congested:
 		return p.SetExtension(IfCongested, nil)
@@ -122,24 +225,16 @@ func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
 
 // open adds an empty header.
 func (f *Format) open(p *packet.Packet) bool {
-	if f.full {
-		return p.SetExtension(InFull, empty[:fullHead])
+	var room [packet.StackRoom]byte
+	switch b := room[:0]; f.codec {
+	case codecINT:
+		return p.SetStack(packet.BehindTransport, f.openINT(b))
+	case codecIOAM:
+		return p.SetStack(packet.HopByHop, f.openIOAM(b))
+	case codecIFA:
+		return p.SetStack(packet.AroundTransport, f.openIFA(b))
 	}
 	return p.SetExtension(Extension, empty[:HPCCBytes])
-}
-
-// Bytes is what p's extensions add to a frame: what they take on the wire, but for
-// records in full, which count as their profile says.
-func (f *Format) Bytes(p *packet.Packet) int32 {
-	if !f.full {
-		return p.ExtensionBytes()
-	}
-	for _, kind := range [2]uint8{InFull, InFull &^ Asked} {
-		if b, ok := p.Extension(kind); ok && len(b) >= fullHead {
-			return p.OtherExtensionBytes(kind) + f.Profile.Bytes(int(b[0])+int(b[1]))
-		}
-	}
-	return p.ExtensionBytes()
 }
 
 // Wanted is what a packet asks the current switch for.
@@ -156,7 +251,7 @@ const (
 // Wants tells what p asks for.
 func (f *Format) Wants(p *packet.Packet) (w Wanted) {
 	switch {
-	case f.relative:
+	case f.codec == codecRelative:
 		if p.Asks(RelativeLoad) && f.T > 0 {
 			w = WantsRelative
 		}
@@ -173,81 +268,39 @@ func (f *Format) Wants(p *packet.Packet) (w Wanted) {
 
 // kind is that of the extension that has records.
 func (f *Format) kind() uint8 {
-	if f.full {
-		return InFull
+	if f.codec >= codecINT {
+		return Stacked
 	}
 	return Extension
 }
 
-// Push writes a record of h into p, which wants it, and lets p grow. It returns false
-// if there is none: no room (it is counted then), or no code for the port's rate.
+// Push writes a record of h into p, which wants it, and lets p grow. What else a record says of the packet
+// is read from p. It returns false if there is none: no room (the header says so then), or no code for the
+// port's rate.
 func (f *Format) Push(p *packet.Packet, h *Hop) bool {
-	kind := f.kind()
-	b, ok := p.Extension(kind)
-	if ok && kind == Extension { // nothing grows
+	b, ok := p.Extension(f.kind())
+	if ok && f.codec == codecHPCC { // nothing grows
 		return f.HPCC.Push(b, h)
 	}
-	before := f.Bytes(p)
-	if !ok {
-		if !f.open(p) {
-			return false
-		}
-		b, _ = p.Extension(kind)
+	before := p.ExtensionBytes()
+	if !ok && !f.open(p) {
+		return false
 	}
-	if kind == Extension {
+	switch f.codec {
+	case codecINT:
+		ok = p.StackPlace() == packet.BehindTransport && pushINT(p, h)
+	case codecIOAM:
+		ok = p.StackPlace() == packet.HopByHop && f.pushIOAM(p, h)
+	case codecIFA:
+		ok = p.StackPlace() == packet.AroundTransport && f.pushIFA(p, h)
+	default:
+		b, _ = p.Extension(Extension)
 		ok = f.HPCC.Push(b, h)
-	} else {
-		ok = f.pushFull(p, b, h)
 	}
 	if !f.Counted {
-		p.Size += f.Bytes(p) - before
+		p.Size += p.ExtensionBytes() - before
 	}
 	return ok
-}
-
-func (f *Format) pushFull(p *packet.Packet, b []byte, h *Hop) bool {
-	if len(b) < fullHead {
-		return false
-	}
-	binary.BigEndian.PutUint16(b[2:], binary.BigEndian.Uint16(b[2:])^uint16(h.Switch)&(1<<PathBits-1))
-	if int(b[0]) >= min(FormatHops, f.Profile.Max) {
-		b[1] = min(b[1], 254) + 1
-		return false
-	}
-	var room [fullHead + FormatHops*fullHop]byte
-	all := append(room[:0], b...)
-	all = binary.BigEndian.AppendUint64(all, uint64(h.Time))
-	all = append48(all, h.TxBytes&most48)
-	all = append48(all, uint64(h.Rate))
-	all = append40(all, uint64(max(h.Queue, 0)))
-	all = append40(all, uint64(max(h.Sojourn, 0)))
-	all = binary.BigEndian.AppendUint32(all, h.Switch)
-	all = binary.BigEndian.AppendUint16(all, h.Port)
-	all[0]++
-	if !p.SetExtension(InFull, all) {
-		b[1] = min(b[1], 254) + 1
-		return false
-	}
-	return true
-}
-
-const most48 = 1<<48 - 1
-
-// append48 appends six bytes; what is larger is the largest.
-func append48(b []byte, v uint64) []byte {
-	v = min(v, most48)
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(v>>32)), uint32(v))
-}
-
-func append40(b []byte, v uint64) []byte {
-	v = min(v, 1<<40-1)
-	return binary.BigEndian.AppendUint32(append(b, uint8(v>>32)), uint32(v))
-}
-
-func uint40(b []byte) uint64 { return uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:])) }
-
-func uint48(b []byte) uint64 {
-	return uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:]))
 }
 
 // PushLoad writes the load of a hop into p, which wants it, if it is the largest so far.
@@ -263,7 +316,7 @@ func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 }
 
 // answers are the kinds that a receiver turns round.
-var answers = [...]uint8{Extension, InFull, LoadCode, RelativeLoad, IfCongested}
+var answers = [...]uint8{Extension, Stacked, LoadCode, RelativeLoad, IfCongested}
 
 // Answer is the receiver's part: it makes an answer of the telemetry that p asked for,
 // in place, drops what else p carries, and reports whether there was any. Where a switch
@@ -314,25 +367,28 @@ func (f *Format) ReadAsked(p *packet.Packet, r *Records) (what Reading, load flo
 }
 
 func (f *Format) read(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
-	if f.relative {
+	switch f.codec {
+	case codecRelative:
 		if b, ok := p.Extension(RelativeLoad&^Asked | asked); ok && len(b) == relativeBytes {
 			if code := binary.BigEndian.Uint16(b); code > 0 {
 				return Loaded, DecodeRelative(code)
 			}
 			return NoAnswer, 0
 		}
-	} else if f.full {
-		if b, ok := p.Extension(InFull&^Asked | asked); ok {
-			if !readFull(b, r) {
+	case codecHPCC:
+		if b, ok := p.Extension(Extension&^Asked | asked); ok {
+			if f.HPCC.Decode(b, r) != nil {
 				return NoAnswer, 0
 			}
 			return Recorded, 0
 		}
-	} else if b, ok := p.Extension(Extension&^Asked | asked); ok {
-		if f.HPCC.Decode(b, r) != nil {
-			return NoAnswer, 0
+	default:
+		if _, ok := p.Extension(Stacked&^Asked | asked); ok {
+			if !f.readStack(p, r) {
+				return NoAnswer, 0
+			}
+			return Recorded, 0
 		}
-		return Recorded, 0
 	}
 	if b, ok := p.Extension(LoadCode&^Asked | asked); ok && len(b) == int(f.PINT.Bytes()) {
 		code := uint16(b[0])
@@ -347,17 +403,15 @@ func (f *Format) read(p *packet.Packet, r *Records, asked uint8) (Reading, float
 	return NoAnswer, 0
 }
 
-func readFull(b []byte, r *Records) bool {
-	r.Reset()
-	if len(b) < fullHead || int(b[0]) > FormatHops || len(b) != fullHead+int(b[0])*fullHop {
-		return false
+// readStack reads p's stack into r; false if it is not of this format, or damaged.
+func (f *Format) readStack(p *packet.Packet, r *Records) bool {
+	switch b := p.Stack(); {
+	case f.codec == codecINT && p.StackPlace() == packet.BehindTransport:
+		return readINT(b, r)
+	case f.codec == codecIOAM && p.StackPlace() == packet.HopByHop:
+		return f.readIOAM(b, r)
+	case f.codec == codecIFA && p.StackPlace() == packet.AroundTransport:
+		return f.readIFA(b, r)
 	}
-	for i := range int(b[0]) {
-		x := b[fullHead+i*fullHop:]
-		r.hops[i] = Hop{Time: unit.Time(binary.BigEndian.Uint64(x)), TxBytes: uint48(x[8:]), Rate: unit.Rate(uint48(x[14:])),
-			Queue: unit.Bytes(uint40(x[20:])), Sojourn: unit.Time(uint40(x[25:])), Switch: binary.BigEndian.Uint32(x[30:]),
-			Port: binary.BigEndian.Uint16(x[34:])}
-	}
-	r.n, r.missed, r.path = b[0], b[1], binary.BigEndian.Uint16(b[2:])&(1<<PathBits-1)
-	return true
+	return false
 }

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"encoding/hex"
 	"fmt"
 	"testing"
 
@@ -24,82 +23,108 @@ func someHop(i int) *Hop {
 		Sojourn: unit.Time(i) * unit.Nanosecond, Switch: uint32(i), Port: uint16(10 + i)}
 }
 
+// bytesOf is what a format takes of a frame after so many hops, by hand.
+func bytesOf(format string, hops int) int32 {
+	switch format {
+	case "hpcc":
+		return 48 // 2 + 2 + 42, in multiples of 8
+	case "int-md":
+		return int32(4 + 12 + 28*hops)
+	case "ioam", "ioam-gafni":
+		return 160 // 2 + 2 + 2 + 2 + 8 + 5·28 = 156
+	case "ifa":
+		return int32(4 + 4 + 32*hops)
+	}
+	return int32(4 + 4 + 40*hops) // ifa-ext
+}
+
 // What a packet asks for, what switches write, what comes back, and what of it counts in
-// frames: hpcc as its extension on the wire, others as their profile. Seven hops: the
-// first five have records, two are missed, all are in the path's identity.
+// frames. 18 hops: as many as there is room for have records, the others are missed: IFA tells how many,
+// HPCC's header up to 15 hops, INT and IOAM that there were some.
 func TestFormats(t *testing.T) {
 	for _, profile := range Profiles {
 		if profile.Name == "relative" { // TestRelative
 			continue
 		}
-		f := newFormat(t, profile.Name)
-		p := &packet.Packet{Size: 1000}
-		if f.Wants(p) != 0 || f.Answer(p) {
-			t.Errorf("%s: a packet that asks for nothing does", profile.Name)
-		}
-		if !f.Ask(p, HopRecords, false) || f.Wants(p) != WantsRecord {
-			t.Fatalf("%s: asks for %d", profile.Name, f.Wants(p))
-		}
-		p.Size += f.Bytes(p)
-		for i := 1; i <= 7; i++ {
-			if got := f.Push(p, someHop(i)); got != (i <= 5) {
-				t.Errorf("%s: hop %d: %v", profile.Name, i, got)
+		t.Run(profile.Name, func(t *testing.T) {
+			f := newFormat(t, profile.Name)
+			p := &packet.Packet{Size: 1000, HopLimit: 64}
+			if f.Wants(p) != 0 || f.Answer(p) {
+				t.Error("a packet that asks for nothing does")
 			}
-			want := int32(1000 + 48)
-			if profile.Name != "hpcc" {
-				want = 1000 + profile.Bytes(i)
+			if !f.Ask(p, HopRecords, false) || f.Wants(p) != WantsRecord {
+				t.Fatalf("asks for %d", f.Wants(p))
 			}
-			if p.Size != want || f.Bytes(p) != want-1000 {
-				t.Errorf("%s: %d bytes after hop %d, want %d", profile.Name, p.Size, i, want)
+			p.Size += p.ExtensionBytes()
+			for i := 1; i <= 18; i++ {
+				if got := f.Push(p, someHop(i)); got != (i <= f.Hops) {
+					t.Errorf("hop %d: %v", i, got)
+				}
+				want := 1000 + bytesOf(profile.Name, min(i, f.Hops))
+				if p.Size != want || p.ExtensionBytes() != want-1000 {
+					t.Errorf("%d bytes after hop %d, want %d", p.Size, i, want)
+				}
 			}
-		}
-		var r Records
-		if what, _ := f.Read(p, &r); what != NoAnswer {
-			t.Errorf("%s: what is asked for is no answer", profile.Name)
-		}
-		if what, _ := f.ReadAsked(p, &r); what != Recorded || r.Len() != 5 {
-			t.Errorf("%s: a receiver reads %d, %+v", profile.Name, what, r.Hops())
-		}
-		p.SetExtension(packet.ExtActivity, []byte{1, 2, 3, 4})
-		if !f.Answer(p) || f.Wants(p) != 0 {
-			t.Errorf("%s: no answer", profile.Name)
-		}
-		if _, ok := p.Extension(packet.ExtActivity); ok {
-			t.Errorf("%s: the answer has more than telemetry", profile.Name)
-		}
-		if what, _ := f.Read(p, &r); what != Recorded || r.Len() != 5 || r.Missed() != 2 || r.Path() != 1^2^3^4^5^6^7 {
-			t.Fatalf("%s: %d, %d hops, %d missed, path %d", profile.Name, what, r.Len(), r.Missed(), r.Path())
-		}
-		for i := range r.Hops() {
-			want := *someHop(i + 1)
-			if profile.Name == "hpcc" {
-				want = Hop{Time: want.Time - 1, TxBytes: want.TxBytes, Queue: want.Queue, Rate: want.Rate,
-					Flags: NoSwitch | NoSojourn}
+			if most := bytesOf(profile.Name, f.Hops); f.Most() != most {
+				t.Errorf("%d bytes at most, want %d", f.Most(), most)
 			}
-			if *r.At(i) != want {
-				t.Errorf("%s: hop %d is %+v, want %+v", profile.Name, i+1, *r.At(i), want)
-			}
+			checkAnswer(t, f, p)
+		})
+	}
+}
+
+// checkAnswer makes an answer of p, which has passed 18 hops, and reads it.
+func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
+	var r Records
+	if what, _ := f.Read(p, &r); what != NoAnswer {
+		t.Error("what is asked for is no answer")
+	}
+	if what, _ := f.ReadAsked(p, &r); what != Recorded || r.Len() != f.Hops {
+		t.Errorf("a receiver reads %d, %+v", what, r.Hops())
+	}
+	p.SetExtension(packet.ExtActivity, []byte{1, 2, 3, 4})
+	if !f.Answer(p) || f.Wants(p) != 0 {
+		t.Error("no answer")
+	}
+	if _, ok := p.Extension(packet.ExtActivity); ok {
+		t.Error("the answer has more than telemetry")
+	}
+	missed, path := map[string]int{"hpcc": 10, "ifa": 2, "ifa-ext": 2}[f.Profile.Name], uint16(0)
+	if missed == 0 {
+		missed = 1
+	}
+	for i := 1; i <= f.Hops; i++ {
+		path ^= uint16(i)
+	}
+	if f.Profile.Name == "hpcc" { // missed hops are in it, too
+		path = 1 ^ 2 ^ 3 ^ 4 ^ 5 ^ 6 ^ 7 ^ 8 ^ 9 ^ 10 ^ 11 ^ 12 ^ 13 ^ 14 ^ 15 ^ 16 ^ 17 ^ 18
+	}
+	if what, _ := f.Read(p, &r); what != Recorded || r.Len() != f.Hops || r.Missed() != missed || r.Path() != path {
+		t.Fatalf("%d, %d hops, %d missed, path %d; want %d, %d, %d", what, r.Len(), r.Missed(), r.Path(), f.Hops,
+			missed, path)
+	}
+	for i := range r.Hops() {
+		want := quantised(f, someHop(i+1))
+		if *r.At(i) != want {
+			t.Errorf("hop %d is %+v, want %+v", i+1, *r.At(i), want)
 		}
 	}
 }
 
-// Records in full, by hand: hops, missed, path, then time 8, bytes 6, rate 6, queue 5,
-// sojourn 5, switch 4, port 2; what does not fit is the largest, but bytes begin anew.
-func TestInFullGolden(t *testing.T) {
-	f := newFormat(t, "int-md")
-	p := &packet.Packet{}
-	f.Ask(p, HopRecords, false)
-	f.Push(p, &Hop{Time: -2, TxBytes: 1<<48 + 5, Queue: 1 << 50, Rate: 10 * unit.Gbps, Sojourn: 7,
-		Switch: 0x1002, Port: 3})
-	b, _ := p.Extension(InFull)
-	want := "01000002" + "fffffffffffffffe" + "000000000005" + "0002540be400" + "ffffffffff" + "0000000007" +
-		"00001002" + "0003"
-	if hex.EncodeToString(b) != want {
-		t.Errorf("%x, want %s", b, want)
+// quantised is what of someHop comes back: nanoseconds, and the fields that there are.
+func quantised(f *Format, h *Hop) Hop {
+	x := *h
+	x.Time--
+	if f.Carries()&Sojourn == 0 {
+		x.Sojourn, x.Flags = 0, NoSojourn
 	}
-	if f.Span() != (Span{Bytes: 1 << 48}) || newFormat(t, "hpcc").Span() != newFormat(t, "hpcc").HPCC.Span() {
-		t.Error("spans")
+	if f.Carries()&Identity == 0 {
+		x.Switch, x.Port, x.Flags = 0, 0, x.Flags|NoSwitch
 	}
+	if f.Carries()&TxBytes == 0 {
+		x.TxBytes = 0
+	}
+	return x
 }
 
 // §6, upon congestion only: nothing but the indication, 8 bytes with its header, until a
@@ -112,8 +137,8 @@ func TestIfCongested(t *testing.T) {
 				f.Counted, f.T, f.Load = counted, unit.Microsecond, 0.8
 				p := &packet.Packet{Size: 1000}
 				f.Ask(p, HopRecords, true)
-				if f.Bytes(p) != 8 || f.Wants(p) != WantsIf {
-					t.Errorf("%d bytes, wants %d", f.Bytes(p), f.Wants(p))
+				if p.ExtensionBytes() != 8 || f.Wants(p) != WantsIf {
+					t.Errorf("%d bytes, wants %d", p.ExtensionBytes(), f.Wants(p))
 				}
 				p.Size += 8
 				q := *p
@@ -130,7 +155,7 @@ func TestIfCongested(t *testing.T) {
 				if !counted && profile == "hpcc" {
 					want = 1048 // 2 + 2 + 2 + 42
 				} else if !counted {
-					want = 1008 + 44
+					want = 1008 + 16 + 28
 				}
 				if p.Size != want {
 					t.Errorf("%s: %d bytes, want %d", profile, p.Size, want)
@@ -159,8 +184,8 @@ func TestLoadCode(t *testing.T) {
 			}
 			f.T = unit.Microsecond
 			p := &packet.Packet{}
-			if f.Ask(p, PathLoad, false); f.Wants(p) != WantsLoad || f.Bytes(p) != bytes {
-				t.Errorf("wants %d, %d bytes", f.Wants(p), f.Bytes(p))
+			if f.Ask(p, PathLoad, false); f.Wants(p) != WantsLoad || p.ExtensionBytes() != bytes {
+				t.Errorf("wants %d, %d bytes", f.Wants(p), p.ExtensionBytes())
 			}
 			random := unit.NewRandom(1, "pint")
 			for _, load := range []float64{0.2, 1.7, 0.9} {
@@ -198,7 +223,7 @@ func TestFormatRates(t *testing.T) {
 }
 
 func TestFormatAllocatesNothing(t *testing.T) {
-	for _, name := range []string{"hpcc", "int-md"} {
+	for _, name := range []string{"hpcc", "int-md", "ioam", "ifa-ext"} {
 		t.Run(name, func(t *testing.T) {
 			f := newFormat(t, name)
 			p, r, h := &packet.Packet{}, &Records{}, someHop(1)
@@ -214,39 +239,4 @@ func TestFormatAllocatesNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Whatever stands in a packet's extensions, reading and writing neither fail nor leave
-// the room that there is.
-func FuzzFormat(f *testing.F) {
-	f.Add(uint8(0), []byte{5, 0, 0, 0}, true)
-	f.Add(uint8(1), make([]byte, 42), false)
-	f.Fuzz(func(t *testing.T, kind uint8, data []byte, full bool) {
-		name := "hpcc"
-		if full {
-			name = "int-md"
-		}
-		x := newFormat(t, name)
-		x.T = unit.Microsecond
-		p := &packet.Packet{}
-		p.SetExtension(0x38+kind&7, data)
-		x.Wants(p)
-		x.Bytes(p)
-		random := unit.NewRandom(1, "fuzz")
-		for i := range 7 {
-			x.Push(p, someHop(i))
-			if x.Wants(p)&WantsLoad != 0 {
-				x.PushLoad(p, 1, random)
-			}
-		}
-		var r Records
-		x.ReadAsked(p, &r)
-		x.Answer(p)
-		if what, _ := x.Read(p, &r); what == Recorded && r.Len() > FormatHops {
-			t.Errorf("%d hops", r.Len())
-		}
-		if x.Wants(p) != 0 {
-			t.Errorf("an answer asks for %d", x.Wants(p))
-		}
-	})
 }

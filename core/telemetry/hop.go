@@ -22,8 +22,9 @@ const (
 	Restart                     // not to be compared with earlier records: how often a field wrapped is not known
 )
 
-// MaxHops is how many hops Records hold (HPCC §4.1: five are enough in a data centre).
-const MaxHops = 5
+// MaxHops is how many hops Records hold. HPCC §4.1 finds five enough in a data centre; formats that grow at
+// each hop have room for more.
+const MaxHops = 16
 
 // PathBits is the width of a path's identity: the XOR of so many low bits of the
 // switches' (HPCC §4.1). Two paths can share one: over the same switches in another

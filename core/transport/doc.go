@@ -7,6 +7,6 @@
 //	§6.2: a controller's part at the receiver              Answerer       TestReceiverTells
 //	§9.1: integrity of feedback                            Asker.Genuine  TestCodeGolden, TestForgedFeedback, FuzzSealed
 //	… replays                                              Asker.Genuine  TestReplayedFeedback
-//	… what is not sealed, what has no room                 Answerer.Open  TestRoutersMayChange, TestNoRoomForCode
+//	… what is not sealed, what has no room                 Answerer.Open  TestRoutersMayChange, TestRoomForCode
 //	… cost Answerer.Seal TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
 package transport

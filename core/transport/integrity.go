@@ -8,7 +8,6 @@ import (
 
 	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/telemetry"
 )
 
 // What a sender believes of what comes back: values of Asking.Integrity.
@@ -52,7 +51,7 @@ type seal struct {
 	number  uint64 // the last that was written, or the highest that was taken; they begin at 1
 	bitmap  uint64 // bit k: number−k has been taken
 	fixed   bool   // the framing counts no extensions
-	message [64 + 256]byte
+	message [64 + 256 + packet.StackRoom]byte
 	sum     [sha256.Size]byte
 }
 
@@ -74,16 +73,12 @@ func newSeal(f *Flow, a *Asking) *seal {
 }
 
 // open puts the extension into p, with the next number and without a code, so that it
-// counts in p's bytes. Telemetry for which there is no room beside it stays behind.
+// counts in p's bytes. An answer leaves room for it: a stack of telemetry has room of its own.
 func (s *seal) open(p *packet.Packet) {
 	var b [numberBytes + codeBytes]byte
 	s.number++
 	binary.BigEndian.PutUint32(b[:], uint32(s.number))
-	p.RemoveExtension(Authentication)
-	if !p.SetExtension(Authentication, b[:]) {
-		p.RemoveExtension(telemetry.InFull &^ telemetry.Asked)
-		p.SetExtension(Authentication, b[:])
-	}
+	p.SetExtension(Authentication, b[:])
 }
 
 // close writes the code; nothing of p changes afterwards.

@@ -196,25 +196,32 @@ func FuzzSealed(f *testing.F) {
 	})
 }
 
-// Telemetry for which there is no room beside the code stays behind; the rest is sealed.
-func TestNoRoomForCode(t *testing.T) {
-	f, _ := telemetry.NewFormat("int-md", 1, 1.05, nil)
-	for hops, want := range map[int]bool{4: true, 5: false} {
-		x, r := ends(t, &Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, "")
-		p := &packet.Packet{}
-		x.Ask(0, p, 0)
-		for i := range hops {
-			f.Push(p, &telemetry.Hop{Rate: 1e9, Switch: uint32(i)})
-		}
-		r.Data(0, p)
-		r.Give(p)
-		r.Open(p)
-		r.Seal(p)
-		var a cc.Ack
-		genuine, read := x.Genuine(p), x.Read(0, p, &a)
-		if !genuine || read != want || (len(a.Telemetry.Hops) == hops) != want {
-			t.Errorf("%d hops: genuine %v, read %v, %d", hops, genuine, read, len(a.Telemetry.Hops))
-		}
+// The longest telemetry has room beside the code, which covers it.
+func TestRoomForCode(t *testing.T) {
+	for _, format := range []string{"int-md", "ioam", "ifa-ext"} {
+		t.Run(format, func(t *testing.T) {
+			f, _ := telemetry.NewFormat(format, 1, 1.05, nil)
+			x, r := ends(t, &Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, "")
+			p := &packet.Packet{}
+			x.Ask(0, p, 0)
+			for i := range f.Hops {
+				f.Push(p, &telemetry.Hop{Rate: 1e9, Switch: uint32(i)})
+			}
+			r.Data(0, p)
+			r.Give(p)
+			r.Open(p)
+			r.Seal(p)
+			altered := &packet.Packet{}
+			altered.Copy(p)
+			altered.Stack()[len(p.Stack())-1] ^= 1
+			if x.Genuine(altered) {
+				t.Error("an altered record is taken")
+			}
+			var a cc.Ack
+			if genuine, read := x.Genuine(p), x.Read(0, p, &a); !genuine || !read || len(a.Telemetry.Hops) != f.Hops {
+				t.Errorf("genuine %v, read %v, %d hops", genuine, read, len(a.Telemetry.Hops))
+			}
+		})
 	}
 }
 

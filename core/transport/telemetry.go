@@ -175,16 +175,6 @@ func (x *Asker) Probe(now unit.Time, p *packet.Packet) {
 	x.format.Ask(p, x.want, false)
 }
 
-// Bytes is what p's extensions add to its headers.
-func (x *Asker) Bytes(p *packet.Packet) int32 { return extensionBytes(x.format, p) }
-
-func extensionBytes(f *telemetry.Format, p *packet.Packet) int32 {
-	if f == nil {
-		return p.ExtensionBytes()
-	}
-	return f.Bytes(p)
-}
-
 // Genuine reports whether p, which has come back, is the receiver's, and has not come before.
 // A transport asks it once for every packet and takes no other packet in: neither its
 // controller nor anything else of the sender changes by one.
@@ -352,9 +342,6 @@ func (x *Answerer) Seal(p *packet.Packet) {
 		x.seal.close(p)
 	}
 }
-
-// Bytes is what p's extensions add to its headers.
-func (x *Answerer) Bytes(p *packet.Packet) int32 { return extensionBytes(x.format, p) }
 
 // Coalesce is how many packets an acknowledgement may wait for, of at most most.
 func (x *Answerer) Coalesce(most int) int {

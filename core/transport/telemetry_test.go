@@ -68,7 +68,7 @@ func TestAskingErrors(t *testing.T) {
 		t.Error("a controller that wants nothing asks")
 	}
 	none, err := NewAsker(&Flow{CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, Asking{When: AskPacket})
-	if none.Ask(0, p, 0); err != nil || p.Extended() || none.Bytes(p) != 0 {
+	if none.Ask(0, p, 0); err != nil || p.Extended() || p.ExtensionBytes() != 0 {
 		t.Error("asks in a network without telemetry")
 	}
 	for _, bad := range []func() error{
@@ -186,8 +186,8 @@ func TestReceiverTells(t *testing.T) {
 		r.Give(ack)
 		var a cc.Ack
 		if !x.Read(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 65535 || a.Telemetry.Hops != nil ||
-			r.Bytes(ack) != 16 {
-			t.Errorf("%+v in %d bytes", a, r.Bytes(ack))
+			ack.ExtensionBytes() != 16 {
+			t.Errorf("%+v in %d bytes", a, ack.ExtensionBytes())
 		}
 	}
 	if r.Coalesce(8) != 2 || r.NextTimer() != 50*us || r.Timer(49*us) || !r.Timer(50*us) || r.NextTimer() != unit.Never {

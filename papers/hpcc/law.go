@@ -142,7 +142,7 @@ type law struct {
 	config       Config
 	paths        paths[loads]
 	ref          reference
-	measuredHops uint8     // hops in the last measurement, one bit each
+	measuredHops uint16    // hops in the last measurement, one bit each
 	commits      uint32    // how often the flow has committed, in mode PerHop
 	bottleneck   int       // the hop with the largest load
 	wai          float64   // W_ai

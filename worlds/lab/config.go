@@ -132,7 +132,7 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 		return nil, err
 	}
 	return d, d.start(nodes, d.wiring.Links,
-		c.Selection.Links(c.Telemetry, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
+		c.Selection.Links(c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
 }
 
 // nodes makes the switches of a network that is wired, and its hosts with their gates.

@@ -24,7 +24,7 @@ func (r *Simulation) linkObserver() trace.Observer {
 	if r.observation != nil {
 		lost = &r.observation.notices.Dropped
 	}
-	return r.config.Selection.Links(r.config.Telemetry, r.traceObserver(), &r.tally, lost, r.wiring.Port)
+	return r.config.Selection.Links(r.traceObserver(), &r.tally, lost, r.wiring.Port)
 }
 
 // traceObserver is the trace's collector, nil if there is none.

@@ -25,5 +25,5 @@ func ExampleNew() {
 	}
 	// Output:
 	// 100Gbps <nil>
-	// 3Gbps program telemetry: HPCC's format has no code for the rate 3Gbps of port 0
+	// 3Gbps program telemetry: format hpcc has no code for the rate 3Gbps of port 0
 }

@@ -2,6 +2,7 @@ package inband
 
 import (
 	"fmt"
+	"strconv"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -16,7 +17,8 @@ type Program struct {
 	clock  telemetry.Clock
 	ports  []port
 	id     uint32
-	full   bool // the format has no codes of rates: it is not HPCC's
+	full   bool // the format is not HPCC's
+	coded  bool // it has codes of rates
 	keeps  bool // loads or classes, which every packet changes
 	idle   unit.Time
 }
@@ -40,6 +42,8 @@ type class struct {
 type Config struct {
 	Format         string     // a name of telemetry.Profiles
 	Multi          int        // of the units of HPCC's format
+	Hops           int        // of which a packet has room for records; 0: the format's own number
+	Sojourn        bool       // records have the packet's time in the switch
 	Base           float64    // of PINT's code
 	T              unit.Time  // over which loads are averaged; 0: they are not
 	CongestedLoad  float64    // from which on a port is congested
@@ -54,12 +58,22 @@ func (c *Config) Params(p *scheme.Params) {
 		formats = append(formats, x.Name)
 	}
 	p.Text(&c.Format, "format", "hpcc",
-		"how it is carried; of int-md, ioam and ifa the bytes count, their records are exact; relative has no "+
-			"records, but the path's largest load (needs t)",
-		"HPCC §4.1, figure 7; relative: draft-miao §9.1").Words(formats...)
+		"how it is carried; ioam-gafni has bytes and speed in bits 12 and 13 of the trace, ifa has no bytes sent and "+
+			"ifa-ext has ours; relative has no records, but the path's largest load (needs t)",
+		"HPCC §4.1, figure 7; P4 INT v2.1; RFC 9197; draft-kumar-ippm-ifa; relative: draft-miao §9.1").Words(formats...)
 	p.Int(&c.Multi, "multi", "1", "hpcc: multiplier of the units, 128 B sent and 80 B queued",
 		"HPCC simulator: INT_MULTI; HPCC simulator run.py: the NIC's rate / 25 Gb/s").Min("1").Max("65536").
 		When("format: hpcc", func() bool { return c.Format == "hpcc" })
+	p.Int(&c.Hops, "hops", "0", "hops of which a packet has room for records; 0: 16, and of ioam, which takes the room "+
+		"from the sender on, 5",
+		"P4 INT v2.1: Remaining Hop Count; RFC 9197 §4.4.1: RemainingLen; draft-kumar-ippm-ifa: Max Length").
+		Min("0").Max(strconv.Itoa(telemetry.MaxHops)).
+		When("format: int-md, ioam, ioam-gafni, ifa or ifa-ext", func() bool {
+			return c.Format != "hpcc" && c.Format != "relative"
+		})
+	p.Either(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "records have the packet's time in the switch: 4 "+
+		"bytes a hop of int-md and ioam; ifa always has it",
+		"P4 INT v2.1: hop latency; RFC 9197 §4.4.2.5: transit delay")
 	p.Float(&c.Base, "base", "1.05", "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
 		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0002").Max("2").
 		When("t above 0s", func() bool { return c.T > 0 })
@@ -78,6 +92,9 @@ func (c *Config) Params(p *scheme.Params) {
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
 	f.T, f.Load, f.Queue = c.T, c.CongestedLoad, c.CongestedQueue
+	if err == nil {
+		err = f.Shape(c.Hops, c.Sojourn)
+	}
 	return f, err
 }
 
@@ -104,7 +121,7 @@ func build(site *dataplane.Site, c Config) (*Program, error) {
 // hop would be missing.
 func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, error) {
 	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID),
-		full: f.Profile.Name != "hpcc", keeps: f.T > 0, idle: idle}
+		full: f.Profile.Name != "hpcc", coded: f.Coded(), keeps: f.T > 0, idle: idle}
 	for i, p := range site.At {
 		x := &t.ports[i]
 		for q := range p.Queues() {
@@ -118,16 +135,17 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, er
 			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports",
 				i)
 		}
-		if x.classes != nil && !t.full {
+		if x.classes != nil && t.coded {
 			for q, c := range x.classes {
-				if _, ok := f.HPCC.Code(unit.Rate(float64(rate) * c.share)); !ok || idle > 0 {
-					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which HPCC's format has no "+
-						"code; format: int-md has", q, i, c.share, rate)
+				if !f.Tells(unit.Rate(float64(rate)*c.share)) || idle > 0 {
+					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which format %s has no "+
+						"code; format: int-md has", q, i, c.share, rate, f.Profile.Name)
 				}
 			}
 		}
-		if x.set(&f, rate); rate > 0 && !x.coded && !t.full {
-			return nil, fmt.Errorf("program telemetry: HPCC's format has no code for the rate %v of port %d", rate, i)
+		if x.set(&f, rate); rate > 0 && t.coded && !f.Tells(rate) {
+			return nil, fmt.Errorf("program telemetry: format %s has no code for the rate %v of port %d", f.Profile.Name, rate,
+				i)
 		}
 	}
 	return t, nil
@@ -143,6 +161,9 @@ func (t *Program) Name() string { return "telemetry" }
 
 // Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if !t.keeps && !p.AsksAny() { // nearly all packets that want nothing
+		return dataplane.Accept
+	}
 	m := &p.Meta
 	want := t.format.Wants(p)
 	if want == 0 && !t.keeps {

@@ -3,7 +3,6 @@ package observe
 import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
-	"weir/core/telemetry"
 	"weir/core/trace"
 	"weir/core/unit"
 )
@@ -15,13 +14,8 @@ type Tally struct {
 	Extensions uint64               // of all kinds: telemetry and what else rides along
 }
 
-// count counts telemetry as its format does; format is nil if there is none.
-func (t *Tally) count(f *packet.Packet, format *telemetry.Format) {
-	extensions := uint64(f.ExtensionBytes())
-	if format != nil {
-		extensions = uint64(format.Bytes(f))
-	}
-	extensions = min(extensions, uint64(f.Size)) // a fixed framing may have them in its own bytes
+func (t *Tally) count(f *packet.Packet) {
+	extensions := min(uint64(f.ExtensionBytes()), uint64(f.Size)) // a fixed framing may have them in its own bytes
 	t.Kinds[f.Kind] += uint64(f.Size) - extensions
 	if f.Kind == packet.Data {
 		t.Payload += uint64(f.Payload)
@@ -56,17 +50,16 @@ func IsNotice(p *packet.Packet) bool {
 // Links observes links (fabric.Config.Observer): it counts the composition of frames and lost notices, and
 // adds to the events of a trace the queue at the sending port.
 type Links struct {
-	Tally     *Tally            // nil: not counted
-	Telemetry *telemetry.Format // in which switches write it; nil: none does
-	Lost      *uint64           // notices that links lose; nil: not counted
-	Trace     trace.Observer    // nil: none
-	Port      func(i int) *tm.Port
+	Tally *Tally         // nil: not counted
+	Lost  *uint64        // notices that links lose; nil: not counted
+	Trace trace.Observer // nil: none
+	Port  func(i int) *tm.Port
 }
 
 // Observe handles an event; its port is the number of the link.
 func (l *Links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Tally != nil && e.Kind == trace.Transmit {
-		l.Tally.count(p, l.Telemetry)
+		l.Tally.count(p)
 	}
 	if l.Lost != nil && e.Kind == trace.Lost && IsNotice(p) {
 		*l.Lost++

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"weir/core/dataplane/tm"
-	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/trace"
 )
@@ -39,12 +38,11 @@ func (s *Selection) Check(n *topology.Network, flows int) error {
 
 // Links makes the observer of the fabric's links, which counts into tally and lost as the selection asks;
 // nil if it asks for nothing about links, and there is no trace.
-func (s *Selection) Links(format *telemetry.Format, o trace.Observer, tally *Tally, lost *uint64,
-	port func(i int) *tm.Port) trace.Observer {
+func (s *Selection) Links(o trace.Observer, tally *Tally, lost *uint64, port func(i int) *tm.Port) trace.Observer {
 	if !s.Tally && !s.Notices && o == nil {
 		return nil
 	}
-	l := &Links{Telemetry: format, Trace: o, Port: port}
+	l := &Links{Trace: o, Port: port}
 	if s.Tally {
 		l.Tally = tally
 	}

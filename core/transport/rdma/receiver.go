@@ -139,7 +139,7 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 	}
 	r.tele.Open(p)
 	p.Message = r.complete(r.expected)
-	r.fill(p, x.kind, x.seq, x.ack, 0, r.tele.Bytes(p), flags, packet.NotECT)
+	r.fill(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
 	if r.entropy != 0 {
 		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
 	}

@@ -293,7 +293,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		if s.asker.Wants() {
 			s.asker.Probe(now, p)
 		}
-		s.fill(p, packet.Probe, s.top, 0, 0, s.asker.Bytes(p), 0, packet.NotECT)
+		s.fill(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
 		s.steer(p, k)
 		s.schedule(now)
 		return
@@ -322,7 +322,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	place, length := s.place(n)
 	p.Message = length
-	s.fill(p, packet.Data, n, int64(number), bytes, s.asker.Bytes(p), place, s.ecn)
+	s.fill(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now
 	}

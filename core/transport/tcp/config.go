@@ -7,7 +7,6 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
 )
@@ -200,13 +199,11 @@ type header struct {
 	srcPort, dstPort uint16
 	version, tos     uint8
 	scale            uint8 // of the windows that this end announces
-	format           *telemetry.Format
 }
 
 func newHeader(f *transport.Flow, c *Config, back bool) header {
 	h := header{framing: f.Framing, headers: packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader,
-		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, scale: c.windowScale(),
-		format: f.Telemetry}
+		srcPort: f.SrcPort, dstPort: f.DstPort, version: f.Version, tos: f.TOS &^ packet.ECN, scale: c.windowScale()}
 	src, dst := f.Src, f.Dst
 	if back {
 		src, dst = dst, src
@@ -224,14 +221,7 @@ func (h *header) fill(p *packet.Packet, payload int32, ecn uint8) {
 		p.Kind = packet.Data
 	}
 	p.Payload = payload
-	headers := h.headers + p.TCP.OptionBytes()
-	switch {
-	case !p.Extended():
-	case h.format != nil:
-		headers += h.format.Bytes(p)
-	default:
-		headers += p.ExtensionBytes()
-	}
+	headers := h.headers + p.TCP.OptionBytes() + p.ExtensionBytes()
 	p.Size = h.framing.Frame(headers, payload, payload > 0)
 	p.Hash, p.SrcPort, p.DstPort = h.hash, h.srcPort, h.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoTCP, h.version, h.tos|ecn, 64

@@ -269,7 +269,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	if s.probeAt <= now {
 		s.asker.Probe(now, p)
-		p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), 0, false)
+		p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), 0, false)
 		s.schedule(now)
 		return
 	}
@@ -285,7 +285,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.decide()
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	p.Seq, p.Payload = n, payload
-	p.Size = s.flow.Framing.Frame(s.headers+s.asker.Bytes(p), payload, true)
+	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)
 	if s.ring != nil {
 		s.forget(n)
 	}
@@ -502,7 +502,7 @@ func (r *ControlledReceiver) write(p *packet.Packet) {
 	p.SetExtension(Report, b[:])
 	r.tele.Open(p)
 	p.Kind, p.Seq, p.Payload = packet.Data, 0, 0
-	p.Size = r.flow.Framing.Frame(r.headers+r.tele.Bytes(p), 0, false)
+	p.Size = r.flow.Framing.Frame(r.headers+p.ExtensionBytes(), 0, false)
 	p.Hash, p.SrcPort, p.DstPort = r.hash, r.flow.DstPort, r.flow.SrcPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, r.flow.Version, r.flow.TOS&^packet.ECN, 64
 	r.tele.Seal(p)

@@ -1,0 +1,188 @@
+package telemetry
+
+import (
+	"encoding/binary"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// INT-MD of the P4 INT specification v2.1, behind UDP's or TCP's header (packet.BehindTransport):
+//
+//	 4 bytes  shim: type 4, NPT 2, R 2, length 8 in words without the shim; port or DSCP 16
+//	12 bytes  header: version 4, D, E, M, reserved 12, hop ML 5, remaining hop count 8;
+//	          instruction bitmap 16, domain-specific ID 16; DS instruction 16, DS flags 16
+//	then a record of each hop, the newest first
+//
+// We ask for the node's ID (bit 0), level 1 ports (bit 1, 16 + 16), queue ID and occupancy (bit 3, 8 + 24,
+// in bytes), the egress time stamp (bit 5, 64 bits of nanoseconds) and, where sojourn is on, the hop latency
+// (bit 2, 32 bits of nanoseconds). The domain INTDomain has one instruction, bit 0: 8 bytes, the counter.
+// That is 28 bytes a hop, or 32. A value that is too large is the largest of its field. A node that finds
+// the remaining hop count at 0 sets E and adds nothing; one that finds no room in the packet sets M. The
+// checksum complement is never asked for, but a node adds it, as all ones: it updates the checksum itself.
+const (
+	INTDomain uint16 = 0x5752 // our domain-specific ID
+
+	intHeader     = 4 + 12
+	intE, intM    = 0x04, 0x02 // flags in the header's first byte
+	intOurs       = 1<<15 | 1<<14 | 1<<12 | 1<<10
+	intLatency    = 1 << 13
+	intCounter    = 1 << 15 // DS instruction
+	intQueueMost  = 1<<24 - 1
+	intMostWords  = 31
+	intComplement = 1
+)
+
+// intWords is how many words a bit of the instruction bitmap, 0 to 15, asks for.
+func intWords(bit int) int {
+	if bit >= 4 && bit <= 6 {
+		return 2
+	}
+	return 1
+}
+
+// openINT appends shim and header of a packet that asks.
+func (f *Format) openINT(b []byte) []byte {
+	be := binary.BigEndian
+	bitmap, words := uint16(intOurs), uint8(5+2)
+	if f.Sojourn {
+		bitmap |= intLatency
+		words++
+	}
+	b = append(b, 1<<4, 3, 0, 0, 2<<4, 0, words, uint8(f.Hops))
+	b = be.AppendUint16(be.AppendUint16(b, bitmap), INTDomain)
+	return be.AppendUint16(be.AppendUint16(b, intCounter), 0)
+}
+
+// pushINT pushes the record that p's instructions ask for; false if it adds nothing.
+func pushINT(p *packet.Packet, h *Hop) bool {
+	b := p.Stack()
+	if len(b) < intHeader {
+		return false
+	}
+	if b[7] == 0 {
+		b[4] |= intE
+		return false
+	}
+	var room [4*intMostWords + 8]byte
+	words := int(b[6] & 31)
+	record := appendINT(room[:0], b, p, h)
+	if words == 0 || len(record) > 4*words { // instructions that the length does not allow for
+		return false
+	}
+	for len(record) < 4*words { // of domains that we do not know, and the checksum complement
+		record = append(record, 0xff)
+	}
+	if int(b[1])+words > 255 {
+		b[4] |= intM
+		return false
+	}
+	all := p.GrowStack(intHeader, 4*words)
+	if all == nil {
+		b[4] |= intM
+		return false
+	}
+	copy(all[intHeader:], record)
+	all[1] += uint8(words)
+	all[7]--
+	return true
+}
+
+// appendINT appends what the instructions in the header b ask for and the node has; what it has not is all
+// ones.
+func appendINT(to, b []byte, p *packet.Packet, h *Hop) []byte {
+	be := binary.BigEndian
+	bitmap := be.Uint16(b[8:])
+	for bit := range 15 {
+		if bitmap>>(15-bit)&1 == 0 {
+			continue
+		}
+		switch bit {
+		case 0:
+			to = be.AppendUint32(to, h.Switch)
+		case 1:
+			to = be.AppendUint16(be.AppendUint16(to, uint16(p.Meta.In)), h.Port)
+		case 2:
+			to = be.AppendUint32(to, saturated(nanoseconds(h.Sojourn)))
+		case 3:
+			to = be.AppendUint32(to, uint32(p.Meta.Queue)<<24|uint32(min(max(h.Queue, 0), intQueueMost)))
+		case 4:
+			to = be.AppendUint64(to, uint64(nanoseconds(h.Time-h.Sojourn)))
+		case 5:
+			to = be.AppendUint64(to, uint64(nanoseconds(h.Time)))
+		case 6:
+			to = be.AppendUint64(to, 1<<64-1)
+		default:
+			to = be.AppendUint32(to, unavailable)
+		}
+	}
+	if be.Uint16(b[10:]) == INTDomain && be.Uint16(b[12:])&intCounter != 0 {
+		to = be.AppendUint64(to, counter(h.TxBytes, h.Rate))
+	}
+	return to
+}
+
+// readINT reads a stack into r.
+func readINT(b []byte, r *Records) bool {
+	r.Reset()
+	if len(b) < intHeader || b[4]>>4 != 2 || intHeader-12+4*int(b[1]) != len(b) || b[6]&31 == 0 {
+		return false
+	}
+	one := 4 * int(b[6]&31)
+	for n := (len(b) - intHeader) / one; n > 0; n-- { // what remains behind is the source's own
+		var h Hop
+		if !decodeINT(b, b[intHeader+(n-1)*one:][:one], &h) {
+			r.Reset()
+			return false
+		}
+		r.Append(&h)
+	}
+	if b[4]&(intE|intM) != 0 {
+		r.missed = max(r.missed, 1) // how many is not said
+	}
+	return true
+}
+
+// decodeINT reads the record x of a stack with the header b; false if x is shorter than the instructions.
+func decodeINT(b, x []byte, h *Hop) bool {
+	be := binary.BigEndian
+	bitmap, ours := be.Uint16(b[8:]), be.Uint16(b[10:]) == INTDomain && be.Uint16(b[12:])&intCounter != 0
+	h.Flags = NoSojourn
+	if bitmap>>15 == 0 {
+		h.Flags |= NoSwitch
+	}
+	known := true
+	for bit := range 15 {
+		if bitmap>>(15-bit)&1 == 0 {
+			continue
+		}
+		n := 4 * intWords(bit)
+		if len(x) < n {
+			return false
+		}
+		switch v := be.Uint32(x); bit {
+		case 0:
+			h.Switch = v
+		case 1:
+			h.Port = uint16(v)
+		case 2:
+			if v != unavailable {
+				h.Sojourn, h.Flags = unit.Time(v)*unit.Nanosecond, h.Flags&^NoSojourn
+			}
+		case 3:
+			h.Queue, known = unit.Bytes(v&intQueueMost), known && v != unavailable
+		case 5:
+			h.Time = unit.Time(be.Uint64(x)) * unit.Nanosecond
+		}
+		x = x[n:]
+	}
+	if ours {
+		if len(x) < 8 {
+			return false
+		}
+		if h.TxBytes, h.Rate = readCounter(be.Uint64(x)); !known {
+			h.Rate = 0
+		}
+	}
+	return true
+}
