@@ -106,18 +106,6 @@ func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 	k.id, k.missed, k.at = p.Path, p.Missed, now
 }
 
-// sample leaves hops without a queue as they are known: their time does not advance.
-func (k *track) sample(p *cc.Telemetry) *cc.Telemetry {
-	q := *p
-	q.Hops = slices.Clone(p.Hops)
-	for i := range q.Hops[:k.n] {
-		if q.Hops[i].Queue == 0 {
-			q.Hops[i] = k.hops[i]
-		}
-	}
-	return &q
-}
-
 // reset makes the next records count as the first ones.
 func (k *track) reset() { k.n = -1 }
 
@@ -249,15 +237,33 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 		l.resetLoad(&k.known)
 	case measured:
 		if l.config.Sampled && !commit {
-			p = k.sample(p)
+			return l.sampled(now, k, p)
 		}
 		if !l.measureInflight(now, k, p) {
-			return unusable // no hop has a rate, or a queue
+			return unusable // no hop has a rate
 		}
 		l.updateWindow(now, commit)
 	}
 	k.store(now, p, what)
 	return what
+}
+
+// sampled is newRecords of measured records between updates, of which hops without a queue stay as they are
+// known: their time does not advance.
+func (l *law) sampled(now unit.Time, k *pathState[loads], p *cc.Telemetry) comparison {
+	q := *p
+	q.Hops = slices.Clone(p.Hops)
+	for i := range q.Hops[:k.n] {
+		if q.Hops[i].Queue == 0 {
+			q.Hops[i] = k.hops[i]
+		}
+	}
+	if !l.measureInflight(now, k, &q) {
+		return unusable // no hop has a rate, or a queue
+	}
+	l.updateWindow(now, false)
+	k.store(now, &q, measured)
+	return measured
 }
 
 // measureInflight is MeasureInflight, lines 1 to 10. If the load of all hops is 0, line 6 leaves tau

@@ -127,11 +127,6 @@ func (x *window) Decision() cc.Decision {
 		w = min(w, x.restart)
 	}
 	d := cc.Decision{Window: max(unit.Bytes(w), unit.Bytes(x.flow.MSS)), NextTimer: unit.Never}
-	if x.apart && !x.timedOut {
-		if d.Window = max(unit.Bytes(x.most), unit.Bytes(x.flow.MSS)); x.loose {
-			d.Window = x.flow.FreeWindow()
-		}
-	}
 	if x.perTime > 0 {
 		r := x.w * 8e12 / float64(x.t)
 		if x.rate > 0 {
@@ -139,7 +134,21 @@ func (x *window) Decision() cc.Decision {
 		}
 		d.Rate = max(unit.Rate(r), 1)
 	}
+	if x.apart {
+		d.Window = x.bound(d.Window)
+	}
 	return d
+}
+
+// bound is what bounds what is in flight if it is not W; after a timeout it is.
+func (x *window) bound(w unit.Bytes) unit.Bytes {
+	switch {
+	case x.timedOut:
+		return w
+	case x.loose:
+		return x.flow.FreeWindow()
+	}
+	return max(unit.Bytes(x.most), unit.Bytes(x.flow.MSS))
 }
 
 // OnSend does nothing.
