@@ -20,6 +20,7 @@ type Site struct {
 	Unrecorded string            // why no telemetry comes back; "": it does
 	Lossless   string            // why no packet is ever lost; "": queues end
 	Supplied   bool              // switches tell what they have for a flow (NCF), whatever the controller
+	Wait       unit.Time         // behind the longest queue that a switch port holds; 0: queues do not end, or not known
 	Flowlets   bool              // packets of a flow take several paths: after gaps
 	Sprayed    bool              // or one by one
 	Controller *Scheme           // of the flows, of which their transport asks; nil: there is none

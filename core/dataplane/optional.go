@@ -185,3 +185,9 @@ type Supplier interface {
 	// Supplies does nothing: having it is the answer.
 	Supplies()
 }
+
+// Pauser is the configuration of a program that pauses its neighbours before queues end.
+type Pauser interface {
+	// Pauses does nothing: having it is the answer.
+	Pauses()
+}

@@ -6,6 +6,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
+	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
 )
@@ -17,6 +18,8 @@ type surroundings struct {
 	spreadBy    string
 	marks       bool
 	drops       bool
+	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
+	pauses      bool
 	notifies    bool           // a switch tells senders by NACKs what it has for them
 	transport   *document.Node // parameters of the traffic in hand
 	control     *document.Node
@@ -27,9 +30,18 @@ type surroundings struct {
 func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 	d.around = surroundings{}
 	a := &d.around
+	endless := false
 	for i := range p.seen.Network.Links {
 		l := &p.seen.Network.Links[i]
 		a.drops = a.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0
+		if l.Buffer.Bytes == 0 || l.Rate.Bits == 0 {
+			endless = true // or counted in packets, whose lengths differ
+			continue
+		}
+		a.wait = max(a.wait, unit.Time(float64(l.Buffer.Bytes)*8e12/float64(l.Rate.Bits)))
+	}
+	if endless {
+		a.wait = 0
 	}
 	for i, list := range programs {
 		if !p.seen.Network.Nodes[i].Switch {
@@ -41,7 +53,8 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 			_, marks := x.Config.(dataplane.Marker)
 			_, loses := x.Config.(dataplane.Loser)
 			_, notifies := x.Config.(dataplane.Supplier)
-			a.notifies = a.notifies || notifies
+			_, pauses := x.Config.(dataplane.Pauser)
+			a.notifies, a.pauses = a.notifies || notifies, a.pauses || pauses
 			a.marks, a.drops = a.marks || marks, a.drops || loses
 			if s := dataplane.Spreads(x.Config); choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
@@ -70,11 +83,14 @@ func (d *decoder) suits(p *Point, id, first int) {
 	}
 	tr, a := &p.entries[id], &d.around
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
-		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc,
+		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc, Wait: a.wait,
 		Supplied: transport.Supplied(tr.transportConfig) && a.notifies,
 		Config:   tr.ccConfig}
-	if !a.drops {
+	switch {
+	case !a.drops:
 		site.Lossless = "no switch has a buffer that ends"
+	case a.pauses:
+		site.Lossless = "switches pause their neighbours before buffers end (program pfc)"
 	}
 	if site.Unrecorded = transport.Unrecorded(tr.transportConfig); p.telemetry == nil {
 		site.Unrecorded = "it needs telemetry, and no switch writes any (program telemetry): it keeps its first window"

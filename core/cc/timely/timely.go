@@ -160,6 +160,11 @@ func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
 		all = append(all, cc.Remark("t_high", "the longest path takes %v without queues: the rate always falls", p.BaseRTT))
 	}
+	if p, ok := s.Longest(); ok && s.Wait > 0 && o.THigh >= p.BaseRTT+s.Wait {
+		all = append(all, cc.Remark("t_high", "no packet waits so long: the round trip of the longest path, with "+
+			"a full queue "+
+			"at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+s.Wait))
+	}
 	if p, ok := s.Slowest(); ok && o.MinRate == 0 {
 		if least := o.Config(p.NICRate).MinRate; least > p.NICRate {
 			all = append(all, cc.Remark("min_rate", "%v, the preset's, is more than a sender's link of %v has", least,

@@ -70,6 +70,9 @@ type Config struct {
 	ForQuanta    bool                     // a pause lasts for Quanta, not until Resume
 }
 
+// Pauses neighbours.
+func (*Config) Pauses() {}
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Trigger, "trigger", TriggerShare,

@@ -35,6 +35,10 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, cc.Remark("bound_bytes", "%v are less than a round trip of the longest path, %v", c.BoundBytes,
 			unit.Bytes(bdp)))
 	}
+	if x := s.Controller; c.Recovery == GoBackN && s.Lossless == "" && x != nil && x.Signals == cc.ByDelay {
+		all = append(all, cc.Remark("recovery", "packets can be lost, and go_back_n measures no round trip of those that it "+
+			"sends again: cc %s, which goes by delays alone, then hears nothing; selective_repeat, or program pfc", x.Name))
+	}
 	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
 		all = append(all, cc.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
 			longest.BaseRTT))
