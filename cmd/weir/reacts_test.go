@@ -26,7 +26,7 @@ func reactions() (all []reaction) {
 	controllers := []string{"hpcc", "hpcc: {mode: per_hop}", "hpcc: {mode: rx_rate}", "hpcc: {census: on}",
 		"hpcc: {delay: sojourn}", "rx_hpcc", "rx_hpcc: {census: off}", "hpcc_pint", "powertcp",
 		"dcqcn", "swift: {base_target: 12us, hop_delay: 1us, fs_range: 10us}",
-		"timely: {t_low: 12us, t_high: 30us, min_rtt: 9us}",
+		"timely: {t_low: 12us, t_high: 30us, min_rtt: 9us, segment: 8kB, delta: 100Mbps}",
 		"dctcp", "bbr", "cubic", "reno"}
 	transports := []string{"rdma: {recovery: selective_repeat, reordering: adaptive}", "rdma",
 		"tcp: {rto_min: 1ms}", "udp_controlled"}

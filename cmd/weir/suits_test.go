@@ -86,6 +86,8 @@ var suited = []struct{ old, new, at, want string }{
 		"traffic x: cc dcqcn: nothing tells it of congestion: ecn: echo of rdma sends no CNPs"},
 	{", buffer: 1MB}}\nswitch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}, telemetry]", "}}\nswitch: [ecmp]", "{hpcc",
 		"traffic x: cc hpcc: nothing tells it of congestion: it needs telemetry"},
+	{"rdma: {first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "udp_controlled: {}}, cc: bbr", "bbr",
+		"traffic x: cc bbr: nothing tells it of congestion: udp_controlled measures no rates of delivery"},
 	// paths
 	{"[ecmp", "[spray", "{rdma", "traffic x: transport rdma: packets overtake each other, since program spray " +
 		"(test.yaml:3:10) sprays them: recovery: go_back_n"},

@@ -18,6 +18,7 @@ type Site struct {
 	Telemetry  *telemetry.Format // that switches write; nil: none does
 	Unmarked   string            // why the controller hears of no marks; "": it does
 	Unrecorded string            // why no telemetry comes back; "": it does
+	Unmeasured string            // why no rate of delivery is measured; "": one is
 	Lossless   string            // why no packet is ever lost; "": queues end
 	Supplied   bool              // switches tell what they have for a flow (NCF), whatever the controller
 	Wait       unit.Time         // behind the longest queue that a switch port holds; 0: queues do not end, or not known
@@ -34,7 +35,8 @@ type Signals uint8
 const (
 	ByLosses    Signals = 1 << iota
 	ByMarks             // ECN, or CNPs
-	ByDelay             // round-trip times, or rates of delivery
+	ByDelay             // round-trip times
+	ByDelivery          // rates of delivery
 	ByTelemetry         // what switches write into packets
 )
 
@@ -48,7 +50,7 @@ func (s *Site) silent(x *Scheme) (why string) {
 	for _, r := range []struct {
 		signal Signals
 		why    string
-	}{{ByLosses, s.Lossless}, {ByMarks, s.Unmarked}, {ByTelemetry, s.Unrecorded}} {
+	}{{ByLosses, s.Lossless}, {ByMarks, s.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured}} {
 		if x.Signals&r.signal != 0 {
 			if r.why == "" {
 				return ""

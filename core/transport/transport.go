@@ -275,3 +275,14 @@ func Unmarked(c scheme.Config, wants cc.ECNMode) (why string) {
 	}
 	return "the transport does not tell it of marks"
 }
+
+// Rateless is the configuration of a transport that measures no rates of delivery.
+type Rateless interface{ Unmeasured() (why string) }
+
+// Unmeasured is why a controller gets no rates of delivery from a transport of this configuration; "": it does.
+func Unmeasured(c scheme.Config) (why string) {
+	if x, ok := c.(Rateless); ok {
+		return x.Unmeasured()
+	}
+	return ""
+}

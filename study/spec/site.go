@@ -101,6 +101,7 @@ func (d *decoder) suits(p *Point, id, first int) {
 	case tr.cc != nil:
 		site.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
 	}
+	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
 	p.sitePaths(site, tr, id, first)
 	if site.Sprayed {
 		if why := transport.NeedsOrder(tr.transportConfig); why != "" {

@@ -55,7 +55,7 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "bbr", Doc: "version 1: paces at the measured bandwidth, probes for more and " +
 			"for the RTT", Source: "draft-cardwell-iccrg-bbr-00; Linux 6.18 tcp_bbr.c"},
-		Signals:         cc.ByDelay,
+		Signals:         cc.ByDelivery,
 		Kernel:          "bbr",
 		OwnRecovery:     true,
 		BufferedWindows: 3, // bbr_sndbuf_expand

@@ -46,6 +46,9 @@ func (c *ControlledConfig) Supplies() bool { return c.Nacks == transport.NacksSu
 // Asks is how it asks for telemetry.
 func (c *ControlledConfig) Asks() *transport.Asking { return &c.Telemetry }
 
+// Unmeasured: datagrams are not sent again, so that what is delivered is what reports count, without rates.
+func (c *ControlledConfig) Unmeasured() string { return "udp_controlled measures no rates of delivery" }
+
 // Unmarked: reports count marked datagrams where the controller wants ECN; there are no CNPs.
 func (c *ControlledConfig) Unmarked(wants cc.ECNMode) (why string) {
 	switch wants {
