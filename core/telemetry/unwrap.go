@@ -86,17 +86,20 @@ func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
 	if u.path > 0 {
 		last = &u.more[u.path-1]
 	}
-	if !last.is(r) {
+	same := last.is(r)
+	if !same {
 		last = u.find(r)
+		same = last.is(r)
 	}
-	if !last.is(r) {
+	if !same {
 		for i := range r.Hops() {
 			r.hops[i].Flags |= Restart
 		}
 	} else {
-		for i := range r.Hops() {
-			h, old := &r.hops[i], &last.hops[i]
-			dt, bytes, ok := u.Span.Delta(old, h, now-last.at)
+		hops, known, elapsed := r.hops[:r.n], last.hops[:r.n], now-last.at
+		for i := range hops {
+			h, old := &hops[i], &known[i]
+			dt, bytes, ok := u.Span.Delta(old, h, elapsed)
 			if !ok || h.Rate != old.Rate {
 				h.Flags |= Restart
 				continue

@@ -37,8 +37,12 @@ func (k *track) is(p *cc.Telemetry) bool {
 	if n != k.n || p.Path != k.id || p.Missed != k.missed {
 		return false
 	}
-	for i := range p.Hops[:n] {
-		if h, old := &p.Hops[i], &k.hops[i]; h.Switch != old.Switch || h.Port != old.Port {
+	if n > 0 && p.Hops[0].Flags&telemetry.NoSwitch != 0 { // the format has no more
+		return true
+	}
+	hops, known := p.Hops[:n], k.hops[:n]
+	for i := range hops {
+		if h, old := &hops[i], &known[i]; h.Switch != old.Switch || h.Port != old.Port {
 			return false
 		}
 	}
@@ -60,13 +64,15 @@ const (
 // missing from the next measurement. A clock that was set back, or stands still, must not stop the
 // control: after 2T without a measurement, the hops whose time has advanced are used, and if there
 // are none L starts anew.
-func (k *track) compare(now, t unit.Time, p *cc.Telemetry) comparison {
-	if !k.is(p) {
+// same: they are of this path.
+func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison {
+	if !same {
 		return firstRecords
 	}
 	n, moved := k.n, 0
-	for i := range p.Hops[:n] {
-		h, old := &p.Hops[i], &k.hops[i]
+	hops, known := p.Hops[:n], k.hops[:n]
+	for i := range hops {
+		h, old := &hops[i], &known[i]
 		if h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
 			return firstRecords
 		}
@@ -223,8 +229,8 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	if len(p.Hops) == 0 || l.perTime == 0 {
 		return unusable
 	}
-	k := l.paths.find(p)
-	what := k.compare(now, l.t, p)
+	k, known := l.paths.find(p)
+	what := k.compare(known, now, l.t, p)
 	switch what {
 	case unusable:
 		return unusable
@@ -269,33 +275,35 @@ func (l *law) sampled(now unit.Time, k *pathState[loads], p *cc.Telemetry) compa
 // measureInflight is MeasureInflight, lines 1 to 10. If the load of all hops is 0, line 6 leaves tau
 // undefined; we use the first hop's.
 func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetry) bool {
-	u, tau, worst := -1.0, 0.0, -1
-	l.measuredHops = 0
-	for i := range p.Hops[:k.n] { // line 3
-		h, old := &p.Hops[i], &k.hops[i]
-		dt := float64(h.Time - old.Time)
-		perByte := k.byteIn[i]
+	u, tau, worst, measured := -1.0, 0.0, -1, uint16(0)
+	hops, stored, byteIn := p.Hops[:k.n], k.hops[:k.n], k.byteIn[:k.n]
+	perTime, mode, sojourn, bit := l.perTime, l.config.Mode, l.config.Sojourn, uint16(1)
+	for i := range hops { // line 3
+		h, old := &hops[i], &stored[i]
+		dt, perByte, here := float64(h.Time-old.Time), byteIn[i], bit
+		bit <<= 1
 		if dt <= 0 || perByte == 0 {
 			continue
 		}
-		l.measuredHops |= 1 << i
+		measured |= here
 		bytes := float64(h.TxBytes - old.TxBytes)
-		if l.config.Mode == RxRate { // arrivals are departures plus the growth of the queue
+		if mode == RxRate { // arrivals are departures plus the growth of the queue
 			bytes = max(bytes+float64(h.Queue-old.Queue), 0)
 		}
 		v := bytes / dt * perByte // line 4 and the second term of line 5
-		if l.config.Sojourn && (h.Flags|old.Flags)&telemetry.NoSojourn == 0 {
-			v += float64(min(h.Sojourn, old.Sojourn)) * l.perTime // §9.4
+		if sojourn && (h.Flags|old.Flags)&telemetry.NoSojourn == 0 {
+			v += float64(min(h.Sojourn, old.Sojourn)) * perTime // §9.4
 		} else {
-			v += float64(min(h.Queue, old.Queue)) * perByte * l.perTime // line 5
+			v += float64(min(h.Queue, old.Queue)) * perByte * perTime // line 5
 		}
-		if l.config.Mode == PerHop {
-			average(&k.known.hop[i].u, v, dt*l.perTime)
+		if mode == PerHop {
+			average(&k.known.hop[i].u, v, dt*perTime)
 		}
 		if v > u { // lines 6, 7
 			u, tau, worst = v, dt, i
 		}
 	}
+	l.measuredHops = measured
 	if worst < 0 {
 		return false
 	}

@@ -60,17 +60,20 @@ func (x *paths[P]) counts(y *pathState[P], now, t unit.Time) bool {
 	return now-y.track.at <= t || x.turns-y.turn <= 2*(1+len(x.more))
 }
 
-// find returns the path of which records are, and makes room for it if they are its first.
-func (x *paths[P]) find(p *cc.Telemetry) *pathState[P] {
-	if k := x.now(); k.n <= 0 && len(x.more) == 0 || k.is(p) {
-		return k
+// find returns the path of which records are, and makes room for it if they are its first: then it is not known.
+func (x *paths[P]) find(p *cc.Telemetry) (k *pathState[P], known bool) {
+	if k = x.now(); k.is(p) {
+		return k, true
+	}
+	if k.n <= 0 && len(x.more) == 0 {
+		return k, false
 	}
 	oldest := 0
 	for k := range 1 + len(x.more) {
 		y := x.at(k)
 		if y.is(p) {
 			x.last = k
-			return y
+			return y, true
 		}
 		if y.track.at < x.at(oldest).track.at {
 			oldest = k
@@ -84,7 +87,7 @@ func (x *paths[P]) find(p *cc.Telemetry) *pathState[P] {
 	y := x.at(oldest)
 	*y = pathState[P]{}
 	y.reset()
-	return y
+	return y, false
 }
 
 // has reports whether records are of a path of which there are others already.

@@ -91,8 +91,8 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 		return
 	}
 	path := &a.Telemetry
-	k := p.paths.find(path)
-	what := k.compare(now, p.t, path)
+	k, known := p.paths.find(path)
+	what := k.compare(known, now, p.t, path)
 	switch what {
 	case unusable:
 		p.withoutTelemetry(a)

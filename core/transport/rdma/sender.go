@@ -285,17 +285,8 @@ func (s *Sender) NextSend() unit.Time { return min(s.planAt, s.probe) }
 
 // Emit sends what was planned.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
-	if s.probe <= now { // draft-miao §6.1, guideline 4: of the flow's 5-tuple and class
-		k := 0
-		if s.paths != nil {
-			k = s.probePath(now)
-		}
-		if s.asker.Wants() {
-			s.asker.Probe(now, p)
-		}
-		s.fill(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
-		s.steer(p, k)
-		s.schedule(now)
+	if s.probe <= now {
+		s.emitProbe(now, p)
 		return
 	}
 	n := s.plan
@@ -329,7 +320,21 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if !again && n-s.una == int64(len(s.ring)) {
 		s.grow()
 	}
-	s.record(now, p, n, number, again)
+	x := s.at(n)
+	flags := uint16(0)
+	if again {
+		flags = s.again(x)
+	} else {
+		s.counters.SentBytes += unit.Bytes(bytes)
+	}
+	if s.appLimited > 0 {
+		flags |= limited
+	}
+	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags,
+		number: number}
+	if s.orders != nil {
+		s.order(now, n, x, p)
+	}
 	if n == s.next {
 		s.next++
 	}
@@ -348,28 +353,21 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.schedule(now)
 }
 
-// record notes that packet n is sent as p.
-func (s *Sender) record(now unit.Time, p *packet.Packet, n int64, number uint8, again bool) {
-	x := s.at(n)
-	flags := uint16(0)
-	if again {
-		if x.flags&gone != 0 {
-			s.remain(x)
-			flags = resent
-		}
-		if x.flags&nacked != 0 {
-			flags = resent
-		}
-		flags |= everSent
-		s.counters.Retransmitted++
-	} else {
-		s.counters.SentBytes += unit.Bytes(p.Payload)
+// again notes that packet x is sent again, and returns its flags.
+func (s *Sender) again(x *sent) (flags uint16) {
+	if x.flags&gone != 0 {
+		s.remain(x)
+		flags = resent
 	}
-	if s.appLimited > 0 {
-		flags |= limited
+	if x.flags&nacked != 0 {
+		flags = resent
 	}
-	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags,
-		number: number}
+	s.counters.Retransmitted++
+	return flags | everSent
+}
+
+// order notes the path of packet n, which is sent as p, and its place in the order of time.
+func (s *Sender) order(now unit.Time, n int64, x *sent, p *packet.Packet) {
 	if s.paths != nil {
 		x.path = uint8(s.paths.next)
 		s.steer(p, s.paths.next)
@@ -379,9 +377,21 @@ func (s *Sender) record(now unit.Time, p *packet.Packet, n int64, number uint8, 
 		}
 		s.paths.sent(now, s.paths.next, gap)
 	}
-	if s.orders != nil {
-		s.orders[x.path].sent(n, now)
+	s.orders[x.path].sent(n, now)
+}
+
+// emitProbe sends a probe: of the flow's 5-tuple and class (draft-miao §6.1, guideline 4), or of a path's.
+func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
+	k := 0
+	if s.paths != nil {
+		k = s.probePath(now)
 	}
+	if s.asker.Wants() {
+		s.asker.Probe(now, p)
+	}
+	s.fill(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
+	s.steer(p, k)
+	s.schedule(now)
 }
 
 // steer sends p on path k.
