@@ -112,9 +112,9 @@
 // looks, or passes it on. Packets come in patterns that repeat, in which every flow's updates meet loads of
 // their own: the large window sees a U .2 % lower than the small ones do, and each is where W_ai =
 // W·(1 − eta/U) puts it with its own U: TestCapture. W_ai/W has to be more than these .2 %. With 80 B it is .6 %,
-// and Jain's index 1.000; with eight flows and more it is enough with 25 B; at 95 % errors are smaller, and
-// Jain's index is .996. At 400 Gb/s, or ten times the delay, windows are many packets, errors smaller, and
-// shares equal (.995 and more).
+// and Jain's index 1.000; with eight flows and more, up to a thousand, it is enough with 25 B; at 95 % errors
+// are smaller, and Jain's index is .996. At 400 Gb/s, or ten times the delay, windows are many packets, errors
+// smaller, and shares equal (.995 and more).
 //
 // Max-min shares: with a register a hop only. In the fluid the path's worst load in one register comes to the
 // same, since the largest load asks for the least window (TestPerHopFixedPoint). With packets, line 6 takes the
