@@ -19,13 +19,27 @@ traffic:
 measure: [goodput]
 `
 
+// middle is of stands what is between its topology and its first host.
+const middle = `
+switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}, telemetry]
+traffic:
+  - {name: x, from: `
+
 // suited are changes of stands, what then stands at the place that is meant, and what is said; ! for an error.
 var suited = []struct{ old, new, at, want string }{
 	{"", "", "", ""},
 	// records
 	{"telemetry]", "{telemetry: {format: ifa}}]", "{hpcc", "!traffic x: cc hpcc: its law reads bytes sent"},
 	{"eta: 95%", "delay: sojourn", "{hpcc", "!traffic x: cc hpcc: its law reads times in the switch (sojourn)"},
+	{"telemetry]", "{telemetry: {format: ifa-ext}}]", "", ""},
 	{"telemetry]", "{telemetry: {format: relative, t: 9us}}]", "", ""},
+	{"telemetry]", "{telemetry: {format: int-md, hops: 2}}]", "{hpcc",
+		"traffic x: cc hpcc: a path has 3 switches, and telemetry in format: int-md has room for 2"},
+	{"telemetry]", "{telemetry: {hops: 3}}]", "3}}]", "hops of telemetry changes nothing: it acts with format: int-md"},
+	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
+		"h4", "parking_lot: {hops: 5, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle + "h5",
+		"{hpcc",
+		"!traffic x: cc hpcc: a path has 6 switches, and telemetry in format: hpcc has room for 5"},
 	{"hpcc: {eta: 95%}", "hpcc: {mode: per_hop}", "", ""},
 	{"telemetry]", "forward]", "{hpcc", "traffic x: cc hpcc: nothing tells it of congestion: it needs telemetry"},
 	{"first_window: line_rate", "telemetry: none", "{hpcc",

@@ -82,12 +82,32 @@ func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
 		if lacks := s.Telemetry.Lacks(r.Reads()); lacks != 0 {
 			all = append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("its law reads %v, which telemetry in format: "+
 				"%s does not carry", lacks, s.Telemetry.Profile.Name)})
+		} else if r.Reads()&^telemetry.Load != 0 {
+			all = append(all, s.tooLong()...)
 		}
 	}
 	if x, ok := c.(Settled); ok {
 		all = append(all, x.Suits(s)...)
 	}
 	return all
+}
+
+// tooLong says that a path has more switches than the format has room for records: a queue behind those is not seen.
+// HPCC's header has no more; of other formats more can be asked for.
+func (s *Site) tooLong() []scheme.Remark {
+	f, most := s.Telemetry, 0
+	for _, p := range s.Paths {
+		most = max(most, p.Hops)
+	}
+	if f.Relative() || most <= f.Hops {
+		return nil
+	}
+	say := "int-md and ifa-ext have room for 16"
+	if f.Hops < f.Profile.MostHops {
+		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
+	}
+	return []scheme.Remark{{Refused: f.Profile.Name == "hpcc", Text: fmt.Sprintf("a path has %d switches, and telemetry in "+
+		"format: %s has room for %d: what stands in the queues of others is not seen; %s", most, f.Profile.Name, f.Hops, say)}}
 }
 
 // Longest is the path with the longest round trip without queues; false if none is known.

@@ -285,6 +285,48 @@ func (p *Packet) udpPort() uint16 {
 	return p.DstPort
 }
 
+// Unstack returns what stands behind the extensions as if it had no stack, for who reads frames without a Packet:
+// its protocol, TOS, bytes and length. b may be cut short, so its length in all is given. Without a stack nothing
+// changes.
+func Unstack(proto, tos uint8, b []byte, length int) (uint8, uint8, []byte, int) {
+	front, n := 0, 0
+	if proto == ProtoIFA && len(b) >= ifaLeast && b[0]>>4 == ifaVersion {
+		front = ifaHeader
+	}
+	s, inner := b[front:], proto
+	if front > 0 {
+		inner = b[1]
+	}
+	h := ownHeader
+	switch {
+	case inner == ProtoUDP:
+		h = UDPHeader
+	case inner == ProtoTCP && len(s) >= TCPHeader:
+		h = 4 * int(s[12]>>4)
+	}
+	if len(s) < h+4 {
+		return proto, tos, b, length
+	}
+	if n = intBytes(inner, tos, s[:h], s[h:]); front > 0 {
+		n = 4 + 4*int(s[h+3])
+	}
+	if n == 0 || len(s) < h+n || length < front+h+n {
+		return proto, tos, b, length
+	}
+	out := append(append(make([]byte, 0, len(s)-n), s[:h]...), s[h+n:]...)
+	switch {
+	case front > 0:
+	case inner == ProtoUDP:
+		be.PutUint16(out[2:], be.Uint16(s[h+2:]))
+		be.PutUint16(out[4:], be.Uint16(s[4:])-uint16(n))
+	case inner == ProtoTCP:
+		tos = s[h+3] | tos&ECN
+	default:
+		out[4] &^= intBehind
+	}
+	return inner, tos, out, length - front - n
+}
+
 // insertStack puts what of the stack stands behind the transport's header into a datagram of RoCEv2, which
 // begins at header. The ICRC stays: switches can change the stack, which is taken out before it is checked.
 func (p *Packet) insertStack(b []byte, header int, src, dst netip.Addr) []byte {

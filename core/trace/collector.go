@@ -33,9 +33,9 @@ func Select(ports []Port, pattern string) bool {
 // bytes, in which UDP's datagrams of Weir have their number and time.
 const Captured = 16
 
-// SnapLength is the most that records keep of a frame: the longest headers are
+// SnapLength is the most that records keep of a frame: the longest headers, with telemetry of 16 hops, are
 // shorter.
-const SnapLength = 256
+const SnapLength = 1024
 
 // Config is what a collector has to know about a run.
 type Config struct {

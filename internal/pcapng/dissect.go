@@ -116,8 +116,10 @@ func ipv6(r *trace.Record, b []byte) {
 	above(r, rest, payload)
 }
 
-// above reads the transport's header; payload is what the IP header says follows it.
+// above reads the transport's header; payload is what the IP header says follows it. Telemetry between transport
+// and payload is not payload.
 func above(r *trace.Record, b []byte, payload int) {
+	r.Proto, r.TOS, b, payload = packet.Unstack(r.Proto, r.TOS, b, payload)
 	r.Payload = int64(payload)
 	switch r.Proto {
 	case packet.ProtoTCP:

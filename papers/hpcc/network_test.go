@@ -355,12 +355,12 @@ func TestMixedHops(t *testing.T) {
 	}
 }
 
-// More hops than fit: of seven, the first five are seen. A queue behind them is not, and
-// is bounded by W_init; one in the first is short.
+// More hops than there is room for: of seven, the first five are seen, and a header says that there are others. A
+// queue behind them is not seen, and is bounded by W_init.
 func TestLongPath(t *testing.T) {
-	for _, format := range []string{"hpcc", "int-md"} {
+	for _, format := range []string{"int-md", "ioam", "ifa-ext"} {
 		t.Run(format, func(t *testing.T) {
-			missed, more := 0, map[string]int{"hpcc": 2, "int-md": 1}[format] // INT says only that there are some
+			missed, more := 0, map[string]int{"int-md": 1, "ioam": 1, "ifa-ext": 2}[format] // IFA says how many
 			text := fmt.Sprintf(`
 duration: 6ms
 framing: hpcc
@@ -373,6 +373,7 @@ traffic:
 			c := configure(t, text, nil)
 			s := c.Flows[0].Sender
 			f := telemetryFormat(t, format)
+			f.Hops = 5
 			c.Flows[0].Sender = &listening{Endpoint: s, onReceive: func(p *packet.Packet) {
 				var r telemetry.Records
 				if what, _ := f.Read(p, &r); what == telemetry.Recorded {
