@@ -225,16 +225,23 @@ func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
 
 // open adds an empty header.
 func (f *Format) open(p *packet.Packet) bool {
+	if f.codec == codecINT || f.codec == codecIOAM || f.codec == codecIFA {
+		return f.openStack(p)
+	}
+	return p.SetExtension(Extension, empty[:HPCCBytes])
+}
+
+// openStack is open of the formats whose packets grow. Its room is a cost that HPCC's header does not have.
+func (f *Format) openStack(p *packet.Packet) bool {
 	var room [packet.StackRoom]byte
 	switch b := room[:0]; f.codec {
 	case codecINT:
 		return p.SetStack(packet.BehindTransport, f.openINT(b))
 	case codecIOAM:
 		return p.SetStack(packet.HopByHop, f.openIOAM(b))
-	case codecIFA:
+	default:
 		return p.SetStack(packet.AroundTransport, f.openIFA(b))
 	}
-	return p.SetExtension(Extension, empty[:HPCCBytes])
 }
 
 // Wanted is what a packet asks the current switch for.
