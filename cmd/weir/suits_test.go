@@ -89,6 +89,7 @@ var suited = []struct{ old, new, at, want string }{
 		"traffic x: transport rdma: base_rtt: the longest path takes 850"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
 		"traffic x: transport tcp: receive_buffer: a window of 32kB, half of it, is less than a round trip"},
+	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at ports of 100Gbps it marks from 1MB on"},
 	// signals
 	{"hpcc: {eta: 95%}", "dcqcn: {}", "", ""},
 	{"first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "recovery: go_back_n}}, cc: {timely: {t_high: 60us}}",

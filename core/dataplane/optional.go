@@ -170,8 +170,8 @@ func Alone(c scheme.Config) (why string) {
 // Marker is the configuration of a program that marks packets of senders with ECN, or tells these senders
 // where it would.
 type Marker interface {
-	// Marks does nothing: having it is the answer.
-	Marks()
+	// MarksFrom is the queue of a port of a rate from which on it may mark; 0: something else decides.
+	MarksFrom(rate unit.Rate) unit.Bytes
 }
 
 // Loser is the configuration of a program that drops packets where queues grow, whatever the buffers of ports are.

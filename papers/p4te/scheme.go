@@ -18,8 +18,8 @@ type Options struct {
 	DelayRange unit.Time
 }
 
-// Marks: FACKs and marks tell senders.
-func (*Options) Marks() {}
+// MarksFrom: FACKs and marks tell senders, by the rate.
+func (*Options) MarksFrom(unit.Rate) unit.Bytes { return 0 }
 
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {

@@ -50,7 +50,10 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		a.drops = a.drops || p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
 		choice := hasChoice(p.seen.Routes, i)
 		for _, x := range list {
-			_, marks := x.Config.(dataplane.Marker)
+			marker, marks := x.Config.(dataplane.Marker)
+			if marks {
+				d.marksLate(p, i, x, marker)
+			}
 			_, loses := x.Config.(dataplane.Loser)
 			_, notifies := x.Config.(dataplane.Supplier)
 			_, pauses := x.Config.(dataplane.Pauser)
@@ -59,6 +62,20 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 			if s := dataplane.Spreads(x.Config); choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
 			}
+		}
+	}
+}
+
+// marksLate warns of a program that marks by queues longer than the buffer of one of its switch's ports.
+func (d *decoder) marksLate(p *Point, sw int, x switchfile.Program, marker dataplane.Marker) {
+	n := p.seen.Network
+	for i := range n.Links {
+		l := &n.Links[i]
+		if from := marker.MarksFrom(l.Rate.Bits); l.Buffer.Bytes > 0 && from >= l.Buffer.Bytes &&
+			(l.Ends[0] == sw || l.Ends[1] == sw) {
+			d.warn("%v: program %s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
+				x.At, x.Scheme.Name, l.Rate, from, l.Buffer.Bytes)
+			return
 		}
 	}
 }
@@ -83,7 +100,8 @@ func (d *decoder) suits(p *Point, id, first int) {
 	}
 	tr, a := &p.entries[id], &d.around
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
-		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc, Wait: a.wait,
+		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc,
+		Wait:     a.wait,
 		Supplied: transport.Supplied(tr.transportConfig) && a.notifies,
 		Config:   tr.ccConfig}
 	switch {

@@ -63,9 +63,6 @@ func (c *Config) Params(p *scheme.Params) {
 		"by the queue that a packet leaves behind, or by the one that it finds", "HPCC simulator")
 }
 
-// Marks packets.
-func (c *Config) Marks() {}
-
 // Scheme is what an experiment names: switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly " +
@@ -88,6 +85,9 @@ type Thresholds struct {
 	KminMap, KmaxMap []scheme.Pair[unit.Rate, unit.Bytes]
 	PmaxMap          []scheme.Pair[unit.Rate, float64]
 }
+
+// MarksFrom is kmin at a port of a rate.
+func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes { return t.at(rate).Kmin }
 
 // Params binds the thresholds.
 func (t *Thresholds) Params(p *scheme.Params) {

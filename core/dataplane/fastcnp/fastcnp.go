@@ -33,9 +33,6 @@ type Options struct {
 	Flows, TOS            int
 }
 
-// Marks: it tells senders instead.
-func (*Options) Marks() {}
-
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
