@@ -180,21 +180,21 @@
 //
 // For one of eight at half of 100 Gb/s and a T of 8.4 us, that is 3.1·B·T, 163 kB, and for one of 64 it would be
 // 28·B·T. Measured with the mean in place of the largest: 144 kB at the median, and 50 Gb/s a path; with the
-// largest 11 kB and 40 Gb/s (paths-half). That it is less than the 47.5 of eta is the price of measuring: each
+// largest 18 kB and 39 Gb/s (paths-half). That it is less than the 47.5 of eta is the price of measuring: each
 // path is seen by every eighth packet, late when it queues, and the largest of eight loads that vary is above what
 // they have in common. In a permutation at full rate flows get 71 Gb/s of payload each under spray and 75 under
 // DRILL, which evens queues out, where one path at eta would give 80 (paths-permutation). What other paths have to
 // spare stays unused under spray. DRILL sends less by the longer queue, so that the shares follow the rates: 47
 // and 81 Gb/s.
 //
-// The paths that count are those seen within T. Records that a queue delays come later than that, and a flow with
-// few packets a T sees each path less often; without them the window would open when it should close. So a path
-// also counts until each of the others can have had two turns (TestPaths). In mode per_hop each path has its
-// registers, which commit once for each commit of the flow (TestPathsPerHop, TestPathsPerHopCommit): as only that
-// of the path in hand did, a 16-to-1 incast under spray had a queue of 200 kB. PowerTCP takes the largest power
-// likewise; its power varies more, so that it fills the last hop of that incast to 82 % under spray, 92 % under
-// ECMP. hpcc_pint and format: relative carry no identity of a path, and no state between packets that another path
-// would spoil.
+// The paths that count are those seen within T. An older U is from before the last update of the window, and would
+// shrink it again for the same queue: with U held until each path was seen again, Rx-HPCC's 16-to-1 incast under
+// spray had a Jain index of .57 and a queue of 15 kB. In mode per_hop a path's registers are all that knows its
+// links; so these count until each of the other paths can have had two turns, and commit once for each commit of
+// the flow (TestPathsPerHop, TestPathsPerHopCommit): as only those of the path in hand did, that incast had a
+// queue of 200 kB. PowerTCP takes the largest power likewise; its power varies more, so that it fills the last hop
+// of that incast to 82 % under spray, 92 % under ECMP. hpcc_pint and format: relative carry no identity of a path,
+// and no state between packets that another path would spoil.
 //
 // A sender that can choose (rdma's paths) has a law for each path, as if it was so many flows: each begins with
 // W_init/n and grows by W_ai/n, so that on a link that all of them share the fixed point W_ai/(1 − eta/U) is that

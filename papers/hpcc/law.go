@@ -310,12 +310,9 @@ func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetr
 	l.bottleneck = worst
 	average(&k.known.u, u, tau*l.perTime)
 	l.ref.u = k.known.u
-	if len(l.paths.more) > 0 {
-		l.paths.turn()
-		for i := range l.paths.more {
-			if x := l.paths.other(i); l.paths.counts(x, now, l.t) {
-				l.ref.u = max(l.ref.u, x.known.u)
-			}
+	for i := range l.paths.more { // the worst of those seen within T
+		if x := l.paths.other(i); now-x.track.at <= l.t {
+			l.ref.u = max(l.ref.u, x.known.u)
 		}
 	}
 	return true
@@ -347,6 +344,7 @@ func (l *law) updateWindow(now unit.Time, commit bool) {
 		}
 	}
 	k.known.w = w
+	l.paths.turn()
 	for i := range l.paths.more {
 		if x := l.paths.other(i); l.paths.counts(x, now, l.t) {
 			w = min(w, x.known.w)

@@ -9,10 +9,9 @@ import (
 // The drafts know one path a flow: L and U are the flow's. Under flowlets, per-packet spraying or a change of
 // routes the records of successive packets come from different ports, whose counters have nothing to do with each
 // other. So L and U are kept for each path, told apart by what the records say of the hops. The flow's load is the
-// largest of those paths that were seen within T or, of a flow with few packets a T, or one whose records are late
-// because of a queue, until each of the others can have had two turns: its packets go where the network sends
-// them, so that it may send no faster than its share of the worst of these allows. On one path this is the draft's
-// law, bit by bit. Of more than telemetry.MostPaths, the one that was not seen for the longest time makes room.
+// largest of those paths that were seen within T: its packets go where the network sends them, so that it may send
+// no faster than its share of the worst of these allows. On one path this is the draft's law, bit by bit. Of more
+// than telemetry.MostPaths, the one that was not seen for the longest time makes room.
 
 // paths is what a flow knows of its paths. The zero value knows none.
 type paths[P any] struct {
@@ -20,7 +19,7 @@ type paths[P any] struct {
 	more []pathState[P] // the others
 	last int            // where the latest records belong: 0: one, k: more[k-1]
 
-	turns int // measurements, once there are several paths
+	turns int // measurements, in mode PerHop
 }
 
 // pathState is L of one path, and what a law derives from it.
@@ -55,7 +54,8 @@ func (x *paths[P]) turn() {
 	x.now().turn = x.turns
 }
 
-// counts reports whether path y is one that the flow's packets take.
+// counts reports whether the registers of path y hold the window down, in mode PerHop: it was seen within T or, of a
+// flow with few packets a T, until each of the others can have had two turns. Nothing else knows its links.
 func (x *paths[P]) counts(y *pathState[P], now, t unit.Time) bool {
 	return now-y.track.at <= t || x.turns-y.turn <= 2*(1+len(x.more))
 }

@@ -138,12 +138,9 @@ func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Tele
 	}
 	average(&k.known, max(power, 0), tau*p.perTime)
 	p.power = k.known
-	if len(p.paths.more) > 0 {
-		p.paths.turn()
-		for i := range p.paths.more {
-			if x := p.paths.other(i); p.paths.counts(x, now, p.t) {
-				p.power = max(p.power, x.known)
-			}
+	for i := range p.paths.more { // the worst of those seen within T
+		if x := p.paths.other(i); now-x.track.at <= p.t {
+			p.power = max(p.power, x.known)
 		}
 	}
 	return true
