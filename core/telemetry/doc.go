@@ -22,4 +22,7 @@
 //	switch clocks                               Clock           TestClock
 //	PINT (SIGCOMM'20), HPCC-PINT's telemetry    PINT, PortLoad  TestPINTGolden, TestPINTUnbiased,
 //	                                                            TestPortLoad, TestLoadCode
+//
+// That others read the same is tested in internal/pcapng (TestTsharkIOAM, TestTracedFormats) and in internal/netns
+// (TestKernelIOAM).
 package telemetry
