@@ -106,8 +106,10 @@ func (s *Site) tooLong() []scheme.Remark {
 	if f.Hops < f.Profile.MostHops {
 		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
-	return []scheme.Remark{{Refused: f.Profile.Name == "hpcc", Text: fmt.Sprintf("a path has %d switches, and telemetry in "+
-		"format: %s has room for %d: what stands in the queues of others is not seen; %s", most, f.Profile.Name, f.Hops, say)}}
+	return []scheme.Remark{{Refused: f.Profile.Name == "hpcc",
+		Text: fmt.Sprintf("a path has %d switches, and telemetry in "+
+			"format: %s has room for %d: what stands in the queues of others is not seen; %s", most, f.Profile.Name,
+			f.Hops, say)}}
 }
 
 // Longest is the path with the longest round trip without queues; false if none is known.

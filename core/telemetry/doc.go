@@ -23,6 +23,5 @@
 //	PINT (SIGCOMM'20), HPCC-PINT's telemetry    PINT, PortLoad  TestPINTGolden, TestPINTUnbiased,
 //	                                                            TestPortLoad, TestLoadCode
 //
-// That others read the same is tested in internal/pcapng (TestTsharkIOAM, TestTracedFormats) and in internal/netns
-// (TestKernelIOAM).
+// That others read the same, tshark and Linux, is tested in internal/pcapng and internal/netns.
 package telemetry
