@@ -37,7 +37,8 @@ var suited = []struct{ old, new, at, want string }{
 		"traffic x: cc hpcc: a path has 3 switches, and telemetry in format: int-md has room for 2"},
 	{"telemetry]", "{telemetry: {hops: 3}}]", "3}}]", "hops of telemetry changes nothing: it acts with format: int-md"},
 	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
-		"h4", "parking_lot: {hops: 5, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle + "h5",
+		"h4",
+		"parking_lot: {hops: 5, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle + "h5",
 		"{hpcc",
 		"!traffic x: cc hpcc: a path has 6 switches, and telemetry in format: hpcc has room for 5"},
 	{"hpcc: {eta: 95%}", "hpcc: {mode: per_hop}", "", ""},
