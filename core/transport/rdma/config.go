@@ -163,7 +163,7 @@ func (c *Config) bindReplies(p *scheme.Params) {
 func (c *Config) bindReordering(p *scheme.Params) {
 	p.Int(&c.Paths, "paths", "1", "source ports that the sender chooses among, each a path, with a window "+
 		"of its own, where switches hash (ecmp); 1: the network chooses, if anyone",
-		"ours; UET, MRC: 64 to 256 entropy values").Min("1").Max("64")
+		"ours").Min("1").Max("64")
 	p.Rule("paths", func() error {
 		if c.Paths > 1 && c.Recovery != SelectiveRepeat {
 			return fmt.Errorf("%d paths need recovery: selective_repeat, for packets overtake each other", c.Paths)
