@@ -63,7 +63,7 @@ const Feedback uint8 = 0x1a
 
 // Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
 // the records that it returns (cc.Counting).
-const Flows uint8 = 0x1b
+const Flows uint8 = 0x16
 
 // Asker is a sender's part of telemetry: it asks for it, and reads what comes back.
 type Asker struct {

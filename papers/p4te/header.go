@@ -13,7 +13,7 @@ import (
 // extension of a message between neighbours, or of a copy that a switch recirculates to itself.
 const (
 	HeaderKind   uint8 = 0x3a
-	FeedbackKind uint8 = 0x1c
+	FeedbackKind uint8 = 0x15
 )
 
 // Header is the in-band header. It takes 8 bytes on the wire, or 28 with Rated: flags and version, the

@@ -25,7 +25,7 @@ import (
 // Extension is the packet extension of a probe, the paper's header of 32 bits (§3.1): the
 // ToR's number in 24 bits, most significant first, and the path's utilisation in 8, of
 // which 255 is the whole rate.
-const Extension uint8 = 0x1b
+const Extension uint8 = 0x14
 
 // mostToRs is how many ToRs a probe can name.
 const mostToRs = 1 << 24
