@@ -249,8 +249,9 @@ func sealRDMA(ip, udp []byte) {
 // without options (Linux, rxe_icrc.c): CRC-32 over eight bytes of ones in the place of InfiniBand's local
 // header, then over the headers, in which ones stand for what routers may change (TOS or traffic class and
 // flow label, TTL or hop limit, both checksums, and the byte of BTH with FECN and BECN), and the rest.
-// What switches insert between IP and UDP is taken out before it is checked, and so are its bytes
-// in IP's length.
+// What switches insert is taken out before it is checked, and what that has changed is restored: IP's
+// length and protocol, and for INT UDP's length and destination port (INTPort; its own is in the shim).
+// IOAM and extensions stand between IP and UDP, INT behind UDP's header, IFA on both sides of that.
 func ICRC(ip, udp []byte) uint32 {
 	var room [8 + IPv6Header + UDPHeader + bthHeader]byte
 	b := room[:8]

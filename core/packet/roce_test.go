@@ -218,6 +218,71 @@ func TestRDMACrossesSwitch(t *testing.T) {
 	}
 }
 
+// INT and IFA stand behind UDP's header, in front of the ICRC: with their bytes taken out by hand, and the fields
+// restored that they have changed, the frame is the sender's, ICRC included; as it is, the ICRC is wrong.
+func TestICRCBehindTelemetry(t *testing.T) {
+	for _, x := range []struct {
+		name             string
+		which, version   uint8
+		front, behind    int // bytes of telemetry before UDP's header and behind it
+		proto            uint8
+		port             uint16
+		inLength, inside int // what UDP's length counts of them; where UDP's header keeps its port, from its start on
+	}{
+		{"INT over IPv4", 1, 4, 0, 24, ProtoUDP, 54295, 24, UDPHeader + 2},
+		{"INT over IPv6", 1, 6, 0, 24, ProtoUDP, 54295, 24, UDPHeader + 2},
+		{"IFA over IPv4", 3, 4, 4, 8, 251, 4791, 0, 2},
+		{"IFA over IPv6", 3, 6, 4, 8, 251, 4791, 0, 2},
+	} {
+		for _, by := range []string{"sender", "switch"} {
+			t.Run(x.name+" by a "+by, func(t *testing.T) {
+				p := wired(Data, func(p *Packet) { p.Payload, p.Version, p.TCP.Flags, p.Message = 101, x.version, First, 101 })
+				sent, err := p.Emit(book(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Data = append([]byte(nil), sent...)
+				if someStack(&p, x.which); by == "sender" {
+					p.Data, err = p.Emit(book(), nil)
+				} else {
+					err = p.Deparse(book())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				ipHeader, length, next, less := IPv4Header, 2, 9, 0
+				if x.version == 6 {
+					ipHeader, length, next, less = IPv6Header, 4, 6, IPv6Header
+				}
+				ip := append([]byte(nil), p.Data[EthernetHeader:]...)
+				if ip[next] != x.proto || int(be.Uint16(ip[length:])) != len(ip)-less {
+					t.Fatalf("protocol %d, length %d: % x", ip[next], be.Uint16(ip[length:]), ip)
+				}
+				udp := append([]byte(nil), ip[ipHeader+x.front:]...)
+				if port, n := be.Uint16(udp[2:]), int(be.Uint16(udp[4:])); port != x.port || n != len(udp)-x.behind+x.inLength {
+					t.Errorf("port %d, length %d: % x", port, n, udp[:UDPHeader])
+				}
+				own := sent[EthernetHeader+ipHeader:]
+				wrong := ICRC(ip, udp)
+				be.PutUint16(udp[2:], be.Uint16(udp[x.inside:]))
+				be.PutUint16(udp[4:], be.Uint16(udp[4:])-uint16(x.inLength))
+				udp = append(udp[:UDPHeader], udp[UDPHeader+x.behind:]...)
+				if crc := ICRC(ip, udp); crc != icrcOf(udp[len(udp)-4:]) || crc == wrong {
+					t.Errorf("ICRC %08x, the frame has % x; with telemetry %08x", crc, udp[len(udp)-4:], wrong)
+				}
+				if string(udp[8:]) != string(own[8:]) || string(udp[:6]) != string(own[:6]) {
+					t.Errorf("% x was sent as\n% x", udp, own)
+				}
+			})
+		}
+	}
+}
+
+// icrcOf reads the four bytes of an ICRC, the least significant first.
+func icrcOf(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
 // UDP to RoCE's port that none of our transports writes stays UDP: too short, of another service, an opcode, a
 // queue pair or a syndrome of others, an extended header that is not whole.
 func TestNotOurRDMA(t *testing.T) {
