@@ -20,10 +20,11 @@ type diffCmd struct {
 	P50   string `name:"p50" default:"5%" placeholder:"SHARE" help:"${diffTolerance}"`
 	P95   string `name:"p95" default:"off" placeholder:"SHARE" help:"The same of the 95th percentile."`
 	P99   string `name:"p99" default:"20%" placeholder:"SHARE" help:"The same of the 99th percentile."`
+	Apart string `name:"unpaired" default:"0%" placeholder:"SHARE" help:"${diffUnpaired}"`
 	Port  uint16 `placeholder:"PORT" help:"${diffPort}"`
 	Of    string `name:"run" placeholder:"ID" help:"With a fct.txt: the run of results, by the beginning of its id."`
 	JSON  bool   `name:"json" help:"With a fct.txt: print one JSON document instead of a table."`
-	Check bool   `help:"With a fct.txt: exit with 3 if a bin is not within the tolerances."`
+	Check bool   `help:"With a fct.txt: exit with 3 if the two do not agree."`
 }
 
 func (d *diffCmd) Run(a *app) error {
@@ -74,6 +75,10 @@ func (d *diffCmd) completions(a *app) error {
 			return fmt.Errorf("%w: --%s is %q; a share such as 5%%, or off, is allowed", errInput, x.flag, x.text)
 		}
 		*x.to = v
+	}
+	var err error
+	if t.Unpaired, err = unit.ParseShare(d.Apart); err != nil || !(t.Unpaired >= 0 && t.Unpaired <= 1) {
+		return fmt.Errorf("%w: --unpaired is %q; a share of 0%% … 100%% is allowed", errInput, d.Apart)
 	}
 	x, err := d.side(a, d.A)
 	if err != nil {

@@ -35,6 +35,9 @@ traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdm
 	// alone: 4000 + 2·80 + 1048·8/100; with the telemetry's 42 bytes and an ACK of 88 it is less than 4243
 	write("same.txt", "0b000001 0b000101 10000 100 1000 2000002000 4188 4243\n")
 	write("longer.txt", "0b000001 0b000101 10000 100 1000 2000002000 5300 4243\n")
+	write("two.txt", "0b000001 0b000101 10000 100 1000 2000002000 4188 4243\n"+
+		"0b000001 0b000101 10001 100 1000 2000002000 4188 4243\n")
+	write("zero.txt", "0b000001 0b000101 10000 100 1000 2000002000 0 4243\n")
 	write("damaged.txt", "0b000001 0b000101 10000 100 1000 2000002000 5300\n")
 	for _, x := range []struct {
 		name string
@@ -48,6 +51,11 @@ traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdm
 		{"wide", []string{"e.yaml", "longer.txt", "--p50", "30%", "--p95", "30%", "--p99", "off", "--check"}, Done,
 			"within p50 ±30 %, p95 ±30 %"},
 		{"files", []string{"same.txt", "longer.txt", "--check"}, ClaimFailed, "1 flows in common"},
+		{"one is missing", []string{"two.txt", "e.yaml", "--check"}, ClaimFailed,
+			"1 of 2 flows are on one side only; 0 % may be"},
+		{"one may be missing", []string{"two.txt", "e.yaml", "--check", "--unpaired", "50%"}, Done, "A and B agree: 1 of 1"},
+		{"no time", []string{"e.yaml", "zero.txt"}, WrongInput, "zero.txt:1:45: the completion time is \"0\""},
+		{"too large a share", []string{"e.yaml", "same.txt", "--unpaired", "101%"}, WrongInput, `--unpaired is "101%"`},
 		{"port", []string{"same.txt", "longer.txt", "--port", "200"}, Done, "0 flows in common"},
 		{"damaged", []string{"e.yaml", "damaged.txt"}, WrongInput, "damaged.txt:1:49: the line ends after 7 of 8"},
 		{"share", []string{"e.yaml", "same.txt", "--p99", "x"}, WrongInput, `--p99 is "x"`},

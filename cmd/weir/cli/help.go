@@ -20,6 +20,8 @@ var texts = kong.Vars{
 		"are compared with the other side's by bins of size.",
 	"diffTolerance": "With a fct.txt: how far a bin's median slowdown may be from that of the other side; " +
 		"off: it is not judged.",
+	"diffUnpaired": "With a fct.txt: the largest share of flows that only one side has. Without it they are the same " +
+		"flows.",
 	"diffPort": "With a fct.txt: only flows to this destination port (100, or 200 of incasts).",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",

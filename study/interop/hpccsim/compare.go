@@ -84,8 +84,9 @@ func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 	return &Completions{Name: filepath.Base(o.Dir) + " " + r.ID, Flows: x.Flows, Unfinished: x.Unfinished}, nil
 }
 
-// Tolerances are how far the ratio of a percentile may be from 1; negative: it is not judged.
-type Tolerances struct{ P50, P95, P99 float64 }
+// Tolerances are how far the ratio of a percentile may be from 1; negative: it is not judged. Unpaired is
+// the largest share of flows that only one side has: bins do not show some that are missing.
+type Tolerances struct{ P50, P95, P99, Unpaired float64 }
 
 // Side is what one side has in a bin: how many flows, and percentiles of their slowdown.
 type Side struct {
@@ -131,7 +132,7 @@ type Comparison struct {
 	Common      Common `json:"common"`
 	Bins        []Bin  `json:"bins"`
 	Within      int    `json:"bins_within"`
-	Agree       bool   `json:"agree"` // all bins are within, and there are some
+	Agree       bool   `json:"agree"` // all bins are within, and there are some; and both sides have the flows
 
 	tolerances Tolerances
 }
@@ -166,8 +167,15 @@ func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 		}
 		c.Bins, from = append(c.Bins, x), to
 	}
-	c.Agree = len(c.Bins) > 0 && c.Within == len(c.Bins)
+	c.Agree = len(c.Bins) > 0 && c.Within == len(c.Bins) && c.paired()
 	return c
+}
+
+// paired reports whether few enough flows are on one side only; more than all never are.
+func (c *Comparison) paired() bool {
+	n := &c.Common
+	alone := n.OnlyA + n.OnlyB
+	return float64(alone) <= c.tolerances.Unpaired*float64(n.Flows+alone)
 }
 
 // within allows for rounding.
@@ -280,6 +288,10 @@ func (c *Comparison) Print(w io.Writer) {
 		verdict = "A and B agree"
 	}
 	fmt.Fprintf(w, "\n%s: %d of %d bins within %s\n", verdict, c.Within, len(c.Bins), t)
+	if !c.paired() {
+		fmt.Fprintf(w, "%d of %d flows are on one side only; %.4g %% may be\n", n.OnlyA+n.OnlyB, n.Flows+n.OnlyA+n.OnlyB,
+			100*t.Unpaired)
+	}
 }
 
 func (t *Tolerances) String() string {

@@ -26,7 +26,7 @@ func listed(name string, sizes int, factor func(size, k int) float64) *Completio
 	return c
 }
 
-var usual = Tolerances{0.05, -1, 0.2}
+var usual = Tolerances{0.05, -1, 0.2, 0}
 
 // Percentiles of slowdowns by bins of equally many flows, their ratios, and whether these are within the
 // tolerances: by hand, for ten flows of each size, of which the k-th takes 1 + k/10 times as long as alone.
@@ -106,8 +106,47 @@ func TestCompareOdd(t *testing.T) {
 	if c := Compare(zero, zero, 1, usual); c.Agree || c.Bins[0].A.Flows != 0 {
 		t.Errorf("%+v", c)
 	}
-	if s := (&Tolerances{-1, -1, -1}).String(); s != "any" {
+	if s := (&Tolerances{-1, -1, -1, 0}).String(); s != "any" {
 		t.Error(s)
+	}
+}
+
+// A flow that one side has not is a difference, although each bin agrees: one of ten of a size is left out.
+// A share of them may be allowed.
+func TestCompareUnpaired(t *testing.T) {
+	same := func(_, _ int) float64 { return 1 }
+	whole, part := listed("whole", 2, same), listed("part", 2, same)
+	part.Flows = part.Flows[1:]
+	moved := listed("moved", 2, same) // 19 flows in common, one only in each
+	moved.Flows[0].SrcPort = 9
+	for _, x := range []struct {
+		name     string
+		a, b     *Completions
+		unpaired float64
+		want     bool
+	}{
+		{"whole", whole, whole, 0, true},
+		{"B lacks one", whole, part, 0, false},
+		{"A lacks one", part, whole, 0, false},
+		{"another port", whole, moved, 0, false},
+		{"a twentieth is allowed", whole, part, 0.05, true},
+		{"less is allowed", whole, part, 0.049, false},
+		{"two of 21", whole, moved, 0.05, false},
+		{"all", whole, moved, 1, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			tolerances := usual
+			tolerances.Unpaired = x.unpaired
+			c := Compare(x.a, x.b, 2, tolerances)
+			if c.Within != 2 || c.Agree != x.want {
+				t.Errorf("%+v", c)
+			}
+			var out strings.Builder
+			c.Print(&out)
+			if strings.Contains(out.String(), "are on one side only") == x.want {
+				t.Error(out.String())
+			}
+		})
 	}
 }
 

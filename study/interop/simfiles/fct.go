@@ -37,7 +37,7 @@ const mostNs = 1 << 62
 const fctForm = "sip dip sport dport size start fct standalone"
 
 // ReadFCT reads a fct.txt: "sip dip sport dport size start fct standalone" per flow that
-// is finished, addresses as %08x, times in ns. Errors are of type *FormatError.
+// is finished, addresses as %08x, times in ns; none takes no time. Errors are of type *FormatError.
 func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 	l := newLines(r, file)
 	var out []FCT
@@ -57,15 +57,16 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 		}
 		var v [8]int64
 		for i, x := range []struct {
-			what string
-			high int64
-		}{2: {"the source port", 65535}, 3: {"the destination port", 65535}, 4: {"the size", mostNs},
-			5: {"the start", mostNs}, 6: {"the completion time", mostNs}, 7: {"the standalone time", mostNs}} {
+			what      string
+			low, high int64
+		}{2: {"the source port", 0, 65535}, 3: {"the destination port", 0, 65535}, 4: {"the size", 0, mostNs},
+			5: {"the start", 0, mostNs}, 6: {"the completion time", 1, mostNs},
+			7: {"the standalone time", 0, mostNs}} {
 			if i < 2 {
 				continue
 			}
 			var err error
-			if v[i], err = l.number(i, x.what, 0, x.high); err != nil {
+			if v[i], err = l.number(i, x.what, x.low, x.high); err != nil {
 				return nil, err
 			}
 		}
