@@ -54,17 +54,21 @@ func (s Span) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes int64
 	return dt, bytes, hi < limitHi || hi == limitHi && lo < limitLo
 }
 
-// MostPaths is of how many paths of a flow records are kept: as many as join two hosts of a fat tree of k = 16.
-// Of more, the one whose records are the oldest makes room.
+// MostPaths is how many paths of a flow are followed: as many as join two hosts of a fat tree of k = 16.
 const MostPaths = 64
 
 // Unwrapper makes the records of one flow continuous that come in a format that wraps: on each path times and
-// bytes that only grow, from those of its first record on.
+// bytes that only grow, from those of its first record on. Of a flow with more than MostPaths paths it follows a
+// sample, and chooses it for all who read the flow's records. Records of two passes can be compared, which those of
+// a path that is forgotten between them cannot; so a path is not forgotten for each that is new, but only for
+// one that was seen twice since it was seen itself. However many paths there are, and in whatever order they
+// come, those that are followed are seen several times, and those that are gone make room.
 type Unwrapper struct {
-	Span Span
-	one  latest   // of the first path: most flows have no other
-	more []latest // of the others
-	path int      // of the latest records: 0: one, k: more[k-1]
+	Span  Span
+	one   latest   // of the first path: most flows have no other
+	more  []latest // of the others
+	path  int      // of the latest records that are followed: 0: one, k: more[k-1]
+	rival *rival   // nil: there was room for all so far
 }
 
 // latest is the latest record of a path, which came at at by the reader's clock.
@@ -73,47 +77,90 @@ type latest struct {
 	at unit.Time
 }
 
-// is reports whether r is of the same path.
-func (l *latest) is(r *Records) bool { return r.n == l.n && r.path == l.path && r.missed == l.missed }
+// is reports whether r is of the same path: its identity and, where the format has them, switches and ports.
+func (l *latest) is(r *Records) bool {
+	return r.n == l.n && r.path == l.path && r.missed == l.missed &&
+		(r.hops[0].Flags&NoSwitch != 0 || l.ports(r))
+}
 
-// Unwrap rewrites r, which arrived at now. Hops get the flag Restart in the first record of a path, and where
-// Delta cannot determine the bytes. A record that another has overtaken keeps its earlier times.
-func (u *Unwrapper) Unwrap(now unit.Time, r *Records) {
+// ports reports whether r is of the same switches and ports.
+func (l *latest) ports(r *Records) bool {
+	for i := range r.hops[:r.n] {
+		if h, old := &r.hops[i], &l.hops[i]; h.Switch != old.Switch || h.Port != old.Port {
+			return false
+		}
+	}
+	return true
+}
+
+// rival is a path that is not followed, and asks for the place of one that is. Which path it is changes after 1, 2,
+// 4, … other ones (as in Brent's search for cycles), until it is one that comes again.
+type rival struct {
+	latest
+	others, most int
+}
+
+// wins reports whether r, of a path that is not followed, is to have the place of the path last seen at oldest.
+func (x *rival) wins(now unit.Time, r *Records, oldest unit.Time) bool {
+	if x.n > 0 && x.is(r) {
+		won := oldest < x.at
+		if x.at, x.others = now, 0; won {
+			x.n, x.most = 0, 0
+		}
+		return won
+	}
+	if x.others++; x.others > x.most {
+		x.Records, x.at, x.others, x.most = *r, now, 0, 2*x.most+1
+	}
+	return false
+}
+
+// Unwrap rewrites r, which arrived at now, and reports whether it follows their path: others are of no use. Hops
+// get the flag Restart in the first record of a path, and where Delta cannot determine the bytes. A record that
+// another has overtaken keeps its earlier times.
+func (u *Unwrapper) Unwrap(now unit.Time, r *Records) bool {
 	if r.n == 0 {
-		return
+		return true
 	}
 	last := &u.one
 	if u.path > 0 {
 		last = &u.more[u.path-1]
 	}
-	same := last.is(r)
-	if !same {
-		last = u.find(r)
-		same = last.is(r)
-	}
-	if !same {
-		for i := range r.Hops() {
-			r.hops[i].Flags |= Restart
+	if !last.is(r) {
+		if last = u.find(now, r); last == nil {
+			return false
 		}
-	} else {
-		hops, known, elapsed := r.hops[:r.n], last.hops[:r.n], now-last.at
-		for i := range hops {
-			h, old := &hops[i], &known[i]
-			dt, bytes, ok := u.Span.Delta(old, h, elapsed)
-			if !ok || h.Rate != old.Rate {
-				h.Flags |= Restart
-				continue
+		if !last.is(r) {
+			for i := range r.Hops() {
+				r.hops[i].Flags |= Restart
 			}
-			h.Time, h.TxBytes = old.Time+dt, old.TxBytes+uint64(bytes)
+			last.keep(now, r)
+			return true
 		}
 	}
-	copy(last.hops[:r.n], r.hops[:r.n])
-	last.n, last.path, last.missed, last.at = r.n, r.path, r.missed, now
+	hops, known, elapsed := r.hops[:r.n], last.hops[:r.n], now-last.at
+	for i := range hops {
+		h, old := &hops[i], &known[i]
+		dt, bytes, ok := u.Span.Delta(old, h, elapsed)
+		if !ok || h.Rate != old.Rate {
+			h.Flags |= Restart
+			continue
+		}
+		h.Time, h.TxBytes = old.Time+dt, old.TxBytes+uint64(bytes)
+	}
+	last.keep(now, r)
+	return true
+}
+
+// keep makes r the latest records.
+func (l *latest) keep(now unit.Time, r *Records) {
+	copy(l.hops[:r.n], r.hops[:r.n])
+	l.n, l.path, l.missed, l.at = r.n, r.path, r.missed, now
 }
 
 // find returns the latest record of the path of r, which is not that of the record before; if there is none, the
-// place for it.
-func (u *Unwrapper) find(r *Records) *latest {
+// place for it; nil: it is not followed.
+func (u *Unwrapper) find(now unit.Time, r *Records) *latest {
 	if u.one.n == 0 {
 		return &u.one
 	}
@@ -132,9 +179,17 @@ func (u *Unwrapper) find(r *Records) *latest {
 			oldest, at = k+1, l.at
 		}
 	}
-	if 1+len(u.more) < MostPaths {
+	switch {
+	case 1+len(u.more) < MostPaths:
 		u.more = append(u.more, latest{})
 		oldest = len(u.more)
+	case u.rival == nil:
+		u.rival = &rival{}
+		fallthrough
+	default:
+		if !u.rival.wins(now, r, at) {
+			return nil
+		}
 	}
 	if u.path = oldest; oldest == 0 {
 		return &u.one

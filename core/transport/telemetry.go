@@ -201,9 +201,10 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 		if x.records.Len() == 0 {
 			return false
 		}
-		x.unwrap.Unwrap(now, &x.records)
-		a.Telemetry.Hops = x.records.Hops()
-		a.Telemetry.Path, a.Telemetry.Missed = x.records.Path(), uint8(x.records.Missed())
+		if x.unwrap.Unwrap(now, &x.records) {
+			a.Telemetry.Hops = x.records.Hops()
+			a.Telemetry.Path, a.Telemetry.Missed = x.records.Path(), uint8(x.records.Missed())
+		}
 	case telemetry.Loaded, telemetry.Uncongested:
 		a.Telemetry.Load = load
 	default:
@@ -282,8 +283,7 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 	if x.format != nil {
 		switch what, load := x.format.ReadAsked(p, &x.records); what {
 		case telemetry.Recorded:
-			if x.records.Len() > 0 {
-				x.unwrap.Unwrap(now, &x.records)
+			if x.records.Len() > 0 && x.unwrap.Unwrap(now, &x.records) {
 				d.Hops, d.Path, d.Missed = x.records.Hops(), x.records.Path(), uint8(x.records.Missed())
 			}
 		case telemetry.Loaded, telemetry.Uncongested:

@@ -204,6 +204,12 @@
 // of that incast to 82 % under spray, 92 % under ECMP. hpcc_pint and format: relative carry no identity of a path,
 // and no state between packets that another path would spoil.
 //
+// A flow follows 64 paths, as many as join two hosts of a fat tree of k = 16. Of more, its U is that of a sample: only
+// for a path that was seen twice is one forgotten that was not seen between (telemetry.Unwrapper). If each new path
+// took the place of the oldest, with 65 or more none would be there when its next records came: an incast from eight
+// hosts over 80 spines had 196 kB in its queue, which nothing held down, and has 2.2 kB over 80, 256 and 700. A
+// slow path outside of the sample of one flow is in that of others, and in its own some time later.
+//
 // A sender that can choose (rdma's paths) has a law for each path, as if it was so many flows: each begins with
 // W_init/n and grows by W_ai/n, so that on a link that all of them share the fixed point W_ai/(1 − eta/U) is that
 // of one flow, and together they have at most W_init in flight. On a link that only one of them takes, that one's

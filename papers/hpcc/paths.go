@@ -11,7 +11,8 @@ import (
 // other. So L and U are kept for each path, told apart by what the records say of the hops. The flow's load is the
 // largest of those paths that were seen within T: its packets go where the network sends them, so that it may send
 // no faster than its share of the worst of these allows. On one path this is the draft's law, bit by bit. Of more
-// than telemetry.MostPaths, the one that was not seen for the longest time makes room.
+// than telemetry.MostPaths there are records of a sample, which telemetry.Unwrapper chooses; for a path that is new in
+// it, the one that was not seen for the longest time makes room.
 
 // paths is what a flow knows of its paths. The zero value knows none.
 type paths[P any] struct {
