@@ -106,6 +106,9 @@
 //	hadoop-30-incast, p95     1.9 (1.6)   245 (62)    4.3 (4)    270 (105)   19 (2.7)    3.2 (2.9)
 //	… pauses, %               0 (0)       4.1 (5.4)   .00 (0)    4.9 (9)     .06 (0)     0 (0)
 //	… queue, p99, kB          116         15585       800        17012       3306        301
+//	hadoop-30, p95            1.5         4.5         2.8        5.8         2.8         2.4
+//	… delay, p95, us          13          50          29         71          29          23
+//	… queue, p99, kB          77          499         261        712         255         196
 //	hadoop-50, p95            1.9 (1.8)   8.3 (5.3)   4.4 (4.2)  9.8 (6.5)   4.2 (3.4)   3.5 (3.4)
 //	… delay, p95, us          14 (20)     75 (64)     37 (48)    92 (77)     35 (40)     28 (39)
 //	… queue, p99, kB          122         970         423        1228        403         295
@@ -115,15 +118,19 @@
 //	websearch-50, p95         1.4         7.0         4.5        10.3        4.2         3.5
 //	… delay, p95, us          9           68          36         84          34          28
 //	… queue, p99, kB          56          865         400        1158        375         285
+//	websearch-50-incast, p95  1.8         341         7.7        297         31          4.4
+//	… pauses, %               0           6.3         .00        10.3        .05         0
+//	… queue, p99, kB          89          17422       922        17775       2118        370
 //
-// All claims hold. The measure slowdown divides by the time of the run's own frames, with their telemetry: by it
-// the longest tenth has 1.09 times DCTCP's 95th percentile with HPCC. Divided as the paper does, by weir export, the
-// longest twentieth has 1.21 times, and flows of 1 MB and more have 1.26 times its median: the 1.24 that
-// the text reckons from the capacity which is left.
+// All claims hold but hadoop-50.long-flows. The measure slowdown divides by the time of the run's own frames, with
+// their telemetry: by it the median of the longest tenth with HPCC is .98 times DCTCP's, and the 95th percentile, which
+// the figure draws, 1.09 times (long-tail). Divided as the paper does, by weir export, the longest twentieth has 1.21
+// times DCTCP's 95th percentile, and flows of 1 MB and more have 1.26 times its median: the 1.24 that the text reckons
+// from the capacity which is left. The tenth begins at 120 kB, where a short queue still counts for more.
 //
 // The trees of PFC pauses under DCQCN and TIMELY make more flows wait here than in the paper, and TIMELY's window
 // prevents fewer: the order is the same. HPCC with PFC's literal 11 % (hpcc_share) has 731 pauses and 2.8 in the place
-// of 1.9.
+// of 1.9 at hadoop-30-incast, 533 and 2.6 in the place of 1.8 at websearch-50-incast.
 //
 // The testbed's WebSearch (figure 10) is not here. Its servers have two links each, and the text does not say
 // of which links its loads are a share.
