@@ -30,6 +30,8 @@ const (
 	// TransmissionMask has the bits of the number of a transmission.
 	TransmissionMask = 1<<7 - 1
 
+	ackRequest = 0x80 // before those bits
+
 	bthHeader  = 12
 	rethHeader = 16 // virtual address 8, R_Key 4, DMA length 4
 	aethHeader = 4  // syndrome 1, MSN 3
@@ -64,8 +66,9 @@ const (
 
 // Flags of RDMA's data, in place of TCP's.
 const (
-	Last  = FIN // of the packets of a message
-	First = SYN
+	Last    = FIN // of the packets of a message
+	First   = SYN
+	Unasked = PSH // BTH's AckReq is 0: the receiver may wait for more packets before it acknowledges
 )
 
 // RDMAHeader is what RoCEv2 adds to p's payload: UDP, BTH and the header of p's kind, padding, ICRC.
@@ -105,7 +108,9 @@ func (p *Packet) emitBTH(b []byte) []byte {
 	switch p.Kind {
 	case Data:
 		op = [...]uint8{opWriteMiddle, opWriteLast, opWriteFirst, opWriteOnly}[p.TCP.Flags&(First|Last)]
-		ours = 0x80 | uint8(p.Ack)&TransmissionMask // every packet asks for an acknowledgement
+		if ours = uint8(p.Ack) & TransmissionMask; p.TCP.Flags&Unasked == 0 {
+			ours |= ackRequest
+		}
 	case Notice:
 		op, first = opCNP, 0x40
 	case Probe:
@@ -190,7 +195,9 @@ func (p *Packet) parseRDMA(b []byte, length int) bool {
 		if payload = n - pad; payload < 0 || n&3 != 0 {
 			return false
 		}
-		ack, pad = ours, 0
+		if ack, pad = ours, 0; b[8]&ackRequest == 0 {
+			flags |= Unasked
+		}
 	case opCNP:
 		if kind = Notice; n != cnpHeader {
 			return false

@@ -312,7 +312,7 @@
 //
 // What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their
-// place, ack_every above half a window, go-back-N under spray.
+// place, go-back-N under spray.
 //
 // N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for the "receiver reported" of
 // draft-miao §5), the receiving host counts the flows that sent within T, and flows with less than a packet in T

@@ -179,7 +179,7 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	a.Una, a.Next, a.Losses.New = s.seq(s.una), s.seq(s.top), lost
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.delivered, s.deliveredCE, s.lostTotal
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.roundTrip.Smoothed, s.roundTrip.Min
-	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery
+	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery && (!e.has || e.flags&unasked != 0)
 	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.pacedUntil)
 	a.Limited, a.Losses.State = full, s.state
 	if e.has {

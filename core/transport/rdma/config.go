@@ -148,11 +148,12 @@ func (c *Config) bindWindow(p *scheme.Params) {
 
 // bindReplies binds how often the receiver answers.
 func (c *Config) bindReplies(p *scheme.Params) {
-	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges",
+	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges; the sender asks for one at the latest "+
+		"when an eighth of its window was sent since",
 		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
 	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; "+
 		"0s: base_rtt, "+
-		"so that a window of less than ack_every is answered within a round trip", "ours").Max("60s").
+		"for a window that has become too small to ask again", "ours").Max("60s").
 		When("ack_every above 1 packet", func() bool { return c.AckEvery > 1 })
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
 		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").

@@ -56,12 +56,19 @@
 // # On the wire
 //
 // A flow is an RDMA WRITE of a reliable connection, to a region that begins at address 0; one of more than 2³¹ bytes
-// is several. Packets of data are WRITE First (with RETH), Middle, Last or Only, each with AckReq, and their PSN
+// is several. Packets of data are WRITE First (with RETH), Middle, Last or Only, with AckReq, and their PSN
 // counts the packets of the flow from 0. An ACK's PSN is that of the last packet in order, a NAK's (PSN sequence
 // error) that of the expected one; MSN counts the messages that are complete. BECN echoes a mark. CNPs have BECN, the
 // marked packet's PSN and 16 reserved bytes. Every frame ends with the ICRC. What real NICs do not send (the word that
 // selective repeat needs behind AETH, the number of a transmission, probes) is told in package packet, roce.go.
 // A receiver's NIC knows the payload of a full packet, as it knows the path's MTU.
+//
+// # Fewer acknowledgements
+//
+// With ack_every above 1 a receiver waits for so many packets, but not with one that asks (AckReq): senders ask
+// when an eighth of their window, or of bound, was sent since they last did. Without that, flows of windows as small as
+// ack_every hear once a round trip and build a queue of a window. A receiver that waits answers after ack_delay at
+// the latest. Controllers without a window, as dcqcn, never ask.
 //
 // # Reordering
 //

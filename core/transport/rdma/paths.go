@@ -51,6 +51,8 @@ type path struct {
 	port     uint16
 	out      int64 // packets sent on it that are neither delivered nor taken for lost
 
+	sinceAsked int64 // Sender.sinceAsked
+
 	lastSend   unit.Time
 	lastBytes  unit.Bytes
 	pacedUntil unit.Time

@@ -264,7 +264,8 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		c.Finished = now
 	}
 	r.pendingSeq = p.Seq
-	if filled || r.pending >= r.tele.Coalesce(r.config.AckEvery) || r.expected == r.packets {
+	if filled || r.pending >= r.tele.Coalesce(r.config.AckEvery) || r.expected == r.packets ||
+		p.TCP.Flags&packet.Unasked == 0 {
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	}
 	if r.ackAt == unit.Never {

@@ -35,6 +35,8 @@ type Sender struct {
 	planAt unit.Time
 	probe  unit.Time // when a probe goes; Never: none
 
+	sinceAsked int64 // bytes sent since the last packet that asked for an acknowledgement
+
 	// pacing
 	lastSend   unit.Time
 	lastBytes  unit.Bytes // that make a gap: 0 without pacing
@@ -97,6 +99,7 @@ const (
 	nacked                       // the network has said that this transmission is gone
 	throttled                    // or, of it, that the flow is an elephant
 	answered                     // the receiver has answered it
+	unasked                      // its answer may have waited for others
 )
 
 func newSender(f transport.Flow, c Config, control cc.Controller, paths *paths, bound int64,
@@ -312,7 +315,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		number = (s.at(n).number + 1) & packet.TransmissionMask
 	}
 	place, length := s.place(n)
-	p.Message = length
+	if p.Message = length; s.config.AckEvery > 1 {
+		place |= s.asks(bytes)
+	}
 	s.fill(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now
@@ -329,6 +334,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	if s.appLimited > 0 {
 		flags |= limited
+	}
+	if place&packet.Unasked != 0 {
+		flags |= unasked
 	}
 	*x = sent{at: now, first: s.firstSent, deliveredAt: s.deliveredAt, delivered: s.delivered, flags: flags,
 		number: number}
@@ -351,6 +359,25 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		s.pacedUntil = paced(s.lastSend, s.lastBytes, s.decision.Rate)
 	}
 	s.schedule(now)
+}
+
+// asksInWindow is how many acknowledgements a sender asks for within a window. Queues of HPCC grow to a window with two
+// or three (TestThinnedWindows), and are as with an ACK a packet from four on; eight are twice that.
+const asksInWindow = 8
+
+// asks is what data of so many bytes says of its acknowledgement: it is asked for (BTH's AckReq) when an eighth of a
+// window was sent since one last was. So a window that holds fewer packets than an ACK is for never stands still.
+func (s *Sender) asks(bytes int64) uint8 {
+	since, window := &s.sinceAsked, int64(s.decision.Window)
+	if s.paths != nil {
+		p := &s.paths.each[s.paths.next]
+		since, window = &p.sinceAsked, int64(p.decision.Window)
+	}
+	if *since += bytes; *since < min(window, s.bound)/asksInWindow {
+		return packet.Unasked
+	}
+	*since = 0
+	return 0
 }
 
 // again notes that packet x is sent again, and returns its flags.

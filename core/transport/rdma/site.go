@@ -23,13 +23,6 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 				"the longest path takes %v without queues: the first window, and bound: bdp, "+
 					"hold less than a round trip", rtt))
 		}
-		rtt = c.BaseRTT
-	}
-	if window := float64(rate) / 8 * rtt.Seconds(); c.AckEvery > 1 && float64(c.AckEvery)*float64(s.MSS) > window/2 {
-		all = append(all, cc.Remark("ack_every",
-			"an ACK for %v is for more than half of line rate × base_rtt, %v: a flow that "+
-				"is alone then stands still until the receiver has waited for ack_delay", unit.Bytes(c.AckEvery)*unit.Bytes(s.MSS),
-			unit.Bytes(window)))
 	}
 	if c.Bound == BoundBytes && float64(c.BoundBytes) < bdp*0.95 {
 		all = append(all, cc.Remark("bound_bytes", "%v are less than a round trip of the longest path, %v", c.BoundBytes,
