@@ -148,7 +148,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 
 // bindReplies binds how often the receiver answers.
 func (c *Config) bindReplies(p *scheme.Params) {
-	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges; the sender asks for one at the latest "+
+	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges; the sender asks for one "+
 		"when an eighth of its window was sent since",
 		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
 	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; "+
