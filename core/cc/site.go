@@ -103,12 +103,15 @@ func (s *Site) tooLong() []scheme.Remark {
 		return nil
 	}
 	say := "int-md and ifa-ext have room for 16"
-	if f.Hops < f.Profile.MostHops {
+	switch {
+	case most > telemetry.MaxHops:
+		say = fmt.Sprintf("none has more than %d; relative needs none", telemetry.MaxHops)
+	case f.Hops < f.Profile.MostHops:
 		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
 	return []scheme.Remark{{Refused: f.Profile.Name == "hpcc",
 		Text: fmt.Sprintf("a path has %d switches, and telemetry in "+
-			"format: %s has room for %d: what stands in the queues of others is not seen; %s", most, f.Profile.Name,
+			"format: %s has room for %d, and sees no other queues; %s", most, f.Profile.Name,
 			f.Hops, say)}}
 }
 
