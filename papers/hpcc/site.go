@@ -56,11 +56,20 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	return all
 }
 
-// pathSuits warns of a T below a path's round trip, which no window then fills, and of a least rate that no link has.
+// mostTrips is how many round trips of the longest path T may be without a warning: with two, queues are the same; with
+// twelve they are a window of several hundred kB.
+const mostTrips = 3
+
+// pathSuits warns of a T below a path's round trip, which no window then fills, of one that is so many that windows are
+// queues, and of a least rate that no link has.
 func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && t > 0 && t < p.BaseRTT*95/100 {
 		all = append(all, cc.Remark("t", "the longest path takes %v without queues: windows are at most %s of what fills it",
 			p.BaseRTT, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
+	}
+	if p, ok := s.Longest(); ok && t > mostTrips*p.BaseRTT {
+		all = append(all, cc.Remark("t", "the longest path takes %v without queues: windows are up to %.0f times of what "+
+			"fills it, and stand in queues until a T has passed", p.BaseRTT, float64(t)/float64(p.BaseRTT)))
 	}
 	return append(all, s.TooFast("min_rate", least)...)
 }
