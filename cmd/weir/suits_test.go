@@ -42,6 +42,18 @@ var suited = []struct{ old, new, at, want string }{
 		"{hpcc",
 		"!traffic x: cc hpcc: a path has 6 switches, and telemetry in format: hpcc has room for 5"},
 	{"hpcc: {eta: 95%}", "hpcc: {mode: per_hop}", "", ""},
+	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
+		"h4", "parking_lot: {hops: 16, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
+		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches, and telemetry in format: hpcc has room for 5, and " +
+		"sees no other queues; none has more than 16; relative needs none"},
+	// how telemetry is asked for
+	{"first_window: line_rate", "telemetry: congestion", "congestion",
+		"!traffic x: transport rdma: telemetry: switches must average loads"},
+	{"hpcc: {eta: 95%}", "hpcc_pint: {}", "{hpcc_pint", "!traffic x: cc hpcc_pint: switches must average loads"},
+	{"telemetry]", "{telemetry: {format: relative}}]", "{hpcc", "!traffic x: cc hpcc: switches must average loads"},
+	{"first_window: line_rate", "telemetry: packets, telemetry_packets: 100000 packets", "100000",
+		"traffic x: transport rdma: telemetry_packets: one packet in"},
+	{"first_window: line_rate", "telemetry: packets, telemetry_packets: 1000 packets", "", ""},
 	{"telemetry]", "forward]", "{hpcc", "traffic x: cc hpcc: nothing tells it of congestion: it needs telemetry"},
 	{"first_window: line_rate", "telemetry: none", "{hpcc",
 		"traffic x: cc hpcc: nothing tells it of congestion: telemetry"},
@@ -67,6 +79,8 @@ var suited = []struct{ old, new, at, want string }{
 	{"hpcc: {eta: 95%}", "dcqcn: {preset: vendor, byte_counter: 2MB}", "2MB", "byte_counter of dcqcn changes nothing"},
 	// windows, rates and thresholds
 	{"eta: 95%", "t: 5us", "5us", "traffic x: cc hpcc: t: the longest path takes 850"},
+	{"eta: 95%", "t: 27us", "27us", "traffic x: cc hpcc: t: the longest path takes 850"},
+	{"eta: 95%", "t: 17us", "", ""},
 	{"eta: 95%", "w_ai: 9kB", "9kB", "traffic x: cc hpcc: w_ai: 9kB are more than the headroom"},
 	{"eta: 95%", "min_rate: 200Gbps", "200Gbps", "!traffic x: cc hpcc: min_rate: 200Gbps is more than a sender's link"},
 	{"first_window: line_rate}}, cc: {hpcc: {eta: 95%}}",

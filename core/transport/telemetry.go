@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"fmt"
-
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -114,16 +112,7 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	if c, ok := f.CCConfig.(cc.Counting); ok {
 		x.counts = c.Counts(cc.Flow{Path: f.Path}) > 0
 	}
-	switch {
-	case f.Telemetry.T == 0 && (a.When == AskCongestion || x.want == telemetry.PathLoad || f.Telemetry.Relative()):
-		return x, fmt.Errorf("switches must average loads: the program telemetry needs its parameter t for format: " +
-			"relative, for telemetry: congestion and for controllers that want loads")
-	case a.When == AskCongestion && f.Telemetry.Relative():
-		return x, fmt.Errorf("telemetry: congestion is of records; format: relative has none")
-	case a.When == AskCongestion && x.want == telemetry.PathLoad:
-		return x, fmt.Errorf("telemetry: congestion is of records; the controller wants a load")
-	}
-	return x, nil
+	return x, a.impossible(f.Telemetry, x.want)
 }
 
 // Ask makes the data packet p ask for telemetry, if it is its turn.

@@ -127,11 +127,14 @@ func (d *decoder) suits(p *Point, id, first int) {
 				a.transportAt, tr.seen.Name, tr.seen.Transport.Name, a.spreadBy, a.spreadAt, why)
 		}
 	}
-	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport, cc.Suits(tr.transportConfig, site))
+	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
+	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
+		append(cc.Suits(tr.transportConfig, site), ofTransport...))
 	if tr.cc == nil {
 		return
 	}
-	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, cc.SuitsScheme(tr.cc, tr.ccConfig, site))
+	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
+		ofControl...))
 }
 
 // sitePaths are those of the traffic's flows, each kind once; first is the first of the point's flows that is its.

@@ -1,0 +1,59 @@
+package transport
+
+import (
+	"errors"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// mostUnheard is how many first windows may pass between packets that ask for telemetry without a warning. With ten the
+// queues of HPCC are as with each packet, with a thousand nothing controls for milliseconds.
+const mostUnheard = 30
+
+// Asked is what the way in which a transport of this configuration asks for telemetry says of a site: of the
+// transport, and of the controller. What it refuses, NewAsker does.
+func Asked(c scheme.Config, s *cc.Site) (ofTransport, ofControl []scheme.Remark) {
+	x, ok := c.(Informed)
+	if !ok || s.Controller == nil || s.Telemetry == nil {
+		return nil, nil
+	}
+	a, want := x.Asks(), s.Controller.Telemetry
+	if want == telemetry.Nothing || a.When == AskNever || a.When == "" {
+		return nil, nil
+	}
+	if err := a.impossible(s.Telemetry, want); err != nil {
+		if r := (scheme.Remark{Refused: true, Text: err.Error()}); a.When != AskCongestion {
+			ofControl = append(ofControl, r)
+		} else {
+			r.Param = "telemetry"
+			ofTransport = append(ofTransport, r)
+		}
+	}
+	if p, ok := s.Fastest(); ok && a.When == AskPackets {
+		between, window := unit.Bytes(a.Packets)*unit.Bytes(s.MSS), p.NICRate.BytesIn(p.BaseRTT)
+		if between > mostUnheard*window {
+			ofTransport = append(ofTransport, cc.Remark("telemetry_packets", "one packet in %v asks, and a first window is "+
+				"%v: queues grow unseen for %.0f round trips of the line's rate", between, window,
+				float64(between)/float64(window)))
+		}
+	}
+	return ofTransport, ofControl
+}
+
+// impossible says what of the way in which telemetry is asked for, its format, and what a controller wants, does not go
+// together.
+func (a *Asking) impossible(f *telemetry.Format, want telemetry.Want) error {
+	switch {
+	case f.T == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.Relative()):
+		return errors.New("switches must average loads: the program telemetry needs its parameter t for format: " +
+			"relative, for telemetry: congestion and for controllers that want loads")
+	case a.When == AskCongestion && f.Relative():
+		return errors.New("telemetry: congestion is of records; format: relative has none")
+	case a.When == AskCongestion && want == telemetry.PathLoad:
+		return errors.New("telemetry: congestion is of records; the controller wants a load")
+	}
+	return nil
+}
