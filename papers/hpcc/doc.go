@@ -19,7 +19,8 @@
 //	§6.1      guideline 2, faster fairness       law.updateIncrease      TestReceiverCounts
 //	§6.1      guideline 3, one snapshot          telemetry.Hop           TestSnapshot
 //	§6.2      an ACK for a few packets           rdma: ack_every         TestThinnedWindows
-//	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver, TestReceiverOncePerT
+//	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver, TestReceiverOncePerT,
+//	                                                                     TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
 //	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
@@ -314,8 +315,10 @@
 // rx_rate needs the arrival rate, which records lack: arrivals are departures plus the growth of the
 // queue.
 //
-// What §6.2 leaves open is explained at Receiver: TestReceiverTimer, TestReceiverSmallWindows,
-// TestReceiverOvershoot.
+// What §6.2 leaves open is explained at Receiver: TestReceiverTimer, TestReceiverSmallWindows. From one thing that it
+// does say we deviate: where packets queue, a receiver waits longer than T between commits, by what is queued T after
+// the last one (line 29). A commit before its window shows counts the same queue twice: TestReceiverOvershoot,
+// TestReceiverDrains, TestReceiverWaits.
 //
 // What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their

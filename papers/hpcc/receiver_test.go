@@ -95,6 +95,34 @@ func TestReceiverOncePerT(t *testing.T) {
 	}
 }
 
+// The time between commits is T and what is queued T after the first of them, whatever is left of it later.
+func TestReceiverWaits(t *testing.T) {
+	r, tx := newReceiver(t, nil), uint64(0)
+	tell := func(now unit.Time, queue unit.Bytes) bool {
+		tx += 12500
+		_, told := r.OnData(now, path(hop(1, now, tx, queue)))
+		return told
+	}
+	tell(0, 500_000)
+	for _, x := range []struct {
+		at    unit.Time
+		queue unit.Bytes
+		told  bool
+	}{
+		{10 * us, 500_000, false}, // 40 us
+		{30 * us, 250_000, false},
+		{50 * us, 0, false},
+		{50*us + 1000*ns, 100_000, true},
+		{60 * us, 125_000, false}, // 10 us
+		{71 * us, 500_000, false}, // of no account: a packet after that one waits for 40 us
+		{72 * us, 500_000, true},
+	} {
+		if told := tell(x.at, x.queue); told != x.told {
+			t.Errorf("at %v: told %v", x.at, told)
+		}
+	}
+}
+
 // What came after the last feedback is told when packets stop.
 func TestReceiverTimer(t *testing.T) {
 	r := newReceiver(t, nil)
