@@ -124,6 +124,37 @@ var suited = []struct{ old, new, at, want string }{
 	{"[ecmp", "[letflow", "", ""},
 }
 
+// Senders choose among paths where switches hash what they choose by, and have a choice.
+func TestSuitsPaths(t *testing.T) {
+	for _, x := range []struct{ balance, spines, want string }{
+		{"ecmp", "4", ""},
+		{"spray", "4", "test.yaml:4:93: traffic x: transport rdma: paths: 8 source ports are not paths here, for program " +
+			"spray (test.yaml:3:10) sends each packet by another path"},
+		{"drill", "4", "for program drill (test.yaml:3:10) sends each packet by another path"},
+		{"letflow", "4", "for program letflow (test.yaml:3:10) sends each flowlet by another path"},
+		{"forward", "4", "for no switch chooses among several by a hash"},
+		{"ecmp", "1", "for no switch chooses among several by a hash"},
+	} {
+		t.Run(x.balance+x.spines, func(t *testing.T) {
+			text := `duration: 1ms
+topology: {leaf_spine: {leaves: 2, spines: ` + x.spines + `, hosts: 2, rate: 100Gbps, delay: 1us, buffer: 1MB}}
+switch: [` + x.balance + `, telemetry]
+traffic: [{name: x, from: h0, to: h2, transport: {rdma: {recovery: selective_repeat, paths: 8}}, cc: hpcc, start: 0s}]
+measure: [goodput]
+`
+			s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+				spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(s.Warnings(), "\n")
+			if warned := strings.Contains(all, "source ports"); warned != (x.want != "") || !strings.Contains(all, x.want) {
+				t.Errorf("warnings: %s", all)
+			}
+		})
+	}
+}
+
 // What cannot work where it stands is an error, what does not, or not as it is likely meant, a warning, each with its
 // place. Rows without a word want none.
 func TestSuits(t *testing.T) {

@@ -155,6 +155,12 @@ const (
 	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
 )
 
+// ChoosesPath reports whether a program of this configuration chooses among the paths of a network.
+func ChoosesPath(c scheme.Config) bool {
+	x, ok := c.(Networked)
+	return ok && x.NeedsNetwork() == ChoosesPaths
+}
+
 // Alone returns why a program of this configuration cannot run in a switch on its own; "":
 // it can.
 func Alone(c scheme.Config) (why string) {

@@ -67,6 +67,7 @@
 //	                    HPCC §5.2: the testbed's cases            TestExperiments
 //	parameters          HPCC §5.1, footnotes; the draft's §4.1, §5  TestOwnExperiments, TestPresets
 //	collectives         ours: all-reduces by hashes, flowlets, spray  TestOwnExperiments
+//	collectives-chosen  … on paths that senders choose            TestOwnExperiments
 //	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments
 //	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad
 //	wan                 ours                                      TestExperimentsLoad
@@ -322,7 +323,7 @@
 //
 // What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their
-// place, go-back-N under spray.
+// place, go-back-N under spray, rdma's paths where no hash makes a path of a port.
 //
 // N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for the "receiver reported" of
 // draft-miao §5), the receiving host counts the flows that sent within T, and flows with less than a packet in T

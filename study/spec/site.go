@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"fmt"
+
 	"weir/core/cc"
 	"weir/core/dataplane"
 	"weir/core/scheme"
@@ -16,6 +18,7 @@ type surroundings struct {
 	spreads     dataplane.Spreading // the most that a switch does to flows that have a choice of ports
 	spreadAt    document.Place
 	spreadBy    string
+	hashes      bool // a switch chooses a flow's port for good, by its addresses and ports, where it has a choice
 	marks       bool
 	drops       bool
 	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
@@ -59,9 +62,11 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 			_, pauses := x.Config.(dataplane.Pauser)
 			a.notifies, a.pauses = a.notifies || notifies, a.pauses || pauses
 			a.marks, a.drops = a.marks || marks, a.drops || loses
-			if s := dataplane.Spreads(x.Config); choice && s > a.spreads {
+			s := dataplane.Spreads(x.Config)
+			if choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
 			}
+			a.hashes = a.hashes || choice && s == dataplane.OnePath && dataplane.ChoosesPath(x.Config)
 		}
 	}
 }
@@ -127,6 +132,7 @@ func (d *decoder) suits(p *Point, id, first int) {
 				a.transportAt, tr.seen.Name, tr.seen.Transport.Name, a.spreadBy, a.spreadAt, why)
 		}
 	}
+	d.chooses(tr)
 	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
 		append(cc.Suits(tr.transportConfig, site), ofTransport...))
@@ -135,6 +141,28 @@ func (d *decoder) suits(p *Point, id, first int) {
 	}
 	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
 		ofControl...))
+}
+
+// chooses warns of senders that choose among paths where their choice decides nothing, or not for long.
+func (d *decoder) chooses(tr *Traffic) {
+	a := &d.around
+	chooser, ok := tr.transportConfig.(transport.Chooser)
+	if !ok || chooser.Chooses() <= 1 {
+		return
+	}
+	why := ""
+	switch {
+	case a.spreads == dataplane.EachPacket:
+		why = fmt.Sprintf("program %s (%v) sends each packet by another path", a.spreadBy, a.spreadAt)
+	case a.spreads == dataplane.EachFlowlet:
+		why = fmt.Sprintf("program %s (%v) sends each flowlet by another path", a.spreadBy, a.spreadAt)
+	case !a.hashes:
+		why = "no switch chooses among several by a hash (program ecmp)"
+	default:
+		return
+	}
+	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport, []scheme.Remark{cc.Remark("paths",
+		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)})
 }
 
 // sitePaths are those of the traffic's flows, each kind once; first is the first of the point's flows that is its.
