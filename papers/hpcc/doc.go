@@ -217,7 +217,9 @@
 // links; so these count until each of the other paths can have had two turns, and commit once for each commit of
 // the flow (TestPathsPerHop, TestPathsPerHopCommit): as only those of the path in hand did, that incast had a
 // queue of 200 kB. PowerTCP takes the largest power likewise; its power varies more, so that it fills the last hop
-// of that incast to 82 % under spray, 92 % under ECMP. hpcc_pint and format: relative carry no identity of a path,
+// of that incast to 84 ± 14 % under spray, 81 % under DRILL and 91 ± 1 % under ECMP (paths-incast in full, three
+// seeds; Jain .78 ± .92 under spray: with one of the seeds shares are far from equal, so that paths-incast.queue is
+// undecided). hpcc_pint and format: relative carry no identity of a path,
 // and no state between packets that another path would spoil.
 //
 // A flow follows 64 paths, as many as join two hosts of a fat tree of k = 16. Of more, its U is that of a sample: only
@@ -232,7 +234,9 @@
 // window finds its rate: of eight at half rate the slow one carries 47.3 Gb/s and the others 93.8, 704 Gb/s of the
 // 712 of eta (TestChosenPaths, paths-half). The paths are hashes, so that eight of them rarely are all eight
 // uplinks; with 32 windows adapt to the collisions. Of a link that fails, each path loses what is out once, in a
-// timeout, is given up and probed: paths-failure.
+// timeout, is given up and probed: paths-failure. There 867 packets are dropped, probes among them, and spraying drops
+// 16038, of which that is 5.4 %; a claim of less than a twentieth of the drops failed. It is now of packets that are
+// sent again, 117 and 13955: data alone, for nobody repeats a probe.
 //
 // Both need a transport that does not take reordering for loss: rdma's reordering: adaptive, or the order on each
 // path.
