@@ -125,8 +125,8 @@ func (r reaction) measure(t *testing.T) (p95 int64, lost, used float64, warned [
 }
 
 // reacts judges a queue's 95th percentile, and losses and goodput as parts of the link's rate. A law that reads
-// telemetry keeps the queue below two bandwidth-delay products, whatever is lost; by rates of reception, with which it swings
-// (HPCC figure 6), below three.
+// telemetry keeps the queue below two bandwidth-delay products, whatever is lost; by rates of reception, with which
+// it swings (HPCC figure 6), below three.
 func (r reaction) reacts(p95 int64, lost, used float64) bool {
 	most := 0.15
 	if r.controller == "bbr" { // version 1 does not slow down for losses: what bounds it is its window of twice a BDP
