@@ -74,8 +74,8 @@
 //	capture, fairness, fairness-beside, convergence, parking-lot, mixed-nics, clocks, every-nth
 //	                    HPCC Appendix A, draft-miao §5, §6, beside packets  TestTheory (slow)
 //	paths-incast, paths-permutation, paths-half, paths-failure
-//	                    ours: many paths                          TestIncastOnManyPaths, TestPermutationOnManyPaths,
-//	                                                              TestChosenPaths, TestExperimentsLoad
+//	                    ours: many paths                          TestOwnExperiments, TestPermutationOnManyPaths,
+//	                                                              TestChosenPaths
 //
 // Claims about the paper's testbed (long-short, incast-long, mice, joins) have other ids than claims
 // about its simulations (websearch, hadoop, incast16, flow-control). These do not hold:

@@ -67,7 +67,8 @@ func TestExperiments(t *testing.T) {
 
 // What is ours beside the paper: every claim holds with one seed.
 func TestOwnExperiments(t *testing.T) {
-	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen"} {
+	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
+		"paths-half", "paths-failure"} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {
