@@ -299,8 +299,8 @@
 // Telemetry upon congestion only (§6): where no switch had cause to write, all loads are below the
 // switches' threshold. U is then that threshold, and the window grows by eta over it (TestUncongested).
 //
-// Thinned acknowledgements (§3, §6.2; rdma's ack_every): a window smaller than what an acknowledgement covers would wait
-// for the receiver's timer, and L would be as old. So data asks for one (AckReq of RoCEv2) whenever an eighth of
+// Thinned acknowledgements (§3, §6.2; rdma's ack_every): a window smaller than what an acknowledgement covers would
+// wait for the receiver's timer, and L would be as old. So data asks for one (AckReq of RoCEv2) whenever an eighth of
 // the window was sent since. Eight flows on a leaf-spine then have a Jain index of .97 or more and a 95th percentile
 // of the queue of 3 kB with 8, 16 and 64 packets; without asking they had .98, .60 and .36, and 128, 151 and 9 kB:
 // TestThinnedWindows. With a W_ai of 80 B and no census, two flows at 64 packets are less equal than at one (Jain .65).
