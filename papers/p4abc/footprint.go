@@ -50,7 +50,7 @@ func (a *Program) Footprint() dataplane.Footprint {
 					{Kind: dataplane.Dividing, What: "S/T, R_m/R_r", Times: 2}}})
 	}
 	var v Average
-	ports := len(a.averages)
+	ports := len(a.aqms)
 	average := func(reads, writes int, t bool) []dataplane.RegisterUse {
 		r := []dataplane.RegisterUse{{Name: "S of A_avg", Cells: ports, Bits: dataplane.Bits(v.sum), Reads: reads,
 			Writes: writes},
@@ -65,7 +65,7 @@ func (a *Program) Footprint() dataplane.Footprint {
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}})
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
-	queue := dataplane.RegisterUse{Name: "queue length", Cells: len(a.registers), Bits: dataplane.Bits(a.registers[0]),
+	queue := dataplane.RegisterUse{Name: "queue length", Cells: len(a.aqms), Bits: dataplane.Bits(a.aqms[0].register),
 		Reads: 1, Writes: 1}
 	if a.config.Register {
 		x.Registers = append(x.Registers, queue)

@@ -25,11 +25,12 @@ func (w *watched) state() map[string][]string {
 		put("t_last of meters", m.last)
 		put("t_start of meters", m.start)
 	}
-	for i, a := range w.averages {
+	for _, q := range w.aqms {
+		a := q.average
 		put("S of A_avg", a.sum)
 		put("N of A_avg", a.count)
 		put("t_last of A_avg", a.last)
-		put("queue length", w.registers[i])
+		put("queue length", q.register)
 	}
 	return s
 }

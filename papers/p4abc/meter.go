@@ -55,32 +55,9 @@ func Activity(rate float64, reference unit.Rate) float64 {
 	return math.Log2(rate / float64(reference))
 }
 
-// Average is UTEMA, the unbiased time-dependent exponential moving average of
-// §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
-type Average struct {
-	sum, count float64 // S, N, as of last
-	last       unit.Time
-}
-
-// Update adds a sample.
-func (a *Average) Update(now unit.Time, x float64, memory unit.Time) {
-	d := decay(now-a.last, memory)
-	a.sum = float64(a.sum*d) + x
-	a.count = float64(a.count*d) + 1
-	a.last = now
-}
-
-// Value returns S/N, 0 where there were no samples. It does not change between
-// samples: both decay alike.
-func (a *Average) Value() float64 {
-	if a.count <= 0 {
-		return 0
-	}
-	return a.sum / a.count
-}
-
-// Threshold is equation (2): T_drop(A) = max(Q_min, Q_base − γ·(A − A_avg)). A
-// packet is dropped if the queue is longer.
-func Threshold(activity, average, qMin, qBase, gamma float64) float64 {
-	return max(qMin, qBase-float64(gamma*(activity-average)))
+// measure counts a packet of so many bits and returns its activity: a packet counts in the rate that
+// determines its own.
+func (m *activityMeter) measure(now unit.Time, bits float64, memory unit.Time) float64 {
+	m.Update(now, bits, memory)
+	return Activity(m.Rate(now, memory), m.reference)
 }

@@ -31,9 +31,9 @@ func (a *Program) Metrics() []dataplane.Metric {
 
 // Sample returns the ports, then the users, the most active one first.
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
-	for i := range a.averages {
+	for i := range a.aqms {
 		if n < len(to) {
-			to[n] = dataplane.Sample{Metric: averageActivity, Port: dataplane.PortID(i), Value: a.averages[i].Value()}
+			to[n] = dataplane.Sample{Metric: averageActivity, Port: dataplane.PortID(i), Value: a.aqms[i].average.Value()}
 			n++
 		}
 	}
@@ -82,7 +82,7 @@ func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 			return
 		}
 		u.Rate = m.Rate(now, a.config.Memory)
-		u.Activity = Activity(u.Rate, a.reference[meter])
+		u.Activity = Activity(u.Rate, m.reference)
 		if n == len(users) {
 			if u.Activity <= users[n-1].Activity {
 				return

@@ -31,7 +31,7 @@ func TestMostActive(t *testing.T) {
 	}
 	const now = unit.Second
 	for src, bits := range map[packet.Addr]float64{1: 100e3, 2: 400e3, 3: 300e3, 4: 200e3} {
-		a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, bits, a.config.Memory)
+		a.find(&packet.Packet{Src: src, Version: 4}).Update(now, bits, a.config.Memory)
 	}
 	var users [3]User
 	n := a.MostActive(now, users[:])
@@ -70,9 +70,9 @@ func TestSample(t *testing.T) {
 			if src == 2 {
 				version = 6
 			}
-			a.meters[a.aggregate(&packet.Packet{Src: src, Version: version})].Update(unit.Second, bits, c.Memory)
+			a.find(&packet.Packet{Src: src, Version: version}).Update(unit.Second, bits, c.Memory)
 		}
-		a.averages[1].Update(unit.Second, 5, c.Average)
+		a.aqms[1].average.Update(unit.Second, 5, c.Average)
 		samples, metrics := make([]dataplane.Sample, room), a.Metrics()
 		if err := dataplane.CheckMetrics(metrics); err != nil {
 			t.Fatal(err)

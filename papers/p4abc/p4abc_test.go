@@ -207,10 +207,10 @@ func TestAverageOfAcceptedOnly(t *testing.T) {
 	if accepted == 200 || drops[dataplane.ActivityExceeded] == 0 {
 		t.Fatalf("%g of 200 accepted, drops %v: this tests nothing", accepted, drops)
 	}
-	if got, want := b.program.averages[1].Value(), reference.Value(); got != want {
+	if got, want := b.program.aqms[1].average.Value(), reference.Value(); got != want {
 		t.Errorf("A_avg %g, that of the accepted packets is %g", got, want)
 	}
-	if b.program.averages[0] != (Average{}) {
+	if b.program.aqms[0].average != (Average{}) {
 		t.Error("a port without traffic has an average")
 	}
 }
@@ -226,15 +226,15 @@ func TestRegister(t *testing.T) {
 		b.now = unit.Time(i+1) * unit.Second
 		b.send(1)
 	}
-	if r := b.program.registers[1]; r != 5 {
+	if r := b.program.aqms[1].register; r != 5 {
 		t.Errorf("after 5 arrivals the register is %d", r)
 	}
 	b.pool.Put(b.take())
-	if r := b.program.registers[1]; r != 4 {
+	if r := b.program.aqms[1].register; r != 4 {
 		t.Errorf("after a departure the register is %d, 4 packets wait", r)
 	}
 	b.send(1)
-	if r := b.program.registers[1]; r != 5 {
+	if r := b.program.aqms[1].register; r != 5 {
 		t.Errorf("after another arrival the register is %d", r)
 	}
 }
@@ -249,19 +249,20 @@ func TestAggregates(t *testing.T) {
 	for src := packet.Addr(1); src <= 5; src++ {
 		b.send(src)
 	}
-	of := b.program.aggregateOf[0]
+	of := b.program.of[0]
 	if of[1] != of[3] || of[2] == of[1] || of[4] == of[5] || of[4] == of[1] {
 		t.Errorf("aggregates by source: %v", of[1:6])
 	}
-	if r := b.program.reference; r[of[1]] != 20*unit.Kbps || r[of[2]] != 30*unit.Kbps || r[of[4]] != 10*unit.Kbps {
-		t.Errorf("reference rates %v", r)
+	if m := b.program.meters; m[of[1]].reference != 20*unit.Kbps || m[of[2]].reference != 30*unit.Kbps ||
+		m[of[4]].reference != 10*unit.Kbps {
+		t.Errorf("meters %v", m)
 	}
 	c.Shared = true
 	b = newBench(t, c)
 	for src := packet.Addr(1); src <= 5; src++ {
 		b.send(src)
 	}
-	if of := b.program.aggregateOf[0]; of[4] != of[5] || of[4] == of[1] {
+	if of := b.program.of[0]; of[4] != of[5] || of[4] == of[1] {
 		t.Errorf("with a shared default: %v", of[1:6])
 	}
 	// the same source over IPv6 keeps its aggregate
@@ -344,8 +345,8 @@ func TestDomain(t *testing.T) {
 		t.Error("the core measures users")
 	}
 	// without a mark a packet is not the domain's: it passes and does not count
-	before := c.program.averages[1]
-	if !c.send(2) || c.program.averages[1] != before {
+	before := c.program.aqms[1].average
+	if !c.send(2) || c.program.aqms[1].average != before {
 		t.Error("a packet without a mark is treated as the domain's")
 	}
 	// more active packets are dropped first
@@ -415,7 +416,7 @@ func TestQMin(t *testing.T) {
 		for b.Port(1).Packets() > 6 {
 			b.pool.Put(b.take())
 		}
-		average := b.program.averages[1].Value()
+		average := b.program.aqms[1].average.Value()
 		if !b.send(1) {
 			t.Fatalf("frame %d is dropped at a queue of %d", i, b.Port(1).Packets())
 		}
@@ -479,7 +480,7 @@ func TestMeasuredOnce(t *testing.T) {
 		if got := b.program.meters[0].bits; got != 11920 {
 			t.Errorf("%+v: %g bits measured of a frame of 11920", a, got)
 		}
-		if got := b.program.averages[1].count; got != 1 {
+		if got := b.program.aqms[1].average.count; got != 1 {
 			t.Errorf("%+v: %g samples in A_avg, want 1", a, got)
 		}
 	}
@@ -494,7 +495,7 @@ func TestRegisterCountsAll(t *testing.T) {
 	for range 5 {
 		b.send(1) // no mark
 	}
-	if r := b.program.registers[1]; r != 5 {
+	if r := b.program.aqms[1].register; r != 5 {
 		t.Errorf("5 packets wait, the register is %d", r)
 	}
 }

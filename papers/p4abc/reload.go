@@ -19,15 +19,15 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		return "", nil
 	}
 	meter := func(to, from int32) {
-		m := old.meters[from]
+		m := old.meters[from].Meter
 		if rate := m.Rate(now, old.config.Memory); old.config.Memory != a.config.Memory {
 			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
 		}
-		a.meters[to] = m
+		a.meters[to].Meter = m
 	}
 	was, is := numbers(old.config.Aggregates), numbers(a.config.Aggregates)
 	for i, g := range a.config.Aggregates {
-		a.meters[i] = NewMeter(now)
+		a.meters[i].Meter = NewMeter(now)
 		if k, there := was[g.Key.Masked()]; there {
 			meter(int32(i), k)
 		}
@@ -41,22 +41,24 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	case a.common >= 0 && old.common >= 0:
 		meter(a.common, old.common)
 	case a.common >= 0:
-		a.meters[a.common] = NewMeter(now)
+		a.meters[a.common].Meter = NewMeter(now)
 		lost = append(lost, "the activities of sources without an aggregate")
 	case old.common >= 0:
 		lost = append(lost, "the activity of all sources without an aggregate")
 	default:
 		for src, from := range old.own {
 			if from >= 0 && src < len(a.own) {
-				a.own[src] = a.newMeter(a.config.Reference)
+				a.own[src] = a.add(a.config.Reference)
 				meter(a.own[src], from)
 			}
 		}
 	}
-	if a.inBytes == old.inBytes {
-		copy(a.registers, old.registers)
+	for i := range min(len(a.aqms), len(old.aqms)) {
+		a.aqms[i].average = old.aqms[i].average
+		if a.inBytes == old.inBytes {
+			a.aqms[i].register = old.aqms[i].register
+		}
 	}
-	copy(a.averages, old.averages)
 	return "its meters", lost
 }
 
@@ -72,10 +74,10 @@ func numbers(all []Aggregate) map[netip.Prefix]int32 {
 // Forget resets the source src, which has no aggregate, because its number is reassigned to another
 // address.
 func (a *Program) Forget(src packet.Addr) {
-	for i := range a.aggregateOf {
-		a.aggregateOf[i][src] = -1
+	for i := range a.of {
+		a.of[i][src] = -1
 	}
 	if own := a.own[src]; own >= 0 {
-		a.meters[own] = NewMeter(0)
+		a.meters[own].Meter = NewMeter(0)
 	}
 }

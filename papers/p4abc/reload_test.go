@@ -41,12 +41,12 @@ func TestAdopt(t *testing.T) {
 	now := unit.Time(0)
 	for ; now < 10*unit.Second; now += unit.Millisecond {
 		for src := packet.Addr(1); src <= 3; src++ {
-			old.meters[old.aggregate(&packet.Packet{Src: src, Version: 4})].Update(now, 1000*float64(src), old.config.Memory)
+			old.find(&packet.Packet{Src: src, Version: 4}).Update(now, 1000*float64(src), old.config.Memory)
 		}
-		old.averages[1].Update(now, 5, old.config.Average)
+		old.aqms[1].average.Update(now, 5, old.config.Average)
 	}
 	rate := func(a *Program, src packet.Addr) float64 {
-		return a.meters[a.aggregate(&packet.Packet{Src: src, Version: 4})].Rate(now, a.config.Memory)
+		return a.find(&packet.Packet{Src: src, Version: 4}).Rate(now, a.config.Memory)
 	}
 	for _, memory := range []unit.Time{3 * unit.Second, unit.Second, 60 * unit.Second} {
 		a := program(memory, false, 1, 0, 3)
