@@ -93,6 +93,24 @@ func scheduling() []Script {
 4us port 1 data 4, 125 B, hop limit 63
 5us port 1 data 3, 125 B, hop limit 63
 `},
+		// odd packets are of the second queue, with an offset of 1500 ns: 3 and 5, due at 2500 ns, go behind 2 and 4,
+		// due at 1 and 2 us, and before 6 and 8, due at 3 us
+		{"classes of delay: the earliest deadline", func() Setup {
+			p := two()
+			p[1].Queues, p[1].Scheduler = 2, tm.NewDeadline([]unit.Time{0, 1500 * unit.Nanosecond})
+			return with(Setup{Ports: p}, &classifier{})
+		}, []Arrival{
+			{At: 1 * us, Dst: 2, Seq: 1, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 3, Payload: pay}, {At: 1 * us, Dst: 2, Seq: 5,
+				Payload: pay}, {At: 1 * us, Dst: 2, Seq: 2, Payload: pay}, {At: 2 * us, Dst: 2, Seq: 4, Payload: pay},
+			{At: 3 * us, Dst: 2, Seq: 6, Payload: pay}, {At: 3 * us, Dst: 2, Seq: 8, Payload: pay},
+		}, `2us port 1 data 1, 125 B, hop limit 63
+3us port 1 data 2, 125 B, hop limit 63
+4us port 1 data 4, 125 B, hop limit 63
+5us port 1 data 3, 125 B, hop limit 63
+6us port 1 data 5, 125 B, hop limit 63
+7us port 1 data 6, 125 B, hop limit 63
+8us port 1 data 8, 125 B, hop limit 63
+`},
 		// half of the rate, one frame of credit: two frames back to back, then every
 		// other microsecond, from the picosecond after the bucket is even again
 		{"a hard ceiling: the port comes back by itself", func() Setup {

@@ -220,6 +220,9 @@ func (c *Guarantee) scheduler(queues int, rate unit.Rate) (Scheduler, error) {
 // Schemes returns the schedulers that an experiment can name.
 func Schemes() []Scheme {
 	return []Scheme{
+		Define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
+			Source: "Delay-EDD (JSAC 1990)"},
+			func(queues int, _ unit.LinkRate, c Deadline) (Scheduler, error) { return c.scheduler(queues) }),
 		Define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
 			Source: "DRR (SIGCOMM 1995)"},
 			func(queues int, _ unit.LinkRate, c Quantum) (Scheduler, error) {

@@ -416,6 +416,7 @@ func TestNCF(t *testing.T) {
 func TestSchemes(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
 	second := map[string][]string{"dwrr": {"weights", "{1: 3}"}, "wrr": {"weights", "{1: 3}"},
+		"deadline":  {"offsets", "{1: 30ms}"},
 		"guarantee": {"guarantees", "{0: 50%}", "ceilings", "{1: 50%}"}}
 	for _, s := range Schemes() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -486,7 +487,8 @@ func TestValidate(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	g, _ := NewGuarantee([]Share{{Guarantee: 0.1, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
-	for name, s := range map[string]Scheduler{"drr": NewDRR(2, 1514), "strict": NewStrict(), "guarantee": g} {
+	for name, s := range map[string]Scheduler{"drr": NewDRR(2, 1514), "strict": NewStrict(), "guarantee": g,
+		"deadline": NewDeadline([]unit.Time{0, 1})} {
 		b := NewBuffer(2, Limit{}, Limit{})
 		fill(&b, 0, 100, 100)
 		fill(&b, 1, 100, 100)
