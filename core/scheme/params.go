@@ -113,6 +113,11 @@ func (p *Params) Length(to *unit.Length, name, standard, doc, source string) Dec
 	return p.bind(field[unit.Length]{to, Lengths}, name, standard, doc, source)
 }
 
+// Depth binds the depth of a queue, in packets, in bytes, or as time at its port's rate.
+func (p *Params) Depth(to *unit.Depth, name, standard, doc, source string) Declaration {
+	return p.bind(field[unit.Depth]{to, Depths}, name, standard, doc, source)
+}
+
 // Choice binds an enumeration: what is set is the number of the word among words.
 func Choice[T ~uint8](p *Params, to *T, words []string, name, standard, doc, source string) Declaration {
 	return p.bind(field[T]{to, Enum[T](words...)}, name, standard, doc, source).Words(words...)

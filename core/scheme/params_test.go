@@ -31,6 +31,7 @@ type every struct {
 	Size     unit.Bytes
 	Packets  int
 	Length   unit.Length
+	Depth    unit.Depth
 	Colour   colour
 	Sojourn  bool
 	Weights  []scheme.Pair[int, int]
@@ -55,6 +56,7 @@ func (c *every) Params(p *scheme.Params) {
 	p.Size(&c.Size, "size", "32MB", "a size", "ours").Min("64 B").Max("1GB")
 	p.Packets(&c.Packets, "packets", "24 packets", "a number of packets", "ours").Min("1 packet").Max("100 packets")
 	p.Length(&c.Length, "length", "6 packets", "a queue", "ours").Min("1 packet").Max("9 packets")
+	p.Depth(&c.Depth, "depth", "5ms", "a queue", "ours").Min("1us")
 	scheme.Choice(p, &c.Colour, []string{"red", "green"}, "colour", "green", "an enumeration", "ours")
 	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue", "one of two", "ours")
 	scheme.MapOf(p, &c.Weights, strconv.Atoi, scheme.Ints, "weights", "by queue", "ours").Min("1").Max("10")
@@ -69,7 +71,8 @@ var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "ou
 // The defaults are in the fields.
 func TestDefaults(t *testing.T) {
 	want := every{Int: 3, Float: 0.5, Bool: true, Word: "each", Time: 5 * unit.Millisecond, Rate: 10 * unit.Kbps,
-		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6}, Colour: 1, Base: 1.5, Error: 0.01}
+		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6},
+		Depth: unit.Depth{Time: 5 * unit.Millisecond}, Colour: 1, Base: 1.5, Error: 0.01}
 	if got := scheme.Defaults[every](); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -154,6 +157,7 @@ func TestValidate(t *testing.T) {
 		"link_rate": func(c *every) { c.LinkRate.Bits = -1 }, // no text says so, nor does its range
 		"share":     func(c *every) { c.Share = 1.01 },
 		"length":    func(c *every) { c.Length = unit.Length{} },
+		"depth":     func(c *every) { c.Depth = unit.Depth{} },
 		"colour":    func(c *every) { c.Colour = 2 },
 		"weights":   func(c *every) { c.Weights = []scheme.Pair[int, int]{{Key: 0, Value: 1}, {Key: 1, Value: 11}} },
 		"classes":   func(c *every) { c.Classes = []scheme.Pair[string, string]{{"a", "x"}} },

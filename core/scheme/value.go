@@ -25,6 +25,7 @@ const (
 	Packets              // 24 packets    → int
 	Length               // 24 packets or 36kB → unit.Length
 	LinkRate             // 100Mbps or 40pps; 0bps for none → unit.LinkRate
+	Depth                // 24 packets, 36kB or 5ms → unit.Depth
 	Map                  // {10.0.0.1: 20kbps, …} → []Pair, values of Param.Of
 )
 
@@ -33,7 +34,8 @@ var kinds = [...]string{
 	Int: "a whole number", Float: "a number", Bool: "true, false", Duration: "a time such as 5ms",
 	Rate: "a rate such as 10kbps", Share: "a share such as 85%", Size: "a size such as 32MB",
 	Packets: "a number of packets such as 24 packets", Length: "a length such as 24 packets or 36kB",
-	LinkRate: "a rate such as 100Mbps or 4170pps", Map: "a map", Text: "a word",
+	LinkRate: "a rate such as 100Mbps or 4170pps", Depth: "a depth such as 24 packets, 36kB or 5ms", Map: "a map",
+	Text: "a word",
 }
 
 // Type is how values of a Go type are read, written and ordered.
@@ -59,6 +61,7 @@ var (
 	PacketCounts = Type[int]{Packets, parsePackets, func(n int) string { return strconv.Itoa(n) + " packets" },
 		number[int]}
 	Lengths = Type[unit.Length]{Length, unit.ParseLength, unit.Length.String, length}
+	Depths  = Type[unit.Depth]{Depth, unit.ParseDepth, unit.Depth.String, depth}
 )
 
 func number[T int | float64 | unit.Time | unit.Rate | unit.Bytes](x T) float64 { return float64(x) }
@@ -66,6 +69,9 @@ func number[T int | float64 | unit.Time | unit.Rate | unit.Bytes](x T) float64 {
 func linkRate(r unit.LinkRate) float64 { return float64(r.Bits) + float64(r.Packets) }
 
 func length(l unit.Length) float64 { return float64(l.Packets) + float64(l.Bytes) }
+
+// depth is 0 for none; of two units there is no order.
+func depth(d unit.Depth) float64 { return float64(d.Packets) + float64(d.Bytes) + float64(d.Time) }
 
 func parseInt(s string) (int, error) {
 	n, err := strconv.Atoi(s)

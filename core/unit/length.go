@@ -6,3 +6,16 @@ type Length struct {
 	Packets int32
 	Bytes   Bytes
 }
+
+// Depth is how deep a queue is, for thresholds that are to mean the same at every rate: in packets, in bytes, or
+// as the time that its port takes to send it. One of the three is set, or none.
+type Depth struct {
+	Packets int32
+	Bytes   Bytes
+	Time    Time
+}
+
+// At is the depth in the bytes that a port of a rate, in bit/s, sends meanwhile; packets of so many bytes each.
+func (d Depth) At(rate Rate, packet Bytes) float64 {
+	return float64(d.Packets)*float64(packet) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
+}

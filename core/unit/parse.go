@@ -256,6 +256,26 @@ func (l Length) String() string {
 	return l.Bytes.String()
 }
 
+// ParseDepth reads the depth of a queue: "24 packets", an amount of data, or a time.
+func ParseDepth(s string) (Depth, error) {
+	if l, err := ParseLength(s); err == nil {
+		return Depth{Packets: l.Packets, Bytes: l.Bytes}, nil
+	}
+	t, err := ParseTime(s)
+	if err != nil {
+		return Depth{}, fmt.Errorf("%q is not the depth of a queue: 24 packets, 36kB or 5ms are", s)
+	}
+	return Depth{Time: t}, nil
+}
+
+// String prints d so that ParseDepth gives it back.
+func (d Depth) String() string {
+	if d.Time > 0 {
+		return d.Time.String()
+	}
+	return Length{d.Packets, d.Bytes}.String()
+}
+
 // ParseShare reads a share: "85%", "0.2 %" or a plain number such as 0.85, to the
 // nearest float64. The range is the caller's to check.
 func ParseShare(s string) (float64, error) {

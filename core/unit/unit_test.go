@@ -34,6 +34,8 @@ func TestParse(t *testing.T) {
 		{"9KB", Bytes(9000), "9kB"},
 		{"24 packets", Length{Packets: 24}, ""}, {"1 packet", Length{Packets: 1}, ""}, {"24packets", Length{Packets: 24},
 			"24 packets"}, {"36kB", Length{Bytes: 36000}, ""},
+		{"20 packets", Depth{Packets: 20}, ""}, {"24 kB", Depth{Bytes: 24000}, "24kB"}, {"4.84ms",
+			Depth{Time: 4840 * Microsecond}, ""}, {"0s", Depth{}, "0 packets"},
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			var got fmt.Stringer
@@ -49,6 +51,8 @@ func TestParse(t *testing.T) {
 				got, err = ParseBytes(c.in)
 			case Length:
 				got, err = ParseLength(c.in)
+			case Depth:
+				got, err = ParseDepth(c.in)
 			}
 			back := c.back
 			if back == "" {
@@ -84,6 +88,7 @@ func TestParseRefuses(t *testing.T) {
 		"pps":    func(s string) error { _, err := ParsePacketRate(s); return err },
 		"bytes":  func(s string) error { _, err := ParseBytes(s); return err },
 		"length": func(s string) error { _, err := ParseLength(s); return err },
+		"depth":  func(s string) error { _, err := ParseDepth(s); return err },
 		"share":  func(s string) error { _, err := ParseShare(s); return err },
 	}
 	for _, c := range []struct{ kind, in, want string }{
@@ -97,7 +102,8 @@ func TestParseRefuses(t *testing.T) {
 		{"time", "0.0000000000000005h", "whole number of ps"},
 		{"time", "9223372036854775808ps", "at most 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"},
 		{"link", "0.5pps", "whole number of pps"},
-		{"length", "0.25B", "whole number of B"}, {"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"},
+		{"length", "0.25B", "whole number of B"}, {"depth", "5mbps", "24 packets, 36kB or 5ms"},
+		{"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"},
 		{"time", "+1s", "is not a time"}, {"bytes", "-1B", "is negative"},
 		{"share", "-1%", "85%"}, {"share", ".5", "85%"}, {"share", "5.%", "85%"}, {"share", "0.5 ", "85%"},
 		{"share", "1e5", "85%"}, {"share", strings.Repeat("9", 400), "too large"},
@@ -141,6 +147,11 @@ func FuzzRoundTrip(f *testing.F) {
 		if got, err := ParseLength(l.String()); err != nil || got != l {
 			t.Errorf("length %v prints %s, reads %v, %v", l, l, got, err)
 		}
+		for _, d := range []Depth{{Packets: l.Packets}, {Bytes: Bytes(v)}, {Time: min(Time(v), Never-1)}} {
+			if got, err := ParseDepth(d.String()); err != nil || got != d {
+				t.Errorf("depth %+v prints %s, reads %+v, %v", d, d, got, err)
+			}
+		}
 	})
 }
 
@@ -159,6 +170,7 @@ func FuzzParse(f *testing.F) {
 		ParseLinkRate(s)
 		ParseBytes(s)
 		ParseLength(s)
+		ParseDepth(s)
 		ParseShare(s)
 	})
 }
@@ -427,4 +439,16 @@ func ExampleParseLinkRate() {
 	// Output:
 	// 242.24us
 	// "5" has no unit; a time has one of h, min, s, ms, us, µs, ns, ps
+}
+
+// A depth in bytes: 5 ms at 10 Mb/s are 6250 bytes; packets count as what they are long.
+func TestDepthAt(t *testing.T) {
+	for d, want := range map[Depth]float64{{Packets: 20}: 30280, {Bytes: 36000}: 36000, {Time: 5 * Millisecond}: 6250,
+		{}: 0} {
+		t.Run(d.String(), func(t *testing.T) {
+			if got := d.At(10*Mbps, 1514); got != want {
+				t.Errorf("%v bytes, want %v", got, want)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package switchfile
 
 import (
+	"fmt"
 	"sort"
 
 	"weir/core/dataplane"
@@ -16,11 +17,31 @@ type Program struct {
 	Config scheme.Config  // its parameters
 	At     document.Place // of its name
 	entry  *document.Node
+	params *document.Node
 }
 
 // Text is the program with all its parameters, as canonical YAML: two that have the same
 // are the same.
 func (p *Program) Text() string { return p.entry.Flow() }
+
+// Remarks reports what the program has to say of a setting: errors, and warnings through warn, each at the place of the
+// parameter that it is about.
+func (p *Program) Remarks(r *document.Reader, s *dataplane.Setting, warn func(at document.Place, text string)) {
+	for _, x := range dataplane.Suits(p.Config, s) {
+		at, text := p.At, x.Text
+		if x.Param != "" {
+			text = x.Param + ": " + text
+			if v := p.params.Find(x.Param); v != nil && v.Place.Line > 0 {
+				at = v.Place
+			}
+		}
+		if text = fmt.Sprintf("switch %s: program %s: %s", s.Switch, p.Scheme.Name, text); x.Refused {
+			r.Fail(at, "", "%s", text)
+		} else {
+			warn(at, text)
+		}
+	}
+}
 
 // Programs reads a list of programs of those known: the names, or {name: {parameter: value}}.
 func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []Program {
@@ -46,7 +67,7 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []
 		found := false
 		for i := range known {
 			if s := &known[i]; s.Name == name {
-				out = append(out, Program{s, r.Configuration(&s.Scheme, params, nil), where, x})
+				out = append(out, Program{s, r.Configuration(&s.Scheme, params, nil), where, x, params})
 				found = true
 			}
 		}

@@ -50,17 +50,19 @@ func (t *thresholds) of(activity, average float64) float64 {
 	return Threshold(activity, average, t.qMin, t.qBase, t.gamma)
 }
 
-// newAQMs makes one for each port.
-func newAQMs(c *Config, ports int) []activityAQM {
-	value := func(l unit.Length) float64 {
-		if c.inBytes() {
-			return float64(l.Bytes)
-		}
-		return float64(l.Packets)
+// newAQMs makes one for each port of a site.
+func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
+	frame := unit.Bytes(site.MaxFrame)
+	if frame == 0 {
+		frame = paperFrame
 	}
-	all := make([]activityAQM, ports)
+	all := make([]activityAQM, site.Ports)
 	for i := range all {
-		all[i].thresholds = thresholds{value(c.QMin), value(c.QBase), value(c.Gamma)}
+		var rate unit.Rate
+		if i < len(site.Lines) {
+			rate = site.Lines[i].Rate.Bits
+		}
+		all[i].thresholds = c.thresholds(rate, frame)
 	}
 	return all
 }

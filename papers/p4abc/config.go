@@ -10,14 +10,15 @@ import (
 // Config has the parameters of the paper's §6.1.3.
 type Config struct {
 	Role       Role
-	Memory     unit.Time   // M_AM, of the activity meter
-	Reference  unit.Rate   // R_r of sources without an aggregate
-	Average    unit.Time   // M_AA, of the average of accepted packets' activity
-	QMin       unit.Length // Q_min; all three are in packets, or all in bytes
-	QBase      unit.Length // Q_base
-	Gamma      unit.Length // γ
-	Register   bool        // the prototype's queue length (§5.1)
-	Shared     bool        // sources without an aggregate share one, instead of one each
+	Memory     unit.Time  // M_AM, of the activity meter
+	Reference  unit.Rate  // R_r of sources without an aggregate
+	Average    unit.Time  // M_AA, of the average of accepted packets' activity
+	QMin       unit.Depth // Q_min; all three are in packets, or none
+	QBase      unit.Depth // Q_base
+	Gamma      unit.Depth // γ
+	RoundTrip  unit.Time  // of the users' flows, to which the thresholds are fitted; 0: they are as given
+	Register   bool       // the prototype's queue length (§5.1)
+	Shared     bool       // sources without an aggregate share one, instead of one each
 	Aggregates []Aggregate
 }
 
@@ -30,9 +31,14 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
 	p.Rate(&c.Reference, "reference", "10kbps", "R_r of sources that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
 	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
-	p.Length(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
-	p.Length(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")
-	p.Length(&c.Gamma, "gamma", "16 packets", "γ: threshold per unit of activity", "P4-ABC §6.1.3").Min("1 packet")
+	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
+	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")
+	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: threshold per unit of activity", "P4-ABC §6.1.3").Min("1 packet")
+	p.Time(&c.RoundTrip, "round_trip", "0s",
+		"the longest of the users, without queues: q_min, q_base and gamma become at "+
+			"least 7.3%, 24.2% and 19.4% of what a port sends in it, memory at least 150 of it, average_memory 15; "+
+			"0s: they are "+
+			"as given", "ours; P4-ABC §6.1.3: the same shares of its 20 ms").Max("10s")
 	p.Either(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
 		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
 	scheme.MapOf(p, &c.Aggregates, prefixOf, scheme.Rates, "aggregates",
@@ -41,9 +47,9 @@ func (c *Config) Params(p *scheme.Params) {
 		"sources without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
 
 	p.Rule("gamma", func() error {
-		for _, l := range []unit.Length{c.QMin, c.QBase, c.Gamma} {
-			if c.inBytes() && l.Packets > 0 || !c.inBytes() && l.Bytes > 0 {
-				return fmt.Errorf("q_min %v, q_base %v, gamma %v: all in packets or all in bytes are needed", c.QMin, c.QBase,
+		for _, l := range []unit.Depth{c.QMin, c.QBase, c.Gamma} {
+			if packets := l.Packets > 0; l != (unit.Depth{}) && packets == c.inBytes() {
+				return fmt.Errorf("q_min %v, q_base %v, gamma %v: all in packets or none in packets is needed", c.QMin, c.QBase,
 					c.Gamma)
 			}
 		}
@@ -51,7 +57,7 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 	p.Rule("queue", func() error {
 		if c.inBytes() && c.Register {
-			return fmt.Errorf("the prototype's register counts packets; q_min, q_base and gamma are in bytes")
+			return fmt.Errorf("the prototype's register counts packets; q_min, q_base and gamma are in bytes, or times")
 		}
 		return nil
 	})
@@ -69,9 +75,6 @@ func (c *Config) Params(p *scheme.Params) {
 		return nil
 	})
 }
-
-// inBytes reports whether queues are measured in bytes.
-func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 }
 
 // NeedsNetwork says that the roles of a domain write activities into packets.
 func (c *Config) NeedsNetwork() (why string) {

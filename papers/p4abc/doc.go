@@ -15,6 +15,7 @@
 //	§5.1, §5.3      queue length in a register        Config.Register     TestRegister, TestRegisterCountsAll
 //	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
 //	§6.1.3          parameters                        Scheme              TestDefaults
+//	ours            thresholds that scale             Config.RoundTrip    TestRoundTrip, TestTimes, TestSuits
 //	§6.2.1, fig. 4  CBR against CBR                   experiments/fig4.yaml  TestFigure4, TestPhase
 //	§6.2.2, fig. 5  TCP against TCP                   experiments/fig5.yaml  TestFigure5
 //	§6.2.3, fig. 6  CBR against TCP                   experiments/fig6.yaml  TestFigure6, TestFigure6Loss

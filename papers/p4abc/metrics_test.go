@@ -22,7 +22,7 @@ func TestMostActive(t *testing.T) {
 	}
 	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second,
 		Reference: 10 * unit.Kbps, Average: unit.Second,
-		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
+		QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 		Aggregates: []Aggregate{{Key: netip.MustParsePrefix("10.0.2.0/24"), Value: 10 * unit.Kbps},
 			{Key: netip.MustParsePrefix("10.0.9.0/24"),
 				Value: unit.Kbps}}})
@@ -57,7 +57,7 @@ func TestSample(t *testing.T) {
 	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
 	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
 	c := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
-		QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16},
+		QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 		Aggregates: []Aggregate{{Key: netip.MustParsePrefix("10.0.2.0/24"), Value: 10 * unit.Kbps}}}
 	sample := func(t *testing.T, shared bool, room int) (text []string) {
 		c.Shared = shared

@@ -165,7 +165,7 @@ func (b *bench) take() *packet.Packet {
 
 func defaults() Config {
 	return Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
-		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+		QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16}}
 }
 
 // The first packet at the very start of the measurement has activity 0; one that
@@ -374,7 +374,7 @@ func TestDefaults(t *testing.T) {
 		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
 	}
 	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
-		"packets queue=exact aggregates= others=each "
+		"packets round_trip=0s queue=exact aggregates= others=each "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
 	}
@@ -383,7 +383,7 @@ func TestDefaults(t *testing.T) {
 // Thresholds in bytes: an option, all three or none.
 func TestBytes(t *testing.T) {
 	c := defaults()
-	c.QMin, c.QBase, c.Gamma = unit.Length{Bytes: 9000}, unit.Length{Bytes: 30000}, unit.Length{Bytes: 24000}
+	c.QMin, c.QBase, c.Gamma = unit.Depth{Bytes: 9000}, unit.Depth{Bytes: 30000}, unit.Depth{Bytes: 24000}
 	b := newBench(t, c)
 	for range 8 {
 		b.now += unit.Millisecond
@@ -392,12 +392,12 @@ func TestBytes(t *testing.T) {
 	if got := b.Port(1).Bytes(); got != 8*1490 {
 		t.Errorf("%d bytes wait", got)
 	}
-	c.Gamma = unit.Length{Packets: 16}
+	c.Gamma = unit.Depth{Packets: 16}
 	if scheme.Validate(&c) == nil {
 		t.Error("thresholds in bytes with a gamma in packets are taken")
 	}
 	c = defaults()
-	c.QBase, c.QMin, c.Gamma, c.Register = unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, unit.Length{Bytes: 1}, true
+	c.QBase, c.QMin, c.Gamma, c.Register = unit.Depth{Bytes: 1}, unit.Depth{Bytes: 1}, unit.Depth{Bytes: 1}, true
 	if scheme.Validate(&c) == nil {
 		t.Error("the prototype's register with thresholds in bytes is taken")
 	}
@@ -521,7 +521,7 @@ func TestRefuses(t *testing.T) {
 				Value: 0}}
 		},
 		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{Key: netip.Prefix{}, Value: unit.Kbps}} },
-		"negative queue length": func(c *Config) { c.QMin = unit.Length{Packets: -1} },
+		"negative queue length": func(c *Config) { c.QMin = unit.Depth{Packets: -1} },
 		"the same prefix twice": func(c *Config) {
 			c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/8"), Value: unit.Kbps},
 				{Key: netip.MustParsePrefix("10.0.0.2/8"),

@@ -34,8 +34,9 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
+	c = c.fitted()
 	g, err := newAggregates(site.Book, &c)
-	return &Program{aggregates: g, config: c, inBytes: c.inBytes(), aqms: newAQMs(&c, site.Ports)}, err
+	return &Program{aggregates: g, config: c, inBytes: c.inBytes(), aqms: newAQMs(&c, site)}, err
 }
 
 // Name is "abc".
@@ -97,7 +98,7 @@ func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// Config returns what the program was made with.
+// Config returns what the program was made with, fitted to its round trip.
 func (a *Program) Config() Config { return a.config }
 
 // Average returns A_avg at an egress port.

@@ -24,7 +24,7 @@ func TestAdopt(t *testing.T) {
 	site := &dataplane.Site{Ports: 2, Book: book}
 	prefix := func(i byte) netip.Prefix { return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, i, 0}), 24) }
 	base := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
-		QMin: unit.Length{Packets: 6}, QBase: unit.Length{Packets: 20}, Gamma: unit.Length{Packets: 16}}
+		QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16}}
 	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
 		c := base
 		c.Memory, c.Shared = memory, shared

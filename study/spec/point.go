@@ -277,6 +277,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p.see(d.OK())
 	d.measureList(root, p)
 	d.buffers(p)
+	d.programsSuit(p)
 	if d.OK() {
 		var b strings.Builder
 		root.Write(&b, 0)

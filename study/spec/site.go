@@ -23,7 +23,10 @@ type surroundings struct {
 	drops       bool
 	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
 	pauses      bool
-	notifies    bool           // a switch tells senders by NACKs what it has for them
+	notifies    bool                   // a switch tells senders by NACKs what it has for them
+	programs    [][]switchfile.Program // by node
+	shortest    unit.Time              // round trip of a traffic with a controller; 0: there is none
+	longest     unit.Time
 	transport   *document.Node // parameters of the traffic in hand
 	control     *document.Node
 	transportAt document.Place
@@ -31,7 +34,7 @@ type surroundings struct {
 
 // surround looks at the programs of a point's switches.
 func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
-	d.around = surroundings{}
+	d.around = surroundings{programs: programs}
 	a := &d.around
 	endless := false
 	for i := range p.seen.Network.Links {
@@ -81,6 +84,48 @@ func (d *decoder) marksLate(p *Point, sw int, x switchfile.Program, marker datap
 			d.warn("%v: program %s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
 				x.At, x.Scheme.Name, l.Rate, from, l.Buffer.Bytes)
 			return
+		}
+	}
+}
+
+// programsSuit asks the programs of switches what they have to say of where they stand. One that several switches
+// have says the same of one parameter once: of the first of them.
+func (d *decoder) programsSuit(p *Point) {
+	if !d.OK() {
+		return
+	}
+	n, said := p.seen.Network, map[document.Place]bool{}
+	frame := int32(0)
+	for i := range p.entries {
+		tr := &p.entries[i]
+		frame = max(frame, p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true))
+	}
+	for i, list := range d.around.programs {
+		if !n.Nodes[i].Switch || len(list) == 0 {
+			continue
+		}
+		s := &dataplane.Setting{Switch: n.Nodes[i].Name, Framing: p.seen.Framing, MaxFrame: frame,
+			Shortest: d.around.shortest, Longest: d.around.longest}
+		for l := range n.Links {
+			for e, end := range n.Links[l].Ends {
+				if end == i {
+					to := n.Nodes[n.Links[l].Ends[1-e]]
+					s.Ports = append(s.Ports, dataplane.Facing{To: to.Name, Host: !to.Switch, Rate: n.Links[l].Rate,
+						Buffer: n.Links[l].Buffer})
+				}
+			}
+		}
+		warned := map[document.Place]bool{}
+		for k := range list {
+			list[k].Remarks(d.Reader, s, func(at document.Place, text string) {
+				if !said[at] {
+					d.warn("%v: %s", at, text)
+				}
+				warned[at] = true
+			})
+		}
+		for at := range warned { // what one switch says of one place may be several things
+			said[at] = true
 		}
 	}
 }
@@ -138,6 +183,11 @@ func (d *decoder) suits(p *Point, id, first int) {
 		append(cc.Suits(tr.transportConfig, site), ofTransport...))
 	if tr.cc == nil {
 		return
+	}
+	for _, x := range site.Paths {
+		if a.longest = max(a.longest, x.BaseRTT); a.shortest == 0 || x.BaseRTT < a.shortest {
+			a.shortest = x.BaseRTT
+		}
 	}
 	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
 		ofControl...))

@@ -40,6 +40,7 @@ type Config struct {
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
 
+	remarks   []string           // of programs, of where they stand
 	metered   []dataplane.Metric // of all programs
 	rates     []document.Place   // where rates of ports stand
 	scheduler switchfile.NewScheduler
@@ -104,6 +105,7 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 		d.decode(root)
 	}
 	if d.OK() {
+		d.suits()
 		d.try()
 	}
 	if err := d.Err(); err != nil {
@@ -302,6 +304,23 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 	return itself + "programs that a bridge can run: " + strings.Join(names, ", ")
 }
 
+// suits asks the programs what they have to say of the switch.
+func (d *decoder) suits() {
+	s := &dataplane.Setting{Switch: "itself", Framing: d.c.Framing}
+	for _, p := range d.c.Ports {
+		rate := p.Rate
+		if rate == (unit.LinkRate{}) {
+			rate = unshaped
+		}
+		s.Ports = append(s.Ports, dataplane.Facing{To: p.Name, Rate: rate, Buffer: p.Buffer})
+	}
+	for i := range d.c.Programs {
+		d.c.Programs[i].Remarks(d.Reader, s, func(at document.Place, text string) {
+			d.c.remarks = append(d.c.remarks, fmt.Sprintf("%v: %s", at, text))
+		})
+	}
+}
+
 // try builds the programs once, for the errors that only they can find.
 func (d *decoder) try() {
 	c := d.c
@@ -373,9 +392,11 @@ func (c *Config) links() (all []lab.BridgePort) {
 	return all
 }
 
-// slow are warnings about rates at which a full frame takes more than a second, which is hardly what was meant:
-// nothing else leaves that port meanwhile. maxFrame is the bytes of such a frame, without tags.
-func (c *Config) slow(maxFrame func(port int) int) (warnings []string) {
+// questions are warnings of what is hardly meant: what programs say of where they stand, and rates at which a full
+// frame takes more than a second, while nothing else leaves that port. maxFrame is the bytes of such a frame, without
+// tags.
+func (c *Config) questions(maxFrame func(port int) int) (warnings []string) {
+	warnings = slices.Clone(c.remarks)
 	for i, p := range c.Ports {
 		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {

@@ -210,7 +210,7 @@ switch: [forward]
 			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, and nothing else leaves meanwhile"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).slow(func(int) int { return 1514 })
+			got := decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).questions(func(int) int { return 1514 })
 			if !slices.EqualFunc(got, x.want, strings.HasPrefix) {
 				t.Errorf("it warns\n%q, want\n%q", got, x.want)
 			}

@@ -59,7 +59,10 @@ func look(c *Config) (*plan, error) {
 		p.warn("metrics are at %v, for whoever can reach it", c.Metrics)
 	}
 	if len(p.wrong) == 0 {
-		p.warnings = append(p.warnings, c.slow(func(port int) int { return p.links[port].MTU + packet.EthernetHeader })...)
+		p.warnings = append(p.warnings, c.questions(func(port int) int {
+			return p.links[port].MTU +
+				packet.EthernetHeader
+		})...)
 	}
 	for i, port := range c.Ports {
 		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {

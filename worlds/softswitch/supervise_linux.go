@@ -229,7 +229,7 @@ func (s *supervisor) order(x reread) {
 		s.refuse(x.err)
 		return
 	}
-	for _, w := range x.config.slow(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
+	for _, w := range x.config.questions(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
 		fmt.Fprintln(s.log, "warning:", w)
 	}
 	s.next, s.overdue = x.config, time.After(reloading)

@@ -1,0 +1,100 @@
+package p4abc
+
+import (
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// The operating point of §6.1.3: thresholds of 6, 20 and 16 packets at 50 Mb/s, four links of 5 ms on the way there and
+// back. Its full frames have 1514 bytes.
+const (
+	paperFrame   unit.Bytes = 1514
+	paperRate               = 50 * unit.Mbps
+	paperTrip               = 20 * unit.Millisecond
+	paperQMin               = 6
+	paperQBase              = 20
+	paperGamma              = 16
+	paperMemory             = 3 * unit.Second
+	paperAverage            = 300 * unit.Millisecond
+)
+
+// least is the share of a round trip below which a baseline costs much of the link; the paper has 24 %
+// (experiments/scale.yaml, experiments/sensitivity.yaml).
+const least = 0.1
+
+// share is what so many of the paper's packets are of what its link sends in its round trip.
+func share(packets float64) float64 {
+	return packets * float64(paperFrame) * 8 / (float64(paperRate) * paperTrip.Seconds())
+}
+
+// inBytes reports whether queues are measured in bytes: thresholds in packets are compared with packets, all others,
+// also times, with bytes.
+func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 || c.QBase.Time > 0 }
+
+// thresholds are equation (2)'s at a port of a rate, in packets or bytes. What RoundTrip asks for is in proportion to
+// it and to the rate, as long as that is more than what is given: a congestion control that halves its window, or
+// takes 0.7 of it, has to find the rest in the queue, and the paper's packets are what bursts need at least.
+func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
+	at := func(d unit.Depth, paper float64) float64 {
+		fitted := share(paper) * float64(rate) * c.RoundTrip.Seconds() / 8
+		if c.inBytes() {
+			return max(d.At(rate, frame), fitted)
+		}
+		return max(float64(d.Packets), fitted/float64(frame))
+	}
+	return thresholds{at(c.QMin, paperQMin), at(c.QBase, paperQBase), at(c.Gamma, paperGamma)}
+}
+
+// fitted is the configuration with the memories that RoundTrip asks for. A meter has to see several round trips of a
+// user, or it measures the bursts of one window.
+func (c Config) fitted() Config {
+	c.Memory = max(c.Memory, paperMemory/paperTrip*c.RoundTrip)
+	c.Average = max(c.Average, paperAverage/paperTrip*c.RoundTrip)
+	return c
+}
+
+// Suits warns of thresholds that do not go with rates, buffers and round trips.
+func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+	frame := s.Frame()
+	trip := s.Longest
+	if trip == 0 {
+		trip = c.RoundTrip
+	}
+	for _, whole := range []unit.Time{unit.Microsecond, unit.Millisecond} {
+		if trip > 10*whole {
+			trip = (trip + whole - 1) / whole * whole // for the text
+		}
+	}
+	for _, port := range s.Ports {
+		rate := port.Rate.Bits
+		if rate == 0 {
+			if c.RoundTrip > 0 || c.QBase.Time > 0 {
+				all = append(all, dataplane.Remark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
+					port.To))
+			}
+			continue
+		}
+		t := c.thresholds(rate, frame)
+		if !c.inBytes() {
+			t.qBase *= float64(frame)
+		}
+		b := port.Buffer
+		buffer := unit.Depth{Packets: b.Packets, Bytes: b.Bytes}.At(rate, frame)
+		wait := unit.Time(t.qBase * 8e12 / float64(rate))
+		switch {
+		case buffer > 0 && buffer <= t.qBase:
+			all = append(all, dataplane.Remark("q_base",
+				"it is %v at the port to %s, whose buffer ends at %v: the buffer drops "+
+					"first, whoever sends", wait, port.To, b))
+		case trip > 0 && float64(wait) < least*float64(trip):
+			all = append(all, dataplane.Remark("q_base", "it is %v at the port to %s, of %v, below 10%% of a round trip of %v: "+
+				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds", wait, port.To, port.Rate,
+				trip, trip))
+		}
+		if len(all) > 0 {
+			break
+		}
+	}
+	return all
+}

@@ -1,0 +1,106 @@
+package p4abc
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// round_trip keeps the paper's shares of what a link sends in a round trip: at §6.1.3's 50 Mb/s and 20 ms its own 6, 20
+// and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less.
+func TestRoundTrip(t *testing.T) {
+	for _, x := range []struct {
+		name             string
+		rate             unit.Rate
+		trip             unit.Time
+		packets          [3]float64
+		memory, averages unit.Time
+	}{
+		{"the paper's", 50 * unit.Mbps, 20 * unit.Millisecond, [3]float64{6, 20, 16}, 3 * unit.Second,
+			300 * unit.Millisecond},
+		{"1 Gb/s", unit.Gbps, 10 * unit.Millisecond, [3]float64{60, 200, 160}, 3 * unit.Second, 300 * unit.Millisecond},
+		{"100 Gb/s", 100 * unit.Gbps, 100 * unit.Millisecond, [3]float64{60000, 200000, 160000}, 15 * unit.Second,
+			1500 * unit.Millisecond},
+		{"10 Mb/s", 10 * unit.Mbps, unit.Millisecond, [3]float64{6, 20, 16}, 3 * unit.Second, 300 * unit.Millisecond},
+		{"none", unit.Gbps, 0, [3]float64{6, 20, 16}, 3 * unit.Second, 300 * unit.Millisecond},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := scheme.Defaults[Config]()
+			c.RoundTrip = x.trip
+			got := c.thresholds(x.rate, 1514)
+			for i, v := range [3]float64{got.qMin, got.qBase, got.gamma} {
+				if math.Abs(v-x.packets[i]) > 1e-9*x.packets[i] {
+					t.Errorf("threshold %d: %v packets, want %v", i, v, x.packets[i])
+				}
+			}
+			if f := c.fitted(); f.Memory != x.memory || f.Average != x.averages {
+				t.Errorf("memories %v and %v, want %v and %v", f.Memory, f.Average, x.memory, x.averages)
+			}
+		})
+	}
+}
+
+// A threshold may be a time: 4.8 ms are 30 kB at 50 Mb/s and 600 kB at 1 Gb/s.
+func TestTimes(t *testing.T) {
+	c := scheme.Defaults[Config]()
+	ms := func(x float64) unit.Depth { return unit.Depth{Time: unit.Time(x * float64(unit.Millisecond))} }
+	c.QMin, c.QBase, c.Gamma = ms(1.5), ms(4.8), ms(4)
+	if err := scheme.Validate(&c); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.thresholds(50*unit.Mbps, 1514); got != (thresholds{9375, 30000, 25000}) {
+		t.Errorf("%+v", got)
+	}
+	if got := c.thresholds(unit.Gbps, 1514).qBase; got != 600_000 {
+		t.Errorf("%v", got)
+	}
+	c.Register = true
+	if scheme.Validate(&c) == nil {
+		t.Error("the prototype's register, which counts packets, with times is taken")
+	}
+}
+
+// Thresholds that do not go with rate, round trip or buffer are warned of where the file is read.
+func TestSuits(t *testing.T) {
+	port := func(rate unit.Rate, buffer unit.Length) dataplane.Facing {
+		return dataplane.Facing{To: "server", Rate: unit.LinkRate{Bits: rate}, Buffer: buffer}
+	}
+	none := func(*Config) {}
+	for _, x := range []struct {
+		name   string
+		port   dataplane.Facing
+		trip   unit.Time
+		change func(c *Config)
+		says   string // part of the warning; "": there is none
+	}{
+		{"the paper's point", port(50*unit.Mbps, unit.Length{Packets: 24}), 20 * unit.Millisecond, none, ""},
+		{"twenty times the rate", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond, none,
+			"242.24us at the port to server, of 1Gbps, below 10% of a round trip of 20ms"},
+		{"fitted", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond,
+			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, ""},
+		{"a round trip that is not known", port(unit.Gbps, unit.Length{}), 0, none, ""},
+		{"a short buffer", port(50*unit.Mbps, unit.Length{Packets: 20}), 20 * unit.Millisecond, none,
+			"whose buffer ends at 20 packets"},
+		{"a buffer that fitted thresholds leave", port(unit.Gbps, unit.Length{Bytes: 100_000}), 20 * unit.Millisecond,
+			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "whose buffer ends at 100kB"},
+		{"a rate in packets", dataplane.Facing{To: "server", Rate: unit.LinkRate{Packets: 4170}}, 20 * unit.Millisecond,
+			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "has no rate in bit/s"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := scheme.Defaults[Config]()
+			x.change(&c)
+			all := c.Suits(&dataplane.Setting{Switch: "s1", Ports: []dataplane.Facing{x.port}, MaxFrame: 1514,
+				Longest: x.trip})
+			switch {
+			case x.says == "" && len(all) > 0:
+				t.Errorf("says %v", all)
+			case x.says != "" && (len(all) != 1 || all[0].Param != "q_base" || !strings.Contains(all[0].Text, x.says)):
+				t.Errorf("says %v, want %v", all, x.says)
+			}
+		})
+	}
+}
