@@ -1,0 +1,115 @@
+package p4abc
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// numbers64 are edges, and numbers of all lengths.
+func numbers64(n int) (all []uint64) {
+	r := rand.New(rand.NewPCG(1, 64))
+	for i := range 64 {
+		all = append(all, 1<<i, 1<<i+1, 1<<i|(1<<i-1), 1<<i|1<<i>>1)
+	}
+	for range n {
+		all = append(all, r.Uint64()>>r.IntN(64)|1)
+	}
+	return all
+}
+
+// The comment of logarithm states its error.
+func TestLogarithm(t *testing.T) {
+	worst := 0.0
+	for _, x := range numbers64(100_000) {
+		e := math.Abs(logarithm(x).Float() - math.Log2(float64(x)))
+		if worst = max(worst, e); e > 0.5/parts/math.Ln2+1.0/(1<<fraction) {
+			t.Fatalf("log2(%d) = %g, want %g", x, logarithm(x).Float(), math.Log2(float64(x)))
+		}
+	}
+	if worst < 0.0006 {
+		t.Errorf("the largest error is %g; the comment says 0.0007", worst)
+	}
+}
+
+func TestPower(t *testing.T) {
+	for x := Fixed(-2 << fraction); x < 50<<fraction; x += 997 {
+		want := math.Exp2(x.Float())
+		if x < 0 {
+			want = 0
+		}
+		want = min(want, 1<<47)
+		if got := float64(power(x)); math.Abs(got-want) > want*0.0006+1 {
+			t.Fatalf("2^%g = %g, want %g", x.Float(), got, want)
+		}
+	}
+}
+
+// The comment of quotient states its error.
+func TestQuotient(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	for range 100_000 {
+		d, n := Fixed(r.Uint64()>>(12+r.IntN(50))), uint64(1<<(fraction+r.IntN(40))+r.IntN(1<<fraction))
+		if r.IntN(2) == 0 {
+			d = -d
+		}
+		want := float64(d) / float64(n) * (1 << fraction)
+		if math.Abs(want) > 1<<46 {
+			continue
+		}
+		if got := float64(quotient(d, n)); math.Abs(got-want) > math.Abs(want)*0.0015+1 {
+			t.Fatalf("%d / %d = %g, want %g", d, n, got, want)
+		}
+	}
+	if quotient(0, 0) != 0 || quotient(5, 0) != 0 || quotient(0, 5) != 0 {
+		t.Error("a quotient without numbers")
+	}
+}
+
+// Signed binary adds up to the constant, with no two neighbours.
+func TestDigits(t *testing.T) {
+	for x := range uint64(1 << 14) {
+		sum, below := int64(0), 64
+		for _, d := range digitsOf(x) {
+			if below-int(d.place) < 2 {
+				t.Fatalf("%d: neighbours in %v", x, digitsOf(x))
+			}
+			below = int(d.place)
+			if sum += 1 << d.place; d.minus {
+				sum -= 2 << d.place
+			}
+		}
+		if sum != int64(x) {
+			t.Fatalf("%d: digits of %d", x, sum)
+		}
+	}
+	if n := len(digitsOf(16)); n != 1 {
+		t.Errorf("16 has %d digits", n)
+	}
+}
+
+func TestProduct(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for range 100_000 {
+		c, x := float64(1+r.IntN(1<<20))/16, Fixed(r.IntN(1<<23)-1<<22)
+		if got, want := float64(productBy(c).of(x)), c*float64(x); math.Abs(got-want) > 1 {
+			t.Fatalf("%g · %d = %g, want %g", c, x, got, want)
+		}
+	}
+}
+
+// A portion is right within its constant's places and within a unit a digit, is never negative, and never
+// more than the whole.
+func TestPortion(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for range 2000 {
+		x := 20 * r.Float64() * r.Float64()
+		p := portionOf(x)
+		for _, n := range numbers64(20) {
+			got, want := float64(p.of(n)), float64(n)*math.Exp2(-x)
+			if math.Abs(got-want) > want/(1<<portionPlaces)+float64(len(p.parts)+1) || p.of(n) > n {
+				t.Fatalf("2^-%g of %d = %g, want %g (%v)", x, n, got, want, p)
+			}
+		}
+	}
+}
