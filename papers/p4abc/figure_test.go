@@ -13,6 +13,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
+	"weir/core/dataplane/inputring"
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
@@ -29,7 +30,7 @@ import (
 func registry() *spec.Registry {
 	return &spec.Registry{
 		Measures:    measure.Kinds(),
-		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme()},
+		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme(), inputring.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Library:     []spec.Library{{Name: "p4abc", Files: p4abc.Experiments}},

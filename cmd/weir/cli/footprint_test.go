@@ -18,6 +18,7 @@ var footprintTwoTiers = []string{"--topology", "fat_tree: {k: 8, tiers: 2, rate:
 // needs is what programs need beyond the defaults.
 var needs = map[string][]string{
 	"conga": footprintTwoTiers,
+	"input": {"--set", "capacity=10kpps"},
 	"loss":  {"--set", "probability=1%"},
 	"ncf":   {"--set", "queues=3", "--set", "buffer=1MB"},
 	"ndp":   {"--set", "queues=2"},

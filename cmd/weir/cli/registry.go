@@ -21,6 +21,7 @@ import (
 	"weir/core/dataplane/hula"
 	"weir/core/dataplane/inband"
 	"weir/core/dataplane/inputloss"
+	"weir/core/dataplane/inputring"
 	"weir/core/dataplane/letflow"
 	ndpswitch "weir/core/dataplane/ndp"
 	"weir/core/dataplane/pfc"
@@ -53,6 +54,7 @@ func Registry() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(),
 			ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(), inputloss.Scheme(),
+			inputring.Scheme(),
 			letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(),
 			spray.Scheme(), wecmp.Scheme()},
 		Schedulers: tm.Schemes(),
