@@ -72,7 +72,7 @@ func newBench(t testing.TB, c *Config) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.users.forget = func(a packet.Addr) { forget(b.running, a) }
+	b.users.forget = func(a packet.Addr) { forget(b.running, nil, a) }
 	return b
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/ring"
@@ -63,6 +64,7 @@ type loop struct {
 	config  *Config
 	users   *users
 	running []running
+	ports   []*tm.Port
 	page    *page
 	out     *json.Encoder
 	samples sampler
@@ -110,13 +112,14 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	l.users = newUsers(l.config.Users, be.Uint64(seed[:]))
-	l.users.forget = func(a packet.Addr) { forget(l.running, a) }
+	l.users.forget = func(a packet.Addr) { forget(l.running, l.ports, a) }
 	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // without it, its lateness shows
 	c := l.config.bridge(be.Uint64(seed[:]), maxFrame+MostTagged, l.users,
 		func(site *dataplane.Site) (all []dataplane.Program, err error) {
+			l.ports = site.At
 			l.running, _, err = succeed(0, site, nil, l.config.Programs)
 			return programs(l.running), err
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/switchfile"
@@ -83,8 +84,11 @@ func programs(list []running) (all []dataplane.Program) {
 	return all
 }
 
-// forget has programs drop the state of an address whose number goes to another.
-func forget(list []running, a packet.Addr) {
+// forget has programs, and schedulers of ports, drop the state of an address whose number goes to another.
+func forget(list []running, ports []*tm.Port, a packet.Addr) {
+	for _, p := range ports {
+		p.Forget(a)
+	}
 	for _, p := range list {
 		if x, ok := p.Program.(dataplane.Forgetter); ok {
 			x.Forget(a)

@@ -18,6 +18,8 @@ type Setup struct {
 	Recirculation dataplane.Recirculation
 	TrimClass     uint8
 	Wire          bool // packets come in as bytes
+
+	made []*tm.Port // that programs know of; nil: none do
 }
 
 // Port is one port of the switch.
@@ -93,9 +95,16 @@ func (s *Setup) Site() *dataplane.Site {
 	return site
 }
 
-// Switch makes the switch of a script.
-func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
-	var ports []*tm.Port
+// ready is the site with the ports that the switch will have, for programs that look at their schedulers.
+func (s *Setup) ready() *dataplane.Site {
+	site := s.Site()
+	s.made = s.ports()
+	site.At = s.made
+	return site
+}
+
+// ports makes the ports of a script.
+func (s *Setup) ports() (ports []*tm.Port) {
 	for _, p := range s.Ports {
 		scheduler := p.Scheduler
 		if scheduler == nil {
@@ -103,7 +112,19 @@ func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
 				scheduler = tm.NewStrict()
 			}
 		}
+		if x, ok := scheduler.(tm.Addressed); ok {
+			x.Addresses(s.Book())
+		}
 		ports = append(ports, tm.NewPort(tm.NewBuffer(max(p.Queues, 1), p.Each, p.Total), scheduler, p.Rate))
+	}
+	return ports
+}
+
+// Switch makes the switch of a script.
+func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
+	ports := s.made
+	if ports == nil {
+		ports = s.ports()
 	}
 	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: s.Programs, Pool: pool, Book: s.Book(),
 		Random: unit.NewRandom(1, "switch"), Recirculation: s.Recirculation, TrimClass: s.TrimClass})

@@ -1,6 +1,7 @@
 package tm
 
 import (
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -24,6 +25,24 @@ type FQ struct {
 // MaxFlows is how many lists a queue can have.
 const MaxFlows = 1 << 16
 
+// ByUser is how a port shares each of its queues among users, exactly: deficit round robin over one list a user,
+// the ideal that schemes without a queue for each are measured by (P4-ABC §2). It is FQ with lists that are
+// found by a packet's source in place of a hash, so that no two users collide.
+type ByUser struct {
+	users.Config
+	// Quantum is what the user with the smallest reference rate may send a turn; others in proportion to theirs
+	// (DRR: quantum Q_i for a share of Q_i by the sum). At least the largest frame, so that each turn sends.
+	Quantum  unit.Bytes
+	FromHead bool // as FQ's
+}
+
+// Addressed is a Scheduler that tells packets apart by their addresses. Its driver gives it the addresses
+// before the port is made.
+type Addressed interface {
+	Scheduler
+	Addresses(book *packet.Book)
+}
+
 // A Seeded is a Scheduler that selects the lists of flows by a hash. Its driver gives it a seed before the
 // port is made, so that flows that collide at one switch do not at others.
 type Seeded interface {
@@ -35,6 +54,13 @@ type Seeded interface {
 type fq struct {
 	strict
 	config FQ
+	table  *users.Table // of byUser; nil: lists go by the flow's hash
+}
+
+// byUser is fq with a list a user.
+type byUser struct {
+	fq
+	by users.Config
 }
 
 // NewFQ returns the scheduler of a port whose queues are fair among flows. Queues are served in strict
@@ -42,6 +68,19 @@ type fq struct {
 // it comes before the queue of the arriving packet; in that packet's own queue the longest list is found
 // with the packet counted.
 func NewFQ(c FQ) Scheduler { return &fq{config: c} }
+
+// NewByUser returns the scheduler of a port whose queues are fair among users; otherwise it is as NewFQ's.
+func NewByUser(c ByUser) Scheduler {
+	return &byUser{fq: fq{config: FQ{Quantum: c.Quantum, FromHead: c.FromHead}}, by: c.Config}
+}
+
+// Addresses finds the users.
+func (f *byUser) Addresses(book *packet.Book) { f.table = users.NewTable(book, &f.by) }
+
+// Forget lets the address be looked up afresh. Packets of who had it before leave as they wait.
+func (f *byUser) Forget(a packet.Addr) { f.table.Forget(a) }
+
+func (f *fq) fair() *fq { return f }
 
 // Seed sets the hash's seed.
 func (f *fq) Seed(seed uint32) { f.config.Seed = seed }
@@ -61,7 +100,8 @@ type flows struct {
 	// and fall only in longest.
 	heap []int32
 
-	quantum  int32
+	table    *users.Table // nil: lists go by hash
+	quantum  int32        // of the smallest weight
 	newFirst bool
 	fromHead bool
 	seed     uint32
@@ -74,6 +114,7 @@ type flow struct {
 	listed     uint64
 	head, tail int32 // nodes
 	credit     int32 // bytes that it may still send this turn
+	quantum    int32 // that it earns a turn
 	next       int32 // list behind it in its round
 	place      int32 // in heap, from 1; 0: it is not there
 }
@@ -86,19 +127,41 @@ type node struct {
 // round is a list of flows in the order of their turns.
 type round struct{ first, last int32 }
 
-func newFlows(c *FQ) *flows {
-	return &flows{lists: make([]flow, c.Flows+1), nodes: make([]node, 1, 64), heap: make([]int32, 0, c.Flows), period: 1,
-		quantum: int32(c.Quantum), newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
+func newFlows(s *fq) *flows {
+	c, n := &s.config, s.config.Flows
+	if s.table != nil {
+		n = s.table.Most()
+	}
+	f := &flows{lists: make([]flow, n+1), nodes: make([]node, 1, 64), heap: make([]int32, 0, n), period: 1,
+		table: s.table, newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
+	f.quantum = int32(c.Quantum)
+	for i := range f.lists {
+		f.lists[i].quantum = f.quantum
+	}
+	return f
 }
 
-// of is the list of a packet: every bit of hash and seed reaches every bit of it (the
-// finaliser of MurmurHash3).
+// of is the list of a packet: its user's or, by hash, one that every bit of hash and seed reaches every bit of
+// (the finaliser of MurmurHash3).
 func (f *flows) of(p *packet.Packet) int32 {
+	if f.table != nil {
+		return f.ofUser(p)
+	}
 	h := p.Hash ^ f.seed
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35
 	h ^= h >> 16
 	return 1 + int32(uint64(h)*uint64(len(f.lists)-1)>>32)
+}
+
+// ofUser is the list of a packet's user. What it earns a turn is weighed where the list starts anew, since users
+// turn up as they send; it is at least 1, or a turn would earn nothing.
+func (f *flows) ofUser(p *packet.Packet) int32 {
+	u := f.table.Of(p)
+	if l := &f.lists[1+u]; l.listed != f.period {
+		l.quantum = int32(max(1, min(float64(f.quantum)*f.table.Weight(u), 1<<30)))
+	}
+	return 1 + u
 }
 
 // turn appends list i to a round.
@@ -131,7 +194,7 @@ func (f *flows) push(p *packet.Packet) {
 	f.count++
 	if l.listed != f.period {
 		l.listed = f.period
-		l.credit = f.quantum
+		l.credit = l.quantum
 		if f.newFirst {
 			f.turn(&f.fresh, i)
 		} else {
@@ -162,7 +225,7 @@ func (f *flows) pop() *packet.Packet {
 		switch {
 		case l.credit <= 0:
 			r.first = l.next
-			l.credit += f.quantum
+			l.credit += l.quantum
 			f.turn(&f.old, i)
 		case l.head == 0:
 			if r.first = l.next; r == &f.fresh && f.old.first != 0 {
@@ -305,23 +368,26 @@ func (f *flows) next() *packet.Packet {
 	}
 	var best *packet.Packet
 	fewest := int32(0)
-	look := func(r round, earned int32) {
+	look := func(r round, ahead bool) {
 		for i := r.first; i != 0; i = f.lists[i].next {
 			l := &f.lists[i]
 			if l.head == 0 {
 				continue
 			}
-			turns := int32(0)
-			if credit := l.credit + earned; credit <= 0 {
-				turns = -credit/f.quantum + 1
+			turns, credit := int32(0), l.credit
+			if ahead { // they come behind the old ones, with a quantum more
+				credit += l.quantum
+			}
+			if credit <= 0 {
+				turns = -credit/l.quantum + 1
 			}
 			if best == nil || turns < fewest {
 				best, fewest = f.nodes[l.head].p, turns
 			}
 		}
 	}
-	look(f.old, 0)
-	look(f.fresh, f.quantum) // they come behind the old ones, with a quantum more
+	look(f.old, false)
+	look(f.fresh, true)
 	return best
 }
 

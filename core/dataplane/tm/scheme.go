@@ -78,6 +78,16 @@ func (c *FQ) Params(p *scheme.Params) {
 		"which packet of the longest flow goes when there is no room", "ours; RFC 8290 §4.1: head")
 }
 
+// Params binds the configuration.
+func (c *ByUser) Params(p *scheme.Params) {
+	c.Config.Params(p)
+	p.Size(&c.Quantum, "quantum", "1514 B",
+		"bytes that the user with the smallest reference rate may send a turn, others in proportion; at least the "+
+			"largest frame", "DRR: Max").Min("64 B").Max("1MB")
+	p.Either(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
+		"which packet of the user with the most bytes goes when there is no room", "ours; RFC 8290 §4.1: head")
+}
+
 // Guarantee configures shares of the port's rate.
 type Guarantee struct {
 	Quantum
@@ -252,6 +262,10 @@ func Schemes() []Scheme {
 			}),
 		Define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
 			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewStrict(), nil }),
+		Define(scheme.Scheme{Name: "user_fq", Doc: "each queue fair among users, by deficit round robin with their " +
+			"reference rates as weights: the ideal; the longest user gives way; queues in strict priority",
+			Source: "DRR (SIGCOMM 1995); P4-ABC §2: WFQ"},
+			func(_ int, _ unit.LinkRate, c ByUser) (Scheduler, error) { return NewByUser(c), nil }),
 		Define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
 			"a turn", Source: "WRR (Katevenis et al., JSAC 1991); NDP (SIGCOMM 2017) §3.1: {0: 10}"},
 			func(queues int, _ unit.LinkRate, c WRR) (Scheduler, error) {

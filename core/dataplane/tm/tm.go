@@ -288,9 +288,9 @@ type Port struct {
 // NewPort returns a port with the given buffer, scheduler and line rate.
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	_, first := s.(fifo)
-	if fair, ok := s.(*fq); ok {
+	if fair, ok := s.(interface{ fair() *fq }); ok {
 		for i := range b.queues {
-			b.queues[i].flows = newFlows(&fair.config)
+			b.queues[i].flows = newFlows(fair.fair())
 		}
 	}
 	return &Port{Buffer: b, scheduler: s, fifo: first, rate: rate}
@@ -302,6 +302,13 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 	p.rate = rate
 	if s, ok := p.scheduler.(interface{ SetRate(unit.LinkRate) }); ok {
 		s.SetRate(rate)
+	}
+}
+
+// Forget says that an address is another host's from now on, for a scheduler that tells users apart.
+func (p *Port) Forget(a packet.Addr) {
+	if s, ok := p.scheduler.(interface{ Forget(packet.Addr) }); ok {
+		s.Forget(a)
 	}
 }
 

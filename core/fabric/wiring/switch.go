@@ -46,6 +46,9 @@ func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now un
 			}
 			x.Seed(uint32(hashes.Uint64()))
 		}
+		if x, ok := s.(tm.Addressed); ok {
+			x.Addresses(c.Hosts)
+		}
 		each := sc.QueueLimit
 		if sc.QueueLimits != nil {
 			each = sc.QueueLimits[port]

@@ -1,0 +1,217 @@
+package dataplanetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Drawn is a stream of random numbers that a test chooses: its next Float64 is Next.
+type Drawn struct{ Next float64 }
+
+// Uint64 makes it a source of unit.Random.
+func (d *Drawn) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
+
+// Random is the stream.
+func (d *Drawn) Random() unit.Random { return unit.Random{Rand: rand.New(d)} }
+
+// Follow holds a scheme against a transcript of arrivals and decisions, which was worked out from its paper and
+// not from its code. A line is an arrival, which goes to the last port of the setup, and what becomes of it:
+//
+//	3.5us 0 1000 0.25: pass …
+//
+// has 1000 bytes come in from the host at port 0 at 3.5 µs, and the number that is drawn for it be 0.25. Lines
+// that begin with # say what it is. build makes the programs that follow forwarding; state tells what the
+// transcript has behind "pass" or the reason of a drop. Packets that are dropped later than at their arrival
+// stand at the end, and so does the order in which the others leave.
+func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program, state func() string) {
+	t.Helper()
+	draws, script, comments, err := arrivals(text, len(s.Ports))
+	if err != nil {
+		t.Errorf("%v", err)
+		return
+	}
+	drawn := &Drawn{}
+	site := s.ready()
+	site.Random = func(string) unit.Random { return drawn.Random() }
+	w := &witness{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
+	s.Programs = append(append([]dataplane.Program{forward.New(site), &feeder{w}}, build(site)...), w)
+	got := Direct(s, slices.Clone(script))
+	lines := slices.Clone(comments)
+	for i, a := range script {
+		lines = append(lines, fmt.Sprintf("%v %d %d %s: %s", a.At, a.Port, a.Payload+42, text64(draws[i]), w.lines[i]))
+	}
+	lines = append(lines, w.later...)
+	order := "leave:"
+	for _, d := range got.Departures {
+		order += fmt.Sprintf(" %d", d.Seq)
+	}
+	lines = append(lines, order)
+	want := strings.Split(strings.TrimSpace(text), "\n")
+	for i := range max(len(want), len(lines)) {
+		x, y := "", ""
+		if i < len(want) {
+			x = want[i]
+		}
+		if i < len(lines) {
+			y = lines[i]
+		}
+		if x != y {
+			t.Errorf("line %d: got\n%s\nwant\n%s\nin all\n%s", i+1, y, x, strings.Join(lines, "\n"))
+			return
+		}
+	}
+	if got.Live != 0 {
+		t.Errorf("%d packets are lost", got.Live)
+	}
+}
+
+func text64(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// arrivals reads those of a transcript; packets are numbered from 0.
+func arrivals(text string, ports int) (draws []float64, script []Arrival, comments []string, err error) {
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if strings.HasPrefix(line, "#") {
+			comments = append(comments, line)
+			continue
+		}
+		head, _, _ := strings.Cut(line, ": ")
+		f := strings.Fields(head)
+		if len(f) != 4 {
+			continue // of the end
+		}
+		at, err1 := unit.ParseTime(f[0])
+		port, err2 := strconv.Atoi(f[1])
+		size, err3 := strconv.Atoi(f[2])
+		draw, err4 := strconv.ParseFloat(f[3], 64)
+		for _, e := range []error{err1, err2, err3, err4} {
+			if e != nil {
+				return nil, nil, nil, fmt.Errorf("line %d: %w", i+1, e)
+			}
+		}
+		draws = append(draws, draw)
+		script = append(script, Arrival{At: at, Port: packet.PortID(port), Dst: packet.Addr(ports),
+			Seq: int64(len(script)), Payload: int32(size - 42)})
+	}
+	return draws, script, comments, nil
+}
+
+// feeder has the next number that is drawn be the packet's.
+type feeder struct{ w *witness }
+
+func (f *feeder) Name() string { return "feeder" }
+
+func (f *feeder) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	f.w.drawn.Next = f.w.draws[p.Seq]
+	return dataplane.Accept
+}
+
+// witness writes down what becomes of packets.
+type witness struct {
+	drawn *Drawn
+	draws []float64
+	state func() string
+	lines []string
+	later []string
+}
+
+func (w *witness) Name() string { return "witness" }
+
+// Book is of a packet that has entered its queue.
+func (w *witness) Book(_ *dataplane.Env, p *packet.Packet) {
+	w.lines[p.Seq] = strings.TrimSpace("pass " + w.state())
+}
+
+// OnDrop is of a packet that comes, or of one that has waited.
+func (w *witness) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+	if w.lines[p.Seq] == "" {
+		w.lines[p.Seq] = strings.TrimSpace(why.String() + " " + w.state())
+		return
+	}
+	w.later = append(w.later, fmt.Sprintf("later: %d %v", p.Seq, why))
+}
+
+// Keeps reports where a scheme breaks the contract of programs: where it disturbs a script of the contract
+// though no queue is long, for which it would have a reason; and, under random traffic of four times what the
+// link can carry, whether every packet is sent or dropped once, and books are balanced. skip are scripts, by the
+// start of their names, in which the program may not be as if it were not there.
+func Keeps(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, given ...string) {
+	t.Helper()
+	for _, script := range Scripts() {
+		if slices.ContainsFunc(skip, func(x string) bool { return strings.HasPrefix(script.Name, x) }) {
+			continue
+		}
+		for _, wire := range []bool{false, true} {
+			setup := script.Setup()
+			for i := range setup.Ports {
+				setup.Ports[i] = shape(setup.Ports[i])
+			}
+			setup.Wire = wire
+			p, err := Make(s, setup.ready(), given...)
+			if err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+				return
+			}
+			setup.Programs = slices.Insert(setup.Programs, 1, p)
+			if got := Direct(setup, slices.Clone(script.Arrives)).String(); got != script.Want {
+				t.Errorf("%s, %s (bytes: %v): got\n%swant\n%s", s.Name, script.Name, wire, got, script.Want)
+			}
+		}
+	}
+	for seed := range uint64(4) {
+		floods(t, s, shape, seed, given)
+	}
+}
+
+// floods is random traffic of three users to a fourth port.
+func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given []string) {
+	t.Helper()
+	random := unit.NewRandom(seed, "floods")
+	setup := Setup{}
+	for range 4 {
+		setup.Ports = append(setup.Ports, shape(Port{Rate: unit.LinkRate{Bits: unit.Gbps}, Queues: 1}))
+	}
+	setup.Ports[3].Total.Packets = 30
+	p, err := Make(s, setup.ready(), given...)
+	if err != nil {
+		t.Errorf("%s: %v", s.Name, err)
+		return
+	}
+	setup = with(setup, p)
+	var script []Arrival
+	const packets = 4000
+	at := unit.Time(0)
+	for i := range packets {
+		at += unit.Time(random.IntN(6)) * us
+		script = append(script, Arrival{At: at, Port: packet.PortID(random.IntN(3)), Dst: 4, Seq: int64(i),
+			Payload: int32(22 + random.IntN(1450))})
+	}
+	got := Direct(setup, script)
+	dropped := uint64(0)
+	for _, n := range got.Drops {
+		dropped += n
+	}
+	if n := uint64(len(got.Departures)); n+dropped != packets || got.Live != 0 {
+		t.Errorf("%s: of %d packets %d leave, %d are dropped, %d are lost", s.Name, packets, n, dropped, got.Live)
+	}
+	if dropped == 0 {
+		t.Errorf("%s: nothing is dropped: it was no flood", s.Name)
+	}
+	k := setup.Programs[len(setup.Programs)-1].(*bookkeeper)
+	if k.wrong != "" || k.packets != 0 || len(k.booked) != 0 {
+		t.Errorf("%s: %s; %d packets are booked at the end, %d neither left nor dropped", s.Name, k.wrong, k.packets,
+			len(k.booked))
+	}
+	if x, ok := p.(dataplane.Footprinted); !ok {
+		t.Errorf("%s has no footprint", s.Name)
+	} else if f := x.Footprint(); f.Check() != nil {
+		t.Errorf("%s: %v", s.Name, f.Check())
+	}
+}

@@ -1,0 +1,37 @@
+package users
+
+import (
+	"math"
+
+	"weir/core/unit"
+)
+
+// Rate is a rate by exponential averaging with a weight that depends on the time since the last packet, CSFQ
+// equation (3): r = (1 − e^(−T/K)) · l/T + e^(−T/K) · r. Unlike one with a fixed weight, its outcome does not
+// depend on how traffic is divided into packets. It starts with 0 at time 0.
+type Rate struct {
+	last  unit.Time
+	value float64 // bit/s
+}
+
+// Update counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For
+// packets that come at one time it is the limit of T towards 0, which adds l/K.
+func (r *Rate) Update(now unit.Time, bits float64, k unit.Time) float64 {
+	t := (now - r.last).Seconds()
+	r.last = now
+	if t <= 0 {
+		r.value += bits / k.Seconds()
+		return r.value
+	}
+	e := math.Exp(-(t / k.Seconds()))
+	r.value = float64((1-e)*(bits/t)) + float64(e*r.value)
+	return r.value
+}
+
+// Value is the rate at the last packet, in bit/s.
+func (r *Rate) Value() float64 { return r.value }
+
+// At is the rate at a time without a packet since the last one: what was, decayed.
+func (r *Rate) At(now, k unit.Time) float64 {
+	return r.value * math.Exp(-((now - r.last).Seconds() / k.Seconds()))
+}
