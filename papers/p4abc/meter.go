@@ -40,8 +40,13 @@ func (m *Meter) weight(now, memory unit.Time) float64 {
 	return memory.Seconds() * -math.Expm1(-(now-m.start).Seconds()/memory.Seconds())
 }
 
-// decay is exp(−age/memory).
-func decay(age, memory unit.Time) float64 { return math.Exp(-(age.Seconds() / memory.Seconds())) }
+// decay is exp(−age/memory). Of what has just been updated, as at each packet, nothing has decayed.
+func decay(age, memory unit.Time) float64 {
+	if age == 0 {
+		return 1
+	}
+	return math.Exp(-(age.Seconds() / memory.Seconds()))
+}
 
 // Activity is equation (1): A = log2(R_m/R_r). Where R_m is 0, which it is only
 // for a packet at the very start of the measurement, the logarithm has no value
