@@ -106,33 +106,56 @@ func (m *jain) Decode(o *Options) {
 // Needs is what every flow has received.
 func (m *jain) Needs(_ *Point, c *sim.Config) Needs { return Needs{Watches: received(c, m.every, -1)} }
 
+// shares are goodputs of flows, or of hosts that send them.
+type shares struct {
+	all []float64
+	of  map[int]int // a sender's place in all
+}
+
+// add counts what a flow from src has received.
+func (s *shares) add(by string, src int, x float64) {
+	if by != "sender" {
+		s.all = append(s.all, x)
+		return
+	}
+	if s.of == nil {
+		s.of = map[int]int{}
+	}
+	i, there := s.of[src]
+	if !there {
+		i = len(s.all)
+		s.of[src], s.all = i, append(s.all, 0)
+	}
+	s.all[i] += x
+}
+
 // fairness is Jain's index in every interval: of the traffics, or of the flows that were
-// active throughout the interval.
+// active throughout the interval, or of their senders.
 func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
 	for k := range e.intervals() {
 		if by == "traffic" {
 			out = append(out, jainIndex(e.received(-1, every, k)))
 			continue
 		}
-		var x []float64
+		var x shares
 		begin, end := e.Point.Warmup+unit.Time(k)*every, e.Point.Warmup+unit.Time(k+1)*every
 		for i := range e.Config.Flows {
 			f, start, fct := &e.Config.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
 			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
-				x = append(x, float64(e.Samples[i][k+1]-e.Samples[i][k]))
+				x.add(by, f.Src, float64(e.Samples[i][k+1]-e.Samples[i][k]))
 			}
 		}
-		out = append(out, jainIndex(x))
+		out = append(out, jainIndex(x.all))
 	}
 	return out
 }
 
 // Evaluate adds it.
 func (m *jain) Evaluate(e *Evaluation) {
-	var x []float64
+	var x shares
 	if m.by == "traffic" {
 		for t := range e.Point.Traffic {
-			x = append(x, e.goodput(t))
+			x.all = append(x.all, e.goodput(t))
 		}
 	} else {
 		for i := range e.Result.Flows {
@@ -140,10 +163,10 @@ func (m *jain) Evaluate(e *Evaluation) {
 			if fct != unit.Never && f.Start+fct <= e.Point.Warmup || f.Stop > 0 && f.Stop <= e.Point.Warmup {
 				continue // it ended before anything was measured
 			}
-			x = append(x, float64(e.Result.Flows[i].Receiver.ReceivedBytes))
+			x.add(m.by, f.Src, float64(e.Result.Flows[i].Receiver.ReceivedBytes))
 		}
 	}
-	e.Add(Measured{Name: "jain", Value: jainIndex(x)})
+	e.Add(Measured{Name: "jain", Value: jainIndex(x.all)})
 	if m.every > 0 {
 		e.AddSeries("jain", "", "", m.every, e.fairness(m.by, m.every))
 	}

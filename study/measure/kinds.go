@@ -37,8 +37,9 @@ func flowKinds() []Kind {
 			"over time too [bit/s]",
 			Keys: []Key{by("traffic", "traffic", "all"), every("")},
 			New:  func() Measure { return &goodput{} }, Near: Tolerance{Share: 0.10, Difference: 1e6}},
-		{Name: "jain", Doc: "Jain's index of the goodputs of traffics or flows: (Σx)²/(n·Σx²); with every over time too",
-			Keys: []Key{by("traffic", "traffic", "flow"), every("")},
+		{Name: "jain", Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with every over " +
+			"time too",
+			Keys: []Key{by("traffic", "traffic", "flow", "sender"), every("")},
 			New:  func() Measure { return &jain{} }},
 		{Name: "jitter", Doc: "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]",
 			Keys: []Key{by("traffic", "traffic")},
@@ -64,7 +65,7 @@ func flowKinds() []Kind {
 			New:  func() Measure { return &slowdown{} }},
 		{Name: "time_to_fairness", Doc: "time until Jain's index of the goodputs is and stays above a level, from a " +
 			"given time on [s]",
-			Keys: []Key{by("flow", "traffic", "flow"), every("10ms"), {Name: "index", Form: document.Value("share"),
+			Keys: []Key{by("flow", "traffic", "flow", "sender"), every("10ms"), {Name: "index", Form: document.Value("share"),
 				Doc: "the level", Default: "95%", Source: "ours"}, hold("10"), when("after", "from when on", "the warm-up's end")},
 			New: func() Measure { return &timeToFairness{} }},
 	}

@@ -34,3 +34,21 @@ func TestPercentile(t *testing.T) {
 		t.Error(PercentileName("fct", 99.9))
 	}
 }
+
+// A sender has what its flows have: three of 1 and one of 3 are equal senders, and unequal flows.
+func TestShares(t *testing.T) {
+	for _, c := range []struct {
+		by   string
+		want float64
+	}{{"sender", 1}, {"flow", 0.75}} {
+		t.Run(c.by, func(t *testing.T) {
+			var s shares
+			for i, x := range []float64{1, 3, 1, 1} {
+				s.add(c.by, []int{7, 2, 7, 7}[i], x)
+			}
+			if got := jainIndex(s.all); math.Abs(got-c.want) > 1e-12 {
+				t.Errorf("Jain's index of %v is %g, want %g", s.all, got, c.want)
+			}
+		})
+	}
+}
