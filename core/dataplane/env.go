@@ -64,6 +64,12 @@ func (e *Env) Send(p *packet.Packet, out PortID, class uint8) {
 	e.sw.ask(p, toManager, NotDropped)
 }
 
+// Replicate has the packet in hand leave by port out, too, as P4's multicast does: when the ingress is done
+// and has accepted it, a copy goes to that port's traffic manager with the priority class and everything else
+// that the ingress has found out. It is a packet of its sender like the one in hand, so programs treat it as
+// such, and it ends with it if the ingress drops it. It is for hooks of the ingress.
+func (e *Env) Replicate(out PortID) { e.sw.replicas = append(e.sw.replicas, out) }
+
 // Inject gives p to the ingress, as if it had come in at no port.
 func (e *Env) Inject(p *packet.Packet) {
 	e.made(p)

@@ -44,17 +44,31 @@ func (s *Switch) ingress(p *packet.Packet) {
 			switch v {
 			case Trim:
 				s.trim(p)
+				continue
 			case Consume:
 				s.consumed++
 				s.pool.Put(p)
-				return
 			default:
 				s.drop(p, Reason(v))
-				return
 			}
+			s.replicas = s.replicas[:0]
+			return
 		}
 	}
+	if len(s.replicas) > 0 {
+		s.replicate(p)
+	}
 	s.manage(p)
+}
+
+// replicate passes copies of p to the traffic managers of the ports that programs have asked for (Env.Replicate).
+func (s *Switch) replicate(p *packet.Packet) {
+	for _, out := range s.replicas {
+		c := s.clone(p, false)
+		c.Meta.Out = out
+		s.manage(c)
+	}
+	s.replicas = s.replicas[:0]
 }
 
 // manage passes a packet to the traffic manager.

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"slices"
 	"testing"
 
 	"weir/core/dataplane/tm"
@@ -48,5 +49,52 @@ func TestMade(t *testing.T) {
 	arrive(packet.Nack, packet.Internal) // of another switch
 	if want[packet.Nack]++; s.MadeDrops() != want || s.Made()[packet.Nack] != 1 {
 		t.Errorf("made %v, dropped %v", s.Made(), s.MadeDrops())
+	}
+}
+
+// copier has what comes in leave by both ports, and drops, behind that, what has a DSCP.
+type copier struct{ admitted []Metadata }
+
+func (*copier) Name() string { return "copier" }
+func (*copier) Ingress(env *Env, p *packet.Packet) Verdict {
+	p.Meta.Out = 0
+	env.Replicate(1)
+	p.Meta.Class, p.Meta.User = 0, uint32(p.Seq)
+	if p.TOS > 0 {
+		return Drop(Policed)
+	}
+	return Accept
+}
+func (c *copier) Admit(_ *Env, p *packet.Packet) Verdict {
+	c.admitted = append(c.admitted, p.Meta)
+	return Accept
+}
+
+// A copy is its sender's packet like the one it is of: it has what the ingress has found out, passes the
+// admission of its own port, is not the switch's own, and does not outlive the ingress's drop.
+func TestReplicate(t *testing.T) {
+	var pool packet.Pool
+	c := &copier{}
+	var ports []*tm.Port
+	for range 2 {
+		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 2}), tm.NewFIFO(),
+			unit.LinkRate{Bits: unit.Gbps}))
+	}
+	s, err := New(Config{Name: "s", Ports: ports, Programs: []Program{c}, Pool: &pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tos := range []uint8{0, 4, 0} {
+		p := pool.Get()
+		p.Size, p.TOS, p.Seq = 100, tos, int64(i+1)
+		s.Receive(unit.Time(i), 3, p)
+	}
+	want := []Metadata{{In: 3, Out: 1, User: 1}, {In: 3, Out: 0, User: 1}, {In: 3, Out: 1, User: 3},
+		{In: 3, Out: 0, User: 3}}
+	if !slices.Equal(c.admitted, want) || ports[0].Packets() != 2 || ports[1].Packets() != 2 {
+		t.Errorf("admitted %+v", c.admitted)
+	}
+	if l := s.Ledger(); l.Made != 2 || l.Ended != 1 || l.Held != 4 {
+		t.Errorf("%+v", l)
 	}
 }

@@ -29,6 +29,13 @@ type Forgetter interface {
 	Forget(a packet.Addr)
 }
 
+// Namer is the configuration of a program that names users. A switch that numbers its users as they appear
+// gives all addresses of such a prefix one number, which it never reassigns, and knows who is not named.
+type Namer interface {
+	// Names returns the prefixes of users. An address belongs to the longest one that has it.
+	Names() []netip.Prefix
+}
+
 // Idler is a Ticker whose ticks may go on for ever without changing anything: probes between switches, pauses
 // that are renewed. A run without anything else to come ends; a Ticker that is no Idler may always do
 // something, and keeps the run going to its duration.

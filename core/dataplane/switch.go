@@ -78,6 +78,8 @@ type Switch struct {
 	recircAt         int             // first one that is still on its way
 	recircFree       unit.Time
 
+	replicas []PortID // by which the packet in hand leaves, too (Env.Replicate)
+
 	consumed  uint64
 	born      uint64 // packets that the switch or its programs have made
 	freed     uint64 // of these, those that programs gave back unused

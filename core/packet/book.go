@@ -9,6 +9,13 @@ type Book struct {
 	v4, v6 []netip.Addr
 	index4 map[uint32]Addr     // of IPv4, which parsers ask for all the time
 	index  map[netip.Addr]Addr // of all else
+	labels []label             // of numbers that are no single address; nil: there are none
+}
+
+// label is what a number stands for: a prefix of addresses, or something that has a name.
+type label struct {
+	prefix netip.Prefix
+	word   string
 }
 
 // NewBook returns a book with nothing in it but Addr 0, the unknown address.
@@ -24,6 +31,9 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	a := Addr(len(b.v4))
 	b.v4 = append(b.v4, v4)
 	b.v6 = append(b.v6, v6)
+	if b.labels != nil {
+		b.labels = append(b.labels, label{})
+	}
 	for _, x := range [2]netip.Addr{v4, v6} {
 		switch {
 		case !x.IsValid() || b.Lookup(x) != 0:
@@ -39,7 +49,34 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 // Rename sets the addresses of number a, which was added without any. Lookup does not find them:
 // the caller keeps track of them. So a driver that learns addresses during a run needs only a
 // fixed count of numbers.
-func (b *Book) Rename(a Addr, v4, v6 netip.Addr) { b.v4[a], b.v6[a] = v4, v6 }
+func (b *Book) Rename(a Addr, v4, v6 netip.Addr) {
+	b.v4[a], b.v6[a] = v4, v6
+	if b.labels != nil {
+		b.labels[a] = label{}
+	}
+}
+
+// Describe says what number a stands for where that is not its one address: all addresses of a prefix, or
+// something that a word names. One address of the prefix, if there is any, is a's own all the same, so that
+// tables of prefixes find it. Describe follows Rename, which ends what it says.
+func (b *Book) Describe(a Addr, prefix netip.Prefix, word string) {
+	if b.labels == nil {
+		b.labels = make([]label, len(b.v4))
+	}
+	b.labels[a] = label{prefix, word}
+}
+
+// Label returns what number a stands for, to show it: a prefix or, if that is not valid, a word.
+func (b *Book) Label(a Addr) (netip.Prefix, string) {
+	if b.labels != nil && b.labels[a] != (label{}) {
+		return b.labels[a].prefix, b.labels[a].word
+	}
+	x := b.v4[a]
+	if !x.IsValid() {
+		x = b.v6[a]
+	}
+	return netip.PrefixFrom(x, x.BitLen()), ""
+}
 
 // Len returns how many numbers there are, Addr 0 included: the length of a slice
 // indexed by Addr.

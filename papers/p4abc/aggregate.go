@@ -100,3 +100,11 @@ func (g *aggregates) find(p *packet.Packet) *activityMeter {
 	}
 	return &g.meters[*x]
 }
+
+// Names returns the prefixes of the aggregates.
+func (c *Config) Names() (all []netip.Prefix) {
+	for _, g := range c.Aggregates {
+		all = append(all, g.Key)
+	}
+	return all
+}

@@ -56,11 +56,7 @@ func (a *Program) label(u User) (prefix netip.Prefix, word string) {
 	case -2:
 		return prefix, "others"
 	case -1:
-		address := a.book.V4(u.Source)
-		if !address.IsValid() {
-			address = a.book.V6(u.Source)
-		}
-		return netip.PrefixFrom(address, address.BitLen()), ""
+		return a.book.Label(u.Source)
 	}
 	return a.config.Aggregates[u.Aggregate].Key, ""
 }

@@ -57,7 +57,7 @@ type bench struct {
 
 func newBench(t testing.TB, c *Config) *bench {
 	t.Helper()
-	b := &bench{users: newUsers(c.Users, 1)}
+	b := &bench{users: newUsers(&c.Users, 1)}
 	var gates []lab.Gate
 	for range c.Ports {
 		g := &gate{now: func() unit.Time { return b.time }}
@@ -74,6 +74,18 @@ func newBench(t testing.TB, c *Config) *bench {
 	}
 	b.users.forget = func(a packet.Addr) { forget(b.running, nil, a) }
 	return b
+}
+
+// who is how the book shows a number.
+func (b *bench) who(a packet.Addr) string {
+	prefix, word := b.users.book.Label(a)
+	if prefix.IsSingleIP() {
+		return prefix.Addr().String()
+	}
+	if prefix.IsValid() {
+		return prefix.String()
+	}
+	return word
 }
 
 // run lets time go by in small steps.
@@ -199,6 +211,7 @@ switch:
   - forward
   - abc: {q_min: 2 packets, q_base: 4 packets, gamma: 4 packets}
   - ecn: {kmin: 1kB, kmax: 1kB, pmax: 100%, at: enqueue}
+users: {new: 0s}
 metrics: none
 `
 
@@ -250,7 +263,7 @@ func TestControlIsNotABC(t *testing.T) {
 	}
 	var top [3]p4abc.User
 	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 ||
-		b.users.slots[top[0].Source-1].address.String() != "10.0.0.1" {
+		b.who(top[0].Source) != "10.0.0.1" {
 		t.Errorf("%d users are metered: %v", n, top[:n])
 	}
 	if d := b.PortDrops(1); d[dataplane.ActivityExceeded] < 300 || d[dataplane.PortPacketLimit] > 0 {
@@ -265,33 +278,6 @@ func abcOf(b *bench) *p4abc.Program {
 		}
 	}
 	return nil
-}
-
-// Users behind a port are its sources, and the destinations of what goes there; else all
-// sources are users.
-func TestUsersBehind(t *testing.T) {
-	for _, c := range []struct {
-		file string
-		want string // most active
-	}{{wire2, "10.0.0.9"}, {wire2 + "users: {behind: users}\n", "10.0.0.1"}} {
-		t.Run(c.want, func(t *testing.T) {
-			b := newBench(t, decode(t, c.file))
-			for i := range 100 {
-				at := unit.Time(i) * unit.Millisecond
-				b.send(1, at, datagram(t, 9, 1, 0, 1000)) // a download
-				b.send(0, at, datagram(t, 1, 9, 0, 100))
-			}
-			b.run(t, 200*unit.Millisecond)
-			var top [3]p4abc.User
-			n := abcOf(b).MostActive(b.time, top[:])
-			if n == 0 || b.users.slots[top[0].Source-1].address.String() != c.want {
-				t.Errorf("%s: %d users, the most active is %v", c.want, n, b.users.slots[top[0].Source-1].address)
-			}
-			if want := map[string]int{"10.0.0.9": 2, "10.0.0.1": 1}[c.want]; n != want {
-				t.Errorf("%d users, want %d", n, want)
-			}
-		})
-	}
 }
 
 // Going over to other programs, rates and limits between two packets loses none of those
@@ -432,110 +418,6 @@ func TestShut(t *testing.T) {
 	}
 }
 
-// Who comes when there is no room takes the number of who was not seen for the longest
-// time, and begins as somebody new.
-func TestUsersAreBounded(t *testing.T) {
-	u := newUsers(100, 7)
-	gone := map[packet.Addr]int{}
-	u.forget = func(a packet.Addr) { gone[a]++ }
-	seen := map[packet.Addr]netip.Addr{}
-	for i := range 10_000 {
-		a := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
-		if i%2 == 1 {
-			a = netip.AddrFrom16([16]byte{0x20, 1, 14: byte(i >> 8), 15: byte(i)})
-		}
-		n := u.number(unit.Time(i), a)
-		if n == 0 || int(n) >= u.book.Len() || u.number(unit.Time(i), a) != n {
-			t.Fatalf("%v has the number %d", a, n)
-		}
-		if a.Is4() && u.book.V4(n) != a || !a.Is4() && u.book.V6(n) != a || a.Is4() && u.book.V6(n).IsValid() {
-			t.Fatalf("the book has %v and %v for %v", u.book.V4(n), u.book.V6(n), a)
-		}
-		seen[n] = a
-		if i >= 5000 && i%10 == 0 { // one who comes often stays
-			u.number(unit.Time(i), netip.AddrFrom4([4]byte{10, 1, 0, 0}))
-		}
-	}
-	if len(seen) > 256 || u.known != uint64(len(seen)) || len(gone) == 0 || u.forgotten < 9000 {
-		t.Errorf("%d numbers, %d known, %d forgotten", len(seen), u.known, u.forgotten)
-	}
-}
-
-// What a program cuts off is cut off with all lengths and checksums, below tags and PPPoE.
-func TestCut(t *testing.T) {
-	full := datagram(t, 1, 2, 0, 200)
-	under := func(head ...byte) []byte { return append(append(bytes.Clone(full[:12]), head...), full[14:]...) }
-	session := under(0x88, 0x64, 0x11, 0, 0, 1, 0, 188, 0, 0x21)
-	for name, f := range map[string][]byte{"plain": full, "tagged": under(0x81, 0, 0, 5, 8, 0), "PPPoE": session} {
-		t.Run(name, func(t *testing.T) {
-			c := &codec{newUsers(1, 0), packet.NoPort}
-			p := &packet.Packet{Data: bytes.Clone(f)}
-			if err := c.Parse(0, 0, p); err != nil || p.Payload != 158 || p.Version != 4 || p.Proto != packet.ProtoUDP ||
-				p.DstPort != 7 {
-				t.Fatalf("%s: %v, %+v", name, err, p)
-			}
-			p.Payload = 40
-			if err := c.Deparse(p); err != nil {
-				t.Fatal(err)
-			}
-			d, ok := dissect(p.Data)
-			if !ok || d.end-d.payload != 40 || len(p.Data) != len(f)-118 || !packet.IPv4(p.Data[d.ip:]).ChecksumOK() {
-				t.Errorf("%s: %x", name, p.Data)
-			}
-			u, err := packet.ParseUDP(p.Data[d.transport:d.end])
-			if err != nil || len(u) != 48 || !u.ChecksumOK(netip.AddrFrom4([4]byte{10, 0, 0, 1}),
-				netip.AddrFrom4([4]byte{10, 0, 0, 2})) {
-				t.Errorf("%s: %v, %x", name, err, u)
-			}
-			if d.session > 0 && be.Uint16(p.Data[d.session+4:]) != 188-118 {
-				t.Errorf("the session's length is %d", be.Uint16(p.Data[d.session+4:]))
-			}
-		})
-	}
-}
-
-// Whatever comes in, the codec carries it, and what no program changes stays as it is.
-func FuzzCodec(f *testing.F) {
-	for _, x := range Frames() {
-		f.Add(x.Bytes, uint8(0))
-		f.Add(x.Bytes, uint8(3))
-	}
-	f.Fuzz(func(t *testing.T, frame []byte, tos uint8) {
-		if len(frame) < packet.EthernetHeader {
-			return
-		}
-		c := &codec{newUsers(1, 0), packet.NoPort}
-		p := &packet.Packet{Data: bytes.Clone(frame)}
-		if err := c.Parse(0, 0, p); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Deparse(p); err != nil || !bytes.Equal(p.Data, frame) {
-			t.Fatalf("%v\n%x\nbecame\n%x", err, frame, p.Data)
-		}
-		if p.Version == 0 {
-			return
-		}
-		// A mark is read again, and taking it back leaves the frame as it was, but for the
-		// two zeros of ones' complement in the checksum.
-		was := p.TOS
-		p.TOS = tos
-		if err := c.Deparse(p); err != nil {
-			t.Fatal(err)
-		}
-		q := &packet.Packet{Data: p.Data}
-		if c.Parse(0, 0, q); q.TOS != tos || q.Payload != p.Payload {
-			t.Fatalf("TOS %d came as %d", tos, q.TOS)
-		}
-		p.TOS, p.Payload = was, 0
-		if err := c.Deparse(p); err != nil {
-			t.Fatal(err)
-		}
-		if d, ok := dissect(p.Data); !ok || d.end != d.payload {
-			t.Fatalf("trimmed: %x", p.Data)
-		}
-	})
-}
-
 // loopGate gives the same frames again and again, and keeps nothing.
 type loopGate struct {
 	frames [][]byte
@@ -564,7 +446,7 @@ func (g *loopGate) Counts() lab.GateCounts { return lab.GateCounts{} }
 // Carrying a frame allocates nothing, with ABC and marks, whatever kind of frame.
 func TestNoGarbage(t *testing.T) {
 	c := decode(t, wire2)
-	b := &bench{users: newUsers(c.Users, 1)}
+	b := &bench{users: newUsers(&c.Users, 1)}
 	all := [][]byte{datagram(t, 1, 2, 2, 1500), datagram(t, 3, 4, 2, 100)}
 	for _, f := range Frames() {
 		all = append(all, f.Bytes)

@@ -34,8 +34,7 @@ type Config struct {
 	Queues    int // a port
 	Scheduler string
 	Framing   packet.Framing
-	Behind    int            // port behind which users are; −1: users are sources
-	Users     int            // how many addresses of users have room
+	Users     Users          // whom frames belong to
 	Metrics   netip.AddrPort // where metrics are served; invalid: nowhere
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
@@ -99,7 +98,7 @@ type decoder struct {
 
 // Decode reads a switch's file. Its errors are document.InputErrors.
 func Decode(s Schemes, file string, data []byte) (*Config, error) {
-	d := &decoder{document.NewReader(kind), s.own(), &Config{Behind: -1}}
+	d := &decoder{document.NewReader(kind), s.own(), &Config{}}
 	root := document.Parse(d.Reader, file, data)
 	if d.OK() && d.Keys(root, "key", topKeys) {
 		d.decode(root)
@@ -163,23 +162,6 @@ func (d *decoder) decode(root *document.Node) {
 		d.Fail(user.Place, "a user without rights", "the switch gives root's rights up")
 	} else if c.User == "" {
 		d.Fail(user.Place, "the name of a user", "this is no name")
-	}
-}
-
-// users reads whose addresses are users', and how many have room.
-func (d *decoder) users(t *document.Node) {
-	c := d.c
-	c.Users = 4096
-	if t == nil || !d.Keys(t, "key of users", []string{"behind", "most"}) {
-		return
-	}
-	c.Users = d.Integer(d.Default(t, "most", "4096", "ours"), 1, mostUsers)
-	if at := t.Find("behind"); at != nil {
-		var ports []string
-		for _, p := range c.Ports {
-			ports = append(ports, p.Name)
-		}
-		c.Behind = slices.Index(ports, d.Word(at, "port", ports))
 	}
 }
 
@@ -324,7 +306,7 @@ func (d *decoder) suits() {
 // try builds the programs once, for the errors that only they can find.
 func (d *decoder) try() {
 	c := d.c
-	u := newUsers(1, 0)
+	u := newUsers(&c.Users, 0)
 	b := c.bridge(1, fullFrame, u, func(site *dataplane.Site) ([]dataplane.Program, error) {
 		for _, p := range c.Programs {
 			x, err := p.Scheme.Build(site, p.Config)
@@ -353,7 +335,7 @@ func (c *Config) bridge(seed uint64, maxFrame int, u *users,
 	return lab.BridgeConfig{
 		Name: "switch", Seed: seed, Ports: c.links(), MaxFrame: maxFrame, Framing: c.Framing, Book: u.book,
 		SwitchConfig: lab.SwitchConfig{
-			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: &codec{u, behind(c)},
+			Programs: programs, Queues: c.Queues, Scheduler: c.scheduler, Codec: &codec{users: u},
 		},
 	}
 }
@@ -392,11 +374,11 @@ func (c *Config) links() (all []lab.BridgePort) {
 	return all
 }
 
-// questions are warnings of what is hardly meant: what programs say of where they stand, and rates at which a full
-// frame takes more than a second, while nothing else leaves that port. maxFrame is the bytes of such a frame, without
-// tags.
+// questions are warnings of what is hardly meant: what programs say of where they stand, exempt frames that could
+// fill a port (lax), and rates at which a full frame takes more than a second, while nothing else leaves that port.
+// maxFrame is the bytes of such a frame, without tags.
 func (c *Config) questions(maxFrame func(port int) int) (warnings []string) {
-	warnings = slices.Clone(c.remarks)
+	warnings = append(slices.Clone(c.remarks), c.lax()...)
 	for i, p := range c.Ports {
 		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
@@ -418,19 +400,12 @@ func (c *Config) Keeps(next *Config) error {
 		}
 		return s
 	}
-	behind := func(c *Config) string {
-		if c.Behind < 0 {
-			return "no port"
-		}
-		return c.Ports[c.Behind].Name
-	}
 	for _, x := range []struct{ what, was, is string }{
 		{"ports and their interfaces", strings.Join(describe(c), ", "), strings.Join(describe(next), ", ")},
 		{"queues", strconv.Itoa(c.Queues), strconv.Itoa(next.Queues)},
 		{"scheduler", c.Scheduler, next.Scheduler},
 		{"framing", c.Framing.Name, next.Framing.Name},
-		{"users.behind", behind(c), behind(next)},
-		{"users.most", strconv.Itoa(c.Users), strconv.Itoa(next.Users)},
+		{"users", c.Users.fixed(), next.Users.fixed()},
 		{"metrics", c.Metrics.String(), next.Metrics.String()},
 		{"user", c.User, next.User},
 	} {

@@ -50,7 +50,8 @@ func TestDecode(t *testing.T) {
 			Buffer: unit.Length{Packets: 24}}) {
 		t.Errorf("ports %+v", c.Ports)
 	}
-	if c.Behind != 0 || c.Users != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" || c.Queues != 1 ||
+	if c.Users.Behind != 0 || c.Users.Most != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" ||
+		c.Queues != 1 ||
 		c.Framing.Name != "l2" ||
 		len(c.Programs) != 2 || len(c.Programs[1].Config.(*p4abc.Config).Aggregates) != 2 {
 		t.Errorf("%+v", c)
@@ -139,7 +140,7 @@ func TestDocumented(t *testing.T) {
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if c.Behind != 0 || len(c.Ports) != 2 {
+	if c.Users.Behind != 0 || len(c.Ports) != 2 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -180,11 +181,30 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case err != nil && !errors.As(err, &wrong):
 			t.Errorf("%v", err)
-		case err == nil && (len(c.Ports) < 2 || c.Users < 1 || c.scheduler == nil || c.Framing.Name == "" ||
-			c.Behind >= len(c.Ports)):
+		case err == nil && (len(c.Ports) < 2 || c.Users.Most < 1 || c.scheduler == nil || c.Framing.Name == "" ||
+			c.Users.Behind >= len(c.Ports)):
 			t.Errorf("%+v", c)
 		}
 	})
+}
+
+// A port that ARP and neighbour discovery could fill without anybody's dropping them is pointed at, with its place.
+func TestLax(t *testing.T) {
+	const file = "ports: {a: {interface: a, rate: %s}, b: {interface: b}}\nswitch: [forward]\nusers: {exempt_rate: %s}\n"
+	for _, x := range []struct{ rate, exempt, want string }{
+		{"10Mbps", "200kbps", ""},
+		{"10Mbps", "251kbps", "switch.yaml:1:30: port a: ARP and neighbour discovery of another port (users: exempt_rate " +
+			"251kbps each) may fill 5 % of 10Mbps"},
+		{"300kbps", "200kbps", "switch.yaml:1:30: port a: ARP and neighbour discovery of another port (users: exempt_rate " +
+			"200kbps each) may fill 100 % of 300kbps"},
+	} {
+		t.Run(x.rate+" "+x.exempt, func(t *testing.T) {
+			got := strings.Join(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).lax(), "\n")
+			if !strings.HasPrefix(got, x.want) || (got == "") != (x.want == "") {
+				t.Errorf("it warns %q, want %q", got, x.want)
+			}
+		})
+	}
 }
 
 // A rate at which a full frame takes more than a second is pointed at; one at which it takes a second is not.
@@ -195,6 +215,7 @@ func TestSlow(t *testing.T) {
     interface: b
     rate: %s
 framing: %s
+users: {exempt_rate: 0bps}
 switch: [forward]
 `
 	const at = "switch.yaml:"

@@ -111,7 +111,7 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	if _, err := unix.Getrandom(seed[:], 0); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	l.users = newUsers(l.config.Users, be.Uint64(seed[:]))
+	l.users = newUsers(&l.config.Users, be.Uint64(seed[:]))
 	l.users.forget = func(a packet.Addr) { forget(l.running, l.ports, a) }
 	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -240,6 +240,7 @@ func (l *loop) reload(x *reread) {
 		}
 	}
 	l.live.SetPorts(c.links())
+	l.users.follow(&c.Users)
 	l.config = c
 	l.reloads++
 	l.out.Encode(answer{Is: isReloaded, Notes: notes}.brief())

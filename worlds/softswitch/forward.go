@@ -97,7 +97,7 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		case m.Out == packet.NoPort:
 			m.Out = out
 		default:
-			env.Send(env.Clone(p, false), out, m.Class)
+			env.Replicate(out)
 		}
 	}
 	return dataplane.Accept

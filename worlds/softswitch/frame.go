@@ -25,23 +25,29 @@ const (
 	typeAt        = 12 // of the Ethernet type in a frame without tags
 	shortestFrame = 60 // without FCS
 
+	etherARP = 0x0806
+
 	solicitation, redirect = 133, 137 // of ICMPv6: the types of neighbour discovery (RFC 4861 §4)
+	unrouted               = 255      // hop limit of those: no router has passed them on (RFC 4861 §6.1, §7.1)
+
+	// Extension headers of IPv6 (RFC 8200 §4) behind which the transport's header is looked for, and how many
+	// of them.
+	hopByHop, routing, fragmented, destination = 0, 43, 44, 60
+	mostExtensions                             = 8
 )
 
 // MostTagged is how many bytes tags add to a frame at most.
 const MostTagged = mostTags * tagBytes
 
 // codec is the switch's parser and deparser. It reads what programs need of IP frames, below
-// VLAN tags and PPPoE, and writes only what they have changed. A frame that is not IP, and
-// neighbour discovery of IPv6, belong to no user: they are marked as the switch's own
-// (packet.Internal), which ABC neither meters nor drops.
+// VLAN tags and PPPoE, and writes only what they have changed.
 //
-// A packet's Src is the number of its user's address. That is the source, or, if users are
-// behind a port, the destination of what goes there; Dst stays 0.
-type codec struct {
-	users  *users
-	behind packet.PortID // NoPort: users are sources
-}
+// Every frame belongs to a user, whose number is the packet's Src; Dst stays 0. A user is the source address
+// or, if users are behind a port, the destination of what goes there; or the frame's VLANs. What has neither,
+// such as a frame that is not IP, or whose lengths are wrong, is of all others at the port where it came in.
+// The only frames that are nobody's are those of ARP and neighbour discovery that exempt lets pass. They are
+// marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
+type codec struct{ users *users }
 
 // Parse fills p from its frame. What cannot be read is no error: it is carried.
 func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
@@ -49,9 +55,15 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	f := p.Data
 	p.Kind, p.Version, p.TOS, p.HopLimit, p.Proto = packet.Data, 0, 0, 0, 0
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Payload, p.Seq, p.Ack = 0, 0, 0, 0, 0, 0, 0
+	p.Meta.Flags &^= packet.Internal
 	d, ok := dissect(f)
-	if !ok {
+	if c.exempt(now, in, f, &d, ok) {
 		p.Meta.Flags |= packet.Internal
+	}
+	if !ok {
+		if p.Meta.Flags&packet.Internal == 0 {
+			p.Src = c.user(now, in, &d, netip.Addr{}, netip.Addr{})
+		}
 		p.Hash = packet.FlowHash(packet.Addr(be.Uint32(f)^be.Uint32(f[6:])), packet.Addr(be.Uint32(f[8:])), be.Uint16(f[4:]),
 			be.Uint16(f[typeAt:]), 0)
 		return nil
@@ -67,11 +79,7 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	}
 	p.Proto, p.Payload = d.proto, int32(d.end-d.payload)
 	rest := f[d.transport:d.end]
-	switch {
-	case d.proto == packet.ProtoICMPv6 && d.version == 6 && len(rest) > 0 && rest[0] >= solicitation &&
-		rest[0] <= redirect:
-		p.Meta.Flags |= packet.Internal
-	case d.payload > d.transport: // a header was there
+	if d.payload > d.transport { // a header was there
 		p.SrcPort, p.DstPort = be.Uint16(rest), be.Uint16(rest[2:])
 		if d.proto == packet.ProtoTCP && p.Payload == 0 {
 			p.Kind = packet.Ack
@@ -79,13 +87,42 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	}
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
 	if p.Meta.Flags&packet.Internal == 0 {
-		user := src
-		if c.behind != packet.NoPort && in != c.behind {
-			user = dst
-		}
-		p.Src = c.users.number(now, user)
+		p.Src = c.user(now, in, &d, src, dst)
 	}
 	return nil
+}
+
+// exempt reports whether a frame is nobody's: ARP, or neighbour discovery that no router has passed on, up to a
+// length and, each of both, up to a rate at a port. Without it hosts would not find each other where others are
+// too active; without bounds, whoever sends it would be met by no program.
+func (c *codec) exempt(now unit.Time, in packet.PortID, f []byte, d *anatomy, ip bool) bool {
+	class := ofARP
+	switch {
+	case ip && d.discovery:
+		class = ofDiscovery
+	case ip || d.kind != etherARP:
+		return false
+	}
+	rules := c.users.rules
+	return len(f) <= int(rules.ExemptSize) && c.users.exempts[in][class].take(now, 8*int64(len(f)), rules.ExemptRate)
+}
+
+// user returns whose a frame is; src and dst are not valid if it has no addresses.
+func (c *codec) user(now unit.Time, in packet.PortID, d *anatomy, src, dst netip.Addr) packet.Addr {
+	rules := c.users.rules
+	switch rules.By {
+	case ByVLAN:
+		return c.users.vlans(now, in, VLANs(d.vlans[0])<<12)
+	case ByQinQ:
+		return c.users.vlans(now, in, VLANs(d.vlans[0])<<12|VLANs(d.vlans[1]))
+	}
+	if behind := rules.behind(); behind != packet.NoPort && in != behind {
+		src = dst
+	}
+	if !src.IsValid() || d.discovery {
+		return c.users.others(in)
+	}
+	return c.users.address(now, in, src)
 }
 
 // fold makes 32 bits of an address, for a hash.
@@ -99,20 +136,26 @@ type anatomy struct {
 	ip, transport, payload, end int // transport = payload if there is no header that is known
 	session                     int // PPPoE header, 0 if there is none
 	version, proto              uint8
+	discovery                   bool // neighbour discovery with the hop limit that it must have
+
+	vlans [mostTags]uint16 // identifiers of the tags, the outermost one first
+	kind  uint16           // Ethernet type behind the tags
 }
 
 // dissect finds the IP packet of a frame; false if there is none that it can read. It checks what packet's
 // parsers check without making errors, because a sender of damaged frames may send many of them.
 func dissect(f []byte) (d anatomy, ok bool) {
 	at := typeAt
-	kind := be.Uint16(f[at:])
-	for tags := 0; kind == etherVLAN || kind == etherService || kind == etherOldQinQ; tags++ {
+	d.kind = be.Uint16(f[at:])
+	for tags := 0; d.kind == etherVLAN || d.kind == etherService || d.kind == etherOldQinQ; tags++ {
 		if at += tagBytes; tags == mostTags || len(f) < at+2 {
 			return d, false
 		}
-		kind = be.Uint16(f[at:])
+		d.vlans[tags] = be.Uint16(f[at-2:]) & 0xfff
+		d.kind = be.Uint16(f[at:])
 	}
 	at += 2
+	kind := d.kind
 	if kind == etherPPPoE {
 		if len(f) < at+pppoeHeader+2 {
 			return d, false
@@ -150,6 +193,8 @@ func dissect(f []byte) (d anatomy, ok bool) {
 		if d.end > len(f) {
 			return d, false
 		}
+		d.discovery = discovers(h, f[d.transport:d.end])
+		whole = d.extensions(f)
 	default:
 		return d, false
 	}
@@ -164,6 +209,44 @@ func dissect(f []byte) (d anatomy, ok bool) {
 		d.payload += packet.UDPHeader
 	}
 	return d, true
+}
+
+// discovers reports whether a packet of IPv6 is neighbour discovery as a node must take it: nobody but a
+// neighbour can have sent it (RFC 4861 §6.1, §7.1), and it has no fragment header (RFC 6980 §5).
+func discovers(h packet.IPv6, rest []byte) bool {
+	return h.NextHeader() == packet.ProtoICMPv6 && h.HopLimit() == unrouted && len(rest) > 0 &&
+		rest[0] >= solicitation && rest[0] <= redirect
+}
+
+// extensions goes behind the extension headers of IPv6, as far as they can be read, to the transport's header.
+// It returns false if that is not there: in all fragments but a whole packet, and on the way to another router
+// of a routing header, until which checksums are of other addresses.
+func (d *anatomy) extensions(f []byte) bool {
+	for range mostExtensions {
+		rest := f[d.transport:d.end]
+		switch d.proto {
+		case hopByHop, routing, destination:
+			if len(rest) < 8 || len(rest) < 8*(int(rest[1])+1) {
+				return false
+			}
+			if d.proto == routing && rest[3] > 0 {
+				return false
+			}
+			d.proto, d.transport = rest[0], d.transport+8*(int(rest[1])+1)
+		case fragmented:
+			if len(rest) < 8 {
+				return false
+			}
+			offset := be.Uint16(rest[2:])
+			d.proto, d.transport = rest[0], d.transport+8
+			if offset&^6 != 0 { // an offset, or more to come
+				return false
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // Deparse writes DSCP, ECN and hop limit back, and cuts the payload off that was trimmed.

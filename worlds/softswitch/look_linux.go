@@ -253,12 +253,7 @@ func (p *plan) print(out io.Writer) {
 		names = append(names, x.Scheme.Name)
 	}
 	fmt.Fprintf(out, "programs: %s\n", strings.Join(names, ", "))
-	switch {
-	case c.Behind >= 0:
-		fmt.Fprintf(out, "users: addresses behind port %s, up to %d\n", c.Ports[c.Behind].Name, c.Users)
-	default:
-		fmt.Fprintf(out, "users: source addresses, up to %d\n", c.Users)
-	}
+	fmt.Fprintf(out, "users: %v\n", &c.Users)
 	if c.Metrics.IsValid() {
 		fmt.Fprintf(out, "metrics: http://%v/metrics\n", c.Metrics)
 	} else {

@@ -96,14 +96,6 @@ func forget(list []running, ports []*tm.Port, a packet.Addr) {
 	}
 }
 
-// behind is the port behind which users are, as the codec has it.
-func behind(c *Config) packet.PortID {
-	if c.Behind < 0 {
-		return packet.NoPort
-	}
-	return packet.PortID(c.Behind)
-}
-
 // succeed builds the programs that are wanted next to those that run: one that would be the same
 // continues, another takes over its predecessor's state if it can (dataplane.Adopter), and the
 // rest start afresh. The notes, for the log, say what was kept and lost.

@@ -347,7 +347,7 @@ func (w *wire) numbered(t *testing.T, from, host string, to netip.AddrPort) (end
 func TestMetrics(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
-	w.open(fmt.Sprintf(shaped, "50Mbps", 100, "[forward, abc]", "9465"))
+	w.open(fmt.Sprintf(shaped, "50Mbps", 100, "[forward, abc]", "9465") + "users: {new: 0s}\n")
 	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
 	for range 20 {
 		if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 1000, 3); err != nil {
@@ -386,9 +386,10 @@ func TestMetrics(t *testing.T) {
 	out := w.socket("left", 1500)
 	for range some {
 		out.Put(append(append(mac(1), mac(0)...), make([]byte, 488)...))
-	}
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
+		if err := out.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond) // their user has been silent, and is too active in a burst
 	}
 	until(t, "the last frame", func() bool {
 		return w.metrics()[`weir_switch_sent_frames_total{port="right"}`] >= m[`weir_switch_sent_frames_total{port="right"}`]+

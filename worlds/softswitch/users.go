@@ -3,6 +3,7 @@ package softswitch
 import (
 	"net/netip"
 
+	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -11,71 +12,389 @@ import (
 // one takes the place that has been idle longest. Look-ups are bounded, and a table is never full.
 const ways = 8
 
-// users numbers the addresses of users as they appear. The book has a fixed size: an address for
-// which there is no room gets the number of the one that has been idle longest.
+const (
+	// idleFor is how long a user whom no file names must be silent before somebody else may get the number:
+	// 20 times the memory of an activity meter with its default, after which nothing is left in it.
+	idleFor = 60 * unit.Second
+	// newcomers is for how many addresses there is room that are too new to be users.
+	newcomers = 1024
+	// looked is how many users a newcomer who finds no room may have looked at, to find one who is idle.
+	looked = 16
+)
+
+// users numbers the users of a switch. The first numbers are those of its ports: of all at a port who are
+// nobody else. Then come the users that the file names, who keep their numbers, and those who just appear. Of
+// both together there are at most as many as the file says. Nobody who is active makes room for another:
+// whoever finds no room is one of the port's. And nobody becomes a user at once (Users.New), so that who
+// takes a new address for every frame does not get a new meter with it.
 type users struct {
-	book   *packet.Book
-	slots  []slot
-	mask   uint64
-	seed   uint64
-	forget func(packet.Addr) // called when a number goes to another address
+	book    *packet.Book
+	rules   *Users
+	ports   int
+	all     []member      // by number
+	buckets []packet.Addr // first of a chain of numbers, by hash
+	free    packet.Addr   // first of a chain of those that nobody has
+	hand    packet.Addr   // who is looked at next when room is wanted
+	seed    uint64
+	forget  func(packet.Addr) // called when a number goes to somebody else
+
+	named   *dataplane.LPM[packet.Addr] // nil: no prefix is named
+	fresh   []newcomer
+	exempts [][classes]bucket // by port
 
 	known, forgotten uint64
 }
 
-type slot struct {
-	address  netip.Addr
-	lastSeen unit.Time
+// key is what tells one user from others: an address without its host bits, VLANs, or a prefix that is named.
+type key struct {
+	hi, lo uint64
+	kind   uint8
+	bits   uint8
 }
 
-// newUsers returns a table with room for most addresses, and its book. The seed keeps attackers
-// from choosing addresses that collide.
-func newUsers(most int, seed uint64) *users {
-	n := ways
-	for n < 2*most {
-		n *= 2
+// Kinds of keys; the zero key is nobody's.
+const (
+	ofIPv4 uint8 = 1 + iota
+	ofIPv6
+	ofVLAN
+	ofPrefix // such keys are found by the table of prefixes
+)
+
+type member struct {
+	key      key
+	lastSeen unit.Time
+	next     packet.Addr // in the chain; 0: the last one
+	named    bool
+}
+
+// newcomer is an address that is no user yet.
+type newcomer struct {
+	key         key
+	first, last unit.Time
+}
+
+// Classes of frames that may be exempt.
+const (
+	ofARP = iota
+	ofDiscovery
+	classes
+)
+
+// bucket lets frames pass up to a rate, and at once what the rate allows in the time burst.
+type bucket struct{ until unit.Time }
+
+const burst = 100 * unit.Millisecond
+
+// take reports whether so many bits pass now.
+func (b *bucket) take(now unit.Time, bits int64, rate unit.Rate) bool {
+	if rate == 0 || b.until > now+burst {
+		return false
 	}
-	u := &users{book: packet.NewBook(), slots: make([]slot, n), mask: uint64(n/ways - 1), seed: seed,
-		forget: func(packet.Addr) {}}
-	for range n {
+	b.until = max(b.until, now) + unit.Time(float64(bits)/float64(rate)*float64(unit.Second))
+	return true
+}
+
+// newUsers returns the users of a switch, and their book. The seed keeps attackers from choosing addresses
+// that collide.
+func newUsers(rules *Users, seed uint64) *users {
+	n := len(rules.ports)
+	u := &users{book: packet.NewBook(), ports: n, all: make([]member, 1+n+rules.Most), seed: seed,
+		fresh: make([]newcomer, newcomers), exempts: make([][classes]bucket, n), forget: func(packet.Addr) {}}
+	buckets := 1
+	for buckets < 2*rules.Most {
+		buckets *= 2
+	}
+	u.buckets = make([]packet.Addr, buckets)
+	for range len(u.all) - 1 {
 		u.book.Add(netip.Addr{}, netip.Addr{})
 	}
+	for a := len(u.all) - 1; a > n; a-- {
+		u.all[a].next, u.free = u.free, packet.Addr(a)
+	}
+	u.hand = packet.Addr(n + 1)
+	u.follow(rules)
 	return u
 }
 
-// number returns the number of an address, and notes that it was seen now.
-func (u *users) number(now unit.Time, a netip.Addr) packet.Addr {
-	b := a.As16()
-	first := mix(be.Uint64(b[:8])^u.seed, be.Uint64(b[8:])) & u.mask * ways
-	set := u.slots[first : first+ways]
-	oldest := 0
-	for i := range set {
-		if set[i].address == a {
-			set[i].lastSeen = now
-			return packet.Addr(first) + packet.Addr(i) + 1
+// follow makes the rules those of another file. Users that both name keep their numbers.
+func (u *users) follow(rules *Users) {
+	u.rules = rules
+	for i, name := range rules.ports {
+		word := "others at " + name
+		if i == 0 && rules.Unnamed == OneForAll {
+			word = "others"
 		}
-		if !set[i].address.IsValid() {
-			oldest = i
-			break
-		}
-		if set[i].lastSeen < set[oldest].lastSeen {
-			oldest = i
+		u.book.Describe(packet.Addr(i+1), netip.Prefix{}, word)
+	}
+	wanted := make([]key, 0, len(rules.Named)+len(rules.VLANs))
+	for _, p := range rules.Named {
+		wanted = append(wanted, keyOfPrefix(p))
+	}
+	for _, v := range rules.VLANs {
+		wanted = append(wanted, keyOfVLANs(v))
+	}
+	stays := make(map[key]bool, len(wanted))
+	for _, k := range wanted {
+		stays[k] = true
+	}
+	for a := range u.all {
+		if x := &u.all[a]; x.key.kind != 0 && !stays[x.key] && (x.named || rules.Unnamed != Each) {
+			u.drop(packet.Addr(a))
 		}
 	}
-	s, n := &set[oldest], packet.Addr(first)+packet.Addr(oldest)+1
-	if s.address.IsValid() {
-		u.forgotten++
-		u.forget(n)
-	} else {
-		u.known++
+	var numbers []packet.Addr
+	for _, k := range wanted {
+		n := u.find(k)
+		if n == 0 {
+			if u.free == 0 {
+				u.evict()
+			}
+			n = u.add(k)
+		}
+		u.all[n].named = true
+		u.show(n, k)
+		numbers = append(numbers, n)
 	}
-	*s = slot{a, now}
+	u.named = nil
+	if len(rules.Named) == 0 {
+		return
+	}
+	u.named = dataplane.NewLPM[packet.Addr](len(rules.Named))
+	of := map[packet.Addr]netip.Prefix{}
+	for i, p := range rules.Named {
+		u.named.Insert(p, numbers[i]) // there is room, and all are valid
+		of[numbers[i]] = p
+	}
+	for i, p := range rules.Named {
+		a, n := u.own(p, of), numbers[i]
+		if u.book.V4(n) != a && u.book.V6(n) != a {
+			u.forget(n) // what programs have found out by the address
+			u.rename(n, a, p)
+		}
+	}
+}
+
+// own returns an address of a prefix that is in no longer one, so that it is found by it; the zero address if
+// there is none, and then nobody has the prefix's number.
+func (u *users) own(p netip.Prefix, of map[packet.Addr]netip.Prefix) netip.Addr {
+	a := p.Addr()
+	for a.IsValid() && p.Contains(a) {
+		n, _ := u.named.Lookup(a)
+		if of[n] == p {
+			return a
+		}
+		a = last(of[n]).Next()
+	}
+	return netip.Addr{}
+}
+
+// last is the last address of a prefix.
+func last(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := p.Bits(); i < 8*len(b); i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+// rename has the book know number n as an address of a prefix.
+func (u *users) rename(n packet.Addr, a netip.Addr, p netip.Prefix) {
 	if a.Is4() {
 		u.book.Rename(n, a, netip.Addr{})
 	} else {
 		u.book.Rename(n, netip.Addr{}, a)
 	}
+	if !p.IsSingleIP() {
+		u.book.Describe(n, p, "")
+	}
+}
+
+// others returns the number of all at a port who are nobody else.
+func (u *users) others(in packet.PortID) packet.Addr {
+	if u.rules.Unnamed == OneForAll {
+		return 1
+	}
+	return 1 + packet.Addr(in)
+}
+
+// address returns whose an address is that was seen at a port now.
+func (u *users) address(now unit.Time, in packet.PortID, a netip.Addr) packet.Addr {
+	if u.named != nil {
+		if n, ok := u.named.Lookup(a); ok {
+			u.all[n].lastSeen = now
+			return n
+		}
+	}
+	if u.rules.Unnamed != Each {
+		return u.others(in)
+	}
+	return u.each(now, in, u.keyOf(a))
+}
+
+// vlans returns whose frames with such tags are.
+func (u *users) vlans(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
+	switch {
+	case v == 0:
+		return u.others(in)
+	case u.rules.Unnamed == Each:
+		return u.each(now, in, keyOfVLANs(v))
+	}
+	if n := u.find(keyOfVLANs(v)); n != 0 {
+		u.all[n].lastSeen = now
+		return n
+	}
+	return u.others(in)
+}
+
+// each returns the number of who is known, or has been there long enough for it; all others are the port's.
+func (u *users) each(now unit.Time, in packet.PortID, k key) packet.Addr {
+	if n := u.find(k); n != 0 {
+		u.all[n].lastSeen = now
+		return n
+	}
+	if !u.settled(now, k) {
+		return u.others(in)
+	}
+	if u.free == 0 {
+		u.sweep(now)
+	}
+	if u.free == 0 {
+		return u.others(in)
+	}
+	n := u.add(k)
+	u.all[n].lastSeen = now
+	u.show(n, k)
 	return n
+}
+
+// settled reports whether somebody has been there for as long as nobody is a user.
+func (u *users) settled(now unit.Time, k key) bool {
+	first := u.hash(k) % (newcomers / ways) * ways
+	set := u.fresh[first : first+ways]
+	x := &set[0]
+	for i := range set {
+		if set[i].key == k {
+			x = &set[i]
+			break
+		}
+		if set[i].last < x.last || set[i].key.kind == 0 && x.key.kind != 0 {
+			x = &set[i]
+		}
+	}
+	if x.key != k || now-x.last >= idleFor {
+		*x = newcomer{k, now, now}
+	}
+	x.last = now
+	return now-x.first >= u.rules.New
+}
+
+// find returns the number of a key, 0 if nobody has it.
+func (u *users) find(k key) packet.Addr {
+	n := u.buckets[u.hash(k)&uint64(len(u.buckets)-1)]
+	for n != 0 && u.all[n].key != k {
+		n = u.all[n].next
+	}
+	return n
+}
+
+// add gives a key one of the free numbers, of which there must be one.
+func (u *users) add(k key) packet.Addr {
+	n := u.free
+	u.free = u.all[n].next
+	head := &u.buckets[u.hash(k)&uint64(len(u.buckets)-1)]
+	u.all[n] = member{key: k, next: *head}
+	*head = n
+	u.known++
+	return n
+}
+
+// drop takes somebody's number away.
+func (u *users) drop(n packet.Addr) {
+	at := &u.buckets[u.hash(u.all[n].key)&uint64(len(u.buckets)-1)]
+	for *at != n {
+		at = &u.all[*at].next
+	}
+	*at = u.all[n].next
+	u.all[n], u.free = member{next: u.free}, n
+	u.book.Rename(n, netip.Addr{}, netip.Addr{})
+	u.known--
+	u.forget(n)
+}
+
+// sweep looks for somebody who has been idle for so long that another may have the number. It goes on where it
+// stopped, so that a newcomer costs a bounded time however many there are.
+func (u *users) sweep(now unit.Time) {
+	for range min(looked, u.rules.Most) {
+		n := u.hand
+		if u.hand++; int(u.hand) == len(u.all) {
+			u.hand = packet.Addr(u.ports + 1)
+		}
+		if x := &u.all[n]; !x.named && now-x.lastSeen >= idleFor {
+			u.drop(n)
+			u.forgotten++
+			return
+		}
+	}
+}
+
+// evict makes room for a user whom the file names by taking the number of who has been silent longest.
+func (u *users) evict() {
+	oldest := packet.Addr(0)
+	for a := u.ports + 1; a < len(u.all); a++ {
+		if x := &u.all[a]; !x.named && (oldest == 0 || x.lastSeen < u.all[oldest].lastSeen) {
+			oldest = packet.Addr(a)
+		}
+	}
+	u.drop(oldest)
+	u.forgotten++
+}
+
+// show has the book know who has a number.
+func (u *users) show(n packet.Addr, k key) {
+	switch k.kind {
+	case ofVLAN:
+		u.book.Describe(n, netip.Prefix{}, "vlan "+VLANs(k.lo).String())
+	case ofIPv4:
+		var b [4]byte
+		be.PutUint32(b[:], uint32(k.lo))
+		a := netip.AddrFrom4(b)
+		u.rename(n, a, netip.PrefixFrom(a, u.rules.IPv4Bits))
+	case ofIPv6:
+		var b [16]byte
+		be.PutUint64(b[:], k.hi)
+		be.PutUint64(b[8:], k.lo)
+		a := netip.AddrFrom16(b)
+		u.rename(n, a, netip.PrefixFrom(a, u.rules.IPv6Bits))
+	}
+}
+
+// keyOf is the key of an address, of which only the bits count that make a user.
+func (u *users) keyOf(a netip.Addr) key {
+	if a.Is4() {
+		b := a.As4()
+		return key{lo: uint64(be.Uint32(b[:]) &^ (1<<(32-u.rules.IPv4Bits) - 1)), kind: ofIPv4}
+	}
+	b := a.As16()
+	k := key{hi: be.Uint64(b[:8]), lo: be.Uint64(b[8:]), kind: ofIPv6}
+	if n := u.rules.IPv6Bits; n > 64 {
+		k.lo &^= 1<<(128-n) - 1
+	} else {
+		k.lo = 0
+		k.hi &^= 1<<(64-n) - 1
+	}
+	return k
+}
+
+func keyOfPrefix(p netip.Prefix) key {
+	b := p.Addr().As16()
+	return key{be.Uint64(b[:8]), be.Uint64(b[8:]), ofPrefix, uint8(p.Bits())}
+}
+
+func keyOfVLANs(v VLANs) key { return key{lo: uint64(v), kind: ofVLAN} }
+
+func (u *users) hash(k key) uint64 {
+	return mix(k.hi^u.seed^uint64(k.kind)<<56^uint64(k.bits)<<48, k.lo)
 }
 
 // mix hashes a and b: every bit of the result depends on every bit of them.

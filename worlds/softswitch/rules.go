@@ -1,0 +1,246 @@
+package softswitch
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+	"weir/internal/document"
+)
+
+// Attribute is what makes users of frames.
+type Attribute string
+
+// Attributes.
+const (
+	ByAddress Attribute = "address"
+	ByVLAN    Attribute = "vlan" // the outermost tag's
+	ByQinQ    Attribute = "qinq" // the two outermost tags'
+)
+
+// Unnamed is what those are whom the file does not name.
+type Unnamed string
+
+// Answers.
+const (
+	Each      Unnamed = "each"   // users, each of them
+	PerPort   Unnamed = "port"   // one user at each port
+	OneForAll Unnamed = "shared" // one user
+)
+
+// VLANs are the VLANs of a frame: the inner identifier in the low 12 bits, the outer one above. One that has
+// no tag, or the priority tag's 0, is 0.
+type VLANs uint32
+
+// Users are the rules by which frames belong to users.
+type Users struct {
+	By         Attribute
+	Most       int
+	IPv4Bits   int        // of addresses, that make a user
+	IPv6Bits   int        // … of IPv6
+	New        unit.Time  // for how long an address is none yet
+	ExemptSize unit.Bytes // of frames of ARP and neighbour discovery
+	ExemptRate unit.Rate  // … at a port
+
+	Behind  int // the port behind which users are; −1: sources are
+	Named   []netip.Prefix
+	VLANs   []VLANs // that the file names
+	Unnamed Unnamed
+
+	ports []string // their names
+}
+
+// Params binds the rules that are single values. All of them are ours.
+func (u *Users) Params(p *scheme.Params) {
+	scheme.Word(p, &u.By, "by", string(ByAddress), "what a user is: an address, the outermost VLAN tag, or two of them",
+		"address: P4-ABC §5.2; vlan, qinq: ours", ByAddress, ByVLAN, ByQinQ)
+	p.Int(&u.Most, "most", "4096", "how many users there is room for", "ours").Min("1").Max(strconv.Itoa(mostUsers))
+	p.Int(&u.IPv4Bits, "ipv4_bits", "32", "bits of an IPv4 address that make a user", "P4-ABC §5.2").Min("1").Max("32")
+	p.Int(&u.IPv6Bits, "ipv6_bits", "64", "bits of an IPv6 address that make a user",
+		"ours: whoever has an address has a /64 (RFC 4291 §2.5.4)").Min("1").Max("128")
+	p.Time(&u.New, "new", "1s", "for how long a new user counts as one of its port's others", "ours").Min("0s")
+	p.Size(&u.ExemptSize, "exempt_size", "512 B", "largest frame of ARP and neighbour discovery that is no user's",
+		"ours").Min("0B")
+	p.Rate(&u.ExemptRate, "exempt_rate", "200kbps", "most of either that comes in at a port and is no user's",
+		"ours").Min("0bps")
+}
+
+// mostExempt is the part of a port's rate that exempt frames may take without a warning.
+const mostExempt = 0.05
+
+// lax are warnings about exempt frames that could fill a good part of a port.
+func (c *Config) lax() (warnings []string) {
+	for i, p := range c.Ports {
+		rate := float64(p.Rate.Bits)
+		if all := float64(classes * c.Users.ExemptRate); rate > 0 && all > mostExempt*rate {
+			at := c.rates[i]
+			warnings = append(warnings, fmt.Sprintf("%s:%d:%d: port %s: ARP and neighbour discovery of another port "+
+				"(users: exempt_rate %v each) may fill %.0f %% of %v, and no program drops them", at.File, at.Line, at.Column,
+				p.Name, c.Users.ExemptRate, min(100, 100*all/rate), p.Rate))
+		}
+	}
+	return warnings
+}
+
+// ownUserKeys are those of users that are no single values.
+var ownUserKeys = []string{"behind", "named", "unnamed"}
+
+// users reads who is a user. It follows the ports and the programs, which may name some.
+func (d *decoder) users(t *document.Node) {
+	c := d.c
+	if t == nil {
+		t = &document.Node{Kind: document.Mapping}
+	} else if t.Kind != document.Mapping {
+		d.Fail(t.Place, "{behind: PORT, …}", "this is %v", t.Kind)
+		return
+	}
+	s := scheme.Scheme{Name: "users", Config: scheme.For[Users, *Users]}
+	u := *d.Configuration(&s, t, ownUserKeys).(*Users)
+	u.Behind = -1
+	for _, p := range c.Ports {
+		u.ports = append(u.ports, p.Name)
+	}
+	if at := t.Find("behind"); at != nil {
+		u.Behind = slices.Index(u.ports, d.Word(at, "port", u.ports))
+	}
+	d.names(&u, t.Find("named"))
+	standard, why := Each, "P4-ABC §5.2: no user is named"
+	if len(u.Named)+len(u.VLANs) > 0 {
+		standard, why = PerPort, "ours: users are named"
+	}
+	u.Unnamed = Unnamed(d.Word(d.Default(t, "unnamed", string(standard), why), "unnamed users",
+		[]string{string(Each), string(PerPort), string(OneForAll)}))
+	if n := len(u.Named) + len(u.VLANs); n > u.Most {
+		d.Fail(t.Place, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
+	}
+	c.Users = u
+}
+
+// names reads the users that the file names: here, and as parameters of its programs.
+func (d *decoder) names(u *Users, t *document.Node) {
+	for _, x := range d.c.Programs {
+		n, ok := x.Config.(dataplane.Namer)
+		if !ok || len(n.Names()) == 0 {
+			continue
+		}
+		if u.By != ByAddress {
+			d.Fail(x.At, "by: "+string(ByAddress), "%s names users by their addresses, and users are by %s", x.Scheme.Name,
+				u.By)
+		}
+		for _, p := range n.Names() {
+			u.Named = append(u.Named, p.Masked())
+		}
+	}
+	if t != nil && t.Kind != document.List {
+		d.Fail(t.Place, "a list", "this is %v", t.Kind)
+		return
+	}
+	if t != nil {
+		for _, x := range t.Items {
+			if u.By != ByAddress {
+				if v, ok := document.ReadOK(d.Reader, x, u.By.vlans); ok {
+					u.VLANs = append(u.VLANs, v...)
+				}
+			} else if p, ok := document.ReadOK(d.Reader, x, prefixOf); ok {
+				u.Named = append(u.Named, p)
+			}
+		}
+	}
+	slices.SortFunc(u.Named, netip.Prefix.Compare)
+	u.Named = slices.Compact(u.Named)
+	slices.Sort(u.VLANs)
+	u.VLANs = slices.Compact(u.VLANs)
+}
+
+// prefixOf reads an address or a prefix.
+func prefixOf(s string) (netip.Prefix, error) {
+	if p, err := netip.ParsePrefix(s); err == nil {
+		return p.Masked(), nil
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil || a.Zone() != "" {
+		return netip.Prefix{}, fmt.Errorf("%q is neither an address nor a prefix", s)
+	}
+	return netip.PrefixFrom(a, a.BitLen()), nil
+}
+
+// vlans reads VLANs as a file names them: 100, 100-199, or, by two tags, 100.7 with the outer one first.
+func (a Attribute) vlans(s string) (all []VLANs, err error) {
+	wrong := fmt.Errorf("%q is no VLAN: identifiers are 1 to 4094, in ranges such as 100-199", s)
+	number := func(s string) (n uint64) {
+		n, err = strconv.ParseUint(s, 10, 16)
+		if n < 1 || n > 4094 || err != nil {
+			err = wrong
+		}
+		return n
+	}
+	if outer, inner, two := strings.Cut(s, "."); two && a == ByQinQ {
+		o := number(outer)
+		if err != nil {
+			return nil, err
+		}
+		return []VLANs{VLANs(o<<12 | number(inner))}, err
+	}
+	first, last, several := strings.Cut(s, "-")
+	from := number(first)
+	to := from
+	if several && err == nil {
+		if to = number(last); to < from {
+			err = wrong
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for v := from; v <= to; v++ {
+		all = append(all, VLANs(v<<12))
+	}
+	return all, nil
+}
+
+// String is a VLAN as a file names it.
+func (v VLANs) String() string {
+	if v&0xfff == 0 {
+		return strconv.Itoa(int(v >> 12))
+	}
+	return fmt.Sprintf("%d.%d", v>>12, v&0xfff)
+}
+
+// behind is the port behind which users are, as the codec has it.
+func (u *Users) behind() packet.PortID {
+	if u.Behind < 0 {
+		return packet.NoPort
+	}
+	return packet.PortID(u.Behind)
+}
+
+// fixed is what of the rules cannot change while a switch runs.
+func (u *Users) fixed() string {
+	s := fmt.Sprintf("by %s, most %d, ipv4_bits %d, ipv6_bits %d, ", u.By, u.Most, u.IPv4Bits, u.IPv6Bits)
+	if u.Behind < 0 {
+		return s + "behind no port"
+	}
+	return s + "behind " + u.ports[u.Behind]
+}
+
+// String says who is a user, for people.
+func (u *Users) String() string {
+	s := "source addresses"
+	switch {
+	case u.By != ByAddress:
+		s = map[Attribute]string{ByVLAN: "VLANs", ByQinQ: "pairs of VLANs"}[u.By]
+	case u.Behind >= 0:
+		s = "addresses behind port " + u.ports[u.Behind]
+	}
+	if n := len(u.Named) + len(u.VLANs); n > 0 {
+		s += fmt.Sprintf(", %d named", n)
+	}
+	others := map[Unnamed]string{Each: "", PerPort: "; all others at a port are one", OneForAll: "; all others are one"}
+	return s + fmt.Sprintf(", up to %d", u.Most) + others[u.Unnamed]
+}
