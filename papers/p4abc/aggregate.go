@@ -37,18 +37,20 @@ type aggregates struct {
 	meters   []activityMeter
 
 	reference unit.Rate // of sources without an aggregate
+	places    int       // for the flows of each
 }
 
 // activityMeter is the state of one aggregate, and what it is measured by.
 type activityMeter struct {
 	Meter
 	reference unit.Rate
+	flows     *flowShares // nil: all flows are one
 }
 
 // newAggregates makes the meters of a configuration.
 func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 	g := aggregates{book: book, common: -1, prefixes: dataplane.NewLPM[int32](len(c.Aggregates) + 1),
-		own: make([]int32, book.Len()), reference: c.Reference}
+		own: make([]int32, book.Len()), reference: c.Reference, places: c.Flows}
 	for i := range g.own {
 		g.own[i] = -1
 	}
@@ -66,7 +68,7 @@ func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 
 // add makes a meter.
 func (g *aggregates) add(reference unit.Rate) int32 {
-	g.meters = append(g.meters, activityMeter{NewMeter(0), reference})
+	g.meters = append(g.meters, activityMeter{NewMeter(0), reference, newFlowShares(g.places)})
 	return int32(len(g.meters) - 1)
 }
 

@@ -20,6 +20,7 @@ type Config struct {
 	Register   bool       // the prototype's queue length (§5.1)
 	Shared     bool       // sources without an aggregate share one, instead of one each
 	Aggregates []Aggregate
+	Flows      int // places for the flows of an aggregate, which share its part fairly; 0: they do not
 }
 
 // Loses packets where queues grow.
@@ -45,6 +46,8 @@ func (c *Config) Params(p *scheme.Params) {
 		"reference rate by source prefix, metered as one; longest prefix wins", "P4-ABC §3.1, §3.4").Min("1bps")
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"sources without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
+	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
+		"0: they do not", "ours").Min("0").Max("1024")
 
 	p.Rule("gamma", func() error {
 		for _, l := range []unit.Depth{c.QMin, c.QBase, c.Gamma} {

@@ -48,6 +48,9 @@ func (a *Program) Footprint() dataplane.Footprint {
 					Reads: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "T, decay, log2(R_m/R_r)", Times: 3},
 					{Kind: dataplane.Dividing, What: "S/T, R_m/R_r", Times: 2}}})
+		if a.places > 1 {
+			f.Stages = append(f.Stages, a.flowStage(meters))
+		}
 	}
 	var v Average
 	ports := len(a.aqms)

@@ -24,6 +24,13 @@ func (w *watched) state() map[string][]string {
 		put("S of meters", m.bits)
 		put("t_last of meters", m.last)
 		put("t_start of meters", m.start)
+		if m.flows != nil {
+			for _, x := range m.flows.bits {
+				put("flows of aggregates", x)
+			}
+			put("sums of flows", m.flows.all)
+			put("origins of flows", m.flows.since)
+		}
 	}
 	for _, q := range w.aqms {
 		a := q.average
@@ -78,7 +85,8 @@ func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // Packets change what the footprint says that they write, and nothing else.
 func TestFootprintWrites(t *testing.T) {
-	for _, given := range [][]string{nil, {"queue", "register"}, {"others", "shared"}, {"role", "core"}} {
+	for _, given := range [][]string{nil, {"queue", "register"}, {"others", "shared"}, {"role", "core"},
+		{"flows", "8"}} {
 		port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port, port}}
 		p, err := dataplanetest.Make(Scheme(), s.Site(), given...)

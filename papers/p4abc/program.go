@@ -53,7 +53,11 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	switch a.config.Role {
 	case Alone, Edge:
-		a.activity = a.find(p).measure(env.Now(), float64(p.Size)*8, a.config.Memory)
+		m, bits := a.find(p), float64(p.Size)*8
+		a.activity = m.measure(env.Now(), bits, a.config.Memory)
+		if m.flows != nil {
+			a.activity += m.flows.count(env.Now(), p, bits, a.config.Memory)
+		}
 		if a.config.Role == Edge {
 			a.activity = mark(p, a.activity)
 		}

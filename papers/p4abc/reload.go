@@ -24,6 +24,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
 		}
 		a.meters[to].Meter = m
+		a.meters[to].flows.adopt(now, old.meters[from].flows, old.config.Memory)
 	}
 	was, is := numbers(old.config.Aggregates), numbers(a.config.Aggregates)
 	for i, g := range a.config.Aggregates {
@@ -79,5 +80,6 @@ func (a *Program) Forget(src packet.Addr) {
 	}
 	if own := a.own[src]; own >= 0 {
 		a.meters[own].Meter = NewMeter(0)
+		a.meters[own].flows.forget()
 	}
 }
