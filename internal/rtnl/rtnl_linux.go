@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -113,12 +114,17 @@ func (c *Conn) AddVeth(near, far End, farNamespace, mtu int) error {
 // Interface is what the kernel says about an interface.
 type Interface struct {
 	Index              int
+	Name               string
 	MTU                int
 	MAC                [6]byte
 	Up                 bool
 	RxQueues, TxQueues int
-	Segments           int // that TCP may give it as one (gso_max_segs)
-	Master             int // index of the bridge or bond that it belongs to; 0: none
+	Segments           int    // that TCP may give it as one (gso_max_segs)
+	Master             int    // index of the bridge or bond that it belongs to; 0: none
+	Kind               string // such as veth, bridge; empty for cards
+	// Peer is the index of the other end of a pair, 0 if there is none, in this network namespace or, if PeerNamespace
+	// is not −1, in the one that has that number here (Conn.NamespaceNumber).
+	Peer, PeerNamespace int
 	// Dropped is how many frames the kernel dropped there in either direction.
 	Dropped uint64
 }
@@ -149,15 +155,23 @@ func parseInterface(b []byte) (Interface, error) {
 	if len(b) < unix.SizeofIfInfomsg {
 		return Interface{}, fmt.Errorf("netlink: %d bytes about an interface", len(b))
 	}
-	i := Interface{Index: int(int32(ne.Uint32(b[4:]))), Up: ne.Uint32(b[8:])&unix.IFF_UP != 0}
+	i := Interface{Index: int(int32(ne.Uint32(b[4:]))), Up: ne.Uint32(b[8:])&unix.IFF_UP != 0, PeerNamespace: -1}
 	err := attributes(b[unix.SizeofIfInfomsg:], func(kind uint16, v []byte) {
 		switch {
+		case kind == unix.IFLA_IFNAME:
+			i.Name = strings.TrimRight(string(v), "\x00")
 		case kind == unix.IFLA_MTU && len(v) >= 4:
 			i.MTU = int(ne.Uint32(v))
 		case kind == unix.IFLA_ADDRESS && len(v) == 6:
 			copy(i.MAC[:], v)
 		case kind == unix.IFLA_MASTER && len(v) >= 4:
 			i.Master = int(ne.Uint32(v))
+		case kind == unix.IFLA_LINK && len(v) >= 4:
+			i.Peer = int(ne.Uint32(v))
+		case kind == unix.IFLA_LINK_NETNSID && len(v) >= 4:
+			i.PeerNamespace = int(int32(ne.Uint32(v)))
+		case kind == unix.IFLA_LINKINFO:
+			i.Kind = kindOf(v)
 		case kind == unix.IFLA_NUM_RX_QUEUES && len(v) >= 4:
 			i.RxQueues = int(ne.Uint32(v))
 		case kind == unix.IFLA_NUM_TX_QUEUES && len(v) >= 4:
@@ -169,6 +183,29 @@ func parseInterface(b []byte) (Interface, error) {
 		}
 	})
 	return i, err
+}
+
+// kindOf is what kind of interface an attribute IFLA_LINKINFO tells of.
+func kindOf(b []byte) (kind string) {
+	attributes(b, func(of uint16, v []byte) { // it is of the kernel, and inside what was looked at
+		if of == unix.IFLA_INFO_KIND {
+			kind = strings.TrimRight(string(v), "\x00")
+		}
+	})
+	return kind
+}
+
+// InterfaceAt looks an interface up by its index. Its error is ENODEV if there is none.
+func (c *Conn) InterfaceAt(index int) (Interface, error) {
+	b, err := c.do(newMessage(unix.RTM_GETLINK, 0, ifinfo(index, 0, 0)))
+	var i Interface
+	if err == nil {
+		i, err = parseInterface(b)
+	}
+	if err != nil {
+		return Interface{}, fmt.Errorf("interface %d: %w", index, err)
+	}
+	return i, nil
 }
 
 // Quiet sets an interface up so that the kernel sends nothing by itself there: no ARP,

@@ -76,13 +76,18 @@ func newChild(command []string, x *state) (c *child, err error) {
 		WaitDelay: killing}
 	// A signal of the terminal is for us: we stop it in order.
 	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	begin := order{Do: doBegin, File: x.File, Data: x.Data, Page: 3}
+	begin := order{Do: doBegin, File: x.File, Data: x.Data, Page: 3, Bypass: x.Bypass != ""}
 	c.command.ExtraFiles = []*os.File{shared}
 	for _, s := range x.Sockets {
 		f := os.NewFile(uintptr(s.FD), s.Port)
 		defer f.Close() // it is the data plane's alone
 		s.FD = begin.Page + len(c.command.ExtraFiles)
 		c.command.ExtraFiles, begin.Sockets = append(c.command.ExtraFiles, f), append(begin.Sockets, s)
+	}
+	for _, fd := range x.Links { // that the data plane has without knowing it
+		f := os.NewFile(uintptr(fd), "bypass")
+		defer f.Close()
+		c.command.ExtraFiles = append(c.command.ExtraFiles, f)
 	}
 	in, control, err := os.Pipe()
 	if err != nil {

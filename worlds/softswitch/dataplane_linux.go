@@ -26,6 +26,7 @@ type order struct {
 	// Of begin: what the descriptors are.
 	Sockets []socket
 	Page    int
+	Bypass  bool // a bridge waits for its end
 }
 
 // socket is an open packet socket of a port.
@@ -69,7 +70,8 @@ type loop struct {
 	out     *json.Encoder
 	samples sampler
 	reloads uint64
-	down    bool // a port's interface was, when it was last looked at
+	drain   unit.Time // for how long frames that wait may leave at the end
+	down    bool      // a port's interface was, when it was last looked at
 
 	event   int // eventfd, by which the other goroutine wakes the thread
 	next    atomic.Pointer[reread]
@@ -89,7 +91,10 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	l := &loop{out: json.NewEncoder(out)}
+	l := &loop{out: json.NewEncoder(out), drain: drainFor}
+	if first.Bypass {
+		l.drain = bypassDrain
+	}
 	if l.config, err = Decode(known, first.File, first.Data); err != nil {
 		return err
 	}
@@ -199,7 +204,7 @@ func (l *loop) run() error {
 			l.write()
 		}
 		if l.stop.Load() {
-			left, err := l.live.Drain(drainFor)
+			left, err := l.live.Drain(l.drain)
 			l.write()
 			if err != nil {
 				return fmt.Errorf("data plane: %w", err)

@@ -24,6 +24,8 @@ type plan struct {
 	links    []rtnl.Interface
 	on       [][]string // offloads that are on, by port
 	uid, gid int
+	bypass   bool           // it is wanted
+	bridge   rtnl.Interface // that the ports belong to already; without a name: none
 	warnings []string
 	wrong    []error // why there can be no start
 }
@@ -33,8 +35,8 @@ func setup(format string, args ...any) error {
 }
 
 // look finds what a configuration runs on. It changes nothing, and needs no right.
-func look(c *Config) (*plan, error) {
-	p := &plan{config: c}
+func look(c *Config, bypass bool) (*plan, error) {
+	p := &plan{config: c, bypass: bypass}
 	p.lookUser()
 	conn, err := rtnl.Open()
 	if err != nil {
@@ -51,9 +53,12 @@ func look(c *Config) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.lookPort(port, i, defaults[port.Interface]); err != nil {
+		if err := p.lookPort(conn, port, i, defaults[port.Interface]); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.lookBypass(conn); err != nil {
+		return nil, err
 	}
 	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
 		p.warn("metrics are at %v, for whoever can reach it", c.Metrics)
@@ -96,7 +101,7 @@ func (p *plan) lookUser() {
 }
 
 // lookPort looks at the interface of a port.
-func (p *plan) lookPort(port Port, i rtnl.Interface, defaultRoute bool) error {
+func (p *plan) lookPort(conn *rtnl.Conn, port Port, i rtnl.Interface, defaultRoute bool) error {
 	name := port.Interface
 	on, err := rtnl.Offloads(name)
 	if err != nil {
@@ -112,8 +117,8 @@ func (p *plan) lookPort(port Port, i rtnl.Interface, defaultRoute bool) error {
 		p.refuse("port %s: %s is no Ethernet interface", port.Name, name)
 	case !i.Up:
 		p.refuse("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name, name, name)
-	case i.Master != 0:
-		p.refuse("port %s: interface %s belongs to a bridge or a bond, which would forward its frames too", port.Name, name)
+	case i.Master != 0 && !p.bypass:
+		p.refuse("port %s: interface %s belongs to a bridge or a bond%s", port.Name, name, bridgeHint(conn, i.Master))
 	case i.MTU < 1280 || i.MTU > 9216:
 		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
 	}
@@ -122,20 +127,33 @@ func (p *plan) lookPort(port Port, i rtnl.Interface, defaultRoute bool) error {
 			"dropped there",
 			name, i.MTU, p.config.Ports[0].Interface, p.links[0].MTU)
 	}
-	addresses, err := known.Addrs()
-	if err != nil {
-		return err
-	}
-	for _, a := range addresses {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
-			p.warn("interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
-				"answers beside it", name, n)
+	for _, n := range addressesOf(name) {
+		if p.bypass {
+			p.warn("interface %s has the address %v: with --bypass nothing that comes in there reaches it", name, n)
+			continue
 		}
+		p.warn("interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
+			"answers beside it", name, n)
 	}
 	if defaultRoute {
 		p.warn("interface %s has a default route: is it this machine's own way out?", name)
 	}
 	return nil
+}
+
+// addressesOf are the addresses of an interface at which others reach this machine.
+func addressesOf(name string) (found []*net.IPNet) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil
+	}
+	addresses, _ := i.Addrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			found = append(found, n)
+		}
+	}
+	return found
 }
 
 // meant suggests another interface.
@@ -173,7 +191,7 @@ func defaultRoutes() map[string]bool {
 // Check reads a switch's file, looks at what it is to run on and writes what a start would
 // do, or that the switch of these interfaces runs, which can read the file anew. It changes
 // nothing, and needs no right.
-func Check(known Schemes, file string, out io.Writer) error {
+func Check(known Schemes, file string, bypass bool, out io.Writer) error {
 	data, err := readFile(file)
 	if err != nil {
 		return err
@@ -182,20 +200,17 @@ func Check(known Schemes, file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := look(c)
-	if err != nil {
-		return err
-	}
 	var taken error
 	runs := 0
 	err = records(func(recorded) (bool, error) { return false, nil }, func(r recorded) {
-		if p.of(r) {
-			runs = r.owner
+		if c.of(r) {
+			runs, bypass = r.owner, bypass || r.bypass
 			return
 		}
-		taken = errors.Join(taken, p.taken(r))
+		taken = errors.Join(taken, c.taken(r))
 	})
-	if err = errors.Join(err, taken); err != nil {
+	p, unfit := look(c, bypass)
+	if err = errors.Join(err, taken, unfit); err != nil {
 		return err
 	}
 	if c.Metrics.IsValid() && runs == 0 {
@@ -216,14 +231,14 @@ func Check(known Schemes, file string, out io.Writer) error {
 	return nil
 }
 
-// of reports whether the plan is for the interfaces of a switch, in its order.
-func (p *plan) of(r recorded) bool {
-	return slices.EqualFunc(p.config.Ports, r.ports, func(own Port, name string) bool { return own.Interface == name })
+// of reports whether the file is for the interfaces of a switch, in its order.
+func (c *Config) of(r recorded) bool {
+	return slices.EqualFunc(c.Ports, r.ports, func(own Port, name string) bool { return own.Interface == name })
 }
 
-// taken reports whether a living switch has one of the plan's interfaces.
-func (p *plan) taken(r recorded) error {
-	for _, port := range p.config.Ports {
+// taken reports whether a living switch has one of the file's interfaces.
+func (c *Config) taken(r recorded) error {
+	for _, port := range c.Ports {
 		for _, name := range r.ports {
 			if name == port.Interface {
 				return setup("port %s: interface %s is that of a switch that runs (process %d)", port.Name, name, r.owner)
@@ -259,6 +274,7 @@ func (p *plan) print(out io.Writer) {
 	} else {
 		fmt.Fprintln(out, "metrics: none")
 	}
+	fmt.Fprintf(out, "bypass: %s\n", p.bypassText())
 	fmt.Fprintf(out, "runs as %s (%d:%d): the data plane without capabilities, its supervisor with CAP_NET_ADMIN\n",
 		c.User, p.uid, p.gid)
 	for _, w := range p.warnings {

@@ -44,11 +44,12 @@ func namespace() (uint64, error) {
 	return s.Ino, nil
 }
 
-// lines of a record: "owner PID NAMESPACE", "port INTERFACE", "offload INTERFACE INDEX OFFLOAD".
+// lines of a record: "owner PID NAMESPACE", "bypass", "port INTERFACE", "offload INTERFACE INDEX OFFLOAD".
 type recorded struct {
 	path      string
 	owner     int
 	namespace uint64
+	bypass    bool
 	ports     []string
 	changes   []change
 }
@@ -62,6 +63,8 @@ func parseRecord(text string) (r recorded) {
 		case len(w) == 3 && w[0] == "owner":
 			r.owner, _ = strconv.Atoi(w[1])
 			r.namespace, _ = strconv.ParseUint(w[2], 10, 64)
+		case len(w) == 1 && w[0] == "bypass":
+			r.bypass = true
 		case len(w) == 2 && w[0] == "port":
 			r.ports = append(r.ports, w[1])
 		case len(w) == 4 && w[0] == "offload":
@@ -245,7 +248,7 @@ func lockRecord(path string, create bool) (*os.File, error) {
 }
 
 // newRecord makes the record of a switch with these interfaces.
-func newRecord(interfaces []string) (*record, error) {
+func newRecord(interfaces []string, bypass bool) (*record, error) {
 	here, err := namespace()
 	if err != nil {
 		return nil, err
@@ -266,6 +269,9 @@ func newRecord(interfaces []string) (*record, error) {
 			continue
 		}
 		text := fmt.Sprintf("owner %d %d\n", os.Getpid(), here)
+		if bypass {
+			text += "bypass\n"
+		}
 		for _, name := range interfaces {
 			text += "port " + name + "\n"
 		}

@@ -31,6 +31,8 @@ type state struct {
 	File     string
 	Data     []byte
 	Sockets  []socket
+	Links    []int  // by port, that hold frames back from the bridge; none without a bypass
+	Bypass   string // the bridge
 	Record   int
 	Listener int // −1: none
 	Changed  []change
@@ -38,8 +40,9 @@ type state struct {
 
 // Start starts a switch: this process becomes its supervisor, whose command line is self and
 // the number of a file descriptor (Supervise). It returns only with an error, and then has
-// undone what it has done. It needs root.
-func Start(known Schemes, file string, self []string, stderr io.Writer) (err error) {
+// undone what it has done. With bypass a bridge of the kernel takes over when the switch ends, however it ends. It
+// needs root.
+func Start(known Schemes, file string, bypass bool, self []string, stderr io.Writer) (err error) {
 	data, err := readFile(file)
 	if err != nil {
 		return err
@@ -51,7 +54,7 @@ func Start(known Schemes, file string, self []string, stderr io.Writer) (err err
 	if os.Geteuid() != 0 {
 		return setup("it needs root, to open packet sockets and to switch offloads off")
 	}
-	p, err := look(c)
+	p, err := look(c, bypass)
 	if err != nil {
 		return err
 	}
@@ -67,13 +70,11 @@ func Start(known Schemes, file string, self []string, stderr io.Writer) (err err
 	if err := s.alone(stderr); err != nil {
 		return err
 	}
-	if s.plan, err = look(c); err != nil { // with what was restored
+	if s.plan, err = look(c, bypass); err != nil { // with what was restored
 		return err
 	}
-	for i := range c.Ports {
-		if err := s.open(i); err != nil {
-			return err
-		}
+	if err := s.take(); err != nil {
+		return err
 	}
 	if c.Metrics.IsValid() {
 		if err := s.listen(); err != nil {
@@ -94,6 +95,32 @@ type start struct {
 	record *record
 	keep   []int       // descriptors that the supervisor has
 	opened []io.Closer // closed if the start fails
+	// bridged is the bridge of the bypass, if there is one.
+	bridged bypass
+}
+
+// take takes the ports. The order is that of a bypass, and no frame goes two ways at any time: a bridge that has the
+// ports forwards until they are held; only then are there sockets, for which frames wait from here on.
+func (s *start) take() error {
+	for i := range s.config.Ports {
+		if err := s.bare(i); err != nil {
+			return err
+		}
+	}
+	if s.bypass {
+		if err := s.hold(); err != nil {
+			return err
+		}
+	}
+	for i := range s.config.Ports {
+		if err := s.open(i); err != nil {
+			return err
+		}
+	}
+	if s.bypass {
+		return s.join()
+	}
+	return nil
 }
 
 // enter makes the record of what will be changed.
@@ -102,7 +129,7 @@ func (s *start) enter() (err error) {
 	for _, port := range s.config.Ports {
 		interfaces = append(interfaces, port.Interface)
 	}
-	if s.record, err = newRecord(interfaces); err != nil {
+	if s.record, err = newRecord(interfaces, s.bypass); err != nil {
 		return err
 	}
 	s.state.Record = int(s.record.file.Fd())
@@ -116,6 +143,7 @@ func (s *start) undo(why error) error {
 		x.Close()
 	}
 	_, err := restore(s.state.Changed)
+	err = errors.Join(err, s.bridged.leave())
 	if err == nil {
 		s.record.file.Truncate(0) // who is not root any more may not remove it
 		os.Remove(s.record.file.Name())
@@ -135,14 +163,14 @@ func (s *start) alone(stderr io.Writer) error {
 		return true, err
 	}, func(r recorded) {
 		if r.path != s.record.file.Name() {
-			taken = errors.Join(taken, s.taken(r))
+			taken = errors.Join(taken, s.config.taken(r))
 		}
 	})
 	return errors.Join(err, taken)
 }
 
-// open switches a port's offloads off and opens its socket.
-func (s *start) open(i int) error {
+// bare switches a port's offloads off.
+func (s *start) bare(i int) error {
 	port := s.config.Ports[i]
 	for _, offload := range s.on[i] {
 		x := change{port.Interface, offload, s.links[i].Index}
@@ -151,9 +179,13 @@ func (s *start) open(i int) error {
 		}
 		s.state.Changed = append(s.state.Changed, x)
 	}
-	if _, err := rtnl.NoOffloads(port.Interface); err != nil {
-		return err
-	}
+	_, err := rtnl.NoOffloads(port.Interface)
+	return err
+}
+
+// open opens a port's socket.
+func (s *start) open(i int) error {
+	port := s.config.Ports[i]
 	maxFrame := s.links[i].MTU + packet.EthernetHeader
 	x, err := openSocket(port.Interface, maxFrame)
 	if err != nil {

@@ -95,7 +95,11 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 	for _, p := range c.Ports {
 		names = append(names, p.Name+" ("+p.Interface+")")
 	}
-	fmt.Fprintf(s.log, "switching between %s\n", strings.Join(names, ", "))
+	after := ""
+	if s.state.Bypass != "" {
+		after = "; bridge " + s.state.Bypass + " takes over when this ends"
+	}
+	fmt.Fprintf(s.log, "switching between %s%s\n", strings.Join(names, ", "), after)
 	return s.watch()
 }
 
@@ -130,7 +134,7 @@ func (s *supervisor) watch() error {
 				s.kill()
 				return errors.New("the switch was killed before its queues were empty")
 			}
-			deadline = time.After(stopping)
+			deadline = time.After(s.stopping())
 			close(s.halt)
 		case x := <-s.reading:
 			s.order(x)
@@ -154,9 +158,17 @@ func (s *supervisor) watch() error {
 			}
 		case <-deadline:
 			s.kill()
-			return fmt.Errorf("the data plane did not stop within %v, and was killed", stopping)
+			return fmt.Errorf("the data plane did not stop within %v, and was killed", s.stopping())
 		}
 	}
+}
+
+// stopping is how long the data plane may take to stop.
+func (s *supervisor) stopping() time.Duration {
+	if s.state.Bypass != "" {
+		return bypassStopping
+	}
+	return stopping
 }
 
 // report logs an answer of the data plane.

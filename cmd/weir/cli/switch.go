@@ -12,12 +12,13 @@ import (
 type switchCmd struct {
 	Config  string `short:"c" placeholder:"FILE" help:"The switch's file (docs/switch.md)."`
 	Check   bool   `help:"Validate the file, look at the interfaces, and print what a start would do."`
+	Bypass  bool   `help:"Have a bridge of the kernel take over when the switch ends, however it ends."`
 	Restore bool   `help:"Switch on again what switches that died have left off."`
 }
 
 func (s *switchCmd) Run(a *app) error {
 	switch {
-	case s.Restore && (s.Check || s.Config != ""):
+	case s.Restore && (s.Check || s.Bypass || s.Config != ""):
 		return fmt.Errorf("%w: --restore stands alone", errInput)
 	case s.Restore:
 		done, err := softswitch.Restore()
@@ -31,9 +32,10 @@ func (s *switchCmd) Run(a *app) error {
 	case s.Config == "":
 		return fmt.Errorf("%w: -c FILE is missing", errInput)
 	case s.Check:
-		return switchError(softswitch.Check(a.switchSchemes(), s.Config, a.stdout))
+		return switchError(softswitch.Check(a.switchSchemes(), s.Config, s.Bypass, a.stdout))
 	}
-	return switchError(softswitch.Start(a.switchSchemes(), s.Config, []string{os.Args[0], "switch-supervisor"}, a.stderr))
+	return switchError(softswitch.Start(a.switchSchemes(), s.Config, s.Bypass,
+		[]string{os.Args[0], "switch-supervisor"}, a.stderr))
 }
 
 // switchError says which errors are about what was given.
