@@ -131,6 +131,9 @@ type Line struct {
 	Rate  unit.LinkRate
 	Delay unit.Time // propagation, with the largest jitter
 	To    string    // name of the node at its other end; "": not known
+	// Switch: that is another switch of the network.
+	Switch bool
+	MTU    int32 // largest IP packet; 0: any
 }
 
 // Site is where a program will run: what its constructor may use.

@@ -31,7 +31,7 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 		s.receivePFC(in, p)
 		return
 	}
-	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal)}
+	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal | packet.ToUser)}
 	s.ingress(p)
 	if len(s.pending) > 0 {
 		s.serve()

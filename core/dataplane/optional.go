@@ -71,11 +71,13 @@ type Sample struct {
 	Port   PortID       // label of a metric by port
 	Prefix netip.Prefix // label of others: an address or a prefix,
 	Word   string       // or a word, if Prefix is not valid
+	Before string       // stands before either
 	Value  float64
 }
 
 // Label returns the label of a sample that is not by port.
 func (s *Sample) Label(to []byte) []byte {
+	to = append(to, s.Before...)
 	switch {
 	case !s.Prefix.IsValid():
 		return append(to, s.Word...)

@@ -116,6 +116,7 @@ const (
 	Returned                 // trimmed, and its header sent back to the sender (NDP §3.2.4)
 	LinkLost                 // the link lost it (spec key loss)
 	LinkDown                 // the link was down
+	TooLong                  // longer than the link's MTU with what a program has to add
 	Reasons                  // how many there are
 )
 
@@ -123,7 +124,7 @@ var reasonNames = [Reasons]string{
 	"none", "malformed", "input loss", "no route", "hop limit", "policed", "activity", "early drop",
 	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full",
 	"evicted", "trim failed",
-	"recirculation full", "notified", "returned", "link loss", "link down",
+	"recirculation full", "notified", "returned", "link loss", "link down", "too long",
 }
 
 func (r Reason) String() string {

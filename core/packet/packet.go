@@ -52,6 +52,7 @@ const (
 const (
 	Trimmed  uint8 = 1 << iota // payload was cut off by a switch
 	Internal                   // made by a switch, not by a host
+	ToUser                     // Src is not the sender but the user who receives it, as a bridge's parser may say
 )
 
 // Metadata is what one switch knows about a packet while it holds it: P4's
@@ -61,7 +62,7 @@ type Metadata struct {
 	Out   PortID // egress port chosen at ingress; NoPort: none yet
 	Queue uint8  // queue of the egress port
 	Class uint8  // priority class: 0 is the first in strict priority; also PFC's class
-	Flags uint8  // Trimmed, Internal
+	Flags uint8  // Trimmed, Internal, ToUser
 	Mark  uint8  // colour of a meter, or a program's mark
 	User  uint32 // user-defined metadata of the switch's programs (P4-ABC §4.1)
 }

@@ -1,7 +1,6 @@
 package p4abc
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -11,54 +10,107 @@ import (
 	"weir/core/unit"
 )
 
-// Aggregate is a group of users metered together: a prefix of source addresses, and its reference rate
-// R_r.
-type Aggregate = scheme.Pair[netip.Prefix, unit.Rate]
+// Aggregate is a user, or a group of users metered together, and its reference rate R_r.
+type Aggregate = scheme.Pair[Users, unit.Rate]
 
-// prefixOf parses an address or a prefix.
-func prefixOf(s string) (netip.Prefix, error) {
-	if prefix, err := netip.ParsePrefix(s); err == nil {
-		return prefix, nil
-	}
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("aggregate %q is neither an address nor a prefix", s)
-	}
-	return netip.PrefixFrom(a, a.BitLen()), nil
-}
+// Belongs says whose a packet is that no world has assigned to a user.
+type Belongs string
+
+// Ways to assign packets to users.
+const (
+	ToSender   Belongs = "sender"   // as in the prototype (§5.2)
+	ToReceiver Belongs = "receiver" // where servers enter the domain: downloads are those of the users who asked for them
+	ToNamed    Belongs = "named"    // to that end which an aggregate has; the sender's if both or neither are
+)
+
+// Directions of a user's traffic. Each has a meter of its own: acknowledgements of a download must not have
+// its activity.
+const (
+	sends = iota
+	receives
+	directions
+)
+
+// unknown and none are what a cache says of an address: it was not looked up, and no aggregate has it.
+const (
+	unknown int32 = -1
+	none    int32 = -2
+)
 
 // aggregates are the activity meters, and what finds that of a packet.
 type aggregates struct {
-	book     *packet.Book
-	of       [2][]int32 // by family (IPv4, IPv6) and source address: its meter; −1: not looked up yet
-	own      []int32    // by source address: the meter of a source that is in no prefix; −1: none yet
-	prefixes *dataplane.LPM[int32]
-	common   int32 // the meter of all sources without one of their own, −1: each gets its own
-	meters   []activityMeter
-
-	reference unit.Rate // of sources without an aggregate
-	places    int       // for the flows of each
+	book      *packet.Book
+	of        [2][]int32 // by family (IPv4, IPv6) and address: its aggregate, unknown or none
+	own       []int32    // by address: the aggregate of an address that is in no other; −1: none yet
+	prefixes  *dataplane.LPM[int32]
+	narrow    []rule // that ask for more than the user's address, the narrowest first
+	flows     []flow // cache of narrow, by hash; nil: it is empty
+	common    int32  // that of all addresses without one of their own, −1: each gets its own
+	belongs   Belongs
+	meters    []activityMeter // by aggregate and direction
+	reference unit.Rate       // of addresses without an aggregate
+	places    int             // for the flows of each
 }
 
-// activityMeter is the state of one aggregate, and what it is measured by.
+// activityMeter is the state of one aggregate in one direction, and what it is measured by.
 type activityMeter struct {
 	Meter
 	reference unit.Rate
 	flows     *flowShares // nil: all flows are one
 }
 
+// rule is a match of an aggregate.
+type rule struct {
+	match
+	aggregate int32
+}
+
+// flow is an entry of the cache: what matches can see of a packet, and what they say.
+type flow struct {
+	src, dst         packet.Addr
+	srcPort, dstPort uint16
+	proto, dscp      uint8
+	version          uint8
+	turned           bool  // matches see its receiver as the user
+	known            bool  // there is an entry
+	aggregate        int32 // none: no match has it
+}
+
+// flowCache is how many flows it has room for.
+const flowCache = 1 << 12
+
 // newAggregates makes the meters of a configuration.
 func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
-	g := aggregates{book: book, common: -1, prefixes: dataplane.NewLPM[int32](len(c.Aggregates) + 1),
-		own: make([]int32, book.Len()), reference: c.Reference, places: c.Flows}
+	g := aggregates{book: book, common: -1, own: make([]int32, book.Len()), reference: c.Reference, belongs: c.Belongs,
+		places: c.Flows}
 	for i := range g.own {
-		g.own[i] = -1
+		g.own[i] = unknown
 	}
 	g.of = [2][]int32{slices.Clone(g.own), slices.Clone(g.own)}
+	var prefixes []rule
 	for _, x := range c.Aggregates {
-		if err := g.prefixes.Insert(x.Key, g.add(x.Value)); err != nil {
+		matches, err := x.Key.matches()
+		if err != nil {
 			return g, err
 		}
+		k := g.add(x.Value)
+		for _, m := range matches {
+			if m.plain() {
+				prefixes = append(prefixes, rule{m, k})
+			} else {
+				g.narrow = append(g.narrow, rule{m, k})
+			}
+		}
+	}
+	g.prefixes = dataplane.NewLPM[int32](len(prefixes))
+	for _, r := range prefixes {
+		if err := g.prefixes.Insert(r.user, r.aggregate); err != nil {
+			return g, err
+		}
+	}
+	slices.SortStableFunc(g.narrow, func(a, b rule) int { return b.width() - a.width() })
+	if len(g.narrow) > 0 {
+		g.flows = make([]flow, flowCache)
 	}
 	if c.Shared {
 		g.common = g.add(c.Reference)
@@ -66,47 +118,142 @@ func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 	return g, nil
 }
 
-// add makes a meter.
+// add makes an aggregate, whose meters begin when those of all others did, with the switch: a user who was
+// silent until now, however its meters come to be.
 func (g *aggregates) add(reference unit.Rate) int32 {
-	g.meters = append(g.meters, activityMeter{NewMeter(0), reference, newFlowShares(g.places)})
-	return int32(len(g.meters) - 1)
+	for range directions {
+		g.meters = append(g.meters, activityMeter{NewMeter(0), reference, newFlowShares(g.places)})
+	}
+	return int32(len(g.meters)/directions - 1)
 }
 
-// find returns the meter of a packet's source: that of the longest prefix with its address; otherwise the
-// common one or, over both families, the source's own.
+// meter is that of an aggregate in a direction.
+func (g *aggregates) meter(aggregate int32, direction int) *activityMeter {
+	return &g.meters[int(aggregate)*directions+direction]
+}
+
+// find returns the meter of a packet.
 func (g *aggregates) find(p *packet.Packet) *activityMeter {
-	family, address := 0, netip.Addr{}
+	if p.Meta.Flags&packet.ToUser != 0 { // the world knows whose it is, and has put that into Src
+		return g.meter(g.whose(p, p.Src, true), receives)
+	}
+	switch g.belongs {
+	case ToReceiver:
+		return g.meter(g.whose(p, p.Dst, true), receives)
+	case ToNamed:
+		if k := g.lookup(p, p.Src, false); k >= 0 {
+			return g.meter(k, sends)
+		} else if k := g.lookup(p, p.Dst, true); k >= 0 {
+			return g.meter(k, receives)
+		}
+		return g.meter(g.rest(p.Src), sends)
+	}
+	return g.meter(g.whose(p, p.Src, false), sends)
+}
+
+// whose is the aggregate of the user with an address, which is at the packet's other end if turned.
+func (g *aggregates) whose(p *packet.Packet, user packet.Addr, turned bool) int32 {
+	if k := g.lookup(p, user, turned); k >= 0 {
+		return k
+	}
+	return g.rest(user)
+}
+
+// rest is the aggregate of a user who has none: the common one or, over both families, one of its own (§5.2:
+// exact match on the source address), which it makes.
+func (g *aggregates) rest(user packet.Addr) int32 {
+	if g.common >= 0 {
+		return g.common
+	}
+	if g.own[user] < 0 {
+		g.own[user] = g.add(g.reference)
+	}
+	return g.own[user]
+}
+
+// lookup is the aggregate that the configuration names for a user: by a narrow match, otherwise by the longest
+// prefix with its address; none if there is neither.
+func (g *aggregates) lookup(p *packet.Packet, user packet.Addr, turned bool) int32 {
+	if g.flows != nil {
+		if k := g.cached(p, user, turned); k >= 0 {
+			return k
+		}
+	}
+	family := 0
 	if p.Version == 6 {
 		family = 1
 	}
-	x := &g.of[family][p.Src]
-	if *x >= 0 {
-		return &g.meters[*x]
-	}
-	if family == 1 {
-		address = g.book.V6(p.Src)
-	} else {
-		address = g.book.V4(p.Src)
-	}
-	found, ok := g.prefixes.Lookup(address)
-	switch {
-	case ok:
-		*x = found
-	case g.common >= 0:
-		*x = g.common
-	default:
-		if g.own[p.Src] < 0 { // a user of its own (§5.2: exact match on the source address)
-			g.own[p.Src] = g.add(g.reference)
+	x := &g.of[family][user]
+	if *x == unknown {
+		*x = none
+		if k, ok := g.prefixes.Lookup(g.address(p, user)); ok {
+			*x = k
 		}
-		*x = g.own[p.Src]
 	}
-	return &g.meters[*x]
+	return *x
 }
 
-// Names returns the prefixes of the aggregates.
+// address is the one of a number that a packet has.
+func (g *aggregates) address(p *packet.Packet, a packet.Addr) netip.Addr {
+	if p.Version == 6 {
+		return g.book.V6(a)
+	}
+	return g.book.V4(a)
+}
+
+// cached is what the narrow matches say of a packet, from the cache if it is there.
+func (g *aggregates) cached(p *packet.Packet, user packet.Addr, turned bool) int32 {
+	is := flow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, turned, true, 0}
+	x := &g.flows[(p.Hash^uint32(is.dscp)<<5)&(flowCache-1)]
+	if is.aggregate = x.aggregate; *x == is {
+		return x.aggregate
+	}
+	is.aggregate = none
+	peer, userPort, peerPort := p.Dst, p.SrcPort, p.DstPort
+	if turned {
+		userPort, peerPort = peerPort, userPort
+		if p.Meta.Flags&packet.ToUser == 0 {
+			peer = p.Src
+		}
+	}
+	from, to := g.address(p, user), g.address(p, peer)
+	for i := range g.narrow {
+		m := &g.narrow[i]
+		if (!m.user.IsValid() || m.user.Contains(from)) && (!m.peer.IsValid() || m.peer.Contains(to)) &&
+			(m.dscp < 0 || m.dscp == int16(is.dscp)) && (m.proto < 0 || m.proto == int16(p.Proto)) &&
+			(m.userPort < 0 || m.userPort == int32(userPort)) && (m.peerPort < 0 || m.peerPort == int32(peerPort)) {
+			is.aggregate = m.aggregate
+			break
+		}
+	}
+	*x = is
+	return is.aggregate
+}
+
+// forget drops what is known of an address, whose number goes to another one.
+func (g *aggregates) forget(a packet.Addr) {
+	for i := range g.of {
+		g.of[i][a] = unknown
+	}
+	clear(g.flows)
+	if k := g.own[a]; k >= 0 {
+		for d := range directions {
+			m := g.meter(k, d)
+			m.Meter = NewMeter(0)
+			m.flows.forget()
+		}
+	}
+}
+
+// Names returns the prefixes of the users that the aggregates have.
 func (c *Config) Names() (all []netip.Prefix) {
 	for _, g := range c.Aggregates {
-		all = append(all, g.Key)
+		matches, _ := g.Key.matches() // what cannot be read has been said
+		for i := range matches {
+			if matches[i].user.IsValid() {
+				all = append(all, matches[i].user)
+			}
+		}
 	}
 	return all
 }

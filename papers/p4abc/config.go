@@ -7,18 +7,24 @@ import (
 	"weir/core/unit"
 )
 
+// Port says on which side of the domain a port is, by the name of the node at its other end.
+type Port = scheme.Pair[string, Side]
+
 // Config has the parameters of the paper's §6.1.3.
 type Config struct {
-	Role       Role
+	Domain     Domain
+	Ports      []Port     // sides that are not those that follow from who is at the other end
+	MTU        unit.Bytes // of links inside; 0: as they have it
 	Memory     unit.Time  // M_AM, of the activity meter
-	Reference  unit.Rate  // R_r of sources without an aggregate
+	Reference  unit.Rate  // R_r of users without an aggregate
 	Average    unit.Time  // M_AA, of the average of accepted packets' activity
 	QMin       unit.Depth // Q_min; all three are in packets, or none
 	QBase      unit.Depth // Q_base
 	Gamma      unit.Depth // γ
 	RoundTrip  unit.Time  // of the users' flows, to which the thresholds are fitted; 0: they are as given
 	Register   bool       // the prototype's queue length (§5.1)
-	Shared     bool       // sources without an aggregate share one, instead of one each
+	Belongs    Belongs    // whose a packet is
+	Shared     bool       // users without an aggregate share one, instead of one each
 	Aggregates []Aggregate
 	Flows      int // places for the flows of an aggregate, which share its part fairly; 0: they do not
 }
@@ -28,9 +34,17 @@ func (*Config) Loses() {}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	scheme.Word(p, &c.Role, "role", string(Alone), "place in the ABC domain", "P4-ABC §3.1, §5.1", Alone, Edge, Core, Exit)
+	part := func() bool { return c.Domain == Part }
+	scheme.Word(p, &c.Domain, "domain", string(Alone), "alone: the switch is the whole domain; part: of one whose "+
+		"packets carry their activity", "P4-ABC §3.1; alone: §5.1", Alone, Part)
+	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sides...), "ports",
+		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
+			"are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
+	p.Size(&c.MTU, "mtu", "0B", "largest IP packet, with its mark, on links inside; 0B: that of the "+
+		"interface, and any in "+
+		"networks, whose links are virtual", "ours").When("domain: part", part)
 	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
-	p.Rate(&c.Reference, "reference", "10kbps", "R_r of sources that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
+	p.Rate(&c.Reference, "reference", "10kbps", "R_r of users that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
 	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
 	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
 	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")
@@ -42,10 +56,13 @@ func (c *Config) Params(p *scheme.Params) {
 			"as given", "ours; P4-ABC §6.1.3: the same shares of its 20 ms").Max("10s")
 	p.Either(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
 		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
-	scheme.MapOf(p, &c.Aggregates, prefixOf, scheme.Rates, "aggregates",
-		"reference rate by source prefix, metered as one; longest prefix wins", "P4-ABC §3.1, §3.4").Min("1bps")
+	scheme.MapOf(p, &c.Aggregates, parseUsers, scheme.Rates, "aggregates",
+		"reference rate by descriptor, metered as one: 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to 10.0.0.2 dport 443, or "+
+			"several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
+	scheme.Word(p, &c.Belongs, "user", string(ToSender), "whose a packet is: its sender's, its receiver's, or that end's "+
+		"which an aggregate names", "sender: P4-ABC §5.2", ToSender, ToReceiver, ToNamed)
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
-		"sources without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
+		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
 	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
 		"0: they do not", "ours").Min("0").Max("1024")
 
@@ -64,26 +81,29 @@ func (c *Config) Params(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("aggregates", func() error {
-		for i, g := range c.Aggregates {
-			if !g.Key.IsValid() {
-				return fmt.Errorf("%v is no prefix", g.Key)
-			}
-			for _, h := range c.Aggregates[:i] {
-				if h.Key.Masked() == g.Key.Masked() {
-					return fmt.Errorf("%v and %v are the same prefix", h.Key, g.Key)
-				}
-			}
+	p.Rule("aggregates", func() error { return ambiguous(c.Aggregates) })
+	p.Rule("mtu", func() error {
+		if c.MTU != 0 && (c.MTU < leastMTU || c.MTU > 65535) {
+			return fmt.Errorf("%v: %v to 65535 B are possible, or 0B", c.MTU, leastMTU)
+		}
+		return nil
+	})
+	p.Rule("user", func() error {
+		if c.Belongs == ToNamed && len(c.Aggregates) == 0 {
+			return fmt.Errorf("named, and no aggregate names anybody")
 		}
 		return nil
 	})
 }
 
-// NeedsNetwork says that the roles of a domain write activities into packets.
+// NeedsNetwork says that a domain writes activities into packets.
 func (c *Config) NeedsNetwork() (why string) {
-	if c.Role == Alone {
+	if c.Domain == Alone {
 		return ""
 	}
-	return fmt.Sprintf("role %s puts activities into packets, or expects them there, and an access link "+
-		"has no room for them; role %s does without", c.Role, Alone)
+	return "domain: part puts activities into packets, or expects them there, and an access link has no room for them; " +
+		"domain: alone does without"
 }
+
+// leastMTU is that of IPv4 hosts (RFC 791 §3.1: 576 bytes).
+const leastMTU unit.Bytes = 576

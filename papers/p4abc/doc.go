@@ -5,13 +5,15 @@
 //
 // # Where the paper's parts are
 //
-//	§3.1, figure 1  roles in the domain               Role, Program       TestDomain
+//	§3.1, figure 1  ingress, core, egress: by port    Side, Program       TestDomain, TestBothDirections, TestSides
+//	§3.1            traffic descriptors               Users               TestUsers, TestAmbiguous, TestFind
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
 //	§3.2, eq. (1)   activity                          Activity            TestActivity, TestFirstPacket
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
+//	§3.4            marks of malicious users          Program             TestForgedMark, TestCorruptMark
 //	§5.1, §5.3      queue length in a register        Config.Register     TestRegister, TestRegisterCountsAll
 //	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
 //	§6.1.3          parameters                        Scheme              TestDefaults
@@ -52,8 +54,12 @@
 //
 // The first packet. A rate needs time: T is 0 when a packet arrives at the very start of the measurement, so
 // the rate is 0 by definition, and the logarithm of equation (1) is undefined. We give such a packet activity
-// 0. The measurement starts when the meter is configured, at time 0 of a run, not at the first packet (the
-// reference Python of TDRM-UTEMA does the same); so a user who starts later has a low rate at first.
+// 0. The measurement of all meters starts with the switch, at time 0 of a run, not at the first packet (the
+// reference Python of TDRM-UTEMA does the same). So a packet that is a user's first has the same activity at
+// the same time, however its meter came to be: with the switch, with the packet, by rules that were changed, or
+// when an address was forgotten (TestFirstActivity). A user who starts late has a low rate at first, for it was
+// silent before; a meter that began with its configuration would take the first packet for a burst (one frame
+// in 10 ms of measurement is activity 6.9 at 10 kb/s, after a long silence -1.3).
 //
 // Order of measuring and marking: a packet counts in the rate that determines its own activity.
 //
@@ -64,9 +70,26 @@
 // Frame lengths are those that queues count (the run's framing). An edge measures a frame as it arrived,
 // without the mark that it adds (8 bytes).
 //
-// Packets without a mark in the core, and packets made by a switch, do not belong to the domain: they are not
-// measured, pass the AQM, and do not enter A_avg (TestDomain, TestMeasuredOnce). They do count in Q, and in
-// its register.
+// Packets made by a switch do not belong to the domain: they are not measured, pass the AQM, and do not enter
+// A_avg (TestMeasuredOnce). They do count in Q, and in its register.
+//
+// Sides. A mark is written where a packet goes to a port inside, and removed where it goes to one outside, before
+// it enters the queue there: what goes from one host to another at one switch carries nothing
+// (TestTwoOutsidePorts). A mark from outside is overwritten, after the frame was measured as it came. One from
+// inside is clamped to what an edge can write: from one frame of 60 bytes in M_AM at the highest reference rate
+// (or the fastest link's, if that is more) to the fastest link at 1 b/s (TestHonest); so a mark of -1e30 counts as
+// one of about -20 among those of 300 ms (TestCorruptMark). A mark that is missing, of another length, or no number
+// belongs to one aggregate for each port inside, with a meter there and the reference rate of unnamed users: what
+// has no mark gets no more than one user, and needs no more state than one meter a port.
+//
+// Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would
+// have the acknowledgements of a download dropped for the download's activity (TestDirections). Downloads count
+// as the receiver's with user: receiver or named, or where weir switch knows on which side the users are.
+//
+// The mark's length. Links inside need room for 8 bytes more. In networks of the simulator and of the lab these
+// are virtual and have any, unless mtu says how long IP packets may be there; in weir switch it is the
+// interface's MTU. A SYN that goes inside gets its MSS lowered (RFC 9293 §3.7.1), so that TCP leaves the room.
+// What still does not fit is dropped, and counted as too long (TestMTU).
 //
 // The return path. §6.1.1 has no ABC there. Here every egress port has an AQM with an A_avg of its own, which
 // drops nothing at queues up to Q_min; on a return path without congestion that makes no difference

@@ -2,49 +2,229 @@ package p4abc
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
+	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
+	"weir/core/unit"
 )
 
-// Role is the place of a switch in the ABC domain (figure 1).
-type Role string
+// Domain is what a switch is of an ABC domain (figure 1). Ingress, core and egress are no kinds of switches
+// but of ports: a switch can have hosts at some and other switches of its domain at others.
+type Domain string
 
-// Roles.
+// Domains.
 const (
-	Alone Role = "alone" // one switch is the whole domain, as in the prototype (§5.1): packets carry nothing
-	Edge  Role = "edge"  // ingress node: meters, marks, and has the AQM
-	Core  Role = "core"  // forwarding node: the AQM, by the mark
-	Exit  Role = "exit"  // egress node: the AQM, then removes the mark
+	Alone Domain = "alone" // the switch is the whole domain, as in the prototype (§5.1): packets carry nothing
+	Part  Domain = "part"  // of a domain: packets carry their activity between its switches
 )
 
-// mark writes an activity into a packet, for the switches behind this one, and returns what they will read.
-func mark(p *packet.Packet, activity float64) float64 {
+// Side is the side of the domain that a port is on.
+type Side uint8
+
+// Sides. What comes in from outside is metered and marked, whatever mark it has; of what comes in from inside
+// the mark is read. To the outside, nothing leaves with a mark.
+const (
+	Outside Side = iota
+	Inside
+)
+
+// sides are their names.
+var sides = []string{"outside", "inside"}
+
+// markBytes is the most that a mark adds to a packet: an option of 6 bytes in a header of its own.
+const markBytes = 8
+
+// sidesOf are the sides of a switch's ports. A switch on its own, which does not know who its neighbours are,
+// must be told.
+func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
+	all := make([]Side, site.Ports)
+	if c.Domain == Alone {
+		return all, nil
+	}
+	for i := range min(len(all), len(site.Lines)) {
+		line := &site.Lines[i]
+		if line.Switch {
+			all[i] = Inside
+		}
+		if k := slices.IndexFunc(c.Ports, func(p Port) bool { return p.Key == line.To }); k >= 0 {
+			all[i] = c.Ports[k].Value
+		}
+	}
+	if len(site.Lines) > 0 && !slices.Contains(all, Inside) &&
+		!slices.ContainsFunc(site.Lines, func(l dataplane.Line) bool { return l.Switch }) {
+		return nil, errors.New("domain: part, and no port is inside; ports: {NAME: inside} says which are")
+	}
+	return all, nil
+}
+
+// Neighbours are the names of nodes, or of ports of a bridge, that the configuration has.
+func (c *Config) Neighbours() (names []string) {
+	for _, p := range c.Ports {
+		names = append(names, p.Key)
+	}
+	return names
+}
+
+// Enlarges is what the program adds to IP packets on links inside, and how long they may become there; 0: any
+// length.
+func (c *Config) Enlarges() (bytes, mtu int32) {
+	if c.Domain == Alone {
+		return 0, 0
+	}
+	return markBytes, int32(c.MTU)
+}
+
+// honest is the range of activities that an honest edge writes.
+type honest struct{ least, most float64 }
+
+// fastest is the rate of links if none is known.
+const fastest = 400 * unit.Gbps
+
+// shortest is the length of the shortest frame, in bits.
+const shortest = 8 * 60
+
+// honestIn is the range in a network. The least has a user of whom the meter remembers one short frame, with a
+// reference rate of the fastest link, or the highest that is configured. The most has one who fills the
+// fastest link, with the lowest reference rate that there can be. An edge writes nothing else, and what else
+// comes in was not written by one.
+func honestIn(site *dataplane.Site, c *Config) honest {
+	most := unit.Rate(0)
+	for _, r := range site.Rates {
+		most = max(most, r)
+	}
+	if most <= 0 {
+		most = fastest
+	}
+	reference := max(most, c.Reference)
+	for _, g := range c.Aggregates {
+		reference = max(reference, g.Value)
+	}
+	return honest{math.Log2(shortest / c.Memory.Seconds() / float64(reference)), math.Log2(float64(most))}
+}
+
+// clamp is the activity in the range that is next.
+func (h *honest) clamp(activity float64) float64 { return min(max(activity, h.least), h.most) }
+
+// written is what switches read of an activity that is written into a mark.
+func (h *honest) written(activity float64) float64 { return float64(float32(h.clamp(activity))) }
+
+// mark writes an activity into a packet. It reports whether there was room.
+func mark(p *packet.Packet, activity float64) bool {
 	var m [4]byte
 	binary.BigEndian.PutUint32(m[:], math.Float32bits(float32(activity)))
 	before := p.ExtensionBytes()
-	p.SetExtension(packet.ExtActivity, m[:])
+	if !p.SetExtension(packet.ExtActivity, m[:]) {
+		return false
+	}
 	p.Size += p.ExtensionBytes() - before
-	return float64(float32(activity))
+	return true
 }
 
-// marked returns a packet's mark, NaN if there is none.
-func marked(p *packet.Packet) float64 {
-	if m, ok := p.Extension(packet.ExtActivity); ok && len(m) == 4 {
-		return float64(math.Float32frombits(binary.BigEndian.Uint32(m)))
+// marked returns a packet's mark. It is none if it is missing, has another length, or is no finite number.
+func marked(p *packet.Packet) (activity float64, ok bool) {
+	m, ok := p.Extension(packet.ExtActivity)
+	if !ok || len(m) != 4 {
+		return 0, false
 	}
-	return math.NaN()
+	activity = float64(math.Float32frombits(binary.BigEndian.Uint32(m)))
+	return activity, !math.IsNaN(activity) && !math.IsInf(activity, 0)
 }
 
 // unmark removes a packet's mark.
 func unmark(p *packet.Packet) {
-	before := p.ExtensionBytes()
-	p.RemoveExtension(packet.ExtActivity)
-	p.Size -= before - p.ExtensionBytes()
+	if p.Asks(packet.ExtActivity) {
+		before := p.ExtensionBytes()
+		p.RemoveExtension(packet.ExtActivity)
+		p.Size -= before - p.ExtensionBytes()
+	}
+}
+
+// enter is the activity of a packet that a switch did not make. What comes in from outside is metered by its
+// aggregate. From inside it has a mark; what has none, because a frame has no room for it or a switch there
+// does not know of ABC, belongs to one aggregate of the port it came in at: unmarked frames get no more than
+// a user.
+func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
+	bits := float64(p.Size) * 8
+	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
+		if x, ok := marked(p); ok {
+			return a.honest.clamp(x)
+		}
+		return a.honest.written(a.unmarked[in].measure(now, bits, a.config.Memory))
+	}
+	m := a.find(p)
+	activity := m.measure(now, bits, a.config.Memory)
+	if m.flows != nil {
+		activity += m.flows.count(now, p, bits, a.config.Memory)
+	}
+	if a.config.Domain == Part {
+		activity = a.honest.written(activity) // what the next switch will see
+	}
+	return activity
+}
+
+// leave gives a packet that is to enter the queue of a port what it has to carry there. It is dropped if the
+// mark makes it too long for the link.
+func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
+	if a.sides[p.Meta.Out] == Outside {
+		unmark(p)
+		return dataplane.Accept
+	}
+	if a.config.Domain == Alone || a.outside(&p.Meta) {
+		return dataplane.Accept
+	}
+	if mtu := a.mtus[p.Meta.Out]; mtu > 0 {
+		if !fits(p, mtu) {
+			return dataplane.Drop(dataplane.TooLong)
+		}
+		limitSegments(p, mtu)
+	}
+	mark(p, a.activity)
+	return dataplane.Accept
+}
+
+// length is that of a packet's part that the MTU bounds: all behind the Ethernet header, and behind tags.
+func length(p *packet.Packet) int32 {
+	if p.Data == nil {
+		return p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
+	}
+	n := int32(len(p.Data)) - packet.EthernetHeader
+	for at := 12; n >= 4; at += 4 {
+		switch binary.BigEndian.Uint16(p.Data[at:]) {
+		case 0x8100, 0x88a8, 0x9100: // tags are no part of what the MTU counts
+			n -= 4
+			continue
+		}
+		break
+	}
+	return n
+}
+
+// fits reports whether a packet with a mark is not too long for links inside.
+func fits(p *packet.Packet, mtu int32) bool {
+	n := length(p)
+	if !p.Asks(packet.ExtActivity) {
+		n += markBytes
+	}
+	return n <= mtu
+}
+
+// limitSegments lowers the largest segment that a SYN announces, so that segments have room for the mark
+// (RFC 9293 §3.7.1: the MSS excludes the fixed headers of IP and TCP).
+func limitSegments(p *packet.Packet, mtu int32) {
+	if p.Proto != packet.ProtoTCP || p.TCP.MSS == 0 {
+		return
+	}
+	headers := int32(packet.IPv4Header + packet.TCPHeader)
+	if p.Version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	p.TCP.MSS = uint16(min(int32(p.TCP.MSS), mtu-markBytes-headers))
 }
 
 // outside reports whether the packet is outside the domain: it passes the AQM and does not enter A_avg.
 func (a *Program) outside(m *dataplane.Metadata) bool {
-	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity) || math.IsInf(a.activity, 0)
+	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity)
 }

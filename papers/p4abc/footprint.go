@@ -1,6 +1,8 @@
 package p4abc
 
 import (
+	"slices"
+
 	"weir/core/dataplane"
 	"weir/core/packet"
 )
@@ -11,7 +13,7 @@ import (
 func (a *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var f dataplane.Footprint
-	if a.config.Role == Alone || a.config.Role == Edge {
+	if slices.Contains(a.sides, Outside) {
 		sources, made := 0, 0
 		for i, own := range a.own {
 			if own >= 0 {
@@ -21,18 +23,18 @@ func (a *Program) Footprint() dataplane.Footprint {
 				sources++
 			}
 		}
-		meters := len(a.meters) - made
+		meters := len(a.meters)/directions - made
 		x := dataplane.Stage{Name: "aggregate of the source", Gress: in}
-		if n := a.prefixes.Len(); n > 0 {
-			x.Tables = append(x.Tables, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n,
-				Key: 128, Action: dataplane.Bits(a.common) + dataplane.Bits(a.config.Reference)})
-		}
+		x.Tables = a.descriptors()
 		if a.common < 0 {
 			meters += sources
 			x.Tables = append(x.Tables, dataplane.TableUse{Name: "sources", Entries: sources, Key: 128,
 				Action: dataplane.Bits(a.common)})
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.WritingTables,
 				What: "a source's first packet gives it a meter", Times: 1})
+		}
+		if a.config.Belongs == ToNamed {
+			meters *= directions // of what a user sends, and of what it receives
 		}
 		var m Meter
 		f.Stages = append(f.Stages, x,
@@ -86,4 +88,18 @@ func (a *Program) Footprint() dataplane.Footprint {
 			Registers: []dataplane.RegisterUse{queue}})
 	}
 	return f
+}
+
+// descriptors are the tables of the configuration's aggregates.
+func (a *Program) descriptors() (all []dataplane.TableUse) {
+	action := dataplane.Bits(a.common) + dataplane.Bits(a.config.Reference)
+	if n := a.prefixes.Len(); n > 0 {
+		all = append(all, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n, Key: 128,
+			Action: action})
+	}
+	if n := len(a.narrow); n > 0 {
+		all = append(all, dataplane.TableUse{Name: "aggregates by more than an address", Match: dataplane.MatchTernary,
+			Entries: n, Key: 2*128 + 6 + 8 + 2*16, Action: action})
+	}
+	return all
 }

@@ -1,8 +1,6 @@
 package p4abc
 
 import (
-	"net/netip"
-
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -39,32 +37,42 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	}
 	var top [mostActive]User
 	for _, u := range top[:a.MostActive(now, top[:])] {
-		prefix, word := a.label(u)
-		if n+1 >= len(to) || !prefix.IsValid() && word == "" {
+		s := a.label(u)
+		if n+1 >= len(to) || !s.Prefix.IsValid() && s.Word == "" {
 			continue
 		}
-		to[n] = dataplane.Sample{Metric: userActivity, Prefix: prefix, Word: word, Value: u.Activity}
-		to[n+1] = dataplane.Sample{Metric: userRate, Prefix: prefix, Word: word, Value: u.Rate}
+		to[n], to[n+1] = s, s
+		to[n].Metric, to[n].Value = userActivity, u.Activity
+		to[n+1].Metric, to[n+1].Value = userRate, u.Rate
 		n += 2
 	}
 	return n
 }
 
-// label is a user's address, prefix or word; empty if the book no longer has the address.
-func (a *Program) label(u User) (prefix netip.Prefix, word string) {
+// receiving stands before the label of a user's meter of what it receives.
+const receiving = "to "
+
+// label is a sample with a user's address, prefix or word; without any if the book no longer has the address.
+func (a *Program) label(u User) (s dataplane.Sample) {
+	if u.Receives {
+		s.Before = receiving
+	}
 	switch u.Aggregate {
 	case -2:
-		return prefix, "others"
+		s.Word = "others"
 	case -1:
-		return a.book.Label(u.Source)
+		s.Prefix, s.Word = a.book.Label(u.Source)
+	default:
+		s.Word = string(a.config.Aggregates[u.Aggregate].Key)
 	}
-	return a.config.Aggregates[u.Aggregate].Key, ""
+	return s
 }
 
-// User is an aggregate, or a source without one, with the values of its meter.
+// User is an aggregate, or a user without one, with the values of its meter in one direction.
 type User struct {
-	Source    packet.Addr // of a source without an aggregate; 0: of an aggregate
-	Aggregate int         // index into Config.Aggregates; −1: of a source, −2: all sources without one
+	Source    packet.Addr // of a user without an aggregate; 0: of an aggregate
+	Aggregate int         // index into Config.Aggregates; −1: of Source, −2: all users without one
+	Receives  bool        // what it receives; false: what it sends
 	Rate      float64     // R_m, in bit/s
 	Activity  float64     // A; 0 while Rate is 0
 }
@@ -72,8 +80,7 @@ type User struct {
 // MostActive fills users with those of the highest activity, the highest first, and returns their number.
 // A user without a rate is not active.
 func (a *Program) MostActive(now unit.Time, users []User) (n int) {
-	add := func(u User, meter int32) {
-		m := &a.meters[meter]
+	one := func(u User, m *activityMeter) {
 		if m.bits == 0 || len(users) == 0 {
 			return
 		}
@@ -90,6 +97,12 @@ func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 			users[at] = users[at-1]
 		}
 		users[at] = u
+	}
+	add := func(u User, aggregate int32) {
+		for d := range directions {
+			u.Receives = d == receives
+			one(u, a.meter(aggregate, d))
+		}
 	}
 	for i := range a.config.Aggregates {
 		add(User{Aggregate: i}, int32(i))

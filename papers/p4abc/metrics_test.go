@@ -20,11 +20,11 @@ func TestMostActive(t *testing.T) {
 	for i := range byte(6) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
-	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Role: Alone, Memory: 3 * unit.Second,
+	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second,
 		Reference: 10 * unit.Kbps, Average: unit.Second,
 		QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
-		Aggregates: []Aggregate{{Key: netip.MustParsePrefix("10.0.2.0/24"), Value: 10 * unit.Kbps},
-			{Key: netip.MustParsePrefix("10.0.9.0/24"),
+		Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps},
+			{Key: "10.0.9.0/24",
 				Value: unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +56,9 @@ func TestSample(t *testing.T) {
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
 	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
 	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
-	c := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
+	c := Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: unit.Second,
 		QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
-		Aggregates: []Aggregate{{Key: netip.MustParsePrefix("10.0.2.0/24"), Value: 10 * unit.Kbps}}}
+		Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps}}}
 	sample := func(t *testing.T, shared bool, room int) (text []string) {
 		c.Shared = shared
 		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)

@@ -117,6 +117,12 @@ type bench struct {
 
 func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 	t.Helper()
+	return newBenchAt(t, nil, c, before...)
+}
+
+// newBenchAt is newBench with these links.
+func newBenchAt(t testing.TB, lines []dataplane.Line, c Config, before ...dataplane.Program) *bench {
+	t.Helper()
 	b := &bench{pool: &packet.Pool{}, book: packet.NewBook()}
 	for i := range 6 {
 		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}),
@@ -128,7 +134,7 @@ func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: routes}
+	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: routes, Lines: lines}
 	f := forward.New(site)
 	if b.program, err = New(site, c); err != nil {
 		t.Fatal(err)
@@ -164,8 +170,9 @@ func (b *bench) take() *packet.Packet {
 }
 
 func defaults() Config {
-	return Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
-		QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16}}
+	return Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
+		Average: 300 * unit.Millisecond, QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20},
+		Gamma: unit.Depth{Packets: 16}}
 }
 
 // The first packet at the very start of the measurement has activity 0; one that
@@ -243,33 +250,33 @@ func TestRegister(t *testing.T) {
 // wins; the others have one each, or share one.
 func TestAggregates(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.0/24"), Value: 20 * unit.Kbps},
-		{Key: netip.MustParsePrefix("10.0.0.2/32"), Value: 30 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{Key: "10.0.0.0/24", Value: 20 * unit.Kbps},
+		{Key: "10.0.0.2/32", Value: 30 * unit.Kbps}}
 	b := newBench(t, c)
-	for src := packet.Addr(1); src <= 5; src++ {
-		b.send(src)
+	meters := func() (of [6]*activityMeter) {
+		for src := packet.Addr(1); src <= 5; src++ {
+			b.send(src)
+			of[src] = b.program.find(&packet.Packet{Src: src, Version: 4})
+		}
+		return of
 	}
-	of := b.program.of[0]
+	of := meters()
 	if of[1] != of[3] || of[2] == of[1] || of[4] == of[5] || of[4] == of[1] {
-		t.Errorf("aggregates by source: %v", of[1:6])
+		t.Errorf("meters by source: %v", of[1:6])
 	}
-	if m := b.program.meters; m[of[1]].reference != 20*unit.Kbps || m[of[2]].reference != 30*unit.Kbps ||
-		m[of[4]].reference != 10*unit.Kbps {
-		t.Errorf("meters %v", m)
+	if of[1].reference != 20*unit.Kbps || of[2].reference != 30*unit.Kbps || of[4].reference != 10*unit.Kbps {
+		t.Errorf("meters %v", of[1:6])
 	}
 	c.Shared = true
 	b = newBench(t, c)
-	for src := packet.Addr(1); src <= 5; src++ {
-		b.send(src)
-	}
-	if of := b.program.of[0]; of[4] != of[5] || of[4] == of[1] {
+	if of := meters(); of[4] != of[5] || of[4] == of[1] {
 		t.Errorf("with a shared default: %v", of[1:6])
 	}
 	// the same source over IPv6 keeps its aggregate
 	b = newBench(t, defaults())
 	b.send(1)
 	b.send(1, func(p *packet.Packet) { p.Version = 6 })
-	if n := len(b.program.meters); n != 1 || b.program.meters[0].bits != 2*11920 {
+	if n := len(b.program.meters) / directions; n != 1 || b.program.meters[0].bits != 2*11920 {
 		t.Errorf("%d meters for one source, the first has seen %g bits", n, b.program.meters[0].bits)
 	}
 }
@@ -280,8 +287,8 @@ func TestAggregates(t *testing.T) {
 // first.
 func TestReferenceRates(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/32"), Value: 30 * unit.Kbps},
-		{Key: netip.MustParsePrefix("10.0.0.2/32"), Value: 10 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{Key: "10.0.0.1/32", Value: 30 * unit.Kbps},
+		{Key: "10.0.0.2/32", Value: 10 * unit.Kbps}}
 	b := newBench(t, c)
 	got := [3]int{}
 	random := unit.NewRandom(1, "arrivals")
@@ -313,68 +320,15 @@ func TestReferenceRates(t *testing.T) {
 	}
 }
 
-// §3.1, figure 1: the edge marks, the core drops by the mark and keeps no state of
-// users, the egress node removes the mark.
-func TestDomain(t *testing.T) {
-	edge, core, exit := defaults(), defaults(), defaults()
-	edge.Role, core.Role, exit.Role = Edge, Core, Exit
-	e, c, x := newBench(t, edge), newBench(t, core), newBench(t, exit)
-	for i := range 50 {
-		now := unit.Time(i+1) * unit.Millisecond
-		e.now, c.now, x.now = now, now, now
-		e.send(1)
-		p := e.take()
-		mark, ok := p.Extension(packet.ExtActivity)
-		if !ok || len(mark) != 4 || p.Size != 1498 {
-			t.Fatalf("packet %d leaves the edge with mark %v, %d bytes", i, mark, p.Size)
-		}
-		c.Receive(now, 0, p)
-		if c.program.activity != e.program.activity {
-			t.Fatalf("the core reads activity %g, the edge wrote %g", c.program.activity, e.program.activity)
-		}
-		if p = c.take(); p == nil {
-			t.Fatal("the core dropped into an empty queue")
-		}
-		x.Receive(now, 0, p)
-		if p = x.take(); p.ExtensionBytes() != 0 || p.Size != 1490 {
-			t.Fatalf("packet %d leaves the domain with %d bytes of marks, %d in all", i, p.ExtensionBytes(), p.Size)
-		}
-		x.pool.Put(p)
-	}
-	if len(c.program.meters) != 0 || len(x.program.meters) != 0 {
-		t.Error("the core measures users")
-	}
-	// without a mark a packet is not the domain's: it passes and does not count
-	before := c.program.aqms[1].average
-	if !c.send(2) || c.program.aqms[1].average != before {
-		t.Error("a packet without a mark is treated as the domain's")
-	}
-	// more active packets are dropped first
-	mark := func(a float32) func(p *packet.Packet) {
-		return func(p *packet.Packet) {
-			v := math.Float32bits(a)
-			p.SetExtension(packet.ExtActivity, []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
-		}
-	}
-	for range 12 {
-		c.send(3, mark(10))
-	}
-	if c.send(3, mark(12)) || !c.send(3, mark(10)) {
-		t.Error("of two packets at one queue the more active must be the one to drop")
-	}
-	if c.send(3, mark(float32(math.Inf(1)))) != true {
-		t.Error("a mark that is no number must not decide anything")
-	}
-}
-
 // §6.1.3's values are the defaults.
 func TestDefaults(t *testing.T) {
 	var b strings.Builder
 	for _, p := range Scheme().Parameters() {
 		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
 	}
-	want := "role=alone memory=3s reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
-		"packets round_trip=0s queue=exact aggregates= others=each "
+	want := "domain=alone ports= mtu=0B memory=3s " +
+		"reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
+		"packets round_trip=0s queue=exact aggregates= user=sender others=each flows=0 "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
 	}
@@ -408,7 +362,7 @@ func TestBytes(t *testing.T) {
 // the return path of §6.1.1 among them, is the same as no ABC there.
 func TestQMin(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.2/32"), Value: 100 * unit.Mbps}} // user 1 has 10 kb/s
+	c.Aggregates = []Aggregate{{Key: "10.0.0.2/32", Value: 100 * unit.Mbps}} // user 1 has 10 kb/s
 	b := newBench(t, c)
 	for i := range 10_000 {
 		b.now = unit.Time(i+1) * unit.Millisecond
@@ -433,7 +387,7 @@ func TestQMin(t *testing.T) {
 // is in, whichever family came first.
 func TestAggregatesByFamily(t *testing.T) {
 	c := defaults()
-	c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/32"), Value: 20 * unit.Kbps}}
+	c.Aggregates = []Aggregate{{Key: "10.0.0.1/32", Value: 20 * unit.Kbps}}
 	six := func(p *packet.Packet) { p.Version = 6 }
 	b := newBench(t, c)
 	b.now = unit.Second
@@ -490,10 +444,10 @@ func TestMeasuredOnce(t *testing.T) {
 // with those that are not the domain's.
 func TestRegisterCountsAll(t *testing.T) {
 	c := defaults()
-	c.Role, c.Register = Core, true
+	c.Register = true
 	b := newBench(t, c)
 	for range 5 {
-		b.send(1) // no mark
+		b.send(1, func(p *packet.Packet) { p.Meta.Flags |= packet.Internal })
 	}
 	if r := b.program.aqms[1].register; r != 5 {
 		t.Errorf("5 packets wait, the register is %d", r)
@@ -511,21 +465,19 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(*Config){
-		"no role":              func(c *Config) { c.Role = "" },
-		"unknown role":         func(c *Config) { c.Role = "middle" },
+		"no domain":            func(c *Config) { c.Domain = "" },
+		"unknown domain":       func(c *Config) { c.Domain = "middle" },
 		"no memory":            func(c *Config) { c.Memory = 0 },
 		"no memory of average": func(c *Config) { c.Average = -1 },
 		"no reference":         func(c *Config) { c.Reference = 0 },
 		"aggregate at rate 0": func(c *Config) {
-			c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.0/8"),
-				Value: 0}}
+			c.Aggregates = []Aggregate{{Key: "10.0.0.0/8", Value: 0}}
 		},
-		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{Key: netip.Prefix{}, Value: unit.Kbps}} },
+		"no prefix":             func(c *Config) { c.Aggregates = []Aggregate{{Key: "10.0.0.0/33", Value: unit.Kbps}} },
 		"negative queue length": func(c *Config) { c.QMin = unit.Depth{Packets: -1} },
 		"the same prefix twice": func(c *Config) {
-			c.Aggregates = []Aggregate{{Key: netip.MustParsePrefix("10.0.0.1/8"), Value: unit.Kbps},
-				{Key: netip.MustParsePrefix("10.0.0.2/8"),
-					Value: 2 * unit.Kbps}}
+			c.Aggregates = []Aggregate{{Key: "10.0.0.1/8", Value: unit.Kbps},
+				{Key: "10.0.0.2/8", Value: 2 * unit.Kbps}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -538,10 +490,13 @@ func TestRefuses(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	for _, role := range []Role{Alone, Edge, Core, Exit} {
+	for _, ports := range []string{"alone", "edge", "core", "exit"} {
+		lines := sidesFrom[ports]
 		c := defaults()
-		c.Role = role
-		b := newBench(t, c)
+		if lines != nil {
+			c.Domain = Part
+		}
+		b := newBenchAt(t, lines, c)
 		step := func() {
 			b.now += 200 * unit.Microsecond
 			b.send(1)
@@ -554,7 +509,7 @@ func TestNoAllocation(t *testing.T) {
 			step()
 		}
 		if n := testing.AllocsPerRun(1000, step); n != 0 {
-			t.Errorf("%s: %g allocations a packet", role, n)
+			t.Errorf("%s: %g allocations a packet", ports, n)
 		}
 	}
 }

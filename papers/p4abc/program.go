@@ -18,11 +18,15 @@ var Experiments embed.FS
 // The meters are its only per-user state, and in the core it has none.
 type Program struct {
 	aggregates
-	config  Config
-	inBytes bool
-	aqms    []activityAQM // by egress port
+	honest
+	config   Config
+	inBytes  bool
+	aqms     []activityAQM   // by egress port
+	sides    []Side          // by port
+	mtus     []int32         // of links, by port; 0: any
+	unmarked []activityMeter // by port, of what comes in from inside without a mark
 
-	activity float64 // of the current packet, between Ingress and Book
+	activity float64 // of the current packet, between Ingress and Book; NaN: it is outside the domain
 }
 
 // Scheme is what an experiment names: switch: [forward, {abc: {…}}].
@@ -36,48 +40,49 @@ func Scheme() dataplane.Scheme {
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	c = c.fitted()
 	g, err := newAggregates(site.Book, &c)
-	return &Program{aggregates: g, config: c, inBytes: c.inBytes(), aqms: newAQMs(&c, site)}, err
+	if err != nil {
+		return nil, err
+	}
+	a := &Program{aggregates: g, honest: honestIn(site, &c), config: c, inBytes: c.inBytes(),
+		aqms: newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
+	if a.sides, err = sidesOf(site, &c); err != nil {
+		return nil, err
+	}
+	for i := range a.mtus {
+		a.unmarked[i] = activityMeter{Meter: NewMeter(0), reference: c.Reference}
+		if a.mtus[i] = int32(c.MTU); c.MTU == 0 && i < len(site.Lines) {
+			a.mtus[i] = site.Lines[i].MTU
+		}
+	}
+	return a, nil
 }
 
 // Name is "abc".
 func (a *Program) Name() string { return "abc" }
 
-// Ingress is the activity meter (§3.2, §5.2: the first table); in the core it reads the mark. Packets made
-// by switches, and packets without a mark in the core, are outside the domain: they have no activity,
-// which is NaN here. A frame counts each time it passes the meter, so programs that recirculate must
-// precede this one.
+// Ingress is the activity meter (§3.2, §5.2: the first table), and reads marks. Packets made by switches are
+// outside the domain: they have no activity. A frame counts each time it passes the meter, so programs that
+// recirculate must precede this one.
 func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	a.activity = math.NaN()
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
-	switch a.config.Role {
-	case Alone, Edge:
-		m, bits := a.find(p), float64(p.Size)*8
-		a.activity = m.measure(env.Now(), bits, a.config.Memory)
-		if m.flows != nil {
-			a.activity += m.flows.count(env.Now(), p, bits, a.config.Memory)
-		}
-		if a.config.Role == Edge {
-			a.activity = mark(p, a.activity)
-		}
-	default:
-		a.activity = marked(p)
-	}
+	a.activity = a.enter(env.Now(), p)
 	return dataplane.Accept
 }
 
-// Admit is the activity AQM (§3.3, §5.2: the second table).
+// Admit is the activity AQM (§3.3, §5.2: the second table). Here the port is known, so that a packet gets its
+// mark, or loses it, before it counts in that port's queue.
 func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if a.outside(m) {
-		return dataplane.Accept
+	if !a.outside(m) {
+		q := &a.aqms[m.Out]
+		if a.queue(env, m.Out) > q.of(a.activity, q.average.Value()) {
+			return dataplane.Drop(dataplane.ActivityExceeded)
+		}
 	}
-	q := &a.aqms[m.Out]
-	if a.queue(env, m.Out) > q.of(a.activity, q.average.Value()) {
-		return dataplane.Drop(dataplane.ActivityExceeded)
-	}
-	return dataplane.Accept
+	return a.leave(p)
 }
 
 // Book counts an accepted packet. The average covers accepted packets of the domain only (§3.3); the
@@ -92,13 +97,9 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	q.average.Update(env.Now(), a.activity, a.config.Average)
 }
 
-// Egress copies the queue's length to the register (§5.3), and removes the mark at the end of the domain
-// (§3.1).
+// Egress copies the queue's length to the register (§5.3).
 func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	a.aqms[p.Meta.Out].register = int64(env.Port(p.Meta.Out).Packets())
-	if a.config.Role == Exit {
-		unmark(p)
-	}
 	return dataplane.Accept
 }
 

@@ -2,7 +2,6 @@ package p4abc
 
 import (
 	"fmt"
-	"net/netip"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -10,31 +9,35 @@ import (
 )
 
 // Adopt takes over the measurements of other, the old program: the meters of aggregates that both have, of
-// sources and of the common aggregate, with their current rates (a meter whose memory changes continues
+// single users and of the common aggregate, with their current rates (a meter whose memory changes continues
 // from there), the averages of accepted packets and the registers. Both must be of one switch with one
-// book. lost lists what has no successor here; the meters of new aggregates begin now.
+// book. lost lists what has no successor here; a new aggregate is a user who was silent until now.
 func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok {
 		return "", nil
 	}
-	meter := func(to, from int32) {
-		m := old.meters[from].Meter
+	one := func(to, from *activityMeter) {
+		m := from.Meter
 		if rate := m.Rate(now, old.config.Memory); old.config.Memory != a.config.Memory {
 			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
 		}
-		a.meters[to].Meter = m
-		a.meters[to].flows.adopt(now, old.meters[from].flows, old.config.Memory)
+		to.Meter = m
+		to.flows.adopt(now, from.flows, old.config.Memory)
+	}
+	meter := func(to, from int32) {
+		for d := range directions {
+			one(a.meter(to, d), old.meter(from, d))
+		}
 	}
 	was, is := numbers(old.config.Aggregates), numbers(a.config.Aggregates)
 	for i, g := range a.config.Aggregates {
-		a.meters[i].Meter = NewMeter(now)
-		if k, there := was[g.Key.Masked()]; there {
+		if k, there := was[g.Key]; there {
 			meter(int32(i), k)
 		}
 	}
 	for _, h := range old.config.Aggregates {
-		if _, there := is[h.Key.Masked()]; !there {
+		if _, there := is[h.Key]; !there {
 			lost = append(lost, fmt.Sprintf("the activity of %v", h.Key))
 		}
 	}
@@ -42,7 +45,6 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	case a.common >= 0 && old.common >= 0:
 		meter(a.common, old.common)
 	case a.common >= 0:
-		a.meters[a.common].Meter = NewMeter(now)
 		lost = append(lost, "the activities of sources without an aggregate")
 	case old.common >= 0:
 		lost = append(lost, "the activity of all sources without an aggregate")
@@ -59,27 +61,20 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		if a.inBytes == old.inBytes {
 			a.aqms[i].register = old.aqms[i].register
 		}
+		one(&a.unmarked[i], &old.unmarked[i])
 	}
 	return "its meters", lost
 }
 
-// numbers finds aggregates by their prefixes: packets wait while a reload is adopted.
-func numbers(all []Aggregate) map[netip.Prefix]int32 {
-	m := make(map[netip.Prefix]int32, len(all))
+// numbers finds aggregates by their descriptors: packets wait while a reload is adopted.
+func numbers(all []Aggregate) map[Users]int32 {
+	m := make(map[Users]int32, len(all))
 	for i, g := range all {
-		m[g.Key.Masked()] = int32(i)
+		m[g.Key] = int32(i)
 	}
 	return m
 }
 
-// Forget resets the source src, which has no aggregate, because its number is reassigned to another
+// Forget resets the user with an address, which has no aggregate, because its number is reassigned to another
 // address.
-func (a *Program) Forget(src packet.Addr) {
-	for i := range a.of {
-		a.of[i][src] = -1
-	}
-	if own := a.own[src]; own >= 0 {
-		a.meters[own].Meter = NewMeter(0)
-		a.meters[own].flows.forget()
-	}
-}
+func (a *Program) Forget(user packet.Addr) { a.forget(user) }

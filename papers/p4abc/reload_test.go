@@ -1,6 +1,7 @@
 package p4abc
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -22,9 +23,8 @@ func TestAdopt(t *testing.T) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
 	site := &dataplane.Site{Ports: 2, Book: book}
-	prefix := func(i byte) netip.Prefix { return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, i, 0}), 24) }
-	base := Config{Role: Alone, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps, Average: 300 * unit.Millisecond,
-		QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16}}
+	prefix := func(i byte) Users { return Users(fmt.Sprintf("10.0.%d.0/24", i)) }
+	base := defaults()
 	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
 		c := base
 		c.Memory, c.Shared = memory, shared
@@ -68,7 +68,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("lost: %q", lost)
 	}
 	back := program(3*unit.Second, true, 0)
-	a.meters[a.common].Update(now, 5e6, a.config.Memory)
+	a.meter(a.common, sends).Update(now, 5e6, a.config.Memory)
 	now += unit.Second
 	if _, lost := back.Adopt(now, a); len(lost) > 0 || rate(back, 3) != rate(a, 3) || rate(a, 3) == 0 {
 		t.Errorf("of all others: %q, rate %g, want %g", lost, rate(back, 3), rate(a, 3))

@@ -86,7 +86,7 @@ func TestDecodeErrors(t *testing.T) {
 		strings.Replace(access, "forward", "forward, pfc", 1),
 		strings.Replace(access, "forward", "forward, {ncf: {}}", 1),
 		strings.Replace(access, "forward", "forward, forward", 1),
-		strings.Replace(access, "memory: 3s", "memory: 3s, role: edge", 1),
+		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part", 1),
 		strings.Replace(access, "memory: 3s", "memory: 3", 1),
 		strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1),
 		strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1),

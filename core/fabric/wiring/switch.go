@@ -19,6 +19,7 @@ type SwitchConfig struct {
 	QueueLimit tm.Limit
 	// QueueLimits are those of each port's queues, by port, in place of QueueLimit; nil: ports are alike
 	QueueLimits []tm.Limit
+	MTUs        []int32 // of links, by port; nil: they have none
 	// nil: FIFO (one queue), strict priority (several)
 	Scheduler     func(queues int, r unit.LinkRate) (tm.Scheduler, error)
 	Recirculation dataplane.Recirculation
@@ -110,9 +111,13 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 		Random: func(entity string) unit.Random { return w.random(name, " "+entity) },
 		Place:  func() (*dataplane.Place, error) { return w.place(node) },
 	}
-	for _, i := range w.leaving[node] {
-		l := &w.Links[i]
-		site.Lines = append(site.Lines, dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: n.Nodes[l.To].Name})
+	for port, i := range w.leaving[node] {
+		l, to := &w.Links[i], &n.Nodes[w.Links[i].To]
+		line := dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: to.Name, Switch: to.Switch}
+		if sc.MTUs != nil {
+			line.MTU = sc.MTUs[port]
+		}
+		site.Lines = append(site.Lines, line)
 	}
 	return site
 }

@@ -1,0 +1,342 @@
+package p4abc
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// sidesFrom are the links of a switch with two ports at places of a domain.
+var sidesFrom = map[string][]dataplane.Line{
+	"edge": {{To: "h1"}, {To: "s2", Switch: true}},
+	"core": {{To: "s1", Switch: true}, {To: "s2", Switch: true}},
+	"exit": {{To: "s1", Switch: true}, {To: "h2"}},
+	"both": {{To: "h1"}, {To: "h2"}, {To: "s2", Switch: true}},
+}
+
+// at is a switch at a place of a domain.
+func at(t testing.TB, place string) *bench {
+	t.Helper()
+	c := defaults()
+	c.Domain = Part
+	return newBenchAt(t, sidesFrom[place], c)
+}
+
+// withMark gives a packet a mark.
+func withMark(a float32) func(p *packet.Packet) {
+	return func(p *packet.Packet) {
+		p.SetExtension(packet.ExtActivity, binary.BigEndian.AppendUint32(nil, math.Float32bits(a)))
+		p.Size += p.ExtensionBytes()
+	}
+}
+
+func six(p *packet.Packet) { p.Version = 6 }
+
+// §3.1, figure 1: a packet is marked where it enters the domain, the core drops by the mark and keeps no state
+// of users, and the mark is removed where it leaves, over IPv4 and IPv6.
+func TestDomain(t *testing.T) {
+	for name, version := range map[string]func(p *packet.Packet){"IPv4": func(*packet.Packet) {}, "IPv6": six} {
+		t.Run(name, func(t *testing.T) {
+			e, c, x := at(t, "edge"), at(t, "core"), at(t, "exit")
+			for i := range 50 {
+				now := unit.Time(i+1) * unit.Millisecond
+				e.now, c.now, x.now = now, now, now
+				e.send(1, version)
+				p := e.take()
+				if mark, ok := p.Extension(packet.ExtActivity); !ok || len(mark) != 4 || p.Size != 1498 {
+					t.Fatalf("packet %d leaves the edge with mark %v, %d bytes", i, mark, p.Size)
+				}
+				c.Receive(now, 0, p)
+				if c.program.activity != e.program.activity {
+					t.Fatalf("the core reads activity %g, the edge wrote %g", c.program.activity, e.program.activity)
+				}
+				if p = c.take(); p == nil {
+					t.Fatal("the core dropped into an empty queue")
+				}
+				x.Receive(now, 0, p)
+				if n := x.Port(1).Bytes(); n != 0 && n != 1490 {
+					t.Fatalf("%d bytes wait for a host", n)
+				}
+				if p = x.take(); p.ExtensionBytes() != 0 || p.Size != 1490 {
+					t.Fatalf("packet %d leaves the domain with %d bytes of marks, %d in all", i, p.ExtensionBytes(), p.Size)
+				}
+				x.pool.Put(p)
+			}
+			if len(c.program.meters) != 0 || len(x.program.meters) != 0 {
+				t.Error("the core measures users")
+			}
+		})
+	}
+}
+
+// More active packets are dropped first in the core.
+func TestCoreDropsByMark(t *testing.T) {
+	c := at(t, "core")
+	for range 12 {
+		c.send(3, withMark(10))
+	}
+	if c.send(3, withMark(12)) || !c.send(3, withMark(10)) {
+		t.Error("of two packets at one queue the more active must be the one to drop")
+	}
+}
+
+// What comes back by the same switches is metered and marked where it enters, at the switch that the other
+// direction leaves the domain by: an exit is an edge for it.
+func TestBothDirections(t *testing.T) {
+	c := defaults()
+	c.Domain = Part
+	x := newBenchAt(t, []dataplane.Line{{To: "h2"}, {To: "s1", Switch: true}}, c)
+	x.now = unit.Second
+	x.send(2)
+	if n := len(x.program.meters); n != directions || x.program.meters[sends].bits != 11920 {
+		t.Errorf("%d meters, the first has %g bits", n, x.program.meters[sends].bits)
+	}
+	if _, ok := marked(x.take()); !ok {
+		t.Error("what enters here has no mark")
+	}
+}
+
+// Two hosts at one switch of a domain: their packets are metered, and carry nothing between.
+func TestTwoOutsidePorts(t *testing.T) {
+	b := at(t, "both")
+	b.now = unit.Second
+	b.send(1)
+	if b.program.meters[sends].bits != 11920 || b.Port(1).Bytes() != 1490 {
+		t.Errorf("metered %g bits, %d bytes wait", b.program.meters[sends].bits, b.Port(1).Bytes())
+	}
+	if p := b.take(); p.ExtensionBytes() != 0 || p.Size != 1490 {
+		t.Errorf("%d bytes of marks, %d bytes", p.ExtensionBytes(), p.Size)
+	}
+}
+
+// §3.4: "malicious users can avoid packet drops by inserting low activity values": a mark from outside decides
+// nothing. At a switch of a domain it is overwritten, at one that is a domain alone it is removed.
+func TestForgedMark(t *testing.T) {
+	for _, place := range []string{"edge", "both", "alone"} {
+		t.Run(place, func(t *testing.T) {
+			c := defaults()
+			if place != "alone" {
+				c.Domain = Part
+			}
+			honest, forging := newBenchAt(t, sidesFrom[place], c), newBenchAt(t, sidesFrom[place], c)
+			honest.now, forging.now = unit.Second, unit.Second
+			longer := func(p *packet.Packet) { p.Size += 8 }
+			honest.send(1, longer)
+			forging.send(1, withMark(-1000))
+			if a, want := forging.program.activity, honest.program.activity; a != want {
+				t.Errorf("activity %g with a forged mark, %g without", a, want)
+			}
+			p := forging.take()
+			if a, ok := marked(p); ok != (place == "edge") || ok && a != forging.program.activity {
+				t.Errorf("it leaves with the mark %g, %v", a, ok)
+			}
+			if place != "edge" && p.Size != 1490 {
+				t.Errorf("it leaves with %d bytes", p.Size)
+			}
+		})
+	}
+}
+
+// A mark that no honest edge can have written does little to A_avg, and a mark that is no number does not
+// decide anything: its packet belongs to one aggregate of the port, as one without a mark does.
+func TestCorruptMark(t *testing.T) {
+	c := at(t, "core")
+	feed := func() {
+		for range 3000 {
+			c.now += 240 * unit.Microsecond
+			c.send(1, withMark(12))
+			c.pool.Put(c.take())
+		}
+	}
+	feed()
+	c.send(2, withMark(-1e30))
+	c.pool.Put(c.take())
+	if a := c.program.Average(1); a < 11.8 || a > 12 {
+		t.Errorf("after one corrupt mark A_avg is %g, it was 12", a)
+	}
+	if a, want := c.program.activity, c.program.least; a != want {
+		t.Errorf("a mark of −1e30 is taken for %g, the least that an edge writes is %g", a, want)
+	}
+	c.send(2, withMark(1e30))
+	if a, want := c.program.activity, c.program.most; a != want {
+		t.Errorf("a mark of 1e30 is taken for %g, the most that an edge writes is %g", a, want)
+	}
+	c.pool.Put(c.take())
+	feed()
+	if a := c.program.Average(1); a < 11.99 || a > 12.01 {
+		t.Errorf("A_avg is %g after 0.7 s of 12", a)
+	}
+	for name, spoil := range map[string]func(p *packet.Packet){
+		"not a number": withMark(float32(math.NaN())), "infinite": withMark(float32(math.Inf(-1))),
+		"absent": func(*packet.Packet) {}, "too short": func(p *packet.Packet) {
+			p.SetExtension(packet.ExtActivity,
+				[]byte{1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := at(t, "core")
+			c.now = unit.Second
+			for range 3 {
+				c.send(2, spoil)
+			}
+			m := &c.program.unmarked[0]
+			if want := Activity(m.Rate(c.now, 3*unit.Second), 10*unit.Kbps); m.bits == 0 ||
+				!near(c.program.activity, want, 1e-6) {
+				t.Errorf("activity %g, the port's unmarked frames have %g", c.program.activity, want)
+			}
+			if a, ok := marked(c.take()); !ok || !near(a, Activity(11920/3/(1-math.Exp(-1.0/3)), 10*unit.Kbps), 1e-2) {
+				t.Errorf("it leaves with the mark %g, %v", a, ok)
+			}
+		})
+	}
+}
+
+// The range of an honest edge has what edges write, at any rate of the network's links and at any reference.
+func TestHonest(t *testing.T) {
+	c := defaults()
+	h := honestIn(&dataplane.Site{Rates: []unit.Rate{10 * unit.Mbps, unit.Gbps}}, &c)
+	if want := (honest{math.Log2(480.0 / 3 / 1e9), math.Log2(1e9)}); h != want {
+		t.Errorf("%v, want %v", h, want)
+	}
+	c.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 2 * unit.Gbps}}
+	if h := honestIn(&dataplane.Site{Rates: []unit.Rate{unit.Gbps}}, &c); h.least != math.Log2(480.0/3/2e9) {
+		t.Errorf("least %g with a reference of 2 Gb/s", h.least)
+	}
+	if h := honestIn(&dataplane.Site{}, &c); h.most != math.Log2(400e9) {
+		t.Errorf("most %g of unknown links", h.most)
+	}
+}
+
+// Sides follow from who is at the other end, and from what a file says.
+func TestSides(t *testing.T) {
+	c := defaults()
+	c.Domain = Part
+	c.Ports = []Port{{Key: "h2", Value: Inside}, {Key: "s2", Value: Outside}}
+	got, err := sidesOf(&dataplane.Site{Ports: 3, Lines: sidesFrom["both"]}, &c)
+	if err != nil || got[0] != Outside || got[1] != Inside || got[2] != Outside {
+		t.Errorf("%v, %v", got, err)
+	}
+	c.Ports = nil
+	if _, err := sidesOf(&dataplane.Site{Ports: 2, Lines: []dataplane.Line{{To: "a"}, {To: "b"}}}, &c); err == nil {
+		t.Error("a bridge is part of a domain without any port inside")
+	}
+}
+
+// Links inside bound what a mark may make of a packet: TCP's SYNs announce segments with room for it, and what
+// has none is dropped.
+func TestMTU(t *testing.T) {
+	for _, x := range []struct {
+		version uint8
+		mss     uint16
+		want    uint16
+	}{{4, 1460, 1452}, {6, 1440, 1432}, {4, 1000, 1000}, {6, 1432, 1432}, {4, 0, 0}} {
+		c := defaults()
+		c.Domain, c.MTU = Part, 1500
+		b := newBenchAt(t, sidesFrom["edge"], c)
+		b.now = unit.Second
+		b.send(1, func(p *packet.Packet) {
+			p.Version, p.Proto, p.TCP.MSS, p.TCP.Flags, p.Payload, p.Size = x.version, packet.ProtoTCP, x.mss, packet.SYN, 0, 74
+		})
+		if got := b.take().TCP.MSS; got != x.want {
+			t.Errorf("IPv%d: an MSS of %d leaves as %d, want %d", x.version, x.mss, got, x.want)
+		}
+	}
+	c := defaults()
+	c.Domain, c.MTU = Part, 1500
+	for _, x := range []struct {
+		name  string
+		lines []dataplane.Line
+		ip    int32
+		fits  bool
+	}{
+		{"to inside", sidesFrom["edge"], 1492, true}, {"to inside", sidesFrom["edge"], 1493, false},
+		{"to outside", sidesFrom["exit"], 1500, true}, {"between hosts", sidesFrom["both"], 1500, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			b := newBenchAt(t, x.lines, c)
+			b.now = unit.Second
+			ok := b.send(1, func(p *packet.Packet) {
+				p.Proto, p.Payload, p.Size = packet.ProtoUDP, x.ip-28, x.ip+14
+			})
+			if ok != x.fits || (b.Drops()[dataplane.TooLong] == 1) == x.fits {
+				t.Errorf("%d bytes of IP: taken %v, drops %v", x.ip, ok, b.Drops())
+			}
+		})
+	}
+	// one that comes with its mark needs no more room
+	b := newBenchAt(t, sidesFrom["core"], c)
+	if !b.send(1, func(p *packet.Packet) {
+		p.Proto, p.Payload, p.Size = packet.ProtoUDP, 1492-28, 1492+14
+		withMark(10)(p)
+	}) {
+		t.Error("a core drops a packet that fits with its mark")
+	}
+}
+
+// Bytes of a packet behind the Ethernet header and its tags.
+func TestLength(t *testing.T) {
+	frame := func(types ...uint16) *packet.Packet {
+		f := make([]byte, 12)
+		for i, x := range types {
+			if i > 0 {
+				f = append(f, 0, 1)
+			}
+			f = binary.BigEndian.AppendUint16(f, x)
+		}
+		return &packet.Packet{Data: append(f, make([]byte, 100)...)}
+	}
+	for i, p := range []*packet.Packet{frame(0x0800), frame(0x8100, 0x0800), frame(0x88a8, 0x8100, 0x86dd)} {
+		if n := length(p); n != 100 {
+			t.Errorf("%d tags: %d bytes", i, n)
+		}
+	}
+}
+
+// A user's first packet has the same activity at the same time, however its meter came to be.
+func TestFirstActivity(t *testing.T) {
+	const late = 100 * unit.Second
+	first := func(b *bench) float64 {
+		b.now = late
+		b.send(1)
+		return b.program.activity
+	}
+	c := defaults()
+	named := c
+	named.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 10 * unit.Kbps}}
+	want := Activity(11920/(3*-math.Expm1(-100.0/3)), 10*unit.Kbps)
+	reloaded := func(t *testing.T, from, to Config) *bench {
+		old := newBench(t, from)
+		b := newBench(t, to)
+		b.program.Adopt(late-10*unit.Millisecond, old.program)
+		return b
+	}
+	shared := c
+	shared.Shared = true
+	part := c
+	part.Domain = Part
+	core := func() *bench { return newBenchAt(t, sidesFrom["core"], part) }
+	forgotten := newBench(t, c)
+	forgotten.now = late - unit.Second
+	for range 100 {
+		forgotten.send(1)
+	}
+	for forgotten.Port(1).Packets() > 0 {
+		forgotten.pool.Put(forgotten.take())
+	}
+	forgotten.program.Forget(1)
+	for name, b := range map[string]*bench{
+		"a source": newBench(t, c), "an aggregate": newBench(t, named), "all others": newBench(t, shared),
+		"a source after a reload": reloaded(t, named, c), "an aggregate that is new": reloaded(t, c, named),
+		"all others, new": reloaded(t, c, shared), "an address that was forgotten": forgotten, "unmarked frames": core(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := first(b); !near(got, want, 1e-6) {
+				t.Errorf("activity %g, want %g", got, want)
+			}
+		})
+	}
+}
