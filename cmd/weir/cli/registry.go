@@ -13,6 +13,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/classify"
 	"weir/core/dataplane/conga"
+	"weir/core/dataplane/csfq"
 	"weir/core/dataplane/drill"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
@@ -52,8 +53,9 @@ import (
 func Registry() *spec.Registry {
 	return &spec.Registry{
 		Measures: measure.Kinds(),
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), drill.Scheme(), ecmp.Scheme(),
-			ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(), inputloss.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), csfq.Scheme(),
+			drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(),
+			inputloss.Scheme(),
 			inputring.Scheme(),
 			letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(),
 			spray.Scheme(), wecmp.Scheme()},

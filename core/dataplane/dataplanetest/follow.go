@@ -215,3 +215,59 @@ func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given
 		t.Errorf("%s: %v", s.Name, f.Check())
 	}
 }
+
+// Forward is forwarding at a site.
+func Forward(site *dataplane.Site) dataplane.Program { return forward.New(site) }
+
+// Counter counts the packets of each port that come in, and that enter a queue, from a time on. It stands last.
+type Counter struct {
+	From         unit.Time
+	Came, Passed [64]int64
+}
+
+// Name is "counter".
+func (c *Counter) Name() string { return "counter" }
+
+// Book counts what enters a queue.
+func (c *Counter) Book(env *dataplane.Env, p *packet.Packet) {
+	if env.Now() >= c.From {
+		c.Came[p.Meta.In]++
+		c.Passed[p.Meta.In]++
+	}
+}
+
+// OnDrop counts what is dropped; of what has waited, as if it had not entered.
+func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+	switch {
+	case env.Now() < c.From:
+	case why == dataplane.Evicted:
+		c.Passed[p.Meta.In]--
+	default:
+		c.Came[p.Meta.In]++
+	}
+}
+
+// Constant is traffic to one address of senders behind ports 0, 1 and so on, whose rates are parts of a link's rate, in
+// packets of a size, until a time. They begin one after the other within a gap of the link, so that they never meet.
+func Constant(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, parts ...float64) (script []Arrival) {
+	gap := float64(size) * 8e12 / float64(rate)
+	next := make([]float64, len(parts))
+	for i := range next {
+		next[i] = gap * (1 + float64(i)/float64(len(parts)+1))
+	}
+	for {
+		first := 0
+		for i := range next {
+			if next[i] < next[first] {
+				first = i
+			}
+		}
+		if at := unit.Time(next[first]); at < until {
+			script = append(script, Arrival{At: at, Port: packet.PortID(first), Dst: dst, Seq: int64(len(script)),
+				Payload: size - 42})
+			next[first] += gap / parts[first]
+			continue
+		}
+		return script
+	}
+}

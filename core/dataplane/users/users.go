@@ -215,3 +215,25 @@ func (t *Table) Weighed(u int) float64 {
 	}
 	return float64(t.others) / float64(t.least)
 }
+
+// Keys are how many prefixes the table has, and how many sources can be users of their own.
+func (t *Table) Keys() (prefixes, sources int) {
+	if t.common >= 0 {
+		return len(t.prefixes), 0
+	}
+	for a := range packet.Addr(t.book.Len()) {
+		if t.book.V4(a).IsValid() || t.book.V6(a).IsValid() {
+			sources++
+		}
+	}
+	return len(t.prefixes), max(sources, 1)
+}
+
+// Users is how many of them a switch has to keep state for.
+func (t *Table) Users() int {
+	prefixes, sources := t.Keys()
+	if t.common >= 0 {
+		sources = 1
+	}
+	return prefixes + sources
+}

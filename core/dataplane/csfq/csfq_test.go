@@ -1,0 +1,190 @@
+package csfq
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"os"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
+func weighed(rates ...int) Config {
+	c := scheme.Defaults[Config]()
+	for i, r := range rates {
+		c.Aggregates = append(c.Aggregates, users.Aggregate{
+			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Value: unit.Rate(r) * unit.Kbps})
+	}
+	return c
+}
+
+// The transcript of testdata/csfq.txt, which comes from an evaluation of figure 3 that shares no code with ours.
+func TestTranscript(t *testing.T) {
+	text, err := os.ReadFile("testdata/csfq.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := unit.LinkRate{Bits: 1500 * unit.Kbps}
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: link}, {Rate: link}, {Rate: link},
+		{Rate: link, Total: tm.Limit{Packets: 10}}}}
+	var x *Program
+	dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
+		if x, err = New(site, weighed(10, 20, 10)); err != nil {
+			t.Fatal(err)
+		}
+		return []dataplane.Program{x}
+	}, func() string { return fmt.Sprintf("label %.6g alpha %.6g", x.label, x.ports[3].alpha) })
+}
+
+// Drop probability, by hand: max(0, 1 − α/label).
+func TestProbability(t *testing.T) {
+	for _, x := range []struct{ alpha, label, want float64 }{{0, 9, 0}, {10, 5, 0}, {10, 10, 0}, {10, 20, 0.5},
+		{10, 40, 0.75}, {5e9, 1e11, 0.95}} {
+		t.Run(fmt.Sprint(x), func(t *testing.T) {
+			p := Port{alpha: x.alpha}
+			if got := p.Probability(x.label); math.Abs(got-x.want) > 1e-12 {
+				t.Errorf("%g", got)
+			}
+		})
+	}
+}
+
+// A buffer that overflows lowers alpha by 1 %, at most 25 % between two updates: 0.99^28 is 0.7547, 0.99^29 less
+// than 0.75.
+func TestOverflow(t *testing.T) {
+	p := Port{}
+	p.set(1000)
+	for n := 1; n <= 40; n++ {
+		p.Overflow(0.01, 0.25)
+		if want := max(1000*math.Pow(0.99, float64(n)), 750); math.Abs(p.alpha-want) > 1e-9 {
+			t.Fatalf("after %d: %g, want %g", n, p.alpha, want)
+		}
+	}
+}
+
+// Figure 3 with numbers by hand: a window of 200 ms with A at least C and F = 2C halves alpha.
+func TestUpdate(t *testing.T) {
+	c := weighed()
+	p := Port{congested: true}
+	p.set(800)
+	gap := unit.Millisecond // 2 Mb/s of 2000 bits
+	at := 5 * unit.Second
+	p.start = at
+	p.a.Update(at, 0, c.KAlpha)
+	p.f.Update(at, 0, c.KAlpha)
+	for range 5000 { // F becomes 2 Mb/s
+		at += gap
+		p.a.Update(at, 2000, c.KAlpha)
+		p.f.Update(at, 2000, c.KAlpha)
+	}
+	p.Estimate(at+gap, 900, 2000, 1e6, true, true, &c)
+	if math.Abs(p.alpha-400) > 0.01 || p.start != at+gap {
+		t.Errorf("alpha %g at %v, want 400", p.alpha, p.start)
+	}
+	p.Estimate(at+2*gap, 900, 2000, 1e6, true, true, &c)
+	if math.Abs(p.alpha-400) > 0.01 {
+		t.Errorf("alpha %g changes twice in a window", p.alpha)
+	}
+}
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
+}
+
+// share lets users send at constant rates, in parts of the link, and returns what each gets and loses, as parts of
+// the link and of what it sent, in the second half of 20 windows.
+func share(t testing.TB, rate unit.Rate, c Config, parts ...float64) (gets, loses []float64) {
+	t.Helper()
+	link := unit.LinkRate{Bits: rate}
+	s := dataplanetest.Setup{}
+	for range len(parts) + 1 {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: link})
+	}
+	out := len(parts)
+	s.Ports[out].Total.Packets = 100
+	site := s.Site()
+	x, err := New(site, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &dataplanetest.Counter{From: 10 * c.KC}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, k}
+	dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, 20*c.KC, packet.Addr(out+1), parts...))
+	for i, n := range k.Passed[:out] {
+		gets = append(gets, float64(n*8000)/(float64(rate)*(10*c.KC).Seconds()))
+		loses = append(loses, 1-float64(n)/float64(k.Came[i]))
+	}
+	return gets, loses
+}
+
+// A user below its fair share loses nothing in steady state, and the others get equal shares, or those of their
+// weights, at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
+func TestShares(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
+		for _, x := range []struct {
+			name        string
+			rates       []int
+			parts, want []float64
+		}{
+			{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
+			{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
+		} {
+			t.Run(fmt.Sprint(rate, " ", x.name), func(t *testing.T) {
+				c := weighed(x.rates...)
+				scale := float64(10*unit.Mbps) / float64(rate)
+				c.K, c.KAlpha, c.KC = unit.Time(float64(c.K)*scale), unit.Time(float64(c.KAlpha)*scale),
+					unit.Time(float64(c.KC)*scale)
+				gets, loses := share(t, rate, c, x.parts...)
+				for i := range gets {
+					if math.Abs(gets[i]-x.want[i]) > 0.04 {
+						t.Errorf("user %d gets %.3f of the link, want %.3f", i, gets[i], x.want[i])
+					}
+				}
+				if x.parts[0] < 0.3 && loses[0] > 0.002 {
+					t.Errorf("a user below its share loses %.4f", loses[0])
+				}
+			})
+		}
+	}
+}
+
+// The defaults are the paper's.
+func TestDefaults(t *testing.T) {
+	c := scheme.Defaults[Config]()
+	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.Threshold != 0.5 || c.Overflow != 0.01 ||
+		c.Most != 0.25 {
+		t.Errorf("%+v", c)
+	}
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
+	if _, err := New(s.Site(), c); err == nil {
+		t.Error("a port with a rate in packets is taken")
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	c := weighed()
+	a := Port{}
+	now := unit.Time(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		now += unit.Microsecond
+		a.Estimate(now, 5, 8000, 1e9, true, true, &c)
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func ExamplePort_Probability() {
+	p := Port{}
+	p.set(25e6)
+	fmt.Println(p.Probability(20e6), p.Probability(100e6))
+	// Output: 0 0.75
+}

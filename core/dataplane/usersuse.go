@@ -1,0 +1,20 @@
+package dataplane
+
+import "weir/core/dataplane/users"
+
+// UserStage is what finding the user of a packet takes of a switch: a table of prefixes, and one of sources with
+// what makes a user's number of the first packet of a source.
+func UserStage(t *users.Table) Stage {
+	prefixes, sources := t.Keys()
+	s := Stage{Name: "user of the source", Gress: InIngress}
+	if prefixes > 0 {
+		s.Tables = append(s.Tables, TableUse{Name: "aggregates", Match: MatchPrefix, Entries: prefixes, Key: 128,
+			Action: IndexBits(t.Most()) + 64})
+	}
+	if sources > 0 {
+		s.Tables = append(s.Tables, TableUse{Name: "sources", Entries: sources, Key: 128, Action: IndexBits(t.Most())})
+		s.Operations = append(s.Operations, Operation{Kind: WritingTables, What: "a source's first packet makes it a user",
+			Times: 1})
+	}
+	return s
+}
