@@ -27,7 +27,27 @@ func Do(name string, what func() error) error {
 		return fmt.Errorf("namespace %s: %w", name, errors.Unwrap(err))
 	}
 	defer to.Close()
-	return in(name, func() error { return unix.Setns(int(to.Fd()), unix.CLONE_NEWNET) }, what)
+	return Inside(name, int(to.Fd()), what)
+}
+
+// Inside is Do for a namespace that a descriptor leads to; name is for errors.
+func Inside(name string, fd int, what func() error) error {
+	return in(name, func() error { return unix.Setns(fd, unix.CLONE_NEWNET) }, what)
+}
+
+// All are files that lead to the network namespaces of this machine, as far as they can be seen: each namespace once,
+// by its name if it has one, and else by a process that is in it.
+func All() (paths []string) {
+	named, _ := filepath.Glob(Path("*"))
+	processes, _ := filepath.Glob("/proc/[0-9]*/ns/net")
+	seen := map[uint64]bool{}
+	for _, path := range append(named, processes...) {
+		if i, err := inode(path); err == nil && !seen[i] {
+			seen[i] = true
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // in runs what on a locked thread after enter has moved it to another namespace, and

@@ -24,6 +24,7 @@ type plan struct {
 	links    []rtnl.Interface
 	on       [][]string // offloads that are on, by port
 	uid, gid int
+	others   []other        // what sends to each port, if it is on this machine
 	bypass   bool           // it is wanted
 	bridge   rtnl.Interface // that the ports belong to already; without a name: none
 	warnings []string
@@ -108,6 +109,9 @@ func (p *plan) lookPort(conn *rtnl.Conn, port Port, i rtnl.Interface, defaultRou
 		return err
 	}
 	p.links, p.on = append(p.links, i), append(p.on, on)
+	o := lookOther(conn, name, i)
+	p.others = append(p.others, o)
+	p.warnings = append(p.warnings, o.warnings(port)...)
 	known, err := net.InterfaceByName(name)
 	if err != nil {
 		return err

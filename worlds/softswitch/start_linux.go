@@ -33,6 +33,7 @@ type state struct {
 	Sockets  []socket
 	Links    []int  // by port, that hold frames back from the bridge; none without a bypass
 	Bypass   string // the bridge
+	Others   []other
 	Record   int
 	Listener int // −1: none
 	Changed  []change
@@ -102,6 +103,7 @@ type start struct {
 // take takes the ports. The order is that of a bypass, and no frame goes two ways at any time: a bridge that has the
 // ports forwards until they are held; only then are there sockets, for which frames wait from here on.
 func (s *start) take() error {
+	s.state.Others = s.others
 	for i := range s.config.Ports {
 		if err := s.bare(i); err != nil {
 			return err

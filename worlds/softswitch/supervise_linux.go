@@ -28,6 +28,7 @@ type supervisor struct {
 	state   state
 	config  atomic.Pointer[Config]
 	refused atomic.Uint64
+	partial partial
 	log     *outlet
 	out     *outlet
 
@@ -124,8 +125,15 @@ func (s *supervisor) inherit(descriptor int) error {
 func (s *supervisor) watch() error {
 	var deadline <-chan time.Time // from the order to stop
 	var stopped *answer
+	look := time.NewTicker(watching)
+	defer look.Stop()
 	for {
 		select {
+		case now := <-look.C:
+			s.reportPartial(now)
+			if len(s.orders) == 0 { // for the next time; who takes no orders gets none
+				s.send(order{Do: doPublish})
+			}
 		case <-s.hangups:
 			s.again = true
 			s.reload()

@@ -1,0 +1,138 @@
+package softswitch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/netns"
+	"weir/internal/rtnl"
+)
+
+// other is who sends to a port, if that is on this machine: Linux then leaves checksums to the card that there is not,
+// and a switch has to drop such frames.
+type other struct {
+	Kind string // of the port's interface
+	// The other end of a veth pair, if it can be seen, and what to put before a command so that it is carried out there.
+	Interface, Command string
+	Sends              bool // without checksums
+	hidden             string
+}
+
+// lookOther looks for the other end of a port's interface.
+func lookOther(conn *rtnl.Conn, name string, i rtnl.Interface) other {
+	o := other{Kind: i.Kind}
+	if i.Kind != "veth" {
+		return o
+	}
+	see := func() error {
+		x, err := interfaceName(i.Peer)
+		if err != nil {
+			return err
+		}
+		on, err := rtnl.Offloads(x)
+		o.Interface, o.Sends = x, slices.Contains(on, "tx")
+		return err
+	}
+	if i.PeerNamespace < 0 {
+		if err := see(); err != nil {
+			o.hidden = err.Error()
+		}
+		return o
+	}
+	o.hidden = "it is in a network namespace that no name and no process here leads to"
+	if os.Geteuid() != 0 {
+		o.hidden = "it is in another network namespace, which only root can look into"
+		return o
+	}
+	for _, path := range netns.All() {
+		if o.inside(conn, path, i.PeerNamespace, see) {
+			break
+		}
+	}
+	return o
+}
+
+// inside looks at the other end if a file leads to the namespace with that number.
+func (o *other) inside(conn *rtnl.Conn, path string, number int, see func() error) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false // a process that has ended
+	}
+	defer f.Close()
+	if n, err := conn.NamespaceNumber(int(f.Fd())); err != nil || n != number {
+		return false
+	}
+	if o.hidden = ""; filepath.Dir(path) == netns.Dir {
+		o.Command = "ip netns exec " + filepath.Base(path) + " "
+	} else {
+		o.Command = "nsenter --net=" + path + " "
+	}
+	if err := netns.Inside(path, int(f.Fd()), see); err != nil {
+		o.hidden = err.Error()
+	}
+	return true
+}
+
+// help is the command that has frames come with their checksums.
+func (o *other) help() string {
+	if o.Interface != "" {
+		return fmt.Sprintf("%sethtool -K %s tx off", o.Command, o.Interface)
+	}
+	switch o.Kind {
+	case "veth":
+		return "ethtool -K IFACE tx off, for the other end of the pair, in its network namespace"
+	case "tun":
+		return "ethtool -K IFACE tx off, inside the virtual machine"
+	}
+	return "ethtool -K IFACE tx off, where the frames come from on this machine"
+}
+
+// warnings are about frames without checksums, before any has come.
+func (o *other) warnings(port Port) []string {
+	switch {
+	case o.Sends:
+		return []string{fmt.Sprintf("port %s: %s, the other end of %s, leaves checksums to a card that is not there: what it "+
+			"sends by TCP and UDP will be dropped; this helps: %s", port.Name, strings.TrimSpace(o.Interface),
+			port.Interface, o.help())}
+	case o.Kind == "veth" && o.Interface == "":
+		return []string{fmt.Sprintf("port %s: whether the other end of %s sends frames without checksums cannot be seen: %s; "+
+			"if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.help())}
+	case o.Kind == "tun":
+		return []string{fmt.Sprintf("port %s: whether what is behind %s sends frames without checksums cannot be seen; if it "+
+			"does, this helps: %s", port.Name, port.Interface, o.help())}
+	}
+	return nil
+}
+
+// How often the supervisor looks for frames without checksums, and how often at most it says so of a port.
+const (
+	watching = time.Second
+	pause    = time.Minute
+)
+
+// partial is what the log has said of frames without checksums, by port.
+type partial struct {
+	said [mostPorts]uint64
+	at   [mostPorts]time.Time
+}
+
+// reportPartial logs frames without checksums: a TCP connection that hangs is to be explained within seconds.
+func (s *supervisor) reportPartial(now time.Time) {
+	var c Counters
+	if _, ok := s.page.read(&c); !ok {
+		return
+	}
+	for i, port := range s.config.Load().Ports {
+		n, was := c.Ports[i].Partial, &s.partial.said[i]
+		if n == *was || *was > 0 && now.Sub(s.partial.at[i]) < pause {
+			continue
+		}
+		fmt.Fprintf(s.log, "warning: port %s: %d frames came from %s without their checksums, and were dropped; this helps: "+
+			"%s\n", port.Name, n-*was, port.Interface, s.state.Others[i].help())
+		*was, s.partial.at[i] = n, now
+	}
+}
