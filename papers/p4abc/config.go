@@ -22,6 +22,7 @@ type Config struct {
 	QBase      unit.Depth // Q_base
 	Gamma      unit.Depth // γ
 	RoundTrip  unit.Time  // of the users' flows, to which the thresholds are fitted; 0: they are as given
+	Users      int        // that share a port at least, for RoundTrip
 	Register   bool       // the prototype's queue length (§5.1)
 	Belongs    Belongs    // whose a packet is
 	Shared     bool       // users without an aggregate share one, instead of one each
@@ -51,9 +52,13 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: threshold per unit of activity", "P4-ABC §6.1.3").Min("1 packet")
 	p.Time(&c.RoundTrip, "round_trip", "0s",
 		"the longest of the users, without queues: q_min, q_base and gamma become at "+
-			"least 7.3%, 24.2% and 19.4% of what a port sends in it, memory at least 150 of it, average_memory 15; "+
-			"0s: they are "+
+			"least 7.3%, 24.2% and 19.4% of what a port sends in it, memory at least 30 of it, average_memory 3; 0s: they are "+
 			"as given", "ours; P4-ABC §6.1.3: the same shares of its 20 ms").Max("10s")
+	p.Int(&c.Users, "users", "2", "that share a port when it is busy, at least: the more, the less their "+
+		"windows rise and "+
+		"fall together, and the thresholds of round_trip fall with the root of their number",
+		"ours; P4-ABC §6.1.1: two; Appenzeller et al. (SIGCOMM 2004) §3").Min("1").Max("1000000").
+		When("round_trip", func() bool { return c.RoundTrip > 0 })
 	p.Either(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
 		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
 	scheme.MapOf(p, &c.Aggregates, parseUsers, scheme.Rates, "aggregates",

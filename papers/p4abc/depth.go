@@ -1,6 +1,8 @@
 package p4abc
 
 import (
+	"math"
+
 	"weir/core/dataplane"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -9,14 +11,13 @@ import (
 // The operating point of §6.1.3: thresholds of 6, 20 and 16 packets at 50 Mb/s, four links of 5 ms on the way there and
 // back. Its full frames have 1514 bytes.
 const (
-	paperFrame   unit.Bytes = 1514
-	paperRate               = 50 * unit.Mbps
-	paperTrip               = 20 * unit.Millisecond
-	paperQMin               = 6
-	paperQBase              = 20
-	paperGamma              = 16
-	paperMemory             = 3 * unit.Second
-	paperAverage            = 300 * unit.Millisecond
+	paperFrame unit.Bytes = 1514
+	paperRate             = 50 * unit.Mbps
+	paperUsers            = 2
+	paperTrip             = 20 * unit.Millisecond
+	paperQMin             = 6
+	paperQBase            = 20
+	paperGamma            = 16
 )
 
 // least is the share of a round trip below which a baseline costs much of the link; the paper has 24 %
@@ -34,10 +35,11 @@ func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 || c.QBase.Time > 0 }
 
 // thresholds are equation (2)'s at a port of a rate, in packets or bytes. What RoundTrip asks for is in proportion to
 // it and to the rate, as long as that is more than what is given: a congestion control that halves its window, or
-// takes 0.7 of it, has to find the rest in the queue, and the paper's packets are what bursts need at least.
+// takes 0.7 of it, has to find the rest in the queue, and the paper's packets are what bursts need at least. Windows of
+// n users that do so one after the other need less, in proportion to 1/√n (experiments/scale-users.yaml).
 func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
 	at := func(d unit.Depth, paper float64) float64 {
-		fitted := share(paper) * float64(rate) * c.RoundTrip.Seconds() / 8
+		fitted := share(paper) * float64(rate) * c.RoundTrip.Seconds() / 8 / math.Sqrt(float64(c.Users)/paperUsers)
 		if c.inBytes() {
 			return max(d.At(rate, frame), fitted)
 		}
@@ -46,11 +48,18 @@ func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
 	return thresholds{at(c.QMin, paperQMin), at(c.QBase, paperQBase), at(c.Gamma, paperGamma)}
 }
 
-// fitted is the configuration with the memories that RoundTrip asks for. A meter has to see several round trips of a
-// user, or it measures the bursts of one window.
+// A meter has to see several round trips of a user, or it measures the bursts of one window; but what it remembers for
+// long, it holds against a user that has long made way, and users take turns (experiments/sensitivity.yaml). The paper's
+// 3 s and 300 ms serve round trips of 1 to 100 ms.
+const (
+	leastMemory  = 30 // round trips
+	leastAverage = 3
+)
+
+// fitted is the configuration with the memories that RoundTrip asks for.
 func (c Config) fitted() Config {
-	c.Memory = max(c.Memory, paperMemory/paperTrip*c.RoundTrip)
-	c.Average = max(c.Average, paperAverage/paperTrip*c.RoundTrip)
+	c.Memory = max(c.Memory, leastMemory*c.RoundTrip)
+	c.Average = max(c.Average, leastAverage*c.RoundTrip)
 	return c
 }
 

@@ -17,20 +17,25 @@ func TestRoundTrip(t *testing.T) {
 		name             string
 		rate             unit.Rate
 		trip             unit.Time
+		users            int
 		packets          [3]float64
 		memory, averages unit.Time
 	}{
-		{"the paper's", 50 * unit.Mbps, 20 * unit.Millisecond, [3]float64{6, 20, 16}, 3 * unit.Second,
+		{"the paper's", 50 * unit.Mbps, 20 * unit.Millisecond, 2, [3]float64{6, 20, 16}, 3 * unit.Second,
 			300 * unit.Millisecond},
-		{"1 Gb/s", unit.Gbps, 10 * unit.Millisecond, [3]float64{60, 200, 160}, 3 * unit.Second, 300 * unit.Millisecond},
-		{"100 Gb/s", 100 * unit.Gbps, 100 * unit.Millisecond, [3]float64{60000, 200000, 160000}, 15 * unit.Second,
+		{"1 Gb/s", unit.Gbps, 10 * unit.Millisecond, 2, [3]float64{60, 200, 160}, 3 * unit.Second, 300 * unit.Millisecond},
+		{"100 Gb/s", 100 * unit.Gbps, 100 * unit.Millisecond, 2, [3]float64{60000, 200000, 160000}, 3 * unit.Second,
+			300 * unit.Millisecond},
+		{"a satellite", 10 * unit.Mbps, 500 * unit.Millisecond, 2, [3]float64{30, 100, 80}, 15 * unit.Second,
 			1500 * unit.Millisecond},
-		{"10 Mb/s", 10 * unit.Mbps, unit.Millisecond, [3]float64{6, 20, 16}, 3 * unit.Second, 300 * unit.Millisecond},
-		{"none", unit.Gbps, 0, [3]float64{6, 20, 16}, 3 * unit.Second, 300 * unit.Millisecond},
+		{"10 Mb/s", 10 * unit.Mbps, unit.Millisecond, 2, [3]float64{6, 20, 16}, 3 * unit.Second, 300 * unit.Millisecond},
+		{"200 users", unit.Gbps, 100 * unit.Millisecond, 200, [3]float64{60, 200, 160}, 3 * unit.Second,
+			300 * unit.Millisecond},
+		{"none", unit.Gbps, 0, 2, [3]float64{6, 20, 16}, 3 * unit.Second, 300 * unit.Millisecond},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := scheme.Defaults[Config]()
-			c.RoundTrip = x.trip
+			c.RoundTrip, c.Users = x.trip, x.users
 			got := c.thresholds(x.rate, 1514)
 			for i, v := range [3]float64{got.qMin, got.qBase, got.gamma} {
 				if math.Abs(v-x.packets[i]) > 1e-9*x.packets[i] {

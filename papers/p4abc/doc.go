@@ -18,6 +18,8 @@
 //	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
 //	§6.1.3          parameters                        Scheme              TestDefaults
 //	ours            thresholds that scale             Config.RoundTrip    TestRoundTrip, TestTimes, TestSuits
+//	                                                  Config.Users        TestScale, TestScaleUsers
+//	ours            what each parameter does          experiments/sensitivity.yaml  TestSensitivity
 //	ours            fairness among a user's flows     Config.Flows        TestFlowsFormula, TestFlowsMatchMeters
 //	                no gain by what flows do                              TestFlowsGainNothing
 //	                in a network                      experiments/flows.yaml  TestFlowsOfOneUser
@@ -49,6 +51,23 @@
 // to lose. In experiments/flows.yaml one flow over 2 ms gets 3.3 Mb/s beside eight over 50 ms with 2.7 each (without
 // the option 11.2 and 1.6), and TCP beside its user's blast of 100 Mb/s 15 to 23 Mb/s (without it nothing). The other
 // user keeps its half. There is no hierarchy beyond this: no users of users, no classes of flows within a user.
+//
+// # Parameters at other rates, round trips and numbers of users
+//
+// The thresholds have to hold what a congestion control leaves in the queue when it gives way, so they are shares of
+// what the link sends in a round trip: the paper's 6, 20 and 16 packets are 7.3, 24.2 and 19.4 % of it. round_trip keeps
+// these shares at every port's rate, and never goes below the given packets, which bursts need. So 1 against 8 CUBIC
+// flows have at least 95 % of the link and a Jain's index of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms
+// (experiments/scale.yaml); the documented packets carry 41 % of 1 Gb/s at 10 ms. Half of these shares costs nothing,
+// a quarter 2 to 16 % of the link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC
+// leaves free. More users need less, in proportion to the root of their number (option users,
+// experiments/scale-users.yaml).
+//
+// The memories need not scale between 1 and 100 ms. M_AM of 30 round trips and M_AA of 3 are the least that was tried;
+// with 150 round trips of 100 ms, the meter holds against users what they have long given up, and they take turns of
+// half a minute. At the paper's point memories from a quarter to ten times the paper's change little, and neither does
+// a reference rate that all share. What CBR gets from TCP is decided by γ, and by how far Q_min is from Q_base: 4 Mb/s
+// with the paper's values, 32 with γ = 1 packet, 15 with Q_min = Q_base (experiments/sensitivity.yaml).
 //
 // # What the paper leaves open
 //

@@ -14,6 +14,8 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
 	"weir/core/dataplane/inputring"
+	"weir/core/dataplane/tm"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
@@ -33,6 +35,8 @@ func registry() *spec.Registry {
 		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme(), inputring.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
+		Schedulers:  tm.Schemes(),
+		Topologies:  topology.Schemes(),
 		Library:     []spec.Library{{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }

@@ -328,7 +328,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := "domain=alone ports= mtu=0B memory=3s " +
 		"reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
-		"packets round_trip=0s queue=exact aggregates= user=sender others=each flows=0 "
+		"packets round_trip=0s users=2 queue=exact aggregates= user=sender others=each flows=0 "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
 	}

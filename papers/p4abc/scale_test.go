@@ -1,0 +1,39 @@
+package p4abc_test
+
+import (
+	"testing"
+
+	"weir/study/claim"
+	"weir/study/spec"
+)
+
+// Thresholds that round_trip fits carry the link and share it beside the paper's point.
+func TestScale(t *testing.T) {
+	holds(t, "p4abc/scale", "link=[10M_100ms, 100M_10ms, 1G_10ms]")
+}
+
+// Thresholds may fall with the root of the number of users.
+func TestScaleUsers(t *testing.T) {
+	holds(t, "p4abc/scale-users", "hosts=[3, 33]", "assumed=[2, 32]", "warmup=10s")
+}
+
+// What each parameter does at the paper's point.
+func TestSensitivity(t *testing.T) { holds(t, "p4abc/sensitivity", "repeat=1", "duration=20s") }
+
+// holds runs an experiment with changes; of the claims that it still decides, every one holds.
+func holds(t *testing.T, experiment string, set ...string) {
+	t.Helper()
+	o := carryOut(t, experiment, spec.Options{Set: set})
+	decided := 0
+	for _, c := range o.Claims {
+		switch c.Verdict {
+		case claim.Holds:
+			decided++
+		case claim.Fails:
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+	if decided == 0 {
+		t.Error("nothing was decided")
+	}
+}
