@@ -105,6 +105,8 @@ var suited = []struct{ old, new, at, want string }{
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
 		"traffic x: transport tcp: receive_buffer: a window of 32kB, half of it, is less than a round trip"},
 	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at ports of 100Gbps it marks from 1MB on"},
+	{"ecn: {kmin: 100KB, kmax: 400KB}", "codel: {target: 100ns, interval: 1us}", "100ns",
+		"switch leaf0: program codel: target: at ports of 100Gbps a frame of"},
 	// signals
 	{"hpcc: {eta: 95%}", "dcqcn: {}", "", ""},
 	{"first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "recovery: go_back_n}}, cc: {timely: {t_high: 60us}}",

@@ -182,14 +182,15 @@ func Alone(c scheme.Config) (why string) {
 	return ""
 }
 
-// Marker is the configuration of a program that marks packets of senders with ECN, or tells these senders
+// Marker is the configuration of a program or scheduler that marks packets of senders with ECN, or tells these senders
 // where it would.
 type Marker interface {
 	// MarksFrom is the queue of a port of a rate from which on it may mark; 0: something else decides.
 	MarksFrom(rate unit.Rate) unit.Bytes
 }
 
-// Loser is the configuration of a program that drops packets where queues grow, whatever the buffers of ports are.
+// Loser is the configuration of a program or scheduler that drops packets where queues grow, whatever the buffers of
+// ports are.
 type Loser interface {
 	// Loses does nothing: having it is the answer.
 	Loses()

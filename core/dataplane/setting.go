@@ -3,6 +3,7 @@ package dataplane
 import (
 	"fmt"
 
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -42,10 +43,17 @@ type Settled interface {
 	Suits(s *Setting) []scheme.Remark
 }
 
-// Suits is what a program's configuration says of a setting.
+// Suits is what the configuration of a program, or of a port's scheduler, says of a setting.
 func Suits(c scheme.Config, s *Setting) []scheme.Remark {
 	if x, ok := c.(Settled); ok {
 		return x.Suits(s)
+	}
+	if x, ok := c.(tm.Picky); ok {
+		for i := range s.Ports {
+			if param, text := x.Unsuited(s.Ports[i].Rate, s.Frame()); text != "" {
+				return []scheme.Remark{{Param: param, Text: text}}
+			}
+		}
 	}
 	return nil
 }

@@ -27,15 +27,25 @@ func (p *Program) Text() string { return p.entry.Flow() }
 // Remarks reports what the program has to say of a setting: errors, and warnings through warn, each at the place of the
 // parameter that it is about.
 func (p *Program) Remarks(r *document.Reader, s *dataplane.Setting, warn func(at document.Place, text string)) {
-	for _, x := range dataplane.Suits(p.Config, s) {
-		at, text := p.At, x.Text
+	remarks(r, s, "program "+p.Scheme.Name, p.Config, p.At, p.params, warn)
+}
+
+// Remarks reports what the scheduler has to say, as a program's.
+func (x *Served) Remarks(r *document.Reader, s *dataplane.Setting, warn func(at document.Place, text string)) {
+	remarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)
+}
+
+func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Config, place document.Place,
+	params *document.Node, warn func(at document.Place, text string)) {
+	for _, x := range dataplane.Suits(c, s) {
+		at, text := place, x.Text
 		if x.Param != "" {
 			text = x.Param + ": " + text
-			if v := p.params.Find(x.Param); v != nil && v.Place.Line > 0 {
+			if v := params.Find(x.Param); v != nil && v.Place.Line > 0 {
 				at = v.Place
 			}
 		}
-		if text = fmt.Sprintf("switch %s: program %s: %s", s.Switch, p.Scheme.Name, text); x.Refused {
+		if text = fmt.Sprintf("switch %s: %s: %s", s.Switch, who, text); x.Refused {
 			r.Fail(at, "", "%s", text)
 		} else {
 			warn(at, text)
@@ -81,8 +91,17 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []
 // NewScheduler makes the scheduler of a port.
 type NewScheduler func(queues int, rate unit.LinkRate) (tm.Scheduler, error)
 
+// Served is what serves a port's queues, with its parameters.
+type Served struct {
+	Scheme *tm.Scheme
+	Config scheme.Config
+	At     document.Place // of its name
+	Make   NewScheduler
+	params *document.Node
+}
+
 // Scheduler reads which of those known serves a port's queues; nil if the file is wrong.
-func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) NewScheduler {
+func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *Served {
 	where := t.Place
 	name, params := r.Named(t, "scheduler")
 	if params == nil {
@@ -97,7 +116,9 @@ func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues i
 			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, c); err != nil && r.OK() {
 				r.Fail(where, "", "%v", err)
 			}
-			return func(queues int, rate unit.LinkRate) (tm.Scheduler, error) { return s.Build(queues, rate, c) }
+			return &Served{s, c, where, func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
+				return s.Build(queues, rate, c)
+			}, params}
 		}
 	}
 	r.Unknown(where, "scheduler", name, names)

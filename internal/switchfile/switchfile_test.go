@@ -63,11 +63,11 @@ func TestErrors(t *testing.T) {
 
 func TestScheduler(t *testing.T) {
 	r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
-	build := Scheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
-	if build == nil || r.Err() != nil {
+	served := Scheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
+	if served == nil || r.Err() != nil {
 		t.Fatal(r.Err())
 	}
-	if s, err := build(3, unit.LinkRate{Bits: unit.Gbps}); s == nil || err != nil {
+	if s, err := served.Make(3, unit.LinkRate{Bits: unit.Gbps}); s == nil || err != nil {
 		t.Error(s, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/study/measure"
 )
 
@@ -29,7 +30,8 @@ type Point struct {
 	tree      *topology.Tree // with hierarchical addresses
 	prefixes  topology.Prefixes
 	switches  []wiring.SwitchConfig
-	telemetry *telemetry.Format // nil: no switch writes any
+	served    []*switchfile.Served // by node; nil: by default
+	telemetry *telemetry.Format    // nil: no switch writes any
 	entries   []Traffic
 	flows     []Flow
 	measures  measure.List

@@ -55,16 +55,14 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		}
 		a.drops = a.drops || p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
 		choice := hasChoice(p.seen.Routes, i)
+		if s := p.served[i]; s != nil {
+			d.decides(p, i, s.At, "scheduler "+s.Scheme.Name, s.Config)
+		}
 		for _, x := range list {
-			marker, marks := x.Config.(dataplane.Marker)
-			if marks {
-				d.marksLate(p, i, x, marker)
-			}
-			_, loses := x.Config.(dataplane.Loser)
+			d.decides(p, i, x.At, "program "+x.Scheme.Name, x.Config)
 			_, notifies := x.Config.(dataplane.Supplier)
 			_, pauses := x.Config.(dataplane.Pauser)
 			a.notifies, a.pauses = a.notifies || notifies, a.pauses || pauses
-			a.marks, a.drops = a.marks || marks, a.drops || loses
 			s := dataplane.Spreads(x.Config)
 			if choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
@@ -74,22 +72,32 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 	}
 }
 
-// marksLate warns of a program that marks by queues longer than the buffer of one of its switch's ports.
-func (d *decoder) marksLate(p *Point, sw int, x switchfile.Program, marker dataplane.Marker) {
+// decides notes whether a program or scheduler marks or drops.
+func (d *decoder) decides(p *Point, sw int, at document.Place, what string, c scheme.Config) {
+	marker, marks := c.(dataplane.Marker)
+	if marks {
+		d.marksLate(p, sw, at, what, marker)
+	}
+	_, loses := c.(dataplane.Loser)
+	d.around.marks, d.around.drops = d.around.marks || marks, d.around.drops || loses
+}
+
+// marksLate warns of what marks by queues longer than the buffer of one of its switch's ports.
+func (d *decoder) marksLate(p *Point, sw int, at document.Place, what string, marker dataplane.Marker) {
 	n := p.seen.Network
 	for i := range n.Links {
 		l := &n.Links[i]
 		if from := marker.MarksFrom(l.Rate.Bits); l.Buffer.Bytes > 0 && from >= l.Buffer.Bytes &&
 			(l.Ends[0] == sw || l.Ends[1] == sw) {
-			d.warn("%v: program %s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
-				x.At, x.Scheme.Name, l.Rate, from, l.Buffer.Bytes)
+			d.warn("%v: %s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
+				at, what, l.Rate, from, l.Buffer.Bytes)
 			return
 		}
 	}
 }
 
-// programsSuit asks the programs of switches what they have to say of where they stand. One that several switches
-// have says the same of one parameter once: of the first of them.
+// programsSuit asks the programs and schedulers of switches what they have to say of where they stand. One that
+// several switches have says the same of one parameter once: of the first of them.
 func (d *decoder) programsSuit(p *Point) {
 	if !d.OK() {
 		return
@@ -116,13 +124,17 @@ func (d *decoder) programsSuit(p *Point) {
 			}
 		}
 		warned := map[document.Place]bool{}
+		warn := func(at document.Place, text string) {
+			if !said[at] {
+				d.warn("%v: %s", at, text)
+			}
+			warned[at] = true
+		}
 		for k := range list {
-			list[k].Remarks(d.Reader, s, func(at document.Place, text string) {
-				if !said[at] {
-					d.warn("%v: %s", at, text)
-				}
-				warned[at] = true
-			})
+			list[k].Remarks(d.Reader, s, warn)
+		}
+		if x := p.served[i]; x != nil {
+			x.Remarks(d.Reader, s, warn)
 		}
 		for at := range warned { // what one switch says of one place may be several things
 			said[at] = true

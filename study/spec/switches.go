@@ -21,7 +21,7 @@ func (r *refusal) Unwrap() error { return r.error }
 
 func (d *decoder) switchConfigs(root document.Map, p *Point) {
 	n := p.seen.Network
-	p.switches = make([]wiring.SwitchConfig, len(n.Nodes))
+	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
 	placeOf := root.Place
 	if t := root.Get("switch"); t != nil {
@@ -103,7 +103,9 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 			d.limits = append(d.limits, limit{x.Place, l.Bytes})
 		}
 		if x := t.Get("scheduler"); x != nil {
-			sc.Scheduler = switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1))
+			if s := switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
+				sc.Scheduler, p.served[i] = s.Make, s
+			}
 		}
 		if x := t.Get("clock"); x != nil {
 			sc.Clock = d.clock(x)

@@ -43,6 +43,7 @@ type Config struct {
 	metered   []dataplane.Metric // of all programs
 	rates     []document.Place   // where rates of ports stand
 	scheduler switchfile.NewScheduler
+	served    *switchfile.Served
 }
 
 // Bounds of a file.
@@ -136,7 +137,9 @@ func (d *decoder) decode(root *document.Node) {
 		standard = "strict"
 	}
 	scheduler := d.Default(root, "scheduler", standard, "ours: one queue, or strict priority")
-	c.scheduler = switchfile.Scheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues)
+	if s := switchfile.Scheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues); s != nil {
+		c.scheduler, c.served = s.Make, s
+	}
 	c.Scheduler = scheduler.Flow()
 	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
 	var names []string
@@ -286,7 +289,7 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 	return itself + "programs that a bridge can run: " + strings.Join(names, ", ")
 }
 
-// suits asks the programs what they have to say of the switch.
+// suits asks the programs and the scheduler what they have to say of the switch.
 func (d *decoder) suits() {
 	s := &dataplane.Setting{Switch: "itself", Framing: d.c.Framing}
 	for _, p := range d.c.Ports {
@@ -296,10 +299,14 @@ func (d *decoder) suits() {
 		}
 		s.Ports = append(s.Ports, dataplane.Facing{To: p.Name, Rate: rate, Buffer: p.Buffer})
 	}
+	warn := func(at document.Place, text string) {
+		d.c.remarks = append(d.c.remarks, fmt.Sprintf("%v: %s", at, text))
+	}
 	for i := range d.c.Programs {
-		d.c.Programs[i].Remarks(d.Reader, s, func(at document.Place, text string) {
-			d.c.remarks = append(d.c.remarks, fmt.Sprintf("%v: %s", at, text))
-		})
+		d.c.Programs[i].Remarks(d.Reader, s, warn)
+	}
+	if x := d.c.served; x != nil {
+		x.Remarks(d.Reader, s, warn)
 	}
 }
 

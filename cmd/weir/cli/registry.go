@@ -12,6 +12,7 @@ import (
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
 	"weir/core/dataplane/classify"
+	"weir/core/dataplane/codel"
 	"weir/core/dataplane/conga"
 	"weir/core/dataplane/csfq"
 	"weir/core/dataplane/drill"
@@ -53,12 +54,10 @@ import (
 func Registry() *spec.Registry {
 	return &spec.Registry{
 		Measures: measure.Kinds(),
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), conga.Scheme(), csfq.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
 			drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(),
-			inputloss.Scheme(),
-			inputring.Scheme(),
-			letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(), p4te.Scheme(), sharedbuffer.Scheme(),
-			spray.Scheme(), wecmp.Scheme()},
+			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
+			p4te.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			window.Scheme()},

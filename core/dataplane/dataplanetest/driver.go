@@ -42,6 +42,8 @@ type Arrival struct {
 	Payload  int32 // Size is 42 bytes more
 	HopLimit uint8 // 0 means 64
 	Class    uint8 // of Pause and Resume
+	TOS      uint8
+	Flow     uint16 // added to the source port
 }
 
 // Departure is a packet whose last bit has gone out at a time.
@@ -54,6 +56,7 @@ type Departure struct {
 	HopLimit uint8
 	Flags    uint8
 	Class    uint8 // of Pause and Resume
+	TOS      uint8
 }
 
 // Transcript is what a script gave.
@@ -142,7 +145,7 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 		p.HopLimit = 64
 	}
 	p.Src = packet.Addr(a.Port + 1)
-	p.Version, p.Proto, p.SrcPort, p.DstPort = 4, packet.ProtoUDP, 1000, 2000
+	p.Version, p.Proto, p.SrcPort, p.DstPort, p.TOS = 4, packet.ProtoUDP, 1000+a.Flow, 2000, a.TOS
 	p.Size = 42 + a.Payload
 	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
 	if a.Kind == packet.Pause || a.Kind == packet.Resume {
@@ -163,7 +166,7 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 // Depart makes the departure of a packet.
 func Depart(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
 	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
-		p.Meta.Class * isPFC(p.Kind)}
+		p.Meta.Class * isPFC(p.Kind), p.TOS}
 }
 
 func isPFC(k packet.Kind) uint8 {

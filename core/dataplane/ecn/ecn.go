@@ -173,6 +173,9 @@ func Markable(p *packet.Packet) bool {
 	return p.TOS&packet.ECN != packet.NotECT && p.TOS&packet.ECN != packet.CE
 }
 
+// Capable reports whether a packet's transport knows ECN, so that a mark does what a drop does (RFC 3168 §5).
+func Capable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
+
 // mark marks a markable packet that finds, or leaves behind, so much.
 func (k *marker) mark(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta

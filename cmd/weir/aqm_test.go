@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// managed is a way to manage a queue, as a file has it: the switch's programs behind forward, and its other keys.
+type managed struct {
+	name, programs, keys string
+	// most is how long the median packet waits at most, in targets of the scheme; least is how much of the link
+	// it leaves its senders
+	target unit.Time
+	most   float64
+	least  float64
+}
+
+// crowded is so many CUBIC flows of each of three hosts over one link of a rate, 30 ms to and fro, with a buffer of
+// 400 ms.
+const crowded = `duration: %s
+warmup: %s
+topology: {dumbbell: {hosts: 3, rate: 10Gbps, bottleneck: %v, delay: 5ms, buffer: %v}}
+switches: {"*": {programs: [forward%s]%s}}
+traffic: [{name: x, from: "left*", to: right0, transport: tcp, cc: cubic, flows: %d, start: 0s..10ms}]
+measure: [goodput]
+`
+
+// load runs the flows, and returns the median of the queue's bytes as time at the link's rate, how much of the link
+// is used, and the warnings.
+func (m managed) load(t *testing.T, rate unit.Rate, flows int, seconds float64) (median unit.Time, used float64) {
+	t.Helper()
+	buffer := rate.BytesIn(400 * unit.Millisecond)
+	text := fmt.Sprintf(crowded, unit.Time(seconds*float64(unit.Second)), unit.Time(seconds*float64(unit.Second)/2),
+		rate, buffer, m.programs, m.keys, flows)
+	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := 2 * (len(c.Network.Links) - 1) // the last link, from the left
+	c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: port, Every: unit.Millisecond})
+	out, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := slices.Clone(out.Watched[0])
+	queue = queue[len(queue)/2:]
+	slices.Sort(queue)
+	bytes := int64(0)
+	for i := range out.Flows {
+		bytes += int64(out.Flows[i].Receiver.ReceivedBytes)
+	}
+	return unit.TransmitTime(unit.Bytes(queue[len(queue)/2]), rate), float64(bytes) * 8 / float64(rate) /
+		out.Measured.Seconds()
+}
+
+// Where flows of CUBIC fill one link, each scheme keeps what waits near its target, at a hundred times the rate, with
+// one flow a host and with many, and leaves the link busy; tail drop keeps its buffer full.
+func TestStandingQueues(t *testing.T) {
+	for _, m := range []managed{
+		{name: "tail drop", target: 400 * unit.Millisecond, most: 1, least: 0.9},
+		{name: "codel", programs: ", codel", target: 5 * unit.Millisecond, most: 4, least: 0.8},
+	} {
+		for _, x := range []struct {
+			rate    unit.Rate
+			flows   int // of three hosts each
+			seconds float64
+		}{{10 * unit.Mbps, 1, 20}, {10 * unit.Mbps, 5, 20}, {100 * unit.Mbps, 5, 10}, {unit.Gbps, 16, 3}} {
+			t.Run(fmt.Sprintf("%s, %v, %d flows", m.name, x.rate, 3*x.flows), func(t *testing.T) {
+				median, used := m.load(t, x.rate, x.flows, x.seconds)
+				t.Logf("median %v, used %.3f", median, used)
+				if most := unit.Time(m.most * float64(m.target)); median > most || used < m.least {
+					t.Errorf("the median queue is %v, want at most %v; %.2f of the link are used, want %.2f", median, most, used,
+						m.least)
+				}
+				if m.name == "tail drop" && x.rate < unit.Gbps && median < 100*unit.Millisecond {
+					t.Errorf("tail drop has a queue of %v: the load would not show a standing queue", median)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package dataplanetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Replay holds a switch against a transcript of arrivals and decisions, which was worked out from an RFC or paper
+// and not from our code. Lines that begin with # say what it is; any other is an arrival for the last port:
+//
+//	1500us 0 3 2 1000: sent 2500us
+//
+// has 1000 bytes of flow 3, with ECN field 2, come in from the host at port 0 at 1500 µs. They are sent, marked
+// (and sent) or dropped; the time is that of the last bit, or of the drop. build makes the programs that follow
+// forwarding. It returns how many packets were sent, marked and dropped, so that a test can say what its
+// transcript must contain.
+func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program) (sent, marked,
+	dropped int) {
+	t.Helper()
+	var script []Arrival
+	var want []string
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		head, outcome, _ := strings.Cut(line, ": ")
+		a, err := arrival(head, len(s.Ports))
+		if err != nil {
+			t.Errorf("line %d: %v", i+1, err)
+			return 0, 0, 0
+		}
+		a.Seq = int64(len(script))
+		script, want = append(script, a), append(want, outcome)
+	}
+	d := &dropLog{at: make([]unit.Time, len(script))}
+	s.Programs = with(s, append(build(s.Site()), d)...).Programs
+	tr := Direct(s, slices.Clone(script))
+	got := make([]string, len(script))
+	for i, at := range d.at {
+		if at > 0 {
+			got[i] = fmt.Sprintf("dropped %s", micro(at))
+			dropped++
+		}
+	}
+	for _, x := range tr.Departures {
+		word := "sent"
+		if x.TOS&packet.ECN == packet.CE && script[x.Seq].TOS&packet.ECN != packet.CE {
+			word = "marked"
+			marked++
+		} else {
+			sent++
+		}
+		got[x.Seq] = fmt.Sprintf("%s %s", word, micro(x.At))
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Errorf("packet %d of %v: %s, the transcript has %s", i, micro(script[i].At), got[i], want[i])
+			return
+		}
+	}
+	if tr.Live != 0 {
+		t.Errorf("%d packets are lost", tr.Live)
+	}
+	return sent, marked, dropped
+}
+
+// micro is a time in microseconds, to the nanosecond.
+func micro(at unit.Time) string {
+	ns := int64((at + unit.Nanosecond/2) / unit.Nanosecond)
+	s := fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "us"
+}
+
+func arrival(head string, ports int) (a Arrival, err error) {
+	var at string
+	var flow, ecn, size int
+	if _, err = fmt.Sscan(head, &at, &a.Port, &flow, &ecn, &size); err != nil {
+		return a, err
+	}
+	a.At, err = unit.ParseTime(at)
+	a.Dst, a.Flow, a.TOS, a.Payload = packet.Addr(ports), uint16(flow), uint8(ecn), int32(size-42)
+	return a, err
+}
+
+// dropLog notes when packets are dropped.
+type dropLog struct{ at []unit.Time }
+
+func (d *dropLog) Name() string { return "drop log" }
+
+func (d *dropLog) OnDrop(env *dataplane.Env, p *packet.Packet, _ dataplane.Reason) {
+	d.at[p.Seq] = env.Now()
+}
+
+// Forwarded runs a script behind forwarding and the setup's programs, with their bookkeeping checked: a program
+// that breaks the contract of hooks panics.
+func Forwarded(s Setup, script []Arrival) Transcript {
+	s = with(s, s.Programs...)
+	got := Direct(s, script)
+	if k := s.Programs[len(s.Programs)-1].(*bookkeeper); k.wrong != "" || k.packets != 0 || k.bytes != 0 {
+		panic(fmt.Sprintf("%s; %d packets, %d bytes, are booked at the end", k.wrong, k.packets, k.bytes))
+	}
+	return got
+}

@@ -1,0 +1,154 @@
+package tm
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// CoDel is the law of RFC 8289: a queue whose delay stays above a target for an interval loses a packet, and then
+// more of them, at times that move together with the root of their number, until the delay is below the target.
+type CoDel struct {
+	Target, Interval unit.Time
+	ECN              bool       // packets that can be are marked, in place of being dropped
+	MaxPacket        unit.Bytes // a queue that holds no more than this is never too long
+}
+
+// Params binds the configuration.
+func (c *CoDel) Params(p *scheme.Params) {
+	p.Time(&c.Target, "target", "5ms", "delay that a queue may have for good; 5 to 10 % of the interval",
+		"RFC 8289 §4").Above("0s").Max("10s")
+	p.Time(&c.Interval, "interval", "100ms", "how long the delay may be above the target: the longest round trip that "+
+		"is usual", "RFC 8289 §4").Above("0s").Max("100s")
+	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked in place of being dropped",
+		"RFC 8290 §5.2.6; RFC 8289 §5: only drops")
+	p.Size(&c.MaxPacket, "max_packet", "1514 B", "bytes that may wait for any time; at least the largest frame",
+		"RFC 8289 §5: maxpacket").Min("64 B").Max("1MB")
+	p.Rule("target", func() error { return c.ordered() })
+}
+
+// CoDelState is what the law knows of one queue.
+type CoDelState struct {
+	above    unit.Time // when the delay will have been above the target for an interval; 0: it is below
+	next     unit.Time // when the next packet goes
+	count    uint32    // packets since dropping began
+	last     uint32    // count when it began
+	dropping bool
+	behind   behind
+}
+
+// behind is what a packet comes behind: in the RFC, a drop and the next packet are one step.
+type behind uint8
+
+const (
+	behindNone  behind = iota
+	behindFirst        // the packet that dropping began with: this one goes whatever it is
+	behindDrop         // a further one: whether dropping ends, or goes on at once, is still open
+)
+
+// Signal is what a law decides on a packet.
+type Signal uint8
+
+// Signals.
+const (
+	Pass Signal = iota
+	Mark
+	Drop
+)
+
+// law is when the next packet goes (RFC 8289 §5: control_law).
+func (c *CoDel) law(t unit.Time, count uint32) unit.Time {
+	return t + unit.Time(float64(c.Interval)/math.Sqrt(float64(count)))
+}
+
+// Leaves decides on a packet that leaves its queue at now, after it has waited for sojourn; left is what still
+// waits, and markable says whether the packet can be marked.
+func (s *CoDelState) Leaves(c *CoDel, now, sojourn unit.Time, left unit.Bytes, markable bool) Signal {
+	due := false // RFC 8289 §5, dodequeue: ok_to_drop
+	switch {
+	case sojourn < c.Target || left <= c.MaxPacket:
+		s.above = 0
+	case s.above == 0:
+		s.above = now + c.Interval
+	default:
+		due = now >= s.above
+	}
+	was := s.behind
+	s.behind = behindNone
+	switch {
+	case was == behindFirst:
+		return Pass
+	case s.dropping && !due:
+		s.dropping = false
+		return Pass
+	case s.dropping:
+		if was == behindDrop {
+			s.next = c.law(s.next, s.count)
+		}
+		if now < s.next {
+			return Pass
+		}
+		s.count++
+		if markable && c.ECN {
+			s.next = c.law(s.next, s.count)
+			return Mark
+		}
+		s.behind = behindDrop
+		return Drop
+	case due:
+		return s.begin(c, now, markable)
+	}
+	return Pass
+}
+
+// begin enters dropping. Soon after the last time it goes on at the rate that held the queue then.
+func (s *CoDelState) begin(c *CoDel, now unit.Time, markable bool) Signal {
+	delta := s.count - s.last
+	s.dropping, s.count = true, 1
+	if delta > 1 && now-s.next < 16*c.Interval {
+		s.count = delta
+	}
+	s.next, s.last = c.law(now, s.count), s.count
+	if markable && c.ECN {
+		return Mark
+	}
+	s.behind = behindFirst
+	return Drop
+}
+
+func (c *CoDel) ordered() error {
+	if c.Target >= c.Interval {
+		return fmt.Errorf("%v is not below the interval, %v: a queue has to be watched for longer than it may be",
+			c.Target, c.Interval)
+	}
+	return nil
+}
+
+// Unsuited warns of a target that whatever waits is above (RFC 8289 §4).
+func (c *CoDel) Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string) {
+	if why := belowFrame(c.Target, rate, frame); why != "" {
+		return "target", why
+	}
+	return "", ""
+}
+
+// Picky is a configuration that cannot work at ports of any rate.
+type Picky interface {
+	// Unsuited says what cannot work at a port of a rate, for frames of so many bytes, and which parameter it is
+	// about; "": nothing.
+	Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string)
+}
+
+// belowFrame says that a queue's target is below the time that one frame takes; "": it is not.
+func belowFrame(target unit.Time, rate unit.LinkRate, frame unit.Bytes) string {
+	if rate.Bits == 0 {
+		return ""
+	}
+	if t := unit.TransmitTime(frame, rate.Bits); target < t {
+		return fmt.Sprintf("at ports of %v a frame of %d bytes takes %v: above %v is whatever waits", rate, int64(frame),
+			t, target)
+	}
+	return ""
+}

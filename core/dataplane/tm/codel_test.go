@@ -1,0 +1,89 @@
+package tm
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/unit"
+)
+
+const ms = unit.Millisecond
+
+// RFC 8289 §5: the next drop comes interval/√count behind the last: 100 ms, 70.7, 57.7, 50.
+func TestCoDelLaw(t *testing.T) {
+	c := CoDel{Interval: 100 * ms}
+	for count, want := range map[uint32]unit.Time{1: 100 * ms, 2: 70710678118, 3: 57735026918, 4: 50 * ms, 100: 10 * ms} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			if got := c.law(7*ms, count) - 7*ms; got != want {
+				t.Errorf("%d ps, want %d", got, want)
+			}
+		})
+	}
+}
+
+// RFC 8289 §5: with the defaults a queue whose delay is above 5 ms from 10 ms on loses a packet at 110 ms and
+// behind it at 210, 280.7, 338.4, 388.4 ms; a packet a millisecond finds these at the next one. Soon after, it goes
+// on with the count that it had gained; 16 intervals later it starts anew.
+func TestCoDelEpisodes(t *testing.T) {
+	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
+	var s CoDelState
+	run := func(from, to int, sojourn unit.Time) (drops []int) {
+		for k := from; k < to; k++ {
+			for s.Leaves(&c, unit.Time(k)*ms, sojourn, 10000, false) == Drop {
+				drops = append(drops, k)
+			}
+		}
+		return drops
+	}
+	for _, x := range []struct {
+		from, to int
+		sojourn  unit.Time
+		want     string
+	}{
+		{0, 10, 4 * ms, "[]"}, {10, 400, 6 * ms, "[110 210 281 339 389]"}, {400, 420, 4 * ms, "[]"},
+		// count goes on at 5 − 1 = 4: 520, then after 50 ms, 44.7
+		{420, 620, 6 * ms, "[520 570 615]"}, {620, 2300, 4 * ms, "[]"}, {2300, 2550, 6 * ms, "[2400 2500]"},
+	} {
+		t.Run(fmt.Sprintf("%d ms", x.from), func(t *testing.T) {
+			if got := fmt.Sprint(run(x.from, x.to, x.sojourn)); got != x.want {
+				t.Errorf("drops at %s, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// A queue that holds no more than a frame is never too long (RFC 8289 §5), and the end of the interval must find
+// it above the target still.
+func TestCoDelSpares(t *testing.T) {
+	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
+	for _, x := range []struct {
+		name string
+		left unit.Bytes
+		dip  int
+	}{{"one frame waits", 1514, -1}, {"once below the target", 100000, 90}} {
+		t.Run(x.name, func(t *testing.T) {
+			var s CoDelState
+			for k := range 150 {
+				sojourn := 50 * ms
+				if k == x.dip {
+					sojourn = 4 * ms
+				}
+				if got := s.Leaves(&c, unit.Time(k)*ms, sojourn, x.left, false); got != Pass {
+					t.Errorf("at %d ms: %d", k, got)
+				}
+			}
+		})
+	}
+}
+
+// What cannot be is said: a frame of 1514 bytes takes 12.1 ms at 1 Mb/s and 1.2 ms at 10 Mb/s.
+func TestCoDelUnsuited(t *testing.T) {
+	c := CoDel{Target: 5 * ms}
+	for rate, want := range map[unit.Rate]bool{unit.Mbps: true, 10 * unit.Mbps: false, 100 * unit.Gbps: false, 0: false} {
+		t.Run(rate.String(), func(t *testing.T) {
+			if param, got := c.Unsuited(unit.LinkRate{Bits: rate}, 1514); (got != "") != want || want != (param == "target") {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
