@@ -113,6 +113,7 @@ func New(c Config) (*Switch, error) {
 		s.bookers, s.droppers = append(s.bookers, w), append(s.droppers, w)
 	}
 	s.env = Env{id: c.ID, sw: s, random: c.Random}
+	s.obey()
 	if c.Recirculation.Rate != (unit.LinkRate{}) {
 		s.recircSerialiser = unit.NewSerialiser(c.Recirculation.Rate)
 	}
@@ -134,6 +135,24 @@ func (s *Switch) hook(p Program) bool {
 		hooks++
 	}
 	return hooks > 0
+}
+
+// obey has packets dropped that a port's scheduler has let go for that (tm.NewFQCoDel).
+func (s *Switch) obey() {
+	if slices.ContainsFunc(s.ports, (*tm.Port).Drops) {
+		s.releasers = append(s.releasers, doomed{})
+	}
+}
+
+// doomed drops what the scheduler says.
+type doomed struct{}
+
+// Release comes before that of programs, which see only what is sent.
+func (doomed) Release(env *Env, p *packet.Packet) Verdict {
+	if env.sw.ports[p.Meta.Out].Doomed() {
+		return Drop(EarlyDrop)
+	}
+	return Accept
 }
 
 // add appends a program to those that have a hook, and returns how many hooks of the kind
@@ -158,6 +177,7 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	s.env.now = now
 	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil,
 		nil, nil, nil, nil, nil
+	s.obey()
 	for _, p := range programs {
 		s.hook(p)
 	}

@@ -118,6 +118,9 @@ func (s *CoDelState) begin(c *CoDel, now unit.Time, markable bool) Signal {
 	return Drop
 }
 
+// empty is a look at the queue that finds it empty.
+func (s *CoDelState) empty() { s.above, s.dropping, s.behind = 0, false, behindNone }
+
 func (c *CoDel) ordered() error {
 	if c.Target >= c.Interval {
 		return fmt.Errorf("%v is not below the interval, %v: a queue has to be watched for longer than it may be",

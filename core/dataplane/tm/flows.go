@@ -55,6 +55,8 @@ type fq struct {
 	strict
 	config FQ
 	table  *users.Table // of byUser; nil: lists go by the flow's hash
+	law    *CoDel       // of NewFQCoDel
+	rate   unit.LinkRate
 }
 
 // byUser is fq with a list a user.
@@ -94,7 +96,9 @@ type flows struct {
 	count  int32 // packets that wait
 
 	fresh, old round
-	period     uint64 // counts from 1 how often the queue has run empty: then no flow has a turn or credit
+	// period counts from 1 how often the queue has run empty: then no flow has a turn or credit. With CoDel that is
+	// as RFC 8290 §4.2 has it, when the port looks for a packet and finds none; else one frame earlier.
+	period uint64
 
 	// heap orders lists by an upper bound of their bytes, the largest first. Bounds rise with the lists,
 	// and fall only in longest.
@@ -105,6 +109,11 @@ type flows struct {
 	newFirst bool
 	fromHead bool
 	seed     uint32
+
+	law    *CoDel // nil: none
+	states []CoDelState
+	port   *fq
+	idle   unit.Time // when the port has sent what left last
 }
 
 // flow is one list. While listed equals the queue's period it is in a round; every list with packets is.
@@ -135,6 +144,9 @@ func newFlows(s *fq) *flows {
 	f := &flows{lists: make([]flow, n+1), nodes: make([]node, 1, 64), heap: make([]int32, 0, n), period: 1,
 		table: s.table, newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
 	f.quantum = int32(c.Quantum)
+	if f.law = s.law; f.law != nil {
+		f.states, f.port = make([]CoDelState, n+1), s
+	}
 	for i := range f.lists {
 		f.lists[i].quantum = f.quantum
 	}
@@ -177,6 +189,9 @@ func (f *flows) turn(r *round, i int32) {
 // push appends p to its flow's list.
 func (f *flows) push(p *packet.Packet) {
 	i := f.of(p)
+	if f.count == 0 && f.law != nil && p.Enqueued >= f.idle {
+		f.begin()
+	}
 	l := &f.lists[i]
 	n := f.unused
 	if n == 0 {
@@ -214,7 +229,10 @@ func (f *flows) push(p *packet.Packet) {
 // quantum and goes to the end of the old ones. A new flow that has run empty becomes an old one, so that
 // it cannot return as new before others have had their turn. An old flow that has run empty leaves the
 // round.
-func (f *flows) pop() *packet.Packet {
+//
+// Under CoDel the packet may be one to drop, for which its flow pays nothing. now is when it leaves; before: CoDel does
+// not judge it.
+func (f *flows) pop(now unit.Time) (p *packet.Packet, doomed bool) {
 	for f.count > 0 {
 		r := &f.fresh
 		if r.first == 0 {
@@ -228,6 +246,9 @@ func (f *flows) pop() *packet.Packet {
 			l.credit += l.quantum
 			f.turn(&f.old, i)
 		case l.head == 0:
+			if f.law != nil {
+				f.states[i].empty()
+			}
 			if r.first = l.next; r == &f.fresh && f.old.first != 0 {
 				f.turn(&f.old, i)
 			} else {
@@ -235,11 +256,17 @@ func (f *flows) pop() *packet.Packet {
 			}
 		default:
 			p := f.remove(l, l.head)
+			if f.law != nil && now >= 0 {
+				if f.judge(i, now, p) {
+					return p, true
+				}
+				f.idle = now + f.port.takes(p.Size)
+			}
 			l.credit -= p.Size
-			return p
+			return p, false
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // remove takes node n out of list l.
@@ -259,11 +286,16 @@ func (f *flows) remove(l *flow, n int32) *packet.Packet {
 	*x = node{next: f.unused}
 	f.unused = n
 	l.bytes -= int64(p.Size)
-	if f.count--; f.count == 0 {
-		f.fresh, f.old = round{}, round{}
-		f.period++
+	if f.count--; f.count == 0 && f.law == nil {
+		f.begin()
 	}
 	return p
+}
+
+// begin forgets all turns and credit.
+func (f *flows) begin() {
+	f.fresh, f.old = round{}, round{}
+	f.period++
 }
 
 // yield removes the packet that makes room for an arriving one; nil if the arriving one is of the longest

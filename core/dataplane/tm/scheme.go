@@ -250,6 +250,9 @@ func Schemes() []Scheme {
 		Define(scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives " +
 			"way; queues in strict priority", Source: "RFC 8290 §4.2: without CoDel; DRR (SIGCOMM 1995)"},
 			func(_ int, _ unit.LinkRate, c FQ) (Scheduler, error) { return NewFQ(c), nil }),
+		Define(scheme.Scheme{Name: "fq_codel", Doc: "each queue fair among flows, with CoDel for each of them; flows that " +
+			"had nothing waiting go first; queues in strict priority", Source: "RFC 8290"},
+			func(_ int, rate unit.LinkRate, c FQCoDel) (Scheduler, error) { return NewFQCoDel(c, rate), nil }),
 		Define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
 			Source: "NCF (Feldmann et al., BS 2019) §4.2"},
 			func(queues int, rate unit.LinkRate, c Guarantee) (Scheduler, error) {

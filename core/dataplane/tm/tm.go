@@ -193,7 +193,8 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 func (b *Buffer) Pop(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
-		return b.removed(l, q, l.sort().pop())
+		p, _ := l.sort().pop(unjudged)
+		return b.removed(l, q, p)
 	}
 	return b.pop(l, q)
 }
@@ -283,6 +284,7 @@ type Port struct {
 	txPackets uint64
 	pauses    *pauses // nil until the first Pause frame
 	down      bool
+	doomed    bool // what Next has returned is to be dropped
 }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
@@ -380,7 +382,8 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 		}
 		if l := &p.queues[q]; l.flows != nil {
 			l.served = now
-			return p.Pop(q), false, unit.Never
+			f, p.doomed = l.sort().pop(now)
+			return p.removed(l, q, f), false, unit.Never
 		}
 	}
 	l := &p.queues[q]
