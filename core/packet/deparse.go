@@ -7,10 +7,10 @@ import (
 )
 
 // Deparse writes what a switch's programs may have changed (TOS, hop limit,
-// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window) back into p.Data,
+// extensions, payload cut off; TCP's sequence, acknowledgement, flags, window, MSS) back into p.Data,
 // which must be the frame that p was parsed from. All else of the frame stays as it is: IP and TCP
 // options, payload. Checksums are updated incrementally (RFC 1624), but a segment that was cut gets
-// a new one. With other extensions or payload p.Data is a new slice. A packet with other addresses,
+// a new one. With other extensions p.Data is a new slice if it has no room for them. A packet with other addresses,
 // ports, protocol or kind, which a program has turned round, is emitted anew.
 func (p *Packet) Deparse(book *Book) error {
 	if p.refresh(book) {
@@ -61,6 +61,9 @@ func (p *Packet) refresh(book *Book) bool {
 		t.SetAck(uint32(p.Ack))
 		t.SetFlags(p.TCP.Flags)
 		t.SetWindow(p.TCP.Window)
+		if p.TCP.Flags&SYN != 0 {
+			t.SetMSS(p.TCP.MSS)
+		}
 	case ProtoUDP:
 		if p.Kind != Data || int(p.Payload) != int(be.Uint16(rest[4:]))-UDPHeader {
 			return false
@@ -163,6 +166,9 @@ func (p *Packet) rewriteTCP(f *parts) {
 	t.SetAck(uint32(p.Ack))
 	t.SetFlags(p.TCP.Flags)
 	t.SetWindow(p.TCP.Window)
+	if p.TCP.Flags&SYN != 0 {
+		t.SetMSS(p.TCP.MSS)
+	}
 }
 
 // nextHeader is the offset of an IP header's protocol field, and its value where extensions
@@ -186,7 +192,12 @@ func (p *Packet) rebuild(old *Packet, f parts) error {
 	if most := 0xffff + IPv6Header*int(old.Version/6); size > most {
 		return fmt.Errorf("packet of flow %d: %d bytes of IPv%d; at most %d are possible", p.Flow, size, old.Version, most)
 	}
-	data := append(make([]byte, 0, EthernetHeader+size), p.Data[:start]...)
+	var room [rebuiltRoom]byte // what is copied may stand in the frame's own bytes
+	data := room[:0]
+	if EthernetHeader+size > len(room) {
+		data = make([]byte, 0, EthernetHeader+size)
+	}
+	data = append(data, p.Data[:start]...)
 	next, extended := nextHeader(old.Version)
 	front := p.wireProto(wireProtocol(old.Proto))
 	proto := front
@@ -214,9 +225,12 @@ func (p *Packet) rebuild(old *Packet, f parts) error {
 	if old.Payload != p.Payload || old.StackPlace() == BehindTransport || p.StackPlace() == BehindTransport {
 		p.reseal(data, header, &f, sound)
 	}
-	p.Data = data
+	p.Data = append(p.Data[:0], data...)
 	return nil
 }
+
+// rebuiltRoom is the length of frames that are rebuilt without allocating, if there is room for them.
+const rebuiltRoom = 2048
 
 // cut cuts the payload of a frame's segment down to so many bytes.
 func (p *Packet) cut(f *parts, payload int32) {

@@ -410,6 +410,35 @@ func (t TCP) SetFlags(flags uint8) { t.setWord(12, uint16(t[12])<<8|uint16(flags
 // SetWindow changes the window field and the checksum with it.
 func (t TCP) SetWindow(n uint16) { t.setWord(14, n) }
 
+// SetMSS sets the MSS option, of a segment that has one, and updates the checksum (RFC 9293 §3.7.1).
+func (t TCP) SetMSS(mss uint16) {
+	o := t.Options()
+	for i := 0; i < len(o) && o[i] != 0; {
+		if o[i] == 1 {
+			i++
+			continue
+		}
+		if i+1 >= len(o) || o[i+1] < 2 || i+int(o[i+1]) > len(o) {
+			return
+		}
+		if o[i] == 2 && o[i+1] == 4 {
+			at := TCPHeader + i + 2
+			t.setByte(at, uint8(mss>>8))
+			t.setByte(at+1, uint8(mss))
+		}
+		i += int(o[i+1])
+	}
+}
+
+// setByte sets a byte in the word that it is in.
+func (t TCP) setByte(at int, v uint8) {
+	if word := be.Uint16(t[at&^1:]); at&1 == 0 {
+		t.setWord(at, uint16(v)<<8|word&0xff)
+	} else {
+		t.setWord(at&^1, word&^0xff|uint16(v))
+	}
+}
+
 func (t TCP) setLong(at int, v uint32) {
 	t.setWord(at, uint16(v>>16))
 	t.setWord(at+2, uint16(v))

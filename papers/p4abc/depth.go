@@ -49,8 +49,8 @@ func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
 }
 
 // A meter has to see several round trips of a user, or it measures the bursts of one window; but what it remembers for
-// long, it holds against a user that has long made way, and users take turns (experiments/sensitivity.yaml). The paper's
-// 3 s and 300 ms serve round trips of 1 to 100 ms.
+// long, it holds against a user that has long made way, and users take turns
+// (experiments/sensitivity.yaml). The paper's 3 s and 300 ms serve round trips of 1 to 100 ms.
 const (
 	leastMemory  = 30 // round trips
 	leastAverage = 3
@@ -63,8 +63,12 @@ func (c Config) fitted() Config {
 	return c
 }
 
-// Suits warns of thresholds that do not go with rates, buffers and round trips.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Suits warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain.
+func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+	return append(c.suitsDomain(s), c.suitsQueues(s)...)
+}
+
+func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 	frame := s.Frame()
 	trip := s.Longest
 	if trip == 0 {

@@ -55,12 +55,13 @@
 // # Parameters at other rates, round trips and numbers of users
 //
 // The thresholds have to hold what a congestion control leaves in the queue when it gives way, so they are shares of
-// what the link sends in a round trip: the paper's 6, 20 and 16 packets are 7.3, 24.2 and 19.4 % of it. round_trip keeps
-// these shares at every port's rate, and never goes below the given packets, which bursts need. So 1 against 8 CUBIC
-// flows have at least 95 % of the link and a Jain's index of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms
-// (experiments/scale.yaml); the documented packets carry 41 % of 1 Gb/s at 10 ms. Half of these shares costs nothing,
-// a quarter 2 to 16 % of the link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC
-// leaves free. More users need less, in proportion to the root of their number (option users,
+// what the link sends in a round trip: the paper's 6, 20 and 16 packets are 7.3, 24.2 and 19.4 % of
+// it. round_trip keeps these shares at every port's rate, and never goes below the given packets,
+// which bursts need. So 1 against 8 CUBIC flows have at least 95 % of the link and a Jain's index
+// of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms (experiments/scale.yaml); the documented packets
+// carry 41 % of 1 Gb/s at 10 ms. Half of these shares costs nothing, a quarter 2 to 16 % of the
+// link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC leaves
+// free. More users need less, in proportion to the root of their number (option users,
 // experiments/scale-users.yaml).
 //
 // The memories need not scale between 1 and 100 ms. M_AM of 30 round trips and M_AA of 3 are the least that was tried;

@@ -3,11 +3,13 @@ package p4abc
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -60,21 +62,31 @@ func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
 	return all, nil
 }
 
-// Neighbours are the names of nodes, or of ports of a bridge, that the configuration has.
-func (c *Config) Neighbours() (names []string) {
-	for _, p := range c.Ports {
-		names = append(names, p.Key)
-	}
-	return names
-}
-
-// Enlarges is what the program adds to IP packets on links inside, and how long they may become there; 0: any
-// length.
-func (c *Config) Enlarges() (bytes, mtu int32) {
+// suitsDomain says what of a domain cannot be in a setting: ports to nobody, and packets that become too long.
+func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 	if c.Domain == Alone {
-		return 0, 0
+		return nil
 	}
-	return markBytes, int32(c.MTU)
+	inside := false
+	for _, p := range s.Ports {
+		inside = inside || !p.Host
+	}
+	for _, p := range c.Ports {
+		at := slices.IndexFunc(s.Ports, func(f dataplane.Facing) bool { return f.To == p.Key })
+		switch {
+		case at >= 0:
+			inside = inside || p.Value == Inside
+		case !slices.Contains(s.Nodes, p.Key):
+			all = append(all, scheme.Remark{Param: "ports", Refused: true,
+				Text: fmt.Sprintf("nothing at the end of a link is called %s", p.Key)})
+		}
+	}
+	if c.MTU > 0 && inside && s.Rigid+markBytes > int32(c.MTU) {
+		all = append(all, dataplane.Remark("mtu",
+			"%v: IP packets of %d bytes have no room for a mark of %d, and are dropped "+
+				"where they go inside", c.MTU, s.Rigid, markBytes))
+	}
+	return all
 }
 
 // honest is the range of activities that an honest edge writes.

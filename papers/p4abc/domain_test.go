@@ -340,3 +340,38 @@ func TestFirstActivity(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be is said when the file is read: neighbours that nobody is, packets that a mark makes too long.
+func TestSuitsDomain(t *testing.T) {
+	s := &dataplane.Setting{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, Rigid: 1493,
+		Ports: []dataplane.Facing{{To: "h1", Host: true}, {To: "s2"}}}
+	for _, x := range []struct {
+		name string
+		set  func(c *Config)
+		want string
+	}{
+		{"alone", func(c *Config) { c.Domain, c.MTU = Alone, 1500 }, ""},
+		{"any length", func(*Config) {}, ""},
+		{"no room", func(c *Config) { c.MTU = 1500 }, "mtu"},
+		{"room", func(c *Config) { c.MTU = 1501 }, ""},
+		{"no link inside", func(c *Config) { c.MTU, c.Ports = 1500, []Port{{Key: "h9", Value: Inside}} }, "mtu"},
+		{"a neighbour of another switch", func(c *Config) { c.Ports = []Port{{Key: "h9", Value: Inside}} }, ""},
+		{"nobody", func(c *Config) { c.Ports = []Port{{Key: "h2", Value: Inside}} }, "ports"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := defaults()
+			c.Domain = Part
+			x.set(&c)
+			got := ""
+			for _, r := range c.suitsDomain(s) {
+				got += r.Param
+				if r.Refused != (r.Param == "ports") {
+					t.Errorf("%s: refused %v", r.Text, r.Refused)
+				}
+			}
+			if got != x.want {
+				t.Errorf("remarks on %q, want %q", got, x.want)
+			}
+		})
+	}
+}

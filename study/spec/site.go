@@ -5,6 +5,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -103,17 +104,24 @@ func (d *decoder) programsSuit(p *Point) {
 		return
 	}
 	n, said := p.seen.Network, map[document.Place]bool{}
-	frame := int32(0)
+	frame, rigid := int32(0), int32(0)
 	for i := range p.entries {
 		tr := &p.entries[i]
 		frame = max(frame, p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true))
+		if tr.seen.Transport.Kernel != packet.ProtoTCP {
+			rigid = max(rigid, tr.seen.MostHeaders()+tr.seen.Payload-packet.EthernetHeader)
+		}
+	}
+	names := make([]string, len(n.Nodes))
+	for i := range n.Nodes {
+		names[i] = n.Nodes[i].Name
 	}
 	for i, list := range d.around.programs {
 		if !n.Nodes[i].Switch || len(list) == 0 {
 			continue
 		}
 		s := &dataplane.Setting{Switch: n.Nodes[i].Name, Framing: p.seen.Framing, MaxFrame: frame,
-			Shortest: d.around.shortest, Longest: d.around.longest}
+			Shortest: d.around.shortest, Longest: d.around.longest, Nodes: names, Rigid: rigid}
 		for l := range n.Links {
 			for e, end := range n.Links[l].Ends {
 				if end == i {

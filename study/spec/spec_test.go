@@ -349,7 +349,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got %v, %v", src, err)
 	}
 	list := r.Experiments()
-	if len(list) == 0 || list[0].Name != "p4abc/fig4" || list[0].Title == "" || list[0].Paper.Name != "p4-abc" {
+	at := slices.IndexFunc(list, func(e spec.Entry) bool { return e.Name == "p4abc/fig4" })
+	if at < 0 || list[at].Title == "" || list[at].Paper.Name != "p4-abc" {
 		t.Errorf("got %v", list)
 	}
 }

@@ -92,7 +92,7 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 	d.due, d.retryAt = unit.Never, unit.Never
 	var ready [framesReady]*packet.Packet
 	for i := range ready {
-		ready[i] = d.pool.GetFrame(d.room)
+		ready[i] = d.pool.GetFrame(d.room + packet.MostExtensions)
 	}
 	for _, p := range ready {
 		d.pool.Put(p)
@@ -237,7 +237,7 @@ func (d *plane) mark(now unit.Time) {
 
 // enter takes the first frame of a host into the fabric.
 func (d *plane) enter(h *host, now unit.Time) {
-	p := d.pool.GetFrame(d.room)
+	p := d.pool.GetFrame(d.room + packet.MostExtensions)
 	p.Data = h.gate.Take(p.Data)
 	d.counts.In++
 	if len(p.Data) < packet.EthernetHeader || !d.any && !known(binary.BigEndian.Uint16(p.Data[12:])) {
