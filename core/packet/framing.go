@@ -1,5 +1,7 @@
 package packet
 
+import "fmt"
+
 // Framing says how many bytes of a link a packet occupies: what Size counts.
 // The zero value is not usable; take a profile from Framings.
 type Framing struct {
@@ -9,7 +11,55 @@ type Framing struct {
 	Data, Other int32
 	// Extra is added to every frame (preamble, FCS, gap), after padding to Min.
 	Extra, Min int32
+	// Cells is how the link cuts what comes of that.
+	Cells Cells
 }
+
+// Cells is how a link cuts frames: not at all, or as those of DSL do.
+type Cells uint8
+
+// The links of cake (tc-cake(8)): ATM carries 48 bytes in each cell of 53, and the last cell of a frame is padded
+// (ITU-T I.361, §2). PTM adds a byte to each 64, counted from a frame's begin and rounded up.
+const (
+	Whole Cells = iota
+	ATM
+	PTM
+)
+
+const (
+	cellPayload, cellBytes = 48, 53
+	ptmBytes               = 64
+)
+
+// On returns what a frame of n bytes takes of the link.
+func (c Cells) On(n int32) int32 {
+	switch c {
+	case ATM:
+		return (n + cellPayload - 1) / cellPayload * cellBytes
+	case PTM:
+		return n + (n+ptmBytes-1)/ptmBytes
+	}
+	return n
+}
+
+// MostOverhead is the most that an overhead or a least length can be (tc-cake(8)).
+const MostOverhead = 256
+
+// Line is the framing of a line of an operator, as cake counts it (sch_cake.c, cake_calc_overhead): overhead takes the
+// place of the Ethernet header, what is shorter than least counts as least, and that is cut into cells.
+func Line(overhead, least int32, cells Cells) Framing {
+	extra := overhead - EthernetHeader
+	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, least, cells), Extra: extra, Min: least - extra,
+		Cells: cells}
+}
+
+func (c Cells) String() string { return CellNames[c] }
+
+// CellNames are those of Cells, by its values.
+var CellNames = [...]string{"none", "atm", "ptm"}
+
+// Least is the least that a frame counts as.
+func (f *Framing) Least() int32 { return f.Cells.On(max(f.Min+f.Extra, 0)) }
 
 // Header lengths in bytes.
 const (
@@ -30,7 +80,11 @@ func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 			n = f.Data + payload
 		}
 	}
-	return max(n, f.Min) + f.Extra
+	n = max(n, f.Min) + f.Extra
+	if f.Cells != Whole {
+		n = f.Cells.On(n)
+	}
+	return n
 }
 
 // Fixed reports whether frames do not grow by the headers that they have.

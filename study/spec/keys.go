@@ -4,6 +4,7 @@ import (
 	"weir/core/packet"
 	"weir/core/workload"
 	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/study/claim"
 )
 
@@ -54,7 +55,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		"measures; another `repeat` by `--quick` or `--set` leaves it as it is", Without: "`repeat`",
 		Traits: ofFile | byQuick},
 	{Name: "seed", Form: aNumber, Doc: "the first; the others follow", Default: "1", Source: "ours", Traits: ofFile},
-	{Name: "framing", Form: document.OneOf(framings()...), Doc: "what a frame counts as", Default: "l2",
+	{Name: "framing", Form: document.AnyOf(document.Spelt(framings())+", or `{overhead, mpu, cells}`",
+		document.OneOf(framings()...), document.MapOf(switchfile.Line)), Doc: "what a frame counts as", Default: "l2",
 		Source: "ours: frames without FCS, what Linux counts", Traits: ofBuild},
 	{Name: "mtu", Form: document.Value("size"), Doc: "largest packet, in bytes of IP (`1500 B`) or of payload " +
 		"(`1448 B payload`)", Default: "1500 B", Source: "IEEE 802.3"},

@@ -264,7 +264,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	if p.seen.End() < 0 {
 		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
-	p.seen.Framing, _ = packet.FramingByName(d.word(root.Default("framing"), top, "framing"))
+	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
 	d.network(root, p)
 	if !d.OK() {
 		return p

@@ -148,7 +148,7 @@ func (d *decoder) decode(root *document.Node) {
 			names = append(names, f.Name)
 		}
 	}
-	c.Framing, _ = packet.FramingByName(d.Word(framing, "framing", names))
+	c.Framing = switchfile.Framing(d.Reader, framing, names)
 	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
 		d.programs(t)
 	}

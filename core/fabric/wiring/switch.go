@@ -69,7 +69,7 @@ func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now un
 	sw, err := dataplane.New(dataplane.Config{
 		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), Pool: w.pool, Book: c.Hosts,
 		Codec: sc.Codec, Random: w.random(name, ""), Recirculation: sc.Recirculation,
-		MinFrame: c.Framing.Min + c.Framing.Extra, Observer: w.observer, Numbers: numbers, OnPFC: onPFC,
+		MinFrame: c.Framing.Least(), Observer: w.observer, Numbers: numbers, OnPFC: onPFC,
 	})
 	w.Switches[node] = sw
 	return sw, err

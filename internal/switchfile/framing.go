@@ -1,0 +1,45 @@
+package switchfile
+
+import (
+	"slices"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/document"
+)
+
+// Line are the keys of a framing that is not named: what a line of an operator makes of a frame.
+var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as on an operator's line", Keys: []document.Key{
+	{Name: "overhead", Form: document.Value("size"), Doc: "in place of the Ethernet header of 14 bytes", Required: true,
+		Example: "overhead: 18 B"},
+	{Name: "mpu", Form: document.Value("size"), Doc: "the least that a frame counts as, with the overhead",
+		Default: "0 B", Source: "tc-cake(8)"},
+	{Name: "cells", Form: document.OneOf(packet.CellNames[:]...), Doc: "`atm`: cells of 53 bytes with 48 of the frame; " +
+		"`ptm`: a byte more for each 64", Default: packet.Whole.String(), Source: "tc-cake(8)"},
+}}
+
+// Framing reads what a frame counts as: one of these names, or a line.
+func Framing(r *document.Reader, t *document.Node, names []string) packet.Framing {
+	if t.Kind != document.Mapping {
+		f, _ := packet.FramingByName(r.Word(t, "framing", names))
+		return f
+	}
+	m, ok := r.Map(t, Line)
+	overhead := m.Get("overhead")
+	if overhead == nil {
+		m.Missing("overhead", "a framing has no overhead")
+		ok = false
+	}
+	if !ok {
+		return packet.Framing{}
+	}
+	size := func(t *document.Node) int32 {
+		n, ok := document.ReadOK(r, t, unit.ParseBytes)
+		if ok && (n < 0 || n > packet.MostOverhead) {
+			r.Fail(t.Place, "0 B … 256 B", "%s is not possible here", t.Text)
+		}
+		return int32(n)
+	}
+	cells := slices.Index(packet.CellNames[:], r.Word(m.Default("cells"), "cells", packet.CellNames[:]))
+	return packet.Line(size(overhead), size(m.Default("mpu")), packet.Cells(max(cells, 0)))
+}
