@@ -193,9 +193,9 @@ func TestLax(t *testing.T) {
 	const file = "ports: {a: {interface: a, rate: %s}, b: {interface: b}}\nswitch: [forward]\nusers: {exempt_rate: %s}\n"
 	for _, x := range []struct{ rate, exempt, want string }{
 		{"10Mbps", "200kbps", ""},
-		{"10Mbps", "251kbps", "switch.yaml:1:30: port a: ARP and neighbour discovery of another port (users: exempt_rate " +
+		{"10Mbps", "251kbps", "switch.yaml:1:33: port a: ARP and neighbour discovery of another port (users: exempt_rate " +
 			"251kbps each) may fill 5 % of 10Mbps"},
-		{"300kbps", "200kbps", "switch.yaml:1:30: port a: ARP and neighbour discovery of another port (users: exempt_rate " +
+		{"300kbps", "200kbps", "switch.yaml:1:33: port a: ARP and neighbour discovery of another port (users: exempt_rate " +
 			"200kbps each) may fill 100 % of 300kbps"},
 	} {
 		t.Run(x.rate+" "+x.exempt, func(t *testing.T) {

@@ -402,6 +402,7 @@ func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, war
 	}
 	defer listener.Close()
 	start := time.Now()
+	listener.(*net.TCPListener).SetDeadline(start.Add(patience)) // a handshake may be lost, too
 	end := start.Add(warmup + length)
 	type counted struct {
 		bytes int

@@ -1,0 +1,216 @@
+package softswitch
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/cc/cubic"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/transport/tcp"
+	"weir/core/unit"
+)
+
+// Part is the part of the link that the victim's user has: it is named, and all others at the port are one user.
+// Kept is how much of it an attack must leave.
+const (
+	Part = 0.5
+	Kept = 0.8
+)
+
+// payloadOf is goodput over rate of frames (docs/design.md#bytes-queues-order).
+const payloadOf = 1448.0 / 1514
+
+// stage is the file of a link of 50 Mb/s with an attacker and the victim at its left.
+func stage(abc, users string) string {
+	return fmt.Sprintf(`
+ports: {left: {interface: a}, right: {interface: b, rate: 50Mbps, buffer: 100 packets}}
+switch: [forward, {abc: {%s}}]
+users: {%s}
+metrics: none
+`, abc, users)
+}
+
+// flight is a packet on its way to one of the two hosts.
+type flight struct {
+	at unit.Time
+	p  *packet.Packet
+}
+
+// arena is a switch without interfaces, in event time, between the victim at the left, whose CUBIC flow goes to
+// the right, and an attacker at the victim's port.
+type arena struct {
+	*bench
+	t                *testing.T
+	book             *packet.Book
+	ends             [2]transport.Endpoint // at the left and at the right
+	flying           [2][]flight           // to them
+	free             [2]unit.Time          // when their interfaces are
+	attack           *Attack
+	frames           int
+	next             unit.Time
+	vlan             byte   // of the flow's frames; 0: they have no tag
+	passed, attacked uint64 // frames of the attack that came through, and all
+}
+
+const (
+	oneWay     = unit.Millisecond // behind the switch, each way
+	tick       = 20 * unit.Microsecond
+	hostLink   = 100 * unit.Mbps
+	attackFrom = 1500 * unit.Millisecond
+	attackTo   = 6500 * unit.Millisecond
+)
+
+func newArena(t *testing.T, file string, attack *Attack, version uint8) *arena {
+	t.Helper()
+	a := &arena{t: t, bench: newBench(t, decode(t, file)), book: packet.NewBook(), attack: attack, next: attackFrom}
+	src := a.book.Add(Victim, netip.MustParseAddr("fd09:1::1"))
+	dst := a.book.Add(Receiver, netip.MustParseAddr("fd09::2"))
+	controller := cubic.Scheme()
+	l2, _ := packet.FramingByName("l2")
+	sender, receiver, err := tcp.New(transport.Flow{Src: src, Dst: dst, SrcPort: 10000, DstPort: 5000, Version: version,
+		Payload: 1448, Framing: l2, Random: unit.NewRandom(1, "flow"), CC: &controller, Stop: unit.Never}, tcp.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.ends = [2]transport.Endpoint{sender, receiver}
+	return a
+}
+
+// wire has an end's packet leave its interface for the switch.
+func (a *arena) wire(end int, p *packet.Packet) {
+	p.Src, p.Dst = packet.Addr(1+end), packet.Addr(2-end)
+	f, err := p.Emit(a.book, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if a.vlan > 0 {
+		f = slices.Insert(f, typeAt, 0x81, 0, 0, a.vlan)
+	}
+	a.send(end, a.time, f)
+	a.free[end] = max(a.free[end], a.time) + unit.Time(8*len(f))*unit.Second/unit.Time(hostLink)
+}
+
+// host lets one end send and receive what is due.
+func (a *arena) host(end int) {
+	e := a.ends[end]
+	for len(a.flying[end]) > 0 && a.flying[end][0].at <= a.time {
+		p := a.flying[end][0].p
+		a.flying[end] = a.flying[end][1:]
+		if e.Receive(a.time, p) {
+			a.wire(end, p)
+		}
+	}
+	if e.NextTimer() <= a.time {
+		e.Advance(a.time)
+	}
+	for a.free[end] <= a.time && e.NextSend() <= a.time {
+		p := &packet.Packet{Sent: a.time}
+		e.Emit(a.time, p)
+		a.wire(end, p)
+	}
+}
+
+// assault sends the attack's frames that are due.
+func (a *arena) assault() {
+	x := a.attack
+	for x != nil && a.next <= a.time && a.next < attackTo {
+		if cycle := x.On + x.Off; cycle > 0 && (a.next-attackFrom)%cycle >= x.On {
+			a.next += cycle - (a.next-attackFrom)%cycle
+			continue
+		}
+		f := x.Frame(a.frames)
+		a.frames++
+		a.attacked++
+		a.send(0, a.time, f)
+		a.next += unit.Time(8*len(f)) * unit.Second / unit.Time(AttackRate)
+	}
+}
+
+// run lets time go by up to end and returns what the victim gets meanwhile, as a rate of frames.
+func (a *arena) until(end unit.Time) unit.Rate {
+	begin, before := a.time, a.ends[1].Counters().ReceivedBytes
+	for ; a.time < end; a.time += tick {
+		a.host(0)
+		a.host(1)
+		a.assault()
+		if err := a.Step(a.time); err != nil {
+			a.t.Fatal(err)
+		}
+		for port, g := range a.gates {
+			for _, f := range g.out {
+				p := &packet.Packet{}
+				if a.vlan > 0 && f[typeAt] == 0x81 && f[typeAt+3] == a.vlan {
+					f = slices.Delete(f, typeAt, typeAt+tagBytes)
+				}
+				if err := p.Parse(a.book, f); err != nil || p.Proto != packet.ProtoTCP || p.Src != packet.Addr(2-port) {
+					a.passed++
+					continue
+				}
+				a.flying[port] = append(a.flying[port], flight{a.time + oneWay, p})
+			}
+			g.out, g.when = g.out[:0], g.when[:0]
+		}
+	}
+	got := float64(a.ends[1].Counters().ReceivedBytes-before) / payloadOf
+	return unit.Rate(8 * got / (end - begin).Seconds())
+}
+
+// abused are switches that an attacker meets, and what the victim's flow looks like there.
+var abused = []struct {
+	name, file string
+	version    uint8
+	vlan       byte
+	named      bool
+	only       string // attacks that have this in their names
+}{
+	{"named", stage(`aggregates: {10.9.0.1: 10kbps, "fd09:1::/64": 10kbps}`, ""), 4, 0, true, ""},
+	{"named as users", stage("", `named: [10.9.0.1, "fd09:1::/64"]`), 6, 0, true, "sources"},
+	{"all others are one", stage("aggregates: {10.9.0.1: 10kbps}", "unnamed: shared"), 4, 0, true, "sources"},
+	{"nobody is named", stage("", ""), 4, 0, false, ""},
+	{"nobody is named, IPv6", stage("", ""), 6, 0, false, "sources"},
+	{"VLANs", stage("", "by: vlan, named: [5]"), 4, 5, true, "tags"},
+	{"pairs of VLANs", stage("", "by: qinq, named: [5, 7.1]"), 4, 5, true, "tags"},
+	{"nobody is named, VLANs", stage("", "by: vlan"), 4, 5, false, "tags"},
+}
+
+// Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Without
+// names it does, too, unless the attacker keeps to many addresses, each of which is a user then.
+func TestAbuse(t *testing.T) {
+	for _, in := range abused {
+		t.Run(in.name, func(t *testing.T) {
+			for _, x := range Attacks() {
+				if !strings.Contains(x.Name, in.only) {
+					continue
+				}
+				t.Run(strings.ReplaceAll(x.Name, "/", "_"), func(t *testing.T) {
+					a := newArena(t, in.file, &x, in.version)
+					a.vlan = in.vlan
+					a.until(attackFrom)
+					got := a.until(attackTo)
+					t.Logf("%v; %d of %d frames of the attack came through", got, a.passed, a.attacked)
+					switch part := unit.Rate(Part * 50e6); {
+					case !in.named && x.Many:
+						if float64(got) >= Kept*float64(part) {
+							t.Errorf("the victim keeps %v of %v: who needs names?", got, part)
+						}
+					case float64(got) < Kept*float64(part):
+						t.Errorf("the victim keeps %v of %v", got, part)
+					}
+				})
+			}
+		})
+	}
+}
+
+// A victim of attacks that are none gets the link: the arena itself costs nothing.
+func TestArena(t *testing.T) {
+	a := newArena(t, abused[0].file, nil, 4)
+	a.until(attackFrom)
+	if got := a.until(attackTo); got < 49500*unit.Kbps || got > 50100*unit.Kbps {
+		t.Errorf("alone, the victim gets %v of 50 Mb/s", got)
+	}
+}
