@@ -151,6 +151,10 @@ func networkKinds() []Kind {
 					Source: "ours"}, percentiles("[99]", "ours"),
 				yesOrNo("log", "keeps how many samples of each port there are in each kB, for weir export")},
 			New: func() Measure { return &queue{} }, Queues: true},
+		{Name: "state", Doc: "what programs and schedulers of switches keep, by switch [bits], and for one packet at most: " +
+			"reads and writes of it (state_accesses), and operations that a P4 pipeline lacks (state_operations)",
+			Keys: []Key{switches()},
+			New:  func() Measure { return &state{} }},
 		{Name: "throughput", Doc: "bits of frames per second that a port has sent; with every over time too [bit/s]",
 			Keys: []Key{ofPort("throughput: {port: switch->node}"), every("")},
 			New:  func() Measure { return &throughput{} }},

@@ -73,6 +73,7 @@ type Needs struct {
 	Notices  bool // what becomes of notices
 	Ordering bool // which packets come late
 	Pauses   bool // every pause frame
+	Taken    bool // what switches take
 }
 
 // Apart is a measure that cannot be listed beside every other one of its kind.
@@ -190,6 +191,7 @@ func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 		all.Notices = all.Notices || n.Notices
 		all.Ordering = all.Ordering || n.Ordering
 		all.Pauses = all.Pauses || n.Pauses
+		all.Taken = all.Taken || n.Taken
 		each = append(each, n)
 	}
 	return all, each
@@ -204,6 +206,7 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 		return &TooMuch{total}
 	}
 	c.Delays, c.Tally, c.Peaks, c.Notices, c.Ordering = n.Delays, n.Tally, n.Peaks, n.Notices, n.Ordering
+	c.Taken = n.Taken
 	return nil
 }
 

@@ -424,5 +424,22 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	if r.observation != nil {
 		r.observation.result(out, &last, &first)
 	}
+	if c.Taken {
+		out.Taken = r.taken()
+	}
 	return out
+}
+
+// taken asks the switches.
+func (r *Simulation) taken() []*dataplane.Taken {
+	all := make([]*dataplane.Taken, len(r.switches))
+	for i, sw := range r.switches {
+		if sw == nil {
+			continue
+		}
+		if t, ok := sw.Taken(); ok {
+			all[i] = &t
+		}
+	}
+	return all
 }

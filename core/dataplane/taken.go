@@ -1,0 +1,47 @@
+package dataplane
+
+// Taken is what the programs and schedulers of a switch take of it, in numbers by which schemes can be compared.
+type Taken struct {
+	State         int64 // bits of tables and registers, of schedulers, and of queues that are one for each flow or user
+	Reads, Writes int   // of registers by one packet, at most
+	Operations    int   // for one packet, at most: of those that P4TE §4 says a pipeline cannot do, and loops
+}
+
+// Taken adds up what the switch's programs and the schedulers of its ports take; what the control plane does aside. ok
+// is false if a program does not tell.
+func (s *Switch) Taken() (t Taken, ok bool) {
+	for _, p := range s.config.Programs {
+		x, ok := p.(Footprinted)
+		if !ok {
+			return t, false
+		}
+		f := x.Footprint()
+		sums := f.Sums()
+		t.State += sums.Memory()
+		t.Reads, t.Writes = t.Reads+sums.Reads, t.Writes+sums.Writes
+		for _, stage := range f.Stages {
+			if stage.Gress == InControl {
+				continue
+			}
+			for _, o := range stage.Operations {
+				if o.Kind.Section() != "" {
+					t.Operations += o.Times
+				}
+			}
+			if stage.Gress == InManager { // whose registers are no part of the pipeline's sums
+				for _, r := range stage.Registers {
+					t.State += r.Size()
+					t.Reads, t.Writes = t.Reads+r.Reads, t.Writes+r.Writes
+				}
+			}
+		}
+	}
+	for i, port := range s.ports {
+		state := port.State()
+		t.State += state.Bits
+		if i == 0 { // a packet leaves by one port
+			t.Reads, t.Writes, t.Operations = t.Reads+state.Reads, t.Writes+state.Writes, t.Operations+state.Operations
+		}
+	}
+	return t, true
+}

@@ -1,0 +1,67 @@
+package tm
+
+import "encoding/binary"
+
+// State is what a port's scheduler keeps beside the packets themselves and the order of a first-in, first-out queue,
+// and what it does for a packet on its way through, at most: what comparisons of schemes have to count where the queue
+// is the scheme.
+type State struct {
+	Bits          int64
+	Reads, Writes int // of cells of its state
+	Operations    int // loops, divisions, logarithms: what takes longer than a comparison
+}
+
+// A Stateful is a Scheduler with state.
+type Stateful interface {
+	Scheduler
+	// State is that of a port with so many queues.
+	State(queues int) State
+}
+
+// State is that of the port's scheduler, and of its queues if they are fair.
+func (p *Port) State() (s State) {
+	if x, ok := p.scheduler.(Stateful); ok {
+		s = x.State(len(p.queues))
+	}
+	for i := range p.queues {
+		if f := p.queues[i].flows; f != nil {
+			s.Bits += f.bits()
+		}
+	}
+	return s
+}
+
+// of is the width of a value of fixed size.
+func of(x any) int64 { return 8 * int64(binary.Size(x)) }
+
+// bits are those of all lists, of their order by length, and of the rounds. Of packets, which every queue links, nothing
+// counts.
+func (f *flows) bits() int64 {
+	return int64(len(f.lists)-1)*(of(flow{})+of(int32(0))) + 2*of(round{}) + of(f.count) + of(f.period)
+}
+
+// State is what a packet costs beside the lists' bits: it enters its list, and the heap, and rounds move until a list
+// has credit.
+func (f *fq) State(int) State { return State{Reads: 4, Writes: 4, Operations: 2} }
+
+// State is a deficit for each queue, and whose turn it is.
+func (d *deficit) State(queues int) State {
+	return State{Bits: int64(queues)*(of(int64(0))+of(int32(0))) + of(int32(0)), Reads: 1, Writes: 1, Operations: 1}
+}
+
+// State is a weight for each queue, and how far the turn of one is.
+func (w *weighted) State(queues int) State {
+	return State{Bits: int64(queues)*of(int32(0)) + 2*of(int32(0)), Reads: 1, Writes: 1, Operations: 1}
+}
+
+// State is two buckets for each queue, their shares, and two rounds.
+func (g *guarantee) State(queues int) State {
+	two := g.rest.State(queues)
+	return State{Bits: int64(queues)*4*of(float64(0)) + of(g.last) + 2*two.Bits, Reads: 2*queues + 1,
+		Writes: 2*queues + 1, Operations: queues + 1}
+}
+
+// State is an offset for each queue.
+func (d *deadline) State(queues int) State {
+	return State{Bits: int64(queues) * of(int64(0)), Reads: queues}
+}

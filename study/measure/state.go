@@ -1,0 +1,48 @@
+package measure
+
+import (
+	"math"
+
+	"weir/core/dataplane"
+	"weir/worlds/sim"
+)
+
+// state is what the programs and schedulers of switches keep, and do for a packet.
+type state struct {
+	Plain
+	switches []int
+	label    string
+}
+
+// Label is the pattern of switches.
+func (m *state) Label() string { return m.label }
+
+// Decode reads which switches.
+func (m *state) Decode(o *Options) {
+	t := o.Node.Get("switches")
+	m.label, m.switches = o.Text(t), o.Switches(t)
+}
+
+// Needs is that switches are asked at the end.
+func (*state) Needs(*Point, *sim.Config) Needs { return Needs{Taken: true} }
+
+// Lab says that it is a matter of the programs alone.
+func (*state) Lab() string { return "what programs keep is the same there, and the simulator tells it" }
+
+// Evaluate adds what each switch has.
+func (m *state) Evaluate(e *Evaluation) {
+	add := func(name, unit string, f func(t *dataplane.Taken) float64) {
+		x := Measured{Name: name, Unit: unit, Groups: []Grouped{}}
+		for _, i := range m.switches {
+			v := math.NaN()
+			if i < len(e.Result.Taken) && e.Result.Taken[i] != nil {
+				v = f(e.Result.Taken[i])
+			}
+			x.Groups = append(x.Groups, Grouped{Group: e.Point.Network.Nodes[i].Name, Value: v})
+		}
+		e.Add(x)
+	}
+	add("state", "bits", func(t *dataplane.Taken) float64 { return float64(t.State) })
+	add("state_accesses", "", func(t *dataplane.Taken) float64 { return float64(t.Reads + t.Writes) })
+	add("state_operations", "", func(t *dataplane.Taken) float64 { return float64(t.Operations) })
+}
