@@ -115,6 +115,7 @@ const (
 	Timing       // a timer, or anything else that no packet sets off
 	TouchingTail // a packet that waits, or was dropped, is changed, removed or answered
 	MakingPacket // out of none
+	ShiftAdding  // numbers, as in multiplication by a constant
 )
 
 // operations are the names and sections of P4TE's paper by kind; no section: within the limits.
@@ -130,6 +131,7 @@ var operations = [...]struct{ name, section string }{
 	Timing:         {"acts without a packet", "4.5"},
 	TouchingTail:   {"touches a packet that is not in the pipeline", "4.5"},
 	MakingPacket:   {"makes a packet out of none", "4.6"},
+	ShiftAdding:    {"adds shifted numbers", ""},
 }
 
 func (k OperationKind) String() string {

@@ -50,6 +50,7 @@ type aggregates struct {
 	meters    []activityMeter // by aggregate and direction
 	reference unit.Rate       // of addresses without an aggregate
 	places    int             // for the flows of each
+	slots     *slots          // of integer meters; nil: they are exact
 }
 
 // activityMeter is the state of one aggregate in one direction, and what it is measured by.
@@ -57,6 +58,17 @@ type activityMeter struct {
 	Meter
 	reference unit.Rate
 	flows     *flowShares // nil: all flows are one
+	whole     IntegerMeter
+	base      Fixed // log2 of the reference, as the integer meter has it
+}
+
+// newActivityMeter makes one that begins with the switch.
+func (g *aggregates) newActivityMeter(reference unit.Rate) activityMeter {
+	m := activityMeter{Meter: NewMeter(0), reference: reference, flows: newFlowShares(g.places)}
+	if g.slots != nil {
+		m.base = g.slots.referenceOf(reference)
+	}
+	return m
 }
 
 // rule is a match of an aggregate.
@@ -83,6 +95,9 @@ const flowCache = 1 << 12
 func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 	g := aggregates{book: book, common: -1, own: make([]int32, book.Len()), reference: c.Reference, belongs: c.Belongs,
 		places: c.Flows}
+	if c.Integer {
+		g.slots = newSlots(c.Memory)
+	}
 	for i := range g.own {
 		g.own[i] = unknown
 	}
@@ -122,7 +137,7 @@ func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 // silent until now, however its meters come to be.
 func (g *aggregates) add(reference unit.Rate) int32 {
 	for range directions {
-		g.meters = append(g.meters, activityMeter{NewMeter(0), reference, newFlowShares(g.places)})
+		g.meters = append(g.meters, g.newActivityMeter(reference))
 	}
 	return int32(len(g.meters)/directions - 1)
 }
@@ -239,7 +254,7 @@ func (g *aggregates) forget(a packet.Addr) {
 	if k := g.own[a]; k >= 0 {
 		for d := range directions {
 			m := g.meter(k, d)
-			m.Meter = NewMeter(0)
+			m.Meter, m.whole = NewMeter(0), IntegerMeter{}
 			m.flows.forget()
 		}
 	}

@@ -68,12 +68,12 @@ func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 }
 
 // queue is Q in the thresholds' unit: the packets that wait, without the one on the wire.
-func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) float64 {
+func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) int64 {
 	switch {
 	case a.config.Register:
-		return float64(a.aqms[out].register)
+		return a.aqms[out].register
 	case a.inBytes:
-		return float64(env.Port(out).Bytes())
+		return int64(env.Port(out).Bytes())
 	}
-	return float64(env.Port(out).Packets())
+	return int64(env.Port(out).Packets())
 }

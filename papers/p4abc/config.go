@@ -24,6 +24,8 @@ type Config struct {
 	RoundTrip  unit.Time  // of the users' flows, to which the thresholds are fitted; 0: they are as given
 	Users      int        // that share a port at least, for RoundTrip
 	Register   bool       // the prototype's queue length (§5.1)
+	Integer    bool       // arithmetic of a switch without floating point
+	Spread     float64    // of the fair activity meter (§2); 0: the meter of §3.2
 	Belongs    Belongs    // whose a packet is
 	Shared     bool       // users without an aggregate share one, instead of one each
 	Aggregates []Aggregate
@@ -71,6 +73,18 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
 		"0: they do not", "ours").Min("0").Max("1024")
 
+	p.Either(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
+		"integer: additions, shifts, comparisons and small tables instead of exponentials, logarithms and divisions",
+		"exact: P4-ABC §5.1; integer: ours, after ICPE'17's TDRM-DTWMA-UEMA")
+	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets have the activity of rates between R_m and this "+
+		"share less, at random, instead of R_m's", "P4-ABC §2; 100%: Rainbow Fair Queueing").Max("100%")
+
+	p.Rule("flows", func() error {
+		if c.Integer && c.Flows > 1 {
+			return fmt.Errorf("%d, which arithmetic: integer has no meters for", c.Flows)
+		}
+		return nil
+	})
 	p.Rule("gamma", func() error {
 		for _, l := range []unit.Depth{c.QMin, c.QBase, c.Gamma} {
 			if packets := l.Packets > 0; l != (unit.Depth{}) && packets == c.inBytes() {

@@ -23,6 +23,13 @@
 //	ours            fairness among a user's flows     Config.Flows        TestFlowsFormula, TestFlowsMatchMeters
 //	                no gain by what flows do                              TestFlowsGainNothing
 //	                in a network                      experiments/flows.yaml  TestFlowsOfOneUser
+//	ours            arithmetic of hardware            IntegerMeter        TestIntegerMeter, TestIntegerBound
+//	                from the first packet on                              TestIntegerStart
+//	                what slots make of A_avg          IntegerAverage      TestIntegerAverage, TestIntegerThreshold
+//	                its operations alone                                  TestIntegerOperations, TestIntegerClock
+//	                one domain with the exact one     Config.Integer      TestMixedDomain, TestAdoptArithmetic
+//	§2              fair activity meter               Config.Spread       TestSpread, TestSpreadIsOff
+//	                the ingress path, no allocation                       TestPathAllocates
 //	§6.2.1, fig. 4  CBR against CBR                   experiments/fig4.yaml  TestFigure4, TestPhase
 //	§6.2.2, fig. 5  TCP against TCP                   experiments/fig5.yaml  TestFigure5
 //	§6.2.3, fig. 6  CBR against TCP                   experiments/fig6.yaml  TestFigure6, TestFigure6Loss
@@ -69,6 +76,24 @@
 // half a minute. At the paper's point memories from a quarter to ten times the paper's change little, and neither does
 // a reference rate that all share. What CBR gets from TCP is decided by γ, and by how far Q_min is from Q_base: 4 Mb/s
 // with the paper's values, 32 with γ = 1 packet, 15 with Q_min = Q_base (experiments/sensitivity.yaml).
+//
+// # Integers
+//
+// The prototype's externs calculate in floating point, "but [they] may not be available on hardware switches" (§7).
+// With arithmetic: integer a packet costs additions, shifts, comparisons and look-ups in tables of up to 1024
+// entries alone; a P4 target has these, with longest prefixes for the place of a first digit and a table action for
+// each length of a shift. Time is counted in slots of 1/32 to 1/64 of a memory. An activity is within 0.0574 of the
+// exact one (IntegerBound has the sum), at any rate and memory, of which 0.0476 has been seen. Clocks are of 64 bits
+// and do not wrap within time's range of 106 days; S stays at its largest value when it reaches it, after 2^56 bits.
+// A meter has three variables like the exact one, of 192 bits together, A_avg has four, 256 bits to 192
+// (weir show abc --set arithmetic=integer --footprint). Two things remain that a pipeline with one access to a
+// register per packet lacks: S is read before its decay is looked up, and A_avg before a packet is accepted.
+//
+// # The fair activity meter
+//
+// "Packets of a flow are colored with random values from a range instead of with one specific value. […] simulations
+// have shown that fair activity metering degrades fairness for congestion-controlled traffic" (§2). The paper does not
+// give the range; spread: 100% draws a rate evenly up to R_m for each packet, as Rainbow Fair Queueing does.
 //
 // # What the paper leaves open
 //

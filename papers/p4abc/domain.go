@@ -123,10 +123,10 @@ func (h *honest) clamp(activity float64) float64 { return min(max(activity, h.le
 // written is what switches read of an activity that is written into a mark.
 func (h *honest) written(activity float64) float64 { return float64(float32(h.clamp(activity))) }
 
-// mark writes an activity into a packet. It reports whether there was room.
-func mark(p *packet.Packet, activity float64) bool {
+// mark writes an activity into a packet, as the bits of a float32. It reports whether there was room.
+func mark(p *packet.Packet, activity uint32) bool {
 	var m [4]byte
-	binary.BigEndian.PutUint32(m[:], math.Float32bits(float32(activity)))
+	binary.BigEndian.PutUint32(m[:], activity)
 	before := p.ExtensionBytes()
 	if !p.SetExtension(packet.ExtActivity, m[:]) {
 		return false
@@ -135,14 +135,15 @@ func mark(p *packet.Packet, activity float64) bool {
 	return true
 }
 
-// marked returns a packet's mark. It is none if it is missing, has another length, or is no finite number.
-func marked(p *packet.Packet) (activity float64, ok bool) {
+// marked returns a packet's mark. It is none if it is missing, has another length, or is no finite number, whose
+// exponent is all ones.
+func marked(p *packet.Packet) (activity uint32, ok bool) {
 	m, ok := p.Extension(packet.ExtActivity)
 	if !ok || len(m) != 4 {
 		return 0, false
 	}
-	activity = float64(math.Float32frombits(binary.BigEndian.Uint32(m)))
-	return activity, !math.IsNaN(activity) && !math.IsInf(activity, 0)
+	activity = binary.BigEndian.Uint32(m)
+	return activity, activity>>23&0xff != 0xff
 }
 
 // unmark removes a packet's mark.
@@ -162,7 +163,7 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 	bits := float64(p.Size) * 8
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := marked(p); ok {
-			return a.honest.clamp(x)
+			return a.honest.clamp(float64(math.Float32frombits(x)))
 		}
 		return a.honest.written(a.unmarked[in].measure(now, bits, a.config.Memory))
 	}
@@ -170,6 +171,9 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 	activity := m.measure(now, bits, a.config.Memory)
 	if m.flows != nil {
 		activity += m.flows.count(now, p, bits, a.config.Memory)
+	}
+	if a.spread != nil {
+		activity += a.spread.draw()
 	}
 	if a.config.Domain == Part {
 		activity = a.honest.written(activity) // what the next switch will see
@@ -193,7 +197,11 @@ func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
 		}
 		limitSegments(p, mtu)
 	}
-	mark(p, a.activity)
+	if a.whole != nil {
+		mark(p, a.whole.activity.float32())
+	} else {
+		mark(p, math.Float32bits(float32(a.activity)))
+	}
 	return dataplane.Accept
 }
 

@@ -36,9 +36,41 @@ func (a *Program) Footprint() dataplane.Footprint {
 		if a.config.Belongs == ToNamed {
 			meters *= directions // of what a user sends, and of what it receives
 		}
+		f.Stages = append(f.Stages, x)
+		f.Stages = append(f.Stages, a.meterStages(meters)...)
+		if a.places > 1 {
+			f.Stages = append(f.Stages, a.flowStage(meters))
+		}
+	}
+	if a.whole != nil {
+		f.Stages = append(f.Stages, a.integerStages()...)
+	} else {
+		f.Stages = append(f.Stages, a.aqmStages()...)
+	}
+	if a.config.Register {
+		queue := a.queueUse()
+		queue.Reads = 0
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "queue length, §5.3", Gress: dataplane.InEgress,
+			Registers: []dataplane.RegisterUse{queue}})
+	}
+	return f
+}
+
+// queueUse is the prototype's register.
+func (a *Program) queueUse() dataplane.RegisterUse {
+	return dataplane.RegisterUse{Name: "queue length", Cells: len(a.aqms), Bits: dataplane.Bits(a.aqms[0].register),
+		Reads: 1, Writes: 1}
+}
+
+// meterStages are those of so many meters.
+func (a *Program) meterStages(meters int) (all []dataplane.Stage) {
+	const in = dataplane.InIngress
+	if a.whole != nil {
+		all = a.integerMeterStages(meters)
+	} else {
 		var m Meter
-		f.Stages = append(f.Stages, x,
-			dataplane.Stage{Name: "meter: time", Gress: in, Registers: []dataplane.RegisterUse{{Name: "t_last of meters",
+		all = append(all, dataplane.Stage{Name: "meter: time", Gress: in,
+			Registers: []dataplane.RegisterUse{{Name: "t_last of meters",
 				Cells: meters, Bits: dataplane.Bits(m.last), Reads: 1, Writes: 1}}},
 			dataplane.Stage{Name: "meter: traffic, equations (28) to (30)", Gress: in,
 				Registers: []dataplane.RegisterUse{{Name: "S of meters", Cells: meters, Bits: dataplane.Bits(m.bits), Reads: 1,
@@ -50,10 +82,24 @@ func (a *Program) Footprint() dataplane.Footprint {
 					Reads: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "T, decay, log2(R_m/R_r)", Times: 3},
 					{Kind: dataplane.Dividing, What: "S/T, R_m/R_r", Times: 2}}})
-		if a.places > 1 {
-			f.Stages = append(f.Stages, a.flowStage(meters))
-		}
 	}
+	if a.spread != nil {
+		x := dataplane.Stage{Name: "fair meter, §2", Gress: in}
+		if a.whole != nil {
+			x.Tables = logTables("rate drawn")
+			x.Operations = shiftAdds("the share of a random number", len(a.spread.part.parts))
+		} else {
+			x.Operations = []dataplane.Operation{{Kind: dataplane.Transcendental, What: "log2 of a random number", Times: 1},
+				{Kind: dataplane.FloatingPoint, What: "the share of it", Times: 1}}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// aqmStages are those of the activity AQM.
+func (a *Program) aqmStages() (all []dataplane.Stage) {
+	const in = dataplane.InIngress
 	var v Average
 	ports := len(a.aqms)
 	average := func(reads, writes int, t bool) []dataplane.RegisterUse {
@@ -66,28 +112,25 @@ func (a *Program) Footprint() dataplane.Footprint {
 		}
 		return r
 	}
-	f.Stages = append(f.Stages, dataplane.Stage{Name: "A_avg of the port", Gress: in, Registers: average(1, 0, false),
+	all = append(all, dataplane.Stage{Name: "A_avg of the port", Gress: in, Registers: average(1, 0, false),
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}})
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
-	queue := dataplane.RegisterUse{Name: "queue length", Cells: len(a.aqms), Bits: dataplane.Bits(a.aqms[0].register),
-		Reads: 1, Writes: 1}
-	if a.config.Register {
-		x.Registers = append(x.Registers, queue)
-	} else {
-		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port",
-			Times: 1})
-	}
-	f.Stages = append(f.Stages, x, dataplane.Stage{Name: "A_avg: accepted packets", Gress: in,
+	a.compareQueue(&x)
+	return append(all, x, dataplane.Stage{Name: "A_avg: accepted packets", Gress: in,
 		Registers: average(1, 1, true),
 		Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1},
 			{Kind: dataplane.FloatingPoint, What: "S, N", Times: 2}}})
+}
+
+// compareQueue adds to a stage where it finds Q.
+func (a *Program) compareQueue(x *dataplane.Stage) {
 	if a.config.Register {
-		queue.Reads = 0
-		f.Stages = append(f.Stages, dataplane.Stage{Name: "queue length, §5.3", Gress: dataplane.InEgress,
-			Registers: []dataplane.RegisterUse{queue}})
+		x.Registers = append(x.Registers, a.queueUse())
+		return
 	}
-	return f
+	x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "queue of the port",
+		Times: 1})
 }
 
 // descriptors are the tables of the configuration's aggregates.

@@ -21,9 +21,9 @@ func (w *watched) state() map[string][]string {
 	s := map[string][]string{}
 	put := func(name string, x any) { s[name] = append(s[name], fmt.Sprint(x)) }
 	for _, m := range w.meters {
-		put("S of meters", m.bits)
-		put("t_last of meters", m.last)
-		put("t_start of meters", m.start)
+		put("S of meters", fmt.Sprint(m.bits, m.whole.sum))
+		put("t_last of meters", fmt.Sprint(m.last, m.whole.last))
+		put("t_start of meters", fmt.Sprint(m.start, m.whole.start))
 		if m.flows != nil {
 			for _, x := range m.flows.bits {
 				put("flows of aggregates", x)
@@ -32,11 +32,19 @@ func (w *watched) state() map[string][]string {
 			put("origins of flows", m.flows.since)
 		}
 	}
-	for _, q := range w.aqms {
+	for i, q := range w.aqms {
 		a := q.average
-		put("S of A_avg", a.sum)
-		put("N of A_avg", a.count)
-		put("t_last of A_avg", a.last)
+		if w.whole != nil {
+			x := &w.whole.ports[i].average
+			put("base of A_avg", x.base)
+			put("sum above base of A_avg", x.above)
+			put("N of A_avg", x.count)
+			put("t_last of A_avg", x.last)
+		} else {
+			put("S of A_avg", a.sum)
+			put("N of A_avg", a.count)
+			put("t_last of A_avg", a.last)
+		}
 		put("queue length", q.register)
 	}
 	return s
@@ -86,7 +94,7 @@ func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 // Packets change what the footprint says that they write, and nothing else.
 func TestFootprintWrites(t *testing.T) {
 	for _, given := range [][]string{nil, {"queue", "register"}, {"others", "shared"}, {"user", "receiver"},
-		{"flows", "8"}} {
+		{"flows", "8"}, {"arithmetic", "integer"}, {"arithmetic", "integer", "spread", "50%"}, {"spread", "100%"}} {
 		port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port, port}}
 		p, err := dataplanetest.Make(Scheme(), s.Site(), given...)

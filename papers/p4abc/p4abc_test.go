@@ -172,7 +172,7 @@ func (b *bench) take() *packet.Packet {
 func defaults() Config {
 	return Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
 		Average: 300 * unit.Millisecond, QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20},
-		Gamma: unit.Depth{Packets: 16}}
+		Gamma: unit.Depth{Packets: 16}, Users: 2}
 }
 
 // The first packet at the very start of the measurement has activity 0; one that
@@ -328,7 +328,8 @@ func TestDefaults(t *testing.T) {
 	}
 	want := "domain=alone ports= mtu=0B memory=3s " +
 		"reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
-		"packets round_trip=0s users=2 queue=exact aggregates= user=sender others=each flows=0 "
+		"packets round_trip=0s users=2 queue=exact aggregates= user=sender others=each flows=0 " +
+		"arithmetic=exact spread=0% "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
 	}

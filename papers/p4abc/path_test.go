@@ -20,6 +20,7 @@ type path struct {
 	packets []*packet.Packet
 	gaps    []unit.Time
 	at      int
+	dropped bool // the last
 }
 
 // look is a program that keeps the switch's environment.
@@ -59,6 +60,11 @@ func newPath(t testing.TB, c Config) *path {
 		t.Fatal(err)
 	}
 	s.Receive(0, 0, pool.Get())
+	for range 12 { // wait: T_drop is 12 half a unit above A_avg
+		x := pool.Get()
+		x.Size = 1490
+		s.Port(1).Push(0, x)
+	}
 	p := &path{Switch: s, program: program, env: l.env}
 	for range 256 {
 		x := pool.Get()
@@ -75,8 +81,11 @@ func (p *path) step() {
 	x := p.packets[p.at]
 	p.now += p.gaps[p.at]
 	p.Advance(p.now)
-	p.at = (p.at + 1) % len(p.packets)
-	if p.program.Ingress(p.env, x) == dataplane.Accept && p.program.Admit(p.env, x) == dataplane.Accept {
+	if p.at++; p.at == len(p.packets) {
+		p.at = 0
+	}
+	p.program.Ingress(p.env, x)
+	if p.dropped = p.program.Admit(p.env, x) != dataplane.Accept; !p.dropped {
 		p.program.Book(p.env, x)
 	}
 }
@@ -97,7 +106,12 @@ func BenchmarkPath(b *testing.B) {
 	}
 }
 
-func paths() map[string]Config { return map[string]Config{"exact": defaults()} }
+// paths are the arithmetics.
+func paths() map[string]Config {
+	integer := defaults()
+	integer.Integer = true
+	return map[string]Config{"exact": defaults(), "integer": integer}
+}
 
 // TestPathAllocates nothing: not a byte for a packet, in any arithmetic.
 func TestPathAllocates(t *testing.T) {

@@ -25,6 +25,8 @@ type Program struct {
 	sides    []Side          // by port
 	mtus     []int32         // of links, by port; 0: any
 	unmarked []activityMeter // by port, of what comes in from inside without a mark
+	whole    *integers       // nil: arithmetic is exact
+	spread   *spread         // nil: activities are those of the rates
 
 	activity float64 // of the current packet, between Ingress and Book; NaN: it is outside the domain
 }
@@ -48,8 +50,15 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if a.sides, err = sidesOf(site, &c); err != nil {
 		return nil, err
 	}
+	if c.Integer {
+		a.whole = newIntegers(&c, a)
+	}
+	if c.Spread > 0 {
+		a.spread = newSpread(c.Spread, site.Random("spread"))
+	}
 	for i := range a.mtus {
-		a.unmarked[i] = activityMeter{Meter: NewMeter(0), reference: c.Reference}
+		a.unmarked[i] = a.newActivityMeter(c.Reference)
+		a.unmarked[i].flows = nil
 		if a.mtus[i] = int32(c.MTU); c.MTU == 0 && i < len(site.Lines) {
 			a.mtus[i] = site.Lines[i].MTU
 		}
@@ -68,6 +77,10 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
+	if a.whole != nil {
+		a.activity, a.whole.activity = 0, a.enterInteger(env.Now(), p)
+		return dataplane.Accept
+	}
 	a.activity = a.enter(env.Now(), p)
 	return dataplane.Accept
 }
@@ -78,7 +91,11 @@ func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	m := &p.Meta
 	if !a.outside(m) {
 		q := &a.aqms[m.Out]
-		if a.queue(env, m.Out) > q.of(a.activity, q.average.Value()) {
+		if a.whole != nil {
+			if a.whole.exceeded(a.queue(env, m.Out), m.Out) {
+				return dataplane.Drop(dataplane.ActivityExceeded)
+			}
+		} else if float64(a.queue(env, m.Out)) > q.of(a.activity, q.average.Value()) {
 			return dataplane.Drop(dataplane.ActivityExceeded)
 		}
 	}
@@ -94,6 +111,10 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	if a.outside(m) {
 		return
 	}
+	if a.whole != nil {
+		a.whole.accept(env.Now(), m.Out)
+		return
+	}
 	q.average.Update(env.Now(), a.activity, a.config.Average)
 }
 
@@ -107,4 +128,9 @@ func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 func (a *Program) Config() Config { return a.config }
 
 // Average returns A_avg at an egress port.
-func (a *Program) Average(out dataplane.PortID) float64 { return a.aqms[out].average.Value() }
+func (a *Program) Average(out dataplane.PortID) float64 {
+	if a.whole != nil {
+		return a.whole.ports[out].average.Value().Float()
+	}
+	return a.aqms[out].average.Value()
+}

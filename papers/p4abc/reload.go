@@ -19,10 +19,15 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	}
 	one := func(to, from *activityMeter) {
 		m := from.Meter
-		if rate := m.Rate(now, old.config.Memory); old.config.Memory != a.config.Memory {
+		switch rate := old.rate(now, from); {
+		case a.whole != nil || old.whole != nil:
+			to.Meter, to.whole = a.meterOf(now, rate, m.start)
+		case old.config.Memory != a.config.Memory:
 			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
+			fallthrough
+		default:
+			to.Meter = m
 		}
-		to.Meter = m
 		to.flows.adopt(now, from.flows, old.config.Memory)
 	}
 	meter := func(to, from int32) {
@@ -57,7 +62,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		}
 	}
 	for i := range min(len(a.aqms), len(old.aqms)) {
-		a.aqms[i].average = old.aqms[i].average
+		a.adoptAverage(i, old)
 		if a.inBytes == old.inBytes {
 			a.aqms[i].register = old.aqms[i].register
 		}

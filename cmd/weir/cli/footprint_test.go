@@ -85,7 +85,8 @@ func TestFootprintGolden(t *testing.T) {
 			"leaf_spine: {leaves: 1, spines: 2, hosts: 2, rate: 1Gbps, delay: 0s}", "--set", "flows=1048576"},
 		{"p4te", "--topology", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}", "--set", "rate=off",
 			"--set", "depth_groups=50"},
-		{"abc"}, append([]string{"ncf"}, needs["ncf"]...), append([]string{"conga"}, footprintTwoTiers...), {"hula"},
+		{"abc"}, {"abc", "--set", "arithmetic=integer"}, append([]string{"ncf"}, needs["ncf"]...), append([]string{"conga"},
+			footprintTwoTiers...), {"hula"},
 		{"telemetry"}, {"telemetry", "--set", "format=relative", "--set", "t=10us"},
 		{"p4abc/fig5"}, {"hpcc/flow-control", "--set", "control=pfc"},
 	} {

@@ -1,0 +1,90 @@
+package p4abc
+
+import (
+	"slices"
+
+	"weir/core/dataplane"
+)
+
+// The footprint of the integer variant. What is left of P4TE §4's limits is that S and A_avg are read in one stage
+// and written in a later one; a target that cannot do that writes them with a copy that it recirculates, once a slot.
+// Shifts by what a table says are table actions, one for each length.
+
+// logTables are those of logarithm(x): the place of the first digit by longest prefix, and the curve.
+func logTables(of string) []dataplane.TableUse {
+	return []dataplane.TableUse{
+		{Name: "first digit of " + of, Match: dataplane.MatchPrefix, Entries: 64, Key: 64, Action: 6},
+		{Name: "log2 of " + of, Entries: parts, Key: places, Action: fraction}}
+}
+
+// shiftAdds are additions of shifted numbers.
+func shiftAdds(what string, n int) []dataplane.Operation {
+	return []dataplane.Operation{{Kind: dataplane.ShiftAdding, What: what, Times: max(n, 1)}}
+}
+
+// most is the most digits that a decay has: of all places of a number of slots.
+func (s *slots) most() (n int) {
+	for i := range s.fades {
+		n += len(s.fades[i].parts)
+	}
+	return n
+}
+
+func (s *slots) table(of string) dataplane.TableUse {
+	digits := 0
+	for i := range s.fades {
+		digits = max(digits, len(s.fades[i].parts))
+	}
+	return dataplane.TableUse{Name: "decay of " + of + " by slots", Entries: fadePlaces, Key: fadePlaces,
+		Action: 6 + digits*dataplane.Bits(digit{})}
+}
+
+// integerMeterStages are those of so many meters.
+func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
+	const in = dataplane.InIngress
+	var m IntegerMeter
+	register := func(name string, bits, writes int) []dataplane.RegisterUse {
+		return []dataplane.RegisterUse{{Name: name, Cells: meters, Bits: bits, Reads: 1, Writes: writes}}
+	}
+	return []dataplane.Stage{
+		{Name: "meter: slot", Gress: in, Registers: register("t_last of meters", dataplane.Bits(m.last), 1)},
+		{Name: "meter: traffic", Gress: in, Tables: []dataplane.TableUse{a.slots.table("S")},
+			Registers:  register("S of meters", dataplane.Bits(m.sum), 1),
+			Operations: shiftAdds("decay of S, in a slot's first packet", a.slots.most())},
+		{Name: "meter: length of the measurement", Gress: in, Tables: logTables("length"),
+			Registers: register("t_start of meters", dataplane.Bits(m.start), 0)},
+		{Name: "activity, equation (1)", Gress: in, Tables: slices.Concat(logTables("S"), []dataplane.TableUse{
+			{Name: "log2 of T", Entries: spanOctaves << spanPlaces, Key: 10, Action: dataplane.Bits(a.slots.spans[0][0])}})},
+	}
+}
+
+// integerStages are those of the activity AQM.
+func (a *Program) integerStages() []dataplane.Stage {
+	const in = dataplane.InIngress
+	var v IntegerAverage
+	average := func(reads, writes int) []dataplane.RegisterUse {
+		n := len(a.aqms)
+		return []dataplane.RegisterUse{
+			{Name: "base of A_avg", Cells: n, Bits: dataplane.Bits(v.base), Reads: reads, Writes: writes},
+			{Name: "sum above base of A_avg", Cells: n, Bits: dataplane.Bits(v.above), Reads: reads, Writes: writes},
+			{Name: "N of A_avg", Cells: n, Bits: dataplane.Bits(v.count), Reads: reads, Writes: writes}}
+	}
+	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.Bits(v.last), Reads: 1,
+		Writes: 1}
+	gamma := 0
+	for i := range a.whole.ports {
+		gamma = max(gamma, len(a.whole.ports[i].gamma))
+	}
+	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: shiftAdds("gamma (A - A_avg)", gamma)}
+	a.compareQueue(&x)
+	return []dataplane.Stage{
+		{Name: "A_avg of the port", Gress: in, Registers: average(1, 0),
+			Tables: slices.Concat(logTables("the sum"), logTables("N"))},
+		{Name: "A_avg: quotient", Gress: in,
+			Tables: []dataplane.TableUse{{Name: "2^x", Entries: parts, Key: places, Action: fraction + 1}}},
+		x,
+		{Name: "A_avg: accepted packets", Gress: in, Registers: append(average(1, 1), last),
+			Tables:     []dataplane.TableUse{a.whole.average.table("N")},
+			Operations: shiftAdds("decay of N, in a slot's first packet", a.whole.average.most())},
+	}
+}

@@ -1,0 +1,151 @@
+package p4abc
+
+import (
+	"math"
+	"math/bits"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// integers are what a program has in place of its AQMs' floating-point numbers.
+type integers struct {
+	average     *slots // of A_avg
+	least, most Fixed  // honest activities
+	ports       []integerAQM
+
+	activity Fixed // of the current packet
+}
+
+// integerAQM is that of an egress port.
+type integerAQM struct {
+	qMin, qBase Fixed
+	gamma       product
+	average     IntegerAverage
+}
+
+func newIntegers(c *Config, a *Program) *integers {
+	w := &integers{average: newSlots(c.Average), least: FixedOf(a.honest.least), most: FixedOf(a.honest.most),
+		ports: make([]integerAQM, len(a.aqms))}
+	for i := range w.ports {
+		t := &a.aqms[i].thresholds
+		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma)}
+	}
+	return w
+}
+
+// exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
+func (w *integers) exceeded(queue int64, out dataplane.PortID) bool {
+	q := &w.ports[out]
+	above := w.activity - q.average.Value()
+	return Fixed(queue)<<fraction > max(q.qMin, q.qBase-q.gamma.of(above))
+}
+
+// accept counts the current packet.
+func (w *integers) accept(now unit.Time, out dataplane.PortID) {
+	w.ports[out].average.Update(now, w.activity, w.average)
+}
+
+// level counts a packet and returns its activity: measure in integers.
+func (m *activityMeter) level(now unit.Time, size int, s *slots) Fixed {
+	m.whole.Update(now, size, s)
+	return m.whole.Activity(now, m.base, s)
+}
+
+// enterInteger is enter in integers. A mark is the same in both, so that switches of both kinds may be in a
+// domain: what a Fixed has in digits fits into a float32, where 2^−16 is the least step up to 2^8.
+func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
+	w, in := a.whole, int(p.Meta.In)
+	if in < len(a.sides) && a.sides[in] == Inside {
+		if x, ok := marked(p); ok {
+			return min(max(fixedOf32(x), w.least), w.most)
+		}
+		return min(max(a.unmarked[in].level(now, int(p.Size), a.slots), w.least), w.most)
+	}
+	activity = a.find(p).level(now, int(p.Size), a.slots)
+	if a.spread != nil {
+		activity += a.spread.drawInteger()
+	}
+	if a.config.Domain == Part {
+		activity = min(max(activity, w.least), w.most)
+	}
+	return activity
+}
+
+// A float32 has a sign, 8 bits of the exponent, which is 127 for numbers from 1 to 2, and 23 of the digits after
+// the first.
+const (
+	floatDigits = 23
+	floatOne    = 127
+)
+
+// float32 returns the bits of x as a float32, without the digits that it has no room for.
+func (x Fixed) float32() (to uint32) {
+	if x == 0 {
+		return 0
+	}
+	size := uint64(x)
+	if x < 0 {
+		to, size = 1<<31, uint64(-x)
+	}
+	n := bits.Len64(size) - 1
+	digits := size << (64 - n) >> (64 - floatDigits)
+	return to | uint32(n-fraction+floatOne)<<floatDigits | uint32(digits)
+}
+
+// fixedOf32 returns the number with the bits of a finite float32, rounded toward 0, or the end of the range next
+// to it.
+func fixedOf32(x uint32) (to Fixed) {
+	digits := Fixed(x&(1<<floatDigits-1) | 1<<floatDigits)
+	switch n := int(x>>floatDigits&0xff) - floatOne - floatDigits + fraction; {
+	case n > 30:
+		to = math.MaxInt64
+	case n >= 0:
+		to = digits << n
+	case n > -64:
+		to = digits >> -n
+	}
+	if x>>31 != 0 {
+		return -to
+	}
+	return to
+}
+
+// rate is what a meter says at a time, in bit/s, for metrics and reloads.
+func (a *Program) rate(now unit.Time, m *activityMeter) float64 {
+	if a.whole == nil {
+		return m.Rate(now, a.config.Memory)
+	}
+	exact := Meter{bits: float64(m.whole.sum) / (1 << sumPlaces), last: unit.Time(m.whole.last << a.slots.shift),
+		start: m.whole.start}
+	exact.last = min(max(exact.last, exact.start), now)
+	return exact.Rate(now, a.config.Memory)
+}
+
+// meterOf are meters that continue at a rate, in either arithmetic.
+func (a *Program) meterOf(now unit.Time, rate float64, start unit.Time) (m Meter, whole IntegerMeter) {
+	m = Meter{last: now, start: start}
+	sum := rate * m.weight(now, a.config.Memory)
+	if a.whole == nil {
+		m.bits = sum
+		return m, whole
+	}
+	return Meter{}, IntegerMeter{sum: uint64(min(sum*(1<<sumPlaces), 1<<63)), last: a.slots.at(now), start: start}
+}
+
+// adoptAverage continues A_avg of a port of an old program.
+func (a *Program) adoptAverage(port int, old *Program) {
+	was := old.aqms[port].average
+	if w := old.whole; w != nil {
+		x := &w.ports[port].average
+		was.count = float64(x.count) / (1 << fraction)
+		was.sum, was.last = x.Value().Float()*was.count, unit.Time(x.last<<w.average.shift)
+	}
+	if a.whole == nil {
+		a.aqms[port].average = was
+		return
+	}
+	a.whole.ports[port].average = IntegerAverage{base: FixedOf(was.Value()), last: a.whole.average.at(was.last),
+		count: uint64(was.count * (1 << fraction))}
+}
