@@ -74,6 +74,7 @@ func TestStandingQueues(t *testing.T) {
 		{name: "codel", programs: ", codel", target: 5 * unit.Millisecond, most: 4, least: 0.8},
 		{name: "fq_codel", keys: ", scheduler: fq_codel", target: 5 * unit.Millisecond, most: 4, least: 0.8,
 			each: 2},
+		{name: "pie", programs: ", pie", target: 15 * unit.Millisecond, most: 3, least: 0.8},
 	} {
 		for _, x := range []struct {
 			rate    unit.Rate

@@ -278,7 +278,7 @@ func direct(s Setup, script []Arrival, m mutation) Transcript {
 	for steps := 0; steps < 100000; steps++ {
 		at, what := d.next(script)
 		switch {
-		case what < 0:
+		case what < 0, what > len(d.ask) && len(script) == 0 && sw.Idle(): // ticks that only repeat themselves
 			sortDepartures(d.departures)
 			return Transcript{Departures: d.departures, Drops: sw.Drops(), Live: d.pool.Live()}
 		case what < len(d.ask):

@@ -2,6 +2,7 @@ package dataplanetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -106,3 +107,16 @@ func Forwarded(s Setup, script []Arrival) Transcript {
 	}
 	return got
 }
+
+// Weyl is a stream of random numbers that an evaluator in any language can have, too: number k, from 1, is
+// (k·0x9e3779b97f4a7c15 mod 2⁵³) / 2⁵³.
+type Weyl struct{ sum uint64 }
+
+// Uint64 makes it a source of unit.Random, whose Float64 takes the lower 53 bits.
+func (w *Weyl) Uint64() uint64 {
+	w.sum += 0x9e3779b97f4a7c15
+	return w.sum
+}
+
+// Random is the stream.
+func (w *Weyl) Random() unit.Random { return unit.Random{Rand: rand.New(w)} }

@@ -131,7 +131,7 @@ func (c *CoDel) ordered() error {
 
 // Unsuited warns of a target that whatever waits is above (RFC 8289 §4).
 func (c *CoDel) Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string) {
-	if why := belowFrame(c.Target, rate, frame); why != "" {
+	if why := BelowFrame(c.Target, rate, frame); why != "" {
 		return "target", why
 	}
 	return "", ""
@@ -144,8 +144,8 @@ type Picky interface {
 	Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string)
 }
 
-// belowFrame says that a queue's target is below the time that one frame takes; "": it is not.
-func belowFrame(target unit.Time, rate unit.LinkRate, frame unit.Bytes) string {
+// BelowFrame says that a queue's target is below the time that one frame takes; "": it is not.
+func BelowFrame(target unit.Time, rate unit.LinkRate, frame unit.Bytes) string {
 	if rate.Bits == 0 {
 		return ""
 	}

@@ -1,0 +1,171 @@
+package pie
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+func ports(n int, rate unit.Rate, queues int) (s dataplanetest.Setup) {
+	for range n {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
+	}
+	return s
+}
+
+func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
+	return func(site *dataplane.Site) []dataplane.Program {
+		site.Random = func(string) unit.Random { return (&dataplanetest.Weyl{}).Random() }
+		p, err := dataplanetest.Make(Scheme(), site, given...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []dataplane.Program{p}
+	}
+}
+
+// The transcripts were worked out from RFC 8033 §4, §5 and its appendices, with gains that act within one second.
+func TestTranscript(t *testing.T) {
+	for _, x := range []struct {
+		name            string
+		marked, dropped int
+	}{{"time", 0, 20}, {"rate", 5, 10}} {
+		t.Run(x.name, func(t *testing.T) {
+			text, err := os.ReadFile("testdata/pie-" + x.name + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 1), string(text), build(t, "target", "5ms",
+				"max_burst", "60ms", "mark_up_to", "30%", "alpha", "2", "beta", "20", "delay", x.name))
+			if marked < x.marked || dropped < x.dropped {
+				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
+			}
+		})
+	}
+}
+
+// RFC 8033 §4.2 by hand: alpha 0.125, beta 1.25, target 15 ms. At 25 ms after 20 ms the change is 0.125·0.010 +
+// 1.25·0.005 = 0.0075, by the probability divided by 2048 … 2; from 10 % on it is whole, and at most 2 %. Two updates
+// without delay take 2 %.
+func TestUpdate(t *testing.T) {
+	var c Config
+	if x, err := Scheme().Configure(); err != nil {
+		t.Fatal(err)
+	} else {
+		c = *x.(*Config)
+	}
+	for _, x := range []struct{ probability, old, delay, want float64 }{
+		{0, 0.020, 0.025, 0.0075 / 2048}, {0.000005, 0.020, 0.025, 0.000005 + 0.0075/512},
+		{0.00005, 0.020, 0.025, 0.00005 + 0.0075/128}, {0.0005, 0.020, 0.025, 0.0005 + 0.0075/32},
+		{0.005, 0.020, 0.025, 0.005 + 0.0075/8}, {0.05, 0.020, 0.025, 0.05 + 0.0075/2},
+		{0.2, 0.020, 0.025, 0.2075}, {0.2, 0.020, 0.100, 0.22}, {0.99, 0.020, 0.100, 1}, {0.001, 0.020, 0, 0},
+		// 0.125·(−0.015) = −0.001875, and then 0.98 of it
+		{0.2, 0, 0, 0.198125 * 0.98},
+	} {
+		t.Run(fmt.Sprint(x.probability, " ", x.old, " ", x.delay), func(t *testing.T) {
+			s := state{probability: x.probability, old: x.old, burst: 0.150}
+			if s.update(&c, x.delay); math.Abs(s.probability-x.want) > 1e-15 || s.old != x.delay ||
+				math.Abs(s.burst-0.135) > 1e-15 {
+				t.Errorf("%+v, want probability %v", s, x.want)
+			}
+		})
+	}
+}
+
+// RFC 8033 §5.4: at 10 % the packets 1 to 8 behind a drop never go, and number 85 always does.
+func TestSpread(t *testing.T) {
+	never := unit.NewRandom(1, "x") // whose first numbers are above 10 %
+	s := state{probability: 0.1}
+	c := Config{Spread: true}
+	for k := 1; k <= 8; k++ {
+		if s.hits(&c, never) {
+			t.Fatalf("packet %d goes", k)
+		}
+	}
+	if s = (state{probability: 0.1, gathered: 8.41}); !s.hits(&c, never) || s.gathered != 0 {
+		t.Errorf("8.5 are gathered, and nothing goes: %+v", s)
+	}
+}
+
+func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
+	t.Helper()
+	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+	return dataplanetest.Forwarded(s, script)
+}
+
+func steady(n int, gap unit.Time, dst packet.Addr) (all []dataplanetest.Arrival) {
+	for i := range n {
+		all = append(all, dataplanetest.Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: 1458})
+	}
+	return all
+}
+
+// A queue that stays short, or that a burst makes long for less than its allowance, loses nothing, at any rate.
+func TestNoLossAtLowLoad(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
+		t.Run(rate.String(), func(t *testing.T) {
+			s := ports(3, rate, 1)
+			s.Programs = build(t)(s.Site())
+			frame := unit.TransmitTime(1500, rate)
+			script := append(steady(2000, frame*2, 2), steady(2000, frame*3/2, 3)...)
+			for range 60 {
+				script = append(script, dataplanetest.Arrival{At: frame * 5000, Dst: 2, Payload: 1458})
+			}
+			if got := run(t, s, script); got.Drops[dataplane.EarlyDrop] != 0 {
+				t.Errorf("%d packets are dropped", got.Drops[dataplane.EarlyDrop])
+			}
+		})
+	}
+}
+
+// FuzzPIE lets anything arrive: nothing is lost but by the law; nothing is, while the queue holds two packets at most.
+func FuzzPIE(f *testing.F) {
+	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
+	f.Add([]byte("a queue that stays above its target for a rather long time"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s := ports(2, 10*unit.Mbps, 2)
+		s.Programs = build(t, "target", "1ms", "update", "1ms", "max_burst", "2ms", "alpha", "100", "beta", "1000")(s.Site())
+		var script []dataplanetest.Arrival
+		at := unit.Time(0)
+		for i, x := range b {
+			for k := range int(x%16) + 1 {
+				at += unit.Time(x>>4) * 40 * unit.Microsecond
+				script = append(script, dataplanetest.Arrival{At: at, Dst: 2, Seq: int64(len(script)),
+					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
+			}
+		}
+		got := run(t, s, script)
+		if n := len(got.Departures) + int(got.Drops[dataplane.EarlyDrop]); n != len(script) {
+			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	s := ports(1, unit.Gbps, 1)
+	for _, bad := range [][]string{{"target", "0s"}, {"update", "0s"}, {"alpha", "0"}, {"mark_up_to", "110%"}} {
+		t.Run(strings.Join(bad, " "), func(t *testing.T) {
+			if _, err := dataplanetest.Make(Scheme(), s.Site(), bad...); err == nil {
+				t.Errorf("%v is taken", bad)
+			}
+		})
+	}
+}
+
+func ExampleScheme() {
+	for _, p := range Scheme().Parameters()[:3] {
+		fmt.Println(p.Name, p.Default)
+	}
+	// Output:
+	// target 15ms
+	// update 15ms
+	// max_burst 150ms
+}
