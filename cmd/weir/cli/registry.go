@@ -28,6 +28,7 @@ import (
 	ndpswitch "weir/core/dataplane/ndp"
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/pie"
+	"weir/core/dataplane/ppv"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/spray"
 	"weir/core/dataplane/tm"
@@ -58,7 +59,9 @@ func Registry() *spec.Registry {
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
 			drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(),
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
-			p4te.Scheme(), pie.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme()},
+			p4te.Scheme(), pie.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
+			// shares among users
+			ppv.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			window.Scheme()},

@@ -258,6 +258,10 @@ func Schemes() []Scheme {
 			func(queues int, rate unit.LinkRate, c Guarantee) (Scheduler, error) {
 				return c.scheduler(queues, rate.Bits)
 			}),
+		Define(scheme.Scheme{Name: "least", Doc: "first in, first out; when there is no room, the packet of the " +
+			"highest rank " +
+			"that programs gave (ppv) gives way; queues in strict priority", Source: "PPV"},
+			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewLeast(), nil }),
 		Define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
 			"guarantee each; the rest work conserving", Source: "NCF (Feldmann et al., BS 2019) §4.2, §4.3"},
 			func(queues int, rate unit.LinkRate, c Queues) (Scheduler, error) {

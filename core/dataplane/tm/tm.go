@@ -104,6 +104,7 @@ type Buffer struct {
 	bytes   unit.Bytes
 	waiting uint32 // bit q: queue q has packets
 	paused  uint32 // bit q: PFC pauses queue q
+	ranked  bool   // when there is no room, packets give way by their ranks (NewLeast)
 	limit   Limit  // of the port as a whole
 }
 
@@ -233,10 +234,13 @@ func (b *Buffer) removed(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 }
 
 // Displace removes a packet to make room for p, which does not fit into queue q for this reason. It
-// returns nil when p itself must be dropped, as always under schedulers other than NewFQ's. Several
+// returns nil when p itself must be dropped, as always under schedulers other than NewFQ's and NewLeast's. Several
 // packets may have to be removed, and p may be dropped even then.
 func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
+		if b.ranked {
+			return b.yield(&b.queues[q], q, p)
+		}
 		return nil
 	}
 	if why == PortPackets || why == PortBytes {
@@ -295,6 +299,7 @@ func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 			b.queues[i].flows = newFlows(fair.fair())
 		}
 	}
+	_, b.ranked = s.(least)
 	return &Port{Buffer: b, scheduler: s, fifo: first, rate: rate}
 }
 

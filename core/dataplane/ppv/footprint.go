@@ -1,0 +1,34 @@
+package ppv
+
+import "weir/core/dataplane"
+
+// Footprint is the marker's, which keeps a rate for each user, and the port's: the queue's least packet, or PIE and
+// two histograms of values.
+func (x *Program) Footprint() dataplane.Footprint {
+	const in = dataplane.InIngress
+	f := dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.table),
+		{Name: "value of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
+			Cells: x.table.Users(), Bits: dataplane.Bits(x.rates[0]), Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{
+				{Kind: dataplane.Transcendental, What: "decay exp(-T/K), logarithm of the throughput", Times: 2},
+				{Kind: dataplane.Dividing, What: "l/T, T/K, by the weight", Times: 3},
+				{Kind: dataplane.FloatingPoint, What: "rate, number drawn", Times: 4}}}}}
+	if x.config.Smallest {
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "least value of the buffer", Gress: dataplane.InManager,
+			Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "any packet that waits gives way",
+				Times: 1}}})
+		return f
+	}
+	var k Port
+	n := x.config.regions()
+	f.Stages = append(f.Stages, dataplane.Stage{Name: "histogram", Gress: in, Registers: []dataplane.RegisterUse{
+		{Name: "bytes by value", Cells: 2 * n * len(x.ports), Bits: 64, Reads: 1, Writes: 1}}},
+		dataplane.Stage{Name: "threshold", Gress: in, Registers: []dataplane.RegisterUse{{Name: "threshold and its part",
+			Cells: len(x.ports), Bits: dataplane.Bits(k.threshold) + dataplane.Bits(k.part), Reads: 1}}},
+		dataplane.Stage{Name: "PIE and quantile", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{
+			{Name: "probability, delay, times", Cells: len(x.ports), Bits: dataplane.Bits(k.probability) +
+				dataplane.Bits(k.delay) + dataplane.Bits(k.next) + dataplane.Bits(k.turn), Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Timing, What: "an update a period", Times: 1},
+				{Kind: dataplane.Looping, What: "over all values", Times: n}}})
+	return f
+}

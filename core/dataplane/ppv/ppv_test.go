@@ -1,0 +1,230 @@
+package ppv
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"os"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
+func weighed(smallest bool, rates ...int) Config {
+	c := scheme.Defaults[Config]()
+	c.Smallest = smallest
+	for i, r := range rates {
+		c.Aggregates = append(c.Aggregates, users.Aggregate{
+			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Value: unit.Rate(r) * unit.Kbps})
+	}
+	return c
+}
+
+// shape gives a port the scheduler that smallest needs.
+func shape(smallest bool) func(dataplanetest.Port) dataplanetest.Port {
+	return func(p dataplanetest.Port) dataplanetest.Port {
+		if smallest && p.Scheduler == nil {
+			p.Scheduler = tm.NewLeast()
+		}
+		return p
+	}
+}
+
+// The transcripts of testdata come from an evaluation of the papers that shares no code with ours.
+func TestTranscript(t *testing.T) {
+	for _, smallest := range []bool{true, false} {
+		name, limit := "threshold", int32(30)
+		if smallest {
+			name, limit = "smallest", 8
+		}
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile("testdata/" + name + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := dataplanetest.Setup{}
+			for range 4 {
+				s.Ports = append(s.Ports, shape(smallest)(dataplanetest.Port{Rate: unit.LinkRate{Bits: 1500 * unit.Kbps},
+					Total: tm.Limit{Packets: limit}}))
+			}
+			var x *Program
+			rank := &ranks{}
+			dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
+				if x, err = New(site, weighed(smallest, 10, 20, 10)); err != nil {
+					t.Fatal(err)
+				}
+				return []dataplane.Program{x, rank}
+			}, func() string {
+				if smallest {
+					return fmt.Sprintf("rank %d", rank.last)
+				}
+				threshold, part := "none", x.ports[3].part
+				if r, _ := x.Threshold(3); r != math.MaxUint32 {
+					threshold = fmt.Sprint(r)
+				}
+				return fmt.Sprintf("rank %d threshold %s part %.6g", rank.last, threshold, part)
+			})
+		})
+	}
+}
+
+// ranks remembers that of the packet in hand.
+type ranks struct{ last uint32 }
+
+func (r *ranks) Name() string { return "ranks" }
+func (r *ranks) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	r.last = p.Meta.User
+	return dataplane.Accept
+}
+
+// Regions by hand: 30 a decade from 10 kb/s, so 20 kb/s, 0.301 decades, is in the 10th beyond the first.
+func TestRank(t *testing.T) {
+	c := weighed(false)
+	for _, x := range []struct {
+		throughput float64
+		want       uint32
+	}{{0, 0}, {10e3, 0}, {10.001e3, 1}, {10.7e3, 1}, {10.9e3, 2}, {20e3, 10}, {99.9e3, 30}, {1.01e6, 61}, {1.01e9, 151},
+		{1.01e11, 211}, {1e13, 211}} {
+		t.Run(fmt.Sprint(x.throughput), func(t *testing.T) {
+			if got := c.Rank(x.throughput); got != x.want {
+				t.Errorf("%d, want %d", got, x.want)
+			}
+		})
+	}
+}
+
+// The quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is 100 of the 700, and 4/5 are all of
+// them and half of the 200.
+func TestQuantile(t *testing.T) {
+	k := Port{now: make([]int64, 8), before: make([]int64, 8)}
+	k.now[1], k.now[2], k.before[5] = 100, 200, 700
+	for _, x := range []struct {
+		probability float64
+		rank        uint32
+		part        float64
+	}{{0, math.MaxUint32, 0}, {0.1, 5, 1. / 7}, {0.7, 5, 1}, {0.8, 2, 0.5}, {1, 1, 1}} {
+		t.Run(fmt.Sprint(x.probability), func(t *testing.T) {
+			k.probability = x.probability
+			if k.quantile(); k.threshold != x.rank || math.Abs(k.part-x.part) > 1e-9 {
+				t.Errorf("rank %d, part %g", k.threshold, k.part)
+			}
+		})
+	}
+}
+
+// RFC 8033 §4.2 by hand: 40 ms after 20 ms with a target of 15 ms add 0.125 · 0.025 + 1.25 · 0.02 = 0.028125, by 2 from
+// a probability of 5 %, and by 2048 from none.
+func TestUpdate(t *testing.T) {
+	c := weighed(false)
+	for _, x := range []struct{ from, want float64 }{{0.5, 0.528125}, {0.05, 0.0640625}, {0, 0.028125 / 2048}, {0.99, 1}} {
+		k := Port{probability: x.from, delay: 0.02}
+		if k.update(0.04, &c); math.Abs(k.probability-x.want) > 1e-12 {
+			t.Errorf("from %g: %g, want %g", x.from, k.probability, x.want)
+		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
+	dataplanetest.Keeps(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"}, "drop",
+		"smallest")
+}
+
+// Users get equal shares, or those of their weights, and one below its share loses next to nothing:
+// at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
+func TestShares(t *testing.T) {
+	for _, smallest := range []bool{false, true} {
+		for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
+			for _, x := range []struct {
+				name        string
+				rates       []int
+				parts, want []float64
+			}{
+				{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
+				{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
+			} {
+				t.Run(fmt.Sprint(rate, " ", x.name, " ", smallest), func(t *testing.T) {
+					c := weighed(smallest, x.rates...)
+					scale := float64(10*unit.Mbps) / float64(rate)
+					for _, w := range []*unit.Time{&c.K, &c.Target, &c.Update, &c.Window} {
+						*w = unit.Time(float64(*w) * scale)
+					}
+					c.Alpha, c.Beta = c.Alpha/scale, c.Beta/scale
+					until := unit.Time(4e12 * scale)
+					s := dataplanetest.Setup{}
+					for range len(x.parts) + 1 {
+						s.Ports = append(s.Ports, shape(smallest)(dataplanetest.Port{Rate: unit.LinkRate{Bits: rate},
+							Total: tm.Limit{Packets: 100}}))
+					}
+					site := s.Site()
+					p, err := New(site, c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					k := &dataplanetest.Counter{From: until / 2}
+					s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, k}
+					dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, packet.Addr(len(x.parts)+1), x.parts...))
+					for i, want := range x.want {
+						got := float64(k.Passed[i]*8000) / (float64(rate) * (until / 2).Seconds())
+						if math.Abs(got-want) > 0.05 {
+							t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
+						}
+					}
+					if lost := 1 - float64(k.Passed[0])/float64(k.Came[0]); x.parts[0] < 0.3 && lost > 0.01 {
+						t.Errorf("a user below its share loses %.4f", lost)
+					}
+				})
+			}
+		}
+	}
+}
+
+// What cannot work is refused, and a target that the buffer never reaches is said.
+func TestRefuses(t *testing.T) {
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
+	if _, err := New(s.Site(), weighed(false)); err == nil {
+		t.Error("a port with a rate in packets is taken")
+	}
+	for _, given := range [][]string{{"from", "1Gbps", "to", "1Gbps"}, {"from", "1bps", "to", "1Tbps", "steps", "300",
+		"window", "1ms"}, {"window", "10ms"}} {
+		if _, err := dataplanetest.Make(Scheme(), s.Site(), given...); err == nil {
+			t.Errorf("%v is taken", given)
+		}
+	}
+	c := weighed(false)
+	where := dataplane.Setting{Ports: []dataplane.Facing{{Rate: unit.LinkRate{Bits: 50 * unit.Mbps},
+		Buffer: unit.Length{Packets: 24}}}}
+	if len(c.Suits(&where)) != 1 {
+		t.Error("24 packets at 50 Mb/s are 6 ms, and nothing is said of a target of 15 ms")
+	}
+	if c.Target = 2 * unit.Millisecond; len(c.Suits(&where)) != 0 {
+		t.Error("2 ms are refused")
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	c := weighed(false)
+	k := Port{now: make([]int64, c.regions()), before: make([]int64, c.regions())}
+	now := unit.Time(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		now += unit.Millisecond
+		k.count(now, c.Rank(1e6), 1000, c.Window)
+		k.update(0.02, &c)
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func ExampleConfig_Rank() {
+	c := scheme.Defaults[Config]()
+	fmt.Println(c.Rank(10e3), c.Rank(20e3), c.Rank(200e3))
+	// Output: 0 10 40
+}
