@@ -13,6 +13,7 @@ import (
 // Names of slow starts and variants.
 const (
 	LinuxHyStart = "linux"
+	Linux44      = "linux-4.4" // as Ubuntu 16.04 has it, of which P4-ABC's testbed was made
 	PlusPlus     = "hystart++"
 	NoHyStart    = "off"
 
@@ -25,7 +26,7 @@ type Config struct {
 	C               float64 // packets / s³
 	Beta            float64 // β_cubic
 	FastConvergence bool
-	HyStart         string // LinuxHyStart, PlusPlus, NoHyStart
+	HyStart         string // LinuxHyStart, Linux44, PlusPlus, NoHyStart
 	Variant         string // RFC9438, Linux
 }
 
@@ -35,8 +36,9 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Float(&c.Beta, "beta", "0.7", "what a loss leaves of the window", "RFC 9438 §4.6").Min("0.1").Max("0.95")
 	p.Bool(&c.FastConvergence, "fast_convergence", "true",
 		"release more when the window has shrunk since the last loss", "RFC 9438 §4.7")
-	p.Text(&c.HyStart, "hystart", LinuxHyStart, "how slow start ends before a loss; hystart++ is RFC 9406",
-		"Linux 6.18: hystart=1, hystart_detect=3").Words(LinuxHyStart, PlusPlus, NoHyStart)
+	p.Text(&c.HyStart, "hystart", LinuxHyStart, "how slow start ends before a loss; hystart++ is RFC 9406, linux-4.4 "+
+		"has a clock of 1 ms and allows trains of ACKs no burst",
+		"Linux 6.18: hystart=1, hystart_detect=3").Words(LinuxHyStart, Linux44, PlusPlus, NoHyStart)
 	p.Text(&c.Variant, "variant", Linux,
 		"linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 "+
 			"the Reno-friendly window grows by 1 from the last maximum on", "Linux 6.18; RFC 9438 §4.3").Words(Linux, RFC9438)
@@ -109,8 +111,7 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 		if c.delayMin == 0 || a.RTT.Sample < c.delayMin {
 			c.delayMin = a.RTT.Sample
 		}
-		if c.config.HyStart == LinuxHyStart && !c.found && w.InSlowStart() &&
-			c.linux.found(now, a, c.delayMin, w.Packets, w.MSS, c.paced) {
+		if !c.found && w.InSlowStart() && c.trained(now, a) {
 			c.found = true
 			w.Threshold = w.Packets
 		}
@@ -139,6 +140,17 @@ func (c *Cubic) OnAck(now unit.Time, a *cc.Ack) {
 		}
 	}
 	c.avoid(now, a, acked)
+}
+
+// trained reports whether Linux' HyStart ends slow start, in either form.
+func (c *Cubic) trained(now unit.Time, a *cc.Ack) bool {
+	switch c.config.HyStart {
+	case LinuxHyStart:
+		return c.linux.found(now, a, c.delayMin, c.window.Packets, c.window.MSS, c.paced)
+	case Linux44:
+		return c.linux.found44(now, a, c.delayMin, c.window.Packets)
+	}
+	return false
 }
 
 // avoid is congestion avoidance (§4.2 to §4.5).

@@ -181,6 +181,53 @@ func TestLinuxHyStart(t *testing.T) {
 	}
 }
 
+// HyStart as in Linux 4.4, by hand: of ACKs 0.5 ms apart over an RTT of 21 ms the one ends slow start that comes 11
+// whole milliseconds after the round began, for the half is 10; that of 6.18, which allows for a burst, goes on until
+// 1 ms later, 0.5 ms with windows that are sent faster. The least RTT of a round is that of the first eight ACKs.
+func TestHyStart44(t *testing.T) {
+	ends := func(variant string) (after unit.Time) {
+		config := Defaults()
+		config.HyStart = variant
+		c := New(flow(40), config)
+		c.OnSend(0, cc.Sent{Bytes: 1000})
+		for n := range int64(60) {
+			now := 21*ms + unit.Time(n)*500*unit.Microsecond
+			c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: 21 * ms, Smoothed: 21 * ms},
+				Una: n + 1, Next: 1000})
+			if c.found {
+				return now - 21*ms
+			}
+		}
+		return unit.Never
+	}
+	if got := ends(Linux44); got != 11*ms {
+		t.Errorf("4.4: after %v, want 11 ms", got)
+	}
+	if got := ends(LinuxHyStart); got < 11*ms+1 || got > 12*ms {
+		t.Errorf("6.18: after %v, want between 11 and 12 ms", got)
+	}
+	for variant, want := range map[string]bool{Linux44: true, LinuxHyStart: false} {
+		t.Run(variant, func(t *testing.T) {
+			config := Defaults()
+			config.HyStart = variant
+			c := New(flow(40), config)
+			c.OnSend(0, cc.Sent{Bytes: 1000})
+			ack := func(n int64, rtt unit.Time) {
+				c.OnAck(10*ms*unit.Time(n+1), &cc.Ack{Packets: 1, Advanced: true, Limited: true, Una: n + 1, Next: 1000,
+					RTT: cc.RTT{Sample: rtt, Smoothed: rtt}})
+			}
+			c.delayMin = 20 * ms
+			for n := range int64(8) {
+				ack(n, 30*ms)
+			}
+			ack(8, 21*ms) // the ninth is short: 6.18 counts it
+			if c.found != want {
+				t.Errorf("the ninth ACK's RTT is back at 21 ms: found %v, want %v", c.found, want)
+			}
+		})
+	}
+}
+
 // HyStart++ (RFC 9406 §4.2): a round whose smallest RTT is larger by 1/8, 4 to 16 ms,
 // begins conservative slow start, a quarter as fast; five such rounds end slow start,
 // and a smaller RTT resumes it.

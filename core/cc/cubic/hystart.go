@@ -61,6 +61,29 @@ func (h *linuxHyStart) found(now unit.Time, a *cc.Ack, delayMin unit.Time, windo
 	return found
 }
 
+// found44 is found as in Linux 4.4: times are in whole milliseconds, a train ends slow start after half the minimum
+// RTT, whatever bursts and pacing are, and the RTT of a round is the least of its first eight.
+func (h *linuxHyStart) found44(now unit.Time, a *cc.Ack, delayMin unit.Time, window int) (found bool) {
+	if a.Una > h.roundEnd {
+		h.reset(now, a.Next)
+	}
+	if window < lowWindow {
+		return false
+	}
+	between := func(from unit.Time) unit.Time { return now/unit.Millisecond - from/unit.Millisecond }
+	if between(h.lastAck) <= ackDelta/unit.Millisecond {
+		h.lastAck = now
+		found = between(h.roundStart) > delayMin/2/unit.Millisecond
+	}
+	if h.samples < minSamples {
+		h.lowest = min(h.lowest, a.RTT.Sample)
+		h.samples++
+	} else if h.lowest > delayMin+min(max(delayMin/8, leastDelay), largestDelay) {
+		found = true
+	}
+	return found
+}
+
 // hyStartPlusPlus is HyStart++ (RFC 9406): a growing RTT leads to conservative slow
 // start, which is left for good after five rounds, or back to slow start if the RTT
 // shrinks again.
