@@ -20,7 +20,34 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// A page that shows a claim which fails says why, and where it can be seen: in the paragraph that follows what was
+// printed, with the name of an experiment.
+func TestShownFailuresAreExplained(t *testing.T) {
+	shown := 0
+	pages, _ := filepath.Glob("../../docs/*.md")
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range failure.FindAllStringIndex(string(text), -1) {
+			shown++
+			_, after, _ := strings.Cut(string(text[at[0]:]), "\n\nA claim ")
+			paragraph, _, _ := strings.Cut(after, "\n\n")
+			if !strings.Contains(paragraph, "claim that fails here") || !experiment.MatchString(paragraph) {
+				t.Errorf("%s shows %q and does not say why below", page, text[at[0]:at[1]])
+			}
+		}
+	}
+	if shown == 0 {
+		t.Error("no page shows a claim that fails: this test sees nothing")
+	}
+}
+
 var (
+	failure    = regexp.MustCompile(`(?m)^    fails +[a-z0-9.-]+`)
+	experiment = regexp.MustCompile("`[a-z0-9]+/[a-z0-9-]+`")
+
 	linked  = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	anchor  = regexp.MustCompile(`<a id="([^"]*)">`)

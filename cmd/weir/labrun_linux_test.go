@@ -377,7 +377,7 @@ func TestBadInputOnLab(t *testing.T) {
 	cases := []bad{
 		{"run hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"check hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
-		{"run p4abc/fig6-loss --on lab", "the kernel's cubic has no parameter variant; allowed: its default: linux"},
+		{"run p4abc/prototype-fig6 --on lab", "the kernel's cubic has no parameter hystart; allowed: its default: linux"},
 		{"run p4te/fat-tree-10g --quick --on lab", "too large for this machine"},
 		{"run p4te/fat-tree-10g --quick --on lab", "allowed: rates divided by 1"},
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
