@@ -53,6 +53,7 @@ type arena struct {
 	frames           int
 	next             unit.Time
 	vlan             byte   // of the flow's frames; 0: they have no tag
+	group            bool   // the attack is to a group address, at the third port
 	passed, attacked uint64 // frames of the attack that came through, and all
 }
 
@@ -125,7 +126,11 @@ func (a *arena) assault() {
 		f := x.Frame(a.frames)
 		a.frames++
 		a.attacked++
-		a.send(0, a.time, f)
+		port := 0
+		if a.group {
+			port, f[0] = 2, 0xff
+		}
+		a.send(port, a.time, f)
 		a.next += unit.Time(8*len(f)) * unit.Second / unit.Time(AttackRate)
 	}
 }
@@ -166,15 +171,19 @@ var abused = []struct {
 	vlan       byte
 	named      bool
 	only       string // attacks that have this in their names
+	group      bool   // a bridge of three ports floods what it sends, and it comes in at the third
 }{
-	{"named", stage(`aggregates: {10.9.0.1: 10kbps, "fd09:1::/64": 10kbps}`, ""), 4, 0, true, ""},
-	{"named as users", stage("", `named: [10.9.0.1, "fd09:1::/64"]`), 6, 0, true, "sources"},
-	{"all others are one", stage("aggregates: {10.9.0.1: 10kbps}", "unnamed: shared"), 4, 0, true, "sources"},
-	{"nobody is named", stage("", ""), 4, 0, false, ""},
-	{"nobody is named, IPv6", stage("", ""), 6, 0, false, "sources"},
-	{"VLANs", stage("", "by: vlan, named: [5]"), 4, 5, true, "tags"},
-	{"pairs of VLANs", stage("", "by: qinq, named: [5, 7.1]"), 4, 5, true, "tags"},
-	{"nobody is named, VLANs", stage("", "by: vlan"), 4, 5, false, "tags"},
+	{"named", stage(`aggregates: {10.9.0.1: 10kbps, "fd09:1::/64": 10kbps}`, ""), 4, 0, true, "", false},
+	{"named as users", stage("", `named: [10.9.0.1, "fd09:1::/64"]`), 6, 0, true, "sources", false},
+	{"all others are one", stage("aggregates: {10.9.0.1: 10kbps}", "unnamed: shared"), 4, 0, true, "sources", false},
+	{"nobody is named", stage("", ""), 4, 0, false, "", false},
+	{"nobody is named, IPv6", stage("", ""), 6, 0, false, "sources", false},
+	{"VLANs", stage("", "by: vlan, named: [5]"), 4, 5, true, "tags", false},
+	{"pairs of VLANs", stage("", "by: qinq, named: [5, 7.1]"), 4, 5, true, "tags", false},
+	{"to all ports", strings.Replace(stage("aggregates: {10.9.0.1: 10kbps}", ""), "}}\nswitch",
+		"}, evil: {interface: c}}\nswitch",
+		1), 4, 0, true, "0x88b5", true},
+	{"nobody is named, VLANs", stage("", "by: vlan"), 4, 5, false, "tags", false},
 }
 
 // Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Without
@@ -188,7 +197,7 @@ func TestAbuse(t *testing.T) {
 				}
 				t.Run(strings.ReplaceAll(x.Name, "/", "_"), func(t *testing.T) {
 					a := newArena(t, in.file, &x, in.version)
-					a.vlan = in.vlan
+					a.vlan, a.group = in.vlan, in.group
 					a.until(attackFrom)
 					got := a.until(attackTo)
 					t.Logf("%v; %d of %d frames of the attack came through", got, a.passed, a.attacked)

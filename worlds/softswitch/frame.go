@@ -55,15 +55,13 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	f := p.Data
 	p.Kind, p.Version, p.TOS, p.HopLimit, p.Proto = packet.Data, 0, 0, 0, 0
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Payload, p.Seq, p.Ack = 0, 0, 0, 0, 0, 0, 0
-	p.Meta.Flags &^= packet.Internal
+	p.Meta.Flags &^= packet.Internal | packet.ToUser
 	d, ok := dissect(f)
 	if c.exempt(now, in, f, &d, ok) {
 		p.Meta.Flags |= packet.Internal
 	}
 	if !ok {
-		if p.Meta.Flags&packet.Internal == 0 {
-			p.Src = c.user(now, in, &d, netip.Addr{}, netip.Addr{})
-		}
+		c.assign(now, in, p, &d, netip.Addr{}, netip.Addr{})
 		p.Hash = packet.FlowHash(packet.Addr(be.Uint32(f)^be.Uint32(f[6:])), packet.Addr(be.Uint32(f[8:])), be.Uint16(f[4:]),
 			be.Uint16(f[typeAt:]), 0)
 		return nil
@@ -86,9 +84,7 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 		}
 	}
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
-	if p.Meta.Flags&packet.Internal == 0 {
-		p.Src = c.user(now, in, &d, src, dst)
-	}
+	c.assign(now, in, p, &d, src, dst)
 	return nil
 }
 
@@ -107,22 +103,31 @@ func (c *codec) exempt(now unit.Time, in packet.PortID, f []byte, d *anatomy, ip
 	return len(f) <= int(rules.ExemptSize) && c.users.exempts[in][class].take(now, 8*int64(len(f)), rules.ExemptRate)
 }
 
-// user returns whose a frame is; src and dst are not valid if it has no addresses.
-func (c *codec) user(now unit.Time, in packet.PortID, d *anatomy, src, dst netip.Addr) packet.Addr {
-	rules := c.users.rules
-	switch rules.By {
-	case ByVLAN:
-		return c.users.vlans(now, in, VLANs(d.vlans[0])<<12)
-	case ByQinQ:
-		return c.users.vlans(now, in, VLANs(d.vlans[0])<<12|VLANs(d.vlans[1]))
+// assign says whose a packet is, and whether it goes to that user (packet.ToUser): what a user receives is
+// measured apart from what it sends. src and dst are not valid if the frame has no addresses. What belongs to
+// the others at a port has one direction only, lest they have two users' parts.
+func (c *codec) assign(now unit.Time, in packet.PortID, p *packet.Packet, d *anatomy, src, dst netip.Addr) {
+	if p.Meta.Flags&packet.Internal != 0 {
+		return
 	}
-	if behind := rules.behind(); behind != packet.NoPort && in != behind {
-		src = dst
+	u := c.users
+	behind := u.rules.behind()
+	receives := behind != packet.NoPort && in != behind
+	switch {
+	case u.rules.By == ByVLAN:
+		p.Src = u.vlans(now, in, VLANs(d.vlans[0])<<12)
+	case u.rules.By == ByQinQ:
+		p.Src = u.vlans(now, in, VLANs(d.vlans[0])<<12|VLANs(d.vlans[1]))
+	case !src.IsValid() || d.discovery:
+		p.Src = u.others(in)
+	case receives:
+		p.Src = u.address(now, in, dst)
+	default:
+		p.Src = u.address(now, in, src)
 	}
-	if !src.IsValid() || d.discovery {
-		return c.users.others(in)
+	if receives && int(p.Src) > u.ports {
+		p.Meta.Flags |= packet.ToUser
 	}
-	return c.users.address(now, in, src)
 }
 
 // fold makes 32 bits of an address, for a hash.

@@ -106,7 +106,11 @@ func (d *decoder) users(t *document.Node) {
 	for _, p := range c.Ports {
 		u.ports = append(u.ports, p.Name)
 	}
-	if at := t.Find("behind"); at != nil {
+	at := t.Find("behind")
+	if at == nil && u.By != ByAddress && len(u.ports) > 0 {
+		at = d.Default(t, "behind", u.ports[0], "ours: users by VLAN are on both sides, and have a meter for each direction")
+	}
+	if at != nil {
 		u.Behind = slices.Index(u.ports, d.Word(at, "port", u.ports))
 	}
 	d.names(&u, t.Find("named"))

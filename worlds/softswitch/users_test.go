@@ -3,6 +3,7 @@ package softswitch
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,28 +12,45 @@ import (
 	"weir/papers/p4abc"
 )
 
-// Users behind a port are its sources, and the destinations of what goes there; else all
-// sources are users.
+// Users behind a port are its sources, and the destinations of what goes there, with a meter for each direction:
+// what acknowledges a download does not have its activity. Else all sources are users. With VLANs it is the same.
 func TestUsersBehind(t *testing.T) {
+	tag := func(f []byte) []byte { return slices.Insert(f, typeAt, 0x81, 0, 0, 5) }
 	for _, c := range []struct {
-		file string
-		want string // most active
-	}{{wire2, "10.0.0.9"}, {strings.Replace(wire2, "{new", "{behind: users, new", 1), "10.0.0.1"}} {
-		t.Run(c.want, func(t *testing.T) {
-			b := newBench(t, decode(t, c.file))
+		name, users string
+		tagged      bool
+		want        []string
+	}{
+		{"sources", "", false, []string{"10.0.0.9", "10.0.0.1"}},
+		{"behind", "behind: users, ", false, []string{"to 10.0.0.1", "10.0.0.1"}},
+		{"behind the other", "behind: uplink, ", false, []string{"10.0.0.9", "to 10.0.0.9"}},
+		{"VLANs", "by: vlan, ", true, []string{"to vlan 5", "vlan 5"}},
+		{"pairs of VLANs", "by: qinq, ", true, []string{"to vlan 5", "vlan 5"}},
+		{"VLANs behind the other", "by: vlan, behind: uplink, ", true, []string{"vlan 5", "to vlan 5"}},
+		{"no VLANs", "by: vlan, ", false, []string{"others at uplink", "others at users"}},
+		{"nobody of those who are named", "behind: users, named: [192.0.2.1], ", false,
+			[]string{"others at uplink", "others at users"}},
+		{"one for all", "unnamed: shared, ", false, []string{"others"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, decode(t, strings.Replace(wire2, "{new", "{"+c.users+"new", 1)))
 			for i := range 100 {
 				at := unit.Time(i) * unit.Millisecond
-				b.send(1, at, datagram(t, 9, 1, 0, 1000)) // a download
-				b.send(0, at, datagram(t, 1, 9, 0, 100))
+				down, up := datagram(t, 9, 1, 0, 1000), datagram(t, 1, 9, 0, 100)
+				if c.tagged {
+					down, up = tag(down), tag(up)
+				}
+				b.send(1, at, down)
+				b.send(0, at, up)
 			}
 			b.run(t, 200*unit.Millisecond)
 			var top [3]p4abc.User
-			n := abcOf(b).MostActive(b.time, top[:])
-			if n == 0 || b.who(top[0].Source) != c.want {
-				t.Errorf("%s: %d users, the most active is %v", c.want, n, b.who(top[0].Source))
+			var got []string
+			for _, u := range top[:abcOf(b).MostActive(b.time, top[:])] {
+				got = append(got, strings.Repeat("to ", map[bool]int{true: 1}[u.Receives])+b.who(u.Source))
 			}
-			if want := map[string]int{"10.0.0.9": 2, "10.0.0.1": 1}[c.want]; n != want {
-				t.Errorf("%d users, want %d", n, want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("users, the most active first: %q, want %q", got, c.want)
 			}
 		})
 	}
