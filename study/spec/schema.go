@@ -53,7 +53,7 @@ func parameter(p *scheme.Param) node {
 	doc := p.Doc + " (" + p.Source + ")"
 	switch {
 	case p.Kind == scheme.Map:
-		return node{"type": "object", "description": doc}
+		return node{"anyOf": []node{{"type": "object"}, {"type": "string", "pattern": `^\$`}}, "description": doc}
 	case len(p.Words) > 0:
 		n := word(doc, p.Words...)
 		n["default"] = p.Default
