@@ -19,6 +19,7 @@ type Setting struct {
 	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues;
 	// 0: not known, or there are none.
 	Shortest, Longest unit.Time
+	Queues            int // a port, as the file has it; 0: one
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
 	// Rigid is the longest IP packet of senders whom no SYN tells how long theirs may be; 0: there are none.

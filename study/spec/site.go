@@ -120,7 +120,8 @@ func (d *decoder) programsSuit(p *Point) {
 		if !n.Nodes[i].Switch || len(list) == 0 {
 			continue
 		}
-		s := &dataplane.Setting{Switch: n.Nodes[i].Name, Framing: p.seen.Framing, MaxFrame: frame,
+		s := &dataplane.Setting{Switch: n.Nodes[i].Name, Queues: p.switches[i].Queues, Framing: p.seen.Framing,
+			MaxFrame: frame,
 			Shortest: d.around.shortest, Longest: d.around.longest, Nodes: names, Rigid: rigid}
 		for l := range n.Links {
 			for e, end := range n.Links[l].Ends {

@@ -11,6 +11,7 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
+	"weir/core/dataplane/afq"
 	"weir/core/dataplane/classify"
 	"weir/core/dataplane/codel"
 	"weir/core/dataplane/conga"
@@ -61,7 +62,7 @@ func Registry() *spec.Registry {
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
 			p4te.Scheme(), pie.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users
-			ppv.Scheme()},
+			ppv.Scheme(), afq.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			window.Scheme()},

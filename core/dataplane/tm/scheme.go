@@ -233,6 +233,9 @@ func Schemes() []Scheme {
 		Define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
 			Source: "Delay-EDD (JSAC 1990)"},
 			func(queues int, _ unit.LinkRate, c Deadline) (Scheduler, error) { return c.scheduler(queues) }),
+		Define(scheme.Scheme{Name: "calendar", Doc: "queues are rounds: one after the other, each until it is empty " +
+			"(program afq)", Source: "AFQ §3.4"},
+			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) { return NewCalendar(queues), nil }),
 		Define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
 			Source: "DRR (SIGCOMM 1995)"},
 			func(queues int, _ unit.LinkRate, c Quantum) (Scheduler, error) {

@@ -34,8 +34,8 @@ func (p *Port) State() (s State) {
 // of is the width of a value of fixed size.
 func of(x any) int64 { return 8 * int64(binary.Size(x)) }
 
-// bits are those of all lists, of their order by length, and of the rounds. Of packets, which every queue links, nothing
-// counts.
+// bits are those of all lists, of their order by length, and of the rounds. Of packets, which every
+// queue links, nothing counts.
 func (f *flows) bits() int64 {
 	return int64(len(f.lists)-1)*(of(flow{})+of(int32(0))) + 2*of(round{}) + of(f.count) + of(f.period)
 }

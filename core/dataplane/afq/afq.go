@@ -1,0 +1,170 @@
+// Package afq is Approximate Fair Queueing (Sharma, Liu, Atreya, Krishnamurthy, NSDI 2018): each packet is put into the
+// round in which it would leave under bit-by-bit round robin, where a round is BpR bytes of each user. Rounds are the
+// port's queues, which the scheduler calendar serves one after the other; a packet whose round is beyond the last
+// queue is dropped. What users have bid is kept in a count-min sketch.
+//
+// The paper is fair among flows; here it is among the users of P4-ABC, with weights, unless by: flow.
+package afq
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config has the sizes of rounds and sketch.
+type Config struct {
+	users.Config
+	Round   unit.Bytes // BpR
+	Rows    int
+	Columns int
+	Flows   bool
+}
+
+// Loses packets where queues grow.
+func (*Config) Loses() {}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	c.Config.Params(p)
+	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends a round, by its weight", "AFQ").Min("64 B").Max("1GB")
+	p.Int(&c.Rows, "rows", "3", "of the sketch", "ours").Min("1").Max("8")
+	p.Int(&c.Columns, "columns", "1024", "of the sketch; users who share one in every row share their rounds", "ours").
+		Min("1").Max("1048576")
+	p.Either(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
+}
+
+// Suits warns where a user's rounds do not hold what a round trip of the link does.
+func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+	horizon := c.Round * unit.Bytes(s.Queues)
+	for _, p := range s.Ports {
+		if need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Longest.Seconds()); s.Queues > 0 && horizon < need {
+			return append(all, dataplane.Remark("round",
+				"%d queues are rounds of %v, which is %v that a user can have waiting; "+
+					"a round trip of the port to %s has %v, which one user alone does not fill", s.Queues, c.Round, horizon,
+				p.To, need))
+		}
+	}
+	return nil
+}
+
+// Scheme is what an experiment names: {queues: 16, scheduler: calendar, programs: [forward, afq]}.
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "afq",
+		Doc: "approximate fair queueing: queues are rounds of a calendar, " +
+			"by what a sketch says that users have sent", Source: "AFQ"}, New)
+}
+
+// Program is AFQ in one switch.
+type Program struct {
+	config Config
+	table  *users.Table
+	queues uint64
+	seeds  []uint32
+	bids   [][]uint64 // by port: rows × columns
+
+	bid    uint64 // of the packet in hand, in bytes
+	places []int32
+}
+
+// New returns the program for a site, whose ports must be calendars.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	x := &Program{config: c, table: users.NewTable(site.Book, &c.Config), queues: uint64(max(site.Queues, 1)),
+		bids: make([][]uint64, site.Ports), places: make([]int32, c.Rows)}
+	random := site.Random("afq")
+	for range c.Rows {
+		x.seeds = append(x.seeds, uint32(random.Uint64()))
+	}
+	for i := range x.bids {
+		x.bids[i] = make([]uint64, c.Rows*c.Columns)
+		if i < len(site.At) {
+			if _, ok := site.At[i].Round(); !ok {
+				return nil, fmt.Errorf("afq: it needs the scheduler calendar, which port %d does not have", i)
+			}
+		}
+	}
+	if horizon, frame := unit.Bytes(x.queues)*c.Round, unit.Bytes(site.MaxFrame); horizon <= frame+c.Round {
+		return nil, fmt.Errorf("afq: %d rounds of %v do not hold a frame of %v", x.queues, c.Round, frame)
+	}
+	return x, nil
+}
+
+// Name is "afq".
+func (x *Program) Name() string { return "afq" }
+
+// Admit finds the round of a packet (AFQ §3.3): the bid of its user, which is not before the current round, grows by
+// its size; by the size over the weight here. Packets that switches make go in the current round.
+func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
+	round, _ := env.Port(m.Out).Round()
+	if x.bid = 0; m.Flags&packet.Internal != 0 {
+		m.Queue = uint8(round % x.queues)
+		return dataplane.Accept
+	}
+	key, size := p.Hash, uint64(p.Size)
+	if !x.config.Flows {
+		u := x.table.Of(p)
+		key, size = uint32(u), uint64(float64(p.Size)/x.table.Weight(u))
+	}
+	bid := x.read(x.bids[m.Out], key)
+	perRound := uint64(x.config.Round)
+	x.bid = max(bid, round*perRound) + size
+	at := x.bid / perRound
+	if at-round >= x.queues {
+		return dataplane.Drop(dataplane.EarlyDrop)
+	}
+	m.Queue = uint8(at % x.queues)
+	return dataplane.Accept
+}
+
+// read is the count-min estimate: the smallest bid of all rows.
+func (x *Program) read(bids []uint64, key uint32) uint64 {
+	least := ^uint64(0)
+	for i, seed := range x.seeds {
+		h := key ^ seed // every bit reaches every bit (the finaliser of MurmurHash3)
+		h = (h ^ h>>16) * 0x85ebca6b
+		h = (h ^ h>>13) * 0xc2b2ae35
+		h ^= h >> 16
+		x.places[i] = int32(i*x.config.Columns) + int32(uint64(h)*uint64(x.config.Columns)>>32)
+		least = min(least, bids[x.places[i]])
+	}
+	return least
+}
+
+// Book writes the bid of a packet that has entered its round. Cells that are above it stay: they are others', too.
+func (x *Program) Book(_ *dataplane.Env, p *packet.Packet) {
+	if x.bid == 0 {
+		return
+	}
+	for _, at := range x.places {
+		cell := &x.bids[p.Meta.Out][at]
+		*cell = max(*cell, x.bid)
+	}
+	x.bid = 0
+}
+
+// Forget finds a source that is another's now afresh. What it has bid is in the sketch, and passes with the rounds.
+func (x *Program) Forget(a packet.Addr) { x.table.Forget(a) }
+
+// Footprint is a sketch a port, a row a stage.
+func (x *Program) Footprint() dataplane.Footprint {
+	const in = dataplane.InIngress
+	var f dataplane.Footprint
+	if !x.config.Flows {
+		f.Stages = append(f.Stages, dataplane.UserStage(x.table))
+	}
+	for i := range x.seeds {
+		f.Stages = append(f.Stages, dataplane.Stage{Name: fmt.Sprintf("bids, row %d", i+1), Gress: in,
+			Registers: []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d", i+1), Cells: x.config.Columns * len(x.bids),
+				Bits: dataplane.Bits(x.bid), Reads: 1, Writes: 1}}})
+	}
+	f.Stages = append(f.Stages, dataplane.Stage{Name: "round of the packet", Gress: in, Operations: []dataplane.Operation{
+		{Kind: dataplane.ReadingEgress, What: "current round of the port", Times: 1},
+		{Kind: dataplane.Dividing, What: "size by the weight; by BpR, a shift if that is a power of 2", Times: 2}}},
+		dataplane.Stage{Name: "rotation of the queues", Gress: dataplane.InManager})
+	return f
+}

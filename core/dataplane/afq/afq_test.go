@@ -1,0 +1,214 @@
+package afq
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
+func weighed(round unit.Bytes, rates ...int) Config {
+	c := scheme.Defaults[Config]()
+	c.Round = round
+	for i, r := range rates {
+		c.Aggregates = append(c.Aggregates, users.Aggregate{
+			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Value: unit.Rate(r) * unit.Kbps})
+	}
+	return c
+}
+
+// ports are calendars of so many rounds.
+func ports(n, rounds int, rate unit.Rate, limit int32) (s dataplanetest.Setup) {
+	for range n {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: rounds,
+			Total: tm.Limit{Packets: limit}, Scheduler: tm.NewCalendar(rounds)})
+	}
+	return s
+}
+
+// rounder knows the current round of the last port.
+type rounder struct{ now uint64 }
+
+func (r *rounder) Name() string { return "rounder" }
+func (r *rounder) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	r.now, _ = env.Port(p.Meta.Out).Round()
+	return dataplane.Accept
+}
+
+// The transcript of testdata/afq.txt, which comes from an evaluation of the paper that shares no code with ours.
+func TestTranscript(t *testing.T) {
+	text, err := os.ReadFile("testdata/afq.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rounder{}
+	dataplanetest.Follow(t, ports(4, 6, 1500*unit.Kbps, 40), string(text), func(site *dataplane.Site) []dataplane.Program {
+		x, err := New(site, weighed(2000, 10, 20, 10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []dataplane.Program{r, x}
+	}, func() string { return fmt.Sprintf("round %d", r.now) })
+}
+
+// Figures by hand: rounds of 1000 bytes, four of them. Packets of 600 bytes of one user end at 600, 1200, 1800, 2400,
+// 3000, 3600 and 4200 bytes: in rounds 0, 1, 1, 2, 3, 3, and the seventh is beyond. Another user's is in round 0.
+func TestRounds(t *testing.T) {
+	s := ports(3, 4, unit.Gbps, 0)
+	site := s.Site()
+	x, err := New(site, weighed(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &queues{}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, w}
+	var script []dataplanetest.Arrival
+	for i := range 8 {
+		script = append(script, dataplanetest.Arrival{At: unit.Microsecond, Port: packet.PortID(i / 7), Dst: 3,
+			Seq: int64(i), Payload: 600 - 42})
+	}
+	got := dataplanetest.Direct(s, script)
+	// the first leaves at once, for the port is idle
+	if fmt.Sprint(w.of) != "[0 1 1 2 3 3 0]" || got.Drops[dataplane.EarlyDrop] != 1 {
+		t.Errorf("queues %v, %d beyond", w.of, got.Drops[dataplane.EarlyDrop])
+	}
+	if d := got.Departures; d[1].Seq != 7 {
+		t.Errorf("packet %d leaves second", d[1].Seq)
+	}
+}
+
+type queues struct{ of []uint8 }
+
+func (w *queues) Name() string { return "queues" }
+func (w *queues) Book(_ *dataplane.Env, p *packet.Packet) {
+	w.of = append(w.of, p.Meta.Queue)
+}
+
+// A sketch never says less than what was bid, and with more users than columns some share their rounds.
+func TestSketch(t *testing.T) {
+	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
+		Book: packet.NewBook()}
+	c := weighed(8000)
+	c.Columns = 256
+	x, err := New(site, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &packet.Packet{}
+	together := 0
+	for u := range uint32(400) {
+		x.bid = uint64(u+1) * 100
+		before := x.read(x.bids[0], u)
+		x.Book(nil, p)
+		if before > 0 {
+			together++
+		}
+		for v := range u + 1 {
+			if got := x.read(x.bids[0], v); got < uint64(v+1)*100 {
+				t.Fatalf("user %d: %d after %d users", v, got, u+1)
+			}
+		}
+	}
+	if together == 0 || together > 300 {
+		t.Errorf("%d of 400 users share all rows with others in 256 columns", together)
+	}
+}
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+		p.Queues, p.Scheduler = 16, tm.NewCalendar(16)
+		return p
+	}, []string{"strict", "classes of delay", "a hard ceiling", "fair queues", "pause holds", "a class without",
+		"trimming moves", "the packet that came last", "an evicted", "a limit of 300 bytes", "a pause of some"},
+		"round", "8 kB")
+}
+
+// Users get equal shares, or those of their weights, and one below its share loses nothing, at 10 Mb/s and 100 Gb/s.
+func TestShares(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
+		for _, x := range []struct {
+			name        string
+			rates       []int
+			parts, want []float64
+		}{
+			{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
+			{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
+		} {
+			t.Run(fmt.Sprint(rate, " ", x.name), func(t *testing.T) {
+				s := ports(4, 16, rate, 0)
+				site := s.Site()
+				p, err := New(site, weighed(4000, x.rates...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				until := unit.Time(4e19 / float64(rate))
+				k := &dataplanetest.Counter{From: until / 2}
+				s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, k}
+				dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, 4, x.parts...))
+				for i, want := range x.want {
+					got := float64(k.Passed[i]*8000) / (float64(rate) * (until / 2).Seconds())
+					if math.Abs(got-want) > 0.02 {
+						t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
+					}
+				}
+				if x.parts[0] < 0.3 && k.Passed[0] != k.Came[0] {
+					t.Errorf("a user below its share loses %d of %d", k.Came[0]-k.Passed[0], k.Came[0])
+				}
+			})
+		}
+	}
+}
+
+// What cannot work is refused, and rounds that hold less than a round trip are told.
+func TestRefuses(t *testing.T) {
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
+	site := s.Site()
+	site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})}
+	if _, err := New(site, weighed(8000)); err == nil || !strings.Contains(err.Error(), "calendar") {
+		t.Errorf("a port that is no calendar: %v", err)
+	}
+	site.At, site.Queues, site.MaxFrame = nil, 4, 9000
+	if _, err := New(site, weighed(1000)); err == nil {
+		t.Error("four rounds of 1000 bytes are to hold 9000")
+	}
+	c := weighed(8000)
+	where := dataplane.Setting{Queues: 16, Longest: 30 * unit.Millisecond, Ports: []dataplane.Facing{{
+		Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}}}
+	if len(c.Suits(&where)) != 1 {
+		t.Error("16 rounds of 8 kB hold 128 kB, a round trip 187.5, and nothing is said")
+	}
+	if c.Round = 12000; len(c.Suits(&where)) != 0 {
+		t.Error("192 kB are not enough")
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
+		Book: packet.NewBook()}
+	x, err := New(site, weighed(8000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &packet.Packet{}
+	if n := testing.AllocsPerRun(1000, func() { x.bid = 1 + x.read(x.bids[0], 7); x.Book(nil, p) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func ExampleScheme() {
+	s := Scheme()
+	fmt.Println(s.Name, s.Parameters()[3].Name)
+	// Output: afq round
+}
