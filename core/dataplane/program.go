@@ -116,7 +116,7 @@ const (
 	Returned                 // trimmed, and its header sent back to the sender (NDP §3.2.4)
 	LinkLost                 // the link lost it (spec key loss)
 	LinkDown                 // the link was down
-	TooLong                  // longer than the link's MTU with what a program has to add
+	TooLong                  // longer than the link's MTU with what a program adds; Meta.User says how long IP may be
 	Reasons                  // how many there are
 )
 

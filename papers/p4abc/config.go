@@ -115,14 +115,5 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork says that a domain writes activities into packets.
-func (c *Config) NeedsNetwork() (why string) {
-	if c.Domain == Alone {
-		return ""
-	}
-	return "domain: part puts activities into packets, or expects them there, and an access link has no room for them; " +
-		"domain: alone does without"
-}
-
 // leastMTU is that of IPv4 hosts (RFC 791 §3.1: 576 bytes).
 const leastMTU unit.Bytes = 576

@@ -177,13 +177,15 @@
 // has no mark gets no more than one user, and needs no more state than one meter a port.
 //
 // Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would
-// have the acknowledgements of a download dropped for the download's activity (TestDirections). Downloads count
+// have the acknowledgements of a download dropped for the download's activity (TestDirections, and
+// worlds/softswitch/behind_test.go). Downloads count
 // as the receiver's with user: receiver or named, or where weir switch knows on which side the users are.
 //
 // The mark's length. Links inside need room for 8 bytes more. In networks of the simulator and of the lab these
 // are virtual and have any, unless mtu says how long IP packets may be there; in weir switch it is the
 // interface's MTU. A SYN that goes inside gets its MSS lowered (RFC 9293 §3.7.1), so that TCP leaves the room.
-// What still does not fit is dropped, and counted as too long (TestMTU).
+// What still does not fit is dropped, counted as too long (TestMTU), and in weir switch its sender is told by ICMP
+// (worlds/softswitch/domain_linux_test.go, mark_test.go).
 //
 // The return path. §6.1.1 has no ABC there. Here every egress port has an AQM with an A_avg of its own, which
 // drops nothing at queues up to Q_min; on a return path without congestion that makes no difference

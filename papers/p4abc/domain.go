@@ -188,11 +188,12 @@ func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
 		unmark(p)
 		return dataplane.Accept
 	}
-	if a.config.Domain == Alone || a.outside(&p.Meta) {
+	if a.config.Domain == Alone || a.outside(&p.Meta) || p.Version == 0 { // what is not IP has no room for a mark
 		return dataplane.Accept
 	}
 	if mtu := a.mtus[p.Meta.Out]; mtu > 0 {
 		if !fits(p, mtu) {
+			p.Meta.User = uint32(mtu - markBytes)
 			return dataplane.Drop(dataplane.TooLong)
 		}
 		limitSegments(p, mtu)

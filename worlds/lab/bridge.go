@@ -17,6 +17,7 @@ type BridgePort struct {
 	Rate   unit.LinkRate
 	Buffer tm.Limit // of the port as a whole
 	Queue  tm.Limit // of each of its queues
+	MTU    int      // bytes of the largest IP packet; 0: any
 }
 
 // BridgeConfig is what a Bridge is made of.
@@ -88,13 +89,13 @@ func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
 func (c *BridgeConfig) star() *wiring.Config {
 	n := &topology.Network{Nodes: []topology.Node{{Name: c.Name, Switch: true}}}
 	sw := c.SwitchConfig
-	sw.QueueLimits = nil
+	sw.QueueLimits, sw.MTUs = nil, nil
 	for i := range c.Ports {
 		p := &c.Ports[i]
 		n.Nodes = append(n.Nodes, topology.Node{Name: p.Name})
 		n.Links = append(n.Links, topology.Link{Ends: [2]int{0, i + 1}, Rate: p.Rate,
 			Buffer: unit.Length{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}})
-		sw.QueueLimits = append(sw.QueueLimits, p.Queue)
+		sw.QueueLimits, sw.MTUs = append(sw.QueueLimits, p.Queue), append(sw.MTUs, int32(p.MTU))
 	}
 	switches := make([]SwitchConfig, len(n.Nodes))
 	switches[0] = sw

@@ -67,7 +67,7 @@ func newBench(t testing.TB, c *Config) *bench {
 	b.Bridge, err = lab.NewBridge(c.bridge(1, 1514+MostTagged, b.users,
 		func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			b.running, _, err = succeed(0, site, nil, c.Programs)
-			return programs(b.running), err
+			return programs(b.running, newRefusals(c)), err
 		}), gates, func() unit.Time { return b.time })
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ type Config struct {
 	Resolved  string         // the file with all defaults
 
 	remarks   []string           // of programs, of where they stand
+	mtus      []int              // of the ports' interfaces; nil: they are not known
 	metered   []dataplane.Metric // of all programs
 	rates     []document.Place   // where rates of ports stand
 	scheduler switchfile.NewScheduler
@@ -371,12 +372,15 @@ func (c *Config) meter(p dataplane.Program) error {
 // links are the ports as the data plane has them.
 func (c *Config) links() (all []lab.BridgePort) {
 	limit := func(l unit.Length) tm.Limit { return tm.Limit{Packets: l.Packets, Bytes: l.Bytes} }
-	for _, p := range c.Ports {
-		rate := p.Rate
+	for i, p := range c.Ports {
+		rate, mtu := p.Rate, 0
 		if rate == (unit.LinkRate{}) {
 			rate = unshaped
 		}
-		all = append(all, lab.BridgePort{Name: p.Name, Rate: rate, Buffer: limit(p.Buffer), Queue: limit(p.Queue)})
+		if i < len(c.mtus) {
+			mtu = c.mtus[i]
+		}
+		all = append(all, lab.BridgePort{Name: p.Name, Rate: rate, Buffer: limit(p.Buffer), Queue: limit(p.Queue), MTU: mtu})
 	}
 	return all
 }

@@ -61,17 +61,19 @@ const niceness = -10
 
 // loop is the data plane while it runs. Only live's thread touches what is not atomic.
 type loop struct {
-	live    *lab.LiveBridge
-	config  *Config
-	users   *users
-	running []running
-	ports   []*tm.Port
-	page    *page
-	out     *json.Encoder
-	samples sampler
-	reloads uint64
-	drain   unit.Time // for how long frames that wait may leave at the end
-	down    bool      // a port's interface was, when it was last looked at
+	live   *lab.LiveBridge
+	config *Config
+	users  *users
+	// refusals of frames that are too long
+	refusals *refusals
+	running  []running
+	ports    []*tm.Port
+	page     *page
+	out      *json.Encoder
+	samples  sampler
+	reloads  uint64
+	drain    unit.Time // for how long frames that wait may leave at the end
+	down     bool      // a port's interface was, when it was last looked at
 
 	event   int // eventfd, by which the other goroutine wakes the thread
 	next    atomic.Pointer[reread]
@@ -111,12 +113,14 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 			return fmt.Errorf("data plane: %w", err)
 		}
 		sockets, maxFrame = append(sockets, s), max(maxFrame, x.MaxFrame)
+		l.config.mtus = append(l.config.mtus, x.MaxFrame-packet.EthernetHeader)
 	}
 	var seed [8]byte
 	if _, err := unix.Getrandom(seed[:], 0); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	l.users = newUsers(&l.config.Users, be.Uint64(seed[:]))
+	l.refusals = newRefusals(l.config)
 	l.users.forget = func(a packet.Addr) { forget(l.running, l.ports, a) }
 	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -126,7 +130,7 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 		func(site *dataplane.Site) (all []dataplane.Program, err error) {
 			l.ports = site.At
 			l.running, _, err = succeed(0, site, nil, l.config.Programs)
-			return programs(l.running), err
+			return programs(l.running, l.refusals), err
 		})
 	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -222,6 +226,7 @@ func (l *loop) reload(x *reread) {
 		return
 	}
 	c := x.config
+	c.mtus = l.config.mtus
 	if err := l.config.Keeps(c); err != nil {
 		refuse(err)
 		return
@@ -234,7 +239,7 @@ func (l *loop) reload(x *reread) {
 	}
 	was := l.running
 	l.running = list
-	if err := l.live.SetPrograms(now, programs(l.running)); err != nil {
+	if err := l.live.SetPrograms(now, programs(l.running, l.refusals)); err != nil {
 		l.running = was
 		refuse(err)
 		return

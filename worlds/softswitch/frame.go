@@ -83,6 +83,7 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 			p.Kind = packet.Ack
 		}
 	}
+	readMark(p, &d)
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
 	c.assign(now, in, p, &d, src, dst)
 	return nil
@@ -188,6 +189,9 @@ func dissect(f []byte) (d anatomy, ok bool) {
 		}
 		d.version, d.proto, whole = 4, h.Protocol(), !h.Fragment()
 		d.transport, d.end = at+header, at+total
+		if d.proto == shim {
+			d.behindShim(f)
+		}
 	case packet.EtherIPv6:
 		h := packet.IPv6(f[at:])
 		if len(h) < packet.IPv6Header || h[0]>>4 != 6 {
@@ -254,7 +258,7 @@ func (d *anatomy) extensions(f []byte) bool {
 	return false
 }
 
-// Deparse writes DSCP, ECN and hop limit back, and cuts the payload off that was trimmed.
+// Deparse writes DSCP, ECN, hop limit, mark and MSS back, and cuts the payload off that was trimmed.
 func (c *codec) Deparse(p *packet.Packet) error {
 	if p.Version == 0 {
 		return nil
@@ -274,7 +278,9 @@ func (c *codec) Deparse(p *packet.Packet) error {
 	}
 	if p.Payload >= 0 && int(p.Payload) < d.end-d.payload {
 		cut(p, &d)
+		d, _ = dissect(p.Data)
 	}
+	writeMark(p, &d)
 	return nil
 }
 

@@ -76,12 +76,12 @@ func (r *running) adopt(now unit.Time, was *running) (note string) {
 	return note
 }
 
-// programs are those of a list that runs.
-func programs(list []running) (all []dataplane.Program) {
+// programs are those of a list that runs, and what the switch itself has besides.
+func programs(list []running, own ...dataplane.Program) (all []dataplane.Program) {
 	for _, p := range list {
 		all = append(all, p.Program)
 	}
-	return all
+	return append(all, own...)
 }
 
 // forget has programs, and schedulers of ports, drop the state of an address whose number goes to another.
