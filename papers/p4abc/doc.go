@@ -74,8 +74,9 @@
 // packets of the fast sender only and leaves client 0 at 5.6 Mb/s; what its threads do before that, in the kernel
 // or between them, we do not know. The text suggests that client 0's goodput rises with R0 all the way, and here it
 // falls from 21.6 to 7.1 Mb/s between R0 = 30 and 50, before the input loses anything (prototype-fig6.abc.monotone
-// fails). And datagrams in bursts of 1 ms as iperf3 sends them, if both senders tick together, are not proportional
-// without ABC.
+// fails). And datagrams in bursts each 1 ms, as iperf3 sends them, are not proportional without ABC
+// (prototype-fig4.without.bursts fails): a full queue takes less of what comes in bursts, 23 % of the link at R0 =
+// 100 Mb/s, where client 1's rate would give 29 %.
 //
 // By themselves (experiments/prototype-causes.yaml), at R0 = 100 Mb/s of figure 6: register, port, jitter, Linux
 // 4.4 and single segments leave client 0 at 3 to 4 Mb/s; the input's capacity brings it to 30.2. A uniform loss of

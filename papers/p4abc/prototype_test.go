@@ -161,8 +161,8 @@ func TestPrototypeIsOne(t *testing.T) {
 	}
 }
 
-// What is left open is said to be: client 0 of figure 6 gets less at R0 = 50 than at 30 Mb/s, and bursts that tick
-// together keep figure 4 from being proportional. All other claims hold.
+// What is left open is said to be: client 0 of figure 6 gets less at R0 = 50 than at 30 Mb/s, and bursts keep figure 4
+// from being proportional. All other claims hold.
 func TestPrototypeClaims(t *testing.T) {
 	fails := map[string]bool{"prototype-fig6.abc.monotone": true, "prototype-fig4.without.bursts": true}
 	for _, name := range []string{"fig4", "fig5", "fig6", "single", "causes"} {
