@@ -19,6 +19,7 @@
 //	§6.1.3          parameters                        Scheme              TestDefaults
 //	ours            thresholds that scale             Config.RoundTrip    TestRoundTrip, TestTimes, TestSuits
 //	                                                  Config.Users        TestScale, TestScaleUsers
+//	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes
 //	ours            what each parameter does          experiments/sensitivity.yaml  TestSensitivity
 //	ours            fairness among a user's flows     Config.Flows        TestFlowsFormula, TestFlowsMatchMeters
 //	                no gain by what flows do                              TestFlowsGainNothing

@@ -1,0 +1,13 @@
+package p4abc_test
+
+import "testing"
+
+// Short uploads of a light user against heavy ones.
+func TestUploads(t *testing.T) {
+	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, drr]", "load=[1%, 10%]")
+}
+
+// Users that speak QUIC-like, with BBR and others.
+func TestMixes(t *testing.T) {
+	holds(t, "p4abc/mixes", "repeat=1", "duration=20s", "n=[1, 16]", "kind=[cubic, quic, bbr]")
+}
