@@ -74,13 +74,14 @@ func TestStandingQueues(t *testing.T) {
 		{name: "codel", programs: ", codel", target: 5 * unit.Millisecond, most: 4, least: 0.8},
 		{name: "fq_codel", keys: ", scheduler: fq_codel", target: 5 * unit.Millisecond, most: 4, least: 0.8,
 			each: 2},
+		{name: "red", programs: ", red", target: 5 * unit.Millisecond, most: 4, least: 0.8},
 		{name: "pie", programs: ", pie", target: 15 * unit.Millisecond, most: 3, least: 0.8},
 	} {
 		for _, x := range []struct {
 			rate    unit.Rate
 			flows   int // of three hosts each
 			seconds float64
-		}{{10 * unit.Mbps, 1, 20}, {10 * unit.Mbps, 5, 20}, {100 * unit.Mbps, 5, 10}, {unit.Gbps, 16, 3}} {
+		}{{10 * unit.Mbps, 1, 20}, {10 * unit.Mbps, 5, 20}, {100 * unit.Mbps, 5, 10}, {unit.Gbps, 16, 8}} {
 			t.Run(fmt.Sprintf("%s, %v, %d flows", m.name, x.rate, 3*x.flows), func(t *testing.T) {
 				median, used := m.load(t, x.rate, x.flows, x.seconds)
 				t.Logf("median %v, used %.3f", median, used)

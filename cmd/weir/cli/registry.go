@@ -30,6 +30,7 @@ import (
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/pie"
 	"weir/core/dataplane/ppv"
+	"weir/core/dataplane/red"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/spray"
 	"weir/core/dataplane/tm"
@@ -60,7 +61,7 @@ func Registry() *spec.Registry {
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
 			drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(),
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
-			p4te.Scheme(), pie.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
+			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users
 			ppv.Scheme(), afq.Scheme()},
 		Schedulers: tm.Schemes(),

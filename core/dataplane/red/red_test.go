@@ -1,0 +1,195 @@
+package red
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+func ports(n int, rate unit.Rate, queues int) (s dataplanetest.Setup) {
+	for range n {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
+	}
+	return s
+}
+
+func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
+	return func(site *dataplane.Site) []dataplane.Program {
+		site.Random = func(string) unit.Random { return (&dataplanetest.Weyl{}).Random() }
+		p, err := dataplanetest.Make(Scheme(), site, given...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []dataplane.Program{p}
+	}
+}
+
+// The transcripts were worked out from RED's figure 2: a rising load, and the queue empty for a while.
+func TestTranscript(t *testing.T) {
+	for _, x := range []struct {
+		name, gentle    string
+		marked, dropped int
+	}{{"gentle", "true", 10, 20}, {"hard", "false", 0, 50}} {
+		t.Run(x.name, func(t *testing.T) {
+			text, err := os.ReadFile("testdata/red-" + x.name + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 1), string(text), build(t, "min", "7500 B",
+				"max", "22500 B", "weight", "0.02", "mean_packet", "1500 B", "gentle", x.gentle))
+			if marked < x.marked || dropped < x.dropped {
+				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
+			}
+		})
+	}
+}
+
+func config(t testing.TB, given ...string) *Config {
+	x, err := Scheme().Configure(given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.(*Config)
+}
+
+// Between min and max linear up to max_p; gentle from there to 1 at twice max, or 1 at once (RED figure 2, Adaptive
+// RED).
+func TestProbability(t *testing.T) {
+	x := curve{min: 5000, max: 15000}
+	for _, k := range []struct {
+		gentle        string
+		average, want float64
+	}{{"true", 4999, 0}, {"true", 5000, 0}, {"true", 10000, 0.05}, {"true", 15000, 0.1}, {"true", 22500, 0.55},
+		{"true", 30000, 1}, {"false", 10000, 0.05}, {"false", 15000, 1}} {
+		t.Run(fmt.Sprint(k.gentle, " ", k.average), func(t *testing.T) {
+			if got := config(t, "gentle", k.gentle).probability(&x, k.average); math.Abs(got-k.want) > 1e-12 {
+				t.Errorf("%v, want %v", got, k.want)
+			}
+		})
+	}
+}
+
+// Adaptive RED by hand, with packets of 1250 bytes: at 10 Mb/s 1000 are sent in a second, so that w_q is 1 − e^−0.001
+// = 0.0009995; 5 ms are 6250 B, of which half is less than 5 packets. At 1 Gb/s min is half of 625 kB.
+func TestByRate(t *testing.T) {
+	c := config(t, "mean_packet", "1250 B")
+	for _, k := range []struct {
+		rate             unit.Rate
+		min, max, weight float64
+	}{{10 * unit.Mbps, 6250, 18750, 0.0009995}, {unit.Gbps, 312500, 937500, 0.00001},
+		{100 * unit.Gbps, 31250000, 93750000, 0.0000001}} {
+		t.Run(k.rate.String(), func(t *testing.T) {
+			x := c.at(unit.LinkRate{Bits: k.rate})
+			if x.min != k.min || x.max != k.max || math.Abs(x.weight/k.weight-1) > 1e-4 {
+				t.Errorf("%+v, want %v, %v, %v", x, k.min, k.max, k.weight)
+			}
+		})
+	}
+}
+
+// RED §4, method 2: with p_b = 1/10 packets between two drops are uniform in 1 … 10, so that 5.5 is their mean and
+// none is further.
+func TestUniform(t *testing.T) {
+	r := &Program{random: unit.NewRandom(1, "red")}
+	total, drops, count := 0, 0, int64(0)
+	for range 200000 {
+		count++
+		if r.hits(0.1, count-1, 1000) {
+			if count > 10 {
+				t.Fatalf("%d packets from drop to drop", count)
+			}
+			total += int(count)
+			drops++
+			count = 0
+		}
+	}
+	if mean := float64(total) / float64(drops); math.Abs(mean-5.5) > 0.05 {
+		t.Errorf("%.2f packets from drop to drop", mean)
+	}
+}
+
+func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
+	t.Helper()
+	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+	return dataplanetest.Forwarded(s, script)
+}
+
+func steady(n int, gap unit.Time, dst packet.Addr) (all []dataplanetest.Arrival) {
+	for i := range n {
+		all = append(all, dataplanetest.Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: 1458})
+	}
+	return all
+}
+
+// A queue that stays short loses nothing, and neither does a burst, which the average hardly sees.
+func TestNoLossAtLowLoad(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
+		t.Run(rate.String(), func(t *testing.T) {
+			s := ports(3, rate, 1)
+			s.Programs = build(t)(s.Site())
+			frame := unit.TransmitTime(1500, rate)
+			script := append(steady(2000, frame*2, 2), steady(2000, frame*3/2, 3)...)
+			for range 60 {
+				script = append(script, dataplanetest.Arrival{At: frame * 5000, Dst: 2, Payload: 1458})
+			}
+			if got := run(t, s, script); got.Drops[dataplane.EarlyDrop] != 0 {
+				t.Errorf("%d packets are dropped", got.Drops[dataplane.EarlyDrop])
+			}
+		})
+	}
+}
+
+// FuzzRED lets anything arrive: nothing is lost but by the law, and nothing while fewer bytes wait than min.
+func FuzzRED(f *testing.F) {
+	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
+	f.Add([]byte("a queue whose average grows, and falls again"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s := ports(2, 10*unit.Mbps, 2)
+		s.Programs = build(t, "min", "3000 B", "max", "9000 B", "weight", "0.2", "by_bytes", "true")(s.Site())
+		var script []dataplanetest.Arrival
+		at := unit.Time(0)
+		for i, x := range b {
+			for k := range int(x%16) + 1 {
+				at += unit.Time(x>>4) * 40 * unit.Microsecond
+				script = append(script, dataplanetest.Arrival{At: at, Dst: 2, Seq: int64(len(script)),
+					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
+			}
+		}
+		got := run(t, s, script)
+		drops, longest := got.Drops[dataplane.EarlyDrop], unit.Time(0)
+		if n := len(got.Departures) + int(drops); n != len(script) {
+			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
+		}
+		for _, d := range got.Departures {
+			longest = max(longest, d.At-script[d.Seq].At)
+		}
+		if drops > 0 && longest < unit.TransmitTime(3000, 10*unit.Mbps) {
+			t.Errorf("%d are dropped, and nothing waits longer than %v", drops, longest)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	s := ports(1, unit.Gbps, 1)
+	for _, bad := range [][]string{{"target", "0s"}, {"max_p", "0%"}, {"weight", "2"}, {"min", "9 kB", "max", "9 kB"},
+		{"max", "10 kB"}} { // below what min is by the target
+		t.Run(strings.Join(bad, " "), func(t *testing.T) {
+			if _, err := dataplanetest.Make(Scheme(), s.Site(), bad...); err == nil {
+				t.Errorf("%v is taken", bad)
+			}
+		})
+	}
+}
+
+func ExampleScheme() {
+	fmt.Println(Scheme().Name, Scheme().Parameters()[0].Default)
+	// Output: red 5ms
+}
