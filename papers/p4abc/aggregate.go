@@ -58,6 +58,7 @@ type activityMeter struct {
 	Meter
 	reference unit.Rate
 	flows     *flowShares // nil: all flows are one
+	class     uint8       // delay class of its packets, counted from 1; 0: that which they have
 	whole     IntegerMeter
 	base      Fixed // log2 of the reference, as the integer meter has it
 }
@@ -117,6 +118,7 @@ func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 			}
 		}
 	}
+	g.addDelays(c)
 	g.prefixes = dataplane.NewLPM[int32](len(prefixes))
 	for _, r := range prefixes {
 		if err := g.prefixes.Insert(r.user, r.aggregate); err != nil {

@@ -29,7 +29,10 @@ type Config struct {
 	Belongs    Belongs    // whose a packet is
 	Shared     bool       // users without an aggregate share one, instead of one each
 	Aggregates []Aggregate
-	Flows      int // places for the flows of an aggregate, which share its part fairly; 0: they do not
+	Delays     []Delay // classes of aggregates
+	FastCost   int     // how many times a byte of class 0 counts
+	Class      Class   // how switches inside know it
+	Flows      int     // places for the flows of an aggregate, which share its part fairly; 0: they do not
 }
 
 // Loses packets where queues grow.
@@ -72,6 +75,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
 	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
 		"0: they do not", "ours").Min("0").Max("1024")
+	c.bindClasses(p)
 
 	p.Either(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
 		"integer: additions, shifts, comparisons and small tables instead of exponentials, logarithms and divisions",

@@ -21,6 +21,10 @@
 //	                                                  Config.Users        TestScale, TestScaleUsers
 //	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes
 //	ours            what each parameter does          experiments/sensitivity.yaml  TestSensitivity
+//	§3.4            delay classes                     classes.go          TestDelayClasses
+//	                no throughput by class            Program.Admit       TestClassesDropAlike
+//	                bulk does not choose the first    Config.FastCost     TestFastCost
+//	                of aggregates, through a domain   Config.Delays, Config.Class  TestDelaysOfAggregates
 //	ours            fairness among a user's flows     Config.Flows        TestFlowsFormula, TestFlowsMatchMeters
 //	                no gain by what flows do                              TestFlowsGainNothing
 //	                in a network                      experiments/flows.yaml  TestFlowsOfOneUser
@@ -101,6 +105,17 @@
 // room (20 Mb/s each: 8.6), or if both reach the floor. Their shares are then 0.19 each, A_avg = a − 1.43·ΔA, and
 // the middle one is at the floor if γ·0.43·ΔA ≥ 14 packets: by γ from 33 packets on at 1:2:4, or by ratios from
 // 1:4.2 on at γ = 16. There both get 9.3 Mb/s. TCP yields before that, and shares 1:2:4 (TestReferenceRates).
+//
+// # Delay classes
+//
+// The paper names them (§3.4) and refers to a simulation study that we have not seen, so they are ours: see
+// classes.go. A port has queues that are served by deadlines, arrival plus the class's offset (scheduler deadline),
+// while the AQM looks at activities and at what waits in all queues together. So a class changes when a packet leaves
+// and never whether it is dropped. Strict priority in place of deadlines starves: a blast in the first class leaves
+// others nothing, for what waits in the second one never leaves and keeps the queue long. Shares of the rate (drr) tie
+// delay to how much others send in a class. Two thresholds, or an AQM for each class, would give a class
+// throughput. What keeps bulk traffic out of the first class is fast_cost: its bytes count so many times in their
+// user's activity, which costs those who send little nothing.
 //
 // # Fairness among the flows of one user
 //

@@ -89,8 +89,11 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 	return all
 }
 
-// honest is the range of activities that an honest edge writes.
-type honest struct{ least, most float64 }
+// honest is the range of activities that an honest edge writes, and whether it writes delay classes with them.
+type honest struct {
+	least, most float64
+	classed     bool
+}
 
 // fastest is the rate of links if none is known.
 const fastest = 400 * unit.Gbps
@@ -114,14 +117,21 @@ func honestIn(site *dataplane.Site, c *Config) honest {
 	for _, g := range c.Aggregates {
 		reference = max(reference, g.Value)
 	}
-	return honest{math.Log2(shortest / c.Memory.Seconds() / float64(reference)), math.Log2(float64(most))}
+	return honest{math.Log2(shortest / c.Memory.Seconds() / float64(reference)), math.Log2(float64(most) * float64(int(1)<<c.shift())),
+		c.Domain == Part && c.Class == ByMark}
 }
 
 // clamp is the activity in the range that is next.
 func (h *honest) clamp(activity float64) float64 { return min(max(activity, h.least), h.most) }
 
 // written is what switches read of an activity that is written into a mark.
-func (h *honest) written(activity float64) float64 { return float64(float32(h.clamp(activity))) }
+func (h *honest) written(activity float64) float64 {
+	x := math.Float32bits(float32(h.clamp(activity)))
+	if h.classed {
+		x, _ = classOf(x)
+	}
+	return float64(math.Float32frombits(x))
+}
 
 // mark writes an activity into a packet, as the bits of a float32. It reports whether there was room.
 func mark(p *packet.Packet, activity uint32) bool {
@@ -160,14 +170,15 @@ func unmark(p *packet.Packet) {
 // does not know of ABC, belongs to one aggregate of the port it came in at: unmarked frames get no more than
 // a user.
 func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
-	bits := float64(p.Size) * 8
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
-		if x, ok := marked(p); ok {
+		if x, ok := a.read(p); ok {
 			return a.honest.clamp(float64(math.Float32frombits(x)))
 		}
-		return a.honest.written(a.unmarked[in].measure(now, bits, a.config.Memory))
+		m := &a.unmarked[in]
+		return a.honest.written(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory))
 	}
 	m := a.find(p)
+	bits := float64(a.counts(p, m)) * 8
 	activity := m.measure(now, bits, a.config.Memory)
 	if m.flows != nil {
 		activity += m.flows.count(now, p, bits, a.config.Memory)
@@ -198,11 +209,14 @@ func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
 		}
 		limitSegments(p, mtu)
 	}
+	x := math.Float32bits(float32(a.activity))
 	if a.whole != nil {
-		mark(p, a.whole.activity.float32())
-	} else {
-		mark(p, math.Float32bits(float32(a.activity)))
+		x = a.whole.activity.float32()
 	}
+	if a.classed {
+		x = withClass(x, p.Meta.Class)
+	}
+	mark(p, x)
 	return dataplane.Accept
 }
 

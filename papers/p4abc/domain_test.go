@@ -199,7 +199,7 @@ func TestCorruptMark(t *testing.T) {
 func TestHonest(t *testing.T) {
 	c := defaults()
 	h := honestIn(&dataplane.Site{Rates: []unit.Rate{10 * unit.Mbps, unit.Gbps}}, &c)
-	if want := (honest{math.Log2(480.0 / 3 / 1e9), math.Log2(1e9)}); h != want {
+	if want := (honest{least: math.Log2(480.0 / 3 / 1e9), most: math.Log2(1e9)}); h != want {
 		t.Errorf("%v, want %v", h, want)
 	}
 	c.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 2 * unit.Gbps}}

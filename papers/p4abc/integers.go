@@ -58,12 +58,14 @@ func (m *activityMeter) level(now unit.Time, size int, s *slots) Fixed {
 func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
 	w, in := a.whole, int(p.Meta.In)
 	if in < len(a.sides) && a.sides[in] == Inside {
-		if x, ok := marked(p); ok {
+		if x, ok := a.read(p); ok {
 			return min(max(fixedOf32(x), w.least), w.most)
 		}
-		return min(max(a.unmarked[in].level(now, int(p.Size), a.slots), w.least), w.most)
+		m := &a.unmarked[in]
+		return min(max(m.level(now, a.counts(p, m), a.slots), w.least), w.most)
 	}
-	activity = a.find(p).level(now, int(p.Size), a.slots)
+	m := a.find(p)
+	activity = m.level(now, a.counts(p, m), a.slots)
 	if a.spread != nil {
 		activity += a.spread.drawInteger()
 	}

@@ -123,6 +123,13 @@ func newBench(t testing.TB, c Config, before ...dataplane.Program) *bench {
 // newBenchAt is newBench with these links.
 func newBenchAt(t testing.TB, lines []dataplane.Line, c Config, before ...dataplane.Program) *bench {
 	t.Helper()
+	return newBenchOf(t, tm.NewFIFO(), 1, lines, c, before...)
+}
+
+// newBenchOf is newBenchAt with ports of so many queues.
+func newBenchOf(t testing.TB, serves tm.Scheduler, queues int, lines []dataplane.Line, c Config,
+	before ...dataplane.Program) *bench {
+	t.Helper()
 	b := &bench{pool: &packet.Pool{}, book: packet.NewBook()}
 	for i := range 6 {
 		b.book.Add(netip.AddrFrom4([4]byte{10, 0, byte(i / 3), byte(i + 1)}),
@@ -134,13 +141,13 @@ func newBenchAt(t testing.TB, lines []dataplane.Line, c Config, before ...datapl
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: routes, Lines: lines}
+	site := &dataplane.Site{Switch: "s1", Ports: 2, Book: b.book, Routes: routes, Lines: lines, Queues: queues}
 	f := forward.New(site)
 	if b.program, err = New(site, c); err != nil {
 		t.Fatal(err)
 	}
 	port := func() *tm.Port {
-		return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 24}), tm.NewFIFO(),
+		return tm.NewPort(tm.NewBuffer(queues, tm.Limit{}, tm.Limit{Packets: 24}), serves,
 			unit.LinkRate{Bits: 50 * unit.Mbps})
 	}
 	b.Switch, err = dataplane.New(dataplane.Config{Name: "s1", Ports: []*tm.Port{port(), port()}, Programs: append(before,
@@ -329,7 +336,7 @@ func TestDefaults(t *testing.T) {
 	want := "domain=alone ports= mtu=0B memory=3s " +
 		"reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
 		"packets round_trip=0s users=2 queue=exact aggregates= user=sender others=each flows=0 " +
-		"arithmetic=exact spread=0% "
+		"delays= fast_cost=1 class=packet arithmetic=exact spread=0% "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)
 	}

@@ -41,6 +41,9 @@ func Scheme() dataplane.Scheme {
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	c = c.fitted()
+	if err := c.queued(site); err != nil {
+		return nil, err
+	}
 	g, err := newAggregates(site.Book, &c)
 	if err != nil {
 		return nil, err
