@@ -11,6 +11,7 @@ import (
 	"weir/core/cc/dctcp"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
+	"weir/core/dataplane/classify"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
 	"weir/core/dataplane/inputring"
@@ -31,8 +32,9 @@ import (
 
 func registry() *spec.Registry {
 	return &spec.Registry{
-		Measures:    measure.Kinds(),
-		Programs:    []dataplane.Scheme{p4abc.Scheme(), forward.Scheme(), inputloss.Scheme(), inputring.Scheme()},
+		Measures: measure.Kinds(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), forward.Scheme(), inputloss.Scheme(),
+			inputring.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Schedulers:  tm.Schemes(),
