@@ -20,6 +20,7 @@ import (
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
 	"weir/core/dataplane/fastcnp"
+	"weir/core/dataplane/fdpa"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/hula"
 	"weir/core/dataplane/inband"
@@ -63,7 +64,7 @@ func Registry() *spec.Registry {
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
 			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users
-			ppv.Scheme(), afq.Scheme()},
+			ppv.Scheme(), afq.Scheme(), fdpa.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			window.Scheme()},

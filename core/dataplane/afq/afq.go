@@ -38,15 +38,21 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Either(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
 }
 
-// Suits warns where a user's rounds do not hold what a round trip of the link does.
+// Suits warns where a user's rounds do not hold what a round trip of the link does, and where one user's fill the
+// buffer, so that the buffer decides who loses.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
-	horizon := c.Round * unit.Bytes(s.Queues)
+	horizon := c.Round * unit.Bytes(max(s.Queues, 1))
 	for _, p := range s.Ports {
-		if need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Longest.Seconds()); s.Queues > 0 && horizon < need {
+		buffer := p.Buffer.Bytes + unit.Bytes(p.Buffer.Packets)*s.Frame()
+		if buffer > 0 && horizon >= buffer {
 			return append(all, dataplane.Remark("round",
-				"%d queues are rounds of %v, which is %v that a user can have waiting; "+
-					"a round trip of the port to %s has %v, which one user alone does not fill", s.Queues, c.Round, horizon,
-				p.To, need))
+				"%d rounds of %v are what a user can have waiting, and the buffer of the "+
+					"port to %s holds %v: it ends before users are told apart", max(s.Queues, 1), c.Round, p.To, buffer))
+		}
+		if need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Longest.Seconds()); horizon < need {
+			return append(all, dataplane.Remark("round",
+				"%d rounds of %v are what a user can have waiting; a round trip of the "+
+					"port to %s has %v, which one user alone does not fill", max(s.Queues, 1), c.Round, p.To, need))
 		}
 	}
 	return nil

@@ -192,6 +192,9 @@ func TestRefuses(t *testing.T) {
 	if c.Round = 12000; len(c.Suits(&where)) != 0 {
 		t.Error("192 kB are not enough")
 	}
+	if where.Ports[0].Buffer.Packets = 24; len(c.Suits(&where)) != 1 {
+		t.Error("a user may have 192 kB in a buffer of 24 packets, and nothing is said")
+	}
 }
 
 func TestNoAllocation(t *testing.T) {

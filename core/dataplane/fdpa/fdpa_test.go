@@ -1,0 +1,164 @@
+package fdpa
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
+func weighed(rates ...int) Config {
+	c := scheme.Defaults[Config]()
+	for i, r := range rates {
+		c.Aggregates = append(c.Aggregates, users.Aggregate{
+			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Value: unit.Rate(r) * unit.Kbps})
+	}
+	return c
+}
+
+func ports(n, queues int, rate unit.Rate, each, total int32) (s dataplanetest.Setup) {
+	for range n {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues,
+			Each: tm.Limit{Packets: each}, Total: tm.Limit{Packets: total}})
+	}
+	return s
+}
+
+// chosen is the queue of the packet in hand.
+type chosen struct{ queue uint8 }
+
+func (c *chosen) Name() string { return "chosen" }
+func (c *chosen) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	c.queue = p.Meta.Queue
+	return dataplane.Accept
+}
+
+// The transcript of testdata/fdpa.txt, which comes from an evaluation that shares no code with ours.
+func TestTranscript(t *testing.T) {
+	text, err := os.ReadFile("testdata/fdpa.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &chosen{}
+	dataplanetest.Follow(t, ports(4, 4, 1500*unit.Kbps, 0, 12), string(text),
+		func(site *dataplane.Site) []dataplane.Program {
+			x, err := New(site, weighed(10, 20, 10))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []dataplane.Program{x, c}
+		}, func() string { return fmt.Sprintf("queue %d", c.queue) })
+}
+
+// Priorities by hand: up to 1, 1.25 and 1.5625 fair shares, and the rest.
+func TestPriority(t *testing.T) {
+	c := weighed()
+	for _, x := range []struct {
+		shares float64
+		want   uint8
+	}{{0, 0}, {1, 0}, {1.001, 1}, {1.25, 1}, {1.3, 2}, {1.5625, 2}, {1.6, 3}, {100, 3}} {
+		t.Run(fmt.Sprint(x.shares), func(t *testing.T) {
+			if got := c.priority(x.shares, 4); got != x.want {
+				t.Errorf("%d, want %d", got, x.want)
+			}
+		})
+	}
+}
+
+// A user counts while it has sent within the time, and its weight is taken out once after that.
+func TestActive(t *testing.T) {
+	b := packet.NewBook()
+	b.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
+	b.Add(netip.MustParseAddr("10.0.0.2"), netip.Addr{})
+	c := weighed(10, 20)
+	table := users.NewTable(b, &c.Config)
+	k := port{sent: make([]unit.Time, table.Most())}
+	const ms = unit.Millisecond
+	for i, x := range []struct {
+		at   unit.Time
+		user int32
+		want float64
+	}{{0, 0, 1}, {10 * ms, 1, 3}, {900 * ms, 0, 3}, {1009 * ms, 0, 3}, {1160 * ms, 0, 1}, {1170 * ms, 1, 3}} {
+		if k.counted(x.at, x.user, table, unit.Second); k.weight != x.want {
+			t.Errorf("step %d: weight %g, want %g", i, k.weight, x.want)
+		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+		p.Queues = max(p.Queues, 2)
+		return p
+	}, []string{"a hard ceiling", "strict", "classes of delay", "fair queues", "pause holds", "a class without",
+		"trimming",
+		"the packet that came last", "a limit", "an evicted", "a pause of some", "a packet dropped", "a program pauses"})
+}
+
+// A user below its fair share loses nothing beside others who flood the link, at 10 Mb/s and, with constants that are
+// shorter by as much, at 100 Gb/s.
+func TestIsolation(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			s := ports(4, 4, rate, 25, 0)
+			site := s.Site()
+			c := weighed()
+			scale := float64(10*unit.Mbps) / float64(rate)
+			c.K, c.Active = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Active)*scale)
+			x, err := New(site, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			until := unit.Time(4e12 * scale)
+			k := &dataplanetest.Counter{From: until / 2}
+			s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, k}
+			dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, 4, 0.2, 0.7, 1.2))
+			if k.Passed[0] != k.Came[0] || k.Came[0] == 0 {
+				t.Errorf("it loses %d of %d", k.Came[0]-k.Passed[0], k.Came[0])
+			}
+			if k.Passed[2] == k.Came[2] {
+				t.Error("nobody else loses anything")
+			}
+		})
+	}
+}
+
+// What cannot work is refused.
+func TestRefuses(t *testing.T) {
+	one, packets := ports(1, 1, unit.Gbps, 0, 0), ports(1, 2, unit.Gbps, 0, 0)
+	packets.Ports[0].Rate = unit.LinkRate{Packets: 10}
+	for _, s := range []dataplanetest.Setup{one, packets} {
+		if _, err := New(s.Site(), weighed()); err == nil {
+			t.Errorf("%+v is taken", s.Ports)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	c := weighed()
+	table := users.NewTable(nil, &c.Config)
+	k := port{sent: make([]unit.Time, 8)}
+	table.Of(&packet.Packet{})
+	now := unit.Time(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		now += unit.Millisecond
+		k.counted(now, 0, table, c.Active)
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func ExampleScheme() {
+	s := Scheme()
+	fmt.Println(s.Name, len(s.Parameters()))
+	// Output: fdpa 7
+}
