@@ -9,14 +9,15 @@ import (
 )
 
 // Line are the keys of a framing that is not named: what a line of an operator makes of a frame.
-var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as on an operator's line", Keys: []document.Key{
-	{Name: "overhead", Form: document.Value("size"), Doc: "in place of the Ethernet header of 14 bytes", Required: true,
-		Example: "overhead: 18 B"},
-	{Name: "mpu", Form: document.Value("size"), Doc: "the least that a frame counts as, with the overhead",
-		Default: "0 B", Source: "tc-cake(8)"},
-	{Name: "cells", Form: document.OneOf(packet.CellNames[:]...), Doc: "`atm`: cells of 53 bytes with 48 of the frame; " +
-		"`ptm`: a byte more for each 64", Default: packet.Whole.String(), Source: "tc-cake(8)"},
-}}
+var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as on an operator's line",
+	Keys: []document.Key{
+		{Name: "overhead", Form: document.Value("size"), Doc: "in place of the Ethernet header of 14 bytes", Required: true,
+			Example: "overhead: 18 B"},
+		{Name: "mpu", Form: document.Value("size"), Doc: "the least that a frame counts as, with the overhead",
+			Default: "0 B", Source: "tc-cake(8)"},
+		{Name: "cells", Form: document.OneOf(packet.CellNames[:]...), Doc: "`atm`: cells of 53 bytes with 48 of the frame; " +
+			"`ptm`: a byte more for each 64", Default: packet.Whole.String(), Source: "tc-cake(8)"},
+	}}
 
 // Framing reads what a frame counts as: one of these names, or a line.
 func Framing(r *document.Reader, t *document.Node, names []string) packet.Framing {

@@ -95,14 +95,17 @@ func (o *other) help() string {
 func (o *other) warnings(port Port) []string {
 	switch {
 	case o.Sends:
-		return []string{fmt.Sprintf("port %s: %s, the other end of %s, leaves checksums to a card that is not there: what it "+
+		return []string{fmt.Sprintf("port %s: %s, the other end of %s, leaves checksums to a card that is not "+
+			"there: what it "+
 			"sends by TCP and UDP will be dropped; this helps: %s", port.Name, strings.TrimSpace(o.Interface),
 			port.Interface, o.help())}
 	case o.Kind == "veth" && o.Interface == "":
-		return []string{fmt.Sprintf("port %s: whether the other end of %s sends frames without checksums cannot be seen: %s; "+
+		return []string{fmt.Sprintf("port %s: whether the other end of %s sends frames without checksums cannot "+
+			"be seen: %s; "+
 			"if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.help())}
 	case o.Kind == "tun":
-		return []string{fmt.Sprintf("port %s: whether what is behind %s sends frames without checksums cannot be seen; if it "+
+		return []string{fmt.Sprintf("port %s: whether what is behind %s sends frames without checksums cannot "+
+			"be seen; if it "+
 			"does, this helps: %s", port.Name, port.Interface, o.help())}
 	}
 	return nil

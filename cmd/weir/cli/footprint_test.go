@@ -22,6 +22,7 @@ var needs = map[string][]string{
 	"loss":  {"--set", "probability=1%"},
 	"ncf":   {"--set", "queues=3", "--set", "buffer=1MB"},
 	"ndp":   {"--set", "queues=2"},
+	"plan":  {"--set", "others=10Mbps"},
 	"pfc":   {"--set", "trigger=static", "--set", "xoff=100KB"},
 }
 

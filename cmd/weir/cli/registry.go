@@ -30,6 +30,7 @@ import (
 	ndpswitch "weir/core/dataplane/ndp"
 	"weir/core/dataplane/pfc"
 	"weir/core/dataplane/pie"
+	"weir/core/dataplane/plan"
 	"weir/core/dataplane/ppv"
 	"weir/core/dataplane/red"
 	"weir/core/dataplane/sharedbuffer"
@@ -64,7 +65,8 @@ func Registry() *spec.Registry {
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
 			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users
-			ppv.Scheme(), afq.Scheme(), fdpa.Scheme()},
+			ppv.Scheme(), afq.Scheme(), fdpa.Scheme(),
+			plan.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			window.Scheme()},

@@ -27,29 +27,32 @@ type Config struct {
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, a weight, of sources that no aggregate has",
 		"P4-ABC §6.1.3").Min("1bps")
-	scheme.MapOf(p, &c.Aggregates, prefixOf, scheme.Rates, "aggregates",
+	scheme.MapOf(p, &c.Aggregates, Prefix, scheme.Rates, "aggregates",
 		"reference rate, a weight, by source prefix, which is one user; longest prefix wins", "P4-ABC §3.1, §3.4").
 		Min("1bps")
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"sources without an aggregate: a user each, or one for all", "each: P4-ABC §5.2")
 
-	p.Rule("aggregates", func() error {
-		for i, g := range c.Aggregates {
-			if !g.Key.IsValid() {
-				return fmt.Errorf("%v is no prefix", g.Key)
-			}
-			for _, h := range c.Aggregates[:i] {
-				if h.Key.Masked() == g.Key.Masked() {
-					return fmt.Errorf("%v and %v are the same prefix", h.Key, g.Key)
-				}
-			}
-		}
-		return nil
-	})
+	p.Rule("aggregates", c.Distinct)
 }
 
-// prefixOf parses an address or a prefix.
-func prefixOf(s string) (netip.Prefix, error) {
+// Distinct returns which aggregates are no prefixes, or the same.
+func (c *Config) Distinct() error {
+	for i, g := range c.Aggregates {
+		if !g.Key.IsValid() {
+			return fmt.Errorf("%v is no prefix", g.Key)
+		}
+		for _, h := range c.Aggregates[:i] {
+			if h.Key.Masked() == g.Key.Masked() {
+				return fmt.Errorf("%v and %v are the same prefix", h.Key, g.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// Prefix parses an address or a prefix.
+func Prefix(s string) (netip.Prefix, error) {
 	if prefix, err := netip.ParsePrefix(s); err == nil {
 		return prefix, nil
 	}

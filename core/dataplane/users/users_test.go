@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("weights %g and %g", b.Weight(of(b, 1, 6)), b.Weight(of(b, 1, 4)))
 	}
 	for _, bad := range []string{"10.0.0.0/33", "users", ""} {
-		if _, err := prefixOf(bad); err == nil {
+		if _, err := Prefix(bad); err == nil {
 			t.Errorf("%q is a prefix", bad)
 		}
 	}

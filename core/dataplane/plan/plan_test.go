@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// program makes a switch's program, with ports whose users are 10.0.0.1 and so on.
+func program(t testing.TB, given ...string) (*Program, error) {
+	t.Helper()
+	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 4)}
+	p, err := dataplanetest.Make(Scheme(), s.Site(), given...)
+	if err != nil {
+		return nil, err
+	}
+	return p.(*Program), nil
+}
+
+func made(t testing.TB, given ...string) *Program {
+	t.Helper()
+	x, err := program(t, given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// pass lets packets of 1000 bytes of a user in, one each gap, and returns which passed: y or n.
+func pass(x *Program, user packet.Addr, flags uint8, from, gap unit.Time, n int) string {
+	var b strings.Builder
+	for i := range n {
+		p := packet.Packet{Src: user, Version: 4, Size: 1000}
+		p.Meta.Flags |= flags
+		b.WriteByte("ny"[map[bool]int{true: 1}[x.meter(from+unit.Time(i)*gap, &p)]])
+	}
+	return b.String()
+}
+
+const ms = unit.Millisecond
+
+// RFC 2697 §3 by hand: 8 Mb/s earn a packet of 1000 bytes each ms, and a burst of 5 ms is five of them.
+func TestByHand(t *testing.T) {
+	x := made(t, "rates", "{10.0.0.1: 8Mbps, 10.0.0.2/31: 80Mbps}", "burst", "5ms")
+	for _, c := range []struct {
+		name, want string
+		user       packet.Addr
+		flags      uint8
+		from, gap  unit.Time
+		n          int
+	}{
+		{"a burst", "yyyyynn", 1, 0, 0, 0, 7},
+		{"what was earned since", "yyyn", 1, 0, 3 * ms, 0, 4},
+		{"at its rate", "yyyyy", 1, 0, 4 * ms, ms, 5},
+		{"at twice its rate", "nynyny", 1, 0, 8*ms + ms/2, ms / 2, 6},
+		{"what it receives has a bucket of its own", "yyyyyn", 1, packet.ToUser, 12 * ms, 0, 6},
+		{"ten times the rate", strings.Repeat("y", 50) + "n", 2, 0, 0, 0, 51},
+		{"of the same prefix", "n", 3, 0, 0, 0, 1},
+		{"who has no plan", strings.Repeat("y", 99), 4, 0, 0, 0, 99},
+		{"what the switch makes", "yyy", 1, packet.Internal, 12 * ms, 0, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := pass(x, c.user, c.flags, c.from, c.gap, c.n); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// At ten times the plan, a tenth of it, and rates from 1 Mb/s to 10 Gb/s: what passes in a time is the plan and the
+// burst, or all that was sent.
+func TestRates(t *testing.T) {
+	for _, mbps := range []int{1, 10, 1000, 10_000} {
+		for _, x := range []struct{ sent, passed float64 }{{10, 1}, {1.5, 1}, {1, 1}, {0.1, 0.1}} {
+			t.Run(fmt.Sprint(mbps, x.sent), func(t *testing.T) {
+				p := made(t, "others", fmt.Sprintf("%dMbps", mbps))
+				const n = 20_000
+				gap := unit.Time(8000 / (float64(mbps) * 1e6 * x.sent) * float64(unit.Second))
+				passed := strings.Count(pass(p, 1, 0, 0, gap, n), "y")
+				time := (gap * n).Seconds()
+				bytes := float64(mbps) * 1e6 / 8 * time * x.passed
+				burst := max(float64(mbps)*1e6/8*0.1, 2*1538)
+				if got := float64(passed) * 1000; got > bytes+burst+1000 || got < min(bytes, n*1000)*0.999-1000 {
+					t.Errorf("%g bytes passed in %g s, want %g and a burst of %g", got, time, bytes, burst)
+				}
+			})
+		}
+	}
+}
+
+// A reload keeps what was used up of plans that stay, and says which others begin anew; an address that becomes
+// another's has a full bucket.
+func TestState(t *testing.T) {
+	was := made(t, "rates", "{10.0.0.1: 8Mbps, 10.0.0.2: 8Mbps, 10.0.0.3: 8Mbps}", "burst", "5ms")
+	for user := range packet.Addr(3) {
+		pass(was, user+1, 0, 0, 0, 5)
+	}
+	x := made(t, "rates", "{10.0.0.2: 8Mbps, 10.0.0.1: 16Mbps}", "burst", "5ms")
+	kept, lost := x.Adopt(0, was)
+	if kept != "the buckets of 1 plans" || fmt.Sprint(lost) != "[the bucket of 10.0.0.1/32 the bucket of 10.0.0.3/32]" {
+		t.Errorf("kept %q, lost %q", kept, lost)
+	}
+	if a, b := pass(x, 1, 0, 0, 0, 1), pass(x, 2, 0, 0, 0, 1); a != "y" || b != "n" {
+		t.Errorf("of 10.0.0.1 passed %s, of 10.0.0.2 %s", a, b)
+	}
+	o := made(t, "others", "8Mbps", "burst", "5ms")
+	if got := pass(o, 1, 0, 0, 0, 6); got != "yyyyyn" {
+		t.Error(got)
+	}
+	o.Forget(1)
+	if got := pass(o, 1, 0, 0, 0, 6); got != "yyyyyn" {
+		t.Errorf("after another got its number: %s", got)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for given, says := range map[string]string{
+		"": "no plan is given",
+		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "the same prefix",
+		"rates={home: 8Mbps}":                            "neither an address nor a prefix",
+	} {
+		var args []string
+		if key, value, ok := strings.Cut(given, "="); ok {
+			args = []string{key, value}
+		}
+		if _, err := program(t, args...); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", given, err, says)
+		}
+	}
+	c := made(t, "rates", "{10.0.0.1: 8Mbps, fd00::/56: 9Mbps}").config
+	if names := c.Names(); len(names) != 2 || names[1] != netip.MustParsePrefix("fd00::/56") {
+		t.Error(names)
+	}
+	f := made(t, "others", "8Mbps").Footprint()
+	if err := f.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others", "10Mbps")
+}
