@@ -1,0 +1,226 @@
+//go:build slow
+
+package softswitch_test
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// qdisc is a queueing discipline of Linux below a shaper of 50 Mb/s, and the same in weir switch.
+type qdisc struct {
+	name string
+	tc   []string // commands, behind tc; without any, tc cannot be asked whether the kernel has it
+	port string   // what the file says of the port's buffer
+	rest string   // and of the switch
+	fair bool     // among users: each one's goodput is compared, too
+}
+
+// below is a token bucket with a qdisc below it.
+func below(inner string) []string {
+	return []string{"qdisc add dev sink root handle 1: tbf rate 50mbit burst 3028 limit 1000000",
+		"qdisc add dev sink parent 1:1 handle 10: " + inner}
+}
+
+// classes are two users with half of the link each and all of it while the other is silent.
+var classes = append([]string{"qdisc add dev sink root handle 1: htb default 3",
+	"class add dev sink parent 1: classid 1:1 htb rate 50mbit ceil 50mbit burst 3028 cburst 3028 quantum 1514",
+	"class add dev sink parent 1:1 classid 1:3 htb rate 1mbit ceil 50mbit quantum 1514"}, slices.Concat(class(1, 24),
+	class(2, 25))...)
+
+func class(user, mbit int) []string {
+	return []string{
+		fmt.Sprintf("class add dev sink parent 1:1 classid 1:1%d htb rate %dmbit ceil 50mbit burst 3028 cburst 3028 "+
+			"quantum 1514", user, mbit),
+		fmt.Sprintf("qdisc add dev sink parent 1:1%d handle 2%d: pfifo limit 50", user, user),
+		fmt.Sprintf("filter add dev sink parent 1: protocol ip u32 match ip src 10.9.0.%d flowid 1:1%d", user, user)}
+}
+
+var qdiscs = []qdisc{
+	{"pfifo", below("pfifo limit 100"), "buffer: 100 packets", "switch: [forward]", false},
+	{"pfifo, short", below("pfifo limit 24"), "buffer: 24 packets", "switch: [forward]", false},
+	{"bfifo", below("bfifo limit 60000"), "buffer: 60000 B", "switch: [forward]", false},
+	{"pfifo_head_drop", below("pfifo_head_drop limit 100"), "buffer: 100 packets",
+		"switch: [forward]\nscheduler: {fq: {flows: 1, drop: head}}", false},
+	{"htb", classes, "buffer: 100 packets", "switch: [forward]\nscheduler: user_fq", true},
+	{"codel", below("codel limit 100"), "buffer: 100 packets", "switch: [forward, codel]", false},
+	{"fq_codel", below("fq_codel limit 100"), "buffer: 100 packets", "switch: [forward]\nscheduler: fq_codel", false},
+	{"pie", below("pie limit 100"), "buffer: 100 packets", "switch: [forward, pie]", false},
+	{"red", below("red limit 150000 min 15000 max 45000 avpkt 1000 burst 30 probability 0.1 bandwidth 50mbit"),
+		"buffer: 100 packets", "switch: [forward, red]", false},
+	{"cake", []string{"qdisc add dev sink root cake bandwidth 50mbit dual-srchost"}, "buffer: 1000 packets",
+		"switch: [forward]\nscheduler: cake", true},
+	{"dualpi2", below("dualpi2 limit 100"), "buffer: 100 packets", "switch: [forward, dualpi2]", false},
+	{"drr", below("drr"), "", "", false}, {"sfq", below("sfq"), "", "", false}, {"fq", below("fq"), "", "", false},
+	{"fq_pie", below("fq_pie"), "", "", false}, {"qfq", below("qfq"), "", "", false},
+	{"choke", below("choke limit 100 bandwidth 50mbit"), "", "", false}, {"hhf", below("hhf"), "", "", false},
+	{"sfb", below("sfb"), "", "", false}, {"ets", below("ets bands 2"), "", "", false},
+	{"prio", below("prio"), "", "", false}, {"skbprio", below("skbprio"), "", "", false},
+}
+
+// part is what one way of queueing gives: goodputs of two users, with one connection and four, and the median round
+// trip of datagrams between them.
+type part struct {
+	users [2]float64
+	trip  time.Duration
+}
+
+// sum is the goodput of both.
+func (p *part) sum() float64 { return p.users[0] + p.users[1] }
+
+// measure sends from both users for some seconds, and asks an echo meanwhile.
+func (w *wire) measure() (p part, err error) {
+	const length = 5 * time.Second
+	echo := netip.MustParseAddrPort("10.9.0.3:7")
+	done := make(chan error, 2)
+	for i, connections := range []int{1, 4} {
+		go func() {
+			var err error
+			p.users[i], err = w.transfer(fmt.Sprintf("u%d", i+1), "sink",
+				netip.AddrPortFrom(echo.Addr(), uint16(5001+i)), connections, time.Second, length, "cubic")
+			done <- err
+		}()
+	}
+	var c net.Conn
+	if err := w.do("u1", func() (err error) { c, err = net.Dial("udp", echo.String()); return err }); err != nil {
+		return p, err
+	}
+	defer c.Close()
+	var trips []time.Duration
+	b := make([]byte, 64)
+	for end := time.Now().Add(length + time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		start := time.Now()
+		c.Write(b)
+		c.SetReadDeadline(start.Add(200 * time.Millisecond))
+		if _, err := c.Read(b); err == nil && time.Since(start) < 200*time.Millisecond && len(trips) < 10000 {
+			trips = append(trips, time.Since(start))
+		}
+	}
+	for range 2 {
+		if e := <-done; e != nil {
+			err = e
+		}
+	}
+	if len(trips) < 20 {
+		return p, fmt.Errorf("only %d datagrams came back: %v", len(trips), err)
+	}
+	slices.Sort(trips)
+	p.trip = trips[len(trips)/2]
+	return p, err
+}
+
+// tc runs it in the switch's namespace.
+func (w *wire) tc(program, args string) (string, error) {
+	var out []byte
+	err := w.do(middle, func() (err error) {
+		out, err = exec.Command(program, strings.Fields(args)...).CombinedOutput()
+		return err
+	})
+	return strings.TrimSpace(string(out)), err
+}
+
+// What weir switch does of Linux's queueing disciplines gives TCP what they give it, and delays others as they do:
+// goodput within 10 %, the median within 10 % or 1 ms. Qdiscs that this kernel lacks are named.
+func TestQdiscs(t *testing.T) {
+	if _, err := exec.LookPath("tc"); err != nil {
+		t.Fatal("iproute2 is needed: ", err)
+	}
+	w := lay(t, 1500, "u1", "u2", "sink")
+	w.echo("sink", netip.MustParseAddrPort("10.9.0.3:7"))
+	var lacking, compared []string
+	for _, q := range qdiscs {
+		if _, err := w.tc("tc", q.tc[0]); err == nil && len(q.tc) > 1 {
+			var said string
+			if said, err = w.tc("tc", q.tc[1]); err != nil && strings.Contains(strings.ToLower(said), "unknown") {
+				lacking = append(lacking, q.name)
+			} else if q.port == "" {
+				t.Errorf("this kernel has %s, and nothing here is compared with it", q.name)
+			} else {
+				compared = append(compared, q.name)
+			}
+		} else if err != nil {
+			lacking = append(lacking, q.name)
+		}
+		w.tc("tc", "qdisc del dev sink root")
+	}
+	t.Logf("this kernel has %s; it lacks %s", strings.Join(compared, ", "), strings.Join(lacking, ", "))
+	for _, q := range qdiscs {
+		if slices.Contains(compared, q.name) {
+			t.Run(q.name, func(t *testing.T) { w.compare(t, q) })
+		}
+	}
+}
+
+// compare measures both ways, in turns, until they agree or the machine has had its chances to be quiet.
+func (w *wire) compare(t *testing.T, q qdisc) {
+	const tries = 4
+	for try := 1; ; try++ {
+		theirs, err := w.kernel(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := w.weir(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: kernel %.1f + %.1f Mb/s, %v; weir %.1f + %.1f Mb/s, %v", q.name, theirs.users[0]/1e6,
+			theirs.users[1]/1e6, theirs.trip.Round(10*time.Microsecond), ours.users[0]/1e6, ours.users[1]/1e6,
+			ours.trip.Round(10*time.Microsecond))
+		near := math.Abs(ours.sum()-theirs.sum()) <= 0.1*theirs.sum()
+		for i := range theirs.users {
+			near = near && (!q.fair || math.Abs(ours.users[i]-theirs.users[i]) <= 0.1*theirs.users[i])
+		}
+		apart := (ours.trip - theirs.trip).Abs()
+		if near && (apart <= time.Millisecond || apart <= theirs.trip/10) {
+			return
+		}
+		if try == tries {
+			t.Errorf("they differ in %d of %d tries", tries, tries)
+			return
+		}
+	}
+}
+
+// kernel measures a bridge of the kernel with the qdisc at the port to the sink.
+func (w *wire) kernel(q qdisc) (p part, err error) {
+	commands := []string{"ip link add br0 type bridge"}
+	for _, port := range w.hosts {
+		commands = append(commands, "ip link set "+port+" master br0 up")
+	}
+	commands = append(commands, "ip link set br0 up")
+	for _, x := range q.tc {
+		commands = append(commands, "tc "+x)
+	}
+	for _, x := range commands {
+		program, args, _ := strings.Cut(x, " ")
+		if said, err := w.tc(program, args); err != nil {
+			return p, fmt.Errorf("%s: %w: %s", x, err, said)
+		}
+	}
+	defer func() {
+		w.tc("tc", "qdisc del dev sink root")
+		w.tc("ip", "link del br0")
+	}()
+	return w.measure()
+}
+
+// weir measures weir switch.
+func (w *wire) weir(q qdisc) (part, error) {
+	s := w.open(fmt.Sprintf(`
+ports:
+  u1: {interface: u1}
+  u2: {interface: u2}
+  sink: {interface: sink, rate: 50Mbps, %s}
+%s
+metrics: none
+`, q.port, q.rest))
+	defer s.stop()
+	return w.measure()
+}
