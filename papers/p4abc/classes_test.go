@@ -41,3 +41,8 @@ func TestDelayClasses(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-classes-scaled", spec.Options{Set: []string{"repeat=1", "path=far"}}),
 		"delay-scaled.call.slow", "delay-scaled.call.fast")
 }
+
+// Delay by user: under ABC all wait alike, no longer than its queue; in the first class a call does not wait.
+func TestDelayByUser(t *testing.T) {
+	hold(t, carryOut(t, "p4abc/delay-users", spec.Options{Set: []string{"repeat=1", "duration=20s"}}))
+}

@@ -13,6 +13,7 @@
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
+//	                over rates, round trips, flows    experiments/references.yaml  TestReferencesShare
 //	§3.4            marks of malicious users          Program             TestForgedMark, TestCorruptMark
 //	§5.1, §5.3      queue length in a register        Config.Register     TestRegister, TestRegisterCountsAll
 //	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
@@ -22,6 +23,7 @@
 //	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes
 //	ours            what each parameter does          experiments/sensitivity.yaml  TestSensitivity
 //	§3.4            delay classes                     classes.go          TestDelayClasses
+//	                delay by user                     experiments/delay-users.yaml  TestDelayByUser
 //	                no throughput by class            Program.Admit       TestClassesDropAlike
 //	                bulk does not choose the first    Config.FastCost     TestFastCost
 //	                of aggregates, through a domain   Config.Delays, Config.Class  TestDelaysOfAggregates
@@ -116,6 +118,15 @@
 // delay to how much others send in a class. Two thresholds, or an AQM for each class, would give a class
 // throughput. What keeps bulk traffic out of the first class is fast_cost: its bytes count so many times in their
 // user's activity, which costs those who send little nothing.
+//
+// In experiments/delay-classes.yaml a call in the first class waits 0.3 ms at most beside TCP that keeps the queue at
+// 4 ms; a user gets within 5 % of the same by TCP in either class, over 2 ms and 20 ms, with one flow and eight;
+// a user of the second class is never below 80 % of what it gets without classes; if all choose the first class, each
+// number is as without classes; with fast_cost: 2 bulk in the first class gets 16 Mb/s of the third that is due.
+// delay-classes-scaled.yaml has 5 and 500 Mb/s, and 100 ms. Without ABC the first class is worth 44 Mb/s against 30 to
+// a user near by, and under strict priority a blast there leaves others nothing. Without classes all users wait alike,
+// for ABC has one queue (experiments/delay-users.yaml): its limit is 5.8 ms, where a queue for each user (user_fq)
+// has 0.6 ms for the call and 21 ms for eight flows of TCP.
 //
 // # Fairness among the flows of one user
 //

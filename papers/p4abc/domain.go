@@ -117,7 +117,8 @@ func honestIn(site *dataplane.Site, c *Config) honest {
 	for _, g := range c.Aggregates {
 		reference = max(reference, g.Value)
 	}
-	return honest{math.Log2(shortest / c.Memory.Seconds() / float64(reference)), math.Log2(float64(most) * float64(int(1)<<c.shift())),
+	return honest{math.Log2(shortest / c.Memory.Seconds() / float64(reference)),
+		math.Log2(float64(most) * float64(int(1)<<c.shift())),
 		c.Domain == Part && c.Class == ByMark}
 }
 
