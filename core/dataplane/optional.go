@@ -34,6 +34,8 @@ type Forgetter interface {
 type Namer interface {
 	// Names returns the prefixes of users. An address belongs to the longest one that has it.
 	Names() []netip.Prefix
+	// Peers returns the prefixes by which the program tells the other ends of a user's traffic apart.
+	Peers() []netip.Prefix
 }
 
 // Idler is a Ticker whose ticks may go on for ever without changing anything: probes between switches, pauses

@@ -263,12 +263,22 @@ func (g *aggregates) forget(a packet.Addr) {
 }
 
 // Names returns the prefixes of the users that the aggregates have.
-func (c *Config) Names() (all []netip.Prefix) {
+func (c *Config) Names() []netip.Prefix {
+	return c.prefixes(func(m *match) netip.Prefix { return m.user })
+}
+
+// Peers returns the prefixes of other ends that they ask for.
+func (c *Config) Peers() []netip.Prefix {
+	return c.prefixes(func(m *match) netip.Prefix { return m.peer })
+}
+
+// prefixes are those of all matches that have one.
+func (c *Config) prefixes(of func(m *match) netip.Prefix) (all []netip.Prefix) {
 	for _, g := range c.Aggregates {
 		matches, _ := g.Key.matches() // what cannot be read has been said
 		for i := range matches {
-			if matches[i].user.IsValid() {
-				all = append(all, matches[i].user)
+			if p := of(&matches[i]); p.IsValid() {
+				all = append(all, p.Masked())
 			}
 		}
 	}

@@ -121,3 +121,12 @@ func (c *Config) Params(p *scheme.Params) {
 
 // leastMTU is that of IPv4 hosts (RFC 791 §3.1: 576 bytes).
 const leastMTU unit.Bytes = 576
+
+// NeedsNetwork says that a switch on its own knows itself whose a frame is.
+func (c *Config) NeedsNetwork() (why string) {
+	if c.Belongs == ToSender {
+		return ""
+	}
+	return fmt.Sprintf("user: %s is for the hosts of a network; a switch on its own says by the key users whose frames are",
+		c.Belongs)
+}

@@ -258,8 +258,7 @@ func TestAbuseElsewhere(t *testing.T) {
 			alone, _ := arena(nil)
 			part := min(Part*float64(rate), float64(alone))
 			for _, x := range Attacks() {
-				few := []string{"UDP", "Ethernet type 0x88b5", "1000 sources at once", "small solicitations, hop limit 255",
-					"idle, then a burst"}
+				few := []string{"UDP", "small solicitations, hop limit 255", "idle, then a burst"}
 				if !slices.Contains(few, x.Name) || at.scale*float64(AttackRate)/8/float64(len(x.Frame(0))) > at.most {
 					continue
 				}

@@ -90,7 +90,13 @@ func TestDecodeErrors(t *testing.T) {
 		strings.Replace(access, "memory: 3s", "memory: 3", 1),
 		strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1),
 		strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1),
-		access + "users: {behind: user}\n", access + "users: {most: 0}\n",
+		access + "users: {behind: user}\n", access + "users: {most: 0}\n", access + "users: {most: 1}\n",
+		access + "users: {by: vlan}\n", access + "users: {named: 10.0.0.1}\n", access + "users: {named: [10.0.0.256]}\n",
+		access + "users: {by: mac}\n", access + "users: {unnamed: none}\n", access + "users: [behind]\n",
+		access + "users: {exempt_rate: 1}\n", access + "users: {ipv6_bits: 129, new: -1s}\n",
+		vlans + "users: {by: vlan, named: [5000]}\n", vlans + "users: {by: vlan, named: [7-5]}\n",
+		vlans + "users: {by: vlan, named: [5.7]}\n", vlans + "users: {by: qinq, named: [5.0, x]}\n",
+		strings.Replace(access, "abc: {", "abc: {user: receiver, ", 1),
 		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", access + "user: root\n", access +
 			"framing: hpcc\n",
 		access + "queues: 17\n", access + "queues: 2\nscheduler: fifo\n", access + "scheduler: wrr2\n",
@@ -121,6 +127,20 @@ func TestTelemetryDoesNotFit(t *testing.T) {
 	_, err := Decode(r, "switch.yaml", []byte(strings.Replace(access, "forward,", "forward, int,", 1)))
 	if err == nil || !strings.Contains(err.Error(), "writes telemetry into packets") {
 		t.Error(err)
+	}
+}
+
+const vlans = "ports: {a: {interface: eth1}, b: {interface: eth2}}\nswitch: [forward, abc]\n"
+
+// VLANs are named one by one, in ranges and, with two tags, in pairs; users by VLAN are behind the first port.
+func TestNamedVLANs(t *testing.T) {
+	c := decode(t, vlans+"users: {by: qinq, named: [12-14, 7, 7.1, 7]}\n")
+	if want := []VLANs{7 << 12, 7<<12 | 1, 12 << 12, 13 << 12, 14 << 12}; !slices.Equal(c.Users.VLANs, want) ||
+		c.Users.Unnamed != PerPort || c.Users.Behind != 0 {
+		t.Errorf("%+v", c.Users)
+	}
+	if s := c.Users.String(); s != "pairs of VLANs, 5 named, up to 4096; all others at a port are one" {
+		t.Error(s)
 	}
 }
 

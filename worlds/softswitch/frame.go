@@ -42,11 +42,11 @@ const MostTagged = mostTags * tagBytes
 // codec is the switch's parser and deparser. It reads what programs need of IP frames, below
 // VLAN tags and PPPoE, and writes only what they have changed.
 //
-// Every frame belongs to a user, whose number is the packet's Src; Dst stays 0. A user is the source address
-// or, if users are behind a port, the destination of what goes there; or the frame's VLANs. What has neither,
-// such as a frame that is not IP, or whose lengths are wrong, is of all others at the port where it came in.
-// The only frames that are nobody's are those of ARP and neighbour discovery that exempt lets pass. They are
-// marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
+// Every frame belongs to a user, whose number is the packet's Src; Dst is that of the other end, if a program asks
+// for it. A user is the source address or, if users are behind a port, the destination of what goes there; or the
+// frame's VLANs. What has neither, such as a frame that is not IP, or whose lengths are wrong, is of all others at
+// the port where it came in. The only frames that are nobody's are those of ARP and neighbour discovery that exempt
+// lets pass. They are marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
 type codec struct{ users *users }
 
 // Parse fills p from its frame. What cannot be read is no error: it is carried.
@@ -125,6 +125,9 @@ func (c *codec) assign(now unit.Time, in packet.PortID, p *packet.Packet, d *ana
 		p.Src = u.address(now, in, dst)
 	default:
 		p.Src = u.address(now, in, src)
+	}
+	if p.Dst = u.peer(dst); receives {
+		p.Dst = u.peer(src)
 	}
 	if receives && int(p.Src) > u.ports {
 		p.Meta.Flags |= packet.ToUser

@@ -50,7 +50,8 @@ type Users struct {
 
 	Behind  int // the port behind which users are; −1: sources are
 	Named   []netip.Prefix
-	VLANs   []VLANs // that the file names
+	VLANs   []VLANs        // that the file names
+	Peers   []netip.Prefix // by which programs tell other ends apart
 	Unnamed Unnamed
 
 	ports []string // their names
@@ -70,6 +71,9 @@ func (u *Users) Params(p *scheme.Params) {
 	p.Rate(&u.ExemptRate, "exempt_rate", "200kbps", "most of either that comes in at a port and is no user's",
 		"ours").Min("0bps")
 }
+
+// mostPeers is how many prefixes of other ends have room.
+const mostPeers = 1024
 
 // mostExempt is the part of a port's rate that exempt frames may take without a warning.
 const mostExempt = 0.05
@@ -130,15 +134,17 @@ func (d *decoder) users(t *document.Node) {
 func (d *decoder) names(u *Users, t *document.Node) {
 	for _, x := range d.c.Programs {
 		n, ok := x.Config.(dataplane.Namer)
-		if !ok || len(n.Names()) == 0 {
+		if !ok {
 			continue
 		}
-		if u.By != ByAddress {
+		names := n.Names()
+		if len(names) > 0 && u.By != ByAddress {
 			d.Fail(x.At, "by: "+string(ByAddress), "%s names users by their addresses, and users are by %s", x.Scheme.Name,
 				u.By)
 		}
-		for _, p := range n.Names() {
-			u.Named = append(u.Named, p.Masked())
+		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, n.Peers()...)
+		if len(u.Peers) > mostPeers {
+			d.Fail(x.At, fmt.Sprintf("%d at most", mostPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
 		}
 	}
 	if t != nil && t.Kind != document.List {
@@ -158,6 +164,8 @@ func (d *decoder) names(u *Users, t *document.Node) {
 	}
 	slices.SortFunc(u.Named, netip.Prefix.Compare)
 	u.Named = slices.Compact(u.Named)
+	slices.SortFunc(u.Peers, netip.Prefix.Compare)
+	u.Peers = slices.Compact(u.Peers)
 	slices.Sort(u.VLANs)
 	u.VLANs = slices.Compact(u.VLANs)
 }

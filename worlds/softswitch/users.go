@@ -39,6 +39,7 @@ type users struct {
 	forget  func(packet.Addr) // called when a number goes to somebody else
 
 	named   *dataplane.LPM[packet.Addr] // nil: no prefix is named
+	peers   *dataplane.LPM[packet.Addr] // nil: no program asks for other ends; their numbers are the last
 	fresh   []newcomer
 	exempts [][classes]bucket // by port
 
@@ -105,7 +106,7 @@ func newUsers(rules *Users, seed uint64) *users {
 		buckets *= 2
 	}
 	u.buckets = make([]packet.Addr, buckets)
-	for range len(u.all) - 1 {
+	for range len(u.all) - 1 + mostPeers {
 		u.book.Add(netip.Addr{}, netip.Addr{})
 	}
 	for a := len(u.all) - 1; a > n; a-- {
@@ -155,31 +156,41 @@ func (u *users) follow(rules *Users) {
 		u.show(n, k)
 		numbers = append(numbers, n)
 	}
-	u.named = nil
-	if len(rules.Named) == 0 {
-		return
+	u.named = u.table(rules.Named, func(i int) packet.Addr { return numbers[i] })
+	u.peers = u.table(rules.Peers, func(i int) packet.Addr { return packet.Addr(len(u.all) + i) })
+}
+
+// table finds the numbers of prefixes, which the book knows by an address that is in no longer one.
+func (u *users) table(prefixes []netip.Prefix, number func(i int) packet.Addr) *dataplane.LPM[packet.Addr] {
+	if len(prefixes) == 0 {
+		return nil
 	}
-	u.named = dataplane.NewLPM[packet.Addr](len(rules.Named))
+	table := dataplane.NewLPM[packet.Addr](len(prefixes))
 	of := map[packet.Addr]netip.Prefix{}
-	for i, p := range rules.Named {
-		u.named.Insert(p, numbers[i]) // there is room, and all are valid
-		of[numbers[i]] = p
+	for i, p := range prefixes {
+		table.Insert(p, number(i)) // there is room, and all are valid
+		of[number(i)] = p
 	}
-	for i, p := range rules.Named {
-		a, n := u.own(p, of), numbers[i]
-		if u.book.V4(n) != a && u.book.V6(n) != a {
+	for i, p := range prefixes {
+		a, n := lone(p, table, of), number(i)
+		was := u.book.V4(n)
+		if !was.IsValid() {
+			was = u.book.V6(n)
+		}
+		if was != a {
 			u.forget(n) // what programs have found out by the address
 			u.rename(n, a, p)
 		}
 	}
+	return table
 }
 
-// own returns an address of a prefix that is in no longer one, so that it is found by it; the zero address if
+// lone returns an address of a prefix that is in no longer one, so that it is found by it; the zero address if
 // there is none, and then nobody has the prefix's number.
-func (u *users) own(p netip.Prefix, of map[packet.Addr]netip.Prefix) netip.Addr {
+func lone(p netip.Prefix, table *dataplane.LPM[packet.Addr], of map[packet.Addr]netip.Prefix) netip.Addr {
 	a := p.Addr()
 	for a.IsValid() && p.Contains(a) {
-		n, _ := u.named.Lookup(a)
+		n, _ := table.Lookup(a)
 		if of[n] == p {
 			return a
 		}
@@ -230,6 +241,15 @@ func (u *users) address(now unit.Time, in packet.PortID, a netip.Addr) packet.Ad
 		return u.others(in)
 	}
 	return u.each(now, in, u.keyOf(a))
+}
+
+// peer returns the number of the other end of a user's traffic, 0 if no program asks for it.
+func (u *users) peer(a netip.Addr) packet.Addr {
+	if u.peers == nil || !a.IsValid() {
+		return 0
+	}
+	n, _ := u.peers.Lookup(a)
+	return n
 }
 
 // vlans returns whose frames with such tags are.

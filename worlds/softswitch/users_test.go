@@ -101,3 +101,100 @@ func TestUsersAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// A reload that names others changes nothing for those whom it leaves: numbers and what programs know of them
+// stay. Of nested prefixes the longest one decides, and programs find each by an address that the book has.
+func TestNamesChange(t *testing.T) {
+	prefixes := func(all ...string) (list []netip.Prefix) {
+		for _, x := range all {
+			list = append(list, netip.MustParsePrefix(x))
+		}
+		return list
+	}
+	with := func(named []netip.Prefix) *Users {
+		return rules(func(u *Users) { u.Named, u.Unnamed, u.Most = named, PerPort, 8 })
+	}
+	at := func(u *users, a string) packet.Addr { return u.address(0, 1, netip.MustParseAddr(a)) }
+	u := newUsers(with(prefixes("10.0.0.0/8", "10.0.0.0/16", "10.0.0.0/24", "192.0.2.7/32", "fd00::/8")), 1)
+	var gone []packet.Addr
+	u.forget = func(a packet.Addr) { gone = append(gone, a) }
+	wide, middle, narrow, one, six := at(u, "10.9.0.1"), at(u, "10.0.9.1"), at(u, "10.0.0.1"), at(u, "192.0.2.7"),
+		at(u, "fd12::1")
+	if n := []packet.Addr{wide, middle, narrow, one, six}; slices.Min(n) <= 2 || len(map[packet.Addr]bool{wide: true,
+		middle: true, narrow: true, one: true, six: true}) != 5 || at(u, "192.0.2.8") != 2 || u.known != 5 {
+		t.Fatalf("numbers %v, %d users", n, u.known)
+	}
+	for n, want := range map[packet.Addr][2]string{wide: {"10.1.0.0", "10.0.0.0/8"}, middle: {"10.0.1.0", "10.0.0.0/16"},
+		narrow: {"10.0.0.0", "10.0.0.0/24"}, one: {"192.0.2.7", "192.0.2.7/32"}} {
+		if label, _ := u.book.Label(n); u.book.V4(n).String() != want[0] || label.String() != want[1] {
+			t.Errorf("number %d is %v, and %v, want %v", n, u.book.V4(n), label, want)
+		}
+	}
+	u.follow(with(prefixes("10.0.0.0/8", "10.0.0.0/24", "10.1.0.0/16", "192.0.2.7/32", "2001:db8::/32")))
+	if at(u, "10.9.0.1") != wide || at(u, "10.0.9.1") != wide || at(u, "10.0.0.1") != narrow || at(u, "192.0.2.7") != one ||
+		at(u, "fd12::1") != 2 || at(u, "2001:db8::1") <= 2 || u.known != 5 {
+		t.Errorf("numbers have changed, or %d users are known", u.known)
+	}
+	// those who are gone, those who are new in their places, and the /8, whose address is another prefix's now
+	if slices.Contains(gone, narrow) || slices.Contains(gone, one) || !slices.Contains(gone, middle) ||
+		!slices.Contains(gone, six) || u.book.V4(wide).String() != "10.0.1.0" {
+		t.Errorf("forgotten: %v; the /8 is known by %v", gone, u.book.V4(wide))
+	}
+	// nothing is left of a prefix that is in two longer ones
+	u.follow(with(prefixes("10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9")))
+	if at(u, "10.0.0.1") == at(u, "10.128.0.1") || u.book.V4(wide).IsValid() || u.known != 3 {
+		t.Errorf("%d users, the /8 is known by %v", u.known, u.book.V4(wide))
+	}
+}
+
+// When a file names more users than have room beside those who just came, who was silent longest makes room.
+func TestNamesTakePlaces(t *testing.T) {
+	each := func(named ...netip.Prefix) *Users {
+		return rules(func(u *Users) { u.Named, u.Most, u.New = named, 4, 0 })
+	}
+	u := newUsers(each(), 1)
+	var numbers []packet.Addr
+	for i := range 4 {
+		numbers = append(numbers, u.address(unit.Time(10-i)*unit.Second, 0, netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})))
+	}
+	u.follow(each(netip.MustParsePrefix("192.0.2.0/24")))
+	if n := u.address(11*unit.Second, 0, netip.MustParseAddr("192.0.2.1")); n != numbers[3] || u.known != 4 ||
+		u.forgotten != 1 || u.address(11*unit.Second, 0, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != numbers[0] {
+		t.Errorf("the new one has number %d of %v; %d known", n, numbers, u.known)
+	}
+	u.follow(rules(func(u *Users) { u.Unnamed, u.Most = OneForAll, 4 }))
+	if u.known != 0 || u.address(12*unit.Second, 1, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != 1 {
+		t.Errorf("%d users are left when all are one", u.known)
+	}
+}
+
+// Programs that ask for other ends find them, from either side, and these are no users.
+func TestPeers(t *testing.T) {
+	const file = `
+ports: {left: {interface: a}, right: {interface: b}}
+switch: [forward, {abc: {aggregates: {"10.0.0.1 to 10.0.0.9": 20kbps, "10.0.0.1": 10kbps}}}]
+users: {behind: left}
+metrics: none
+`
+	b := newBench(t, decode(t, file))
+	at := unit.Time(0)
+	send := func(port int, f []byte) {
+		at += unit.Millisecond
+		b.send(port, at, f)
+	}
+	for range 3 {
+		send(0, datagram(t, 1, 9, 0, 1000))
+		send(1, datagram(t, 9, 1, 0, 500))
+		send(1, datagram(t, 8, 1, 0, 200))
+	}
+	send(1, datagram(t, 9, 2, 0, 100)) // for nobody who is named
+	b.run(t, 20*unit.Millisecond)
+	var top [9]p4abc.User
+	var got []string
+	for _, u := range top[:abcOf(b).MostActive(b.time, top[:])] {
+		got = append(got, fmt.Sprintf("%d %v", u.Aggregate, u.Receives))
+	}
+	if want := []string{"0 false", "0 true", "1 true", "-1 false"}; !slices.Equal(got, want) || b.users.known != 1 {
+		t.Errorf("aggregates %q, want %q; %d users", got, want, b.users.known)
+	}
+}
