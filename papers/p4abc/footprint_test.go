@@ -2,6 +2,7 @@ package p4abc
 
 import (
 	"fmt"
+	"net/netip"
 	"testing"
 
 	"weir/core/dataplane"
@@ -152,5 +153,33 @@ func TestFootprintStays(t *testing.T) {
 		{Port: 2, Dst: 1, Payload: 100}})
 	if after := fmt.Sprint(a.Footprint()); after != before || len(a.meters) != 3*directions {
 		t.Errorf("%d meters\n%s\nbefore\n%s", len(a.meters), after, before)
+	}
+}
+
+// The state of an edge grows with its users, three variables each; a core has none of them, and what it has for its
+// ports does not grow: from 1 to 10,000 users, in both arithmetics.
+func TestStateOfAggregates(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		registers := func(users int, lines []dataplane.Line) int64 {
+			book := packet.NewBook()
+			for i := range users {
+				book.Add(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), netip.Addr{})
+			}
+			c := defaults()
+			c.Domain, c.Integer = Part, whole
+			a, err := New(&dataplane.Site{Ports: 2, Book: book, Lines: lines}, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := a.Footprint()
+			return f.Sums().Registers
+		}
+		least := registers(1, sidesFrom["core"])
+		for _, users := range []int{1, 10, 100, 1000, 10_000} {
+			edge, core := registers(users, sidesFrom["edge"]), registers(users, sidesFrom["core"])
+			if core != least || edge != core+int64(users)*3*64 {
+				t.Errorf("%d users, integers %v: %d bits at the edge, %d in the core", users, whole, edge, core)
+			}
+		}
 	}
 }

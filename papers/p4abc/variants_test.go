@@ -78,3 +78,23 @@ func TestFairMeter(t *testing.T) {
 		}
 	}
 }
+
+// 1 to 100 users on links that grow with them: the full experiment goes to 10,000.
+func TestAggregateNumbers(t *testing.T) {
+	o := carryOut(t, "p4abc/aggregates", spec.Options{Quick: true})
+	for _, c := range o.Claims {
+		if c.Verdict != claim.Holds {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
+
+// Users join and leave, in the quick variant: fair again, and full.
+func TestJoins(t *testing.T) {
+	o := carryOut(t, "p4abc/joins", spec.Options{Quick: true})
+	for _, c := range o.Claims {
+		if c.Verdict == claim.Fails || c.Verdict != claim.Holds && c.ID != "joins.time" {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
