@@ -17,6 +17,7 @@ import (
 	"weir/core/dataplane/conga"
 	"weir/core/dataplane/csfq"
 	"weir/core/dataplane/drill"
+	"weir/core/dataplane/dualpi2"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
 	"weir/core/dataplane/fastcnp"
@@ -61,7 +62,8 @@ func Registry() *spec.Registry {
 	return &spec.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
-			drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(), inband.Scheme(),
+			drill.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(),
+			inband.Scheme(),
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
 			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users

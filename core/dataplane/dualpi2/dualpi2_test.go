@@ -1,0 +1,194 @@
+package dualpi2
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+const ms = unit.Millisecond
+
+// ports have a time-shifted FIFO.
+func ports(n int, rate unit.Rate, shift unit.Time) (s dataplanetest.Setup) {
+	for range n {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: 2,
+			Scheduler: tm.NewDeadline([]unit.Time{0, shift})})
+	}
+	return s
+}
+
+func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
+	return func(site *dataplane.Site) []dataplane.Program {
+		p, err := dataplanetest.Make(Scheme(), site, given...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []dataplane.Program{p}
+	}
+}
+
+// The transcript was worked out from RFC 9332 appendix A: classic senders with and without ECN beside scalable ones,
+// then scalable ones alone above their share, then both beyond the link, into overload.
+func TestTranscript(t *testing.T) {
+	text, err := os.ReadFile("testdata/dualpi2.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 10*ms), string(text), build(t, "target", "5ms",
+		"max_rtt", "20ms"))
+	if marked < 100 || dropped < 20 {
+		t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
+	}
+}
+
+func config(t testing.TB, given ...string) Config {
+	x, err := Scheme().Configure(given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.(*Config).derived()
+}
+
+// RFC 9332 appendix A with its defaults: an update every 15 ms, alpha 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms
+// after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
+func TestUpdate(t *testing.T) {
+	c := config(t)
+	if c.Update != 15*ms || math.Abs(c.Alpha-0.15) > 1e-12 || math.Abs(c.Beta-3) > 1e-12 {
+		t.Errorf("%+v", c)
+	}
+	for _, x := range []struct{ base, old, delay, want float64 }{{0, 0.020, 0.025, 0.0165}, {0.1, 0.020, 0.025, 0.1165},
+		{0.01, 0.020, 0, 0}, {0.99, 0, 0.1, 1}, {0.1, 0.015, 0.015, 0.1}} {
+		t.Run(fmt.Sprint(x.base, " ", x.delay), func(t *testing.T) {
+			s := state{base: x.base, old: x.old}
+			if s.update(&c, x.delay); math.Abs(s.base-x.want) > 1e-12 || s.old != x.delay {
+				t.Errorf("%+v, want %v", s, x.want)
+			}
+		})
+	}
+}
+
+// The ramp goes from 0 at 800 us to 1 at 1200 us; without a range it is a step (RFC 9332 appendix A).
+func TestRamp(t *testing.T) {
+	for _, x := range []struct {
+		span  string
+		delay unit.Time
+		want  float64
+	}{{"400us", 800 * unit.Microsecond, 0}, {"400us", ms, 0.5}, {"400us", 1200 * unit.Microsecond, 1}, {"0s",
+		799 * unit.Microsecond, 0}, {"0s", 800 * unit.Microsecond, 1}} {
+		t.Run(fmt.Sprint(x.span, " ", x.delay), func(t *testing.T) {
+			if c := config(t, "range", x.span); c.ramp(x.delay) != x.want {
+				t.Errorf("%v, want %v", c.ramp(x.delay), x.want)
+			}
+		})
+	}
+}
+
+// RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the scalable packets and 4 % of the others go.
+func TestCoupling(t *testing.T) {
+	s := state{base: 0.2}
+	counts := [2]int{}
+	for range 10000 {
+		for q, p := range []float64{2 * s.base, s.base * s.base} {
+			if s.recur(q, p) {
+				counts[q]++
+			}
+		}
+	}
+	if math.Abs(float64(counts[0])-4000) > 1 || math.Abs(float64(counts[1])-400) > 1 {
+		t.Errorf("%v, want 4000 and 400", counts)
+	}
+}
+
+func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
+	t.Helper()
+	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+	return dataplanetest.Forwarded(s, script)
+}
+
+// Queues that stay short lose nothing and are not marked, at any rate, on all ports.
+func TestNoLossAtLowLoad(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
+		t.Run(rate.String(), func(t *testing.T) {
+			s := ports(3, rate, 50*ms)
+			s.Programs = build(t)(s.Site())
+			frame := unit.TransmitTime(1500, rate)
+			var script []dataplanetest.Arrival
+			for i := range 3000 {
+				script = append(script, dataplanetest.Arrival{At: unit.Time(i) * frame * 3, Dst: 2, TOS: uint8(i % 3),
+					Payload: 1458}, dataplanetest.Arrival{At: unit.Time(i) * frame * 2, Dst: 3, TOS: packet.ECT1, Payload: 1458})
+			}
+			got := run(t, s, script)
+			for _, d := range got.Departures {
+				if d.TOS&packet.ECN == packet.CE {
+					t.Fatalf("packet of %v is marked", d.At)
+				}
+			}
+			if got.Drops[dataplane.EarlyDrop] != 0 {
+				t.Errorf("%d packets are dropped", got.Drops[dataplane.EarlyDrop])
+			}
+		})
+	}
+}
+
+// FuzzDual lets anything arrive: nothing is lost but by the law; only what can be is marked; queues keep their order.
+func FuzzDual(f *testing.F) {
+	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
+	f.Add([]byte("two queues that are coupled, for scalable senders and for others"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s := ports(2, 10*unit.Mbps, 2*ms)
+		s.Programs = build(t, "target", "1ms", "max_rtt", "3ms", "scalable", []string{"ect1", "any"}[len(b)&1])(s.Site())
+		var script []dataplanetest.Arrival
+		at := unit.Time(0)
+		for i, x := range b {
+			for k := range int(x%16) + 1 {
+				at += unit.Time(x>>4) * 40 * unit.Microsecond
+				script = append(script, dataplanetest.Arrival{At: at, Dst: 2, Seq: int64(len(script)),
+					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
+			}
+		}
+		got := run(t, s, script)
+		if n := len(got.Departures) + int(got.Drops[dataplane.EarlyDrop]); n != len(script) {
+			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
+		}
+		last := [4]int64{-1, -1, -1, -1}
+		for _, d := range got.Departures {
+			was := script[d.Seq].TOS
+			if was == packet.NotECT && d.TOS != was || d.TOS != was && d.TOS != packet.CE {
+				t.Errorf("packet %d comes with ECN field %d and leaves with %d", d.Seq, was, d.TOS)
+			}
+			if last[was] > d.Seq {
+				t.Errorf("packet %d leaves behind packet %d", d.Seq, last[was])
+			}
+			last[was] = d.Seq
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	two, one := ports(1, unit.Gbps, ms), ports(1, unit.Gbps, ms)
+	one.Ports[0].Queues = 1
+	for _, bad := range [][]string{{"target", "0s"}, {"k", "0.5"}, {"scalable", "all"}} {
+		t.Run(strings.Join(bad, " "), func(t *testing.T) {
+			if _, err := dataplanetest.Make(Scheme(), two.Site(), bad...); err == nil {
+				t.Errorf("%v is taken", bad)
+			}
+		})
+	}
+	if _, err := dataplanetest.Make(Scheme(), one.Site()); err == nil || !strings.Contains(err.Error(), "queues: 2") {
+		t.Errorf("one queue: %v", err)
+	}
+}
+
+func ExampleScheme() {
+	fmt.Println(Scheme().Name, Scheme().Parameters()[0].Default)
+	// Output: dualpi2 15ms
+}
