@@ -6,6 +6,8 @@
 // # Where the paper's parts are
 //
 //	§3.1, figure 1  ingress, core, egress: by port    Side, Program       TestDomain, TestBothDirections, TestSides
+//	§3.1            domains, in both worlds           experiments/domain.yaml  TestQuickVariants
+//	                with two bottlenecks              experiments/domain-two.yaml
 //	§3.1            traffic descriptors               Users               TestUsers, TestAmbiguous, TestFind
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
 //	§3.2, eq. (1)   activity                          Activity            TestActivity, TestFirstPacket
@@ -14,7 +16,7 @@
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
 //	                over rates, round trips, flows    experiments/references.yaml  TestReferencesShare
-//	§3.4            marks of malicious users          Program             TestForgedMark, TestCorruptMark
+//	§3.4            marks of malicious users          experiments/forged.yaml  TestForgedMark, TestCorruptMark
 //	§5.1, §5.3      queue length in a register        Config.Register     TestRegister, TestRegisterCountsAll
 //	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
 //	§6.1.3          parameters                        Scheme              TestDefaults

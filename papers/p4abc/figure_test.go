@@ -33,7 +33,8 @@ import (
 func registry() *spec.Registry {
 	return &spec.Registry{
 		Measures: measure.Kinds(),
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), forward.Scheme(), inputloss.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), p4abc.ForgerScheme(), classify.Scheme(), forward.Scheme(),
+			inputloss.Scheme(),
 			inputring.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},

@@ -63,7 +63,7 @@ func Registry() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
 			drill.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(),
-			inband.Scheme(),
+			inband.Scheme(), p4abc.ForgerScheme(),
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
 			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users
