@@ -33,6 +33,7 @@ import (
 	"weir/core/dataplane/pie"
 	"weir/core/dataplane/plan"
 	"weir/core/dataplane/ppv"
+	"weir/core/dataplane/rainbow"
 	"weir/core/dataplane/red"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/spray"
@@ -67,7 +68,7 @@ func Registry() *spec.Registry {
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
 			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
 			// shares among users
-			ppv.Scheme(), afq.Scheme(), fdpa.Scheme(),
+			ppv.Scheme(), afq.Scheme(), fdpa.Scheme(), rainbow.Scheme(),
 			plan.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),

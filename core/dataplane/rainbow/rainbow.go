@@ -1,0 +1,201 @@
+// Package rainbow is Rainbow Fair Queueing (Cao, Zegura, Wang, 2005): edges divide what a user sends into layers by
+// rate and colour each packet with its layer; a port drops the colours above a threshold, which falls while its
+// queue is long and rises while it is short, and has no state for users. Here a switch is edge and core in one.
+//
+// Of the papers only the abstracts could be had: that layers have a ratio and not equal rates is the papers'
+// non-linear encoding; their number and ratio, and when the threshold moves, are ours.
+package rainbow
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config has the parameters of edge and core.
+type Config struct {
+	users.Config
+	K        unit.Time // averaging constant of users' rates
+	Colours  int
+	Rate     unit.Rate   // that all colours together have; 0: that of the fastest port
+	First    float64     // share of it that the first colour has
+	Low      unit.Length // queue below which the threshold rises
+	High     unit.Length // queue above which it falls
+	Interval unit.Time   // by one colour at most in this
+}
+
+// Loses packets where queues grow.
+func (*Config) Loses() {}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	c.Config.Params(p)
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "ours; CSFQ: K").Min("1us")
+	p.Int(&c.Colours, "colours", "64", "layers of rate, whose bounds have one ratio", "ours").Min("2").Max("4096")
+	p.Rate(&c.Rate, "rate", "0bps", "rate of all layers together, per unit of weight; 0bps: that of the fastest port",
+		"ours")
+	p.Share(&c.First, "first", "0.1%", "share of it that the first layer has", "ours").Above("0%").Below("100%")
+	p.Length(&c.Low, "low", "6 packets", "queue below which the threshold rises by a colour", "ours")
+	p.Length(&c.High, "high", "12 packets", "queue above which it falls by a colour, unless it has become shorter",
+		"ours").
+		Min("1 packet")
+	p.Time(&c.Interval, "interval", "10ms", "in which it moves by one colour", "ours").Min("1us")
+
+	p.Rule("high", func() error {
+		if (c.Low.Bytes > 0) != (c.High.Bytes > 0) || c.Low.Packets >= c.High.Packets && c.Low.Bytes >= c.High.Bytes {
+			return fmt.Errorf("low is %v and high is %v: low must be below it, and both in packets or both in bytes", c.Low,
+				c.High)
+		}
+		return nil
+	})
+}
+
+// Suits warns of colours that are too few to tell shares apart, and of a queue that the buffer does not hold.
+func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+	if r := c.ratio(); r > 1.5 {
+		all = append(all, dataplane.Remark("colours", "%d colours are a factor of %.2g apart: users with rates between two "+
+			"are treated alike", c.Colours, r))
+	}
+	for _, p := range s.Ports {
+		if b := p.Buffer; b.Packets > 0 && c.High.Packets >= b.Packets || b.Bytes > 0 && c.High.Bytes >= b.Bytes {
+			return append(all, dataplane.Remark("high",
+				"the buffer of the port to %s ends at %v: the threshold never falls, and "+
+					"packets are lost whatever their colours are", p.To, b))
+		}
+	}
+	return all
+}
+
+// ratio is that of the bounds of two layers.
+func (c *Config) ratio() float64 { return math.Pow(1/c.First, 1/float64(c.Colours-1)) }
+
+// Scheme is what an experiment names: switch: [forward, rainbow].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "rainbow", Doc: "rainbow fair queueing: colours of packets by layers of " +
+		"their user's rate, and a threshold of colours at each port", Source: "Rainbow FQ"}, New)
+}
+
+// Program is Rainbow Fair Queueing in one switch.
+type Program struct {
+	config Config
+	table  *users.Table
+	rates  []users.Rate // by user
+	ports  []Port
+	random unit.Random
+	first  float64 // upper bound of the first layer, in bit/s
+	scale  float64 // of a bound's logarithm: 1/ln(ratio)
+}
+
+// Port is what a port keeps.
+type Port struct {
+	threshold uint32 // colours above it are dropped
+	highest   uint32 // colour that came since the threshold moved
+	queue     int64  // when the threshold was looked at
+	next      unit.Time
+}
+
+// New returns the program for a site.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	rate := c.Rate
+	for _, l := range site.Lines {
+		if c.Rate == 0 {
+			rate = max(rate, l.Rate.Bits)
+		}
+	}
+	if rate == 0 {
+		return nil, fmt.Errorf("rainbow: layers need a rate in bit/s, and no port has one")
+	}
+	table := users.NewTable(site.Book, &c.Config)
+	x := &Program{config: c, table: table, rates: make([]users.Rate, table.Most()), ports: make([]Port, site.Ports),
+		random: site.Random("rainbow"), first: c.First * float64(rate), scale: 1 / math.Log(c.ratio())}
+	for i := range x.ports {
+		x.ports[i].threshold = uint32(c.Colours - 1)
+	}
+	return x, nil
+}
+
+// Name is "rainbow".
+func (x *Program) Name() string { return "rainbow" }
+
+// Colour is the layer of a throughput: 0 up to the first bound, then one each time it grows by the ratio.
+func (x *Program) Colour(throughput float64) uint32 {
+	if throughput <= x.first {
+		return 0
+	}
+	return uint32(min(1+int(math.Log(throughput/x.first)*x.scale), x.config.Colours-1))
+}
+
+// Ingress is the edge. A packet gets each colour with the probability that its layer has in the rate of the user: the
+// layer of a number drawn between 0 and the rate. Packets that switches make have the first.
+func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.User = 0; p.Meta.Flags&packet.Internal == 0 {
+		u := x.table.Of(p)
+		rate := x.rates[u].Update(env.Now(), float64(p.Size)*8, x.config.K)
+		p.Meta.User = x.Colour(x.random.Float64() * rate / x.table.Weight(u))
+	}
+	return dataplane.Accept
+}
+
+// Admit is the core: it moves the threshold, and drops what is above it.
+func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.Flags&packet.Internal != 0 {
+		return dataplane.Accept
+	}
+	k, out := &x.ports[p.Meta.Out], env.Port(p.Meta.Out)
+	k.highest = max(k.highest, p.Meta.User)
+	if env.Now() >= k.next {
+		queue, low, high := int64(out.Packets()), int64(x.config.Low.Packets), int64(x.config.High.Packets)
+		if x.config.High.Bytes > 0 {
+			queue, low, high = int64(out.Bytes()), int64(x.config.Low.Bytes), int64(x.config.High.Bytes)
+		}
+		k.move(queue, low, high, uint32(x.config.Colours-1))
+		k.next = env.Now() + x.config.Interval
+	}
+	if p.Meta.User > k.threshold {
+		return dataplane.Drop(dataplane.EarlyDrop)
+	}
+	return dataplane.Accept
+}
+
+// move lowers the threshold, from the highest colour that there was, while the queue is long and does not become
+// shorter, and raises it while the queue is short.
+func (k *Port) move(queue, low, high int64, most uint32) {
+	switch {
+	case queue > high && queue >= k.queue:
+		if k.threshold = min(k.threshold, k.highest); k.threshold > 0 {
+			k.threshold--
+		}
+	case queue < low && k.threshold < most:
+		k.threshold++
+	}
+	k.queue, k.highest = queue, 0
+}
+
+// Forget starts the rate of a source that is another's now afresh.
+func (x *Program) Forget(a packet.Addr) {
+	if u := x.table.Forget(a); u >= 0 {
+		x.rates[u] = users.Rate{}
+	}
+}
+
+// Footprint is the edge's, which keeps a rate for each user, and the core's: a threshold a port.
+func (x *Program) Footprint() dataplane.Footprint {
+	const in = dataplane.InIngress
+	var k Port
+	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.table),
+		{Name: "colour of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
+			Cells: x.table.Users(), Bits: dataplane.Bits(x.rates[0]), Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{
+				{Kind: dataplane.Transcendental, What: "decay exp(-T/K), logarithm of the throughput", Times: 2},
+				{Kind: dataplane.Dividing, What: "l/T, T/K, by the weight", Times: 3},
+				{Kind: dataplane.FloatingPoint, What: "rate, number drawn", Times: 4}}},
+		{Name: "threshold of colours", Gress: in,
+			Registers: []dataplane.RegisterUse{{Name: "threshold, highest colour, queue",
+				Cells: len(x.ports), Bits: dataplane.Bits(k), Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "queue of the port", Times: 1}}}}}
+}

@@ -1,0 +1,184 @@
+package rainbow
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"os"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
+func weighed(rates ...int) Config {
+	c := scheme.Defaults[Config]()
+	for i, r := range rates {
+		c.Aggregates = append(c.Aggregates, users.Aggregate{
+			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Value: unit.Rate(r) * unit.Kbps})
+	}
+	return c
+}
+
+func ports(n int, rate unit.Rate, limit int32) (s dataplanetest.Setup) {
+	for range n {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Total: tm.Limit{Packets: limit}})
+	}
+	return s
+}
+
+// colours remembers that of the packet in hand.
+type colours struct{ last uint32 }
+
+func (c *colours) Name() string { return "colours" }
+func (c *colours) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	c.last = p.Meta.User
+	return dataplane.Accept
+}
+
+// The transcript of testdata/rainbow.txt, which comes from an evaluation that shares no code with ours.
+func TestTranscript(t *testing.T) {
+	text, err := os.ReadFile("testdata/rainbow.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x *Program
+	c := &colours{}
+	dataplanetest.Follow(t, ports(4, 1500*unit.Kbps, 24), string(text), func(site *dataplane.Site) []dataplane.Program {
+		if x, err = New(site, weighed(10, 20, 10)); err != nil {
+			t.Fatal(err)
+		}
+		return []dataplane.Program{x, c}
+	}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
+}
+
+// Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s at a port of 1 Gb/s.
+func TestColour(t *testing.T) {
+	c := weighed()
+	c.Colours = 4
+	s := ports(1, unit.Gbps, 0)
+	x, err := New(s.Site(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, y := range []struct {
+		throughput float64
+		want       uint32
+	}{{0, 0}, {1e6, 0}, {1.01e6, 1}, {9.9e6, 1}, {10.1e6, 2}, {101e6, 3}, {1e12, 3}} {
+		t.Run(fmt.Sprint(y.throughput), func(t *testing.T) {
+			if got := x.Colour(y.throughput); got != y.want {
+				t.Errorf("%d, want %d", got, y.want)
+			}
+		})
+	}
+}
+
+// The threshold falls from the highest colour that came while a long queue does not become shorter, and rises while it
+// is short; 0 is the last.
+func TestMove(t *testing.T) {
+	k := Port{threshold: 63}
+	for i, x := range []struct {
+		highest uint32
+		queue   int64
+		want    uint32
+	}{{40, 13, 39}, {50, 20, 38}, {50, 19, 38}, {50, 19, 37}, {50, 12, 37}, {50, 6, 37}, {50, 5, 38}, {0, 30, 0},
+		{0, 30, 0}, {0, 0, 1}} {
+		k.highest = x.highest
+		if k.move(x.queue, 6, 12, 63); k.threshold != x.want {
+			t.Errorf("step %d: threshold %d, want %d", i, k.threshold, x.want)
+		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval", "100us")
+}
+
+// Users get equal shares, or those of their weights, and one below its share loses next to nothing:
+// at 10 Mb/s and, with constants that are shorter by as much, at 100 Gb/s. Colours are 11.6 %
+// apart.
+func TestShares(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
+		for _, x := range []struct {
+			name        string
+			rates       []int
+			parts, want []float64
+		}{
+			{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
+			{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
+		} {
+			t.Run(fmt.Sprint(rate, " ", x.name), func(t *testing.T) {
+				s := ports(4, rate, 100)
+				site := s.Site()
+				c := weighed(x.rates...)
+				c.Low, c.High = unit.Length{Packets: 20}, unit.Length{Packets: 50}
+				scale := float64(10*unit.Mbps) / float64(rate)
+				c.K, c.Interval = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Interval)*scale)
+				p, err := New(site, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				until := unit.Time(4e12 * scale)
+				k := &dataplanetest.Counter{From: until / 2}
+				s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, k}
+				dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, 4, x.parts...))
+				for i, want := range x.want {
+					got := float64(k.Passed[i]*8000) / (float64(rate) * (until / 2).Seconds())
+					if math.Abs(got-want) > 0.06 {
+						t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
+					}
+				}
+				if lost := 1 - float64(k.Passed[0])/float64(k.Came[0]); x.parts[0] < 0.3 && lost > 0.01 {
+					t.Errorf("a user below its share loses %.4f", lost)
+				}
+			})
+		}
+	}
+}
+
+// What cannot work is refused or told.
+func TestRefuses(t *testing.T) {
+	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
+	if _, err := New(s.Site(), weighed()); err == nil {
+		t.Error("a port with a rate in packets is taken")
+	}
+	for _, given := range [][]string{{"low", "12 packets"}, {"low", "6 kB"}, {"colours", "1"}, {"first", "0%"}} {
+		if _, err := dataplanetest.Make(Scheme(), s.Site(), given...); err == nil {
+			t.Errorf("%v is taken", given)
+		}
+	}
+	c := weighed()
+	where := dataplane.Setting{Ports: []dataplane.Facing{{Rate: unit.LinkRate{Bits: unit.Gbps},
+		Buffer: unit.Length{Packets: 24}}}}
+	if len(c.Suits(&where)) != 0 {
+		t.Error("the defaults are refused")
+	}
+	if c.Colours, c.High.Packets = 8, 24; len(c.Suits(&where)) != 2 {
+		t.Errorf("8 colours and a queue that the buffer does not hold: %v", c.Suits(&where))
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	s := ports(1, unit.Gbps, 0)
+	x, err := New(s.Site(), weighed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(1000, func() { x.ports[0].move(int64(x.Colour(3e6)), 6, 12, 63) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func ExampleProgram_Colour() {
+	s := ports(1, unit.Gbps, 0)
+	x, err := New(s.Site(), weighed())
+	fmt.Println(x.Colour(1e6), x.Colour(1e9/2), err)
+	// Output: 0 57 <nil>
+}
