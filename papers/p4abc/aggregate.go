@@ -61,6 +61,13 @@ type activityMeter struct {
 	class     uint8       // delay class of its packets, counted from 1; 0: that which they have
 	whole     IntegerMeter
 	base      Fixed // log2 of the reference, as the integer meter has it
+	counts    counts
+}
+
+// counts are what metrics show of a user. They never fall while the meter is there.
+type counts struct {
+	bytes   uint64 // of packets that a queue took
+	dropped uint64 // packets, by whatever reason
 }
 
 // newActivityMeter makes one that begins with the switch.

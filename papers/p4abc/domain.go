@@ -179,6 +179,7 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 		return a.honest.written(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory))
 	}
 	m := a.find(p)
+	a.current = m
 	bits := float64(a.counts(p, m)) * 8
 	activity := m.measure(now, bits, a.config.Memory)
 	if m.flows != nil {

@@ -65,6 +65,7 @@ func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed)
 		return min(max(m.level(now, a.counts(p, m), a.slots), w.least), w.most)
 	}
 	m := a.find(p)
+	a.current = m
 	activity = m.level(now, a.counts(p, m), a.slots)
 	if a.spread != nil {
 		activity += a.spread.drawInteger()

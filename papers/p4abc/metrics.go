@@ -14,7 +14,12 @@ const (
 	averageActivity = iota
 	userActivity
 	userRate
+	userBytes
+	userDropped
 )
+
+// perUser is the number of metrics of a user.
+const perUser = userDropped - userActivity + 1
 
 // Metrics describes A_avg of each port, and activity and rate of the most active users.
 func (a *Program) Metrics() []dataplane.Metric {
@@ -24,10 +29,16 @@ func (a *Program) Metrics() []dataplane.Metric {
 		userActivity: {Name: "weir_abc_user_activity", Help: "Activity of the most active users.", Label: "user"},
 		userRate: {Name: "weir_abc_user_rate_bits_per_second",
 			Help: "Rate that the meters of the most active users show.", Label: "user"},
+		userBytes: {Name: "weir_abc_user_accepted_bytes_total",
+			Help:  "Bytes of users' frames that queues took, as the framing counts: of aggregates and the most active others.",
+			Label: "user", Counter: true},
+		userDropped: {Name: "weir_abc_user_dropped_frames_total",
+			Help:  "Frames of users that were dropped, for any reason: of aggregates and the most active others.",
+			Label: "user", Counter: true},
 	}
 }
 
-// Sample returns the ports, then the users, the most active one first.
+// Sample returns the ports, then the users, the most active one first, then the other aggregates.
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.aqms {
 		if n < len(to) {
@@ -36,16 +47,52 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 		}
 	}
 	var top [mostActive]User
-	for _, u := range top[:a.MostActive(now, top[:])] {
-		s := a.label(u)
-		if n+1 >= len(to) || !s.Prefix.IsValid() && s.Word == "" {
-			continue
-		}
-		to[n], to[n+1] = s, s
-		to[n].Metric, to[n].Value = userActivity, u.Activity
-		to[n+1].Metric, to[n+1].Value = userRate, u.Rate
-		n += 2
+	active := top[:a.MostActive(now, top[:])]
+	for i := range active {
+		n += a.sampleUser(&active[i], to[n:])
 	}
+	for i := range a.config.Aggregates {
+		for d := range directions {
+			u := User{Aggregate: i, Receives: d == receives}
+			c := &a.meter(int32(i), d).counts
+			if *c == (counts{}) && d == receives || contains(active, &u) {
+				continue
+			}
+			u.Bytes, u.Dropped = c.bytes, c.dropped
+			n += a.sampleUser(&u, to[n:])
+		}
+	}
+	return n
+}
+
+// contains reports whether an aggregate is among users in that direction.
+func contains(users []User, u *User) bool {
+	for i := range users {
+		if users[i].Aggregate == u.Aggregate && users[i].Receives == u.Receives {
+			return true
+		}
+	}
+	return false
+}
+
+// sampleUser fills to with a user's values, if there is room for all, and returns their number. One that is
+// not active has its counters alone.
+func (a *Program) sampleUser(u *User, to []dataplane.Sample) (n int) {
+	s := a.label(*u)
+	if len(to) < perUser || !s.Prefix.IsValid() && s.Word == "" {
+		return 0
+	}
+	add := func(metric int, value float64) {
+		to[n] = s
+		to[n].Metric, to[n].Value = metric, value
+		n++
+	}
+	if u.Rate > 0 {
+		add(userActivity, u.Activity)
+		add(userRate, u.Rate)
+	}
+	add(userBytes, float64(u.Bytes))
+	add(userDropped, float64(u.Dropped))
 	return n
 }
 
@@ -75,6 +122,8 @@ type User struct {
 	Receives  bool        // what it receives; false: what it sends
 	Rate      float64     // R_m, in bit/s
 	Activity  float64     // A; 0 while Rate is 0
+	Bytes     uint64      // of packets that queues took
+	Dropped   uint64      // packets
 }
 
 // MostActive fills users with those of the highest activity, the highest first, and returns their number.
@@ -86,6 +135,7 @@ func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 		}
 		u.Rate = a.rate(now, m)
 		u.Activity = Activity(u.Rate, m.reference)
+		u.Bytes, u.Dropped = m.counts.bytes, m.counts.dropped
 		if n == len(users) {
 			if u.Activity <= users[n-1].Activity {
 				return

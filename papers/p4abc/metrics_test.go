@@ -93,24 +93,34 @@ func TestSample(t *testing.T) {
 	ports := []string{"weir_abc_average_activity{port=0} 0", "weir_abc_average_activity{port=1} 5"}
 	users := func(s ...string) []string { return append(slices.Clip(ports), s...) }
 	first := []string{"weir_abc_user_activity{user=2001:db8::1} 5.556",
-		"weir_abc_user_rate_bits_per_second{user=2001:db8::1} 4.704e+05"}
+		"weir_abc_user_rate_bits_per_second{user=2001:db8::1} 4.704e+05",
+		"weir_abc_user_accepted_bytes_total{user=2001:db8::1} 0",
+		"weir_abc_user_dropped_frames_total{user=2001:db8::1} 0"}
 	for _, x := range []struct {
 		name   string
 		shared bool
 		room   int
 		want   []string
 	}{
-		{"all", false, 100, users(first[0], first[1],
+		{"all", false, 100, users(first[0], first[1], first[2], first[3],
 			"weir_abc_user_activity{user=10.0.2.0/24} 5.141",
 			"weir_abc_user_rate_bits_per_second{user=10.0.2.0/24} 3.528e+05",
+			"weir_abc_user_accepted_bytes_total{user=10.0.2.0/24} 0",
+			"weir_abc_user_dropped_frames_total{user=10.0.2.0/24} 0",
 			"weir_abc_user_activity{user=10.0.0.1} 3.556",
-			"weir_abc_user_rate_bits_per_second{user=10.0.0.1} 1.176e+05")},
+			"weir_abc_user_rate_bits_per_second{user=10.0.0.1} 1.176e+05",
+			"weir_abc_user_accepted_bytes_total{user=10.0.0.1} 0",
+			"weir_abc_user_dropped_frames_total{user=10.0.0.1} 0")},
 		{"shared", true, 100, users(
 			"weir_abc_user_activity{user=others} 5.878",
 			"weir_abc_user_rate_bits_per_second{user=others} 5.88e+05",
+			"weir_abc_user_accepted_bytes_total{user=others} 0",
+			"weir_abc_user_dropped_frames_total{user=others} 0",
 			"weir_abc_user_activity{user=10.0.2.0/24} 5.141",
-			"weir_abc_user_rate_bits_per_second{user=10.0.2.0/24} 3.528e+05")},
-		{"room for one user and a half", false, 5, users(first...)},
+			"weir_abc_user_rate_bits_per_second{user=10.0.2.0/24} 3.528e+05",
+			"weir_abc_user_accepted_bytes_total{user=10.0.2.0/24} 0",
+			"weir_abc_user_dropped_frames_total{user=10.0.2.0/24} 0")},
+		{"room for one user and a half", false, 9, users(first...)},
 		{"room for a port", false, 1, ports[:1]},
 		{"no room", false, 0, nil},
 	} {
@@ -119,5 +129,66 @@ func TestSample(t *testing.T) {
 				t.Errorf("%q\nwant %q", got, x.want)
 			}
 		})
+	}
+}
+
+// A user's accepted bytes and dropped frames are those of its packets, whoever drops them, and never fall; an aggregate
+// shows them although it is not among the most active, and one that has sent nothing has zeros.
+func TestCounts(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(20) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
+	}
+	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second,
+		Reference: 10 * unit.Kbps, Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
+		Aggregates: []Aggregate{{Key: "10.0.0.0/24", Value: unit.Gbps}, {Key: "10.0.77.0/24", Value: unit.Kbps}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = unit.Second
+	enter := func(src packet.Addr, flags uint8) *packet.Packet {
+		p := &packet.Packet{Src: src, Version: 4, Size: 1000}
+		p.Meta.In, p.Meta.Out, p.Meta.Flags = 0, 1, flags
+		a.current = nil
+		if flags&packet.Internal == 0 {
+			a.activity = a.enter(now, p)
+		}
+		return p
+	}
+	take := func(p *packet.Packet) {
+		if a.current != nil {
+			a.current.counts.bytes += uint64(p.Size)
+		}
+		a.current = nil
+	}
+	for src := range packet.Addr(20) {
+		take(enter(src+1, 0))
+	}
+	a.OnDrop(nil, enter(1, 0), dataplane.ActivityExceeded)
+	a.OnDrop(nil, enter(1, 0), dataplane.QueuePacketLimit)
+	a.OnDrop(nil, enter(1, packet.Internal), dataplane.QueuePacketLimit)
+	p := enter(1, 0)
+	a.OnDrop(nil, &packet.Packet{Src: 2}, dataplane.Evicted) // another one, for whose place this one is
+	take(p)
+	a.OnDrop(nil, p, dataplane.LinkLost) // later, when it is not in hand
+	got := map[string]float64{}
+	samples := make([]dataplane.Sample, 200)
+	for _, s := range samples[:a.Sample(now, samples)] {
+		if m := a.Metrics()[s.Metric]; m.Counter {
+			key := string(s.Label([]byte(m.Name + " ")))
+			if _, twice := got[key]; twice {
+				t.Errorf("%s is there twice", key)
+			}
+			got[key] = s.Value
+		}
+	}
+	for key, want := range map[string]float64{"accepted_bytes_total 10.0.0.0/24": 2000,
+		"dropped_frames_total 10.0.0.0/24": 2, "accepted_bytes_total 10.0.77.0/24": 0} {
+		if v, ok := got["weir_abc_user_"+key]; !ok || v != want {
+			t.Errorf("%s: %v, %v; want %v", key, v, ok, want)
+		}
+	}
+	if len(got) != 2*(mostActive+2) {
+		t.Errorf("%d counters", len(got))
 	}
 }

@@ -28,7 +28,8 @@ type Program struct {
 	whole    *integers       // nil: arithmetic is exact
 	spread   *spread         // nil: activities are those of the rates
 
-	activity float64 // of the current packet, between Ingress and Book; NaN: it is outside the domain
+	activity float64        // of the current packet, between Ingress and Book; NaN: it is outside the domain
+	current  *activityMeter // of the current packet, until it is booked or dropped; nil: it was not metered here
 }
 
 // Scheme is what an experiment names: switch: [forward, {abc: {…}}].
@@ -76,7 +77,7 @@ func (a *Program) Name() string { return "abc" }
 // outside the domain: they have no activity. A frame counts each time it passes the meter, so programs that
 // recirculate must precede this one.
 func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	a.activity = math.NaN()
+	a.activity, a.current = math.NaN(), nil
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
@@ -111,6 +112,10 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	q := &a.aqms[m.Out]
 	q.register++
+	if a.current != nil {
+		a.current.counts.bytes += uint64(p.Size)
+		a.current = nil
+	}
 	if a.outside(m) {
 		return
 	}
@@ -119,6 +124,15 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 		return
 	}
 	q.average.Update(env.Now(), a.activity, a.config.Average)
+}
+
+// OnDrop counts the packet in hand as its user's loss, whoever has dropped it. A packet that is removed from the queue
+// to make room for it is not in hand.
+func (a *Program) OnDrop(_ *dataplane.Env, _ *packet.Packet, why dataplane.Reason) {
+	if a.current != nil && why != dataplane.Evicted {
+		a.current.counts.dropped++
+		a.current = nil
+	}
 }
 
 // Egress copies the queue's length to the register (§5.3).

@@ -18,7 +18,7 @@ var limits = [...]unit.Time{
 
 // Bounds of what programs show: samples in all, characters of a name or label.
 const (
-	mostSamples = 256
+	mostSamples = 1024
 	longestText = 80
 )
 

@@ -374,7 +374,9 @@ func TestMetrics(t *testing.T) {
 		`weir_switch_received_frames_total{port="left"}`: 20, `weir_switch_sent_frames_total{port="right"}`: 20,
 		`weir_switch_received_bytes_total{port="left"}`: 20 * 1042,
 		"weir_switch_up": 1, "weir_switch_users": 2, `weir_abc_user_rate_bits_per_second{user="10.9.0.1"}`: 1000,
-		`weir_abc_user_activity{user="10.9.0.2"}`: -10, `weir_switch_reloads_total{result="done"}`: 0,
+		`weir_abc_user_accepted_bytes_total{user="10.9.0.1"}`: 20 * 1042,
+		`weir_abc_user_dropped_frames_total{user="10.9.0.1"}`: 0,
+		`weir_abc_user_activity{user="10.9.0.2"}`:             -10, `weir_switch_reloads_total{result="done"}`: 0,
 		"weir_switch_cpu_seconds_total": 0,
 	} {
 		if v, ok := m[key]; !ok || v < least {
