@@ -237,3 +237,29 @@ func TestDelaysRefused(t *testing.T) {
 		})
 	}
 }
+
+// Classes need no state anywhere, and flows none in the core: the footprint of a switch that has them is that of one
+// without, but for the places of flows where users are metered.
+func TestClassesKeepNoState(t *testing.T) {
+	sums := func(lines []dataplane.Line, change func(c *Config)) dataplane.Sums {
+		c := defaults()
+		c.Domain = Part
+		change(&c)
+		f := twoClasses(t, lines, c).program.Footprint()
+		return f.Sums()
+	}
+	plain := func(*Config) {}
+	classed := func(c *Config) { c.Class, c.FastCost = ByMark, 2 }
+	flows := func(c *Config) { c.Flows = 16 }
+	for place, lines := range map[string][]dataplane.Line{"edge": sidesFrom["edge"], "core": sidesFrom["core"]} {
+		t.Run(place, func(t *testing.T) {
+			without := sums(lines, plain)
+			if got := sums(lines, classed); got != without {
+				t.Errorf("with classes %+v, without %+v", got, without)
+			}
+			if got := sums(lines, flows); (got.Registers > without.Registers) != (place == "edge") {
+				t.Errorf("with flows %d bits of registers, without %d", got.Registers, without.Registers)
+			}
+		})
+	}
+}

@@ -28,6 +28,7 @@
 //	                delay by user                     experiments/delay-users.yaml  TestDelayByUser
 //	                no throughput by class            Program.Admit       TestClassesDropAlike
 //	                bulk does not choose the first    Config.FastCost     TestFastCost
+//	                no state                          classes.go          TestClassesKeepNoState
 //	                of aggregates, through a domain   Config.Delays, Config.Class  TestDelaysOfAggregates
 //	ours            fairness among a user's flows     Config.Flows        TestFlowsFormula, TestFlowsMatchMeters
 //	                no gain by what flows do                              TestFlowsGainNothing
