@@ -15,6 +15,7 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
 	"weir/core/dataplane/inputring"
+	plans "weir/core/dataplane/plan"
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -35,7 +36,7 @@ func registry() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), p4abc.ForgerScheme(), classify.Scheme(), forward.Scheme(),
 			inputloss.Scheme(),
-			inputring.Scheme()},
+			inputring.Scheme(), plans.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Schedulers:  tm.Schemes(),

@@ -179,7 +179,7 @@ func (b *bench) take() *packet.Packet {
 func defaults() Config {
 	return Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
 		Average: 300 * unit.Millisecond, QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20},
-		Gamma: unit.Depth{Packets: 16}, Users: 2}
+		Gamma: unit.Depth{Packets: 16}, FastCost: 1, Class: ByPacket, Users: 2}
 }
 
 // The first packet at the very start of the measurement has activity 0; one that
