@@ -1,0 +1,87 @@
+package p4abc
+
+import (
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// With thresholds in bytes it is bytes that count: twenty small frames are a short queue, six full ones are not.
+func TestBytesCount(t *testing.T) {
+	c := defaults()
+	c.QMin, c.QBase, c.Gamma = unit.Depth{Bytes: 5000}, unit.Depth{Bytes: 5001}, unit.Depth{Bytes: 1}
+	size := func(n int32) func(p *packet.Packet) { return func(p *packet.Packet) { p.Size = n } }
+	b := newBench(t, c)
+	for i := range 20 {
+		b.now += unit.Millisecond
+		if !b.send(1, size(100)) {
+			t.Fatalf("frame %d of 100 bytes is dropped at %d bytes", i, b.Port(1).Bytes())
+		}
+	}
+	b = newBench(t, c)
+	taken := 0
+	for range 6 {
+		b.now += unit.Millisecond
+		if b.send(1) {
+			taken++
+		}
+	}
+	if taken != 4 { // the fifth finds 5960 bytes
+		t.Errorf("%d full frames are taken, of which three are below 5000 bytes", taken)
+	}
+}
+
+// A reload keeps each port's queue length in the register, and A_avg, and those of no other; and what a port has
+// measured of frames without a mark. Registers that count other things begin anew.
+func TestAdoptPorts(t *testing.T) {
+	c := defaults()
+	c.Domain, c.Register = Part, true
+	old := newBenchAt(t, sidesFrom["core"], c)
+	old.now = unit.Second
+	old.send(1)
+	old.send(1, withMark(7))
+	same := newBenchAt(t, sidesFrom["core"], c).program
+	same.Adopt(2*unit.Second, old.program)
+	if same.aqms[1].register != 2 || same.aqms[0].register != 0 || same.Average(1) != old.program.Average(1) ||
+		same.Average(0) != 0 || same.Average(1) == 0 {
+		t.Errorf("registers %d and %d, averages %g and %g", same.aqms[0].register, same.aqms[1].register, same.Average(0),
+			same.Average(1))
+	}
+	if same.unmarked[0].bits != 11920 || same.unmarked[1].bits != 0 {
+		t.Errorf("unmarked frames: %g and %g bits", same.unmarked[0].bits, same.unmarked[1].bits)
+	}
+	c.Register, c.QMin, c.QBase, c.Gamma = false, unit.Depth{Bytes: 9000}, unit.Depth{Bytes: 30000},
+		unit.Depth{Bytes: 24000}
+	bytes := newBenchAt(t, sidesFrom["core"], c).program
+	bytes.Adopt(2*unit.Second, old.program)
+	if bytes.aqms[1].register != 0 || bytes.Average(1) != old.program.Average(1) {
+		t.Errorf("register %d of a program that counts bytes, average %g", bytes.aqms[1].register, bytes.Average(1))
+	}
+}
+
+// A meter whose memory changes continues with its rate from now on, and decays with the new memory.
+func TestAdoptMemory(t *testing.T) {
+	c := defaults()
+	old := newBench(t, c)
+	for old.now < unit.Second {
+		old.now += 10 * unit.Millisecond
+		old.send(1)
+		old.pool.Put(old.take())
+	}
+	const now = 2 * unit.Second // a second of silence
+	c.Memory = 500 * unit.Millisecond
+	short := newBench(t, c).program
+	short.Adopt(now, old.program)
+	p := &packet.Packet{Src: 1, Version: 4}
+	was, is := old.program.find(p), short.find(p)
+	at := func(when unit.Time) float64 { return is.Rate(when, c.Memory) }
+	if got, want := at(now), was.Rate(now, 3*unit.Second); !near(got/want, 1, 1e-9) {
+		t.Errorf("rate %g, want %g", got, want)
+	}
+	// 2.5 s after the start T is M (1 − e^−5); it was M (1 − e^−4)
+	if got, want := at(now+500*unit.Millisecond)/at(now), 0.36787944117144233*0.9816843611112658/0.9932620530009145; !near(
+		got, want, 1e-9) {
+		t.Errorf("after half a second there is %g of it, want %g", got, want)
+	}
+}
