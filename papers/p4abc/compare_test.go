@@ -11,3 +11,9 @@ func TestUploads(t *testing.T) {
 func TestMixes(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=20s", "n=[1, 16]", "kind=[cubic, quic, bbr]")
 }
+
+// Figures 5 and 6 with every scheme.
+func TestCompare(t *testing.T) {
+	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=10s", "warmup=5s", "n=[1, 16]")
+	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=10s", "warmup=5s", "r0=[20Mbps, 100Mbps]")
+}

@@ -22,6 +22,7 @@
 //	§6.1.3          parameters                        Scheme              TestDefaults
 //	ours            thresholds that scale             Config.RoundTrip    TestRoundTrip, TestTimes, TestSuits
 //	                                                  Config.Users        TestScale, TestScaleUsers
+//	§2              figures 5 and 6 with every scheme  experiments/compare-fig5.yaml, compare-fig6.yaml  TestCompare
 //	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes
 //	ours            what each parameter does          experiments/sensitivity.yaml  TestSensitivity
 //	§3.4            delay classes                     classes.go          TestDelayClasses

@@ -11,11 +11,20 @@ import (
 	"weir/core/cc/dctcp"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
+	"weir/core/dataplane/afq"
 	"weir/core/dataplane/classify"
+	"weir/core/dataplane/codel"
+	"weir/core/dataplane/csfq"
+	"weir/core/dataplane/dualpi2"
+	"weir/core/dataplane/fdpa"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
 	"weir/core/dataplane/inputring"
+	"weir/core/dataplane/pie"
 	plans "weir/core/dataplane/plan"
+	"weir/core/dataplane/ppv"
+	"weir/core/dataplane/rainbow"
+	"weir/core/dataplane/red"
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -36,7 +45,8 @@ func registry() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), p4abc.ForgerScheme(), classify.Scheme(), forward.Scheme(),
 			inputloss.Scheme(),
-			inputring.Scheme(), plans.Scheme()},
+			inputring.Scheme(), afq.Scheme(), codel.Scheme(), csfq.Scheme(), dualpi2.Scheme(), fdpa.Scheme(), pie.Scheme(),
+			ppv.Scheme(), rainbow.Scheme(), red.Scheme(), plans.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Schedulers:  tm.Schemes(),

@@ -293,6 +293,7 @@ func (f *figure) limits() {
 		}
 		x.Tick.Marker = plot.ConstantTicks(nominal)
 		x.Min, x.Max = -0.4, float64(len(words))-0.6
+		tilt(x, words)
 	} else if x.Min == x.Max { // a sweep of one value
 		w := max(math.Abs(x.Min)/2, 1)
 		x.Min, x.Max = x.Min-w, x.Max+w
@@ -310,6 +311,22 @@ func (f *figure) limits() {
 		y.Max++
 	}
 	y.Max += (y.Max - y.Min) * 0.04
+}
+
+// mostWords is how much of an axis words may take side by side.
+const mostWords = vg.Length(300)
+
+// tilt slants the words of an axis that would run into each other.
+func tilt(x *plot.Axis, words []string) {
+	widest := vg.Length(0)
+	for _, w := range words {
+		widest = max(widest, x.Tick.Label.Width(w))
+	}
+	if (widest+vg.Points(4))*vg.Length(len(words)) <= mostWords {
+		return
+	}
+	l := &x.Tick.Label
+	l.Rotation, l.XAlign, l.YAlign = math.Pi/5, draw.XRight, draw.YTop
 }
 
 // entry is one of a plot's legend.
