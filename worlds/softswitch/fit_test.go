@@ -13,7 +13,8 @@ import (
 // Of all programs of weir a bridge runs those that need nothing of other nodes, and refuses
 // each other one with the reason.
 func TestWhatFits(t *testing.T) {
-	fit := []string{"abc", "classify", "codel", "dualpi2", "ecn", "forward", "input", "loss", "pie", "red"}
+	fit := []string{"abc", "afq", "classify", "codel", "csfq", "dualpi2", "ecn",
+		"fdpa", "forge", "forward", "input", "loss", "pie", "plan", "ppv", "rainbow", "red"}
 	registry := cli.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	for _, s := range known.Programs {
