@@ -37,7 +37,8 @@ func other(p *scheme.Param) string {
 	}
 	all = append(append(all, p.Words...), "true", "false", "3", "0.5", "5ms", "7us", "10kbps", "50%",
 		"70kB", "9 packets", "{1: 20kbps}", "{1: 3}", "{1: true}", "{0x10: other}",
-		"{1: 40%}", "{1: 9 packets}", "{10.0.0.1: 20kbps}", "{100Gbps: 400KB}", "{100Gbps: 40%}")
+		"{1: 40%}", "{1: 9 packets}", "{1: inside}", "{1: 5ms}", "{10.0.0.1: 5ms}", "{10.0.0.1: 1}", "{10.0.0.1: 20kbps}",
+		"{100Gbps: 400KB}", "{100Gbps: 40%}")
 	for _, text := range all {
 		if text != "" && p.Set(text) == nil && p.Value() != now {
 			return text
