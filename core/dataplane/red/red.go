@@ -138,7 +138,7 @@ type Program struct {
 // Scheme is what an experiment names: switch: [forward, {red: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "red", Doc: "drops or marks packets that come with a probability that " +
-		"grows with the queue's moving average", Source: "RED (Floyd, Jacobson, ToN 1993); Adaptive RED"}, New)
+		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, New)
 }
 
 // New returns the program.
