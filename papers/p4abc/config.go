@@ -127,6 +127,7 @@ func (c *Config) NeedsNetwork() (why string) {
 	if c.Belongs == ToSender {
 		return ""
 	}
-	return fmt.Sprintf("user: %s is for the hosts of a network; a switch on its own says by the key users whose frames are",
+	return fmt.Sprintf("user: %s is for the hosts of a network; a switch on its own says by the key users "+
+		"whose frames are",
 		c.Belongs)
 }

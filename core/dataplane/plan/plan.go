@@ -73,7 +73,8 @@ type Program struct {
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	x := &Program{config: c, frame: int64(site.MaxFrame),
-		table: users.NewTable(site.Book, &users.Config{Reference: max(c.Others, 1), Shared: c.Others == 0, Aggregates: c.Rates})}
+		table: users.NewTable(site.Book, &users.Config{Reference: max(c.Others, 1), Shared: c.Others == 0,
+			Aggregates: c.Rates})}
 	if x.frame == 0 {
 		x.frame = 1538
 	}
