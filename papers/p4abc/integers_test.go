@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -119,12 +120,14 @@ func TestAdoptArithmetic(t *testing.T) {
 // An integer program decides as the exact one does: of a thousand users' packets, one queue of any length.
 func TestIntegerProgram(t *testing.T) {
 	c := defaults()
+	c.Register = true
 	exact := newPath(t, c)
 	c.Integer = true
 	whole := newPath(t, c)
-	other, dropped := 0, 0
+	other, dropped, r := 0, 0, rand.New(rand.NewPCG(6, 1))
 	for range 100_000 {
-		x := exact.packets[exact.at]
+		x, queue := exact.packets[exact.at], r.Int64N(24)
+		exact.program.aqms[1].register, whole.program.aqms[1].register = queue, queue
 		exact.step()
 		whole.step()
 		a, b := exact.program, whole.program
@@ -138,7 +141,7 @@ func TestIntegerProgram(t *testing.T) {
 			other++
 		}
 	}
-	if dropped < 5000 || other > dropped/20 {
+	if dropped < 5000 || dropped > 80_000 || other > dropped/20 {
 		t.Errorf("%d packets of 100,000 are dropped, %d decided otherwise in integers", dropped, other)
 	}
 }
@@ -188,6 +191,53 @@ func TestSpreadIsOff(t *testing.T) {
 		// the mean of −log2 of an even number is 1/ln 2
 		if mean := sum / 20_000; math.Abs(mean-math.Log2E) > 0.05 || least < -IntegerBound {
 			t.Errorf("integers %v: a mean of %g below R_m's activity, want %g; %g above it", whole, mean, math.Log2E, -least)
+		}
+	}
+}
+
+// A reload keeps what a user receives apart from what it sends, and A_avg with the weight of its past: one sample
+// more does not take it over.
+func TestAdoptWhole(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		c := defaults()
+		c.Integer = whole
+		was, is := newPath(t, c), newPath(t, c)
+		for i, x := range was.packets {
+			if i%2 == 0 {
+				x.Meta.Flags |= packet.ToUser // which its user receives
+			}
+		}
+		for range 50_000 {
+			was.step()
+		}
+		is.program.Adopt(was.now, was.program)
+		active := [directions]int{}
+		for k := range pathUsers * directions {
+			rate := func(a *Program) float64 {
+				if own := a.own[k/directions]; own >= 0 {
+					return a.rate(was.now, a.meter(own, k%directions))
+				}
+				return 0
+			}
+			got, want := rate(is.program), rate(was.program)
+			if got != want && !(math.Abs(math.Log2(got/want)) <= IntegerBound) {
+				t.Fatalf("integers %v, meter %d: rate %g, was %g", whole, k, got, want)
+			}
+			if want > 0 {
+				active[k%directions]++
+			}
+		}
+		if active[sends] < 50 || active[receives] < 50 {
+			t.Fatalf("%v meters have a rate: this tests nothing", active)
+		}
+		before := is.program.Average(1)
+		is.program.activity = before + 5
+		if whole {
+			is.program.whole.activity = FixedOf(before + 5)
+		}
+		is.program.Book(was.env, was.packets[0])
+		if got := is.program.Average(1); got < before || got > before+0.1 {
+			t.Errorf("integers %v: one sample takes A_avg from %g to %g", whole, before, got)
 		}
 	}
 }

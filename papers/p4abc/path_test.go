@@ -60,11 +60,6 @@ func newPath(t testing.TB, c Config) *path {
 		t.Fatal(err)
 	}
 	s.Receive(0, 0, pool.Get())
-	for range 12 { // wait: T_drop is 12 half a unit above A_avg
-		x := pool.Get()
-		x.Size = 1490
-		s.Port(1).Push(0, x)
-	}
 	p := &path{Switch: s, program: program, env: l.env}
 	for range 256 {
 		x := pool.Get()
@@ -72,6 +67,11 @@ func newPath(t testing.TB, c Config) *path {
 		x.Meta.Out = 1
 		p.packets = append(p.packets, x)
 		p.gaps = append(p.gaps, unit.Time(r.ExpFloat64()*float64(125*unit.Microsecond)))
+	}
+	for range 4 { // wait: all are accepted, and take the whole path
+		x := pool.Get()
+		x.Size = 1490
+		s.Port(1).Push(0, x)
 	}
 	return p
 }
