@@ -79,9 +79,9 @@ func (c *Config) Params(p *scheme.Params) {
 
 	p.Either(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
 		"integer: additions, shifts, comparisons and small tables instead of exponentials, logarithms and divisions",
-		"exact: P4-ABC §5.1; integer: ours, after ICPE'17's TDRM-DTWMA-UEMA")
+		"exact: P4-ABC §5.1; integer: ours")
 	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets have the activity of rates between R_m and this "+
-		"share less, at random, instead of R_m's", "P4-ABC §2; 100%: Rainbow Fair Queueing").Max("100%")
+		"share less, at random, instead of R_m's", "P4-ABC §2; Rainbow FQ: 100 %").Max("100%")
 
 	p.Rule("flows", func() error {
 		if c.Integer && c.Flows > 1 {

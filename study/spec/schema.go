@@ -172,7 +172,7 @@ func (r *Registry) form(doc string, f document.Form) (n node) {
 	case document.Word:
 		return word(doc, f.Words...)
 	case document.Listed:
-		n = listOf(doc, r.form("", *f.Items))
+		n = node{"anyOf": []node{listOf("", r.form("", *f.Items)), {"type": "string", "pattern": `^\$`}}}
 	case document.Fields:
 		n = r.table(f.Table, true)
 		if doc != "" {

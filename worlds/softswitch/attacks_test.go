@@ -3,6 +3,7 @@ package softswitch
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"weir/core/packet"
 	"weir/core/unit"
@@ -90,8 +91,10 @@ const (
 func scatter(i int) uint64 { return uint64(i+1) * 0x9e3779b97f4a7c15 }
 
 // Attacks are all that are known.
-func Attacks() []Attack {
-	udp6 := []byte{16, 0, 0, 7, 5, 180, 0, 0}
+func Attacks() []Attack { return slices.Concat(malformed(), foreign(), rotations()) }
+
+// malformed are headers that are wrong.
+func malformed() []Attack {
 	return []Attack{
 		{Name: "UDP", Frame: func(int) []byte { return ip4(attacker4, 17, fullPayload, nil) }},
 		{Name: "IPv4 longer than its frame", Frame: func(int) []byte {
@@ -109,6 +112,12 @@ func Attacks() []Attack {
 		{Name: "IP version 5", Frame: func(int) []byte {
 			return ip4(attacker4, 17, fullPayload, func(h []byte) { h[0] = 0x55 })
 		}},
+	}
+}
+
+// foreign are frames that belong to nobody, or look as if they did.
+func foreign() []Attack {
+	return []Attack{
 		{Name: "solicitations of 1500 bytes, hop limit 64", Frame: func(int) []byte {
 			return ip6(attacker6, 1, packet.ProtoICMPv6, 64, fullPayload, 135)
 		}},
@@ -134,6 +143,13 @@ func Attacks() []Attack {
 			return craft(tag(etherService, i), tag(etherVLAN, i/7), tag(etherVLAN, i/3),
 				ip4(attacker4, 17, fullPayload-8, nil)[12:])
 		}},
+	}
+}
+
+// rotations are users that change, come in numbers, or hide.
+func rotations() []Attack {
+	udp6 := []byte{16, 0, 0, 7, 5, 180, 0, 0}
+	return []Attack{
 		{Name: "changing tags below one", Frame: func(i int) []byte {
 			return craft(short(etherService), []byte{0, 6}, short(etherVLAN), []byte{byte(i>>8) & 0xf, byte(i)},
 				ip4(attacker4, 17, fullPayload-4, nil)[12:])
@@ -171,7 +187,9 @@ func Attacks() []Attack {
 		}},
 		{Name: "forged marks", Frame: func(int) []byte {
 			// a mark of the lowest activity, as a core would read it
-			return ip4(attacker4, 253, fullPayload, func(h []byte) { copy(h[20:], []byte{17, 8, 0x38, 4, 0xff, 0x7f, 0xff, 0xff}) })
+			return ip4(attacker4, 253, fullPayload, func(h []byte) {
+				copy(h[20:], []byte{17, 8, 0x38, 4, 0xff, 0x7f, 0xff, 0xff})
+			})
 		}},
 	}
 }

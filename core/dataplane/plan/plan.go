@@ -35,14 +35,19 @@ func (c *Config) Params(p *scheme.Params) {
 		"rate of a plan, by prefix, which is one user; longest prefix wins", "ours").Min("1kbps")
 	p.Rate(&c.Others, "others", "0bps", "plan of each source that is in no prefix; 0bps: none", "ours").Min("0bps")
 	p.Time(&c.Burst, "burst", "100ms", "CBS as a time at the plan's rate, with room for two frames at least",
-		"RFC 2697 §3; 100 ms: ours, a long round trip").Min("1ms").Max("10s")
+		"RFC 2697 §3; ours: 100 ms, a long round trip").Min("1ms").Max("10s")
 	p.Rule("rates", func() error {
-		if len(c.Rates) == 0 && c.Others == 0 {
-			return fmt.Errorf("no plan is given: rates by prefix, or others")
-		}
 		named := users.Config{Aggregates: c.Rates}
 		return named.Distinct()
 	})
+}
+
+// Suits refuses a list without plans.
+func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
+	if len(c.Rates) > 0 || c.Others > 0 {
+		return nil
+	}
+	return []scheme.Remark{{Refused: true, Text: "no plan is given: rates by prefix, or others"}}
 }
 
 // Names returns the prefixes that are users.

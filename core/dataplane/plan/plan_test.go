@@ -8,6 +8,7 @@ import (
 
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -120,7 +121,6 @@ func TestState(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for given, says := range map[string]string{
-		"": "no plan is given",
 		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "the same prefix",
 		"rates={home: 8Mbps}":                            "neither an address nor a prefix",
 	} {
@@ -131,6 +131,10 @@ func TestConfig(t *testing.T) {
 		if _, err := program(t, args...); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", given, err, says)
 		}
+	}
+	none := scheme.Defaults[Config]()
+	if all := none.Suits(nil); len(all) != 1 || !all[0].Refused || !strings.Contains(all[0].Text, "no plan is given") {
+		t.Errorf("without plans it says %v", all)
 	}
 	c := made(t, "rates", "{10.0.0.1: 8Mbps, fd00::/56: 9Mbps}").config
 	if names := c.Names(); len(names) != 2 || names[1] != netip.MustParsePrefix("fd00::/56") {
