@@ -192,3 +192,9 @@ func ExampleScheme() {
 	// ecn true
 	// max_packet 1514 B
 }
+
+func same(p dataplanetest.Port) dataplanetest.Port { return p }
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, codel.Scheme(), same, nil, "target", "100us", "interval", "1ms")
+}

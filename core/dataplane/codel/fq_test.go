@@ -2,9 +2,11 @@ package codel_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/codel"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
 	"weir/core/unit"
@@ -104,6 +106,22 @@ func TestIsolation(t *testing.T) {
 			if light != 400 || got.Drops[dataplane.EarlyDrop]+got.Drops[dataplane.Evicted] == 0 {
 				t.Errorf("%d of 400 packets of the light flow leave; drops %v", light, got.Drops)
 			}
+		})
+	}
+}
+
+// Ports that have no scheduler of their own are fair among flows: no script is disturbed, and with a short target
+// floods are balanced.
+// What gives way is the packet that came first, and not last as in a FIFO.
+func TestFairContract(t *testing.T) {
+	for _, law := range [][]string{nil, {"target", "100us", "interval", "1ms"}} {
+		t.Run(strings.Join(law, " "), func(t *testing.T) {
+			dataplanetest.Keeps(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+				if p.Scheduler == nil && p.Queues <= 1 {
+					p.Scheduler = fair(t, p.Rate.Bits, 1, tm.Limit{}, law...).Ports[0].Scheduler
+				}
+				return p
+			}, []string{"a limit of two packets", "a limit of 300 bytes", "an evicted"})
 		})
 	}
 }

@@ -192,3 +192,12 @@ func ExampleScheme() {
 	fmt.Println(Scheme().Name, Scheme().Parameters()[0].Default)
 	// Output: dualpi2 15ms
 }
+
+// It chooses queues itself, so scripts with other schedulers, and pauses of classes, do not say what must happen.
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+		p.Queues, p.Scheduler = 2, tm.NewDeadline([]unit.Time{0, 50 * ms})
+		return p
+	}, []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}, "target", "100us", "max_rtt",
+		"1ms")
+}

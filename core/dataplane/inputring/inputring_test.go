@@ -182,3 +182,8 @@ func ExampleScheme() {
 	fmt.Println(Scheme().Name, Scheme().Parameters()[0].Name)
 	// Output: input capacity
 }
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "capacity",
+		"100kpps", "ring", "16 packets")
+}

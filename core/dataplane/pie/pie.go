@@ -117,9 +117,10 @@ func (e *Program) Idle() bool { return true }
 // Tick moves all probabilities.
 func (e *Program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
-		s := &e.states[i]
-		q := env.Port(dataplane.PortID(i / e.queues)).Queue(tm.QueueID(i % e.queues))
-		s.update(&e.config, s.delay(&e.config, q))
+		s, port, q := &e.states[i], env.Port(dataplane.PortID(i/e.queues)), i%e.queues
+		if q < port.Queues() { // another port may have more
+			s.update(&e.config, s.delay(&e.config, port.Queue(tm.QueueID(q))))
+		}
 	}
 	return env.Now() + e.config.Update
 }

@@ -169,3 +169,8 @@ func ExampleScheme() {
 	// update 15ms
 	// max_burst 150ms
 }
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "target", "50us",
+		"update", "100us", "max_burst", "0s", "alpha", "100", "beta", "1000")
+}

@@ -193,3 +193,8 @@ func ExampleScheme() {
 	fmt.Println(Scheme().Name, Scheme().Parameters()[0].Default)
 	// Output: red 5ms
 }
+
+func TestContract(t *testing.T) {
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "min", "6 packets",
+		"max", "18 packets", "weight", "0.2")
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/codel"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
 	"weir/core/dataplane/users"
@@ -165,4 +166,15 @@ func TestByUserNoAllocation(t *testing.T) {
 	if n := testing.AllocsPerRun(5000, func() { p.Push(0, p.Pop(0)) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
+}
+
+// Ports that have no scheduler of their own are fair among users: scripts, which have one user a queue, go
+// as in a FIFO.
+func TestByUserContract(t *testing.T) {
+	dataplanetest.Keeps(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+		if p.Scheduler == nil && p.Queues <= 1 {
+			p.Scheduler = tm.NewByUser(weighed(1514, 10, 20, 10))
+		}
+		return p
+	}, nil)
 }
