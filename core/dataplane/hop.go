@@ -110,6 +110,7 @@ again:
 // makeRoom evicts packets of the port until p fits, where the scheduler allows it (tm.NewFQ). It
 // returns false if p itself had to be dropped.
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
+	p.Enqueued = s.env.now // laws of longest flows (tm.NewCake) ask for the time
 	for why != tm.Fits {
 		x := port.Displace(p.Meta.Queue, p, why)
 		if x == nil {

@@ -56,6 +56,7 @@ type fq struct {
 	config FQ
 	table  *users.Table // of byUser; nil: lists go by the flow's hash
 	law    *CoDel       // of NewFQCoDel
+	cake   *Cake        // of NewCake
 	rate   unit.LinkRate
 }
 
@@ -110,6 +111,7 @@ type flows struct {
 	fromHead bool
 	seed     uint32
 
+	cake   *cake  // nil: none
 	law    *CoDel // nil: none
 	states []CoDelState
 	port   *fq
@@ -150,6 +152,9 @@ func newFlows(s *fq) *flows {
 	for i := range f.lists {
 		f.lists[i].quantum = f.quantum
 	}
+	if s.cake != nil {
+		f.cake = newCake(f, s)
+	}
 	return f
 }
 
@@ -159,11 +164,7 @@ func (f *flows) of(p *packet.Packet) int32 {
 	if f.table != nil {
 		return f.ofUser(p)
 	}
-	h := p.Hash ^ f.seed
-	h = (h ^ h>>16) * 0x85ebca6b
-	h = (h ^ h>>13) * 0xc2b2ae35
-	h ^= h >> 16
-	return 1 + int32(uint64(h)*uint64(len(f.lists)-1)>>32)
+	return 1 + int32(uint64(mixed(p.Hash, f.seed))*uint64(len(f.lists)-1)>>32)
 }
 
 // ofUser is the list of a packet's user. What it earns a turn is weighed where the list starts anew, since users
@@ -188,10 +189,28 @@ func (f *flows) turn(r *round, i int32) {
 
 // push appends p to its flow's list.
 func (f *flows) push(p *packet.Packet) {
+	if f.cake != nil {
+		f.cake.enter(p)
+		return
+	}
 	i := f.of(p)
 	if f.count == 0 && f.law != nil && p.Enqueued >= f.idle {
 		f.begin()
 	}
+	f.add(i, p)
+	if l := &f.lists[i]; l.listed != f.period {
+		l.listed = f.period
+		l.credit = l.quantum
+		if f.newFirst {
+			f.turn(&f.fresh, i)
+		} else {
+			f.turn(&f.old, i)
+		}
+	}
+}
+
+// add appends p to list i.
+func (f *flows) add(i int32, p *packet.Packet) {
 	l := &f.lists[i]
 	n := f.unused
 	if n == 0 {
@@ -207,15 +226,6 @@ func (f *flows) push(p *packet.Packet) {
 	}
 	l.tail = n
 	f.count++
-	if l.listed != f.period {
-		l.listed = f.period
-		l.credit = l.quantum
-		if f.newFirst {
-			f.turn(&f.fresh, i)
-		} else {
-			f.turn(&f.old, i)
-		}
-	}
 	if l.bytes += int64(p.Size); l.bytes > l.bound {
 		if l.bound = l.bytes; l.place == 0 {
 			f.heap = append(f.heap, i)
@@ -233,6 +243,9 @@ func (f *flows) push(p *packet.Packet) {
 // Under CoDel the packet may be one to drop, for which its flow pays nothing. now is when it leaves; before: CoDel does
 // not judge it.
 func (f *flows) pop(now unit.Time) (p *packet.Packet, doomed bool) {
+	if f.cake != nil {
+		return f.cake.leave(now)
+	}
 	for f.count > 0 {
 		r := &f.fresh
 		if r.first == 0 {
@@ -286,7 +299,7 @@ func (f *flows) remove(l *flow, n int32) *packet.Packet {
 	*x = node{next: f.unused}
 	f.unused = n
 	l.bytes -= int64(p.Size)
-	if f.count--; f.count == 0 && f.law == nil {
+	if f.count--; f.count == 0 && f.law == nil && f.cake == nil {
 		f.begin()
 	}
 	return p
@@ -301,6 +314,9 @@ func (f *flows) begin() {
 // yield removes the packet that makes room for an arriving one; nil if the arriving one is of the longest
 // list and must be dropped itself. Of two longest lists, the arriving packet's loses.
 func (f *flows) yield(arriving *packet.Packet) *packet.Packet {
+	if f.cake != nil {
+		return f.cake.yield(arriving)
+	}
 	i, own := f.longest(), f.of(arriving)
 	if l := &f.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= f.lists[i].bytes {
 		if !f.fromHead || l.head == 0 {
@@ -321,6 +337,9 @@ func (f *flows) drop() *packet.Packet {
 
 func (f *flows) shorten(i int32) *packet.Packet {
 	l := &f.lists[i]
+	if f.cake != nil {
+		return f.cake.overflow(i)
+	}
 	if f.fromHead {
 		return f.remove(l, l.head)
 	}
@@ -392,7 +411,14 @@ func (f *flows) sink() {
 
 // next returns the packet that pop would take, or nil, without moving any turn. Among the flows with
 // packets it is of the first one that needs the fewest turns to have credit.
+//
+// Under CAKE what a turn earns changes with the hosts' loads; next goes by those of now.
 func (f *flows) next() *packet.Packet {
+	if f.cake != nil && f.cake.resume != 0 {
+		if n := f.lists[f.cake.resume].head; n != 0 {
+			return f.nodes[n].p
+		}
+	}
 	for i := f.fresh.first; i != 0; i = f.lists[i].next {
 		if l := &f.lists[i]; l.head != 0 && l.credit > 0 {
 			return f.nodes[l.head].p
@@ -406,12 +432,15 @@ func (f *flows) next() *packet.Packet {
 			if l.head == 0 {
 				continue
 			}
-			turns, credit := int32(0), l.credit
+			turns, credit, quantum := int32(0), l.credit, l.quantum
+			if f.cake != nil {
+				quantum = max(1, int32(f.cake.quantum/f.cake.load(i)))
+			}
 			if ahead { // they come behind the old ones, with a quantum more
-				credit += l.quantum
+				credit += quantum
 			}
 			if credit <= 0 {
-				turns = -credit/l.quantum + 1
+				turns = -credit/quantum + 1
 			}
 			if best == nil || turns < fewest {
 				best, fewest = f.nodes[l.head].p, turns

@@ -69,7 +69,7 @@ func (f *flows) judge(i int32, now unit.Time, p *packet.Packet) bool {
 // Drops reports whether the port's scheduler drops packets that leave their queue: Doomed then says which.
 func (p *Port) Drops() bool {
 	f, ok := p.scheduler.(interface{ fair() *fq })
-	return ok && f.fair().law != nil
+	return ok && (f.fair().law != nil || f.fair().cake != nil)
 }
 
 // Doomed reports whether what Next returned last is to be dropped, in place of being sent.

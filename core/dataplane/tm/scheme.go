@@ -233,6 +233,10 @@ func Schemes() []Scheme {
 		Define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
 			Source: "Delay-EDD (JSAC 1990)"},
 			func(queues int, _ unit.LinkRate, c Deadline) (Scheduler, error) { return c.scheduler(queues) }),
+		Define(scheme.Scheme{Name: "cake", Doc: "each queue fair among hosts and the flows of each, with COBALT (CoDel and " +
+			"BLUE) for each flow; the longest flow gives way; queues in strict priority; no shaper, no tins",
+			Source: "CAKE (LANMAN 2018)"},
+			func(_ int, rate unit.LinkRate, c Cake) (Scheduler, error) { return NewCake(c, rate), nil }),
 		Define(scheme.Scheme{Name: "calendar", Doc: "queues are rounds: one after the other, each until it is empty " +
 			"(program afq)", Source: "AFQ §3.4"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) { return NewCalendar(queues), nil }),

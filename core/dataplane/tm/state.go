@@ -34,15 +34,26 @@ func (p *Port) State() (s State) {
 // of is the width of a value of fixed size.
 func of(x any) int64 { return 8 * int64(binary.Size(x)) }
 
-// bits are those of all lists, of their order by length, and of the rounds. Of packets, which every
+// bits are those of all lists, of their order by length, and of the rounds; with CAKE also of its hosts and
+// laws. Of packets, which every
 // queue links, nothing counts.
 func (f *flows) bits() int64 {
-	return int64(len(f.lists)-1)*(of(flow{})+of(int32(0))) + 2*of(round{}) + of(f.count) + of(f.period)
+	own := int64(0)
+	if k := f.cake; k != nil {
+		own = int64(len(k.hosts))*(of(caked{})+of(cakeHost{})) + of(round{}) + of(k.random)
+	}
+	return own + int64(len(f.lists)-1)*(of(flow{})+of(int32(0))) + 2*of(round{}) + of(f.count) + of(f.period)
 }
 
 // State is what a packet costs beside the lists' bits: it enters its list, and the heap, and rounds move until a list
 // has credit.
-func (f *fq) State(int) State { return State{Reads: 4, Writes: 4, Operations: 2} }
+// With CAKE it may look at a set of flows and one of hosts on each side twice, when its flow is new.
+func (f *fq) State(int) State {
+	if f.cake != nil {
+		return State{Reads: 6*ways + 4, Writes: 8, Operations: 6}
+	}
+	return State{Reads: 4, Writes: 4, Operations: 2}
+}
 
 // State is a deficit for each queue, and whose turn it is.
 func (d *deficit) State(queues int) State {
