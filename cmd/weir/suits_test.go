@@ -107,6 +107,11 @@ var suited = []struct{ old, new, at, want string }{
 	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at ports of 100Gbps it marks from 1MB on"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "codel: {target: 100ns, interval: 1us}", "100ns",
 		"switch leaf0: program codel: target: at ports of 100Gbps a frame of"},
+	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 80us}", "80us",
+		"switch leaf0: program pie: target: the buffer of the port to h0 is full after 80us, not above 80us"},
+	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 79us, update: 50us}", "", ""},
+	{"ecn: {kmin: 100KB, kmax: 400KB}", "ppv: {target: 90us}", "90us",
+		"switch leaf0: program ppv: target: the buffer of the port to h0 holds 80us"},
 	// signals
 	{"hpcc: {eta: 95%}", "dcqcn: {}", "", ""},
 	{"first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "recovery: go_back_n}}, cc: {timely: {t_high: 60us}}",

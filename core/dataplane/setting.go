@@ -53,14 +53,63 @@ func Suits(c scheme.Config, s *Setting) []scheme.Remark {
 	if x, ok := c.(Settled); ok {
 		return x.Suits(s)
 	}
-	if x, ok := c.(tm.Picky); ok {
-		for i := range s.Ports {
-			if param, text := x.Unsuited(s.Ports[i].Rate, s.Frame()); text != "" {
-				return []scheme.Remark{{Param: param, Text: text}}
-			}
+	if x, ok := c.(tm.Aimed); ok {
+		if param, target := x.Aim(); param != "" {
+			return append(s.BelowFrame(param, target), s.BeyondBuffer(param, target)...)
 		}
 	}
 	return nil
+}
+
+// BelowFrame warns of a delay for queues that is shorter than a frame takes at some port.
+func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
+	for i := range s.Ports {
+		rate := s.Ports[i].Rate
+		if rate.Bits == 0 {
+			continue
+		}
+		if t := unit.TransmitTime(s.Frame(), rate.Bits); delay < t {
+			return []scheme.Remark{Remark(param, "at ports of %v a frame of %d bytes takes %v: above %v is whatever waits",
+				rate, int64(s.Frame()), t, delay)}
+		}
+	}
+	return nil
+}
+
+// BeyondBuffer warns of a delay for queues that a buffer does not hold: nothing is told before it is full.
+func (s *Setting) BeyondBuffer(param string, delay unit.Time) []scheme.Remark {
+	if p, holds := s.Short(delay); p != nil {
+		return []scheme.Remark{Remark(param, "the buffer of the port to %s is full after %v, not above %v: it drops first, "+
+			"whoever sends", p.To, holds, delay)}
+	}
+	return nil
+}
+
+// Short is the port whose buffer holds no more than a delay, of those with the lowest rate: queues stand where the
+// switch is slowest, and faster ports with the same buffer say nothing. It also returns what the buffer holds.
+func (s *Setting) Short(delay unit.Time) (short *Facing, holds unit.Time) {
+	slowest := s.Slowest()
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
+		if p.Rate.Bits != slowest || slowest == 0 || buffer == 0 {
+			continue
+		}
+		if t := unit.Time(buffer * 8e12 / float64(slowest)); t <= delay && (short == nil || t < holds) {
+			short, holds = p, t
+		}
+	}
+	return short, holds
+}
+
+// Slowest is the lowest rate of ports in bit/s; 0: none has one.
+func (s *Setting) Slowest() (slowest unit.Rate) {
+	for i := range s.Ports {
+		if rate := s.Ports[i].Rate.Bits; rate > 0 && (slowest == 0 || rate < slowest) {
+			slowest = rate
+		}
+	}
+	return slowest
 }
 
 // Remark makes a warning about a parameter.

@@ -140,7 +140,7 @@ switch: %s
 metrics: 9465
 `
 	const abc = "[forward, {abc: {memory: %s, q_min: 6 packets, q_base: 20 packets, gamma: 16 packets, aggregates: " +
-		"{10.9.0.1: 10kbps}}}]"
+		"{10.9.0.1: 10kbps, 10.9.0.2: 10kbps}}}]"
 	p := w.open(fmt.Sprintf(file, "[forward]"))
 	both := func() (heavy, light float64) {
 		t.Helper()
@@ -212,7 +212,7 @@ func TestReload(t *testing.T) {
 		{strings.Replace(file("10Mbps", 100, "[forward]"), "interface: right", "interface: eth7", 1),
 			"ports and their interfaces cannot change while the switch runs"},
 		{file("10 Mb", 100, "[forward]"), "switch.yaml:4:"},
-		{file("10Mbps", 100, "[forward, red]"), `program "red" is not known`},
+		{file("10Mbps", 100, "[forward, blue]"), `program "blue" is not known`},
 		{strings.Replace(file("10Mbps", 100, "[forward]"), "9465", "none", 1), "metrics cannot change"},
 	} {
 		p.write(x[0])

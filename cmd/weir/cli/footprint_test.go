@@ -25,6 +25,8 @@ var needs = map[string][]string{
 	"plan":    {"--set", "others=10Mbps"},
 	"pfc":     {"--set", "trigger=static", "--set", "xoff=100KB"},
 	"dualpi2": {"--set", "queues=2"},
+	"fdpa":    {"--set", "queues=4"},
+	"afq":     {"--set", "queues=16", "--set", "scheduler=calendar"},
 }
 
 func show(t *testing.T, args ...string) string {

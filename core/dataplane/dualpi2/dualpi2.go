@@ -63,13 +63,8 @@ func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
 // Loses packets, whatever the queues' limits are.
 func (*Config) Loses() {}
 
-// Unsuited warns of a target that whatever waits is above.
-func (c *Config) Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string) {
-	if why := tm.BelowFrame(c.Target, rate, frame); why != "" {
-		return "target", why
-	}
-	return "", ""
-}
+// Aim is the target.
+func (c *Config) Aim() (param string, target unit.Time) { return "target", c.Target }
 
 // derived fills in what follows from the times.
 func (c Config) derived() Config {

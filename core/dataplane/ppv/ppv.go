@@ -82,23 +82,13 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Suits warns of a target that a buffer never reaches.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
 	if c.Smallest {
 		return nil
 	}
-	for _, p := range s.Ports {
-		bytes := p.Buffer.Bytes
-		if n := unit.Bytes(p.Buffer.Packets); n > 0 {
-			bytes = n * s.Frame()
-		}
-		if p.Rate.Bits == 0 || bytes == 0 {
-			continue
-		}
-		if most := unit.Time(float64(bytes) * 8e12 / float64(p.Rate.Bits)); most <= c.Target {
-			return append(all, dataplane.Remark("target",
-				"the buffer of the port to %s holds %v, and the threshold aims at %v: "+
-					"packets are lost without regard to their values", p.To, most, c.Target))
-		}
+	if p, holds := s.Short(c.Target); p != nil {
+		return []scheme.Remark{dataplane.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
+			"%v: packets are lost without regard to their values", p.To, holds, c.Target)}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -68,12 +67,17 @@ func (c *Config) MarksFrom(rate unit.Rate) unit.Bytes {
 // Loses packets, whatever the queues' limits are.
 func (*Config) Loses() {}
 
-// Unsuited warns of a target that whatever waits is above.
-func (c *Config) Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string) {
-	if why := tm.BelowFrame(c.Target, rate, frame); why != "" && c.Min == (unit.Length{}) {
-		return "target", why
+// Suits warns of a target that whatever waits is above, and of a lower threshold that the buffer does not hold.
+func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+	param := "min"
+	if c.Min == (unit.Length{}) {
+		param, all = "target", s.BelowFrame("target", c.Target)
 	}
-	return "", ""
+	if slowest := s.Slowest(); slowest > 0 {
+		least := c.at(unit.LinkRate{Bits: slowest}).min
+		all = append(all, s.BeyondBuffer(param, unit.Time(least*8e12/float64(slowest)))...)
+	}
+	return all
 }
 
 // curve is what follows for a port.

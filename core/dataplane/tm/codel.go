@@ -129,29 +129,11 @@ func (c *CoDel) ordered() error {
 	return nil
 }
 
-// Unsuited warns of a target that whatever waits is above (RFC 8289 §4).
-func (c *CoDel) Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string) {
-	if why := BelowFrame(c.Target, rate, frame); why != "" {
-		return "target", why
-	}
-	return "", ""
-}
+// Aim is the target (RFC 8289 §4).
+func (c *CoDel) Aim() (param string, target unit.Time) { return "target", c.Target }
 
-// Picky is a configuration that cannot work at ports of any rate.
-type Picky interface {
-	// Unsuited says what cannot work at a port of a rate, for frames of so many bytes, and which parameter it is
-	// about; "": nothing.
-	Unsuited(rate unit.LinkRate, frame unit.Bytes) (param, text string)
-}
-
-// BelowFrame says that a queue's target is below the time that one frame takes; "": it is not.
-func BelowFrame(target unit.Time, rate unit.LinkRate, frame unit.Bytes) string {
-	if rate.Bits == 0 {
-		return ""
-	}
-	if t := unit.TransmitTime(frame, rate.Bits); target < t {
-		return fmt.Sprintf("at ports of %v a frame of %d bytes takes %v: above %v is whatever waits", rate, int64(frame),
-			t, target)
-	}
-	return ""
+// Aimed is a configuration that leads the delay of queues to a target.
+type Aimed interface {
+	// Aim is the parameter, and the delay.
+	Aim() (param string, target unit.Time)
 }

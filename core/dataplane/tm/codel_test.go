@@ -75,15 +75,3 @@ func TestCoDelSpares(t *testing.T) {
 		})
 	}
 }
-
-// What cannot be is said: a frame of 1514 bytes takes 12.1 ms at 1 Mb/s and 1.2 ms at 10 Mb/s.
-func TestCoDelUnsuited(t *testing.T) {
-	c := CoDel{Target: 5 * ms}
-	for rate, want := range map[unit.Rate]bool{unit.Mbps: true, 10 * unit.Mbps: false, 100 * unit.Gbps: false, 0: false} {
-		t.Run(rate.String(), func(t *testing.T) {
-			if param, got := c.Unsuited(unit.LinkRate{Bits: rate}, 1514); (got != "") != want || want != (param == "target") {
-				t.Errorf("%q", got)
-			}
-		})
-	}
-}
