@@ -92,6 +92,9 @@ func TestFootprintGolden(t *testing.T) {
 		{"abc"}, {"abc", "--set", "arithmetic=integer"}, append([]string{"ncf"}, needs["ncf"]...), append([]string{"conga"},
 			footprintTwoTiers...), {"hula"},
 		{"telemetry"}, {"telemetry", "--set", "format=relative", "--set", "t=10us"},
+		{"codel"}, {"red"}, {"pie"}, append([]string{"dualpi2"}, needs["dualpi2"]...), {"csfq"}, {"ppv"}, {"rainbow"},
+		append([]string{"afq"}, needs["afq"]...), append([]string{"fdpa"}, needs["fdpa"]...),
+		append([]string{"plan"}, needs["plan"]...), append([]string{"input"}, needs["input"]...),
 		{"p4abc/fig5"}, {"hpcc/flow-control", "--set", "control=pfc"},
 	} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {

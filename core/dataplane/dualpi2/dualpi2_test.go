@@ -139,6 +139,52 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
+// RFC 9332 Appendix A: with weighted round robin in place of the time-shifted FIFO, of 15 to 1, scalable senders who do
+// not react cannot starve classic ones below 1/16 of the link, and who sends less than that waits for one turn at most.
+// The controller is slow here: only the scheduler decides.
+func TestRoundRobin(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
+		for _, x := range []struct {
+			classic float64 // that they send, in parts of the link; scalable ones send 1.5 of it
+			least   float64 // what they get
+		}{{0.04, 0.04}, {0.5, 1.0 / 16}} {
+			t.Run(fmt.Sprint(rate, x.classic), func(t *testing.T) {
+				s := ports(2, rate, 0)
+				for i := range s.Ports {
+					s.Ports[i].Scheduler = tm.NewDWRR([]int32{15, 1}, 1500)
+				}
+				s.Programs = build(t, "target", "10s", "max_rtt", "10s", "min_th", "10s")(s.Site())
+				frame := unit.TransmitTime(1500, rate)
+				end := 4000 * frame
+				var script []dataplanetest.Arrival
+				add := func(gap unit.Time, tos uint8) {
+					for at := gap; at < end; at += gap {
+						script = append(script, dataplanetest.Arrival{At: at, Dst: 2, TOS: tos, Payload: 1458})
+					}
+				}
+				add(unit.Time(float64(frame)/x.classic), packet.NotECT)
+				add(frame*2/3, packet.ECT1)
+				slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+				for i := range script {
+					script[i].Seq = int64(i)
+				}
+				n, late := 0, unit.Time(0)
+				for _, d := range run(t, s, script).Departures {
+					if d.At <= end && d.TOS == packet.NotECT {
+						n, late = n+1, max(late, d.At-script[d.Seq].At)
+					}
+				}
+				if got := float64(n) / 4000; math.Abs(got-x.least) > 0.002 {
+					t.Errorf("classic senders get %.4f of the link, want %.4f", got, x.least)
+				}
+				if x.classic < 1.0/16 && late > 18*frame {
+					t.Errorf("a packet of who sends little waits %v, %d frames", late, late/frame)
+				}
+			})
+		}
+	}
+}
+
 // FuzzDual lets anything arrive: nothing is lost but by the law; only what can be is marked; queues keep their order.
 func FuzzDual(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
@@ -195,9 +241,13 @@ func ExampleScheme() {
 
 // It chooses queues itself, so scripts with other schedulers, and pauses of classes, do not say what must happen.
 func TestContract(t *testing.T) {
+	disturbed := []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 2, tm.NewDeadline([]unit.Time{0, 50 * ms})
 		return p
-	}, []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}, "target", "100us", "max_rtt",
-		"1ms")
+	}, disturbed, "target", "100us", "max_rtt", "1ms")
+	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+		p.Queues, p.Scheduler = 2, tm.NewDWRR([]int32{15, 1}, 1514)
+		return p
+	}, disturbed, "target", "100us", "max_rtt", "1ms")
 }

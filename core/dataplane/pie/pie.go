@@ -1,7 +1,7 @@
 // Package pie is PIE (RFC 8033) on the queues of a switch's ports, each by itself: packets that come are dropped, or
 // marked, with a probability that a controller moves every update so that the queue's delay goes to a target. Of what
-// the RFC leaves open there are marks (§5.1), the departure rate (§5.2), de-randomisation (§5.4) and the cap (§5.5);
-// PIE is always active (§5.3).
+// the RFC leaves open there are marks (§5.1), the departure rate (§5.2), active and inactive (§5.3), de-randomisation
+// (§5.4) and the cap (§5.5).
 package pie
 
 import (
@@ -22,6 +22,7 @@ type Config struct {
 	Rate                     bool    // the delay is that of the queue's bytes at the rate at which they left lately
 	Spread                   bool    // de-randomisation
 	Cap                      bool
+	ActiveFrom               float64 // of the room; 0: always
 	MeanPacket               unit.Bytes
 }
 
@@ -45,6 +46,9 @@ func (c *Config) Params(p *scheme.Params) {
 		"the delay is what the last packet had, or the queue's bytes by the rate of departures", "RFC 8033 §4.3, §5.2")
 	p.Bool(&c.Spread, "spread", "true", "drops come neither close together nor far apart", "RFC 8033 §5.4")
 	p.Bool(&c.Cap, "cap", "true", "from 10% on, the probability grows by 2% an update at most", "RFC 8033 §5.5")
+	p.Share(&c.ActiveFrom, "active_from", "0%", "from which part of its room on a queue is controlled, until it has been "+
+		"empty; 0%: always, since a third of a long buffer is far above the target", "RFC 8033 §5.3: a third; ours: always").
+		Min("0%").Max("100%")
 	p.Size(&c.MeanPacket, "mean_packet", "1514 B", "half of what may wait without drops",
 		"RFC 8033 §4.1: MEAN_PKTSIZE; ours: a full frame").Min("1 B").Max("1MB")
 }
@@ -83,6 +87,9 @@ type state struct {
 	left      int64     // bytes since then
 	period    float64   // that so many bytes take to leave; 0: not known
 	measuring bool
+
+	active bool
+	since  unit.Time // when it became so
 }
 
 // Program controls queues.
@@ -98,7 +105,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	queues := max(site.Queues, 1)
 	p := &Program{c, make([]state, site.Ports*queues), queues, site.Random("pie")}
 	for i := range p.states {
-		p.states[i].burst = c.MaxBurst.Seconds()
+		p.states[i].burst, p.states[i].active = c.MaxBurst.Seconds(), c.ActiveFrom == 0
 	}
 	return p, nil
 }
@@ -113,7 +120,10 @@ func (e *Program) Idle() bool { return true }
 func (e *Program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
 		s, port, q := &e.states[i], env.Port(dataplane.PortID(i/e.queues)), i%e.queues
-		if q < port.Queues() { // another port may have more
+		if q >= port.Queues() { // another port has more
+			continue
+		}
+		if s.active && (s.since == 0 || env.Now()-s.since >= e.config.Update) {
 			s.update(&e.config, s.delay(&e.config, port.Queue(tm.QueueID(q))))
 		}
 	}
@@ -160,6 +170,12 @@ func (s *state) update(c *Config, delay float64) {
 func (e *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &e.config
 	s, q := &e.states[int(m.Out)*e.queues+int(m.Queue)], env.Port(m.Out).Queue(m.Queue)
+	if c.ActiveFrom > 0 && s.probability == 0 && s.old == 0 && q.Packets() == 0 { // idle for a while: §5.3
+		s.active, s.measuring = false, false
+	}
+	if !s.active || env.Port(m.Out).Fits(m.Queue, p.Size) != tm.Fits { // what has no room is not drawn for
+		return dataplane.Accept
+	}
 	half := c.Target.Seconds() / 2
 	if s.probability == 0 && s.old < half && s.delay(c, q) < half {
 		s.burst = c.MaxBurst.Seconds()
@@ -172,6 +188,38 @@ func (e *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return dataplane.Accept
 	}
 	return dataplane.Drop(dataplane.EarlyDrop)
+}
+
+// Book begins to control a queue that has become long (RFC 8033 §5.3).
+func (e *Program) Book(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
+	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
+	if s.active || !filled(env.Port(m.Out), m.Queue, e.config.ActiveFrom) {
+		return
+	}
+	*s = state{waited: s.waited, burst: e.config.MaxBurst.Seconds(), start: env.Now(), measuring: true, active: true,
+		since: env.Now()}
+}
+
+// filled reports whether what waits is a part of the room; without limits any packet is.
+func filled(p *tm.Port, queue tm.QueueID, part float64) bool {
+	q, total := p.Queue(queue), p.Limit()
+	if q.Limit == (tm.Limit{}) && total == (tm.Limit{}) {
+		return true
+	}
+	over := func(n, limit int64) bool { return limit > 0 && float64(n) >= part*float64(limit) }
+	return over(int64(q.Packets()), int64(q.Limit.Packets)) || over(int64(q.Bytes()), int64(q.Limit.Bytes)) ||
+		over(int64(p.Packets()), int64(total.Packets)) || over(int64(p.Bytes()), int64(total.Bytes))
+}
+
+// OnDrop begins anew with what has been drawn in vain, when there is no room for a packet (RFC 8033 §5.4).
+func (e *Program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+	switch m := &p.Meta; why {
+	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit:
+		if i := int(m.Out)*e.queues + int(m.Queue); i < len(e.states) {
+			e.states[i].gathered = 0
+		}
+	}
 }
 
 // hits draws. What has been drawn in vain adds up (RFC 8033 §5.4): below 0.85 no packet goes, from 8.5 on one does.

@@ -10,6 +10,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -47,6 +48,52 @@ func TestTranscript(t *testing.T) {
 				"max_burst", "60ms", "mark_up_to", "30%", "alpha", "2", "beta", "20", "delay", x.name))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
+			}
+		})
+	}
+}
+
+// RFC 8033 §5.3: PIE becomes active where a third of the room is taken, and inactive where a packet finds a queue that
+// was idle; each time it begins with a new allowance for bursts.
+func TestActiveTranscript(t *testing.T) {
+	for _, x := range []struct {
+		name, delay     string
+		marked, dropped int
+	}{{"third", "time", 0, 100}, {"third-rate", "rate", 5, 50}} {
+		t.Run(x.name, func(t *testing.T) {
+			text, err := os.ReadFile("testdata/pie-" + x.name + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := ports(2, 12*unit.Mbps, 1)
+			s.Ports[1].Total.Packets = 24
+			_, marked, dropped := dataplanetest.Replay(t, s, string(text), build(t, "target", "5ms", "max_burst", "30ms",
+				"mark_up_to", "30%", "alpha", "10", "beta", "100", "delay", x.delay, "active_from", "33.3%"))
+			if marked < x.marked || dropped < x.dropped {
+				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
+			}
+		})
+	}
+}
+
+// A queue is long by its own limit or by its port's, in packets or bytes; where there is none PIE is active at once.
+func TestFilled(t *testing.T) {
+	for _, x := range []struct {
+		each, total tm.Limit
+		want        int // packets of 1000 bytes in queue 0 from which on it is active, beside two in queue 1
+	}{{tm.Limit{}, tm.Limit{}, 0}, {tm.Limit{Packets: 9}, tm.Limit{}, 3}, {tm.Limit{Bytes: 12000}, tm.Limit{}, 4},
+		{tm.Limit{}, tm.Limit{Packets: 21}, 5}, {tm.Limit{}, tm.Limit{Bytes: 30000}, 8},
+		{tm.Limit{Packets: 60}, tm.Limit{Packets: 21}, 5}} {
+		t.Run(fmt.Sprint(x.each, x.total), func(t *testing.T) {
+			p := tm.NewPort(tm.NewBuffer(2, x.each, x.total), tm.NewStrict(), unit.LinkRate{Bits: unit.Mbps})
+			p.Push(1, &packet.Packet{Size: 1000})
+			p.Push(1, &packet.Packet{Size: 1000})
+			n := 0
+			for ; !filled(p, 0, 1.0/3); n++ {
+				p.Push(0, &packet.Packet{Size: 1000})
+			}
+			if n != x.want {
+				t.Errorf("active from %d packets on, want %d", n, x.want)
 			}
 		})
 	}
