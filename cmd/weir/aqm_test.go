@@ -79,7 +79,8 @@ func TestStandingQueues(t *testing.T) {
 			target: 15 * unit.Millisecond, most: 3, least: 0.8},
 		{name: "dualpi2, weighted round robin", programs: ", dualpi2",
 			keys: ", queues: 2, scheduler: {dwrr: {weights: {0: 15}}}", target: 15 * unit.Millisecond, most: 3, least: 0.8},
-		{name: "pie, active from 2 %", programs: ", {pie: {active_from: 2%}}", target: 15 * unit.Millisecond, most: 3, least: 0.8},
+		{name: "pie, active from 2 %", programs: ", {pie: {active_from: 2%}}",
+			target: 15 * unit.Millisecond, most: 3, least: 0.8},
 		{name: "pie", programs: ", pie", target: 15 * unit.Millisecond, most: 3, least: 0.8},
 	} {
 		for _, x := range []struct {
