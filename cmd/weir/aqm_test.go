@@ -74,6 +74,7 @@ func TestStandingQueues(t *testing.T) {
 		{name: "codel", programs: ", codel", target: 5 * unit.Millisecond, most: 4, least: 0.8},
 		{name: "fq_codel", keys: ", scheduler: fq_codel", target: 5 * unit.Millisecond, most: 4, least: 0.8,
 			each: 2},
+		{name: "cake", keys: ", scheduler: cake", target: 5 * unit.Millisecond, most: 4, least: 0.8, each: 4},
 		{name: "red", programs: ", red", target: 5 * unit.Millisecond, most: 4, least: 0.8},
 		{name: "dualpi2", programs: ", dualpi2", keys: ", queues: 2, scheduler: {deadline: {step: 50ms}}",
 			target: 15 * unit.Millisecond, most: 3, least: 0.8},
