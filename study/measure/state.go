@@ -19,7 +19,7 @@ func (m *state) Label() string { return m.label }
 
 // Decode reads which switches.
 func (m *state) Decode(o *Options) {
-	t := o.Node.Get("switches")
+	t := o.Node.Default("switches")
 	m.label, m.switches = o.Text(t), o.Switches(t)
 }
 
