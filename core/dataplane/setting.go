@@ -55,7 +55,11 @@ func Suits(c scheme.Config, s *Setting) []scheme.Remark {
 	}
 	if x, ok := c.(tm.Aimed); ok {
 		if param, target := x.Aim(); param != "" {
-			return append(s.BelowFrame(param, target), s.BeyondBuffer(param, target)...)
+			all := s.BeyondBuffer(param, target)
+			if r, ok := c.(interface{ RaisesAim() bool }); ok && r.RaisesAim() {
+				return all
+			}
+			return append(s.BelowFrame(param, target), all...)
 		}
 	}
 	return nil

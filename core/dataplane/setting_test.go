@@ -25,18 +25,19 @@ func aims(t testing.TB) map[string]scheme.Scheme {
 		all[s.Name] = s.Scheme
 	}
 	for _, s := range tm.Schemes() {
-		if s.Name == "fq_codel" {
+		if s.Name == "fq_codel" || s.Name == "cake" {
 			all[s.Name] = s.Scheme
 		}
 	}
-	if len(all) != 6 {
+	if len(all) != 7 {
 		t.Fatalf("%d schemes", len(all))
 	}
 	return all
 }
 
 // A frame of 1514 bytes takes 12.1 ms at 1 Mb/s, and 1.2 ms at 10 Mb/s; 24 of them are 5.8 ms at 50 Mb/s. RED begins at
-// half its target, or at 5 packets, which a port of 1 Mb/s has after 60 ms.
+// half its target, or at 5 packets, which a port of 1 Mb/s has
+// after 60 ms; CAKE raises a target that is below a frame.
 func TestTargetsThatDoNotFit(t *testing.T) {
 	all := aims(t)
 	packets := func(n int32) unit.Length { return unit.Length{Packets: n} }
@@ -48,15 +49,15 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 	}{
 		{50 * unit.Mbps, packets(24), "dualpi2 pie ppv", "holds 5813.76us"},
 		{50 * unit.Mbps, packets(240), "", ""},
-		{50 * unit.Mbps, packets(20), "codel dualpi2 fq_codel pie ppv", ""},
-		{50 * unit.Mbps, packets(10), "codel dualpi2 fq_codel pie ppv red", ""},
+		{50 * unit.Mbps, packets(20), "cake codel dualpi2 fq_codel pie ppv", ""},
+		{50 * unit.Mbps, packets(10), "cake codel dualpi2 fq_codel pie ppv red", ""},
 		{50 * unit.Mbps, unit.Length{Bytes: 36336}, "dualpi2 pie ppv", "full after 5813.76us"},
 		{50 * unit.Mbps, unit.Length{}, "", ""},
-		{500 * unit.Mbps, packets(24), "codel dualpi2 fq_codel pie ppv red", ""},
+		{500 * unit.Mbps, packets(24), "cake codel dualpi2 fq_codel pie ppv red", ""},
 		{5 * unit.Mbps, packets(24), "", ""},
 		{unit.Mbps, packets(24), "codel fq_codel red", "takes 12.112ms"},
 		{unit.Mbps, packets(4), "codel fq_codel red", ""},
-		{100 * unit.Gbps, unit.Length{Bytes: 1_000_000}, "codel dualpi2 fq_codel pie ppv red", "80us"},
+		{100 * unit.Gbps, unit.Length{Bytes: 1_000_000}, "cake codel dualpi2 fq_codel pie ppv red", "80us"},
 		{0, packets(24), "", ""},
 	} {
 		t.Run(fmt.Sprint(x.rate, " ", x.buffer), func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 				{To: "fast", Rate: unit.LinkRate{Bits: 10 * x.rate}, Buffer: x.buffer},
 				{To: "slow", Rate: unit.LinkRate{Bits: x.rate}, Buffer: x.buffer}}}
 			told, why := []string{}, ""
-			for _, name := range []string{"codel", "dualpi2", "fq_codel", "pie", "ppv", "red"} {
+			for _, name := range []string{"cake", "codel", "dualpi2", "fq_codel", "pie", "ppv", "red"} {
 				scheme := all[name]
 				c, err := scheme.Configure()
 				if err != nil {

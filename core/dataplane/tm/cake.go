@@ -64,6 +64,12 @@ func (*Cake) MarksFrom(unit.Rate) unit.Bytes { return 0 }
 // Loses packets, whatever the limits are.
 func (*Cake) Loses() {}
 
+// Aim is the target.
+func (c *Cake) Aim() (param string, target unit.Time) { return "target", c.Target }
+
+// RaisesAim is true: the target is one and a half frames where these take longer.
+func (*Cake) RaisesAim() bool { return true }
+
 // NewCake returns the scheduler of a port whose queues are fair among hosts, with COBALT on each flow. Otherwise it is
 // as NewFQ's.
 func NewCake(c Cake, rate unit.LinkRate) Scheduler {
