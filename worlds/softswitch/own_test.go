@@ -82,6 +82,7 @@ func withOwn() Schemes {
 const own = `
 ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps}}
 switch: [forward, counter]
+users: {new: 0s}
 metrics: none
 `
 

@@ -58,6 +58,9 @@ func (c *Config) Names() (all []netip.Prefix) {
 	return all
 }
 
+// Peers is nil: a plan is for all that a user sends, whoever gets it.
+func (*Config) Peers() []netip.Prefix { return nil }
+
 // Scheme is what an experiment names: switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "plan",

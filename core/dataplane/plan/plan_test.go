@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -145,6 +146,9 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who has a plan is a user from its first packet on, and not first one of those who have none.
+var _ dataplane.Namer = (*Config)(nil)
 
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others", "10Mbps")
