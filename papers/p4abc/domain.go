@@ -205,7 +205,9 @@ func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
 		return dataplane.Accept
 	}
 	if mtu := a.mtus[p.Meta.Out]; mtu > 0 {
-		if !fits(p, mtu) {
+		n, front := length(p)
+		mtu -= front
+		if !fits(p, n-front, mtu) {
 			p.Meta.User = uint32(mtu - markBytes)
 			return dataplane.Drop(dataplane.TooLong)
 		}
@@ -222,26 +224,34 @@ func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// length is that of a packet's part that the MTU bounds: all behind the Ethernet header, and behind tags.
-func length(p *packet.Packet) int32 {
+// PPPoE's session header, and two bytes of PPP's protocol (RFC 2516 §4, §7).
+const (
+	etherPPPoE = 0x8864
+	pppoeBytes = 8
+)
+
+// length is that of a packet's part that the MTU bounds: all behind the Ethernet header, and behind tags. front is
+// what of it stands in front of the IP packet. Hosts do not count that: they are told, and announce, lengths of IP.
+func length(p *packet.Packet) (n, front int32) {
 	if p.Data == nil {
-		return p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
+		return p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader, 0
 	}
-	n := int32(len(p.Data)) - packet.EthernetHeader
+	n = int32(len(p.Data)) - packet.EthernetHeader
 	for at := 12; n >= 4; at += 4 {
 		switch binary.BigEndian.Uint16(p.Data[at:]) {
 		case 0x8100, 0x88a8, 0x9100: // tags are no part of what the MTU counts
 			n -= 4
 			continue
+		case etherPPPoE:
+			front = pppoeBytes
 		}
 		break
 	}
-	return n
+	return n, front
 }
 
-// fits reports whether a packet with a mark is not too long for links inside.
-func fits(p *packet.Packet, mtu int32) bool {
-	n := length(p)
+// fits reports whether an IP packet of n bytes, with a mark, is not too long for links inside.
+func fits(p *packet.Packet, n, mtu int32) bool {
 	if !p.Asks(packet.ExtActivity) {
 		n += markBytes
 	}

@@ -277,6 +277,47 @@ func TestMTU(t *testing.T) {
 	}
 }
 
+// What stands in front of IP takes of the room, too: over PPPoE, whose 8 bytes no host counts in its MSS, TCP
+// announces that much less, what just fits goes, and who sends more is told a length that fits.
+func TestMTUOverPPPoE(t *testing.T) {
+	c := defaults()
+	c.Domain, c.MTU = Part, 1500
+	a := newBenchAt(t, sidesFrom["edge"], c).program
+	leave := func(t *testing.T, version uint8, ip int, tagged bool) (p *packet.Packet, ok bool) {
+		f := make([]byte, 12)
+		if tagged {
+			f = append(f, 0x81, 0, 0, 5)
+		}
+		f = append(f, 0x88, 0x64, 0x11, 0, 0, 1, byte((ip+2)>>8), byte(ip+2), 0, 0x21)
+		p = &packet.Packet{Data: append(f, make([]byte, ip)...), Version: version, Proto: packet.ProtoTCP}
+		p.TCP.MSS, p.TCP.Flags, p.Meta.Out = 1452, packet.SYN, 1
+		v := a.leave(p)
+		if v == dataplane.Accept && !p.Asks(packet.ExtActivity) {
+			t.Error("it leaves without a mark")
+		}
+		return p, v == dataplane.Accept
+	}
+	const most = 1500 - 8 - 8 // the mark, and PPPoE
+	for _, x := range []struct {
+		name    string
+		version uint8
+		tagged  bool
+		mss     uint16
+	}{{"IPv4", 4, false, most - 40}, {"IPv4, tagged", 4, true, most - 40}, {"IPv6", 6, false, most - 60}} {
+		t.Run(x.name, func(t *testing.T) {
+			if p, ok := leave(t, x.version, 44, x.tagged); !ok || p.TCP.MSS != x.mss {
+				t.Errorf("taken %v, an MSS of %d, want %d", ok, p.TCP.MSS, x.mss)
+			}
+			if _, ok := leave(t, x.version, most, x.tagged); !ok {
+				t.Errorf("%d bytes of IP are dropped", most)
+			}
+			if p, ok := leave(t, x.version, most+1, x.tagged); ok || p.Meta.User != most {
+				t.Errorf("one byte more is taken: %v; its sender is told %d", ok, p.Meta.User)
+			}
+		})
+	}
+}
+
 // Bytes of a packet behind the Ethernet header and its tags.
 func TestLength(t *testing.T) {
 	frame := func(types ...uint16) *packet.Packet {
@@ -290,8 +331,8 @@ func TestLength(t *testing.T) {
 		return &packet.Packet{Data: append(f, make([]byte, 100)...)}
 	}
 	for i, p := range []*packet.Packet{frame(0x0800), frame(0x8100, 0x0800), frame(0x88a8, 0x8100, 0x86dd)} {
-		if n := length(p); n != 100 {
-			t.Errorf("%d tags: %d bytes", i, n)
+		if n, front := length(p); n != 100 || front != 0 {
+			t.Errorf("%d tags: %d bytes, %d in front of IP", i, n, front)
 		}
 	}
 }

@@ -176,6 +176,21 @@ func TestTooLong(t *testing.T) {
 			}
 		})
 	}
+	for version, proto := range map[int]byte{4: 0x21, 6: 0x57} { // over PPPoE, in its session
+		f := tcpFrame(t, version, 1452, 1400)
+		ip := len(f) - 14
+		f = append(append(bytes.Clone(f[:12]), 0x88, 0x64, 0x11, 0, 0, 9, byte((ip+2)>>8), byte(ip+2), 0, proto), f[14:]...)
+		e := tooLong(f, 1484)
+		if e == nil {
+			t.Fatal("no answer over PPPoE")
+		}
+		d, ok := dissect(e)
+		value := 6 // where ICMP has it
+		if !ok || !bytes.Equal(e[:6], f[6:12]) || !bytes.Equal(e[12:18], f[12:18]) || e[21] != proto || d.end != len(e) ||
+			int(be.Uint16(e[18:])) != len(e)-20 || be.Uint16(e[d.transport+value:]) != 1484 {
+			t.Errorf("IPv%d over PPPoE: %x", version, e)
+		}
+	}
 	if e := tooLong(tcpFrame(t, 4, 1460, 0)[:20], 1492); e != nil {
 		t.Errorf("a damaged frame is answered: %x", e)
 	}
