@@ -60,6 +60,32 @@ func TestAdoptPorts(t *testing.T) {
 	}
 }
 
+// What metrics have counted of a user goes on counting, whoever has its meter, in whatever arithmetic: counters
+// never fall at a reload.
+func TestAdoptCounts(t *testing.T) {
+	exact := defaults()
+	named, shared, whole := exact, exact, exact
+	named.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 10 * unit.Kbps}}
+	shared.Shared, whole.Integer = true, true
+	for name, c := range map[string][2]Config{"a source": {exact, exact}, "an aggregate": {named, named},
+		"all others": {shared, shared}, "integers": {whole, whole}, "to integers": {exact, whole}} {
+		t.Run(name, func(t *testing.T) {
+			old := newBench(t, c[0])
+			old.now = unit.Second
+			for range 40 { // more than the queue has room for
+				old.send(1)
+			}
+			a := newBench(t, c[1]).program
+			a.Adopt(2*unit.Second, old.program)
+			p := &packet.Packet{Src: 1, Version: 4}
+			was, is := old.program.find(p).counts, a.find(p).counts
+			if was.bytes == 0 || was.dropped == 0 || is != was {
+				t.Errorf("%+v, it was %+v", is, was)
+			}
+		})
+	}
+}
+
 // A meter whose memory changes continues with its rate from now on, and decays with the new memory.
 func TestAdoptMemory(t *testing.T) {
 	c := defaults()

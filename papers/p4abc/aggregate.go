@@ -64,7 +64,7 @@ type activityMeter struct {
 	counts    counts
 }
 
-// counts are what metrics show of a user. They never fall while the meter is there.
+// counts are what metrics show of a user. They never fall while the meter is that user's.
 type counts struct {
 	bytes   uint64 // of packets that a queue took
 	dropped uint64 // packets, by whatever reason
@@ -263,7 +263,7 @@ func (g *aggregates) forget(a packet.Addr) {
 	if k := g.own[a]; k >= 0 {
 		for d := range directions {
 			m := g.meter(k, d)
-			m.Meter, m.whole = NewMeter(0), IntegerMeter{}
+			m.Meter, m.whole, m.counts = NewMeter(0), IntegerMeter{}, counts{}
 			m.flows.forget()
 		}
 	}

@@ -42,7 +42,8 @@ func (a *Program) Metrics() []dataplane.Metric {
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.aqms {
 		if n < len(to) {
-			to[n] = dataplane.Sample{Metric: averageActivity, Port: dataplane.PortID(i), Value: a.aqms[i].average.Value()}
+			port := dataplane.PortID(i)
+			to[n] = dataplane.Sample{Metric: averageActivity, Port: port, Value: a.Average(port)}
 			n++
 		}
 	}

@@ -132,6 +132,36 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// Integers show what exact arithmetic shows, as near as they are: A_avg of ports, activities and rates.
+func TestSampleInIntegers(t *testing.T) {
+	sample := func(integer bool) (names []string, values []float64) {
+		c := defaults()
+		c.Integer = integer
+		b := newBench(t, c)
+		for i := range 3000 {
+			b.now += unit.Millisecond
+			b.send(packet.Addr(1 + i%2*i%3))
+			b.pool.Put(b.take())
+		}
+		samples := make([]dataplane.Sample, 100)
+		for _, s := range samples[:b.program.Sample(b.now, samples)] {
+			names = append(names, fmt.Sprint(b.program.Metrics()[s.Metric].Name, " ", s.Port, " ", string(s.Label(nil))))
+			values = append(values, s.Value)
+		}
+		return names, values
+	}
+	names, want := sample(false)
+	same, got := sample(true)
+	if len(names) < 8 || want[1] < 5 || !slices.Equal(names, same) {
+		t.Fatalf("%q %v\n%q %v", names, want, same, got)
+	}
+	for i, x := range want {
+		if !near(got[i], x, max(IntegerBound*3, 0.05*x)) {
+			t.Errorf("%s: %g in integers, %g", names[i], got[i], x)
+		}
+	}
+}
+
 // A user's accepted bytes and dropped frames are those of its packets, whoever drops them, and never fall; an aggregate
 // shows them although it is not among the most active, and one that has sent nothing has zeros.
 func TestCounts(t *testing.T) {
@@ -139,8 +169,15 @@ func TestCounts(t *testing.T) {
 	for i := range byte(20) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
+	for arithmetic, integer := range map[string]bool{"exact": false, "integer": true} {
+		t.Run(arithmetic, func(t *testing.T) { testCounts(t, book, integer) })
+	}
+}
+
+func testCounts(t *testing.T, book *packet.Book, integer bool) {
 	a, err := New(&dataplane.Site{Ports: 2, Book: book}, Config{Domain: Alone, Belongs: ToSender, Memory: 3 * unit.Second,
 		Reference: 10 * unit.Kbps, Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
+		Integer:    integer,
 		Aggregates: []Aggregate{{Key: "10.0.0.0/24", Value: unit.Gbps}, {Key: "10.0.77.0/24", Value: unit.Kbps}}})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +187,11 @@ func TestCounts(t *testing.T) {
 		p := &packet.Packet{Src: src, Version: 4, Size: 1000}
 		p.Meta.In, p.Meta.Out, p.Meta.Flags = 0, 1, flags
 		a.current = nil
-		if flags&packet.Internal == 0 {
+		switch {
+		case flags&packet.Internal != 0:
+		case integer:
+			a.whole.activity = a.enterInteger(now, p)
+		default:
 			a.activity = a.enter(now, p)
 		}
 		return p
@@ -190,5 +231,9 @@ func TestCounts(t *testing.T) {
 	}
 	if len(got) != 2*(mostActive+2) {
 		t.Errorf("%d counters", len(got))
+	}
+	a.Forget(15) // its number goes to another address, which begins at nothing
+	if m := a.find(&packet.Packet{Src: 15, Version: 4}); m.counts != (counts{}) {
+		t.Errorf("whoever has the number next begins with %+v", m.counts)
 	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Adopt takes over the measurements of other, the old program: the meters of aggregates that both have, of
-// single users and of the common aggregate, with their current rates (a meter whose memory changes continues
-// from there), the averages of accepted packets and the registers. Both must be of one switch with one
-// book. lost lists what has no successor here; a new aggregate is a user who was silent until now.
+// single users and of the common aggregate, with what they have counted and their current rates (a meter whose
+// memory changes continues from there), the averages of accepted packets and the registers. Both must be of one
+// switch with one book. lost lists what has no successor here; a new aggregate is a user who was silent until now.
 func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok {
@@ -29,6 +29,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 			to.Meter = m
 		}
 		to.flows.adopt(now, from.flows, old.config.Memory)
+		to.counts = from.counts
 	}
 	meter := func(to, from int32) {
 		for d := range directions {
