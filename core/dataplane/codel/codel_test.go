@@ -35,13 +35,13 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcripts were worked out from RFC 8289 §5: three bursts, the second soon after the first, the third long
-// after it.
+// The transcripts were worked out from RFC 8289 §5: four bursts, the second soon after the first, the third long
+// after it, and the fourth between 8 and 16 intervals after that.
 func TestTranscript(t *testing.T) {
 	for _, x := range []struct {
 		name            string
 		marked, dropped int
-	}{{"drop", 0, 20}, {"ecn", 10, 5}} {
+	}{{"drop", 0, 100}, {"ecn", 100, 30}} {
 		t.Run(x.name, func(t *testing.T) {
 			text, err := os.ReadFile("testdata/codel-" + x.name + ".txt")
 			if err != nil {

@@ -32,19 +32,20 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 	}
 }
 
-// The transcripts were worked out from RED's figure 2: a rising load, and the queue empty for a while.
+// The transcripts were worked out from RED's figure 2: a rising load, and the queue empty for a while;
+// once with probabilities in proportion to packets' lengths (§4).
 func TestTranscript(t *testing.T) {
 	for _, x := range []struct {
-		name, gentle    string
-		marked, dropped int
-	}{{"gentle", "true", 10, 20}, {"hard", "false", 0, 50}} {
+		name, gentle, byBytes string
+		marked, dropped       int
+	}{{"gentle", "true", "false", 10, 20}, {"hard", "false", "false", 0, 50}, {"bytes", "true", "true", 10, 20}} {
 		t.Run(x.name, func(t *testing.T) {
 			text, err := os.ReadFile("testdata/red-" + x.name + ".txt")
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 1), string(text), build(t, "min", "7500 B",
-				"max", "22500 B", "weight", "0.02", "mean_packet", "1500 B", "gentle", x.gentle))
+				"max", "22500 B", "weight", "0.02", "mean_packet", "1500 B", "gentle", x.gentle, "by_bytes", x.byBytes))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
 			}
