@@ -3,7 +3,8 @@
 // queue is long and rises while it is short, and has no state for users. Here a switch is edge and core in one.
 //
 // Of the papers only the abstracts could be had: that layers have a ratio and not equal rates is the papers'
-// non-linear encoding; their number and ratio, and when the threshold moves, are ours.
+// non-linear encoding; their range, number and ratio, and when the threshold moves, are ours. Their range does not
+// depend on the ports: fair shares behind fast access links would all lie in the first layer, which is never dropped.
 package rainbow
 
 import (
@@ -22,11 +23,10 @@ type Config struct {
 	users.Config
 	K        unit.Time // averaging constant of users' rates
 	Colours  int
-	Rate     unit.Rate   // that all colours together have; 0: that of the fastest port
-	First    float64     // share of it that the first colour has
-	Low      unit.Length // queue below which the threshold rises
-	High     unit.Length // queue above which it falls
-	Interval unit.Time   // by one colour at most in this
+	From, To unit.Rate  // upper bounds of the first layer and of the last, per unit of weight
+	Low      unit.Depth // queue below which the threshold rises
+	High     unit.Depth // queue above which it falls
+	Interval unit.Time  // by one colour at most in this
 }
 
 // Loses packets where queues grow.
@@ -36,43 +36,66 @@ func (*Config) Loses() {}
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "ours; CSFQ: K").Min("1us")
-	p.Int(&c.Colours, "colours", "64", "layers of rate, whose bounds have one ratio", "ours").Min("2").Max("4096")
-	p.Rate(&c.Rate, "rate", "0bps", "rate of all layers together, per unit of weight; 0bps: that of the fastest port",
-		"ours")
-	p.Share(&c.First, "first", "0.1%", "share of it that the first layer has", "ours").Above("0%").Below("100%")
-	p.Length(&c.Low, "low", "6 packets", "queue below which the threshold rises by a colour", "ours")
-	p.Length(&c.High, "high", "12 packets", "queue above which it falls by a colour, unless it has become shorter",
-		"ours").
-		Min("1 packet")
+	p.Int(&c.Colours, "colours", "148", "layers of rate, whose bounds have one ratio", "ours").Min("2").Max("4096")
+	p.Rate(&c.From, "from", "10kbps", "upper bound of the first layer, per unit of weight: no user is kept to less",
+		"ours").Min("1bps")
+	p.Rate(&c.To, "to", "100Gbps", "upper bound of the last layer, per unit of weight", "ours").Min("1bps")
+	p.Depth(&c.Low, "low", "2500us", "queue below which the threshold rises by a colour", "ours")
+	p.Depth(&c.High, "high", "5ms", "queue above which it falls by a colour, unless it has become shorter", "ours")
 	p.Time(&c.Interval, "interval", "10ms", "in which it moves by one colour", "ours").Min("1us")
 
+	p.Rule("to", func() error {
+		if c.To <= c.From {
+			return fmt.Errorf("%v is not above from (%v): all packets would have one colour", c.To, c.From)
+		}
+		return nil
+	})
 	p.Rule("high", func() error {
-		if (c.Low.Bytes > 0) != (c.High.Bytes > 0) || c.Low.Packets >= c.High.Packets && c.Low.Bytes >= c.High.Bytes {
-			return fmt.Errorf("low is %v and high is %v: low must be below it, and both in packets or both in bytes", c.Low,
-				c.High)
+		low, high := c.Low, c.High
+		if (low.Bytes > 0) != (high.Bytes > 0) || (low.Time > 0) != (high.Time > 0) ||
+			low.Packets >= high.Packets && low.Bytes >= high.Bytes && low.Time >= high.Time {
+			return fmt.Errorf("low is %v and high is %v: low must be below it, and both in packets, in bytes or as times",
+				low, high)
 		}
 		return nil
 	})
 }
 
-// Suits warns of colours that are too few to tell shares apart, and of a queue that the buffer does not hold.
+// Suits warns of layers that do not tell users apart, and of a queue that the buffer does not hold.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if r := c.ratio(); r > 1.5 {
 		all = append(all, dataplane.Remark("colours", "%d colours are a factor of %.2g apart: users with rates between two "+
 			"are treated alike", c.Colours, r))
 	}
-	for _, p := range s.Ports {
-		if b := p.Buffer; b.Packets > 0 && c.High.Packets >= b.Packets || b.Bytes > 0 && c.High.Bytes >= b.Bytes {
-			return append(all, dataplane.Remark("high",
-				"the buffer of the port to %s ends at %v: the threshold never falls, and "+
-					"packets are lost whatever their colours are", p.To, b))
+	slowest := s.Slowest()
+	if slowest == 0 {
+		return all
+	}
+	if n := slowest / c.From; n < 100 {
+		all = append(all, dataplane.Remark("from", "%d users have shares of a port of %v that are below %v: all that they "+
+			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From))
+	}
+	if c.To < slowest {
+		all = append(all, dataplane.Remark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To))
+	}
+	if high := unit.Time(c.High.At(slowest, s.Frame()) * 8e12 / float64(slowest)); high > 0 {
+		if p, holds := s.Short(high + high/2); p != nil {
+			all = append(all, dataplane.Remark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
+				"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds, high))
 		}
+	}
+	if n := s.Longest / c.Interval; n > 20 {
+		all = append(all, dataplane.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a factor "+
+			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Longest, n,
+			math.Pow(c.ratio(), float64(n))))
 	}
 	return all
 }
 
 // ratio is that of the bounds of two layers.
-func (c *Config) ratio() float64 { return math.Pow(1/c.First, 1/float64(c.Colours-1)) }
+func (c *Config) ratio() float64 {
+	return math.Pow(float64(c.To)/float64(c.From), 1/float64(c.Colours-1))
+}
 
 // Scheme is what an experiment names: switch: [forward, rainbow].
 func Scheme() dataplane.Scheme {
@@ -87,32 +110,27 @@ type Program struct {
 	rates  []users.Rate // by user
 	ports  []Port
 	random unit.Random
-	first  float64 // upper bound of the first layer, in bit/s
 	scale  float64 // of a bound's logarithm: 1/ln(ratio)
 }
 
 // Port is what a port keeps.
 type Port struct {
-	threshold uint32 // colours above it are dropped
-	highest   uint32 // colour that came since the threshold moved
-	queue     int64  // when the threshold was looked at
+	threshold uint32  // colours above it are dropped
+	highest   uint32  // colour that came since the threshold moved
+	queue     float64 // when the threshold was looked at
 	next      unit.Time
 }
 
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	rate := c.Rate
-	for _, l := range site.Lines {
-		if c.Rate == 0 {
-			rate = max(rate, l.Rate.Bits)
+	for i, l := range site.Lines {
+		if c.High.Time > 0 && l.Rate.Bits == 0 {
+			return nil, fmt.Errorf("rainbow: port %d has %v: queues as times need ports whose rates are in bit/s", i, l.Rate)
 		}
-	}
-	if rate == 0 {
-		return nil, fmt.Errorf("rainbow: layers need a rate in bit/s, and no port has one")
 	}
 	table := users.NewTable(site.Book, &c.Config)
 	x := &Program{config: c, table: table, rates: make([]users.Rate, table.Most()), ports: make([]Port, site.Ports),
-		random: site.Random("rainbow"), first: c.First * float64(rate), scale: 1 / math.Log(c.ratio())}
+		random: site.Random("rainbow"), scale: 1 / math.Log(c.ratio())}
 	for i := range x.ports {
 		x.ports[i].threshold = uint32(c.Colours - 1)
 	}
@@ -124,10 +142,11 @@ func (x *Program) Name() string { return "rainbow" }
 
 // Colour is the layer of a throughput: 0 up to the first bound, then one each time it grows by the ratio.
 func (x *Program) Colour(throughput float64) uint32 {
-	if throughput <= x.first {
+	from := float64(x.config.From)
+	if throughput <= from {
 		return 0
 	}
-	return uint32(min(1+int(math.Log(throughput/x.first)*x.scale), x.config.Colours-1))
+	return uint32(min(1+int(math.Log(throughput/from)*x.scale), x.config.Colours-1))
 }
 
 // Ingress is the edge. A packet gets each colour with the probability that its layer has in the rate of the user: the
@@ -149,11 +168,11 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	k, out := &x.ports[p.Meta.Out], env.Port(p.Meta.Out)
 	k.highest = max(k.highest, p.Meta.User)
 	if env.Now() >= k.next {
-		queue, low, high := int64(out.Packets()), int64(x.config.Low.Packets), int64(x.config.High.Packets)
-		if x.config.High.Bytes > 0 {
-			queue, low, high = int64(out.Bytes()), int64(x.config.Low.Bytes), int64(x.config.High.Bytes)
+		rate, queue := out.Rate().Bits, float64(out.Bytes())
+		if x.config.High.Packets > 0 {
+			queue = float64(out.Packets())
 		}
-		k.move(queue, low, high, uint32(x.config.Colours-1))
+		k.move(queue, x.config.Low.At(rate, 1), x.config.High.At(rate, 1), uint32(x.config.Colours-1))
 		k.next = env.Now() + x.config.Interval
 	}
 	if p.Meta.User > k.threshold {
@@ -164,7 +183,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // move lowers the threshold, from the highest colour that there was, while the queue is long and does not become
 // shorter, and raises it while the queue is short.
-func (k *Port) move(queue, low, high int64, most uint32) {
+func (k *Port) move(queue, low, high float64, most uint32) {
 	switch {
 	case queue > high && queue >= k.queue:
 		if k.threshold = min(k.threshold, k.highest); k.threshold > 0 {

@@ -52,17 +52,20 @@ func TestTranscript(t *testing.T) {
 	var x *Program
 	c := &colours{}
 	dataplanetest.Follow(t, ports(4, 1500*unit.Kbps, 24), string(text), func(site *dataplane.Site) []dataplane.Program {
-		if x, err = New(site, weighed(10, 20, 10)); err != nil {
+		k := weighed(10, 20, 10)
+		k.Colours, k.From, k.To = 64, 1500, 1500*unit.Kbps
+		k.Low, k.High = unit.Depth{Packets: 6}, unit.Depth{Packets: 12}
+		if x, err = New(site, k); err != nil {
 			t.Fatal(err)
 		}
 		return []dataplane.Program{x, c}
 	}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
 }
 
-// Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s at a port of 1 Gb/s.
+// Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s.
 func TestColour(t *testing.T) {
 	c := weighed()
-	c.Colours = 4
+	c.Colours, c.From, c.To = 4, unit.Mbps, unit.Gbps
 	s := ports(1, unit.Gbps, 0)
 	x, err := New(s.Site(), c)
 	if err != nil {
@@ -86,7 +89,7 @@ func TestMove(t *testing.T) {
 	k := Port{threshold: 63}
 	for i, x := range []struct {
 		highest uint32
-		queue   int64
+		queue   float64
 		want    uint32
 	}{{40, 13, 39}, {50, 20, 38}, {50, 19, 38}, {50, 19, 37}, {50, 12, 37}, {50, 6, 37}, {50, 5, 38}, {0, 30, 0},
 		{0, 30, 0}, {0, 0, 1}} {
@@ -118,7 +121,7 @@ func TestShares(t *testing.T) {
 				s := ports(4, rate, 100)
 				site := s.Site()
 				c := weighed(x.rates...)
-				c.Low, c.High = unit.Length{Packets: 20}, unit.Length{Packets: 50}
+				c.Low, c.High = unit.Depth{Packets: 20}, unit.Depth{Packets: 50}
 				scale := float64(10*unit.Mbps) / float64(rate)
 				c.K, c.Interval = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Interval)*scale)
 				p, err := New(site, c)
@@ -149,19 +152,92 @@ func TestRefuses(t *testing.T) {
 	if _, err := New(s.Site(), weighed()); err == nil {
 		t.Error("a port with a rate in packets is taken")
 	}
-	for _, given := range [][]string{{"low", "12 packets"}, {"low", "6 kB"}, {"colours", "1"}, {"first", "0%"}} {
+	for _, given := range [][]string{{"low", "5ms"}, {"low", "6 kB"},
+		{"high", "12 packets"}, {"colours", "1"}, {"from", "100Gbps"}, {"to", "1kbps"}} {
 		if _, err := dataplanetest.Make(Scheme(), s.Site(), given...); err == nil {
 			t.Errorf("%v is taken", given)
 		}
 	}
-	c := weighed()
-	where := dataplane.Setting{Ports: []dataplane.Facing{{Rate: unit.LinkRate{Bits: unit.Gbps},
-		Buffer: unit.Length{Packets: 24}}}}
-	if len(c.Suits(&where)) != 0 {
-		t.Error("the defaults are refused")
+}
+
+// What does not fit where it is to run is told. The slowest port counts: faster ones with the same buffer say nothing.
+func TestSuits(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		rate   unit.Rate
+		buffer int32
+		change func(*Config)
+		want   string
+	}{
+		{"defaults, slow", 10 * unit.Mbps, 24, func(*Config) {}, "[]"},
+		{"defaults, fast", 100 * unit.Gbps, 100000, func(*Config) {}, "[]"},
+		{"buffer of 6 ms", 50 * unit.Mbps, 24, func(*Config) {}, "[high]"},
+		{"3 ms in it", 50 * unit.Mbps, 24, func(c *Config) {
+			c.Low.Time, c.High.Time = c.Low.Time/2, 3*unit.Millisecond
+		}, "[]"},
+		{"short buffer", unit.Gbps, 24, func(*Config) {}, "[high]"},
+		{"packets", unit.Gbps, 24, func(c *Config) {
+			c.Low, c.High = unit.Depth{Packets: 6}, unit.Depth{Packets: 24}
+		}, "[high]"},
+		{"short interval", unit.Gbps, 1000, func(c *Config) { c.Interval = unit.Millisecond }, "[interval]"},
+		{"few colours", unit.Gbps, 1000, func(c *Config) { c.Colours = 8 }, "[colours]"},
+		{"first layer", 500 * unit.Kbps, 24, func(*Config) {}, "[from]"},
+		{"last layer", unit.Gbps, 1000, func(c *Config) { c.To = 100 * unit.Mbps }, "[to]"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := weighed()
+			x.change(&c)
+			fast := dataplane.Facing{To: "a", Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Buffer: unit.Length{Packets: 24}}
+			at := dataplane.Facing{To: "b", Rate: unit.LinkRate{Bits: x.rate}, Buffer: unit.Length{Packets: x.buffer}}
+			ports := []dataplane.Facing{fast, at}
+			if x.rate == fast.Rate.Bits {
+				ports = ports[1:]
+			}
+			got := []string{}
+			for _, r := range c.Suits(&dataplane.Setting{Ports: ports, Longest: 100 * unit.Millisecond}) {
+				got = append(got, r.Param)
+			}
+			if fmt.Sprint(got) != x.want {
+				t.Errorf("%v, want %s", got, x.want)
+			}
+		})
 	}
-	if c.Colours, c.High.Packets = 8, 24; len(c.Suits(&where)) != 2 {
-		t.Errorf("8 colours and a queue that the buffer does not hold: %v", c.Suits(&where))
+}
+
+// Layers do not depend on other ports: behind access links of 100 Gb/s users who send ten times their share get no more
+// than those who send twice theirs, be they few or many, at a slow port and at a fast one.
+func TestFastAccess(t *testing.T) {
+	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Mbps} {
+		for _, n := range []int{2, 60} { // a Counter has room for 64
+			t.Run(fmt.Sprint(rate, " ", n), func(t *testing.T) {
+				s := ports(n, 100*unit.Gbps, 0)
+				s.Ports = append(s.Ports, ports(1, rate, 0).Ports...)
+				s.Ports[n].Total.Bytes = unit.Bytes(rate) / 160 // 50 ms
+				site := s.Site()
+				x, err := New(site, weighed())
+				if err != nil {
+					t.Fatal(err)
+				}
+				parts := make([]float64, n)
+				for i := range parts {
+					parts[i] = []float64{2, 10}[i%2] / float64(n)
+				}
+				size, until := int32(rate/(10*unit.Kbps)), 4*unit.Second // 1250 packets a second
+				k := &dataplanetest.Counter{From: until / 2}
+				s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, k}
+				got := dataplanetest.Direct(s, dataplanetest.Constant(rate, size, until, packet.Addr(n+1), parts...))
+				if got.Live != 0 {
+					t.Fatal("it is too long")
+				}
+				var sum [2]float64
+				for i := range parts {
+					sum[i%2] += float64(k.Passed[i]*int64(size)*8) / (float64(rate) * (until / 2).Seconds())
+				}
+				if math.Abs(sum[0]-0.5) > 0.06 || math.Abs(sum[1]-0.5) > 0.06 {
+					t.Errorf("those who send twice and ten times their shares get %.3f of the link", sum)
+				}
+			})
+		}
 	}
 }
 
@@ -171,7 +247,7 @@ func TestNoAllocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1000, func() { x.ports[0].move(int64(x.Colour(3e6)), 6, 12, 63) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { x.ports[0].move(float64(x.Colour(3e6)), 6, 12, 63) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }
@@ -179,6 +255,6 @@ func TestNoAllocation(t *testing.T) {
 func ExampleProgram_Colour() {
 	s := ports(1, unit.Gbps, 0)
 	x, err := New(s.Site(), weighed())
-	fmt.Println(x.Colour(1e6), x.Colour(1e9/2), err)
-	// Output: 0 57 <nil>
+	fmt.Println(x.Colour(9e3), x.Colour(1e6), x.Colour(1e9/2), err)
+	// Output: 0 43 99 <nil>
 }
