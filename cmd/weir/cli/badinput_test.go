@@ -589,8 +589,7 @@ func TestBadInput(t *testing.T) {
 	var said strings.Builder
 	for _, g := range badInput {
 		fmt.Fprintf(&said, "# %s\n\n", g.heading)
-		for i := range g.cases {
-			b := &g.cases[i]
+		for _, b := range g.cases {
 			t.Run(g.heading+"/"+b.name, func(t *testing.T) {
 				fmt.Fprintf(&said, "## %s\n%s\n", b.name, b.refused(t))
 			})
