@@ -117,6 +117,27 @@ func TestUniform(t *testing.T) {
 	}
 }
 
+// RED §4: with by_bytes p_b is in proportion to the packet's length, up to that of a full one; where everything goes a
+// short one goes, too. The number drawn is 0.73; p_a is p_b / (1 − count·p_b).
+func TestByBytes(t *testing.T) {
+	for _, x := range []struct {
+		pb    float64
+		count int64
+		size  int32
+		want  bool
+	}{{0.2, 5, 1500, true}, {0.2, 5, 1499, true}, {0.2, 5, 750, false}, // 0.1 / 0.5 = 0.2
+		{0.2, 9, 750, true}, {0.2, 2, 1500, false}, {0.2, 2, 3000, false}, // 0.2 / 0.6 = 0.33, and not 0.4 / 0.2
+		{1, 0, 64, true}, {0.99, 0, 64, false}} {
+		t.Run(fmt.Sprint(x.pb, " ", x.count, " ", x.size), func(t *testing.T) {
+			r := &Program{config: *config(t, "by_bytes", "true", "mean_packet", "1500 B"),
+				random: (&dataplanetest.Weyl{}).Random()}
+			if got := r.hits(x.pb, x.count, x.size); got != x.want {
+				t.Errorf("%t, want %t", got, x.want)
+			}
+		})
+	}
+}
+
 func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
 	t.Helper()
 	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })

@@ -52,6 +52,46 @@ func TestCoDelEpisodes(t *testing.T) {
 	}
 }
 
+// RFC 8289 §5 by hand, with 5 and 100 ms: dropping that begins again goes on with the drops that it has gained if
+// these are two or more, and if the next one would have been due less than 16 intervals ago. Two drops, at 110 and 210,
+// gain one; three, the last at 281, gain two, and the next would have been due at 338.4 ms. With a count of 2 the
+// second drop comes 70.7 ms behind the first, else 100.
+func TestCoDelBeginsAgain(t *testing.T) {
+	c := CoDel{Target: 5 * ms, Interval: 100 * ms, MaxPacket: 1514}
+	for _, x := range []struct {
+		name      string
+		end, from int // of the first time, and when the delay is above the target again
+		sojourn   unit.Time
+		want      string
+	}{
+		{"one gained", 220, 300, 6 * ms, "[110 210 400 500]"}, {"two gained", 290, 300, 6 * ms, "[110 210 281 400 471]"},
+		{"12 intervals later", 290, 1440, 6 * ms, "[110 210 281 1540 1611]"},
+		{"just below 16", 290, 1838, 6 * ms, "[110 210 281 1938 2009]"},
+		{"just above 16", 290, 1839, 6 * ms, "[110 210 281 1939 2039]"},
+		{"exactly the target is above it", 290, 300, 5 * ms, "[110 210 281 400 471]"},
+		{"below the target", 290, 300, 5*ms - 1, "[110 210 281]"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var s CoDelState
+			var drops []int
+			for k := 10; k < x.from+215; k++ {
+				sojourn := 4 * ms
+				if k < x.end {
+					sojourn = 6 * ms
+				} else if k >= x.from {
+					sojourn = x.sojourn
+				}
+				for s.Leaves(&c, unit.Time(k)*ms, sojourn, 10000, false) == Drop {
+					drops = append(drops, k)
+				}
+			}
+			if got := fmt.Sprint(drops); got != x.want {
+				t.Errorf("drops at %s, want %s", got, x.want)
+			}
+		})
+	}
+}
+
 // A queue that holds no more than a frame is never too long (RFC 8289 §5), and the end of the interval must find
 // it above the target still.
 func TestCoDelSpares(t *testing.T) {

@@ -1,0 +1,80 @@
+package dualpi2
+
+import (
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// judged is DualPI2 with a base probability that is given when one packet leaves, where a little more than a tenth
+// is missing until something is due in either queue.
+type judged struct {
+	*Program
+	base float64
+}
+
+func (j *judged) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	s := &j.states[p.Meta.Out]
+	s.base, s.counts = j.base, [2]float64{0.85, 0.85}
+	return j.Program.Release(env, p)
+}
+
+// RFC 9332 appendix A.2 with k 2: the classic queue's probability is the base's square, and from 1/k², a quarter, on
+// all that is due is dropped; there the scalable queue's, twice the base, is 1, and it drops by the square, too.
+func TestOverload(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		base float64
+		tos  uint8
+		want string
+	}{
+		{"classic below", 0.49, packet.NotECT, "dropped"}, {"classic with ECN below", 0.49, packet.ECT0, "marked"},
+		{"classic with ECN at", 0.5, packet.ECT0, "dropped"}, {"classic with ECN above", 0.51, packet.ECT0, "dropped"},
+		{"classic, not due", 0.3, packet.NotECT, "sent"},
+		{"scalable below", 0.49, packet.ECT1, "marked"}, {"scalable at", 0.5, packet.ECT1, "dropped"},
+		{"scalable, not due", 0.05, packet.ECT1, "sent"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := ports(2, 12*unit.Mbps, 10*ms)
+			program, ok := build(t)(s.Site())[0].(*Program)
+			if !ok {
+				t.Fatal("DualPI2 is another program")
+			}
+			s.Programs = []dataplane.Program{&judged{program, x.base}}
+			got := run(t, s, []dataplanetest.Arrival{{At: ms, Dst: 2, Payload: 1458, TOS: x.tos}})
+			outcome := "sent"
+			if got.Drops[dataplane.EarlyDrop] > 0 {
+				outcome = "dropped"
+			} else if got.Departures[0].TOS == packet.CE {
+				outcome = "marked"
+			}
+			if outcome != x.want {
+				t.Errorf("%s, want %s", outcome, x.want)
+			}
+		})
+	}
+}
+
+// RFC 9332 appendix A: an update comes every target, or every third of the longest round trip if that is less. Alpha
+// is 0.1·update/max_rtt² and beta 0.3/max_rtt: 0.1·0.010/0.030² = 1.111 and 0.3/0.030 = 10.
+func TestDerived(t *testing.T) {
+	for _, x := range []struct {
+		target, rtt string
+		update      unit.Time
+		alpha, beta float64
+	}{{"15ms", "100ms", 15 * ms, 0.15, 3}, {"15ms", "45ms", 15 * ms, 0.7407407407407407, 6.666666666666667},
+		{"15ms", "30ms", 10 * ms, 1.1111111111111112, 10}, {"1ms", "300us", 100 * unit.Microsecond, 111.11111111111111,
+			1000}} {
+		t.Run(x.target+" "+x.rtt, func(t *testing.T) {
+			c := config(t, "target", x.target, "max_rtt", x.rtt)
+			if c.Update != x.update || !near(c.Alpha, x.alpha) || !near(c.Beta, x.beta) {
+				t.Errorf("update %v, alpha %v, beta %v; want %v, %v, %v", c.Update, c.Alpha, c.Beta, x.update, x.alpha, x.beta)
+			}
+		})
+	}
+}
+
+func near(a, b float64) bool { return a/b > 1-1e-9 && a/b < 1+1e-9 }

@@ -1,0 +1,106 @@
+package pie
+
+import (
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// judged is PIE in a state that is given when one packet comes, for which a drop has become certain (§5.4).
+type judged struct {
+	*Program
+	given, left state
+	last        int64 // packet
+}
+
+func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Seq != j.last {
+		return dataplane.Accept
+	}
+	s := &j.states[p.Meta.Out]
+	*s = j.given
+	s.active, s.gathered = true, 8.5
+	v := j.Program.Admit(env, p)
+	j.left = *s
+	return v
+}
+
+// judge lets a packet come behind one that is being sent and some of 1500 bytes that wait.
+func judge(t *testing.T, given state, waiting int, tos uint8) (outcome string, left state) {
+	s := ports(2, 12*unit.Mbps, 1)
+	program, ok := build(t, "mean_packet", "1500 B")(s.Site())[0].(*Program)
+	if !ok {
+		t.Fatal("PIE is another program")
+	}
+	j := &judged{Program: program, given: given, last: int64(waiting) + 1}
+	s.Programs = []dataplane.Program{j}
+	var script []dataplanetest.Arrival
+	for i := range waiting + 2 {
+		script = append(script, dataplanetest.Arrival{At: unit.Millisecond + unit.Time(i), Dst: 2, Seq: int64(i),
+			Payload: 1458, TOS: tos})
+	}
+	got := run(t, s, script)
+	if got.Drops[dataplane.EarlyDrop] > 0 {
+		return "dropped", j.left
+	}
+	for _, d := range got.Departures {
+		if d.TOS == packet.CE {
+			return "marked", j.left
+		}
+	}
+	return "sent", j.left
+}
+
+// RFC 8033 §4.1 and §5.1 with the default target of 15 ms: a packet is spared while the delay was below half of the
+// target and the probability is below 20 %, while not more than two full packets wait, and in a burst that is allowed.
+// ECN is believed up to 10 %.
+func TestSpared(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		given   state
+		waiting int
+		tos     uint8
+		want    string
+	}{
+		{"19 % behind a short delay", state{probability: 0.19, old: 0.0074}, 9, packet.NotECT, "sent"},
+		{"20 % behind a short delay", state{probability: 0.20, old: 0.0074}, 9, packet.NotECT, "dropped"},
+		{"30 % without delay", state{probability: 0.30}, 9, packet.NotECT, "dropped"},
+		{"19 % behind half of the target", state{probability: 0.19, old: 0.0075}, 9, packet.NotECT, "dropped"},
+		{"one waits", state{probability: 0.9, old: 0.1}, 1, packet.NotECT, "sent"},
+		{"two wait", state{probability: 0.9, old: 0.1}, 2, packet.NotECT, "sent"},
+		{"three wait", state{probability: 0.9, old: 0.1}, 3, packet.NotECT, "dropped"},
+		{"a burst is allowed", state{probability: 0.9, old: 0.1, burst: 0.001}, 9, packet.NotECT, "sent"},
+		{"ECN at 9 %", state{probability: 0.09, old: 0.1}, 9, packet.ECT0, "marked"},
+		{"ECN at 11 %", state{probability: 0.11, old: 0.1}, 9, packet.ECT0, "dropped"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got, _ := judge(t, x.given, x.waiting, x.tos); got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// RFC 8033 §4.4: bursts are allowed anew, for 150 ms, when the probability is 0 and both the delay at the last update
+// and that of now are below half of the target.
+func TestAllowedAnew(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		given state
+		want  float64
+	}{
+		{"both are short", state{old: 0.0074, waited: 0.0074, burst: 0.05}, 0.150},
+		{"now it is long", state{old: 0.0074, waited: 0.0075, burst: 0.05}, 0.05},
+		{"it was long", state{old: 0.0075, waited: 0.0074, burst: 0.05}, 0.05},
+		{"the probability is not 0", state{probability: 1e-9, burst: 0.05}, 0.05},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if _, left := judge(t, x.given, 9, packet.NotECT); left.burst != x.want {
+				t.Errorf("%v s are allowed, want %v", left.burst, x.want)
+			}
+		})
+	}
+}
