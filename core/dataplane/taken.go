@@ -4,6 +4,8 @@ package dataplane
 type Taken struct {
 	State         int64 // bits of tables and registers, of schedulers, and of queues that are one for each flow or user
 	Reads, Writes int   // of registers by one packet, at most
+	Lookups       int   // of tables by one packet, at most
+	Possible      int   // operations for one packet, at most, that a pipeline can do beyond comparing and adding
 	Operations    int   // for one packet, at most: of those that P4TE §4 says a pipeline cannot do, and loops
 }
 
@@ -23,9 +25,12 @@ func (s *Switch) Taken() (t Taken, ok bool) {
 			if stage.Gress == InControl {
 				continue
 			}
+			t.Lookups += len(stage.Tables)
 			for _, o := range stage.Operations {
 				if o.Kind.Section() != "" {
 					t.Operations += o.Times
+				} else {
+					t.Possible += o.Times
 				}
 			}
 			if stage.Gress == InManager { // whose registers are no part of the pipeline's sums

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// keeps is a program that keeps 3 × 10 bits at ingress and 4 × 8 in the manager.
+// keeps is a program that keeps a table of 16 bits and 3 × 10 bits at ingress and 4 × 8 in the manager.
 type keeps struct{ control bool }
 
 func (keeps) Name() string { return "keeps" }
@@ -18,6 +18,7 @@ func (keeps) Ingress(*Env, *packet.Packet) Verdict { return Accept }
 func (k keeps) Footprint() Footprint {
 	f := Footprint{Stages: []Stage{
 		{Name: "a", Gress: InIngress, Registers: []RegisterUse{{Name: "r", Cells: 3, Bits: 10, Reads: 1, Writes: 1}},
+			Tables:     []TableUse{{Name: "t", Match: MatchExact, Entries: 2, Key: 4, Action: 4}},
 			Operations: []Operation{{Kind: Dividing, Times: 2}, {Kind: Copying, Times: 5}}},
 		{Name: "b", Gress: InManager, Registers: []RegisterUse{{Name: "q", Cells: 4, Bits: 8, Reads: 2}}}}}
 	if k.control {
@@ -44,9 +45,10 @@ func TestTaken(t *testing.T) {
 		want     Taken
 		ok       bool
 	}{
-		{"one", []Program{keeps{}}, Taken{State: 30 + 32 + 2*224, Reads: 1 + 2 + 1, Writes: 1 + 1, Operations: 2 + 1}, true},
+		{"one", []Program{keeps{}}, Taken{State: 16 + 30 + 32 + 2*224, Reads: 1 + 2 + 1, Writes: 1 + 1,
+			Lookups: 1, Possible: 5, Operations: 2 + 1}, true},
 		{"two", []Program{keeps{}, keeps{true}},
-			Taken{State: 2*62 + 2*224, Reads: 2*3 + 1, Writes: 2 + 1, Operations: 2*2 + 1}, true},
+			Taken{State: 2*78 + 2*224, Reads: 2*3 + 1, Writes: 2 + 1, Lookups: 2, Possible: 2 * 5, Operations: 2*2 + 1}, true},
 		{"silent", []Program{silent{}}, Taken{}, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {

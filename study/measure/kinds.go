@@ -48,9 +48,12 @@ func flowKinds() []Kind {
 			Keys: []Key{by("traffic", "traffic")},
 			New:  func() Measure { return &loss{} }},
 		{Name: "max_min", Doc: "what flows that are there at the end would get of links that they share max-min fairly, as " +
-			"payload [bit/s], and goodput over that (max_min_ratio), by traffic",
-			Keys: []Key{by("traffic", "traffic")},
-			New:  func() Measure { return &maxMin{} }},
+			"payload [bit/s], and goodput over that (max_min_ratio), by traffic; among senders also how far the goodput of " +
+			"a traffic is from it at most (max_min_apart), where datagrams want what was sent",
+			Keys: []Key{by("traffic", "traffic"), {Name: "among", Form: document.OneOf("flow", "sender"),
+				Doc:     "who has an equal part: each flow, or all flows of a host together",
+				Default: "flow", Source: "ours"}},
+			New: func() Measure { return &maxMin{} }},
 		{Name: "reaction", Doc: "time after which goodput, throughput or queue stays within a band around its target, from " +
 			"a given time on [s]",
 			Keys: ofReaction(),
@@ -152,7 +155,9 @@ func networkKinds() []Kind {
 				yesOrNo("log", "keeps how many samples of each port there are in each kB, for weir export")},
 			New: func() Measure { return &queue{} }, Queues: true},
 		{Name: "state", Doc: "what programs and schedulers of switches keep, by switch [bits], and for one packet at most: " +
-			"reads and writes of it (state_accesses), and operations that a P4 pipeline lacks (state_operations)",
+			"reads and writes of it (state_accesses), tables looked up (state_lookups), operations that a P4 pipeline has " +
+			"(state_p4_operations: sums of shifted numbers, copies) and such that it lacks (state_lacked_operations: " +
+			"divisions, fractions, logarithms, loops, …); comparing and adding is free",
 			Keys: []Key{switches()},
 			New:  func() Measure { return &state{} }},
 		{Name: "throughput", Doc: "bits of frames per second that a port has sent; with every over time too [bit/s]",

@@ -8,12 +8,17 @@ import (
 	"weir/core/unit"
 )
 
-// maxMin is what flows would get if links were shared max-min fairly, and what they got of it.
-type maxMin struct{ traffics }
+// maxMin is what flows, or the hosts that send them, would get if links were shared max-min fairly, and what they got
+// of it.
+type maxMin struct {
+	traffics
+	senders bool
+}
 
-// Decode reads by, and checks that each flow has one path, whose links have bits.
+// Decode reads by and among, and checks that each flow has one path, whose links have bits.
 func (m *maxMin) Decode(o *Options) {
 	m.traffics.Decode(o)
+	m.senders = o.Choose("among", "whom links are shared among") == "sender"
 	p := o.Point
 	if p.Routes == nil {
 		return
@@ -38,26 +43,40 @@ func (m *maxMin) Decode(o *Options) {
 }
 
 // Evaluate adds the share of each traffic, the sum of its flows', and goodput over that. A flow counts
-// if it is there at the end.
-func (*maxMin) Evaluate(e *Evaluation) {
+// if it is there at the end. Among senders, the flows of each divide one part: that is what a queue for each user at
+// every port gives, to whom a datagram counts as wanted when it was sent. The distance from that is added.
+func (m *maxMin) Evaluate(e *Evaluation) {
 	var rates []float64
 	for i := range e.Point.Network.Links {
 		r := float64(e.Point.Network.Links[i].Rate.Bits)
 		rates = append(rates, r, r) // either direction
 	}
-	var uses [][]int
+	var claims []claim
 	var flows []int
+	count := map[int]int{} // of a sender's flows
 	for i := range e.Config.Flows {
 		f, r := &e.Config.Flows[i], &e.Result.Flows[i]
 		if r.FCT == unit.Never && r.Start != unit.Never && (f.Stop == 0 || f.Stop >= e.Point.End()) {
-			flows, uses = append(flows, i), append(uses, e.Point.ports(f.Src, f.Dst))
+			flows = append(flows, i)
+			claims = append(claims, claim{uses: e.Point.ports(f.Src, f.Dst), weight: 1, most: math.Inf(1)})
+			count[f.Src]++
+		}
+	}
+	if m.senders {
+		for k, i := range flows {
+			f := &e.Config.Flows[i]
+			claims[k].weight = 1 / float64(count[f.Src])
+			if tr := &e.Point.Traffic[f.Group]; !tr.Transport.Gauged {
+				frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
+				claims[k].most = float64(e.Result.Flows[i].Sender.SentPackets) * float64(frame) * 8 / e.Point.Duration.Seconds()
+			}
 		}
 	}
 	shares := make([]float64, len(e.Point.Traffic))
 	for i := range shares {
 		shares[i] = math.NaN()
 	}
-	for k, share := range waterFill(rates, uses) {
+	for k, share := range waterFill(rates, claims) {
 		t := e.Config.Flows[flows[k]].Group
 		tr := &e.Point.Traffic[t]
 		frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
@@ -68,6 +87,14 @@ func (*maxMin) Evaluate(e *Evaluation) {
 	}
 	e.ByTraffic("max_min", "bps", func(t int) float64 { return shares[t] })
 	e.ByTraffic("max_min_ratio", "", func(t int) float64 { return e.goodput(t) / shares[t] })
+	if !m.senders {
+		return
+	}
+	apart := 0.0
+	for t := range shares {
+		apart = max(apart, math.Abs(e.goodput(t)-shares[t]))
+	}
+	e.Add(Measured{Name: "max_min_apart", Unit: "bps", Value: apart})
 }
 
 // ports are those that send on the way from one host to another, by their index in sim.Result.Ports.
@@ -85,35 +112,48 @@ func (p *Point) ports(src, dst int) (out []int) {
 	return out
 }
 
+// claim is what a flow wants of resources: it grows in proportion to its weight, up to the most that it can use.
+type claim struct {
+	uses   []int
+	weight float64
+	most   float64
+}
+
 // waterFill is the max-min fair rate of each flow: all grow
-// together until a resource is full; those that use it stay, and the others go on. uses are a flow's resources.
-func waterFill(rates []float64, uses [][]int) []float64 {
-	out := make([]float64, len(uses))
-	done := make([]bool, len(uses))
-	left, count := slices.Clone(rates), make([]int, len(rates))
-	for _, of := range uses {
-		for _, r := range of {
-			count[r]++
-		}
-	}
+// together until a resource is full, or a flow has enough; those that it concerns stay, and the others go on.
+func waterFill(rates []float64, claims []claim) []float64 {
+	out := make([]float64, len(claims))
+	done := make([]bool, len(claims))
+	left, weight := slices.Clone(rates), make([]float64, len(rates))
 	for {
-		level, full := math.Inf(1), -1
-		for r, n := range count {
-			if n > 0 && left[r]/float64(n) < level {
-				level, full = left[r]/float64(n), r
+		clear(weight)
+		level, full, enough := math.Inf(1), -1, -1 // the next one that stays, by rate per weight
+		for i := range claims {
+			if c := &claims[i]; !done[i] {
+				for _, r := range c.uses {
+					weight[r] += c.weight
+				}
+				if c.most/c.weight < level {
+					level, enough = c.most/c.weight, i
+				}
 			}
 		}
-		if full < 0 {
+		for r, w := range weight {
+			if w > 0 && left[r]/w < level {
+				level, full, enough = left[r]/w, r, -1
+			}
+		}
+		if full < 0 && enough < 0 {
 			return out
 		}
-		for i, of := range uses {
-			if done[i] || !slices.Contains(of, full) {
+		for i := range claims {
+			c := &claims[i]
+			if done[i] || i != enough && (full < 0 || !slices.Contains(c.uses, full)) {
 				continue
 			}
-			done[i], out[i] = true, level
-			for _, r := range of {
-				left[r] = max(left[r]-level, 0)
-				count[r]--
+			done[i], out[i] = true, level*c.weight
+			for _, r := range c.uses {
+				left[r] = max(left[r]-out[i], 0)
 			}
 		}
 	}

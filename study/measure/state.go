@@ -44,5 +44,7 @@ func (m *state) Evaluate(e *Evaluation) {
 	}
 	add("state", "bits", func(t *dataplane.Taken) float64 { return float64(t.State) })
 	add("state_accesses", "", func(t *dataplane.Taken) float64 { return float64(t.Reads + t.Writes) })
-	add("state_operations", "", func(t *dataplane.Taken) float64 { return float64(t.Operations) })
+	add("state_lookups", "", func(t *dataplane.Taken) float64 { return float64(t.Lookups) })
+	add("state_p4_operations", "", func(t *dataplane.Taken) float64 { return float64(t.Possible) })
+	add("state_lacked_operations", "", func(t *dataplane.Taken) float64 { return float64(t.Operations) })
 }

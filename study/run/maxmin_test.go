@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -27,6 +28,28 @@ measure: [goodput, max_min]
 	if v := valueOf(r, t, "max_min", "z"); v == v {
 		t.Errorf("a flow that has stopped has %v", v)
 	}
+}
+
+// Among senders, the flows of a host have one part together, and a host that sends less than its part leaves the rest
+// to others. What they got is at most so far from it.
+func TestMaxMinAmongSenders(t *testing.T) {
+	text := line + `
+traffic:
+  - {name: x, from: a, to: c, transport: udp, rate: 3Mbps, payload: 1000 B, start: 0s, flows: 4}
+  - {name: y, from: b, to: c, transport: udp, rate: 8Mbps, payload: 1000 B, start: 0s}
+  - {name: z, from: d, to: c, transport: udp, rate: 1Mbps, payload: 1000 B, start: 0s}
+measure: [goodput, {max_min: {among: sender}}]
+`
+	text = strings.NewReplacer("[a, b, c]", "[a, b, c, d]", "{ends: [s, c]", "{ends: [d, s], rate: 100Mbps, delay: 1us}\n    - "+
+		"{ends: [s, c]").Replace(text)
+	r := first(t, text)
+	rest := 10e6*1000./1042 - 1e6
+	apart := 0.
+	for name, want := range map[string]float64{"x": rest / 2, "y": rest / 2, "z": 1e6} {
+		near(t, "max_min of "+name, valueOf(r, t, "max_min", name), want, 5e-3)
+		apart = max(apart, math.Abs(valueOf(r, t, "goodput", name)-valueOf(r, t, "max_min", name)))
+	}
+	near(t, "apart", valueOf(r, t, "max_min_apart", ""), apart, 1e-9)
 }
 
 // Where it would not know what a flow uses, it is refused, with its place.
