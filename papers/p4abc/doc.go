@@ -212,10 +212,10 @@
 // Sides. A mark is written where a packet goes to a port inside, and removed where it goes to one outside, before
 // it enters the queue there: what goes from one host to another at one switch carries nothing
 // (TestTwoOutsidePorts). A mark from outside is overwritten, after the frame was measured as it came. One from
-// inside is clamped to what an edge can write: from one frame of 60 bytes in M_AM at the highest reference rate
-// (or the fastest link's, if that is more) to the fastest link at 1 b/s (TestHonest); so a mark of -1e30 counts as
-// one of about -20 among those of 300 ms (TestCorruptMark). A mark that is missing, of another length, or no number
-// belongs to one aggregate for each port inside, with a meter there and the reference rate of unnamed users: what
+// inside decides if an edge can have written it: from -32, below one frame of 60 bytes in 3 s at a reference rate of
+// 400 Gb/s, to 40, above 400 Gb/s at one of 1 b/s. That range is the same at all switches, whatever their links and
+// reference rates are (TestDifferentSwitches, TestRangeOfMarks). A mark that is missing, of another length, out of
+// the range, or no number (TestCorruptMark) belongs to one aggregate for each port inside, with a meter there and the reference rate of unnamed users: what
 // has no mark gets no more than one user, and needs no more state than one meter a port.
 //
 // Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would

@@ -89,45 +89,38 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 	return all
 }
 
-// honest is the range of activities that an honest edge writes, and whether it writes delay classes with them.
-type honest struct {
-	least, most float64
-	classed     bool
-}
+// honest is what edges write: activities in a range, and with some configurations delay classes.
+type honest struct{ classed bool }
 
-// fastest is the rate of links if none is known.
-const fastest = 400 * unit.Gbps
+// The range is part of the format of marks, so that all switches of a domain have the same, whatever their links
+// and reference rates are: one that took its own from them would raise the low marks of an edge with faster links.
+// The least is below the activity of a user of whom a meter remembers one short frame, 160 bit/s with the memory of
+// §6.1.3, with a reference rate of 400 Gb/s; the most is above that of one who fills such a link, with one of 1
+// bit/s. An edge writes nothing else, and what else comes in was not written by one.
+const (
+	leastHonest = -32
+	mostHonest  = 40
 
-// shortest is the length of the shortest frame, in bits.
-const shortest = 8 * 60
-
-// honestIn is the range in a network. The least has a user of whom the meter remembers one short frame, with a
-// reference rate of the fastest link, or the highest that is configured. The most has one who fills the
-// fastest link, with the lowest reference rate that there can be. An edge writes nothing else, and what else
-// comes in was not written by one.
-func honestIn(site *dataplane.Site, c *Config) honest {
-	most := unit.Rate(0)
-	for _, r := range site.Rates {
-		most = max(most, r)
-	}
-	if most <= 0 {
-		most = fastest
-	}
-	reference := max(most, c.Reference)
-	for _, g := range c.Aggregates {
-		reference = max(reference, g.Value)
-	}
-	return honest{math.Log2(shortest / c.Memory.Seconds() / float64(reference)),
-		math.Log2(float64(most) * float64(int(1)<<c.shift())),
-		c.Domain == Part && c.Class == ByMark}
-}
+	leastBits = 0x42000000 // of 32, as a float32
+	mostBits  = 0x42200000 // of 40
+)
 
 // clamp is the activity in the range that is next.
-func (h *honest) clamp(activity float64) float64 { return min(max(activity, h.least), h.most) }
+func clamp(activity float64) float64 { return min(max(activity, leastHonest), mostHonest) }
+
+// ofEdge reports whether an edge can have written a mark, whatever its last bits, which may be a class. Bits of
+// float32s are in the order of their sizes, those that are no finite numbers behind all others.
+func ofEdge(mark uint32) bool {
+	size := mark &^ (1<<31 | classes - 1)
+	if mark>>31 != 0 {
+		return size <= leastBits
+	}
+	return size <= mostBits
+}
 
 // written is what switches read of an activity that is written into a mark.
 func (h *honest) written(activity float64) float64 {
-	x := math.Float32bits(float32(h.clamp(activity)))
+	x := math.Float32bits(float32(clamp(activity)))
 	if h.classed {
 		x, _ = classOf(x)
 	}
@@ -146,15 +139,14 @@ func mark(p *packet.Packet, activity uint32) bool {
 	return true
 }
 
-// marked returns a packet's mark. It is none if it is missing, has another length, or is no finite number, whose
-// exponent is all ones.
+// marked returns a packet's mark. It is none if it is missing, has another length, or is out of the range of edges.
 func marked(p *packet.Packet) (activity uint32, ok bool) {
 	m, ok := p.Extension(packet.ExtActivity)
 	if !ok || len(m) != 4 {
 		return 0, false
 	}
 	activity = binary.BigEndian.Uint32(m)
-	return activity, activity>>23&0xff != 0xff
+	return activity, ofEdge(activity)
 }
 
 // unmark removes a packet's mark.
@@ -173,7 +165,7 @@ func unmark(p *packet.Packet) {
 func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := a.read(p); ok {
-			return a.honest.clamp(float64(math.Float32frombits(x)))
+			return float64(math.Float32frombits(x))
 		}
 		m := &a.unmarked[in]
 		return a.honest.written(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory))

@@ -3,6 +3,7 @@ package p4abc
 import (
 	"encoding/binary"
 	"math"
+	"net/netip"
 	"testing"
 
 	"weir/core/dataplane"
@@ -126,7 +127,7 @@ func TestForgedMark(t *testing.T) {
 			honest.now, forging.now = unit.Second, unit.Second
 			longer := func(p *packet.Packet) { p.Size += 8 }
 			honest.send(1, longer)
-			forging.send(1, withMark(-1000))
+			forging.send(1, withMark(leastHonest))
 			if a, want := forging.program.activity, honest.program.activity; a != want {
 				t.Errorf("activity %g with a forged mark, %g without", a, want)
 			}
@@ -141,7 +142,7 @@ func TestForgedMark(t *testing.T) {
 	}
 }
 
-// A mark that no honest edge can have written does little to A_avg, and a mark that is no number does not
+// The lowest mark that an edge can write does little to A_avg, and a mark that none can have written does not
 // decide anything: its packet belongs to one aggregate of the port, as one without a mark does.
 func TestCorruptMark(t *testing.T) {
 	c := at(t, "core")
@@ -153,24 +154,18 @@ func TestCorruptMark(t *testing.T) {
 		}
 	}
 	feed()
-	c.send(2, withMark(-1e30))
+	c.send(2, withMark(leastHonest))
 	c.pool.Put(c.take())
 	if a := c.program.Average(1); a < 11.8 || a > 12 {
-		t.Errorf("after one corrupt mark A_avg is %g, it was 12", a)
+		t.Errorf("after one mark of %d A_avg is %g, it was 12", leastHonest, a)
 	}
-	if a, want := c.program.activity, c.program.least; a != want {
-		t.Errorf("a mark of −1e30 is taken for %g, the least that an edge writes is %g", a, want)
-	}
-	c.send(2, withMark(1e30))
-	if a, want := c.program.activity, c.program.most; a != want {
-		t.Errorf("a mark of 1e30 is taken for %g, the most that an edge writes is %g", a, want)
-	}
-	c.pool.Put(c.take())
 	feed()
 	if a := c.program.Average(1); a < 11.99 || a > 12.01 {
 		t.Errorf("A_avg is %g after 0.7 s of 12", a)
 	}
 	for name, spoil := range map[string]func(p *packet.Packet){
+		"too low": withMark(-32.001), "too high": withMark(40.001), "far too low": withMark(-1e30),
+		"far too high": withMark(1e30),
 		"not a number": withMark(float32(math.NaN())), "infinite": withMark(float32(math.Inf(-1))),
 		"absent": func(*packet.Packet) {}, "too short": func(p *packet.Packet) {
 			p.SetExtension(packet.ExtActivity,
@@ -195,19 +190,69 @@ func TestCorruptMark(t *testing.T) {
 	}
 }
 
-// The range of an honest edge has what edges write, at any rate of the network's links and at any reference.
-func TestHonest(t *testing.T) {
-	c := defaults()
-	h := honestIn(&dataplane.Site{Rates: []unit.Rate{10 * unit.Mbps, unit.Gbps}}, &c)
-	if want := (honest{least: math.Log2(480.0 / 3 / 1e9), most: math.Log2(1e9)}); h != want {
-		t.Errorf("%v, want %v", h, want)
+// The ends of the range are in it, also with a delay class in their last bits.
+func TestRangeOfMarks(t *testing.T) {
+	for x, want := range map[uint32]bool{math.Float32bits(leastHonest): true, math.Float32bits(mostHonest): true, 0: true,
+		withClass(math.Float32bits(leastHonest), 7): true, withClass(math.Float32bits(mostHonest), 7): true,
+		math.Float32bits(leastHonest) + classes: false, math.Float32bits(mostHonest) + classes: false} {
+		if got := ofEdge(x); got != want {
+			t.Errorf("%g (%#x): %v", math.Float32frombits(x), x, got)
+		}
 	}
-	c.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 2 * unit.Gbps}}
-	if h := honestIn(&dataplane.Site{Rates: []unit.Rate{unit.Gbps}}, &c); h.least != math.Log2(480.0/3/2e9) {
-		t.Errorf("least %g with a reference of 2 Gb/s", h.least)
-	}
-	if h := honestIn(&dataplane.Site{}, &c); h.most != math.Log2(400e9) {
-		t.Errorf("most %g of unknown links", h.most)
+}
+
+// What an edge writes a core reads, however fast the links of both are, whatever their reference rates and memories:
+// the lowest activity that an edge can have, of a user with a high reference rate, is not raised where links are slow,
+// and the highest is not lowered.
+func TestDifferentSwitches(t *testing.T) {
+	fast := []unit.Rate{400 * unit.Gbps}
+	for _, x := range []struct {
+		name      string
+		reference unit.Rate
+		bytes     int32
+		frames    int
+	}{{"the least", 400 * unit.Gbps, 60, 1}, {"low", 10 * unit.Gbps, 1490, 1}, {"the paper's", 10 * unit.Kbps, 1490, 40},
+		{"high", 1, 60000, 20000}} {
+		for arithmetic, integer := range map[string]bool{"exact": false, "integers": true} {
+			t.Run(x.name+", "+arithmetic, func(t *testing.T) {
+				c := defaults()
+				c.Domain, c.Integer, c.Reference = Part, integer, x.reference
+				slow := c
+				slow.Reference, slow.Memory = 10*unit.Kbps, 100*unit.Millisecond
+				book := packet.NewBook()
+				book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
+				program := func(place string, rates []unit.Rate, c Config) *Program {
+					a, err := New(&dataplane.Site{Ports: 2, Book: book, Rates: rates, Lines: sidesFrom[place]}, c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return a
+				}
+				edge, core := program("edge", fast, c), program("core", []unit.Rate{10 * unit.Mbps}, slow)
+				activity := func(a *Program, p *packet.Packet) float64 {
+					if integer {
+						a.whole.activity = a.enterInteger(10*unit.Second, p)
+						return a.whole.activity.Float()
+					}
+					a.activity = a.enter(10*unit.Second, p)
+					return a.activity
+				}
+				var wrote float64
+				p := &packet.Packet{}
+				for range x.frames {
+					*p = packet.Packet{Src: 1, Version: 4, Size: x.bytes}
+					p.Meta.Out = 1
+					wrote = activity(edge, p)
+				}
+				exact := Activity(float64(x.bytes)*8*float64(x.frames)/(3*-math.Expm1(-10.0/3)), x.reference)
+				if edge.leave(p) != dataplane.Accept || !near(wrote, exact, IntegerBound) {
+					t.Fatalf("the edge writes %g of a user with %g", wrote, exact)
+				}
+				if read := activity(core, p); read != wrote {
+					t.Errorf("the core reads %g, the edge wrote %g", read, wrote)
+				}
+			})
+		}
 	}
 }
 

@@ -23,11 +23,11 @@ type ForgerConfig struct {
 
 // Params binds the configuration.
 func (c *ForgerConfig) Params(p *scheme.Params) {
-	p.Float(&c.Activity, "activity", "-1000", "what it writes", "ours")
+	p.Float(&c.Activity, "activity", "-30", "what it writes", "ours")
 	p.Int(&c.Every, "every", "1", "into one packet of so many", "ours").Min("1")
 }
 
-// ForgerScheme is what an experiment names: switch: [forward, {forge: {activity: -1000}}].
+// ForgerScheme is what an experiment names: switch: [forward, {forge: {activity: -30}}].
 func ForgerScheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forge", Doc: "writes forged activities of ABC into packets",
 		Source: "P4-ABC §3.4"}, NewForger)

@@ -11,9 +11,8 @@ import (
 
 // integers are what a program has in place of its AQMs' floating-point numbers.
 type integers struct {
-	average     *slots // of A_avg
-	least, most Fixed  // honest activities
-	ports       []integerAQM
+	average *slots // of A_avg
+	ports   []integerAQM
 
 	activity Fixed // of the current packet
 }
@@ -26,8 +25,7 @@ type integerAQM struct {
 }
 
 func newIntegers(c *Config, a *Program) *integers {
-	w := &integers{average: newSlots(c.Average), least: FixedOf(a.honest.least), most: FixedOf(a.honest.most),
-		ports: make([]integerAQM, len(a.aqms))}
+	w := &integers{average: newSlots(c.Average), ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
 		t := &a.aqms[i].thresholds
 		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma)}
@@ -56,13 +54,12 @@ func (m *activityMeter) level(now unit.Time, size int, s *slots) Fixed {
 // enterInteger is enter in integers. A mark is the same in both, so that switches of both kinds may be in a
 // domain: what a Fixed has in digits fits into a float32, where 2^−16 is the least step up to 2^8.
 func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
-	w, in := a.whole, int(p.Meta.In)
-	if in < len(a.sides) && a.sides[in] == Inside {
+	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := a.read(p); ok {
-			return min(max(fixedOf32(x), w.least), w.most)
+			return fixedOf32(x)
 		}
 		m := &a.unmarked[in]
-		return min(max(m.level(now, a.counts(p, m), a.slots), w.least), w.most)
+		return m.level(now, a.counts(p, m), a.slots).clamp()
 	}
 	m := a.find(p)
 	a.current = m
@@ -71,10 +68,13 @@ func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed)
 		activity += a.spread.drawInteger()
 	}
 	if a.config.Domain == Part {
-		activity = min(max(activity, w.least), w.most)
+		activity = activity.clamp()
 	}
 	return activity
 }
+
+// clamp is clamp in integers.
+func (x Fixed) clamp() Fixed { return min(max(x, leastHonest<<fraction), mostHonest<<fraction) }
 
 // A float32 has a sign, 8 bits of the exponent, which is 127 for numbers from 1 to 2, and 23 of the digits after
 // the first.

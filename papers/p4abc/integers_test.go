@@ -69,14 +69,14 @@ func TestMixedDomain(t *testing.T) {
 			if got, want := c.program.Average(1), e.program.Average(1); math.Abs(got-want) > 0.1 {
 				t.Errorf("edge in integers: %v, core: %v: A_avg %g and %g", edge, core, want, got)
 			}
-			// no mark: one aggregate of the port; a mark that no edge wrote: the end of the range
+			// no mark, or one that no edge wrote: one aggregate of the port
 			before := activity(c)
 			if c.send(2); activity(c) == before {
 				t.Error("a frame without a mark has the activity of the one before")
 			}
-			c.send(2, withMark(1e30))
-			if got := activity(c); math.Abs(got-c.program.most) > 0.001 {
-				t.Errorf("a forged mark is read as %g, the most is %g", got, c.program.most)
+			before = activity(c)
+			if c.send(2, withMark(1e30)); activity(c) < before || activity(c) > before+2 {
+				t.Errorf("a forged mark is read as %g, frames without have %g", activity(c), before)
 			}
 		}
 	}

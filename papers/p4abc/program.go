@@ -49,7 +49,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Program{aggregates: g, honest: honestIn(site, &c), config: c, inBytes: c.inBytes(),
+	a := &Program{aggregates: g, honest: honest{c.Domain == Part && c.Class == ByMark}, config: c, inBytes: c.inBytes(),
 		aqms: newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
 	if a.sides, err = sidesOf(site, &c); err != nil {
 		return nil, err
