@@ -3,6 +3,7 @@ package softswitch
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +56,8 @@ type arena struct {
 	frames           int
 	next, end        unit.Time
 	vlan             byte      // of the flow's frames; 0: they have no tag
-	group            bool      // the attack is to a group address, at the third port
+	third            bool      // the attack comes in at the third port
+	group            bool      // … and is to a group address
 	scale            float64   // of all rates
 	way              unit.Time // behind the switch, each way
 	passed, attacked uint64    // frames of the attack that came through, and all
@@ -97,6 +99,7 @@ func (a *arena) wire(end int, p *packet.Packet) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	copy(f, []byte{2, 0, 0, 0, 0, byte(2 - end), 2, 0, 0, 0, 0, byte(1 + end)}) // stations that attackers know
 	if a.vlan > 0 {
 		f = slices.Insert(f, typeAt, 0x81, 0, 0, a.vlan)
 	}
@@ -136,8 +139,11 @@ func (a *arena) assault() {
 		a.frames++
 		a.attacked++
 		port := 0
+		if a.third && (!x.Second || a.frames%2 == 0) {
+			port = 2
+		}
 		if a.group {
-			port, f[0] = 2, 0xff
+			f[0] = 0xff
 		}
 		a.send(port, a.time, f)
 		a.next += a.at(8*len(f), AttackRate)
@@ -179,20 +185,30 @@ var abused = []struct {
 	version    uint8
 	vlan       byte
 	named      bool
-	only       string // attacks that have this in their names
-	group      bool   // a bridge of three ports floods what it sends, and it comes in at the third
+	only       string // a pattern of attacks' names
+	third      bool   // the bridge has three ports, and the attacker is at the third
+	group      bool   // … and sends to a group, so that the bridge floods it
 }{
-	{"named", stage(`aggregates: {10.9.0.1: 10kbps, "fd09:1::/64": 10kbps}`, ""), 4, 0, true, "", false},
-	{"named as users", stage("", `named: [10.9.0.1, "fd09:1::/64"]`), 6, 0, true, "sources", false},
-	{"all others are one", stage("aggregates: {10.9.0.1: 10kbps}", "unnamed: shared"), 4, 0, true, "sources", false},
-	{"nobody is named", stage("", ""), 4, 0, false, "", false},
-	{"nobody is named, IPv6", stage("", ""), 6, 0, false, "sources", false},
-	{"VLANs", stage("", "by: vlan, named: [5]"), 4, 5, true, "tags", false},
-	{"pairs of VLANs", stage("", "by: qinq, named: [5, 7.1]"), 4, 5, true, "tags", false},
-	{"to all ports", strings.Replace(stage("aggregates: {10.9.0.1: 10kbps}", ""), "}}\nswitch",
-		"}, evil: {interface: c}}\nswitch",
-		1), 4, 0, true, "0x88b5", true},
-	{"nobody is named, VLANs", stage("", "by: vlan"), 4, 5, false, "tags", false},
+	{"named", stage(`aggregates: {10.9.0.1: 10kbps, "fd09:1::/64": 10kbps}`, ""), 4, 0, true, "", false, false},
+	{"named as users, IPv6", stage("", `named: [10.9.0.1, "fd09:1::/64"]`), 6, 0, true,
+		"sources|solicitations|PPPoE|^UDP|ARP|bursts", false, false},
+	{"all others are one", stage("aggregates: {10.9.0.1: 10kbps}", "unnamed: shared"), 4, 0, true, "sources",
+		false, false},
+	{"nobody is named", stage("", ""), 4, 0, false, "", false, false},
+	{"nobody is named, IPv6", stage("", ""), 6, 0, false, "sources", false, false},
+	{"VLANs", stage("", "by: vlan, named: [5]"), 4, 5, true, "tags", false, false},
+	{"pairs of VLANs", stage("", "by: qinq, named: [5, 7.1]"), 4, 5, true, "tags", false, false},
+	{"nobody is named, VLANs", stage("", "by: vlan"), 4, 5, false, "tags", false, false},
+	{"to all ports", third(stage("aggregates: {10.9.0.1: 10kbps}", "")), 4, 0, true, "0x88b5", true, true},
+	{"three ports", third(stage("aggregates: {10.9.0.1: 10kbps}", "")), 4, 0, true,
+		"MAC addr|two ports|^UDP|sources", true, false},
+	{"three ports, IPv6", third(stage(`aggregates: {"fd09:1::/64": 10kbps}`, "")), 6, 0, true, "MAC addr", true, false},
+	{"three ports, nobody is named", third(stage("", "")), 4, 0, false, "MAC addr|two ports", true, false},
+}
+
+// third adds a port for the attacker to a file.
+func third(file string) string {
+	return strings.Replace(file, "}}\nswitch", "}, evil: {interface: c}}\nswitch", 1)
 }
 
 // Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Without
@@ -201,12 +217,12 @@ func TestAbuse(t *testing.T) {
 	for _, in := range abused {
 		t.Run(in.name, func(t *testing.T) {
 			for _, x := range Attacks() {
-				if !strings.Contains(x.Name, in.only) {
+				if !regexp.MustCompile(in.only).MatchString(x.Name) || x.Third && !in.third {
 					continue
 				}
 				t.Run(strings.ReplaceAll(x.Name, "/", "_"), func(t *testing.T) {
 					a := newArena(t, in.file, &x, in.version)
-					a.vlan, a.group = in.vlan, in.group
+					a.vlan, a.third, a.group = in.vlan, in.third, in.group
 					a.until(attackFrom)
 					got := a.until(attackTo)
 					t.Logf("%v; %d of %d frames of the attack came through", got, a.passed, a.attacked)

@@ -17,6 +17,10 @@ type Attack struct {
 	On, Off unit.Time
 	// Many: it has many users' worth of addresses and keeps to them, so only names help against it.
 	Many bool
+	// Third: it is for a bridge with more than two ports, where the attacker has a port of its own.
+	Third bool
+	// Second: it has another port, too, and sends from both in turn.
+	Second bool
 }
 
 // AttackRate is how fast it sends.
@@ -91,7 +95,9 @@ const (
 func scatter(i int) uint64 { return uint64(i+1) * 0x9e3779b97f4a7c15 }
 
 // Attacks are all that are known.
-func Attacks() []Attack { return slices.Concat(malformed(), foreign(), rotations()) }
+func Attacks() []Attack {
+	return slices.Concat(malformed(), foreign(), rotations(), smuggled(), stolen())
+}
 
 // malformed are headers that are wrong.
 func malformed() []Attack {
@@ -190,6 +196,74 @@ func rotations() []Attack {
 			return ip4(attacker4, 253, fullPayload, func(h []byte) {
 				copy(h[20:], []byte{17, 8, 0x38, 4, 0xff, 0x7f, 0xff, 0xff})
 			})
+		}},
+	}
+}
+
+// smuggled are frames whose headers an operator may not expect, and senders that outlive their newness.
+func smuggled() []Attack {
+	udp := func(size int) []byte { return ip4(attacker4, 17, size, nil)[12:] }
+	session := func(kind uint16, protocol ...byte) []byte {
+		return append(append(short(kind), 0x11, 0, 0, 7, 5, 180), protocol...)
+	}
+	return []Attack{
+		{Name: "PPPoE session", Frame: func(i int) []byte {
+			return craft(session(etherPPPoE, 0, pppIPv4), ip4(uint32(scatter(i)>>40)|172<<24, 17, fullPayload-8, nil)[14:])
+		}},
+		{Name: "PPPoE session of LCP", Frame: func(int) []byte {
+			return craft(session(etherPPPoE, 0xc0, 0x21), make([]byte, fullPayload-8))
+		}},
+		{Name: "PPPoE discovery", Frame: func(int) []byte { return craft(session(0x8863), make([]byte, fullPayload-6)) }},
+		{Name: "priority tags", Frame: func(i int) []byte {
+			return craft(short(etherVLAN), []byte{byte(i) << 5, 0}, udp(fullPayload))
+		}},
+		{Name: "small UDP", Frame: func(int) []byte { return ip4(attacker4, 17, 46, nil) }},
+		{Name: "sources that change each 2 s", Frame: func(i int) []byte { // 6605 frames a second
+			return ip4(172<<24|uint32(i/13210), 17, fullPayload, nil)
+		}},
+		{Name: "broadcast of IP", Frame: func(int) []byte {
+			f := ip4(attacker4, 17, fullPayload, func(h []byte) { copy(h[16:], []byte{255, 255, 255, 255}) })
+			copy(f, []byte{255, 255, 255, 255, 255, 255})
+			return f
+		}},
+	}
+}
+
+// stolen are attacks on what a bridge has learned, from a port of the attacker's own.
+func stolen() []Attack {
+	receiver, victim := []byte{2, 0, 0, 0, 0, 2}, []byte{2, 0, 0, 0, 0, 1}
+	with := func(to byte, source []byte) []byte {
+		f := ip4(attacker4, 17, fullPayload, nil)
+		copy(f, []byte{to, to, to, to, to, to})
+		copy(f[6:], source)
+		return f
+	}
+	flood := func(i int) []byte {
+		x := scatter(i)
+		return with(0xff, []byte{2, 1, byte(x >> 56), byte(x >> 48), byte(x >> 40), byte(x >> 32)})
+	}
+	return []Attack{
+		{Name: "broadcasts with the receiver's MAC address", Third: true,
+			Frame: func(int) []byte { return with(0xff, receiver) }},
+		{Name: "broadcasts with the victim's MAC address", Third: true, Frame: func(int) []byte {
+			return with(0xff, victim)
+		}},
+		{Name: "few frames with the receiver's MAC address", Third: true, On: 2 * unit.Millisecond, Off: unit.Second,
+			Frame: func(int) []byte { return with(0xff, receiver) }},
+		{Name: "frames to the receiver with its MAC address", Third: true, Second: true, Frame: func(int) []byte {
+			f := with(0, receiver)
+			copy(f, receiver)
+			return f
+		}},
+		{Name: "ever new MAC addresses", Third: true, Frame: flood},
+		{Name: "ever new MAC addresses, and the receiver's", Third: true, Second: true, Frame: func(i int) []byte {
+			if i%50 < 2 {
+				return with(0xff, receiver)
+			}
+			return flood(i)
+		}},
+		{Name: "two ports", Third: true, Second: true, Frame: func(int) []byte {
+			return ip4(attacker4, 17, fullPayload, nil)
 		}},
 	}
 }

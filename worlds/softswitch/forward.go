@@ -18,8 +18,13 @@ const (
 // which its destination was seen, in its VLAN, and otherwise by all ports but its own. It
 // forwards everything, even what bridges keep to themselves (BPDU, LLDP, pause frames), and has
 // no spanning tree.
+//
+// Anybody can send with somebody else's address. So an address that was seen at several ports is
+// behind all of them until it has kept to one for the time of ageing: whoever claims it gets copies,
+// and takes nothing away. Who comes with many addresses displaces own ones only (room).
 type forward struct {
 	ports int
+	seed  uint64    // of hashes, lest senders choose addresses that collide
 	table []station // nil for two ports
 }
 
@@ -27,8 +32,14 @@ type forward struct {
 type station struct {
 	key      uint64 // MAC address and VLAN; 0: nothing
 	lastSeen unit.Time
-	port     packet.PortID
+	moved    unit.Time     // when it came to another port
+	home     packet.PortID // where it was before it moved
+	port     packet.PortID // where it was seen last
+	places   uint16        // bit set: ports at which it was seen since it stayed at one
 }
+
+// disputed reports whether more than one port claims the address.
+func (s *station) disputed() bool { return s.places&(s.places-1) != 0 }
 
 // forwardConfig is nothing but what the switch needs to know of it.
 type forwardConfig struct{ scheme.None }
@@ -43,6 +54,8 @@ func forwardScheme() dataplane.Scheme {
 		func(site *dataplane.Site, _ forwardConfig) (*forward, error) {
 			f := &forward{ports: site.Ports}
 			if site.Ports > 2 {
+				random := site.Random("addresses")
+				f.seed = random.Uint64()
 				f.table = make([]station, macSets*ways)
 			}
 			return f, nil
@@ -56,6 +69,7 @@ func (f *forward) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 		return "", nil
 	}
 	copy(f.table, old.table)
+	f.seed = old.seed
 	return "what it has learned", nil
 }
 
@@ -81,24 +95,24 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if p.Data[6]&1 == 0 { // a group address sends nothing
 		f.learn(env.Now(), from, m.In)
 	}
+	places := ^uint16(0)
 	if p.Data[0]&1 == 0 {
 		if s := f.find(to); s != nil && env.Now()-s.lastSeen < ageing {
-			if s.port == m.In {
-				return dataplane.Consume // both are on one side
-			}
-			m.Out = s.port
-			return dataplane.Accept
+			places = s.places
 		}
 	}
 	m.Out = packet.NoPort
 	for out := range packet.PortID(f.ports) {
 		switch {
-		case out == m.In:
+		case out == m.In || places>>out&1 == 0:
 		case m.Out == packet.NoPort:
 			m.Out = out
 		default:
 			env.Replicate(out)
 		}
+	}
+	if m.Out == packet.NoPort {
+		return dataplane.Consume // both are on one side
 	}
 	return dataplane.Accept
 }
@@ -109,7 +123,7 @@ func address(b []byte, vlan uint64) uint64 {
 }
 
 func (f *forward) set(key uint64) []station {
-	first := mix(key, 0) % macSets * ways
+	first := mix(key, f.seed) % macSets * ways
 	return f.table[first : first+ways]
 }
 
@@ -127,14 +141,46 @@ func (f *forward) find(key uint64) *station {
 // learn notes that an address was seen at a port.
 func (f *forward) learn(now unit.Time, key uint64, port packet.PortID) {
 	s := f.find(key)
-	if s == nil {
-		set := f.set(key)
-		s = &set[0]
-		for i := range set {
-			if set[i].key == 0 || set[i].lastSeen < s.lastSeen && s.key != 0 {
-				s = &set[i]
-			}
+	if s == nil || now-s.lastSeen >= ageing {
+		if s == nil {
+			s = f.room(now, key, port)
+		}
+		*s = station{key: key, home: port, port: port, places: 1 << port}
+	}
+	s.lastSeen = now
+	switch {
+	case s.port != port:
+		s.moved, s.port = now, port
+		s.places |= 1 << port
+	case s.disputed() && now-s.moved >= ageing:
+		s.home, s.places = port, 1<<port
+	}
+}
+
+// room finds a place for an address that was seen at a port: an empty one, one whose address is too old, or that of
+// the address of the same port that was silent longest. So who sends with ever new addresses displaces own ones
+// and nobody else's. A port that has no address in the set takes one from the port that has most.
+func (f *forward) room(now unit.Time, key uint64, port packet.PortID) *station {
+	set := f.set(key)
+	var of [mostPorts]int
+	most := port
+	for i := range set {
+		s := &set[i]
+		if s.key == 0 || now-s.lastSeen >= ageing {
+			return s
+		}
+		if of[s.home]++; of[s.home] > of[most] {
+			most = s.home
 		}
 	}
-	*s = station{key, now, port}
+	if of[port] > 0 {
+		most = port
+	}
+	var oldest *station
+	for i := range set {
+		if s := &set[i]; s.home == most && (oldest == nil || s.lastSeen < oldest.lastSeen) {
+			oldest = s
+		}
+	}
+	return oldest
 }
