@@ -14,57 +14,6 @@ import (
 	"time"
 )
 
-// qdisc is a queueing discipline of Linux below a shaper of 50 Mb/s, and the same in weir switch.
-type qdisc struct {
-	name string
-	tc   []string // commands, behind tc; without any, tc cannot be asked whether the kernel has it
-	port string   // what the file says of the port's buffer
-	rest string   // and of the switch
-	fair bool     // among users: each one's goodput is compared, too
-}
-
-// below is a token bucket with a qdisc below it.
-func below(inner string) []string {
-	return []string{"qdisc add dev sink root handle 1: tbf rate 50mbit burst 3028 limit 1000000",
-		"qdisc add dev sink parent 1:1 handle 10: " + inner}
-}
-
-// classes are two users with half of the link each and all of it while the other is silent.
-var classes = append([]string{"qdisc add dev sink root handle 1: htb default 3",
-	"class add dev sink parent 1: classid 1:1 htb rate 50mbit ceil 50mbit burst 3028 cburst 3028 quantum 1514",
-	"class add dev sink parent 1:1 classid 1:3 htb rate 1mbit ceil 50mbit quantum 1514"}, slices.Concat(class(1, 24),
-	class(2, 25))...)
-
-func class(user, mbit int) []string {
-	return []string{
-		fmt.Sprintf("class add dev sink parent 1:1 classid 1:1%d htb rate %dmbit ceil 50mbit burst 3028 cburst 3028 "+
-			"quantum 1514", user, mbit),
-		fmt.Sprintf("qdisc add dev sink parent 1:1%d handle 2%d: pfifo limit 50", user, user),
-		fmt.Sprintf("filter add dev sink parent 1: protocol ip u32 match ip src 10.9.0.%d flowid 1:1%d", user, user)}
-}
-
-var qdiscs = []qdisc{
-	{"pfifo", below("pfifo limit 100"), "buffer: 100 packets", "switch: [forward]", false},
-	{"pfifo, short", below("pfifo limit 24"), "buffer: 24 packets", "switch: [forward]", false},
-	{"bfifo", below("bfifo limit 60000"), "buffer: 60000 B", "switch: [forward]", false},
-	{"pfifo_head_drop", below("pfifo_head_drop limit 100"), "buffer: 100 packets",
-		"switch: [forward]\nscheduler: {fq: {flows: 1, drop: head}}", false},
-	{"htb", classes, "buffer: 100 packets", "switch: [forward]\nscheduler: user_fq", true},
-	{"codel", below("codel limit 100"), "buffer: 100 packets", "switch: [forward, codel]", false},
-	{"fq_codel", below("fq_codel limit 100"), "buffer: 100 packets", "switch: [forward]\nscheduler: fq_codel", false},
-	{"pie", below("pie limit 100"), "buffer: 100 packets", "switch: [forward, pie]", false},
-	{"red", below("red limit 150000 min 15000 max 45000 avpkt 1000 burst 30 probability 0.1 bandwidth 50mbit"),
-		"buffer: 100 packets", "switch: [forward, red]", false},
-	{"cake", []string{"qdisc add dev sink root cake bandwidth 50mbit dual-srchost"}, "buffer: 1000 packets",
-		"switch: [forward]\nscheduler: cake", true},
-	{"dualpi2", below("dualpi2 limit 100"), "buffer: 100 packets", "switch: [forward, dualpi2]", false},
-	{"drr", below("drr"), "", "", false}, {"sfq", below("sfq"), "", "", false}, {"fq", below("fq"), "", "", false},
-	{"fq_pie", below("fq_pie"), "", "", false}, {"qfq", below("qfq"), "", "", false},
-	{"choke", below("choke limit 100 bandwidth 50mbit"), "", "", false}, {"hhf", below("hhf"), "", "", false},
-	{"sfb", below("sfb"), "", "", false}, {"ets", below("ets bands 2"), "", "", false},
-	{"prio", below("prio"), "", "", false}, {"skbprio", below("skbprio"), "", "", false},
-}
-
 // part is what one way of queueing gives: goodputs of two users, with one connection and four, and the median round
 // trip of datagrams between them.
 type part struct {
@@ -134,27 +83,16 @@ func TestQdiscs(t *testing.T) {
 	}
 	w := lay(t, 1500, "u1", "u2", "sink")
 	w.echo("sink", netip.MustParseAddrPort("10.9.0.3:7"))
-	var lacking, compared []string
-	for _, q := range qdiscs {
-		if _, err := w.tc("tc", q.tc[0]); err == nil && len(q.tc) > 1 {
-			var said string
-			if said, err = w.tc("tc", q.tc[1]); err != nil && strings.Contains(strings.ToLower(said), "unknown") {
-				lacking = append(lacking, q.name)
-			} else if q.port == "" {
-				t.Errorf("this kernel has %s, and nothing here is compared with it", q.name)
-			} else {
-				compared = append(compared, q.name)
-			}
-		} else if err != nil {
-			lacking = append(lacking, q.name)
-		}
-		w.tc("tc", "qdisc del dev sink root")
+	c := choose(qdiscs, func(args string) (string, error) { return w.tc("tc", args) })
+	for _, wrong := range c.wrong {
+		t.Error(wrong)
 	}
-	t.Logf("this kernel has %s; it lacks %s", strings.Join(compared, ", "), strings.Join(lacking, ", "))
-	for _, q := range qdiscs {
-		if slices.Contains(compared, q.name) {
-			t.Run(q.name, func(t *testing.T) { w.compare(t, q) })
-		}
+	t.Logf("this kernel has %s; it lacks %s", strings.Join(names(c.has), ", "), strings.Join(c.lacks, ", "))
+	if len(c.has) == 0 {
+		t.Skip("this kernel has none of the qdiscs")
+	}
+	for _, q := range c.has {
+		t.Run(q.name, func(t *testing.T) { w.compare(t, q) })
 	}
 }
 
@@ -213,14 +151,7 @@ func (w *wire) kernel(q qdisc) (p part, err error) {
 
 // weir measures weir switch.
 func (w *wire) weir(q qdisc) (part, error) {
-	s := w.open(fmt.Sprintf(`
-ports:
-  u1: {interface: u1}
-  u2: {interface: u2}
-  sink: {interface: sink, rate: 50Mbps, %s}
-%s
-metrics: none
-`, q.port, q.rest))
+	s := w.open(q.file())
 	defer s.stop()
 	return w.measure()
 }
