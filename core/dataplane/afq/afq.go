@@ -8,6 +8,7 @@ package afq
 
 import (
 	"fmt"
+	"math"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/users"
@@ -38,21 +39,21 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Either(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
 }
 
-// Suits warns where a user's rounds do not hold what a round trip of the link does, and where one user's fill the
-// buffer, so that the buffer decides who loses.
-func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+// Suits warns of the slowest ports, where queues stand: where one user's rounds fill the buffer, so that the buffer
+// decides who loses, or else where they do not hold what a round trip of the link does.
+func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
 	horizon := c.Round * unit.Bytes(max(s.Queues, 1))
+	if p, holds := s.Short(unit.Time(float64(horizon) * 8e12 / float64(max(s.Slowest(), 1)))); p != nil {
+		return []scheme.Remark{dataplane.Remark("round",
+			"%d rounds of %v are what a user can have waiting, and the buffer of the port to %s is full after %v: it ends "+
+				"before users are told apart", max(s.Queues, 1), c.Round, p.To, holds)}
+	}
 	for _, p := range s.Ports {
-		buffer := p.Buffer.Bytes + unit.Bytes(p.Buffer.Packets)*s.Frame()
-		if buffer > 0 && horizon >= buffer {
-			return append(all, dataplane.Remark("round",
-				"%d rounds of %v are what a user can have waiting, and the buffer of the "+
-					"port to %s holds %v: it ends before users are told apart", max(s.Queues, 1), c.Round, p.To, buffer))
-		}
-		if need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Longest.Seconds()); horizon < need {
-			return append(all, dataplane.Remark("round",
-				"%d rounds of %v are what a user can have waiting; a round trip of the "+
-					"port to %s has %v, which one user alone does not fill", max(s.Queues, 1), c.Round, p.To, need))
+		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Longest.Seconds())
+		if p.Rate.Bits == s.Slowest() && horizon < need {
+			return []scheme.Remark{dataplane.Remark("round",
+				"%d rounds of %v are what a user can have waiting; a round trip of the port to %s has %v, which one user "+
+					"alone does not fill", max(s.Queues, 1), c.Round, p.To, need)}
 		}
 	}
 	return nil
@@ -114,7 +115,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	key, size := p.Hash, uint64(p.Size)
 	if !x.config.Flows {
 		u := x.table.Of(p)
-		key, size = uint32(u), uint64(float64(p.Size)/x.table.Weight(u))
+		key, size = uint32(u), uint64(math.Ceil(float64(p.Size)/x.table.Weight(u)))
 	}
 	bid := x.read(x.bids[m.Out], key)
 	perRound := uint64(x.config.Round)

@@ -271,3 +271,36 @@ func Constant(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, part
 		return script
 	}
 }
+
+// Given is traffic that a fuzzer makes up, to the last of so many ports from the others: each byte is a burst of a
+// sender, after a multiple of a gap.
+func Given(b []byte, ports int, gap unit.Time) (script []Arrival) {
+	at := unit.Microsecond
+	for i, x := range b[:min(len(b), 4000)] {
+		at += unit.Time(x>>5) * gap
+		for k := range int(x>>2&7) + 1 {
+			script = append(script, Arrival{At: at, Port: packet.PortID((i + int(x&3)) % (ports - 1)),
+				Dst: packet.Addr(ports), Seq: int64(len(script)), Payload: int32(22 + (i*97+k*331+int(x)*7)%1430)})
+		}
+	}
+	return script
+}
+
+// Whole reports packets that neither leave nor are dropped, or more than once.
+func Whole(t T, script []Arrival, got Transcript) {
+	t.Helper()
+	n := uint64(len(got.Departures))
+	for _, dropped := range got.Drops {
+		n += dropped
+	}
+	if n != uint64(len(script)) || got.Live != 0 {
+		t.Errorf("of %d packets %d leave or are dropped, %d are somewhere", len(script), n, got.Live)
+	}
+	seen := make([]bool, len(script))
+	for _, d := range got.Departures {
+		if seen[d.Seq] {
+			t.Errorf("packet %d leaves twice", d.Seq)
+		}
+		seen[d.Seq] = true
+	}
+}

@@ -144,7 +144,10 @@ func (x *Program) Forget(a packet.Addr) {
 	if u := x.table.Forget(a); u >= 0 {
 		x.rates[u] = users.Rate{}
 		for i := range x.ports {
-			x.ports[i].sent[u] = 0
+			if k := &x.ports[i]; k.sent[u] != 0 {
+				k.weight -= x.table.Weight(u)
+				k.sent[u] = 0
+			}
 		}
 	}
 }

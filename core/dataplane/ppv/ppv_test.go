@@ -134,6 +134,7 @@ func TestUpdate(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
+	// these set the scheduler that they are about, in place of least, which smallest needs
 	dataplanetest.Keeps(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"}, "drop",
 		"smallest")
 }

@@ -1,0 +1,70 @@
+package csfq
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// judge stands before the program: what it sees of alpha is what a packet was dropped by.
+type judge struct {
+	t *testing.T
+	x *Program
+}
+
+func (*judge) Name() string { return "judge" }
+
+// Ingress has some senders replaced by others.
+func (j *judge) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Size%13 == 0 {
+		j.x.Forget(p.Src)
+	}
+	return dataplane.Accept
+}
+
+func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	k := &j.x.ports[p.Meta.Out]
+	if a := k.alpha; a < 0 || math.IsNaN(a) || math.IsInf(a, 0) || k.updated*0.7499 > a {
+		j.t.Errorf("alpha is %g, and was %g at its last update", a, k.updated)
+	}
+	if l := j.x.label; l <= 0 || math.IsInf(l, 0) || k.Probability(l) < 0 || k.Probability(l) >= 1 ||
+		k.Probability(l) > k.Probability(2*l) {
+		j.t.Errorf("label %g, probability %g", l, k.Probability(l))
+	}
+	return dataplane.Accept
+}
+
+func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
+	if a := j.x.ports[p.Meta.Out].alpha; why == dataplane.EarlyDrop && (a <= 0 || j.x.label <= a) {
+		j.t.Errorf("a packet with label %g is dropped, alpha is %g", j.x.label, a)
+	}
+}
+
+// FuzzCSFQ lets anything arrive: nobody at or below the fair rate loses a packet by chance, and the rate stays one.
+func FuzzCSFQ(f *testing.F) {
+	f.Add([]byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
+	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))
+	f.Add(bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s := dataplanetest.Setup{}
+		for range 4 {
+			s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: 10 * unit.Mbps}})
+		}
+		s.Ports[3].Total.Packets = 20
+		c := weighed(10)
+		c.K, c.KAlpha, c.KC = 5*unit.Millisecond, 10*unit.Millisecond, 10*unit.Millisecond
+		site := s.Site()
+		x, err := New(site, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Programs = []dataplane.Program{dataplanetest.Forward(site), &judge{t, x}, x}
+		script := dataplanetest.Given(b, 4, unit.Millisecond)
+		dataplanetest.Whole(t, script, dataplanetest.Direct(s, script))
+	})
+}
