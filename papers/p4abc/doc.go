@@ -6,7 +6,9 @@
 // # Where the paper's parts are
 //
 //	§3.1, figure 1  ingress, core, egress: by port    Side, Program       TestDomain, TestBothDirections, TestSides
-//	§3.1            domains, in both worlds           experiments/domain.yaml  TestQuickVariants
+//	§3.1            domains, in both worlds           experiments/domain.yaml  TestDomainsShare
+//	                two edges at one core             experiments/domain-edges.yaml
+//	                all paths of a fat tree           experiments/domain-tree.yaml
 //	                with two bottlenecks              experiments/domain-two.yaml
 //	§3.1            traffic descriptors               Users               TestUsers, TestAmbiguous, TestFind
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased

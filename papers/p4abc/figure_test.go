@@ -16,6 +16,7 @@ import (
 	"weir/core/dataplane/codel"
 	"weir/core/dataplane/csfq"
 	"weir/core/dataplane/dualpi2"
+	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/fdpa"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/inputloss"
@@ -45,8 +46,8 @@ func registry() *spec.Registry {
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), p4abc.ForgerScheme(), classify.Scheme(), forward.Scheme(),
 			inputloss.Scheme(),
-			inputring.Scheme(), afq.Scheme(), codel.Scheme(), csfq.Scheme(), dualpi2.Scheme(), fdpa.Scheme(), pie.Scheme(),
-			ppv.Scheme(), rainbow.Scheme(), red.Scheme(), plans.Scheme()},
+			inputring.Scheme(), afq.Scheme(), codel.Scheme(), csfq.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), fdpa.Scheme(),
+			pie.Scheme(), ppv.Scheme(), rainbow.Scheme(), red.Scheme(), plans.Scheme()},
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Schedulers:  tm.Schemes(),

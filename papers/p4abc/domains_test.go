@@ -1,0 +1,33 @@
+package p4abc_test
+
+import (
+	"math"
+	"testing"
+
+	"weir/study/spec"
+)
+
+// Whatever a domain looks like, each user gets its part of a link: with edge, core and exit, up and down, over IPv6,
+// with links inside that have no room for a mark beside a full packet, with two edges at one core, and over all paths
+// of a fat tree. The user with one flow is not held up by the other's eight.
+func TestDomainsShare(t *testing.T) {
+	for name, points := range map[string]int{"p4abc/domain": 6, "p4abc/domain-edges": 1, "p4abc/domain-tree": 1} {
+		t.Run(name, func(t *testing.T) {
+			set, groups := "scheme=abc", []string{"eight", "one"}
+			if name == "p4abc/domain" {
+				set, groups = "scheme=[abc, narrow]", []string{"client0", "client1"}
+			}
+			o := carryOut(t, name, spec.Options{Quick: true, Set: []string{set}})
+			if len(o.Runs) != points {
+				t.Errorf("%d runs, want %d", len(o.Runs), points)
+			}
+			for _, r := range o.Runs {
+				for _, group := range groups {
+					if got := goodput(t, r, group); math.Abs(got-23.8e6) > 4e6 {
+						t.Errorf("%v: %s gets %.1f Mb/s", r.Point, group, got/1e6)
+					}
+				}
+			}
+		})
+	}
+}
