@@ -4,7 +4,7 @@ import "testing"
 
 // Short uploads of a light user against heavy ones.
 func TestUploads(t *testing.T) {
-	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, drr]", "load=[1%, 10%]")
+	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, drr]", "load=[1%, 10%, 20%]")
 }
 
 // Users that speak QUIC-like, with BBR and others.
