@@ -126,6 +126,59 @@ func TestSketch(t *testing.T) {
 	}
 }
 
+// A source that becomes another's is no user any more.
+func TestForget(t *testing.T) {
+	s := ports(3, 4, unit.Gbps, 0)
+	site := s.Site()
+	x, err := New(site, weighed(8000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
+	x.Forget(1)
+	if n := x.table.Count(); n != 1 {
+		t.Errorf("%d users are left of two", n)
+	}
+}
+
+// Book raises cells to the bid, and lowers none that another user has raised. By hand: a user with cells of 1000 and 10
+// has bid 10 and, with 50 more, 60.
+func TestBook(t *testing.T) {
+	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
+		Book: packet.NewBook()}
+	c := weighed(8000)
+	c.Rows = 2
+	x, err := New(site, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.read(x.bids[0], 7)
+	first, second := &x.bids[0][x.places[0]], &x.bids[0][x.places[1]]
+	*first, *second = 1000, 10
+	x.bid = x.read(x.bids[0], 7) + 50
+	if x.Book(nil, &packet.Packet{}); *first != 1000 || *second != 60 {
+		t.Errorf("cells of %d and %d, want 1000 and 60", *first, *second)
+	}
+}
+
+// Even a small frame of a large weight has a part of a round: 64 bytes over a weight of 1000 are not nothing.
+func TestSmall(t *testing.T) {
+	s := ports(2, 4, unit.Gbps, 0)
+	site := s.Site()
+	c := weighed(8000, 1000, 1)
+	x, err := New(site, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 2, Payload: 22}})
+	if got := x.read(x.bids[1], 0); got != 1 {
+		t.Errorf("it has bid %d", got)
+	}
+}
+
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 16, tm.NewCalendar(16)

@@ -96,6 +96,78 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// A link that becomes congested starts with the largest label seen before, not with that of the
+// packet in hand; what was seen before congestion does not count after it. By hand, at 1 Mb/s: 100
+// packets of 1 Mb at one time are above it.
+func TestLargest(t *testing.T) {
+	c := weighed()
+	p := Port{}
+	p.Estimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
+	p.Estimate(2*unit.Millisecond, 100, 1e8, 1e6, true, true, &c)
+	if !p.congested || p.alpha != 900 {
+		t.Errorf("congested: %v, alpha %g, want 900", p.congested, p.alpha)
+	}
+	p.Estimate(10*unit.Second, 100, 1, 1e6, true, true, &c)
+	if p.congested || p.largest != 0 {
+		t.Errorf("congested: %v, the largest label is %g after congestion", p.congested, p.largest)
+	}
+}
+
+// refuser refuses all packets.
+type refuser struct{ why dataplane.Reason }
+
+func (*refuser) Name() string { return "refuser" }
+func (r *refuser) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
+	return dataplane.Drop(r.why)
+}
+
+// A buffer that has no room lowers alpha by 1 %, whichever of the limits it is; no other drop does.
+func TestNoRoom(t *testing.T) {
+	for _, x := range []struct {
+		why  dataplane.Reason
+		want float64
+	}{{dataplane.QueuePacketLimit, 990}, {dataplane.QueueByteLimit, 990}, {dataplane.PortPacketLimit, 990},
+		{dataplane.PortByteLimit, 990}, {dataplane.BufferFull, 990}, {dataplane.EgressThreshold, 990},
+		{dataplane.EarlyDrop, 1000}, {dataplane.Evicted, 1000}} {
+		t.Run(x.why.String(), func(t *testing.T) {
+			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Mbps}},
+				{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
+			site := s.Site()
+			p, err := New(site, weighed())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.ports[1].set(1000)
+			p.config.K = 1000 * unit.Second // labels are below alpha
+			s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, &refuser{x.why}}
+			dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Millisecond, Dst: 2, Payload: 100}})
+			if got := p.ports[1].alpha; got != x.want {
+				t.Errorf("alpha %g, want %g", got, x.want)
+			}
+		})
+	}
+}
+
+// A source that becomes another's starts afresh, and nobody else does.
+func TestForget(t *testing.T) {
+	s := dataplanetest.Setup{}
+	for range 3 {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
+	}
+	site := s.Site()
+	x, err := New(site, weighed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
+	x.Forget(1)
+	if a, b := x.rates[0].Value(), x.rates[1].Value(); a != 0 || b == 0 {
+		t.Errorf("rates %g and %g", a, b)
+	}
+}
+
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
 }

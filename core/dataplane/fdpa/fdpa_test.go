@@ -95,6 +95,26 @@ func TestActive(t *testing.T) {
 	}
 }
 
+// A source that becomes another's starts afresh, and nobody else does.
+func TestForget(t *testing.T) {
+	s := ports(3, 2, unit.Gbps, 0, 0)
+	site := s.Site()
+	x, err := New(site, weighed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
+	x.Forget(1)
+	if a, b := x.rates[0].Value(), x.rates[1].Value(); a != 0 || b == 0 {
+		t.Errorf("rates %g and %g", a, b)
+	}
+	if k := x.ports[2]; k.sent[0] != 0 || k.sent[1] == 0 || k.weight != 1 {
+		t.Errorf("last packets %v, weight %g, want that of one", k.sent, k.weight)
+	}
+}
+
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues = max(p.Queues, 2)

@@ -132,6 +132,50 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// A source that becomes another's starts afresh, and nobody else does.
+func TestForget(t *testing.T) {
+	s := dataplanetest.Setup{}
+	for range 3 {
+		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
+	}
+	site := s.Site()
+	x, err := New(site, weighed(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
+	x.Forget(1)
+	if a, b := x.rates[0].Value(), x.rates[1].Value(); a != 0 || b == 0 {
+		t.Errorf("rates %g and %g", a, b)
+	}
+}
+
+// What came before a silence of a window is forgotten, and what came in the window before is not.
+// By hand, in windows of 100 ms: 700 bytes at 0 count at 150 ms, and no more at 350 ms.
+func TestSilence(t *testing.T) {
+	for _, x := range []struct {
+		at   unit.Time
+		want int64
+	}{{150 * unit.Millisecond, 700}, {350 * unit.Millisecond, 0}} {
+		k := Port{now: make([]int64, 2), before: make([]int64, 2)}
+		k.count(0, 1, 700, 100*unit.Millisecond)
+		if k.count(x.at, 0, 1, 100*unit.Millisecond); k.now[1]+k.before[1] != x.want {
+			t.Errorf("at %v: %d bytes, want %d", x.at, k.now[1]+k.before[1], x.want)
+		}
+	}
+}
+
+// RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 − 0.125 · 0.015 decays by 2 %.
+func TestDecay(t *testing.T) {
+	c := weighed(false)
+	k := Port{probability: 0.5}
+	if k.update(0, &c); math.Abs(k.probability-0.4881625) > 1e-12 {
+		t.Errorf("%g, want 0.4881625", k.probability)
+	}
+}
+
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
 	// these set the scheduler that they are about, in place of least, which smallest needs

@@ -100,6 +100,23 @@ func TestMove(t *testing.T) {
 	}
 }
 
+// A source that becomes another's starts afresh, and nobody else does.
+func TestForget(t *testing.T) {
+	s := ports(3, unit.Gbps, 0)
+	site := s.Site()
+	x, err := New(site, weighed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
+	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
+	x.Forget(1)
+	if a, b := x.rates[0].Value(), x.rates[1].Value(); a != 0 || b == 0 {
+		t.Errorf("rates %g and %g", a, b)
+	}
+}
+
 func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval", "100us")
 }
