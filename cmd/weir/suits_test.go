@@ -109,7 +109,9 @@ var suited = []struct{ old, new, at, want string }{
 		"switch leaf0: program codel: target: at ports of 100Gbps a frame of"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 80us}", "80us",
 		"switch leaf0: program pie: target: the buffer of the port to h0 is full after 80us, not above 80us"},
-	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 79us, update: 50us}", "", ""},
+	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 79us, update: 50us, alpha: 0.0004}", "", ""},
+	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 79us, update: 50us}", "50us",
+		"switch leaf0: program pie: update: the gain alpha acts once an update, and 0.125 is for one of 15ms"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "ppv: {target: 90us}", "90us",
 		"switch leaf0: program ppv: target: the buffer of the port to h0 holds 80us"},
 	// signals

@@ -89,6 +89,19 @@ func (s *Setting) BeyondBuffer(param string, delay unit.Time) []scheme.Remark {
 	return nil
 }
 
+// Paced warns of an update other than the one that a controller's gain for the delay's distance from the target is
+// for. The gain acts once an update, so the probability moves faster with shorter ones; what the delay's change adds up
+// to does not depend on them. DualPI2's gain follows from its update (RFC 9332 Appendix A).
+func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
+	if update == usual || gain != usualGain {
+		return nil
+	}
+	speed := usual.Seconds() / update.Seconds()
+	return []scheme.Remark{Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a delay that "+
+		"stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
+		usualGain/speed)}
+}
+
 // Short is the port whose buffer holds no more than a delay, of those with the lowest rate: queues stand where the
 // switch is slowest, and faster ports with the same buffer say nothing. It also returns what the buffer holds.
 func (s *Setting) Short(delay unit.Time) (short *Facing, holds unit.Time) {

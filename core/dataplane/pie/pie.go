@@ -59,8 +59,17 @@ func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
 // Loses packets, whatever the queues' limits are.
 func (*Config) Loses() {}
 
-// Aim is the target.
-func (c *Config) Aim() (param string, target unit.Time) { return "target", c.Target }
+// Suits warns of a target that does not fit ports, and of an update that the gain is not for.
+func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", c.Target)...)
+	return append(all, dataplane.Paced(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
+}
+
+// What the gain is by default, and the update that it is for (RFC 8033 §4.2).
+const (
+	usualUpdate = 15 * unit.Millisecond
+	usualAlpha  = 0.125
+)
 
 // Scheme is what an experiment names: switch: [forward, {pie: {target: 15ms}}].
 func Scheme() dataplane.Scheme {

@@ -81,16 +81,16 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Suits warns of a target that a buffer never reaches.
-func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+// Suits warns of a target that a buffer never reaches, and of an update that PIE's gain is not for (RFC 8033 §4.2).
+func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if c.Smallest {
 		return nil
 	}
 	if p, holds := s.Short(c.Target); p != nil {
-		return []scheme.Remark{dataplane.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
-			"%v: packets are lost without regard to their values", p.To, holds, c.Target)}
+		all = append(all, dataplane.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
+			"%v: packets are lost without regard to their values", p.To, holds, c.Target))
 	}
-	return nil
+	return append(all, dataplane.Paced(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
 }
 
 // regions is how many ranks there are.

@@ -253,6 +253,12 @@ func TestRefuses(t *testing.T) {
 	if c.Target = 2 * unit.Millisecond; len(c.Suits(&where)) != 0 {
 		t.Error("2 ms are refused")
 	}
+	if c.Update = 3 * unit.Millisecond; len(c.Suits(&where)) != 1 || c.Suits(&where)[0].Param != "update" {
+		t.Errorf("alpha is for updates every 15 ms, and is said of 3 ms: %v", c.Suits(&where))
+	}
+	if c.Smallest = true; len(c.Suits(&where)) != 0 {
+		t.Errorf("where no threshold is set: %v", c.Suits(&where))
+	}
 }
 
 func TestNoAllocation(t *testing.T) {
