@@ -168,6 +168,7 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 			return float64(math.Float32frombits(x))
 		}
 		m := &a.unmarked[in]
+		a.current = m
 		return a.honest.written(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory))
 	}
 	m := a.find(p)

@@ -59,6 +59,7 @@ func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed)
 			return fixedOf32(x)
 		}
 		m := &a.unmarked[in]
+		a.current = m
 		return m.level(now, a.counts(p, m), a.slots).clamp()
 	}
 	m := a.find(p)

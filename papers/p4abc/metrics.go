@@ -38,7 +38,8 @@ func (a *Program) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample returns the ports, then the users, the most active one first, then the other aggregates.
+// Sample returns the ports, then the users, the most active one first, then the other aggregates, then, of each port
+// inside that has had any, the frames without a mark.
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.aqms {
 		if n < len(to) {
@@ -63,8 +64,18 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 			n += a.sampleUser(&u, to[n:])
 		}
 	}
+	for i := range a.unmarked {
+		if m := &a.unmarked[i]; m.counts != (counts{}) {
+			u := User{Aggregate: unmarkedFrames, Port: dataplane.PortID(i), Rate: a.rate(now, m)}
+			u.Activity, u.Bytes, u.Dropped = Activity(u.Rate, m.reference), m.counts.bytes, m.counts.dropped
+			n += a.sampleUser(&u, to[n:])
+		}
+	}
 	return n
 }
+
+// unmarkedFrames are a user's Aggregate that is all frames of a port inside without a mark.
+const unmarkedFrames = -3
 
 // contains reports whether an aggregate is among users in that direction.
 func contains(users []User, u *User) bool {
@@ -106,6 +117,8 @@ func (a *Program) label(u User) (s dataplane.Sample) {
 		s.Before = receiving
 	}
 	switch u.Aggregate {
+	case unmarkedFrames:
+		s.Word = a.nameless[u.Port]
 	case -2:
 		s.Word = "others"
 	case -1:
@@ -119,12 +132,13 @@ func (a *Program) label(u User) (s dataplane.Sample) {
 // User is an aggregate, or a user without one, with the values of its meter in one direction.
 type User struct {
 	Source    packet.Addr // of a user without an aggregate; 0: of an aggregate
-	Aggregate int         // index into Config.Aggregates; −1: of Source, −2: all users without one
-	Receives  bool        // what it receives; false: what it sends
-	Rate      float64     // R_m, in bit/s
-	Activity  float64     // A; 0 while Rate is 0
-	Bytes     uint64      // of packets that queues took
-	Dropped   uint64      // packets
+	Aggregate int         // index into Config.Aggregates; −1: of Source, −2: all users without one, −3: of Port
+	Port      dataplane.PortID
+	Receives  bool    // what it receives; false: what it sends
+	Rate      float64 // R_m, in bit/s
+	Activity  float64 // A; 0 while Rate is 0
+	Bytes     uint64  // of packets that queues took
+	Dropped   uint64  // packets
 }
 
 // MostActive fills users with those of the highest activity, the highest first, and returns their number.

@@ -162,6 +162,33 @@ func TestSampleInIntegers(t *testing.T) {
 	}
 }
 
+// Frames without a mark are a user of the port inside where they came in, in metrics as in what is dropped.
+func TestUnmarkedInMetrics(t *testing.T) {
+	for arithmetic, integer := range map[string]bool{"exact": false, "integer": true} {
+		t.Run(arithmetic, func(t *testing.T) {
+			c := defaults()
+			c.Domain, c.Integer = Part, integer
+			b := newBenchAt(t, sidesFrom["core"], c)
+			b.now = unit.Second
+			b.send(1, withMark(3))
+			for range 30 {
+				b.send(2)
+			}
+			got, samples := map[string]float64{}, make([]dataplane.Sample, 100)
+			for _, s := range samples[:b.program.Sample(b.now, samples)] {
+				got[b.program.Metrics()[s.Metric].Name+" "+string(s.Label(nil))] += s.Value
+			}
+			bytes, dropped := got["weir_abc_user_accepted_bytes_total unmarked at s1"],
+				got["weir_abc_user_dropped_frames_total unmarked at s1"]
+			if dropped == 0 || bytes == 0 || bytes/1498+dropped != 30 || // with the mark that they get
+				got["weir_abc_user_activity unmarked at s1"] < 3 ||
+				got["weir_abc_user_rate_bits_per_second unmarked at s1"] < 1e5 || len(got) != 5 {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
 // A user's accepted bytes and dropped frames are those of its packets, whoever drops them, and never fall; an aggregate
 // shows them although it is not among the most active, and one that has sent nothing has zeros.
 func TestCounts(t *testing.T) {

@@ -2,6 +2,7 @@ package p4abc
 
 import (
 	"embed"
+	"fmt"
 	"math"
 
 	"weir/core/dataplane"
@@ -25,6 +26,7 @@ type Program struct {
 	sides    []Side          // by port
 	mtus     []int32         // of links, by port; 0: any
 	unmarked []activityMeter // by port, of what comes in from inside without a mark
+	nameless []string        // by port, what metrics call that
 	whole    *integers       // nil: arithmetic is exact
 	spread   *spread         // nil: activities are those of the rates
 
@@ -60,7 +62,11 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if c.Spread > 0 {
 		a.spread = newSpread(c.Spread, site.Random("spread"))
 	}
+	a.nameless = make([]string, site.Ports)
 	for i := range a.mtus {
+		if a.nameless[i] = fmt.Sprint("unmarked at port ", i); i < len(site.Lines) {
+			a.nameless[i] = "unmarked at " + site.Lines[i].To
+		}
 		a.unmarked[i] = a.newActivityMeter(c.Reference)
 		a.unmarked[i].flows = nil
 		if a.mtus[i] = int32(c.MTU); c.MTU == 0 && i < len(site.Lines) {
