@@ -3,7 +3,6 @@ package p4abc
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -77,8 +76,11 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 		case at >= 0:
 			inside = inside || p.Value == Inside
 		case !slices.Contains(s.Nodes, p.Key):
-			all = append(all, scheme.Remark{Param: "ports", Refused: true,
-				Text: fmt.Sprintf("nothing at the end of a link is called %s", p.Key)})
+			text := "nothing at the end of a link is called " + string(p.Key)
+			if s.Nodes == nil { // a switch on its own
+				text = "no port is called " + string(p.Key)
+			}
+			all = append(all, scheme.Remark{Param: "ports", Refused: true, Text: text})
 		}
 	}
 	if c.MTU > 0 && inside && s.Rigid+markBytes > int32(c.MTU) {

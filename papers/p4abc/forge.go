@@ -27,6 +27,9 @@ func (c *ForgerConfig) Params(p *scheme.Params) {
 	p.Int(&c.Every, "every", "1", "into one packet of so many", "ours").Min("1")
 }
 
+// NeedsNetwork keeps it out of switches between real interfaces: there it would help an attacker only.
+func (*ForgerConfig) NeedsNetwork() string { return "it forges marks, to try simulated networks" }
+
 // ForgerScheme is what an experiment names: switch: [forward, {forge: {activity: -30}}].
 func ForgerScheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forge", Doc: "writes forged activities of ABC into packets",

@@ -32,6 +32,7 @@ type Program struct {
 
 	activity float64        // of the current packet, between Ingress and Book; NaN: it is outside the domain
 	current  *activityMeter // of the current packet, until it is booked or dropped; nil: it was not metered here
+	hand     *packet.Packet // the current packet itself, which comes after its copies (Env.Replicate)
 }
 
 // Scheme is what an experiment names: switch: [forward, {abc: {…}}].
@@ -83,7 +84,7 @@ func (a *Program) Name() string { return "abc" }
 // outside the domain: they have no activity. A frame counts each time it passes the meter, so programs that
 // recirculate must precede this one.
 func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	a.activity, a.current = math.NaN(), nil
+	a.activity, a.current, a.hand = math.NaN(), nil, p
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
@@ -120,7 +121,7 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	q.register++
 	if a.current != nil {
 		a.current.counts.bytes += uint64(p.Size)
-		a.current = nil
+		a.done(p)
 	}
 	if a.outside(m) {
 		return
@@ -134,9 +135,16 @@ func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 
 // OnDrop counts the packet in hand as its user's loss, whoever has dropped it. A packet that is removed from the queue
 // to make room for it is not in hand.
-func (a *Program) OnDrop(_ *dataplane.Env, _ *packet.Packet, why dataplane.Reason) {
+func (a *Program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if a.current != nil && why != dataplane.Evicted {
 		a.current.counts.dropped++
+		a.done(p)
+	}
+}
+
+// done ends the counting for the packet in hand. Its copies to other ports come before it, and count as it does.
+func (a *Program) done(p *packet.Packet) {
+	if p == a.hand {
 		a.current = nil
 	}
 }

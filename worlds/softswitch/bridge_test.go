@@ -245,6 +245,36 @@ func TestLearningIsBounded(t *testing.T) {
 	}
 }
 
+// A frame that leaves by several ports counts as its user's at each: as bytes where the queue takes it, as a loss where
+// it does not, whichever comes first.
+func TestCountsOfCopies(t *testing.T) {
+	for _, slow := range []string{"b", "c"} {
+		t.Run(slow, func(t *testing.T) {
+			b := newBench(t, decode(t, strings.Replace(`
+ports: {a: {interface: a}, b: {interface: b}, c: {interface: c}}
+switch: [forward, {abc: {}}]
+users: {new: 0s}
+metrics: none
+`, slow+": {interface: "+slow, slow+": {rate: 1Mbps, buffer: 2 packets, interface: "+slow, 1)))
+			const n = 10
+			for i := range n { // in 10 ms
+				b.send(0, unit.Time(i)*unit.Millisecond, datagram(t, 1, 2, 0, 1000))
+			}
+			b.run(t, 100*unit.Millisecond)
+			taken := len(b.gates[1].out) + len(b.gates[2].out)
+			if taken <= n || taken == 2*n {
+				t.Fatalf("%d copies came out: this tests nothing", taken)
+			}
+			var u [1]p4abc.User
+			abcOf(b).MostActive(b.time, u[:])
+			if u[0].Bytes != uint64(1000*taken) || u[0].Dropped != uint64(2*n-taken) {
+				t.Errorf("%d bytes and %d drops, of %d copies of 1000 bytes that came out and %d that did not", u[0].Bytes,
+					u[0].Dropped, taken, 2*n-taken)
+			}
+		})
+	}
+}
+
 const wire2 = `
 ports: {users: {interface: a}, uplink: {interface: b, rate: 10Mbps, buffer: 50 packets}}
 switch:

@@ -107,7 +107,9 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 	}
 	if d.OK() {
 		d.suits()
-		d.try()
+		if d.OK() { // what does not suit would be said a second time, less well
+			d.try()
+		}
 	}
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -276,18 +278,18 @@ func (d *decoder) programs(t *document.Node) {
 // instead is what can be had instead of a program that cannot run alone with the parameters that it
 // has: itself with others, or programs that a bridge can run with their defaults.
 func (d *decoder) instead(refused *dataplane.Scheme) string {
-	itself, names := "", []string{}
+	var names []string
 	for _, s := range d.known.Programs {
 		switch {
 		case dataplane.Alone(s.Default()) != "":
 		case s.Name == refused.Name:
-			itself = s.Name + " with other parameters, or "
+			return s.Name + " with other parameters"
 		default:
 			names = append(names, s.Name)
 		}
 	}
 	sort.Strings(names)
-	return itself + "programs that a bridge can run: " + strings.Join(names, ", ")
+	return "programs that a bridge can run: " + strings.Join(names, ", ")
 }
 
 // suits asks the programs and the scheduler what they have to say of the switch.
