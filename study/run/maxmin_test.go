@@ -40,8 +40,8 @@ traffic:
   - {name: z, from: d, to: c, transport: udp, rate: 1Mbps, payload: 1000 B, start: 0s}
 measure: [goodput, {max_min: {among: sender}}]
 `
-	text = strings.NewReplacer("[a, b, c]", "[a, b, c, d]", "{ends: [s, c]", "{ends: [d, s], rate: 100Mbps, delay: 1us}\n    - "+
-		"{ends: [s, c]").Replace(text)
+	text = strings.NewReplacer("[a, b, c]", "[a, b, c, d]", "{ends: [s, c]",
+		"{ends: [d, s], rate: 100Mbps, delay: 1us}\n    - {ends: [s, c]").Replace(text)
 	r := first(t, text)
 	rest := 10e6*1000./1042 - 1e6
 	apart := 0.
