@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os/exec"
 	"slices"
@@ -26,17 +27,25 @@ type domainDocument struct {
 	} `json:"agreement"`
 }
 
-// Domains of P4-ABC between unmodified hosts of Linux, whose TCP crosses them in both directions: what each user gets
-// is what it gets in the simulator, where the machine is not disturbed; in no case does a mark stop anybody.
+// domainAttempts is how often a point is tried that the machine disturbs.
+const domainAttempts = 3
+
+// Domains of P4-ABC between unmodified hosts of Linux, whose TCP crosses them in both directions, over IPv4 and IPv6,
+// and where links inside have no more room than those outside: what each user gets is what it gets in the simulator,
+// where the machine is not disturbed; in no case does a mark stop anybody.
 func TestDomainsOnLab(t *testing.T) {
 	needRoot(t)
 	binary := build(t)
 	for name, users := range map[string][]string{"p4abc/domain": {"client0", "client1"},
-		"p4abc/domain-two": {"far", "near1", "near2"}} {
+		"p4abc/domain-two": {"far", "near1", "near2"}, "p4abc/domain-edges": {"eight", "one"}} {
 		t.Run(name, func(t *testing.T) {
+			schemes := "scheme=abc"
+			if name == "p4abc/domain" {
+				schemes = "scheme=[abc, narrow]"
+			}
 			data, err := exec.Command(binary, "run", name, "--quick", "--set", "duration=6s", "--set", "warmup=2s",
-				"--on", "lab",
-				"--out", t.TempDir(), "--attempts", "1", "--json").Output()
+				"--set", schemes, "--on", "lab", "--out", t.TempDir(), "--attempts", fmt.Sprint(domainAttempts),
+				"--json").Output()
 			if err != nil {
 				t.Fatalf("%v: %s", err, said(err))
 			}
@@ -44,34 +53,45 @@ func TestDomainsOnLab(t *testing.T) {
 			if err := json.Unmarshal(data, &doc); err != nil {
 				t.Fatal(err)
 			}
-			disturbed, seen := false, 0
-			for _, r := range doc.Runs {
-				for _, a := range r.Attempts {
-					disturbed = disturbed || len(a.Disturbed) > 0
-					if len(a.Errors) > 0 {
-						t.Errorf("%v: %v", r.Point, a.Errors)
-					}
-				}
-			}
-			for _, a := range doc.Agreement {
-				if a.Point["scheme"] != "abc" || a.Measure != "goodput_bps" || !slices.Contains(users, a.Group) {
-					continue
-				}
-				seen++
-				t.Logf("%v %s: %.1f Mb/s in the simulator, %.1f in the lab", a.Point, a.Group, a.Sim/1e6, a.Lab/1e6)
-				switch {
-				case a.Lab < 2e6: // whatever else the machine does meanwhile
-					t.Errorf("%v: %s gets %.1f Mb/s", a.Point, a.Group, a.Lab/1e6)
-				case !disturbed && math.Abs(a.Lab-a.Sim) > 0.1*a.Sim:
-					t.Errorf("%v: %s gets %.1f Mb/s in the simulator, %.1f in the lab", a.Point, a.Group, a.Sim/1e6, a.Lab/1e6)
-				}
-			}
-			if seen == 0 || seen%len(users) != 0 {
-				t.Errorf("%d values of %v", seen, users)
-			}
-			if disturbed {
-				t.Log("the machine disturbed it: how near both worlds are is not judged")
-			}
+			doc.judge(t, users)
 		})
 	}
+}
+
+// judge compares the two worlds at each point that had an attempt without disturbance, and says which had none.
+func (doc *domainDocument) judge(t *testing.T, users []string) {
+	quiet, seen, judged := map[string]bool{}, 0, 0
+	for _, r := range doc.Runs {
+		for _, a := range r.Attempts {
+			if len(a.Errors) > 0 {
+				t.Errorf("%v: %v", r.Point, a.Errors)
+			}
+			quiet[fmt.Sprint(r.Point)] = len(a.Disturbed) == 0 // the last one counts
+		}
+	}
+	for _, a := range doc.Agreement {
+		if a.Measure != "goodput_bps" || !slices.Contains(users, a.Group) {
+			continue
+		}
+		seen++
+		at := fmt.Sprint(a.Point)
+		t.Logf("%s %s: %.1f Mb/s in the simulator, %.1f in the lab", at, a.Group, a.Sim/1e6, a.Lab/1e6)
+		if a.Lab < 2e6 { // whatever else the machine does meanwhile
+			t.Errorf("%s: %s gets %.1f Mb/s", at, a.Group, a.Lab/1e6)
+		}
+		switch undisturbed, known := quiet[at]; {
+		case !known:
+			t.Errorf("no attempts at %s", at)
+		case !undisturbed:
+			t.Logf("%s is NOT JUDGED: the machine disturbed each of %d attempts", at, domainAttempts)
+		case math.Abs(a.Lab-a.Sim) > 0.1*a.Sim:
+			t.Errorf("%s: %s gets %.1f Mb/s in the simulator, %.1f in the lab", at, a.Group, a.Sim/1e6, a.Lab/1e6)
+		default:
+			judged++
+		}
+	}
+	if seen == 0 || seen%len(users) != 0 {
+		t.Errorf("%d values of %v", seen, users)
+	}
+	t.Logf("%d of %d values judged", judged, seen)
 }

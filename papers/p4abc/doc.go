@@ -247,8 +247,8 @@
 // inside decides if an edge can have written it: from -32, below one frame of 60 bytes in 3 s at a reference rate of
 // 400 Gb/s, to 40, above 400 Gb/s at one of 1 b/s. That range is the same at all switches, whatever their links and
 // reference rates are (TestDifferentSwitches, TestRangeOfMarks). A mark that is missing, of another length, out of
-// the range, or no number (TestCorruptMark) belongs to one aggregate for each port inside, with a meter there and the reference rate of unnamed users: what
-// has no mark gets no more than one user, and needs no more state than one meter a port.
+// the range, or no number (TestCorruptMark) belongs to one aggregate for each port inside, with a meter there and the
+// reference rate of unnamed users, which metrics show (TestUnmarkedInMetrics): what has no mark gets no more than one user, and needs no more state than one meter a port.
 //
 // Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would
 // have the acknowledgements of a download dropped for the download's activity (TestDirections, and
