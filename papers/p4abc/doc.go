@@ -93,7 +93,8 @@
 // TCP flow.
 //
 // None satisfies all: goodput that rises with R0 throughout, and bursts of iperf3, are left out of the nine, for we
-// found no configuration that has them, as is said below. For the nine the best is at a distance of 0.82 (TestPrototype;
+// found no configuration that has them, as is said below. For the nine the best is at a distance of 0.82
+// (TestPrototype;
 // experiments/prototype-fig4.yaml, -fig5, -fig6, -single): the switch reads 10,800 packets/s, of both directions and
 // all ports, and 64 wait. Below that nothing is lost, so figure 5 and the single flow do not feel it. At large R0
 // the CBR sender takes up to 8400 of them, TCP and its acknowledgements want more than the rest, and TCP's rate is
@@ -248,7 +249,8 @@
 // 400 Gb/s, to 40, above 400 Gb/s at one of 1 b/s. That range is the same at all switches, whatever their links and
 // reference rates are (TestDifferentSwitches, TestRangeOfMarks). A mark that is missing, of another length, out of
 // the range, or no number (TestCorruptMark) belongs to one aggregate for each port inside, with a meter there and the
-// reference rate of unnamed users, which metrics show (TestUnmarkedInMetrics): what has no mark gets no more than one user, and needs no more state than one meter a port.
+// reference rate of unnamed users, which metrics show (TestUnmarkedInMetrics): what has no mark gets no more than one
+// user, and needs no more state than one meter a port.
 //
 // Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would
 // have the acknowledgements of a download dropped for the download's activity (TestDirections, and

@@ -24,7 +24,8 @@ func TestWaterFillClaims(t *testing.T) {
 		want   []float64
 	}{
 		{"two flows of one user",
-			[]claim{{[]int{0}, .5, math.Inf(1)}, {[]int{0}, .5, math.Inf(1)}, {[]int{0}, 1, math.Inf(1)}}, []float64{25, 25, 50}},
+			[]claim{{[]int{0}, .5, math.Inf(1)}, {[]int{0}, .5, math.Inf(1)}, {[]int{0}, 1, math.Inf(1)}},
+			[]float64{25, 25, 50}},
 		{"little wanted", []claim{{[]int{0}, 1, 20}, {[]int{0}, 1, math.Inf(1)}}, []float64{20, 80}},
 		{"more than a part", []claim{{[]int{0}, 1, 70}, {[]int{0}, 1, math.Inf(1)}}, []float64{50, 50}},
 		{"all have enough", []claim{{[]int{0}, 1, 20}, {[]int{0}, 1, 30}}, []float64{20, 30}},
