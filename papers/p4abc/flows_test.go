@@ -82,7 +82,8 @@ func TestFlowsMatchMeters(t *testing.T) {
 			gap = 2 * unit.Second
 		}
 		now += gap
-		p := &packet.Packet{Hash: uint32(random.Uint64()) & uint32(random.Uint64()) & 0xff}
+		a, b := uint32(random.Uint64()), uint32(random.Uint64())
+		p := &packet.Packet{Hash: a & b & 0xff} // some often
 		bits := float64(random.IntN(12000) + 500)
 		since := f.since
 		got := f.count(now, p, bits, memory)
