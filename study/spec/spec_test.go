@@ -225,7 +225,7 @@ func TestFigure4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(plan.Runs(quick)); n != 2*2*1 { // both schemes and both ends
+	if n := len(plan.Runs(quick)); n != 2*3*1 { // both schemes, both ends, and where R0 is below R1
 		t.Errorf("quick has %d runs", n)
 	}
 	paper, err := plan.Load(r, src, spec.Options{Set: []string{"duration=300s", "repeat=10"}})

@@ -41,7 +41,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"is our choice",
 		"CSFQ figure 3").Min("1us")
 	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link stays so",
-		"CSFQ: half of the buffer; simulations: 25%").Min("0%").Max("100%")
+		"CSFQ: half of the buffer").Min("0%").Max("100%")
 	p.Share(&c.Overflow, "overflow", "1%", "by which the fair rate falls when the buffer overflows", "CSFQ: 1 %").
 		Min("0%").Below("100%")
 	p.Share(&c.Most, "overflow_most", "25%", "by which it falls at most between two updates", "CSFQ: 25 %").
