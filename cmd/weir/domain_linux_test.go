@@ -28,7 +28,7 @@ type domainDocument struct {
 }
 
 // domainAttempts is how often a point is tried that the machine disturbs.
-const domainAttempts = 3
+const domainAttempts = 1
 
 // Domains of P4-ABC between unmodified hosts of Linux, whose TCP crosses them in both directions, over IPv4 and IPv6,
 // and where links inside have no more room than those outside: what each user gets is what it gets in the simulator,
