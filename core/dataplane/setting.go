@@ -32,6 +32,8 @@ type Facing struct {
 	Host   bool   // it is no switch
 	Rate   unit.LinkRate
 	Buffer unit.Length // of the port; none: unlimited
+	// Senders are how many flows a file lists by one to what is beyond the port, as far as it is a host.
+	Senders int
 }
 
 // Frame is the size of a full frame: the largest that hosts send or, where that is not known, Ethernet's.

@@ -52,6 +52,7 @@
 //	                                                                      TestAttack
 //	§4.4  memory is balanced again          Memory.Victim                 TestSpikeLimit, TestAttack
 //	§5    tuning control knobs              Scheme                        TestDefaults, TestBadInput
+//	§5    d from round trips and senders    turn                          TestDerivedDuration, TestSuits
 //	§5    overload of the switch            a NACK a drop at most         TestNotAnswered, TestTopElephants
 //	§5    who the switch is                 Config.Signed                 TestSigned
 //	§5    interplay, security of senders    see the doc.go of transport/tcp and transport/rdma, and cc/supply
@@ -165,6 +166,12 @@
 //
 // The total that shares are of. By default it is the traffic of the egress port, where congestion happens;
 // with 64 ports no flow would have 5 % of a switch. sketch: switch is the other reading.
+//
+// How long n·d is. A sender is judged by what it sends in n·d, and it sends a window in a round trip, or one
+// packet while N others send theirs. So round_trip and senders make n·d four times the longer of the round
+// trip with the port's memory full and of N·MTU/C. A file is warned of an n·d below one and a half of them,
+// and of tilt, spike and early where they decide nothing (TestSuits): on 1 Gb/s with 200 us the elephants'
+// reservation of 30 kB holds their whole window.
 //
 // The smallest elephant. The first packet of any flow that is alone on a port has all of the traffic.
 // We require least (30 kB) in the last n·d.

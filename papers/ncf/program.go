@@ -86,6 +86,9 @@ const slots = 4096
 
 // New returns the program for a site, of options that scheme.Validate finds nothing wrong with.
 func New(site *dataplane.Site, o Options) (*Program, error) {
+	if err := o.settle(site); err != nil {
+		return nil, fmt.Errorf("ncf: %w", err)
+	}
 	c := o.config()
 	g := &Program{config: c, detector: c.Detector, framing: site.Framing, demands: make([]float64, 0, heaviest(c.Top))}
 	queues := max(site.Queues, 1)

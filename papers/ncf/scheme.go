@@ -15,6 +15,8 @@ type Options struct {
 	Least, Floor   unit.Bytes // of the Detector, also when the sketch counts packets
 	Size           unit.Length
 	AcksAreMice    bool
+	RoundTrip      unit.Time // of the flows, without queues, from which d follows
+	Senders        int       // N
 }
 
 // Loses packets where queues grow.
@@ -34,8 +36,7 @@ func (o *Options) Params(p *scheme.Params) {
 func (o *Options) bindSketch(p *scheme.Params) {
 	p.Int(&o.Sketch.Windows, "windows", "4", "n: windows of the rolling sketch",
 		"ours; BS'19 §4.1, figure 2: three").Min("1").Max("15")
-	p.Time(&o.Sketch.Duration, "duration", "10ms", "d of a window; n·d should exceed a multiple of the round-trip time",
-		"ours; BS'19 §4.4").Min("1us").Max("60s")
+	o.bindDuration(p)
 	p.Either(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
 		"ours; packets: BS'19 §4.1")
 	p.Share(&o.Epsilon, "epsilon", "1%", "the sketch's error as a share of a window's total; its width is e/epsilon",

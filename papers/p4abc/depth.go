@@ -74,11 +74,7 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 	if trip == 0 {
 		trip = c.RoundTrip
 	}
-	for _, whole := range []unit.Time{unit.Microsecond, unit.Millisecond} {
-		if trip > 10*whole {
-			trip = (trip + whole - 1) / whole * whole // for the text
-		}
-	}
+	trip = trip.Rough() // for the text
 	for _, port := range s.Ports {
 		rate := port.Rate.Bits
 		if rate == 0 {

@@ -116,6 +116,12 @@ func (d *decoder) programsSuit(p *Point) {
 	for i := range n.Nodes {
 		names[i] = n.Nodes[i].Name
 	}
+	senders := make([]int, len(n.Nodes))
+	for i := range p.flows {
+		if p.flows[i].Port == 0 { // those of a file are one after the other
+			senders[p.flows[i].Dst]++
+		}
+	}
 	for i, list := range d.around.programs {
 		if !n.Nodes[i].Switch || len(list) == 0 {
 			continue
@@ -128,7 +134,7 @@ func (d *decoder) programsSuit(p *Point) {
 				if end == i {
 					to := n.Nodes[n.Links[l].Ends[1-e]]
 					s.Ports = append(s.Ports, dataplane.Facing{To: to.Name, Host: !to.Switch, Rate: n.Links[l].Rate,
-						Buffer: n.Links[l].Buffer})
+						Buffer: n.Links[l].Buffer, Senders: senders[n.Links[l].Ends[1-e]]})
 				}
 			}
 		}

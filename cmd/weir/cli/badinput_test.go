@@ -134,7 +134,7 @@ var badInput = []struct {
 		ofNCF("threshold, negative", "threshold: -5%"),
 		ofNCF("windows, none", "windows: 0"),
 		ofNCF("windows, too many", "windows: 16"),
-		ofNCF("windows, of no time", "duration: 0s"),
+		ofNCF("windows, of no time", "duration: 10ns"),
 		ofNCF("reservations, over 100 %", "mice: 50%, reserve: 55%"),
 		ofNCF("reservations, one over 100 %", "mice: 101%"),
 		ofNCF("reservations, beyond the limit", "limit: 15%"),

@@ -1,0 +1,192 @@
+package ncf
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// How d follows from where the switch stands (ours; BS'19 §4.4 has only that n·d is to be known). A flow is judged by
+// what it sends in n·d. A sender of window W sends W in a round trip, and while the memory is full its round trip is
+// the path's and what the memory takes to leave, the loaded one. Where N senders share the port and each has a window
+// of one packet at least, none sends more often than in N·MTU/C. With less than one of these in n·d, a flow is an
+// elephant while its window passes and a mouse until the next, and the flows that the sketch counts are those that
+// happened to send; with many of them, what is known is old. So n·d is spans times the longer of the two.
+const (
+	spans      = 4
+	leastSpans = 1.5 // below which a file is warned
+
+	usualDuration = 10 * unit.Millisecond // d where nothing says more
+	leastDuration = unit.Microsecond
+	mostDuration  = 60 * unit.Second
+)
+
+// A turn is the longest that a flow takes to send again through a port while its memory is full: the loaded round
+// trip, or one frame of each of the senders.
+type turn struct{ loaded, each unit.Time }
+
+// turnOf is that of a port of a rate, 0 without one, and so many bytes of memory.
+func turnOf(trip unit.Time, senders int, rate unit.Rate, memory float64, frame unit.Bytes) (t turn) {
+	if rate <= 0 {
+		return turn{loaded: trip}
+	}
+	at := func(bytes float64) unit.Time { return unit.Time(bytes * 8e12 / float64(rate)) }
+	t.each = at(float64(senders) * float64(frame))
+	if t.loaded = trip; trip > 0 {
+		t.loaded += at(memory)
+	}
+	return t
+}
+
+func (t turn) most() unit.Time { return max(t.loaded, t.each) }
+
+// fits is the d of n windows whose n·d is spans turns.
+func (t turn) fits(windows int) unit.Time {
+	n := unit.Time(windows)
+	return min(max((spans*t.most()+n-1)/n, leastDuration), mostDuration)
+}
+
+// derives reports whether d follows from round_trip and senders.
+func (o *Options) derives() bool { return o.RoundTrip > 0 || o.Senders > 0 }
+
+// bindDuration binds d, and what it follows from.
+func (o *Options) bindDuration(p *scheme.Params) {
+	p.Time(&o.Sketch.Duration, "duration", "0s", "d of a window; 0s: 10ms, or what round_trip and senders ask for",
+		"ours; BS'19 §4.1").Max("60s")
+	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest of the flows, without queues: n·d is at least four times this "+
+		"and what the memory takes to leave, at the port where that is longest; 0s: duration says d",
+		"ours: a flow sends its window once in it").Max("10s")
+	p.Int(&o.Senders, "senders", "0", "N that send through a port at once: n·d is at least four times N frames at the "+
+		"port's rate; 0: duration says d", "ours: a window is one packet at least").Min("0").Max("1000000")
+
+	p.Rule("duration", func() error {
+		switch d := o.Sketch.Duration; {
+		case d != 0 && d < leastDuration:
+			return fmt.Errorf("%v: 1us to 60s are possible, or 0s", d)
+		case d != 0 && o.derives():
+			return fmt.Errorf("%v, and d follows from round_trip and senders, too; one of both is needed", d)
+		}
+		return nil
+	})
+}
+
+// memoryAt is how many bytes of memory a port with this buffer has; a pool of the switch may all wait there.
+func (o *Options) memoryAt(buffer unit.Length, frame unit.Bytes) float64 {
+	if o.Size != (unit.Length{}) {
+		buffer = o.Size
+	}
+	return unit.Depth{Packets: buffer.Packets, Bytes: buffer.Bytes}.At(0, frame)
+}
+
+// settle sets d from where the program is to run.
+func (o *Options) settle(site *dataplane.Site) error {
+	if o.Sketch.Duration > 0 {
+		return nil
+	}
+	if !o.derives() {
+		o.Sketch.Duration = usualDuration
+		return nil
+	}
+	frame := unit.Bytes(site.MaxFrame)
+	if frame == 0 {
+		frame = defaultFrame
+	}
+	rated := false
+	for i := range site.At {
+		limit, rate := site.At[i].Limit(), site.At[i].Rate().Bits
+		rated = rated || rate > 0
+		t := turnOf(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets}, frame),
+			frame)
+		o.Sketch.Duration = max(o.Sketch.Duration, t.fits(o.Sketch.Windows))
+	}
+	if !rated {
+		return fmt.Errorf("no port has a rate in bit/s, from which d could follow; duration can say it")
+	}
+	return nil
+}
+
+// Suits warns of windows that do not go with round trips and senders, and of options that decide nothing there: at the
+// slowest of the ports, the one to most senders' receiver.
+func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+	slowest := s.Slowest()
+	if slowest == 0 {
+		return nil
+	}
+	var p *dataplane.Facing
+	for i := range s.Ports {
+		if x := &s.Ports[i]; x.Rate.Bits == slowest && (p == nil || x.Senders > p.Senders) {
+			p = x
+		}
+	}
+	memory := o.memoryAt(p.Buffer, s.Frame())
+	all = o.suitsWindows(all, s, p, turnOf(s.Longest, p.Senders, slowest, memory, s.Frame()))
+	return o.suitsMemory(all, s, p, memory)
+}
+
+// suitsWindows compares n·d with a port's turn.
+func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing, t turn) []scheme.Remark {
+	d, param := o.Sketch.Duration, "duration"
+	if o.derives() {
+		own := turnOf(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
+		d, param = own.fits(o.Sketch.Windows), "round_trip"
+	} else if d == 0 {
+		d = usualDuration
+	}
+	nd := unit.Time(o.Sketch.Windows) * d
+	if float64(nd) >= leastSpans*float64(t.most()) {
+		return all
+	}
+	why := fmt.Sprintf("%v, a round trip of %v when the buffer of the port to %s is full", t.loaded.Rough(),
+		s.Longest.Rough(), p.To)
+	cure := fmt.Sprintf("round_trip: %v", s.Longest.Rough())
+	if t.each > t.loaded {
+		why = fmt.Sprintf("%v, in which each of the %d flows to %s sends one packet", t.each.Rough(), p.Senders, p.To)
+		cure = fmt.Sprintf("senders: %d", p.Senders)
+	}
+	return append(all, dataplane.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and supply "+
+		"knows only some; %s in place of duration fits it", nd.Rough(), float64(nd)/float64(t.most()), why, cure))
+}
+
+// Defaults that a file need not have chosen.
+const (
+	usualTilt  = "50%"
+	usualSpike = "25%"
+)
+
+// suitsMemory tells which knobs of the memory decide nothing at a port with so many bytes of it.
+func (o *Options) suitsMemory(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
+	memory float64) []scheme.Remark {
+	c := &o.Memory
+	tilted, spiked := unit.FormatShare(c.Tilt) != usualTilt, unit.FormatShare(c.Spike) != usualSpike
+	knob := "tilt"
+	if !tilted {
+		knob = "spike"
+	}
+	bdp := s.Longest.Seconds() * float64(p.Rate.Bits) / 8
+	switch reserved := c.Reserved[Elephants] * memory; {
+	case !tilted && !spiked:
+	case s.Queues < 3:
+		all = append(all, dataplane.Remark(knob,
+			"it decides nothing: with %d queues mice and elephants share one, and queues: "+
+				"3 is needed", max(s.Queues, 1)))
+	case c.Limit-c.data() <= rounding:
+		all = append(all, dataplane.Remark(knob, "it decides nothing: mice and elephants have reserved all that limit lets "+
+			"them have, %s", unit.FormatShare(c.Limit)))
+	case spiked && c.Tilt >= 1:
+		all = append(all, dataplane.Remark("spike", "it decides nothing: with tilt: 100%% mice may always have all but the "+
+			"elephants' reservation"))
+	case bdp > 0 && reserved >= bdp:
+		all = append(all, dataplane.Remark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+
+			"%.0f kB holds "+
+			"the %.0f kB that it sends in their round trip of %v, so they fill it with what mice leave them", p.To,
+			reserved/1000,
+			bdp/1000, s.Longest.Rough()))
+	}
+	if o.Early > 0 && o.Early >= min(c.Congested, c.Limit) {
+		all = append(all, dataplane.Remark("early", "%s of the memory is not before congestion, which begins at %s",
+			unit.FormatShare(o.Early), unit.FormatShare(min(c.Congested, c.Limit))))
+	}
+	return all
+}

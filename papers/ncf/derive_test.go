@@ -1,0 +1,151 @@
+package ncf
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// n·d is four loaded round trips, by hand: at 10 Gb/s the 97 kB of ncf/incast leave in 77.6 us, so with 22 us a window
+// is 99.6 us, and with 1514 kB 1.2332 ms. 256 frames of 1514 B take 310.0672 us there; 1000 take 1.2112 ms. What is
+// longer counts, and n windows have it together.
+func TestDerivedDuration(t *testing.T) {
+	const us = unit.Microsecond
+	for _, x := range []struct {
+		trip    unit.Time
+		senders int
+		rate    unit.Rate
+		limit   tm.Limit
+		windows string
+		memory  string
+		want    unit.Time
+	}{
+		{22 * us, 0, 10 * unit.Gbps, tm.Limit{Bytes: 97_000}, "4", "0 B", 99_600_000},
+		{22 * us, 0, 10 * unit.Gbps, tm.Limit{Bytes: 1_514_000}, "4", "0 B", 1_233_200_000},
+		{22 * us, 0, 10 * unit.Gbps, tm.Limit{Packets: 1000}, "4", "0 B", 1_233_200_000},
+		{22 * us, 0, 10 * unit.Gbps, tm.Limit{Bytes: 1_514_000}, "4", "30kB", 46 * us},
+		{22 * us, 256, 10 * unit.Gbps, tm.Limit{Bytes: 97_000}, "4", "0 B", 310_067_200},
+		{22 * us, 64, 10 * unit.Gbps, tm.Limit{Bytes: 97_000}, "4", "0 B", 99_600_000},
+		{0, 1000, 10 * unit.Gbps, tm.Limit{Bytes: 97_000}, "4", "0 B", 1_211_200_000},
+		{22 * us, 0, 10 * unit.Gbps, tm.Limit{Bytes: 97_000}, "8", "0 B", 49_800_000},
+		{22 * us, 0, 10 * unit.Gbps, tm.Limit{Bytes: 97_000}, "1", "0 B", 398_400_000},
+		{200 * ms, 0, 200 * unit.Mbps, tm.Limit{Bytes: 1_500_000}, "4", "0 B", 260 * ms},
+		{8 * us, 0, 400 * unit.Gbps, tm.Limit{Bytes: 1_000_000}, "4", "0 B", 28 * us},
+		{0, 1, 400 * unit.Gbps, tm.Limit{Bytes: 1_000_000}, "4", "0 B", us}, // 30 ns
+	} {
+		t.Run(fmt.Sprintf("%v, %d senders, %v, %+v, n %s, memory %s", x.trip, x.senders, x.rate, x.limit, x.windows,
+			x.memory), func(t *testing.T) {
+			r := newRig(t, setup{ports: 2, queues: 3, limit: x.limit, rate: x.rate, given: []string{"round_trip",
+				x.trip.String(), "senders", fmt.Sprint(x.senders), "windows", x.windows, "memory", x.memory, "least", "15kB"}})
+			if d := r.g.config.Sketch.Duration; d != x.want {
+				t.Errorf("d is %v, want %v", d, x.want)
+			}
+		})
+	}
+}
+
+// Without round_trip and senders d is 10 ms. Both ways together are refused, and so is a port whose rate says nothing.
+func TestDerivedOrGiven(t *testing.T) {
+	r := newRig(t, setup{ports: 2, queues: 3, limit: tm.Limit{Bytes: 97_000}})
+	if d := r.g.config.Sketch.Duration; d != 10*ms {
+		t.Errorf("d is %v", d)
+	}
+	for given, want := range map[string]string{
+		"round_trip 20ms": "duration: 5ms, and d follows from round_trip and senders, too",
+		"senders 20":      "duration: 5ms, and d follows from round_trip and senders, too",
+		"duration 10ns":   "duration: 10ns: 1us to 60s are possible, or 0s",
+	} {
+		o := scheme.Defaults[Options]()
+		o.Sketch.Duration = 5 * ms
+		switch key, value, _ := strings.Cut(given, " "); key {
+		case "round_trip":
+			o.RoundTrip = 20 * ms
+		case "senders":
+			o.Senders = 20
+		default:
+			o.Sketch.Duration, _ = unit.ParseTime(value)
+		}
+		if err := scheme.Validate(&o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}
+
+// What a file is told of windows that are too short, and of knobs that decide nothing where the switch stands; and what
+// it is not told.
+func TestSuits(t *testing.T) {
+	const byTurns = "flows are elephants and mice by turns, and supply knows only some; "
+	gigabit := unit.LinkRate{Bits: unit.Gbps}
+	ten := unit.LinkRate{Bits: 10 * unit.Gbps}
+	for _, x := range []struct {
+		name   string
+		given  []string
+		port   dataplane.Facing
+		trip   unit.Time
+		queues int
+		want   string // "": nothing
+	}{
+		{"incast", []string{"duration", "50us"}, dataplane.Facing{Rate: ten, Buffer: unit.Length{Bytes: 97_000}, Senders: 60},
+			22 * unit.Microsecond, 3, ""},
+		{"incast with a deep buffer", []string{"duration", "50us"}, dataplane.Facing{Rate: ten,
+			Buffer: unit.Length{Bytes: 1_514_000}}, 22 * unit.Microsecond, 3,
+			"duration: n·d is 200us, 0.16 of 1.234ms, a round trip of 22us when the buffer of the port to h is full: " +
+				byTurns + "round_trip: 22us in place of duration fits it"},
+		{"many senders", []string{"duration", "50us"}, dataplane.Facing{Rate: ten, Buffer: unit.Length{Bytes: 97_000},
+			Senders: 256}, 22 * unit.Microsecond, 3,
+			"duration: n·d is 200us, 0.65 of 311us, in which each of the 256 flows to h sends one packet: " + byTurns +
+				"senders: 256 in place of duration fits it"},
+		{"derived", []string{"round_trip", "22us", "senders", "256"}, dataplane.Facing{Rate: ten,
+			Buffer: unit.Length{Bytes: 1_514_000}, Senders: 256}, 22 * unit.Microsecond, 3, ""},
+		{"derived of too short a round trip", []string{"round_trip", "1ms"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 125_000}}, 20 * ms, 3,
+			"round_trip: n·d is 8ms, 0.38 of 21ms, a round trip of 20ms when the buffer of the port to h is full: " + byTurns +
+				"round_trip: 20ms in place of duration fits it"},
+		{"default", nil, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, ""},
+		{"no flows known", nil, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 0, 3, ""},
+		{"tilt without queues", []string{"tilt", "100%"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 300_000}},
+			10 * ms, 2, "tilt: it decides nothing: with 2 queues mice and elephants share one, and queues: 3 is needed"},
+		{"tilt with all reserved", []string{"tilt", "100%", "reserve", "45%", "mice", "50%"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, "tilt: it decides nothing: mice and elephants have reserved all " +
+			"that limit lets them have, 95%"},
+		{"spike beyond tilt", []string{"tilt", "100%", "spike", "50%"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
+			"spike: it decides nothing: with tilt: 100% mice may always have " +
+				"all but the elephants' reservation"},
+		{"a reservation of a BDP", []string{"spike", "0%"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 300_000}}, 200 * unit.Microsecond, 3, "spike: it hardly matters at the port to h: the " +
+			"elephants' reservation of 30 kB holds the 25 kB that it sends in their round trip of 200us, so they fill it with " +
+			"what mice leave them"},
+		{"early after congestion", []string{"early", "95%"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
+			"early: 95% of the memory is not before congestion, which begins " +
+				"at 95%"},
+		{"spike beside the point", []string{"spike", "0%"}, dataplane.Facing{Rate: gigabit,
+			Buffer: unit.Length{Bytes: 300_000}}, 4 * ms, 3, ""},
+		{"early", []string{"early", "30%"}, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 4 * ms, 3,
+			""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c, err := Scheme().Configure(x.given...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.port.To = "h"
+			said := ""
+			for _, r := range dataplane.Suits(c, &dataplane.Setting{Switch: "s", Ports: []dataplane.Facing{x.port},
+				Longest:  x.trip,
+				MaxFrame: 1514, Queues: x.queues}) {
+				said += r.Param + ": " + r.Text
+			}
+			if said != x.want {
+				t.Errorf("it says\n%s\nwant\n%s", said, x.want)
+			}
+		})
+	}
+}
