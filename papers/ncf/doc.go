@@ -46,11 +46,11 @@
 //	§4.4  the N heaviest                    Top, notifyHeaviest           TestTopElephants, TestTopRecall,
 //	                                                                      TestTopDecays, FuzzTop
 //	§4.4  until the load decreases          Memory.Congested              TestCongestion, TestTopElephants
-//	§4.4  an attack is limited in time      MemoryConfig.Spike            TestSpikeLimit, TestSpikeClock,
-//	                                                                      TestAttack
-//	§4.4  mice handled in n·d, as time      Memory.Victim                 TestSpikeLimit, TestSpikeClock,
-//	                                                                      TestAttack
-//	§4.4  memory is balanced again          Memory.Victim                 TestSpikeLimit, TestAttack
+//	§4.4  an attack is limited in time      budget, MemoryConfig.Spike    TestSpikeLimit, TestSpikeClock,
+//	                                                                      TestNobodyElsePays, TestAttack
+//	§4.4  mice handled in n·d               Program.flooded               TestNobodyElsePays
+//	§4.4  a balance between all flows       budget.renew, Memory.Victim   TestBudgetRenews, TestSpikeLimit,
+//	                                                                      TestElephantsPayForThemselves
 //	§5    tuning control knobs              Scheme                        TestDefaults, TestBadInput
 //	§5    d from round trips and senders    turn                          TestDerivedDuration, TestSuits
 //	§5    overload of the switch            a NACK a drop at most         TestNotAnswered, TestTopElephants
@@ -193,11 +193,18 @@
 // limit. When a packet does not fit, its class is entitled to a share: control to its 5 %, mice and
 // elephants to their reservation and, by tilt, to a part of the rest. If the class has less than that,
 // packets are evicted until the new one fits, from the longest queue of the class that exceeds its
-// entitlement most, from the tail. Otherwise the packet is dropped. For up to spike · n·d in every n·d,
-// mice are entitled to all but the elephants' reservation. A spike lasts while elephants lack what mice
-// have beyond their share; after it, elephants take the memory back packet by packet, which takes as long
-// as they need to send that much (TestAttack). The pool is per port or per switch. A buffer in packets is
-// shared in packets.
+// entitlement most, from the tail. Otherwise the packet is dropped. The pool is per port or per switch. A
+// buffer in packets is shared in packets.
+//
+// The limit of throttling. Elephants that keep to their balance pay for mice in two ways: mice are entitled
+// to all but the elephants' reservation, and the N heaviest are told. Both have two budgets. The time is
+// spike · n·d; it runs while elephants pay for what mice have beyond their balance, and comes back by
+// windows in which mice kept to it (budget says why not by n·d: renew: windows is that reading). The mice
+// are mice_budget of what the port sends in n·d, half by default, which is what the scheduler gives them
+// when elephants want as much; it comes back as mice leave the last n·d. When either is spent, elephants
+// take the memory back packet by packet, which takes as long as they need to send that much (TestAttack),
+// and only those that exceed their balance are told. With one queue, or two, elephants have no balance of
+// their own: the budget of mice alone limits what they are told.
 //
 // Begin and end of congestion: it begins when 95 % of the memory is used or a packet finds no room, and
 // ends below 50 %.

@@ -22,7 +22,7 @@ func ExampleMemory() {
 	for m.Fits(ncf.Elephants, 1000) {
 		m.Book(0, ncf.Elephants, 1000)
 	}
-	victim, ok := m.Victim(0, ncf.Mice, 1000)
+	victim, ok := m.Victim(0, ncf.Mice, 1000, false)
 	fmt.Println(m.Used(ncf.Elephants), m.Congested(), victim, ok)
 	// Output: 95000 true elephants true
 }

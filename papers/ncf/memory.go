@@ -34,9 +34,11 @@ type MemoryConfig struct {
 	Limit    float64
 	// Tilt is the mice's share of what Limit leaves beyond the two reservations.
 	Tilt float64
-	// Spike is the part of Windows × Duration for which mice may push elephants back to their reservation,
-	// beyond the share that Tilt gives mice.
+	// Spike is the part of Windows × Duration for which elephants may be throttled for mice: pushed back to
+	// their reservation, or told of congestion, although they do not exceed what Tilt leaves them. Rolling
+	// renews it as n·d pass; otherwise windows do in which mice kept to their balance.
 	Spike    float64
+	Rolling  bool
 	Windows  int
 	Duration unit.Time
 	// Congested and Calm are the shares in use at which congestion begins, and below which it ends.
@@ -62,10 +64,10 @@ type Memory struct {
 	begins, ends int64 // use at which congestion begins, and below which it ends
 	congested    bool
 
-	spike unit.Time // longest time of spikes in Windows × Duration
-	spent tally     // of it, in ps
-	last  unit.Time
-	over  bool // a spike since last: elephants lack what mice have beyond their balance
+	separate bool // mice and elephants have memory of their own
+	budget   budget
+	last     unit.Time
+	over     bool // a spike since last: elephants are throttled for what mice have beyond their balance
 }
 
 // NewMemory returns empty memory, of shares that Options allow. It fails when the memory has no size, or
@@ -107,8 +109,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 		m.spiking = m.balanced
 	}
 	m.begins, m.ends = max(part(c.Congested), 1), max(part(c.Calm), 1)
-	m.spent = newTally(c.Windows, c.Duration)
-	m.spike = unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows))
+	m.separate, m.budget = c.Separate, newBudget(&c)
 	return m, nil
 }
 
@@ -144,18 +145,16 @@ func (m *Memory) Fits(c Class, size int32) bool {
 	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
 }
 
-// maySpike reports whether mice may push elephants back to their reservation.
-func (m *Memory) maySpike(now unit.Time) bool {
-	return unit.Time(m.spent.sum(now)) < m.spike
-}
-
 // Victim returns the class from which a frame of class c that does not fit takes memory. It returns false
 // if c already has its entitlement. Since the entitlements do not exceed the memory, there is always a
-// victim for a class that has less.
-func (m *Memory) Victim(now unit.Time, c Class, size int32) (Class, bool) {
+// victim for a class that has less. flooded says that mice have had more than elephants pay for.
+func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class, bool) {
 	m.clock(now)
 	right, n := &m.balanced, m.used[c]+m.cost(size)
-	if m.maySpike(now) {
+	if c == Mice && n > m.balanced[c] || m.Exceeds(Mice) {
+		m.budget.press(now)
+	}
+	if !flooded && m.budget.left(now) {
 		right = &m.spiking
 		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] &&
 			n > right[c]
@@ -202,8 +201,8 @@ func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 // memory beyond their balance; it ends when they no longer do, or when its time is over.
 func (m *Memory) clock(now unit.Time) {
 	if m.over && now > m.last {
-		m.spent.add(now, int64(now-m.last))
-		m.over = m.maySpike(now)
+		m.budget.spend(now, m.last)
+		m.over = m.budget.left(now)
 	}
 	m.last = now
 }

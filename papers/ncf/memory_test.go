@@ -11,7 +11,7 @@ import (
 // entitled is the memory that a class is guaranteed now.
 func (m *Memory) entitled(now unit.Time, c Class) int64 {
 	m.clock(now)
-	if m.maySpike(now) {
+	if m.budget.left(now) {
 		return m.spiking[c]
 	}
 	return m.balanced[c]
@@ -65,7 +65,7 @@ func TestMemoryOnDemand(t *testing.T) {
 	if a, b := take(m, 0, Control, 200), m.Fits(Mice, 1000); a != 100 || b {
 		t.Errorf("control alone takes %d %%", a)
 	}
-	if v, ok := m.Victim(0, Mice, 1000); !ok || v != Control {
+	if v, ok := m.Victim(0, Mice, 1000, false); !ok || v != Control {
 		t.Error("mice do not take back what control has beyond its reservation")
 	}
 }
@@ -76,17 +76,17 @@ func TestReservations(t *testing.T) {
 	m := memory(t, func(c *MemoryConfig) { c.Spike = 0 }) // 10 + 37.5 of 95 each
 	take(m, 0, Elephants, 200)
 	for i := range 47 {
-		v, ok := m.Victim(0, Mice, 1000)
+		v, ok := m.Victim(0, Mice, 1000, false)
 		if !ok || v != Elephants {
 			t.Fatalf("mice with %d %%: from %v, %v", i, v, ok)
 		}
 		m.Unbook(0, v, 1000)
 		m.Book(0, Mice, 1000)
 	}
-	if _, ok := m.Victim(0, Mice, 1000); ok || m.entitled(0, Mice) != 47_500 || m.entitled(0, Elephants) != 47_500 {
+	if _, ok := m.Victim(0, Mice, 1000, false); ok || m.entitled(0, Mice) != 47_500 || m.entitled(0, Elephants) != 47_500 {
 		t.Errorf("mice take more than %d", m.entitled(0, Mice))
 	}
-	if _, ok := m.Victim(0, Elephants, 1000); ok {
+	if _, ok := m.Victim(0, Elephants, 1000, false); ok {
 		t.Error("elephants have more than their part, and take")
 	}
 }
@@ -107,14 +107,14 @@ func TestTilt(t *testing.T) {
 }
 
 // §4.4: a spike of mice takes memory from the elephants down to their reservation, for a short
-// time: a quarter of n·d here, 1 ms of 4. Then the balance is restored, until windows have passed.
+// time: a quarter of n·d here, 1 ms of 4. Then the balance is restored, until mice have kept to it for a window.
 func TestSpikeLimit(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 200)
 	now := unit.Time(0)
 	swap := func(from, to Class) (n int) {
 		for {
-			v, ok := m.Victim(now, to, 1000)
+			v, ok := m.Victim(now, to, 1000, false)
 			if !ok || m.Fits(to, 1000) {
 				return n
 			}
@@ -143,15 +143,17 @@ func TestSpikeLimit(t *testing.T) {
 	if n := swap(Mice, Elephants); n != 37 { // 47 of 47.5
 		t.Errorf("elephants take back %d %%", n)
 	}
-	// the clock runs on until elephants have come back, and then stands
-	now = 3 * ms
-	if m.entitled(now, Mice) != 47_500 {
-		t.Error("a second spike within n·d")
+	for now = 2 * ms; now < 9*ms; now += 100 * us { // mice press on
+		if _, ok := m.Victim(now, Mice, 1000, false); ok || m.entitled(now, Mice) != 47_500 {
+			t.Fatalf("a second spike at %v", now)
+		}
 	}
 	m.Unbook(now, Mice, 1000) // below the balance
-	now = 9 * ms              // all windows of the spike are gone
-	if m.entitled(now, Mice) != 85_000 {
-		t.Error("no spike when n·d have passed")
+	if now = 9*ms + 999*us; m.entitled(now, Mice) != 47_500 {
+		t.Error("a second spike before a window of balance")
+	}
+	if now = 10 * ms; m.entitled(now, Mice) != 85_000 {
+		t.Error("no spike after a window of balance")
 	}
 	// mice beyond their balance where nobody else lacks memory are no spike
 	m = memory(t, nil)
@@ -168,7 +170,7 @@ func TestSpikeClock(t *testing.T) {
 		m := memory(t, nil)
 		take(m, 0, Elephants, 200)
 		for range 60 {
-			v, _ := m.Victim(0, Mice, 1000)
+			v, _ := m.Victim(0, Mice, 1000, false)
 			m.Unbook(0, v, 1000)
 			m.Book(0, Mice, 1000)
 		}
@@ -185,13 +187,13 @@ func TestSpikeClock(t *testing.T) {
 		t.Error("a spike of 100 µs uses up 1 ms")
 	}
 	m = spike()
-	if m.entitled(ms, Mice) != 47_500 || m.entitled(4*ms+us, Mice) != 47_500 || m.entitled(5*ms, Mice) != 85_000 {
+	if m.entitled(ms, Mice) != 47_500 || m.entitled(3*ms-us, Mice) != 47_500 || m.entitled(3*ms, Mice) != 85_000 {
 		t.Error("a spike whose time is over goes on")
 	}
 	m = memory(t, nil)
 	take(m, 0, Mice, 85)
 	take(m, 0, Elephants, 10)
-	if _, ok := m.Victim(0, Elephants, 1000); ok || m.entitled(ms, Mice) != 47_500 {
+	if _, ok := m.Victim(0, Elephants, 1000, false); ok || m.entitled(ms, Mice) != 47_500 {
 		t.Error("elephants lack memory, and it is no spike")
 	}
 }
@@ -206,7 +208,7 @@ func TestVictim(t *testing.T) {
 		take(m, 0, Control, c.control)
 		take(m, 0, Elephants, c.elephants)
 		take(m, 0, Mice, 200)
-		if v, ok := m.Victim(0, Mice, 1000); !ok || v != c.want {
+		if v, ok := m.Victim(0, Mice, 1000, false); !ok || v != c.want {
 			t.Errorf("control has %d %%, elephants %d %%: from %v", c.control, c.elephants, v)
 		}
 	}
@@ -252,7 +254,7 @@ func TestMemoryBooks(t *testing.T) {
 		for range 4000 {
 			now += unit.Time(random.IntN(int(20 * us)))
 			c, size := Class(random.IntN(int(Classes))), int32(64+random.IntN(937))
-			if !m.separate() && c == Elephants {
+			if !m.separate && c == Elephants {
 				c = Mice
 			}
 			if random.IntN(3) == 0 && len(frames[c]) > 0 {
@@ -263,7 +265,7 @@ func TestMemoryBooks(t *testing.T) {
 			}
 			fits := m.Fits(c, size)
 			for !fits {
-				v, ok := m.Victim(now, c, size)
+				v, ok := m.Victim(now, c, size, false)
 				if !ok {
 					break
 				}
@@ -287,9 +289,6 @@ func TestMemoryBooks(t *testing.T) {
 		}
 	}
 }
-
-// separate reports whether elephants are entitled to anything.
-func (m *Memory) separate() bool { return m.balanced[Elephants] > 0 }
 
 func TestMemoryErrors(t *testing.T) {
 	for want, change := range map[string]func(c *MemoryConfig){

@@ -43,7 +43,10 @@ type Config struct {
 	Every  unit.Time // at most once so often
 	Early  float64   // elephants get a NACK when their packets use this share of the memory; 0: never
 	Target float64   // share of a port's rate that is offered
-	MaxMin bool      // supply that some elephants do not want goes to the others
+	// MiceBudget is the share of what a port sends in n·d that mice may bring before elephants no longer pay
+	// for them
+	MiceBudget float64
+	MaxMin     bool // supply that some elephants do not want goes to the others
 
 	Flowlet bool      // a flow changes its queue only when its packets have left the old one
 	Wait    unit.Time // or after that long
@@ -276,7 +279,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	} else {
 		x.mice.add(now, int64(p.Size))
 	}
-	if !notified && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone {
+	if !notified && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone &&
+		g.mayThrottle(env, x) {
 		g.notifyHeaviest(env, x)
 	}
 	if g.changes != nil {
@@ -313,9 +317,9 @@ const mostEvicted = 144
 // reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits, and
 // reports whether it does. Each evicted packet becomes a NACK (OnDrop).
 func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, size int32) bool {
-	memory := g.at(out).memory
+	memory, flooded := g.at(out).memory, g.flooded(env, g.at(out))
 	for range mostEvicted {
-		victim, ok := memory.Victim(env.Now(), c, size)
+		victim, ok := memory.Victim(env.Now(), c, size, flooded)
 		if !ok {
 			return false
 		}

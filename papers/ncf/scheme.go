@@ -85,8 +85,13 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	p.Share(&o.Memory.Reserved[Elephants], "reserve", "10%", "that is reserved for elephants", "BS'19 §4.2").Max("100%")
 	p.Share(&o.Memory.Tilt, "tilt", "50%", "share of mice in what is not reserved, when memory is the bottleneck",
 		"ours; BS'19 §4.4: towards mice for incast").Max("100%")
-	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d in which mice may go beyond it, down to the elephants' "+
-		"reservation", "ours; BS'19 §4.4: a short time period").Max("100%")
+	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d for which elephants that keep to their balance are throttled "+
+		"for mice: pushed back to their reservation, or told", "ours; BS'19 §4.4: a short time period").Max("100%")
+	p.Either(&o.Memory.Rolling, [2]string{"balance", "windows"}, "renew", "balance",
+		"what gives that time back: windows in which mice keep to their balance, or all that pass",
+		"ours; BS'19 §4.4: to maintain a balance")
+	p.Share(&o.MiceBudget, "mice_budget", "50%", "share of what the port sends in n·d that mice may bring before "+
+		"elephants no longer pay for them", "ours; BS'19 §4.4: how many mice packets have been handled").Max("1000%")
 	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+
 		"finds no room", "ours; BS'19 §4.3: lack of available memory").Above("0%").Max("100%")
 	p.Share(&o.Memory.Calm, "calm", "50%", "use below which it ends",

@@ -1,0 +1,111 @@
+package ncf
+
+import (
+	"weir/core/dataplane"
+	"weir/core/unit"
+)
+
+// budget is the time for which elephants may be throttled for what mice do (BS'19 §4.4: "we limit such
+// throttling to a short time period"), be it by memory that is reclaimed from them or by notices to the N
+// heaviest. Elephants that themselves exceed their balance pay for that without a budget. The other
+// budget, of mice ("we know how many mice packets have been handled within the last n × d"), is in
+// Program.flooded.
+//
+// The paper does not say when the time begins anew. If it did so every n·d, an attacker who stays would
+// throttle elephants for good, a part of each n·d, and TCP at a long round trip recovers from no cut
+// within n·d. The text ends the throttling by restoring the balance ("we can again re-allocate the memory
+// to maintain a balance between all flows"), so the balance also renews it: a window in which mice kept to
+// theirs gives back its n-th of the time, and after n such windows it is all there.
+type budget struct {
+	most    unit.Time // of throttling
+	rolling bool      // it is renewed by the passage of n·d instead
+	windows tally     // with rolling: the time spent in each window, in ps
+
+	spent    unit.Time
+	duration unit.Time // of a window
+	number   int64     // of windows
+	pressed  int64     // window in which mice last wanted more than their balance of scarce memory
+	credited int64     // last window that gave time back
+}
+
+func newBudget(c *MemoryConfig) budget {
+	return budget{most: unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows)), rolling: c.Rolling,
+		windows: newTally(c.Windows, c.Duration), duration: c.Duration, number: int64(c.Windows), pressed: -1, credited: -1}
+}
+
+// left reports whether there is time left at now.
+func (b *budget) left(now unit.Time) bool {
+	if b.rolling {
+		return unit.Time(b.windows.sum(now)) < b.most
+	}
+	b.renew(now)
+	return b.spent < b.most
+}
+
+// spend takes the time from since to now.
+func (b *budget) spend(now, since unit.Time) {
+	if b.rolling {
+		b.windows.add(now, int64(now-since))
+		return
+	}
+	b.renew(since)
+	b.spent = min(b.spent+now-since, b.most)
+	b.pressed = int64(now / b.duration)
+	b.credited = max(b.credited, b.pressed-1)
+}
+
+// press records that mice want more than their balance while memory is scarce.
+func (b *budget) press(now unit.Time) {
+	b.renew(now)
+	b.pressed = int64(now / b.duration)
+}
+
+// renew gives back time for the whole windows since the last in which mice pressed.
+func (b *budget) renew(now unit.Time) {
+	last := int64(now/b.duration) - 1
+	if calm := last - max(b.pressed, b.credited); calm > 0 && b.spent > 0 {
+		b.spent -= min(b.spent, b.most*unit.Time(min(calm, b.number))/unit.Time(b.number))
+	}
+	b.credited = max(b.credited, last)
+}
+
+// Exceeds reports whether a class has more than its balance.
+func (m *Memory) Exceeds(c Class) bool { return m.used[c] > m.balanced[c] }
+
+// throttles reports whether elephants may be told of congestion at now. If they keep to their balance,
+// they pay for mice, which takes from the budget of time as long as mice exceed theirs. flooded says that
+// the mice's own budget is spent.
+func (m *Memory) throttles(now unit.Time, flooded bool) bool {
+	if m.separate && m.Exceeds(Elephants) {
+		return true
+	}
+	m.clock(now)
+	if m.Exceeds(Mice) {
+		m.budget.press(now)
+	}
+	if flooded || !m.budget.left(now) {
+		return false
+	}
+	m.over = m.over || m.Exceeds(Mice)
+	return true
+}
+
+// flooded reports whether the budget of mice is spent at a port: those that came for it in the last n·d
+// exceed a share of what the port sends in that time. It is renewed as they leave the last n·d.
+func (g *Program) flooded(env *dataplane.Env, x *port) bool {
+	if int(x.out) >= env.Ports() {
+		return false
+	}
+	rate := env.Port(x.out).Rate()
+	bits := float64(rate.Bits)
+	if rate.Packets > 0 {
+		bits = float64(rate.Packets) * 8 * defaultFrame
+	}
+	whole := bits / 8e12 * float64(g.config.Sketch.Duration) * float64(g.config.Sketch.Windows)
+	return float64(x.mice.sum(env.Now())) > g.config.MiceBudget*whole
+}
+
+// mayThrottle reports whether the arrival of a packet at a congested port may have an elephant told.
+func (g *Program) mayThrottle(env *dataplane.Env, x *port) bool {
+	return x.memory.throttles(env.Now(), g.flooded(env, x))
+}

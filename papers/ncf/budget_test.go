@@ -1,0 +1,140 @@
+package ncf
+
+import (
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// §4.4: "a short time period", and "re-allocate the memory to maintain a balance": what gives the time back
+// is a window in which mice kept to their balance; with rolling, n·d that pass.
+func TestBudgetRenews(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		rolling bool
+		pressed unit.Time // until when mice press, every 100 µs, after they spent all at 1 ms
+		at      unit.Time
+		left    unit.Time // of 1 ms
+	}{
+		{"spent", false, 0, ms + 900*us, 0},
+		{"pressed for long", false, 90 * ms, 90*ms + 900*us, 0},
+		{"the window in which mice press gives nothing", false, 90 * ms, 91*ms + 900*us, 0},
+		{"one calm window", false, 90*ms + 500*us, 92 * ms, 250 * us},
+		{"two calm windows", false, 90*ms + 500*us, 93 * ms, 500 * us},
+		{"n calm windows", false, 90 * ms, 95 * ms, ms},
+		{"more", false, 90 * ms, 500 * ms, ms},
+		{"rolling, within n·d", true, 90 * ms, 3*ms + 900*us, 0},
+		{"rolling, after n·d, although pressed", true, 90 * ms, 90 * ms, ms},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := thousand()
+			config.Rolling = c.rolling
+			b := newBudget(&config)
+			b.spend(ms, 0)
+			for now := ms + 100*us; now <= min(c.pressed, c.at); now += 100 * us {
+				b.press(now)
+			}
+			left := unit.Time(0)
+			for b.left(c.at) {
+				b.spend(c.at, c.at-50*us)
+				left += 50 * us
+			}
+			if left != c.left {
+				t.Errorf("%v are left, want %v", left, c.left)
+			}
+		})
+	}
+}
+
+// paid is what elephants pay while mice flood a port of 100 Mb/s from 10 ms to 60 ms: when they are told, and when
+// memory is reclaimed from them. They have as much waiting as keeps, and send what the scheduler gives them.
+func paid(t *testing.T, keeps int, given ...string) (told, reclaimed []unit.Time) {
+	t.Helper()
+	r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps}, given: append([]string{
+		"memory", "100kB", "least", "15kB", "duration", "2ms", "every", "100us"}, given...)})
+	r.sent = func(unit.Time, packet.PortID, *packet.Packet) {}
+	now, seq := unit.Time(2*ms), int64(0)
+	fat := func() {
+		r.come(now, 0, r.data(1, 2, 9, seq*1000, 1000))
+		seq++
+	}
+	for range 16 { // it becomes an elephant
+		fat()
+		now += 120 * us
+	}
+	for now = 9 * ms; int(r.g.Memory(1).Used(Elephants)) < keeps-1000; now += us {
+		fat()
+	}
+	mice := 0
+	for now = 10 * ms; now < 60*ms; now += 10 * us {
+		if int(r.g.Memory(1).Used(Elephants)) < keeps-1000 && now%(100*us) == 0 {
+			fat()
+		}
+		before := r.g.NackCounts()
+		r.come(now, 2, r.data(3, 2, many(mice), 0, 1000))
+		mice++
+		after := r.g.NackCounts()
+		if after.Nacks[packet.CauseElephant] > before.Nacks[packet.CauseElephant] {
+			told = append(told, now-10*ms)
+		}
+		if after.Reclaimed > before.Reclaimed {
+			reclaimed = append(reclaimed, now-10*ms)
+		}
+	}
+	return told, reclaimed
+}
+
+// §4.4: elephants that keep to their balance are throttled for mice, by reclaimed memory and by notices alike,
+// until the time is over, or until there were too many mice; those that exceed it pay for themselves.
+func TestNobodyElsePays(t *testing.T) {
+	const all = 50 * ms
+	for _, c := range []struct {
+		name     string
+		keeps    int
+		given    []string
+		from, to unit.Time // when the last of either comes; 0: none do
+	}{
+		{"no time", 40_000, []string{"spike", "0%", "mice_budget", "1000%"}, 0, 0},
+		{"no mice", 40_000, []string{"spike", "100%", "mice_budget", "0%"}, 0, 0},
+		// 8 ms: a quarter is 2; the memory is full after half a ms
+		{"time", 40_000, []string{"spike", "25%", "mice_budget", "1000%"}, 1900 * us, 2700 * us},
+		{"twice the time", 40_000, []string{"spike", "50%", "mice_budget", "1000%"}, 3900 * us, 4700 * us},
+		// 100 kB are 100 % of 8 ms: 95 frames of 1054 bytes, 0.95 ms of the flood
+		{"mice", 40_000, []string{"spike", "100%", "mice_budget", "100%"}, 850 * us, 960 * us},
+		{"twice the mice", 40_000, []string{"spike", "100%", "mice_budget", "200%"}, 1800 * us, 1910 * us},
+		{"neither budget", 40_000, []string{"spike", "100%", "renew", "windows", "mice_budget", "1000%"}, all - ms, all},
+		{"a budget for each n·d", 40_000, []string{"spike", "25%", "renew", "windows", "mice_budget", "1000%"},
+			all - 8*ms, all},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			told, reclaimed := paid(t, c.keeps, c.given...)
+			for what, times := range map[string][]unit.Time{"told": told, "reclaimed": reclaimed} {
+				switch {
+				case c.to == 0 && len(times) > 0:
+					t.Errorf("%s %d times, the first at %v", what, len(times), times[0])
+				case c.to > 0 && (len(times) == 0 || last(times) > c.to):
+					t.Errorf("%s %d times, the last at %v; want none after %v", what, len(times), last(times), c.to)
+				}
+			}
+			if c.to > 0 && max(last(told), last(reclaimed)) < c.from {
+				t.Errorf("last told at %v, reclaimed at %v; want %v at least", last(told), last(reclaimed), c.from)
+			}
+		})
+	}
+}
+
+func last(times []unit.Time) unit.Time {
+	if len(times) == 0 {
+		return -1
+	}
+	return times[len(times)-1]
+}
+
+// Elephants that exceed their balance are told whatever mice do, and without any budget.
+func TestElephantsPayForThemselves(t *testing.T) {
+	told, _ := paid(t, 60_000, "spike", "0%", "mice_budget", "0%")
+	if len(told) == 0 {
+		t.Error("they are not told")
+	}
+}
