@@ -159,7 +159,7 @@ type Pair[K, V any] struct {
 // read by key, and are all different; values are of a type such as Sizes.
 func MapOf[K, V comparable](p *Params, to *[]Pair[K, V], key func(string) (K, error), values Type[V],
 	name, doc, source string) Declaration {
-	d := p.bind(pairs[K, V]{to, key, values}, name, "", doc, source)
+	d := p.bind(pairs[K, V]{to, key, values, &keys[K]{}}, name, "", doc, source)
 	d.p.Of = values.kind
 	return d
 }

@@ -189,6 +189,13 @@ type pairs[K, V comparable] struct {
 	to     *[]Pair[K, V]
 	key    func(string) (K, error)
 	values Type[V]
+	seen   *keys[K]
+}
+
+// keys are those of a map's first entries, so that each of thousands is looked up, not compared with all.
+type keys[K comparable] struct {
+	of map[K]bool
+	n  int
 }
 
 func (m pairs[K, V]) kindOf() Kind { return Map }
@@ -210,10 +217,14 @@ func (m pairs[K, V]) entry(key string) (plain, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range *m.to {
-		if (*m.to)[i].Key == k {
-			return nil, fmt.Errorf("%q is there already, as %v", key, k)
-		}
+	if m.seen.n > len(*m.to) || m.seen.of == nil { // the map was emptied
+		*m.seen = keys[K]{of: map[K]bool{}}
+	}
+	for ; m.seen.n < len(*m.to); m.seen.n++ {
+		m.seen.of[(*m.to)[m.seen.n].Key] = true
+	}
+	if m.seen.of[k] {
+		return nil, fmt.Errorf("%q is there already, as %v", key, k)
 	}
 	return added[K, V]{m, k}, nil
 }

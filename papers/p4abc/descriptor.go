@@ -240,19 +240,47 @@ func ambiguous(all []Aggregate) error {
 			matches, of = append(matches, m[k]), append(of, i)
 		}
 	}
+	// Prefixes alone nest or have nothing in common: of these only equal ones are looked for, which takes no square of
+	// the many that there may be.
+	var narrow []int // those that ask for more, by place in matches
+	first := map[netip.Prefix]int{}
 	for i := range matches {
+		plain := matches[i].plain()
+		if plain {
+			k, seen := first[matches[i].user]
+			if !seen {
+				first[matches[i].user] = i
+			} else if of[k] != of[i] {
+				return twice(all, matches, of, k, i)
+			}
+			for _, k := range narrow {
+				if err := twice(all, matches, of, k, i); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		for k := range matches[:i] {
-			a, b := &matches[k], &matches[i]
-			both, within, around := a.meet(b)
-			switch {
-			case of[i] == of[k] || !both:
-			case within && around:
-				return fmt.Errorf("%v is in two aggregates, %q and %q", a, all[of[k]].Key, all[of[i]].Key)
-			case !within && !around:
-				return fmt.Errorf("%v and %v both have some packets, and neither is within the other: which aggregate these "+
-					"belong to is not said", a, b)
+			if err := twice(all, matches, of, k, i); err != nil {
+				return err
 			}
 		}
+		narrow = append(narrow, i)
+	}
+	return nil
+}
+
+// twice says that packets belong to two aggregates by their alternatives k and i, and neither is within the other.
+func twice(all []Aggregate, matches []match, of []int, k, i int) error {
+	a, b := &matches[k], &matches[i]
+	both, within, around := a.meet(b)
+	switch {
+	case of[i] == of[k] || !both:
+	case within && around:
+		return fmt.Errorf("%v is in two aggregates, %q and %q", a, all[of[k]].Key, all[of[i]].Key)
+	case !within && !around:
+		return fmt.Errorf("%v and %v both have some packets, and neither is within the other: which aggregate these "+
+			"belong to is not said", a, b)
 	}
 	return nil
 }

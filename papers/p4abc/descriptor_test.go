@@ -2,9 +2,11 @@ package p4abc
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -75,6 +77,56 @@ func TestAmbiguous(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Of many descriptors the first two that are ambiguous are found as if each were compared with each, and as many
+// prefixes as there is room for are compared within a moment: a square of them would take minutes.
+func TestAmbiguousAmongMany(t *testing.T) {
+	kinds := []string{"10.0.%d.0/24", "10.0.%d.1", "10.0.%d.1 tcp", "tcp dport %d", "10.0.%d.0/24 | 10.9.0.1", "dscp %d",
+		"to 10.0.%d.1"}
+	r := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range 2000 {
+		var all []Aggregate
+		var matches []match
+		var of []int
+		for i := range 2 + r.IntN(5) {
+			key := Users(fmt.Sprintf(kinds[r.IntN(len(kinds))], r.IntN(8)))
+			m, err := key.matches()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range m {
+				matches, of = append(matches, m[k]), append(of, i)
+			}
+			all = append(all, Aggregate{Key: key, Value: unit.Kbps})
+		}
+		want := false
+		for i := range matches {
+			for k := range i {
+				want = want || twice(all, matches, of, k, i) != nil
+			}
+		}
+		if err := ambiguous(all); (err != nil) != want {
+			t.Fatalf("%v: %v, want an error: %v", all, err, want)
+		} else if want {
+			found++
+		}
+	}
+	if found < 200 || found > 1800 {
+		t.Errorf("%d of 2000 were ambiguous, which tells nothing", found)
+	}
+	var many []Aggregate
+	for i := range 1 << 16 {
+		many = append(many, Aggregate{Key: Users(fmt.Sprintf("2001:db8:%x:%x::/64", i>>8, i&255)), Value: unit.Kbps})
+	}
+	start := time.Now()
+	if err := ambiguous(many); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("%d prefixes took %v", len(many), took)
 	}
 }
 

@@ -3,8 +3,10 @@ package p4abc
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -78,7 +80,11 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 		case !slices.Contains(s.Nodes, p.Key):
 			text := "nothing at the end of a link is called " + string(p.Key)
 			if s.Nodes == nil { // a switch on its own
-				text = "no port is called " + string(p.Key)
+				var ports []string
+				for _, f := range s.Ports {
+					ports = append(ports, f.To)
+				}
+				text = fmt.Sprintf("no port is called %s; ports are %s", p.Key, strings.Join(ports, ", "))
 			}
 			all = append(all, scheme.Remark{Param: "ports", Refused: true, Text: text})
 		}

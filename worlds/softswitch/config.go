@@ -155,7 +155,7 @@ func (d *decoder) decode(root *document.Node) {
 	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
 		d.programs(t)
 	}
-	d.users(root.Find("users"))
+	d.users(root.Find("users"), root.Place)
 	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
 	if text := d.Text(metrics); text != "none" {
 		var err error

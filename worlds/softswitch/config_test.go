@@ -113,6 +113,30 @@ func TestDecodeErrors(t *testing.T) {
 	testutil.Golden(t, "errors.golden", b.String())
 }
 
+// A file that names more users than there is room for says so with its place, also if it has no key users.
+func TestTooManyNamed(t *testing.T) {
+	var aggregates, named []string
+	for i := range 1<<16 + 1 {
+		named = append(named, fmt.Sprintf("%d.%d.%d.0", 1+i>>16, i>>8&255, i&255))
+		if i <= 4096 {
+			aggregates = append(aggregates, named[i]+": 1kbps")
+		}
+	}
+	for _, x := range []struct{ file, want string }{
+		{strings.Replace(vlans, "abc", "{abc: {aggregates: {"+strings.Join(aggregates, ", ")+"}}}", 1),
+			"switch.yaml:2:1: 4097 users are named, and there is room for 4096; allowed: most: 4097"},
+		{vlans + "users: {named: [" + strings.Join(named, ",") + "]}\n",
+			"switch.yaml:4:8: 65537 users are named; allowed: at most 65536"},
+	} {
+		t.Run(x.want, func(t *testing.T) {
+			if _, err := Decode(schemes(), "switch.yaml", []byte("# more than there is room for\n"+x.file)); err == nil ||
+				!strings.Contains(err.Error(), x.want) {
+				t.Errorf("%.300v, want %q", err, x.want)
+			}
+		})
+	}
+}
+
 // writer is the configuration of a program that writes telemetry.
 type writer struct{ scheme.None }
 

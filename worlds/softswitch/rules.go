@@ -95,11 +95,11 @@ func (c *Config) lax() (warnings []string) {
 // ownUserKeys are those of users that are no single values.
 var ownUserKeys = []string{"behind", "named", "unnamed"}
 
-// users reads who is a user. It follows the ports and the programs, which may name some.
-func (d *decoder) users(t *document.Node) {
+// users reads who is a user; file is where it would stand. It follows the ports and the programs, which may name some.
+func (d *decoder) users(t *document.Node, file document.Place) {
 	c := d.c
 	if t == nil {
-		t = &document.Node{Kind: document.Mapping}
+		t = &document.Node{Kind: document.Mapping, Place: file}
 	} else if t.Kind != document.Mapping {
 		d.Fail(t.Place, "{behind: PORT, …}", "this is %v", t.Kind)
 		return
@@ -124,7 +124,9 @@ func (d *decoder) users(t *document.Node) {
 	}
 	u.Unnamed = Unnamed(d.Word(d.Default(t, "unnamed", string(standard), why), "unnamed users",
 		[]string{string(Each), string(PerPort), string(OneForAll)}))
-	if n := len(u.Named) + len(u.VLANs); n > u.Most {
+	if n := len(u.Named) + len(u.VLANs); n > mostUsers {
+		d.Fail(t.Place, fmt.Sprintf("at most %d", mostUsers), "%d users are named", n)
+	} else if n > u.Most {
 		d.Fail(t.Place, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
 	}
 	c.Users = u
