@@ -27,9 +27,14 @@ type stream struct {
 	count    []int // by number
 	back     int   // that came back to their sender
 	last     time.Time
-	gap      time.Duration // longest between two arrivals
+	looked   time.Time
+	still    time.Duration // for which nobody looked, since last
+	gap      time.Duration // longest between two arrivals, but for that
 	came     atomic.Int64
 }
+
+// stands is how long a step of both streams may take until this process counts as standing still.
+const stands = 20 * time.Millisecond
 
 const numbered = 500 // bytes of a frame
 
@@ -48,6 +53,11 @@ func (s *stream) step(send bool) {
 		}
 		s.count = append(s.count, 0)
 	}
+	now := time.Now()
+	if pause := now.Sub(s.looked); !s.looked.IsZero() && pause > stands {
+		s.still += pause - stands
+	}
+	s.looked = now
 	for {
 		if _, ok := s.from.Stamp(); !ok {
 			break
@@ -64,11 +74,10 @@ func (s *stream) step(send bool) {
 		if !bytes.HasPrefix(f, s.head) {
 			continue
 		}
-		now := time.Now()
 		if !s.last.IsZero() {
-			s.gap = max(s.gap, now.Sub(s.last))
+			s.gap = max(s.gap, now.Sub(s.last)-s.still)
 		}
-		s.last = now
+		s.last, s.still = now, 0
 		s.count[binary.BigEndian.Uint64(f[len(s.head):])]++
 		s.came.Add(1)
 	}

@@ -167,7 +167,7 @@ func (l *log) String() string {
 }
 
 // patience is how long something may take that takes no time on an idle machine.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
@@ -364,7 +364,7 @@ func pass(t *testing.T, from, to *ring.Socket, frame []byte) []byte {
 	if err := from.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for {
 			if _, ok := to.Stamp(); !ok {
 				break
