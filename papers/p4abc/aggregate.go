@@ -58,10 +58,10 @@ type activityMeter struct {
 	Meter
 	reference unit.Rate
 	flows     *flowShares // nil: all flows are one
-	class     uint8       // delay class of its packets, counted from 1; 0: that which they have
-	whole     IntegerMeter
-	base      Fixed // log2 of the reference, as the integer meter has it
 	counts    counts
+	class     uint8 // delay class of its packets, counted from 1; 0: that which they have
+	base      Fixed // log2 of the reference, as the integer meter has it
+	whole     IntegerMeter
 }
 
 // counts are what metrics show of a user. They never fall while the meter is that user's.
@@ -189,9 +189,15 @@ func (g *aggregates) rest(user packet.Addr) int32 {
 	if g.common >= 0 {
 		return g.common
 	}
-	if g.own[user] < 0 {
-		g.own[user] = g.add(g.reference)
+	if k := g.own[user]; k >= 0 {
+		return k
 	}
+	return g.begin(user)
+}
+
+// begin makes the aggregate of a user.
+func (g *aggregates) begin(user packet.Addr) int32 {
+	g.own[user] = g.add(g.reference)
 	return g.own[user]
 }
 
@@ -207,14 +213,15 @@ func (g *aggregates) lookup(p *packet.Packet, user packet.Addr, turned bool) int
 	if p.Version == 6 {
 		family = 1
 	}
-	x := &g.of[family][user]
-	if *x == unknown {
-		*x = none
-		if k, ok := g.prefixes.Lookup(g.address(p, user)); ok {
-			*x = k
-		}
+	if k := g.of[family][user]; k != unknown {
+		return k
 	}
-	return *x
+	k, ok := g.prefixes.Lookup(g.address(p, user))
+	if !ok {
+		k = none
+	}
+	g.of[family][user] = k
+	return k
 }
 
 // address is the one of a number that a packet has.

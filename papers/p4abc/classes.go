@@ -94,7 +94,7 @@ func (a *Program) counts(p *packet.Packet, m *activityMeter) int {
 		p.Meta.Class = m.class - 1
 	}
 	if p.Meta.Class == 0 {
-		return int(p.Size) << a.config.shift()
+		return int(p.Size) << (a.cost & last)
 	}
 	return int(p.Size)
 }

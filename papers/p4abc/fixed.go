@@ -11,6 +11,9 @@ type Fixed int64
 // fraction is the number of binary places of a Fixed.
 const fraction = 16
 
+// last is the largest shift of a word. A shift that is bounded by it needs no comparison on a processor.
+const last = 63
+
 // FixedOf returns the Fixed nearest to x. It is for configurations and tests, not for packets.
 func FixedOf(x float64) Fixed { return Fixed(math.Round(x * (1 << fraction))) }
 
@@ -40,10 +43,11 @@ var (
 
 // logarithm returns log2(x) of x ≥ 1: the place of the first digit, and the curve's value at the next ten.
 // It is off by at most half a part, 1/(2·1024·ln 2) = 0.0007, and half a unit. A P4 target finds the place by
-// a longest prefix match.
+// a longest prefix match. The shift is by 64 − n; for x = 1 that is 64, which makes 0, and n&63 makes 1: both have
+// zeros for the ten digits.
 func logarithm(x uint64) Fixed {
 	n := bits.Len64(x) - 1
-	return Fixed(n)<<fraction + Fixed(logs[x<<(64-n)>>(64-places)])
+	return Fixed(n)<<fraction + Fixed(logs[x<<(-n&last)>>(64-places)])
 }
 
 // power returns 2^x, rounded down to an integer; 2^47 for all larger x.
@@ -55,25 +59,33 @@ func power(x Fixed) uint64 {
 	case n > 46:
 		return 1 << 47
 	}
-	return uint64(powers[x&(1<<fraction-1)>>(fraction-places)]) << n >> fraction
+	return uint64(powers[x&(1<<fraction-1)>>(fraction-places)]) << (n & last) >> fraction
 }
 
 // quotient returns d/n, d in the same unit, by the difference of two logarithms: off by at most 0.15 % and
 // a unit. n has 16 binary places. Nothing over nothing is 0.
 func quotient(d Fixed, n uint64) Fixed {
-	switch {
-	case d == 0 || n == 0:
+	if d == 0 || n == 0 {
 		return 0
-	case d < 0:
-		return -Fixed(power(logarithm(uint64(-d)) - logarithm(n) + fraction<<fraction))
 	}
-	return Fixed(power(logarithm(uint64(d)) - logarithm(n) + fraction<<fraction))
+	minus := d >> last // −1 or 0; a branch by a sign that changes at random would be mispredicted
+	size := power(logarithm(uint64((d^minus)-minus)) - logarithm(n) + fraction<<fraction)
+	return (Fixed(size) ^ minus) - minus
 }
 
 // digit is one of a constant's in signed binary: 2^place, added or subtracted.
 type digit struct {
 	place uint8
 	minus bool
+}
+
+// signed returns x with the digit's sign, without a branch.
+func (d digit) signed(x uint64) uint64 {
+	minus := uint64(0)
+	if d.minus {
+		minus = 1
+	}
+	return (x ^ -minus) + minus
 }
 
 // digitsOf writes a constant in the signed binary form without two neighbours that are not 0 (the canonical
@@ -100,11 +112,7 @@ func productBy(x float64) product { return digitsOf(uint64(math.Round(x * (1 << 
 
 func (p product) of(x Fixed) (sum Fixed) {
 	for _, d := range p {
-		if d.minus {
-			sum -= x << d.place
-		} else {
-			sum += x << d.place
-		}
+		sum += Fixed(d.signed(uint64(x) << (d.place & last)))
 	}
 	return sum >> productPlaces
 }
@@ -131,13 +139,9 @@ func portionOf(x float64) (p portion) {
 
 // of cannot fall below 0: a digit is at least four times the one before, whatever is rounded off.
 func (p *portion) of(x uint64) (sum uint64) {
-	x >>= p.whole
+	x >>= p.whole & last
 	for _, d := range p.parts {
-		if d.minus {
-			sum -= x >> d.place
-		} else {
-			sum += x >> d.place
-		}
+		sum += d.signed(x >> (d.place & last))
 	}
 	return sum
 }

@@ -2,6 +2,7 @@ package p4abc
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 )
@@ -111,5 +112,43 @@ func TestPortion(t *testing.T) {
 				t.Fatalf("2^-%g of %d = %g, want %g (%v)", x, n, got, want, p)
 			}
 		}
+	}
+}
+
+// What has no branches for signs, and no comparisons for shifts, is what has them: number by number.
+func TestBranchless(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 1))
+	digits := func(all []digit, of func(digit) uint64) (sum uint64) {
+		for _, d := range all {
+			if d.minus {
+				sum -= of(d)
+			} else {
+				sum += of(d)
+			}
+		}
+		return sum
+	}
+	for range 20_000 {
+		x, n := r.Uint64()>>r.IntN(64)|1, r.Uint64()>>r.IntN(64)
+		p := portionOf(r.Float64() * 30)
+		if got, want := p.of(x), digits(p.parts, func(d digit) uint64 { return x >> p.whole >> d.place }); got != want {
+			t.Fatalf("a portion of %d is %d, want %d", x, got, want)
+		}
+		s, by := Fixed(x>>24)-1<<39, productBy(r.Float64()*4096)
+		want := Fixed(digits(by, func(d digit) uint64 { return uint64(s) << d.place })) >> productPlaces
+		if got := by.of(s); got != want {
+			t.Fatalf("a product of %d is %d, want %d", s, got, want)
+		}
+		first := bits.Len64(x) - 1
+		log := Fixed(first)<<fraction + Fixed(logs[x<<(64-first)>>(64-places)])
+		if got := logarithm(x); got != log {
+			t.Fatalf("the logarithm of %d is %d, want %d", x, got, log)
+		}
+		if got, back := quotient(s, n), -quotient(-s, n); got != back || got < 0 != (s < 0) && got != 0 {
+			t.Fatalf("%d over %d is %d, and −%d with the other sign", s, n, got, back)
+		}
+	}
+	if logarithm(1) != Fixed(logs[0]) {
+		t.Errorf("the logarithm of 1 is %d", logarithm(1))
 	}
 }

@@ -59,7 +59,7 @@ func newSlots(memory unit.Time) *slots {
 }
 
 // at is the slot of a time.
-func (s *slots) at(now unit.Time) int64 { return int64(now) >> s.shift }
+func (s *slots) at(now unit.Time) int64 { return int64(now) >> (s.shift & last) }
 
 // fade returns what is left of x after n slots.
 func (s *slots) fade(x uint64, n int64) uint64 {
@@ -99,11 +99,16 @@ func NewIntegerMeter(start unit.Time, s *slots) IntegerMeter {
 	return IntegerMeter{last: s.at(start), start: start}
 }
 
+// age takes the meter to a later slot.
+func (m *IntegerMeter) age(slot int64, s *slots) {
+	m.sum = s.fade(m.sum, slot-m.last)
+	m.last = slot
+}
+
 // Update counts a packet of so many bytes that arrives at now.
 func (m *IntegerMeter) Update(now unit.Time, size int, s *slots) {
 	if slot := s.at(now); slot > m.last {
-		m.sum = s.fade(m.sum, slot-m.last)
-		m.last = slot
+		m.age(slot, s)
 	}
 	sum, carry := bits.Add64(m.sum, uint64(size)<<(3+sumPlaces), 0)
 	m.sum = sum | -carry

@@ -21,6 +21,7 @@ type Program struct {
 	aggregates
 	honest
 	config   Config
+	cost     uint8 // of class 0: log2 of as how many bytes one counts
 	inBytes  bool
 	aqms     []activityAQM   // by egress port
 	sides    []Side          // by port
@@ -52,8 +53,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Program{aggregates: g, honest: honest{c.Domain == Part && c.Class == ByMark}, config: c, inBytes: c.inBytes(),
-		aqms: newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
+	a := &Program{aggregates: g, honest: honest{c.Domain == Part && c.Class == ByMark}, config: c, cost: uint8(c.shift()),
+		inBytes: c.inBytes(),
+		aqms:    newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
 	if a.sides, err = sidesOf(site, &c); err != nil {
 		return nil, err
 	}
