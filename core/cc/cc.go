@@ -178,6 +178,10 @@ const (
 	LossInReduction
 	// ECNEcho: the receiver has echoed a congestion mark, once per window of data.
 	ECNEcho
+	// Warned: a switch has told the flow that it is among the heaviest while memory lacks, and nothing of it is lost
+	// (NCF, BS'19 §4.4). The reduction is milder than a loss's, as RFC 8511 has it for congestion marks, so that who
+	// heeds notices does not lose against who waits for losses.
+	Warned
 	// RetransmissionTimeout: everything in flight but Loss.InFlight is lost.
 	RetransmissionTimeout
 	// Spurious: the last reduction was wrong (Eifel, DSACK, F-RTO) and shall be undone.
@@ -190,7 +194,8 @@ const (
 )
 
 func (k LossKind) String() string {
-	return [...]string{"fast-recovery", "loss-in-reduction", "ecn-echo", "timeout", "spurious", "recovered", "idled"}[k]
+	return [...]string{"fast-recovery", "loss-in-reduction", "ecn-echo", "warned", "timeout", "spurious", "recovered",
+		"idled"}[k]
 }
 
 // Loss is a change of the transport's state of recovery.
@@ -198,7 +203,7 @@ type Loss struct {
 	Kind     LossKind
 	InFlight int   // packets that are neither lost nor delivered
 	Lost     int   // packets that are known to be lost
-	Window   int   // Idled: packets
+	Window   int   // Idled: packets; Warned: a reduction goes no lower, for so much is offered
 	Again    bool  // RetransmissionTimeout: within the same recovery; no further reduction is due
 	Next     int64 // first byte never sent
 

@@ -88,12 +88,17 @@ func (w *Window) Undo() bool {
 	return true
 }
 
+// WarnedShare is what a reduction leaves to Reno and its relatives that follows no loss (RFC 8511 §3.1, for marks).
+const WarnedShare = 0.8
+
 // Lose is what Reno and its relatives do when the transport's state changes; a
-// reduction goes down to `to`.
+// reduction goes down to `to`, or by WarnedShare if that is more and nothing was lost.
 func (w *Window) Lose(l Loss, to int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:
 		w.Reduce(to)
+	case Warned:
+		w.Reduce(max(to, int(WarnedShare*float64(w.Packets)+1e-9), min(l.Window, w.Packets)))
 	case RetransmissionTimeout:
 		w.Collapse(to, l)
 	case Spurious:

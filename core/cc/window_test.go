@@ -40,6 +40,22 @@ func TestIncrease(t *testing.T) {
 	}
 }
 
+// RFC 8511 §3.1: 0.8 of the window is left where nothing was lost, not less than what the network offers, never more
+// than there was.
+func TestWarned(t *testing.T) {
+	for _, x := range []struct{ window, offered, want int }{
+		{100, 0, 80}, {100, 70, 80}, {100, 90, 90}, {100, 100, 100}, {100, 150, 100}, {2, 0, 2}, {3, 1, 2},
+	} {
+		t.Run(fmt.Sprint(x), func(t *testing.T) {
+			w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: x.window})
+			w.Lose(cc.Loss{Kind: cc.Warned, Window: x.offered}, x.window/2)
+			if w.Packets != x.want {
+				t.Errorf("%d packets, want %d", w.Packets, x.want)
+			}
+		})
+	}
+}
+
 func ExampleWindow() {
 	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
 	w.Reduce(w.Packets / 2)

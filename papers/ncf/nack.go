@@ -12,6 +12,7 @@ type NackCounts struct {
 	Named     uint64                // lost packets that NACKs named
 	Dropped   uint64                // packets with payload that were dropped for lack of memory without a NACK
 	Reclaimed uint64                // packets that were evicted from queues
+	Ignored   uint64                // packets that were trimmed of elephants that ignore NACKs
 	Lost      uint64                // NACKs, of this switch or others, that were dropped here
 }
 
@@ -187,7 +188,8 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 		if x.next++; x.next >= x.top.Len() {
 			x.next = 0
 		}
-		if x.top.Fresh(x.next, x.sketch.Window()) && g.notifyElephant(env, x, x.top.At(x.next)) {
+		if o := x.top.At(x.next); x.top.Fresh(x.next, x.sketch.Window()) && !g.modest(env, x, o) &&
+			g.notifyElephant(env, x, o) {
 			return
 		}
 	}
@@ -203,12 +205,13 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 		o.Proto == packet.ProtoUDP && !g.config.UDP {
 		return false
 	}
-	o.Notified, o.NotifiedAt = true, now
 	demand := unit.Rate(0)
 	if !g.config.Sketch.Packets {
 		demand = g.rate(now, o.Count)
 	}
+	o.Notified, o.NotifiedAt = true, now
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
+	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, g.config.Sketch.Duration)
 	c := env.New()
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
 	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack

@@ -39,10 +39,12 @@ type Config struct {
 	UDP      bool      // UDP datagrams cause NACKs, too
 	Acks     Class     // class of packets without payload that are not feedback of the network: Control or Mice
 
-	Top    int       // elephants that may get a NACK during congestion; 0: only those whose packets find no room
-	Every  unit.Time // at most once so often
-	Early  float64   // elephants get a NACK when their packets use this share of the memory; 0: never
-	Target float64   // share of a port's rate that is offered
+	Top     int       // elephants that may get a NACK during congestion; 0: only those whose packets find no room
+	Every   unit.Time // at most once so often
+	TellAll bool      // also elephants that send no more than they are offered
+	Spare   bool      // those that ignore NACKs are not trimmed before others
+	Early   float64   // elephants get a NACK when their packets use this share of the memory; 0: never
+	Target  float64   // share of a port's rate that is offered
 	// MiceBudget is the share of what a port sends in n·d that mice may bring before elephants no longer pay
 	// for them
 	MiceBudget float64
@@ -301,10 +303,19 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	}
 	queues := env.Port(m.Out).Queues()
 	c := classOf(p, queues)
+	if c == Elephants && g.ignores(p) {
+		g.nacks.Ignored++
+		return g.refuse(env, p)
+	}
 	if memory.Fits(c, p.Size) || queues > 1 && g.reclaim(env, m.Out, c, p.Size) {
 		return dataplane.Accept
 	}
 	memory.Refused()
+	return g.refuse(env, p)
+}
+
+// refuse drops a packet with the reason that says whether its sender is told.
+func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if g.answers(env.Now(), p) {
 		return dataplane.Drop(dataplane.Notified)
 	}

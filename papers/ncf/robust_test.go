@@ -95,7 +95,8 @@ func TestAttack(t *testing.T) {
 		spike    string
 		renew    string
 		from, to float64 // share of time in which mice have more than their balance
-	}{{"0%", "windows", 0, 0.02}, {"25%", "windows", 0.2, 0.36}, {"100%", "windows", 0.9, 1}, {"100%", "balance", 0, 0.02}} {
+	}{{"0%", "windows", 0, 0.02}, {"25%", "windows", 0.2, 0.36}, {"100%", "windows", 0.9, 1},
+		{"100%", "balance", 0, 0.02}} {
 		t.Run(c.spike+" "+c.renew, func(t *testing.T) {
 			r := newRig(t, setup{ports: 4, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "2ms",
 				"threshold", "2%", "spike", c.spike, "renew", c.renew, "mice_budget", "1000%"},
@@ -141,8 +142,9 @@ type watcher struct{ see func(now unit.Time) }
 // §4.4: during congestion the N heaviest are told although they have no packet in the queue: one
 // for each packet that comes at most, each once in an interval, until it is over.
 func TestTopElephants(t *testing.T) {
-	given := []string{"memory", "50kB", "least", "15kB", "duration", "10ms", "every", "1ms", "spike", "100%", "mice_budget",
-		"1000%"}
+	given := []string{"memory", "50kB", "least", "15kB", "duration", "10ms", "every", "1ms", "spike", "100%",
+		"mice_budget",
+		"1000%", "tell", "all"}
 	for _, top := range []string{"0", "20"} {
 		t.Run(top, func(t *testing.T) {
 			r := newRig(t, setup{ports: 6, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps},

@@ -372,7 +372,7 @@ func (b *BBR) OnNotice(unit.Time, cc.Notice) {}
 // marks do not lower the window, and it is restored when recovery ends (OnAck).
 func (b *BBR) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
-	case cc.FastRecovery, cc.ECNEcho: // bbr_ssthresh
+	case cc.FastRecovery, cc.ECNEcho, cc.Warned: // bbr_ssthresh
 		b.saveWindow()
 	case cc.RetransmissionTimeout:
 		if !l.Again {

@@ -209,6 +209,9 @@ func (m *Model) congestion(before, n int) (string, error) {
 	if n%3 == 0 {
 		kind = cc.ECNEcho
 	}
+	if n%3 == 0 && n%2 == 0 {
+		kind = cc.Warned
+	}
 	if m.state != cc.Open || m.inFlight < 2 {
 		return "nothing", nil
 	}

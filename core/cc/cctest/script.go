@@ -119,10 +119,11 @@ func (m *player) play(event []string) error {
 		return m.pass(d)
 	case "cnp":
 		c.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
-	case "recovery", "ecn", "timeout", "recovered", "spurious", "idled":
-		kinds := map[string]cc.LossKind{"recovery": cc.FastRecovery, "ecn": cc.ECNEcho, "timeout": cc.RetransmissionTimeout,
+	case "recovery", "ecn", "warned", "timeout", "recovered", "spurious", "idled":
+		kinds := map[string]cc.LossKind{"recovery": cc.FastRecovery, "ecn": cc.ECNEcho,
+			"warned": cc.Warned, "timeout": cc.RetransmissionTimeout,
 			"recovered": cc.Recovered, "spurious": cc.Spurious, "idled": cc.Idled}
-		states := map[string]cc.State{"recovery": cc.Recovery, "ecn": cc.Reduced, "timeout": cc.Timeout}
+		states := map[string]cc.State{"recovery": cc.Recovery, "ecn": cc.Reduced, "warned": cc.Reduced, "timeout": cc.Timeout}
 		m.state = states[event[0]]
 		if event[0] == "timeout" {
 			m.inFlight = 0

@@ -203,10 +203,12 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 	w := &c.window
 	switch l.Kind {
 	case cc.FastRecovery, cc.ECNEcho:
-		w.Reduce(c.reduced())
+		w.Reduce(c.reduced(c.config.Beta))
+	case cc.Warned:
+		w.Reduce(max(c.reduced(max(c.config.Beta, warnedBeta)), min(l.Window, w.Packets)))
 	case cc.RetransmissionTimeout:
 		if !l.Again {
-			w.Collapse(c.reduced(), l)
+			w.Collapse(c.reduced(c.config.Beta), l)
 		} else {
 			w.Collapse(0, l)
 		}
@@ -234,19 +236,22 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
+// warnedBeta is β of a reduction that follows no loss (RFC 8511 §3.1, for marks).
+const warnedBeta = 0.85
+
 // reduced returns the threshold after a loss: the window times β; W_max is the
 // window, or less when it has shrunk since the last loss (§4.7).
-func (c *Cubic) reduced() int {
+func (c *Cubic) reduced(beta float64) int {
 	c.prior = saved{c.cwnd, c.wMax, c.k, c.origin, c.wEst, c.cwndPrior, c.epoch}
 	cwnd := float64(c.window.Packets)
 	c.cwndPrior = cwnd
 	if cwnd < c.wMax && c.config.FastConvergence {
-		c.wMax = cwnd * (1 + c.config.Beta) / 2
+		c.wMax = cwnd * (1 + beta) / 2
 	} else {
 		c.wMax = cwnd
 	}
 	c.epoch = unit.Never
-	return max(int(cwnd*c.config.Beta+1e-9), 2)
+	return max(int(cwnd*beta+1e-9), 2)
 }
 
 // OnTimer is never called.

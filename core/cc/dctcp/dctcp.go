@@ -96,7 +96,7 @@ func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	w := &d.window
 	to := w.Packets / 2
 	switch l.Kind {
-	case cc.ECNEcho:
+	case cc.ECNEcho, cc.Warned:
 		to = w.Packets - int(float64(w.Packets)*d.alpha/2)
 	case cc.LossInReduction: // dctcp_react_to_loss
 		l.Kind = cc.FastRecovery

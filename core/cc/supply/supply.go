@@ -243,7 +243,7 @@ func (s *Supply) allowed() float64 {
 // OnLoss passes it on: the transport does not call it for what NACKs report.
 func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
-	case cc.FastRecovery, cc.LossInReduction, cc.ECNEcho, cc.RetransmissionTimeout:
+	case cc.FastRecovery, cc.LossInReduction, cc.ECNEcho, cc.Warned, cc.RetransmissionTimeout:
 		s.reduced = true
 	case cc.Recovered:
 		s.reduced = false

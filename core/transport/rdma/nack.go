@@ -67,7 +67,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		if s.reduces() && s.state == cc.Open && s.gate.Reduce(now, x.at, s.rtt()) {
 			before := s.decision
 			s.state, s.recover = cc.Reduced, s.top
-			s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
+			s.changeState(now, cc.Loss{Kind: cc.Warned})
 			if s.decision.Window >= before.Window && s.decision.Rate >= before.Rate {
 				s.gate.Vain() // DCTCP without a history of marks, or without an answer to them: losses still reduce
 			}

@@ -331,14 +331,14 @@ func TestNackStates(t *testing.T) {
 		sent  bool // just before, not at 0 as the others
 		want  string
 	}{
-		{2 * us, 1, packet.CauseElephant, false, "[2us ecn-echo]"},
-		{2*us + 1, 2, packet.CauseElephant, false, "[2us ecn-echo]"},
-		{2*us + 2, 2, packet.CauseTrimmed, true, "[2us ecn-echo]"}, // less than a round trip later
-		{20 * us, 3, packet.CauseElephant, true, "[2us ecn-echo]"},
-		{20 * us, 3, packet.CauseTrimmed, true, "[2us ecn-echo 20us loss-in-reduction]"},
-		{40 * us, 1, packet.CauseTrimmed, false, "[2us ecn-echo 20us loss-in-reduction]"}, // sent before the last reduction
-		{40 * us, 4, packet.CauseElephant, true, "[2us ecn-echo 20us loss-in-reduction]"},
-		{40 * us, 4, packet.CauseTrimmed, true, "[2us ecn-echo 20us loss-in-reduction 40us fast-recovery]"},
+		{2 * us, 1, packet.CauseElephant, false, "[2us warned]"},
+		{2*us + 1, 2, packet.CauseElephant, false, "[2us warned]"},
+		{2*us + 2, 2, packet.CauseTrimmed, true, "[2us warned]"}, // less than a round trip later
+		{20 * us, 3, packet.CauseElephant, true, "[2us warned]"},
+		{20 * us, 3, packet.CauseTrimmed, true, "[2us warned 20us loss-in-reduction]"},
+		{40 * us, 1, packet.CauseTrimmed, false, "[2us warned 20us loss-in-reduction]"}, // sent before the last reduction
+		{40 * us, 4, packet.CauseElephant, true, "[2us warned 20us loss-in-reduction]"},
+		{40 * us, 4, packet.CauseTrimmed, true, "[2us warned 20us loss-in-reduction 40us fast-recovery]"},
 	} {
 		if x.sent {
 			w.s.at(int64(x.n)).at = x.at
@@ -353,7 +353,7 @@ func TestNackStates(t *testing.T) {
 // A controller that an elephant's NACK does not move, as DCTCP without marks, is told of what is
 // lost within the round trip.
 func TestNackElephantInVain(t *testing.T) {
-	for moves, want := range map[bool]string{true: "[2us ecn-echo]", false: "[2us ecn-echo 2.5us loss-in-reduction]"} {
+	for moves, want := range map[bool]string{true: "[2us warned]", false: "[2us warned 2.5us loss-in-reduction]"} {
 		w, out := out5(t, SelectiveRepeat, transport.NacksLoss)
 		w.c.onLoss = func(cc.Loss) {
 			if moves {

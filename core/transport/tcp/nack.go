@@ -58,12 +58,13 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 			return false
 		}
 		g.flags |= notified
-		notice := cc.Notice{Kind: cc.NackNotice, Seq: seq, Supply: n.Supply, Demand: n.Demand}
+		notice, loss := cc.Notice{Kind: cc.NackNotice, Seq: seq, Supply: n.Supply, Demand: n.Demand},
+			cc.Loss{Kind: cc.Warned, Window: s.offered(n.Supply)}
 		if n.Cause == packet.CauseMarked { // a switch's CNP
-			notice.Kind = cc.CNPNotice
+			notice.Kind, loss = cc.CNPNotice, cc.Loss{Kind: cc.ECNEcho}
 		}
 		s.notice(now, notice)
-		s.reduceOnNack(now, g.sent)
+		s.reduceOnNack(now, g.sent, loss)
 		return true
 	}
 	var gone nackedLosses
@@ -187,7 +188,7 @@ func (s *Sender) enterNackRecovery(now unit.Time, reduce bool) {
 			s.armUndo()
 		}
 		s.undo.possible = true
-		s.startReduction(now, cc.FastRecovery)
+		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 		if !s.own {
 			s.prr.window = s.inFlight()
 		}
@@ -203,19 +204,25 @@ func (s *Sender) enterNackRecovery(now unit.Time, reduce bool) {
 
 // reduceOnNack is what a notice does that tells of no loss: what an ECN echo does, but a round
 // trip after the last reduction again, also in recovery.
-func (s *Sender) reduceOnNack(now, sent unit.Time) {
+func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 	if s.state == cc.Timeout || !s.mayReduce(now, sent) {
 		return
 	}
 	if s.state < cc.Reduced {
-		s.enterReduced(now)
+		s.enterReduced(now, l)
 	} else {
 		s.undo.possible = false
-		s.startReduction(now, cc.ECNEcho)
+		s.startReduction(now, l)
 	}
 	if !s.own {
 		s.prr.window = s.inFlight()
 	}
+}
+
+// offered is how many packets a round trip the switch's supply is, of whole frames; 0: not known.
+func (s *Sender) offered(supply unit.Rate) int {
+	frame := int32(s.mss) + timestampBytes + packet.TCPHeader + ipHeader(s.flow.Version) + packet.EthernetHeader
+	return int(float64(supply) * s.roundTrip().Seconds() / 8 / float64(frame))
 }
 
 // withhold keeps retransmissions that were NACKed again from going out at the pace of NACKs,

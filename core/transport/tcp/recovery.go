@@ -123,7 +123,7 @@ func (s *Sender) tryOpen(now unit.Time, e *event) {
 		s.undo.stamp = 0
 	}
 	if e.flags&echoed != 0 {
-		s.enterReduced(now)
+		s.enterReduced(now, cc.Loss{Kind: cc.ECNEcho})
 	}
 	if s.state != cc.Reduced {
 		s.keepOpen(now)
@@ -142,12 +142,12 @@ func (s *Sender) keepOpen(now unit.Time) {
 	}
 }
 
-// enterReduced is tcp_enter_cwr.
-func (s *Sender) enterReduced(now unit.Time) {
+// enterReduced is tcp_enter_cwr, for what kind says.
+func (s *Sender) enterReduced(now unit.Time, l cc.Loss) {
 	s.undo.possible = false
 	if s.state < cc.Reduced {
 		s.undo.disarm()
-		s.startReduction(now, cc.ECNEcho)
+		s.startReduction(now, l)
 		s.setState(now, cc.Reduced)
 	}
 }
@@ -162,7 +162,7 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 	s.armUndo()
 	if !s.reducing() {
 		s.undo.possible = e.flags&echoed == 0
-		s.startReduction(now, cc.FastRecovery)
+		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 	} else if s.state == cc.Reduced {
 		s.changeState(now, cc.Loss{Kind: cc.LossInReduction})
 	}
@@ -170,11 +170,11 @@ func (s *Sender) enterRecovery(now unit.Time, e *event) {
 }
 
 // startReduction is tcp_init_cwnd_reduction.
-func (s *Sender) startReduction(now unit.Time, kind cc.LossKind) {
+func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	s.highSeq = s.next
 	s.tlp.clear()
 	s.prr.start(s.cwnd())
-	s.changeState(now, cc.Loss{Kind: kind})
+	s.changeState(now, l)
 	s.quiet = false
 	s.reducedAt = now
 	s.gate.Note(now)

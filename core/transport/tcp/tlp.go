@@ -91,7 +91,7 @@ func (s *Sender) probe(now unit.Time) {
 // tlpAcked reduces if the probe has repaired a loss (RFC 8985 §7.4.2).
 func (s *Sender) tlpAcked(now unit.Time, ack int64, e *event) {
 	if s.tlp.acked(ack, e.flags) && s.state < cc.Reduced {
-		s.startReduction(now, cc.FastRecovery)
+		s.startReduction(now, cc.Loss{Kind: cc.FastRecovery})
 		s.setState(now, cc.Reduced)
 		s.endReduction()
 		s.keepOpen(now)

@@ -59,7 +59,7 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 		s.decide()
 		if reduces && s.state == cc.Open && s.gate.Reduce(now, now, rtt) {
 			s.state, s.recover = cc.Reduced, s.next
-			s.changeState(now, cc.Loss{Kind: cc.ECNEcho})
+			s.changeState(now, cc.Loss{Kind: cc.Warned})
 		}
 		return true
 	}

@@ -109,7 +109,7 @@ func TestControlledNackReactions(t *testing.T) {
 		{transport.NacksResend, packet.CauseTrimmed, 3, 0, 0, 7}, {transport.NacksResend, packet.CauseElephant, 3, 0, 0, 10},
 		{transport.NacksLoss, packet.CauseTrimmed, 3, 2, cc.FastRecovery, 7}, {transport.NacksLoss, packet.CauseReclaimed, 3,
 			2, cc.FastRecovery, 7},
-		{transport.NacksLoss, packet.CauseElephant, 3, 1, cc.ECNEcho, 10}, {transport.NacksLoss, packet.CauseMarked,
+		{transport.NacksLoss, packet.CauseElephant, 3, 1, cc.Warned, 10}, {transport.NacksLoss, packet.CauseMarked,
 			3, 0, 0, 10},
 		{transport.NacksSupply, packet.CauseTrimmed, 0, 0, 0, 7}, // cc/supply takes the notices
 	} {
