@@ -160,8 +160,7 @@ func TestTopElephants(t *testing.T) {
 			if n := r.sw.Port(1).Packets(); n != 0 {
 				t.Fatalf("%d packets wait", n)
 			}
-			congested := unit.Time(0)
-			var last unit.Time
+			congested, last := unit.Time(0), unit.Time(0)
 			told := map[packet.Addr][]unit.Time{}
 			r.sent = func(at unit.Time, port packet.PortID, p *packet.Packet) {
 				var n packet.Notification
