@@ -66,6 +66,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if s.orders != nil {
 		lost += s.overdue(now)
 	}
+	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver did not want it
+		s.hold.Delivered(max(s.report.Packets, 1), s.trip())
+	}
 	if s.asker.Read(now, p, &s.report) {
 		if about >= 0 {
 			s.report.Seq = s.seq(about + 1)
@@ -78,9 +81,6 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	}
 	if s.delivered > s.appLimited {
 		s.appLimited = 0
-	}
-	if s.report.Packets > 0 {
-		s.held, s.holds = 0, 0
 	}
 	s.lostTotal += int64(lost)
 	s.updateState(now, lost, s.report.Packets > 0 && p.TCP.Flags&packet.ECE != 0)

@@ -77,10 +77,12 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 	if x.flags&nacked != 0 || int64(n.Lost) != s.bytes(first) {
 		return false
 	}
+	again := x.flags&resent != 0
 	lost := s.name(first, x)
 	told.Lost = unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {
 		if m, y := s.out(p.Seq + int64(span.Offset)); y != nil && y.flags&nacked == 0 && int64(span.Lost) == s.bytes(m) {
+			again = again || y.flags&resent != 0
 			lost += s.name(m, y)
 			told.Lost += unit.Bytes(span.Lost)
 		}
@@ -96,7 +98,7 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		s.state, s.recover = cc.Recovery, s.top
 		s.changeState(now, cc.Loss{Kind: kind, Lost: lost})
 	}
-	s.hold(now)
+	s.hold.Nacked(now, s.trip(), again, n.Supply, s.payload)
 	return true
 }
 
@@ -148,19 +150,11 @@ func (s *Sender) repaired(now unit.Time) bool {
 	return x.flags&resent != 0 && now-x.at < s.rtt()
 }
 
-// hold lets a sender wait whose window has room for one packet only, and which therefore
-// can't reduce any more: a round trip, twice that when the next one is gone as well, and so on, at most
-// a retransmission timeout. Otherwise many of them send as fast as the switch tells them
-// that nothing fits.
-func (s *Sender) hold(now unit.Time) {
-	if int64(s.decision.Window) >= 2*s.payload || now < s.held {
-		return
-	}
-	wait := s.rto()
+// trip is the round-trip time for the hold-off; before there is one, a retransmission timeout.
+func (s *Sender) trip() unit.Time {
+	limit := s.rto()
 	if rtt := s.rtt(); rtt > 0 {
-		wait = min(wait, rtt<<min(s.holds, 16))
+		return min(rtt, limit)
 	}
-	s.held = now + wait/2 + wait/1024*unit.Time(packet.FlowHash(packet.Addr(s.hash), packet.Addr(s.counters.NacksTaken),
-		s.srcPort, s.dstPort, 0)>>22)
-	s.holds++
+	return limit
 }

@@ -102,7 +102,8 @@ func TestNackAttacks(t *testing.T) {
 	}
 }
 
-// A sweep over all places where packets can begin, at once: it hits what is out.
+// A sweep over all places where packets can begin, at once: it hits what is out, and is worth one reduction. Of
+// packets that arrive meanwhile, none is sent again.
 func TestNackSweep(t *testing.T) {
 	a := newAttack(t)
 	_, quiet := a.run(1, 1000, attacked, nil, nil)
@@ -124,7 +125,7 @@ func TestNackSweep(t *testing.T) {
 	c := r.senders[0].Counters()
 	t.Logf("a sweep of %d sequence numbers: %d of the %d packets in flight, %d reductions; FCT %s, in quiet %s", swept,
 		c.NacksTaken, out, a.losses, strings.Fields(got)[0], strings.Fields(quiet)[0])
-	if c.NacksTaken != int64(out) || c.Retransmitted != int64(out) || a.losses != 1 {
+	if c.NacksTaken != int64(out) || c.Retransmitted > int64(out) || c.Retransmitted < int64(out)/2 || a.losses != 1 {
 		t.Errorf("%d packets were in flight, %d NACKs taken, %d packets sent again, %d reductions", out, c.NacksTaken,
 			c.Retransmitted, a.losses)
 	}

@@ -100,6 +100,7 @@ func (r *rack) run(t testing.TB, until unit.Time) {
 				if len(r.queue) >= r.room {
 					if r.trims++; !r.lossy {
 						p := nackOf(e.p, packet.CauseTrimmed)
+						p.SetNotification(&packet.Notification{Lost: e.p.Payload, Supply: lineRate / unit.Rate(len(r.senders))})
 						if r.push(rackEvent{r.now + us, e.host, 2, p}); r.onNack != nil {
 							r.onNack(e.host, p)
 						}
@@ -160,9 +161,10 @@ func (r *rack) sum() (last unit.Time, timeouts, again, taken, refused int64) {
 }
 
 // The incast that NCF wants to help (BS'19 §4.3): 256 senders start with a window of a
-// BDP each, and yet nobody waits for a timeout: the last flow ends at most a tenth later
-// than the link can carry all of them. Without NACKs there are timeouts. A receiver that
-// takes packets in order only costs half as much again.
+// BDP each, which is all that they have, and yet nobody waits for a timeout. Without NACKs there are
+// timeouts. Nor is there a storm: NACKs are one a packet of the first flight, and at most half as many again. Without a
+// hold-off there are 10 to 24 a packet, for which the last flow ends a tenth after the link could have carried all, and
+// not a half; a receiver that takes packets in order only takes three times as long.
 func TestNackIncast(t *testing.T) {
 	const n, size = 256, 20_000
 	ideal := unit.TransmitTime(n*size*1050/1000, lineRate)
@@ -173,13 +175,13 @@ func TestNackIncast(t *testing.T) {
 		lossy    bool
 		most     float64 // of the ideal time
 	}{
-		{reno.Scheme(), SelectiveRepeat, 20, false, 1.1},
-		{reno.Scheme(), SelectiveRepeat, 200, false, 1.1},
-		{cubic.Scheme(), SelectiveRepeat, 20, false, 1.1},
-		{dctcp.Scheme(), SelectiveRepeat, 20, false, 1.1},
-		{reno.Scheme(), NoRecovery, 20, false, 1.1},
-		{reno.Scheme(), GoBackN, 20, false, 1.7},
-		{reno.Scheme(), GoBackN, 200, false, 1.7},
+		{reno.Scheme(), SelectiveRepeat, 20, false, 1.6},
+		{reno.Scheme(), SelectiveRepeat, 200, false, 1.6},
+		{cubic.Scheme(), SelectiveRepeat, 20, false, 1.6},
+		{dctcp.Scheme(), SelectiveRepeat, 20, false, 1.6},
+		{reno.Scheme(), NoRecovery, 20, false, 1.6},
+		{reno.Scheme(), GoBackN, 20, false, 4},
+		{reno.Scheme(), GoBackN, 200, false, 4},
 		{reno.Scheme(), SelectiveRepeat, 20, true, 0},
 		{reno.Scheme(), GoBackN, 20, true, 0},
 	} {
@@ -197,6 +199,9 @@ func TestNackIncast(t *testing.T) {
 				}
 				return
 			}
+			if r.trims > n*size/payload*3/2 {
+				t.Errorf("%d packets, and %d NACKs", n*size/payload, r.trims)
+			}
 			if timeouts > 0 || float64(last) > x.most*float64(ideal) || taken+refused != r.trims {
 				t.Errorf("%s, %s, room for %d: last FCT %v of %v, %d timeouts, %d and %d NACKs of %d", x.scheme.Name, x.recovery,
 					x.room, last, ideal, timeouts, taken, refused, r.trims)
@@ -209,8 +214,8 @@ func TestNackIncast(t *testing.T) {
 	}
 }
 
-// With a window of one packet nothing is left to be reduced. A sender waits instead (ours): at least
-// four in five NACKs are spared, for two thirds more time; it never waits for a timeout.
+// With a window of one packet nothing is left to be reduced. A sender waits instead (ours): nineteen in twenty
+// NACKs are spared, for half as much time again; it never waits for a timeout.
 func TestNackHoldIncast(t *testing.T) {
 	const n, size = 256, 20_000
 	ideal := unit.TransmitTime(n*size*1050/1000, lineRate)
@@ -221,7 +226,7 @@ func TestNackHoldIncast(t *testing.T) {
 	r.run(t, 100*unit.Millisecond)
 	last, timeouts, again, _, _ := r.sum()
 	t.Logf("last FCT %v of %v, %d packets sent again of %d", last, ideal, again, n*size/payload)
-	if timeouts > 0 || again > n*size/payload || last > 2*ideal { // it is 21555, and 447 us, without
+	if timeouts > 0 || again > n*size/payload/2 || last > 2*ideal { // it is 21555, and 447 us, without
 		t.Errorf("last FCT %v of %v, %d packets sent again, %d timeouts", last, ideal, again, timeouts)
 	}
 }

@@ -394,35 +394,41 @@ func TestNackGoBackN(t *testing.T) {
 	}
 }
 
-// A sender with a window of one packet, which is trimmed again and again, waits for about 4, 8,
-// 16, … µs, with a round trip of 4 µs, at most a retransmission timeout; an
-// acknowledgement ends that. With a window of two it never waits.
+// A sender of which nothing arrives waits for about 4, 8, 16, … µs, with a round trip of 4 µs, at most a
+// retransmission timeout, or the time of three packets at the offered rate, 2.4 µs here: then a round trip.
+// Deliveries end that by and by.
 func TestNackHold(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		t.Run(recovery, func(t *testing.T) {
-			w := newPipe(t, 50_000, func(c *Config) { c.Recovery = recovery }, &fixed{window: 1999}, 0)
-			now, p := unit.Time(0), &packet.Packet{}
-			for i := range 12 {
-				w.s.Emit(now, p)
-				w.s.Receive(now, nackOf(p, packet.CauseTrimmed))
-				wait := min(4*us<<i, 320*us)
-				if at := w.s.NextSend() - now; at < wait/2 || at > 3*wait/2 {
-					t.Errorf("%s, NACK %d: it waits for %v, want about %v", recovery, i, at, wait)
+			for _, supply := range []unit.Rate{0, 10 * unit.Gbps} {
+				w := newPipe(t, 50_000, func(c *Config) { c.Recovery = recovery }, &fixed{window: 1999}, 0)
+				now, p := unit.Time(0), &packet.Packet{}
+				for i := range 12 {
+					w.s.Emit(now, p)
+					q := nackOf(p, packet.CauseTrimmed)
+					q.SetNotification(&packet.Notification{Lost: p.Payload, Supply: supply})
+					w.s.Receive(now, q)
+					least, most := min(4*us<<i, 320*us)/2, min(4*us<<i, 320*us)*3/2
+					if supply > 0 {
+						least, most = 2*us, 8*us
+					}
+					if at := w.s.NextSend() - now; at < least || at > most {
+						t.Errorf("supply %v, NACK %d: it waits for %v, want %v to %v", supply, i, at, least, most)
+					}
+					now = w.s.NextSend()
 				}
-				now = w.s.NextSend()
-			}
-			w.s.Emit(now, p)
-			w.s.Receive(now+4*us, answer(packet.Ack, 1000, 0))
-			if w.s.NextSend() > now+4*us {
-				t.Errorf("%s: an acknowledgement has come, and it waits until %v", recovery, w.s.NextSend())
+				acks := 0
+				for ; acks < 40 && w.s.hold.Ready() > 0; acks++ {
+					w.s.Emit(now, p)
+					now += 4 * us
+					w.s.Receive(now, answer(packet.Ack, 1000*int64(acks+1), 1000*int64(acks)))
+					now = max(now, w.s.NextSend())
+				}
+				if acks < 4 || acks > 25 {
+					t.Errorf("supply %v: %d acknowledgements end the wait", supply, acks)
+				}
 			}
 		})
-	}
-	w := newPipe(t, 50_000, repeat, &fixed{window: 2000}, 0)
-	p := &packet.Packet{}
-	w.s.Emit(0, p)
-	if w.s.Receive(us, nackOf(p, packet.CauseTrimmed)); w.s.NextSend() > us {
-		t.Errorf("with a window of two packets it waits until %v", w.s.NextSend())
 	}
 }
 
@@ -436,12 +442,12 @@ func TestNackNoAllocation(t *testing.T) {
 				nackOf(out[2], packet.CauseElephant), &packet.Packet{}
 			now := 2 * us
 			if n := testing.AllocsPerRun(1000, func() {
-				now += us
+				now += unit.Millisecond
 				w.s.Receive(now, elephant)
 				w.s.Receive(now, nack)
 				w.s.Receive(now, nack)
-				for w.s.NextSend() <= now {
-					w.s.Emit(now, p)
+				for w.s.NextSend() <= now+unit.Millisecond/2 {
+					w.s.Emit(max(now, w.s.NextSend()), p)
 				}
 				nack.Ack, elephant.Ack = (nack.Ack+1)&127, (nack.Ack+1)&127
 			}); n > 0 {

@@ -202,7 +202,7 @@ func (s *Sender) planPaths(now unit.Time) {
 	}
 	if n >= 0 {
 		if k := x.choose(s.inFlight(), s.payload, s.room(n)); k >= 0 {
-			at := max(s.start, s.held, x.each[k].pacedUntil)
+			at := max(s.start, s.hold.Ready(), x.each[k].pacedUntil)
 			if n < s.top || max(at, now) < s.stop {
 				x.next, s.plan, s.planAt = k, n, at
 			}

@@ -72,10 +72,9 @@ type Sender struct {
 
 	// NACKs of the network
 	gate      transport.NackGate
-	namedOut  int       // of the packets in goneOut, those that the network has named
-	namedHint int64     // none of them is below this
-	held      unit.Time // nothing is sent before
-	holds     int       // how often in a row, since something was delivered
+	namedOut  int   // of the packets in goneOut, those that the network has named
+	namedHint int64 // none of them is below this
+	hold      transport.HoldOff
 }
 
 // sent is the state of one packet, of its last transmission.
@@ -196,9 +195,12 @@ func (s *Sender) fits(bytes int64) bool {
 // It is called after everything that happens.
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
+	if s.hold.Waits() {
+		s.hold.Update(now, s.trip(), s.rto(), s.inFlight(), s.hash)
+	}
 	if s.paths != nil && s.una < s.packets {
 		s.planPaths(now)
-	} else if at := max(s.start, s.pacedUntil, s.held); s.una < s.packets {
+	} else if at := max(s.start, s.pacedUntil, s.hold.Ready()); s.una < s.packets {
 		if n := s.lost(); n >= 0 { // IRN §3.1: in recovery what is lost goes before what is new
 			// With recovery: none nobody says what came beyond the first packet, and it may fill the window.
 			if s.fits(s.room(n)) || n == s.una && s.config.Recovery == NoRecovery {
@@ -358,6 +360,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.paths == nil {
 		s.pacedUntil = paced(s.lastSend, s.lastBytes, s.decision.Rate)
 	}
+	s.hold.Sent(now, s.hash)
 	s.schedule(now)
 }
 

@@ -1,0 +1,128 @@
+package transport
+
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// HoldOff keeps a sender from storming a switch that tells it of every packet that finds no room. BS'19 §4.3 has senders
+// that "quickly reduce"; what one does that cannot reduce any more, or whose controller does not heed losses, is ours.
+// NACKs come back sooner than ACKs, so who fills the place of a trimmed packet at once sends many in a round trip,
+// whatever its window. HoldOff has two rules, for every controller:
+//
+//   - From a NACK on, for a round trip or as long as anything is in flight, a packet goes for each that is
+//     delivered: packet conservation, as RFC 6937 has it. So the pace is that of ACKs.
+//   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
+//     more than the time of three packets at the rate that the switch offers: longer gaps leave the link idle, once
+//     others have finished. When that does not help eight times in a row, the offer was too high, and twice that is
+//     allowed. If something was delivered, but what had been sent again is gone again, or there was a gap already, it
+//     is what spreads this over the round trip. Each delivery in a row closes the gap by an eighth more, up to
+//     a half; a gap below a round trip closes by no more than that a round trip.
+//
+// A first loss, after which packets still arrive, costs nothing but that the window of the round trip is what arrives.
+type HoldOff struct {
+	gap    unit.Time // between packets; 0: none
+	least  unit.Time // below it there is none: a quarter of the first one
+	next   unit.Time // nothing goes before
+	begun  unit.Time // when a NACK began this round trip
+	ends   unit.Time // when it is over; 0: there is none
+	offer  unit.Time // of a packet at the rate offered
+	got    int       // packets delivered in the round trip
+	credit int       // of these, those that no packet has followed yet
+	row    int       // packets delivered in a row
+	vain   int       // round trips in a row in which none was
+	draws  uint32
+	since  bool // the last round trip of NACKs something was delivered
+	again  bool // in the round trip, what had been sent again was gone again
+}
+
+// Constants of gaps. In balance, they double as often as deliveries halve them, so of any number of senders, about
+// one packet in three is trimmed.
+const (
+	eighths  = 8 // what deliveries close
+	offers   = 3 // packets at the offered rate, the most that a gap is
+	patience = 8 // vain round trips after which it may be twice that
+)
+
+// atOnce is how many packets go in a NACK's round trip before anything is delivered: what is lost now and then is
+// repaired without delay.
+const atOnce = 2
+
+// Nacked is told of a NACK that says that a packet is gone. again says that it had been sent again for another;
+// supply is the rate that the switch offers (0: it does not say) for packets of so many bytes.
+func (h *HoldOff) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
+	if h.ends == 0 {
+		h.begun, h.ends, h.got, h.credit, h.again = now, now+max(rtt, 1), 0, atOnce, false
+	}
+	h.again = h.again || again
+	if h.row, h.offer = 0, unit.Never>>24; supply > 0 {
+		h.offer = min(h.offer, unit.TransmitTime(unit.Bytes(size), supply))
+	}
+}
+
+// Delivered is told of packets that have arrived.
+func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
+	h.vain, h.since = 0, true
+	if h.ends > 0 {
+		h.got += packets
+		h.credit += packets
+		return
+	}
+	for ; packets > 0 && h.gap > 0; packets-- {
+		h.row = min(h.row+1, eighths/2)
+		closes := h.gap / eighths * unit.Time(h.row)
+		if h.gap < rtt {
+			closes = unit.Time(float64(closes) * float64(h.gap) / float64(rtt))
+		}
+		if h.gap -= closes + 1; h.gap < h.least {
+			h.gap, h.next = 0, 0
+		}
+	}
+}
+
+// Waits reports whether a NACK has begun a round trip that Update has not ended yet.
+func (h *HoldOff) Waits() bool { return h.ends > 0 }
+
+// Update ends it when it is over or nothing is in flight. limit is the longest gap.
+func (h *HoldOff) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32) {
+	if h.ends == 0 || now < h.ends && inFlight > 0 {
+		return
+	}
+	h.ends = 0
+	since := h.since || h.got > 0
+	h.since = false
+	first := h.gap == 0
+	switch {
+	case h.got == 0 && (!since || !first):
+		h.vain = min(h.vain+1, 20*patience)
+		h.gap = max(h.gap, rtt, min(2*h.gap, offers*h.offer<<(h.vain/patience)))
+	case h.got > 0 && (h.again || !first):
+		h.gap = max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got))
+	default:
+		return
+	}
+	if h.gap = min(h.gap, limit); first {
+		h.least = h.gap / 4
+	}
+	h.Sent(now, seed)
+}
+
+// Sent is told of a packet that has gone. The next one waits for about the gap, at random, lest senders that were told
+// at one time come back at one time.
+func (h *HoldOff) Sent(now unit.Time, seed uint32) {
+	if h.credit > 0 {
+		h.credit--
+	}
+	if h.gap > 0 {
+		h.draws++
+		h.next = now + h.gap/2 + h.gap/1024*unit.Time(packet.FlowHash(packet.Addr(seed), packet.Addr(h.draws), 0, 0, 0)>>22)
+	}
+}
+
+// Ready is when the next packet may go.
+func (h *HoldOff) Ready() unit.Time {
+	if h.ends > 0 && h.credit == 0 {
+		return max(h.ends, h.next)
+	}
+	return h.next
+}
