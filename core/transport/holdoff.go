@@ -5,13 +5,13 @@ import (
 	"weir/core/unit"
 )
 
-// HoldOff keeps a sender from storming a switch that tells it of every packet that finds no room. BS'19 §4.3 has senders
-// that "quickly reduce"; what one does that cannot reduce any more, or whose controller does not heed losses, is ours.
-// NACKs come back sooner than ACKs, so who fills the place of a trimmed packet at once sends many in a round trip,
-// whatever its window. HoldOff has two rules, for every controller:
+// HoldOff keeps a sender from storming a switch that tells it of every packet that finds no room. BS'19 §4.3 has
+// senders that "quickly reduce"; what one does that cannot reduce any more, or whose controller does not heed losses,
+// is ours. NACKs come back sooner than ACKs, so who fills the place of a trimmed packet at once sends many in a round
+// trip, whatever its window. HoldOff has two rules, for every controller:
 //
 //   - From a NACK on, for a round trip or as long as anything is in flight, a packet goes for each that is
-//     delivered: packet conservation, as RFC 6937 has it. So the pace is that of ACKs.
+//     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
 //   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
 //     more than the time of three packets at the rate that the switch offers: longer gaps leave the link idle, once
 //     others have finished. When that does not help eight times in a row, the offer was too high, and twice that is
@@ -19,7 +19,7 @@ import (
 //     is what spreads this over the round trip. Each delivery in a row closes the gap by an eighth more, up to
 //     a half; a gap below a round trip closes by no more than that a round trip.
 //
-// A first loss, after which packets still arrive, costs nothing but that the window of the round trip is what arrives.
+// A loss now and then, among packets that arrive, costs a sender nothing.
 type HoldOff struct {
 	gap    unit.Time // between packets; 0: none
 	least  unit.Time // below it there is none: a quarter of the first one

@@ -132,7 +132,8 @@ func networkKinds() []Kind {
 			New: func() Measure { return &drops{} }, Sparse: true},
 		{Name: "nacks", Doc: "notices that switches made: packets made, dropped, delivered to senders, taken and refused " +
 			"by them [packets], share dropped (nacks_lost), delay from switch to sender (nacks_delay): mean, largest, " +
-			"percentiles [s]",
+			"percentiles [s]; what they cost (nacks_cost): per data packet that arrived (made), and payload sent, also " +
+			"again, per payload that arrived (sent)",
 			Keys: []Key{percentiles("[50, 99]", "ours")},
 			New:  func() Measure { return &nacks{} }},
 		{Name: "overhead", Doc: "what the frames on all links consist of: payload (also sent again), headers, extensions, " +

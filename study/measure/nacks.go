@@ -27,15 +27,24 @@ func (*nacks) Lab() string {
 func (m *nacks) Evaluate(e *Evaluation) {
 	n := &e.Result.Notices
 	var taken, refused int64
+	var packets, sent, delivered float64 // packets of first transmissions; bytes of all, and of those that arrived
 	for i := range e.Result.Flows {
 		s := &e.Result.Flows[i].Sender
 		taken, refused = taken+s.NacksTaken, refused+s.NacksRefused
+		if first := float64(s.SentPackets - s.Retransmitted); first > 0 && s.SentBytes > 0 {
+			arrived := float64(e.Result.Flows[i].Receiver.ReceivedBytes)
+			packets += first * arrived / float64(s.SentBytes)
+			sent += float64(s.SentBytes) * float64(s.SentPackets) / first
+			delivered += arrived
+		}
 	}
 	e.Add(Measured{Name: "nacks", Unit: "packets", Groups: []Grouped{{Group: "made", Value: float64(n.Made)},
 		{Group: "dropped", Value: float64(n.Dropped)},
 		{Group: "delivered", Value: float64(n.Delivered)}, {Group: "taken", Value: float64(taken)},
 		{Group: "refused", Value: float64(refused)}}})
 	e.Add(Measured{Name: "nacks_lost", Value: float64(n.Dropped) / float64(n.Made)})
+	e.Add(Measured{Name: "nacks_cost", Groups: []Grouped{{Group: "made", Value: float64(n.Made) / packets},
+		{Group: "sent", Value: sent / delivered}}})
 	d := Distribution{Name: "nacks_delay", Unit: "s"}
 	longest := math.NaN()
 	for _, c := range n.Delay.Classes() {

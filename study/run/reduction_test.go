@@ -177,6 +177,7 @@ plot: [{x: nacks_delay, y: cdf}]
 expect:
   - {id: a, says: all come,
       that: nacks.made == 51 and nacks.delivered == nacks.made and nacks_lost < 1%}
+  - {id: g, says: one a packet that arrives, that: nacks_cost.made == 1 and nacks_cost.sent == 1}
   - {id: f, says: nobody takes them, that: nacks.dropped + nacks.taken + nacks.refused == 0}
   - {id: b, says: soon, that: nacks_delay.mean < 1.1ms and nacks_delay.max < 1.1ms and nacks_delay.p50 > 900us}
   - {id: c, says: no more,
