@@ -47,7 +47,7 @@ func (w *Window) Increase(every float64, acked int) {
 	}
 	if w.credit += float64(acked); w.credit >= every {
 		n := int(w.credit / every)
-		w.credit -= float64(n) * every
+		w.credit -= float64(float64(n) * every)
 		w.Packets += n
 	}
 	w.Packets = min(w.Packets, Unlimited)
@@ -98,7 +98,7 @@ func (w *Window) Lose(l Loss, to int) {
 	case FastRecovery, ECNEcho:
 		w.Reduce(to)
 	case Warned:
-		w.Reduce(max(to, int(WarnedShare*float64(w.Packets)+1e-9), min(l.Window, w.Packets)))
+		w.Reduce(max(to, int(float64(WarnedShare*float64(w.Packets))+1e-9), min(l.Window, w.Packets)))
 	case RetransmissionTimeout:
 		w.Collapse(to, l)
 	case Spurious:

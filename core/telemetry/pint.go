@@ -71,7 +71,7 @@ func (l *PortLoad) Dequeue(now unit.Time, size, queue unit.Bytes, rate unit.Rate
 	if t > 0 && rate > 0 {
 		dt := float64(min(max(now-l.at, 0), t)) / float64(t)
 		bdp := float64(rate) * float64(t) / 8e12 // bytes
-		l.u = (1-dt)*l.u + float64(l.sent)/bdp + dt*(float64(queue)/bdp)
+		l.u = float64((1-dt)*l.u) + float64(l.sent)/bdp + float64(dt*(float64(queue)/bdp))
 	}
 	l.at, l.sent = now, size
 	return l.u

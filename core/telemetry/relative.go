@@ -26,7 +26,7 @@ func (f *Format) Relative() bool { return f != nil && f.codec == codecRelative }
 
 // EncodeRelative returns the code of a load, from 1 to 65535; NaN gets the largest.
 func EncodeRelative(load float64) uint16 {
-	x := load*relativeScale + 0.5
+	x := float64(load*relativeScale) + 0.5
 	if !(x < 1<<16) {
 		return 1<<16 - 1
 	}

@@ -39,7 +39,7 @@ type step struct {
 }
 
 func (s *step) set(at unit.Time, v int64) {
-	s.area += float64(s.value) * float64(at-s.at)
+	s.area += float64(float64(s.value) * float64(at-s.at))
 	s.at, s.value = at, v
 	s.most = max(s.most, v)
 }

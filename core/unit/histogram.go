@@ -66,7 +66,7 @@ func (h *Histogram) Sum() (seconds float64) {
 	for i, n := range h.counts {
 		if n > 0 {
 			low, high := bounds(i)
-			seconds += float64(n) * Time(low+(high-low)/2).Seconds()
+			seconds += float64(float64(n) * Time(low+(high-low)/2).Seconds())
 		}
 	}
 	return seconds

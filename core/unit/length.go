@@ -17,5 +17,5 @@ type Depth struct {
 
 // At is the depth in the bytes that a port of a rate, in bit/s, sends meanwhile; packets of so many bytes each.
 func (d Depth) At(rate Rate, packet Bytes) float64 {
-	return float64(d.Packets)*float64(packet) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
+	return float64(float64(d.Packets)*float64(packet)) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
 }

@@ -144,10 +144,10 @@ func (c *CDF) Size(u float64) unit.Bytes {
 
 // Mean is the mean size: the trapezoids' under the distribution, as in the HPCC simulator's traffic_gen.
 func (c *CDF) Mean() float64 {
-	mean := c.Points[0].Bytes * c.Points[0].Share
+	mean := float64(c.Points[0].Bytes * c.Points[0].Share)
 	for i := 1; i < len(c.Points); i++ {
 		a, b := c.Points[i-1], c.Points[i]
-		mean += (a.Bytes + b.Bytes) / 2 * (b.Share - a.Share)
+		mean += float64((a.Bytes + b.Bytes) / 2 * (b.Share - a.Share))
 	}
 	return math.Max(mean, 1)
 }

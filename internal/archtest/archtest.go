@@ -98,7 +98,8 @@ type checker struct {
 //   - a pure storey does not import impure packages (but core/unit time), uses of
 //     math/rand/v2 only streams, has no go statement, channel or select, and does
 //     not range over a map, unless a comment "//weir:unordered reason" at the
-//     statement says why its order reaches nothing.
+//     statement says why its order reaches nothing; and it rounds products, by a
+//     conversion, before it adds them (see fusion).
 //
 // Tests are bound by the rule about modules only.
 func Check(fsys fs.FS, module string, storeys []Storey) ([]Violation, error) {
@@ -339,7 +340,8 @@ func (c *checker) Import(p string) (*types.Package, error) {
 			files, sources = append(files, f.File), append(sources, f)
 		}
 	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Defs: map[*ast.Ident]types.Object{}}
 	// Code that does not compile, or imports what a pure room may not, is checked
 	// as far as it goes: the compiler says the rest.
 	conf := types.Config{Importer: c, Error: func(error) {}, FakeImportC: true}
@@ -348,6 +350,7 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	if r, ok := c.storey(folder); ok && r.Pure {
 		for _, f := range sources {
 			c.typed(f, info)
+			c.fused(f, info)
 		}
 	}
 	return pkg, nil

@@ -290,11 +290,11 @@ func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetr
 		if mode == RxRate { // arrivals are departures plus the growth of the queue
 			bytes = max(bytes+float64(h.Queue-old.Queue), 0)
 		}
-		v := bytes / dt * perByte // line 4 and the second term of line 5
+		v := float64(bytes / dt * perByte) // line 4 and the second term of line 5
 		if sojourn && (h.Flags|old.Flags)&telemetry.NoSojourn == 0 {
-			v += float64(min(h.Sojourn, old.Sojourn)) * perTime // §9.4
+			v += float64(float64(min(h.Sojourn, old.Sojourn)) * perTime) // §9.4
 		} else {
-			v += float64(min(h.Queue, old.Queue)) * perByte * perTime // line 5
+			v += float64(float64(min(h.Queue, old.Queue)) * perByte * perTime) // line 5
 		}
 		if mode == PerHop {
 			average(&k.known.hop[i].u, v, dt*perTime)

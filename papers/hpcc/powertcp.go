@@ -128,7 +128,7 @@ func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Tele
 			continue
 		}
 		lambda := (float64(h.Queue-old.Queue) + float64(h.TxBytes-old.TxBytes)) / dt * perByte // λ/B
-		nu := float64(h.Queue)*perByte*p.perTime + 1                                           // ν/(B·T)
+		nu := float64(float64(h.Queue)*perByte*p.perTime) + 1                                  // ν/(B·T)
 		if v := max(lambda, p.config.Floor) * nu; v > power {
 			power, tau = v, dt
 		}

@@ -68,7 +68,7 @@ func (g *Program) ignores(p *packet.Packet) bool {
 		h.deaf, h.debt = false, 0
 		return false
 	}
-	if h.debt += h.excess * float64(p.Size); h.debt < float64(p.Size) {
+	if h.debt += float64(h.excess * float64(p.Size)); h.debt < float64(p.Size) {
 		return false
 	}
 	h.debt -= float64(p.Size)

@@ -44,7 +44,7 @@ func (f *flowShares) count(now unit.Time, p *packet.Packet, bits float64, memory
 		f.rebase(now, memory)
 	}
 	x := &f.bits[place(p.Hash, len(f.bits))]
-	bits *= decay(f.since-now, memory)
+	bits = float64(bits * decay(f.since-now, memory))
 	*x += bits
 	f.all += bits
 	own, capped := *x, 0.0
@@ -78,7 +78,7 @@ func (f *flowShares) rebase(now, memory unit.Time) {
 	d := decay(now-f.since, memory)
 	f.all, f.since = 0, now
 	for i := range f.bits {
-		f.bits[i] *= d
+		f.bits[i] = float64(f.bits[i] * d)
 		f.all += f.bits[i]
 	}
 }

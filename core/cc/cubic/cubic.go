@@ -192,7 +192,7 @@ func (c *Cubic) avoid(now unit.Time, a *cc.Ack, acked int) {
 // Target is W_cubic(t), equation 1, in packets.
 func (c *Cubic) Target(t unit.Time) float64 {
 	x := t.Seconds() - c.k
-	return c.config.C*x*x*x + c.origin
+	return float64(c.config.C*x*x*x) + c.origin
 }
 
 // OnNotice does nothing.
@@ -251,7 +251,7 @@ func (c *Cubic) reduced(beta float64) int {
 		c.wMax = cwnd
 	}
 	c.epoch = unit.Never
-	return max(int(cwnd*beta+1e-9), 2)
+	return max(int(float64(cwnd*beta)+1e-9), 2)
 }
 
 // OnTimer is never called.

@@ -257,7 +257,7 @@ func (d *DCQCN) OnNotice(now unit.Time, n cc.Notice) {
 		if !d.started || now-d.decreased >= c.DecreaseInterval {
 			d.decrease(now)
 		}
-		d.alpha = (1-c.G)*d.alpha + c.G
+		d.alpha = float64((1-c.G)*d.alpha) + c.G
 		d.alphaAt = now + c.AlphaTimer
 		d.started = true
 		return
@@ -287,7 +287,7 @@ func (d *DCQCN) decay(now unit.Time) {
 		return
 	}
 	c := &d.config
-	d.alpha *= 1 - c.G
+	d.alpha = float64(d.alpha * (1 - c.G))
 	if d.marked {
 		d.alpha += c.G
 		d.marked = false

@@ -80,7 +80,7 @@ func (d *DCTCP) OnAck(_ unit.Time, a *cc.Ack) {
 		return
 	}
 	if seen := a.Delivered - d.oldSeen; seen > 0 {
-		d.alpha = min(1, d.alpha*(1-d.g)+d.g*float64(a.ECN.Delivered-d.oldMarked)/float64(seen))
+		d.alpha = min(1, float64(d.alpha*(1-d.g))+d.g*float64(a.ECN.Delivered-d.oldMarked)/float64(seen))
 	}
 	d.oldSeen, d.oldMarked, d.windowEnd = a.Delivered, a.ECN.Delivered, a.Next
 }

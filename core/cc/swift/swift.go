@@ -140,7 +140,7 @@ func New(f cc.Flow, c Config) (*Swift, error) {
 		c.InitialWindow = f.InitialWindow
 	}
 	s := &Swift{config: c, mss: float64(f.MSS), window: min(max(float64(c.InitialWindow), c.MinWindow), c.MaxWindow)}
-	s.fixed = float64(c.BaseTarget) + float64(c.Hops)*float64(c.HopDelay)
+	s.fixed = float64(c.BaseTarget) + float64(float64(c.Hops)*float64(c.HopDelay))
 	s.alpha = float64(c.Range) / (1/math.Sqrt(c.FlowMin) - 1/math.Sqrt(c.FlowMax))
 	s.beta = -s.alpha / math.Sqrt(c.FlowMax)
 	return s, nil
@@ -170,9 +170,9 @@ func (s *Swift) OnAck(now unit.Time, a *cc.Ack) {
 	delay, target := float64(a.RTT.Sample), s.TargetDelay()
 	switch {
 	case delay < target && s.window >= 1:
-		s.window += s.config.AI / s.window * float64(a.Packets)
+		s.window += float64(s.config.AI / s.window * float64(a.Packets))
 	case delay < target:
-		s.window += s.config.AI * float64(a.Packets)
+		s.window += float64(s.config.AI * float64(a.Packets))
 	case s.canDecrease(now):
 		s.window *= max(1-s.config.Beta*(delay-target)/delay, 1-s.config.MaxDecrease)
 	}

@@ -262,7 +262,7 @@ func (t *Timely) update(rtt unit.Time) {
 		t.previous = rtt
 		return
 	}
-	t.diff = (1-c.Alpha)*t.diff + c.Alpha*float64(rtt-t.previous)
+	t.diff = float64((1-c.Alpha)*t.diff) + float64(c.Alpha*float64(rtt-t.previous))
 	t.previous = rtt
 	gradient := t.diff / float64(c.MinRTT) // normalized_gradient
 	if c.Law == HPCC {
@@ -279,18 +279,18 @@ func (t *Timely) update(rtt unit.Time) {
 	case rtt < c.TLow:
 		t.set(t.rate + delta)
 	case rtt > c.THigh:
-		t.set(t.rate * (1 - c.Beta*(1-float64(c.THigh)/float64(rtt))))
+		t.set(t.rate * (1 - float64(c.Beta*(1-float64(c.THigh)/float64(rtt)))))
 	case c.Law == Patched: // patched TIMELY, with Tlow as RTT_ref
 		w := weight(gradient)
 		excess := float64(rtt-c.TLow) / float64(c.TLow)
-		t.set(delta*(1-w) + t.rate*(1-c.Beta*w*excess))
+		t.set(float64(delta*(1-w)) + float64(t.rate*(1-float64(c.Beta*w*excess))))
 	case gradient <= 0:
 		if t.rises >= c.HAIAfter {
-			delta *= float64(c.HAI)
+			delta = float64(delta * float64(c.HAI))
 		}
 		t.set(t.rate + delta)
 	default:
-		t.set(t.rate * (1 - c.Beta*gradient))
+		t.set(t.rate * (1 - float64(c.Beta*gradient)))
 	}
 }
 
@@ -300,22 +300,22 @@ func (t *Timely) simulator(rtt unit.Time, gradient float64) {
 	if rtt < c.TLow || rtt <= c.THigh && gradient <= 0 {
 		delta := float64(c.Delta)
 		if t.rises >= c.HAIAfter {
-			delta *= float64(c.HAI)
+			delta = float64(delta * float64(c.HAI))
 		}
 		t.rises++
 		t.set(t.rate + delta)
 		return
 	}
-	factor := 1 - c.Beta*gradient
+	factor := 1 - float64(c.Beta*gradient)
 	if rtt > c.THigh {
-		factor = 1 - c.Beta*(1-float64(c.THigh)/float64(rtt))
+		factor = 1 - float64(c.Beta*(1-float64(c.THigh)/float64(rtt)))
 	}
 	t.rises = 0
 	t.set(t.rate * factor)
 }
 
 // weight is w(g) of patched TIMELY: 0 up to a gradient of −1/4, 1 from 1/4 on.
-func weight(gradient float64) float64 { return min(max(2*gradient+0.5, 0), 1) }
+func weight(gradient float64) float64 { return min(max(float64(2*gradient)+0.5, 0), 1) }
 
 // set keeps the rate within its bounds; a gradient above 1/β would make it negative.
 func (t *Timely) set(rate float64) {

@@ -101,7 +101,7 @@ type state struct {
 
 // update moves the base probability.
 func (s *state) update(c *Config, delay float64) {
-	s.base += c.Alpha*(delay-c.Target.Seconds()) + c.Beta*(delay-s.old)
+	s.base += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
 	s.base = min(max(s.base, 0), 1)
 	s.old = delay
 }
@@ -172,7 +172,7 @@ func (d *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 func (d *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]
-	coupled, square := c.Coupling*s.base, s.base*s.base
+	coupled, square := float64(c.Coupling*s.base), float64(s.base*s.base) // rounded, since recur adds them
 	switch {
 	case m.Queue != low:
 		if s.recur(classic, square) {

@@ -182,7 +182,7 @@ func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	}
 	d := dataplane.FrameLoad(l.rate, p.Size)
 	if past := now - l.last; past < h.config.Tau {
-		d += l.load * (1 - float64(past)/float64(h.config.Tau))
+		d += float64(l.load * (1 - float64(past)/float64(h.config.Tau)))
 	}
 	l.load, l.last = d, now
 	return dataplane.Accept

@@ -126,7 +126,7 @@ func (r *Program) next() int {
 func (r *Program) reading(continues bool) unit.Time {
 	t := r.time.Next(0, continues)
 	if j := r.config.Jitter; j > 0 {
-		t += unit.Time(float64(t) * j * (2*r.random.Float64() - 1))
+		t += unit.Time(float64(t) * j * (float64(2*r.random.Float64()) - 1))
 	}
 	return t
 }

@@ -156,7 +156,7 @@ var scales = [...]struct{ below, by float64 }{{0.000001, 2048}, {0.00001, 512}, 
 
 // update moves the probability, and lets the burst allowance run out (RFC 8033 §4.2, §4.4).
 func (s *state) update(c *Config, delay float64) {
-	d := c.Alpha*(delay-c.Target.Seconds()) + c.Beta*(delay-s.old)
+	d := float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
 	for _, x := range scales {
 		if s.probability < x.below {
 			d /= x.by
@@ -266,7 +266,7 @@ func (e *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			if s.period == 0 {
 				s.period = took
 			} else {
-				s.period = took*weight + s.period*(1-weight)
+				s.period = float64(took*weight) + float64(s.period*(1-weight))
 			}
 			s.measuring = false
 		}

@@ -197,7 +197,7 @@ func (k *Port) count(now unit.Time, rank uint32, bytes int64, window unit.Time) 
 
 // update is PIE's control law (RFC 8033 §4.2), with its smaller steps at small probabilities, and then the quantile.
 func (k *Port) update(delay float64, c *Config) {
-	p := c.Alpha*(delay-c.Target.Seconds()) + float64(c.Beta*(delay-k.delay))
+	p := float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-k.delay))
 	for _, s := range [...]struct{ below, by float64 }{{1e-6, 2048}, {1e-5, 512}, {1e-4, 128}, {1e-3, 32}, {0.01, 8},
 		{0.1, 2}} {
 		if k.probability < s.below {
@@ -219,7 +219,7 @@ func (k *Port) quantile() {
 	for i := range k.now {
 		total += k.now[i] + k.before[i]
 	}
-	left := k.probability * float64(total)
+	left := float64(k.probability * float64(total))
 	k.threshold, k.part = math.MaxUint32, 0
 	for i := len(k.now) - 1; i >= 0 && left > 0; i-- {
 		n := float64(k.now[i] + k.before[i])

@@ -55,7 +55,7 @@ func (c *Config) Params(p *scheme.Params) {
 
 // bytes is a length in bytes.
 func (c *Config) bytes(l unit.Length) float64 {
-	return float64(l.Bytes) + float64(l.Packets)*float64(c.MeanPacket)
+	return float64(l.Bytes) + float64(float64(l.Packets)*float64(c.MeanPacket))
 }
 
 // MarksFrom is the lower threshold.
@@ -175,7 +175,7 @@ func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	x, s := &r.curves[m.Out], &r.states[int(m.Out)*r.queues+int(m.Queue)]
 	q := env.Port(m.Out).Queue(m.Queue)
 	if now := env.Now(); q.Packets() > 0 || now < s.idle {
-		s.average = (1-x.weight)*s.average + x.weight*float64(q.Bytes())
+		s.average = float64((1-x.weight)*s.average) + float64(x.weight*float64(q.Bytes()))
 	} else if x.service > 0 {
 		s.average *= math.Pow(1-x.weight, (now-s.idle).Seconds()/x.service)
 	} else {
@@ -202,7 +202,7 @@ func (r *Program) hits(pb float64, count int64, size int32) bool {
 	if r.config.ByBytes && pb < 1 {
 		pb *= min(float64(size)/float64(r.config.MeanPacket), 1)
 	}
-	n := float64(count) * pb
+	n := float64(float64(count) * pb)
 	if pb >= 1 || n >= 1 {
 		return true
 	}

@@ -102,10 +102,10 @@ func (w *Wiring) capacity(link int, from, until unit.Time) float64 {
 			continue
 		}
 		if e.At > from {
-			total += rate * (e.At - from).Seconds()
+			total += float64(rate * (e.At - from).Seconds())
 			from = e.At
 		}
 		rate = perSecond(e.Rate)
 	}
-	return total + rate*max(until-from, 0).Seconds()
+	return total + float64(rate*max(until-from, 0).Seconds())
 }

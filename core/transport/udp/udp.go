@@ -180,7 +180,7 @@ func (s *Sender) schedule(payload int32) {
 	case CBR, OnOff:
 		gap := s.gap.Next(payload, true)
 		if j := s.config.GapJitter; j > 0 {
-			gap += unit.Time(float64(gap) * j * (2*s.flow.Random.Float64() - 1))
+			gap += unit.Time(float64(gap) * j * (float64(2*s.flow.Random.Float64()) - 1))
 		}
 		s.at = after(s.at, gap)
 		if s.config.Pattern == OnOff {
