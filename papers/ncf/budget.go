@@ -5,6 +5,10 @@ import (
 	"weir/core/unit"
 )
 
+// restoreSpans is how many n·d of balance give all of the time back where restore does not say. With one, an
+// attacker who floods a port for a quarter of every other n·d has elephants cut each time.
+const restoreSpans = 10
+
 // budget is the time for which elephants may be throttled for what mice do (BS'19 §4.4: "we limit such
 // throttling to a short time period"), be it by memory that is reclaimed from them or by notices to the N
 // heaviest. Elephants that themselves exceed their balance pay for that without a budget. The other
@@ -14,23 +18,30 @@ import (
 // The paper does not say when the time begins anew. If it did so every n·d, an attacker who stays would
 // throttle elephants for good, a part of each n·d, and TCP at a long round trip recovers from no cut
 // within n·d. The text ends the throttling by restoring the balance ("we can again re-allocate the memory
-// to maintain a balance between all flows"), so the balance also renews it: a window in which mice kept to
-// theirs gives back its n-th of the time, and after n such windows it is all there.
+// to maintain a balance between all flows"), so the balance also renews it: windows in which mice kept to
+// theirs give it back, each its part, and all is there after restore. When all was spent, it is renewed as
+// a whole: a little of it would cost elephants as much, for one notice is a cut.
 type budget struct {
 	most    unit.Time // of throttling
 	rolling bool      // it is renewed by the passage of n·d instead
 	windows tally     // with rolling: the time spent in each window, in ps
 
 	spent    unit.Time
+	over     bool      // all was spent, and has not come back
 	duration unit.Time // of a window
-	number   int64     // of windows
+	restore  int64     // windows of balance that give all of the time back
 	pressed  int64     // window in which mice last wanted more than their balance of scarce memory
 	credited int64     // last window that gave time back
 }
 
 func newBudget(c *MemoryConfig) budget {
-	return budget{most: unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows)), rolling: c.Rolling,
-		windows: newTally(c.Windows, c.Duration), duration: c.Duration, number: int64(c.Windows), pressed: -1, credited: -1}
+	b := budget{most: unit.Time(c.Spike * float64(c.Duration) * float64(c.Windows)), rolling: c.Rolling,
+		windows: newTally(c.Windows, c.Duration), duration: c.Duration, pressed: -1, credited: -1}
+	if b.restore = int64(c.Restore / c.Duration); c.Restore == 0 {
+		b.restore = restoreSpans * int64(c.Windows)
+	}
+	b.restore = max(b.restore, 1)
+	return b
 }
 
 // left reports whether there is time left at now.
@@ -39,7 +50,7 @@ func (b *budget) left(now unit.Time) bool {
 		return unit.Time(b.windows.sum(now)) < b.most
 	}
 	b.renew(now)
-	return b.spent < b.most
+	return !b.over && b.spent < b.most
 }
 
 // spend takes the time from since to now.
@@ -50,6 +61,7 @@ func (b *budget) spend(now, since unit.Time) {
 	}
 	b.renew(since)
 	b.spent = min(b.spent+now-since, b.most)
+	b.over = b.over || b.spent >= b.most
 	b.pressed = int64(now / b.duration)
 	b.credited = max(b.credited, b.pressed-1)
 }
@@ -64,7 +76,12 @@ func (b *budget) press(now unit.Time) {
 func (b *budget) renew(now unit.Time) {
 	last := int64(now/b.duration) - 1
 	if calm := last - max(b.pressed, b.credited); calm > 0 && b.spent > 0 {
-		b.spent -= min(b.spent, b.most*unit.Time(min(calm, b.number))/unit.Time(b.number))
+		if calm >= b.restore {
+			b.spent = 0
+		} else {
+			b.spent = max(b.spent-(b.most+unit.Time(b.restore)-1)/unit.Time(b.restore)*unit.Time(calm), 0)
+		}
+		b.over = b.over && b.spent > 0
 	}
 	b.credited = max(b.credited, last)
 }

@@ -8,31 +8,40 @@ import (
 )
 
 // §4.4: "a short time period", and "re-allocate the memory to maintain a balance": what gives the time back
-// is a window in which mice kept to their balance; with rolling, n·d that pass.
+// is windows in which mice kept to their balance, all of it after restore; what is spent to the end comes back
+// as a whole. With rolling, n·d that pass give it back.
 func TestBudgetRenews(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rolling bool
-		pressed unit.Time // until when mice press, every 100 µs, after they spent all at 1 ms
+		restore unit.Time
+		spent   unit.Time // from 0 on, of 1 ms
+		pressed unit.Time // until when mice press, every 100 µs
 		at      unit.Time
-		left    unit.Time // of 1 ms
+		left    unit.Time
 	}{
-		{"spent", false, 0, ms + 900*us, 0},
-		{"pressed for long", false, 90 * ms, 90*ms + 900*us, 0},
-		{"the window in which mice press gives nothing", false, 90 * ms, 91*ms + 900*us, 0},
-		{"one calm window", false, 90*ms + 500*us, 92 * ms, 250 * us},
-		{"two calm windows", false, 90*ms + 500*us, 93 * ms, 500 * us},
-		{"n calm windows", false, 90 * ms, 95 * ms, ms},
-		{"more", false, 90 * ms, 500 * ms, ms},
-		{"rolling, within n·d", true, 90 * ms, 3*ms + 900*us, 0},
-		{"rolling, after n·d, although pressed", true, 90 * ms, 90 * ms, ms},
+		{"spent", false, 4 * ms, ms, 0, ms + 900*us, 0},
+		{"pressed for long", false, 4 * ms, ms, 90 * ms, 90*ms + 900*us, 0},
+		{"one calm window", false, 4 * ms, ms, 90*ms + 500*us, 92 * ms, 0},
+		{"three calm windows", false, 4 * ms, ms, 90*ms + 500*us, 94*ms + 900*us, 0},
+		{"restore", false, 4 * ms, ms, 90*ms + 500*us, 95 * ms, ms},
+		{"restore of one window", false, ms, ms, 90*ms + 500*us, 92 * ms, ms},
+		{"restore by default, too early", false, 0, ms, 90*ms + 500*us, 130*ms + 900*us, 0},
+		{"restore by default", false, 0, ms, 90*ms + 500*us, 131 * ms, ms},
+		{"half", false, 4 * ms, 500 * us, 0, 900 * us, 500 * us},
+		{"half, and pressed", false, 4 * ms, 500 * us, 90 * ms, 90*ms + 900*us, 500 * us},
+		{"half, and one calm window", false, 4 * ms, 500 * us, 90 * ms, 92 * ms, 750 * us},
+		{"half, and two calm windows", false, 4 * ms, 500 * us, 90 * ms, 93 * ms, ms},
+		{"more", false, 4 * ms, ms, 90 * ms, 500 * ms, ms},
+		{"rolling, within n·d", true, 0, ms, 90 * ms, 3*ms + 900*us, 0},
+		{"rolling, after n·d, although pressed", true, 0, ms, 90 * ms, 90 * ms, ms},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := thousand()
-			config.Rolling = c.rolling
+			config.Rolling, config.Restore = c.rolling, c.restore
 			b := newBudget(&config)
-			b.spend(ms, 0)
-			for now := ms + 100*us; now <= min(c.pressed, c.at); now += 100 * us {
+			b.spend(c.spent, 0)
+			for now := c.spent; now <= min(c.pressed, c.at); now += 100 * us {
 				b.press(now)
 			}
 			left := unit.Time(0)
@@ -44,6 +53,23 @@ func TestBudgetRenews(t *testing.T) {
 				t.Errorf("%v are left, want %v", left, c.left)
 			}
 		})
+	}
+}
+
+// Windows that give time back need not follow each other: presses between them only give nothing.
+func TestBudgetAddsUp(t *testing.T) {
+	config := thousand()
+	b := newBudget(&config)
+	b.spend(ms, 0)
+	for i := range unit.Time(4) { // a window of pressing, and one of balance
+		if now := 2*i*ms + 1500*us; b.left(now) {
+			t.Errorf("renewed after %d windows of balance", i)
+		} else {
+			b.press(now)
+		}
+	}
+	if !b.left(9*ms + 500*us) {
+		t.Error("four windows of balance do not renew it")
 	}
 }
 

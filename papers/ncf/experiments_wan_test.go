@@ -13,7 +13,7 @@ import (
 // Each is valid; its quick variant has every scheme and both ends of each sweep, once.
 func TestWideExperimentsLoad(t *testing.T) {
 	for _, name := range []string{"internet", "reaction", "internet-lot", "controllers", "partial", "partial-path",
-		"attack"} {
+		"attack", "attack-budget"} {
 		whole, quick := runtest.Load(t, library(), "ncf/"+name, spec.Options{Quick: false}),
 			runtest.Load(t, library(), "ncf/"+name, spec.Options{Quick: true})
 		if quick.Repeat() != 1 {
@@ -59,11 +59,5 @@ func TestControllers(t *testing.T) {
 	quickVerdicts(t, "controllers", map[string]claim.Verdict{
 		"controllers.own-signal":  claim.Fails, // bbr: its pacing falls with the recovery that a loss brings
 		"controllers.supply-lost": claim.Fails, // dcqcn: it goes on from the offer, others from what was delivered
-	})
-}
-
-func TestMiceAttack(t *testing.T) {
-	quickVerdicts(t, "attack", map[string]claim.Verdict{
-		"attack.limit": claim.Fails, // mice spend their own budget first
 	})
 }

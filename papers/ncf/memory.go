@@ -36,9 +36,11 @@ type MemoryConfig struct {
 	Tilt float64
 	// Spike is the part of Windows × Duration for which elephants may be throttled for mice: pushed back to
 	// their reservation, or told of congestion, although they do not exceed what Tilt leaves them. Rolling
-	// renews it as n·d pass; otherwise windows do in which mice kept to their balance.
+	// renews it as n·d pass; otherwise windows do in which mice kept to their balance, Restore of them in all
+	// (0: ten times n·d).
 	Spike    float64
 	Rolling  bool
+	Restore  unit.Time
 	Windows  int
 	Duration unit.Time
 	// Congested and Calm are the shares in use at which congestion begins, and below which it ends.

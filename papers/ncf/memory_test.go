@@ -19,7 +19,7 @@ func (m *Memory) entitled(now unit.Time, c Class) int64 {
 
 func thousand() MemoryConfig {
 	return MemoryConfig{Size: 100_000, Reserved: [Classes]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1}, Limit: 0.95,
-		Tilt: 0.5, Spike: 0.25,
+		Tilt: 0.5, Spike: 0.25, Restore: 4 * ms,
 		Windows: 4, Duration: ms, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100, Separate: true}
 }
 
@@ -107,7 +107,7 @@ func TestTilt(t *testing.T) {
 }
 
 // §4.4: a spike of mice takes memory from the elephants down to their reservation, for a short
-// time: a quarter of n·d here, 1 ms of 4. Then the balance is restored, until mice have kept to it for a window.
+// time: a quarter of n·d here, 1 ms of 4. Then the balance is restored, until mice have kept to it for n windows.
 func TestSpikeLimit(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 200)
@@ -149,11 +149,11 @@ func TestSpikeLimit(t *testing.T) {
 		}
 	}
 	m.Unbook(now, Mice, 1000) // below the balance
-	if now = 9*ms + 999*us; m.entitled(now, Mice) != 47_500 {
-		t.Error("a second spike before a window of balance")
+	if now = 13*ms - us; m.entitled(now, Mice) != 47_500 {
+		t.Error("a second spike before n windows of balance")
 	}
-	if now = 10 * ms; m.entitled(now, Mice) != 85_000 {
-		t.Error("no spike after a window of balance")
+	if now = 13 * ms; m.entitled(now, Mice) != 85_000 {
+		t.Error("no spike after n windows of balance")
 	}
 	// mice beyond their balance where nobody else lacks memory are no spike
 	m = memory(t, nil)
@@ -187,7 +187,7 @@ func TestSpikeClock(t *testing.T) {
 		t.Error("a spike of 100 µs uses up 1 ms")
 	}
 	m = spike()
-	if m.entitled(ms, Mice) != 47_500 || m.entitled(3*ms-us, Mice) != 47_500 || m.entitled(3*ms, Mice) != 85_000 {
+	if m.entitled(ms, Mice) != 47_500 || m.entitled(6*ms-us, Mice) != 47_500 || m.entitled(6*ms, Mice) != 85_000 {
 		t.Error("a spike whose time is over goes on")
 	}
 	m = memory(t, nil)

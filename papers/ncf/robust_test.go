@@ -53,9 +53,10 @@ func one(port uint16) func(int) uint16 { return func(int) uint16 { return port }
 
 func many(i int) uint16 { return uint16(1000 + i%60_000) }
 
-// §4.2: "elephant flows cannot starve mice flows and vice versa": both want all of the port, and
-// each gets at least its 10 %; here half, for the rest is shared alike. Alone, either has it all.
-func TestNoStarvation(t *testing.T) {
+// §4.2: the scheduler's part of it, without senders that react (TestNoStarvation has them): both want all
+// of the port, and each gets at least its 10 %; here half, for the rest is shared alike. Alone, either has
+// it all.
+func TestSharesOfThePort(t *testing.T) {
 	given := []string{"memory", "100kB", "least", "15kB", "duration", "1ms", "threshold", "2%"}
 	rate := float64(unit.Gbps) / 8
 	for _, c := range []struct {
@@ -88,9 +89,10 @@ func TestNoStarvation(t *testing.T) {
 	}
 }
 
-// §4.4: an attack with many mice drops elephants' packets only for a short time in n·d: then
-// elephants take their balance of the memory back, and have all the time their share of the port.
-func TestAttack(t *testing.T) {
+// §4.4: an attack with many mice drops elephants' packets only for a short time, of n·d or once: then
+// elephants take their balance of the memory back, and have all the time their share of the port if they
+// send at it (TestAttack has senders that react).
+func TestShareOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		spike    string
 		renew    string
@@ -143,8 +145,7 @@ type watcher struct{ see func(now unit.Time) }
 // for each packet that comes at most, each once in an interval, until it is over.
 func TestTopElephants(t *testing.T) {
 	given := []string{"memory", "50kB", "least", "15kB", "duration", "10ms", "every", "1ms", "spike", "100%",
-		"mice_budget",
-		"1000%", "tell", "all"}
+		"mice_budget", "1000%", "tell", "all"}
 	for _, top := range []string{"0", "20"} {
 		t.Run(top, func(t *testing.T) {
 			r := newRig(t, setup{ports: 6, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps},

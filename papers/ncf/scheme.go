@@ -90,6 +90,8 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	p.Either(&o.Memory.Rolling, [2]string{"balance", "windows"}, "renew", "balance",
 		"what gives that time back: windows in which mice keep to their balance, or all that pass",
 		"ours; BS'19 §4.4: to maintain a balance")
+	p.Time(&o.Memory.Restore, "restore", "0s", "renew: balance: how long mice keep to their balance until all of it is "+
+		"back; 0s: ten times n·d", "ours").Max("1h")
 	p.Share(&o.MiceBudget, "mice_budget", "50%", "share of what the port sends in n·d that mice may bring before "+
 		"elephants no longer pay for them", "ours; BS'19 §4.4: how many mice packets have been handled").Max("1000%")
 	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+

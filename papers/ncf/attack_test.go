@@ -1,0 +1,117 @@
+package ncf_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/run/runtest"
+	"weir/study/spec"
+)
+
+// megabits is a traffic's goodput in Mb/s, in the only run of an outcome.
+func megabits(t *testing.T, out *results.Outcome, traffic string) float64 {
+	t.Helper()
+	if len(out.Runs) != 1 {
+		t.Fatalf("%d runs", len(out.Runs))
+	}
+	for _, m := range out.Runs[0].Measures {
+		for _, g := range m.Groups {
+			if m.Name == "goodput" && g.Group == traffic {
+				return g.Value / 1e6
+			}
+		}
+	}
+	t.Fatalf("no goodput of %s", traffic)
+	return 0
+}
+
+// §4.4: a flood of mice, at twice the port's rate, leaves elephants that react, by TCP, 0.9 of their fair
+// half at each round trip; without the budgets it takes the port from them where the reservation of 10 %
+// of the memory is below what they need on their way.
+func TestAttack(t *testing.T) {
+	const half = 478 // Mb/s of payload
+	for _, c := range []struct {
+		rtt, scheme string
+		from, to    float64
+	}{
+		{"0.2ms", "ncf", 0.9 * half, 1.05 * half}, {"1ms", "ncf", 0.9 * half, 1.05 * half},
+		{"4ms", "ncf", 0.9 * half, 1.05 * half}, {"20ms", "ncf", 0.9 * half, 1.05 * half},
+		{"4ms", "ncf_supply", 0.8 * half, 1.2 * half},
+		{"1ms", "no_budget", 0, 0.2 * half}, {"4ms", "no_budget", 0, 0.2 * half}, {"4ms", "windows", 0, 0.2 * half},
+	} {
+		t.Run(c.rtt+" "+c.scheme, func(t *testing.T) {
+			out := runtest.CarryOut(t, library(), "ncf/attack", spec.Options{Quick: true, Set: []string{"rtt=" + c.rtt,
+				"load=twice", "scheme=" + c.scheme}})
+			if got := megabits(t, out, "elephants"); got < c.from || got > c.to {
+				t.Errorf("elephants have %.1f Mb/s, want %.0f to %.0f", got, c.from, c.to)
+			}
+		})
+	}
+}
+
+// Mice that come in pulses, with n·d between them in which they keep to their balance, are bounded, too.
+func TestPulses(t *testing.T) {
+	share := map[string]float64{}
+	for _, budget := range []string{"ncf", "10ms"} {
+		out := runtest.CarryOut(t, library(), "ncf/attack-budget", spec.Options{Quick: true, Set: []string{"rtt=4ms",
+			"load=pulses", "budget=" + budget}})
+		share[budget] = megabits(t, out, "elephants")
+	}
+	if share["ncf"] < 0.9*478 || share["10ms"] > share["ncf"]/2 {
+		t.Errorf("elephants have %.0f Mb/s, and %.0f with a balance of 10 ms", share["ncf"], share["10ms"])
+	}
+}
+
+// §4.2: "elephant flows cannot starve mice flows and vice versa": senders that react, in one port, each as
+// many flows and as large windows as they like. Each class gets a good part of its half when both want it,
+// its 10 % when F finds only some of the elephants, and alone nearly all of the port.
+func TestNoStarvation(t *testing.T) {
+	const (
+		elephants = "{name: elephants, from: [h0, h1], to: h5, transport: {tcp: {nacks: loss}}, cc: cubic, start: 0s..20ms}"
+		herd      = "{name: elephants, from: [h0, h1], to: h5, flows: 5, transport: {tcp: {nacks: loss}}, cc: cubic, " +
+			"start: 0s..20ms}"
+		// mice that wait for their ACKs: twice the port, in flows of 20 kB, if they had room
+		mice = "{name: mice, from: [h2, h3], to: h5, transport: {tcp: {nacks: loss}}, cc: cubic, size: 20kB, load: 100%, " +
+			"start: 500ms}"
+	)
+	for _, rtt := range []struct{ name, delay, buffer string }{{"0.2ms", "50us", "200kB"}, {"2ms", "500us", "500kB"},
+		{"10ms", "2500us", "1250kB"}} {
+		for _, c := range []struct {
+			name, traffic string
+			fat, thin     float64 // least share of the port
+		}{
+			{"both", elephants + ", " + mice, 0.4, 0.4},
+			{"ten elephants", herd + ", " + mice, 0.1, 0.4}, // each is near the threshold of 5 %
+			{"elephants alone", elephants, 0.9, 0},
+		} {
+			t.Run(rtt.name+" "+c.name, func(t *testing.T) {
+				text := fmt.Sprintf("duration: 500ms\nwarmup: 1s\n"+
+					"topology: {star: {hosts: 6, rate: 500Mbps, delay: %s, buffer: %s}}\n"+
+					"switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {round_trip: %s}}]}}\ntraffic: [%s]\n",
+					rtt.delay, rtt.buffer, strings.Replace(rtt.name, "0.2ms", "200us", 1), c.traffic)
+				s, err := plan.Load(library(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, err := run.Execute(context.Background(), s, run.Options{})
+				if err != nil || len(out.Failed) > 0 {
+					t.Fatal(err, out.Failed)
+				}
+				const port = 478
+				fat, thin := megabits(t, out, "elephants")/port, 0.0
+				if c.thin > 0 {
+					thin = megabits(t, out, "mice") / port
+				}
+				t.Logf("elephants have %.3f of the port, mice %.3f", fat, thin)
+				if fat < c.fat || thin < c.thin {
+					t.Errorf("elephants have %.3f of the port, mice %.3f", fat, thin)
+				}
+			})
+		}
+	}
+}
