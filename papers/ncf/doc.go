@@ -157,12 +157,13 @@
 //   - Controllers: with supply all ten reduce within 6.2 µs. With loss, reno and cubic reduce at once, the
 //     others upon their own signal. With resend alone, those whose only signal was loss flood the
 //     network. cmd/weir/cli has the same in a model (testdata/nacks.txt).
-//   - A flood of mice (attack, at 0.2, 1, 4 and 20 ms): elephants keep 478, 478, 478 and 476 of 1000 Mb/s; with
-//     drops 1 to 4, with fq 3 to 11: a queue per flow is no defence against 200 flows. Without budgets they have 460,
-//     4.4, 12 and 10, and with one that every n·d renews 478, 8.7, 18 and 19. (At 0.2 ms their reservation holds a
-//     bandwidth-delay product.) Pulses of mice, every other n·d (attack-budget), leave them 815, 769, 528 and 455,
-//     and 787, 514, 148 and 77 if n·d renew the budget. It costs an honest incast of 200 flows: 6.8, 9.7, 31 and 182
-//     ms on average, and 6.5, 7.2, 22 and 125 without any budget.
+//   - A flood of mice (attack, at 0.2, 1, 4 and 20 ms): elephants keep 478, 478, 478 and 477 of 1000 Mb/s; with
+//     drops 1 to 4, with fq 3 to 11: a queue per flow is no defence against 200 flows. Without budgets they have
+//     478, 235, 226 and 301, and with one that every n·d renews 478, 338, 380 and 426. (At 0.2 ms their
+//     reservation holds a bandwidth-delay product. Senders that cut for a notice as for a loss had 460, 4.4, 12
+//     and 10 without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d (attack-budget), leave
+//     them 816, 776, 515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they are spared costs an
+//     honest incast of 200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191 without budgets.
 //
 // NDP has no window, so its `reduction` is that of the bytes in flight. The windows of mixed were set to 1 ms
 // after a first run with 50 µs had reordered up to 24 % of the elephants' packets; the paper has no bound
