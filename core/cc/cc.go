@@ -41,6 +41,8 @@ type Decision struct {
 	// AppLimited asks that delivery-rate samples of what is in flight now count as
 	// limited by the application: the controller holds the flow back (BBR's PROBE_RTT).
 	AppLimited bool
+	// Request is what the packet of the last OnSend asks of switches, flags of packet.Bolt; of schemes with Requests.
+	Request uint8
 }
 
 // Sent is one packet that is being sent.
@@ -52,6 +54,8 @@ type Sent struct {
 	// when something was in flight.
 	Idle       unit.Time
 	AppLimited bool // the application had nothing more to send at some time since the last sample
+	// Left is the payload from this packet's first byte to the end of the flow, for schemes with Requests.
+	Left unit.Bytes
 }
 
 // State is the transport's state of recovery, as Linux has it.
@@ -141,6 +145,11 @@ type Telemetry struct {
 	Load   float64
 	Path   uint16 // identity of the path (telemetry.Records)
 	Missed uint8  // hops that found no room for their records
+
+	// Of schemes with Requests: flags of packet.Bolt, as switches have left them, and the time in ns that the queue
+	// takes which the packet found, if none of them has told the sender; 0: there was none, or one has.
+	Answer uint8
+	Drain  uint32
 }
 
 // NoticeKind is what a Notice is.
@@ -148,8 +157,9 @@ type NoticeKind uint8
 
 // Kinds of notices.
 const (
-	NackNotice NoticeKind = iota // a switch has trimmed or dropped a packet of the flow
-	CNPNotice                    // congestion notification packet of a receiver or switch
+	NackNotice  NoticeKind = iota // a switch has trimmed or dropped a packet of the flow
+	CNPNotice                     // congestion notification packet of a receiver or switch
+	QueueNotice                   // a packet of the flow has found a queue (Bolt's SRC)
 )
 
 // Notice is a message made by the network, already checked by the transport:
@@ -163,6 +173,11 @@ type Notice struct {
 	// flow and what that has sent through it lately (0: not said).
 	Lost           unit.Bytes
 	Supply, Demand unit.Rate
+
+	// Of a QueueNotice: what the packet found before it at a port of Link, and when it was sent.
+	Queue unit.Bytes
+	Link  unit.Rate
+	Sent  unit.Time
 }
 
 // LossKind is what happened.
@@ -271,6 +286,9 @@ type Scheme struct {
 	BufferedWindows int
 	// Telemetry is what the controller, or its Receiver, wants to know of the path.
 	Telemetry telemetry.Want
+	// Requests: its packets carry requests to switches (packet.Bolt), of which it hears again by acknowledgements
+	// and QueueNotices.
+	Requests bool
 	// Signals of congestion, of which one is enough for the law; 0: it reacts to nothing, or does not say.
 	Signals Signals
 	// Build makes the controller of a flow with a configuration of the scheme: nil for the

@@ -19,6 +19,7 @@ type Site struct {
 	Unmarked   string            // why the controller hears of no marks; "": it does
 	Unrecorded string            // why no telemetry comes back; "": it does
 	Unmeasured string            // why no rate of delivery is measured; "": one is
+	Unanswered string            // why no switch answers requests; "": one does
 	Lossless   string            // why no packet is ever lost; "": queues end
 	Supplied   bool              // switches tell what they have for a flow (NCF), whatever the controller
 	Wait       unit.Time         // behind the longest queue that a switch port holds; 0: queues do not end, or not known
@@ -38,6 +39,7 @@ const (
 	ByDelay             // round-trip times
 	ByDelivery          // rates of delivery
 	ByTelemetry         // what switches write into packets
+	ByRequests          // what they answer to requests of packets
 )
 
 // silent is why a site has none of the signals that a scheme reacts to; "": it has some, or the scheme reacts to none
@@ -50,7 +52,8 @@ func (s *Site) silent(x *Scheme) (why string) {
 	for _, r := range []struct {
 		signal Signals
 		why    string
-	}{{ByLosses, s.Lossless}, {ByMarks, s.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured}} {
+	}{{ByLosses, s.Lossless}, {ByMarks, s.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured},
+		{ByRequests, s.Unanswered}} {
 		if x.Signals&r.signal != 0 {
 			if r.why == "" {
 				return ""

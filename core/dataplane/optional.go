@@ -191,6 +191,12 @@ type Marker interface {
 	MarksFrom(rate unit.Rate) unit.Bytes
 }
 
+// Answering is the configuration of a program that answers requests in packets (packet.Bolt).
+type Answering interface {
+	// AnswersRequests does nothing: having it is the answer.
+	AnswersRequests()
+}
+
 // Loser is the configuration of a program or scheduler that drops packets where queues grow, whatever the buffers of
 // ports are.
 type Loser interface {

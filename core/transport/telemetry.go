@@ -75,6 +75,7 @@ type Asker struct {
 	base           unit.Time // round-trip time before there is any other
 	receiverDriven bool      // a receiver tells windows
 	counts         bool      // or how many flows there are
+	requests       bool      // packets carry requests (packet.Bolt)
 	seal           *seal     // nil: feedback is not checked
 	*reading                 // nil: nothing is asked for
 }
@@ -99,7 +100,7 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, receiverDriven: f.CC != nil &&
 		f.CC.Receiver != nil}
 	if f.CC != nil {
-		x.want = f.CC.Telemetry
+		x.want, x.requests = f.CC.Telemetry, f.CC.Requests
 	}
 	if a.When == AskNever || a.When == "" || f.Telemetry == nil {
 		x.want = telemetry.Nothing
@@ -211,6 +212,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 // gathered or, of a scheme with a part at the receiver, gives it to that.
 type Answerer struct {
 	active   bool
+	requests bool // of packets go back as the switches have answered them
 	format   *telemetry.Format
 	control  cc.Receiver
 	data     cc.Telemetry
@@ -228,6 +230,10 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
 	var err error
 	x.seal = newSeal(f, &a)
+	if f.CC != nil && f.CC.Requests {
+		x.requests, x.active = true, true
+		return x, nil
+	}
 	if f.CC == nil || f.CC.Receiver == nil {
 		if c, ok := f.CCConfig.(cc.Counting); ok && x.active && f.Host != nil {
 			if x.within = c.Counts(control); x.within > 0 {
@@ -252,6 +258,10 @@ func (x *Answerer) Active() bool { return x.active }
 // called). atOnce: an acknowledgement is to leave now.
 func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 	if x.control == nil {
+		if x.requests {
+			p.AnswerBolt()
+			return false
+		}
 		if x.format == nil {
 			if p.Extended() {
 				p.ClearExtensions()

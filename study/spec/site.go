@@ -24,6 +24,7 @@ type surroundings struct {
 	drops       bool
 	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
 	pauses      bool
+	answers     bool                   // some program answers requests of packets
 	notifies    bool                   // a switch tells senders by NACKs what it has for them
 	programs    [][]switchfile.Program // by node
 	shortest    unit.Time              // round trip of a traffic with a controller; 0: there is none
@@ -61,9 +62,10 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		}
 		for _, x := range list {
 			d.decides(p, i, x.At, "program "+x.Scheme.Name, x.Config)
+			_, answers := x.Config.(dataplane.Answering)
 			_, notifies := x.Config.(dataplane.Supplier)
 			_, pauses := x.Config.(dataplane.Pauser)
-			a.notifies, a.pauses = a.notifies || notifies, a.pauses || pauses
+			a.notifies, a.pauses, a.answers = a.notifies || notifies, a.pauses || pauses, a.answers || answers
 			s := dataplane.Spreads(x.Config)
 			if choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
@@ -197,6 +199,9 @@ func (d *decoder) suits(p *Point, id, first int) {
 		site.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
 	}
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
+	if site.Unanswered = transport.Unanswered(tr.transportConfig); site.Unanswered == "" && !a.answers {
+		site.Unanswered = "no switch answers requests (program bolt)"
+	}
 	p.sitePaths(site, tr, id, first)
 	if site.Sprayed {
 		if why := transport.NeedsOrder(tr.transportConfig); why != "" {

@@ -202,7 +202,8 @@ const reactionsHead = "" +
 //   - As a loss, a NACK reduces Reno, CUBIC, DCTCP and Swift; BBR's window follows what is in
 //     flight, but not its rate; DCQCN, TIMELY, HPCC and PowerTCP ignore losses and so
 //     react once, by their own signal. Where (2) stands, one congestion halves twice: the
-//     smoothed RTT that spaces reductions lags behind a queue that has just filled.
+//     smoothed RTT that spaces reductions lags behind a queue that has just filled. Bolt, here without its
+//     switches, paces a window in a round trip: its rate falls as the queue makes that longer.
 //   - With supply everybody is down to what there is at the first NACK, in one reduction. Only
 //     TIMELY, to whom the queue that remains for a round trip is a gradient, goes below it.
 func TestReactions(t *testing.T) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"weir/core/cc"
 	"weir/core/cc/bbr"
+	boltsender "weir/core/cc/bolt"
 	"weir/core/cc/cubic"
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/dctcp"
@@ -12,6 +13,7 @@ import (
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
 	"weir/core/dataplane/afq"
+	"weir/core/dataplane/bolt"
 	"weir/core/dataplane/classify"
 	"weir/core/dataplane/codel"
 	"weir/core/dataplane/conga"
@@ -62,7 +64,8 @@ import (
 func Registry() *spec.Registry {
 	return &spec.Registry{
 		Measures: measure.Kinds(),
-		Programs: []dataplane.Scheme{p4abc.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
+		Programs: []dataplane.Scheme{p4abc.Scheme(), bolt.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(),
+			csfq.Scheme(),
 			drill.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(),
 			inband.Scheme(), p4abc.ForgerScheme(),
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
@@ -79,7 +82,8 @@ func Registry() *spec.Registry {
 		Flows:      workload.Formats(),
 		Imports:    []spec.Import{hpccsim.Importer()},
 		Formats:    []spec.Format{hpccsim.Format()},
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(),
+		Controllers: []cc.Scheme{bbr.Scheme(), boltsender.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(),
+			hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
 		Library: []spec.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments},

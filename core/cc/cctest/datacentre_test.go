@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/bolt"
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/none"
 	"weir/core/cc/swift"
@@ -50,6 +51,8 @@ var fasts = []fast{
 		"t_high", "25us"}},
 	{"timely-hpcc", timely.Scheme(), unit.Gbps, line, []string{"preset", "hpcc", "t_low", "12us", "t_high", "25us"}},
 	{"swift", swift.Scheme(), 0, 0, nil},
+	{"bolt", bolt.Scheme(), 0, 0, nil},
+	{"bolt-bursts", bolt.Scheme(), 0, 0, []string{"pacing", "below_packet", "min_cwnd", "15 B", "requests", "off"}},
 	{"swift-fixed", swift.Scheme(), 0, 0, []string{"hop_delay", "0s", "fs_range", "0s"}},
 }
 
@@ -202,6 +205,7 @@ func TestDatacentreAllocations(t *testing.T) {
 			c.OnSend(now, cc.Sent{Bytes: MSS})
 			c.OnAck(now, a)
 			c.OnNotice(now, cc.Notice{Kind: cc.CNPNotice})
+			c.OnNotice(now, cc.Notice{Kind: cc.QueueNotice, Queue: 10 * MSS, Link: line, Sent: now - unit.Microsecond})
 			c.OnLoss(now, cc.Loss{Kind: cc.FastRecovery})
 			if c.Decision().NextTimer <= now {
 				c.OnTimer(now)

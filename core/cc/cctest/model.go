@@ -114,7 +114,7 @@ func (m *Model) event(kind byte, n int) (string, error) {
 	case m.Nacks && n >= 96 && n < 160:
 		return "a NACK", m.nack(n - 96)
 	case n >= 160:
-		return m.notify(before)
+		return m.notify(before, n)
 	}
 	if err := m.pass(unit.Time(n+1) * 100 * unit.Microsecond); err != nil {
 		return "a timer", err
@@ -141,7 +141,8 @@ func (m *Model) send(n int) {
 		if m.inFlight >= m.window() {
 			break
 		}
-		m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0})
+		m.Controller.OnSend(m.Now, cc.Sent{Bytes: MSS, InFlight: m.inFlight, Idle: idle, AppLimited: n%5 == 0,
+			Left: unit.Bytes(1+n%64) * MSS})
 		idle = 0
 		m.inFlight++
 		m.next += MSS
@@ -302,14 +303,22 @@ func (m *Model) idle(before, n int) (string, error) {
 	return "time", nil
 }
 
-// notify is a congestion notification packet.
-func (m *Model) notify(before int) (string, error) {
-	rate := m.Controller.Decision().Rate
-	m.Controller.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
-	if r := m.Controller.Decision().Rate; r > rate {
-		return "a CNP", fmt.Errorf("the rate grows from %v to %v", rate, r)
+// notify is a congestion notification packet, or a switch's word of a queue: of 0 to 100 packets, at 10 to 160 Gb/s.
+// Neither raises the window, nor the rate; a window that falls below a packet may become a rate.
+func (m *Model) notify(before, n int) (string, error) {
+	d := m.Controller.Decision()
+	notice, what := cc.Notice{Kind: cc.CNPNotice, Seq: m.una}, "a CNP"
+	if n%2 > 0 {
+		notice.Kind, what = cc.QueueNotice, "a switch's word"
+		notice.Queue, notice.Link = unit.Bytes(n%101)*MSS, unit.Rate(1+n%16)*10*unit.Gbps
+		notice.Sent = max(m.Now-unit.Time(1+n%7)*unit.Millisecond/max(m.Speed, 1), 0)
 	}
-	return "a CNP", m.grown(before, 0, "nothing was acknowledged")
+	m.Controller.OnNotice(m.Now, notice)
+	after := m.Controller.Decision()
+	if after.Window > d.Window || after.Rate > d.Rate && (d.Rate > 0 || after.Window > MSS) {
+		return what, fmt.Errorf("window and rate grow from %v, %v to %v, %v", d.Window, d.Rate, after.Window, after.Rate)
+	}
+	return what, m.grown(before, 0, "nothing was acknowledged")
 }
 
 // nack reports a packet lost: of 64 kinds the first say no supply, the others up to 100 Gb/s.
@@ -381,6 +390,10 @@ func (m *Model) ack(k, n int) (*cc.Ack, error) {
 	if k > 0 && n%13 != 0 {
 		a.Delivery = cc.Delivery{Packets: 1 + n%16, Interval: rtt, PriorDelivered: max(m.delivered-int64(n%32), 0),
 			AppLimited: n%9 == 0}
+	}
+	a.Telemetry.Answer = uint8(n % 32)
+	if n%10 == 0 {
+		a.Telemetry.Drain = uint32(n) * 200
 	}
 	return a, nil
 }

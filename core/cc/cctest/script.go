@@ -15,6 +15,7 @@ import (
 //	ack 2 rtt=20ms [ece] [idle]   packets; ece: with an echo; idle: not limited by the window
 //	wait 5ms                      timers run meanwhile
 //	cnp                           a congestion notification packet
+//	queue 20                      a switch's word of so many packets at a port of 40 Gb/s, about one sent 2 µs ago
 //	recovery | recovered | timeout | ecn | spurious
 //	idled 10                      packets
 //	repeat 20 <event>             the event so many times; one line
@@ -119,6 +120,9 @@ func (m *player) play(event []string) error {
 		return m.pass(d)
 	case "cnp":
 		c.OnNotice(m.Now, cc.Notice{Kind: cc.CNPNotice, Seq: m.una})
+	case "queue":
+		c.OnNotice(m.Now, cc.Notice{Kind: cc.QueueNotice, Seq: m.una, Queue: unit.Bytes(n) * MSS, Link: 40 * unit.Gbps,
+			Sent: m.Now - 2*unit.Microsecond})
 	case "recovery", "ecn", "warned", "timeout", "recovered", "spurious", "idled":
 		kinds := map[string]cc.LossKind{"recovery": cc.FastRecovery, "ecn": cc.ECNEcho,
 			"warned": cc.Warned, "timeout": cc.RetransmissionTimeout,

@@ -76,6 +76,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	} else if s.report.Packets == 0 && lost == 0 {
 		return
 	}
+	s.asker.Answered(p, &s.report.Telemetry)
 	if rtt > 0 {
 		s.roundTrip.Measure(rtt)
 	}

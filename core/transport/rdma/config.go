@@ -267,6 +267,14 @@ func (c *Config) Supplies() bool { return c.Nacks == transport.NacksSupply }
 // Asks is how it asks for telemetry.
 func (c *Config) Asks() *transport.Asking { return &c.Telemetry }
 
+// Unanswered: with integrity: keyed what switches send is refused.
+func (c *Config) Unanswered() (why string) {
+	if c.Telemetry.Integrity == transport.IntegrityKeyed {
+		return "integrity: keyed refuses what switches send, which have no key"
+	}
+	return ""
+}
+
 // Unmarked: by default ECN is as the controller's scheme wants it.
 func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
 	switch {

@@ -29,6 +29,7 @@
 //	BS'19 §4.3 incast without timeouts         transport.HoldOff         TestNackIncast, TestNackHold, TestNackHoldIncast
 //	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, TestNackSweep, TestNackReplays
 //	a switch's CNP                             Sender.notified           TestSwitchCNP
+//	Bolt §3: requests, answers, SRC            Sender.Emit, notice       TestRequests, TestQueueNotices
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
 //	RFC 8257 §3.3 one reduction a window       Sender.updateState        TestEchoReduces
 //	coalesced and delayed ACKs                 Receiver.data             TestCoalescing

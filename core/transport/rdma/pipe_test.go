@@ -30,9 +30,16 @@ type fixed struct {
 	sent    int
 	told    []cc.Notice
 	onLoss  func(l cc.Loss)
+	left    []unit.Bytes
+	asks    bool  // its packets carry requests
+	request uint8 // these
 }
 
-func (f *fixed) OnSend(unit.Time, cc.Sent) { f.sent++ }
+func (f *fixed) OnSend(_ unit.Time, s cc.Sent) {
+	if f.sent++; f.keep {
+		f.left = append(f.left, s.Left)
+	}
+}
 func (f *fixed) OnAck(now unit.Time, a *cc.Ack) {
 	if f.onAck != nil {
 		f.onAck(now, a)
@@ -58,7 +65,7 @@ func (f *fixed) OnLoss(now unit.Time, l cc.Loss) {
 }
 func (f *fixed) OnTimer(unit.Time) { f.timer = unit.Never }
 func (f *fixed) Decision() cc.Decision {
-	return cc.Decision{Window: f.window, Rate: f.rate, NextTimer: f.timer}
+	return cc.Decision{Window: f.window, Rate: f.rate, NextTimer: f.timer, Request: f.request}
 }
 
 // the path of the tests: 100 Gb/s and 2 µs each way; a frame is 1050 bytes, 84 ns.
@@ -71,7 +78,8 @@ const (
 var last cc.Flow // that a controller was made for
 
 func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
-	return &cc.Scheme{ECN: mode, Telemetry: f.want, PerPath: true, Build: func(x cc.Flow, _ scheme.Config) (cc.Controller,
+	return &cc.Scheme{ECN: mode, Telemetry: f.want, PerPath: true, Requests: f.asks, Build: func(x cc.Flow,
+		_ scheme.Config) (cc.Controller,
 		error) {
 		last = x
 		return f, nil

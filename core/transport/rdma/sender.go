@@ -301,7 +301,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	again := n < s.top
 	bytes := s.bytes(n)
 	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again,
-		AppLimited: s.appLimited > 0}
+		AppLimited: s.appLimited > 0, Left: unit.Bytes(s.size - n*s.payload)}
 	if s.una == s.top && s.counters.SentPackets > 0 {
 		note.Idle = now - s.lastSend
 	}
@@ -312,6 +312,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.decide()
 
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
+	s.asker.Request(now, p, s.decision.Request)
 	number := uint8(0)
 	if again {
 		number = (s.at(n).number + 1) & packet.TransmissionMask
@@ -478,16 +479,24 @@ func (s *Sender) comes(p *packet.Packet) bool {
 	return true
 }
 
-// notice passes a CNP on if it is about a packet that is out, and the first for this
-// transmission of it.
+// notice passes a CNP, or a switch's word of a queue, on if it is about a packet that is out, and the first for
+// this transmission of it.
 func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	n, x := s.out(p.Seq)
 	if x == nil || x.flags&noticed != 0 {
 		return
 	}
+	told := cc.Notice{Kind: cc.CNPNotice}
+	if s.asker.Requests() {
+		ok := false
+		if told, ok = s.asker.Told(p, x.at); !ok {
+			return // of an earlier transmission, or not of a switch that has seen the packet
+		}
+	}
 	x.flags |= noticed
 	s.notices++
-	s.control.OnNotice(now, cc.Notice{Kind: cc.CNPNotice, Seq: s.seq(n)})
+	told.Seq = s.seq(n)
+	s.control.OnNotice(now, told)
 	s.decide()
 }
 

@@ -32,6 +32,11 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, cc.Remark("recovery", "packets can be lost, and go_back_n measures no round trip of those that it "+
 			"sends again: cc %s, which goes by delays alone, then hears nothing; selective_repeat, or program pfc", x.Name))
 	}
+	if x := s.Controller; x != nil && x.Requests && c.AckEvery > 1 {
+		all = append(all, cc.Remark("ack_every",
+			"cc %s hears of its packets' requests by their acknowledgements, and one for "+
+				"%d packets says what became of the last one only", x.Name, c.AckEvery))
+	}
 	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
 		all = append(all, cc.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
 			longest.BaseRTT))

@@ -1,0 +1,220 @@
+package bolt
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config are the parameters of the sender.
+type Config struct {
+	AI          float64    // additive increase a round trip [packets]
+	MaxDecrease float64    // of a window of a packet or less, and upon losses
+	MinWindow   unit.Bytes // also below a packet
+	MaxWindow   unit.Bytes // 0: follows from the path
+	RequestsOff bool       // INC is never set
+	Paced       bool       // every window is also a rate, not only those below a packet
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Float(&c.AI, "ai", "1", "additive increase [packets a round trip]", "Bolt algorithm 2").Min("0").Max("1000")
+	p.Share(&c.MaxDecrease, "max_md", "50%", "decrease of a window of a packet or less by a switch's word, and of any "+
+		"window by a loss", "Bolt simulator: MaxMd").Min("0%").Max("99%")
+	p.Size(&c.MinWindow, "min_cwnd", "144 B", "least window; below a packet it is a rate",
+		"ours: a tenth of a packet; Bolt simulator: MinCwnd, 15 B").
+		Min("1 B").Max("1GB")
+	p.Size(&c.MaxWindow, "max_cwnd", "0 B",
+		"largest window; 0 B: four bandwidth-delay products of the path, or 256 packets if that is more",
+		"ours; Bolt simulator: MaxCwnd, 256 packets, where a product is 69")
+	p.Either(&c.RequestsOff, [2]string{"on", "off"}, "requests", "on",
+		"packets ask the switches for a packet more (INC); off: the window grows by ai alone", "Bolt §3.2, §3.3; ours: off")
+	p.Either(&c.Paced, [2]string{"below_packet", "always"}, "pacing", "always",
+		"which windows are rates, too, of a window a round trip: those below a packet, or all, so that packets do not come "+
+			"in bursts, of whose queues a flow would answer for a packet only", "Bolt simulator: SendDown; ours: always")
+
+	p.Rule("max_cwnd", func() error {
+		if c.MaxWindow > 0 && c.MaxWindow < c.MinWindow {
+			return fmt.Errorf("%v is below min_cwnd, which is %v", c.MaxWindow, c.MinWindow)
+		}
+		return nil
+	})
+}
+
+// Defaults are the authors' simulator's, but for MaxWindow.
+func Defaults() Config { return scheme.Defaults[Config]() }
+
+// Suits warns of switches that do not answer, and of a window that does not fill the path.
+func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+	if s.Unanswered != "" {
+		all = append(all, cc.Remark("", "%s: only losses lower its window", s.Unanswered))
+	}
+	if s.Sprayed {
+		all = append(all, cc.Remark("", "packets of a flow take several paths, and a switch's word about one of them lowers "+
+			"the window for all"))
+	}
+	if p, ok := s.Longest(); ok && c.MaxWindow > 0 &&
+		float64(c.MaxWindow) < 0.95*float64(p.LineRate)/8*p.BaseRTT.Seconds() {
+		all = append(all, cc.Remark("max_cwnd", "%v are less than a round trip of the longest path, %v", c.MaxWindow,
+			p.LineRate.BytesIn(p.BaseRTT)))
+	}
+	if p, ok := s.Longest(); ok && p.BaseRTT > longestClock {
+		all = append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("a round trip of %v is beyond the clock in its "+
+			"packets, which counts %v", p.BaseRTT, longestClock)})
+	}
+	return all
+}
+
+// longestClock is what 32 bits of nanoseconds count.
+const longestClock = (1 << 32) * unit.Nanosecond
+
+// Scheme is what an experiment names: cc: bolt.
+func Scheme() cc.Scheme {
+	return cc.Define(cc.Scheme{
+		Scheme: scheme.Scheme{Name: "bolt", Doc: "a window that switches with program bolt lower by a packet as " +
+			"often as is " +
+			"its share of a queue, and raise by a packet where they have room", Source: "Bolt (NSDI 2023)"},
+		Signals:     cc.ByRequests | cc.ByLosses,
+		OwnRecovery: true,
+		Requests:    true,
+	}, New)
+}
+
+// Bolt is the controller of one flow.
+type Bolt struct {
+	config Config
+	mss    float64
+	mtu    float64
+	line   float64 // the sender's link [bit/s]; 0: not known
+	most   float64
+
+	window  float64   // cwnd [bytes]
+	rtt     unit.Time // the last one; 0: none yet
+	base    unit.Time // the path's, for pacing until there is one
+	acked   bool      // something was
+	last    unit.Time // when the window was lowered, or the flow began
+	addAt   int64     // the window grows by AI when what is below is acknowledged
+	request uint8
+}
+
+// New makes the controller of a flow.
+func New(f cc.Flow, c Config) (*Bolt, error) {
+	if f.MSS <= 0 {
+		return nil, fmt.Errorf("cc bolt: packets of %d B; above 0 are possible", f.MSS)
+	}
+	b := &Bolt{config: c, mss: float64(f.MSS), mtu: float64(max(f.MTU, f.MSS)), line: float64(f.NICRate), last: f.Start,
+		base: f.BaseRTT, most: float64(c.MaxWindow)}
+	if b.line == 0 {
+		b.line = float64(f.LineRate)
+	}
+	b.window = float64(f.InitialWindow) * b.mss
+	if c.MaxWindow == 0 {
+		b.most = max(windowsMost*b.mss, productsMost*max(b.window, b.line/8*f.BaseRTT.Seconds()))
+	}
+	b.most = min(b.most, cc.Unlimited*b.mss)
+	b.bound()
+	return b, nil
+}
+
+// The largest window by default: of these, the larger.
+const (
+	productsMost = 4
+	windowsMost  = 256
+)
+
+// Window is the congestion window in bytes: below a packet it is the rate that holds.
+func (b *Bolt) Window() float64 { return b.window }
+
+// OnSend decides what the packet asks for. What is behind the last window brings no further packet, so that a switch
+// may give its place away (PRU); a flow that ends in its first window had none.
+func (b *Bolt) OnSend(_ unit.Time, s cc.Sent) {
+	b.request = 0
+	if !b.acked {
+		b.request = packet.BoltFirst
+	}
+	switch {
+	case s.Left <= s.Bytes || float64(s.Left) <= b.window:
+		b.request |= packet.BoltLast
+	case b.acked && !b.config.RequestsOff:
+		b.request |= packet.BoltIncrease
+	}
+}
+
+// OnAck is HandleAck. Without a switch's own word the queue that the acknowledged packet found stands for it.
+func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
+	b.acked = true
+	if a.RTT.Sample > 0 {
+		b.rtt = a.RTT.Sample
+	}
+	if a.Telemetry.Drain > 0 && b.rtt > 0 {
+		b.decrease(now, b.rtt, float64(a.Telemetry.Drain)/1e9)
+	}
+	if a.Una >= b.addAt && a.Packets > 0 {
+		b.window += b.config.AI * b.mss
+		b.addAt = max(a.Next, a.Una+1)
+	}
+	if a.Telemetry.Answer&(packet.BoltIncrease|packet.BoltDecrease) == packet.BoltIncrease {
+		b.window += b.mss
+	}
+	b.bound()
+}
+
+// OnNotice is HandleSRC.
+func (b *Bolt) OnNotice(now unit.Time, n cc.Notice) {
+	if n.Kind == cc.QueueNotice && n.Queue > 0 && n.Link > 0 {
+		b.decrease(now, max(now-n.Sent, 1), float64(n.Queue)*8/float64(n.Link))
+		b.bound()
+	}
+}
+
+// decrease lowers the window by a packet, unless it did so less than an interval ago: the flow is to drain its share
+// of a queue within the time that word of it takes. Its share is rate / link, so that of the queue is what the flow
+// sends while that drains.
+func (b *Bolt) decrease(now, rtt unit.Time, drain float64) {
+	if b.window <= b.mss {
+		b.window *= 1 - b.config.MaxDecrease
+		return
+	}
+	rate := b.line
+	if b.rtt > 0 {
+		rate = b.window * 8 / b.rtt.Seconds()
+	}
+	packets := rate * drain / 8 / b.mtu
+	if float64(now-b.last)*packets >= float64(rtt) {
+		b.window -= b.mss
+		b.last = now
+	}
+}
+
+func (b *Bolt) bound() {
+	b.window = min(max(b.window, float64(b.config.MinWindow)), b.most)
+}
+
+// OnLoss lowers the window by max_md, once a round trip.
+func (b *Bolt) OnLoss(now unit.Time, l cc.Loss) {
+	switch l.Kind {
+	case cc.FastRecovery, cc.LossInReduction, cc.RetransmissionTimeout:
+		if now-b.last >= b.rtt {
+			b.window *= 1 - b.config.MaxDecrease
+			b.last = now
+			b.bound()
+		}
+	}
+}
+
+// OnTimer is never called.
+func (b *Bolt) OnTimer(unit.Time) {}
+
+// Decision is the window; below a packet it is one packet, and a rate of a window a round trip.
+func (b *Bolt) Decision() cc.Decision {
+	d := cc.Decision{Window: unit.Bytes(max(b.window, b.mss)), NextTimer: unit.Never, Request: b.request}
+	if rtt := cmp.Or(b.rtt, b.base); (b.window < b.mss || b.config.Paced && b.rtt > 0) && rtt > 0 {
+		d.Rate = max(unit.Rate(min(b.window*8/rtt.Seconds(), math.MaxInt64/2)), 1)
+	}
+	return d
+}

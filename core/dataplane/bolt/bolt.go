@@ -1,0 +1,226 @@
+package bolt
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config is what an experiment says of the program.
+type Config struct {
+	Threshold    unit.Depth
+	SRC, PRU, SM bool
+	Tokens       int        // of PRU, at most
+	MTU          unit.Bytes // frame; 0: the largest that hosts send
+	TOS          int
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on senders are told",
+		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
+	p.Bool(&c.SRC, "src", "true", "the switch tells senders itself; false: acknowledgements do, a round trip later",
+		"Bolt §3.1; Bolt simulator: EnableBts")
+	p.Bool(&c.PRU, "pru", "true", "what flows leave that are about to end is given to others before that",
+		"Bolt §3.2; Bolt simulator: EnablePru")
+	p.Bool(&c.SM, "sm", "true", "what the port could have sent since the last packet is given away",
+		"Bolt §3.3; Bolt simulator: EnableAbs")
+	p.Int(&c.Tokens, "pru_tokens", "256", "places that can be kept for later packets",
+		"Bolt simulator: MaxNumPruTokens").Min("1").Max("65535").When("pru: true", func() bool { return c.PRU })
+	p.Size(&c.MTU, "mtu", "0 B", "frame that a granted packet is counted as; 0 B: the largest that hosts send",
+		"Bolt algorithm 3: MTU").Max("1MB")
+	p.Int(&c.TOS, "tos", "0", "TOS byte of messages; 0 is of class 0", "ours").Min("0").Max("252")
+
+	p.Rule("tos", func() error {
+		if c.TOS&int(packet.ECN) != 0 {
+			return fmt.Errorf("%d has ECN bits, the lower two, which must be 0", c.TOS)
+		}
+		return nil
+	})
+}
+
+// AnswersRequests of packets.
+func (*Config) AnswersRequests() {}
+
+// NeedsNetwork says that hosts have to know its messages.
+func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
+
+// frame is the MTU in bytes that links count.
+func (c *Config) frame(largest unit.Bytes) unit.Bytes {
+	if c.MTU > 0 {
+		return c.MTU
+	}
+	return largest
+}
+
+// Suits warns of a queue that no buffer holds, of ports whose rate is not in bits, and of more flows than an additive
+// increase of a packet a round trip each leaves a buffer for.
+func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
+	frame := c.frame(s.Frame())
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.Rate.Bits == 0 {
+			return append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("the port to %s sends packets, not bits, a "+
+				"second: its messages have a rate in bit/s", p.To)})
+		}
+		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
+		from := c.Threshold.At(p.Rate.Bits, frame)
+		switch {
+		case buffer == 0:
+		case from >= buffer:
+			return append(all, dataplane.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: packets "+
+				"are lost, and nobody is told before", p.To, from))
+		case float64(p.Senders)*float64(frame) > buffer:
+			return append(all, dataplane.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
+				"port's buffer does not hold: packets are lost", p.Senders, p.To))
+		}
+	}
+	return all
+}
+
+// Scheme is what an experiment names: switch: [ecmp, bolt].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "tells senders of cc bolt at once of a queue, and grants " +
+		"packets where flows end or nobody sends", Source: "Bolt (NSDI 2023)"}, New)
+}
+
+// Program is the switch's part.
+type Program struct {
+	config  Config
+	framing packet.Framing
+	ports   []port
+	mtu     float64
+	sent    uint64
+}
+
+// port is the state of one egress port.
+type port struct {
+	threshold unit.Bytes
+	link      unit.Rate
+	supply    float64   // bytes that it sends in a picosecond
+	token     float64   // sm_token [bytes]
+	last      unit.Time // last_sm_time
+	tokens    int32     // pru_token
+}
+
+// New returns the program of a switch.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	largest := unit.Bytes(site.MaxFrame)
+	if largest == 0 {
+		largest = unit.Bytes(site.Framing.Frame(1514, 0, true))
+	}
+	frame := c.frame(largest)
+	b := &Program{config: c, framing: site.Framing, ports: make([]port, site.Ports), mtu: float64(frame)}
+	for i := range b.ports {
+		p := &b.ports[i]
+		if i < len(site.Lines) {
+			p.link = site.Lines[i].Rate.Bits
+		}
+		p.threshold = max(unit.Bytes(c.Threshold.At(p.link, frame)), 1)
+		p.supply = float64(p.link) / 8e12
+	}
+	return b, nil
+}
+
+// Name is "bolt".
+func (b *Program) Name() string { return "bolt" }
+
+// Sent returns how many messages were sent.
+func (b *Program) Sent() uint64 { return b.sent }
+
+// Book is algorithm 1, for a packet that has entered its queue.
+func (b *Program) Book(env *dataplane.Env, p *packet.Packet) {
+	m := &p.Meta
+	at := &b.ports[m.Out]
+	at.count(env.Now(), p.Size, b.mtu)
+	if !p.Asks(packet.ExtBolt) || p.Kind != packet.Data || m.Flags&packet.Trimmed != 0 {
+		return
+	}
+	var h packet.Bolt
+	if !p.Bolt(&h, false) {
+		return
+	}
+	before := h
+	if queue := env.Port(m.Out).Bytes() - unit.Bytes(p.Size); queue >= at.threshold {
+		b.congested(env, p, &h, queue, at.link)
+	} else {
+		b.grant(at, &h)
+	}
+	if h != before {
+		p.SetBolt(&h, false)
+	}
+}
+
+// count is algorithm 3: what could have been sent since the last packet, less this one, at most an MTU.
+func (p *port) count(now unit.Time, size int32, mtu float64) {
+	supply := float64(now-p.last) * p.supply
+	p.token = min(p.token+supply-float64(size), mtu)
+	p.last = now
+}
+
+// congested tells the sender, unless it has been, or leaves that to the acknowledgement; then the port counts whose
+// queue takes longest. The packet asks no further switch for anything.
+func (b *Program) congested(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes, link unit.Rate) {
+	h.Flags &^= packet.BoltIncrease
+	switch told := h.Flags&packet.BoltTold != 0; {
+	case told || link == 0:
+		return
+	case !b.config.SRC:
+		if h.Flags&packet.BoltDecrease == 0 || float64(queue)*float64(h.Link) > float64(h.Queue)*float64(link) {
+			h.Queue, h.Link = queue, link
+		}
+		h.Flags |= packet.BoltDecrease
+		return
+	}
+	h.Flags |= packet.BoltDecrease | packet.BoltTold
+	b.tell(env, p, &packet.Bolt{Flags: h.Flags, Sent: h.Sent, Queue: queue, Link: link})
+	b.sent++
+}
+
+// grant gives a place of a flow that ends to the port, or of the port to a packet that asks; who gets none asks no
+// further switch.
+func (b *Program) grant(p *port, h *packet.Bolt) {
+	switch {
+	case b.config.PRU && h.Flags&packet.BoltLast != 0:
+		if h.Flags&packet.BoltFirst == 0 && int(p.tokens) < b.config.Tokens {
+			p.tokens++
+		}
+	case h.Flags&packet.BoltIncrease == 0:
+	case b.config.PRU && p.tokens > 0:
+		p.tokens--
+	case b.config.SM && p.token >= b.mtu:
+		p.token -= b.mtu
+	default:
+		h.Flags &^= packet.BoltIncrease
+	}
+}
+
+// tell sends the message about p.
+func (b *Program) tell(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
+	n := env.New()
+	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)
+	n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
+	n.Seq, n.Sent = p.Seq, env.Now()
+	n.TurnRound()
+	n.SetBolt(h, true)
+	n.Size = b.framing.Frame(n.Headers()+n.ExtensionBytes(), 0, false)
+	env.Inject(n)
+}
+
+// Footprint is supply and demand of the port, and its tokens. The queue is read before it, which P4TE §4.2 does not
+// allow.
+func (b *Program) Footprint() dataplane.Footprint {
+	cells := len(b.ports)
+	return dataplane.Footprint{Stages: []dataplane.Stage{
+		{Name: "supply", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{
+			{Name: "sm_token", Cells: cells, Bits: 64, Reads: 1, Writes: 1},
+			{Name: "last_sm_time", Cells: cells, Bits: 64, Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "time by rate", Times: 1}}},
+		{Name: "queue, tokens", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{
+			{Name: "pru_token", Cells: cells, Bits: 32, Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "bytes of the port", Times: 1},
+				{Kind: dataplane.Recirculating, What: "message", Times: 1}}}}}
+}

@@ -1,0 +1,55 @@
+package transport
+
+import (
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Requesting is the configuration of a transport whose packets can carry requests to switches (cc.Scheme.Requests).
+type Requesting interface {
+	// Unanswered is why the controller does not hear what becomes of them; "": it does.
+	Unanswered() (why string)
+}
+
+// Unanswered is why a controller hears nothing of its requests from a transport of this configuration; "": it does.
+func Unanswered(c scheme.Config) (why string) {
+	if x, ok := c.(Requesting); ok {
+		return x.Unanswered()
+	}
+	return "its transport carries no requests to switches; rdma does"
+}
+
+// Request writes what the controller asks of switches into the data packet p.
+func (x *Asker) Request(now unit.Time, p *packet.Packet, flags uint8) {
+	if x.requests {
+		p.SetBolt(&packet.Bolt{Flags: flags, Sent: packet.BoltClock(now)}, false)
+	}
+}
+
+// Answered reads what has become of a packet's request from its acknowledgement, and reports whether that says it.
+func (x *Asker) Answered(p *packet.Packet, to *cc.Telemetry) bool {
+	var h packet.Bolt
+	if !x.requests || !p.Bolt(&h, true) {
+		return false
+	}
+	to.Answer = h.Flags
+	if h.Flags&(packet.BoltDecrease|packet.BoltTold) == packet.BoltDecrease && h.Link > 0 {
+		to.Drain = uint32(min(unit.TransmitTime(h.Queue, h.Link)/unit.Nanosecond, 1<<32-1))
+	}
+	return true
+}
+
+// Told reads a switch's word that a packet, whose last transmission was sent at that time, has found a queue.
+func (x *Asker) Told(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
+	var h packet.Bolt
+	if !x.requests || !p.Bolt(&h, true) || h.Flags&packet.BoltTold == 0 || h.Sent != packet.BoltClock(sent) ||
+		h.Queue == 0 || h.Link == 0 {
+		return n, false
+	}
+	return cc.Notice{Kind: cc.QueueNotice, Queue: h.Queue, Link: h.Link, Sent: sent}, true
+}
+
+// Requests reports whether the flow's packets carry requests.
+func (x *Asker) Requests() bool { return x.requests }

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/cc"
+	boltsender "weir/core/cc/bolt"
+	"weir/core/dataplane"
+	"weir/core/dataplane/bolt"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/forward"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/rdma"
+	"weir/core/unit"
+)
+
+// boltPath is a run of two senders of Bolt, one over IPv4 and one over IPv6, at a switch from which a link of their
+// rate leads over 100 µs to the switch of their receivers. The second one begins after 2 ms, and has 400 kB.
+func boltPath(t testing.TB, given ...string) *Config {
+	n := &topology.Network{}
+	for i := range 4 {
+		n.Nodes = append(n.Nodes, topology.Node{Name: fmt.Sprint("h", i)})
+	}
+	n.Nodes = append(n.Nodes, topology.Node{Name: "near", Switch: true}, topology.Node{Name: "far", Switch: true})
+	for _, l := range []struct {
+		a, b  int
+		delay unit.Time
+	}{{4, 5, 100 * unit.Microsecond}, {0, 4, unit.Microsecond}, {1, 4, unit.Microsecond}, {2, 5, unit.Microsecond},
+		{3, 5, unit.Microsecond}} {
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{l.a, l.b}, Rate: unit.LinkRate{Bits: 10 * unit.Gbps},
+			Delay: l.delay})
+	}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: packet.Framings[0]}, Duration: 4 * unit.Millisecond}
+	forwarding(c)
+	for i := range c.Switches {
+		c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+			p, err := dataplanetest.Make(bolt.Scheme(), site, given...)
+			return []dataplane.Program{forward.New(site), p}, err
+		}
+	}
+	control := boltsender.Scheme()
+	control.Build = func(f cc.Flow, _ scheme.Config) (cc.Controller, error) {
+		return boltsender.New(f, boltsender.Defaults())
+	}
+	for i := range 2 {
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 1), Dst: packet.Addr(i + 3), SrcPort: uint16(100 + i),
+			DstPort: 7, Version: uint8(4 + 2*i), Start: unit.Time(i) * 2 * unit.Millisecond,
+			Size: []unit.Bytes{unit.GB, 400 * unit.KB}[i], Payload: 1000, Framing: packet.Framings[0],
+			Random: unit.NewRandom(1, fmt.Sprint("flow ", i)), Stop: unit.Never,
+			Path: cc.Path{NICRate: 10 * unit.Gbps, LineRate: 9400 * unit.Mbps, BaseRTT: 210 * unit.Microsecond}, CC: &control}
+		s, r, err := rdma.New(f, rdma.Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Flows = append(c.Flows, Flow{Src: i, Dst: i + 2, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
+			DstPort: f.DstPort})
+	}
+	c.Watches = append(c.Watches, Watch{What: Window, Index: 0, Every: unit.Microsecond},
+		Watch{What: QueueBytes, Index: 0, Every: unit.Microsecond})
+	return c
+}
+
+// A sender that another one joins at line rate reacts within a round trip, by the switch's word; by acknowledgements it
+// does a round trip later, and the queue is longer by what comes meanwhile. When the other is gone, the queue is,
+// too, and the link is used again within two round trips.
+func TestBolt(t *testing.T) {
+	type figures struct {
+		first unit.Time // from the other's start to the first reduction
+		queue int64     // most bytes that wait, and those at the end
+		end   int64
+		words int64
+		bytes int64 // that the first one has brought in the last millisecond
+	}
+	run := func(given ...string) (f figures) {
+		c := boltPath(t, given...)
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const start = 2000
+		window := r.Watched[0]
+		for k := start; k < len(window) && f.first == 0; k++ {
+			if window[k] < window[start]-2000 {
+				f.first = unit.Time(k-start) * unit.Microsecond
+			}
+		}
+		for _, q := range r.Watched[1][start:] {
+			f.queue = max(f.queue, q)
+		}
+		f.end = r.Watched[1][len(r.Watched[1])-1]
+		f.words = c.Flows[0].Sender.(*rdma.Sender).Notices()
+		f.bytes = int64(r.Flows[0].Receiver.ReceivedBytes)
+		return f
+	}
+	src, acks := run(), run("src", "false")
+	t.Logf("by the switch %+v, by acknowledgements %+v", src, acks)
+	if src.first == 0 || src.first > 30*unit.Microsecond || src.words == 0 {
+		t.Errorf("by the switch it takes %v", src.first)
+	}
+	if acks.first < 210*unit.Microsecond || acks.words != 0 {
+		t.Errorf("by acknowledgements it takes %v, with %d words of switches", acks.first, acks.words)
+	}
+	if acks.queue <= src.queue || src.end > 10_000 {
+		t.Errorf("queues of %d and %d bytes, at the end %d", src.queue, acks.queue, src.end)
+	}
+	if most := int64(4e-3 * 9.4e9 / 8); src.bytes < most*3/4 { // the other has 400 kB, a tenth
+		t.Errorf("%d bytes of the link's %d", src.bytes, most)
+	}
+}
+
+// The trace is the same with packets as bytes, whatever the windows of the run are.
+func TestBoltSame(t *testing.T) {
+	for _, given := range [][]string{nil, {"src", "false"}} {
+		t.Run(fmt.Sprint("given ", given), func(t *testing.T) {
+			run := func(change func(*Config)) string {
+				c := boltPath(t, given...)
+				c.Duration = 3 * unit.Millisecond
+				change(c)
+				_, _, list := traced(t, c, "*")
+				return frames(list)
+			}
+			want := run(func(*Config) {})
+			for how, change := range map[string]func(*Config){
+				"wire":         func(c *Config) { c.Wire = true },
+				"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
+				"one group":    func(c *Config) { c.Window = unit.Second },
+			} {
+				if got := run(change); got != want {
+					t.Errorf("%v, %s: another trace: %s", given, how, difference(got, want))
+				}
+			}
+		})
+	}
+}
