@@ -188,7 +188,7 @@ func TestInterruptTwice(t *testing.T) {
 			c := begin(t, binary, "run", file, "--jobs", "2", "--out", out, "--trace", "*", "--fresh")
 			c.await(t, "a run with its trace", func() bool { return len(unfinished()) >= 4 })
 			c.Process.Signal(sig)
-			time.Sleep(20 * time.Millisecond) // two at one time are one
+			time.Sleep(150 * time.Millisecond) // two at one time are one
 			c.Process.Signal(sig)
 			if took := c.end(t); took > 3*time.Second {
 				t.Errorf("it took %v", took)

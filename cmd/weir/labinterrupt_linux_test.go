@@ -44,27 +44,52 @@ measure: [goodput]
 	}
 }
 
-// The second signal ends a lab at once; the next one removes what that leaves.
-func TestInterruptTwiceOnLab(t *testing.T) {
+// A signal may come at any time while a lab is made and begins, and come twice: timeout(1) sends its child one, and its
+// process group another. Whatever it is, nothing is left.
+func TestSignalsInSetUpOnLab(t *testing.T) {
 	needRoot(t)
 	binary, file, out := build(t), writeSpec(t, longRun), t.TempDir()
-	start := func() (*child, []string) {
-		c := begin(t, binary, "run", file, "--on", "lab", "--out", out, "--attempts", "1")
-		c.await(t, "its data plane", func() bool { return len(childrenOf(c.Process.Pid)) == 1 })
-		return c, namespacesOf(t, c.Process.Pid)
+	none := time.Duration(-1)
+	for _, x := range []struct {
+		name   string
+		second time.Duration // after the first
+	}{{"one", none}, {"two together", 0}, {"two", 5 * time.Millisecond}, {"two apart", 150 * time.Millisecond}} {
+		for _, after := range []time.Duration{0, 20, 50, 100, 200, 400} {
+			after *= time.Millisecond
+			t.Run(fmt.Sprint(x.name, after), func(t *testing.T) {
+				c := begin(t, binary, "run", file, "--on", "lab", "--out", out, "--attempts", "1")
+				c.await(t, "its first namespace", func() bool { return len(namespacesOf(t, c.Process.Pid)) > 0 })
+				time.Sleep(after)
+				c.Process.Signal(syscall.SIGTERM)
+				if x.second != none {
+					time.Sleep(x.second)
+					c.Process.Signal(syscall.SIGTERM)
+				}
+				if took := c.end(t); took > 10*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				if left := existing(namespacesOf(t, c.Process.Pid)); len(left) > 0 {
+					t.Errorf("left behind: %v", left)
+				}
+			})
+		}
 	}
-	c, made := start()
+}
+
+// The second signal ends a lab at once, without anything left.
+func TestInterruptTwiceOnLab(t *testing.T) {
+	needRoot(t)
+	c := begin(t, build(t), "run", writeSpec(t, longRun), "--on", "lab", "--out", t.TempDir(), "--attempts", "1")
+	c.await(t, "its data plane", func() bool { return len(childrenOf(c.Process.Pid)) == 1 })
+	made := namespacesOf(t, c.Process.Pid)
 	c.Process.Signal(syscall.SIGINT)
-	time.Sleep(5 * time.Millisecond) // two at one time are one
+	time.Sleep(150 * time.Millisecond) // two at one time are one
 	c.Process.Signal(syscall.SIGINT)
 	if took := c.end(t); took > 3*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	c, again := start()
-	c.Process.Signal(syscall.SIGHUP)
-	c.end(t)
-	if left := existing(append(made, again...)); len(made) != 3 || len(left) > 0 {
-		t.Errorf("of %v and %v there still are %v", made, again, left)
+	if left := existing(made); len(made) != 3 || len(left) > 0 {
+		t.Errorf("of %v there still are %v", made, left)
 	}
 	if left := namespaces(t); left != "" {
 		t.Errorf("left behind: %s", left)

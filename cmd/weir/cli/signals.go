@@ -13,8 +13,8 @@ import (
 )
 
 // interrupts are the signals that end a command: SIGINT, SIGTERM and SIGHUP alike, but the last one where it is
-// ignored, as nohup(1) wants it. The first ends the context; what then takes longer than its grace is cut. The second
-// ends the process at once: whatever begins next clears up after it.
+// ignored, as nohup(1) wants it. The first ends the context; what then takes longer than its grace is cut. A second one
+// cuts it at once, and a third ends the process as it is: whatever begins next clears up after it.
 type interrupts struct {
 	context.Context
 	stop func() // listening
@@ -65,19 +65,48 @@ func listen(stderr io.Writer, first grace) *interrupts {
 		case <-signals:
 		}
 		cancel()
-		select {
-		case <-ended:
-			return
-		case <-signals:
-		case <-time.After(i.now.Load().time):
-			if err := i.now.Load().cut(); err != nil {
-				fmt.Fprintln(stderr, "weir:", err)
-			}
-			fmt.Fprintln(stderr, "interrupted:", i.now.Load().consequence)
+		if more, ok := again(ended, signals, i.now.Load().time); ok {
+			i.cut(stderr, signals, more)
 		}
-		os.Exit(Interrupted)
 	}()
 	return i
+}
+
+// together is within what time two signals are one: timeout(1) sends its child one, and its process group another.
+const together = 100 * time.Millisecond
+
+// again waits for one more signal, or until the grace is over; it is not ok if all has ended before.
+func again(ended <-chan struct{}, signals <-chan os.Signal, wait time.Duration) (more, ok bool) {
+	first, over := time.Now(), time.After(wait)
+	for {
+		select {
+		case <-ended:
+			return false, false
+		case <-signals:
+			if time.Since(first) > together {
+				return true, true
+			}
+		case <-over:
+			return false, true
+		}
+	}
+}
+
+// cut ends the process without waiting for what is under way; a signal more, and it leaves behind what there is.
+func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool) {
+	g, done := i.now.Load(), make(chan error, 1)
+	go func() { done <- g.cut() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			fmt.Fprintln(stderr, "weir:", err)
+		}
+		if !asked {
+			fmt.Fprintln(stderr, "interrupted:", g.consequence)
+		}
+	case <-signals:
+	}
+	os.Exit(Interrupted)
 }
 
 // next is how what comes now ends.

@@ -42,7 +42,8 @@ func sharing(t testing.TB, rate unit.Rate, limit tm.Limit, given ...string) data
 }
 
 // The transcript of testdata/cake.txt, which testdata/cake.py makes, an evaluation of the documented behaviour that
-// shares no code with ours: hosts, sparse flows, CoDel's marks and drops, overflow, BLUE, and what is remembered after silence.
+// shares no code with ours: hosts, sparse flows, CoDel's marks and drops, overflow, BLUE, and what is remembered after
+// silence.
 func TestCakeTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/cake.txt")
 	if err != nil {
