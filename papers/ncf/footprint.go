@@ -115,8 +115,16 @@ func (g *Program) memoryStages() []dataplane.Stage {
 				What: "keeps a NACK until its time has come", Times: 1})
 		}
 	}
+	leaves := dataplane.Stage{Name: "memory: packet leaves", Gress: dataplane.InEgress,
+		Registers: []dataplane.RegisterUse{used}}
+	if a := g.allowance; a != nil {
+		owed := dataplane.RegisterUse{Name: "NACKs of flows", Cells: len(a.owed), Bits: dataplane.Bits(a.owed[0]), Reads: 1,
+			Writes: 1}
+		evict.Registers = append(evict.Registers, owed)
+		owed.Reads, owed.Writes = 2, 2 // its own flow's, and one in turn
+		leaves.Registers = append(leaves.Registers, owed)
+	}
 	return []dataplane.Stage{
 		{Name: "memory: room for the packet", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{used}},
-		evict,
-		{Name: "memory: packet leaves", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{used}}}
+		evict, leaves}
 }

@@ -11,6 +11,7 @@ type NackCounts struct {
 	Nacks     [packet.Causes]uint64 // that were sent, by cause
 	Named     uint64                // lost packets that NACKs named
 	Dropped   uint64                // packets with payload that were dropped for lack of memory without a NACK
+	Silent    uint64                // of these, those whose flow had used up its NACKs
 	Reclaimed uint64                // packets that were evicted from queues
 	Ignored   uint64                // packets that were trimmed of elephants that ignore NACKs
 	Lost      uint64                // NACKs, of this switch or others, that were dropped here
@@ -63,6 +64,12 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 		g.nacks.Dropped++
 		return
 	}
+	if !g.mayNotify(env, p) {
+		g.nacks.Dropped++
+		g.nacks.Silent++
+		return
+	}
+	g.allowance.spend(g.key(p))
 	cause := packet.CauseTrimmed
 	if why == dataplane.Evicted {
 		cause = packet.CauseReclaimed

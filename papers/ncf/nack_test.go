@@ -470,7 +470,7 @@ func TestCoalesceLeaves(t *testing.T) {
 // §4.3: "the overhead in sending multiple NACKs is likely to be limited", and they "can be
 // dropped if the network is overly congested": a port of 1 Gb/s is offered so many times its rate
 // by eight flows whose senders do not react, the way back is full of other traffic, which leaves
-// NACKs 5 %. A table of what they cost and of how many are lost; each packet that is gone
+// NACKs 5 %, and flows have any number. A table of what they cost and of how many are lost; each packet that is gone
 // has been named.
 func TestOverhead(t *testing.T) {
 	for _, c := range []struct {
@@ -481,7 +481,7 @@ func TestOverhead(t *testing.T) {
 	}{{4 * us, "0s", 0.05, 0.5}, {4 * us, "50us", 0.05, 0}, {us, "0s", 0.02, 0.9}, {us, "50us", 0.02, 0.5}} {
 		t.Run(fmt.Sprintf("gap %v, coalesce %s", c.gap, c.coalesce), func(t *testing.T) {
 			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms",
-				"top", "0", "coalesce", c.coalesce}})
+				"top", "0", "coalesce", c.coalesce, "nack_budget", "0"}})
 			came, nacks := int64(0), int64(0)
 			r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 				if p.Notifies() {

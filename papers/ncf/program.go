@@ -33,11 +33,14 @@ type Config struct {
 	// Separate are ignored
 	Memory MemoryConfig
 
-	Nack     string
-	Signed   bool      // notices name the switch that sends them
-	Coalesce unit.Time // how long a notice waits for further losses of its flow; 0: not at all
-	UDP      bool      // UDP datagrams cause NACKs, too
-	Acks     Class     // class of packets without payload that are not feedback of the network: Control or Mice
+	Nack   string
+	Signed bool // notices name the switch that sends them
+	// NackBudget is how many NACKs each packet that leaves gives its flow, beyond those that a flow may have at any
+	// time; 0: there is no limit
+	NackBudget int
+	Coalesce   unit.Time // how long a notice waits for further losses of its flow; 0: not at all
+	UDP        bool      // UDP datagrams cause NACKs, too
+	Acks       Class     // class of packets without payload that are not feedback of the network: Control or Mice
 
 	Top     int       // elephants that may get a NACK during congestion; 0: only those whose packets find no room
 	Every   unit.Time // at most once so often
@@ -65,6 +68,8 @@ type Program struct {
 	demands  []float64
 	nacks    NackCounts
 	evicting bool
+
+	allowance *allowance // nil: any number of NACKs
 }
 
 // port is the state of an egress port. Ports may share a sketch or memory.
@@ -78,6 +83,7 @@ type port struct {
 	offer         [Classes]unit.Rate // by class, for one flow
 	supplyAt      unit.Time
 	supplied      bool
+	allowed       uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
 }
 
 // controlFrame is the size of a NACK over IPv6 and TCP with all its fields, in bytes.
@@ -120,6 +126,9 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	}
 	if c.Flowlet {
 		g.changes = newChanges(slots, site.Ports+1, c.Wait)
+	}
+	if c.Nack != NackNone {
+		g.allowance = newAllowance(c.NackBudget)
 	}
 	if c.Coalesce > 0 {
 		g.pending = make([]gathered, pendingSlots)
@@ -316,7 +325,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // refuse drops a packet with the reason that says whether its sender is told.
 func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if g.answers(env.Now(), p) {
+	if g.answers(env.Now(), p) && g.mayNotify(env, p) {
 		return dataplane.Drop(dataplane.Notified)
 	}
 	return dataplane.Drop(dataplane.BufferFull)
@@ -398,6 +407,9 @@ func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet) {
 	x := g.at(m.Out)
 	if x.memory != nil {
 		x.memory.Unbook(env.Now(), classOf(p, env.Port(m.Out).Queues()), p.Size)
+	}
+	if !g.evicting {
+		g.left(p)
 	}
 	if g.changes != nil {
 		g.changes.unbook(x.out, m.Queue, p.Size, g.evicting)

@@ -1,0 +1,109 @@
+package ncf
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// hostile offers a port of a rate so many times that, by senders that ignore NACKs, and returns what the switch made
+// of it: data packets sent, NACKs, and what both have in bytes.
+func hostile(t *testing.T, s setup, flows, packets int, times float64) (r *rig, data, nacks, bytes, nackBytes int64) {
+	r = newRig(t, s)
+	r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
+		if p.Notifies() {
+			nacks, nackBytes = nacks+1, nackBytes+int64(p.Size)
+		} else {
+			data, bytes = data+1, bytes+int64(p.Size)
+		}
+	}
+	gap := unit.Time(float64(unit.TransmitTime(1066, s.rate)) / times)
+	for i := range packets {
+		flow := i % flows
+		p := r.data(1, 2, uint16(10+flow), int64(i/flows)*1000, 1000)
+		p.DstPort = uint16(80 + flow>>15)
+		r.come(unit.Time(i)*gap, 0, p)
+	}
+	r.drain()
+	return r, data, nacks, bytes, nackBytes
+}
+
+// Senders that ignore NACKs and go on at ten times the port's rate: NACKs are at most twice the packets that leave and
+// the first flights, whatever the flows, rates and buffers; what is beyond is dropped in silence, and counted.
+func TestAllowanceHostile(t *testing.T) {
+	for _, x := range []struct {
+		flows  int
+		rate   unit.Rate
+		buffer string
+		given  []string
+	}{
+		{1, unit.Gbps, "20kB", nil}, {8, unit.Gbps, "100kB", nil}, {8, unit.Gbps, "100kB", []string{"nack", "elephants"}},
+		{8, unit.Gbps, "100kB", []string{"coalesce", "50us"}}, {1000, unit.Gbps, "20kB", nil},
+		{8, 100 * unit.Gbps, "2MB", nil}, {1000, 100 * unit.Gbps, "100kB", nil}, {60_000, unit.Gbps, "20kB", nil},
+	} {
+		t.Run(fmt.Sprintf("%d flows, %v, %s, %v", x.flows, x.rate, x.buffer, x.given), func(t *testing.T) {
+			given := append([]string{"memory", x.buffer, "duration", "50us", "top", "0"}, x.given...)
+			s := setup{ports: 2, queues: 3, rate: x.rate, given: given}
+			r, data, nacks, bytes, nackBytes := hostile(t, s, x.flows, 60_000, 10)
+			counts, most := r.g.NackCounts(), int64(r.g.ports[1].allowed)
+			drops := r.sw.Drops()
+			named := int64(counts.Named)
+			if limit := 2*data + int64(min(x.flows, allowances))*most; named > limit || nacks > named {
+				t.Errorf("%d packets left; %d NACKs named %d, at most %d may be", data, nacks, named, limit)
+			}
+			if flights := int64(min(x.flows, allowances)) * most; flights < data/4 && nackBytes > bytes/4 {
+				t.Errorf("%d bytes of NACKs, %d of data", nackBytes, bytes)
+			}
+			if int64(x.flows)*most < 20_000 && counts.Silent == 0 {
+				t.Error("none dropped in silence")
+			}
+			gone := drops[dataplane.Notified] + drops[dataplane.BufferFull] + drops[dataplane.Evicted]
+			if counts.Named+counts.Dropped != gone || counts.Silent > counts.Dropped {
+				t.Errorf("%d packets are gone; %+v", gone, counts)
+			}
+		})
+	}
+}
+
+// Who stays below has every loss named; a flow that has used up its NACKs hears again when others' packets have left;
+// without a budget there is no limit.
+func TestAllowance(t *testing.T) {
+	a := newAllowance(1)
+	const most = 20
+	for range most {
+		if !a.has(7, most) {
+			t.Fatal("too few")
+		}
+		a.spend(7)
+	}
+	if a.has(7, most) {
+		t.Error("too many")
+	}
+	if a.earn(7); !a.has(7, most) {
+		t.Error("a packet that left gave nothing back")
+	}
+	a.spend(7)
+	for n := 0; !a.has(7, most); n++ {
+		if n > allowances {
+			t.Fatal("others' packets give nothing back")
+		}
+		a.earn(8)
+	}
+	sum := uint64(0)
+	for _, n := range a.owed {
+		sum += uint64(n)
+	}
+	if sum != a.all {
+		t.Errorf("%d are owed, %d are booked", sum, a.all)
+	}
+	for _, budget := range []string{"0", "1"} {
+		r, _, _, _, _ := hostile(t, setup{ports: 2, queues: 3, rate: unit.Gbps,
+			given: []string{"memory", "100kB", "duration", "50us", "nack_budget", budget}}, 8, 20_000, 4)
+		if c := r.g.NackCounts(); (c.Silent == 0) != (budget == "0") {
+			t.Errorf("nack_budget %s: %+v", budget, c)
+		}
+	}
+}
