@@ -132,9 +132,9 @@ const rounding = 1e-9
 func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Text(&o.Nack, "nack", NackAll, "whose senders are told of packets that found no room",
 		"all: BS'19 §4.3; elephants: §5").Words(NackAll, NackElephants, NackNone)
-	p.Int(&o.NackBudget, "nack_budget", "1", "NACKs that each packet that leaves gives its flow, beyond what the port can "+
-		"send in n·d and hold; 0: there is no limit", "ours; BS'19 §4.3: limited overhead, §5: no new opportunity to "+
-		"overload").Min("0").Max("64")
+	p.Int(&o.NackBudget, "nack_budget", "1",
+		"NACKs that each packet that leaves gives its flow, beyond what the port can send in n·d and hold; 0: no limit",
+		"ours; BS'19 §4.3: limited overhead, §5: no new opportunity to overload").Min("0").Max("64")
 	p.Time(&o.Coalesce, "coalesce", "0s", "how long a NACK waits for further packets of its flow to be gone",
 		"BS'19 §4.3: they are not combined").Max("1s")
 	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them", "BS'19 §5")
