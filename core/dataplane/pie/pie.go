@@ -154,23 +154,35 @@ func (s *state) delay(c *Config, q *tm.Queue) float64 {
 var scales = [...]struct{ below, by float64 }{{0.000001, 2048}, {0.00001, 512}, {0.0001, 128}, {0.001, 32}, {0.01, 8},
 	{0.1, 2}}
 
-// update moves the probability, and lets the burst allowance run out (RFC 8033 §4.2, §4.4).
-func (s *state) update(c *Config, delay float64) {
-	d := float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
+// Law is how probabilities follow delays (RFC 8033 §4.2), here and in other schemes that lead a delay to a target.
+type Law struct {
+	Target      unit.Time
+	Alpha, Beta float64 // per second
+	Cap         bool    // RFC 8033 §5.5
+}
+
+// Next is the probability after an update that finds a delay, of one in seconds at the update before.
+func (l Law) Next(probability, old, delay float64) float64 {
+	d := float64(l.Alpha*(delay-l.Target.Seconds())) + float64(l.Beta*(delay-old))
 	for _, x := range scales {
-		if s.probability < x.below {
+		if probability < x.below {
 			d /= x.by
 			break
 		}
 	}
-	if c.Cap && s.probability >= 0.1 {
+	if l.Cap && probability >= 0.1 {
 		d = min(d, 0.02)
 	}
-	s.probability += d
-	if delay == 0 && s.old == 0 {
-		s.probability *= 0.98
+	probability += d
+	if delay == 0 && old == 0 {
+		probability *= 0.98
 	}
-	s.probability = min(max(s.probability, 0), 1)
+	return min(max(probability, 0), 1)
+}
+
+// update moves the probability, and lets the burst allowance run out (RFC 8033 §4.2, §4.4).
+func (s *state) update(c *Config, delay float64) {
+	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.Next(s.probability, s.old, delay)
 	s.old = delay
 	s.burst = max(0, s.burst-c.Update.Seconds())
 }

@@ -16,6 +16,7 @@ import (
 	"math"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/pie"
 	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -195,20 +196,9 @@ func (k *Port) count(now unit.Time, rank uint32, bytes int64, window unit.Time) 
 	k.now[rank] += bytes
 }
 
-// update is PIE's control law (RFC 8033 §4.2), with its smaller steps at small probabilities, and then the quantile.
+// update is PIE's control law (RFC 8033 §4.2) without its cap (§5.5), and then the quantile.
 func (k *Port) update(delay float64, c *Config) {
-	p := float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-k.delay))
-	for _, s := range [...]struct{ below, by float64 }{{1e-6, 2048}, {1e-5, 512}, {1e-4, 128}, {1e-3, 32}, {0.01, 8},
-		{0.1, 2}} {
-		if k.probability < s.below {
-			p /= s.by
-			break
-		}
-	}
-	k.probability = min(max(k.probability+p, 0), 1)
-	if k.delay == 0 && delay == 0 {
-		k.probability *= 0.98
-	}
+	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.Next(k.probability, k.delay, delay)
 	k.delay = delay
 	k.quantile()
 }
