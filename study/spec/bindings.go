@@ -52,6 +52,20 @@ func (d *decoder) substitute(t *document.Node, at []measure.Coordinate, places [
 	d.Unknown(t.Place, "sweep key", t.Text, names)
 }
 
+// mentions collects the names that stand as $name anywhere in a file.
+func mentions(t *document.Node, names map[string]bool) map[string]bool {
+	for _, x := range t.Items {
+		mentions(x, names)
+	}
+	for _, k := range t.Keys {
+		mentions(k.Value, names)
+	}
+	if name, ok := strings.CutPrefix(t.Text, "$"); ok && t.Kind == document.Scalar {
+		names[name] = true
+	}
+	return names
+}
+
 // overlay puts a block of the sweep into the root. The maps topology, switches and
 // switches.<name> are merged; what lies deeper (a scheduler and its parameters) is
 // replaced.

@@ -11,7 +11,8 @@ import (
 // decoder turns trees into values and notes what is wrong.
 type decoder struct {
 	*document.Reader
-	tree     *document.Node // what is decoded; nothing changes it
+	tree     *document.Node  // what is decoded; nothing changes it
+	mentions map[string]bool // names that the file uses, be it in a block that this point has not
 	registry *Registry
 	trial    Trial
 	source   *Source

@@ -252,7 +252,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	}
 	d.substitute(tree, p.at, places, variables, used)
 	for _, v := range variables {
-		if !v.used {
+		if !v.used && !d.mentions[v.Name] && !s.partial {
 			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
 		}
 	}

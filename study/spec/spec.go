@@ -113,7 +113,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
 	d := &decoder{Reader: c, registry: r, trial: t, source: &own, inputs: map[string][]byte{}, built: map[string]bool{},
-		networks: newRoutedNetworks()}
+		networks: newRoutedNetworks(), mentions: mentions(root, map[string]bool{})}
 	s.inputs = d.inputs
 	// What is decoded is one document, and what is made of it another: defaults go into the
 	// resolved one, which nothing is read from.

@@ -505,6 +505,13 @@ sweep:
 	if o := load(t, nested, spec.Options{}); !strings.Contains(o.Points()[0].Canonical(), "loss: {probability: 3%}") {
 		t.Error(o.Points()[0].Canonical())
 	}
+	// A name may be of use to some blocks of another key only, also where these are left out.
+	some := strings.Replace(strings.Replace(text, "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1),
+		"probability: 1%", "probability: $p", 1)
+	for _, o := range []spec.Options{{}, {Set: []string{"scheme=plain"}}} {
+		resolved := string(load(t, some, o).Resolved())
+		load(t, resolved, spec.Options{Resolved: true})
+	}
 	resolved := string(s.Resolved())
 	for _, want := range []string{"cc: $control", "switch: [{forward: {}}, $extra]", "beta: 0.6, c: 0.4"} {
 		if !strings.Contains(resolved, want) {
