@@ -2,8 +2,6 @@ package afq
 
 import (
 	"fmt"
-	"math"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -11,7 +9,6 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -21,21 +18,17 @@ import (
 func weighed(round unit.Bytes, rates ...int) Config {
 	c := scheme.Defaults[Config]()
 	c.Round = round
-	for i, r := range rates {
-		c.Aggregates = append(c.Aggregates, users.Aggregate{
-			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
-	}
+	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
 
 // ports are calendars of so many rounds.
-func ports(n, rounds int, rate unit.Rate, limit int32) (s dataplanetest.Setup) {
-	for range n {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: rounds,
-			Total: tm.Limit{Packets: limit}, Scheduler: tm.NewCalendar(rounds)})
-	}
-	return s
+func ports(n, rounds int, rate unit.Rate, limit int32) dataplanetest.Setup {
+	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: rounds,
+		Total: tm.Limit{Packets: limit}}, func(p dataplanetest.Port) dataplanetest.Port {
+		p.Scheduler = tm.NewCalendar(rounds)
+		return p
+	})
 }
 
 // rounder knows the current round of the last port.
@@ -195,34 +188,14 @@ func TestContract(t *testing.T) {
 // Users get equal shares, or those of their weights, and one below its share loses nothing, at 10 Mb/s and 100 Gb/s.
 func TestShares(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
-		for _, x := range []struct {
-			name        string
-			rates       []int
-			parts, want []float64
-		}{
-			{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
-			{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
-		} {
-			t.Run(fmt.Sprint(rate, " ", x.name), func(t *testing.T) {
+		for _, x := range dataplanetest.Sharings() {
+			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
 				s := ports(4, 16, rate, 0)
-				site := s.Site()
-				p, err := New(site, weighed(4000, x.rates...))
+				p, err := New(s.Site(), weighed(4000, x.References...))
 				if err != nil {
 					t.Fatal(err)
 				}
-				until := unit.Time(4e19 / float64(rate))
-				k := &dataplanetest.Counter{From: until / 2}
-				s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, k}
-				dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, 4, x.parts...))
-				for i, want := range x.want {
-					got := float64(k.Passed[i]*8000) / (float64(rate) * (until / 2).Seconds())
-					if math.Abs(got-want) > 0.02 {
-						t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
-					}
-				}
-				if x.parts[0] < 0.3 && k.Passed[0] != k.Came[0] {
-					t.Errorf("a user below its share loses %d of %d", k.Came[0]-k.Passed[0], k.Came[0])
-				}
+				x.Hold(t, s, unit.Time(4e19/float64(rate)), p, 0.02, 0)
 			})
 		}
 	}

@@ -3,7 +3,6 @@ package codel_test
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +15,6 @@ import (
 
 // short is a law that acts within a transcript that can be read.
 var short = []string{"target", "2ms", "interval", "20ms"}
-
-func ports(n int, rate unit.Rate, queues int) dataplanetest.Setup {
-	var s dataplanetest.Setup
-	for range n {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
-	}
-	return s
-}
 
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
 	return func(site *dataplane.Site) []dataplane.Program {
@@ -47,7 +38,8 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 1), string(text), build(t, short...))
+			_, marked, dropped := dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), string(text),
+				build(t, short...))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
 			}
@@ -62,15 +54,7 @@ func TestWithoutECN(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.ReplaceAll(string(text), " 0 1500:", " 2 1500:")
-	dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 1), lines, build(t, append(short, "ecn", "false")...))
-}
-
-// steady is n packets of size bytes every gap, for a port and a class.
-func steady(n int, gap unit.Time, size int32, dst packet.Addr) (all []dataplanetest.Arrival) {
-	for i := range n {
-		all = append(all, dataplanetest.Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: size - 42})
-	}
-	return all
+	dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), lines, build(t, append(short, "ecn", "false")...))
 }
 
 // RFC 8289 §4: a queue that stays below the target, or that a burst makes long for less than an interval, loses
@@ -78,29 +62,9 @@ func steady(n int, gap unit.Time, size int32, dst packet.Addr) (all []dataplanet
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			s := ports(3, rate, 1)
-			s.Programs = append(s.Programs, build(t)(s.Site())...)
-			frame := unit.TransmitTime(1500, rate)
-			script := append(steady(2000, frame*2, 1500, 2), steady(2000, frame*3/2, 1500, 3)...)
-			for range 40 { // 40 frames at once
-				script = append(script, dataplanetest.Arrival{At: frame * 5000, Dst: 2, Payload: 1458})
-			}
-			if got := run(t, s, script); got.Drops[dataplane.EarlyDrop] != 0 {
-				t.Errorf("%d packets are dropped", got.Drops[dataplane.EarlyDrop])
-			}
+			dataplanetest.Unhurt(t, rate, 40, build(t))
 		})
 	}
-}
-
-// run sorts the script and runs it behind forwarding.
-func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
-	t.Helper()
-	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
-	got := dataplanetest.Forwarded(s, script)
-	if got.Live != 0 {
-		t.Fatalf("%d packets are lost", got.Live)
-	}
-	return got
 }
 
 // A load that does not react: drops come ever faster, by the root of their number (RFC 8289 §5), and the queue's
@@ -108,15 +72,15 @@ func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) da
 func TestDelayIsBounded(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			s := ports(2, rate, 1)
+			s := dataplanetest.Links(2, rate, 1)
 			s.Programs = build(t)(s.Site())
 			frame := unit.TransmitTime(1500, rate)
 			n := int(20 * unit.Second / frame * 21 / 20)
 			if n > 40000 {
 				n = 40000
 			}
-			script := steady(n, frame*20/21, 1500, 2)
-			got := run(t, s, script)
+			script := dataplanetest.Steady(n, frame*20/21, 1500, 2)
+			got := dataplanetest.Sorted(t, s, script)
 			drops := got.Drops[dataplane.EarlyDrop]
 			if drops == 0 {
 				t.Fatal("nothing is dropped")
@@ -136,7 +100,7 @@ func FuzzLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for long"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := ports(2, 10*unit.Mbps, 2)
+		s := dataplanetest.Links(2, 10*unit.Mbps, 2)
 		s.Programs = append(build(t, "target", "1ms", "interval", "3ms")(s.Site()), &classes{})
 		var script []dataplanetest.Arrival
 		at := unit.Time(0)
@@ -147,7 +111,7 @@ func FuzzLaw(f *testing.F) {
 					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
 			}
 		}
-		got := run(t, s, script)
+		got := dataplanetest.Sorted(t, s, script)
 		longest := unit.Time(0)
 		for _, d := range got.Departures {
 			longest = max(longest, d.At-script[d.Seq].At)
@@ -172,7 +136,7 @@ func (*classes) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 func TestRefusals(t *testing.T) {
-	s := ports(1, unit.Gbps, 1)
+	s := dataplanetest.Links(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "100ms"}, {"target", "0s"}, {"interval", "1ms"}, {"max_packet", "1 B"}} {
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
 			if _, err := dataplanetest.Make(codel.Scheme(), s.Site(), bad...); err == nil {

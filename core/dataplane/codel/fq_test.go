@@ -15,7 +15,7 @@ import (
 // fair is the setup of two ports with fq_codel.
 func fair(t testing.TB, rate unit.Rate, queues int, total tm.Limit, given ...string) dataplanetest.Setup {
 	t.Helper()
-	s := ports(2, rate, queues)
+	s := dataplanetest.Links(2, rate, queues)
 	for i := range s.Ports {
 		for _, x := range tm.Schemes() {
 			if x.Name != "fq_codel" {
@@ -65,7 +65,7 @@ func FuzzFair(f *testing.F) {
 					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3, Flow: uint16(x>>2) & 7})
 			}
 		}
-		got := run(t, s, script)
+		got := dataplanetest.Sorted(t, s, script)
 		gone := got.Drops[dataplane.EarlyDrop] + got.Drops[dataplane.Evicted] + got.Drops[dataplane.PortPacketLimit]
 		if len(got.Departures)+int(gone) != len(script) {
 			t.Errorf("%d arrive, %d leave, %d are dropped", len(script), len(got.Departures), gone)
@@ -88,12 +88,12 @@ func TestIsolation(t *testing.T) {
 		t.Run(rate.String(), func(t *testing.T) {
 			s := fair(t, rate, 1, tm.Limit{Packets: 1000})
 			frame := unit.TransmitTime(1500, rate)
-			script := steady(9000, frame*9/10, 1500, 2)
+			script := dataplanetest.Steady(9000, frame*9/10, 1500, 2)
 			for i := range 400 {
 				script = append(script, dataplanetest.Arrival{At: unit.Time(i)*frame*20 + 7, Dst: 2, Payload: 458, Flow: 1,
 					Seq: int64(100000 + i)})
 			}
-			got := run(t, s, script)
+			got := dataplanetest.Sorted(t, s, script)
 			light := 0
 			for _, d := range got.Departures {
 				if d.Seq >= 100000 {

@@ -3,14 +3,12 @@ package csfq
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"os"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -19,11 +17,7 @@ import (
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(rates ...int) Config {
 	c := scheme.Defaults[Config]()
-	for i, r := range rates {
-		c.Aggregates = append(c.Aggregates, users.Aggregate{
-			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
-	}
+	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
 
@@ -172,58 +166,23 @@ func TestContract(t *testing.T) {
 	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
 }
 
-// share lets users send at constant rates, in parts of the link, and returns what each gets and loses, as parts of
-// the link and of what it sent, in the second half of 20 windows.
-func share(t testing.TB, rate unit.Rate, c Config, parts ...float64) (gets, loses []float64) {
-	t.Helper()
-	link := unit.LinkRate{Bits: rate}
-	s := dataplanetest.Setup{}
-	for range len(parts) + 1 {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: link})
-	}
-	out := len(parts)
-	s.Ports[out].Total.Packets = 100
-	site := s.Site()
-	x, err := New(site, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &dataplanetest.Counter{From: 10 * c.KC}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, k}
-	dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, 20*c.KC, packet.Addr(out+1), parts...))
-	for i, n := range k.Passed[:out] {
-		gets = append(gets, float64(n*8000)/(float64(rate)*(10*c.KC).Seconds()))
-		loses = append(loses, 1-float64(n)/float64(k.Came[i]))
-	}
-	return gets, loses
-}
-
 // A user below its fair share loses nothing in steady state, and the others get equal shares, or those of their
 // weights, at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
 func TestShares(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
-		for _, x := range []struct {
-			name        string
-			rates       []int
-			parts, want []float64
-		}{
-			{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
-			{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
-		} {
-			t.Run(fmt.Sprint(rate, " ", x.name), func(t *testing.T) {
-				c := weighed(x.rates...)
+		for _, x := range dataplanetest.Sharings() {
+			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
+				c := weighed(x.References...)
 				scale := float64(10*unit.Mbps) / float64(rate)
 				c.K, c.KAlpha, c.KC = unit.Time(float64(c.K)*scale), unit.Time(float64(c.KAlpha)*scale),
 					unit.Time(float64(c.KC)*scale)
-				gets, loses := share(t, rate, c, x.parts...)
-				for i := range gets {
-					if math.Abs(gets[i]-x.want[i]) > 0.04 {
-						t.Errorf("user %d gets %.3f of the link, want %.3f", i, gets[i], x.want[i])
-					}
+				s := dataplanetest.Links(len(x.Parts)+1, rate, 0)
+				s.Ports[len(x.Parts)].Total.Packets = 100
+				p, err := New(s.Site(), c)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if x.parts[0] < 0.3 && loses[0] > 0.002 {
-					t.Errorf("a user below its share loses %.4f", loses[0])
-				}
+				x.Hold(t, s, 20*c.KC, p, 0.04, 0.002)
 			})
 		}
 	}

@@ -51,10 +51,7 @@ func FuzzCSFQ(f *testing.F) {
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := dataplanetest.Setup{}
-		for range 4 {
-			s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: 10 * unit.Mbps}})
-		}
+		s := dataplanetest.Links(4, 10*unit.Mbps, 0)
 		s.Ports[3].Total.Packets = 20
 		c := weighed(10)
 		c.K, c.KAlpha, c.KC = 5*unit.Millisecond, 10*unit.Millisecond, 10*unit.Millisecond

@@ -44,7 +44,7 @@ func TestOverload(t *testing.T) {
 				t.Fatal("DualPI2 is another program")
 			}
 			s.Programs = []dataplane.Program{&judged{program, x.base}}
-			got := run(t, s, []dataplanetest.Arrival{{At: ms, Dst: 2, Payload: 1458, TOS: x.tos}})
+			got := dataplanetest.Sorted(t, s, []dataplanetest.Arrival{{At: ms, Dst: 2, Payload: 1458, TOS: x.tos}})
 			outcome := "sent"
 			if got.Drops[dataplane.EarlyDrop] > 0 {
 				outcome = "dropped"

@@ -18,12 +18,12 @@ import (
 const ms = unit.Millisecond
 
 // ports have a time-shifted FIFO.
-func ports(n int, rate unit.Rate, shift unit.Time) (s dataplanetest.Setup) {
-	for range n {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: 2,
-			Scheduler: tm.NewDeadline([]unit.Time{0, shift})})
-	}
-	return s
+func ports(n int, rate unit.Rate, shift unit.Time) dataplanetest.Setup {
+	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: 2},
+		func(p dataplanetest.Port) dataplanetest.Port {
+			p.Scheduler = tm.NewDeadline([]unit.Time{0, shift})
+			return p
+		})
 }
 
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
@@ -108,12 +108,6 @@ func TestCoupling(t *testing.T) {
 	}
 }
 
-func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
-	t.Helper()
-	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
-	return dataplanetest.Forwarded(s, script)
-}
-
 // Queues that stay short lose nothing and are not marked, at any rate, on all ports.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
@@ -126,7 +120,7 @@ func TestNoLossAtLowLoad(t *testing.T) {
 				script = append(script, dataplanetest.Arrival{At: unit.Time(i) * frame * 3, Dst: 2, TOS: uint8(i % 3),
 					Payload: 1458}, dataplanetest.Arrival{At: unit.Time(i) * frame * 2, Dst: 3, TOS: packet.ECT1, Payload: 1458})
 			}
-			got := run(t, s, script)
+			got := dataplanetest.Sorted(t, s, script)
 			for _, d := range got.Departures {
 				if d.TOS&packet.ECN == packet.CE {
 					t.Fatalf("packet of %v is marked", d.At)
@@ -169,7 +163,7 @@ func TestRoundRobin(t *testing.T) {
 					script[i].Seq = int64(i)
 				}
 				n, late := 0, unit.Time(0)
-				for _, d := range run(t, s, script).Departures {
+				for _, d := range dataplanetest.Sorted(t, s, script).Departures {
 					if d.At <= end && d.TOS == packet.NotECT {
 						n, late = n+1, max(late, d.At-script[d.Seq].At)
 					}
@@ -201,7 +195,7 @@ func FuzzDual(f *testing.F) {
 					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
 			}
 		}
-		got := run(t, s, script)
+		got := dataplanetest.Sorted(t, s, script)
 		if n := len(got.Departures) + int(got.Drops[dataplane.EarlyDrop]); n != len(script) {
 			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
 		}

@@ -18,20 +18,13 @@ import (
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(rates ...int) Config {
 	c := scheme.Defaults[Config]()
-	for i, r := range rates {
-		c.Aggregates = append(c.Aggregates, users.Aggregate{
-			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
-	}
+	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
 
-func ports(n, queues int, rate unit.Rate, each, total int32) (s dataplanetest.Setup) {
-	for range n {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues,
-			Each: tm.Limit{Packets: each}, Total: tm.Limit{Packets: total}})
-	}
-	return s
+func ports(n, queues int, rate unit.Rate, each, total int32) dataplanetest.Setup {
+	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues,
+		Each: tm.Limit{Packets: each}, Total: tm.Limit{Packets: total}})
 }
 
 // chosen is the queue of the packet in hand.

@@ -51,11 +51,8 @@ func FuzzPPV(f *testing.F) {
 	f.Add(false, []byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(false, bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))
 	f.Fuzz(func(t *testing.T, smallest bool, b []byte) {
-		s := dataplanetest.Setup{}
-		for range 4 {
-			s.Ports = append(s.Ports, shape(smallest)(dataplanetest.Port{Rate: unit.LinkRate{Bits: 10 * unit.Mbps},
-				Total: tm.Limit{Packets: 30}}))
-		}
+		s := dataplanetest.Ports(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 10 * unit.Mbps},
+			Total: tm.Limit{Packets: 30}}, shape(smallest))
 		c := weighed(smallest, 10)
 		c.K, c.Target, c.Update, c.Window = 5*unit.Millisecond, 5*unit.Millisecond, 2*unit.Millisecond,
 			10*unit.Millisecond

@@ -3,14 +3,12 @@ package ppv
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"os"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -20,11 +18,7 @@ import (
 func weighed(smallest bool, rates ...int) Config {
 	c := scheme.Defaults[Config]()
 	c.Smallest = smallest
-	for i, r := range rates {
-		c.Aggregates = append(c.Aggregates, users.Aggregate{
-			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
-	}
+	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
 
@@ -50,11 +44,8 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := dataplanetest.Setup{}
-			for range 4 {
-				s.Ports = append(s.Ports, shape(smallest)(dataplanetest.Port{Rate: unit.LinkRate{Bits: 1500 * unit.Kbps},
-					Total: tm.Limit{Packets: limit}}))
-			}
+			s := dataplanetest.Ports(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 1500 * unit.Kbps},
+				Total: tm.Limit{Packets: limit}}, shape(smallest))
 			var x *Program
 			rank := &ranks{}
 			dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
@@ -188,44 +179,21 @@ func TestContract(t *testing.T) {
 func TestShares(t *testing.T) {
 	for _, smallest := range []bool{false, true} {
 		for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
-			for _, x := range []struct {
-				name        string
-				rates       []int
-				parts, want []float64
-			}{
-				{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
-				{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
-			} {
-				t.Run(fmt.Sprint(rate, " ", x.name, " ", smallest), func(t *testing.T) {
-					c := weighed(smallest, x.rates...)
+			for _, x := range dataplanetest.Sharings() {
+				t.Run(fmt.Sprint(rate, " ", x.Name, " ", smallest), func(t *testing.T) {
+					c := weighed(smallest, x.References...)
 					scale := float64(10*unit.Mbps) / float64(rate)
 					for _, w := range []*unit.Time{&c.K, &c.Target, &c.Update, &c.Window} {
 						*w = unit.Time(float64(*w) * scale)
 					}
 					c.Alpha, c.Beta = c.Alpha/scale, c.Beta/scale
-					until := unit.Time(4e12 * scale)
-					s := dataplanetest.Setup{}
-					for range len(x.parts) + 1 {
-						s.Ports = append(s.Ports, shape(smallest)(dataplanetest.Port{Rate: unit.LinkRate{Bits: rate},
-							Total: tm.Limit{Packets: 100}}))
-					}
-					site := s.Site()
-					p, err := New(site, c)
+					s := dataplanetest.Ports(len(x.Parts)+1, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate},
+						Total: tm.Limit{Packets: 100}}, shape(smallest))
+					p, err := New(s.Site(), c)
 					if err != nil {
 						t.Fatal(err)
 					}
-					k := &dataplanetest.Counter{From: until / 2}
-					s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, k}
-					dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, packet.Addr(len(x.parts)+1), x.parts...))
-					for i, want := range x.want {
-						got := float64(k.Passed[i]*8000) / (float64(rate) * (until / 2).Seconds())
-						if math.Abs(got-want) > 0.05 {
-							t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
-						}
-					}
-					if lost := 1 - float64(k.Passed[0])/float64(k.Came[0]); x.parts[0] < 0.3 && lost > 0.01 {
-						t.Errorf("a user below its share loses %.4f", lost)
-					}
+					x.Hold(t, s, unit.Time(4e12*scale), p, 0.05, 0.01)
 				})
 			}
 		}

@@ -3,14 +3,12 @@ package rainbow
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"os"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -19,19 +17,12 @@ import (
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(rates ...int) Config {
 	c := scheme.Defaults[Config]()
-	for i, r := range rates {
-		c.Aggregates = append(c.Aggregates, users.Aggregate{
-			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
-	}
+	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
 
-func ports(n int, rate unit.Rate, limit int32) (s dataplanetest.Setup) {
-	for range n {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Total: tm.Limit{Packets: limit}})
-	}
-	return s
+func ports(n int, rate unit.Rate, limit int32) dataplanetest.Setup {
+	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Total: tm.Limit{Packets: limit}})
 }
 
 // colours remembers that of the packet in hand.
@@ -126,38 +117,18 @@ func TestContract(t *testing.T) {
 // apart.
 func TestShares(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
-		for _, x := range []struct {
-			name        string
-			rates       []int
-			parts, want []float64
-		}{
-			{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
-			{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
-		} {
-			t.Run(fmt.Sprint(rate, " ", x.name), func(t *testing.T) {
+		for _, x := range dataplanetest.Sharings() {
+			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
 				s := ports(4, rate, 100)
-				site := s.Site()
-				c := weighed(x.rates...)
+				c := weighed(x.References...)
 				c.Low, c.High = unit.Depth{Packets: 20}, unit.Depth{Packets: 50}
 				scale := float64(10*unit.Mbps) / float64(rate)
 				c.K, c.Interval = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Interval)*scale)
-				p, err := New(site, c)
+				p, err := New(s.Site(), c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				until := unit.Time(4e12 * scale)
-				k := &dataplanetest.Counter{From: until / 2}
-				s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, k}
-				dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, 4, x.parts...))
-				for i, want := range x.want {
-					got := float64(k.Passed[i]*8000) / (float64(rate) * (until / 2).Seconds())
-					if math.Abs(got-want) > 0.06 {
-						t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
-					}
-				}
-				if lost := 1 - float64(k.Passed[0])/float64(k.Came[0]); x.parts[0] < 0.3 && lost > 0.01 {
-					t.Errorf("a user below its share loses %.4f", lost)
-				}
+				x.Hold(t, s, unit.Time(4e12*scale), p, 0.06, 0.01)
 			})
 		}
 	}

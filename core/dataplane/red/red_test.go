@@ -4,22 +4,13 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/packet"
 	"weir/core/unit"
 )
-
-func ports(n int, rate unit.Rate, queues int) (s dataplanetest.Setup) {
-	for range n {
-		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
-	}
-	return s
-}
 
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
 	return func(site *dataplane.Site) []dataplane.Program {
@@ -44,8 +35,9 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 1), string(text), build(t, "min", "7500 B",
-				"max", "22500 B", "weight", "0.02", "mean_packet", "1500 B", "gentle", x.gentle, "by_bytes", x.byBytes))
+			_, marked, dropped := dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), string(text),
+				build(t, "min", "7500 B", "max", "22500 B", "weight", "0.02", "mean_packet", "1500 B", "gentle", x.gentle,
+					"by_bytes", x.byBytes))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
 			}
@@ -138,33 +130,11 @@ func TestByBytes(t *testing.T) {
 	}
 }
 
-func run(t testing.TB, s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
-	t.Helper()
-	slices.SortStableFunc(script, func(a, b dataplanetest.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
-	return dataplanetest.Forwarded(s, script)
-}
-
-func steady(n int, gap unit.Time, dst packet.Addr) (all []dataplanetest.Arrival) {
-	for i := range n {
-		all = append(all, dataplanetest.Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: 1458})
-	}
-	return all
-}
-
 // A queue that stays short loses nothing, and neither does a burst, which the average hardly sees.
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			s := ports(3, rate, 1)
-			s.Programs = build(t)(s.Site())
-			frame := unit.TransmitTime(1500, rate)
-			script := append(steady(2000, frame*2, 2), steady(2000, frame*3/2, 3)...)
-			for range 60 {
-				script = append(script, dataplanetest.Arrival{At: frame * 5000, Dst: 2, Payload: 1458})
-			}
-			if got := run(t, s, script); got.Drops[dataplane.EarlyDrop] != 0 {
-				t.Errorf("%d packets are dropped", got.Drops[dataplane.EarlyDrop])
-			}
+			dataplanetest.Unhurt(t, rate, 60, build(t))
 		})
 	}
 }
@@ -174,18 +144,10 @@ func FuzzRED(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue whose average grows, and falls again"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := ports(2, 10*unit.Mbps, 2)
+		s := dataplanetest.Links(2, 10*unit.Mbps, 2)
 		s.Programs = build(t, "min", "3000 B", "max", "9000 B", "weight", "0.2", "by_bytes", "true")(s.Site())
-		var script []dataplanetest.Arrival
-		at := unit.Time(0)
-		for i, x := range b {
-			for k := range int(x%16) + 1 {
-				at += unit.Time(x>>4) * 40 * unit.Microsecond
-				script = append(script, dataplanetest.Arrival{At: at, Dst: 2, Seq: int64(len(script)),
-					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
-			}
-		}
-		got := run(t, s, script)
+		script := dataplanetest.Bursts(b)
+		got := dataplanetest.Sorted(t, s, script)
 		drops, longest := got.Drops[dataplane.EarlyDrop], unit.Time(0)
 		if n := len(got.Departures) + int(drops); n != len(script) {
 			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
@@ -200,7 +162,7 @@ func FuzzRED(f *testing.F) {
 }
 
 func TestRefusals(t *testing.T) {
-	s := ports(1, unit.Gbps, 1)
+	s := dataplanetest.Links(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "0s"}, {"max_p", "0%"}, {"weight", "2"}, {"min", "9 kB", "max", "9 kB"},
 		{"max", "10 kB"}} { // below what min is by the target
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {

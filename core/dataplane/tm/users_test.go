@@ -18,11 +18,7 @@ import (
 // weighed is user_fq with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(quantum unit.Bytes, rates ...int) tm.ByUser {
 	c := tm.ByUser{Quantum: quantum, Config: users.Config{Reference: 10 * unit.Kbps}}
-	for i, r := range rates {
-		c.Aggregates = append(c.Aggregates, users.Aggregate{
-			Key:   netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
-	}
+	c.Aggregates = dataplanetest.References(rates...)
 	return c
 }
 

@@ -1,0 +1,131 @@
+package dataplanetest
+
+import (
+	"net/netip"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Ports is a setup of n ports that are alike. shapes add what ports cannot share, such as a scheduler.
+func Ports(n int, p Port, shapes ...func(Port) Port) (s Setup) {
+	for range n {
+		x := p
+		for _, shape := range shapes {
+			x = shape(x)
+		}
+		s.Ports = append(s.Ports, x)
+	}
+	return s
+}
+
+// Links is a setup of n ports of a rate, with so many queues.
+func Links(n int, rate unit.Rate, queues int) Setup {
+	return Ports(n, Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
+}
+
+// References are reference rates, in kb/s, of 10.0.0.1, 10.0.0.2 and so on.
+func References(rates ...int) (all []users.Aggregate) {
+	for i, r := range rates {
+		all = append(all, users.Aggregate{Key: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
+			Value: unit.Rate(r) * unit.Kbps})
+	}
+	return all
+}
+
+// Sorted runs a script, whatever its order, as Forwarded does; none of its packets may be lost.
+func Sorted(t T, s Setup, script []Arrival) Transcript {
+	t.Helper()
+	slices.SortStableFunc(script, func(a, b Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+	got := Forwarded(s, script)
+	if got.Live != 0 {
+		t.Errorf("%d packets are lost", got.Live)
+	}
+	return got
+}
+
+// Steady is n packets of a size for one address, a gap apart.
+func Steady(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
+	for i := range n {
+		all = append(all, Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: size - 42})
+	}
+	return all
+}
+
+// Unhurt reports early drops where queues stay short: at a port that is loaded by half and one by two thirds, and in a
+// burst of so many full packets that come at once.
+func Unhurt(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
+	t.Helper()
+	s := Links(3, rate, 1)
+	s.Programs = build(s.Site())
+	frame := unit.TransmitTime(1500, rate)
+	script := append(Steady(2000, frame*2, 1500, 2), Steady(2000, frame*3/2, 1500, 3)...)
+	for range burst {
+		script = append(script, Arrival{At: frame * 5000, Dst: 2, Payload: 1458})
+	}
+	if n := Sorted(t, s, script).Drops[dataplane.EarlyDrop]; n != 0 {
+		t.Errorf("%d packets are dropped", n)
+	}
+}
+
+// Bursts is traffic that a fuzzer makes up, for the second address: each byte is a burst, with gaps, of packets with
+// any ECN field.
+func Bursts(b []byte) (script []Arrival) {
+	at := unit.Time(0)
+	for i, x := range b {
+		for k := range int(x%16) + 1 {
+			at += unit.Time(x>>4) * 40 * unit.Microsecond
+			script = append(script, Arrival{At: at, Dst: 2, Seq: int64(len(script)), Payload: int32(22 + (i*97+k*331)%1400),
+				TOS: uint8(i) & 3})
+		}
+	}
+	return script
+}
+
+// Sharing is a load of users on one link, and what each must get of it.
+type Sharing struct {
+	Name       string
+	References []int // in kb/s; nil: equal ones
+	Parts      []float64
+	Want       []float64
+}
+
+// Sharings are a user below its share beside two above theirs, and three alike of unequal weights.
+func Sharings() []Sharing {
+	return []Sharing{
+		{"equal", nil, []float64{0.1, 0.6, 1.2}, []float64{0.1, 0.45, 0.45}},
+		{"weights", []int{10, 20, 10}, []float64{0.9, 0.9, 0.9}, []float64{0.25, 0.5, 0.25}},
+	}
+}
+
+// Share has users behind the first ports send parts of the rate of the last one to it, through a program, and returns
+// what each gets of that rate in the second half of the time, and which part of its packets it loses.
+func Share(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
+	k := &Counter{From: until / 2}
+	s.Programs = []dataplane.Program{Forward(s.Site()), p, k}
+	rate := s.Ports[len(s.Ports)-1].Rate.Bits
+	Direct(s, Constant(rate, 1000, until, packet.Addr(len(s.Ports)), parts...))
+	for i := range parts {
+		gets = append(gets, float64(k.Passed[i]*8000)/(float64(rate)*(until/2).Seconds()))
+		loses = append(loses, 1-float64(k.Passed[i])/float64(k.Came[i]))
+	}
+	return gets, loses
+}
+
+// Hold reports users whose part of the link is off by more than so much, and a loss of more than so much of who sends
+// less than its share.
+func (x Sharing) Hold(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
+	t.Helper()
+	gets, loses := Share(s, until, p, x.Parts...)
+	for i, want := range x.Want {
+		if got := gets[i]; got < want-off || got > want+off {
+			t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
+		}
+		if x.Parts[i] == x.Want[i] && loses[i] > lost {
+			t.Errorf("user %d, below its share, loses %.4f", i, loses[i])
+		}
+	}
+}
