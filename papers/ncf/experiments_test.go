@@ -5,6 +5,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/cc/bbr"
+	boltsender "weir/core/cc/bolt"
 	"weir/core/cc/cubic"
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/dctcp"
@@ -13,6 +14,7 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
+	"weir/core/dataplane/bolt"
 	"weir/core/dataplane/classify"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
@@ -44,13 +46,15 @@ func library() *spec.Registry {
 	return &spec.Registry{
 		Measures:  measure.Kinds(),
 		Workloads: workload.Distributions(),
-		Programs: []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(),
+		Programs: []dataplane.Scheme{bolt.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(),
+			forward.Scheme(),
 			inband.Scheme(), inputloss.Scheme(),
 			ncf.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme()},
 		Topologies: topology.Schemes(),
-		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme(),
+		Controllers: []cc.Scheme{bbr.Scheme(), boltsender.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(),
+			hpcc.Scheme(),
 			hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
 			swift.Scheme(), timely.Scheme()},
 		Library: []spec.Library{{Name: "ncf", Files: ncf.Experiments}},

@@ -156,7 +156,7 @@ func (b *Program) Book(env *dataplane.Env, p *packet.Packet) {
 
 // count is algorithm 3: what could have been sent since the last packet, less this one, at most an MTU.
 func (p *port) count(now unit.Time, size int32, mtu float64) {
-	supply := float64(now-p.last) * p.supply
+	supply := float64(float64(now-p.last) * p.supply)
 	p.token = min(p.token+supply-float64(size), mtu)
 	p.last = now
 }
