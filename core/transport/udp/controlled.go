@@ -176,6 +176,7 @@ type ControlledSender struct {
 
 	// notices of the network
 	gate   transport.NackGate
+	hold   transport.HoldOff
 	ring   []uint8 // what has come of datagram n at n mod its length, a power of two, for done ≤ n < next; nil: nothing
 	nacked int64   // datagrams from done on that are gone
 }
@@ -230,8 +231,11 @@ func (s *ControlledSender) fits(n int64) bool {
 // schedule decides when what is sent next.
 func (s *ControlledSender) schedule(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
+	if s.hold.Waits() {
+		s.hold.Update(now, s.trip(), s.rto(), s.InFlight(), s.hash)
+	}
 	if s.next < s.total && s.fits(s.next) {
-		at := max(s.flow.Start, s.pacedUntil)
+		at := max(s.flow.Start, s.pacedUntil, s.hold.Ready())
 		if s.config.Rate > 0 {
 			at = max(at, after(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
 		}
@@ -297,6 +301,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	s.counters.SentBytes += unit.Bytes(payload)
 	s.lastSend, s.lastBytes = now, unit.Bytes(payload)
 	s.pace()
+	s.hold.Sent(now, s.hash)
 	s.schedule(now)
 }
 
@@ -332,6 +337,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		a.Packets, a.Bytes = int(fresh), unit.Bytes(fresh)*unit.Bytes(s.flow.Payload)
 		a.RTT.Sample = max(now-sent, 1)
 		s.roundTrip.Measure(a.RTT.Sample)
+		s.hold.Delivered(int(fresh), s.trip())
 		s.received = received
 		s.heard, s.backoff = now, 0
 	}

@@ -74,6 +74,8 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 			lost++
 		}
 	}
+	// Nothing is sent again, so a datagram that is gone stands for one that was.
+	s.hold.Nacked(now, s.trip(), true, n.Supply, int64(s.flow.Payload))
 	s.control.OnNotice(now, told)
 	s.decide()
 	if reduces && s.gate.Reduce(now, now, rtt) {
@@ -86,6 +88,18 @@ func (s *ControlledSender) nack(now unit.Time, p *packet.Packet, n *packet.Notif
 	}
 	s.pass(s.done)
 	return true
+}
+
+// trip is the round-trip time for the hold-off; before there is one, a timeout.
+func (s *ControlledSender) trip() unit.Time {
+	rtt := s.roundTrip.Smoothed
+	if rtt == 0 {
+		rtt = s.flow.Path.BaseRTT
+	}
+	if limit := s.rto(); rtt <= 0 || rtt > limit {
+		return limit
+	}
+	return rtt
 }
 
 // markNacked takes datagram n, of so many bytes, out of flight, if it is there.

@@ -231,3 +231,31 @@ func FuzzControlledNack(f *testing.F) {
 		}
 	})
 }
+
+// A sender whose datagrams are all trimmed does not go on at the pace of NACKs, one a microsecond, whatever its
+// controller: each waits for twice the time of the one before, at most for a timeout.
+func TestControlledNackStorm(t *testing.T) {
+	l, out := sent(t, 10_000, 50_000_000, transport.NacksResend)
+	const span = 100 * unit.Millisecond
+	notice := func(now unit.Time, p *packet.Packet) {
+		q := nackOf(p, packet.CauseTrimmed)
+		q.SetNotification(&packet.Notification{Lost: p.Payload})
+		l.s.Receive(now, q)
+	}
+	for _, p := range out {
+		notice(unit.Microsecond, p)
+	}
+	datagrams, now := len(out), unit.Microsecond
+	for ; datagrams < 10_000; datagrams++ {
+		if now = max(now, l.s.NextSend()); now > span {
+			break
+		}
+		p := &packet.Packet{Src: 1, Dst: 2}
+		l.s.Emit(now, p)
+		now += unit.Microsecond
+		notice(now, p)
+	}
+	if most := len(out) + 20 + int(span/l.s.rto()); datagrams > most || datagrams < most/4 {
+		t.Errorf("%d datagrams in %v, at most %d may be", datagrams, unit.Time(span), most)
+	}
+}
