@@ -12,7 +12,7 @@ import (
 // Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
 // on its own.
 type Setting struct {
-	Switch   string
+	Switch   string // its name; "": on its own
 	Ports    []Facing
 	Framing  packet.Framing
 	MaxFrame int32 // Size of the largest frame that hosts send; 0: not known

@@ -1,7 +1,6 @@
 package switchfile
 
 import (
-	"fmt"
 	"sort"
 
 	"weir/core/dataplane"
@@ -45,7 +44,10 @@ func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Conf
 				at = v.Place
 			}
 		}
-		if text = fmt.Sprintf("switch %s: %s: %s", s.Switch, who, text); x.Refused {
+		if text = who + ": " + text; s.Switch != "" {
+			text = "switch " + s.Switch + ": " + text
+		}
+		if x.Refused {
 			r.Fail(at, "", "%s", text)
 		} else {
 			warn(at, text)

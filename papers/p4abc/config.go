@@ -106,8 +106,8 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 	p.Rule("aggregates", func() error { return ambiguous(c.Aggregates) })
 	p.Rule("mtu", func() error {
-		if c.MTU != 0 && (c.MTU < leastMTU || c.MTU > 65535) {
-			return fmt.Errorf("%v: %v to 65535 B are possible, or 0B", c.MTU, leastMTU)
+		if c.MTU != 0 && (c.MTU < leastMTU || c.MTU > mostMTU) {
+			return fmt.Errorf("%d B: %d to %d are possible, or 0B", int64(c.MTU), leastMTU, mostMTU)
 		}
 		return nil
 	})
@@ -119,8 +119,12 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// leastMTU is that of IPv4 hosts (RFC 791 §3.1: 576 bytes).
-const leastMTU unit.Bytes = 576
+// MTUs are those that a switch and the lab take: from IPv6's least (RFC 8200 §5) to what Ethernet cards call jumbo
+// frames.
+const (
+	leastMTU = 1280
+	mostMTU  = 9216
+)
 
 // NeedsNetwork says that a switch on its own knows itself whose a frame is.
 func (c *Config) NeedsNetwork() (why string) {

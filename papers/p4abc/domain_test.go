@@ -440,6 +440,8 @@ func TestSuitsDomain(t *testing.T) {
 		{"any length", func(*Config) {}, ""},
 		{"no room", func(c *Config) { c.MTU = 1500 }, "mtu"},
 		{"room", func(c *Config) { c.MTU = 1501 }, ""},
+		{"no room for the least of IPv6", func(c *Config) { c.MTU = 1287 }, "mtumtu"},
+		{"room for the least of IPv6", func(c *Config) { c.MTU = 1288 }, "mtu"},
 		{"no link inside", func(c *Config) { c.MTU, c.Ports = 1500, []Port{{Key: "h9", Value: Inside}} }, "mtu"},
 		{"a neighbour of another switch", func(c *Config) { c.Ports = []Port{{Key: "h9", Value: Inside}} }, ""},
 		{"nobody", func(c *Config) { c.Ports = []Port{{Key: "h2", Value: Inside}} }, "ports"},
