@@ -81,6 +81,8 @@
 //	incast         8, 64, 256 senders in a rack, 20 and 500 KB, shallow and deep buffers
 //	incast-fabric  8 and 64 across a fat tree of 128 hosts
 //	mixed          websearch at 30, 60, 90 %, mice and four elephants
+//	thresholds-incast  incast when memory, ECN's K, NDP's depth are the same bytes, 20 KB to 1514 KB
+//	thresholds-mixed   mice and elephants at 95 %, likewise
 //	queues         1, 2, 3, 8 queues; the cost of a change of class
 //	knobs          d, n, threshold, F, epsilon, tilt, spike, coalesce, top, early, nack: one at a time
 //	internet       wide-area dumbbell
