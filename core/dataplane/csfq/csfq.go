@@ -57,8 +57,7 @@ func Scheme() dataplane.Scheme {
 // Program is CSFQ in one switch.
 type Program struct {
 	config Config
-	table  *users.Table
-	rates  []users.Rate // by user: the only state for users, which a core would not have
+	rates  users.Rates // by user: the only state for users, which a core would not have
 	ports  []Port
 	random unit.Random
 
@@ -73,8 +72,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("csfq: port %d has %v: the fair rate needs ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	table := users.NewTable(site.Book, &c.Config)
-	return &Program{config: c, table: table, rates: make([]users.Rate, table.Most()), ports: make([]Port, site.Ports),
+	return &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]Port, site.Ports),
 		random: site.Random("csfq")}, nil
 }
 
@@ -85,8 +83,8 @@ func (x *Program) Name() string { return "csfq" }
 // label and pass.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
-		u := x.table.Of(p)
-		x.label = x.rates[u].Update(env.Now(), float64(p.Size)*8, x.config.K) / x.table.Weight(u)
+		u, rate := x.rates.Update(env.Now(), p, x.config.K)
+		x.label = rate / x.rates.Weight(u)
 	}
 	return dataplane.Accept
 }
@@ -138,9 +136,7 @@ func (x *Program) estimate(env *dataplane.Env, p *packet.Packet, accepted bool) 
 
 // Forget starts the rate of a source that is another's now afresh.
 func (x *Program) Forget(a packet.Addr) {
-	if u := x.table.Forget(a); u >= 0 {
-		x.rates[u] = users.Rate{}
-	}
+	x.rates.Forget(a)
 }
 
 // Port is what CSFQ keeps of a port (figure 3).

@@ -9,9 +9,9 @@ import (
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var p Port
-	n, ports := x.table.Users(), len(x.ports)
+	n, ports := x.rates.Users(), len(x.ports)
 	return dataplane.Footprint{Stages: []dataplane.Stage{
-		dataplane.UserStage(x.table),
+		dataplane.UserStage(x.rates.Table),
 		{Name: "label, equation (3)", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users", Cells: n,
 			Bits: dataplane.Bits(p.a), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-T/K)", Times: 1},

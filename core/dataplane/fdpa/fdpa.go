@@ -48,8 +48,7 @@ func Scheme() dataplane.Scheme {
 // Program is FDPA in one switch.
 type Program struct {
 	config Config
-	table  *users.Table
-	rates  []users.Rate // by user
+	rates  users.Rates // by user
 	ports  []port
 	queues int
 }
@@ -71,11 +70,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("fdpa: port %d has %v: a fair share needs ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	table := users.NewTable(site.Book, &c.Config)
-	x := &Program{config: c, table: table, rates: make([]users.Rate, table.Most()), ports: make([]port, site.Ports),
+	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]port, site.Ports),
 		queues: site.Queues}
 	for i := range x.ports {
-		x.ports[i].sent = make([]unit.Time, table.Most())
+		x.ports[i].sent = make([]unit.Time, x.rates.Most())
 	}
 	return x, nil
 }
@@ -86,7 +84,7 @@ func (x *Program) Name() string { return "fdpa" }
 // Ingress measures the rate of the user.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
-		x.rates[x.table.Of(p)].Update(env.Now(), float64(p.Size)*8, x.config.K)
+		x.rates.Update(env.Now(), p, x.config.K)
 	}
 	return dataplane.Accept
 }
@@ -98,12 +96,12 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		m.Queue = 0
 		return dataplane.Accept
 	}
-	u := x.table.Of(p)
+	u := x.rates.Of(p)
 	k := &x.ports[m.Out]
-	k.counted(env.Now(), u, x.table, x.config.Active)
-	w := x.table.Weight(u)
+	k.counted(env.Now(), u, x.rates.Table, x.config.Active)
+	w := x.rates.Weight(u)
 	fair := float64(env.Port(m.Out).Rate().Bits) * w / k.weight
-	m.Queue = x.config.priority(x.rates[u].Value()/fair, x.queues)
+	m.Queue = x.config.priority(x.rates.Value(u)/fair, x.queues)
 	return dataplane.Accept
 }
 
@@ -141,11 +139,10 @@ func (c *Config) priority(shares float64, queues int) uint8 {
 
 // Forget starts a source that is another's now afresh.
 func (x *Program) Forget(a packet.Addr) {
-	if u := x.table.Forget(a); u >= 0 {
-		x.rates[u] = users.Rate{}
+	if u := x.rates.Forget(a); u >= 0 {
 		for i := range x.ports {
 			if k := &x.ports[i]; k.sent[u] != 0 {
-				k.weight -= x.table.Weight(u)
+				k.weight -= x.rates.Weight(u)
 				k.sent[u] = 0
 			}
 		}
@@ -155,11 +152,11 @@ func (x *Program) Forget(a packet.Addr) {
 // Footprint is a rate for each user and, at each port, when a user has last sent.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
-	n, ports := x.table.Users(), len(x.ports)
+	n, ports := x.rates.Users(), len(x.ports)
 	var k port
-	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.table),
+	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "rate of the user", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users", Cells: n,
-			Bits: dataplane.Bits(x.rates[0]), Reads: 1, Writes: 1}},
+			Bits: dataplane.Bits(users.Rate{}), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-T/K)", Times: 1},
 				{Kind: dataplane.Dividing, What: "l/T, T/K", Times: 2},
 				{Kind: dataplane.FloatingPoint, What: "rate", Times: 3}}},

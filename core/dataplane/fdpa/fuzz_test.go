@@ -31,13 +31,13 @@ func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	k, sum := &j.x.ports[p.Meta.Out], 0.0
 	for i, last := range k.sent {
 		if last != 0 {
-			sum += j.x.table.Weighed(i)
+			sum += j.x.rates.Weighed(i)
 		}
 	}
-	if math.Abs(sum-k.weight) > 1e-9 || sum < j.x.table.Weight(j.x.table.Of(p)) {
+	if math.Abs(sum-k.weight) > 1e-9 || sum < j.x.rates.Weight(j.x.rates.Of(p)) {
 		j.t.Errorf("weight %g, of all who are active %g", k.weight, sum)
 	}
-	rate := j.x.rates[j.x.table.Of(p)].Value()
+	rate := j.x.rates.Value(j.x.rates.Of(p))
 	if q := p.Meta.Queue; int(q) >= j.x.queues || rate <= 10e6/sum && q != 0 {
 		j.t.Errorf("queue %d at a rate of %g", q, rate)
 	}

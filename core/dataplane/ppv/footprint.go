@@ -1,14 +1,17 @@
 package ppv
 
-import "weir/core/dataplane"
+import (
+	"weir/core/dataplane"
+	"weir/core/dataplane/users"
+)
 
 // Footprint is the marker's, which keeps a rate for each user, and the port's: the queue's least packet, or PIE and
 // two histograms of values.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
-	f := dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.table),
+	f := dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "value of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
-			Cells: x.table.Users(), Bits: dataplane.Bits(x.rates[0]), Reads: 1, Writes: 1}},
+			Cells: x.rates.Users(), Bits: dataplane.Bits(users.Rate{}), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{
 				{Kind: dataplane.Transcendental, What: "decay exp(-T/K), logarithm of the throughput", Times: 2},
 				{Kind: dataplane.Dividing, What: "l/T, T/K, by the weight", Times: 3},

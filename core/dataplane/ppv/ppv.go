@@ -116,8 +116,7 @@ func Scheme() dataplane.Scheme {
 // Program is PPV in one switch.
 type Program struct {
 	config Config
-	table  *users.Table
-	rates  []users.Rate // by user
+	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random
 }
@@ -133,8 +132,7 @@ type Port struct {
 
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	table := users.NewTable(site.Book, &c.Config)
-	x := &Program{config: c, table: table, rates: make([]users.Rate, table.Most()), ports: make([]Port, site.Ports),
+	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]Port, site.Ports),
 		random: site.Random("ppv")}
 	for i := range x.ports {
 		switch {
@@ -157,9 +155,8 @@ func (x *Program) Name() string { return "ppv" }
 // the greatest value.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
-		u := x.table.Of(p)
-		rate := x.rates[u].Update(env.Now(), float64(p.Size)*8, x.config.K)
-		p.Meta.User = x.config.Rank(x.random.Float64() * rate / x.table.Weight(u))
+		u, rate := x.rates.Update(env.Now(), p, x.config.K)
+		p.Meta.User = x.config.Rank(x.random.Float64() * rate / x.rates.Weight(u))
 	}
 	return dataplane.Accept
 }
@@ -226,9 +223,7 @@ func (k *Port) quantile() {
 
 // Forget starts the rate of a source that is another's now afresh.
 func (x *Program) Forget(a packet.Addr) {
-	if u := x.table.Forget(a); u >= 0 {
-		x.rates[u] = users.Rate{}
-	}
+	x.rates.Forget(a)
 }
 
 // Threshold is the rank above which a port drops, and the share of those at it, for tests.

@@ -106,8 +106,7 @@ func Scheme() dataplane.Scheme {
 // Program is Rainbow Fair Queueing in one switch.
 type Program struct {
 	config Config
-	table  *users.Table
-	rates  []users.Rate // by user
+	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random
 	scale  float64 // of a bound's logarithm: 1/ln(ratio)
@@ -128,8 +127,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("rainbow: port %d has %v: queues as times need ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	table := users.NewTable(site.Book, &c.Config)
-	x := &Program{config: c, table: table, rates: make([]users.Rate, table.Most()), ports: make([]Port, site.Ports),
+	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]Port, site.Ports),
 		random: site.Random("rainbow"), scale: 1 / math.Log(c.ratio())}
 	for i := range x.ports {
 		x.ports[i].threshold = uint32(c.Colours - 1)
@@ -153,9 +151,8 @@ func (x *Program) Colour(throughput float64) uint32 {
 // layer of a number drawn between 0 and the rate. Packets that switches make have the first.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.User = 0; p.Meta.Flags&packet.Internal == 0 {
-		u := x.table.Of(p)
-		rate := x.rates[u].Update(env.Now(), float64(p.Size)*8, x.config.K)
-		p.Meta.User = x.Colour(x.random.Float64() * rate / x.table.Weight(u))
+		u, rate := x.rates.Update(env.Now(), p, x.config.K)
+		p.Meta.User = x.Colour(x.random.Float64() * rate / x.rates.Weight(u))
 	}
 	return dataplane.Accept
 }
@@ -197,18 +194,16 @@ func (k *Port) move(queue, low, high float64, most uint32) {
 
 // Forget starts the rate of a source that is another's now afresh.
 func (x *Program) Forget(a packet.Addr) {
-	if u := x.table.Forget(a); u >= 0 {
-		x.rates[u] = users.Rate{}
-	}
+	x.rates.Forget(a)
 }
 
 // Footprint is the edge's, which keeps a rate for each user, and the core's: a threshold a port.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var k Port
-	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.table),
+	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "colour of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
-			Cells: x.table.Users(), Bits: dataplane.Bits(x.rates[0]), Reads: 1, Writes: 1}},
+			Cells: x.rates.Users(), Bits: dataplane.Bits(users.Rate{}), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{
 				{Kind: dataplane.Transcendental, What: "decay exp(-T/K), logarithm of the throughput", Times: 2},
 				{Kind: dataplane.Dividing, What: "l/T, T/K, by the weight", Times: 3},

@@ -103,7 +103,7 @@ func TestForget(t *testing.T) {
 	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
 	x.Forget(1)
-	if a, b := x.rates[0].Value(), x.rates[1].Value(); a != 0 || b == 0 {
+	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
 		t.Errorf("rates %g and %g", a, b)
 	}
 }

@@ -3,6 +3,7 @@ package users
 import (
 	"math"
 
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -34,4 +35,33 @@ func (r *Rate) Value() float64 { return r.value }
 // At is the rate at a time without a packet since the last one: what was, decayed.
 func (r *Rate) At(now, k unit.Time) float64 {
 	return r.value * math.Exp(-((now - r.last).Seconds() / k.Seconds()))
+}
+
+// Rates are the users of a switch's table with a rate each.
+type Rates struct {
+	*Table
+	rates []Rate // by user
+}
+
+// NewRates makes the table of a switch, with rates of 0.
+func NewRates(book *packet.Book, c *Config) Rates {
+	t := NewTable(book, c)
+	return Rates{t, make([]Rate, t.Most())}
+}
+
+// Update counts a packet, and returns its user and the user's rate in bit/s, with averaging constant k.
+func (r *Rates) Update(now unit.Time, p *packet.Packet, k unit.Time) (user int32, rate float64) {
+	user = r.Of(p)
+	return user, r.rates[user].Update(now, float64(p.Size)*8, k)
+}
+
+// Value is a user's rate at its last packet, in bit/s.
+func (r *Rates) Value(user int32) float64 { return r.rates[user].Value() }
+
+// Forget is Table.Forget, and starts the rate of who was this source alone afresh.
+func (r *Rates) Forget(a packet.Addr) (user int32) {
+	if user = r.Table.Forget(a); user >= 0 {
+		r.rates[user] = Rate{}
+	}
+	return user
 }
