@@ -239,6 +239,13 @@
 // restore is that long: TCP at 20 ms needs seconds to recover from one cut, so pulses that take a quarter
 // of every other n·d are as good as a flood if each finds the budget whole.
 //
+// Where the limit does not help. A flood takes from elephants what F no longer calls elephants: with cubic's
+// windows cut low, or with ten of them at 5 %, each has less than the threshold of what arrives, and shares the
+// mice's queue (ten at 10 ms had 0.3 % of the port beside mice of TCP that want twice the port). A buffer below
+// half a bandwidth-delay product (50 kB at 4 ms) leaves them 184 of 1000 Mb/s, and 642 without a flood. With one
+// queue there is no class to protect: 12. With pool: switch, memory has to be given, and no larger than a port's
+// buffer: else mice fill that buffer while the pool has room (15; 478 with memory: 500KB).
+//
 // Begin and end of congestion: it begins when 95 % of the memory is used or a packet finds no room, and
 // ends below 50 %.
 //
