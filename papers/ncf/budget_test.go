@@ -45,7 +45,7 @@ func TestBudgetRenews(t *testing.T) {
 				b.press(now)
 			}
 			left := unit.Time(0)
-			for b.left(c.at) {
+			for left < 2*ms && b.left(c.at) {
 				b.spend(c.at, c.at-50*us)
 				left += 50 * us
 			}
