@@ -145,8 +145,8 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 		"find no room", "BS'19 §4.4").Min("0").Max("1024")
 	p.Time(&o.Every, "every", "0s", "each at most once so often; 0s: once a window", "ours")
 	p.Either(&o.TellAll, [2]string{"above_share", "all"}, "tell", "above_share",
-		"which of the N heaviest are told: those that send more than they are offered, or all",
-		"ours, so that who listens does not pay for who does not; all: BS'19 §4.4")
+		"which of the N heaviest are told: those that send more than they are offered, or all, so that who listens pays for "+
+			"who does not", "ours; all: BS'19 §4.4")
 	p.Either(&o.Spare, [2]string{"first", "alike"}, "deaf", "first",
 		"packets of elephants that go on after NACKs, beyond what they are offered, are trimmed before others' when memory "+
 			"lacks, or like others'", "ours; BS'19 §5: hosts acknowledge the signal")
