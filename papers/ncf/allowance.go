@@ -86,7 +86,7 @@ func (g *Program) allowed(env *dataplane.Env, x *port) uint32 {
 	frames := 0.
 	if int(x.out) < env.Ports() {
 		rate, span := env.Port(x.out).Rate(), unit.Time(g.config.Sketch.Windows)*g.config.Sketch.Duration
-		frames = float64(rate.Bits)/8/defaultFrame*span.Seconds() + float64(rate.Packets)*span.Seconds()
+		frames = float64(float64(rate.Bits)/8/defaultFrame*span.Seconds()) + float64(float64(rate.Packets)*span.Seconds())
 	}
 	if m := x.memory; m != nil && m.packets {
 		frames += float64(m.size)

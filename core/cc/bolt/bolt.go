@@ -155,7 +155,7 @@ func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
 		b.decrease(now, b.rtt, float64(a.Telemetry.Drain)/1e9)
 	}
 	if a.Una >= b.addAt && a.Packets > 0 {
-		b.window += b.config.AI * b.mss
+		b.window += float64(b.config.AI * b.mss)
 		b.addAt = max(a.Next, a.Una+1)
 	}
 	if a.Telemetry.Answer&(packet.BoltIncrease|packet.BoltDecrease) == packet.BoltIncrease {
@@ -177,7 +177,7 @@ func (b *Bolt) OnNotice(now unit.Time, n cc.Notice) {
 // sends while that drains.
 func (b *Bolt) decrease(now, rtt unit.Time, drain float64) {
 	if b.window <= b.mss {
-		b.window *= 1 - b.config.MaxDecrease
+		b.window = float64(b.window * (1 - b.config.MaxDecrease))
 		return
 	}
 	rate := b.line
@@ -200,7 +200,7 @@ func (b *Bolt) OnLoss(now unit.Time, l cc.Loss) {
 	switch l.Kind {
 	case cc.FastRecovery, cc.LossInReduction, cc.RetransmissionTimeout:
 		if now-b.last >= b.rtt {
-			b.window *= 1 - b.config.MaxDecrease
+			b.window = float64(b.window * (1 - b.config.MaxDecrease))
 			b.last = now
 			b.bound()
 		}
