@@ -92,7 +92,8 @@ func (p *Packet) rewrite(book *Book) error {
 	if old.Kind == Pause || old.Kind == Resume {
 		return nil // a program cannot change anything in it
 	}
-	if p.Src != old.Src || p.Dst != old.Dst || p.SrcPort != old.SrcPort || p.DstPort != old.DstPort ||
+	if p.TCP.Has&HasNotice != old.TCP.Has&HasNotice || p.Src != old.Src || p.Dst != old.Dst || p.SrcPort != old.SrcPort ||
+		p.DstPort != old.DstPort ||
 		p.Proto != old.Proto || p.Version != old.Version || p.Kind != old.Kind && p.Proto != ProtoTCP {
 		data, err := p.Emit(book, nil)
 		if err == nil {

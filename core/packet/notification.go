@@ -32,9 +32,9 @@ func (c Cause) String() string {
 	return "unknown"
 }
 
-// A Notification is what a switch tells a sender about one packet of its flow. The packet that
-// carries it has the headers of that packet, sequence number and TCP time stamps
-// included, with its endpoints swapped and no payload.
+// A Notification is what a switch tells a sender about one packet of its flow. The packet that carries it
+// has the endpoints of that packet, swapped, and no payload. As an extension it also has the other headers,
+// sequence number and TCP time stamps included; as a TCP option it is an old ACK (SetNotice).
 type Notification struct {
 	Cause Cause
 	// Lost is the payload of the packet that is gone, 0 … 65535 bytes; 0: none is.
@@ -90,6 +90,9 @@ func (p *Packet) SetNotification(n *Notification) bool {
 // Notification reads the notice that p carries. It returns false if there is none, or it is
 // damaged; n is then undefined.
 func (p *Packet) Notification(n *Notification) bool {
+	if p.TCP.Has&HasNotice != 0 {
+		return p.TCP.readNotice(n)
+	}
 	if p.extLen == 0 {
 		return false
 	}
@@ -108,6 +111,11 @@ func (p *Packet) Notification(n *Notification) bool {
 		}
 		n.Signed, n.Switch, b = true, binary.BigEndian.Uint32(b), b[4:]
 	}
+	return n.readSpans(b)
+}
+
+// readSpans reads what more is gone.
+func (n *Notification) readSpans(b []byte) bool {
 	if len(b)%6 != 0 || len(b) > 6*MostSpans {
 		return false
 	}
@@ -124,6 +132,9 @@ func (p *Packet) Notification(n *Notification) bool {
 
 // Notifies reports whether p is a notice of the network.
 func (p *Packet) Notifies() bool {
+	if p.TCP.Has&HasNotice != 0 {
+		return true
+	}
 	if p.extLen == 0 {
 		return false
 	}

@@ -120,14 +120,14 @@ type Packet struct {
 // Segment is what a TCP header says beside ports, sequence and acknowledgement
 // (RFC 9293 §3.1), with the options that end hosts use, as fields.
 type Segment struct {
-	SACK          [4]SACKBlock
-	TSVal, TSEcho uint32 // RFC 7323 §3, with HasTimestamps
-	Window        uint16 // as in the header: not scaled
-	MSS           uint16 // RFC 9293 §3.7.1, of a SYN; 0: none
-	Flags         uint8  // FIN … CWR
-	Has           uint8  // which options there are: HasTimestamps …
-	Scale         uint8  // RFC 7323 §2, with HasScale
-	Blocks        uint8  // how many of SACK are there, 0 … 4
+	SACK          [4]SACKBlock // with HasNotice: its bytes
+	TSVal, TSEcho uint32       // RFC 7323 §3, with HasTimestamps
+	Window        uint16       // as in the header: not scaled
+	MSS           uint16       // RFC 9293 §3.7.1, of a SYN; 0: none
+	Flags         uint8        // FIN … CWR
+	Has           uint8        // which options there are: HasTimestamps …
+	Scale         uint8        // RFC 7323 §2, with HasScale
+	Blocks        uint8        // how many of SACK are there, 0 … 4
 }
 
 // SACKBlock is one block of RFC 2018 §3: sequence numbers of its first byte and
@@ -139,6 +139,7 @@ const (
 	HasTimestamps uint8 = 1 << iota
 	HasScale
 	HasSACKPermitted
+	HasNotice // a notice of the network, in an option for experiments
 )
 
 // OptionBytes is the length of the segment's options on the wire, with the
@@ -160,6 +161,9 @@ func (s *Segment) OptionBytes() int32 {
 	if s.Blocks > 0 {
 		n += 4 + 8*int32(s.Blocks)
 	}
+	if s.Has&HasNotice != 0 {
+		n += s.noticeLen()
+	}
 	return min(n, 40)
 }
 
@@ -172,6 +176,12 @@ func (s *Segment) options() TCPOptions {
 	}
 	for i := range s.Blocks {
 		o.SACK[i] = [2]uint32{s.SACK[i].Left, s.SACK[i].Right}
+	}
+	if s.Has&HasNotice != 0 {
+		var room [noticeRoom + 4]byte
+		b := s.notice(&room)
+		x := be.AppendUint16(append(o.unknown[:0], optionExperiment, uint8(4+len(b))), optionExID)
+		o.unknownLen = uint8(len(append(x, b...)))
 	}
 	return o
 }

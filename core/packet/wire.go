@@ -311,6 +311,9 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 		return err
 	}
 	p.TCP.setOptions(&o)
+	if o.unknownLen > 0 && payload == 0 && o.SACKBlocks == 0 && p.TCP.Flags == ACK && o.Timestamps {
+		p.TCP.takeNotice(o.Unknown())
+	}
 	switch p.Kind = Ack; {
 	case p.Notifies():
 		p.Kind = Nack

@@ -42,10 +42,15 @@ func carries(p *packet.Packet) bool {
 // payload; UDP datagrams do only where their senders are known to understand NACKs.
 func (g *Program) answers(now unit.Time, p *packet.Packet) bool {
 	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP &&
-		(!g.config.UDP || p.Payload < quoted) {
+		(!g.config.UDP || p.Payload < quoted) || g.mute(p) {
 		return false
 	}
 	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
+}
+
+// mute reports whether p is a segment of TCP that no option can be about.
+func (g *Program) mute(p *packet.Packet) bool {
+	return !g.config.Extension && p.Proto == packet.ProtoTCP && !p.Optional()
 }
 
 // OnDrop makes a NACK of a packet that was dropped for lack of memory (§4.3).
@@ -119,7 +124,11 @@ func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost i
 func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notification) {
 	c.TurnRound()
 	c.ClearExtensions()
-	c.SetNotification(n)
+	if c.Proto == packet.ProtoTCP && !g.config.Extension {
+		c.SetNotice(n)
+	} else {
+		c.SetNotification(n)
+	}
 	c.Payload = 0
 	if c.Kind = packet.Nack; c.Proto == packet.ProtoUDP {
 		c.Kind, c.Payload = packet.Data, quoted // what the parser makes of it
@@ -212,6 +221,14 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 		o.Proto == packet.ProtoUDP && !g.config.UDP {
 		return false
 	}
+	c := env.New()
+	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
+	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack
+	c.TCP.TSVal, c.TCP.TSEcho, c.TCP.Flags, c.TCP.Has = o.TSVal, o.TSEcho, o.Flags, o.Has
+	if g.mute(c) {
+		env.Free(c)
+		return false
+	}
 	demand := unit.Rate(0)
 	if !g.config.Sketch.Packets {
 		demand = g.rate(now, o.Count)
@@ -219,10 +236,6 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	o.Notified, o.NotifiedAt = true, now
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
 	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, g.config.Sketch.Duration)
-	c := env.New()
-	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
-	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack
-	c.TCP.TSVal, c.TCP.TSEcho, c.TCP.Flags, c.TCP.Has = o.TSVal, o.TSEcho, o.Flags, o.Has
 	g.send(env, c, &n)
 	return true
 }
@@ -261,7 +274,7 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 			distance = distance << 40 >> 40
 		}
 		// All have the time stamp of the first, by which TCP distinguishes transmissions.
-		if w.notice.Spans < packet.MostSpans && distance == int64(int32(distance)) && w.tcp.TSVal == p.TCP.TSVal {
+		if w.notice.Spans < g.spans(p) && distance == int64(int32(distance)) && w.tcp.TSVal == p.TCP.TSVal {
 			w.notice.More[w.notice.Spans] = packet.Span{Offset: int32(distance), Lost: min(p.Payload, 0xffff)}
 			w.notice.Spans++
 			return
@@ -275,6 +288,14 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 		srcPort: p.SrcPort, dstPort: p.DstPort, proto: p.Proto, version: p.Version, tos: p.TOS, out: x.out, taken: true,
 		notice: g.notice(env, x, cause, p.Payload, demand, class)}
 	env.TickAt(g, w.due)
+}
+
+// spans is how many packets a NACK to the sender of p can name beside the first.
+func (g *Program) spans(p *packet.Packet) uint8 {
+	if !g.config.Extension && p.Proto == packet.ProtoTCP {
+		return packet.OptionSpans(g.config.Signed)
+	}
+	return packet.MostSpans
 }
 
 // flush sends a NACK that waits.

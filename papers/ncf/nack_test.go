@@ -70,13 +70,9 @@ func TestNack(t *testing.T) {
 					seen := map[int64]bool{}
 					for i, p := range nacks {
 						n := notices[i]
-						options := int32(0)
-						if transport == packet.ProtoTCP {
-							options = 12
-						}
-						// the notice
-						real := 14 + 20*int32(version/6) + 20 + map[uint8]int32{packet.ProtoTCP: 20 + options,
-							packet.ProtoRDMA: 8 + 12 + 4 + 4}[transport] + 16
+						// the notice: an option of 11 bytes and a byte behind it, and an extension of 16
+						real := 14 + 20*int32(version/6) + 20 + map[uint8]int32{packet.ProtoTCP: 20 + 12 + 12,
+							packet.ProtoRDMA: 8 + 12 + 4 + 4 + 16}[transport]
 						size := map[string]int32{"l2": real, "wire": real + 24, "hpcc": 88, "htsim": 64}[name]
 						if p.Kind != packet.Nack || p.Src != 2 || p.Dst != 1 || p.SrcPort != 80 || p.DstPort != 9 || p.Payload != 0 ||
 							p.Size != size ||
@@ -84,14 +80,14 @@ func TestNack(t *testing.T) {
 							p.Proto != transport {
 							t.Fatalf("%s: %+v, size %d, want %d", what, p, p.Size, size)
 						}
-						if transport == packet.ProtoTCP && p.TCP.TSVal != 77 || transport == packet.ProtoRDMA && p.Ack != p.Seq/1000+3 {
+						if transport == packet.ProtoTCP && p.TCP.TSEcho != 77 || transport == packet.ProtoRDMA && p.Ack != p.Seq/1000+3 {
 							t.Fatalf("%s: it does not say which transmission is gone: %+v", what, p)
 						}
 						if _, asks := p.Extension(telemetry.Extension); asks || n.Lost != 1000 || n.Cause != packet.CauseTrimmed ||
 							n.Signed || n.Spans != 0 || n.Demand == 0 || n.Supply == 0 {
 							t.Fatalf("%s: %+v", what, n)
 						}
-						seen[p.Seq] = true
+						seen[about(p)] = true
 					}
 					for _, p := range r.out { // whatever did not reach the receiver is named, and nothing else (§4.3)
 						if p.Dst == 2 && p.Data == nil && seen[p.Seq] {
@@ -393,12 +389,12 @@ func TestCoalesce(t *testing.T) {
 				p.TOS&packet.ECN != 0 {
 				t.Errorf("%+v", p)
 			}
-			names[fmt.Sprint(p.Dst, p.Seq)]++
+			names[fmt.Sprint(p.Dst, about(p))]++
 			for _, x := range n.More[:n.Spans] {
 				if x.Lost != 1000 {
 					t.Errorf("%+v", n)
 				}
-				names[fmt.Sprint(p.Dst, p.Seq+int64(x.Offset))]++
+				names[fmt.Sprint(p.Dst, about(p)+int64(x.Offset))]++
 			}
 		}
 		drops := r.sw.Drops()
@@ -407,8 +403,9 @@ func TestCoalesce(t *testing.T) {
 		}
 		return len(nacks), bytes, names, drops[dataplane.Notified] + drops[dataplane.Evicted]
 	}
+	options, _, optionNames, _ := named("coalesce", "10us")
 	one, oneBytes, oneNames, oneLost := named()
-	some, someBytes, someNames, someLost := named("coalesce", "10us")
+	some, someBytes, someNames, someLost := named("coalesce", "10us", "form", "extension")
 	if len(oneNames) != int(oneLost) || len(someNames) != int(someLost) || oneLost != someLost || one != int(oneLost) {
 		t.Errorf("%d and %d packets are gone, %d and %d are named", oneLost, someLost, len(oneNames), len(someNames))
 	}
@@ -416,6 +413,9 @@ func TestCoalesce(t *testing.T) {
 		if times != 1 || oneNames[n] != 1 {
 			t.Errorf("packet %s is named %d times", n, times)
 		}
+	}
+	if options >= one || options <= some || len(optionNames) != len(oneNames) { // an option names three packets of TCP
+		t.Errorf("%d NACKs in options name %d packets", options, len(optionNames))
 	}
 	if some*3 > one || someBytes*2 > oneBytes {
 		t.Errorf("%d frames, %d bytes, combined %d, %d", one, oneBytes, some, someBytes)
@@ -450,7 +450,7 @@ func TestCoalesceCauses(t *testing.T) {
 
 // A combined NACK leaves in time, when it is full, and when another flow needs its place.
 func TestCoalesceLeaves(t *testing.T) {
-	r := newRig(t, tight("coalesce", "100us"))
+	r := newRig(t, tight("coalesce", "100us", "form", "extension"))
 	var at []unit.Time
 	var spans []uint8
 	r.sent = func(now unit.Time, _ packet.PortID, p *packet.Packet) {
@@ -481,7 +481,7 @@ func TestOverhead(t *testing.T) {
 	}{{4 * us, "0s", 0.05, 0.5}, {4 * us, "50us", 0.05, 0}, {us, "0s", 0.02, 0.9}, {us, "50us", 0.02, 0.5}} {
 		t.Run(fmt.Sprintf("gap %v, coalesce %s", c.gap, c.coalesce), func(t *testing.T) {
 			r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "duration", "1ms",
-				"top", "0", "coalesce", c.coalesce, "nack_budget", "0"}})
+				"form", "extension", "top", "0", "coalesce", c.coalesce, "nack_budget", "0"}})
 			came, nacks := int64(0), int64(0)
 			r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 				if p.Notifies() {
@@ -524,8 +524,9 @@ func TestCoalesceStamps(t *testing.T) {
 	packets, notices := r.nacks()
 	for i, n := range notices {
 		for _, s := range n.More[:n.Spans] {
-			if other := (packets[i].Seq + int64(s.Offset)) / 2000; uint32(other) != packets[i].TCP.TSVal {
-				t.Errorf("the NACK with stamp %d names the packet at %d", packets[i].TCP.TSVal, packets[i].Seq+int64(s.Offset))
+			seq, stamp := packets[i].NotifiedAbout()
+			if other := (seq + int64(s.Offset)) / 2000; uint32(other) != stamp {
+				t.Errorf("the NACK with stamp %d names the packet at %d", stamp, seq+int64(s.Offset))
 			}
 		}
 	}

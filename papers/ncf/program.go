@@ -33,8 +33,9 @@ type Config struct {
 	// Separate are ignored
 	Memory MemoryConfig
 
-	Nack   string
-	Signed bool // notices name the switch that sends them
+	Nack      string
+	Signed    bool // notices name the switch that sends them
+	Extension bool // NACKs to senders of TCP are extensions, as others are, and no TCP options
 	// NackBudget is how many NACKs each packet that leaves gives its flow, beyond those that a flow may have at any
 	// time; 0: there is no limit
 	NackBudget int

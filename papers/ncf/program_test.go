@@ -229,9 +229,9 @@ func (b *books) departs(at unit.Time, port packet.PortID, p *packet.Packet) {
 	if !q.Notification(&n) {
 		b.delivered++
 	} else if n.Lost > 0 {
-		b.names[[3]int64{int64(q.Dst), int64(q.DstPort), q.Seq}]++
+		b.names[[3]int64{int64(q.Dst), int64(q.DstPort), about(&q)}]++
 		for _, s := range n.More[:n.Spans] {
-			b.names[[3]int64{int64(q.Dst), int64(q.DstPort), q.Seq + int64(s.Offset)}]++
+			b.names[[3]int64{int64(q.Dst), int64(q.DstPort), about(&q) + int64(s.Offset)}]++
 		}
 	}
 	b.text.WriteString(at.String())
@@ -495,6 +495,7 @@ func TestNoAllocation(t *testing.T) {
 				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = src, 2, port, 80,
 					packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
 				p.Size, p.Hash = 1054, packet.FlowHash(src, 2, port, 80, packet.ProtoTCP)
+				p.TCP.Flags, p.TCP.Has = packet.ACK, packet.HasTimestamps
 				r.until(now)
 				r.sw.Receive(now, packet.PortID(src-1), p)
 				r.woken(now)
@@ -539,6 +540,7 @@ func BenchmarkProgram(b *testing.B) {
 				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = 1, 2, port, 80,
 					packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
 				p.Size, p.Hash = 1054, packet.FlowHash(1, 2, port, 80, packet.ProtoTCP)
+				p.TCP.Flags, p.TCP.Has = packet.ACK, packet.HasTimestamps
 				r.until(now)
 				r.sw.Receive(now, 0, p)
 				r.woken(now)

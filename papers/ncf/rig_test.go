@@ -235,6 +235,12 @@ func (r *rig) check() {
 	}
 }
 
+// about is where the packet begins that a NACK is about.
+func about(p *packet.Packet) int64 {
+	seq, _ := p.NotifiedAbout()
+	return seq
+}
+
 // nacks are the NACKs among what has left, and their notices.
 func (r *rig) nacks() (nacks []*packet.Packet, notices []packet.Notification) {
 	for _, p := range r.out {

@@ -166,7 +166,7 @@ func TestTopElephants(t *testing.T) {
 			r.sent = func(at unit.Time, port packet.PortID, p *packet.Packet) {
 				var n packet.Notification
 				if p.Notification(&n) && n.Cause == packet.CauseElephant {
-					if n.Lost != 0 || p.Seq != 17_000 || p.TCP.TSVal != 77 {
+					if n.Lost != 0 || about(p) != 17_000 || p.TCP.TSEcho != 77 {
 						t.Fatalf("%+v %+v", p, n)
 					}
 					told[p.Dst] = append(told[p.Dst], at)

@@ -137,7 +137,11 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 		"ours; BS'19 §4.3: limited overhead, §5: no new opportunity to overload").Min("0").Max("64")
 	p.Time(&o.Coalesce, "coalesce", "0s", "how long a NACK waits for further packets of its flow to be gone",
 		"BS'19 §4.3: they are not combined").Max("1s")
-	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them", "BS'19 §5")
+	p.Either(&o.Extension, [2]string{"tcp_option", "extension"}, "form", "tcp_option",
+		"how NACKs to senders of TCP stand in frames: as an option of an old ACK, which NATs pass and other hosts discard, "+
+			"or as extensions: protocol 253 over IPv4, hop-by-hop over IPv6; other transports have extensions", "ours")
+	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them, which shows hosts where there is congestion",
+		"BS'19 §5")
 	p.Bool(&o.UDP, "udp", "false", "UDP is answered by NACKs, too: for udp_controlled; nobody else knows them", "ours")
 	p.Either(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",
 		"which queue is that of packets without payload", "ours; BS'19 §4.2: control packets")

@@ -50,10 +50,11 @@ func (s *Sender) ofThisFlow(p *packet.Packet) bool {
 
 // processNack does what a notice says, if it is about segments that are out; false: it is not.
 func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
-	seq := extend(p.Seq, s.una)
+	about, stamp := p.NotifiedAbout()
+	seq := extend(about, s.una)
 	switch n.Cause {
 	case packet.CauseElephant, packet.CauseMarked:
-		g := s.outstanding(seq, p.TCP.TSVal)
+		g := s.outstanding(seq, stamp)
 		if g == nil || g.flags&notified != 0 || n.Lost > 0 || n.Spans > 0 {
 			return false
 		}
@@ -68,9 +69,9 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 		return true
 	}
 	var gone nackedLosses
-	s.markNacked(seq, n.Lost, p.TCP.TSVal, &gone)
+	s.markNacked(seq, n.Lost, stamp, &gone)
 	for _, more := range n.More[:n.Spans] {
-		s.markNacked(seq+int64(more.Offset), more.Lost, p.TCP.TSVal, &gone)
+		s.markNacked(seq+int64(more.Offset), more.Lost, stamp, &gone)
 	}
 	if gone.packets == 0 {
 		return false
