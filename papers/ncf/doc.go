@@ -83,6 +83,8 @@
 //	mixed          websearch at 30, 60, 90 %, mice and four elephants
 //	thresholds-incast  incast when memory, ECN's K, NDP's depth are the same bytes, 20 KB to 1514 KB
 //	thresholds-mixed   mice and elephants at 95 %, likewise
+//	spikes         follow-up's abstract, ours: slow start of 1 and 8 elephants, RTT 10 and 50 ms, 0.1 to 4 BDP
+//	fairness       follow-up's abstract, ours: RTT 50 ms, or 10 and 100 ms; 0.1 and 4 BDP
 //	queues         1, 2, 3, 8 queues; the cost of a change of class
 //	knobs          d, n, threshold, F, epsilon, tilt, spike, coalesce, top, early, nack: one at a time
 //	internet       wide-area dumbbell
