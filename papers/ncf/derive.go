@@ -122,7 +122,7 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.suitsWindows(all, s, p, turnOf(s.Longest, p.Senders, slowest, memory, s.Frame()))
-	return o.suitsMemory(all, s, p, memory)
+	return o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p)
 }
 
 // suitsWindows compares n·d with a port's turn.

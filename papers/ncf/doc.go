@@ -87,6 +87,7 @@
 //	fairness       follow-up's abstract, ours: RTT 50 ms, or 10 and 100 ms; 0.1 and 4 BDP
 //	queues         1, 2, 3, 8 queues; the cost of a change of class
 //	knobs          d, n, threshold, F, epsilon, tilt, spike, coalesce, top, early, nack: one at a time
+//	incast-supply  windows that fit the senders: what following the supply gives, with and without delayed ACKs
 //	internet       wide-area dumbbell
 //	internet-lot   wide-area parking lot
 //	controllers    how each controller reacts to NACKs
@@ -262,11 +263,14 @@
 // The NACK has the packet's headers with TCP's time stamps, or RDMA's transmission number, so that a sender
 // knows which transmission was lost. It has no extensions (telemetry would describe a path that the packet
 // did not finish), ECN is not-ECT, and the hop limit is reset. Demand is the flow's rate over the last
-// n·d from the sketch, thus an upper bound. Supply for an elephant is the target share of the port's rate,
-// less what mice and control packets brought in n·d, but at least the elephants' 10 %, divided by the
-// number of elephants among the port's N heaviest flows, or max-min (TestSupplyAndDemand, TestFill,
-// TestMaxMin). Supply for a mouse is the target share divided by the number of all flows
-// (TestSupplyOfMice).
+// n·d from the sketch, thus an upper bound. Supply is RCP's rate with the
+// flows counted (offer.go): for an elephant the target share of the port's rate, less what mice and control
+// packets bring in the present (the time in which the memory leaves, at most d), less a little for the
+// queue, but at least what the scheduler gives elephants, divided by the number of elephants among the
+// port's N heaviest flows, or max-min (TestOffer, TestOfferBounds, TestSupplyAndDemand, TestFill, TestMaxMin).
+// A flow's bytes count in the class that it has now (TestPresent). Supply for a mouse is the target share
+// divided by the number of all flows in the union of the windows (TestSupplyOfMice, TestFlowsUnion).
+// early tells elephants, not mice; a file is warned where it cannot act.
 //
 // Overhead. Of a flow, only so many packets that find no room become NACKs as the port sends in n·d and its memory
 // holds, and one for each packet that leaves; the rest is dropped in silence (nack_budget). A sender that heeds NACKs

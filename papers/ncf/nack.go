@@ -139,62 +139,6 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 	env.Inject(c)
 }
 
-// supply is the rate that port x offers to one flow of a class, in bit/s (ours). For an elephant it is the
-// target share of the port's rate, less what mice and control packets brought in the last n windows,
-// divided by the number of elephants among the heaviest flows. It is at least what the scheduler leaves
-// elephants whatever mice send (half where they have queues of their own, else the reservation); with
-// less, a flood of mice would turn obedient elephants into mice. For a mouse it is the target share
-// divided by the number of all flows, which the sketch estimates, as an incast may have no elephant. 0:
-// unknown, since the port's rate is in packets. It is computed at most eight times a window.
-func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
-	now := env.Now()
-	if x.supplied && now-x.supplyAt < g.config.Sketch.Duration/8 {
-		return x.offer[class]
-	}
-	x.supplied, x.supplyAt, x.offer = true, now, [Classes]unit.Rate{}
-	if int(x.out) >= env.Ports() {
-		return 0
-	}
-	rate := float64(env.Port(x.out).Rate().Bits)
-	others := float64(g.rate(now, uint64(x.mice.sum(now)+x.control.sum(now))))
-	least := float64(rate * g.config.Memory.Reserved[Elephants])
-	if env.Port(x.out).Queues() >= 3 { // the scheduler serves mice and elephants alike
-		least = max(least, float64(rate*g.config.Target)/2)
-	}
-	left := max(float64(rate*g.config.Target)-others, least)
-	demands := g.demands[:0]
-	x.top.Advance(x.sketch.Window())
-	for i := range x.top.Len() {
-		if x.top.Fresh(i, x.sketch.Window()) {
-			demands = append(demands, float64(g.rate(now, x.top.At(i).Count)))
-		}
-	}
-	if g.config.MaxMin && !g.config.Sketch.Packets {
-		x.offer[Elephants] = unit.Rate(fill(left, demands))
-	} else {
-		x.offer[Elephants] = unit.Rate(left / float64(max(1, len(demands))))
-	}
-	x.offer[Mice] = unit.Rate(float64(rate*g.config.Target) / max(x.sketch.Flows(), 1))
-	return x.offer[class]
-}
-
-// fill is the max-min fair share: the rate of a flow that wants more than its share, once flows that want
-// less have what they want. If all are satisfied, it is the most that the largest could have.
-func fill(left float64, demands []float64) float64 {
-	for i := 1; i < len(demands); i++ {
-		for k := i; k > 0 && demands[k] < demands[k-1]; k-- {
-			demands[k], demands[k-1] = demands[k-1], demands[k]
-		}
-	}
-	for i, d := range demands {
-		if n := float64(len(demands) - i); i == len(demands)-1 || d >= left/n {
-			return left / n
-		}
-		left -= d
-	}
-	return left
-}
-
 // notifyHeaviest sends a NACK to one of the heaviest elephants of a congested port, whether its packets
 // wait or not (§4.4), unless all were notified within the interval. It checks at most heaviestLooked of
 // them, so that the work per arriving packet is bounded.

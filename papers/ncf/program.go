@@ -75,16 +75,15 @@ type Program struct {
 
 // port is the state of an egress port. Ports may share a sketch or memory.
 type port struct {
-	out           dataplane.PortID
-	sketch        *Sketch
-	memory        *Memory // nil: of no port
-	top           *Top
-	next          int                // in top
-	mice, control tally              // bytes that came for the port
-	offer         [Classes]unit.Rate // by class, for one flow
-	supplyAt      unit.Time
-	supplied      bool
-	allowed       uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
+	out     dataplane.PortID
+	sketch  *Sketch
+	memory  *Memory // nil: of no port
+	top     *Top
+	next    int   // in top
+	mice    tally // bytes that came for the port in the last n·d
+	input   input // and in the present, by class
+	offer   offer
+	allowed uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
 }
 
 // controlFrame is the size of a NACK over IPv6 and TCP with all its fields, in bytes.
@@ -119,11 +118,21 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		}
 		x := port{out: dataplane.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
 		x.mice = newTally(c.Sketch.Windows, c.Sketch.Duration)
-		x.control = newTally(c.Sketch.Windows, c.Sketch.Duration)
 		g.ports = append(g.ports, x)
 	}
 	if err := g.share(site); err != nil {
 		return nil, fmt.Errorf("ncf: %w", err)
+	}
+	frame := site.MaxFrame
+	if frame == 0 {
+		frame = defaultFrame
+	}
+	for i := range g.ports {
+		rate := unit.Rate(0)
+		if i < len(site.At) {
+			rate = site.At[i].Rate().Bits
+		}
+		g.ports[i].prepare(&c.Sketch, rate, int32(frame))
 	}
 	if c.Flowlet {
 		g.changes = newChanges(slots, site.Ports+1, c.Wait)
@@ -265,9 +274,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
 			x.mice.add(now, int64(p.Size))
-		} else {
-			x.control.add(now, int64(p.Size))
 		}
+		x.input.add(now, c, p.Size)
 		m.Class = queue(c, 0, queues)
 		return dataplane.Accept
 	}
@@ -282,6 +290,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if g.detector.Elephant(counts) {
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
+			g.promote(now, x, o, counts, p.Size)
 			o.Note(p, m.Out)
 			if g.config.Early > 0 && x.memory != nil &&
 				float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
@@ -290,6 +299,9 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		}
 	} else {
 		x.mice.add(now, int64(p.Size))
+	}
+	if m.In != packet.NoPort {
+		x.input.add(now, c, p.Size)
 	}
 	if !notified && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone &&
 		g.mayThrottle(env, x) {

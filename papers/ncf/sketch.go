@@ -60,21 +60,21 @@ func quads(windows int) int { return 1 << bits.Len(uint(windows)/4) }
 // more counts as n, and each new window also touches one further cell in turn, of which there are at most
 // 2²⁶.
 type Sketch struct {
-	cells   []quad // by row, column: one count per slot, and the stamp at the end
-	quads   int    // per cell, a power of two: cells do not straddle cache lines
-	window  uint32 // number of the current one
-	most    uint32 // of a counter
-	slot    int    // where it lies
-	rows    []hash
-	places  [maxDepth]int          // of the flow's cells
-	least   [4]quad                // of the rows, by slot
-	totals  [MaxWindows + 1]uint64 // by slot
-	touched [16]uint32             // by slot: counters of the first row that are not 0
-	start   unit.Time              // when it began
-	sweep   int                    // cell that the next window touches
-	counts  Counts
-	names   [10]uint64 // of Key
-	config  SketchConfig
+	cells  []quad // by row, column: one count per slot, and the stamp at the end
+	quads  int    // per cell, a power of two: cells do not straddle cache lines
+	window uint32 // number of the current one
+	most   uint32 // of a counter
+	slot   int    // where it lies
+	rows   []hash
+	places [maxDepth]int          // of the flow's cells
+	least  [4]quad                // of the rows, by slot
+	totals [MaxWindows + 1]uint64 // by slot
+	latest [16]uint32             // by slot: cells of the first row that were last touched in its window
+	start  unit.Time              // when it began
+	sweep  int                    // cell that the next window touches
+	counts Counts
+	names  [10]uint64 // of Key
+	config SketchConfig
 }
 
 // hash is the hash function of a row: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves,
@@ -141,17 +141,38 @@ func (s *Sketch) Key(p *packet.Packet) uint64 {
 // Bytes is the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 16*len(s.cells) + 8*s.config.Windows }
 
-// Flows estimates the number of flows in the busiest of the last n windows by linear counting (Whang,
-// Vander-Zanden, Taylor, TODS 15(2), 1990): a row of w counters of which z are still 0 has seen w·ln(w/z)
-// flows. The estimate is at most w·ln w, when all are touched. The current window counts as far as it has
-// come.
+// Flows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden,
+// Taylor, TODS 15(2), 1990): a row of w cells of which z are 0 in all windows has seen w·ln(w/z) flows. It
+// is the union of the windows, for where many flows share a port most send less than once in a window. The
+// estimate is at most w·ln w, when all are touched.
 func (s *Sketch) Flows() float64 {
-	most := uint32(0)
-	for _, n := range s.touched[:s.config.Windows] {
-		most = max(most, n)
+	union := uint32(0)
+	for _, n := range s.latest[:s.config.Windows] {
+		union += n
 	}
 	w := float64(s.config.Width)
-	return w * math.Log(w/max(w-float64(most), 1))
+	return w * math.Log(w/max(w-float64(union), 1))
+}
+
+// touch counts a cell of the first row, which nobody has touched in this window, as one of this window
+// instead of the last one in which it was: each cell counts once, and is gone when that window is. It
+// looks at n counts at most, once a cell and window.
+//
+//go:noinline
+func (s *Sketch) touch(i int) {
+	s.latest[s.slot]++
+	for slot := s.slot - 1; ; slot-- {
+		if slot < 0 {
+			slot = s.config.Windows - 1
+		}
+		if slot == s.slot {
+			return
+		}
+		if s.cells[i+slot/4][slot%4] > 0 {
+			s.latest[slot]--
+			return
+		}
+	}
 }
 
 // Windows and Duration are n and d.
@@ -171,7 +192,7 @@ func (s *Sketch) roll(now unit.Time) {
 		if s.slot++; s.slot == s.config.Windows {
 			s.slot = 0
 		}
-		s.totals[s.slot], s.touched[s.slot] = 0, 0
+		s.totals[s.slot], s.latest[s.slot] = 0, 0
 		s.refresh(s.sweep)
 		if s.sweep += s.quads; s.sweep == len(s.cells) {
 			s.sweep = 0
@@ -232,7 +253,7 @@ func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
 		}
 		x := &cells[i+four][one]
 		if r == 0 && *x == 0 && n > 0 {
-			s.touched[s.slot]++
+			s.touch(i)
 		}
 		*x += min(n, s.most-*x)
 	}

@@ -12,6 +12,7 @@ import (
 type Origin struct {
 	Key        uint64
 	Count      uint64 // over the last n windows, as of the table's last call
+	Grown      uint64 // by how much the last packet in the table found Count grown: more than that packet's own
 	Seen       uint32 // number of the window in which the last packet came
 	NotifiedAt unit.Time
 	Notified   bool // NotifiedAt is a time
@@ -131,7 +132,8 @@ func (t *Top) enter(window uint32, key, count uint64) int {
 	if i == t.least {
 		t.least = -1
 	}
-	t.origins[i].Count, t.origins[i].Seen = count, t.window
+	o := &t.origins[i]
+	o.Grown, o.Count, o.Seen = count-min(o.Count, count), count, t.window
 	return i
 }
 

@@ -18,10 +18,11 @@
 //   - A round trip (smoothed, at least T) has one reduction. The least supply counts that any
 //     notice names within it: of several switches the scarcest decides. Later notices
 //     count: a lower supply reduces again, a higher one raises nothing.
-//   - B holds for a round trip; then it opens with what is delivered: B·T by 1/64 of it, and
-//     by 1/8 when no notice has come for 16 round trips. In time that is 1.6 % a round trip at
-//     first and 12.5 % later, never a doubling. A round trip counts as the time of 4
-//     packets at B, if that is longer: where many flows share a switch each hears of
+//   - B holds for a round trip; then it opens with what is delivered, in time: by 1/64 each 10 ms, or
+//     each round trip if that is shorter, so that flows of 10 and of 100 ms take alike of what is
+//     free; but by 1/48 a round trip at most, for what it opens is seen after one. When no notice
+//     has come for 16 round trips it is 1/8 a round trip, never a doubling. A round trip counts as
+//     the time of 4 packets at B, if that is longer: where many flows share a switch each hears of
 //     congestion by the few packets that it sends. A flow that does not send does not open.
 //   - Once the wrapped controller asks for less than B, the bound is gone until the next notice;
 //     but not as long as the wrapped one is in slow start: that ends with the first
@@ -39,7 +40,9 @@
 // congestion would be one too many), nor that packets are lost by it (Ack.LostTotal and
 // State are put right; transports do not call OnLoss for them). What it is told of
 // otherwise, losses that SACK or a timeout finds, ECN echoes, CNPs, delays and telemetry, it
-// answers as it does without NACKs, beneath the bound. While the bound is tighter than its
+// answers as it does without NACKs, beneath the bound; but not the first loss that SACK finds in the
+// round trip after the first notice in 16: it is of the congestion of which the notice has said what to
+// do, or a flow's change of queue has reordered it. While the bound is tighter than its
 // own window, ACKs come with Limited false, so that it does not grow a window that nobody
 // uses (RFC 7661 §4.2).
 package supply
@@ -55,10 +58,12 @@ import (
 // The law's constants, ours.
 const (
 	slow       = 1. / 64               // of what is delivered, by which the bound opens
+	most       = 1. / 48               // the most of it in a round trip
 	fast       = 1. / 8                // the same after a quiet time
 	quiet      = 16                    // round trips without a notice
 	blind      = 0.5                   // of the demand, when the supply is not said
 	depth      = 1. / 64               // of what the flow may send, that a reduction leaves
+	moment     = 10 * unit.Millisecond // longest time that counts as a round trip for opening,
 	packets    = 4                     // whose time is the least that counts as a round trip for opening
 	pauseTrips = 8                     // longest time between packets, in round trips,
 	leastPause = 10 * unit.Millisecond // or this
@@ -81,6 +86,9 @@ type Supply struct {
 	least     float64 // of B, in the round trip of the last reduction
 	reducedAt unit.Time
 	heard     unit.Time // the last notice
+	told      bool      // heard is one
+	began     unit.Time // the first notice of this congestion
+	spares    bool      // the inner controller, of the first loss in its round trip
 
 	noticed int64 // packets that NACKs have reported lost
 	reduced bool  // the inner controller, of a state other than Open
@@ -176,17 +184,22 @@ func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
 	if trip <= 0 || now-s.reducedAt < trip {
 		return
 	}
-	gain := slow
-	trip = max(trip, unit.Time(min(packets*s.mss*8e12/s.rate, math.MaxInt64/2/quiet)))
-	if now-s.heard >= quiet*trip {
-		gain = fast
+	hears := unit.Time(min(packets*s.mss*8e12/s.rate, math.MaxInt64/2/quiet))
+	turn := max(min(trip, moment), hears)
+	trip = max(trip, hears)
+	gain := min(slow/float64(turn), most/float64(trip))
+	if now-s.heard >= s.calm(trip) {
+		gain = fast / float64(trip)
 	}
-	s.set(s.rate + gain*float64(max(delivered, 0))*8e12/float64(trip))
+	s.set(s.rate + float64(gain*float64(max(delivered, 0)))*8e12)
 	if d := s.inner.Decision(); !d.SlowStart && (d.Rate > 0 && float64(d.Rate) <= s.rate ||
 		float64(d.Window) <= s.window) {
 		s.bounds, s.rate = false, math.Inf(1)
 	}
 }
+
+// calm is the time without a notice after which the next is of another congestion.
+func (s *Supply) calm(trip unit.Time) unit.Time { return quiet * trip }
 
 // OnNotice takes a NACK's supply; other notices are the wrapped controller's.
 func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
@@ -197,8 +210,11 @@ func (s *Supply) OnNotice(now unit.Time, n cc.Notice) {
 	if n.Lost > 0 {
 		s.noticed += int64(math.Ceil(float64(n.Lost) / s.mss))
 	}
-	s.heard = now
 	trip := s.trip()
+	if !s.told || now-s.heard >= s.calm(trip) {
+		s.told, s.spares, s.began = true, true, now
+	}
+	s.heard = now
 	held := s.bounds && (trip <= 0 || now-s.reducedAt < trip) // there was a reduction in this round trip
 	rate := s.offered(n, held)
 	if rate <= 0 || rate >= s.rate {
@@ -242,10 +258,19 @@ func (s *Supply) allowed() float64 {
 
 // OnLoss passes it on: the transport does not call it for what NACKs report.
 func (s *Supply) OnLoss(now unit.Time, l cc.Loss) {
+	if l.Kind == cc.FastRecovery && s.spares {
+		s.spares = false
+		if now-s.began < s.trip() {
+			return
+		}
+	}
 	switch l.Kind {
 	case cc.FastRecovery, cc.LossInReduction, cc.ECNEcho, cc.Warned, cc.RetransmissionTimeout:
 		s.reduced = true
 	case cc.Recovered:
+		if s.told && !s.reduced {
+			return // the beginning was not told either
+		}
 		s.reduced = false
 	}
 	l.LostTotal = s.lostTotal(l.LostTotal)

