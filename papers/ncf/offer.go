@@ -6,12 +6,13 @@ import (
 	"weir/core/unit"
 )
 
-// What a port offers to a flow (ours; BS'19 has no law, and of the follow-up we know that a flow's demand is matched
-// with the supply). It is RCP's rate (Dukkipati 2007, §2):
+// What a port offers to a flow (ours; BS'19 has no law, and of the follow-up we know that a flow's demand is
+// matched with the supply). It is RCP's rate (Dukkipati 2007, §2):
 //
 //	R(t) = R(t−T)·[1 + (T/d0)·(α(C − y(t)) − β·q(t)/d0)/C]
 //
-// RCP does not know N and takes C/R(t−T) for it. Here flows are counted, so with N for that quotient, α = 1 and T = d0
+// RCP does not know N and takes C/R(t−T) for it. Here flows are counted, so with N for that quotient, α = 1
+// and T = d0
 //
 //	R(t) = R(t−T) + [C − y(t) − β·q(t)/d0]/N
 //
@@ -19,27 +20,27 @@ import (
 //
 //	R(t) = [C − others(t) − β·q(t)/d0]/N.
 //
-// The old rate is gone from it, which RCP needs, as all its packets bring R to senders, and which would be wrong here,
-// where they hear of it during congestion only. C is the target share of the port's rate.
+// The old rate is gone from it, which RCP needs, as all its packets bring R to senders, and which would be
+// wrong here, where they hear of it during congestion only. C is the target share of the port's rate.
 //
-//   - others(t) is what came in the present, the last T. T is how long the port needs to send what its memory holds, for
-//     congestion grows in that time; but at most d, and at least the time of 16 frames.
-//   - d0 is the loaded round trip: n·d/4 (see turn), or what the memory takes to leave, if that is longer. With q at
-//     most what the memory holds, the queue's term is at most β·C. Senders keep to a window of the empty path, so
-//     they drain most of the queue themselves, and β is small (Voice et al.: with none RCP
+//   - others(t) is what came in the present, the last T. T is how long the port needs to send what its memory
+//     holds, for congestion grows in that time; but at most d, and at least the time of 16 frames.
+//   - d0 is the loaded round trip: n·d/4 (see turn), or what the memory takes to leave, if that is longer.
+//     With q at most what the memory holds, the queue's term is at most β·C. Senders keep to a window of the
+//     empty path, so they drain most of the queue themselves, and β is small (Voice et al.: with none RCP
 //     is stable more easily).
-//   - Bytes count in the class that their flow has now: when a flow becomes an elephant, what it has sent in the present
-//     is taken from the mice's.
-//   - The offers to one class are never above C together, nor below a floor: what the scheduler gives that class whatever
-//     others send. Else a flood of mice would turn obedient elephants into mice.
+//   - Bytes count in the class that their flow has now: when a flow becomes an elephant, what it has sent in
+//     the present is taken from the mice's.
+//   - The offers to one class are never above C together, nor below a floor: what the scheduler gives that
+//     class whatever others send. Else a flood of mice would turn obedient elephants into mice.
 const (
 	beta        = 0.02
 	leastFrames = 16 // of the longest frame, in T
 	perPresent  = 8  // how often in T an offer is computed at most
 )
 
-// input is what came for a port in the present, by class: a sliding T, of which the part that lies in the last whole T
-// has its mean rate.
+// input is what came for a port in the present, by class: a sliding T, of which the part that lies in the last
+// whole T has its mean rate.
 type input struct {
 	every     unit.Time // T
 	start     unit.Time // of the current T
@@ -138,9 +139,10 @@ func waiting(p *tm.Port) (bytes float64) {
 	return bytes
 }
 
-// supply is the rate that port x offers to one flow of a class, in bit/s: to an elephant, what mice and control packets
-// leave, divided by the number of elephants among the heaviest flows; to a mouse, what control packets leave, divided
-// by the number of all flows, for an incast may have no elephant. 0: unknown, since the port's rate is in packets.
+// supply is the rate that port x offers to one flow of a class, in bit/s: to an elephant, what mice and
+// control packets leave, divided by the number of elephants among the heaviest flows; to a mouse, what control
+// packets leave, divided by the number of all flows, for an incast may have no elephant. 0: unknown, since the
+// port's rate is in packets.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
 	if x.offer.known && now-x.offer.at < x.input.every/perPresent {

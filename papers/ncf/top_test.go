@@ -31,8 +31,8 @@ func TestOrigin(t *testing.T) {
 	}
 	o.Note(&p, 5)
 	o.Notified, o.NotifiedAt = true, 99
-	want := Origin{Key: 77, Count: 1500, Notified: true, NotifiedAt: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8, SrcPort: 3,
-		DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
+	want := Origin{Key: 77, Count: 1500, Grown: 1500, Notified: true, NotifiedAt: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8,
+		SrcPort: 3, DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
 		Seq: 10, Ack: 11, TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps, Headers: 86}
 	if *o != want {
 		t.Errorf("%+v\nwant %+v", *o, want)
@@ -44,7 +44,7 @@ func TestOrigin(t *testing.T) {
 	}
 	top.OfferCounts(1, 78, one(4000))
 	// in the place of 77
-	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Seen: 1}) {
+	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Grown: 5000, Seen: 1}) {
 		t.Errorf("%+v", o)
 	}
 }

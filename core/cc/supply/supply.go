@@ -191,7 +191,7 @@ func (s *Supply) open(now unit.Time, delivered unit.Bytes) {
 	if now-s.heard >= s.calm(trip) {
 		gain = fast / float64(trip)
 	}
-	s.set(s.rate + float64(gain*float64(max(delivered, 0)))*8e12)
+	s.set(s.rate + float64(gain*float64(max(delivered, 0))*8e12))
 	if d := s.inner.Decision(); !d.SlowStart && (d.Rate > 0 && float64(d.Rate) <= s.rate ||
 		float64(d.Window) <= s.window) {
 		s.bounds, s.rate = false, math.Inf(1)
