@@ -249,25 +249,34 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// It is the same at a tenth and at ten times the rate, and with a tenth and fifty times the round trip. At 100 ms
-// ABC's thresholds, as documented, hold a single flow down without any attack, for some 13 s; so the part is at most
-// what the victim gets when nobody attacks, and is looked at when the flow has recovered from its beginnings. Bursts
-// cost a flow with such a round trip half of its part (docs/switch.md#users), although the attacker has less than its
-// own: a user who was silent comes first, and CUBIC needs seconds to recover.
+// It is the same at a tenth and at ten times the rate, and with a tenth and fifty times the round trip. At 100 ms ABC
+// needs thresholds for that (round_trip) and a buffer that holds them, as docs/switch.md#users has it: the defaults
+// hold a single flow down without any attack, and leave it a half of its part against what is sent steadily. The flow
+// is looked at when it has recovered from its beginnings. Bursts cost a flow with such a round trip half of its part all
+// the same, although the attacker has less than its own: a user who was silent comes first, and CUBIC needs seconds to
+// recover.
 func TestAbuseElsewhere(t *testing.T) {
 	for _, at := range []struct {
 		scale float64
 		way   unit.Time
 		from  unit.Time
+		lasts unit.Time
 		most  float64 // frames a second: more take too long here
-	}{{0.1, unit.Millisecond, attackFrom, 1e6}, {10, unit.Millisecond, attackFrom, 1e5},
-		{1, 100 * unit.Microsecond, attackFrom, 1e6}, {1, 50 * unit.Millisecond, 15 * unit.Second, 1e4}} {
+	}{{0.1, unit.Millisecond, attackFrom, 5 * unit.Second, 1e6},
+		{10, unit.Millisecond, attackFrom, 5 * unit.Second, 1e5},
+		{1, 100 * unit.Microsecond, attackFrom, 5 * unit.Second, 1e6},
+		{1, 50 * unit.Millisecond, 10 * unit.Second, 12 * unit.Second, 1e4}} {
 		t.Run(fmt.Sprintf("%g of 50 Mb_s, %v", at.scale, at.way), func(t *testing.T) {
 			rate := unit.Rate(at.scale * 50e6)
 			arena := func(x *Attack) (got unit.Rate, a *arena) {
-				a = newArena(t, stageAt(rate, "aggregates: {10.9.0.1: 10kbps}", ""), x, 4)
+				file := stageAt(rate, "aggregates: {10.9.0.1: 10kbps}", "")
+				if at.way > 10*unit.Millisecond {
+					fitted := fmt.Sprintf("abc: {round_trip: %v, ", 2*at.way)
+					file = strings.NewReplacer("100 packets", "412 packets", "abc: {", fitted).Replace(file)
+				}
+				a = newArena(t, file, x, 4)
 				a.scale, a.way = at.scale, at.way
-				a.end = at.from + attackTo - attackFrom
+				a.next, a.end = at.from, at.from+at.lasts
 				a.until(at.from)
 				return a.until(a.end), a
 			}
