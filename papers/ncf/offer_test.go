@@ -116,8 +116,8 @@ func told(t *testing.T, end unit.Time, s setup, streams ...stream) float64 {
 	return float64(notices[0].Supply)
 }
 
-// R = [C − others − β·q/d0]/N, RCP's rate (Dukkipati 2007, §2) with N counted: others are mice and control packets of
-// the present; elephants that have ended are not in N; never above C/N, never below the floor.
+// R = [C − others − β·q/d0]/N, RCP's rate (Dukkipati 2007, §2) with N counted: others are mice and control packets
+// of the present; elephants that have ended are not in N; never above C/N, never below the floor.
 func TestOffer(t *testing.T) {
 	const whole, ever = 0.9e9, unit.Never
 	one := stream{flow: 9, rate: 200e6, to: ever}
@@ -133,8 +133,8 @@ func TestOffer(t *testing.T) {
 		{"one has ended", 10 * ms, []stream{one, {flow: 10, rate: 200e6, to: 4 * ms}}, whole},
 		{"control packets", 10 * ms, []stream{one, {flow: 11, rate: 200e6, to: ever, control: true}}, whole - 200e6},
 		{"of the past", 10 * ms, []stream{one, {flow: 11, rate: 200e6, to: 9 * ms, control: true}}, whole},
-		{"a flow that has become an elephant", 9450 * us, []stream{one, {flow: 10, rate: 300e6, from: 9 * ms, to: ever}},
-			whole / 2},
+		{"a flow that has become an elephant", 9450 * us,
+			[]stream{one, {flow: 10, rate: 300e6, from: 9 * ms, to: ever}}, whole / 2},
 		{"the floor", 10 * ms, []stream{one, {flow: 11, rate: 700e6, to: ever, control: true}}, whole / 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
