@@ -174,11 +174,7 @@ func (r *Registry) form(doc string, f document.Form) (n node) {
 	case document.Listed:
 		n = node{"anyOf": []node{listOf("", r.form("", *f.Items)), {"type": "string", "pattern": `^\$`}}}
 	case document.Fields:
-		n = r.table(f.Table, true)
-		if doc != "" {
-			n["description"] = doc
-		}
-		return n
+		n = node{"anyOf": []node{r.table(f.Table, true), {"type": "string", "pattern": `^\$`}}}
 	case document.ByName:
 		n = node{"type": "object", "additionalProperties": r.form("", *f.Items)}
 	case document.Choice:
