@@ -107,3 +107,21 @@ func TestAllowance(t *testing.T) {
 		}
 	}
 }
+
+// A packet that is evicted did not leave: it takes a NACK of its flow, and gives none back.
+func TestEvictedGiveNothing(t *testing.T) {
+	r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
+	now := r.fatten(ms, 1, 2, 9, 30)
+	for i := range 88 {
+		r.come(now, 0, r.data(1, 2, 9, int64(30+i)*1000, 1000))
+	}
+	before := r.g.allowance.all
+	for i := range 60 {
+		r.come(now, 2, r.data(3, 2, uint16(100+i), 0, 1000))
+	}
+	n := r.g.NackCounts()
+	if n.Reclaimed < 20 || before != 0 || r.g.allowance.all != n.Named {
+		t.Errorf("%d are owed of %d that were named, %d of them evicted; before, %d", r.g.allowance.all, n.Named, n.Reclaimed,
+			before)
+	}
+}

@@ -63,7 +63,6 @@ func (b *budget) spend(now, since unit.Time) {
 	b.spent = min(b.spent+now-since, b.most)
 	b.over = b.over || b.spent >= b.most
 	b.pressed = int64(now / b.duration)
-	b.credited = max(b.credited, b.pressed-1)
 }
 
 // press records that mice want more than their balance while memory is scarce.

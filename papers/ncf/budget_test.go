@@ -3,6 +3,7 @@ package ncf
 import (
 	"testing"
 
+	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -70,6 +71,99 @@ func TestBudgetAddsUp(t *testing.T) {
 	}
 	if !b.left(9*ms + 500*us) {
 		t.Error("four windows of balance do not renew it")
+	}
+}
+
+// The same if nobody asks in between: a press gives back what was in balance before it.
+func TestBudgetAddsUpUnasked(t *testing.T) {
+	config := thousand()
+	b := newBudget(&config)
+	b.spend(ms, 0)
+	for i := range unit.Time(4) {
+		b.press(2*i*ms + 1500*us)
+	}
+	if c := b; c.left(8*ms + 500*us) {
+		t.Error("renewed after three windows of balance")
+	}
+	if !b.left(9*ms + 500*us) {
+		t.Error("four windows of balance do not renew it")
+	}
+}
+
+// Notices take from the time, too, without a packet that finds no room; and mice that hold more than their balance keep
+// it from coming back.
+func TestNoticesTakeTime(t *testing.T) {
+	m := memory(t, nil)
+	take(m, 0, Elephants, 40)
+	take(m, 0, Mice, 55)
+	last, now := unit.Time(0), unit.Time(0)
+	for ; now < 90*ms; now += 50 * us {
+		if m.throttles(now, false) {
+			last = now
+		}
+	}
+	if last < 900*us || last > ms { // a quarter of 4 ms
+		t.Errorf("elephants in balance are told until %v", last)
+	}
+	for range 10 {
+		m.Unbook(now, Mice, 1000) // into balance
+	}
+	if m.throttles(now+3*ms, false) {
+		t.Error("the time is back after three windows of balance")
+	}
+	if !m.throttles(now+5*ms, false) {
+		t.Error("the time is not back after five windows of balance")
+	}
+}
+
+// floods records what Program.flooded says of port 1 when packets for it come.
+type floods struct {
+	g    *Program
+	said bool
+}
+
+func (*floods) Name() string { return "floods" }
+func (f *floods) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.Out == 1 {
+		f.said = f.g.flooded(env, f.g.at(1))
+	}
+	return dataplane.Accept
+}
+
+// §4.4: "we know how many mice packets have been handled within the last n × d": all n windows count, and no more. Of
+// 100 kB that a port of 100 Mb/s sends in 8 ms, 20 packets are 21.
+func TestMiceOfWindows(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		acks  bool // instead of data: of 66 bytes
+		after unit.Time
+		given []string
+		want  bool
+	}{
+		{"at once", false, 0, []string{"mice_budget", "20%"}, true},
+		{"fewer", false, 0, []string{"mice_budget", "22%"}, false},
+		{"the last window", false, 7900 * us, []string{"mice_budget", "20%"}, true},
+		{"after n·d", false, 8100 * us, []string{"mice_budget", "20%"}, false},
+		{"acknowledgements are control", true, 0, []string{"mice_budget", "1%"}, false},
+		{"acknowledgements as mice", true, 0, []string{"mice_budget", "1%", "acks", "mice"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spy := &floods{}
+			r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{1: 100 * unit.Mbps},
+				after: []dataplane.Program{spy}, given: append([]string{"memory", "100kB", "duration", "2ms"}, c.given...)})
+			spy.g = r.g
+			for i := range 20 {
+				p := r.data(3, 2, many(i), 0, 1000)
+				if c.acks {
+					p = r.data(3, 2, many(i), 0, 0, func(p *packet.Packet) { p.Kind = packet.Ack })
+				}
+				r.come(10*ms, 2, p)
+			}
+			r.come(10*ms+c.after, 2, r.data(3, 2, 7, 0, 0, func(p *packet.Packet) { p.Kind = packet.Nack }))
+			if spy.said != c.want {
+				t.Errorf("flooded: %v", spy.said)
+			}
+		})
 	}
 }
 

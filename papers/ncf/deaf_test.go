@@ -1,6 +1,7 @@
 package ncf
 
 import (
+	"slices"
 	"testing"
 
 	"weir/core/packet"
@@ -113,6 +114,43 @@ func TestHearing(t *testing.T) {
 			}
 			if h := o.hearing; h.deaf != x.deaf || h.excess < x.excess-1e-9 || h.excess > x.excess+1e-9 {
 				t.Errorf("%+v, want %v, %g", h, x.deaf, x.excess)
+			}
+		})
+	}
+}
+
+// Whose packets are trimmed: of an elephant that is deaf, was told within n windows, and only while memory lacks and
+// elephants exceed their balance.
+func TestIgnores(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(x *port, h *hearing)
+		want   bool
+	}{
+		{"deaf", func(*port, *hearing) {}, true},
+		{"hears", func(_ *port, h *hearing) { h.deaf = false }, false},
+		{"told n windows ago", func(x *port, h *hearing) { h.window -= uint32(x.top.windows) }, true},
+		{"told before that", func(x *port, h *hearing) { h.window -= uint32(x.top.windows) + 1 }, false},
+		{"no congestion", func(x *port, _ *hearing) { x.memory.congested = false }, false},
+		{"in balance", func(x *port, _ *hearing) { x.memory.used[Elephants] = 0 }, false},
+		{"half of it is its part", func(_ *port, h *hearing) { h.excess = 0.5 }, false}, // of the first packet
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, g := sendPair(t)
+			at := &g.ports[1]
+			p := &packet.Packet{Kind: packet.Data, Src: 3, Dst: 2, SrcPort: 9, DstPort: 80, Proto: packet.ProtoTCP,
+				Version: 4, Payload: 1000, Size: 1066}
+			p.Meta.Out = 1
+			i := slices.Index(at.top.keys, g.key(p))
+			if i < 0 {
+				t.Fatal("it is not in the table")
+			}
+			h := &at.top.origins[i].hearing
+			*h = hearing{window: at.sketch.Window(), known: true, deaf: true, excess: 1}
+			at.memory.congested, at.memory.used[Elephants] = true, at.memory.size
+			x.change(at, h)
+			if got := g.ignores(p); got != x.want {
+				t.Errorf("trimmed: %v", got)
 			}
 		})
 	}

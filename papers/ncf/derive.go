@@ -2,6 +2,7 @@ package ncf
 
 import (
 	"fmt"
+	"math"
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
@@ -122,7 +123,50 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.suitsWindows(all, s, p, turnOf(s.Longest, p.Senders, slowest, memory, s.Frame()))
+	all = o.suitsPool(o.suitsTop(all, p), s)
 	return o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p)
+}
+
+// suitsPool tells of a port whose buffer is full before the memory is, which has reservations and the balance decide
+// nothing there: who fills the buffer, mice for one, keeps everybody else out, and nothing is taken back.
+func (o *Options) suitsPool(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+	memory, param := o.memoryAt(unit.Length{}, s.Frame()), "memory"
+	if o.Pool == PerSwitch {
+		param = "pool"
+		for i := range s.Ports {
+			if o.Size == (unit.Length{}) {
+				memory += o.memoryAt(s.Ports[i].Buffer, s.Frame())
+			}
+		}
+	}
+	var least *dataplane.Facing
+	holds := memory
+	for i := range s.Ports {
+		x := unit.Depth{Packets: s.Ports[i].Buffer.Packets, Bytes: s.Ports[i].Buffer.Bytes}.At(0, s.Frame())
+		if x > 0 && x < holds {
+			least, holds = &s.Ports[i], x
+		}
+	}
+	if least == nil {
+		return all
+	}
+	return append(all, dataplane.Remark(param,
+		"the buffer of the port to %s holds %.0f kB of the memory's %.0f kB, and is "+
+			"full while memory has room: neither reservations nor balance hold there; memory: %.0fkB or less fits it", least.To,
+		holds/1000, memory/1000, math.Floor(holds/1000)))
+}
+
+// suitsTop tells of more elephants than the table of the N heaviest has, by whose number what is offered to them is
+// divided.
+func (o *Options) suitsTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Remark {
+	n, threshold := heaviest(o.Top), o.Detector.Threshold
+	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
+		return all
+	}
+	return append(all, dataplane.Remark("top",
+		"an equal share of the %d flows to %s is above the threshold of %s, so all "+
+			"may be elephants, and a table of %d counts no more: each is offered %.2g times its share", p.Senders, p.To,
+		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)))
 }
 
 // suitsWindows compares n·d with a port's turn.

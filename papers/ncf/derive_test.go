@@ -149,3 +149,64 @@ func TestSuits(t *testing.T) {
 		})
 	}
 }
+
+// Where a port's buffer is full before the memory, and where a table of the heaviest holds not all elephants.
+func TestSuitsPorts(t *testing.T) {
+	port := func(bytes unit.Bytes) dataplane.Facing {
+		return dataplane.Facing{To: "h", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Bytes: bytes}}
+	}
+	packets := dataplane.Facing{To: "p", Rate: unit.LinkRate{Bits: unit.Gbps}, Buffer: unit.Length{Packets: 100}}
+	to := func(senders int) dataplane.Facing {
+		x := port(500_000)
+		x.Senders = senders
+		return x
+	}
+	const neither = " of the memory's %d kB, and is full while memory has room: neither reservations nor balance hold " +
+		"there; memory: %dkB or less fits it"
+	for _, x := range []struct {
+		name  string
+		given []string
+		ports []dataplane.Facing
+		want  string // "": nothing
+	}{
+		{"a pool of two buffers", []string{"pool", "switch"}, []dataplane.Facing{port(500_000), port(300_000)},
+			"pool: the buffer of the port to h holds 300 kB" + fmt.Sprintf(neither, 800, 300)},
+		{"a pool of one buffer", []string{"pool", "switch"}, []dataplane.Facing{port(500_000)}, ""},
+		{"a pool with memory", []string{"pool", "switch", "memory", "300kB"},
+			[]dataplane.Facing{port(500_000), port(300_000)}, ""},
+		{"a pool with more", []string{"pool", "switch", "memory", "301kB"}, []dataplane.Facing{port(500_000), port(300_000)},
+			"pool: the buffer of the port to h holds 300 kB" + fmt.Sprintf(neither, 301, 300)},
+		{"ports with more memory than buffer", []string{"memory", "1MB"}, []dataplane.Facing{port(500_000), packets},
+			"memory: the buffer of the port to p holds 151 kB" + fmt.Sprintf(neither, 1000, 151)},
+		{"ports with less", []string{"memory", "100kB"}, []dataplane.Facing{port(500_000), packets}, ""},
+		{"ports by their buffers", nil, []dataplane.Facing{port(500_000), packets}, ""},
+		{"ports without a limit", []string{"memory", "1MB"}, []dataplane.Facing{port(0)}, ""},
+		{"50 elephants", []string{"threshold", "1%"}, []dataplane.Facing{to(50)},
+			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, and a " +
+				"table of 20 " +
+				"counts no more: each is offered 2.5 times its share"},
+		{"50 elephants in 50 places", []string{"threshold", "1%", "top", "50"}, []dataplane.Facing{to(50)}, ""},
+		{"50 elephants, top 0", []string{"threshold", "1%", "top", "0"}, []dataplane.Facing{to(50)},
+			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, and a " +
+				"table of 20 " +
+				"counts no more: each is offered 2.5 times its share"},
+		{"50 whom nobody tells", []string{"threshold", "1%", "nack", "none"}, []dataplane.Facing{to(50)}, ""},
+		{"200 mice", []string{"threshold", "1%"}, []dataplane.Facing{to(200)}, ""},
+		{"50 mice", nil, []dataplane.Facing{to(50)}, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c, err := Scheme().Configure(append([]string{"least", "15kB"}, x.given...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := ""
+			for _, r := range dataplane.Suits(c, &dataplane.Setting{Switch: "s", Ports: x.ports, Longest: ms,
+				MaxFrame: 1514, Queues: 3}) {
+				said += r.Param + ": " + r.Text
+			}
+			if said != x.want {
+				t.Errorf("it says\n%s\nwant\n%s", said, x.want)
+			}
+		})
+	}
+}

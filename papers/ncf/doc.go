@@ -49,8 +49,9 @@
 //	§4.4  an attack is limited in time      budget, MemoryConfig.Spike    TestSpikeLimit, TestSpikeClock,
 //	                                                                      TestNobodyElsePays, TestAttack,
 //	                                                                      TestShareOfMemory
-//	§4.4  mice handled in n·d               Program.flooded               TestNobodyElsePays
+//	§4.4  mice handled in n·d               Program.flooded               TestNobodyElsePays, TestMiceOfWindows
 //	§4.4  a balance between all flows       budget.renew, Memory.Victim   TestBudgetRenews, TestBudgetAddsUp,
+//	                                                                      TestNoticesTakeTime,
 //	                                                                      TestSpikeLimit,
 //	                                                                      TestElephantsPayForThemselves
 //	§5    tuning control knobs              Scheme                        TestDefaults, TestBadInput
@@ -248,8 +249,9 @@
 // windows cut low, or with ten of them at 5 %, each has less than the threshold of what arrives, and shares the
 // mice's queue (ten at 10 ms had 0.3 % of the port beside mice of TCP that want twice the port). A buffer below
 // half a bandwidth-delay product (50 kB at 4 ms) leaves them 184 of 1000 Mb/s, and 642 without a flood. With one
-// queue there is no class to protect: 12. With pool: switch, memory has to be given, and no larger than a port's
-// buffer: else mice fill that buffer while the pool has room (15; 478 with memory: 500KB).
+// queue there is no class to protect: 12. With memory that is larger than a port's buffer, as a pool of the
+// switch is unless memory says less, mice fill that buffer while memory has room (15; 478 with memory: 500KB): a file
+// is warned of that (TestSuitsPorts).
 //
 // Begin and end of congestion: it begins when 95 % of the memory is used or a packet finds no room, and
 // ends below 50 %.
