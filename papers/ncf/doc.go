@@ -21,6 +21,7 @@
 //	§4.1  from counters to sketches         Sketch, Dimensions            TestErrorBound, TestAdversary,
 //	                                                                      TestSaturation, TestHash, TestKey
 //	§4.1  small and fixed memory            Sketch, Top                   TestMemory, TestCountNoAllocation
+//	                                        Program.Footprint             TestFootprintHasAllState
 //	§4.1  transitions of mice and elephants changes                       TestChange, TestChangeIsBounded
 //	§4.2  three queues, their order         queue, tm.NewNCF              TestQueues, TestAcks,
 //	                                                                      TestControlCeiling

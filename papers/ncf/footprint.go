@@ -12,7 +12,8 @@ import (
 // writes one cell, clearing old counts on the way. Memory on demand is accounted for where packets enter
 // and where they leave, and it evicts packets that wait: no pipeline can do either.
 func (g *Program) Footprint() dataplane.Footprint {
-	stages := slices.Concat(g.sketchStages(), g.topStages(), g.changeStages(), g.memoryStages())
+	stages := slices.Concat(g.sketchStages(), g.topStages(), g.budgetStages(), g.supplyStages(), g.changeStages(),
+		g.memoryStages())
 	if c := g.changes; c != nil {
 		stages = append(stages, dataplane.Stage{Name: "change of class: packet leaves", Gress: dataplane.InEgress,
 			Registers: []dataplane.RegisterUse{
@@ -41,7 +42,9 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	}
 	elephant := dataplane.Stage{Name: "elephant or mouse", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{{Name: "totals of windows", Cells: len(sketches) * windows,
-			Bits: dataplane.Bits(s.totals[0]), Reads: windows, Writes: 1}},
+			Bits: dataplane.Bits(s.totals[0]), Reads: windows, Writes: 1},
+			{Name: "flows by window", Cells: len(sketches) * windows, Bits: dataplane.Bits(s.latest[0]), Reads: min(windows, 2),
+				Writes: min(windows, 2)}},
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the total", Times: 1}}}
 	if g.config.Detector.Form == MeanOfShares {
 		elephant.Operations = append(elephant.Operations, dataplane.Operation{Kind: dataplane.Dividing,
@@ -67,17 +70,79 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.Bits(g.ports[0].top.counts[0]), Reads: windows,
 					Writes: windows}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}},
-		dataplane.Stage{Name: "traffic of mice and control", Gress: dataplane.InIngress,
-			Registers: []dataplane.RegisterUse{{Name: "mice, control by window", Cells: 2 * tally,
-				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1}}})
+		dataplane.Stage{Name: "traffic by class", Gress: dataplane.InIngress,
+			Registers: []dataplane.RegisterUse{{Name: "mice by window", Cells: tally,
+				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1},
+				{Name: "mice of all windows", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].mice.total), Reads: 1,
+					Writes: 1},
+				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1}}})
 	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.Early > 0) {
 		stages = append(stages, dataplane.Stage{Name: "NACK to an elephant", Gress: dataplane.InIngress,
+			Registers: []dataplane.RegisterUse{{Name: "next of the heaviest", Cells: len(g.ports),
+				Bits: dataplane.IndexBits(heaviest), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{
 				{Kind: dataplane.MakingPacket, What: "NACK of the headers in the table", Times: 1},
-				{Kind: dataplane.Dividing, What: "supply, by the elephants", Times: 1},
 				{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}})
 	}
 	return stages
+}
+
+// memories are those of the ports, each once.
+func (g *Program) memories() (memories []*Memory) {
+	for i := range g.ports {
+		if x := g.ports[i].memory; x != nil && !slices.Contains(memories, x) {
+			memories = append(memories, x)
+		}
+	}
+	return memories
+}
+
+// budgetStages are the time for which elephants may pay for mice, and the elephants that do not listen.
+func (g *Program) budgetStages() (stages []dataplane.Stage) {
+	memories := g.memories()
+	if len(memories) == 0 {
+		return nil
+	}
+	m := memories[0]
+	b, x := &m.budget, dataplane.Stage{Name: "budget of throttling", Gress: dataplane.InIngress,
+		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "time by windows", Times: 1}}}
+	x.Registers = []dataplane.RegisterUse{{Name: "congestion", Cells: len(memories),
+		Bits: dataplane.Bits(m.congested) + dataplane.Bits(m.over) + dataplane.Bits(m.last), Reads: 1, Writes: 1}}
+	if b.rolling {
+		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "time by window",
+			Cells: len(memories) * len(b.windows.slots), Bits: dataplane.Bits(b.windows.slots[0]), Reads: 1, Writes: 1},
+			dataplane.RegisterUse{Name: "time of all windows", Cells: len(memories), Bits: dataplane.Bits(b.windows.total),
+				Reads: 1, Writes: 1})
+	} else {
+		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "time", Cells: len(memories), Reads: 1, Writes: 1,
+			Bits: dataplane.Bits(b.spent) + dataplane.Bits(b.over) + dataplane.Bits(b.pressed) + dataplane.Bits(b.credited)})
+	}
+	stages = append(stages, x)
+	if !g.config.Spare && g.config.Nack != NackNone {
+		entries, heaviest := 0, cap(g.ports[0].top.keys)
+		for i := range g.ports {
+			entries += cap(g.ports[i].top.keys)
+		}
+		stages = append(stages, dataplane.Stage{Name: "elephants that ignore NACKs", Gress: dataplane.InIngress,
+			Registers: []dataplane.RegisterUse{{Name: "heaviest: headers", Cells: entries,
+				Bits: dataplane.Bits(Origin{}), Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest},
+				{Kind: dataplane.FloatingPoint, What: "part that is trimmed", Times: 1}}})
+	}
+	return stages
+}
+
+// supplyStages are what NACKs offer.
+func (g *Program) supplyStages() []dataplane.Stage {
+	if g.config.Nack == NackNone {
+		return nil
+	}
+	return []dataplane.Stage{{Name: "supply", Gress: dataplane.InIngress,
+		Registers: []dataplane.RegisterUse{{Name: "supply, by class", Cells: len(g.ports),
+			Bits: dataplane.Bits(g.ports[0].offer), Reads: 1, Writes: 1}},
+		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "bytes that wait", Times: 1},
+			{Kind: dataplane.Dividing, What: "by the flows, and by the elephants", Times: 2},
+			{Kind: dataplane.Transcendental, What: "number of flows", Times: 1}}}}
 }
 
 // changeStages are the state that delays a flow's change of class (Change).
@@ -94,12 +159,7 @@ func (g *Program) changeStages() []dataplane.Stage {
 
 // memoryStages are memory on demand: booking, eviction and release.
 func (g *Program) memoryStages() []dataplane.Stage {
-	var memories []*Memory
-	for i := range g.ports {
-		if x := g.ports[i].memory; x != nil && !slices.Contains(memories, x) {
-			memories = append(memories, x)
-		}
-	}
+	memories := g.memories()
 	if len(memories) == 0 {
 		return nil
 	}
@@ -111,6 +171,8 @@ func (g *Program) memoryStages() []dataplane.Stage {
 		evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
 			What: "answers what finds no room by a NACK", Times: 1})
 		if g.pending != nil {
+			evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "NACKs that wait", Cells: len(g.pending),
+				Bits: dataplane.Bits(g.pending[0]), Reads: 1, Writes: 1})
 			evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
 				What: "keeps a NACK until its time has come", Times: 1})
 		}

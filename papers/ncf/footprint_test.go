@@ -1,0 +1,121 @@
+package ncf
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"weir/core/dataplane"
+)
+
+// whereState is where the footprint has each field of what a switch keeps; "": it is fixed when the switch is made, is
+// of no packet, or can be had from what else is there.
+var whereState = map[reflect.Type]map[string]string{
+	reflect.TypeFor[Program](): {"config": "", "detector": "", "framing": "", "ports": "", "changes": "flows by class",
+		"pending": "NACKs that wait", "demands": "", "nacks": "", "evicting": "", "allowance": "NACKs of flows"},
+	reflect.TypeFor[port](): {"out": "", "sketch": "row 1", "memory": "memory in use", "top": "heaviest: counts",
+		"next": "next of the heaviest", "mice": "mice by window", "input": "present, by class", "offer": "supply, by class",
+		"allowed": ""},
+	reflect.TypeFor[Memory](): {"packets": "", "size": "", "limit": "", "balanced": "", "spiking": "",
+		"used": "memory in use", "begins": "", "ends": "", "congested": "congestion", "separate": "", "budget": "time",
+		"last": "congestion", "over": "congestion"},
+	reflect.TypeFor[budget](): {"most": "", "rolling": "", "windows": "time by window", "spent": "time", "over": "time",
+		"duration": "", "restore": "", "pressed": "time", "credited": "time"},
+	reflect.TypeFor[tally](): {"slots": "mice by window", "duration": "", "window": "", "total": "mice of all windows"},
+	reflect.TypeFor[Top](): {"keys": "heaviest: keys", "origins": "heaviest: headers", "counts": "heaviest: counts",
+		"windows": "", "window": "", "slot": "", "least": ""},
+	reflect.TypeFor[Sketch](): {"cells": "row 1", "quads": "", "window": "", "most": "", "slot": "", "rows": "",
+		"places": "", "least": "", "totals": "totals of windows", "latest": "flows by window", "start": "", "sweep": "",
+		"counts": "", "names": "", "config": ""},
+	reflect.TypeFor[allowance](): {"owed": "NACKs of flows", "all": "", "gives": "", "turn": ""},
+}
+
+// The footprint has all the state that there is: a new field has to say where it is.
+func TestFootprintHasAllState(t *testing.T) {
+	names := map[string]bool{"": true}
+	for _, given := range [][]string{{"coalesce", "50us", "change", "flowlet"}, {"renew", "windows"}} {
+		r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, given...)})
+		for _, s := range r.g.Footprint().Stages {
+			for _, x := range s.Registers {
+				names[x.Name] = true
+			}
+		}
+	}
+	for of, where := range whereState {
+		for i := range of.NumField() {
+			name, ok := where[of.Field(i).Name]
+			if !ok || !names[name] {
+				t.Errorf("%v: %s is in %q, which the footprint does not have", of, of.Field(i).Name, name)
+			}
+		}
+		if len(where) != of.NumField() {
+			t.Errorf("%v has %d fields, not %d", of, of.NumField(), len(where))
+		}
+	}
+}
+
+// Sizes by hand, of two ports and the traffic of unknown ports, n = 4, N = 20.
+func TestFootprintSizes(t *testing.T) {
+	for _, x := range []struct {
+		given []string
+		name  string
+		want  string // cells × bits; "": there is none
+	}{
+		{nil, "mice by window", "12×64"},
+		{nil, "mice of all windows", "3×64"},
+		{nil, "present, by class", "3×512"},  // T, its start, 3 classes in this T and the last
+		{nil, "supply, by class", "3×321"},   // 3 classes, its time, whether it is known, d0
+		{nil, "flows by window", "12×32"},    // of a sketch a port
+		{nil, "time", "2×193"},               // spent, and the windows of pressing and of credit; whether all was spent
+		{nil, "congestion", "2×66"},          // whether there is, and is for mice, since when
+		{nil, "next of the heaviest", "3×5"}, // of 20
+		{nil, "time by window", ""},
+		{nil, "NACKs that wait", ""},
+		{[]string{"renew", "windows"}, "time by window", "8×64"},
+		{[]string{"renew", "windows"}, "time", ""},
+		{[]string{"pool", "switch"}, "time", "1×193"},
+		{[]string{"sketch", "switch"}, "flows by window", "4×32"},
+		{[]string{"nack", "none"}, "supply, by class", ""},
+		{[]string{"nack_budget", "0"}, "NACKs of flows", ""},
+		{nil, "NACKs of flows", "1024×32"},
+	} {
+		t.Run(fmt.Sprint(x.name, x.given), func(t *testing.T) {
+			r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, x.given...)})
+			f, got := r.g.Footprint(), ""
+			if err := f.Check(); err != nil {
+				t.Error(err)
+			}
+			for _, s := range f.Stages {
+				for _, y := range s.Registers {
+					if y.Name == x.name {
+						got = fmt.Sprintf("%d×%d", y.Cells, y.Bits)
+					}
+				}
+			}
+			if got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// A flow that is deaf costs a look at the table for each packet; the number of flows is a logarithm.
+func TestFootprintBreaks(t *testing.T) {
+	count := func(kind dataplane.OperationKind, given ...string) (n int) {
+		r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, given...)})
+		for _, s := range r.g.Footprint().Stages {
+			for _, o := range s.Operations {
+				if o.Kind == kind {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if a, b := count(dataplane.Looping), count(dataplane.Looping, "deaf", "alike"); a != b+1 {
+		t.Errorf("%d loops, and %d if nobody is trimmed first", a, b)
+	}
+	if a, b := count(dataplane.Transcendental), count(dataplane.Transcendental, "nack", "none"); a != 1 || b != 0 {
+		t.Errorf("%d logarithms, and %d without NACKs", a, b)
+	}
+}
