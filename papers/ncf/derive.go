@@ -123,7 +123,7 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.suitsWindows(all, s, p, turnOf(s.Longest, p.Senders, slowest, memory, s.Frame()))
-	all = o.suitsPool(o.suitsTop(all, p), s)
+	all = o.suitsDeaf(o.suitsPool(o.suitsTop(all, p), s))
 	return o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p)
 }
 

@@ -192,6 +192,16 @@ func TestSuitsPorts(t *testing.T) {
 				"counts no more: each is offered 2.5 times its share"},
 		{"50 whom nobody tells", []string{"threshold", "1%", "nack", "none"}, []dataplane.Facing{to(50)}, ""},
 		{"200 mice", []string{"threshold", "1%"}, []dataplane.Facing{to(200)}, ""},
+		{"one window", []string{"windows", "1"}, []dataplane.Facing{port(500_000)}, "windows: deaf: first decides nothing: " +
+			"whether an elephant goes on shows in a whole window between two notices, within n of them, and n is 1"},
+		{"one window, and all alike", []string{"windows", "1", "deaf", "alike"}, []dataplane.Facing{port(500_000)}, ""},
+		{"one window, and nobody told", []string{"windows", "1", "top", "0"}, []dataplane.Facing{port(500_000)}, ""},
+		{"packets", []string{"count", "packets"}, []dataplane.Facing{port(500_000)},
+			"count: deaf: first decides nothing: the bytes of elephants are not known"},
+		{"told seldom", []string{"every", "41ms"}, []dataplane.Facing{port(500_000)},
+			"every: deaf: first decides nothing: an " +
+				"elephant is told every 41ms, and what it was told is forgotten after n·d, 40ms"},
+		{"told in time", []string{"every", "40ms"}, []dataplane.Facing{port(500_000)}, ""},
 		{"50 mice", nil, []dataplane.Facing{to(50)}, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

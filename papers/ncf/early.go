@@ -22,3 +22,26 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 	}
 	return all
 }
+
+// suitsDeaf tells where no elephant can be found deaf, and so none is trimmed first: it must be told in two windows, a
+// whole one apart, within n, and what it sends be known in bytes.
+func (o *Options) suitsDeaf(all []scheme.Remark) []scheme.Remark {
+	n, d := o.Sketch.Windows, o.Sketch.Duration
+	if d == 0 && !o.derives() {
+		d = usualDuration
+	}
+	const nothing = "deaf: first decides nothing: "
+	switch {
+	case o.Spare || o.Nack == NackNone || o.Top == 0 && o.Early == 0:
+	case o.Sketch.Packets:
+		all = append(all, dataplane.Remark("count", nothing+"the bytes of elephants are not known"))
+	case n < 2:
+		all = append(all, dataplane.Remark("windows", nothing+"whether an elephant goes on shows in a whole window between "+
+			"two notices, within n of them, and n is 1"))
+	case d > 0 && o.Every > unit.Time(n)*d:
+		all = append(all, dataplane.Remark("every", nothing+
+			"an elephant is told every %v, and what it was told is forgotten "+
+			"after n·d, %v", o.Every.Rough(), (unit.Time(n)*d).Rough()))
+	}
+	return all
+}
