@@ -51,6 +51,9 @@ func TestAllowanceHostile(t *testing.T) {
 			counts, most := r.g.NackCounts(), int64(r.g.ports[1].allowed)
 			drops := r.sw.Drops()
 			named := int64(counts.Named)
+			if n := drops[dataplane.Notified]; n > counts.Named || n+drops[dataplane.Evicted] < counts.Named {
+				t.Errorf("%d were dropped as notified, %d evicted; %d were named", n, drops[dataplane.Evicted], named)
+			}
 			if limit := 2*data + int64(min(x.flows, allowances))*most; named > limit || nacks > named {
 				t.Errorf("%d packets left; %d NACKs named %d, at most %d may be", data, nacks, named, limit)
 			}

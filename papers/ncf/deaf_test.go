@@ -60,6 +60,13 @@ func TestDeafElephants(t *testing.T) {
 	if x := float64(first.passed[0]) / half; x < 0.97 || x > 1.12 {
 		t.Errorf("the deaf elephant has %.2f of its half", x)
 	}
+	most := 0.
+	for i := range g.ports[1].top.origins { // of 700 Mb/s, what is beyond half of the port
+		most = max(most, g.ports[1].top.origins[i].hearing.excess)
+	}
+	if most < 1-510./700 || most > 1-490./700 {
+		t.Errorf("it has %.3f trimmed", most)
+	}
 	if first.lost[1] > first.lost[0]/20 || g.nacks.Ignored == 0 || h.nacks.Ignored != 0 {
 		t.Errorf("the one that heeds loses %d packets, the other %d", first.lost[1], first.lost[0])
 	}
