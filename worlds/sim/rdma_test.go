@@ -167,10 +167,11 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 }
 
 // An incast of 256 hosts of a rack that start at line rate, with a switch that trims: NACKs
-// cross links and queues like any packet, and nobody waits for a timeout; the last flow
-// ends a tenth later than the link can carry all, or with go-back-N, which sends again what
-// the receiver did not take, at twice that time; NACKs of what it has sent again by then
-// are refused. The wire form gives the same result, for datagrams too, of which what is
+// cross links and queues like any packet, and nobody waits for a timeout; there are at most two
+// for each packet. The last flow ends within twice what the link takes for all, or with go-back-N,
+// which sends again what the receiver did not take, within five times. It was 1.1 and 2 while senders
+// answered each NACK at once, which cost 10 to 24 NACKs a packet. NACKs of what go-back-N has sent
+// again by then are refused. The wire form gives the same result, for datagrams too, of which what is
 // trimmed is lost and not sent again.
 func TestNacksInNetwork(t *testing.T) {
 	pairs := func(recovery string) func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
@@ -189,7 +190,7 @@ func TestNacksInNetwork(t *testing.T) {
 		build func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error)
 		most  float64
 	}{
-		{"selective repeat", 256, pairs(rdma.SelectiveRepeat), 1.1}, {"go-back-N", 256, pairs(rdma.GoBackN), 2},
+		{"selective repeat", 256, pairs(rdma.SelectiveRepeat), 2}, {"go-back-N", 256, pairs(rdma.GoBackN), 5},
 		{"selective repeat", 16, pairs(rdma.SelectiveRepeat), 0}, {"go-back-N", 16, pairs(rdma.GoBackN), 0},
 		{"datagrams", 16, datagrams, 0},
 	} {
@@ -211,7 +212,8 @@ func TestNacksInNetwork(t *testing.T) {
 			t.Logf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made, taken,
 				refused, timeouts, last, ideal)
 			if made.made == 0 || taken+refused != made.made || refused > 0 && strings.HasPrefix(x.name, "sel") || timeouts > 0 ||
-				last == unit.Never || x.most > 0 && float64(last) > x.most*float64(ideal) {
+				last == unit.Never || x.most > 0 && made.made > int64(2*20*x.n) || x.most > 0 &&
+				float64(last) > x.most*float64(ideal) {
 				t.Errorf("%s, %d hosts: %d NACKs, %d taken, %d refused, %d timeouts, last FCT %v of %v", x.name, x.n, made.made,
 					taken, refused, timeouts, last, ideal)
 			}
