@@ -114,12 +114,15 @@
 //     have 759 and 531 (256, 500 KB, 97 KB) and take 2.3 and 1.6 s; NCF takes 0.18 s (supply 0.14), NDP
 //     0.106 s. Across the fat tree, rdma with supply and deep buffers has some: packets wait 4 ms there,
 //     which is the minimum of its timer.
-//   - Faster than ECN (§4.3) fails as it stands. NCF's sign of congestion is lack of memory, and ECN's
-//     threshold of 20 packets is reached earlier: with deep buffers and 64 senders, 661 µs against 22. With
-//     97 KB, NCF is first with 256 senders, 19 µs (supply 7) against 42, and undecided with 64, 21 against
-//     22. Linux reduces a window over a round trip (PRR), supply at once.
-//   - Faster than NDP (§4.3) fails with loss (19 µs against 16), but supply in 97 KB is first: 7 against 16
-//     (256 senders), 8 against 15 (64).
+//   - Faster than ECN (§4.3), at equal thresholds of 20 KB to 1514 KB (thresholds-incast): on average at all 21 points,
+//     and beyond the spread of three seeds at 19 with supply and 12 with loss. At 30 KB, loss, supply, DCTCP in µs:
+//     16, 7, 39 (16 senders); 18, 6, 22 (64); 18, 6, 42 (256). Linux reduces a window over a round trip (PRR), supply
+//     at once. With the whole deep buffer as NCF's threshold and 30 KB as ECN's it fails, 661 against 22 (64). early
+//     fails with 16 and 64 senders, 68 and 623 at any threshold: it tells nobody before memory lacks, as incast is mice.
+//   - Faster than NDP (§4.3), likewise: with loss it fails with 256 senders up to 60 KB (18 against 16 at 30 KB), with
+//     supply only where memory is 400 KB for 16 and 1514 KB for 64.
+//   - Faster than CNPs of the switch at the same threshold (ours): on average at all 21 points, 5.5 against 5.9 (256,
+//     30 KB), and beyond the spread at 13. Bolt has 7.9, but reacts first where the memory is 1514 KB (one seed).
 //   - Faster than CNPs (ours) fails in deep buffers (rdma, 8 senders: 169 µs against 21), and holds
 //     throughout in 97 KB, 6 to 15 against 18 to 21. CNPs from the switch are faster still, 6 to 9, since
 //     they do not wait for memory to run out; but they repair nothing, and from 64 senders on there are
@@ -129,9 +132,13 @@
 //   - Limited overhead (§4.3) holds with TCP: below 5 % of the payload bytes, and no NACK is dropped. It
 //     depends on senders that slow down. DCQCN ignores losses, which cost 850 000 NACKs for the 22 000 packets
 //     of 64 flows across the fat tree, before transports held off; now 8000 (fabric.storm).
-//   - Short queues (§4.2): mixed. They are shorter than with drops (197 against 226 kB at 90 %), but seven
-//     times DCTCP's 30 kB, since no sender gets feedback before memory is gone. early: 30% makes 70 kB of
-//     172 (knobs).
+//   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at all
+//     points, 25 kB (supply 17) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at 30 KB:
+//     15 kB, supply 8, DCTCP 30, with mice's 99th percentile of 0.31, 0.28 and 0.39 ms; the 99th percentile of supply's
+//     queue at 1514 KB is undecided. The cost at 30 KB is use, 0.965 and 0.924 against 1, and with loss fairness: Jain's
+//     index of four elephants is 0.81, with supply 0.97, with early in a deep memory 0.99; from 200 KB on use is 0.99
+//     or more. NDP has 13 kB at 30 KB, and carries 0.86. early's 99th percentile at 20 KB is longer than ECN's, 75 kB
+//     against 42. With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails: 931 kB.
 //   - Short buffers suffice (§2) fails: 64 senders of 500 KB get 2.9 Gb/s with 97 KB and 9.1 with 1514 KB.
 //   - Fair sharing (§2): mixed. Jain's index of elephants is above 0.9; that it is higher than with drops is
 //     undecided. That the last flow of an incast takes at most twice the median fails.
@@ -165,9 +172,16 @@
 //     1.13 times the median; with delayed ACKs 7.2 and 1.49; RDMA 9.0 and 1.09 (incast-supply, one seed).
 //   - Several flows in slow start: faster than ECN fails as a rule, since NACKs begin when memory is full,
 //     and not all flows are elephants then.
-//   - The spike of slow start is smaller than with drops, but no smaller with supply than with loss.
-//   - Fairness of RTTs of 10 and 100 ms: Jain's index is 0.95 to 0.98 with supply, 0.58 to 0.75 with drops;
-//     with equal RTTs some runs fail, as 20 s are short.
+//   - "Slow-start spikes virtually eliminated" (follow-up's abstract; spikes, five seeds): with early at 5 % and supply
+//     nothing is lost in 1 and 4 bandwidth-delay products. Eight elephants at 50 ms, one product: 196 kB, where drops
+//     have 1249, ECN at 5 % 194 and at 30 % 823, and NCF by memory alone 1187. At most a third of drops' peak, our
+//     bound, is undecided: 267 of 999 kB (8 flows, 10 ms, 4 products) varies too much. In 0.1 product it fails: one
+//     elephant at 50 ms loses 201 packets, with drops 158; early without supply loses none there, but uses 5 % of the
+//     link. In 1 and 4 products use is 0.87 to 0.97; drops have 0.92 to 0.995, ECN at 5 % 0.21 to 0.95.
+//   - "High fairness in shallow and deep buffers" (likewise; fairness, three seeds): with early and supply Jain's index
+//     is at least 0.995 in 0.1 and 4 products, for 50 ms and for 10 and 100 ms, at 96 to 99 % use; drops have 0.53 to
+//     0.96, ECN 0.52 to 0.997, fq 0.997 or more. By memory alone it fails, 0.73 for 10 and 100 ms in a shallow buffer;
+//     supply makes that 0.998.
 //   - Several bottlenecks: the long flow gets less with loss (5.2 Mb/s) than with drops (7.8), and more with
 //     supply (31.6); fq gives it 20.
 //   - Partial deployment: senders that reduce upon NACKs (cubic, reno) lose against senders that do not
