@@ -118,9 +118,9 @@
 //     and beyond the spread of three seeds at 19 with supply and 12 with loss. At 30 KB, loss, supply, DCTCP in µs:
 //     16, 7, 39 (16 senders); 18, 6, 22 (64); 18, 6, 42 (256). Linux reduces a window over a round trip (PRR), supply
 //     at once. With the whole deep buffer as NCF's threshold and 30 KB as ECN's it fails, 661 against 22 (64). early
-//     fails with 16 and 64 senders, 68 and 623 at any threshold: it tells nobody before memory lacks, as incast is mice.
-//   - Faster than NDP (§4.3), likewise: with loss it fails with 256 senders up to 60 KB (18 against 16 at 30 KB), with
-//     supply only where memory is 400 KB for 16 and 1514 KB for 64.
+//     fails with 16 and 64 senders, 68 and 623 at any threshold: an incast is mice, whom it does not tell.
+//   - Faster than NDP (§4.3), likewise: with loss it fails with 256 senders up to 60 KB (18 against 16 at 30 KB); both
+//     fail where memory is 400 KB for 16 and 1514 KB for 64.
 //   - Faster than CNPs of the switch at the same threshold (ours): on average at all 21 points, 5.5 against 5.9 (256,
 //     30 KB), and beyond the spread at 13. Bolt has 7.9, but reacts first where the memory is 1514 KB (one seed).
 //   - Faster than CNPs (ours) fails in deep buffers (rdma, 8 senders: 169 µs against 21), and holds
@@ -135,7 +135,7 @@
 //   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at all
 //     points, 25 kB (supply 17) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at 30 KB:
 //     15 kB, supply 8, DCTCP 30, with mice's 99th percentile of 0.31, 0.28 and 0.39 ms; the 99th percentile of supply's
-//     queue at 1514 KB is undecided. The cost at 30 KB is use, 0.965 and 0.924 against 1, and with loss fairness: Jain's
+//     queue at 1514 KB is undecided. The cost at 30 KB is use, 0.965 and 0.924 against 1, and with loss fairness: the
 //     index of four elephants is 0.81, with supply 0.97, with early in a deep memory 0.99; from 200 KB on use is 0.99
 //     or more. NDP has 13 kB at 30 KB, and carries 0.86. early's 99th percentile at 20 KB is longer than ECN's, 75 kB
 //     against 42. With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails: 931 kB.
