@@ -71,25 +71,44 @@ func TestNackThroughNAT(t *testing.T) {
 	}
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
-			w := openNAT(t)
-			const nacks = 50
-			arrived, moved := w.attack(t, nacks, form.make)
-			t.Logf("%d of %d arrive; %v", arrived, nacks, moved)
 			if form.name != "ours" {
+				arrived, moved := openNAT(t).attack(t, nacks, form.make)
+				t.Logf("%d of %d arrive; %v", arrived, nacks, moved)
 				return
 			}
-			if arrived != nacks {
-				t.Errorf("%d of %d pass the NAT", arrived, nacks)
-			}
-			if n, known := moved["TcpExt PAWSOldAck"]; known && n < nacks {
-				t.Errorf("%d are counted as old ACKs", n)
-			}
-			delete(moved, "TcpExt PAWSOldAck")
-			if len(moved) > 0 {
-				t.Errorf("the kernel counts %v", moved)
+			// A host that is late sends a loss probe, whatever comes. It is an answer to NACKs only if it always is.
+			const tries = 3
+			for try := 1; ; try++ {
+				arrived, moved := openNAT(t).attack(t, nacks, form.make)
+				t.Logf("%d of %d arrive; %v", arrived, nacks, moved)
+				wrong := judge(arrived, moved)
+				if wrong == "" {
+					return
+				}
+				if try == tries || moved["TcpExt TCPLossProbes"] == 0 {
+					t.Fatal(wrong)
+				}
 			}
 		})
 	}
+}
+
+// nacks is how many segments are answered by NACKs.
+const nacks = 50
+
+// judge says what is wrong with what NACKs of our form did, or nothing.
+func judge(arrived int, moved map[string]int64) string {
+	if arrived != nacks {
+		return fmt.Sprintf("%d of %d pass the NAT", arrived, nacks)
+	}
+	if n, known := moved["TcpExt PAWSOldAck"]; known && n < nacks {
+		return fmt.Sprintf("%d are counted as old ACKs", n)
+	}
+	delete(moved, "TcpExt PAWSOldAck")
+	if len(moved) > 0 {
+		return fmt.Sprintf("the kernel counts %v", moved)
+	}
+	return ""
 }
 
 // natted is a connection through the NAT.
@@ -116,7 +135,7 @@ func openNAT(t *testing.T) *natted {
 	names := strings.NewReplacer("SENDER", w.sender, "NAT", set.Name("n"), "RECEIVER", w.receiver)
 	for _, line := range strings.Split(names.Replace(behindNAT), "\n") {
 		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
-			t.Skipf("ip %s: %v: %s", line, err, out)
+			t.Fatalf("ip %s: %v: %s", line, err, out) // what root lacks here, CI must show
 		}
 	}
 	for _, a := range []string{"10.1.0.2", "10.2.0.1", "10.2.0.2"} {
