@@ -120,7 +120,7 @@ func (d *decoder) programsSuit(p *Point) {
 	}
 	senders := make([]int, len(n.Nodes))
 	for i := range p.flows {
-		if p.flows[i].Port == 0 { // those of a file are one after the other
+		if p.flows[i].Port == 0 && p.flows[i].Later == 0 { // those of a file or of sets are one after the other
 			senders[p.flows[i].Dst]++
 		}
 	}
