@@ -96,6 +96,12 @@ func TestNackSweep(t *testing.T) {
 // after what it was about was delivered. Nothing changes. Only a NACK of the retransmission
 // itself counts; within a tick of the stamps, of 1 ms, it looks like the first.
 func TestNackReplay(t *testing.T) {
+	for _, form := range nackForms {
+		t.Run(form.name, func(t *testing.T) { replayNack(t, form.of) })
+	}
+}
+
+func replayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.limit = 0
 	w.run(60 * ms)

@@ -10,7 +10,7 @@ import (
 )
 
 // The model of TestRandomPaths, with NACKs: what the queue drops is trimmed, and its NACK comes, is
-// late, comes twice, or is lost; some NACKs are about packets that arrive, or about nothing. All
+// late, comes twice, or is lost, as an extension or an option; some are about packets that arrive, or nothing. All
 // arrives, every count agrees with a recount after every step, and no packet is sent again
 // more than once at the pace of NACKs.
 func TestNackRandomPaths(t *testing.T) {
@@ -37,7 +37,7 @@ func TestNackRandomPaths(t *testing.T) {
 				if random.Float64() < late {
 					later *= 10
 				}
-				w.inject(nackOf(p, n), later)
+				w.inject(makers[seed/4%2](p, n), later)
 			}
 		}
 		var before *packet.Packet

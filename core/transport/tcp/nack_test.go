@@ -27,6 +27,31 @@ func trimmed(p *packet.Packet) *packet.Packet {
 	return nackOf(p, packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
 }
 
+// optionOf makes a NACK of p in a TCP option.
+func optionOf(p *packet.Packet, n packet.Notification) *packet.Packet {
+	q := *p
+	q.TurnRound()
+	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
+	if !q.SetNotice(&n) {
+		panic("the option has no room")
+	}
+	return &q
+}
+
+// makers make NACKs in either form.
+var makers = [2]func(*packet.Packet, packet.Notification) *packet.Packet{nackOf, optionOf}
+
+// nackForms are the forms in which NACKs come to a sender, of a packet that is trimmed.
+var nackForms = []struct {
+	name string
+	of   func(p *packet.Packet) *packet.Packet
+}{
+	{"extension", trimmed},
+	{"tcp_option", func(p *packet.Packet) *packet.Packet {
+		return optionOf(p, packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
+	}},
+}
+
 // nackDrops has a switch, so far from the sender, NACK whatever is dropped.
 func (w *pipe) nackDrops(away unit.Time) {
 	w.onDrop = func(p *packet.Packet) {
