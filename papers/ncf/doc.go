@@ -33,7 +33,8 @@
 //	                                                                      TestMemoryBooks
 //	§4.3  congestion is lack of memory      lacksMemory, Memory.Refused   TestReasons, TestCongestion
 //	§4.3  trim, switch endpoints, flag      Program.OnDrop, send          TestNack
-//	§4.3  straight to the sender            Program.send                  TestAsymmetricReturn
+//	§4.3  straight to the sender            Program.send                  TestAsymmetricReturn, TestNackThroughNAT
+//	§4.3  what a NACK is in frames          Config.Extension              TestNoticeGolden, TestNoticeSegment
 //	§4.3  highest-priority queue            tm.NewNCF                     TestControlCeiling
 //	§4.3  which packet did not arrive       packet.Notification           TestNack, TestBooks
 //	§4.3  NACKs are not combined            Config.Coalesce               TestCoalesce, TestCoalesceLeaves,
@@ -297,6 +298,12 @@
 // A flow's bytes count in the class that it has now (TestPresent). Supply for a mouse is the target share
 // divided by the number of all flows in the union of the windows (TestSupplyOfMice, TestFlowsUnion).
 // early tells elephants, not mice; a file is warned where it cannot act.
+//
+// The form. To a sender of TCP a NACK is a pure ACK with an option for experiments (RFC 6994). Its flow is named by its
+// own addresses and ports only, so that NATs translate it; it is older than the connection, so that a host that does
+// not know it counts an old ACK and discards it. form: extension, and RDMA and UDP, have protocol 253 over IPv4 and
+// hop-by-hop options over IPv6, which NATs do not pass. signed names the switch in either, and so tells whoever listens
+// on the way where there is congestion; it is off by default.
 //
 // Overhead. Of a flow, only so many packets that find no room become NACKs as the port sends in n·d and its memory
 // holds, and one for each packet that leaves; the rest is dropped in silence (nack_budget). A sender that heeds NACKs
