@@ -212,8 +212,8 @@ func TestSleeps(t *testing.T) {
 		}
 		slacks = append(slacks, strings.TrimSpace(string(b)))
 	}
-	if !slices.Contains(slacks, "1") {
-		t.Errorf("timer slacks of its threads in ns: %v, want 1 of one", slacks)
+	if !slices.Contains(slacks, "1") && !slices.Contains(slacks, "0") { // Linux gives a real-time thread none
+		t.Errorf("timer slacks of its threads in ns: %v, want 1 of one, or 0", slacks)
 	}
 	time.Sleep(time.Second)
 	r, err := p.Stop()
