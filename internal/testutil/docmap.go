@@ -15,8 +15,8 @@ import (
 var named = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
 
 // CheckDocTests checks that every test that the doc.go of the package in this
-// folder, or a doc_*.go beside it, names is there, and that they name at least so many.
-func CheckDocTests(t *testing.T, atLeast int) {
+// folder, or a doc_*.go beside it, names is there or in one of some other folders, and that they name at least so many.
+func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -34,6 +34,10 @@ func CheckDocTests(t *testing.T, atLeast int) {
 	}
 	there := map[string]bool{}
 	files, _ := filepath.Glob("*_test.go")
+	for _, folder := range others {
+		more, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		files = append(files, more...)
+	}
 	for _, name := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {

@@ -18,7 +18,9 @@ import (
 	"weir/internal/testutil"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 40) }
+func TestDocNamesTests(t *testing.T) {
+	testutil.CheckDocTests(t, 40, "../../core/packet", "../../internal/netns")
+}
 
 // §4.2: "one for elephant flows, one for mice, and one for control packets"; and with other
 // numbers of queues (ours).
