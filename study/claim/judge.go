@@ -47,8 +47,8 @@ func (s *View) neighbour(c *Compiled, i int) int {
 // samples are the finished runs by point and seed.
 type samples map[string]map[uint64]*Sample
 
-// Judge gives every claim its verdict over the finished runs of the seeds.
-func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []Sample) []Claim {
+// sampled finds runs by point and seed.
+func sampled(runs []Sample) samples {
 	at := samples{}
 	for i := range runs {
 		r := &runs[i]
@@ -58,6 +58,12 @@ func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []Sample) []Claim 
 		}
 		at[name][r.Seed] = r
 	}
+	return at
+}
+
+// Judge gives every claim its verdict over the finished runs of the seeds.
+func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []Sample) []Claim {
+	at := sampled(runs)
 	var out []Claim
 	for _, c := range claims {
 		out = append(out, s.judge(c, seeds, at))

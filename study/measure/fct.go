@@ -215,6 +215,22 @@ func (m *slowdown) Evaluate(e *Evaluation) {
 	m.add(e, "", all)
 }
 
+// unfinished is how many flows did not reach their end: means of completion times leave them out.
+type unfinished struct{ traffics }
+
+// Evaluate adds it.
+func (*unfinished) Evaluate(e *Evaluation) {
+	e.OfSized("unfinished", "", func(t int) float64 {
+		n := 0
+		for i := range e.Config.Flows {
+			if f := &e.Config.Flows[i]; f.Group == t && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
+				n++
+			}
+		}
+		return float64(n)
+	})
+}
+
 // fctLast is how long a traffic's flows take together.
 type fctLast struct{ traffics }
 

@@ -71,6 +71,9 @@ func flowKinds() []Kind {
 			Keys: []Key{by("flow", "traffic", "flow", "sender"), every("10ms"), {Name: "index", Form: document.Value("share"),
 				Doc: "the level", Default: "95%", Source: "ours"}, hold("10"), when("after", "from when on", "the warm-up's end")},
 			New: func() Measure { return &timeToFairness{} }},
+		{Name: "unfinished", Doc: "flows that have an end and did not reach it, by traffic",
+			Keys: []Key{by("traffic", "traffic")},
+			New:  func() Measure { return &unfinished{} }},
 	}
 }
 

@@ -224,6 +224,16 @@ type Values struct {
 	Flows         *FlowTable
 }
 
+// Named finds a measure by its name; nil if there is none.
+func (v *Values) Named(name string) *Measured {
+	for i := range v.Measures {
+		if v.Measures[i].Name == name {
+			return &v.Measures[i]
+		}
+	}
+	return nil
+}
+
 // Histogram is how many samples of a quantity were in each step of its unit.
 type Histogram struct {
 	Name   string   `json:"name"`   // queue

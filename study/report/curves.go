@@ -61,7 +61,7 @@ func (d *drawing) bothNotes(sim *drawing) {
 func measured(name string, points []PointSummary) bool {
 	for _, s := range points {
 		for _, r := range s.Runs {
-			for _, m := range r.Measures {
+			for _, m := range r.Listed() {
 				if m.Name == name {
 					return true
 				}

@@ -44,7 +44,7 @@ func Summarise(runs []*results.Run) []PointSummary {
 			i = len(out)
 			index[name] = i
 			s := PointSummary{Point: r.Point}
-			for _, m := range r.Measures {
+			for _, m := range r.Listed() {
 				if m.Groups == nil {
 					s.Values = append(s.Values, Value{Measure: m.Name, Unit: m.Unit})
 				}
@@ -64,7 +64,7 @@ func Summarise(runs []*results.Run) []PointSummary {
 			}
 			k++
 		}
-		for _, m := range r.Measures {
+		for _, m := range r.Listed() {
 			if m.Groups == nil {
 				add(m.Value)
 			}
@@ -216,6 +216,9 @@ func columnsOf(s *spec.Spec, points []PointSummary) (keys, values []column) {
 		unit := sc.Unit
 		if unit != "" {
 			unit = "[" + unit + "]"
+		}
+		if over := s.Over(v.Measure); over != "" {
+			unit = "over " + over
 		}
 		col := column{head: []string{strings.ReplaceAll(v.Measure, "_", " "), v.Group, unit}}
 		for _, x := range found {

@@ -132,8 +132,9 @@ func (o *Outcome) Agreements() []Agreement {
 				at[k].of += v
 				at[k].n++
 			}
-			for i := range r.Measures {
-				m := &r.Measures[i]
+			listed := r.Listed()
+			for i := range listed {
+				m := &listed[i]
 				if m.Groups == nil {
 					add(m, "", m.Value)
 				}

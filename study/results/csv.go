@@ -69,7 +69,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 			}
 			c.Row(append(append([]string{}, base...), m.Name, group, m.Unit, number)...)
 		}
-		for _, m := range r.Measures {
+		for _, m := range r.Listed() {
 			if m.Groups == nil {
 				line(m, "", m.Value)
 			}

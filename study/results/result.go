@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"weir/internal/text"
 	"weir/study/claim"
@@ -43,7 +44,8 @@ type Run struct {
 	PacketHops uint64
 	Attempts   []Attempt // of a run in the lab: what each says of the machine; the last one counts. nil: the simulator's
 	measure.Values
-	PFC []PFCFrame // only in runs/<id>.json
+	Ratios []measure.Measured // over those of reference points: made of all runs, and not in runs/<id>.json
+	PFC    []PFCFrame         // only in runs/<id>.json
 }
 
 // PFCFrame is what a Pause or Resume frame did at the port that it reached, or a pause
@@ -194,8 +196,12 @@ func (r *Run) Json(whole bool) json.RawMessage {
 	}
 	o.add("point", point.bytes())
 	o.add("end", r.End)
-	for i := range r.Measures {
-		m := &r.Measures[i]
+	listed := r.Measures
+	if !whole {
+		listed = r.Listed()
+	}
+	for i := range listed {
+		m := &listed[i]
 		if m.Groups == nil {
 			measures.add(m.JSONName(), m.Value)
 			continue
@@ -403,11 +409,21 @@ func (o *Outcome) JSON() []byte {
 	return Indent(doc.bytes())
 }
 
-// Judge gives every claim of an experiment its verdict over the finished runs of a world.
+// Listed are the run's measures, and their ratios to those of reference points.
+func (r *Run) Listed() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
+
+// Judge gives the finished runs of a world their ratios, and every claim of the experiment its verdict.
 func Judge(s *spec.Spec, runs []*Run, world string) []claim.Claim {
 	var samples []claim.Sample
 	for _, r := range runs {
 		samples = append(samples, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &r.Values})
+	}
+	for i, ratios := range s.Ratios(samples) {
+		if runs[i].Ratios = ratios; ratios != nil {
+			all := *samples[i].Values
+			all.Measures = runs[i].Listed()
+			samples[i].Values = &all
+		}
 	}
 	return s.Judge(samples, world)
 }

@@ -14,5 +14,6 @@ var Tables = []struct {
 	{"top-level", top}, {"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
 	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"events", event}, {"stalls", stalls},
 	{"framing", switchfile.Line},
-	{"plot", plot}, {"expect", claim.Table}, {"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},
+	{"ratio", claim.RatioTable}, {"plot", plot}, {"expect", claim.Table},
+	{"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},
 }

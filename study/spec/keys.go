@@ -80,6 +80,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Traits: ofFile | unlisted | ofOptions},
 	{Name: "measure", Form: document.ListOf(document.Registered("measure", "measure", ""), "list"),
 		Doc: "what is measured", Default: "[goodput]", Source: "ours", Traits: fixed | ofBuild},
+	{Name: "ratio", Form: document.ListOf(document.MapOf(claim.RatioTable), "list"),
+		Doc: "measures over those of a reference point, by seed", Without: "none", Traits: ofFile | unlisted},
 	{Name: "plot", Form: document.ListOf(document.MapOf(plot), "list"), Doc: "what is drawn", Without: "none",
 		Traits: ofFile | unlisted},
 	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",

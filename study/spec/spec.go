@@ -63,6 +63,7 @@ type Spec struct {
 	names    *measure.Values   // what runs have: shape
 	inputs   map[string][]byte // files that it names
 	claims   []*claim.Compiled
+	ratios   []claim.Ratio
 	view     claim.View // of claims
 	given    []origins  // by the sweep
 	set      []string
@@ -127,6 +128,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	s.decodePoints(d, root)
 	if c.OK() {
 		s.see()
+		s.decodeRatios(d)
 		s.decodePlots(d)
 		if t := top.Of(root).Get("expect"); t != nil {
 			s.claims = s.view.Decode(c, t)
@@ -245,6 +247,32 @@ func (s *Spec) shape() *measure.Values {
 		s.names = &names
 	}
 	return s.names
+}
+
+// decodeRatios reads the ratio list. Plots and claims can name what it has like any measure.
+func (s *Spec) decodeRatios(d *decoder) {
+	t := top.Of(s.root).Get("ratio")
+	if t == nil {
+		return
+	}
+	names := s.shape()
+	s.ratios = s.view.DecodeRatios(d.Reader, t, names.Measures)
+	for i := range s.ratios {
+		names.Measures = append(names.Measures, s.ratios[i].Shape(names.Measures))
+	}
+}
+
+// Ratios are the measures of runs over those of their reference points, by run.
+func (s *Spec) Ratios(runs []claim.Sample) [][]measure.Measured { return s.view.Ratios(s.ratios, runs) }
+
+// Over says which point a measure that is a ratio has as its reference; "" for others.
+func (s *Spec) Over(name string) string {
+	for i := range s.ratios {
+		if s.ratios[i].Name == name {
+			return s.ratios[i].Over()
+		}
+	}
+	return ""
 }
 
 // Judge gives every claim its verdict over the finished runs of a world.
