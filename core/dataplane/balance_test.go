@@ -196,7 +196,7 @@ func (b *balanced) drain(flow uint32) {
 	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, 1, 2, 6, 9, dataplane.MixHash(flow), 1000
 	b.Receive(b.now, 0, p)
 	for {
-		out, ok := b.Woken()
+		out, ok := b.Wants().Woken()
 		if !ok {
 			return
 		}
@@ -209,7 +209,7 @@ func (b *balanced) drain(flow uint32) {
 // across sends a packet from a host of a leaf to another leaf, and one back.
 func across(a *dataplanetest.Alone, flow uint32) {
 	a.Now += unit.Microsecond
-	for a.NextTimer() <= a.Now {
+	for a.Wants().Timer <= a.Now {
 		a.Advance(a.Now)
 	}
 	leaf := int(flow%7) + 1
@@ -218,7 +218,7 @@ func across(a *dataplanetest.Alone, flow uint32) {
 		dataplanetest.Host(leaf, 0), 4, 9, dataplane.MixHash(flow), 1000
 	a.Receive(a.Now, 0, p)
 	for {
-		out, ok := a.Woken()
+		out, ok := a.Wants().Woken()
 		if !ok {
 			return
 		}
@@ -288,7 +288,7 @@ func BenchmarkBalance(bench *testing.B) {
 // through sends a packet from a host of a leaf to another leaf.
 func through(a *dataplanetest.Alone, flow uint32) {
 	a.Now += unit.Microsecond
-	if a.NextTimer() <= a.Now {
+	if a.Wants().Timer <= a.Now {
 		a.Advance(a.Now)
 	}
 	p := a.Pool.Get()
@@ -296,7 +296,7 @@ func through(a *dataplanetest.Alone, flow uint32) {
 		dataplanetest.Host(1, 0), 4, 9, dataplane.MixHash(flow), 1000
 	a.Receive(a.Now, 0, p)
 	for {
-		out, ok := a.Woken()
+		out, ok := a.Wants().Woken()
 		if !ok {
 			return
 		}

@@ -53,12 +53,12 @@ func TestSetPrograms(t *testing.T) {
 	if err := s.SetPrograms(2, []dataplane.Program{out, first, second}); err != nil {
 		t.Fatal(err)
 	}
-	if first.booked != 3 || second.booked != 3 || s.NextTimer() != 0 {
-		t.Errorf("%d and %d packets are booked, next timer %v", first.booked, second.booked, s.NextTimer())
+	if first.booked != 3 || second.booked != 3 || s.Wants().Timer != 0 {
+		t.Errorf("%d and %d packets are booked, next timer %v", first.booked, second.booked, s.Wants().Timer)
 	}
 	s.Advance(2)
-	if first.ticks != 1 || second.ticks != 1 || s.NextTimer() != unit.Second {
-		t.Errorf("%d and %d ticks, the next at %v", first.ticks, second.ticks, s.NextTimer())
+	if first.ticks != 1 || second.ticks != 1 || s.Wants().Timer != unit.Second {
+		t.Errorf("%d and %d ticks, the next at %v", first.ticks, second.ticks, s.Wants().Timer)
 	}
 	p, _ := s.Dequeue(3, 0)
 	pool.Put(p)

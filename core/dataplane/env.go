@@ -113,6 +113,7 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.at {
 			k.at = max(at, e.now+1)
 			e.sw.nextTick = min(e.sw.nextTick, k.at)
+			e.sw.setTimer()
 		}
 	}
 }

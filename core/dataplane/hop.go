@@ -127,21 +127,8 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 func (s *Switch) wake(out PortID) {
 	if !s.awake[out] && !s.ports[out].Idle() {
 		s.awake[out] = true
-		s.woken = append(s.woken, out)
+		s.wants.Wake(out)
 	}
-}
-
-// Woken returns the ports that now have something to send, one per call.
-func (s *Switch) Woken() (PortID, bool) {
-	if s.wokenAt == len(s.woken) {
-		return 0, false
-	}
-	out := s.woken[s.wokenAt]
-	if s.wokenAt++; s.wokenAt == len(s.woken) {
-		s.woken = s.woken[:0]
-		s.wokenAt = 0
-	}
-	return out, true
 }
 
 // Dequeue gives the packet that port out sends now; see fabric.Node.

@@ -16,6 +16,7 @@ func (s *Switch) receivePFC(in PortID, p *packet.Packet) {
 		if at := port.NextExpiry(); at < s.expiry {
 			s.expiry = at
 			s.nextTick = min(s.nextTick, at)
+			s.setTimer()
 		}
 	} else {
 		port.Resume(s.env.now, class)

@@ -101,6 +101,7 @@ func (s *Switch) recirculate(p *packet.Packet) {
 		s.recircAt = 0
 	}
 	s.recirc = append(s.recirc, recirculating{s.recircFree, p})
+	s.setTimer()
 }
 
 // reenter puts a recirculated packet into the ingress.

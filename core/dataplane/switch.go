@@ -69,8 +69,7 @@ type Switch struct {
 	expiry  unit.Time
 
 	buffered unit.Bytes
-	woken    []PortID
-	wokenAt  int // next in woken to be named
+	wants    packet.Wants
 	pending  []request
 
 	recircSerialiser unit.Serialiser
@@ -102,7 +101,6 @@ func New(c Config) (*Switch, error) {
 		config: c, pool: c.Pool, ports: c.Ports,
 		awake: make([]bool, len(c.Ports)), nextTick: unit.Never, pausing: make([]uint8, len(c.Ports)), expiry: unit.Never,
 		portDrops: make([][Reasons]uint64, len(c.Ports)),
-		woken:     make([]PortID, 0, len(c.Ports)+1),
 	}
 	if c.Observer != nil {
 		if len(c.Numbers) != len(c.Ports) {
@@ -122,6 +120,7 @@ func New(c Config) (*Switch, error) {
 			return nil, fmt.Errorf("switch %s: program %s has no hook", c.Name, p.Name())
 		}
 	}
+	s.setTimer()
 	return s, nil
 }
 
@@ -207,6 +206,7 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 		}
 	}
 	s.config.Programs = programs
+	s.setTimer()
 	return nil
 }
 
@@ -233,13 +233,16 @@ func (s *Switch) MadeDrops() [packet.Kinds]uint64 { return s.madeDrops }
 // Buffered returns the bytes that wait in all ports.
 func (s *Switch) Buffered() unit.Bytes { return s.buffered }
 
-// NextTimer returns when Advance is due next, for a program's tick, a packet on the
-// recirculation port or the end of a pause; unit.Never if nothing is.
-func (s *Switch) NextTimer() unit.Time {
+// Wants returns the ports that now have something to send, and when Advance is due next; see fabric.Node.
+func (s *Switch) Wants() *packet.Wants { return &s.wants }
+
+// setTimer finds when Advance is due next: for a program's tick, a packet on the recirculation port or the end of a
+// pause.
+func (s *Switch) setTimer() {
+	s.wants.Timer = s.nextTick
 	if s.recircAt < len(s.recirc) {
-		return min(s.nextTick, s.recirc[s.recircAt].at)
+		s.wants.Timer = min(s.nextTick, s.recirc[s.recircAt].at)
 	}
-	return s.nextTick
 }
 
 // Advance does what is due at now.
@@ -268,4 +271,5 @@ func (s *Switch) Advance(now unit.Time) {
 		}
 	}
 	s.serve()
+	s.setTimer()
 }

@@ -5,9 +5,10 @@
 // Nodes influence each other only by packets over links, so no node can feel
 // another one within a link's delay. The fabric therefore runs group by group (a
 // group is one node, or the nodes that links shorter than the window join)
-// inside windows of the shortest delay between groups, each group with a small
-// event heap of its own, whose node's queues and registers stay in cache. The
-// order of events within a group is total, (time, kind, port), and no event of
-// another group can come in between, so the outcome does not depend on the
-// grouping, nor on the order in which groups run.
+// inside windows of the shortest delay between groups, so that a node's queues and
+// registers stay in cache. A node alone finds all that arrives in a window on its
+// wires, and merges it; several nodes of a group share an event heap. The order of
+// events within a group is total, (time, kind, port), and no event of another group
+// can come in between, so the outcome does not depend on the grouping, nor on the
+// order in which groups run.
 package fabric

@@ -17,9 +17,15 @@ func (s *sender) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
 	s.frame = nil
 	return p, unit.Never
 }
-func (s *sender) Woken() (packet.PortID, bool) { return 0, s.frame != nil }
-func (s *sender) NextTimer() unit.Time         { return unit.Never }
-func (s *sender) Advance(unit.Time)            {}
+func (s *sender) Advance(unit.Time) {}
+
+func (s *sender) Wants() *packet.Wants {
+	w := &packet.Wants{Timer: unit.Never}
+	if s.frame != nil {
+		w.Wake(0)
+	}
+	return w
+}
 
 type receiver struct{ sender }
 

@@ -18,7 +18,7 @@ type relay struct {
 	pool  *packet.Pool
 	route map[packet.PortID]packet.PortID
 	queue [][]*packet.Packet // by port
-	woken []packet.PortID
+	wants packet.Wants
 	plan  []planned // in order of time
 	log   *strings.Builder
 	seen  func(now unit.Time, p *packet.Packet)
@@ -50,7 +50,7 @@ func (r *relay) push(out packet.PortID, p *packet.Packet) {
 		r.queue = append(r.queue, nil)
 	}
 	if len(r.queue[out]) == 0 {
-		r.woken = append(r.woken, out)
+		r.wants.Wake(out)
 	}
 	r.queue[out] = append(r.queue[out], p)
 }
@@ -70,20 +70,11 @@ func (r *relay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.
 	return p, now
 }
 
-func (r *relay) Woken() (packet.PortID, bool) {
-	if len(r.woken) == 0 {
-		return 0, false
+func (r *relay) Wants() *packet.Wants {
+	if r.wants.Timer = unit.Never; len(r.plan) > 0 {
+		r.wants.Timer = r.plan[0].at
 	}
-	w := r.woken[0]
-	r.woken = r.woken[1:]
-	return w, true
-}
-
-func (r *relay) NextTimer() unit.Time {
-	if len(r.plan) == 0 {
-		return unit.Never
-	}
-	return r.plan[0].at
+	return &r.wants
 }
 
 func (r *relay) Advance(now unit.Time) {
@@ -93,6 +84,7 @@ func (r *relay) Advance(now unit.Time) {
 		r.push(r.plan[0].out, p)
 		r.plan = r.plan[1:]
 	}
+	r.Wants()
 }
 
 func mustNew(t testing.TB, c Config) *Fabric {
@@ -414,14 +406,15 @@ func TestNoAllocationPerPacket(t *testing.T) {
 // ring sends every frame back; it uses the packets' own links as a queue.
 type ring struct {
 	head, tail *packet.Packet
-	woken      bool
+	wants      packet.Wants
 	start      int
 }
 
 func (r *ring) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 	p.Next = nil
 	if r.tail == nil {
-		r.head, r.woken = p, true
+		r.head = p
+		r.wants.Wake(0)
 	} else {
 		r.tail.Next = p
 	}
@@ -440,18 +433,16 @@ func (r *ring) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 	return p, now
 }
 
-func (r *ring) Woken() (packet.PortID, bool) {
+func (r *ring) Wants() *packet.Wants {
+	r.wants.Timer = unit.Never
 	for r.start > 0 {
 		r.start--
 		r.Receive(0, 0, &packet.Packet{Size: 1000})
 	}
-	w := r.woken
-	r.woken = false
-	return 0, w
+	return &r.wants
 }
 
-func (r *ring) NextTimer() unit.Time { return unit.Never }
-func (r *ring) Advance(unit.Time)    {}
+func (r *ring) Advance(unit.Time) {}
 
 func BenchmarkHop(b *testing.B) {
 	n, m := &ring{start: 50}, &ring{}

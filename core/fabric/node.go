@@ -12,16 +12,14 @@ type Node interface {
 	// Receive takes p, which came in at port in.
 	Receive(now unit.Time, in packet.PortID, p *packet.Packet)
 	// Dequeue returns the packet that port out sends now. again says when to ask next: any time up to the
-	// end of p's transmission means as soon as the port is free; unit.Never means not until Woken names
-	// the port.
+	// end of p's transmission means as soon as the port is free; unit.Never means not until the node has
+	// woken the port.
 	Dequeue(now unit.Time, out packet.PortID) (p *packet.Packet, again unit.Time)
-	// Woken returns, one per call, the ports that now have something to send and had nothing before, or
-	// that want to be asked earlier than they said. The driver drains it after every call.
-	Woken() (packet.PortID, bool)
-	// NextTimer is when Advance has to be called; unit.Never when idle.
-	NextTimer() unit.Time
 	// Advance does what is due at now.
 	Advance(now unit.Time)
+	// Wants returns what the node wants, always in the same place: the driver looks there after every call, and
+	// carries it out. It calls Wants itself when something outside the network may have changed the node.
+	Wants() *packet.Wants
 }
 
 // End is a Node where packets end. It reads more of them than a switch does, so the fabric prefetches that

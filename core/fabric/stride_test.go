@@ -54,11 +54,11 @@ func (s *source) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.T
 	return s.frame, now
 }
 
-func (s *source) Woken() (packet.PortID, bool) {
+func (s *source) Wants() *packet.Wants {
+	w := &packet.Wants{Timer: unit.Never}
 	if *s.sent == 0 {
-		return 0, true
+		w.Wake(0)
 	}
-	return 0, false
+	return w
 }
-func (s *source) NextTimer() unit.Time { return unit.Never }
-func (s *source) Advance(unit.Time)    {}
+func (s *source) Advance(unit.Time) {}

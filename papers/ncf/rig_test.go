@@ -130,7 +130,7 @@ func (r *rig) transmit(now unit.Time, out packet.PortID) {
 
 func (r *rig) woken(now unit.Time) {
 	for {
-		out, ok := r.sw.Woken()
+		out, ok := r.sw.Wants().Woken()
 		if !ok {
 			return
 		}
@@ -145,7 +145,7 @@ func (r *rig) woken(now unit.Time) {
 // until does what is due up to now.
 func (r *rig) until(now unit.Time) {
 	for {
-		at, port := r.sw.NextTimer(), -1
+		at, port := r.sw.Wants().Timer, -1
 		for i, x := range r.ask {
 			if x <= at {
 				at, port = x, i

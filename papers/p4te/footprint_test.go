@@ -292,7 +292,7 @@ func drive(t *testing.T, program dataplane.Program, site *dataplane.Site, tier i
 				}
 			}
 		}
-		if next := sw.NextTimer(); next <= now {
+		if next := sw.Wants().Timer; next <= now {
 			sw.Advance(now)
 		}
 	}

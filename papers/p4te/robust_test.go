@@ -352,7 +352,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 				}
 			}
 			for {
-				if _, woken := x.Woken(); !woken {
+				if _, woken := x.Wants().Woken(); !woken {
 					break
 				}
 			}
@@ -404,7 +404,7 @@ func BenchmarkPacket(bench *testing.B) {
 					}
 				}
 				for {
-					if _, woken := sw.Woken(); !woken {
+					if _, woken := sw.Wants().Woken(); !woken {
 						break
 					}
 				}

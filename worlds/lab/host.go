@@ -16,7 +16,7 @@ type host struct {
 	node  int
 	name  string
 	awake bool // the fabric will ask by itself
-	woken bool
+	wants packet.Wants
 
 	// What was put and not flushed, whose frames the gate has not copied: the packets, and when
 	// they should have left.
@@ -36,7 +36,7 @@ const batch = 64
 func (d *plane) newHost(node int, name string, rate unit.LinkRate, gate Gate) *host {
 	return &host{
 		port:  tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		plane: d, gate: gate, node: node, name: name,
+		plane: d, gate: gate, node: node, name: name, wants: packet.Wants{Timer: unit.Never},
 	}
 }
 
@@ -48,15 +48,13 @@ func (h *host) enter(p *packet.Packet) {
 
 func (h *host) wake() {
 	if !h.awake && !h.port.Idle() {
-		h.awake, h.woken = true, true
+		h.awake = true
+		h.wants.Wake(0)
 	}
 }
 
-func (h *host) Woken() (packet.PortID, bool) {
-	w := h.woken
-	h.woken = false
-	return 0, w
-}
+// Wants is what the link is to be asked for, and when a pause ends (fabric.Node).
+func (h *host) Wants() *packet.Wants { return &h.wants }
 
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	p, _, again := h.port.Next(now)
@@ -133,9 +131,8 @@ func (h *host) flushed() {
 	h.retries, h.pending = 0, 0
 }
 
-func (h *host) NextTimer() unit.Time { return h.port.NextExpiry() }
-
 func (h *host) Advance(now unit.Time) {
 	h.port.Expire(now)
+	h.wants.Timer = h.port.NextExpiry()
 	h.wake()
 }

@@ -318,7 +318,7 @@ type neighbour struct {
 	replay *replay
 	script []arrival
 	ready  bool
-	woken  bool
+	wants  packet.Wants
 }
 
 func (n *neighbour) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
@@ -331,6 +331,7 @@ func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time
 	}
 	r, a := n.replay, &n.script[0]
 	n.script, n.ready = n.script[1:], false
+	n.setTimer()
 	p := r.plane.pool.GetFrame(max(r.plane.room, len(a.frame)))
 	p.Data = append(p.Data, a.frame...)
 	if a.made && p.Parse(r.plane.book, p.Data) == nil {
@@ -341,21 +342,22 @@ func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time
 	return p, unit.Never
 }
 
-func (n *neighbour) Woken() (packet.PortID, bool) {
-	w := n.woken
-	n.woken = false
-	return 0, w
+func (n *neighbour) Wants() *packet.Wants {
+	n.setTimer()
+	return &n.wants
 }
 
-func (n *neighbour) NextTimer() unit.Time {
-	if len(n.script) == 0 || n.ready {
-		return unit.Never
+// setTimer finds when the next frame comes in.
+func (n *neighbour) setTimer() {
+	if n.wants.Timer = unit.Never; len(n.script) > 0 && !n.ready {
+		n.wants.Timer = n.script[0].at - instant
 	}
-	return n.script[0].at - instant
 }
 
 func (n *neighbour) Advance(now unit.Time) {
 	if len(n.script) > 0 && n.script[0].at-instant <= now {
-		n.ready, n.woken = true, true
+		n.ready = true
+		n.wants.Wake(0)
 	}
+	n.setTimer()
 }

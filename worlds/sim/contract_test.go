@@ -19,7 +19,7 @@ type station struct {
 	book   *packet.Book
 	script []dataplanetest.Arrival
 	queue  []*packet.Packet
-	woken  bool
+	wants  packet.Wants
 	got    *dataplanetest.Transcript
 }
 
@@ -42,25 +42,20 @@ func (s *station) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.
 	return p, unit.Never
 }
 
-func (s *station) Woken() (packet.PortID, bool) {
-	w := s.woken
-	s.woken = false
-	return 0, w
-}
-
-func (s *station) NextTimer() unit.Time {
-	if len(s.script) == 0 {
-		return unit.Never
+func (s *station) Wants() *packet.Wants {
+	if s.wants.Timer = unit.Never; len(s.script) > 0 {
+		s.wants.Timer = s.script[0].At - instant
 	}
-	return s.script[0].At - instant
+	return &s.wants
 }
 
 func (s *station) Advance(now unit.Time) {
 	for len(s.script) > 0 && s.script[0].At-instant <= now {
 		s.queue = append(s.queue, s.setup.Packet(s.pool, s.book, s.script[0]))
 		s.script = s.script[1:]
-		s.woken = true
+		s.wants.Wake(0)
 	}
+	s.Wants()
 }
 
 // driver carries a script out on the fabric. Frames that a script lets come in at

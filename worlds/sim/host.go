@@ -33,10 +33,11 @@ type host struct {
 	kept       []*packet.Packet // came in during it
 	node       int
 	scheduled  unit.Time // when the driver will ask by itself
-	wokenSoon  bool      // that time has come forward
-	unexpected uint64    // packets of no flow of this host
-	made       uint64    // packets that endpoints have sent, but for replies
-	ended      uint64    // packets that came in and were no replies
+	wants      packet.Wants
+	woken      bool   // that time has come forward, and the driver knows
+	unexpected uint64 // packets of no flow of this host
+	made       uint64 // packets that endpoints have sent, but for replies
+	ended      uint64 // packets that came in and were no replies
 }
 
 // slot is one endpoint of a flow at this host.
@@ -191,14 +192,17 @@ func (h *host) nextSend() unit.Time {
 func (h *host) reschedule(now unit.Time) {
 	if t := h.earliest(now); t < h.scheduled {
 		h.scheduled = t
-		h.wokenSoon = true
+		if !h.woken {
+			h.woken = true
+			h.wants.Wake(0)
+		}
 	}
 }
 
-func (h *host) Woken() (packet.PortID, bool) {
-	w := h.wokenSoon
-	h.wokenSoon = false
-	return 0, w
+// Wants is what the NIC and the timers want (fabric.Node).
+func (h *host) Wants() *packet.Wants {
+	h.setTimer()
+	return &h.wants
 }
 
 // start makes the endpoints' first wishes known.
@@ -217,6 +221,7 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 		h.onPFC(now, p)
 		h.put(p)
 		h.reschedule(now)
+		h.setTimer()
 		return
 	}
 	if h.stall != unit.Never {
@@ -225,6 +230,7 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	}
 	h.deliver(now, p)
 	h.reschedule(now)
+	h.setTimer()
 }
 
 // deliver gives a packet to its endpoint.
@@ -301,6 +307,7 @@ func (h *host) expire(now unit.Time) {
 }
 
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
+	h.woken = false
 	p, _, _ := h.port.Next(now)
 	if p == nil {
 		p = h.emit(now)
@@ -309,6 +316,7 @@ func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 		h.port.Sent(p)
 	}
 	h.scheduled = h.earliest(now)
+	h.setTimer()
 	return p, h.scheduled
 }
 
@@ -342,7 +350,8 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 	return nil
 }
 
-func (h *host) NextTimer() unit.Time { return min(h.nextTimer(), h.expiry, h.stall) }
+// setTimer finds when Advance is due next.
+func (h *host) setTimer() { h.wants.Timer = min(h.nextTimer(), h.expiry, h.stall) }
 
 // nextTimer is the first of the endpoints' timers.
 func (h *host) nextTimer() unit.Time {
@@ -375,4 +384,5 @@ func (h *host) Advance(now unit.Time) {
 		h.update(int32(e.Key), now)
 	}
 	h.reschedule(now)
+	h.setTimer()
 }

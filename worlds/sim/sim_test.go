@@ -343,7 +343,7 @@ func TestHostObeysPause(t *testing.T) {
 		t.Errorf("a paused host sends a packet (again %v)", again)
 	}
 	pfc(packet.Resume)
-	if _, woken := h.Woken(); !woken {
+	if _, woken := h.wants.Woken(); !woken {
 		t.Error("resuming does not wake the NIC")
 	}
 	if p, _ := h.Dequeue(unit.Millisecond+unit.Second, 0); p == nil {

@@ -134,8 +134,8 @@ func (a *Alone) In(now unit.Time, in packet.PortID, p *packet.Packet) []Leaving 
 
 // Until lets time pass and returns what leaves then, by the program's ticks.
 func (a *Alone) Until(now unit.Time) (all []Leaving) {
-	for a.NextTimer() <= now {
-		a.Now = max(a.Now, a.NextTimer())
+	for a.Wants().Timer <= now {
+		a.Now = max(a.Now, a.Wants().Timer)
 		a.Advance(a.Now)
 		all = append(all, a.leave(a.Now)...)
 	}
@@ -145,7 +145,7 @@ func (a *Alone) Until(now unit.Time) (all []Leaving) {
 
 func (a *Alone) leave(now unit.Time) (all []Leaving) {
 	for {
-		out, ok := a.Woken()
+		out, ok := a.Wants().Woken()
 		if !ok {
 			return all
 		}

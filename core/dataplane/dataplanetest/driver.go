@@ -180,9 +180,8 @@ func isPFC(k packet.Kind) uint8 {
 type Node interface {
 	Receive(now unit.Time, in packet.PortID, p *packet.Packet)
 	Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time)
-	Woken() (packet.PortID, bool)
-	NextTimer() unit.Time
 	Advance(now unit.Time)
+	Wants() *packet.Wants
 }
 
 // Direct is the plainest driver: one switch, nothing else, by the letter of the
@@ -212,7 +211,7 @@ type driver struct {
 // drain asks the ports that have something to send and are free.
 func (d *driver) drain(now unit.Time) {
 	for {
-		out, ok := d.Woken()
+		out, ok := d.Wants().Woken()
 		if !ok {
 			return
 		}
@@ -256,7 +255,7 @@ func (d *driver) next(script []Arrival) (at unit.Time, what int) {
 	if len(script) > 0 && script[0].At < at {
 		at, what = script[0].At, len(d.ask)
 	}
-	if next := d.NextTimer(); !d.noTimers && next < at {
+	if next := d.Wants().Timer; !d.noTimers && next < at {
 		at, what = next, len(d.ask)+1
 	}
 	return at, what

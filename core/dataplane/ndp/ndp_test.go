@@ -285,7 +285,7 @@ func TestNoAllocation(t *testing.T) {
 				for p, _ := b.sw.Dequeue(b.now, port); p != nil; p, _ = b.sw.Dequeue(b.now, port) {
 					b.pool.Put(p)
 				}
-				for _, ok := b.sw.Woken(); ok; _, ok = b.sw.Woken() {
+				for _, ok := b.sw.Wants().Woken(); ok; _, ok = b.sw.Wants().Woken() {
 				}
 			}
 		}
@@ -309,7 +309,7 @@ func BenchmarkAdmit(b *testing.B) {
 		if p, _ := x.sw.Dequeue(x.now, 1); p != nil {
 			x.pool.Put(p)
 		}
-		x.sw.Woken()
+		x.sw.Wants().Woken()
 	}
 }
 

@@ -245,7 +245,7 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}
 		for {
-			if _, ok := sw.Woken(); !ok {
+			if _, ok := sw.Wants().Woken(); !ok {
 				break
 			}
 		}

@@ -12,7 +12,8 @@ type Entry struct {
 	Key uint64    // by which entries of one time are ordered
 }
 
-func (e Entry) before(o Entry) bool {
+// Before says whether e comes before o.
+func (e Entry) Before(o Entry) bool {
 	return e.At < o.At || e.At == o.At && e.Key < o.Key
 }
 
@@ -65,7 +66,7 @@ func (h *Heap) Push(e Entry) {
 	i := len(s) - 1
 	for i > 0 {
 		up := (i - 1) >> 2
-		if !e.before(s[up]) {
+		if !e.Before(s[up]) {
 			break
 		}
 		s[i] = s[up]
@@ -99,7 +100,7 @@ func (h *Heap) sift(e Entry) {
 			first += (second - first) & -less(&c[second&3], &c[first&3])
 			a := &c[first&3]
 			least = child + first
-			if !a.before(e) {
+			if !a.Before(e) {
 				break
 			}
 			s[i] = *a
@@ -111,11 +112,11 @@ func (h *Heap) sift(e Entry) {
 		}
 		least = child
 		for c := child + 1; c < len(s); c++ {
-			if s[c].before(s[least]) {
+			if s[c].Before(s[least]) {
 				least = c
 			}
 		}
-		if !s[least].before(e) {
+		if !s[least].Before(e) {
 			break
 		}
 		s[i] = s[least]

@@ -25,7 +25,7 @@ func TestOrder(t *testing.T) {
 			t.Fatalf("the head is %v, the first time %v", head, h.First())
 		}
 		e := h.Take()
-		if e.before(now) {
+		if e.Before(now) {
 			t.Fatalf("%v after %v", e, now)
 		}
 		now = e
@@ -56,7 +56,7 @@ func TestMove(t *testing.T) {
 		now := Entry{-1, 0}
 		for h.First() != unit.Never {
 			e := h.Take()
-			if !now.before(e) || times[e.Key] != e.At {
+			if !now.Before(e) || times[e.Key] != e.At {
 				t.Fatalf("%v after %v, want it at %v", e, now, times[e.Key])
 			}
 			delete(times, e.Key)

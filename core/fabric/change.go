@@ -1,0 +1,65 @@
+package fabric
+
+import (
+	"math"
+
+	"weir/core/unit"
+)
+
+// SetDown takes link i down or up: a link that is down loses what is put on it.
+func (f *Fabric) SetDown(i int, down bool) {
+	f.extras[i].down = down
+	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0 || f.observer != nil
+}
+
+// SetRate changes the rate of link i at now: also for what is left of the frame that is being sent. Everything
+// before now must have been carried out, and nothing after it.
+func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
+	pt, x := &f.ports[i], &f.extras[i]
+	was := x.rate
+	pt.ser, x.rate = unit.NewSerialiser(rate), rate
+	f.pace()
+	if pt.freeAt <= now {
+		return
+	}
+	left := remaining(pt.freeAt-now, was, rate)
+	old, free := pt.freeAt, now+left
+	pt.freeAt = free
+	if pt.armedAt != unit.Never { // an event that comes too early finds the port busy, and is put off
+		f.arm(pt, free, portFree)
+	}
+	if x.lost == old {
+		x.lost = free
+	} else {
+		f.moveLast(i, free-old)
+	}
+	f.lookUp()
+}
+
+// remaining is how long what took left at a rate takes at another one. A rate in bits and one in packets have
+// nothing in common: then nothing changes.
+func remaining(left unit.Time, was, rate unit.LinkRate) unit.Time {
+	from, to := float64(was.Bits), float64(rate.Bits)
+	if was.Packets > 0 && rate.Packets > 0 {
+		from, to = float64(was.Packets), float64(rate.Packets)
+	}
+	if from <= 0 || to <= 0 {
+		return left
+	}
+	return unit.Time(min(math.Round(float64(left)*(from/to)), float64(unit.Never/4)))
+}
+
+// moveLast has the frame that link i is sending arrive later by shift.
+func (f *Fabric) moveLast(i int, shift unit.Time) {
+	w := &f.wires[i]
+	mask := uint32(len(w.ring) - 1)
+	last := &w.ring[(w.head+w.count-1)&mask]
+	at := last.at + shift
+	if w.count > 1 {
+		at = max(at, w.ring[(w.head+w.count-2)&mask].at+1)
+	}
+	last.at, w.last = at, at
+	if g := w.to.group; w.count == 1 && g.alone == nil { // the first one has an event
+		g.heap.Move(uint64(arrival)|uint64(i), at)
+	}
+}
