@@ -27,6 +27,7 @@ type Config struct {
 	Telemetry     transport.Asking
 	Nacks         string    // what NACKs of the network do: transport.NacksLoss, …
 	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
+	RTOInitial    unit.Time // RTO before the first sample of the round trip, as of a SYN (TCP_TIMEOUT_INIT)
 
 	// InitialSeq is the initial sequence number of the sender, InitialPeerSeq the
 	// receiver's. Both are 0 in experiments, for readable traces.
@@ -63,6 +64,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.CompressedACK, "compressed_ack", "1ms",
 		"how long an ACK with SACK blocks waits for another segment, from the fourth on",
 		"Linux 6.18: tcp_comp_sack_delay_ns").Min("0s").Max("1s")
+	p.Time(&c.RTOInitial, "rto_initial", "1s", "retransmission timeout before there is a sample of the round trip: a "+
+		"SYN's", "RFC 6298 §2.1").Min("1us").Max("120s")
 	c.Telemetry.Params(p)
 	transport.BindNacks(p, &c.Nacks)
 }

@@ -108,7 +108,7 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 	if t.MSS > timestampBytes {
 		s.mss = min(s.mss, int64(t.MSS)-timestampBytes)
 	}
-	s.rto = newRTO()
+	s.rto = newRTO(s.config.RTOInitial)
 	s.rtt.seq, s.usage.seq, s.highSeq = s.next, s.next, s.una
 	s.delivered, s.deliveredAt = 1, now
 	s.setTimer(noTimer, unit.Never)

@@ -11,8 +11,8 @@ type rto struct {
 	retries int // timeouts since the cumulative acknowledgement last moved
 }
 
-// newRTO is §2.1: 1 s until there is a sample.
-func newRTO() rto { return rto{value: initialRTO} }
+// newRTO is §2.1: its initial value, 1 s, until there is a sample.
+func newRTO(initial unit.Time) rto { return rto{value: initial} }
 
 // follow sets the timeout from a fresh estimate (§2.2, §2.3), which ends the backoff (§5: a
 // new measurement "may result in collapsing RTO back down").

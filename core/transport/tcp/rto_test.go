@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"slices"
 	"testing"
 
 	"weir/core/cc"
@@ -86,12 +87,12 @@ func TestFRTO(t *testing.T) {
 // RFC 6298 §2, §5, and where Linux goes another way.
 func TestRTOBackoff(t *testing.T) {
 	t.Run("§2.1: 1 s before the first sample", func(t *testing.T) {
-		if r := newRTO(); r.value != unit.Second {
+		if r := newRTO(initialRTO); r.value != unit.Second {
 			t.Errorf("%v", r.value)
 		}
 	})
 	t.Run("§5.5, §2.5: doubled, up to a bound", func(t *testing.T) {
-		r := newRTO()
+		r := newRTO(initialRTO)
 		for i, want := range []unit.Time{2, 4, 8, 16, 32, 64, 120, 120} {
 			if r.expire(); r.value != want*unit.Second || r.retries != i+1 || r.backoff != i+1 {
 				t.Errorf("after %d timeouts %+v, want %d s", i+1, r, want)
@@ -100,7 +101,7 @@ func TestRTOBackoff(t *testing.T) {
 	})
 	t.Run("§5: a new measurement collapses it", func(t *testing.T) {
 		var e rttEstimator
-		r := newRTO()
+		r := newRTO(initialRTO)
 		e.sample(50*ms, 0, 0, 200*ms)
 		r.expire()
 		r.expire()
@@ -140,7 +141,7 @@ func TestRTOBackoff(t *testing.T) {
 // When a connection is given up (RFC 9293 §3.8.3), and how its probes and SYNs back off.
 func TestRTOGivesUp(t *testing.T) {
 	t.Run("RFC 9293 §3.8.3: the connection is given up", func(t *testing.T) {
-		r := newRTO()
+		r := newRTO(initialRTO)
 		for range mostRetries {
 			if r.exhausted(false) {
 				t.Fatalf("after %d timeouts", r.retries)
@@ -155,7 +156,7 @@ func TestRTOGivesUp(t *testing.T) {
 		}
 	})
 	t.Run("SYN: six retransmissions", func(t *testing.T) {
-		r := newRTO()
+		r := newRTO(initialRTO)
 		for i := range synRetries {
 			if !r.repeatSYN() || r.value != unit.Second<<(i+1) {
 				t.Fatalf("retransmission %d: %+v", i+1, r)
@@ -163,6 +164,23 @@ func TestRTOGivesUp(t *testing.T) {
 		}
 		if r.repeatSYN() {
 			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("SYN: sent again after rto_initial, then twice that", func(t *testing.T) {
+		for _, initial := range []unit.Time{unit.Second, 10 * ms} {
+			var at []unit.Time
+			w := newPipe(t, "reno", 3000, func(c *Config) { c.RTOInitial = initial })
+			w.onData = func(p *packet.Packet) (bool, unit.Time) {
+				if p.TCP.Flags&packet.SYN == 0 {
+					return true, 0
+				}
+				at = append(at, w.now)
+				return len(at) == 3, 0
+			}
+			w.run(5 * unit.Second)
+			if want := []unit.Time{0, initial, 3 * initial}; !slices.Equal(at, want) || w.s.counters.Finished == unit.Never {
+				t.Errorf("SYNs at %v, want %v; finished %v", at, want, w.s.counters.Finished)
+			}
 		}
 	})
 	t.Run("RFC 9293 §3.8.6.1: probes of a closed window back off", func(t *testing.T) {

@@ -26,6 +26,7 @@
 //	                   cannot be
 //	compressed_ack     sysctl tcp_comp_sack_delay_ns of the receiver's host; 0s:
 //	                   tcp_comp_sack_nr 0
+//	rto_initial        cannot be another than TCP_TIMEOUT_INIT, 1 s, without BPF
 //	telemetry, telemetry_packets, integrity, feedback_key, nacks
 //	                   cannot be: Linux' TCP neither sends nor reads telemetry and NACKs
 //

@@ -32,6 +32,7 @@ func Parameters() []Parameter {
 		{"autotuning", "sysctl", "tcp_moderate_rcvbuf at the receiver"},
 		{"delayed_ack", "socket option", "TCP_DELACK_MAX_US of the receiver; 0s: its route's quickack"},
 		{"compressed_ack", "sysctl", "tcp_comp_sack_delay_ns, tcp_comp_sack_nr at the receiver"},
+		{"rto_initial", "none", "its SYNs wait for 1 s (TCP_TIMEOUT_INIT)"},
 		{"telemetry", "none", none},
 		{"telemetry_packets", "none", none},
 		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
