@@ -42,6 +42,7 @@
 //	P4TE code             the code's ack = seq + 1            NextByte  TestFakeACKOfTheCode, TestNextByte
 //	ours                  windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
 //	                                                          TestEnforcedFlows, TestEnforcedRises
+//	ours                  marks without fake ACKs             Marks  TestMarksAlone
 //
 // Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode
 // runs whole networks in both forms, over IPv4 and IPv6. Header bytes: TestHeaderOverhead. A header from a

@@ -22,6 +22,8 @@ const (
 	// Enforced: the sender's leaf keeps a limit for the flow and lowers the window of every passing
 	// acknowledgement to it. Fake ACKs end there.
 	Enforced
+	// Marks: senders learn by congestion marks alone. Fake ACKs end at the sender's leaf, which counts B bytes by them.
+	Marks
 )
 
 // RateConfig configures rate adaptation (§6.4).
@@ -221,7 +223,7 @@ func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 			r.changeLimit(c, h.Applied)
 		}
 	}
-	if r.config.Mode == Enforced {
+	if r.config.Mode == Enforced || r.config.Mode == Marks {
 		return dataplane.Consume
 	}
 	return dataplane.Accept

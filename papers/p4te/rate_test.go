@@ -369,7 +369,7 @@ func TestCells(t *testing.T) {
 // acknowledgement, and a cell that is not shared by mistake a tag: 28 bytes, and 48 to
 // hold a window; 28 MB and 48 MB for 1 M flows.
 func TestRegisterSize(t *testing.T) {
-	for mode, want := range map[Mode]int{RateOff: 0, LastAck: 28, NextByte: 28, Enforced: 48} {
+	for mode, want := range map[Mode]int{RateOff: 0, LastAck: 28, NextByte: 28, Marks: 28, Enforced: 48} {
 		t.Run(fmt.Sprint("mode ", mode), func(t *testing.T) {
 			sum := 0
 			if mode != RateOff {
@@ -426,6 +426,31 @@ func testWithinALeaf(t *testing.T, within bool) {
 	}
 	if x.leavingNothing(); x.pool.Live() != 5 {
 		t.Errorf("%d packets are out", x.pool.Live())
+	}
+}
+
+// Marks: a packet for which the rate is lowered is marked, once in B bytes, and that is all that a sender sees: fake
+// ACKs end at its leaf, and windows stay as they are.
+func TestMarksAlone(t *testing.T) {
+	x := newStation(t, 1, "bytes", "3000 B", "within_leaf", "true", "rate", "marks")
+	x.pass(0, x.segment(a, b, 100, 0, 0, packet.SYN))
+	x.pass(1, x.segment(b, a, 900, 101, 0, packet.SYN|packet.ACK))
+	x.pass(1, x.segment(b, a, 901, 101, 0, packet.ACK))
+	marked := ""
+	for i := range 9 {
+		left := x.pass(0, x.segment(a, b, uint32(101+1000*i), 901, 1000, packet.ACK))
+		if len(left[0]) != 0 || len(left[1]) != 1 {
+			t.Fatalf("packet %d: %d go to the sender, %d to the receiver", i, len(left[0]), len(left[1]))
+		}
+		if left[1][0].TOS&packet.ECN == packet.CE {
+			marked += fmt.Sprint(i)
+		}
+	}
+	if marked != "36" {
+		t.Errorf("marked are packets %q of 1000 bytes each, want one in 3000 bytes", marked)
+	}
+	if left := x.pass(1, x.segment(b, a, 901, 9101, 0, packet.ACK)); len(left[0]) != 1 || left[0][0].TCP.Window != 99 {
+		t.Errorf("a window of 99 leaves as %v", left[0])
 	}
 }
 

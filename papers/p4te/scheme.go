@@ -79,6 +79,12 @@ func (o *Options) Params(p *scheme.Params) {
 		}
 		return nil
 	})
+	p.Rule("mark", func() error {
+		if o.Rate.Mode == Marks && !o.Rate.Mark {
+			return fmt.Errorf("with rate: marks, false leaves nothing that tells a sender")
+		}
+		return nil
+	})
 	p.Rule("classes", func() error {
 		for i, x := range o.Classes {
 			for _, y := range o.Classes[:i] {
@@ -93,10 +99,10 @@ func (o *Options) Params(p *scheme.Params) {
 
 // bindRate binds the options of rate adaptation (§6.4).
 func (o *Options) bindRate(p *scheme.Params) {
-	scheme.Choice(p, &o.Rate.Mode, []string{"off", "last_ack", "next_byte", "enforced"}, "rate", "last_ack",
-		"fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; none",
-		"P4TE §6.4, §7.2.1; next_byte: P4TE code; enforced: AC/DC").
-		Words("last_ack", "next_byte", "enforced", "off")
+	scheme.Choice(p, &o.Rate.Mode, []string{"off", "last_ack", "next_byte", "enforced", "marks"}, "rate", "last_ack",
+		"fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; congestion marks alone; "+
+			"none", "P4TE §6.4, §7.2.1; next_byte: P4TE code; enforced: AC/DC; marks: ours").
+		Words("last_ack", "next_byte", "enforced", "marks", "off")
 	p.Either(&o.Rate.Code, [2]string{"paper", "code"}, "decision", "paper",
 		"whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of three colours",
 		"P4TE §6.4.1; code: P4TE code")
