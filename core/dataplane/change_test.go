@@ -90,6 +90,8 @@ func (c *turned) Deparse(p *packet.Packet) error {
 	return nil
 }
 
+func (c *turned) Opposite(p *packet.Packet) uint32 { return ^p.Hash }
+
 // A switch with a codec takes frames that packet.Parse does not know.
 func TestCodec(t *testing.T) {
 	var pool packet.Pool

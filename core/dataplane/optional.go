@@ -166,8 +166,18 @@ const (
 	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
 )
 
+// Chooser is the configuration of a program that chooses among the paths of a network where there is one, and can do
+// without.
+type Chooser interface {
+	// ChoosesPaths does nothing: having it is the answer.
+	ChoosesPaths()
+}
+
 // ChoosesPath reports whether a program of this configuration chooses among the paths of a network.
 func ChoosesPath(c scheme.Config) bool {
+	if _, ok := c.(Chooser); ok {
+		return true
+	}
 	x, ok := c.(Networked)
 	return ok && x.NeedsNetwork() == ChoosesPaths
 }

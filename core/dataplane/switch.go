@@ -40,6 +40,8 @@ type Codec interface {
 	Parse(now unit.Time, in PortID, p *packet.Packet) error
 	// Deparse writes what programs may have changed into p.Data.
 	Deparse(p *packet.Packet) error
+	// Opposite is the Hash that Parse gives packets of p's flow the other way.
+	Opposite(p *packet.Packet) uint32
 }
 
 // Number holds the numbers that events give the two directions of a port's link: out of

@@ -40,6 +40,7 @@
 //	                                                          TestPaperMonitoring, TestPaperFlows,
 //	                                                          TestFootprintModes, TestFootprintWrites
 //	P4TE code             the code's ack = seq + 1            NextByte  TestFakeACKOfTheCode, TestNextByte
+//	ours                  the rate part in weir switch        Alone  TestHeldByWindow, TestHeldWindows, TestHeldNeeds
 //	ours                  windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	ours                  marks without fake ACKs             Marks  TestMarksAlone

@@ -182,9 +182,9 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if t.rate != nil && toHost {
 		var h Header
 		if carries && h.Get(p) {
-			return t.rate.toHost(p, &h)
+			return t.rate.toHost(env, p, &h)
 		}
-		return t.rate.toHost(p, nil)
+		return t.rate.toHost(env, p, nil)
 	}
 	return dataplane.Accept
 }

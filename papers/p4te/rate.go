@@ -55,6 +55,7 @@ type rater struct {
 	t      *Program
 	flows  []flowCell
 	mask   uint32
+	held   int // flows with a limit
 }
 
 // flowCell is what a leaf keeps of a flow from one of its hosts, in the cell that the flow's hash selects:
@@ -106,8 +107,17 @@ func (r *rater) cell(hash uint32) *flowCell {
 // open assigns a cell to a flow, whoever had it before.
 func (r *rater) open(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
+	r.release(c)
 	*c = flowCell{used: true, tag: hash, scale: unknownScale}
 	return c
+}
+
+// release takes a flow's limit away.
+func (r *rater) release(c *flowCell) {
+	if c.limit > 0 {
+		c.limit = 0
+		r.held--
+	}
 }
 
 // fromHost records what a host sends, and writes what the switches on the way need into its header.
@@ -132,6 +142,7 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 		return
 	}
 	if p.TCP.Flags&(packet.FIN|packet.RST) != 0 {
+		r.release(c)
 		c.used = false
 		return
 	}
@@ -161,12 +172,12 @@ func (r *rater) fromHost(p *packet.Packet, h *Header) {
 
 // toHost records the acknowledgements to a host, and the changes of rate that fake ACKs announce. With
 // Enforced it lowers windows, and fake ACKs end here.
-func (r *rater) toHost(p *packet.Packet, h *Header) dataplane.Verdict {
+func (r *rater) toHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplane.Verdict {
 	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept
 	}
 	t := &p.TCP
-	reverse := packet.FlowHash(p.Dst, p.Src, p.DstPort, p.SrcPort, p.Proto)
+	reverse := env.Opposite(p)
 	switch {
 	case h != nil && h.Fake:
 		return r.receiveFake(r.cell(reverse), h)
@@ -248,6 +259,9 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 	}
 	own := int64(c.window) << c.scale
 	if lower {
+		if c.limit == 0 {
+			r.held++
+		}
 		if c.limit == 0 || c.limit > own {
 			c.limit = min(own, int64(c.next-c.ack))
 		}
@@ -255,7 +269,7 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 		c.limit = max(c.limit, int64(c.largest), int64(1)<<c.scale)
 	} else if c.limit > 0 {
 		if c.limit += r.part(c.limit, r.config.Raise, int64(1)<<c.scale); c.limit >= own {
-			c.limit = 0
+			r.release(c)
 		}
 	}
 }

@@ -139,15 +139,15 @@ func tosOf(s string) (uint8, error) {
 	return uint8(tos), nil
 }
 
-// NeedsNetwork says that a bridge has no paths.
-func (*Options) NeedsNetwork() string { return dataplane.ChoosesPaths }
+// ChoosesPaths: with or without path control, a fabric's flows go up by this program.
+func (*Options) ChoosesPaths() {}
 
 // Scheme is what an experiment names: switch: [p4te].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "p4te",
 		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +
 			"groups, flowlets by class, fake ACKs; hop limit", Source: "P4TE (Robin, Khan)"},
-		New)
+		newAt)
 }
 
 // config is the configuration that follows from the options.

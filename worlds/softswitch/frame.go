@@ -55,6 +55,7 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	f := p.Data
 	p.Kind, p.Version, p.TOS, p.HopLimit, p.Proto = packet.Data, 0, 0, 0, 0
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Payload, p.Seq, p.Ack = 0, 0, 0, 0, 0, 0, 0
+	p.TCP.MSS, p.TCP.Window, p.TCP.Flags, p.TCP.Has = 0, 0, 0, 0
 	p.Meta.Flags &^= packet.Internal | packet.ToUser
 	d, ok := dissect(f)
 	if c.exempt(now, in, f, &d, ok) {
@@ -84,9 +85,55 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 		}
 	}
 	readMark(p, &d)
+	readSegment(p, &d)
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
 	c.assign(now, in, p, &d, src, dst)
 	return nil
+}
+
+// readSegment takes over what programs need of a TCP header: numbers and window, and what a SYN announces.
+func readSegment(p *packet.Packet, d *anatomy) {
+	if d.proto != packet.ProtoTCP || d.payload == d.transport {
+		return
+	}
+	t := packet.TCP(p.Data[d.transport:d.end])
+	p.Seq, p.Ack = int64(t.Seq()), int64(t.Ack())
+	p.TCP.Window, p.TCP.Flags = t.Window(), t.Flags()
+	if p.TCP.Flags&packet.SYN == 0 {
+		return
+	}
+	if o, err := packet.ParseTCPOptions(t.Options()); err == nil {
+		if p.TCP.MSS = o.MSS; o.WindowScale >= 0 {
+			p.TCP.Has, p.TCP.Scale = packet.HasScale, uint8(o.WindowScale)
+		}
+	}
+}
+
+// writeSegment writes back what programs may have changed of a TCP header: the window, and the MSS of a SYN.
+func writeSegment(p *packet.Packet, d *anatomy) {
+	if d.proto != packet.ProtoTCP || d.payload == d.transport {
+		return
+	}
+	t := packet.TCP(p.Data[d.transport:d.end])
+	t.SetWindow(p.TCP.Window)
+	if p.TCP.MSS > 0 && p.TCP.Flags&packet.SYN != 0 {
+		t.SetMSS(p.TCP.MSS)
+	}
+}
+
+// Opposite is the hash of the flow the other way. The users whose numbers are Src and Dst are not in it.
+func (c *codec) Opposite(p *packet.Packet) uint32 {
+	d, ok := dissect(p.Data)
+	if !ok {
+		return 0
+	}
+	var src, dst netip.Addr
+	if ip := p.Data[d.ip:]; d.version == 4 {
+		src, dst = packet.IPv4(ip).Src(), packet.IPv4(ip).Dst()
+	} else {
+		src, dst = packet.IPv6(ip).Src(), packet.IPv6(ip).Dst()
+	}
+	return packet.FlowHash(fold(dst), fold(src), p.DstPort, p.SrcPort, p.Proto)
 }
 
 // exempt reports whether a frame is nobody's: ARP, or neighbour discovery that no router has passed on, up to a
@@ -261,7 +308,7 @@ func (d *anatomy) extensions(f []byte) bool {
 	return false
 }
 
-// Deparse writes DSCP, ECN, hop limit, mark and MSS back, and cuts the payload off that was trimmed.
+// Deparse writes DSCP, ECN, hop limit, mark, MSS and window back, and cuts the payload off that was trimmed.
 func (c *codec) Deparse(p *packet.Packet) error {
 	if p.Version == 0 {
 		return nil
@@ -283,6 +330,7 @@ func (c *codec) Deparse(p *packet.Packet) error {
 		cut(p, &d)
 		d, _ = dissect(p.Data)
 	}
+	writeSegment(p, &d)
 	writeMark(p, &d)
 	return nil
 }

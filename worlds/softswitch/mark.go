@@ -60,28 +60,15 @@ func (d *anatomy) behindShim(f []byte) {
 	}
 }
 
-// readMark takes over what switches of a domain may write, and what a SYN announces.
+// readMark takes over what switches of a domain may write.
 func readMark(p *packet.Packet, d *anatomy) {
 	if m := d.markPlace(p.Data); m.option > 0 {
 		p.SetExtension(packet.ExtActivity, p.Data[m.option+2:m.option+markOption])
 	}
-	p.TCP.MSS, p.TCP.Flags = 0, 0
-	if d.proto != packet.ProtoTCP || d.payload == d.transport {
-		return
-	}
-	t := packet.TCP(p.Data[d.transport:d.end])
-	if p.TCP.Flags = t.Flags(); p.TCP.Flags&packet.SYN != 0 {
-		if o, err := packet.ParseTCPOptions(t.Options()); err == nil {
-			p.TCP.MSS = o.MSS
-		}
-	}
 }
 
-// writeMark gives a frame the mark that its packet has, or takes it away, and writes back what a SYN announces.
+// writeMark gives a frame the mark that its packet has, or takes it away.
 func writeMark(p *packet.Packet, d *anatomy) {
-	if p.TCP.MSS > 0 && p.TCP.Flags&packet.SYN != 0 && d.proto == packet.ProtoTCP && d.payload > d.transport {
-		packet.TCP(p.Data[d.transport:d.end]).SetMSS(p.TCP.MSS)
-	}
 	data, marked := p.Extension(packet.ExtActivity)
 	m := d.markPlace(p.Data)
 	switch {
