@@ -116,6 +116,7 @@ type LeafSpine struct {
 	Hosts          int           // at each leaf
 	Uplink         unit.LinkRate // zero: that of the hosts' links
 	UplinkBuffer   unit.Length   // zero: Buffer
+	Slow           unit.LinkRate // of the link of the first leaf and the first spine; zero: as of the others
 }
 
 // Params binds the family's parameters.
@@ -127,6 +128,7 @@ func (c *LeafSpine) Params(p *scheme.Params) {
 	p.LinkRate(&c.Uplink, "uplink", "0bps", "of the links between leaves and spines; 0bps: that of rate", "ours")
 	p.Length(&c.UplinkBuffer, "uplink_buffer", "0 packets",
 		"limit of switch ports between leaves and spines; 0 packets: that of buffer", "ours; P4TE §7: 2 × rate for each")
+	p.LinkRate(&c.Slow, "slow", "0bps", "of the link of leaf0 and spine0 alone; 0bps: that of the other links", "ours")
 }
 
 func (c LeafSpine) build() (*Network, error) {
@@ -144,6 +146,9 @@ func (c LeafSpine) build() (*Network, error) {
 			b.link(leaf+i, spine+k, c.or(c.Uplink))
 			if c.UplinkBuffer != (unit.Length{}) {
 				b.n.Links[len(b.n.Links)-1].Buffer = c.UplinkBuffer
+			}
+			if i == 0 && k == 0 && c.Slow != (unit.LinkRate{}) {
+				b.n.Links[len(b.n.Links)-1].Rate = c.Slow
 			}
 		}
 	}

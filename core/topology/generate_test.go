@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,18 @@ func TestFamilies(t *testing.T) {
 				t.Errorf("%s %v:\n%s, want\n%s", c.name, c.given, got, c.want)
 			}
 		})
+	}
+	n, err := build(t, "leaf_spine", map[string]any{"leaves": 2, "spines": 2, "hosts": 1, "rate": rate,
+		"delay": unit.Microsecond, "uplink": 2 * unit.Gbps, "slow": unit.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rates []unit.Rate
+	for _, l := range n.Links {
+		rates = append(rates, l.Rate.Bits/unit.Gbps)
+	}
+	if want := []unit.Rate{100, 100, 1, 2, 2, 2}; !slices.Equal(rates, want) {
+		t.Errorf("one slow link: rates of %v Gb/s, want %v", rates, want)
 	}
 	if _, err := build(t, "fat_tree", map[string]any{"k": 5, "rate": rate, "delay": unit.Microsecond}); err == nil ||
 		!strings.Contains(err.Error(), "even") {
