@@ -244,6 +244,18 @@ func (f *Footprint) Sums() (s Sums) {
 	return s
 }
 
+// arrays are the names of the pipeline's registers.
+func (f *Footprint) arrays() (names []string) {
+	for i := range f.Stages {
+		if g := f.Stages[i].Gress; g == InIngress || g == InEgress {
+			for _, r := range f.Stages[i].Registers {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	return names
+}
+
 // Size is the bits of all cells.
 func (r *RegisterUse) Size() int64 { return int64(r.Cells) * int64(r.Bits) }
 

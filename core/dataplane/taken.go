@@ -1,5 +1,7 @@
 package dataplane
 
+import "slices"
+
 // Taken is what the programs and schedulers of a switch take of it, in numbers by which schemes can be compared.
 type Taken struct {
 	State         int64 // bits of tables and registers, of schedulers, and of queues that are one for each flow or user
@@ -18,7 +20,7 @@ func (s *Switch) Taken() (t Taken, ok bool) {
 			return t, false
 		}
 		f := x.Footprint()
-		sums := f.Sums()
+		sums, seen := f.Sums(), f.arrays()
 		t.State += sums.Memory()
 		t.Reads, t.Writes = t.Reads+sums.Reads, t.Writes+sums.Writes
 		for _, stage := range f.Stages {
@@ -35,8 +37,11 @@ func (s *Switch) Taken() (t Taken, ok bool) {
 			}
 			if stage.Gress == InManager { // whose registers are no part of the pipeline's sums
 				for _, r := range stage.Registers {
-					t.State += r.Size()
 					t.Reads, t.Writes = t.Reads+r.Reads, t.Writes+r.Writes
+					if !slices.Contains(seen, r.Name) {
+						seen = append(seen, r.Name)
+						t.State += r.Size()
+					}
 				}
 			}
 		}

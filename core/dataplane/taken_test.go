@@ -20,7 +20,8 @@ func (k keeps) Footprint() Footprint {
 		{Name: "a", Gress: InIngress, Registers: []RegisterUse{{Name: "r", Cells: 3, Bits: 10, Reads: 1, Writes: 1}},
 			Tables:     []TableUse{{Name: "t", Match: MatchExact, Entries: 2, Key: 4, Action: 4}},
 			Operations: []Operation{{Kind: Dividing, Times: 2}, {Kind: Copying, Times: 5}}},
-		{Name: "b", Gress: InManager, Registers: []RegisterUse{{Name: "q", Cells: 4, Bits: 8, Reads: 2}}}}}
+		{Name: "b", Gress: InManager, Registers: []RegisterUse{{Name: "q", Cells: 4, Bits: 8, Reads: 1},
+			{Name: "r", Cells: 3, Bits: 10, Reads: 1}}}}} // the same array as in a: its bits count once
 	if k.control {
 		f.Stages = append(f.Stages, Stage{Name: "c", Gress: InControl,
 			Registers:  []RegisterUse{{Name: "x", Cells: 1000, Bits: 64, Reads: 1}},

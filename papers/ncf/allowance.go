@@ -13,7 +13,8 @@ import (
 // who heeds them has few more NACKs than packets that get through. So each packet that leaves gives its flow
 // one NACK (Config.NackBudget), and one to flows in turn, for one that has used up all of them to hear again.
 // NACKs of a switch are therefore at most twice the packets that it sends, and a flight for each slot, whatever
-// senders do; what is beyond that is dropped in silence, and counted.
+// senders do; what is beyond that is dropped in silence, and counted. Notices of which nothing is lost are NACKs like
+// others (TestNoticesSpend).
 //
 // Flows share slots by their hash, so the state is bounded, too: who has many flows uses up the slots of others, who
 // are then as without NCF, but has no more NACKs than that.
@@ -88,10 +89,10 @@ func (g *Program) allowed(env *dataplane.Env, x *port) uint32 {
 		rate, span := env.Port(x.out).Rate(), unit.Time(g.config.Sketch.Windows)*g.config.Sketch.Duration
 		frames = float64(float64(rate.Bits)/8/defaultFrame*span.Seconds()) + float64(float64(rate.Packets)*span.Seconds())
 	}
-	if m := x.memory; m != nil && m.packets {
-		frames += float64(m.size)
-	} else if m != nil {
-		frames += float64(m.size) / defaultFrame
+	if x.memory != nil && x.own().packets {
+		frames += float64(x.own().size)
+	} else if x.memory != nil {
+		frames += float64(x.own().size) / defaultFrame
 	}
 	x.allowed = uint32(min(max(frames, leastAllowance), 1<<24))
 	return x.allowed

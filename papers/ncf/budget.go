@@ -120,8 +120,3 @@ func (g *Program) flooded(env *dataplane.Env, x *port) bool {
 	whole := bits / 8e12 * float64(g.config.Sketch.Duration) * float64(g.config.Sketch.Windows)
 	return float64(x.mice.sum(env.Now())) > g.config.MiceBudget*whole
 }
-
-// mayThrottle reports whether the arrival of a packet at a congested port may have an elephant told.
-func (g *Program) mayThrottle(env *dataplane.Env, x *port) bool {
-	return x.memory.throttles(env.Now(), g.flooded(env, x))
-}

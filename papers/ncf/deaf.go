@@ -56,7 +56,7 @@ func (g *Program) modest(env *dataplane.Env, x *port, o *Origin) bool {
 // ignores reports whether the packet of an elephant that ignores NACKs is one to be trimmed.
 func (g *Program) ignores(p *packet.Packet) bool {
 	x := g.at(p.Meta.Out)
-	if g.config.Spare || !x.memory.Congested() || !x.memory.Exceeds(Elephants) || !carries(p) {
+	if m := x.congested(); g.config.Spare || m == nil || !m.Exceeds(Elephants) || !carries(p) {
 		return false
 	}
 	i := slices.Index(x.top.keys, g.key(p))

@@ -2,7 +2,6 @@ package ncf
 
 import (
 	"fmt"
-	"math"
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
@@ -123,22 +122,14 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.suitsWindows(all, s, p, turnOf(s.Longest, p.Senders, slowest, memory, s.Frame()))
-	all = o.suitsDeaf(o.suitsPool(o.suitsTop(all, p), s))
+	all = o.suitsDeaf(o.suitsBuffers(o.suitsTop(all, p), s))
 	return o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p)
 }
 
-// suitsPool tells of a port whose buffer is full before the memory is, which has reservations and the balance decide
-// nothing there: who fills the buffer, mice for one, keeps everybody else out, and nothing is taken back.
-func (o *Options) suitsPool(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
-	memory, param := o.memoryAt(unit.Length{}, s.Frame()), "memory"
-	if o.Pool == PerSwitch {
-		param = "pool"
-		for i := range s.Ports {
-			if o.Size == (unit.Length{}) {
-				memory += o.memoryAt(s.Ports[i].Buffer, s.Frame())
-			}
-		}
-	}
+// suitsBuffers tells of a port whose buffer holds less than the memory that it is given: a pool's port has a part, but
+// with memory a port the rest is never used.
+func (o *Options) suitsBuffers(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+	memory := o.memoryAt(unit.Length{}, s.Frame())
 	var least *dataplane.Facing
 	holds := memory
 	for i := range s.Ports {
@@ -147,13 +138,12 @@ func (o *Options) suitsPool(all []scheme.Remark, s *dataplane.Setting) []scheme.
 			least, holds = &s.Ports[i], x
 		}
 	}
-	if least == nil {
+	if least == nil || o.Pool == PerSwitch {
 		return all
 	}
-	return append(all, dataplane.Remark(param,
-		"the buffer of the port to %s holds %.0f kB of the memory's %.0f kB, and is "+
-			"full while memory has room: neither reservations nor balance hold there; memory: %.0fkB or less fits it", least.To,
-		holds/1000, memory/1000, math.Floor(holds/1000)))
+	return append(all, dataplane.Remark("memory",
+		"the buffer of the port to %s holds %.0f kB, and that is the memory there, "+
+			"not %.0f kB", least.To, holds/1000, memory/1000))
 }
 
 // suitsTop tells of more elephants than the table of the N heaviest has, by whose number what is offered to them is

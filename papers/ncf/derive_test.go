@@ -161,8 +161,6 @@ func TestSuitsPorts(t *testing.T) {
 		x.Senders = senders
 		return x
 	}
-	const neither = " of the memory's %d kB, and is full while memory has room: neither reservations nor balance hold " +
-		"there; memory: %dkB or less fits it"
 	for _, x := range []struct {
 		name  string
 		given []string
@@ -170,14 +168,14 @@ func TestSuitsPorts(t *testing.T) {
 		want  string // "": nothing
 	}{
 		{"a pool of two buffers", []string{"pool", "switch"}, []dataplane.Facing{port(500_000), port(300_000)},
-			"pool: the buffer of the port to h holds 300 kB" + fmt.Sprintf(neither, 800, 300)},
+			""},
 		{"a pool of one buffer", []string{"pool", "switch"}, []dataplane.Facing{port(500_000)}, ""},
 		{"a pool with memory", []string{"pool", "switch", "memory", "300kB"},
 			[]dataplane.Facing{port(500_000), port(300_000)}, ""},
 		{"a pool with more", []string{"pool", "switch", "memory", "301kB"}, []dataplane.Facing{port(500_000), port(300_000)},
-			"pool: the buffer of the port to h holds 300 kB" + fmt.Sprintf(neither, 301, 300)},
+			""},
 		{"ports with more memory than buffer", []string{"memory", "1MB"}, []dataplane.Facing{port(500_000), packets},
-			"memory: the buffer of the port to p holds 151 kB" + fmt.Sprintf(neither, 1000, 151)},
+			"memory: the buffer of the port to p holds 151 kB, and that is the memory there, not 1000 kB"},
 		{"ports with less", []string{"memory", "100kB"}, []dataplane.Facing{port(500_000), packets}, ""},
 		{"ports by their buffers", nil, []dataplane.Facing{port(500_000), packets}, ""},
 		{"ports without a limit", []string{"memory", "1MB"}, []dataplane.Facing{port(0)}, ""},

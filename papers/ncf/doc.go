@@ -272,9 +272,13 @@
 // windows cut low, or with ten of them at 5 %, each has less than the threshold of what arrives, and shares the
 // mice's queue (ten at 10 ms had 0.3 % of the port beside mice of TCP that want twice the port). A buffer below
 // half a bandwidth-delay product (50 kB at 4 ms) leaves them 184 of 1000 Mb/s, and 642 without a flood. With one
-// queue there is no class to protect: 12. With memory that is larger than a port's buffer, as a pool of the
-// switch is unless memory says less, mice fill that buffer while memory has room (15; 478 with memory: 500KB): a file
-// is warned of that (TestSuitsPorts).
+// queue there is no class to protect: 12.
+//
+// Buffers that hold less than the memory. A port's memory is never more than its buffer, and a port of a pool has
+// reservations and balance in its part, which is what its buffer holds, and in the pool (TestBuffersBelowMemory):
+// elsewise mice fill the buffer while memory has room, and elephants have 7 of 1000 Mb/s in the attack instead of 478
+// (attack.half-pool). The budget of mice is a port's also in a pool: each port sends its own. early goes by the port's
+// own elephants (TestEarlyOfPort).
 //
 // Begin and end of congestion: it begins when 95 % of the memory is used or a packet finds no room, and
 // ends below 50 %.

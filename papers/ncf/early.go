@@ -6,6 +6,18 @@ import (
 	"weir/core/unit"
 )
 
+// early sends a NACK to an elephant that is sending while packets of elephants use the given share
+// of the port's memory. That share is theirs alone, so nobody is told for what mice do, and it
+// takes from no budget; and it may be the last to come that sends too much, whose rate over n·d
+// does not show it yet, so Config.TellAll does not matter.
+func (g *Program) early(env *dataplane.Env, x *port, o *Origin) bool {
+	if g.config.Early == 0 || x.memory == nil {
+		return false
+	}
+	m := x.own()
+	return float64(m.Used(Elephants)) >= g.config.Early*float64(m.Size()) && g.notifyElephant(env, x, o)
+}
+
 // suitsEarly tells where early decides nothing: it is for elephants, whose queue is their own.
 func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
 	switch {

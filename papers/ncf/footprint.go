@@ -90,8 +90,10 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 // memories are those of the ports, each once.
 func (g *Program) memories() (memories []*Memory) {
 	for i := range g.ports {
-		if x := g.ports[i].memory; x != nil && !slices.Contains(memories, x) {
-			memories = append(memories, x)
+		for _, x := range []*Memory{g.ports[i].memory, g.ports[i].part} {
+			if x != nil && !slices.Contains(memories, x) {
+				memories = append(memories, x)
+			}
 		}
 	}
 	return memories

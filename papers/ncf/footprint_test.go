@@ -13,7 +13,8 @@ import (
 var whereState = map[reflect.Type]map[string]string{
 	reflect.TypeFor[Program](): {"config": "", "detector": "", "framing": "", "ports": "", "changes": "flows by class",
 		"pending": "NACKs that wait", "demands": "", "nacks": "", "evicting": "", "allowance": "NACKs of flows"},
-	reflect.TypeFor[port](): {"out": "", "sketch": "row 1", "memory": "memory in use", "top": "heaviest: counts",
+	reflect.TypeFor[port](): {"out": "", "sketch": "row 1", "memory": "memory in use", "part": "memory in use",
+		"top":  "heaviest: counts",
 		"next": "next of the heaviest", "mice": "mice by window", "input": "present, by class", "offer": "supply, by class",
 		"allowed": ""},
 	reflect.TypeFor[Memory](): {"packets": "", "size": "", "limit": "", "balanced": "", "spiking": "",
@@ -73,7 +74,7 @@ func TestFootprintSizes(t *testing.T) {
 		{nil, "NACKs that wait", ""},
 		{[]string{"renew", "windows"}, "time by window", "8×64"},
 		{[]string{"renew", "windows"}, "time", ""},
-		{[]string{"pool", "switch"}, "time", "1×193"},
+		{[]string{"pool", "switch"}, "time", "3×193"}, // the pool's, and each port's part
 		{[]string{"sketch", "switch"}, "flows by window", "4×32"},
 		{[]string{"nack", "none"}, "supply, by class", ""},
 		{[]string{"nack_budget", "0"}, "NACKs of flows", ""},

@@ -29,6 +29,15 @@ func lacksMemory(why dataplane.Reason) bool {
 	return false
 }
 
+// full is the memory that a packet which was dropped for this reason did not fit into.
+func (x *port) full(why dataplane.Reason) *Memory {
+	switch why {
+	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit:
+		return x.own()
+	}
+	return x.memory
+}
+
 // quoted is how much of a UDP datagram's payload a NACK keeps: the datagram's number is there (as ICMP
 // quotes 64 bits of a datagram, RFC 792).
 const quoted = 8
@@ -62,8 +71,8 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 		return
 	}
 	now, x := env.Now(), g.at(p.Meta.Out)
-	if x.memory != nil {
-		x.memory.Refused()
+	if x.memory != nil && x.congested() == nil { // else it is known; it was not NCF that found no room
+		x.full(why).Refused()
 	}
 	if !g.answers(now, p) {
 		g.nacks.Dropped++
@@ -162,7 +171,7 @@ const heaviestLooked = 4
 func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
 	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.config.Every || o.Src == 0 ||
-		o.Proto == packet.ProtoUDP && !g.config.UDP {
+		o.Proto == packet.ProtoUDP && !g.config.UDP || !g.allowance.has(o.Key, g.allowed(env, x)) {
 		return false
 	}
 	c := env.New()
@@ -178,6 +187,7 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 		demand = g.rate(now, o.Count)
 	}
 	o.Notified, o.NotifiedAt = true, now
+	g.allowance.spend(o.Key)
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
 	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, g.config.Sketch.Duration)
 	g.send(env, c, &n)

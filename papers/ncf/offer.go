@@ -122,8 +122,8 @@ func (x *port) prepare(c *SketchConfig, rate unit.Rate, frame int32) {
 	if rate <= 0 || x.memory == nil {
 		return
 	}
-	bytes := float64(x.memory.Size())
-	if x.memory.packets {
+	bytes := float64(x.own().Size())
+	if x.own().packets {
 		bytes *= float64(frame)
 	}
 	drain := unit.Time(bytes * 8e12 / float64(rate))

@@ -78,6 +78,7 @@ type port struct {
 	out     dataplane.PortID
 	sketch  *Sketch
 	memory  *Memory // nil: of no port
+	part    *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
 	top     *Top
 	next    int   // in top
 	mice    tally // bytes that came for the port in the last n·d
@@ -178,16 +179,20 @@ func (g *Program) share(site *dataplane.Site) error {
 			none = none || own.Size == 0 && own.Packets == 0
 			whole.Size += own.Size
 			whole.Packets += own.Packets
-		}
-		if g.config.Pool == PerSwitch {
-			continue
+			if own.Size == 0 && own.Packets == 0 && g.config.Pool == PerSwitch {
+				continue // an error, below
+			}
+		} else {
+			own.within(limit)
 		}
 		own.Separate = queues >= 3
 		memory, err := NewMemory(own)
 		if err != nil {
 			return fmt.Errorf("%s: %w", portName(site, i), err)
 		}
-		g.ports[i].memory = memory
+		if g.ports[i].memory = memory; g.config.Pool == PerSwitch {
+			g.ports[i].part = memory
+		}
 	}
 	if g.config.Pool != PerSwitch {
 		return nil
@@ -201,6 +206,23 @@ func (g *Program) share(site *dataplane.Site) error {
 		g.ports[i].memory = memory
 	}
 	return err
+}
+
+// within bounds memory that a file has given by what the port's buffer holds: what is beyond that can't be used, and a
+// buffer that is full while there seems to be memory would keep out whoever comes, without regard to reservations. A
+// buffer of fewer packets than the memory holds of the largest has the memory count packets, too.
+func (c *MemoryConfig) within(limit tm.Limit) {
+	frame := unit.Bytes(c.MaxFrame)
+	switch {
+	case c.Size == 0 && limit.Packets > 0:
+		c.Packets = min(c.Packets, int(limit.Packets))
+	case c.Size == 0 && limit.Bytes > 0:
+		c.Packets = min(c.Packets, int(limit.Bytes/frame))
+	case limit.Packets > 0 && unit.Bytes(limit.Packets)*frame < c.Size:
+		c.Size, c.Packets = 0, int(limit.Packets)
+	case limit.Bytes > 0:
+		c.Size = min(c.Size, limit.Bytes)
+	}
 }
 
 // portName identifies a port of a switch.
@@ -217,6 +239,38 @@ func (g *Program) Name() string { return "ncf" }
 // at returns the state of an egress port.
 func (g *Program) at(out dataplane.PortID) *port {
 	return &g.ports[min(int(out), len(g.ports)-1)]
+}
+
+// own is the memory of the port alone: its part of a pool.
+func (x *port) own() *Memory {
+	if x.part != nil {
+		return x.part
+	}
+	return x.memory
+}
+
+// lacks is the memory in which a frame of a class finds no room: the port's part of a pool, or the pool; nil: none.
+func (x *port) lacks(c Class, size int32) *Memory {
+	if x.part != nil && !x.part.Fits(c, size) {
+		return x.part
+	}
+	if !x.memory.Fits(c, size) {
+		return x.memory
+	}
+	return nil
+}
+
+// congested is the congested memory of a port, its part of a pool before the pool; nil: none is.
+func (x *port) congested() *Memory {
+	switch {
+	case x.memory == nil:
+		return nil
+	case x.part != nil && x.part.Congested():
+		return x.part
+	case x.memory.Congested():
+		return x.memory
+	}
+	return nil
 }
 
 // Memory returns the memory of a port.
@@ -292,10 +346,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			g.promote(now, x, o, counts, p.Size)
 			o.Note(p, m.Out)
-			if g.config.Early > 0 && x.memory != nil &&
-				float64(x.memory.Used(Elephants)) >= g.config.Early*float64(x.memory.Size()) {
-				notified = g.notifyElephant(env, x, o)
-			}
+			notified = g.early(env, x, o)
 		}
 	} else {
 		x.mice.add(now, int64(p.Size))
@@ -303,8 +354,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if m.In != packet.NoPort {
 		x.input.add(now, c, p.Size)
 	}
-	if !notified && x.memory != nil && x.memory.Congested() && g.config.Top > 0 && g.config.Nack != NackNone &&
-		g.mayThrottle(env, x) {
+	if m := x.congested(); m != nil && !notified && g.config.Top > 0 && g.config.Nack != NackNone &&
+		m.throttles(now, g.flooded(env, x)) {
 		g.notifyHeaviest(env, x)
 	}
 	if g.changes != nil {
@@ -319,8 +370,8 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // other programs that refuse packets.
 func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	memory := g.at(m.Out).memory
-	if memory == nil {
+	x := g.at(m.Out)
+	if x.memory == nil {
 		return dataplane.Accept
 	}
 	queues := env.Port(m.Out).Queues()
@@ -329,10 +380,16 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		g.nacks.Ignored++
 		return g.refuse(env, p)
 	}
-	if memory.Fits(c, p.Size) || queues > 1 && g.reclaim(env, m.Out, c, p.Size) {
+	lacking := x.lacks(c, p.Size)
+	if lacking == nil {
 		return dataplane.Accept
 	}
-	memory.Refused()
+	if queues > 1 {
+		if lacking = g.reclaim(env, x, lacking, c, p.Size); lacking == nil {
+			return dataplane.Accept
+		}
+	}
+	lacking.Refused()
 	return g.refuse(env, p)
 }
 
@@ -347,53 +404,55 @@ func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 // mostEvicted bounds the packets that one packet can evict: 9000 bytes against 64.
 const mostEvicted = 144
 
-// reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits, and
-// reports whether it does. Each evicted packet becomes a NACK (OnDrop).
-func (g *Program) reclaim(env *dataplane.Env, out dataplane.PortID, c Class, size int32) bool {
-	memory, flooded := g.at(out).memory, g.flooded(env, g.at(out))
+// reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits into all memory of port
+// x. It returns the memory that still lacks room; nil: it fits. Each evicted packet becomes a NACK (OnDrop).
+func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
+	flooded := g.flooded(env, x)
 	for range mostEvicted {
-		victim, ok := memory.Victim(env.Now(), c, size, flooded)
+		victim, ok := lacking.Victim(env.Now(), c, size, flooded)
 		if !ok {
-			return false
+			return lacking
 		}
-		from, q, ok := g.longest(env, out, victim)
+		from, q, ok := g.longest(env, x, lacking, victim)
 		if !ok {
-			return false
+			return lacking
 		}
 		g.evicting = true
 		gone := env.Evict(from, q)
 		g.evicting = false
 		if !gone {
-			return false
+			return lacking
 		}
 		g.nacks.Reclaimed++
-		if memory.Fits(c, size) {
-			memory.Refused() // the evicted packets found no room
-			return true
+		if lacking.Fits(c, size) {
+			lacking.Refused() // the evicted packets found no room
+			if lacking = x.lacks(c, size); lacking == nil {
+				return nil
+			}
 		}
 	}
-	return false
+	return lacking
 }
 
-// longest returns the longest queue of a class at the port, or at all ports that share its memory.
-func (g *Program) longest(env *dataplane.Env, out dataplane.PortID, c Class) (at dataplane.PortID,
-	q tm.QueueID, ok bool) {
-	first, last := int(out), int(out)
-	if g.config.Pool == PerSwitch {
+// longest returns the longest queue of a class at port x, or, in a pool, at all ports.
+func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at dataplane.PortID, q tm.QueueID,
+	ok bool) {
+	first, last := int(x.out), int(x.out)
+	if m != x.own() {
 		first, last = 0, env.Ports()-1
 	}
 	most := int32(0)
 	for i := first; i <= last; i++ {
-		x := env.Port(dataplane.PortID(i))
-		if x.Queues() == 1 {
+		p := env.Port(dataplane.PortID(i))
+		if p.Queues() == 1 {
 			continue // all classes wait in this queue
 		}
 		from, to := int(c), int(c)
 		if c == Elephants {
-			to = x.Queues() - 1
+			to = p.Queues() - 1
 		}
-		for k := from; k <= to && k < x.Queues(); k++ {
-			if n := int32(x.Queue(tm.QueueID(k)).Bytes()); n > most {
+		for k := from; k <= to && k < p.Queues(); k++ {
+			if n := int32(p.Queue(tm.QueueID(k)).Bytes()); n > most {
 				at, q, most = dataplane.PortID(i), tm.QueueID(k), n
 			}
 		}
@@ -408,6 +467,9 @@ func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	c := classOf(p, env.Port(m.Out).Queues())
 	if x.memory != nil {
 		x.memory.Book(env.Now(), c, p.Size)
+		if x.part != nil {
+			x.part.Book(env.Now(), c, p.Size)
+		}
 	}
 	if g.changes != nil {
 		g.changes.book(g.key(p), x.out, m.Queue, p.Size)
@@ -419,7 +481,11 @@ func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	x := g.at(m.Out)
 	if x.memory != nil {
-		x.memory.Unbook(env.Now(), classOf(p, env.Port(m.Out).Queues()), p.Size)
+		c := classOf(p, env.Port(m.Out).Queues())
+		x.memory.Unbook(env.Now(), c, p.Size)
+		if x.part != nil {
+			x.part.Unbook(env.Now(), c, p.Size)
+		}
 	}
 	if !g.evicting {
 		g.left(p)

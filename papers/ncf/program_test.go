@@ -397,6 +397,7 @@ func TestBadInput(t *testing.T) {
 		{"top is 2000", 3, []string{"top", "2000"}},
 		{"target is 0%; allowed: above 0%", 3, []string{"target", "0%"}},
 		{"early", 3, []string{"early", "101%"}},
+		{"every", 3, []string{"every", "1ns"}},
 		{"all must have one", 3, []string{"memory", "0 B", "pool", "switch"}},
 		{"sketch is host", 3, []string{"sketch", "host"}},
 		{"pool is host", 3, []string{"pool", "host"}},

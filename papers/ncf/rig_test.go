@@ -39,6 +39,7 @@ type setup struct {
 	queues    int
 	rate      unit.Rate // 1 Gb/s
 	rates     map[int]unit.Rate
+	packets   unit.PacketRate // of all ports instead
 	limit     tm.Limit
 	scheduler func() tm.Scheduler // nil: ncf
 	framing   packet.Framing
@@ -86,9 +87,12 @@ func newRig(t testing.TB, s setup) *rig {
 			3028); err != nil {
 			t.Fatal(err)
 		}
-		site.At = append(site.At, tm.NewPort(tm.NewBuffer(s.queues, tm.Limit{}, s.limit), sched, unit.LinkRate{Bits: rate}))
-		r.free, r.ask, r.lines = append(r.free, 0), append(r.ask, unit.Never),
-			append(r.lines, unit.NewSerialiser(unit.LinkRate{Bits: rate}))
+		line := unit.LinkRate{Bits: rate}
+		if s.packets > 0 {
+			line = unit.LinkRate{Packets: s.packets}
+		}
+		site.At = append(site.At, tm.NewPort(tm.NewBuffer(s.queues, tm.Limit{}, s.limit), sched, line))
+		r.free, r.ask, r.lines = append(r.free, 0), append(r.ask, unit.Never), append(r.lines, unit.NewSerialiser(line))
 	}
 	programs := append([]dataplane.Program{forward.New(site)}, s.before...)
 	if !s.bare {
@@ -222,10 +226,8 @@ func (r *rig) check() {
 			waits[c] += n
 			whole[c] += n
 		}
-		if r.g.config.Pool == PerPort {
-			if err := memory.Check(waits); err != nil {
-				r.t.Fatalf("port %d: %v", i, err)
-			}
+		if err := r.g.ports[i].own().Check(waits); err != nil {
+			r.t.Fatalf("port %d: %v", i, err)
 		}
 	}
 	if r.g.config.Pool == PerSwitch {

@@ -122,6 +122,9 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	})
 }
 
+// leastEvery is the least time between two notices to an elephant: what a frame of 1250 bytes takes at 10 Gb/s.
+const leastEvery = unit.Microsecond
+
 // data is the share that is reserved for mice and elephants.
 func (c *MemoryConfig) data() float64 { return c.Reserved[Mice] + c.Reserved[Elephants] }
 
@@ -164,6 +167,13 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 		"when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its packets "+
 			"have left the other", "ours")
 	p.Time(&o.Wait, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
+
+	p.Rule("every", func() error {
+		if o.Every != 0 && o.Every < leastEvery {
+			return fmt.Errorf("%v: %v and more are possible, or 0s", o.Every, leastEvery)
+		}
+		return nil
+	})
 }
 
 // NeedsNetwork says that hosts have to know NACKs.
