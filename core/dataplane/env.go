@@ -175,6 +175,9 @@ type Place struct {
 	// other addresses. All switches share it, so it must not be changed.
 	Leaf   []int32
 	Leaves int
+	// Trip is the longest round trip without queues between hosts through the whole tree, of a full frame there and a
+	// small one back; 0: not known.
+	Trip unit.Time
 }
 
 // Shared returns the state that the programs of this switch share under a name. The first one

@@ -26,8 +26,12 @@ func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 
 // NewAlone returns the program for a switch on its own, of options that need no network.
 func NewAlone(site *dataplane.Site, o Options) *Alone {
-	c := o.config()
-	a := &Alone{Program{config: c, place: &dataplane.Place{Tier: 1}}}
+	place := &dataplane.Place{Tier: 1}
+	for p := range site.Lines {
+		place.Down = append(place.Down, dataplane.PortID(p))
+	}
+	c := o.config(site, place)
+	a := &Alone{Program{config: c, place: place}}
 	t := &a.leaf
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
@@ -52,12 +56,12 @@ func (o *Options) NeedsNetwork() string {
 	return ""
 }
 
-// Suits says where rates cannot change, of a switch on its own.
+// Suits says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
 func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if s.Switch != "" || o.NeedsNetwork() != "" {
-		return nil
+		return o.suitsNetwork(s)
 	}
-	class := o.config().Class
+	class := o.class()
 	if class[0] == Other {
 		all = append(all, dataplane.Remark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
 			"rate of theirs changes; classes: {0x00: high_throughput} names one"))

@@ -30,12 +30,13 @@ type Mapping uint8
 const (
 	ByStep  Mapping = iota // algorithm 4: one group per event
 	ByRange                // the group of the sub-range that the value is in (§6.2.1.2)
+	ByFit                  // ByRange at ports in bit/s, ByStep at those in packets/s
 )
 
 // ControlConfig configures a switch's control plane.
 type ControlConfig struct {
-	Groups  [Metrics]int   // n, the number of routing groups per metric, 1 or more
-	Range   [Metrics]int64 // ByRange: the largest value of the metric's range
+	Groups  [Metrics]int     // n, the number of routing groups per metric, 1 or more
+	Range   [Metrics][]int64 // ByRange: by port, the largest value of the metric's range
 	Mapping Mapping
 	Latency unit.Time // from the event to the control plane's answer
 	Write   unit.Time // time that one change of a table takes; writes are sequential
@@ -96,7 +97,7 @@ func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	switch {
 	case k.config.Mapping == ByRange:
 		n := int64(k.config.Groups[e.Metric])
-		group = int(min(max(e.Value, 0)*n/k.config.Range[e.Metric], n-1))
+		group = int(min(max(e.Value, 0)*n/k.config.Range[e.Metric][e.Port], n-1))
 	case e.Change == Increase:
 		group = min(old+1, k.config.Groups[e.Metric]-1)
 	case e.Change == Decrease:

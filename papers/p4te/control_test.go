@@ -163,7 +163,7 @@ func TestLink(t *testing.T) {
 
 // §6.2.1.2, §7.1: with sub-ranges a value says the group: 0–3, 4–6, 7–10 of 10 packets in three.
 func TestRanges(t *testing.T) {
-	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [Metrics]int64{100, 10, 3}}, 3)
+	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [Metrics][]int64{QueueDepth: {0, 0, 0, 10}}}, 3)
 	for _, x := range []struct {
 		value int64
 		want  int

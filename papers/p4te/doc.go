@@ -44,6 +44,7 @@
 //	ours                  windows that a leaf holds           Enforced  TestEnforcedLimit, TestEnforcedIsObeyed,
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	ours                  marks without fake ACKs             Marks  TestMarksAlone
+//	ours                  values that follow from the network Options.config  TestDerived, TestSuits
 //
 // Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode
 // runs whole networks in both forms, over IPv4 and IPv6. Header bytes: TestHeaderOverhead. A header from a
@@ -68,9 +69,12 @@
 // does not notice the queue and keeps sending; at the first loss the connection is dead (TestNextByte).
 //
 // enforced: the leaf keeps a limit per flow and lowers the window of passing ACKs to it, as AC/DC does.
-// Senders obey, whatever their controller, and the link stays at its committed rate without a queue
-// (TestEnforcedFlows). Shares do not converge, because 1/256 of the window is not an additive increase,
-// which §6.4.2's AIMD would need.
+// Senders obey, whatever their controller, and no queue stands (TestEnforcedFlows). Three things decide whether
+// that costs time. A window of less than a segment makes a sender wait for a timer: a limit is rounded up to
+// the window's units, and is two segments at the least, since a receiver delays the ACK of one (least: 1 has it
+// so). A limit that gains 1/256 for every B bytes does not come back in a flow's life, and shares do not converge:
+// by default it gains a segment, the additive increase that AIMD (§6.4.2) would need (rise: share has the
+// paper's). B is a window of the network, not 5000 bytes.
 //
 // # What feedback costs
 //
@@ -101,7 +105,13 @@
 //
 // If a leaf learns of a change only from the fake ACK, switches make further fake ACKs for packets that are
 // already on their way. §6.4.1 promises one per B bytes, so the leaf drops the others (option repeats). The
-// paper has no value for B; we use the code's 5000 bytes.
+// paper has no value for B; the code has 5000 bytes.
+//
+// The paper's times and lengths are for its network of 10 to 40 packets/s. At ports in bit/s they follow from the
+// longest round trip without queues, T, unless they are given (TestDerived; all of it ours): Δ of the delay and the
+// meters' burst are T, Δ of the depth what a port sends in T, a flowlet's gap 5 T, B what a host's link carries
+// in T. With a gap of 2 T more flowlets choose a path by tables that the control plane has not changed yet,
+// and crowd there.
 //
 // No switch changes a flow's rate before its first ACK, as there is nothing to acknowledge. A spine knows
 // neither acknowledgement nor window, so the leaf writes both into the header: frames between switches grow
@@ -111,7 +121,7 @@
 // only.
 //
 // With enforced, a flow held below its class's safe rate would stay there, as §6.4.1 then changes nothing.
-// So its limit rises by 1/256 for every B bytes without a fake ACK (TestEnforcedRises).
+// So its limit rises for every B bytes without a fake ACK, too (TestEnforcedRises).
 //
 // A failed link is taken out by its own two ends. Algorithm 3 keeps a flowlet on its port whatever happens to
 // the port; here the flowlet ends with the link. Other leaves keep sending to the spine that has lost its way

@@ -8,7 +8,7 @@ import (
 
 // A gradient reports what has changed by more than delta since it last reported (§4.3).
 func ExampleGradient() {
-	depth := p4te.NewGradient(1, 10)
+	depth := p4te.NewGradient([]int64{10})
 	for _, packets := range []int64{3, 12, 20, 25, 14, 15, 2} {
 		fmt.Printf("%d: %s\n", packets, [...]string{p4te.Unchanged: "nothing", p4te.Increase: "increase",
 			p4te.Decrease: "decrease"}[depth.Observe(0, packets)])

@@ -195,7 +195,7 @@ func TestFootprintModes(t *testing.T) {
 // cells of each than it is said to write.
 func TestFootprintWrites(t *testing.T) {
 	busy := []string{"committed", "0.1%", "peak", "0.2%", "burst", "1ns", "safe_low_delay", "0.1%", "safe_high_throughput",
-		"0.1%", "depth_delta", "1 packet", "bytes", "0 B"}
+		"0.1%", "depth_delta", "1 packet", "bytes", "1 B"}
 	for k, given := range [][]string{nil, nil, {"rate", "enforced", "within_leaf", "true"}, busy, busy,
 		append([]string{"rate", "enforced"}, busy...), append([]string{"rate", "enforced"}, busy...)} {
 		tier := 1 + k%2

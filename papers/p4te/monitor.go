@@ -41,23 +41,22 @@ const (
 // It only compares values with each other. A constant error in all of them, such as the offset between the
 // clocks of two switches, has no effect after the first event.
 type Gradient struct {
-	old   []int64
-	delta int64
+	old, delta []int64 // by port
 }
 
-// NewGradient returns the registers for this number of ports; Δ is above 0.
-func NewGradient(ports int, delta int64) *Gradient {
-	return &Gradient{make([]int64, ports), delta}
+// NewGradient returns the registers for ports with these Δ, which are above 0.
+func NewGradient(delta []int64) *Gradient {
+	return &Gradient{make([]int64, len(delta)), delta}
 }
 
 // Observe compares a packet's value at a port with the last event.
 func (g *Gradient) Observe(port dataplane.PortID, value int64) Change {
-	old := &g.old[port]
+	old, delta := &g.old[port], g.delta[port]
 	switch {
-	case value >= *old+g.delta:
+	case value >= *old+delta:
 		*old = value
 		return Increase
-	case value < *old-g.delta:
+	case value < *old-delta:
 		*old = value
 		return Decrease
 	}

@@ -15,7 +15,7 @@ import (
 // at 30 (the least for which P2 is one and P1 is not); only P2 is an increase. At port 4 P3 sees 30 and
 // is a decline: by line 6 (<) the last event was above 40 there.
 func TestFigure5(t *testing.T) {
-	g := NewGradient(5, 10)
+	g := NewGradient([]int64{10, 10, 10, 10, 10})
 	for v := int64(10); v <= 30; v += 10 {
 		g.Observe(3, v)
 	}
@@ -43,7 +43,7 @@ func TestFigure5(t *testing.T) {
 // or shrinks by one packet at a time.
 func TestOneEventForDelta(t *testing.T) {
 	for delta := int64(1); delta <= 20; delta++ {
-		g := NewGradient(1, delta)
+		g := NewGradient([]int64{delta})
 		r := rand.New(rand.NewPCG(1, uint64(delta)))
 		depth, packets, last := int64(0), int64(0), int64(-1)
 		for range 20000 {
@@ -66,7 +66,7 @@ func TestOneEventForDelta(t *testing.T) {
 // as those of the true delay to within a clock's nanosecond.
 func TestClockOffset(t *testing.T) {
 	events := func(offset unit.Time) (changes []Change, at []int) {
-		g := NewGradient(1, int64(10*unit.Microsecond))
+		g := NewGradient([]int64{int64(10 * unit.Microsecond)})
 		clock := telemetry.Clock{Offset: offset}
 		r := rand.New(rand.NewPCG(7, 7))
 		now, delay := unit.Time(5*unit.Second), unit.Time(0)
@@ -100,7 +100,7 @@ func TestClockOffset(t *testing.T) {
 
 // From the paper's initial 0 an offset costs one event at most: the first.
 func TestFirstEventOfOffset(t *testing.T) {
-	g := NewGradient(1, 1000)
+	g := NewGradient([]int64{1000})
 	for i, want := range []Change{Increase, Unchanged, Unchanged, Increase, Decrease} {
 		if got := g.Observe(0, []int64{50_000, 50_500, 49_500, 51_000, 49_999}[i]); got != want {
 			t.Errorf("observation %d: %v, want %v", i, got, want)
@@ -111,7 +111,7 @@ func TestFirstEventOfOffset(t *testing.T) {
 // A clock that drifts: at 100 ppm the delay seems to grow by Δ = 15 ms after 150 s, so there
 // is one false increase each 150 s, and no more.
 func TestClockDrift(t *testing.T) {
-	g := NewGradient(1, int64(15*unit.Millisecond))
+	g := NewGradient([]int64{int64(15 * unit.Millisecond)})
 	clock := telemetry.Clock{Drift: 100}
 	var at []unit.Time
 	for now := unit.Time(0); now < 700*unit.Second; now += 10 * unit.Millisecond {

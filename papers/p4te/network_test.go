@@ -252,7 +252,7 @@ func (n *network) port(r *sim.Result, from, to string) *sim.PortResult {
 func TestLastAckIsIgnored(t *testing.T) {
 	for _, fast := range []bool{false, true} {
 		for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
-			text := pair("5s", "{p4te: {mark: false, repeats: true}}", heavy(cc, ""))
+			text := pair("5s", "{p4te: {mark: false, repeats: true, bytes: 5000 B}}", heavy(cc, ""))
 			if fast {
 				text = quick("20ms", "{p4te: {mark: false, repeats: true, burst: 1ms, gap: 100us}}", heavy(cc, ""))
 			}
@@ -293,7 +293,7 @@ traffic:
 // that waited. The goodput stays.
 func TestOvertaking(t *testing.T) {
 	cross := "  - {name: cross, from: h1, to: h0, transport: udp, rate: 95Mbps, start: 0s}\n"
-	n := build(t, pair("5s", "{p4te: {mark: false, repeats: true}}", heavy("cubic", "")+cross))
+	n := build(t, pair("5s", "{p4te: {mark: false, repeats: true, bytes: 5000 B}}", heavy("cubic", "")+cross))
 	leaf := n.node("leaf0")
 	n.Switches[leaf].Queues = 2
 	n.Network.Links[n.link("leaf0", "spine0")].Buffer = unit.Length{Packets: 20}
@@ -324,7 +324,8 @@ func TestOvertaking(t *testing.T) {
 // forgotten: nothing more ever arrives, as with Linux.
 func TestNextByte(t *testing.T) {
 	run := func(loss float64, size string) (*sender, *sim.Result) {
-		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false}}", heavy("cubic", size)))
+		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false, bytes: 5000 B}}",
+			heavy("cubic", size)))
 		n.Network.Links[n.link("leaf1", "spine0")].Loss = loss
 		r := n.run()
 		return n.senders[0], r
@@ -342,7 +343,7 @@ func TestNextByte(t *testing.T) {
 	if s, r = run(0.005, ", size: 20MB"); len(r.Unfinished) != 1 || s.Timeouts() == 0 {
 		t.Errorf("0.5 %% loss, 20 MB: unfinished %v, %d timeouts; the connection is not dead", r.Unfinished, s.Timeouts())
 	}
-	n := build(t, pair("10s", "{p4te: {repeats: true, mark: false}}", heavy("cubic", ", size: 2MB")))
+	n := build(t, pair("10s", "{p4te: {repeats: true, mark: false, bytes: 5000 B}}", heavy("cubic", ", size: 2MB")))
 	n.Network.Links[n.link("leaf1", "spine0")].Loss = 0.005
 	if r = n.run(); len(r.Unfinished) != 0 {
 		t.Errorf("last_ack with 0.5 %% loss: unfinished %v", r.Unfinished)
@@ -370,8 +371,8 @@ func TestEnforcedIsObeyed(t *testing.T) {
 			h.at, h.tick = unit.Second, limit(30000)
 			r := n.run()
 			s := n.senders[0]
-			want := 29696 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024
-			if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 29696 ||
+			want := 30720 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024, and no less
+			if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 30720 ||
 				s.SRTT() > 11500*unit.Microsecond || r.Flows[0].Sender.Retransmitted > 0 {
 				t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(),
 					s.SRTT(), r.Flows[0].Sender.Retransmitted)
@@ -385,8 +386,9 @@ func TestEnforcedIsObeyed(t *testing.T) {
 
 // Rate adaptation by itself: flows of the class above its safe rate are held where the link
 // is over-utilised (70 % of 50 Mb/s), so that no queue stands; without, the buffer is full.
-// Several flows share what is left unevenly: §6.4.2 says AIMD, but 1/256 of the window is no
-// additive increase, and with both multiplicative shares do not converge (Chiu, Jain 1989).
+// Several flows share what is left evenly if a window gains a segment, the additive increase of §6.4.2's AIMD, which
+// also finds more of the link. They do not if it gains 1/256 of itself: with both multiplicative
+// shares do not converge (Chiu, Jain 1989).
 func TestEnforcedFlows(t *testing.T) {
 	type outcome struct {
 		goodput, jain float64
@@ -414,12 +416,16 @@ func TestEnforcedFlows(t *testing.T) {
 	}
 	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
 		t.Run(cc, func(t *testing.T) {
-			free, held := run("off", cc), run("enforced", cc)
+			free, held, even := run("off", cc), run("enforced, bytes: 5000 B, rise: share", cc), run("enforced", cc)
 			if free.goodput < 46 || free.queue < 80 {
 				t.Errorf("%s, not held: %+v", cc, free)
 			}
 			if held.goodput < 0.9*0.7*47.8 || held.goodput > 1.02*0.7*47.8 || held.queue > 5 || held.drops > 0 {
 				t.Errorf("%s, held: %+v; want 70 %% of the link and no queue", cc, held)
+			}
+			if even.goodput < 0.9*0.7*47.8 || even.goodput > 0.95*47.8 || even.queue > 20 || even.drops > 0 ||
+				even.jain < 0.92 {
+				t.Errorf("%s, held, with additive increase: %+v", cc, even)
 			}
 			if cc != "bbr" && held.jain > 0.9 {
 				t.Errorf("%s, held: Jain %.2f; 1/256 of the window more and 1/4 less do not converge", cc, held.jain)

@@ -2,6 +2,7 @@ package p4te
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -13,7 +14,7 @@ import (
 type Config struct {
 	// Monitoring (§6.1)
 	Monitor    bool
-	DepthDelta int64     // Δ of the queue depth, packets
+	DepthDelta []int64   // Δ of the queue depth, packets, by port
 	DelayDelta unit.Time // Δ of the hop-to-hop delay
 	Committed  float64   // CIR of a link's meter, share of its rate
 	Peak       float64   // PIR
@@ -77,7 +78,6 @@ type Program struct {
 // New returns the program for a switch in a fat tree whose hosts have hierarchical addresses, of options
 // that scheme.Validate finds nothing wrong with.
 func New(site *dataplane.Site, o Options) (*Program, error) {
-	c := o.config()
 	if site.Place == nil {
 		return nil, fmt.Errorf("p4te: the network is not known")
 	}
@@ -88,6 +88,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	case len(place.Routes) == 0:
 		return nil, fmt.Errorf("p4te needs prefixes to route by; addresses: hierarchical gives them")
 	}
+	c := o.config(site, place)
 	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing,
 		seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
 		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports),
@@ -117,8 +118,8 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	for m := range Metrics {
 		t.upward[m] = NewUpward(c.Control.Groups[m], place.Up)
 	}
-	t.depth = NewGradient(site.Ports, c.DepthDelta)
-	t.delay = NewGradient(site.Ports, int64(c.DelayDelta))
+	t.depth = NewGradient(c.DepthDelta)
+	t.delay = NewGradient(slices.Repeat([]int64{int64(c.DelayDelta)}, site.Ports))
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
 	t.rate = newRater(t, c.Rate)

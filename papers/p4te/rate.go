@@ -43,6 +43,9 @@ type RateConfig struct {
 	// Within includes flows between two hosts of one leaf. Their packets access two cells: their own
 	// flow's and, as acknowledgements, the other direction's.
 	Within bool
+	// Enforced: a limit is Least segments at least, and gains a segment or, with Share, 1/2^Raise.
+	Least int
+	Share bool
 }
 
 // MostBytes is what B is below: a quarter of half the sequence space, so that a distance of 2B still has
@@ -245,8 +248,8 @@ func (r *rater) enforce(c *flowCell, t *packet.Segment) {
 	if c.limit == 0 || t.Flags&packet.SYN != 0 || c.scale > 14 {
 		return
 	}
-	if w := c.limit >> c.scale; w < int64(t.Window) {
-		t.Window = uint16(max(w, 1))
+	if w := (c.limit-1)>>c.scale + 1; w < int64(t.Window) { // rounded up: less than whole segments would wait
+		t.Window = uint16(w)
 		r.t.counts.Held++
 	}
 }
@@ -266,9 +269,13 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 			c.limit = min(own, int64(c.next-c.ack))
 		}
 		c.limit -= r.part(c.limit, r.config.Lower, int64(1)<<c.scale)
-		c.limit = max(c.limit, int64(c.largest), int64(1)<<c.scale)
+		c.limit = max(c.limit, int64(r.config.Least)*int64(c.largest), int64(1)<<c.scale)
 	} else if c.limit > 0 {
-		if c.limit += r.part(c.limit, r.config.Raise, int64(1)<<c.scale); c.limit >= own {
+		gain := int64(c.largest)
+		if r.config.Share {
+			gain = r.part(c.limit, r.config.Raise, int64(1)<<c.scale)
+		}
+		if c.limit += gain; c.limit >= own {
 			r.release(c)
 		}
 	}

@@ -329,7 +329,7 @@ func TestSequenceWrap(t *testing.T) {
 // A cell is the flow's whose SYN came last: who has lost it is left alone, without a word in
 // anybody else's cell. FIN and RST give it back; without a SYN there is none.
 func TestCells(t *testing.T) {
-	x := newStation(t, 1, "flows", "1", "bytes", "0 B")
+	x := newStation(t, 1, "flows", "1", "bytes", "1 B")
 	x.class = dataplane.Green
 	if _, h := x.up(x.pass(0, x.segment(a, c, 1, 1, 1000, packet.ACK))); h.Rated {
 		t.Error("a flow without a SYN has a cell")
@@ -398,7 +398,7 @@ func TestWithinALeaf(t *testing.T) {
 }
 
 func testWithinALeaf(t *testing.T, within bool) {
-	x := newStation(t, 1, "bytes", "0 B", "within_leaf", fmt.Sprint(within))
+	x := newStation(t, 1, "bytes", "1 B", "within_leaf", fmt.Sprint(within))
 	x.pass(0, x.segment(a, b, 100, 0, 0, packet.SYN))
 	x.pass(1, x.segment(b, a, 900, 101, 0, packet.SYN|packet.ACK))
 	x.pass(1, x.segment(b, a, 901, 101, 0, packet.ACK))
@@ -457,7 +457,7 @@ func TestMarksAlone(t *testing.T) {
 // A header that a host sends is no header: it is taken out, and its bytes with it.
 func TestHostsHeader(t *testing.T) {
 	for _, to := range []packet.Addr{b, c} {
-		x := newStation(t, 1, "bytes", "0 B", "within_leaf", "true")
+		x := newStation(t, 1, "bytes", "1 B", "within_leaf", "true")
 		p := x.segment(a, to, 101, 901, 1000, packet.ACK)
 		(&Header{Allowed: true, Rated: true, Ack: 7, Window: 99}).Set(p)
 		p.Size += p.ExtensionBytes()
@@ -475,10 +475,25 @@ func TestHostsHeader(t *testing.T) {
 }
 
 // Enforced: fake ACKs end at the leaf. The limit is a quarter less than what is in flight,
-// then than itself, a segment at the least; it rises by 1/256, by fake ACKs and with
-// every B bytes without one, and ends at the receiver's own window.
+// then than itself, some segments at the least; it rises by a segment or by 1/256, by fake ACKs and with
+// every B bytes without one, and ends at the receiver's own window. A window is whole units of the
+// limit, rounded up.
 func TestEnforcedLimit(t *testing.T) {
-	x := newStation(t, 1, "rate", "enforced", "bytes", "1000 B")
+	for _, c := range []struct {
+		rise  string
+		least int
+		more  func(limit int64) int64
+	}{
+		{"segment", 2, func(l int64) int64 { return l + 1000 }},
+		{"segment", 1, func(l int64) int64 { return l + 1000 }},
+		{"share", 1, func(l int64) int64 { return l + l/256 }},
+	} {
+		t.Run(fmt.Sprint(c.rise, " ", c.least), func(t *testing.T) { testEnforcedLimit(t, c.rise, c.least, c.more) })
+	}
+}
+
+func testEnforcedLimit(t *testing.T, rise string, least int, more func(limit int64) int64) {
+	x := newStation(t, 1, "rate", "enforced", "bytes", "1000 B", "rise", rise, "least", fmt.Sprint(least))
 	x.class = dataplane.Green
 	x.handshake(0, 900)
 	x.pass(2, x.ack(901, 1, 8000, 1, 1)) // × 128: 1024000 bytes
@@ -519,22 +534,22 @@ func TestEnforcedLimit(t *testing.T) {
 	}
 	send(1000)
 	fake(true)
-	if got := window(1); got != 36_000/128 {
-		t.Errorf("and 3/4 of that: %d units, want %d", got, 36_000/128)
+	units := func(limit int64) uint16 { return uint16((limit + 127) / 128) }
+	if got := window(1); got != units(36_000) {
+		t.Errorf("and 3/4 of that: %d units, want %d", got, units(36_000))
 	}
 	send(1000)
 	fake(false)
-	if got := window(1); got != (36_000+36_000/256)/128 {
-		t.Errorf("raised: %d units, want %d", got, (36_000+36_000/256)/128)
+	limit := more(36_000)
+	if got := window(1); got != units(limit) {
+		t.Errorf("raised: %d units, want %d", got, units(limit))
 	}
-	limit := int64(36_000 + 36_000/256)
 	send(2000) // the second is 1000 bytes behind the fake ACK …
 	if got := x.rate.cell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
 		t.Errorf("too early: %d, want %d", got, limit)
 	}
 	send(2000) // … and these 2000 and 3000 without another
-	limit += limit / 256
-	limit += limit / 256
+	limit = more(more(limit))
 	if got := x.rate.cell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
 		t.Errorf("after B bytes of silence: %d, want %d", got, limit)
 	}
@@ -542,8 +557,8 @@ func TestEnforcedLimit(t *testing.T) {
 		send(1000)
 		fake(true)
 	}
-	if got := window(1); got != 1000/128 {
-		t.Errorf("lowered again and again: %d units, want one segment", got)
+	if got := window(1); got != units(int64(least)*1000) {
+		t.Errorf("lowered again and again: %d units, want %d segments", got, least)
 	}
 	for range 2000 {
 		send(1000)
@@ -563,14 +578,16 @@ func TestValidate(t *testing.T) {
 		param, says string
 		change      func(o *Options)
 	}{
-		{"depth_delta", "0", func(o *Options) { o.DepthDelta = 0 }},
-		{"delay_delta", "0", func(o *Options) { o.DelayDelta = 0 }},
+		{"depth_delta", "negative", func(o *Options) { o.DepthDelta = -1 }},
+		{"delay_delta", "too short", func(o *Options) { o.DelayDelta = 1 }},
+		{"burst", "too short", func(o *Options) { o.Burst = leastTime - 1 }},
+		{"round_trip", "too long", func(o *Options) { o.RoundTrip = 11e12 }},
 		{"committed", "above peak", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},
 		{"safe_low_delay", "0", func(o *Options) { o.Safe[LowDelay] = 0 }},
 		{"safe_peak", "0", func(o *Options) { o.SafePeak = 0 }},
 		{"delay_groups", "0", func(o *Options) { o.Control.Groups[Delay] = 0 }},
-		{"depth_range", "0", func(o *Options) { o.DepthRange = 0 }},
-		{"delay_range", "0", func(o *Options) { o.DelayRange = 0 }},
+		{"depth_range", "negative", func(o *Options) { o.DepthRange = -1 }},
+		{"delay_range", "negative", func(o *Options) { o.DelayRange = -1 }},
 		{"control_latency", "negative", func(o *Options) { o.Control.Latency = -1 }},
 		{"table_write", "negative", func(o *Options) { o.Control.Write = -1 }},
 		{"control_queue", "0", func(o *Options) { o.Control.Queue = 0 }},

@@ -183,7 +183,7 @@ func TestOff(t *testing.T) {
 // does not know it. Fake ACKs, whose port and register are ingress's, come by it too (§4.6).
 func TestRecirculationExhausted(t *testing.T) {
 	stale := func(rate unit.Rate) (wrong, lost, fakes int) {
-		n := build(t, mixed("{p4te: {burst: 1ms}}", 6))
+		n := build(t, mixed("{p4te: {burst: 1ms, bytes: 5000 B, gap: 40ms, delay_delta: 15ms}}", 6))
 		leaf := n.node("leaf0")
 		if rate > 0 {
 			n.Switches[leaf].Recirculation = dataplane.Recirculation{Rate: unit.LinkRate{Bits: rate}, Queue: 2}
@@ -327,7 +327,7 @@ events:
 func TestNoAllocationPerPacket(t *testing.T) {
 	for _, given := range [][]string{nil, {"rate", "enforced"}, {"rate", "off"}, {"monitoring", "false"},
 		{"paths", "false"}} {
-		x := newStation(t, 1, append([]string{"bytes", "0 B", "delay_delta", "1ns", "gap", "1ns", "control_latency", "0s",
+		x := newStation(t, 1, append([]string{"bytes", "1 B", "delay_delta", "1ns", "gap", "1ns", "control_latency", "0s",
 			"table_write", "0s"}, given...)...)
 		x.handshake(100, 900)
 		seq := uint32(101)

@@ -12,6 +12,7 @@ import (
 // Options are the parameters of a Config in an experiment.
 type Options struct {
 	Config     // but for what follows
+	RoundTrip  unit.Time
 	DepthDelta int
 	Classes    []scheme.Pair[uint8, Class] // by TOS byte; none: low delay and high throughput as P4TE §7 has them
 	DepthRange int
@@ -25,13 +26,10 @@ func (*Options) MarksFrom(unit.Rate) unit.Bytes { return 0 }
 func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Monitor, "monitoring", "true", "of queue depth, hop delay, utilisation and the classes' rates; without it "+
 		"nothing moves and no rate is changed", "P4TE §6.1")
-	p.Packets(&o.DepthDelta, "depth_delta", "2 packets", "Δ of the egress queue depth", "P4TE §7.1").Min("1 packet")
-	p.Time(&o.DelayDelta, "delay_delta", "15ms", "Δ of the hop-to-hop delay", "P4TE §7.1").Min("1ns")
+	o.bindDeltas(p)
 	p.Share(&o.Committed, "committed", "70%", "CIR of a link's meter: up to here a link is not over-utilised",
 		"P4TE §7.1; P4TE code: 90%").Min("0.1%").Max("100%")
 	p.Share(&o.Peak, "peak", "90%", "PIR: from here on it is red", "P4TE §7.1; P4TE code: 100%").Min("0.1%").Max("100%")
-	p.Time(&o.Burst, "burst", "100ms", "CBS and PBS of all meters: what their rates carry in it, a frame at the least",
-		"P4TE code: 0.1 of the rate").Min("1ns").Max("10s")
 	scheme.MapOf(p, &o.Classes, tosOf, scheme.Enum[Class](classNames[:]...), "classes",
 		"low_delay, high_throughput or other by TOS byte, as {0x10: low_delay}; {0x10: low_delay, 0x08: high_throughput} "+
 			"if nothing is given", "P4TE §7; P4TE code: DSCP 4, 5, 6").Words(classWords...)
@@ -47,20 +45,21 @@ func (o *Options) Params(p *scheme.Params) {
 		"P4TE §7.1; P4TE code: 4").Min("1").Max("1024")
 	p.Int(&o.Control.Groups[Utilisation], "utilisation_groups", "3", "n routing groups by utilisation",
 		"P4TE §7.1").Min("1").Max("1024")
-	scheme.Choice(p, &o.Control.Mapping, []string{"step", "range"}, "mapping", "step",
-		"a port's group: one further with each event, or that of the value's sub-range",
-		"step: P4TE algorithm 4; range: §6.2.1.2")
-	p.Packets(&o.DepthRange, "depth_range", "10 packets", "with mapping: range, the deepest queue",
-		"P4TE §7.1: 10/3").Min("1 packet")
-	p.Time(&o.DelayRange, "delay_range", "75ms", "with mapping: range, the largest delay",
-		"P4TE code: PORT_TO_PORT_DELAY_LEVELS").Min("1ns")
+	scheme.Choice(p, &o.Control.Mapping, []string{"step", "range", "fit"}, "mapping", "fit",
+		"a port's group: one further with each event, or that of the value's sub-range; fit: that or, of ports in "+
+			"packets/s, whose times are the paper's, step", "step: P4TE algorithm 4; range: §6.2.1.2; fit: ours")
+	p.Packets(&o.DepthRange, "depth_range", "0 packets", "with mapping: range, the deepest queue; 0 packets: Δ for "+
+		"each group or, of ports in packets/s, 10", "P4TE §7.1: 10/3; ours").Min("0 packets")
+	p.Time(&o.DelayRange, "delay_range", "0s", "with mapping: range, the largest delay; 0s: Δ for each group or, at "+
+		"ports in packets/s, 75ms", "P4TE code: PORT_TO_PORT_DELAY_LEVELS; ours").Min("0s")
 	p.Time(&o.Control.Latency, "control_latency", "1ms", "of the control plane, from an event to its first write",
 		"ours").Max("60s")
 	p.Time(&o.Control.Write, "table_write", "100us", "that one change of a table takes; a move is two",
 		"ours; P4TE §4.3: not atomic").Max("60s")
 	p.Int(&o.Control.Queue, "control_queue", "64", "events whose writes may wait; one that comes then is lost",
 		"ours").Min("1").Max("1048576")
-	p.Time(&o.Gap, "gap", "40ms", "that ends a flowlet", "P4TE code: 40000 us").Max("60s")
+	p.Time(&o.Gap, "gap", "0s", "that ends a flowlet; 0s: five round trips or, at ports in packets/s, 40ms",
+		"ours; P4TE code: 40000 us").Max("60s")
 	p.Int(&o.Cells, "flowlet_cells", "8192", "of the flowlet table, rounded up to a power of two",
 		"P4TE code").Min("1").Max("16777216")
 	p.Either(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
@@ -108,8 +107,9 @@ func (o *Options) bindRate(p *scheme.Params) {
 		"P4TE §6.4.1; code: P4TE code")
 	p.Share(&o.SafePeak, "safe_peak", "95%", "with decision: code, PIR of the classes' meters",
 		"P4TE code").Min("0.1%").Max("100%")
-	p.Size(&o.Rate.Bytes, "bytes", "5000 B", "B: so much a flow sends before its rate is changed again",
-		"P4TE code: the paper has no value").Max("500MB")
+	p.Size(&o.Rate.Bytes, "bytes", "0 B", "B: so much a flow sends before its rate is changed again; 0 B: what its "+
+		"host's link carries in a round trip or, in packets/s, 5000 B", "ours; P4TE code: the paper has no value").
+		Max("500MB")
 	p.Int(&o.Rate.Lower, "lower", "2", "a window loses 1/2^lower", "P4TE §6.4.2: 1/4; P4TE code: 16").Min("1").Max("15")
 	p.Int(&o.Rate.Raise, "raise", "8", "a window gains 1/2^raise", "P4TE §6.4.2: 1/256; P4TE code: 1").Min("1").Max("15")
 	p.Either(&o.Rate.RoundUp, [2]string{"down", "up"}, "round", "down",
@@ -121,6 +121,10 @@ func (o *Options) bindRate(p *scheme.Params) {
 	p.Bool(&o.Rate.Within, "within_leaf", "false", "flows between two hosts of one leaf have their rates adapted too, "+
 		"by packets that touch two cells of the register of flows, which P4TE §4.2 rules out",
 		"ours: P4TE does not speak of them")
+	p.Int(&o.Rate.Least, "least", "2", "with rate: enforced, segments that a window is held at, at the least; of one the "+
+		"receiver delays the acknowledgement, for 40 ms or so", "ours").Min("1").Max("1000")
+	p.Either(&o.Rate.Share, [2]string{"segment", "share"}, "rise", "segment", "with rate: enforced, what a held window "+
+		"gains: a segment, as with additive increase, or 1/2^raise of itself", "ours; P4TE §6.4.2")
 	p.Bool(&o.Rate.Mark, "mark", "true", "packets for which a rate is lowered get a congestion mark", "P4TE §6.4.1")
 }
 
@@ -148,22 +152,4 @@ func Scheme() dataplane.Scheme {
 		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +
 			"groups, flowlets by class, fake ACKs; hop limit", Source: "P4TE (Robin, Khan)"},
 		newAt)
-}
-
-// config is the configuration that follows from the options.
-func (o *Options) config() Config {
-	c := o.Config
-	c.DepthDelta = int64(o.DepthDelta)
-	c.Control.Range = [Metrics]int64{Delay: int64(o.DelayRange), QueueDepth: int64(o.DepthRange),
-		Utilisation: int64(dataplane.Red) + 1}
-	if !c.Rate.Code {
-		c.SafePeak = 0
-	}
-	if len(o.Classes) == 0 {
-		c.Class[0x10>>2], c.Class[0x08>>2] = LowDelay, HighThroughput
-	}
-	for _, x := range o.Classes {
-		c.Class[x.Key>>2] = x.Value
-	}
-	return c
 }

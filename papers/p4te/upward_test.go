@@ -174,7 +174,7 @@ func TestHopByHop(t *testing.T) {
 duration: 3ms
 addresses: hierarchical
 topology: {fat_tree: {k: 4, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
-switch: [{p4te: {delay_delta: 15us}}]
+switch: [{p4te: {delay_delta: 15us, gap: 40ms}}]
 traffic:
   - {name: slow, from: h0, to: h15, transport: {udp: {rate: 10Mbps}}, start: 0s, tos: 0x10}
 `)

@@ -7,6 +7,7 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/telemetry"
+	"weir/core/topology"
 	"weir/core/unit"
 )
 
@@ -122,6 +123,34 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 	return site
 }
 
+// tripOf is the longest round trip through a fat tree without queues: up and down, there and back, by the links of
+// each pair of tiers that take longest.
+func (w *Wiring) tripOf(tree *topology.Tree) (trip unit.Time) {
+	var most [4]unit.Time // by the lower tier
+	frame := unit.Bytes(w.config.MaxFrame)
+	if frame == 0 {
+		frame = unit.Bytes(w.config.Framing.Frame(1514, 0, true))
+	}
+	small := unit.Bytes(w.config.Framing.Frame(packet.EthernetHeader+packet.IPv6Header+packet.TCPHeader, 0, true))
+	for i := range w.Links {
+		l := &w.Links[i]
+		lower := min(tree.Tier[l.From], tree.Tier[l.To])
+		most[lower] = max(most[lower], 2*(l.Delay+l.Jitter)+takes(l.Rate, frame)+takes(l.Rate, small))
+	}
+	for _, t := range most {
+		trip += 2 * t
+	}
+	return trip
+}
+
+// takes is how long a frame is on its way onto a link.
+func takes(r unit.LinkRate, frame unit.Bytes) unit.Time {
+	if r.Packets > 0 {
+		return unit.Second / unit.Time(r.Packets)
+	}
+	return unit.TransmitTime(frame, r.Bits)
+}
+
 // place finds where a switch is in the fat tree, if the network is one.
 func (w *Wiring) place(node int) (*dataplane.Place, error) {
 	c, tree := w.config, w.config.Tree
@@ -135,10 +164,11 @@ func (w *Wiring) place(node int) (*dataplane.Place, error) {
 		}
 	}
 	if w.leafOf == nil {
-		w.leafOf = tree.LeafOf()
+		w.leafOf, w.trip = tree.LeafOf(), w.tripOf(tree)
 	}
 	p := &dataplane.Place{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
-		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves())}
+		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves()),
+		Trip: w.trip}
 	if c.Tree != nil {
 		p.All = c.Prefixes.All
 		for _, d := range tree.DownRoutes(node, c.Prefixes, c.Hosts) {

@@ -70,6 +70,7 @@ type Wiring struct {
 	rates    []unit.Rate
 	tree     *topology.Tree // of networks with flat addresses, if a program asks
 	leafOf   []int32        // Tree.LeafOf, likewise
+	trip     unit.Time      // through the tree, likewise
 }
 
 // New numbers the ports of a topology, at each node in the order of its links, and makes the links with

@@ -1,0 +1,190 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// How times and lengths follow from the network (ours; §6.1.1 asks for a Δ that fits the buffer, the paper has values
+// for its own only, whose ports send 10 to 40 packets/s, and none for B). A queue or a delay that changes by what a
+// round trip brings is news: less comes and goes with the bursts of windows, of more the senders
+// hear as soon. A meter's burst is the same, §6.1.3's "serve the same purpose as Δ". A flowlet may
+// take another path if its gap is longer than paths differ, which queues add to; and B is a window,
+// as §6.4.1 is to be like DCTCP, which changes its own once in a window.
+const (
+	deltaTrips = 1
+	burstTrips = 1
+	gapTrips   = 5
+	bytesTrips = 1
+)
+
+// The paper's and its code's values, of a network of 10 to 40 packets/s.
+const (
+	paperDepth      = 2 // packets
+	paperDelay      = 15 * unit.Millisecond
+	paperBurst      = 100 * unit.Millisecond
+	paperGap        = 40 * unit.Millisecond
+	paperBytes      = 5000 * unit.Byte
+	paperDepthRange = 10 // packets
+	paperDelayRange = 75 * unit.Millisecond
+)
+
+const (
+	leastTime = unit.Nanosecond
+	farOff    = 10 // times more or less than what follows from the network is warned of
+)
+
+// bindDeltas binds what times and lengths follow from, and those of monitoring.
+func (o *Options) bindDeltas(p *scheme.Params) {
+	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest in the network without queues, from which delay_delta, "+
+		"depth_delta, burst, gap and bytes follow where they are 0; 0s: that of the topology's links", "ours").Max("10s")
+	p.Packets(&o.DepthDelta, "depth_delta", "0 packets", "Δ of the egress queue depth; 0 packets: what the port sends in "+
+		"delay_delta, at least 2", "P4TE §7.1: 2 packets; ours").Min("0 packets")
+	p.Time(&o.DelayDelta, "delay_delta", "0s", "Δ of the hop-to-hop delay; 0s: a round trip or, at ports in packets/s, "+
+		"the paper's 15ms", "P4TE §7.1: 15ms; ours").Min("0s")
+	p.Time(&o.Burst, "burst", "0s", "CBS and PBS of all meters: what their rates carry in it, a frame at the "+
+		"least; 0s: a "+
+		"round trip or, at ports in packets/s, 100ms", "ours; P4TE code: 0.1 of the rate").Min("0s").Max("10s")
+
+	long := func(name string, t *unit.Time) {
+		p.Rule(name, func() error {
+			if *t != 0 && *t < leastTime {
+				return fmt.Errorf("%v: %v and more are possible, or 0s", *t, leastTime)
+			}
+			return nil
+		})
+	}
+	long("delay_delta", &o.DelayDelta)
+	long("burst", &o.Burst)
+}
+
+// class is the classes by DSCP.
+func (o *Options) class() (all [64]Class) {
+	if len(o.Classes) == 0 {
+		all[0x10>>2], all[0x08>>2] = LowDelay, HighThroughput
+	}
+	for _, x := range o.Classes {
+		all[x.Key>>2] = x.Value
+	}
+	return all
+}
+
+// config is the configuration that follows from the options at a switch.
+func (o *Options) config(site *dataplane.Site, place *dataplane.Place) Config {
+	c := o.Config
+	if !c.Rate.Code {
+		c.SafePeak = 0
+	}
+	c.Class = o.class()
+	trip := o.RoundTrip
+	if trip == 0 {
+		trip = place.Trip
+	}
+	var host unit.Rate // the fastest link down
+	for _, p := range place.Down {
+		host = max(host, site.Lines[p].Rate.Bits)
+	}
+	derives := trip > 0 && host > 0
+	c.settle(derives, trip, host)
+	if c.Control.Mapping == ByFit {
+		c.Control.Mapping = ByStep
+		if host > 0 {
+			c.Control.Mapping = ByRange
+		}
+	}
+	o.settlePorts(&c, site, derives)
+	return c
+}
+
+// settle sets the times and B.
+func (c *Config) settle(derives bool, trip unit.Time, host unit.Rate) {
+	choose := func(to *unit.Time, trips, paper unit.Time) {
+		switch {
+		case *to > 0:
+		case derives:
+			*to = max(trips*trip, leastTime)
+		default:
+			*to = paper
+		}
+	}
+	choose(&c.DelayDelta, deltaTrips, paperDelay)
+	choose(&c.Burst, burstTrips, paperBurst)
+	choose(&c.Gap, gapTrips, paperGap)
+	switch {
+	case c.Rate.Bytes > 0:
+	case derives:
+		c.Rate.Bytes = min(max(host.BytesIn(bytesTrips*trip), 1), MostBytes-1)
+	default:
+		c.Rate.Bytes = paperBytes
+	}
+}
+
+// settlePorts sets what is each port's own.
+func (o *Options) settlePorts(c *Config, site *dataplane.Site, derives bool) {
+	frame := int64(site.MaxFrame)
+	if frame == 0 {
+		frame = 1514
+	}
+	n, scales := c.Control.Groups, derives || o.DelayDelta > 0
+	for _, l := range site.Lines {
+		depth, deepest, longest := int64(o.DepthDelta), int64(o.DepthRange), int64(o.DelayRange)
+		own := scales && l.Rate.Bits > 0
+		switch {
+		case depth > 0:
+		case own:
+			depth = max(paperDepth, int64(l.Rate.Bits.BytesIn(c.DelayDelta))/frame)
+		default:
+			depth = paperDepth
+		}
+		if deepest == 0 {
+			if deepest = paperDepthRange; own {
+				deepest = int64(n[QueueDepth]) * depth
+			}
+		}
+		if longest == 0 {
+			if longest = int64(paperDelayRange); own {
+				longest = int64(n[Delay]) * int64(c.DelayDelta)
+			}
+		}
+		c.DepthDelta = append(c.DepthDelta, depth)
+		r := &c.Control.Range
+		r[Delay], r[QueueDepth] = append(r[Delay], longest), append(r[QueueDepth], deepest)
+		r[Utilisation] = append(r[Utilisation], int64(dataplane.Red)+1)
+	}
+}
+
+// suitsNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
+// follows.
+func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
+	trip, slowest := s.Longest, s.Slowest()
+	if trip == 0 || slowest == 0 {
+		return nil
+	}
+	far := func(param string, given, fits float64, text, why string) {
+		if given > 0 && (given > farOff*fits || given < fits/farOff) {
+			all = append(all, dataplane.Remark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
+				given/fits, text, trip.Rough(), why))
+		}
+	}
+	times := func(param string, given, fits unit.Time, why string) {
+		far(param, float64(given), float64(fits), fits.Rough().String(), why)
+	}
+	times("round_trip", o.RoundTrip, trip, "what follows from it is as far off")
+	times("delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or of no queue")
+	times("burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues are full")
+	times("gap", o.Gap, gapTrips*trip, "flowlets overtake each other, or never end")
+	var host unit.Rate
+	for i := range s.Ports {
+		if s.Ports[i].Host {
+			host = max(host, s.Ports[i].Rate.Bits)
+		}
+	}
+	if fits := host.BytesIn(bytesTrips * trip); fits > 0 && o.Rate.Mode != RateOff {
+		far("bytes", float64(o.Rate.Bytes), float64(fits), fits.String(),
+			"a window is changed many times before one is answered, or goes on as it is")
+	}
+	return all
+}
