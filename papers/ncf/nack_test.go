@@ -104,17 +104,6 @@ func TestNack(t *testing.T) {
 	}
 }
 
-// §5: who the switch is is told only on request.
-func TestSigned(t *testing.T) {
-	r := newRig(t, tight("signed", "true"))
-	r.overflow(ms, 1, 2, 9, 30)
-	r.drain()
-	_, notices := r.nacks()
-	if len(notices) == 0 || !notices[0].Signed || notices[0].Switch != 7 {
-		t.Errorf("%+v", notices)
-	}
-}
-
 // A NACK is routed like any packet: with asymmetric paths it does not go back by the port by
 // which the data came.
 func TestAsymmetricReturn(t *testing.T) {

@@ -87,8 +87,9 @@ type port struct {
 	allowed uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
 }
 
-// controlFrame is the size of a NACK over IPv6 and TCP with all its fields, in bytes.
-const controlFrame = packet.EthernetHeader + packet.IPv6Header + packet.TCPHeader + 40 + 80 + 24
+// controlFrame is the size of the largest NACK, in bytes: over IPv6, of a segment with 40 bytes of options, and an
+// extension with all its fields, which hop-by-hop options pad to 72 bytes. A NACK as an option is smaller.
+const controlFrame = packet.EthernetHeader + packet.IPv6Header + packet.TCPHeader + 40 + 72
 
 // defaultFrame stands for the largest frame where that is unknown.
 const defaultFrame = 1514

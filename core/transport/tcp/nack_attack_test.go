@@ -22,22 +22,28 @@ func state(s *Sender) string {
 
 // Off the path, an attacker has to know the tuple: with any part of it wrong nothing changes.
 func TestNackWithoutTuple(t *testing.T) {
+	for _, form := range nackForms {
+		t.Run(form.name, func(t *testing.T) { strayNack(t, form.of) })
+	}
+}
+
+func strayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.run(60 * ms)
 	before := state(w.s)
-	for _, change := range []func(p *packet.Packet){
+	for i, change := range []func(p *packet.Packet){
 		func(p *packet.Packet) { p.SrcPort++ }, func(p *packet.Packet) { p.DstPort-- },
 		func(p *packet.Packet) { p.Src++ }, func(p *packet.Packet) { p.Dst++ },
 		func(p *packet.Packet) { p.TurnRound() }, func(p *packet.Packet) { p.Payload = 1448 },
-		func(p *packet.Packet) { p.TCP.Has = 0 }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
+		func(p *packet.Packet) { p.TCP.Has &^= packet.HasTimestamps }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
 		func(p *packet.Packet) { p.TCP.Flags |= packet.SYN },
-		func(p *packet.Packet) { p.SetExtension(packet.ExtNotification, []byte{0x10, 0, 5}) },
+		damage,
 	} {
-		for i := range uint32(w.s.queue.len()) {
-			p := trimmed(sentAs(w, w.s.queue.at(w.s.queue.first+i)))
+		for k := range uint32(w.s.queue.len()) {
+			p := trimmed(sentAs(w, w.s.queue.at(w.s.queue.first+k)))
 			change(p)
 			if w.s.Receive(w.now, p) || state(w.s) != before {
-				t.Fatal("a NACK with a wrong header counts")
+				t.Fatalf("a NACK with a wrong header counts: change %d", i)
 			}
 		}
 	}
@@ -46,11 +52,37 @@ func TestNackWithoutTuple(t *testing.T) {
 	}
 }
 
+// damage makes the notice in p one that is cut short.
+func damage(p *packet.Packet) {
+	if p.TCP.Has&packet.HasNotice != 0 {
+		p.TCP.SACK[3].Right = 5
+		return
+	}
+	p.SetExtension(packet.ExtNotification, []byte{0x10, 0, 5})
+}
+
+// aim makes a NACK one about the packet at seq, of a transmission of that stamp.
+func aim(p *packet.Packet, seq int64, stamp uint32) {
+	if p.TCP.Has&packet.HasNotice != 0 {
+		old, _ := p.NotifiedAbout()
+		p.Ack, p.TCP.TSEcho = p.Ack+seq-old, stamp
+		return
+	}
+	p.Seq, p.TCP.TSVal = seq, stamp
+}
+
 // Off the path, with the tuple, an attacker sweeps sequence numbers. If it knows the stamp, a
 // guess hits with the number of segments that were sent in that millisecond over 2³²; if
 // not, it has to guess both. The sweep here is of all numbers within 2 MB around what is out
-// (of 4 GB), with the stamp known and with 1000 others; and of a million anywhere.
+// (of 4 GB), with the stamp known and with 1000 others; and of a million anywhere. An option is as hard to
+// guess as an extension.
 func TestNackSweep(t *testing.T) {
+	for _, form := range nackForms {
+		t.Run(form.name, func(t *testing.T) { sweepNacks(t, form.of) })
+	}
+}
+
+func sweepNacks(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true
 	w.run(400 * ms)
@@ -64,10 +96,9 @@ func TestNackSweep(t *testing.T) {
 	guess := sentAs(w, w.s.queue.at(w.s.queue.first))
 	sweep := func(stamp uint32, numbers func(i int) int64, n int) int64 {
 		p := trimmed(guess)
-		p.TCP.TSVal = stamp
 		before := w.s.counters.NacksTaken
 		for i := range n {
-			p.Seq = numbers(i)
+			aim(p, numbers(i), stamp)
 			w.s.Receive(w.now, p)
 		}
 		return w.s.counters.NacksTaken - before
@@ -143,8 +174,9 @@ func replayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 // (TestInjectedEchoes); and each packet goes out twice at the pace of NACKs, more often only as
 // ACKs of what is new allow. It never stops the flow, and when the attack ends the flow comes back.
 func TestNackOfDelivered(t *testing.T) {
-	for _, name := range []string{"reno", "cubic"} {
-		t.Run(name, func(t *testing.T) {
+	for i, name := range []string{"reno", "cubic", "reno", "cubic"} {
+		form := nackForms[i/2]
+		t.Run(name+", "+form.name, func(t *testing.T) {
 			for _, share := range []int{1, 10, 100, 1000} {
 				w := newPipe(t, name, 0, nil)
 				w.run(2 * unit.Second)
@@ -162,7 +194,7 @@ func TestNackOfDelivered(t *testing.T) {
 				w.onData = func(p *packet.Packet) (bool, unit.Time) {
 					if p.Payload > 0 {
 						if n++; n%share == 0 {
-							w.inject(trimmed(p), 100*unit.Microsecond)
+							w.inject(form.of(p), 100*unit.Microsecond)
 						}
 					}
 					return true, 0

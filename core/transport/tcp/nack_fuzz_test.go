@@ -106,9 +106,10 @@ func FuzzNack(f *testing.F) {
 // anyNacks reads NACKs out of data: which segment, how far beside it, the stamp, length and bytes
 // of the extension, and how long until the next.
 func anyNacks(t *testing.T, data []byte) {
-	for i, name := range []string{"reno", "cubic", "bbr"} {
+	for i := range 6 {
+		name, form := []string{"reno", "cubic", "bbr"}[i%3], nackForms[i/3]
 		w := newPipe(t, name, 0, func(c *Config) {
-			c.ECN, c.Nacks = true, []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend}[i]
+			c.ECN, c.Nacks = true, []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend}[i%3]
 		})
 		w.rate = 10 * unit.Mbps // packets cost time
 		w.run(30 * ms)
@@ -131,13 +132,13 @@ func anyNacks(t *testing.T, data []byte) {
 			p := sentAs(w, g)
 			p.Seq += int64(int8(next()))
 			p.TCP.TSVal += uint32(int8(next()))
-			p = trimmed(p)
+			p = form.of(p)
 			if n := next() % 80; n > 0 {
 				x := make([]byte, n)
 				for j := range x {
 					x[j] = byte(next())
 				}
-				p.SetExtension(packet.ExtNotification, x)
+				overwrite(p, x)
 			}
 			lostBefore, c := w.s.lostTotal, w.s.counters
 			w.s.Receive(w.now, p)
@@ -155,6 +156,27 @@ func anyNacks(t *testing.T, data []byte) {
 			t.Fatalf("%s stands still at %d", name, una)
 		}
 	}
+}
+
+// overwrite puts x where the notice in p is, as it comes from the wire.
+func overwrite(p *packet.Packet, x []byte) {
+	if p.TCP.Has&packet.HasNotice == 0 {
+		p.SetExtension(packet.ExtNotification, x)
+		return
+	}
+	n := min(len(x), 24)
+	for i := range p.TCP.SACK {
+		p.TCP.SACK[i] = packet.SACKBlock{}
+	}
+	for i, v := range x[:n] {
+		b := &p.TCP.SACK[i/8]
+		if shift := 24 - 8*(i%4); i%8 < 4 {
+			b.Left |= uint32(v) << shift
+		} else {
+			b.Right |= uint32(v) << shift
+		}
+	}
+	p.TCP.SACK[3].Right = uint32(n)
 }
 
 // A NACK allocates nothing.
