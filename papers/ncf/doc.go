@@ -307,7 +307,15 @@
 // own addresses and ports only, so that NATs translate it; it is older than the connection, so that a host that does
 // not know it counts an old ACK and discards it. form: extension, and RDMA and UDP, have protocol 253 over IPv4 and
 // hop-by-hop options over IPv6, which NATs do not pass. signed names the switch in either, and so tells whoever listens
-// on the way where there is congestion; it is off by default.
+// on the way where there is congestion; it is off by default. Wireshark takes the option for what it is
+// (TestTsharkNack in internal/pcapng).
+//
+// Forgery. A NACK has no key, and signed is a name, not a signature. Who sees a flow's packets can forge NACKs, which
+// costs the flow at most a reduction each round trip, and each packet twice at the pace of NACKs (TestNackOfDelivered
+// in transport/tcp); a true NACK that is sent again changes nothing (TestNackReplay). Who sees none has to guess the
+// sequence number and the time stamp of a transmission that is out. Of a flow with 136 segments out, five of one stamp,
+// a guess with addresses, ports and that stamp known hits once in 8.6·10⁸, and with the stamp unknown once in 1.4·10¹⁷,
+// in either form (TestNackSweep).
 //
 // Overhead. Of a flow, only so many packets that find no room become NACKs as the port sends in n·d and its memory
 // holds, and one for each packet that leaves; the rest is dropped in silence (nack_budget). A sender that heeds NACKs
