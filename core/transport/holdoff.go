@@ -13,13 +13,17 @@ import (
 //   - From a NACK on, for a round trip or as long as anything is in flight, a packet goes for each that is
 //     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
 //   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
-//     more than the time of three packets at the rate that the switch offers: longer gaps leave the link idle, once
-//     others have finished. When that does not help eight times in a row, the offer was too high, and twice that is
-//     allowed. If something was delivered, but what had been sent again is gone again, or there was a gap already, it
-//     is what spreads this over the round trip. Each delivery in a row closes the gap by an eighth more, up to
-//     a half; a gap below a round trip closes by no more than that a round trip.
+//     more than the time of a packet at the rate that the switch offers, or than the round trip where that is longer:
+//     longer gaps leave the link idle, once others have finished. When that does not help eight times in a row, the
+//     offer was too high, and twice that is allowed. If something was delivered, but what had been sent again is gone
+//     again, or there was a gap already, it is what spreads this over the round trip. Each delivery in a row closes
+//     the gap by a part more, up to a half; a gap below a round trip closes by no more than that a round trip.
 //
-// A loss now and then, among packets that arrive, costs a sender nothing.
+// The round trip is the shortest that was measured, where a transport knows it: one of a full queue, or one taken from
+// time stamps of a millisecond, makes gaps that outlast the congestion many times over.
+//
+// A loss now and then, among packets that arrive, costs a sender nothing, and a NACK of what does arrive takes its gap
+// back (Refuted).
 type HoldOff struct {
 	gap    unit.Time // between packets; 0: none
 	least  unit.Time // below it there is none: a quarter of the first one
@@ -36,12 +40,11 @@ type HoldOff struct {
 	again  bool // in the round trip, what had been sent again was gone again
 }
 
-// Constants of gaps. In balance, they double as often as deliveries halve them, so of any number of senders, about
-// one packet in three is trimmed.
+// Constants of gaps. Deliveries close them more slowly than NACKs double them, or all who are in the game would send
+// more than the link carries: with eighths instead of parts of 24, 256 senders sent 1.7 times what arrives, not 1.46.
 const (
-	eighths  = 8 // what deliveries close
-	offers   = 3 // packets at the offered rate, the most that a gap is
-	patience = 8 // vain round trips after which it may be twice that
+	parts    = 24 // what deliveries close
+	patience = 8  // vain round trips after which the gap may be twice what is offered
 )
 
 // atOnce is how many packets go in a NACK's round trip before anything is delivered: what is lost now and then is
@@ -69,8 +72,8 @@ func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
 		return
 	}
 	for ; packets > 0 && h.gap > 0; packets-- {
-		h.row = min(h.row+1, eighths/2)
-		closes := h.gap / eighths * unit.Time(h.row)
+		h.row = min(h.row+1, parts/2)
+		closes := h.gap / parts * unit.Time(h.row)
 		if h.gap < rtt {
 			closes = unit.Time(float64(closes) * float64(h.gap) / float64(rtt))
 		}
@@ -78,6 +81,16 @@ func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
 			h.gap, h.next = 0, 0
 		}
 	}
+}
+
+// Refuted is told that a packet has arrived though a NACK has said that it was gone when it was sent last. A switch does
+// not say so of what it passes on; so the gap that such NACKs have made is mostly taken back. Without that an attacker
+// on the path, who NACKs everything, has a sender wait as long as it ever does.
+func (h *HoldOff) Refuted() {
+	if h.gap /= 4; h.gap < h.least {
+		h.gap = 0
+	}
+	h.next = 0
 }
 
 // Waits reports whether a NACK has begun a round trip that Update has not ended yet.
@@ -92,12 +105,13 @@ func (h *HoldOff) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32)
 	since := h.since || h.got > 0
 	h.since = false
 	first := h.gap == 0
+	most := max(h.offer<<(h.vain/patience), rtt)
 	switch {
 	case h.got == 0 && (!since || !first):
 		h.vain = min(h.vain+1, 20*patience)
-		h.gap = max(h.gap, rtt, min(2*h.gap, offers*h.offer<<(h.vain/patience)))
+		h.gap = min(max(2*h.gap, rtt), most)
 	case h.got > 0 && (h.again || !first):
-		h.gap = max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got))
+		h.gap = min(max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got)), most)
 	default:
 		return
 	}

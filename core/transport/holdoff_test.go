@@ -55,27 +55,38 @@ func TestHoldOffGap(t *testing.T) {
 	h = HoldOff{}
 	const offer = 200 * unit.Mbps // 40 us a packet
 	for i := range 16 {
-		want := min(20*us<<i, 120*us)
-		if i >= 7 {
-			want = 240 * us
-		}
-		if i == 15 {
-			want = 480 * us
+		want := min(20*us<<i, 40*us)
+		if i >= 8 {
+			want = 80 * us
 		}
 		if g := trip(&h, unit.Time(i)*unit.Millisecond, 0, false, offer); g != want {
 			t.Errorf("vain round trip %d, with an offer: a gap of %v, want %v", i, g, want)
 		}
 	}
+	h = HoldOff{}
+	if g := trip(&h, 0, 0, false, unit.Gbps); g != 20*us { // 8 us a packet
+		t.Errorf("an offer of more than a packet a round trip, and a gap of %v", g)
+	}
 	last := h.gap
 	for n := 1; h.gap > 0; n++ {
 		h.Delivered(1, 20*us)
-		if h.gap >= last || n > 40 {
+		if h.gap >= last || n > 100 {
 			t.Fatalf("delivery %d leaves a gap of %v of %v", n, h.gap, last)
 		}
 		last = h.gap
 	}
 	if h.Ready() != 0 {
 		t.Errorf("without a gap the next packet waits until %v", h.Ready())
+	}
+}
+
+// A NACK of what arrives all the same makes no gap that lasts.
+func TestHoldOffRefuted(t *testing.T) {
+	h := HoldOff{gap: 100 * us, least: 5 * us, next: unit.Second}
+	for _, want := range []unit.Time{25 * us, 6250 * unit.Nanosecond, 0} {
+		if h.Refuted(); h.gap != want || h.Ready() != 0 {
+			t.Errorf("a gap of %v until %v, want %v", h.gap, h.Ready(), want)
+		}
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 func TestExperiments(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast": {"incast.drop-times-out", "incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes",
-			"incast.direct", "incast.overhead", "incast.completes-rdma", "incast.overhead-rdma", "incast.nacks-arrive",
-			"incast.top"},
-		"incast-supply": {"incast-supply.throughput", "incast-supply.fair", "incast-supply.timeouts"},
+			"incast.direct", "incast.overhead", "incast.storm", "incast.storm-mice", "incast.completes-rdma",
+			"incast.overhead-rdma", "incast.nacks-arrive", "incast.throughput-quickack", "incast.fair", "incast.top"},
+		"incast-supply": {"incast-supply.throughput", "incast-supply.fair", "incast-supply.throughput-delayed",
+			"incast-supply.fair-delayed", "incast-supply.timeouts"},
 		"incast-fabric": {"fabric.drop-times-out", "fabric.no-timeouts", "fabric.completes", "fabric.completes-dctcp",
 			"fabric.nacks-arrive", "fabric.overhead"},
 		"mixed": {"mixed.mice", "mixed.mice-dctcp", "mixed.mice-fq", "mixed.mice-timeouts", "mixed.elephants",

@@ -121,5 +121,5 @@ func mechanisms(t *testing.T, name string, o spec.Options, claims ...string) {
 func TestIncast(t *testing.T) {
 	mechanisms(t, "incast", spec.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB"}}, "incast.drop-times-out",
 		"incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes", "incast.overhead", "incast.overhead-rdma",
-		"incast.storm", "incast.completes-rdma", "incast.nacks-arrive")
+		"incast.storm", "incast.storm-mice", "incast.completes-rdma", "incast.nacks-arrive", "incast.throughput-quickack")
 }

@@ -395,7 +395,7 @@ func TestNackGoBackN(t *testing.T) {
 }
 
 // A sender of which nothing arrives waits for about 4, 8, 16, … µs, with a round trip of 4 µs, at most a
-// retransmission timeout, or the time of three packets at the offered rate, 2.4 µs here: then a round trip.
+// retransmission timeout, or the time of a packet at the offered rate, 0.8 µs here: then a round trip.
 // Deliveries end that by and by.
 func TestNackHold(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {

@@ -192,6 +192,9 @@ func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *seg
 		s.sackedOut--
 	} else {
 		e.bytes += g.end - g.seq
+		if g.flags&nacked != 0 {
+			s.hold.Refuted()
+		}
 		s.deliver(now, g, e)
 		if !s.spuriouslyResent(g, t, stamped) {
 			s.rack.deliver(now, g.sent, g.end, g.flags&everSent != 0, s.rtt.min.get())
@@ -302,6 +305,6 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 		s.reduce(packets, e.flags&advanced != 0 && newlyLost == 0)
 	}
 	if packets > 0 {
-		s.release(packets)
+		s.hold.Delivered(packets, s.shortTrip())
 	}
 }

@@ -209,6 +209,7 @@ func (s *Sender) transmitted(now unit.Time, n uint32, g *segment) {
 		s.prr.sent()
 	}
 	s.lastSend = now
+	s.hold.Sent(now, s.header.hash)
 	if rate := s.paced(); rate > 0 {
 		s.pacedUntil = max(now, s.pacedUntil) + unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second))
 	}

@@ -14,13 +14,8 @@ type nacks struct {
 	reducedAt unit.Time // the last reduction, whatever its reason
 	known     bool      // a NACK has told of a loss of this recovery: ACKs that echo old stamps undo nothing
 
-	withheld  int       // packets that count as in flight: retransmissions that were NACKed again
-	heldUntil unit.Time // nothing is sent until then, but by the retransmission timer
-	holds     int       // the next hold is of srtt·2^holds
+	hold transport.HoldOff
 }
-
-// mostHolds bounds nacks.holds; srtt·2^20 is above every rto_min.
-const mostHolds = 20
 
 // receiveNack takes a NACK of the network. It is not the peer's: nothing of it counts but the
 // tuple, the sequence number, the time stamp and the notice. It has to be about this
@@ -78,6 +73,7 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 	}
 	s.notice(now, cc.Notice{Kind: cc.NackNotice, Seq: gone.first, Lost: gone.bytes, Supply: n.Supply, Demand: n.Demand})
 	s.nackLosses(now, &gone)
+	s.hold.Nacked(now, s.shortTrip(), gone.again > 0, n.Supply, s.mss)
 	return true
 }
 
@@ -164,7 +160,6 @@ func (s *Sender) nackLosses(now unit.Time, t *nackedLosses) {
 			s.prr.window = max(s.prr.window, s.inFlight()+t.packets)
 		}
 	}
-	s.withhold(now, t.again)
 }
 
 // mayReduce reports whether a NACK of what was sent then reduces now, and takes note of it.
@@ -226,33 +221,18 @@ func (s *Sender) offered(supply unit.Rate) int {
 	return int(float64(supply) * s.roundTrip().Seconds() / 8 / float64(frame))
 }
 
-// withhold keeps retransmissions that were NACKed again from going out at the pace of NACKs,
-// which is above that of ACKs: their slots stay taken until ACKs free them, and when
-// nothing is in flight they wait for srtt·2^k, up to rto_min. So as many senders with windows of one
-// packet as there may be do not storm a switch.
-func (s *Sender) withhold(now unit.Time, again int) {
-	s.withheld += again
-	if s.withheld == 0 || s.inFlight() > 0 {
-		return
+// holdOff updates the hold-off, and says when it lets the next segment go. Gaps are up to 3/2 of the limit, and below
+// rto_min, so that no timeout comes while a segment waits.
+func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
+	if s.hold.Waits() {
+		s.hold.Update(now, s.shortTrip(), s.config.RTOMin/2, int64(inFlight), s.header.hash)
 	}
-	s.withheld = 0
-	rtt := s.roundTrip()
-	s.heldUntil = now + max(rtt, min(rtt<<s.holds, s.config.RTOMin))
-	s.holds = min(s.holds+1, mostHolds)
-}
-
-// release is called when so many packets were delivered.
-func (s *Sender) release(packets int) {
-	s.holds = max(s.holds-1, 0)
-	s.heldUntil = 0
-	if s.withheld = max(s.withheld-packets, 0); s.reducing() && !s.own { // PRR says what may go
-		s.withheld = 0
-	}
+	return s.hold.Ready()
 }
 
 // timedOut: the timer has taken over.
 func (s *Sender) timedOut(now unit.Time) {
-	s.withheld, s.heldUntil = 0, 0
+	s.hold = transport.HoldOff{}
 	s.reducedAt = now
 	s.gate.Note(now)
 }
@@ -273,4 +253,13 @@ func (s *Sender) onlyNacked() bool {
 		}
 	}
 	return s.known && all
+}
+
+// shortTrip is the shortest round trip that was measured, for the hold-off. SRTT has the queues in it, and samples of
+// retransmissions, which take a tick of the time stamps at least: 1 ms, fifty round trips of a rack.
+func (s *Sender) shortTrip() unit.Time {
+	if least := s.rtt.min.get(); least > 0 {
+		return least
+	}
+	return s.roundTrip()
 }

@@ -221,9 +221,9 @@ func TestNackOnceARoundTrip(t *testing.T) {
 	}
 }
 
-// The hold-off is ours. With a window of one packet that is trimmed again and again, a
-// retransmission goes at once, and each further one srtt·2^k later, up to rto_min: no timeout
-// comes. k falls by one with each ACK that delivers.
+// Where nothing was ever delivered and nothing else is in flight, a packet that is trimmed again and again has a gap
+// that begins with a round trip and doubles, at random between a half and three halves of it, up to half of rto_min:
+// so no timeout comes. Of a flight, two go at once (TestNackExact, TestNackSpans).
 func TestNackHoldOff(t *testing.T) {
 	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 200 * ms })
 	blocked := true
@@ -235,25 +235,20 @@ func TestNackHoldOff(t *testing.T) {
 			at = append(at, w.now)
 		}
 	}
-	for len(at) < 10 && w.step(5*unit.Second) {
+	for len(at) < 12 && w.step(5*unit.Second) {
 	}
 	srtt := w.s.SRTT()
 	for i := 1; i < len(at); i++ {
-		want := unit.Time(ms) // the NACK's way
-		if i > 1 {
-			want += min(srtt<<(i-2), 200*ms)
-		}
-		if got := at[i] - at[i-1]; got < want || got > want+50*unit.Microsecond {
-			t.Errorf("transmission %d comes %v after the one before, want %v", i, got, want)
+		gap := min(srtt<<(i-1), 100*ms)
+		least, most := ms+gap/2, ms+gap*3/2 // with the NACK's way
+		if got := at[i] - at[i-1]; got < least-ms/10 || got > most+ms/10 {
+			t.Errorf("transmission %d comes %v after the one before, want %v to %v", i, got, least, most)
 		}
 	}
-	if blocked = false; w.s.timeouts != 0 || w.s.holds != 8 {
-		t.Errorf("%d timeouts, k = %d", w.s.timeouts, w.s.holds)
-	}
+	blocked = false
 	w.run(5 * unit.Second)
-	if w.s.counters.Finished == unit.Never || w.s.timeouts != 0 || w.s.holds != 8 || // nine holds, one ACK
-		w.s.heldUntil != 0 {
-		t.Errorf("finished %v, %d timeouts, k = %d", w.s.counters.Finished != unit.Never, w.s.timeouts, w.s.holds)
+	if w.s.counters.Finished == unit.Never || w.s.timeouts != 0 {
+		t.Errorf("finished %v, %d timeouts", w.s.counters.Finished != unit.Never, w.s.timeouts)
 	}
 }
 

@@ -164,6 +164,9 @@ func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 			s.waiting--
 		}
 	}
+	if g.flags&nacked != 0 {
+		s.hold.Refuted()
+	}
 	g.flags = g.flags&^nacked | sacked
 	e.flags |= dataSacked
 	s.sackedOut++

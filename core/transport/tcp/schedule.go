@@ -40,14 +40,8 @@ func (s *Sender) schedule(now unit.Time) {
 		s.plan.action, s.plan.at = sendProbe, now
 		return
 	}
-	ready := max(now, s.pacedUntil, s.heldUntil)
 	inFlight := s.inFlight()
-	if s.withheld > 0 {
-		if inFlight == 0 { // nothing comes that would free them
-			s.withheld = 0
-		}
-		inFlight += s.withheld
-	}
+	ready := max(now, s.pacedUntil, s.holdOff(now, inFlight))
 	room := s.cwnd() - inFlight
 	if s.scheduleResent(now, ready, room) {
 		return
@@ -66,7 +60,7 @@ func (s *Sender) schedule(now unit.Time) {
 		}
 		if more != unit.Never && s.next < buffer && room > 0 {
 			if open >= min(s.mss, s.app.end-s.next) {
-				s.plan.action, s.plan.at, s.plan.bytes = sendNew, max(more, s.pacedUntil, s.heldUntil), 0 // looked up then
+				s.plan.action, s.plan.at, s.plan.bytes = sendNew, max(more, ready), 0 // looked up then
 			} else if s.queue.len() == 0 && s.timer.kind == noTimer {
 				s.setTimer(persist, more+max(s.rto.value, s.config.RTOMin))
 			}
