@@ -57,6 +57,26 @@ type Metered interface {
 	Sample(now unit.Time, to []Sample) int
 }
 
+// Steered is a program whose control plane moves ports between groups.
+type Steered interface {
+	Program
+	// Steering is what it has done until now.
+	Steering(now unit.Time) Steering
+}
+
+// Steering is a control plane's work, and what came of it.
+type Steering struct {
+	Events, Lost, Writes uint64    // events that came; those that it had no room for; changes of tables
+	Busy                 unit.Time // spent with writes
+	Groups               []Occupancy
+}
+
+// Occupancy is the share of the time that ports have been in a group, on average over the ports.
+type Occupancy struct {
+	Group string
+	Share float64
+}
+
 // Metric is one of a program's metrics: a gauge, or a Counter, which never falls while the
 // program runs.
 type Metric struct {

@@ -54,12 +54,14 @@ type ControlPlane struct {
 	free   unit.Time      // when the last write is done
 	lost   uint64
 	writes []Write
+	work   work
 }
 
 // NewControlPlane returns the control plane of a switch with this number of ports. The ports in up lead
 // upward and start in the group of the highest priority, 0 (lines 1 to 5).
 func NewControlPlane(ports int, up []dataplane.PortID, c ControlConfig) *ControlPlane {
 	k := &ControlPlane{config: c, down: make([]bool, ports)}
+	k.work.begin(ports, len(up), &c.Groups)
 	for m := range Metrics {
 		k.group[m] = make([]int, ports)
 		for i := range k.group[m] {
@@ -110,10 +112,29 @@ func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 		k.lost++
 		return nil
 	}
-	k.group[e.Metric][e.Port] = group
-	if !k.down[e.Port] {
-		k.write(now, Write{Metric: e.Metric, Group: old, Port: e.Port})
-		k.write(now, Write{Metric: e.Metric, Group: group, Port: e.Port, Enter: true})
+	k.move(now, e.Metric, e.Port, group)
+	return k.writes
+}
+
+// move takes a port to another group of a metric.
+func (k *ControlPlane) move(now unit.Time, m Metric, port dataplane.PortID, group int) {
+	old := k.group[m][port]
+	k.work.leave(now, m, port, old)
+	k.group[m][port] = group
+	if !k.down[port] {
+		k.write(now, Write{Metric: m, Group: old, Port: port})
+		k.write(now, Write{Metric: m, Group: group, Port: port, Enter: true})
+	}
+}
+
+// Rest takes a port that nothing has left by for long back to the first group of each metric: its queue is empty and
+// its link idle (ours; without, a port that a control plane has put last sends no packet that would report otherwise).
+func (k *ControlPlane) Rest(now unit.Time, port dataplane.PortID) []Write {
+	k.writes = k.writes[:0]
+	for m := range Metrics {
+		if k.group[m][port] > 0 {
+			k.move(now, m, port, 0)
+		}
 	}
 	return k.writes
 }
@@ -134,6 +155,7 @@ func (k *ControlPlane) Link(now unit.Time, port dataplane.PortID, down bool) []W
 
 func (k *ControlPlane) write(now unit.Time, w Write) {
 	k.free = max(k.free, now+k.config.Latency) + k.config.Write
+	k.work.writes++
 	w.At = k.free
 	k.writes = append(k.writes, w)
 }

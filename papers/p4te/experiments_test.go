@@ -97,6 +97,23 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
+// Without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no headers. Another hash was up to
+// 20 % better or worse.
+func TestNothingIsECMP(t *testing.T) {
+	seen := 0
+	for _, c := range runtest.CarryOut(t, library(), "p4te/ablation", spec.Options{Quick: true,
+		Set: []string{"arrivals=[1ms]", "scheme=[ecmp, nothing]"}}).Claims {
+		if c.ID == "ablation.nothing" {
+			if seen++; c.Verdict != claim.Holds {
+				t.Errorf("%s: %s", c.ID, c.Measured)
+			}
+		}
+	}
+	if seen != 1 {
+		t.Error("the claim is not there")
+	}
+}
+
 // All flows of the three cases of appendix A end, and so do those of each part of the ablation
 // and of the composition, with what P4TE does at work in each.
 func TestVariants(t *testing.T) {

@@ -32,6 +32,7 @@ type Config struct {
 	Cells     int       // of the flowlet table
 	Spread    bool      // a new flowlet takes another port of its group; otherwise all of a flow take the same
 	CodePaths bool      // the P4TE code's port selection instead of algorithm 3
+	Age       unit.Time // after which a port without packets is as one that is idle; 0: never
 	Detect    unit.Time // time after which the operator takes out a failed link; 0: never
 
 	Rate RateConfig
@@ -66,7 +67,9 @@ type Program struct {
 	used     []dataplane.Colour // port_utilizations, at ingress
 	leadsUp  []bool             // by port
 	hosts    []bool             // by port: there is a host
-	isDown   []bool             // by port: the link is down, as far as the control plane knows
+	left     []unit.Time        // by port: when the last packet left
+	nextAge  unit.Time
+	isDown   []bool // by port: the link is down, as far as the control plane knows
 	control  *ControlPlane
 	writes   []Write // on their way, by time; those before index written are done
 	written  int
@@ -92,7 +95,10 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing,
 		seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
 		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports),
-		isDown: make([]bool, site.Ports)}
+		isDown: make([]bool, site.Ports), left: make([]unit.Time, site.Ports)}
+	if !c.Paths { // as with ecmp, whose choices these are
+		t.seed = uint32(site.Random("ecmp").Uint64())
+	}
 	table := dataplane.NewLPM[dataplane.PortID](len(place.Routes))
 	for _, r := range place.Routes {
 		if err := table.Insert(r.Prefix, r.Ports[0]); err != nil {
@@ -320,6 +326,13 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 		}
 		next = t.nextLook
 	}
+	if t.config.Age > 0 && t.config.Paths {
+		if now >= t.nextAge {
+			t.nextAge = now + t.config.Age
+			t.age(now)
+		}
+		next = min(next, t.nextAge)
+	}
 	if t.written < len(t.writes) {
 		next = min(next, t.writes[t.written].At)
 	}
@@ -384,6 +397,7 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	if t.config.Monitor && p.Kind != packet.Probe {
 		colour, changed := t.colours.Observe(now, out, p.Size)
 		if t.leadsUp[out] {
+			t.left[out] = now
 			t.monitorPort(env, p, out, colour, changed)
 		}
 		if t.rate != nil {

@@ -68,6 +68,8 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Either(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
 		"of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets",
 		"P4TE algorithm 3; code: P4TE code")
+	p.Time(&o.Age, "age", "0s", "after which an upward port without packets returns to its first groups; 0s: never, it "+
+		"stays where its last packet has left it", "ours; P4TE §6.1: only packets report").Max("60s")
 	p.Time(&o.Detect, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
 		"ours; P4TE §6.5: the operator").Max("60s")
 	o.bindRate(p)

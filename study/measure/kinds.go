@@ -123,6 +123,11 @@ func senderKinds() []Kind {
 // networkKinds measure what switches and links do.
 func networkKinds() []Kind {
 	return []Kind{
+		{Name: "control", Doc: "what control planes of switches do: events that they were told of, that they had no room " +
+			"for, and changes of tables, in all; share of the time that they write (control_busy), and that ports are in " +
+			"each routing group (control_groups), on average over switches that have upward ports",
+			Keys: []Key{switches()},
+			New:  func() Measure { return &control{} }},
 		{Name: "balance", Doc: "Jain's index of the packets that a switch's upward ports have sent, by switch, and these " +
 			"packets by port (port_packets, with every also over time) of a fat tree",
 			Keys: []Key{switches(), every("")},

@@ -74,6 +74,7 @@ type Needs struct {
 	Ordering bool // which packets come late
 	Pauses   bool // every pause frame
 	Taken    bool // what switches take
+	Steers   bool // what control planes do
 }
 
 // Apart is a measure that cannot be listed beside every other one of its kind.
@@ -192,6 +193,7 @@ func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 		all.Ordering = all.Ordering || n.Ordering
 		all.Pauses = all.Pauses || n.Pauses
 		all.Taken = all.Taken || n.Taken
+		all.Steers = all.Steers || n.Steers
 		each = append(each, n)
 	}
 	return all, each
@@ -206,7 +208,7 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 		return &TooMuch{total}
 	}
 	c.Delays, c.Tally, c.Peaks, c.Notices, c.Ordering = n.Delays, n.Tally, n.Peaks, n.Notices, n.Ordering
-	c.Taken = n.Taken
+	c.Taken, c.Steers = n.Taken, n.Steers
 	return nil
 }
 

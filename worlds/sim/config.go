@@ -25,6 +25,7 @@ type Config struct {
 	Onsets []Onset   // beginnings of congestion, after which senders' reductions are looked for
 	Peaks  bool      // keep what each sender had in flight at most
 	Taken  bool      // ask switches at the end what they take
+	Steers bool      // ask control planes of switches at the end what they have done
 	Window unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed
 	// at each hop. It gives the same result as the fast mode, only slower; it is
@@ -145,14 +146,15 @@ type Result struct {
 	Unfinished []int                     // flows with an end that did not reach it
 	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
 	Stuck     []Stuck
-	Waits     []Wait             // what the first Unfinished flows were waiting for, unless all is done
-	Violation string             // with Violated, where packets are missing or too many
-	Watched   [][]int64          // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
-	Delays    []unit.Histogram   // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally     Tally              // with Config.Tally: of all frames that were sent on any link, measured part
-	Onsets    []OnsetResult      // by Config.Onsets
-	Notices   Notices            // with Config.Notices
-	Taken     []*dataplane.Taken // with Config.Taken: by node; nil: a host, or a program does not tell
+	Waits     []Wait                // what the first Unfinished flows were waiting for, unless all is done
+	Violation string                // with Violated, where packets are missing or too many
+	Watched   [][]int64             // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
+	Delays    []unit.Histogram      // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally     Tally                 // with Config.Tally: of all frames that were sent on any link, measured part
+	Onsets    []OnsetResult         // by Config.Onsets
+	Notices   Notices               // with Config.Notices
+	Steering  []*dataplane.Steering // with Config.Steers: by node; nil: a host, or no control plane that tells
+	Taken     []*dataplane.Taken    // with Config.Taken: by node; nil: a host, or a program does not tell
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run

@@ -427,6 +427,9 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	if c.Taken {
 		out.Taken = r.taken()
 	}
+	if c.Steers {
+		out.Steering = r.steering(out.Time)
+	}
 	return out
 }
 
@@ -439,6 +442,20 @@ func (r *Simulation) taken() []*dataplane.Taken {
 		}
 		if t, ok := sw.Taken(); ok {
 			all[i] = &t
+		}
+	}
+	return all
+}
+
+// steering asks the control planes of switches.
+func (r *Simulation) steering(now unit.Time) []*dataplane.Steering {
+	all := make([]*dataplane.Steering, len(r.switches))
+	for i, sw := range r.switches {
+		if sw == nil {
+			continue
+		}
+		if s, ok := sw.Steering(now); ok {
+			all[i] = &s
 		}
 	}
 	return all

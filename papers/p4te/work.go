@@ -1,0 +1,66 @@
+package p4te
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/unit"
+)
+
+// work is what a control plane does, and how long ports are in each group.
+type work struct {
+	writes uint64
+	up     int
+	since  [Metrics][]unit.Time // by port
+	spent  [Metrics][]unit.Time // by group, of ports that have left it
+}
+
+func (w *work) begin(ports, up int, groups *[Metrics]int) {
+	w.up = up
+	for m := range Metrics {
+		w.since[m], w.spent[m] = make([]unit.Time, ports), make([]unit.Time, groups[m])
+	}
+}
+
+// leave notes that a port leaves a group.
+func (w *work) leave(now unit.Time, m Metric, port dataplane.PortID, group int) {
+	w.spent[m][group] += now - w.since[m][port]
+	w.since[m][port] = now
+}
+
+// Steering is what the control plane has done, and the share of the time that ports have been in each group, as it
+// sees them.
+func (t *Program) Steering(now unit.Time) dataplane.Steering {
+	k := t.control
+	s := dataplane.Steering{Events: t.counts.ToControl, Lost: k.lost, Writes: k.work.writes,
+		Busy: unit.Time(k.work.writes) * k.config.Write}
+	if k.work.up == 0 || now <= 0 {
+		return s
+	}
+	for m := range Metrics {
+		for g, spent := range k.work.spent[m] {
+			for port, at := range k.group[m] {
+				if at == g {
+					spent += now - k.work.since[m][port]
+				}
+			}
+			s.Groups = append(s.Groups, dataplane.Occupancy{Group: fmt.Sprintf("%s_%d", metricWords[m], g),
+				Share: float64(spent) / float64(now) / float64(k.work.up)})
+		}
+	}
+	return s
+}
+
+// metricWords name metrics in groups.
+var metricWords = [Metrics]string{"delay", "depth", "utilisation"}
+
+// age takes ports that nothing has left by for long back to the first groups, and forgets what was last seen of them.
+func (t *Program) age(now unit.Time) {
+	for _, p := range t.place.Up {
+		if now-t.left[p] < t.config.Age {
+			continue
+		}
+		t.depth.old[p], t.colours.old[p], t.used[p] = 0, dataplane.Green, dataplane.Green
+		t.writes = append(t.writes, t.control.Rest(now, p)...)
+	}
+}

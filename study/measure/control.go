@@ -1,0 +1,62 @@
+package measure
+
+import (
+	"math"
+
+	"weir/worlds/sim"
+)
+
+// control is what control planes of switches do.
+type control struct {
+	Plain
+	switches []int
+	label    string
+}
+
+// Label is the pattern of switches.
+func (m *control) Label() string { return m.label }
+
+// Decode reads which switches.
+func (m *control) Decode(o *Options) {
+	t := o.Node.Default("switches")
+	m.label, m.switches = o.Text(t), o.Switches(t)
+}
+
+// Needs is that control planes are asked at the end.
+func (*control) Needs(*Point, *sim.Config) Needs { return Needs{Steers: true} }
+
+// Lab says that nobody asks there.
+func (*control) Lab() string { return "control planes are asked in the simulator only" }
+
+// Evaluate adds sums over the switches that have a control plane, and means of shares.
+func (m *control) Evaluate(e *Evaluation) {
+	var events, lost, writes, busy, n float64
+	var names []string
+	shares := map[string]float64{}
+	for _, i := range m.switches {
+		if i >= len(e.Result.Steering) || e.Result.Steering[i] == nil || len(e.Result.Steering[i].Groups) == 0 {
+			continue
+		}
+		s := e.Result.Steering[i]
+		n++
+		events, lost, writes = events+float64(s.Events), lost+float64(s.Lost), writes+float64(s.Writes)
+		busy += s.Busy.Seconds()
+		for _, g := range s.Groups {
+			if _, there := shares[g.Group]; !there {
+				names = append(names, g.Group)
+			}
+			shares[g.Group] += g.Share
+		}
+	}
+	if n == 0 {
+		events, lost, writes = math.NaN(), math.NaN(), math.NaN()
+	}
+	e.Add(Measured{Name: "control", Groups: []Grouped{{Group: "events", Value: events}, {Group: "lost", Value: lost},
+		{Group: "writes", Value: writes}}})
+	e.Add(Measured{Name: "control_busy", Groups: []Grouped{{Group: "mean", Value: busy / n / e.Result.Time.Seconds()}}})
+	x := Measured{Name: "control_groups", Groups: []Grouped{}}
+	for _, g := range names {
+		x.Groups = append(x.Groups, Grouped{Group: g, Value: shares[g] / n})
+	}
+	e.Add(x)
+}
