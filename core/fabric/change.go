@@ -8,8 +8,9 @@ import (
 
 // SetDown takes link i down or up: a link that is down loses what is put on it.
 func (f *Fabric) SetDown(i int, down bool) {
-	f.extras[i].down = down
-	f.ports[i].special = down || f.extras[i].loss > 0 || f.extras[i].jitter > 0 || f.observer != nil
+	x := &f.extras[i]
+	x.down = down
+	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observer != nil
 }
 
 // SetRate changes the rate of link i at now: also for what is left of the frame that is being sent. Everything
@@ -28,9 +29,10 @@ func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	if pt.armedAt != unit.Never { // an event that comes too early finds the port busy, and is put off
 		f.arm(pt, free, portFree)
 	}
-	if x.lost == old {
+	switch {
+	case x.lost == old:
 		x.lost = free
-	} else {
+	case !x.spaced: // else it has left already
 		f.moveLast(i, free-old)
 	}
 	f.lookUp()

@@ -19,6 +19,7 @@ type Link struct {
 	Delay            unit.Time // propagation, ≥ 0
 	Jitter           unit.Time // added to Delay: uniform in [0, Jitter]; frames are never reordered
 	Loss             float64   // probability that a frame is lost after it was sent, in [0, 1)
+	Spaced           bool      // a frame leaves at once, and the next one not before its time has passed
 	Random           unit.Random
 }
 
@@ -80,6 +81,7 @@ type extra struct {
 	jitter unit.Time
 	random unit.Random
 	down   bool
+	spaced bool
 	rate   unit.LinkRate
 	// lost is when the last frame that is lost has left.
 	lost unit.Time
@@ -177,7 +179,7 @@ func New(c Config) (*Fabric, error) {
 			wire: &f.wires[i], from: from, link: int32(i), out: l.FromPort}
 		_, ends := to.node.(End)
 		f.wires[i] = wire{to: to, link: int32(i), in: l.ToPort, last: -1, ends: ends}
-		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random, rate: l.Rate, lost: -1}
+		f.extras[i] = extra{loss: l.Loss, jitter: l.Jitter, random: l.Random, rate: l.Rate, lost: -1, spaced: l.Spaced}
 		f.SetDown(i, false)
 	}
 	f.makeGroups(c.Links)

@@ -225,6 +225,9 @@ func (f *Fabric) impair(pt *port, p *packet.Packet, now, at unit.Time) unit.Time
 		f.pool.Put(p)
 		return unit.Never
 	}
+	if x.spaced {
+		at = now + pt.delay
+	}
 	if x.jitter > 0 {
 		at += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
 	}

@@ -52,6 +52,7 @@ type Links struct {
 	Buffer unit.Length   // of every switch port; zero: no limit
 	Loss   float64
 	Jitter unit.Time
+	Spaced bool
 }
 
 // bind binds the parameters; access says which links have the rate.
@@ -61,6 +62,8 @@ func (l *Links) bind(p *scheme.Params, access string) {
 	p.Length(&l.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: none", "ours")
 	p.Share(&l.Loss, "loss", "0%", "share of frames lost on every link", "ours").Min("0%").Max("99.9%")
 	p.Time(&l.Jitter, "jitter", "0s", "largest delay added at random on every link", "ours").Min("0s")
+	p.Bool(&l.Spaced, "spaced", "false", "switch ports send a frame at once and hold the next one back for the frame's "+
+		"time, and hosts are not held back at all", "BMv2: queueing.h, set_queue_rate")
 }
 
 // or returns r, or the rate of the hosts' links if r is zero.
@@ -251,7 +254,8 @@ func (b *builder) switches(name string, n int) int {
 
 func (b *builder) link(x, y int, rate unit.LinkRate) {
 	b.n.Links = append(b.n.Links, Link{Ends: [2]int{x, y}, Rate: rate,
-		Delay: b.links.Delay, Jitter: b.links.Jitter, Loss: b.links.Loss, Buffer: b.links.Buffer})
+		Delay: b.links.Delay, Jitter: b.links.Jitter, Loss: b.links.Loss, Buffer: b.links.Buffer,
+		Spaced: b.links.Spaced})
 }
 
 // Pods are three tiers of free sizes.

@@ -21,6 +21,9 @@ type Link struct {
 	Jitter unit.Time   // added to Delay, uniform in [0, Jitter], never reordering
 	Loss   float64     // probability that a frame is lost on the way, [0, 1)
 	Buffer unit.Length // of the switch ports at its ends; none: unlimited
+	// Spaced: its switch ports send a frame at once and hold the next one back for the frame's time, as BMv2's
+	// do; its host sends as fast as it can.
+	Spaced bool
 }
 
 // Network is a topology, valid and immutable once built.

@@ -119,6 +119,7 @@ type Counters struct {
 	// when the application's last write returned: all is in the send buffer; unit.Never until then, 0
 	// where there is no such buffer
 	Written unit.Time
+	Began   unit.Time  // when the application began to write, if not at the flow's start; else 0
 	Unacked unit.Bytes // payload that was not acknowledged then
 }
 

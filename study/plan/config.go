@@ -132,6 +132,9 @@ func (b *builder) flow(i int, f *spec.Flow) (flow sim.Flow, endless bool, err er
 		tf.SrcPort, tf.DstPort = uint16(firstPort+b.listed[pair]), uint16(f.Port)
 		b.listed[pair]++
 	}
+	if src, dst, ok := f.Ports(); ok {
+		tf.SrcPort, tf.DstPort = uint16(src), uint16(dst)
+	}
 	if tr.Loaded() {
 		tf.Stop = unit.Never // it ends arrivals, not what has begun
 	}

@@ -12,7 +12,8 @@ var Tables = []struct {
 	Table *document.Table
 }{
 	{"top-level", top}, {"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
-	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"events", event}, {"stalls", stalls},
+	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"ports", ports}, {"events", event},
+	{"stalls", stalls},
 	{"framing", switchfile.Line},
 	{"ratio", claim.RatioTable}, {"plot", plot}, {"expect", claim.Table},
 	{"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},

@@ -135,6 +135,9 @@ var link = &document.Table{What: "a link's key", Doc: "a link", Keys: []document
 		Source: "ours: no loss"},
 	{Name: "jitter", Form: aTime, Doc: "largest delay added at random; nothing is reordered", Default: "0s",
 		Source: "ours: no jitter"},
+	{Name: "spaced", Form: document.OneOf("true", "false"), Doc: "its switch ports send a frame at once and hold the " +
+		"next one back for the frame's time, as BMv2's do, and its host is not held back at all", Default: "false",
+		Source: "ours: frames take their time"},
 }}
 
 // perSwitch is what differs by switch.
@@ -174,6 +177,11 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
 		"`{stride: n}`", someHost, document.OneOf(ToRandom, Permutation), document.MapOf(drawn), document.MapOf(strided)),
 		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notListed | notRing},
+	{Name: "pairs", Form: document.ListOf(document.Pair("`[host, host]`"), "list of `[sender, receiver]`"),
+		Doc: "who sends to whom, in place of `from` and `to`", Without: "none", Traits: notListed | notRing},
+	{Name: "ports", Form: document.MapOf(ports), Doc: "of flows that the file lists: each takes the next one of its " +
+		"sender and the next one of its receiver, counted over all traffics that have `ports`, in the file's order",
+		Without: "by the number of the flow", Traits: notListed | notRing},
 	{Name: "collective", Form: document.OneOf(workload.Collectives...), Doc: "all-reduce, in place of `from` and `to`",
 		Without: "none"},
 	{Name: "hosts", Form: someHost, Doc: "of a collective", Example: "hosts: host"},
@@ -227,6 +235,11 @@ var drawn = &document.Table{What: "key of from", Doc: "hosts that are drawn", Ke
 var strided = &document.Table{What: "key of to", Doc: "hosts by their distance", Keys: []document.Key{
 	{Name: "stride", Form: aNumber, Doc: "the host so many further on", Required: true}}}
 
+// ports are a traffic's own port numbers.
+var ports = &document.Table{What: "key of ports", Doc: "the first ones", Keys: []document.Key{
+	{Name: "from", Form: aNumber, Doc: "of the first flow that a host sends", Required: true, Example: portsExample},
+	{Name: "to", Form: aNumber, Doc: "of the first flow that a host receives", Required: true, Example: portsExample}}}
+
 // sizes is a distribution of flow sizes of one's own.
 var sizes = &document.Table{What: "key of sizes", Doc: "of a file", Keys: []document.Key{
 	{Name: "file", Form: aFile, Doc: "lines of bytes and cumulative percent", Required: true}}}
@@ -247,6 +260,7 @@ var event = &document.Table{What: "an event's key", Doc: "an event", Keys: []doc
 }}
 
 const (
+	portsExample = "{from: 32001, to: 42001}"
 	eventExample = "{at: 5ms, link: [s1, s2], down: true}"
 	stallExample = "{every: 2s, length: 2ms}"
 )

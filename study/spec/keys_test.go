@@ -37,6 +37,7 @@ traffic:
   - {name: y, from: {random: 1}, to: {stride: 1}, transport: udp, rate: 1Mbps, size: 1MB}
   - {name: z, from: a, to: b, transport: udp, rate: 1Mbps, start: 0s, sets: {count: 2, interval: 100ms}}
   - {name: v, from: a, to: b, transport: udp, rate: 1Mbps, sizes: {file: sizes.txt}}
+  - {name: w, pairs: [[a, b]], transport: udp, rate: 1Mbps, ports: {from: 1000, to: 2000}}
   - {name: f, file: flows.txt, format: hpcc, transport: udp, rate: 1Mbps}
 events: [{at: 500ms, link: [a, s], down: true}]
 stalls: {every: 2s, length: 2ms}
@@ -73,7 +74,7 @@ func keyedFile(text string) *spec.Source {
 // beside is where a key of a table can stand in keyed: behind the text.
 var beside = map[string]string{"link": "{ends: [a, s]", "switches": "{programs: [forward]",
 	"recirculation": "{rate: 1Gbps", "clock": "{drift: 1ppm", "traffic": "{name: x", "from": "from: {random: 1",
-	"to": "{stride: 1", "sets": "{count: 2", "sizes": "{file: sizes.txt", "events": "{at: 500ms",
+	"to": "{stride: 1", "sets": "{count: 2", "ports": "{from: 1000", "sizes": "{file: sizes.txt", "events": "{at: 500ms",
 	"stalls": "{every: 2s", "plot": "{x: time", "expect": "{id: i", "paper": "{name: p", "values": "{goodput.x: 1Mbps"}
 
 // What the table has, the decoder reads: a value that no key takes is an error at its place.

@@ -157,6 +157,7 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 	d.bufferAt = append(d.bufferAt, bufferAt)
 	l.Loss = d.loss(x.Default("loss"))
 	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
+	l.Spaced = d.Word(x.Default("spaced"), "value", link.Key("spaced").Form.Words) == "true"
 	n.Links = append(n.Links, l)
 }
 

@@ -29,6 +29,7 @@ type Point struct {
 	book      *packet.Book
 	tree      *topology.Tree // with hierarchical addresses
 	prefixes  topology.Prefixes
+	numbered  [2][]int // by host, flows with ports that it sends and receives; nil: there are none
 	switches  []wiring.SwitchConfig
 	served    []*switchfile.Served // by node; nil: by default
 	telemetry *telemetry.Format    // nil: no switch writes any
@@ -207,6 +208,7 @@ type Flow struct {
 	Start    unit.Time
 	Later    unit.Time // added to a start that is drawn: of its set
 	Port     int       // destination port of a flow file; 0: none
+	own      [2]int    // ports of a traffic that numbers its flows; 0: none
 	after    []int     // flows of the point that arrive at src before it begins; start is the earliest then
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"weir/core/transport"
@@ -88,6 +87,12 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 		flows = d.Integer(x.Default("flows"), 1, 100000)
 	}
 	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.sets(x, p, &tr)}
+	if x.Get("pairs") != nil {
+		if pairs := d.pairs(x, p); d.OK() {
+			d.listedFlows(x, p, tr, g, pairs, flows)
+		}
+		return
+	}
 	from, drawnFrom := d.endpoints(x, "from", p, g)
 	to, drawnTo := d.endpoints(x, "to", p, g)
 	if !d.OK() {
@@ -95,10 +100,13 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	}
 	g.From, g.To = from, to
 	if drawnFrom || drawnTo || isDrawn(x) {
+		if v := x.Get("ports"); v != nil {
+			d.Fail(v.Place, "pairs, or lists of hosts", "ports are of flows that the file lists, and these are drawn")
+		}
 		d.generatedFlows(x, p, tr, g, flows)
 		return
 	}
-	d.listedFlows(x, p, tr, g, flows)
+	d.listedFlows(x, p, tr, g, d.everyPair(x, p, g), flows)
 }
 
 // trafficName reads what the traffic is called; false if it has no name.
@@ -212,39 +220,6 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	}
 	if tr.stop <= tr.startHigh && err == nil {
 		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
-	}
-}
-
-// listedFlows makes flows from every one of the generator's hosts to every other that it names.
-func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
-	id := len(p.entries)
-	p.entries = append(p.entries, tr)
-	index := 0
-	for _, a := range g.From {
-		for _, b := range g.To {
-			if a == b {
-				if len(g.From) == 1 && len(g.To) == 1 {
-					d.Fail(x.Get("to").Place, "another host", "the traffic goes from %q to itself", p.seen.Network.Nodes[a].Name)
-				}
-				continue
-			}
-			if p.seen.Routes.Hops(a, b) < 0 {
-				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.seen.Network.Nodes[a].Name, p.seen.Network.Nodes[b].Name)
-				return
-			}
-			if len(p.flows)+flows*len(g.Sets) > mostFlows {
-				d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
-				return
-			}
-			for _, later := range g.Sets {
-				for range flows {
-					p.flows = append(p.flows, Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size,
-						Later: later})
-					index++
-				}
-			}
-		}
 	}
 }
 

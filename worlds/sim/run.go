@@ -409,7 +409,7 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 			Written:  unit.Never,
 		}
 		if w := last.sender[i].Written; w > 0 && w != unit.Never {
-			f.Written = w - f.Start
+			f.Written = w - max(f.Start, last.sender[i].Began)
 		}
 		if c.Flows[i].Size > 0 {
 			f.Arrived = last.receiver[i].Finished

@@ -3,6 +3,10 @@
 // Each switch mixes a seed of its own into the hash: with one hash everywhere the
 // switches of the next tier would see only flows whose hashes agree, and use one
 // path (polarisation).
+//
+// With hash: crc16 it is what a P4 action selector of BMv2 does: the CRC-16 of some
+// fields, the same at every switch, modulo the number of ports. Such a hash is linear,
+// so flows whose addresses and ports count up together may all take few of the ports.
 package ecmp
 
 import (
@@ -16,10 +20,27 @@ type Program struct {
 	routes *dataplane.Routes
 	paths  [2]*packet.Paths // by IP version
 	seed   uint32
+	crc    *selector // nil: the flow's hash, mixed with the seed
 }
 
-// Config is nothing but what the program needs.
-type Config struct{ scheme.None }
+// Config says what is hashed, and how.
+type Config struct {
+	CRC16  bool
+	Fields string // of the CRC-16, in their order
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Either(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
+		"mixed: every bit of the 5-tuple reaches every bit, with a seed a switch; crc16: CRC-16 of the fields, modulo the "+
+			"number of ports, the same at every switch", "ours; BMv2: action_selector(HashAlgorithm.crc16, …)")
+	p.Text(&c.Fields, "fields", "dst src proto sport dport", "what crc16 hashes, in this order",
+		"P4TE code: upstream_routing.p4")
+	p.Rule("fields", func() error {
+		_, err := c.fields()
+		return err
+	})
+}
 
 // NeedsNetwork says that a bridge has no paths.
 func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
@@ -28,8 +49,16 @@ func (*Config) NeedsNetwork() string { return dataplane.ChoosesPaths }
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
 		Source: "RFC 2992; HPCC simulator: a seed a switch"},
-		func(site *dataplane.Site, _ Config) (*Program, error) {
-			return New(site, uint32(site.Random("ecmp").Uint64())), nil
+		func(site *dataplane.Site, c Config) (*Program, error) {
+			e := New(site, uint32(site.Random("ecmp").Uint64()))
+			if !c.CRC16 {
+				return e, nil
+			}
+			fields, err := c.fields()
+			if err == nil {
+				e.crc, err = newSelector(site, fields)
+			}
+			return e, err
 		})
 }
 
@@ -58,6 +87,10 @@ func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	case 1:
 		p.Meta.Out = ports[0]
 	default:
+		if e.crc != nil {
+			p.Meta.Out = ports[uint64(e.crc.of(p))%n]
+			break
+		}
 		p.Meta.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
 	}
 	return dataplane.Accept

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -17,8 +18,17 @@ import (
 // Curve is the marking at one port: none up to Kmin, Pmax where the queue reaches Kmax, all
 // beyond.
 type Curve struct {
-	Kmin, Kmax unit.Bytes
+	Kmin, Kmax unit.Bytes // or numbers of packets
 	Pmax       float64
+	Packets    bool // Kmin and Kmax count packets, as BMv2's deq_qdepth does
+}
+
+// Length is a queue's length as the curve counts it.
+func (c *Curve) Length(q *tm.Queue) unit.Bytes {
+	if c.Packets {
+		return unit.Bytes(q.Packets())
+	}
+	return q.Bytes()
 }
 
 // Probability is that of a packet to be marked at a queue length.
@@ -80,20 +90,27 @@ func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
 
 // Thresholds are the curves of ports by their rates.
 type Thresholds struct {
-	Curve
+	Min, Max         unit.Length
+	Pmax             float64
 	AtRate           unit.Rate // of the port that Curve is of; those of others are in proportion; 0: it is of all
 	KminMap, KmaxMap []scheme.Pair[unit.Rate, unit.Bytes]
 	PmaxMap          []scheme.Pair[unit.Rate, float64]
 }
 
-// MarksFrom is kmin at a port of a rate.
-func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes { return t.at(rate).Kmin }
+// MarksFrom is kmin at a port of a rate; of packets, that of so many full frames of an Ethernet.
+func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes {
+	c := t.at(rate)
+	if c.Packets {
+		return c.Kmin * 1514
+	}
+	return c.Kmin
+}
 
 // Params binds the thresholds.
 func (t *Thresholds) Params(p *scheme.Params) {
-	p.Size(&t.Kmin, "kmin", "400KB", "length up to which nothing is marked",
+	p.Length(&t.Min, "kmin", "400KB", "length up to which nothing is marked, in bytes or in packets",
 		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")
-	p.Size(&t.Kmax, "kmax", "1600KB", "length beyond which all is marked; kmin = kmax is DCTCP's step",
+	p.Length(&t.Max, "kmax", "1600KB", "length beyond which all is marked; kmin = kmax is DCTCP's step",
 		"HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps")
 	p.Share(&t.Pmax, "pmax", "20%", "share that is marked just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
 	p.Rate(&t.AtRate, "at_rate", "0bps",
@@ -106,9 +123,25 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax of ports with a rate",
 		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
 
-	p.Rule("kmin", func() error { return t.Curve.ordered() })
+	p.Rule("kmin", t.alike)
+	p.Rule("kmin", func() error {
+		c := t.at(0)
+		return c.ordered()
+	})
 	p.Rule("kmin_map", func() error { return t.ordered(t.KminMap) })
 	p.Rule("kmax_map", func() error { return t.ordered(t.KmaxMap) })
+}
+
+// alike reports whether all thresholds count the same: bytes or packets.
+func (t *Thresholds) alike() error {
+	packets := t.Min.Packets > 0 || t.Max.Packets > 0
+	switch {
+	case packets && (t.Min.Bytes > 0 || t.Max.Bytes > 0):
+		return fmt.Errorf("kmin (%v) and kmax (%v) are not both in bytes or both in packets", t.Min, t.Max)
+	case packets && len(t.KminMap)+len(t.KmaxMap) > 0:
+		return fmt.Errorf("kmin_map and kmax_map are in bytes, kmin (%v) is not", t.Min)
+	}
+	return nil
 }
 
 // ordered reports whether the thresholds are in order at ports with rates of their own.
@@ -124,6 +157,9 @@ func (t *Thresholds) ordered(rates []scheme.Pair[unit.Rate, unit.Bytes]) error {
 
 // ordered reports whether the thresholds are in order.
 func (c *Curve) ordered() error {
+	if c.Kmin > c.Kmax && c.Packets {
+		return fmt.Errorf("kmin (%d packets) is above kmax (%d packets)", c.Kmin, c.Kmax)
+	}
 	if c.Kmin > c.Kmax {
 		return fmt.Errorf("kmin (%d bytes) is above kmax (%d bytes)", c.Kmin, c.Kmax)
 	}
@@ -145,7 +181,10 @@ func (t *Thresholds) Curves(site *dataplane.Site) []Curve {
 
 // at is the marking at a port of a rate; 0: not in bit/s.
 func (t *Thresholds) at(rate unit.Rate) Curve {
-	c := t.Curve
+	c := Curve{Kmin: t.Min.Bytes, Kmax: t.Max.Bytes, Pmax: t.Pmax}
+	if t.Min.Packets > 0 || t.Max.Packets > 0 {
+		c.Packets, c.Kmin, c.Kmax = true, unit.Bytes(t.Min.Packets), unit.Bytes(t.Max.Packets)
+	}
 	if t.AtRate > 0 && rate > 0 {
 		c.Kmin = unit.Bytes(float64(c.Kmin) * float64(rate) / float64(t.AtRate))
 		c.Kmax = unit.Bytes(float64(c.Kmax) * float64(rate) / float64(t.AtRate))
@@ -179,7 +218,7 @@ func Capable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
 // mark marks a markable packet that finds, or leaves behind, so much.
 func (k *marker) mark(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	if k.curves[m.Out].Hits(env.Port(m.Out).Queue(m.Queue).Bytes(), k.random) {
+	if c := &k.curves[m.Out]; c.Hits(c.Length(env.Port(m.Out).Queue(m.Queue)), k.random) {
 		p.TOS |= packet.CE
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/ecn"
 	"weir/core/dataplane/forward"
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/unit"
 )
 
@@ -96,6 +97,32 @@ func TestStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Thresholds in packets count packets, however small: of ten, those that leave more than two behind are marked.
+func TestPackets(t *testing.T) {
+	out := marks(t, 10, unit.Gbps, packet.ECT0, "kmin", "2 packets", "kmax", "2 packets", "pmax", "100%")
+	for k := int64(1); k < 10; k++ {
+		if want := 9-k > 2; out[k] != want {
+			t.Errorf("packet %d leaves %d packets behind and is marked: %v", k, 9-k, out[k])
+		}
+	}
+	for name, x := range map[string]ecn.Thresholds{
+		"bytes and packets": {Min: unit.Length{Packets: 2}, Max: unit.Length{Bytes: 3000}},
+		"out of order":      {Min: unit.Length{Packets: 3}, Max: unit.Length{Packets: 2}},
+		"packets, but a map": {Min: unit.Length{Packets: 2}, Max: unit.Length{Packets: 2}, KminMap: rates(1000),
+			KmaxMap: rates(1000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if scheme.Validate(&ecn.Config{Thresholds: x}) == nil {
+				t.Errorf("%+v is valid", x)
+			}
+		})
+	}
+}
+
+func rates(length unit.Bytes) []scheme.Pair[unit.Rate, unit.Bytes] {
+	return []scheme.Pair[unit.Rate, unit.Bytes]{{Key: unit.Gbps, Value: length}}
 }
 
 // At Kmax itself the share is still Pmax, at Kmin nothing; here Pmax is 0.

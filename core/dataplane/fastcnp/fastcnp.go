@@ -103,7 +103,12 @@ func (n *notifier) Sent() uint64 { return n.sent }
 func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		e.consider(env, p, env.Port(m.Out).Queue(m.Queue).Bytes()-unit.Bytes(p.Size))
+		c := &e.config.Curves[m.Out]
+		length := c.Length(env.Port(m.Out).Queue(m.Queue)) - unit.Bytes(p.Size)
+		if c.Packets {
+			length += unit.Bytes(p.Size) - 1
+		}
+		e.consider(env, p, length)
 	}
 }
 
@@ -111,7 +116,7 @@ func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		d.consider(env, p, env.Port(m.Out).Queue(m.Queue).Bytes())
+		d.consider(env, p, d.config.Curves[m.Out].Length(env.Port(m.Out).Queue(m.Queue)))
 	}
 	return dataplane.Accept
 }

@@ -92,15 +92,28 @@ func New(c *Config, pool *packet.Pool, o trace.Observer) *Wiring {
 		}
 		for e := range 2 {
 			from, to := l.Ends[e], l.Ends[1-e]
+			rate := l.Rate
+			if w.free(i, e) {
+				rate = unspaced
+			}
 			w.Links = append(w.Links, fabric.Link{
 				From: from, To: to, FromPort: at[e], ToPort: at[1-e],
-				Rate: l.Rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss,
+				Rate: rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss, Spaced: l.Spaced,
 				Random: unit.NewRandom(c.Seed, "link "+n.PortName(i, e)),
 			})
 			w.Directions = append(w.Directions, Direction{i, e, from, at[e], n.Nodes[from].Switch})
 		}
 	}
 	return w
+}
+
+// unspaced is at what rate hosts send onto links that are spaced: BMv2's rates are those of switch ports.
+var unspaced = unit.LinkRate{Bits: 100 * unit.Gbps}
+
+// free reports whether end e of a link is that of a host which is not held back.
+func (w *Wiring) free(link, e int) bool {
+	l := &w.config.Network.Links[link]
+	return l.Spaced && !w.config.Network.Nodes[l.Ends[e]].Switch
 }
 
 // Leaving returns the links that leave a node, by port, as indices into Links.
@@ -131,6 +144,9 @@ func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 		if e.Rate == (unit.LinkRate{}) {
 			f.SetDown(i, e.Down)
 			w.ports[i].SetDown(e.Down)
+			continue
+		}
+		if w.free(e.Link, i&1) {
 			continue
 		}
 		f.SetRate(i, e.Rate, now)

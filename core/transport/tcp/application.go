@@ -10,6 +10,7 @@ import (
 // application is what writes the data, and the send buffer between it and the sender.
 type application struct {
 	rate        unit.Rate // 0: it writes as fast as the buffer takes
+	write       int64     // bytes of one write; 0: a full segment
 	start, stop unit.Time
 	first       int64 // its first byte
 	end         int64 // behind its last; MaxInt64: not known yet
@@ -21,8 +22,8 @@ type application struct {
 }
 
 // newApplication is that of a flow whose data begins at first.
-func newApplication(f *transport.Flow, rate unit.Rate, first, mss int64) application {
-	a := application{rate: rate, start: f.Start, stop: f.Stop, first: first, end: math.MaxInt64}
+func newApplication(f *transport.Flow, c *Config, first, mss int64) application {
+	a := application{rate: c.Rate, write: int64(c.Write), start: f.Start, stop: f.Stop, first: first, end: math.MaxInt64}
 	if f.Size > 0 {
 		a.end = first + int64(f.Size)
 	}
@@ -53,9 +54,12 @@ func (a *application) written(now unit.Time, next, mss int64) (end int64, more u
 	return end, more
 }
 
-// writes is what an application of constant rate has written by t, a full segment
+// writes is what an application of constant rate has written by t, so many bytes or a full segment
 // at a time, the first at the start.
 func (a *application) writes(t unit.Time, mss int64) (end int64, more unit.Time) {
+	if a.write > 0 {
+		mss = a.write
+	}
 	if a.rate == 0 {
 		return math.MaxInt64, unit.Never
 	}
@@ -72,6 +76,13 @@ func (a *application) writes(t unit.Time, mss int64) (end int64, more unit.Time)
 func (a *application) expand(packets, limit int64) int64 {
 	a.buffer = max(a.buffer, min(packets*a.segment, limit))
 	return a.buffer
+}
+
+// nagle reports whether left bytes, fewer than a segment holds, wait until the last small segment is acknowledged:
+// Minshall's form of Nagle's algorithm (tcp_minshall_check). Without a size of writes there are only full segments and
+// what comes last.
+func (s *Sender) nagle(left int64) bool {
+	return s.app.write > 0 && left < s.mss && s.next+left != s.app.end && s.queue.len() > 0 && s.burst.smallEnd > s.una
 }
 
 // buffered is how many bytes the send buffer holds: memory for two windows of small

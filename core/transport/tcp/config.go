@@ -17,7 +17,10 @@ type Config struct {
 	InitialWindow int        // packets (RFC 6928)
 	RTOMin        unit.Time  // least part of the RTO above the smoothed RTT
 	Rate          unit.Rate  // at which the application writes; 0: as fast as the send buffer takes
+	Write         unit.Bytes // of one write of the application; 0: as much as a segment holds
+	Connected     bool       // the application begins when the connection is there, not at the flow's start
 	ECN           bool       // RFC 3168 negotiated
+	ECNFallback   bool       // a SYN that is sent again does not ask for ECN
 	Bursts        bool       // segments leave in bursts, as Linux makes them for segmentation offload
 	Pacing        bool       // paced also without a controller's rate, as with Linux' fq
 	SendBuffer    unit.Bytes // largest memory of the send buffer (tcp_wmem[2])
@@ -40,12 +43,19 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 // Params binds the configuration but for the initial sequence numbers.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
+	p.Size(&c.Write, "write", "0 B", "what the application writes at once, with Nagle's algorithm for what does not "+
+		"fill a segment; 0 B: a segment at a time", "ours; iperf3 -l").Min("0 B").Max("1048576 B")
+	p.Either(&c.Connected, [2]string{"start", "connected"}, "begins", "start", "when the application begins to write: at "+
+		"the flow's start, or once the connection is there, from when on fct_written counts, too", "ours; iperf3: connected")
 	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "congestion window at the start", "RFC 6928").
 		Min("1 packet").Max("10000 packets")
 	p.Time(&c.RTOMin, "rto_min", "200ms", "least part of the retransmission timeout above the smoothed RTT",
 		"Linux 6.18: tcp_rto_min_us").Min("1us").Max("120s")
 	p.Bool(&c.ECN, "ecn", "false", "negotiate ECN; a controller that needs it has it always",
 		"Linux 6.18: tcp_ecn=2 asks for none")
+	p.Bool(&c.ECNFallback, "ecn_fallback", "false",
+		"ask for no ECN in a SYN that is sent again, so that a lost SYN means a connection without ECN",
+		"RFC 3168 §6.1.1.1; Linux 6.18: tcp_ecn_fallback=1; off here")
 	p.Bool(&c.Pacing, "pacing", "false", "pace at 2 or 1.2 windows a round trip, as Linux does with fq",
 		"Linux 6.18: not without fq")
 	p.Bool(&c.Bursts, "bursts", "true",

@@ -23,7 +23,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		p.Seq = s.initial
 		t.Flags, t.Window, t.MSS = packet.SYN, 65535, uint16(s.mss+timestampBytes)
 		t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, s.scale
-		if s.config.ECN {
+		if s.config.ECN && !(s.syn.resent && s.config.ECNFallback) { // tcp_ecn_clear_syn
 			t.Flags |= packet.ECE | packet.CWR // RFC 3168 §6.1.1
 		}
 		stamp(t, now, 0)

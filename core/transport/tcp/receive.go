@@ -105,8 +105,12 @@ func (s *Sender) open(now unit.Time, p *packet.Packet) bool {
 		s.peer.tsRecent = t.TSVal
 	}
 	s.ecn = s.config.ECN && t.Flags&(packet.ECE|packet.CWR) == packet.ECE // RFC 3168 §6.1.1
+	s.dctcp = s.dctcp && (s.ecn || !s.config.ECNFallback)                 // else Linux has it go on as dctcp-reno
 	if t.MSS > timestampBytes {
 		s.mss = min(s.mss, int64(t.MSS)-timestampBytes)
+	}
+	if s.config.Connected {
+		s.app.start, s.counters.Began = now, now
 	}
 	s.rto = newRTO(s.config.RTOInitial)
 	s.rtt.seq, s.usage.seq, s.highSeq = s.next, s.next, s.una

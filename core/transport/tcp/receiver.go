@@ -285,6 +285,7 @@ func (r *Receiver) handshake(now unit.Time, p *packet.Packet) bool {
 				r.mss = min(r.mss, int64(t.MSS)-timestampBytes)
 			}
 			r.ecn = r.config.ECN && t.Flags&(packet.ECE|packet.CWR) == packet.ECE|packet.CWR
+			r.dctcp = r.dctcp && (r.ecn || !r.config.ECNFallback)
 		}
 		if t.Has&packet.HasTimestamps != 0 {
 			r.tsRecent = t.TSVal

@@ -48,7 +48,11 @@ func (s *Sender) schedule(now unit.Time) {
 	}
 	left := min(end, buffer) - s.next
 	open := s.una + s.peer.window - s.next // of the peer's window
-	if fin := left == 0 && s.next == s.app.end && !s.app.finSent; left > 0 || fin {
+	waits := s.nagle(left)
+	if waits {
+		s.burst.left = 0
+	}
+	if fin := left == 0 && s.next == s.app.end && !s.app.finSent; left > 0 && !waits || fin {
 		if s.scheduleNew(now, ready, left, open, room, fin) {
 			return
 		}

@@ -84,7 +84,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 		initial: int64(c.InitialSeq), scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial),
 		timer: timer{at: unit.Never}}
 	s.una, s.next = s.initial, s.initial
-	s.app = newApplication(&f, c.Rate, s.initial+1, s.mss)
+	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	s.decide()
 	s.plan.action, s.plan.at = sendSYN, f.Start

@@ -1,0 +1,107 @@
+package ecmp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+)
+
+// field is something of a packet that the CRC-16 may go over.
+type field uint8
+
+const (
+	dst field = iota
+	src
+	proto
+	sport
+	dport
+)
+
+// words are the fields' names in a file, by field.
+var words = []string{"dst", "src", "proto", "sport", "dport"}
+
+// fields reads the list of fields.
+func (c *Config) fields() (out []field, err error) {
+	for _, w := range strings.Fields(strings.ReplaceAll(c.Fields, ",", " ")) {
+		i := slices.Index(words, w)
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("%q is no field; there are %s", w, strings.Join(words, ", "))
+		case slices.Contains(out, field(i)):
+			return nil, fmt.Errorf("%q stands there twice", w)
+		}
+		out = append(out, field(i))
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no field is named, so all packets would take one port")
+	}
+	return out, nil
+}
+
+// selector is BMv2's hash of a group's members: CRC-16/ARC over fields as they are on the wire.
+type selector struct {
+	fields []field
+	book   *packet.Book
+	table  [256]uint16
+}
+
+func newSelector(site *dataplane.Site, fields []field) (*selector, error) {
+	if site.Book == nil {
+		return nil, errors.New("crc16 goes over addresses, and there are none here")
+	}
+	s := &selector{fields: fields, book: site.Book}
+	for i := range s.table {
+		c := uint16(i)
+		for range 8 {
+			if c&1 != 0 {
+				c = c>>1 ^ 0xa001 // 0x8005, reflected
+			} else {
+				c >>= 1
+			}
+		}
+		s.table[i] = c
+	}
+	return s, nil
+}
+
+// of is a packet's hash.
+func (s *selector) of(p *packet.Packet) (crc uint16) {
+	for _, f := range s.fields {
+		switch f {
+		case dst:
+			crc = s.address(crc, p.Dst, p.Version)
+		case src:
+			crc = s.address(crc, p.Src, p.Version)
+		case proto:
+			crc = s.add(crc, p.Proto)
+		case sport:
+			crc = s.add(s.add(crc, uint8(p.SrcPort>>8)), uint8(p.SrcPort))
+		case dport:
+			crc = s.add(s.add(crc, uint8(p.DstPort>>8)), uint8(p.DstPort))
+		}
+	}
+	return crc
+}
+
+func (s *selector) add(crc uint16, b uint8) uint16 { return crc>>8 ^ s.table[uint8(crc)^b] }
+
+func (s *selector) address(crc uint16, a packet.Addr, version uint8) uint16 {
+	if version == 6 {
+		if x := s.book.V6(a); x.IsValid() {
+			for _, b := range x.As16() {
+				crc = s.add(crc, b)
+			}
+		}
+		return crc
+	}
+	if x := s.book.V4(a); x.IsValid() {
+		for _, b := range x.As4() {
+			crc = s.add(crc, b)
+		}
+	}
+	return crc
+}

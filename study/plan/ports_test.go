@@ -1,0 +1,74 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/papers/p4abc"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/spec"
+)
+
+const portly = `duration: 1s
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 2, rate: 1Gbps, delay: 1us}}
+switch: [forward]
+traffic:
+  - {name: short, pairs: [[h0, h2], [h1, h2], [h0, h3]], sets: {count: 2, interval: 1ms}, start: 0s, size: 1kB,
+     ports: {from: 32001, to: 42001}, transport: tcp}
+  - {name: long, from: h0, to: h2, start: 0s, size: 1kB, ports: {from: 32001, to: 42001}, transport: tcp}
+  - {name: other, from: h0, to: h2, start: 0s, size: 1kB, transport: tcp}
+`
+
+// Ports count up at each sender and each receiver over all traffics that have them, in the file's order, as
+// iperf's do when a script starts one flow after another. Flows without them keep theirs.
+func TestPorts(t *testing.T) {
+	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), portly, spec.Options{})
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"h0:32001 h2:42001", "h0:32002 h2:42002", "h1:32001 h2:42003", "h1:32002 h2:42004",
+		"h0:32003 h3:42001", "h0:32004 h3:42002", "h0:32005 h2:42005"}
+	n := c.Wiring.Network
+	for i, w := range want {
+		f := &c.Flows[i]
+		got := fmt.Sprintf("%s:%d %s:%d", n.Nodes[f.Src].Name, f.SrcPort, n.Nodes[f.Dst].Name, f.DstPort)
+		if got != w {
+			t.Errorf("flow %d: %s, want %s", i, got, w)
+		}
+	}
+	if f := &c.Flows[len(want)]; f.SrcPort == 32006 {
+		t.Errorf("a flow without ports has %d", f.SrcPort)
+	}
+}
+
+// Pairs and ports that cannot be are errors at their places.
+func TestPortsRefused(t *testing.T) {
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	for name, x := range map[string]struct{ old, new, want string }{
+		"beyond 65535": {"from: 32001, to: 42001}, transport: tcp}\n  - {name: long",
+			"from: 65533, to: 42001}, transport: tcp}\n" +
+				"  - {name: long", "port beyond 65535"},
+		"drawn flows": {"from: h0, to: h2, start: 0s, size: 1kB, ports", "from: h0, to: random, start: 0s, size: 1kB, ports",
+			"ports are of flows that the file lists"},
+		"pairs and to": {"pairs: [[h0, h2],", "to: h3, pairs: [[h0, h2],", "to stands beside pairs"},
+		"itself":       {"[h1, h2]", "[h1, h1]", "goes from \"h1\" to itself"},
+		"no pair":      {"[h1, h2]", "[h1, h2, h3]", "a pair is a sender and a receiver"},
+		"a switch":     {"[h1, h2]", "[h1, spine0]", "is a switch"},
+		"no such host": {"[h1, h2]", "[h1, h9]", "h9"},
+		"no first port": {"ports: {from: 32001, to: 42001}, transport: tcp}\n  - {name: long", "ports: {from: 32001}, " +
+			"transport: tcp}\n  - {name: long", "no first one of receivers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(portly, x.old, x.new, 1)
+			if text == portly {
+				t.Fatal("nothing is replaced")
+			}
+			if got := plantest.Wrong(t, registry, text, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
