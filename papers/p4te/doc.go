@@ -152,8 +152,10 @@
 //	table1-options           the code's variants, gaps, deltas; a record of a search, no test
 //	figure11                 §7.2.4: packets by uplink
 //	appendix                 A.1 to A.3
-//	leaf-spine-…, fat-tree-… the four scenarios at 10, 40, 100 Gb/s, WebSearch and Hadoop, against every balancer
-//	failure, ablation:       §6.5; the contribution of each part
+//	gains                    10 Gb/s: every balancer, and P4TE's parts, over ECMP, paired by seed (TestMarksGain)
+//	gains-sweep              flowlet gaps and the control plane's delay
+//	gains-factors            loads, sizes, senders, rates, trees, scenarios, a slow link: one at a time
+//	failure, ablation        §6.5; the contribution of each part
 //	compose                  HPCC++ over P4TE's paths
 //
 // Results for table 1 (mean FCT to the last write in seconds, short/large; paper, released data, here):
@@ -172,7 +174,5 @@
 // stride, flowlets of 40 ms end between two packets, which are 50 ms apart: a gap of 4 s gives 28.5/140 to
 // the last acknowledgement instead of 37/200. Nor do we find figure 11's balance (Jain's index 0.82, ECMP
 // 0.93). We suspect the cause is that a port without packets reports nothing and so never returns to its
-// group. At 10 Gb/s P4TE's mean slowdown is 0.91 of ECMP's (leaf-spine, quick, one seed, geometric mean);
-// weighted ECMP's is 0.92, LetFlow's 0.93, HULA's 0.84, CONGA's 0.83, DRILL's 0.72, spraying's 0.71. The
-// paper's fake ACKs change nothing in a sender (TestLastAckIsIgnored).
+// group.
 package p4te
