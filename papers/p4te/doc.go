@@ -46,6 +46,7 @@
 //	ours                  marks without fake ACKs             Marks  TestMarksAlone
 //	ours                  values that follow from the network Options.config  TestDerived, TestSuits
 //	ours                  ports without packets               Program.age  TestAge
+//	ours                  failures told to others             reach  TestTell
 //	ours                  measures of the control plane       Program.Steering  TestSteering
 //
 // Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode
@@ -135,7 +136,8 @@
 //
 // A failed link is taken out by its own two ends. Algorithm 3 keeps a flowlet on its port whatever happens to
 // the port; here the flowlet ends with the link. Other leaves keep sending to the spine that has lost its way
-// down, and those packets are lost: the paper's operator would have to reconfigure these leaves.
+// down, and those packets are lost: the paper's operator would have to reconfigure these leaves. With tell, which
+// is ours, a switch that has lost its way to a leaf says so to its neighbours, which go around it (TestTell).
 //
 // Meters never change their rates (§6.1.3): a link that becomes slower can be full and green
 // (TestRateChange).

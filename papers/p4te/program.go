@@ -32,6 +32,7 @@ type Config struct {
 	Cells     int       // of the flowlet table
 	Spread    bool      // a new flowlet takes another port of its group; otherwise all of a flow take the same
 	CodePaths bool      // the P4TE code's port selection instead of algorithm 3
+	Tell      bool      // neighbours of leaves that are beyond a failed link
 	Age       unit.Time // after which a port without packets is as one that is idle; 0: never
 	Detect    unit.Time // time after which the operator takes out a failed link; 0: never
 
@@ -69,6 +70,7 @@ type Program struct {
 	hosts    []bool             // by port: there is a host
 	left     []unit.Time        // by port: when the last packet left
 	nextAge  unit.Time
+	reach    *reach // nil: nobody tells of failures
 	isDown   []bool // by port: the link is down, as far as the control plane knows
 	control  *ControlPlane
 	writes   []Write // on their way, by time; those before index written are done
@@ -129,6 +131,9 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
 	t.rate = newRater(t, c.Rate)
+	if c.Tell && c.Detect > 0 {
+		t.reach = newReach(t, site)
+	}
 	if !c.Monitor { // without colours no rate ever changes, so no header is needed
 		t.rate = nil
 	}
@@ -175,7 +180,9 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
 		m.Out = dataplane.PortID(t.down[p.Dst])
 	} else if port, ok := t.selectPath(now, p, class); ok {
-		m.Out = port
+		if m.Out = port; t.reach != nil {
+			m.Out = t.around(now, p, port)
+		}
 	} else {
 		return dataplane.Drop(dataplane.NoRoute)
 	}
@@ -241,6 +248,8 @@ func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 			if int(e.Port) < len(t.used) && e.Metric == Utilisation {
 				t.used[e.Port] = dataplane.Colour(e.Value)
 			}
+		case e.Metric == unreachable:
+			t.note(env.Now(), in, e)
 		case e.Metric == Delay:
 			e.Port = in
 			t.report(env, e)
@@ -317,6 +326,9 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	if t.config.Detect > 0 {
 		if now >= t.nextLook {
 			t.nextLook = now + t.config.Detect
+			if t.reach != nil {
+				t.tell(env)
+			}
 			for _, p := range t.place.Up {
 				if down := env.Port(p).Down(); down != t.isDown[p] {
 					t.isDown[p] = down

@@ -484,6 +484,7 @@ func TestValidate(t *testing.T) {
 		{"delay_delta", "too short", func(o *Options) { o.DelayDelta = 1 }},
 		{"burst", "too short", func(o *Options) { o.Burst = leastTime - 1 }},
 		{"round_trip", "too long", func(o *Options) { o.RoundTrip = 11e12 }},
+		{"tell", "without detect", func(o *Options) { o.Tell, o.Detect = true, 0 }},
 		{"committed", "above peak", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},
 		{"safe_low_delay", "0", func(o *Options) { o.Safe[LowDelay] = 0 }},
 		{"safe_peak", "0", func(o *Options) { o.SafePeak = 0 }},

@@ -72,8 +72,16 @@ func (o *Options) Params(p *scheme.Params) {
 		"stays where its last packet has left it", "ours; P4TE §6.1: only packets report").Max("60s")
 	p.Time(&o.Detect, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
 		"ours; P4TE §6.5: the operator").Max("60s")
+	p.Bool(&o.Tell, "tell", "false", "a switch that a failed link cuts off from a leaf tells its neighbours each time it "+
+		"looks at its links (detect), and they send what is for that leaf elsewhere", "ours; P4TE §6.5: the operator")
 	o.bindRate(p)
 
+	p.Rule("tell", func() error {
+		if o.Tell && o.Detect == 0 {
+			return fmt.Errorf("nobody looks at links, detect being 0s, so there is nothing to tell")
+		}
+		return nil
+	})
 	p.Rule("committed", func() error {
 		if o.Committed > o.Peak {
 			return fmt.Errorf("%s is above peak, which is %s", unit.FormatShare(o.Committed), unit.FormatShare(o.Peak))

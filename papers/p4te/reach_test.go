@@ -1,0 +1,91 @@
+package p4te
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Beyond two leaves or pods, what others send to the switch that has lost its way down is lost there for as long as the
+// link is down. With tell it is not, from the first look at the links on, in trees of two and three tiers; and when the
+// link is back, so are the paths by it.
+func TestTell(t *testing.T) {
+	const text = `
+duration: 120ms
+addresses: hierarchical
+topology: {$tree}
+switch: [{p4te: {detect: 1ms, tell: $tell, gap: 1ms, control_latency: 10us, table_write: 1us}}]
+traffic:
+  - {name: all, from: [$from], to: [$to], transport: {udp: {rate: 50Mbps}}, start: 0s, tos: 0x08}
+events:
+  - {at: 20ms, link: [$link], down: true}
+  - {at: 70ms, link: [$link], down: false}
+`
+	const rest = "rate: 1Gbps, delay: 10us, buffer: 100 packets}"
+	for _, x := range []struct{ name, tree, from, to, link string }{
+		{"two tiers", "leaf_spine: {leaves: 3, spines: 2, hosts: 4, " + rest, "h0, h1, h2, h3", "h4, h5, h6, h7",
+			"leaf1, spine0"},
+		{"three tiers", "fat_tree: {k: 4, " + rest, "h0, h1, h2, h3", "h4, h5, h6, h7", "$edge"},
+	} {
+		for _, tell := range []bool{false, true} {
+			t.Run(fmt.Sprint(x.name, " ", tell), func(t *testing.T) {
+				link := x.link
+				if link == "$edge" {
+					link = lastLink(t, x.tree, x.from, x.to)
+				}
+				n := build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(tell), "$from", x.from, "$to", x.to,
+					"$link", link).Replace(text))
+				n.Warmup, n.Duration = 30*ms, 70*ms
+				if dead := n.dead(); (dead > 100) == tell || dead < 100 && !tell {
+					t.Errorf("%d packets are lost after the failure", dead)
+				}
+				n = build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(tell), "$from", x.from, "$to", x.to,
+					"$link", link).Replace(text))
+				n.Warmup = 80 * ms
+				r := n.run()
+				ends := strings.Split(link, ", ")
+				if sent := n.port(r, ends[1], ends[0]).TxPackets; sent < 100 {
+					t.Errorf("%d packets by the link after it is back", sent)
+				}
+			})
+		}
+	}
+}
+
+// dead counts what is lost on links that are down or has no route.
+func (n *network) dead() (lost uint64) {
+	r := n.run()
+	for i := range r.Ports {
+		lost += r.Ports[i].Lost
+	}
+	for _, d := range r.Drops {
+		lost += d
+	}
+	return lost
+}
+
+// lastLink is the link to the first receiver's leaf from a spine of its pod.
+func lastLink(t *testing.T, tree, from, to string) string {
+	t.Helper()
+	n := build(t, "duration: 1ms\naddresses: hierarchical\ntopology: {"+tree+
+		"}\nswitch: [p4te]\ntraffic:\n  - {name: all, "+
+		"from: ["+from+"], to: ["+to+"], transport: {udp: {rate: 50Mbps}}, start: 0s}\n")
+	n.run()
+	for _, l := range n.Network.Links {
+		a, b := n.Network.Nodes[l.Ends[0]].Name, n.Network.Nodes[l.Ends[1]].Name
+		if (a == "h4" || b == "h4") && strings.HasPrefix(a+b, "h4") || strings.HasSuffix(a+b, "h4") {
+			leaf := strings.Replace(a+b, "h4", "", 1)
+			for _, up := range n.Network.Links {
+				c, d := n.Network.Nodes[up.Ends[0]].Name, n.Network.Nodes[up.Ends[1]].Name
+				switch {
+				case c == leaf && n.programs[up.Ends[1]] != nil:
+					return leaf + ", " + d
+				case d == leaf && n.programs[up.Ends[0]] != nil:
+					return leaf + ", " + c
+				}
+			}
+		}
+	}
+	t.Fatal("no such link")
+	return ""
+}
