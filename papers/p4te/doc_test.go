@@ -7,4 +7,4 @@ import (
 )
 
 // Every test that doc.go names exists.
-func TestDoc(t *testing.T) { testutil.CheckDocTests(t, 40, "../../worlds/softswitch") }
+func TestDoc(t *testing.T) { testutil.CheckDocTests(t, 40, "../../worlds/softswitch", "../../cmd/weir") }

@@ -22,6 +22,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
 	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/papers/p4te"
@@ -39,7 +40,7 @@ func library() *spec.Registry {
 		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
 			inband.Scheme(), letflow.Scheme(),
 			p4te.Scheme(), spray.Scheme(), wecmp.Scheme()},
-		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme()},
+		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
 		Library:     []spec.Library{{Name: "p4te", Files: p4te.Experiments}},

@@ -1,0 +1,71 @@
+package p4te_test
+
+import (
+	"testing"
+
+	"weir/study/run/runtest"
+	"weir/study/spec"
+)
+
+// means are the means over seeds of a measure at a point, by group.
+func means(t *testing.T, name, measure string, o spec.Options) map[string]map[string]float64 {
+	t.Helper()
+	all, n := map[string]map[string]float64{}, map[string]float64{}
+	for _, r := range runtest.CarryOut(t, library(), name, o).Runs {
+		at := ""
+		for _, c := range r.Point {
+			at += c.Text + " "
+		}
+		if all[at] == nil {
+			all[at] = map[string]float64{}
+		}
+		n[at]++
+		for _, m := range r.Measures {
+			for _, g := range m.Groups {
+				if m.Name == measure {
+					all[at][g.Group] += g.Value
+				}
+			}
+		}
+	}
+	for at, groups := range all {
+		for g := range groups {
+			groups[g] /= n[at]
+		}
+	}
+	return all
+}
+
+// What windows that a leaf holds cost is what its meter calls over-utilised: a class above its safe rate has the
+// committed share of two links of 20 Mb/s, whatever share that is. P4TE's header takes 2 % of a frame.
+func TestCommittedRate(t *testing.T) {
+	for at, groups := range means(t, "p4te/lab", "goodput", spec.Options{Quick: true, Set: []string{"load=heavy",
+		"scheme=[enforced, code_rates]"}}) {
+		t.Run(at, func(t *testing.T) {
+			want := map[string]float64{"heavy enforced ": 0.7, "heavy code_rates ": 0.9}[at] * 40e6 * 1448 / 1546
+			if got := groups["bulk"] + groups["fast"]; got < 0.93*want || got > 1.02*want {
+				t.Errorf("%.2f Mb/s, want %.2f", got/1e6, want/1e6)
+			}
+		})
+	}
+}
+
+// A second after its link has failed, all that leaves the leaf has another one. Acknowledgements come by the leaf that
+// does not know, and flows live if flowlets are hashed anew.
+func TestMovesOff(t *testing.T) {
+	all := means(t, "p4te/lab-failure", "goodput", spec.Options{Set: []string{"failure=[link, spine]",
+		"repeat=3"}})
+	for _, x := range []struct {
+		at, group string
+		low, high float64 // of 8 Mb/s
+	}{
+		{"link p4te ", "udp", 0.99, 1.01}, {"spine p4te ", "udp", 0.99, 1.01}, {"spine p4te ", "tcp", 0.97, 1.01},
+		{"link p4te ", "tcp", 0, 0.9}, {"link flowlet ", "tcp", 0.95, 1.1}, {"link ecmp ", "udp", 0, 0.9},
+	} {
+		t.Run(x.at+x.group, func(t *testing.T) {
+			if got := all[x.at][x.group] / 8e6; got < x.low || got > x.high {
+				t.Errorf("%.3f of what is sent arrives, want %v to %v", got, x.low, x.high)
+			}
+		})
+	}
+}
