@@ -249,6 +249,7 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
 	}
+	hosts, _ := labHosts(p, k) // CheckLab has seen that they can
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		tr := p.Entry(f.Group)
@@ -260,9 +261,11 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		if transport.Kernel == packet.ProtoUDP {
 			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
 		} else {
-			s, _ := k.TCP(config) // CheckLab has seen that it can
+			s, _ := k.TCP(config)
+			s.Buffers(hosts[f.Src], hosts[f.Dst])
 			controller, _ := tr.CC()
 			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: controller.Kernel,
+				SendBuffer: s.SendBuffer, ReceiveBuffer: s.ReceiveBuffer,
 				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload() + timestamps}
 		}
 		t.Flows = append(t.Flows, x)

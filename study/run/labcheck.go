@@ -61,8 +61,10 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 			}
 		}
 		if c.OK() { // it takes all of the above
-			if _, err := labHosts(p, k); err != nil {
+			if hosts, err := labHosts(p, k); err != nil {
 				c.Fail(s.At("traffic"), "hosts of their own for such flows", "%v", err)
+			} else {
+				checkBuffers(p, c, k, hosts)
 			}
 		}
 		if force {
@@ -193,6 +195,36 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 		}
 	}
 	return hosts, nil
+}
+
+// checkBuffers tells what buffers of its own a traffic cannot have at hosts of several.
+func checkBuffers(p *spec.Point, c *document.Reader, k *kernel.Kernel, hosts map[int]*kernel.Host) {
+	said := map[int]bool{}
+	check := func(id, src, dst int) {
+		tr := p.Entry(id)
+		transport, parameters := tr.Transport()
+		if transport.Kernel != packet.ProtoTCP || said[id] {
+			return
+		}
+		s, _ := k.TCP(parameters) // labHosts has seen that it can
+		if err := s.Buffers(hosts[src], hosts[dst]); err != nil {
+			said[id] = true
+			c.Fail(tr.At(), "", "traffic %s: %v", tr.Name(), err)
+		}
+	}
+	for id := range p.Entries() {
+		if g, ok := p.Entry(id).Generator(); ok {
+			for _, src := range g.From {
+				for _, dst := range g.To {
+					check(id, src, dst)
+				}
+			}
+		}
+	}
+	for i := range p.Flows() {
+		f := p.Flow(i)
+		check(f.Traffic, f.Src, f.Dst)
+	}
 }
 
 // mostMTU is the largest MTU of the lab's interfaces.

@@ -172,6 +172,9 @@ func one(c *traffic.Config, f *traffic.Flow) (plan, error) {
 		if t.Rate < 0 || t.MSS < 0 {
 			return p, fmt.Errorf("a rate of %d bit/s, an MSS of %d bytes", t.Rate, t.MSS)
 		}
+		if t.SendBuffer > 0 || t.ReceiveBuffer > 0 {
+			return p, errors.New("buffers of its own: iperf3's -w is for both ends and both directions")
+		}
 		if t.CongestionControl != "" {
 			add("-C", t.CongestionControl)
 		}

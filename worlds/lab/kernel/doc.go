@@ -16,10 +16,14 @@
 //	pacing             socket option SO_MAX_PACING_RATE of the sender, beyond what is
 //	                   ever reached: it makes TCP pace by itself, as fq does
 //	bursts             interface of the sender's host: gso_max_segs 1 if false
-//	send_buffer        sysctl tcp_wmem of the sender's host, third value
+//	send_buffer        sysctl tcp_wmem of the sender's host, third value, of which the
+//	                   largest of its flows counts; the others have the socket option
+//	                   SO_SNDBUF, which fixes the size
 //	receive_buffer     sysctl tcp_rmem of the receiver's host, third value
 //	autotuning         sysctl tcp_moderate_rcvbuf of the receiver's host; if it is 0,
-//	                   tcp_rmem has receive_buffer as second value too
+//	                   tcp_rmem has receive_buffer as second value too. Flows without it
+//	                   have the socket option SO_RCVBUF where others of their host have it,
+//	                   or a larger buffer
 //	delayed_ack        0s: route of the receiver's host, quickack. Below 40 ms: socket
 //	                   option TCP_DELACK_MAX_US of the receiver, from two ticks on, and
 //	                   rounded up to ticks. 40 ms is Linux' own (TCP_DELACK_MIN), more

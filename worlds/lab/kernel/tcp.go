@@ -27,9 +27,9 @@ func Parameters() []Parameter {
 		{"ecn", "sysctl", "tcp_ecn at the sender: 1 or 2"},
 		{"pacing", "socket option", "SO_MAX_PACING_RATE of the sender"},
 		{"bursts", "interface", "gso_max_segs at the sender: 1 if false"},
-		{"send_buffer", "sysctl", "tcp_wmem at the sender"},
-		{"receive_buffer", "sysctl", "tcp_rmem at the receiver"},
-		{"autotuning", "sysctl", "tcp_moderate_rcvbuf at the receiver"},
+		{"send_buffer", "sysctl", "tcp_wmem at the sender; where another flow of its host has more, SO_SNDBUF"},
+		{"receive_buffer", "sysctl", "tcp_rmem at the receiver; without autotuning also SO_RCVBUF"},
+		{"autotuning", "sysctl", "tcp_moderate_rcvbuf at the receiver; false where others have it: SO_RCVBUF"},
 		{"delayed_ack", "socket option", "TCP_DELACK_MAX_US of the receiver; 0s: its route's quickack"},
 		{"compressed_ack", "sysctl", "tcp_comp_sack_delay_ns, tcp_comp_sack_nr at the receiver"},
 		{"rto_initial", "none", "its SYNs wait for 1 s (TCP_TIMEOUT_INIT)"},
@@ -57,6 +57,9 @@ type Host struct {
 	Segments      int // that TCP may give to the interface as one; 0: what it has
 
 	sends, receives bool
+	send            int64 // the largest send buffer
+	read            int64 // the receive buffer: that of flows that grow it, or else the largest
+	grows           bool  // tcp_moderate_rcvbuf
 }
 
 // Option is a number that a socket is given (setsockopt(2)).
@@ -72,6 +75,9 @@ type Settings struct {
 	SenderOptions, ReceiverOptions []Option  // of its two sockets, before they are connected or listen
 	Rate                           unit.Rate // at which the application writes; 0: as fast as it goes
 	Pacing                         bool      // paced by TCP itself: one of SenderOptions
+	// Buffers of its own, where those of the host are another flow's (Buffers): of the sending socket before it is
+	// connected, and of the one that listens. 0: the host's.
+	SendBuffer, ReceiveBuffer int
 }
 
 // Numbers of linux/tcp.h and of TCP in Linux that x/sys does not have.
@@ -91,6 +97,9 @@ const (
 	leastWindow = 4096   // tcp_wmem[0], tcp_rmem[0]
 	firstSend   = 16384  // tcp_wmem[1]
 	firstRead   = 131072 // tcp_rmem[1]
+
+	leastSendOption = 4608 // SOCK_MIN_SNDBUF: what setsockopt(2) makes of less
+	leastReadOption = 2304 // SOCK_MIN_RCVBUF
 )
 
 // taken are sysctls that transport tcp takes for granted, with Linux 6.18's defaults:
@@ -184,15 +193,9 @@ func (k *Kernel) sender(s *Settings, c *tcp.Config) error {
 // receiver sets the buffers of both hosts, and how the receiving one acknowledges.
 func (k *Kernel) receiver(s *Settings, c *tcp.Config) error {
 	receive := &s.Receiver
-	wmem, rmem := int64(c.SendBuffer), int64(c.ReceiveBuffer)
-	s.Sender.set("tcp_wmem", leastWindow, min(firstSend, wmem), wmem)
-	moderate, first := int64(1), min(firstRead, rmem)
-	if !c.Autotuning {
-		moderate, first = 0, rmem
-	}
-	receive.set("tcp_moderate_rcvbuf", moderate)
-	receive.set("tcp_rmem", leastWindow, first, rmem)
-
+	s.Sender.send, receive.read, receive.grows = int64(c.SendBuffer), int64(c.ReceiveBuffer), c.Autotuning
+	s.Sender.setSend()
+	receive.setRead()
 	switch d := c.DelayedACK; {
 	case d == 0:
 		receive.QuickACK = true
@@ -236,10 +239,31 @@ func (k *Kernel) settable(s *Settings, _ *tcp.Config) error {
 	return nil
 }
 
-func (h *Host) set(name string, values ...int64) {
-	text := strings.Trim(fmt.Sprint(values), "[]")
-	h.Sysctls = append(h.Sysctls, Sysctl{name, text})
+// setSend sets the sysctl of send buffers.
+func (h *Host) setSend() { h.set("tcp_wmem", leastWindow, min(firstSend, h.send), h.send) }
+
+// setRead sets the sysctls of receive buffers.
+func (h *Host) setRead() {
+	moderate, first := int64(1), min(firstRead, h.read)
+	if !h.grows {
+		moderate, first = 0, h.read
+	}
+	h.set("tcp_moderate_rcvbuf", moderate)
+	h.set("tcp_rmem", leastWindow, first, h.read)
 }
+
+// set gives a sysctl a value, in place of that which it has.
+func (h *Host) set(name string, values ...int64) {
+	x := Sysctl{name, strings.Trim(fmt.Sprint(values), "[]")}
+	if i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == name }); i >= 0 {
+		h.Sysctls[i] = x
+		return
+	}
+	h.Sysctls = append(h.Sysctls, x)
+}
+
+// ofBuffers are sysctls that flows of a host need not agree on: sockets have options for that.
+var ofBuffers = []string{"tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf"}
 
 // Add makes h what both h and o want. The zero value wants nothing. Its error says what
 // they do not agree on.
@@ -248,9 +272,25 @@ func (h *Host) Add(o Host) error {
 		i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == x.Name })
 		if i < 0 {
 			h.Sysctls = append(h.Sysctls, x)
-		} else if was := h.Sysctls[i].Value; was != x.Value {
+		} else if was := h.Sysctls[i].Value; was != x.Value && !slices.Contains(ofBuffers, x.Name) {
 			return fmt.Errorf("flows of one host want net.ipv4.%s to be %s and %s", x.Name, was, x.Value)
 		}
+	}
+	if o.sends {
+		h.send = max(h.send, o.send)
+		h.setSend()
+	}
+	if o.receives {
+		switch {
+		case h.receives && h.grows && o.grows && h.read != o.read:
+			return fmt.Errorf("flows of one host grow their receive buffers up to %d and %d bytes, and net.ipv4.tcp_rmem is "+
+				"for all; with autotuning: false each has its own", h.read, o.read)
+		case !h.receives || o.grows:
+			h.read, h.grows = o.read, o.grows
+		case !h.grows:
+			h.read = max(h.read, o.read)
+		}
+		h.setRead()
 	}
 	// Of routes and interfaces, both have a say only if both send, or both receive.
 	if o.sends {
@@ -269,6 +309,31 @@ func (h *Host) Add(o Host) error {
 		h.QuickACK, h.receives = o.QuickACK, true
 	}
 	return nil
+}
+
+// Buffers gives the flow's sockets the buffers that it wants where its hosts, with all their flows, have others. A
+// socket's option fixes the size from the start; of a send buffer that is no more than what a connection begins with,
+// memory for 20 packets, up to some 46 KiB.
+func (s *Settings) Buffers(sender, receiver *Host) error {
+	own := func(name string, want, least int64) (int, error) {
+		switch {
+		case want < least:
+			return 0, fmt.Errorf("transport tcp: the kernel cannot have %s %d B beside larger ones of the same host: it is "+
+				"%d B at least", name, want, least)
+		case want%2 != 0:
+			return 0, fmt.Errorf("transport tcp: the kernel cannot have %s %d B beside others of the same host: it doubles "+
+				"what a socket asks for", name, want)
+		}
+		return int(want / 2), nil
+	}
+	var err error
+	if want := s.Sender.send; want < sender.send {
+		s.SendBuffer, err = own("send_buffer", want, leastSendOption)
+	}
+	if want := s.Receiver.read; err == nil && !s.Receiver.grows && (receiver.grows || want < receiver.read) {
+		s.ReceiveBuffer, err = own("receive_buffer", want, leastReadOption)
+	}
+	return err
 }
 
 func or[T comparable](v T, standard string) string {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +207,76 @@ func TestHostAdd(t *testing.T) {
 	}
 	if err := h.Add(a.Sender); err == nil || !strings.Contains(err.Error(), "initial window of 20 and 10") {
 		t.Error(err)
+	}
+}
+
+// Flows of one host may have buffers of different sizes: the sysctls are for those that grow, or for the largest, and
+// the others have their own by an option, which is of half of it, as the kernel doubles that.
+func TestBuffers(t *testing.T) {
+	type flow []string
+	fixed := func(size string) flow {
+		return flow{"send_buffer", size, "receive_buffer", size, "autotuning", "false"}
+	}
+	grown := flow{"receive_buffer", "1MiB"}
+	for _, x := range []struct {
+		name       string
+		flows      []flow
+		wmem, rmem string
+		own        [][2]int // by flow: of sender and receiver
+		fails      string
+	}{
+		{"the same", []flow{fixed("32KiB"), fixed("32KiB")}, "4096 16384 32768", "0: 4096 32768 32768",
+			[][2]int{{0, 0}, {0, 0}}, ""},
+		{"two sizes", []flow{fixed("32KiB"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152",
+			[][2]int{{16384, 16384}, {0, 0}}, ""},
+		{"beside one that grows", []flow{grown, fixed("48KiB")}, "4096 16384 4194304", "1: 4096 131072 1048576",
+			[][2]int{{0, 0}, {24576, 24576}}, ""},
+		{"the same, in another order", []flow{fixed("48KiB"), grown}, "4096 16384 4194304", "1: 4096 131072 1048576",
+			[][2]int{{24576, 24576}, {0, 0}}, ""},
+		{"larger than what grows", []flow{grown, {"receive_buffer", "2MiB", "autotuning", "false"}}, "4096 16384 4194304",
+			"1: 4096 131072 1048576", [][2]int{{0, 0}, {0, 1 << 20}}, ""},
+		{"two that grow", []flow{grown, {"receive_buffer", "2MiB"}}, "", "", nil,
+			"grow their receive buffers up to 1048576 and 2097152 bytes"},
+		{"too small for an option", []flow{fixed("4KiB"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152", nil,
+			"send_buffer 4096 B beside larger ones of the same host: it is 4608 B at least"},
+		{"odd", []flow{fixed("32767 B"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152", nil,
+			"it doubles what a socket asks for"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var a, b Host
+			var all []Settings
+			var failed error
+			for _, f := range x.flows {
+				s, err := linux().TCP(config(t, f...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, s)
+				if err := errors.Join(a.Add(s.Sender), b.Add(s.Receiver)); err != nil {
+					failed = err
+				}
+			}
+			for i := range all {
+				err := all[i].Buffers(&a, &b)
+				if own := [2]int{all[i].SendBuffer, all[i].ReceiveBuffer}; x.own != nil && own != x.own[i] {
+					t.Errorf("flow %d has %v of its own, want %v", i, own, x.own[i])
+				}
+				failed = errors.Join(failed, err)
+			}
+			if (failed != nil) != (x.fails != "") || failed != nil && !strings.Contains(failed.Error(), x.fails) {
+				t.Errorf("%v, want %q", failed, x.fails)
+			}
+			value := func(h *Host, name string) string {
+				return h.Sysctls[slices.IndexFunc(h.Sysctls, func(x Sysctl) bool { return x.Name == name })].Value
+			}
+			if x.wmem == "" {
+				return
+			}
+			if w, r := value(&a, "tcp_wmem"), value(&b, "tcp_moderate_rcvbuf")+": "+value(&b, "tcp_rmem"); w != x.wmem ||
+				r != x.rmem {
+				t.Errorf("tcp_wmem %s, want %s; tcp_rmem %s, want %s", w, x.wmem, r, x.rmem)
+			}
+		})
 	}
 }
 

@@ -79,6 +79,8 @@ type listener struct {
 	fd   int
 	node int
 	at   netip.AddrPort
+	// of its flows' senders
+	ports []uint16
 }
 
 // accepted says which flow a connection belongs to.
@@ -141,8 +143,9 @@ func (c *connections) prepare() error {
 		return err
 	}
 	type server struct {
-		node int
-		at   netip.AddrPort
+		node   int
+		at     netip.AddrPort
+		buffer int
 	}
 	type client struct {
 		node    int
@@ -157,7 +160,7 @@ func (c *connections) prepare() error {
 				return err
 			}
 		}
-		who := server{f.Dst, c.remote(f)}
+		who := server{f.Dst, c.remote(f), f.TCP.ReceiveBuffer}
 		l, there := servers[who]
 		if !there {
 			l = len(c.listeners)
@@ -167,6 +170,10 @@ func (c *connections) prepare() error {
 			}
 		}
 		c.accepting[accepted{l, c.local(f)}] = i
+		c.listeners[l].ports = append(c.listeners[l].ports, c.local(f).Port())
+	}
+	if err := c.steer(); err != nil {
+		return err
 	}
 	return c.openDiag()
 }

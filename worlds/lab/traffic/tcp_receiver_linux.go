@@ -13,11 +13,15 @@ import (
 
 // listen opens the server of a flow in the caller's namespace.
 func (c *connections) listen(f *Flow, at netip.AddrPort) error {
-	fd, err := socket(unix.SOCK_STREAM, at, append([]option{tos(f.Version, f.TOS)}, shared...)...)
+	options := append([]option{tos(f.Version, f.TOS)}, shared...)
+	if n := f.TCP.ReceiveBuffer; n > 0 { // a connection has its first window, and the scale, of the socket that listens
+		options = append(options, option{"SO_RCVBUFFORCE", unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, n})
+	}
+	fd, err := socket(unix.SOCK_STREAM, at, options...)
 	if err != nil {
 		return err
 	}
-	c.listeners = append(c.listeners, listener{fd, f.Dst, at})
+	c.listeners = append(c.listeners, listener{fd: fd, node: f.Dst, at: at})
 	if err := unix.Listen(fd, unix.SOMAXCONN); err != nil {
 		return fmt.Errorf("listen at %v: %w", at, err)
 	}

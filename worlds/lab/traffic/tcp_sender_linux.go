@@ -46,6 +46,9 @@ func (c *connections) dial(i int) error {
 	if f.TCP.MSS > 0 {
 		options = append(options, option{"TCP_MAXSEG", unix.IPPROTO_TCP, unix.TCP_MAXSEG, int(f.TCP.MSS)})
 	}
+	if n := f.TCP.SendBuffer; n > 0 { // above the sysctl's bound, too
+		options = append(options, option{"SO_SNDBUFFORCE", unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, n})
+	}
 	fd, err := socket(unix.SOCK_STREAM, c.local(f), options...)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ type Flow struct {
 }
 
 // TCP is how a flow's connection is opened, and what its application does. Initial window,
-// least RTO, buffers and ECN are those of the namespace: routes and sysctls.
+// least RTO, ECN and the buffers of most flows are those of the namespace: routes and sysctls.
 type TCP struct {
 	CongestionControl string // TCP_CONGESTION (tcp(7)); "": the namespace's own
 	// Rate is at which the application writes payload, Payload bytes at a time, the first
@@ -60,7 +60,10 @@ type TCP struct {
 	Pacing bool // paced by TCP itself, also by a congestion control that does not ask for it
 	// ReceiverOptions are those of the receiving socket (kernel.Settings).
 	ReceiverOptions []kernel.Option
-	MSS             int32 // TCP_MAXSEG: most payload and options of a segment; 0: as the MTU says
+	// SendBuffer and ReceiveBuffer are what SO_SNDBUF and SO_RCVBUF are given; 0: the namespace's sizes.
+	SendBuffer, ReceiveBuffer int
+
+	MSS int32 // TCP_MAXSEG: most payload and options of a segment; 0: as the MTU says
 }
 
 // LeastDatagram is the least payload of UDP, in bytes: the number of the flow and of the
