@@ -18,7 +18,7 @@ func TestP4TEOnLab(t *testing.T) {
 		groups    []string
 		low, high float64 // of the simulator's goodput, whatever the machine does
 	}{
-		{"p4te/lab", "scheme=[ecmp, enforced, code_rates]", []string{"bulk"}, 0.7, 1.1},
+		{"p4te/lab", "scheme=[ecmp, enforced, share]", []string{"bulk"}, 0.7, 1.1},
 		{"p4te/lab-failure", "scheme=p4te", []string{"udp"}, 0.9, 1.1},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -16,6 +16,10 @@ type Alone struct {
 	leaf Program // which has no more than the parts named above
 }
 
+// aloneTrip stands for the round trip that no topology tells: one that few paths of the internet exceed (RFC 8289
+// §4.2).
+const aloneTrip = 100 * unit.Millisecond
+
 // newAt makes a program for a switch of a network, or for one on its own, which has no routes.
 func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 	if site.Routes == nil && o.NeedsNetwork() == "" {
@@ -29,6 +33,9 @@ func NewAlone(site *dataplane.Site, o Options) *Alone {
 	place := &dataplane.Place{Tier: 1}
 	for p := range site.Lines {
 		place.Down = append(place.Down, dataplane.PortID(p))
+	}
+	if o.RoundTrip == 0 {
+		o.RoundTrip = aloneTrip
 	}
 	c := o.config(site, place)
 	a := &Alone{Program{config: c, place: place}}

@@ -40,7 +40,8 @@ const (
 // bindDeltas binds what times and lengths follow from, and those of monitoring.
 func (o *Options) bindDeltas(p *scheme.Params) {
 	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest in the network without queues, from which delay_delta, "+
-		"depth_delta, burst, gap and bytes follow where they are 0; 0s: that of the topology's links", "ours").Max("10s")
+		"depth_delta, burst, gap and bytes follow where they are 0; 0s: that of the topology's links, 100ms for a switch "+
+		"on its own", "ours; RFC 8289 §4.2").Max("10s")
 	p.Packets(&o.DepthDelta, "depth_delta", "0 packets", "Δ of the egress queue depth; 0 packets: what the port sends in "+
 		"delay_delta, at least 2", "P4TE §7.1: 2 packets; ours").Min("0 packets")
 	p.Time(&o.DelayDelta, "delay_delta", "0s", "Δ of the hop-to-hop delay; 0s: a round trip or, at ports in packets/s, "+

@@ -7,4 +7,6 @@ import (
 )
 
 // Every test that doc.go names exists.
-func TestDoc(t *testing.T) { testutil.CheckDocTests(t, 40, "../../worlds/softswitch", "../../cmd/weir") }
+func TestDoc(t *testing.T) {
+	testutil.CheckDocTests(t, 40, "../../worlds/softswitch", "../../cmd/weir")
+}

@@ -102,25 +102,31 @@ func TestHeldByWindow(t *testing.T) {
 	w.lengthen("left", "right", "far", 10*time.Millisecond)
 	const payload = 1448. / 1514
 	for _, x := range []struct {
-		name, program string
-		low, high     float64 // Mb/s
+		name, parameters string
+		low, high        float64 // Mb/s
 	}{
-		{"without", "", 16 * payload, 20 * payload},
-		{"p4te", ", p4te: {paths: false, rate: enforced, classes: {0x00: high_throughput}, safe_high_throughput: 20%, " +
-			"committed: 50%}", 7.5 * payload, 10.5 * payload},
+		{"without", "", 16, 20},
+		{"p4te", "round_trip: 20ms", 8, 12},
+		{"p4te that knows no round trip", "round_trip: 0s", 8, 12},
+		{"p4te with the paper's rise", "rise: share, bytes: 5000 B", 8.5, 11},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			p := w.open(fmt.Sprintf(held, x.program))
+			program := ""
+			if x.parameters != "" {
+				program = ", p4te: {paths: false, rate: enforced, classes: {0x00: high_throughput}, committed: 50%, " +
+					"safe_high_throughput: 20%, " + x.parameters + "}"
+			}
+			p := w.open(fmt.Sprintf(held, program))
 			got, err := w.transfer("left", "far", netip.MustParseAddrPort("10.8.0.3:5001"), 1, 3*time.Second, 6*time.Second,
 				"cubic")
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("%.2f Mb/s", got/1e6)
-			if got < x.low*1e6 || got > x.high*1e6*1.001 {
-				t.Errorf("%.2f Mb/s, want %.2f to %.2f", got/1e6, x.low, x.high)
+			if got < x.low*payload*1e6 || got > x.high*payload*1e6 {
+				t.Errorf("%.2f Mb/s, want %.2f to %.2f", got/1e6, x.low*payload, x.high*payload)
 			}
-			if x.name == "p4te" {
+			if program != "" {
 				m := w.metrics()
 				for _, name := range []string{`weir_p4te_rate_changes_total{change="lower"}`, "weir_p4te_windows_lowered_total"} {
 					if m[name] == 0 {
