@@ -43,7 +43,8 @@ func TestCommittedRate(t *testing.T) {
 	for at, groups := range means(t, "p4te/lab", "goodput", spec.Options{Quick: true, Set: []string{"load=heavy",
 		"scheme=[enforced, share, code_rates]"}}) {
 		t.Run(at, func(t *testing.T) {
-			want := map[string]float64{"heavy share ": 0.7, "heavy code_rates ": 0.9, "heavy enforced ": 0.98}[at] * 40e6 * 1448 / 1546
+			share := map[string]float64{"heavy share ": 0.7, "heavy code_rates ": 0.9, "heavy enforced ": 0.98}
+			want := share[at] * 40e6 * 1448 / 1546
 			if got := groups["bulk"] + groups["fast"]; got < 0.93*want || got > 1.02*want {
 				t.Errorf("%.2f Mb/s, want %.2f", got/1e6, want/1e6)
 			}

@@ -71,8 +71,8 @@ func TestCheckLab(t *testing.T) {
 			"{tcp: {send_buffer: 48KiB, receive_buffer: 48KiB, autotuning: false}}}\nmeasure: [goodput]\n", nil, false},
 		{"buffers too small to be its own", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, " +
 			"transport: {tcp: {send_buffer: 4KiB}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{":10:5: traffic x: transport tcp: the kernel cannot have send_buffer 4096 B beside larger ones of the same " +
-				"host: it is 4608 B at least"}, false},
+			[]string{":10:5: traffic x: transport tcp: the kernel cannot have send_buffer 4096 B beside larger ones of the " +
+				"same host: it is 4608 B at least"}, false},
 		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
 			"tcp}\nmeasure: [goodput]\n",
 			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
