@@ -27,7 +27,7 @@ func reactions() (all []reaction) {
 		"hpcc: {delay: sojourn}", "rx_hpcc", "rx_hpcc: {census: off}", "hpcc_pint", "powertcp",
 		"dcqcn", "swift: {base_target: 12us, hop_delay: 1us, fs_range: 10us}",
 		"timely: {t_low: 12us, t_high: 30us, min_rtt: 9us, segment: 8kB, delta: 100Mbps, min_rate: 500Mbps}",
-		"dctcp", "bbr", "cubic", "reno"}
+		"dctcp", "bbr", "cubic", "reno", "bolt"}
 	transports := []string{"rdma: {recovery: selective_repeat, reordering: adaptive}", "rdma",
 		"tcp: {rto_min: 1ms}", "udp_controlled"}
 	formats := []string{"hpcc", "int-md", "int-md, sojourn: on", "ioam", "ioam-gafni", "ifa", "ifa-ext",
@@ -60,6 +60,9 @@ func (r reaction) spec() string {
 	telemetry := fmt.Sprintf(", {telemetry: {format: %s, t: 9us}}", r.format)
 	if r.format == "none" {
 		telemetry = ""
+	}
+	if r.controller == "bolt" { // its switches tell it
+		telemetry += ", bolt"
 	}
 	warmup := "3ms"
 	if r.controller == "bbr" { // its model takes its time

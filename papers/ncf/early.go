@@ -6,10 +6,11 @@ import (
 	"weir/core/unit"
 )
 
-// early sends a NACK to an elephant that is sending while packets of elephants use the given share of the port's memory.
-// That share is theirs alone, so nobody is told for what mice do, and it takes from no budget. Who sends less than it is
-// offered is told, too: judged by the rate over n·d, as tell: above_share is, or by the present one, an elephant in slow
-// start is told too late (experiments/spikes.yaml: a queue of 138 kB instead of 23 to 27).
+// early sends a NACK to an elephant that is sending while packets of elephants use the given share
+// of the port's memory. That share is theirs alone, so nobody is told for what mice do, and it
+// takes from no budget. Who sends less than it is offered is told, too: judged by the rate over
+// n·d, as tell: above_share is, or by the present one, an elephant in slow start is told too late
+// (experiments/spikes.yaml: a queue of 138 kB instead of 23 to 27).
 func (g *Program) early(env *dataplane.Env, x *port, o *Origin) bool {
 	if g.config.Early == 0 || x.memory == nil {
 		return false

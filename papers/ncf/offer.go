@@ -139,6 +139,24 @@ func waiting(p *tm.Port) (bytes float64) {
 	return bytes
 }
 
+// served is what the port's scheduler gives elephants whatever others send, in bit/s: with
+// scheduler: ncf half of whole, with drr a third, with strict priority nothing.
+func served(p *tm.Port, rate, whole float64) float64 {
+	if p.Queues() < 3 {
+		return 0
+	}
+	share := 0.0
+	for q := 2; q < p.Queues(); q++ {
+		x, fixed := p.Share(tm.QueueID(q))
+		if !fixed {
+			return 0
+		}
+		share += x
+	}
+	const rounding = 1 + 1e-9 // of a sum of shares that is half
+	return min(whole/2, share*rate*rounding)
+}
+
 // supply is the rate that port x offers to one flow of a class, in bit/s: to an elephant, what mice and
 // control packets leave, divided by the number of elephants among the heaviest flows; to a mouse, what control
 // packets leave, divided by the number of all flows, for an incast may have no elephant. 0: unknown, since the
@@ -155,11 +173,7 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	p := env.Port(x.out)
 	rate := float64(p.Rate().Bits)
 	whole := float64(rate * g.config.Target)
-	least := float64(rate * g.config.Memory.Reserved[Elephants])
-	if p.Queues() >= 3 { // the scheduler serves mice and elephants alike
-		least = max(least, whole/2)
-	}
-	least = min(least, whole)
+	least := min(max(float64(rate*g.config.Memory.Reserved[Elephants]), served(p, rate, whole)), whole)
 	left := whole - x.input.rate(now, Control) - float64(beta*waiting(p))*8e12/float64(x.offer.loop)
 	x.offer.to[Mice] = unit.Rate(max(left, least) / max(x.sketch.Flows(), 1))
 

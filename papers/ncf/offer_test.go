@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -158,6 +159,59 @@ func TestOfferBounds(t *testing.T) {
 			got := told(t, 5*ms, tight("duration", "1ms", "least", "15kB", "target", "90%"), streams...)
 			if got > 0.9e9 || got < 0.45e9/9 {
 				t.Errorf("supply %.0f to one of at most 9", got)
+			}
+		})
+	}
+}
+
+// The floor of what elephants are offered is what the scheduler gives them, not what ncf's would.
+func TestOfferFloor(t *testing.T) {
+	streams := []stream{{flow: 9, rate: 200e6, to: unit.Never}, {flow: 11, rate: 900e6, to: unit.Never, control: true}}
+	for _, x := range []struct {
+		name      string
+		scheduler func() tm.Scheduler
+		want      float64 // of the port's 1 Gb/s
+	}{
+		{"ncf", nil, 0.45e9},
+		{"drr", func() tm.Scheduler { return tm.NewDRR(3, 1514) }, 1e9 / 3},
+		{"dwrr", func() tm.Scheduler { return tm.NewDWRR([]int32{1, 2, 1}, 1514) }, 0.25e9},
+		{"strict", func() tm.Scheduler { return tm.NewStrict() }, 0.1e9}, // what they have of the memory
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := tight("duration", "1ms", "least", "15kB", "target", "90%")
+			s.scheduler = x.scheduler
+			if got := told(t, 10*ms, s, streams...); got > x.want*1.01+1e6 || got < x.want*0.99-1e6 {
+				t.Errorf("supply %.0f, want %.0f", got, x.want)
+			}
+		})
+	}
+}
+
+// What all elephants are offered together is what the port has for them, however many they are, and again after some
+// have come or gone.
+func TestOffersAddUp(t *testing.T) {
+	for _, x := range []struct {
+		name           string
+		n, late, early int // of n, how many come or go half way
+	}{{"1", 1, 0, 0}, {"2", 2, 0, 0}, {"10", 10, 0, 0}, {"50", 50, 0, 0}, {"10 of which 5 are late", 10, 5, 0},
+		{"10 of which 5 go", 10, 0, 5}} {
+		t.Run(x.name, func(t *testing.T) {
+			var streams []stream
+			for i := range x.n {
+				s := stream{flow: uint16(9 + i), rate: 0.8e9 / float64(x.n), from: unit.Time(i) * 13 * us, to: unit.Never}
+				if i > 0 && i <= x.late {
+					s.from += 20 * ms
+				}
+				if i > 0 && i <= x.early {
+					s.to = 20 * ms
+				}
+				streams = append(streams, s)
+			}
+			s := setup{ports: 3, queues: 3, given: []string{"memory", "20kB", "duration", "2ms", "least", "3kB", "target", "90%",
+				"threshold", "0.5%", "top", "100"}}
+			got := told(t, 40*ms, s, streams...) * float64(x.n-x.early)
+			if got > 0.91e9 || got < 0.85e9 {
+				t.Errorf("%.0f are offered, of 0.9 Gb/s", got)
 			}
 		})
 	}

@@ -167,6 +167,29 @@ func TestOpening(t *testing.T) {
 	is(t, "the next congestion", s, 65_000, 51_200_000)
 }
 
+// The bound opens in time: by a 64th of what is delivered in 10 ms, or in a round trip if that is
+// shorter, and by a 48th a round trip at most.
+func TestOpensInTime(t *testing.T) {
+	for _, x := range []struct {
+		rtt  unit.Time
+		want float64 // part of the bound, in a round trip
+	}{{ms / 10, 1. / 64}, {ms, 1. / 64}, {10 * ms, 1. / 64}, {12 * ms, 1.2 / 64}, {50 * ms, 1. / 48},
+		{500 * ms, 1. / 48}} {
+		t.Run(x.rtt.String(), func(t *testing.T) {
+			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1 << 20}), flow(x.rtt))
+			s.OnNotice(0, nack(800*mbps))
+			before := float64(s.Decision().Rate)
+			bytes := before / 8 * x.rtt.Seconds()
+			a := ack(1, x.rtt)
+			a.Bytes = unit.Bytes(bytes)
+			s.OnAck(x.rtt, a)
+			if got := float64(s.Decision().Rate)/before - 1; got > x.want*1.01 || got < x.want*0.99 {
+				t.Errorf("opens by %.4f, want %.4f", got, x.want)
+			}
+		})
+	}
+}
+
 // The inner controller does not hear of NACKs, and does not grow beyond what is used;
 // losses, echoes and CNPs it hears of.
 func TestInner(t *testing.T) {

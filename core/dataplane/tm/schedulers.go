@@ -176,6 +176,24 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
+// Share is queue q's share of the port's rate while all queues are busy: its ceiling if it goes before others, else
+// what it is guaranteed and its part of what is left.
+func (g *guarantee) Share(q QueueID) float64 {
+	if g.before&(1<<q) != 0 {
+		return g.share[q].Ceiling
+	}
+	left, weights := 1.0, 0.0
+	for i, s := range g.share {
+		if g.before&(1<<i) != 0 {
+			left -= s.Ceiling
+			continue
+		}
+		left -= s.Guarantee
+		weights += float64(g.rest.quantum[i])
+	}
+	return g.share[q].Guarantee + float64(max(left, 0)*float64(g.rest.quantum[q])/weights)
+}
+
 // SetRate changes the rate that shares are of.
 func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 8e12 }
 
