@@ -53,7 +53,7 @@ func TestCommittedRate(t *testing.T) {
 }
 
 // A second after its link has failed, all that leaves the leaf has another one. Acknowledgements come by the leaf that
-// does not know, and flows live if flowlets are hashed anew.
+// does not know, and flows live if flowlets are hashed anew, or if that leaf is told.
 func TestMovesOff(t *testing.T) {
 	all := means(t, "p4te/lab-failure", "goodput", spec.Options{Set: []string{"failure=[link, spine]",
 		"repeat=3"}})
@@ -62,7 +62,8 @@ func TestMovesOff(t *testing.T) {
 		low, high float64 // of 8 Mb/s
 	}{
 		{"link p4te ", "udp", 0.99, 1.01}, {"spine p4te ", "udp", 0.99, 1.01}, {"spine p4te ", "tcp", 0.97, 1.01},
-		{"link p4te ", "tcp", 0, 0.9}, {"link flowlet ", "tcp", 0.95, 1.1}, {"link ecmp ", "udp", 0, 0.9},
+		{"link p4te ", "tcp", 0, 0.9}, {"link flowlet ", "tcp", 0.95, 1.1}, {"link tell ", "tcp", 0.97, 1.1},
+		{"link ecmp ", "udp", 0, 0.9},
 	} {
 		t.Run(x.at+x.group, func(t *testing.T) {
 			if got := all[x.at][x.group] / 8e6; got < x.low || got > x.high {
