@@ -136,6 +136,36 @@ func TestVariants(t *testing.T) {
 	}
 }
 
+// Appendix A's quick variant comes to its end. A flow that is not finished has lost its SYNs, and no other. P4TE's
+// flowlets of 40 ms reorder what a host sends every 50 ms, so its flows take longer than with flowlets of 4 s.
+func TestAppendix(t *testing.T) {
+	o := runtest.CarryOut(t, library(), "p4te/appendix", spec.Options{Quick: true})
+	for _, r := range o.Runs {
+		if r.End.Reason != "all flows done" && len(r.Unfinished) == 0 {
+			t.Errorf("%s ends: %s", measure.PointName(r.Point), r.End.Reason)
+		}
+		for _, u := range r.Unfinished {
+			if u.DoneBytes > 0 {
+				t.Errorf("%s: flow %d is given up after %d of %d bytes", measure.PointName(r.Point), u.Flow, u.DoneBytes,
+					u.SizeBytes)
+			}
+		}
+	}
+	if len(o.Runs) != 48 || len(o.Failed) > 0 || o.Missing > 0 {
+		t.Errorf("%d runs, %d failed, %d are missing", len(o.Runs), len(o.Failed), o.Missing)
+	}
+	large := map[string][]float64{} // completion times in A.2, by scheme
+	for _, r := range o.Runs {
+		if m := r.Named("fct_written"); r.Point[0].Text == "a2" {
+			large[r.Point[1].Text] = append(large[r.Point[1].Text], m.Groups[1].Value)
+		}
+	}
+	patient, _ := claim.MeanInterval(large["patient"])
+	if literal, _ := claim.MeanInterval(large["p4te"]); !(patient < 0.8*literal) {
+		t.Errorf("large flows of A.2 take %.0f s with flowlets of 4 s, %.0f s with those of 40 ms", patient, literal)
+	}
+}
+
 // What P4TE gains at 10 Gb/s is its marks: with the same flows they make slowdowns smaller, and fake ACKs without
 // marks do not.
 func TestMarksGain(t *testing.T) {
