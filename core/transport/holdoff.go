@@ -83,9 +83,10 @@ func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
 	}
 }
 
-// Refuted is told that a packet has arrived though a NACK has said that it was gone when it was sent last. A switch does
-// not say so of what it passes on; so the gap that such NACKs have made is mostly taken back. Without that an attacker
-// on the path, who NACKs everything, has a sender wait as long as it ever does.
+// Refuted is told that a packet has arrived though a NACK has said that it was gone when it was
+// sent last. A switch does not say so of what it passes on; so the gap that such NACKs have made is
+// mostly taken back. Without that an attacker on the path, who NACKs everything, has a sender wait
+// as long as it ever does.
 func (h *HoldOff) Refuted() {
 	if h.gap /= 4; h.gap < h.least {
 		h.gap = 0

@@ -77,8 +77,9 @@ type Receiver struct {
 func newReceiver(f transport.Flow, c Config) *Receiver {
 	r := &Receiver{header: newHeader(&f, &c, true), config: c, flow: f, dctcp: f.CC.ECN == cc.DCTCPMode,
 		mss:     int64(f.Payload),
-		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: newRTO(c.RTOInitial), segment: 536,
-		finSeq: math.MaxInt64}
+		initial: int64(c.InitialPeerSeq), timerAt: unit.Never, compressAt: unit.Never, rto: newRTO(c.RTOInitial),
+		segment: 536,
+		finSeq:  math.MaxInt64}
 	r.counters.Finished, r.counters.Written, r.counters.DelayMin = unit.Never, unit.Never, unit.Never
 	r.buffer = int64(c.ReceiveBuffer)
 	if c.Autotuning {
