@@ -183,4 +183,47 @@
 // the last acknowledgement instead of 37/200. Nor do we find figure 11's balance (Jain's index 0.82, ECMP
 // 0.93). We suspect the cause is that a port without packets reports nothing and so never returns to its
 // group.
+//
+// # What P4TE brings
+//
+// Ratios to ECMP with the same flows, mean of ten seeds with 95 % interval (gains, at commit a6c47a7, arrivals of
+// 10 ms; gains-factors, five seeds, likewise). Leaf-spine at 10 Gb/s, stride, 80 % load, WebSearch, DCTCP:
+//
+//	                                       slowdown     mean completion time
+//	P4TE                                   0.84 ± 0.04  0.97 ± 0.04
+//	  path control alone                   0.97 ± 0.04  0.96 ± 0.04
+//	  marks alone (rate: marks)            0.87 ± 0.02  1.03 ± 0.01
+//	  fake ACKs and marks                  0.87 ± 0.01  1.03 ± 0.01
+//	  fake ACKs without marks              1.05 ± 0.01  1.02 ± 0.01
+//	  all but marks                        0.98 ± 0.03  0.97 ± 0.03
+//	ECMP with ECN from 10 KB, not 30 KB    0.86 ± 0.02  0.99 ± 0.01
+//	weighted ECMP (here: another hash)     1.01 ± 0.03  0.99 ± 0.06
+//	LetFlow, gaps of 100 us, 20 us         1.00 ± 0.06, 0.85 ± 0.03  0.98 ± 0.03, 0.88 ± 0.04
+//	HULA; CONGA                            0.84 ± 0.02; 0.84 ± 0.02  0.89 ± 0.03; 0.91 ± 0.03
+//	DRILL; spraying                        0.75 ± 0.02; 0.75 ± 0.02  0.82 ± 0.04; 0.82 ± 0.03
+//	ours: quick; quick with marks          0.79 ± 0.03; 0.75 ± 0.03  0.86 ± 0.03; 0.89 ± 0.04
+//
+// So P4TE as the paper has it makes short flows faster, by its marks: a port above 70 % marks, and DCTCP keeps its
+// queue short (TestMarksGain). ECMP that marks earlier does as well. Its fake ACKs cost more than they bring, and its
+// paths bring 3 % or nothing, since flowlets end after 90 us and its control plane answers after 100: LetFlow's random
+// paths, HULA, CONGA and DRILL bring more. It is the same at 20 and 50 % load (0.90, 0.86), at 40 and 100 Gb/s (0.79,
+// 0.80; paths alone 1.01, 1.04), with Hadoop's sizes (0.83; paths 1.05). Paths alone bring most in a fat tree of three
+// tiers (0.91 ± 0.07, completion times 0.89 ± 0.05), and may do harm where a link has a quarter of the rate (1.00;
+// 1.14 ± 0.27). Incasts do not turn on paths: completion times are within 3 % for all.
+//
+// Path control pays where it is as fast as what it controls. quick, which is ours, ends flowlets after 20 us, writes
+// its tables within 1 us, as a data plane may and a switch's CPU does not, reports each 4 us of queue, and draws the
+// port of a group anew for each flowlet. It is better than LetFlow with the same gaps (0.79 against 0.85), with the
+// slow link (0.81; 0.74 ± 0.13), with Hadoop's sizes (0.73) and with CUBIC (0.38 ± 0.07), as good as DRILL with
+// marks, and keeps a flow's packets in order but for flowlets.
+//
+// Failure of a link, 20 ms (failure, five seeds, DCTCP): completion times over those without it are 2.2 ± 1.0 for flows
+// from the leaf with P4TE, whose acknowledgements other leaves keep sending into the hole, 2.3 with ECMP, 1.06 ± 0.13
+// with CONGA, and 1.06 ± 0.10 where other leaves are told (tell).
+//
+// Appendix A (20 seeds, DCTCP; mean FCT to the last write in s, short/large): flowlets of 40 ms, which reorder what is
+// sent every 50 ms, make P4TE twice as slow as ECMP: A.1 15.4/109 against 9.3/55.9, A.2 933/1751 against 433/733, A.3
+// 340/687 against 171/306. With gaps of 4 s (patient) short flows have the paper's shorter FCTs and its slight increase
+// in A.1: 10.8/60.4, 421/820, 154/361; large ones pay for marks, without which they take 704 and 290 (paths). That
+// nothing is lost in A.1 we do not find: two thirds of a short flow wait in its buffers when it has written all.
 package p4te
