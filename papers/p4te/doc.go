@@ -162,7 +162,8 @@
 //	gains                    10 Gb/s: every balancer, and P4TE's parts, over ECMP, paired by seed (TestMarksGain)
 //	gains-sweep              flowlet gaps and the control plane's delay
 //	gains-factors            loads, sizes, senders, rates, trees, scenarios, a slow link: one at a time
-//	failure, ablation        §6.5; the contribution of each part
+//	failure                  P4TE §6.5; other leaves told, or not
+//	ablation                 the contribution of each part
 //	lab, lab-failure         between hosts of Linux, sized for weir run --on lab; TestMovesOff
 //	compose                  HPCC++ over P4TE's paths
 //

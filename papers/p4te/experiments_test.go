@@ -118,7 +118,8 @@ func TestNothingIsECMP(t *testing.T) {
 // P4TE does at work in each.
 func TestVariants(t *testing.T) {
 	for name, set := range map[string][]string{
-		"ablation":      {"arrivals=[1ms]", "load=[50%]", "scheme=[full, no_monitoring, path_only, rate_only, enforced, nothing]"},
+		"ablation": {"arrivals=[1ms]", "load=[50%]",
+			"scheme=[full, no_monitoring, path_only, rate_only, enforced, nothing]"},
 		"compose":       {"arrivals=[300us]", "load=[50%]", "scheme=[ecmp, p4te]"},
 		"gains":         {"repeat=1", "arrivals=[1ms]"},
 		"gains-sweep":   {"repeat=1", "arrivals=[1ms]", "scheme=[ecmp, letflow, paths_1us, all_100us]"},

@@ -88,12 +88,6 @@ func (o *Options) Params(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("mark", func() error {
-		if o.Rate.Mode == Marks && !o.Rate.Mark {
-			return fmt.Errorf("with rate: marks, false leaves nothing that tells a sender")
-		}
-		return nil
-	})
 	p.Rule("classes", func() error {
 		for i, x := range o.Classes {
 			for _, y := range o.Classes[:i] {
@@ -136,6 +130,12 @@ func (o *Options) bindRate(p *scheme.Params) {
 	p.Either(&o.Rate.Share, [2]string{"segment", "share"}, "rise", "segment", "with rate: enforced, what a held window "+
 		"gains: a segment, as with additive increase, or 1/2^raise of itself", "ours; P4TE §6.4.2")
 	p.Bool(&o.Rate.Mark, "mark", "true", "packets for which a rate is lowered get a congestion mark", "P4TE §6.4.1")
+	p.Rule("mark", func() error {
+		if o.Rate.Mode == Marks && !o.Rate.Mark {
+			return fmt.Errorf("with rate: marks, false leaves nothing that tells a sender")
+		}
+		return nil
+	})
 }
 
 // The classes as files write them, in the order of Class, and as they are listed.
