@@ -10,7 +10,6 @@ import (
 
 	"weir/study/claim"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
 )
@@ -30,6 +29,7 @@ type worlds struct {
 	own   []PointSummary // of the outcome itself
 	sim   []PointSummary // of the lab: the simulator's; nil if there are none
 	paper []PointSummary // nil if the paper gives none of the values
+	more  []reference    // other columns of given values
 	lab   bool           // own is the lab's
 	all   []Value        // what is measured, without values
 	agree map[string]results.Agreement
@@ -61,8 +61,7 @@ func worldsOf(o *results.Outcome) *worlds {
 	for i := range w.sim {
 		at[measure.PointName(w.sim[i].Point)] = &w.sim[i]
 	}
-	var sim, paper []PointSummary
-	given := false
+	var sim []PointSummary
 	for i := range w.own {
 		p := &w.own[i]
 		if p.N == 0 {
@@ -73,20 +72,19 @@ func worldsOf(o *results.Outcome) *worlds {
 			s = *x
 		}
 		sim = append(sim, s)
-		q := PointSummary{Point: p.Point, Values: w.undefined()}
-		for k := range q.Values {
-			v := &q.Values[k]
-			if x, ok := o.Spec.PaperValue(p.Point, v.Measure, v.Group); ok {
-				v.Mean, given = x.Value, true
-			}
-		}
-		paper = append(paper, q)
 	}
 	if w.sim != nil {
 		w.sim = sim
 	}
-	if given {
-		w.paper = paper
+	for i, column := range o.Spec.PaperColumns() {
+		points, given := w.given(column)
+		switch {
+		case !given:
+		case i == 0:
+			w.paper = points
+		default:
+			w.more = append(w.more, reference{column, points})
+		}
 	}
 	return w
 }
@@ -119,7 +117,7 @@ func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
 // columns are those of the results table: the outcome's own, each followed by the paper's
 // numbers; for the lab four a value: simulator, lab, paper and difference.
 func (w *worlds) columns() (keys, values []column) {
-	if !w.lab && w.paper == nil {
+	if !w.lab && w.paper == nil && w.more == nil {
 		return columnsOf(w.spec, w.own)
 	}
 	keys, _ = columnsOf(w.spec, w.own)
@@ -192,11 +190,21 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 		out = append(out, c)
 	}
 	m := strings.ReplaceAll(v.Measure, "_", " ")
-	hasPaper := slices.ContainsFunc(paper, func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) })
+	known := func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) }
+	hasPaper := slices.ContainsFunc(paper, known)
 	if !w.lab {
 		add(own, measured, m, v.Group)
 		if hasPaper {
 			add(paper, given, m, strings.TrimSpace(v.Group+" "+paperName))
+		}
+		for _, r := range w.more {
+			var of []*Value
+			for i := range r.points {
+				of = append(of, find(r.points[i].Values, v))
+			}
+			if slices.ContainsFunc(of, known) {
+				add(of, given, m, strings.TrimSpace(v.Group+" "+r.name))
+			}
 		}
 		return out
 	}
@@ -435,30 +443,6 @@ func outside(o *results.Outcome) (out []string) {
 	return out
 }
 
-// sources says where in the paper the numbers that are shown stand.
-func sources(o *results.Outcome, w *worlds) (out []string) {
-	if w.paper == nil {
-		return nil
-	}
-	for _, v := range o.Spec.PaperValues() {
-		name := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
-		shown := slices.ContainsFunc(w.own, func(p PointSummary) bool { return v.Means(p.Point) })
-		if !shown {
-			continue
-		}
-		if n := len(out); n > 0 && strings.HasSuffix(out[n-1], ": "+v.Source) {
-			before, _ := strings.CutSuffix(out[n-1], ": "+v.Source)
-			if !strings.HasSuffix(", "+before, ", "+name) {
-				before += ", " + name
-			}
-			out[n-1] = before + ": " + v.Source
-			continue
-		}
-		out = append(out, name+": "+v.Source)
-	}
-	return out
-}
-
 // claimBeside is a claim with the verdicts of both worlds.
 type claimBeside struct {
 	claim.Claim
@@ -541,26 +525,5 @@ func Text(o *results.Outcome) string {
 		fmt.Fprintf(&b, "\n%s", m)
 	}
 	fmt.Fprintf(&b, "\n%s", Ends(o))
-	return b.String()
-}
-
-// PaperValues lists the numbers that an experiment has of its paper, "" if none.
-func PaperValues(s *spec.Spec) string {
-	var b strings.Builder
-	for _, v := range s.PaperValues() {
-		sc := scaleFor(v.Unit, math.Abs(v.Value))
-		where := ""
-		for _, r := range plan.Runs(s) {
-			if r.Seed == s.Seed() && v.Means(r.Point) && len(r.Point) > 0 {
-				where += "; " + measure.PointName(r.Point)
-			}
-		}
-		text := fmt.Sprintf("%s = %s (%s)", v.Name(), strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+
-			" "+sc.Unit), v.Source)
-		if where != "" {
-			text += ": " + where[2:]
-		}
-		b.WriteString(Wrap(text, Width, "    ") + "\n")
-	}
 	return b.String()
 }

@@ -39,6 +39,7 @@ paper:
   values:
     - {where: {scheme: abc, r0: 100Mbps}, goodput.client0: 32Mbps, source: "§6.2.3, <in words>"}
     - {where: {scheme: abc, r0: 10Mbps}, goodput.client0: 9.7Mbps, jain: 0.8, source: figure 4}
+    - {where: {scheme: abc}, goodput.client0: 9.1Mbps, column: released, source: its logs}
 duration: 5s
 topology:
   hosts: [a, b]

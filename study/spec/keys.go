@@ -108,6 +108,8 @@ var paper = &document.Table{What: "paper's key", Doc: "what it reproduces", Keys
 var paperValue = &document.Table{What: "key of the paper's values", Doc: "numbers of the paper",
 	Open: "a value with its unit, by measure or measure.group", Keys: []document.Key{
 		{Name: "where", Form: where, Doc: "points that are meant", Without: "all"},
+		{Name: "column", Form: aText, Doc: "that shows these values, such as `released` of runs that the paper's authors " +
+			"have published", Default: "paper", Source: "ours"},
 		{Name: "source", Form: aText, Doc: "where in the paper", Without: "the paper's `source`",
 			Example: "source: §6.2.3, or source: figure 4, read off the plot"},
 	}}

@@ -17,6 +17,7 @@ type PaperValue struct {
 	Unit           string // as the measure's: bps, s, packets, …
 	Value          float64
 	Source         string // where in the paper, as in source: §6.2.3, or figure 4, read off the plot
+	Column         string // that shows it: OfPaper, or one of the file's own
 	claim.Filter
 }
 
@@ -32,10 +33,29 @@ func (v *PaperValue) Name() string {
 // on them; reports show them.
 func (s *Spec) PaperValues() []PaperValue { return s.paperValues }
 
+// OfPaper is the column of what the paper itself says.
+const OfPaper = "paper"
+
+// PaperColumns are the columns of values, the paper's own first, then others in the file's order.
+func (s *Spec) PaperColumns() []string {
+	columns := []string{OfPaper}
+	for i := range s.paperValues {
+		if c := s.paperValues[i].Column; !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
 // PaperValue is what the paper gives for a measure at a point; false if nothing.
 func (s *Spec) PaperValue(at []measure.Coordinate, m, group string) (PaperValue, bool) {
+	return s.ColumnValue(OfPaper, at, m, group)
+}
+
+// ColumnValue is what a column has for a measure at a point; false if nothing.
+func (s *Spec) ColumnValue(column string, at []measure.Coordinate, m, group string) (PaperValue, bool) {
 	for i := range s.paperValues {
-		if v := &s.paperValues[i]; v.Measure == m && v.Group == group && v.Means(at) {
+		if v := &s.paperValues[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(at) {
 			return *v, true
 		}
 	}
@@ -94,7 +114,7 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 		x.Missing("source", "it is not said where the paper has this")
 		return
 	}
-	of.Source = d.Text(source)
+	of.Source, of.Column = d.Text(source), d.Text(x.Default("column"))
 	if d.Count() > before {
 		return
 	}
@@ -121,7 +141,7 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 			continue
 		}
 		for i := range s.paperValues {
-			if old := &s.paperValues[i]; old.Name() == k.Name && slices.ContainsFunc(s.points, func(p *Point) bool {
+			if old := &s.paperValues[i]; old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(s.points, func(p *Point) bool {
 				return old.Means(p.at) && v.Means(p.at)
 			}) {
 				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)

@@ -16,6 +16,7 @@ const withPaper = `paper:
   values:
     - {where: {rate: "<= 1Mbps"}, goodput.a: 0.9Mbps, source: §6}
     - {where: {scheme: y, rate: 2Mbps}, goodput.a: 1.8Mbps, delay.a: 12.5ms, jain: 85%, queue.mean: 7.5 packets}
+    - {where: {scheme: y, rate: 2Mbps}, goodput.a: 1.7Mbps, column: released, source: logs}
 measure: [goodput, jain, delay, {queue: {port: s->c}}]
 switch: [$program]
 sweep:
@@ -54,8 +55,15 @@ func TestPaperValues(t *testing.T) {
 			}
 		})
 	}
-	if n := len(s.PaperValues()); n != 5 {
-		t.Errorf("%d values, want 5", n)
+	if n := len(s.PaperValues()); n != 6 {
+		t.Errorf("%d values, want 6", n)
+	}
+	// those of another column stand beside the paper's
+	if c := s.PaperColumns(); len(c) != 2 || c[0] != spec.OfPaper || c[1] != "released" {
+		t.Errorf("columns %v", c)
+	}
+	if v, ok := s.ColumnValue("released", at("y", "2Mbps"), "goodput", "a"); !ok || v.Value != 1.7e6 {
+		t.Errorf("%+v of the released runs", v)
 	}
 }
 
@@ -71,7 +79,7 @@ func TestPaperValuesDecideNothing(t *testing.T) {
 		}
 	}
 	again, err := plan.Load(room(), file("spec.yaml", string(s.Resolved())), spec.Options{Resolved: true})
-	if err != nil || len(again.PaperValues()) != 5 {
+	if err != nil || len(again.PaperValues()) != 6 {
 		t.Errorf("of the resolved spec: %v", err)
 	}
 	some, err := plan.Load(room(), file("a.yaml", small+smallTraffic+withPaper), spec.Options{Set: []string{"scheme=x"}})

@@ -44,7 +44,7 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
 	p.Size(&c.Write, "write", "0 B", "what the application writes at once, with Nagle's algorithm for what does not "+
-		"fill a segment; 0 B: a segment at a time", "ours; iperf3 -l").Min("0 B").Max("1048576 B")
+		"fill a segment; 0 B: a segment at a time", "ours; iperf3: -l").Min("0 B").Max("1048576 B")
 	p.Either(&c.Connected, [2]string{"start", "connected"}, "begins", "start", "when the application begins to write: at "+
 		"the flow's start, or once the connection is there, from when on fct_written counts, too", "ours; iperf3: connected")
 	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "congestion window at the start", "RFC 6928").
@@ -55,7 +55,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"Linux 6.18: tcp_ecn=2 asks for none")
 	p.Bool(&c.ECNFallback, "ecn_fallback", "false",
 		"ask for no ECN in a SYN that is sent again, so that a lost SYN means a connection without ECN",
-		"RFC 3168 §6.1.1.1; Linux 6.18: tcp_ecn_fallback=1; off here")
+		"RFC 3168 §6.1.1.1; Linux 6.18: tcp_ecn_fallback=1, which is off here")
 	p.Bool(&c.Pacing, "pacing", "false", "pace at 2 or 1.2 windows a round trip, as Linux does with fq",
 		"Linux 6.18: not without fq")
 	p.Bool(&c.Bursts, "bursts", "true",
