@@ -141,7 +141,8 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 			continue
 		}
 		for i := range s.paperValues {
-			if old := &s.paperValues[i]; old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(s.points, func(p *Point) bool {
+			old := &s.paperValues[i]
+			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(s.points, func(p *Point) bool {
 				return old.Means(p.at) && v.Means(p.at)
 			}) {
 				d.Fail(k.Place, "each value of a point once", "%s is given for some of these points already", k.Name)

@@ -1,0 +1,81 @@
+package p4te_test
+
+import (
+	"math"
+	"testing"
+
+	"weir/study/results"
+	"weir/study/run/runtest"
+	"weir/study/spec"
+)
+
+// mean is that of a measure's group over the runs whose point has these coordinates; a group "" is all of them.
+func mean(o *results.Outcome, name, group string, at map[string]string) float64 {
+	sum, n := 0.0, 0
+runs:
+	for i := range o.Runs {
+		for _, c := range o.Runs[i].Point {
+			if want, ok := at[c.Key]; ok && want != c.Text {
+				continue runs
+			}
+		}
+		for _, m := range o.Runs[i].Listed() {
+			if m.Name != name {
+				continue
+			}
+			for _, g := range m.Groups {
+				if g.Group == group && !math.IsNaN(g.Value) {
+					sum += g.Value
+					n++
+				}
+			}
+		}
+	}
+	return sum / float64(n)
+}
+
+// At the fitted rate RTTs under ECMP are those of the logs, within 1 s on average over the eight cells; at the stated
+// rate they are not, and a flow takes its size over its rate, for nothing waits.
+func TestFit(t *testing.T) {
+	o := runtest.CarryOut(t, library(), "p4te/table1-fit", spec.Options{Quick: true, Set: []string{"rate=[3pps, 20pps]"}})
+	logs := map[string][2]float64{"stride_low": {2.79, 2.6}, "stride_high": {3.79, 3.03}, "congestion": {4.44, 2.49},
+		"incast": {4.09, 2.12}}
+	apart := map[string]float64{}
+	for _, rate := range []string{"3pps", "20pps"} {
+		for scenario, rtt := range logs {
+			for k, group := range []string{"short", "large"} {
+				apart[rate] += math.Abs(mean(o, "rtt", group, map[string]string{"rate": rate, "scenario": scenario})-rtt[k]) / 8
+			}
+		}
+	}
+	if apart["3pps"] > 1 || apart["20pps"] < 2 {
+		t.Errorf("RTTs are %.2f s from the logs' at 3 packets/s, %.2f s at 20", apart["3pps"], apart["20pps"])
+	}
+}
+
+// In the released run's figure 11 ECMP's CRC-16 leaves half of the upward ports to acknowledgements alone; one that
+// mixes is more even at both leaves, and so is P4TE.
+func TestPolarisedPorts(t *testing.T) {
+	o := runtest.CarryOut(t, library(), "p4te/figure11-released", spec.Options{Quick: true})
+	for _, leaf := range []string{"leaf0", "leaf1"} {
+		index := map[string]float64{}
+		for _, scheme := range []string{"ecmp", "mixed", "p4te"} {
+			index[scheme] = mean(o, "balance", leaf, map[string]string{"scheme": scheme})
+		}
+		if index["ecmp"] > 0.95 || index["mixed"] < index["ecmp"] || index["p4te"] < index["ecmp"] {
+			t.Errorf("Jain's index of %s: %v", leaf, index)
+		}
+	}
+}
+
+// In the released network's stride P4TE's large flows take less time than ECMP's by a tenth at least, and more than
+// their rate alone allows.
+func TestReleased(t *testing.T) {
+	o := runtest.CarryOut(t, library(), "p4te/table1-released", spec.Options{Quick: true,
+		Set: []string{"scenario=stride_high"}})
+	ecmp := mean(o, "fct_written", "large", map[string]string{"scheme": "ecmp"})
+	p4te := mean(o, "fct_written", "large", map[string]string{"scheme": "p4te"})
+	if p4te < 130.9 || p4te > 0.9*ecmp {
+		t.Errorf("P4TE %.1f s, ECMP %.1f s", p4te, ecmp)
+	}
+}
