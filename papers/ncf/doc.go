@@ -168,11 +168,12 @@
 // On the Internet (internet, reaction, internet-lot; tests check the verdicts, those of the longer
 // experiments with -tags slow):
 //
-//   - One elephant (reaction, twenty seeds): at a round trip of 10 ms the sender reacts 7.7 ms after congestion begins,
-//     with supply 7.5; with early: 30% and supply, in windows that fit the round trip, 5.13; ECN 10.7, NDP 4.4, CNPs
-//     16.5, CNPs from the switch 5.6, Bolt 16.8. At 50 ms: 46, 37, 24, ECN 60, NDP 27, CNPs 82, from the switch 29, Bolt
-//     81. At 200 ms: 180, 148, 93, ECN 250, NDP 259, CNPs 323, from the switch 126, Bolt 321. So early with supply takes
-//     0.48, 0.39 and 0.37 of ECN's time, less than half also at 10 ms (reaction.half: 5.13 of 5.34 ± 0.07).
+//   - One elephant (reaction, twenty seeds): at a round trip of 10 ms the sender reacts 7.7 ms after congestion
+//     begins, with supply 7.5; with early: 30% and supply, in windows that fit the round trip, 5.13; ECN 10.7, NDP
+//     4.4, CNPs 16.5, CNPs from the switch 5.6, Bolt 16.8. At 50 ms: 46, 37, 24, ECN 60, NDP 27, CNPs 82, from the
+//     switch 29, Bolt 81. At 200 ms: 180, 148, 93, ECN 250, NDP 259, CNPs 323, from the switch 126, Bolt 321. So
+//     early with supply takes 0.48, 0.39 and 0.37 of ECN's time, less than half also at 10 ms (reaction.half: 5.13
+//     of 5.34 ± 0.07).
 //   - 256 senders of 500 KB in 97 KB that follow the supply, with windows that fit them (incast-supply): 8.6 of 10 Gb/s
 //     and the last within 1.15 times the median, with and without delayed ACKs (before TCP held off 7.6 with them).
 //   - Several flows in slow start: faster than ECN fails as a rule, since NACKs begin when memory is full,
@@ -203,15 +204,15 @@
 //     others upon their own signal. With resend alone nobody floods, not even who has no controller: 0.06
 //     NACKs a packet at full use, for after a NACK packets go as others arrive. cmd/weir/cli has the same
 //     without a transport (testdata/nacks.txt).
-//   - A flood of mice (attack, at 0.2, 1, 4 and 20 ms): elephants keep 478 of 1000 Mb/s at each, in a pool, too, with
-//     supply 477, 436, 441 and 472; with drops 1 to 4, with fq 4 to 11: a queue per flow is no defence against 200
-//     flows. Without budgets they have 478, 377, 199 and 420 (at 20 ms that this is below 0.9 of 478 is undecided),
-//     and with one that every n·d renews 478, 405, 372 and 440. (That supply
-//     has 0.9 of its half at 4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms their
-//     reservation holds a bandwidth-delay product. Senders that cut for a notice as for a loss had 460, 4.4, 12 and 10
-//     without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d (attack-budget), leave them 816, 776,
-//     515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they are spared costs an honest incast of
-//     200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191 without budgets.
+//   - A flood of mice (attack, at 0.2, 1, 4 and 20 ms): elephants keep 478 of 1000 Mb/s at each, in a pool, too,
+//     with supply 477, 436, 441 and 472; with drops 1 to 4, with fq 4 to 11: a queue per flow is no defence
+//     against 200 flows. Without budgets they have 478, 377, 199 and 420 (at 20 ms that this is below 0.9 of 478
+//     is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half at
+//     4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms
+//     their reservation holds a bandwidth-delay product. Senders that cut for a notice as for a loss had 460, 4.4,
+//     12 and 10 without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d (attack-budget), leave
+//     them 816, 776, 515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they are spared costs an
+//     honest incast of 200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191 without budgets.
 //
 // NDP has no window, so its `reduction` is that of the bytes in flight. The windows of mixed were set to 1 ms
 // after a first run with 50 µs had reordered up to 24 % of the elephants' packets; the paper has no bound

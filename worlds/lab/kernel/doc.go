@@ -30,6 +30,9 @@
 //	                   cannot be
 //	compressed_ack     sysctl tcp_comp_sack_delay_ns of the receiver's host; 0s:
 //	                   tcp_comp_sack_nr 0
+//	ecn_fallback       sysctl tcp_ecn_fallback of the sender's host, where the flow asks for ECN
+//	write, begins      cannot be: the lab's application writes once the connection is there, as much
+//	                   as the socket takes or its rate lets
 //	rto_initial        cannot be another than TCP_TIMEOUT_INIT, 1 s, without BPF
 //	telemetry, telemetry_packets, integrity, feedback_key, nacks
 //	                   cannot be: Linux' TCP neither sends nor reads telemetry and NACKs

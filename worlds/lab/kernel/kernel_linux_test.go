@@ -211,7 +211,7 @@ func TestApply(t *testing.T) {
 		"receive_buffer", "1MiB", "autotuning", "false", "delayed_ack", "12ms", "compressed_ack", "0s")
 	changed := apply(t, l, other)
 	t.Logf("%q", changed)
-	if len(changed[0]) != 5 || len(changed[1]) != 3 {
+	if len(changed[0]) != 6 || len(changed[1]) != 3 {
 		t.Errorf("changed %q", changed)
 	}
 	if again := apply(t, l, other); len(again[0]) > 1 || len(again[1]) > 0 { // routes are always replaced

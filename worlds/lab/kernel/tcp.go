@@ -22,9 +22,12 @@ func Parameters() []Parameter {
 	const none = "Linux' TCP neither sends nor reads telemetry"
 	return []Parameter{
 		{"rate", "application", "it writes at that rate"},
+		{"write", "none", "the lab's application writes as much as the socket takes, or its rate lets"},
+		{"begins", "none", "the lab's application writes from when the connection is there, and FCTs begin with it"},
 		{"initial_window", "route", "initcwnd at the sender"},
 		{"rto_min", "sysctl", "tcp_rto_min_us at the sender; before Linux 6.11 the route's rto_min"},
 		{"ecn", "sysctl", "tcp_ecn at the sender: 1 or 2"},
+		{"ecn_fallback", "sysctl", "tcp_ecn_fallback at the sender, where it asks for ECN"},
 		{"pacing", "socket option", "SO_MAX_PACING_RATE of the sender"},
 		{"bursts", "interface", "gso_max_segs at the sender: 1 if false"},
 		{"send_buffer", "sysctl", "tcp_wmem at the sender; where another flow of its host has more, SO_SNDBUF"},
@@ -181,6 +184,13 @@ func (k *Kernel) sender(s *Settings, c *tcp.Config) error {
 		ecn = 1
 	}
 	send.set("tcp_ecn", ecn)
+	if c.ECN {
+		fallback := int64(0)
+		if c.ECNFallback {
+			fallback = 1
+		}
+		send.set("tcp_ecn_fallback", fallback)
+	}
 	if s.Pacing {
 		s.SenderOptions = append(s.SenderOptions, Option{"SO_MAX_PACING_RATE", socketLevel, maxPacing, mostPacing})
 	}

@@ -26,7 +26,8 @@ func linux() *Kernel {
 	k := &Kernel{Tick: 4 * unit.Millisecond, DelayedACK: true, CongestionControls: []string{"reno", "bbr", "cubic"},
 		Modules: []string{"vegas"}}
 	k.Sysctls = slices.Clone(taken)
-	for _, name := range []string{"tcp_ecn", "tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf", "tcp_rto_min_us",
+	for _, name := range []string{"tcp_ecn", "tcp_ecn_fallback", "tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf",
+		"tcp_rto_min_us",
 		"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr"} {
 		k.Sysctls = append(k.Sysctls, Sysctl{Name: name})
 	}
@@ -112,6 +113,8 @@ func TestTCP(t *testing.T) {
 		{without("tcp_rto_min_us"), "rto_min", "10ms", func(s Settings) string { return s.Sender.RTOMin.String() }, "10ms"},
 		{without("tcp_rto_min_us"), "rto_min", "200ms", func(s Settings) string { return s.Sender.RTOMin.String() }, "0s"},
 		{linux(), "ecn", "true", sender("tcp_ecn"), "1"},
+		{linux(), "ecn", "true", sender("tcp_ecn_fallback"), "0"},
+		{linux(), "ecn_fallback", "true", sender("tcp_ecn_fallback"), ""}, // it asks for no ECN
 		{linux(), "pacing", "true", func(s Settings) string { return option(s.SenderOptions) }, "SO_MAX_PACING_RATE"},
 		{linux(), "bursts", "false", func(s Settings) string { return or(s.Sender.Segments, "") }, "1"},
 		{linux(), "send_buffer", "64KiB", sender("tcp_wmem"), "4096 16384 65536"},
@@ -157,6 +160,8 @@ func TestCannot(t *testing.T) {
 		{linux(), "integrity", "keyed", []string{"telemetry"}},
 		{linux(), "feedback_key", "x", []string{"telemetry"}},
 		{linux(), "nacks", "resend", []string{"NACKs"}},
+		{linux(), "write", "1400 B", []string{"write", "as the socket takes"}},
+		{linux(), "begins", "connected", []string{"begins", "from when the connection is there"}},
 	} {
 		t.Run(x.name+" "+x.given, func(t *testing.T) {
 			_, err := x.kernel.TCP(config(t, x.name, x.given))
