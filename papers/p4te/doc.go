@@ -238,10 +238,11 @@
 // slow link (0.81; 0.74 ± 0.13), with Hadoop's sizes (0.73) and with CUBIC (0.38 ± 0.07), as good as DRILL with
 // marks, and keeps a flow's packets in order but for flowlets.
 //
-// What both gaps and the control plane do (gains-sweep, eight seeds, arrivals of 10 ms): slowdown over ECMP's at gaps of
-// 10, 20, 50, 100, 500 us with LetFlow 0.85, 0.85, 0.92, 0.98, 0.98 (± 0.04); with P4TE's paths and a control plane of
-// 1 us 0.83, 0.84, 0.86, 0.88, 0.88 (± 0.02); of 100 us 1.05, 0.90, 0.93, 0.96, 0.96; of 1 ms 0.96 … 1.02. So at
-// short gaps a control plane of 100 us does worse than chance, and above 50 us a quick one does better.
+// What both gaps and the control plane do (gains-sweep, eight seeds, arrivals of 10 ms): slowdown over ECMP's at
+// gaps of 10, 20, 50, 100, 500 us with LetFlow 0.85, 0.85, 0.92, 0.98, 0.98 (± 0.04); with P4TE's paths and a
+// control plane of 1 us 0.83, 0.84, 0.86, 0.88, 0.88 (± 0.02); of 100 us 1.05, 0.90, 0.93, 0.96, 0.96; of 1 ms
+// 0.96 … 1.02. So at short gaps a control plane of 100 us does worse than chance, and above 50 us a quick one does
+// better.
 //
 // Failure of a link for 20 ms (failure, ten seeds, at commit 4fb6740): mean completion times over those without it, for
 // flows from the leaf and to it, DCTCP: P4TE 1.96 ± 0.43, 2.06 ± 0.46, ECMP 2.44 ± 0.72, 2.35 ± 0.34, CONGA 1.04 ±
