@@ -115,15 +115,18 @@
 //     and 536 (256, 500 KB, 97 KB) and take 2.4 and 1.6 s; NCF takes 0.11 s (supply 0.12, with and without delayed
 //     ACKs), NDP 0.106 s. Across the fat tree, rdma with supply and deep buffers has some: packets wait 4 ms there,
 //     which is the minimum of its timer.
-//   - Faster than ECN (§4.3), at equal thresholds of 20 KB to 1514 KB (thresholds-incast): on average at all 21 points,
-//     and beyond the spread of three seeds at 19 with supply and 12 with loss. At 30 KB, loss, supply, DCTCP in µs:
-//     16, 7, 39 (16 senders); 18, 6, 22 (64); 18, 6, 42 (256). Linux reduces a window over a round trip (PRR), supply
-//     at once. With the whole deep buffer as NCF's threshold and 30 KB as ECN's it fails, 661 against 22 (64). early
-//     fails with 16 and 64 senders, 68 and 623 at any threshold: an incast is mice, whom it does not tell.
-//   - Faster than NDP (§4.3), likewise: with loss it fails with 256 senders up to 60 KB (18 against 16 at 30 KB); both
-//     fail where memory is 400 KB for 16 and 1514 KB for 64.
-//   - Faster than CNPs of the switch at the same threshold (ours): on average at all 21 points, 5.5 against 5.9 (256,
-//     30 KB), and beyond the spread at 13. Bolt has 7.9, but reacts first where the memory is 1514 KB (one seed).
+//   - Faster than ECN (§4.3), at equal thresholds of 20 KB to 1514 KB (thresholds-incast): on average at 20 of 21
+//     points with loss and at all with supply, and beyond the spread of five seeds at 17 and 20. At 30 KB, loss,
+//     supply, DCTCP in µs: 13, 7, 32 (16 senders); 16, 6, 23 (64); 16, 6, 42 (256). Linux reduces a window over a
+//     round trip (PRR), supply at once. It fails with loss, 256 senders and 1514 KB (48 against 42), and with the
+//     whole deep buffer as NCF's threshold and 30 KB as ECN's. early fails with 16 and 64 senders, 68 and 622 at
+//     any threshold: an incast is mice, whom it does not tell.
+//   - Faster than NDP (§4.3), likewise: on average at 17 points with loss and at 19 with supply. With loss it
+//     fails with 256 senders up to 30 KB (16.1 against 16.0); both fail where memory is 400 KB for 16 senders and
+//     1514 KB for 64.
+//   - Faster than CNPs of the switch at the same threshold (ours): at all 21 points, beyond the spread, 5.5
+//     against 5.9 (256, 30 KB). Faster than Bolt at 18, 5.9 against 8.5 (64, 30 KB); Bolt reacts first where
+//     memory is 400 KB and 1514 KB for 16 and 1514 KB for 64.
 //   - Faster than CNPs (ours) fails in deep buffers (rdma, 8 senders: 169 µs against 21), and holds
 //     throughout in 97 KB, 6 to 15 against 18 to 21. CNPs from the switch are faster still, 6 to 9, since
 //     they do not wait for memory to run out; but they repair nothing, and from 64 senders on there are
@@ -133,13 +136,13 @@
 //   - Limited overhead (§4.3) holds with TCP: below 5 % of the payload bytes, and no NACK is dropped. It
 //     depends on senders that slow down. DCQCN ignores losses, which cost 850 000 NACKs for the 22 000 packets
 //     of 64 flows across the fat tree, before transports held off; now 8000 (fabric.storm).
-//   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at all
-//     points, 25 kB (supply 17) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at 30 KB:
-//     15 kB, supply 8, DCTCP 30, with mice's 99th percentile of 0.31, 0.28 and 0.39 ms; the 99th percentile of supply's
-//     queue at 1514 KB is undecided. The cost at 30 KB is use, 0.965 and 0.924 against 1, and with loss fairness: the
-//     index of four elephants is 0.81, with supply 0.97, with early in a deep memory 0.99; from 200 KB on use is 0.99
-//     or more. NDP has 13 kB at 30 KB, and carries 0.86. early's 99th percentile at 20 KB is longer than ECN's, 75 kB
-//     against 42. With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails: 931 kB.
+//   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at
+//     all points, 25 kB (supply 7) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at
+//     30 KB: 19 kB, supply 6, DCTCP 30, with mice's 99th percentile of 0.34, 0.27 and 0.40 ms. Supply pays at so
+//     shallow a threshold by use, 0.83 against 1 (loss has 0.998, and supply 0.97 at 200 KB); the index of four
+//     elephants is 0.97 with loss, 0.996 with supply. NDP has 10 kB at 30 KB, and carries 0.76. early's 99th
+//     percentile at 20 KB is longer than ECN's, 72 kB against 42. With memory alone (1514 KB) as NCF's threshold
+//     and 30 KB as ECN's it fails: 929 kB.
 //   - Short buffers suffice (§2): since TCP holds off (transport.HoldOff), 256 senders of 500 KB take 0.11 s with 97
 //     KB, and with 1514 KB (supply 0.12 and 0.11), where they took 0.18 (0.13) before. It fails with supply and 256 of
 //     20 KB, 7.9 ms against 4.3; with loss it is 5.2 and 4.4.
@@ -184,10 +187,10 @@
 //     bound, is undecided: 267 of 999 kB (8 flows, 10 ms, 4 products) varies too much. In 0.1 product it fails: one
 //     elephant at 50 ms loses 201 packets, with drops 158; early without supply loses none there, but uses 5 % of the
 //     link. In 1 and 4 products use is 0.87 to 0.97; drops have 0.92 to 0.995, ECN at 5 % 0.21 to 0.95.
-//   - "High fairness in shallow and deep buffers" (likewise; fairness, three seeds): with early and supply Jain's index
-//     is at least 0.995 in 0.1 and 4 products, for 50 ms and for 10 and 100 ms, at 96 to 99 % use; drops have 0.53 to
-//     0.96, ECN 0.52 to 0.997, fq 0.997 or more. By memory alone it fails, 0.73 for 10 and 100 ms in a shallow buffer;
-//     supply makes that 0.998.
+//   - "High fairness in shallow and deep buffers" (likewise; fairness, five seeds): with early and supply Jain's
+//     index is at least 0.995 in 0.1 and 4 products, for 50 ms and for 10 and 100 ms, at 96 to 99 % use; drops
+//     have 0.53 to 0.96, ECN 0.52 to 0.997, fq 0.997 or more. By memory alone it fails, 0.72 for 10 and 100 ms in
+//     a shallow buffer; supply makes that 0.94 and more.
 //   - Several bottlenecks: the long flow gets less with loss (5.2 Mb/s) than with drops (7.8), and more with
 //     supply (31.6); fq gives it 20.
 //   - Partial deployment (partial): senders that reduce upon NACKs have 93 to 98 of their 95.6 Mb/s beside senders that
