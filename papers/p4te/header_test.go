@@ -97,7 +97,7 @@ func TestHeaderDamaged(t *testing.T) {
 	}
 	for name, text := range map[string]string{"no feedback": "", "feedback, cut": "0101000300000000000000",
 		"three events":     "010100030000000000000028010100030000000000000028010100030000000000000028",
-		"feedback, metric": "030100030000000000000028", "feedback, change": "010300030000000000000028"} {
+		"feedback, metric": "040100030000000000000028", "feedback, change": "010300030000000000000028"} {
 		t.Run(name, func(t *testing.T) {
 			b, _ := hex.DecodeString(text)
 			var p packet.Packet

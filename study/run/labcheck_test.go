@@ -22,8 +22,8 @@ import (
 // What this machine's kernel has: tests do not ask it.
 func someKernel() *kernel.Kernel {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "bbr", "cubic"}, Tick: 4 * unit.Millisecond}
-	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_moderate_rcvbuf",
-		"tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
+	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_ecn_fallback",
+		"tcp_moderate_rcvbuf", "tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
 		k.Sysctls = append(k.Sysctls, kernel.Sysctl{Name: name})
 	}
 	return k
