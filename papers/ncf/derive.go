@@ -32,7 +32,7 @@ func turnOf(trip unit.Time, senders int, rate unit.Rate, memory float64, frame u
 	if rate <= 0 {
 		return turn{loaded: trip}
 	}
-	at := func(bytes float64) unit.Time { return unit.Time(bytes * 8e12 / float64(rate)) }
+	at := func(bytes float64) unit.Time { return unit.Time(min(bytes*8e12/float64(rate), float64(unit.Never/4))) }
 	t.each = at(float64(senders) * float64(frame))
 	if t.loaded = trip; trip > 0 {
 		t.loaded += at(memory)
@@ -45,7 +45,8 @@ func (t turn) most() unit.Time { return max(t.loaded, t.each) }
 // fits is the d of n windows whose n·d is spans turns.
 func (t turn) fits(windows int) unit.Time {
 	n := unit.Time(windows)
-	return min(max((spans*t.most()+n-1)/n, leastDuration), mostDuration)
+	most := min(t.most(), n*mostDuration) // of which spans times is a unit.Time, too
+	return min(max((spans*most+n-1)/n, leastDuration), mostDuration)
 }
 
 // derives reports whether d follows from round_trip and senders.
