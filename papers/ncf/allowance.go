@@ -12,7 +12,8 @@ import (
 // sends in n·d, which exceeds its round trip, and the memory holds; from then on, a NACK makes it send one packet, so
 // who heeds them has few more NACKs than packets that get through. So each packet that leaves gives its flow
 // one NACK (Config.NackBudget), and one to flows in turn, for one that has used up all of them to hear again.
-// NACKs of a switch are therefore at most twice the packets that it sends, and a flight for each slot, whatever
+// NACKs of a switch are therefore at most twice the packets that it sends (1 + NackBudget times), and a flight for each
+// slot, whatever
 // senders do; what is beyond that is dropped in silence, and counted. Notices of which nothing is lost are NACKs like
 // others (TestNoticesSpend).
 //

@@ -18,9 +18,10 @@ const restoreSpans = 10
 // The paper does not say when the time begins anew. If it did so every n·d, an attacker who stays would
 // throttle elephants for good, a part of each n·d, and TCP at a long round trip recovers from no cut
 // within n·d. The text ends the throttling by restoring the balance ("we can again re-allocate the memory
-// to maintain a balance between all flows"), so the balance also renews it: windows in which mice kept to
-// theirs give it back, each its part, and all is there after restore. When all was spent, it is renewed as
-// a whole: a little of it would cost elephants as much, for one notice is a cut.
+// to maintain a balance between all flows"), so the balance also renews it: windows in which, as
+// far as memory was scarce, mice kept to theirs give it back, each its part, and all is there after
+// restore. When all was spent, it is renewed as a whole: a little of it would cost elephants as
+// much, for one notice is a cut.
 type budget struct {
 	most    unit.Time // of throttling
 	rolling bool      // it is renewed by the passage of n·d instead

@@ -21,6 +21,7 @@ const (
 	usualDuration = 10 * unit.Millisecond // d where nothing says more
 	leastDuration = unit.Microsecond
 	mostDuration  = 60 * unit.Second
+	mostTrip      = 10 * unit.Second // that round_trip can be
 )
 
 // A turn is the longest that a flow takes to send again through a port while its memory is full: the loaded round
@@ -180,8 +181,16 @@ func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dat
 		why = fmt.Sprintf("%v, in which each of the %d flows to %s sends one packet", t.each.Rough(), p.Senders, p.To)
 		cure = fmt.Sprintf("senders: %d", p.Senders)
 	}
+	if o.derives() { // it says what to derive from already, and less than there is
+		cure += " fits it"
+	} else {
+		cure += " in place of duration fits it"
+	}
+	if s.Longest > mostTrip && t.loaded >= t.each {
+		cure = fmt.Sprintf("the longest that can be given is %v", mostTrip.Rough())
+	}
 	return append(all, dataplane.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and supply "+
-		"knows only some; %s in place of duration fits it", nd.Rough(), float64(nd)/float64(t.most()), why, cure))
+		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.most()), why, cure))
 }
 
 // Defaults that a file need not have chosen.

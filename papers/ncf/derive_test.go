@@ -105,7 +105,7 @@ func TestSuits(t *testing.T) {
 		{"derived of too short a round trip", []string{"round_trip", "1ms"}, dataplane.Facing{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 125_000}}, 20 * ms, 3,
 			"round_trip: n·d is 8ms, 0.38 of 21ms, a round trip of 20ms when the buffer of the port to h is full: " + byTurns +
-				"round_trip: 20ms in place of duration fits it"},
+				"round_trip: 20ms fits it"},
 		{"default", nil, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, ""},
 		{"no flows known", nil, dataplane.Facing{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 0, 3, ""},
 		{"tilt without queues", []string{"tilt", "100%"}, dataplane.Facing{Rate: gigabit,

@@ -56,8 +56,11 @@ func (c *Config) frame(largest unit.Bytes) unit.Bytes {
 	return largest
 }
 
-// Suits warns of a queue that no buffer holds, of ports whose rate is not in bits, and of more flows than an additive
-// increase of a packet a round trip each leaves a buffer for.
+// slowest is the rate below which what messages round up of it is more than a tenth.
+const slowest = 10 * unit.Mbps
+
+// Suits warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
+// flows than an additive increase of a packet a round trip each leaves a buffer for.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	frame := c.frame(s.Frame())
 	for i := range s.Ports {
@@ -65,6 +68,11 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 		if p.Rate.Bits == 0 {
 			return append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("the port to %s sends packets, not bits, a "+
 				"second: its messages have a rate in bit/s", p.To)})
+		}
+		if p.Rate.Bits < slowest {
+			return append(all, dataplane.Remark("",
+				"the port to %s has %v, and its messages name whole Mb/s, rounded up: senders "+
+					"drain their queue too slowly below %v", p.To, p.Rate.Bits, slowest))
 		}
 		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
 		from := c.Threshold.At(p.Rate.Bits, frame)

@@ -478,6 +478,7 @@ func TestSuits(t *testing.T) {
 			[]string{"threshold", "30kB"}},
 		{"too many", "1000 flows to x add a packet each", dataplane.Facing{Buffer: unit.Length{Packets: 999}, Senders: 1000},
 			nil},
+		{"slow", "whole Mb/s, rounded up", dataplane.Facing{Rate: unit.LinkRate{Bits: 1200 * unit.Kbps}}, nil},
 		{"packets a second", "sends packets, not bits", dataplane.Facing{Rate: unit.LinkRate{Packets: 1000}}, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -485,7 +486,7 @@ func TestSuits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if x.port.To = "x"; x.port.Rate.Packets == 0 {
+			if x.port.To = "x"; x.port.Rate == (unit.LinkRate{}) {
 				x.port.Rate.Bits = unit.Gbps
 			}
 			got := ""
