@@ -147,7 +147,7 @@ func served(p *tm.Port, rate, whole float64) float64 {
 	}
 	share := 0.0
 	for q := 2; q < p.Queues(); q++ {
-		x, fixed := p.Share(tm.QueueID(q))
+		x, fixed := p.Least(tm.QueueID(q))
 		if !fixed {
 			return 0
 		}

@@ -176,9 +176,9 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
-// Share is queue q's share of the port's rate while all queues are busy: its ceiling if it goes before others, else
-// what it is guaranteed and its part of what is left.
-func (g *guarantee) Share(q QueueID) float64 {
+// Least is queue q's part of the port's rate while all queues are busy: its ceiling if it goes before others, else
+// what it is guaranteed and its part of what is left. It is no share as deficit has them: queues may have more.
+func (g *guarantee) Least(q QueueID) float64 {
 	if g.before&(1<<q) != 0 {
 		return g.share[q].Ceiling
 	}

@@ -7,7 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// Share says what a queue has while all are busy; of guarantees, what it is guaranteed and its part of the rest.
+// Least says what a queue has while all are busy: its share, or what it is guaranteed and its part of the rest. Only
+// the former is fixed: telemetry takes it for the class's port (inband), and a guarantee lets classes have more.
 func TestShares(t *testing.T) {
 	ncf, err := NewNCF(4, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.2}, unit.Gbps, 1514, 3028)
 	if err != nil {
@@ -20,21 +21,25 @@ func TestShares(t *testing.T) {
 	for _, x := range []struct {
 		name      string
 		scheduler Scheduler
-		want      []float64 // nil: none are fixed
+		fixed     bool
+		want      []float64 // nil: nothing is promised
 	}{
-		{"ncf", ncf, []float64{0.05, 0.1 + 0.65/2, 0.1 + 0.65/4, 0.1 + 0.65/4}},
-		{"guarantee", even, []float64{0.75, 0.25}},
-		{"dwrr", NewDWRR([]int32{1, 3}, 1514), []float64{0.25, 0.75}},
-		{"strict", NewStrict(), nil},
+		{"ncf", ncf, false, []float64{0.05, 0.1 + 0.65/2, 0.1 + 0.65/4, 0.1 + 0.65/4}},
+		{"guarantee", even, false, []float64{0.75, 0.25}},
+		{"dwrr", NewDWRR([]int32{1, 3}, 1514), true, []float64{0.25, 0.75}},
+		{"strict", NewStrict(), false, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p := NewPort(NewBuffer(max(len(x.want), 1), Limit{}, Limit{}), x.scheduler, unit.LinkRate{Bits: unit.Gbps})
 			for q, want := range x.want {
-				if got, ok := p.Share(QueueID(q)); !ok || math.Abs(got-want) > 1e-9 {
+				if got, ok := p.Least(QueueID(q)); !ok || math.Abs(got-want) > 1e-9 {
 					t.Errorf("queue %d has %g, want %g", q, got, want)
 				}
 			}
-			if _, ok := p.Share(0); ok != (x.want != nil) {
+			if _, ok := p.Least(0); ok != (x.want != nil) {
+				t.Errorf("something is promised: %v", ok)
+			}
+			if _, ok := p.Share(0); ok != x.fixed {
 				t.Errorf("shares are fixed: %v", ok)
 			}
 		})

@@ -335,6 +335,15 @@ func (p *Port) Share(q QueueID) (share float64, ok bool) {
 	return 1, false
 }
 
+// Least returns the part of the port's rate that its scheduler gives to queue q whatever waits in others: its
+// share, or what it is guaranteed; ok is false if the scheduler promises nothing.
+func (p *Port) Least(q QueueID) (part float64, ok bool) {
+	if s, promising := p.scheduler.(interface{ Least(QueueID) float64 }); promising {
+		return s.Least(q), true
+	}
+	return p.Share(q)
+}
+
 // Rate returns the port's line rate.
 func (p *Port) Rate() unit.LinkRate { return p.rate }
 
