@@ -196,9 +196,9 @@
 //     have 0.53 to 0.96, ECN 0.52 to 0.997, fq 0.997 or more. By memory alone it fails, 0.72 for 10 and 100 ms in
 //     a shallow buffer; supply makes that 0.94 and more.
 //   - Several bottlenecks (internet-lot, five seeds, buffers of a tenth, a third and a whole product): the long
-//     flow has 10, 8 and 11 Mb/s with loss, 9, 12 and 9 with drops, 23, 22 and 14 with supply, 24 to 26 with early,
-//     too; fq gives it 22, 33 and 38. Supply misses half of fq's share in the deepest buffer (lot.no-starvation
-//     fails): it is told at each hop, and its window is that of the empty path.
+//     flow has 10, 8 and 11 Mb/s with loss, 9, 12 and 9 with drops, 23, 22 and 14 with supply, 24 to 26 with
+//     early, too; fq gives it 22, 33 and 38. Supply misses half of fq's share in the deepest buffer (lot.no-
+//     starvation fails): it is told at each hop, and its window is that of the empty path.
 //   - Partial deployment (partial): senders that reduce upon NACKs have 93 to 98 of their 95.6 Mb/s beside senders that
 //     do not know them, with cubic and reno, 150 and 500 kB; without the three rules (below) 62 to 87. Senders that
 //     follow the supply have 110 to 120 and leave the others 37 to 54, at 0.78 to 0.91 of the link, by default: at 95 %

@@ -235,14 +235,13 @@
 // tiers (0.91 ± 0.07, completion times 0.89 ± 0.05), and may do harm where a link has a quarter of the rate (1.00;
 // 1.14 ± 0.27). Incasts do not turn on paths: completion times are within 3 % for all.
 //
-// What does help is what the leaf holds itself (enforced, ours; ablation, in full at commit 559f951, ten paired seeds,
-// arrivals of 10 ms; load 50 %, 80 % with WebSearch, the same with Hadoop). Mean completion times
-// over ECMP's with DCTCP: 1.05 ± 0.04, 1.03 ± 0.05, 1.01 ± 0.04, 0.97 ± 0.03, at slowdowns of 0.82,
-// 0.80, 0.79 and 0.78; with CUBIC, which has no ECN here, 0.54 ± 0.30, 0.21 ± 0.07, 0.03 ± 0.01,
-// 0.10 ± 0.05, for it keeps CUBIC from filling buffers until they drop. The upper ends are below
-// the 1.2 that we ask for in each cell. With a rise of a 256th of the window (share), the literal
-// reading, DCTCP's times are 1.42, 1.55, 1.60 and 1.77. Path control's sub-ranges and its steps do
-// not differ with DCTCP (mapping; ranges 0.97 to 1.05 with enforced, steps 1.00 to 1.06).
+// What does help is what the leaf holds itself (enforced, ours; ablation, in full at commit 559f951, ten paired
+// seeds, arrivals of 10 ms; load 50 %, 80 % with WebSearch, the same with Hadoop). Mean completion times over ECMP's
+// with DCTCP: 1.05 ± 0.04, 1.03 ± 0.05, 1.01 ± 0.04, 0.97 ± 0.03, at slowdowns of 0.82, 0.80, 0.79 and 0.78; with
+// CUBIC, which has no ECN here, 0.54 ± 0.30, 0.21 ± 0.07, 0.03 ± 0.01, 0.10 ± 0.05, for it keeps CUBIC from filling
+// buffers until they drop. The upper ends are below the 1.2 that we ask for in each cell. With a rise of a 256th of
+// the window (share), the literal reading, DCTCP's times are 1.42, 1.55, 1.60 and 1.77. Path control's sub-ranges and
+// its steps do not differ with DCTCP (mapping; ranges 0.97 to 1.05 with enforced, steps 1.00 to 1.06).
 //
 // Path control pays where it is as fast as what it controls. quick, which is ours, ends flowlets after 20 us, writes
 // its tables within 1 us, as a data plane may and a switch's CPU does not, reports each 4 us of queue, and draws the
