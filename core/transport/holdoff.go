@@ -13,8 +13,8 @@ import (
 //   - From a NACK on, for a round trip or as long as anything is in flight, a packet goes for each that is
 //     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
 //   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
-//     more than the time of a packet at the rate that the switch offers, or than the round trip where that is longer:
-//     longer gaps leave the link idle, once others have finished. When that does not help eight times in a row, the
+//     more than the time of three packets at the rate that the switch offers (of one with Bursts), or than the round
+//     trip where that is longer: longer gaps leave the link idle, once others have finished. When that does not help eight times in a row, the
 //     offer was too high, and twice that is allowed. If something was delivered, but what had been sent again is gone
 //     again, or there was a gap already, it is what spreads this over the round trip. Each delivery in a row closes
 //     the gap by a part more, up to a half; a gap below a round trip closes by no more than that a round trip.
@@ -25,6 +25,12 @@ import (
 // A loss now and then, among packets that arrive, costs a sender nothing, and a NACK of what does arrive takes its gap
 // back (Refuted).
 type HoldOff struct {
+	// Bursts says that windows are sent in bursts, as TCP's are. Then deliveries close gaps more slowly than NACKs double
+	// them, or all who are in the game would send more than the link carries: with eighths instead of parts of 24, 256
+	// senders of TCP sent 1.7 times what arrives, not 1.46; and gaps are bounded more tightly in turn, for flows of 20 KB
+	// are over soon. RDMA's and UDP's packets go one by one: so held, 256 of them took half as long again.
+	Bursts bool
+
 	gap    unit.Time // between packets; 0: none
 	least  unit.Time // below it there is none: a quarter of the first one
 	next   unit.Time // nothing goes before
@@ -40,12 +46,16 @@ type HoldOff struct {
 	again  bool // in the round trip, what had been sent again was gone again
 }
 
-// Constants of gaps. Deliveries close them more slowly than NACKs double them, or all who are in the game would send
-// more than the link carries: with eighths instead of parts of 24, 256 senders sent 1.7 times what arrives, not 1.46.
-const (
-	parts    = 24 // what deliveries close
-	patience = 8  // vain round trips after which the gap may be twice what is offered
-)
+// patience is how many vain round trips there are before the gap may be twice what is offered.
+const patience = 8
+
+// parts is how many of them a gap has, of which a delivery closes one.
+func (h *HoldOff) parts() int {
+	if h.Bursts {
+		return 24
+	}
+	return 8
+}
 
 // atOnce is how many packets go in a NACK's round trip before anything is delivered: what is lost now and then is
 // repaired without delay.
@@ -72,8 +82,8 @@ func (h *HoldOff) Delivered(packets int, rtt unit.Time) {
 		return
 	}
 	for ; packets > 0 && h.gap > 0; packets-- {
-		h.row = min(h.row+1, parts/2)
-		closes := h.gap / parts * unit.Time(h.row)
+		h.row = min(h.row+1, h.parts()/2)
+		closes := h.gap / unit.Time(h.parts()) * unit.Time(h.row)
 		if h.gap < rtt {
 			closes = unit.Time(float64(closes) * float64(h.gap) / float64(rtt))
 		}
@@ -106,20 +116,39 @@ func (h *HoldOff) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32)
 	since := h.since || h.got > 0
 	h.since = false
 	first := h.gap == 0
-	most := max(h.offer<<(h.vain/patience), rtt)
+	most := unit.Never
 	switch {
 	case h.got == 0 && (!since || !first):
+		if h.Bursts {
+			most = h.most(rtt)
+		}
 		h.vain = min(h.vain+1, 20*patience)
-		h.gap = min(max(2*h.gap, rtt), most)
+		if !h.Bursts {
+			most = max(h.most(rtt), h.gap)
+		}
+		h.gap = max(2*h.gap, rtt)
 	case h.got > 0 && (h.again || !first):
-		h.gap = min(max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got)), most)
+		if h.Bursts {
+			most = h.most(rtt)
+		}
+		h.gap = max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got))
 	default:
 		return
 	}
+	h.gap = min(h.gap, most)
 	if h.gap = min(h.gap, limit); first {
 		h.least = h.gap / 4
 	}
 	h.Sent(now, seed)
+}
+
+// most is the longest gap that the offer allows.
+func (h *HoldOff) most(rtt unit.Time) unit.Time {
+	packets := unit.Time(3)
+	if h.Bursts {
+		packets = 1
+	}
+	return max(packets*h.offer<<(h.vain/patience), rtt)
 }
 
 // Sent is told of a packet that has gone. The next one waits for about the gap, at random, lest senders that were told

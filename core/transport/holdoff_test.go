@@ -52,18 +52,24 @@ func TestHoldOffGap(t *testing.T) {
 			t.Errorf("vain round trip %d: a gap of %v, want %v", i, g, want)
 		}
 	}
-	h = HoldOff{}
 	const offer = 200 * unit.Mbps // 40 us a packet
-	for i := range 16 {
-		want := min(20*us<<i, 40*us)
-		if i >= 8 {
-			want = 80 * us
+	for _, bursts := range []bool{false, true} {
+		h = HoldOff{Bursts: bursts}
+		most, patient := 120*us, 7 // three packets, until the eighth is in vain
+		if bursts {
+			most, patient = 40*us, 8 // one, until eight were
 		}
-		if g := trip(&h, unit.Time(i)*unit.Millisecond, 0, false, offer); g != want {
-			t.Errorf("vain round trip %d, with an offer: a gap of %v, want %v", i, g, want)
+		for i := range 15 {
+			want := min(20*us<<i, most)
+			if i >= patient {
+				want = min(20*us<<i, 2*most)
+			}
+			if g := trip(&h, unit.Time(i)*unit.Millisecond, 0, false, offer); g != want {
+				t.Errorf("bursts %v, vain round trip %d, with an offer: a gap of %v, want %v", bursts, i, g, want)
+			}
 		}
 	}
-	h = HoldOff{}
+	h = HoldOff{Bursts: true}
 	if g := trip(&h, 0, 0, false, unit.Gbps); g != 20*us { // 8 us a packet
 		t.Errorf("an offer of more than a packet a round trip, and a gap of %v", g)
 	}

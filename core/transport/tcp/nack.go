@@ -232,7 +232,7 @@ func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 
 // timedOut: the timer has taken over.
 func (s *Sender) timedOut(now unit.Time) {
-	s.hold = transport.HoldOff{}
+	s.hold = transport.HoldOff{Bursts: true}
 	s.reducedAt = now
 	s.gate.Note(now)
 }

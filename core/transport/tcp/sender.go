@@ -82,7 +82,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery,
 		exact: f.CC.Telemetry != telemetry.Nothing, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
 		initial: int64(c.InitialSeq), scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial),
-		timer: timer{at: unit.Never}}
+		timer: timer{at: unit.Never}, nacks: nacks{hold: transport.HoldOff{Bursts: true}}}
 	s.una, s.next = s.initial, s.initial
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
