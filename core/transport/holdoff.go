@@ -14,7 +14,8 @@ import (
 //     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
 //   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
 //     more than the time of three packets at the rate that the switch offers (of one with Bursts), or than the round
-//     trip where that is longer: longer gaps leave the link idle, once others have finished. When that does not help eight times in a row, the
+//     trip where that is longer: longer gaps leave the link idle, once others have finished. When
+//     that does not help eight times in a row, the
 //     offer was too high, and twice that is allowed. If something was delivered, but what had been sent again is gone
 //     again, or there was a gap already, it is what spreads this over the round trip. Each delivery in a row closes
 //     the gap by a part more, up to a half; a gap below a round trip closes by no more than that a round trip.
