@@ -174,7 +174,7 @@
 // with either scheme, so its claims on FCTs are ties. The released logs have two causes of the paper's ECMP. First, the
 // repository's CRC-16 over addresses and ports that step together leaves data two of four upward ports in the stride,
 // one for all 16 short flows of the incast (ecmp: {hash: crc16}, TestPolarisedPorts; figure 11's "majority"). Secondly,
-// their network was slower: RTTs of 3 to 4 s are those of upward ports with 3 packets/s, not 20 (table1-fit,
+// their network was slower: RTTs of 3 to 4 s are those of upward ports with 3 packets/s, not 20 (table1-fit, ten seeds,
 // TestFit); no FCT went into that. Why is not known. Mean FCT to the last write in seconds, short/large, 20 seeds:
 //
 //	             ECMP: paper, logs, table1-released  P4TE
@@ -249,11 +249,17 @@
 // slow link (0.81; 0.74 ± 0.13), with Hadoop's sizes (0.73) and with CUBIC (0.38 ± 0.07), as good as DRILL with
 // marks, and keeps a flow's packets in order but for flowlets.
 //
-// What both gaps and the control plane do (gains-sweep, eight seeds, arrivals of 10 ms): slowdown over ECMP's at
-// gaps of 10, 20, 50, 100, 500 us with LetFlow 0.85, 0.85, 0.92, 0.98, 0.98 (± 0.04); with P4TE's paths and a
-// control plane of 1 us 0.83, 0.84, 0.86, 0.88, 0.88 (± 0.02); of 100 us 1.05, 0.90, 0.93, 0.96, 0.96; of 1 ms
-// 0.96 … 1.02. So at short gaps a control plane of 100 us does worse than chance, and above 50 us a quick one does
-// better.
+// What both gaps and the control plane do (gains-sweep, in full at commit 559f951, sixteen seeds): slowdown over
+// ECMP's at gaps of 10, 20, 50, 100, 500 us with LetFlow 0.86, 0.86, 0.94, 1.01, 1.02 (± 0.03 at most); with P4TE's
+// paths and a control plane of 1 us 0.85, 0.85, 0.88, 0.90, 0.90; of 10 us 0.96, 0.93, 0.91, 0.94, 0.94; of 100 us
+// 1.03, 0.98, 0.97, 0.98, 0.98 (± 0.09 at the shortest); of 1 ms 0.98 to 1.04. So at short gaps a control plane of 10
+// us or more does worse than chance, and above 50 us a quick one does better. With marks, too, P4TE has 0.80 to 0.85
+// with 1 us and 0.94 to 0.84 with 100 us. CONGA, whose feedback takes a round trip, needs gaps of 50 us: 1.66, 1.47,
+// then 0.85.
+//
+// HPCC++ over P4TE's paths (compose, likewise, 80 % load) keeps its queue of 0.9 kB, and loses nothing; its slowdown is
+// 1.04 ± 0.03 of ECMP's, and 1.01 ± 0.03 with a quick control plane: what keeps queues that short leaves paths nothing
+// to do.
 //
 // Failure of a link for 20 ms (failure, twenty seeds, in full at commit 559f951): mean completion times over those
 // without it, for flows from the leaf and to it, DCTCP: P4TE 2.2 ± 0.5, 2.0 ± 0.3, without looking at links 3.0, 2.5,
@@ -262,9 +268,11 @@
 // the hole, too, so the leaf's own flows suffer as well. P4TE loses fewer packets by looking (failure.detects); that
 // they are fewer than ECMP's is undecided.
 //
-// Appendix A (20 seeds, DCTCP; mean FCT to the last write in s, short/large): flowlets of 40 ms, which reorder what is
-// sent every 50 ms, make P4TE twice as slow as ECMP: A.1 15.4/109 against 9.3/55.9, A.2 933/1751 against 433/733, A.3
-// 340/687 against 171/306. With gaps of 4 s (patient) short flows have the paper's shorter FCTs and its slight increase
-// in A.1: 10.8/60.4, 421/820, 154/361; large ones pay for marks, without which they take 704 and 290 (paths). That
-// nothing is lost in A.1 we do not find: two thirds of a short flow wait in its buffers when it has written all.
+// Appendix A (in full at commit 559f951, forty seeds, DCTCP; mean FCT to the last write in s, short/large): flowlets
+// of 40 ms, which reorder what is sent every 50 ms, make P4TE's flows last twice as long as ECMP's: 16/109 against
+// 9.4/56 in A.1, and large ones of 1772 against 732 in A.2 and of 690 against 307 in A.3. With gaps of 4 s (patient)
+// short flows have the paper's shorter FCTs and its slight increase in A.1: 10.7, 419 of 439, 154 of 171; large ones
+// pay for marks, 820 and 361, without which they take 701 in A.2 (paths). That nothing is lost in A.1 we do not find:
+// 39 of 51 kB of a short flow wait in its buffers when it has written all. Some connections of A.2 and A.3 end after
+// seven lost SYNs.
 package p4te
