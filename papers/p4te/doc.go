@@ -230,10 +230,13 @@
 // So P4TE as the paper has it makes short flows faster, by its marks: a port above 70 % marks, and DCTCP keeps its
 // queue short (TestMarksGain). ECMP that marks earlier does better. Its fake ACKs cost more than they bring, and its
 // paths bring 5 ± 4 %, since flowlets end after 90 us and its control plane answers after 100: LetFlow's random
-// paths, HULA, CONGA and DRILL bring more. It is the same at 20 and 50 % load (0.90, 0.86), at 40 and 100 Gb/s (0.79,
-// 0.80; paths alone 1.01, 1.04), with Hadoop's sizes (0.83; paths 1.05). Paths alone bring most in a fat tree of three
-// tiers (0.91 ± 0.07, completion times 0.89 ± 0.05), and may do harm where a link has a quarter of the rate (1.00;
-// 1.14 ± 0.27). Incasts do not turn on paths: completion times are within 3 % for all.
+// paths, HULA, CONGA and DRILL bring more. One factor at a time (gains-factors, in full at commit 559f951, sixteen
+// seeds; slowdowns): at 20 and 50 % load 0.91 ± 0.03 and 0.86 ± 0.02, at 40 and 100 Gb/s 0.77 and 0.79, with Hadoop's
+// sizes 0.84, in the low stride 0.89; paths alone are 1.01, 0.97, 1.00, 1.01, 1.01 and 0.94 there. Paths alone bring
+// most in a fat tree of three tiers (0.92 ± 0.03, completion times 0.91 ± 0.03) and with CUBIC (completion times 0.93
+// ± 0.05; slowdowns hang on lost SYNs, 1.19 ± 0.32), and nothing where a link has a quarter of the rate (1.01 ± 0.04;
+// 1.08 ± 0.11), where LetFlow has 0.75 ± 0.06. In congestion P4TE's 0.98 ± 0.03 is undecided; incasts do not turn on
+// paths: completion times are within 2 % for all.
 //
 // What does help is what the leaf holds itself (enforced, ours; ablation, in full at commit 559f951, ten paired
 // seeds, arrivals of 10 ms; load 50 %, 80 % with WebSearch, the same with Hadoop). Mean completion times over ECMP's
@@ -245,9 +248,11 @@
 //
 // Path control pays where it is as fast as what it controls. quick, which is ours, ends flowlets after 20 us, writes
 // its tables within 1 us, as a data plane may and a switch's CPU does not, reports each 4 us of queue, and draws the
-// port of a group anew for each flowlet. It is better than LetFlow with the same gaps (0.79 against 0.85), with the
-// slow link (0.81; 0.74 ± 0.13), with Hadoop's sizes (0.73) and with CUBIC (0.38 ± 0.07), as good as DRILL with
-// marks, and keeps a flow's packets in order but for flowlets.
+// port of a group anew for each flowlet. It is better than LetFlow with the same gaps in the base cell (0.80 ± 0.02
+// against 0.87), with Hadoop's sizes (0.73 against 0.90), CUBIC (0.52 ± 0.15 against 1.0 ± 0.4) and at all rates, is
+// level with it on the slow link (completion times 0.76 and 0.75), and with marks as good as DRILL (0.76 and 0.76 in
+// the base cell); and it keeps a flow's packets in order but for flowlets. In congestion, where senders' own links
+// are full, all have 0.93 to 0.96.
 //
 // What both gaps and the control plane do (gains-sweep, in full at commit 559f951, sixteen seeds): slowdown over
 // ECMP's at gaps of 10, 20, 50, 100, 500 us with LetFlow 0.86, 0.86, 0.94, 1.01, 1.02 (± 0.03 at most); with P4TE's
