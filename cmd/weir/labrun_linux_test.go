@@ -379,7 +379,7 @@ func TestBadInputOnLab(t *testing.T) {
 		{"check hpcc/incast16 --on lab", "the lab's hosts are Linux, which has no transport"},
 		{"run p4abc/prototype-fig6 --on lab", "the kernel's cubic has no parameter hystart; allowed: its default: linux"},
 		{"run p4te/gains --quick --on lab", "too large for this machine"},
-		{"run p4te/gains --quick --on lab", "allowed: rates divided by 1"},
+		{"run p4te/gains --quick --on lab", "allowed: rates divided by 3"},
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
 		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
 		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
