@@ -278,6 +278,9 @@ type Scheme struct {
 	// OwnRecovery: the Window is exact also in recovery; the transport applies no PRR
 	// and does not touch an idle window (Linux: cong_control).
 	OwnRecovery bool
+	// KeepsOnSend: OnSend leaves the Decision as it is, so that transports need not read it again after each packet,
+	// which is 1 % of a run's instructions.
+	KeepsOnSend bool
 	// PerPath: a flow may have several controllers of this scheme, one for each path that its sender chooses
 	// (Flow.Paths).
 	PerPath bool

@@ -32,13 +32,25 @@ func (s *Switch) Receive(now unit.Time, in PortID, p *packet.Packet) {
 		return
 	}
 	p.Meta = Metadata{In: in, Out: packet.NoPort, Flags: p.Meta.Flags & (packet.Trimmed | packet.Internal | packet.ToUser)}
-	s.ingress(p)
+	s.direct = p.Data == nil
+	if !s.routed {
+		s.ingress(p)
+	} else if v := s.pipe.In(&s.env, p, false); v == Passed {
+		s.wants.Through(p.Meta.Out, p)
+	} else {
+		s.entered(p, v)
+	}
+	s.direct = false
 	if len(s.pending) > 0 {
 		s.serve()
 	}
 }
 
 func (s *Switch) ingress(p *packet.Packet) {
+	if s.routed {
+		s.entered(p, s.pipe.In(&s.env, p, false))
+		return
+	}
 	for _, h := range s.ingressers {
 		if v := h.Ingress(&s.env, p); v != Accept {
 			switch v {
@@ -73,6 +85,16 @@ func (s *Switch) replicate(p *packet.Packet) {
 
 // manage passes a packet to the traffic manager.
 func (s *Switch) manage(p *packet.Packet) {
+	if s.pipe != nil {
+		s.direct = s.direct && len(s.pending)+len(s.replicas) == 0
+		s.entered(p, s.pipe.In(&s.env, p, true))
+		return
+	}
+	s.byHooks(p)
+}
+
+// byHooks is manage without a pipe.
+func (s *Switch) byHooks(p *packet.Packet) {
 	m := &p.Meta
 	if int(m.Out) >= len(s.ports) {
 		s.drop(p, NoRoute)
@@ -80,7 +102,7 @@ func (s *Switch) manage(p *packet.Packet) {
 	}
 	port := s.ports[m.Out]
 again:
-	m.Queue = min(m.Class, uint8(port.Queues()-1))
+	m.Queue = min(m.Class, port.Last())
 	for _, h := range s.admitters {
 		if v := h.Admit(&s.env, p); v != Accept {
 			switch {
@@ -167,6 +189,10 @@ func (s *Switch) Dequeue(now unit.Time, out PortID) (*packet.Packet, unit.Time) 
 // It returns false if p was dropped.
 func (s *Switch) egress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
+	if s.pipe != nil {
+		s.pipe.Out(&s.env, p)
+		return p.Data == nil || s.deparse(p)
+	}
 	for _, h := range s.unbookers {
 		h.Unbook(&s.env, p)
 	}
@@ -188,17 +214,20 @@ func (s *Switch) egress(p *packet.Packet) bool {
 			s.trim(p)
 		}
 	}
-	if p.Data != nil {
-		var err error
-		if s.config.Codec != nil {
-			err = s.config.Codec.Deparse(p)
-		} else {
-			err = p.Deparse(s.config.Book)
-		}
-		if err != nil { // no frame can carry what a program has made
-			s.drop(p, Malformed)
-			return false
-		}
+	return p.Data == nil || s.deparse(p)
+}
+
+// deparse writes what programs have changed into the frame. It returns false if p was dropped.
+func (s *Switch) deparse(p *packet.Packet) bool {
+	var err error
+	if s.config.Codec != nil {
+		err = s.config.Codec.Deparse(p)
+	} else {
+		err = p.Deparse(s.config.Book)
+	}
+	if err != nil { // no frame can carry what a program has made
+		s.drop(p, Malformed)
+		return false
 	}
 	return true
 }

@@ -1,6 +1,9 @@
 package dataplane
 
-import "weir/core/unit"
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
 
 // Ledger is what a switch has done with its packets since the start. Nothing is lost and nothing comes from
 // nowhere: what came in and what was Made is what went out, Ended or Held.
@@ -21,6 +24,18 @@ func (s *Switch) Ledger() Ledger {
 		l.Held += uint64(p.Packets()) + uint64(p.Controls())
 	}
 	return l
+}
+
+// Recirculating is how many packets are on the recirculation port.
+func (s *Switch) Recirculating() int { return len(s.recirc) - s.recircAt }
+
+// Remembered calls see with each flow for which a program may make a packet without one of the flow's in hand.
+func (s *Switch) Remembered(see func(flow packet.FlowID)) {
+	for _, p := range s.config.Programs {
+		if r, ok := p.(Rememberer); ok {
+			r.Remembered(see)
+		}
+	}
 }
 
 // Idle reports whether nothing in the switch can reach a host unless a packet comes in: no packet waits, not

@@ -47,6 +47,14 @@ type Idler interface {
 	Idle() bool
 }
 
+// Rememberer is a program that may make a packet for a flow later on, when it has none of the flow's in hand. A driver
+// whose flows end asks which: their ends are to be there then.
+type Rememberer interface {
+	Program
+	// Remembered calls see with each flow for which it may.
+	Remembered(see func(flow packet.FlowID))
+}
+
 // Metered is a program with metrics of its own, which a running switch shows beside its own.
 type Metered interface {
 	Program
@@ -55,26 +63,6 @@ type Metered interface {
 	// Sample fills to with the values at now, the most important ones first if there is no room for all,
 	// and returns their number. It runs between two packets, so it must be fast and must not allocate.
 	Sample(now unit.Time, to []Sample) int
-}
-
-// Steered is a program whose control plane moves ports between groups.
-type Steered interface {
-	Program
-	// Steering is what it has done until now.
-	Steering(now unit.Time) Steering
-}
-
-// Steering is a control plane's work, and what came of it.
-type Steering struct {
-	Events, Lost, Writes uint64    // events that came; those that it had no room for; changes of tables
-	Busy                 unit.Time // spent with writes
-	Groups               []Occupancy
-}
-
-// Occupancy is the share of the time that ports have been in a group, on average over the ports.
-type Occupancy struct {
-	Group string
-	Share float64
 }
 
 // Metric is one of a program's metrics: a gauge, or a Counter, which never falls while the

@@ -78,9 +78,12 @@ type Verdict uint8
 
 // Accept passes the packet on. Trim asks the switch to cut off the payload, move the packet to the trim
 // queue and admit it again. Consume, for an Ingresser only, accepts a message for the switch itself (a
-// probe, a neighbour's feedback): the packet ends here and does not count as dropped.
+// probe, a neighbour's feedback): the packet ends here and does not count as dropped. Passed and ByHooks are a
+// Pipe's only.
 const (
 	Accept  Verdict = 0
+	Passed  Verdict = 0xfc
+	ByHooks Verdict = 0xfd
 	Consume Verdict = 0xfe
 	Trim    Verdict = 0xff
 )

@@ -12,10 +12,12 @@ import (
 
 // Config is what a switch is made of.
 type Config struct {
-	Name          string
-	ID            int
-	Ports         []*tm.Port
-	Programs      []Program // in order
+	Name     string
+	ID       int
+	Ports    []*tm.Port
+	Programs []Program // in order
+	// Fuse, if given, is asked for the Pipe of the programs.
+	Fuse          func(programs []Program, ports []*tm.Port) Pipe
 	Pool          *packet.Pool
 	Book          *packet.Book // for the parser; may be nil if packets never arrive in wire form
 	Codec         Codec        // nil: packet.Parse and packet.Deparse, with the Book
@@ -65,6 +67,9 @@ type Switch struct {
 	egressers  []Egresser
 	droppers   []Dropper
 	tickers    []ticker
+	pipe       Pipe      // nil: the hooks, one by one
+	routed     bool      // by the pipe, too
+	direct     bool      // what is in hand, just received, may leave at once
 	nextTick   unit.Time // or when a pause ends by itself
 
 	pausing []uint8 // by port: classes that the neighbour was asked to stop
@@ -122,6 +127,7 @@ func New(c Config) (*Switch, error) {
 			return nil, fmt.Errorf("switch %s: program %s has no hook", c.Name, p.Name())
 		}
 	}
+	s.fuse()
 	s.setTimer()
 	return s, nil
 }
@@ -140,10 +146,13 @@ func (s *Switch) hook(p Program) bool {
 
 // obey has packets dropped that a port's scheduler has let go for that (tm.NewFQCoDel).
 func (s *Switch) obey() {
-	if slices.ContainsFunc(s.ports, (*tm.Port).Drops) {
+	if s.dooms() {
 		s.releasers = append(s.releasers, doomed{})
 	}
 }
+
+// dooms reports whether a scheduler has packets dropped.
+func (s *Switch) dooms() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
 
 // doomed drops what the scheduler says.
 type doomed struct{}
@@ -208,6 +217,7 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 		}
 	}
 	s.config.Programs = programs
+	s.fuse()
 	s.setTimer()
 	return nil
 }

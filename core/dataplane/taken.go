@@ -1,7 +1,5 @@
 package dataplane
 
-import "weir/core/unit"
-
 import "slices"
 
 // Taken is what the programs and schedulers of a switch take of it, in numbers by which schemes can be compared.
@@ -11,16 +9,6 @@ type Taken struct {
 	Lookups       int   // of tables by one packet, at most
 	Possible      int   // operations for one packet, at most, that a pipeline can do beyond comparing and adding
 	Operations    int   // for one packet, at most: of those that P4TE §4 says a pipeline cannot do, and loops
-}
-
-// Steering is that of the first of the switch's programs that is Steered.
-func (s *Switch) Steering(now unit.Time) (x Steering, ok bool) {
-	for _, p := range s.config.Programs {
-		if steered, is := p.(Steered); is {
-			return steered.Steering(now), true
-		}
-	}
-	return x, false
 }
 
 // Taken adds up what the switch's programs and the schedulers of its ports take; what the control plane does aside. ok

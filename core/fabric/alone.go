@@ -1,13 +1,9 @@
 package fabric
 
-import (
-	"math/bits"
+import "weir/core/unit"
 
-	"weir/core/unit"
-)
-
-// A node in a group of its own knows at the beginning of a window all that arrives in it. So its arrivals are merged
-// once a window from their wires, each of which is in order, instead of one by one in a heap.
+// A node in a group of its own knows at the beginning of a window all that arrives in it. So its arrivals are brought
+// into order once a window, instead of one by one in a heap.
 
 // The key of an arrival is (time − base) << wireBits | index in group.wires: unique, and in the order of time and link.
 const (
@@ -18,9 +14,9 @@ const (
 
 // runAlone carries out the events before end of a group of one node.
 func (f *Fabric) runAlone(g *group, end unit.Time) {
-	m, base := g.alone, *g.nextAt
+	m, x, base := g.alone, g.part, *g.nextAt
 	node, wants := m.node, m.wants
-	keys, next := f.gather(g, base, end)
+	keys, next := x.gather(g, base, end)
 	events := len(keys)
 	for _, key := range keys {
 		now := base + unit.Time(key>>wireBits)
@@ -33,6 +29,9 @@ func (f *Fabric) runAlone(g *group, end unit.Time) {
 			f.deliver(now, w, p)
 		}
 		node.Receive(now, w.in, p)
+		if out, p := wants.Passed(); p != nil {
+			f.send(m, m.ports[out], p, unit.Never, now)
+		}
 		if !wants.None() || wants.Timer < m.timer {
 			f.after(m, now)
 		}
@@ -40,8 +39,8 @@ func (f *Fabric) runAlone(g *group, end unit.Time) {
 	if g.due.next < end || m.timer < end {
 		events += f.before(g, end-1, end)
 	}
-	f.events += uint64(events)
-	f.hops += uint64(len(keys))
+	x.events += uint64(events)
+	x.hops += uint64(len(keys))
 	*g.nextAt = min(next, g.due.next, m.timer)
 }
 
@@ -64,7 +63,7 @@ func (f *Fabric) before(g *group, ports, timers unit.Time) (events int) {
 			if pt.armedAt != now {
 				continue
 			}
-			if !f.portEvent(pt, now) {
+			if !f.portEvent(m, pt, now) {
 				events++
 				continue
 			}
@@ -75,16 +74,13 @@ func (f *Fabric) before(g *group, ports, timers unit.Time) (events int) {
 }
 
 // gather returns the keys of the arrivals before end in order, and the time of the first arrival that is later.
-func (f *Fabric) gather(g *group, base, end unit.Time) (keys []uint64, next unit.Time) {
+func (x *part) gather(g *group, base, end unit.Time) (keys []uint64, next unit.Time) {
 	room := 0
 	for _, w := range g.wires {
 		room += int(w.count)
 	}
-	if len(f.keys[0]) < room {
-		f.keys[0], f.keys[1] = make([]uint64, 2*room), make([]uint64, 2*room)
-	}
-	keys, next = f.keys[0], unit.Never
-	runs, touched, n := f.runs[:0], int32(0), 0
+	keys, next = x.order.room(room), unit.Never
+	busy, last, touched, n := 0, uint64(0), int32(0), 0
 	for k, w := range g.wires {
 		mask, begins := uint32(len(w.ring)-1), n
 		for h, left := w.head, w.count; left > 0; h, left = h+1, left-1 {
@@ -100,50 +96,13 @@ func (f *Fabric) gather(g *group, base, end unit.Time) (keys []uint64, next unit
 			touched += w.touch(fl.p)
 		}
 		if n > begins {
-			runs = append(runs, int32(begins))
+			busy++
+			last = max(last, keys[n-1])
 		}
 	}
-	f.sink, f.runs = touched, runs
-	return f.mergeRuns(keys[:n], runs), next
-}
-
-// mergeRuns merges the sorted runs of keys, which begin at the indices of runs, two by two.
-func (f *Fabric) mergeRuns(keys []uint64, runs []int32) []uint64 {
-	from, to := keys, f.keys[1][:len(keys)]
-	for len(runs) > 1 {
-		merged := 0
-		for r := 0; r < len(runs); r += 2 {
-			begin, end := runs[r], int32(len(from))
-			if r+1 == len(runs) {
-				copy(to[begin:], from[begin:])
-			} else {
-				middle := runs[r+1]
-				if r+2 < len(runs) {
-					end = runs[r+2]
-				}
-				merge(to[begin:end], from[begin:middle], from[middle:end])
-			}
-			runs[merged] = begin
-			merged++
-		}
-		runs = runs[:merged]
-		from, to = to, from
+	x.sink = touched
+	if keys = keys[:n]; busy > 1 { // what comes from one wire is in order
+		keys = x.order.sort(keys, last)
 	}
-	return from
-}
-
-// merge merges two sorted runs that have no key in common into to, whose length is theirs together. The loop has no
-// branch on what is less, which nobody could predict.
-func merge(to, a, b []uint64) {
-	i, j, k := uint(0), uint(0), 0
-	for i < uint(len(a)) && j < uint(len(b)) && k < len(to) {
-		x, y := a[i], b[j]
-		_, less := bits.Sub64(x, y, 0) // 1: x is first
-		to[k] = min(x, y)
-		k++
-		i += uint(less)
-		j += 1 - uint(less)
-	}
-	copy(to[k:], a[i:])
-	copy(to[k+len(a)-int(i):], b[j:])
+	return keys, next
 }

@@ -2,38 +2,11 @@ package fabric
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"weir/core/packet"
 	"weir/core/unit"
 )
-
-// Runs of any number and length are merged as a sort would order them.
-func TestMergeRuns(t *testing.T) {
-	random := unit.NewRandom(1, "merge")
-	for count := range 20 {
-		t.Run(fmt.Sprint(count, " runs"), func(t *testing.T) {
-			var keys []uint64
-			var runs []int32
-			for r := range count {
-				runs = append(runs, int32(len(keys)))
-				at := uint64(0)
-				for range 1 + random.IntN(30) {
-					at += random.Uint64() % 5
-					keys = append(keys, at<<wireBits|uint64(r))
-					at++
-				}
-			}
-			want := slices.Clone(keys)
-			slices.Sort(want)
-			f := &Fabric{keys: [2][]uint64{keys, make([]uint64, len(keys))}}
-			if got := f.mergeRuns(keys, runs); !slices.Equal(got, want) {
-				t.Errorf("got %x, want %x", got, want)
-			}
-		})
-	}
-}
 
 // Which groups keep a heap makes no difference: a node alone, with a link to itself, joined with others, and with a
 // window for which keys have no room.

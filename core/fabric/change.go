@@ -10,15 +10,16 @@ import (
 func (f *Fabric) SetDown(i int, down bool) {
 	x := &f.extras[i]
 	x.down = down
-	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observer != nil
+	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observed
 }
 
 // SetRate changes the rate of link i at now: also for what is left of the frame that is being sent. Everything
 // before now must have been carried out, and nothing after it.
 func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
+	f.takeIn()
 	pt, x := &f.ports[i], &f.extras[i]
 	was := x.rate
-	pt.ser, x.rate = unit.NewSerialiser(rate), rate
+	f.setRate(i, rate)
 	f.pace()
 	if pt.freeAt <= now {
 		return
@@ -27,7 +28,7 @@ func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	old, free := pt.freeAt, now+left
 	pt.freeAt = free
 	if pt.armedAt != unit.Never { // an event that comes too early finds the port busy, and is put off
-		f.arm(pt, free, portFree)
+		f.arm(x.from.group, pt, free, portFree)
 	}
 	switch {
 	case x.lost == old:
@@ -36,6 +37,13 @@ func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 		f.moveLast(i, free-old)
 	}
 	f.lookUp()
+}
+
+// setRate gives link i a rate.
+func (f *Fabric) setRate(i int, rate unit.LinkRate) {
+	x := &f.extras[i]
+	x.ser, x.rate = unit.NewSerialiser(rate), rate
+	f.ports[i].perByte = x.ser.PerByte()
 }
 
 // remaining is how long what took left at a rate takes at another one. A rate in bits and one in packets have
@@ -60,7 +68,7 @@ func (f *Fabric) moveLast(i int, shift unit.Time) {
 	if w.count > 1 {
 		at = max(at, w.ring[(w.head+w.count-2)&mask].at+1)
 	}
-	last.at, w.last = at, at
+	last.at, f.ports[i].last = at, at
 	if g := w.to.group; w.count == 1 && g.alone == nil { // the first one has an event
 		g.heap.Move(uint64(arrival)|uint64(i), at)
 	}

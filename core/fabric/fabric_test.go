@@ -193,11 +193,19 @@ mid 5000000 sends 3 at port 0, 0 wait
 // have different rates and delays, some of them 0.
 func mesh(seed uint64, n int, window unit.Time, pieces bool) (logs []string, f *Fabric, pool *packet.Pool) {
 	pool = &packet.Pool{}
+	logs, f = meshOf(seed, n, window, pieces, []*packet.Pool{pool}, nil)
+	return logs, f, pool
+}
+
+// meshOf is mesh in as many parts as there are pools: node i is in part i modulo their number, or where another one
+// of its group is.
+func meshOf(seed uint64, n int, window unit.Time, pieces bool, pools []*packet.Pool,
+	together func(func(part int))) (logs []string, f *Fabric) {
 	random := unit.NewRandom(seed, "mesh")
 	nodes := make([]Node, n)
 	relays := make([]*relay, n)
 	for i := range n {
-		r := &relay{name: fmt.Sprint("n", i), pool: pool, log: &strings.Builder{},
+		r := &relay{name: fmt.Sprint("n", i), log: &strings.Builder{},
 			route: map[packet.PortID]packet.PortID{0: 1, 1: 0}}
 		if i == 0 || i == n/2 {
 			r.route = nil // the ring is cut there: packets end
@@ -225,7 +233,16 @@ func mesh(seed uint64, n int, window unit.Time, pieces bool) (logs []string, f *
 			links = append(links, l)
 		}
 	}
-	f, err := New(Config{Nodes: nodes, Links: links, Pool: pool, Window: window})
+	c := Config{Nodes: nodes, Links: links, Pool: pools[0], Window: window, Together: together}
+	for _, p := range pools[1:] {
+		c.More = append(c.More, Part{Pool: p})
+	}
+	for i, g := range Groups(n, links, window) {
+		k := g % int32(len(pools))
+		relays[i].pool = pools[k]
+		c.PartOf = append(c.PartOf, k)
+	}
+	f, err := New(c)
 	if err != nil {
 		panic(err)
 	}
@@ -238,7 +255,7 @@ func mesh(seed uint64, n int, window unit.Time, pieces bool) (logs []string, f *
 	for _, r := range relays {
 		logs = append(logs, r.log.String())
 	}
-	return logs, f, pool
+	return logs, f
 }
 
 // What each node sees, and when, does not depend on how the network is cut into

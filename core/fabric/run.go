@@ -11,29 +11,31 @@ import (
 // returns true (stop may be nil); the argument of stop is the time before which everything has happened. Another
 // call continues.
 func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
+	f.takeIn()
+	for _, x := range f.parts { // what has happened since may have changed it
+		x.next = x.first()
+	}
 	for {
 		start := unit.Never
-		for _, t := range f.nextAt {
-			start = min(start, t)
+		for _, x := range f.parts {
+			start = min(start, x.next)
 		}
 		if start >= until {
 			return
 		}
-		end := until
+		f.end = until
 		if f.stride < until-start {
-			end = start + f.stride
+			f.end = start + f.stride
 		}
-		for i, t := range f.nextAt {
-			if t >= end {
-				continue
-			}
-			if g := &f.groups[i]; g.alone != nil {
-				f.runAlone(g, end)
-			} else {
-				f.runGroup(g, end)
+		if f.together != nil {
+			f.together(f.run)
+		} else {
+			for k := range f.parts {
+				f.runPart(k)
 			}
 		}
-		if stop != nil && stop(end) {
+		f.turn ^= 1
+		if stop != nil && stop(f.end) {
 			return
 		}
 	}
@@ -41,6 +43,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 
 // runGroup carries out the events of a group of several nodes before end.
 func (f *Fabric) runGroup(g *group, end unit.Time) {
+	x := g.part
 	// Read the headers of all packets that arrive in this window, so that their cache misses overlap;
 	// otherwise each is a stall of its own.
 	touched := int32(0)
@@ -54,7 +57,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 			touched += w.touch(fl.p)
 		}
 	}
-	f.sink = touched
+	x.sink = touched
 	events, hops := uint64(0), uint64(0)
 	for g.heap.First() < end {
 		e := g.heap.Take()
@@ -74,6 +77,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 				f.deliver(e.At, w, p)
 			}
 			m.node.Receive(e.At, w.in, p)
+			f.passOn(m, e.At)
 		case timer:
 			m = &f.members[i]
 			if m.timer != e.At {
@@ -88,34 +92,34 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 				events--
 				continue
 			}
-			m = pt.from
-			if !f.portEvent(pt, e.At) {
+			m = f.extras[i].from
+			if !f.portEvent(m, pt, e.At) {
 				continue
 			}
 		}
 		f.after(m, e.At)
 	}
-	f.events += events
-	f.hops += hops
+	x.events += events
+	x.hops += hops
 	*g.nextAt = g.heap.First()
 }
 
 // portEvent carries out the pending event of a port. It returns false if that was a wake for which another frame was
 // faster.
-func (f *Fabric) portEvent(pt *port, now unit.Time) bool {
+func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	pt.armedAt = unit.Never
 	if pt.freeAt > now {
-		f.arm(pt, pt.freeAt, portFree)
+		f.arm(m.group, pt, pt.freeAt, portFree)
 		return false
 	}
-	f.transmit(pt, now)
+	f.transmit(m, pt, now)
 	return true
 }
 
 // after does whatever a call into a node may have made necessary.
 func (f *Fabric) after(m *member, now unit.Time) {
 	w := m.wants
-	for !w.None() {
+	for {
 		out, ok := w.Woken()
 		if !ok {
 			break
@@ -128,9 +132,9 @@ func (f *Fabric) after(m *member, now unit.Time) {
 			continue
 		}
 		if pt.freeAt <= now {
-			f.transmit(pt, now)
+			f.transmit(m, pt, now)
 		} else {
-			f.arm(pt, pt.freeAt, portFree)
+			f.arm(m.group, pt, pt.freeAt, portFree)
 		}
 	}
 	if w.Timer < m.timer {
@@ -141,77 +145,76 @@ func (f *Fabric) after(m *member, now unit.Time) {
 	}
 }
 
-// arm schedules the port's next event unless an earlier one is pending.
-func (f *Fabric) arm(pt *port, at unit.Time, k kind) {
+// arm schedules the next event of a port of a group unless an earlier one is pending.
+func (f *Fabric) arm(g *group, pt *port, at unit.Time, k kind) {
 	if at >= pt.armedAt {
 		return
 	}
 	pt.armedAt = at
 	e := timerheap.Entry{At: at, Key: uint64(k) | uint64(pt.link)}
-	if g := pt.from.group; g.alone != nil {
+	if g.alone != nil {
 		g.due.push(e)
 	} else {
 		g.heap.Push(e)
 	}
 }
 
-// transmit asks the port for its next frame and puts it on the wire.
-func (f *Fabric) transmit(pt *port, now unit.Time) {
-	p, again := pt.from.node.Dequeue(now, pt.out)
+// transmit asks the port for its next frame and sends it.
+func (f *Fabric) transmit(m *member, pt *port, now unit.Time) {
+	p, again := m.node.Dequeue(now, pt.out)
 	if p == nil {
 		if again != unit.Never {
-			f.arm(pt, max(again, now+1), nicWake)
+			f.arm(m.group, pt, max(again, now+1), nicWake)
 		}
 		return
 	}
-	end := now + pt.ser.Next(p.Size, pt.freeAt == now)
-	pt.freeAt = end
-	if again <= end {
-		f.arm(pt, end, portFree)
-	} else if again != unit.Never {
-		f.arm(pt, again, nicWake)
-	}
-	at := end + pt.delay
-	w := pt.wire
-	w.sent++
-	if pt.special {
-		if at = f.impair(pt, p, now, at); at == unit.Never {
-			return
-		}
-	}
-	if at <= w.last { // only jitter, or frames shorter than 1 ps, can do this
-		at = w.last + 1
-	}
-	w.last = at
-	if w.count == uint32(len(w.ring)) {
-		w.grow()
-	}
-	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
-	w.count++
-	if w.count == 1 {
-		f.leads(w, at)
+	f.send(m, pt, p, again, now)
+}
+
+// passOn sends what a node has handed through when it received a frame.
+func (f *Fabric) passOn(m *member, now unit.Time) {
+	if out, p := m.wants.Passed(); p != nil {
+		f.send(m, m.ports[out], p, unit.Never, now)
 	}
 }
 
-// leads says that the first frame on an empty wire arrives at a time.
-func (f *Fabric) leads(w *wire, at unit.Time) {
-	g := w.to.group
-	if g.alone == nil {
-		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
+// send puts p on the wire at now; again is Dequeue's.
+func (f *Fabric) send(m *member, pt *port, p *packet.Packet, again, now unit.Time) {
+	end := now + unit.Time(p.Size)*pt.perByte
+	if pt.perByte == 0 || p.Size >= unit.ManyBytes {
+		end = now + f.extras[pt.link].ser.Next(p.Size, pt.freeAt == now)
 	}
-	if at < *g.nextAt {
-		*g.nextAt = at
+	pt.freeAt = end
+	if again <= end {
+		f.arm(m.group, pt, end, portFree)
+	} else if again != unit.Never {
+		f.arm(m.group, pt, again, nicWake)
 	}
+	at := end + pt.delay
+	pt.sent++
+	if pt.special {
+		if at = f.impair(m, pt, p, now, at); at == unit.Never {
+			return
+		}
+	}
+	if at <= pt.last { // only jitter, or frames shorter than 1 ps, can do this
+		at = pt.last + 1
+	}
+	if pt.last = at; pt.crosses {
+		m.group.part.send(f.turn, pt, at, p)
+		return
+	}
+	pt.wire.put(at, p)
 }
 
 // impair applies loss, jitter and outage of a special link to a frame sent now. It returns the arrival
 // time, which would be at without them, or unit.Never if the frame is lost.
 //
 //go:noinline
-func (f *Fabric) impair(pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
-	i, node := pt.link, pt.from.n
+func (f *Fabric) impair(m *member, pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
+	i, node, part := pt.link, m.n, m.group.part
 	x := &f.extras[i]
-	f.observe(now, trace.Transmit, node, i, "", p)
+	part.observe(now, trace.Transmit, node, i, "", p)
 	if x.down || x.loss > 0 && x.random.Float64() < x.loss {
 		f.counters[i].Lost++
 		f.counters[i].LostBytes += uint64(p.Size)
@@ -221,8 +224,8 @@ func (f *Fabric) impair(pt *port, p *packet.Packet, now, at unit.Time) unit.Time
 			why = "link_down"
 		}
 		x.lost = pt.freeAt
-		f.observe(now, trace.Lost, node, i, why, p)
-		f.pool.Put(p)
+		part.observe(now, trace.Lost, node, i, why, p)
+		part.pool.Put(p)
 		return unit.Never
 	}
 	if x.spaced {
@@ -238,17 +241,8 @@ func (f *Fabric) impair(pt *port, p *packet.Packet, now, at unit.Time) unit.Time
 //
 //go:noinline
 func (f *Fabric) deliver(now unit.Time, w *wire, p *packet.Packet) {
-	f.observe(now, trace.Arrive, w.to.n, w.link, "", p)
+	w.to.group.part.observe(now, trace.Arrive, w.to.n, w.link, "", p)
 	if f.wireMode != nil {
 		f.wireMode(p)
-	}
-}
-
-// observe calls the observer, if there is one. Unobserved runs never get here: links with an observer are
-// special.
-func (f *Fabric) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
-	if f.observer != nil {
-		f.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None,
-			QueueBytes: trace.None}, p)
 	}
 }

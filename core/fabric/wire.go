@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"weir/core/fabric/timerheap"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -11,12 +12,11 @@ type wire struct {
 	ring  []flight // length is a power of two
 	head  uint32
 	count uint32
-	last  unit.Time // latest arrival so far
-	sent  uint64    // LinkCounters.Sent: its line is written to at every frame anyway
 	to    *member
 	link  int32
 	in    packet.PortID
 	ends  bool // the node is an End
+	_     [16]byte
 }
 
 type flight struct {
@@ -41,6 +41,29 @@ func (w *wire) touch(p *packet.Packet) int32 {
 		return p.TouchEnd()
 	}
 	return p.Touch()
+}
+
+// put appends a frame that arrives at a time.
+func (w *wire) put(at unit.Time, p *packet.Packet) {
+	if w.count == uint32(len(w.ring)) {
+		w.grow()
+	}
+	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
+	w.count++
+	if w.count == 1 {
+		w.leads(at)
+	}
+}
+
+// leads says that the first frame on an empty wire arrives at a time.
+func (w *wire) leads(at unit.Time) {
+	g := w.to.group
+	if g.alone == nil {
+		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
+	}
+	if at < *g.nextAt {
+		*g.nextAt = at
+	}
 }
 
 func (w *wire) grow() {

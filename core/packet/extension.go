@@ -30,6 +30,14 @@ func (p *Packet) Extension(kind uint8) ([]byte, bool) {
 	return p.ext[at+2 : at+n : at+n], true
 }
 
+// Leading is Extension for one of this length that is the first, as one that all packets of a flow have is; else nil.
+func (p *Packet) Leading(kind uint8, n int) []byte {
+	if p.extLen == 0 || p.ext[0] != kind || int(p.ext[1]) != n {
+		return nil
+	}
+	return p.ext[2 : 2+n : 2+n]
+}
+
 // findExtension returns where it starts and how long it is, head included.
 func (p *Packet) findExtension(kind uint8) (at, n int) {
 	for at < int(p.extLen) {

@@ -287,6 +287,21 @@ func (l *Pool) Put(p *Packet) {
 	l.live--
 }
 
+// Free returns how many packets wait to be taken.
+func (l *Pool) Free() int { return l.made - l.live }
+
+// Move gives n of the packets that wait to be taken, which must be there, to another pool. Those that are out may be
+// put into either.
+func (l *Pool) Move(n int, to *Pool) {
+	for range n {
+		p := l.free
+		l.free = p.Next
+		p.Next, to.free = to.free, p
+	}
+	l.made -= n
+	to.made += n
+}
+
 // Live returns how many packets are out.
 func (l *Pool) Live() int { return l.live }
 

@@ -8,16 +8,64 @@ import "weir/core/unit"
 type Wants struct {
 	// Timer is when Advance has to be called; unit.Never when idle.
 	Timer unit.Time
-	// Of the ports that are woken the first stands by itself: mostly it is the only one, and no slice is touched.
-	first int32 // 1 + the port; 0: none
+	// What comes first stands by itself, for mostly it is all, and then no slice is touched: 1 + a port that is woken,
+	// or handed, or 0 for nothing.
+	first int32
 	next  int32 // in more
 	more  []PortID
+
+	free    []*unit.Time
+	through *Packet
+	behind  int32  // what was first, which comes behind through: a port that its leaving has woken
+	by      PortID // the port of through
+}
+
+// handed is Wants.first when a packet was handed through.
+const handed = -1
+
+// never is when ports without a link are free.
+var never = unit.Never
+
+// Tell has the node know when its ports are free: by port, where that stands; nil for those without a link. A driver
+// that does not tell is handed nothing through.
+func (w *Wants) Tell(free []*unit.Time) {
+	w.free = free
+	for i := range free {
+		if free[i] == nil {
+			free[i] = &never
+		}
+	}
+}
+
+// Free reports whether the driver has told that port out can send now, and nothing was woken that the driver would
+// ask first.
+func (w *Wants) Free(out PortID, now unit.Time) bool {
+	return int(out) < len(w.free) && *w.free[out] <= now && w.first == 0
+}
+
+// Through hands p to the driver, which sends it by port out at once, as if it had asked the port, which is Free: a
+// frame for a free, empty port (two thirds of a switch's hops) needs no queue, no wake and no second call. It was
+// received in full before, so no time changes.
+func (w *Wants) Through(out PortID, p *Packet) {
+	w.through, w.by, w.behind, w.first = p, out, w.first, handed
+}
+
+// Passed returns what was handed through, and forgets it; nil: nothing. The driver asks after Receive, before it drains
+// Woken.
+func (w *Wants) Passed() (out PortID, p *Packet) {
+	if w.first != handed {
+		return 0, nil
+	}
+	if w.first = w.behind; w.first == 0 {
+		w.shift()
+	}
+	return w.by, w.through
 }
 
 // Wake says that port out now has something to send and had nothing before, or that it wants to be asked earlier than
 // it said.
 func (w *Wants) Wake(out PortID) {
-	if w.first == 0 && len(w.more) == 0 {
+	if w.first == 0 {
 		w.first = 1 + int32(out)
 		return
 	}
@@ -26,17 +74,28 @@ func (w *Wants) Wake(out PortID) {
 
 // Woken returns the woken ports in order, one a call, and forgets them. The driver drains it after every call.
 func (w *Wants) Woken() (out PortID, ok bool) {
-	if w.first != 0 {
-		out, w.first = PortID(w.first-1), 0
-		return out, true
-	}
-	if int(w.next) == len(w.more) {
-		w.more, w.next = w.more[:0], 0
+	if w.first <= 0 {
 		return 0, false
 	}
-	w.next++
-	return w.more[w.next-1], true
+	out = PortID(w.first - 1)
+	w.shift()
+	return out, true
 }
 
-// None says that no port is woken.
-func (w *Wants) None() bool { return w.first == 0 && len(w.more) == 0 }
+// shift puts what comes next in the place of the first.
+func (w *Wants) shift() {
+	if w.first = 0; len(w.more) > 0 {
+		w.draw()
+	}
+}
+
+// draw takes the first one of more.
+func (w *Wants) draw() {
+	w.first = 1 + int32(w.more[w.next])
+	if w.next++; int(w.next) == len(w.more) {
+		w.more, w.next = w.more[:0], 0
+	}
+}
+
+// None says that no port is woken, and nothing handed through.
+func (w *Wants) None() bool { return w.first == 0 }

@@ -9,7 +9,8 @@
 //	what a format carries, what laws need       Field, Reader   TestLacks
 //	HPCC §4.1, figure 7: 42 bytes               HPCC            TestHPCCGolden, FuzzHPCC, TestQuantisation
 //	… more hops than fit                        HPCC.Push       TestMoreHopsThanFit
-//	… wraps of time and bytes                   Span, Unwrapper TestDelta, TestUnwrapper, TestWrappedTwice
+//	… wraps of time and bytes                   Span, Unwrapper TestDelta, TestUnwrapper, TestWrappedTwice,
+//	                                                            TestDifferencesOfFieldsAsTheyCame
 //	… of more paths than there is room for      Unwrapper       TestMorePathsThanRoom, TestPathsThatAreGone
 //	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestShape, FuzzFormat
 //	INT-MD v2.1                                 int.go          TestStacksGolden, TestINTExamples, TestINTTransit,

@@ -99,19 +99,31 @@ func (n *Network) Routes() *Routes {
 			class[host+1], port[host+1] = r.paths[sw].Own, packet.PortID(k)
 		}
 	}
-	s := n.search(r.ports)
-	all := make([]uint32, len(s.switches)*len(lasts))
-	for i, sw := range s.switches {
-		p := &r.paths[sw]
-		p.Class, p.Port, p.Via = class, port, all[i*len(lasts):][:len(lasts):len(lasts)]
+	var s *sets
+	if t, err := n.Tree(); err == nil {
+		s = r.ofTree(t, lasts)
+	} else {
+		s = r.searched(lasts)
 	}
+	for sw := range r.paths {
+		if p := &r.paths[sw]; n.Nodes[sw].Switch {
+			p.Class, p.Port, p.Sets = class, port, s.all
+		}
+	}
+	return r
+}
+
+// searched finds the routes of any network, by a search for each class; lasts are their switches.
+func (r *Routes) searched(lasts []int) *sets {
+	s := r.network.search(r.ports)
+	all := make([]uint32, len(s.switches)*len(lasts))
 	for c := 1; c < len(lasts); c++ {
 		s.toward(s.number[lasts[c]], all, len(lasts), c)
 	}
-	for _, sw := range s.switches {
-		r.paths[sw].Sets = s.sets
+	for i, sw := range s.switches {
+		r.paths[sw].Via = all[i*len(lasts):][:len(lasts):len(lasts)]
 	}
-	return r
+	return &s.sets
 }
 
 // search finds shortest paths over switches, breadth first.
@@ -126,13 +138,20 @@ type search struct {
 	queue    []int32
 	ways     []packet.PortID
 
-	sets  [][]packet.PortID // each set once; the first is empty
+	sets
+}
+
+// sets are sets of ports, each once.
+type sets struct {
+	all   [][]packet.PortID // the first is empty
 	index map[string]uint32 // of sets, by their bytes
 	bytes []byte
 }
 
+func newSets() sets { return sets{all: make([][]packet.PortID, 1), index: map[string]uint32{}} }
+
 func (n *Network) search(ports [][]PortRef) *search {
-	s := &search{number: make([]int32, len(n.Nodes)), sets: make([][]packet.PortID, 1), index: map[string]uint32{}}
+	s := &search{number: make([]int32, len(n.Nodes)), sets: newSets()}
 	for node := range n.Nodes {
 		if n.Nodes[node].Switch {
 			s.number[node] = int32(len(s.switches))
@@ -177,31 +196,34 @@ func (s *search) toward(last int32, via []uint32, stride, class int) {
 		}
 		if at != last {
 			i := int(at)*stride + class
-			via[i] = s.set(via[i-1])
+			via[i] = s.sets.number(s.ways, via[i-1])
 		}
 	}
 }
 
-// set returns the number of the current set of ports, which is often that of the previous class.
-func (s *search) set(like uint32) uint32 {
-	if slices.Equal(s.ways, s.sets[like]) {
+// number returns that of a set of ports, which is often like another one.
+func (s *sets) number(ports []packet.PortID, like uint32) uint32 {
+	if slices.Equal(ports, s.all[like]) {
 		return like
 	}
 	s.bytes = s.bytes[:0]
-	for _, p := range s.ways {
+	for _, p := range ports {
 		s.bytes = append(s.bytes, uint8(p), uint8(p>>8))
 	}
 	i, ok := s.index[string(s.bytes)]
 	if !ok {
-		i = uint32(len(s.sets))
+		i = uint32(len(s.all))
 		s.index[string(s.bytes)] = i
-		s.sets = append(s.sets, slices.Clone(s.ways))
+		s.all = append(s.all, slices.Clone(ports))
 	}
 	return i
 }
 
 // Paths returns the paths from a switch.
 func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
+
+// Ports are those of a node: of its links, in the order of Network.Links.
+func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 
 // step is the lowest port by which a shortest path to a host leaves a node.
 func (r *Routes) step(at, host int) (PortRef, bool) {

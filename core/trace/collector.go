@@ -47,29 +47,39 @@ type Config struct {
 	Sinks  []Sink
 }
 
-// Collector is an Observer that passes the events of traced ports to its sinks in the order (time, node,
-// order within the node). It holds the events since the last Flush.
+// Collector passes the events of traced ports to its sinks in the order (time, node, order within the node). It holds
+// the events since the last Flush. It is an Observer; threads have one each (Part).
 type Collector struct {
 	config  Config
 	watched []bool // by node: it has a traced port
+	parts   []*collected
+	order   []key // of what parts hold
+	ended   bool
+	err     error
+}
+
+// collected is what one thread has seen since the last Flush. The events of a node are all seen by one.
+type collected struct {
+	of      *Collector
+	part    int32
 	held    []Record
-	order   []key
+	order   []key  // of those that Flush does not know
 	frames  []byte // of held
 	scratch []byte
-	ended   bool
 	err     error
 }
 
 // key orders held records; node −1 is not used.
 type key struct {
-	at   unit.Time
-	node int32
-	held int32
+	at         unit.Time
+	node       int32
+	part, held int32
 }
 
 // NewCollector returns a collector with nothing in it.
 func NewCollector(c Config) *Collector {
 	t := &Collector{config: c, watched: make([]bool, len(c.Nodes))}
+	t.Part(0)
 	for _, p := range c.Ports {
 		if p.Traced && p.Node < len(t.watched) {
 			t.watched[p.Node] = true
@@ -79,14 +89,34 @@ func NewCollector(c Config) *Collector {
 }
 
 // Err returns what went wrong first: a sink's error, or a packet that has no wire
-// form. Nothing is written after it.
-func (t *Collector) Err() error { return t.err }
+// form. Nothing is written after it. As with Flush, no event is noted meanwhile.
+func (t *Collector) Err() error {
+	for _, x := range t.parts {
+		if t.err == nil {
+			t.err = x.err
+		}
+	}
+	return t.err
+}
+
+// Part returns the observer of thread k, 0, 1, …, which is used while the others are: no event of a node may be seen by
+// two of them. Nothing is noted while Flush or End runs.
+func (t *Collector) Part(k int) Observer {
+	for len(t.parts) <= k {
+		t.parts = append(t.parts, &collected{of: t, part: int32(len(t.parts))})
+	}
+	return t.parts[k]
+}
 
 // Observe notes an event if its port is traced. A drop that has no port at all, of
 // a packet that a switch made itself, is noted if the switch has a traced one.
-func (t *Collector) Observe(e Event, p *packet.Packet) {
+func (t *Collector) Observe(e Event, p *packet.Packet) { t.parts[0].Observe(e, p) }
+
+// Observe is Collector.Observe.
+func (x *collected) Observe(e Event, p *packet.Packet) {
+	t := x.of
 	switch {
-	case t.ended || t.err != nil:
+	case t.ended || t.err != nil || x.err != nil:
 		return
 	case e.Port == None:
 		if !t.watched[e.Node] {
@@ -112,10 +142,10 @@ func (t *Collector) Observe(e Event, p *packet.Packet) {
 		}
 	}
 	if t.config.Frames && t.config.Book != nil && (e.Kind == Transmit || e.Kind == Drop) {
-		t.frame(&r, p)
+		x.frame(&r, p)
 	}
-	t.order = append(t.order, key{e.At, e.Node, int32(len(t.held))})
-	t.held = append(t.held, r)
+	x.order = append(x.order, key{e.At, e.Node, x.part, int32(len(x.held))})
+	x.held = append(x.held, r)
 }
 
 func (t *Collector) host(a packet.Addr) string {
@@ -126,32 +156,37 @@ func (t *Collector) host(a packet.Addr) string {
 }
 
 // frame keeps the beginning of p's wire form.
-func (t *Collector) frame(r *Record, p *packet.Packet) {
+func (x *collected) frame(r *Record, p *packet.Packet) {
 	data := p.Data
 	switch {
 	case data != nil && r.Kind == Drop: // what programs have changed is not in it yet
 		c := *p
 		c.Data = append([]byte(nil), data...)
-		if c.Deparse(t.config.Book) == nil { // else it is malformed: it stays as it came
+		if c.Deparse(x.of.config.Book) == nil { // else it is malformed: it stays as it came
 			data = c.Data
 		}
 	case data == nil:
 		var err error
-		if data, err = p.Emit(t.config.Book, t.scratch[:0]); err != nil {
-			t.err = fmt.Errorf("trace: at %v, %s: %w", r.At, r.Port, err)
+		if data, err = p.Emit(x.of.config.Book, x.scratch[:0]); err != nil {
+			x.err = fmt.Errorf("trace: at %v, %s: %w", r.At, r.Port, err)
 			return
 		}
-		t.scratch = data
+		x.scratch = data
 	}
 	n := len(data) - int(p.Payload) + Captured
 	n = min(max(n, 0), len(data), SnapLength)
-	at := len(t.frames)
-	t.frames = append(t.frames, data[:n]...)
-	r.Frame, r.FrameBytes = t.frames[at:at+n:at+n], len(data)
+	at := len(x.frames)
+	x.frames = append(x.frames, data[:n]...)
+	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)
 }
 
 // Flush writes the events before done. No further event of that time may follow.
 func (t *Collector) Flush(done unit.Time) error {
+	for _, x := range t.parts {
+		t.order = append(t.order, x.order...)
+		x.order = x.order[:0]
+	}
+	t.Err()
 	slices.SortFunc(t.order, func(a, b key) int {
 		if c := cmp.Compare(a.at, b.at); c != 0 {
 			return c
@@ -165,12 +200,14 @@ func (t *Collector) Flush(done unit.Time) error {
 	for ; n < len(t.order) && t.order[n].at < done; n++ {
 		for _, s := range t.config.Sinks {
 			if t.err == nil {
-				t.err = s.Write(&t.held[t.order[n].held])
+				t.err = s.Write(&t.parts[t.order[n].part].held[t.order[n].held])
 			}
 		}
 	}
 	if t.order = t.order[:copy(t.order, t.order[n:])]; len(t.order) == 0 {
-		t.held, t.frames = t.held[:0], t.frames[:0]
+		for _, x := range t.parts {
+			x.held, x.frames = x.held[:0], x.frames[:0]
+		}
 	}
 	return t.err
 }
@@ -179,6 +216,9 @@ func (t *Collector) Flush(done unit.Time) error {
 // its last flow is done depends on how it is executed.
 func (t *Collector) End(last unit.Time) error {
 	err := t.Flush(last + 1)
-	t.ended, t.held, t.order, t.frames = true, nil, nil, nil
+	t.ended, t.order = true, nil
+	for _, x := range t.parts {
+		x.held, x.order, x.frames = nil, nil, nil
+	}
 	return err
 }

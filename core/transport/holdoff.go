@@ -14,11 +14,11 @@ import (
 //     delivered: packet conservation, as RFC 9937 has it. So the pace is that of ACKs.
 //   - After it packets have a gap. If nothing was delivered, the gap is the round trip, or twice what it was, but no
 //     more than the time of three packets at the rate that the switch offers (of one with Bursts), or than the round
-//     trip where that is longer: longer gaps leave the link idle, once others have finished. When
-//     that does not help eight times in a row, the
-//     offer was too high, and twice that is allowed. If something was delivered, but what had been sent again is gone
-//     again, or there was a gap already, it is what spreads this over the round trip. Each delivery in a row closes
-//     the gap by a part more, up to a half; a gap below a round trip closes by no more than that a round trip.
+//     trip where that is longer: longer gaps leave the link idle, once others have finished. When that does not help
+//     eight times in a row, the offer was too high, and twice that is allowed. If something was delivered, but what had
+//     been sent again is gone again, or there was a gap already, it is what spreads this over the round trip. Each
+//     delivery in a row closes the gap by a part more, up to a half; a gap below a round trip closes by no more than
+//     that a round trip.
 //
 // The round trip is the shortest that was measured, where a transport knows it: one of a full queue, or one taken from
 // time stamps of a millisecond, makes gaps that outlast the congestion many times over.
@@ -116,28 +116,22 @@ func (h *HoldOff) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32)
 	h.ends = 0
 	since := h.since || h.got > 0
 	h.since = false
-	first := h.gap == 0
-	most := unit.Never
+	first, most := h.gap == 0, limit
+	if h.Bursts {
+		most = min(h.most(rtt), limit)
+	}
 	switch {
 	case h.got == 0 && (!since || !first):
-		if h.Bursts {
-			most = h.most(rtt)
-		}
-		h.vain = min(h.vain+1, 20*patience)
-		if !h.Bursts {
-			most = max(h.most(rtt), h.gap)
+		if h.vain = min(h.vain+1, 20*patience); !h.Bursts {
+			most = min(max(h.most(rtt), h.gap), limit)
 		}
 		h.gap = max(2*h.gap, rtt)
 	case h.got > 0 && (h.again || !first):
-		if h.Bursts {
-			most = h.most(rtt)
-		}
 		h.gap = max(h.gap, max(rtt, now-h.begun)/unit.Time(h.got))
 	default:
 		return
 	}
-	h.gap = min(h.gap, most)
-	if h.gap = min(h.gap, limit); first {
+	if h.gap = min(h.gap, most); first {
 		h.least = h.gap / 4
 	}
 	h.Sent(now, seed)

@@ -93,23 +93,10 @@ func (Passive) Advance(unit.Time) {}
 // Counters is what an endpoint counts from its start on. Measures over a part
 // of a run are differences of two copies.
 type Counters struct {
-	SentPackets     int64
-	SentBytes       unit.Bytes // payload
-	ReceivedPackets int64
-	ReceivedBytes   unit.Bytes // payload that was new to the receiver
-	Duplicates      int64      // packets with nothing new in them
-	Retransmitted   int64      // packets sent again
-	NacksTaken      int64      // of a sender: NACKs of the network that it has believed
-	NacksRefused    int64      // … and those that are not of this flow, damaged, old, or of nothing that is out
+	Sent
+	Received
 
-	// One-way delay of received data packets, from the first bit at the sender's
-	// NIC to the last bit at the receiver.
-	DelaySum unit.Time
-	DelayMin unit.Time
-	DelayMax unit.Time
-	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
-
-	// Delays counts them one by one, for percentiles; nil: it does not.
+	// Delays counts one-way delays one by one, for percentiles; nil: it does not.
 	Delays *unit.Histogram
 
 	lastDelay unit.Time
@@ -119,8 +106,53 @@ type Counters struct {
 	// when the application's last write returned: all is in the send buffer; unit.Never until then, 0
 	// where there is no such buffer
 	Written unit.Time
-	Began   unit.Time  // when the application began to write, if not at the flow's start; else 0
-	Unacked unit.Bytes // payload that was not acknowledged then
+	Began   unit.Time // when the application began to write, if not at the flow's start; else 0
+}
+
+// Sent is what an endpoint counts of what it sends.
+type Sent struct {
+	SentPackets   int64
+	SentBytes     unit.Bytes // payload
+	Retransmitted int64      // packets sent again
+	NacksTaken    int64      // of a sender: NACKs of the network that it has believed
+	NacksRefused  int64      // … and those that are not of this flow, damaged, old, or of nothing that is out
+	Unacked       unit.Bytes // payload that was not acknowledged when the application's last write returned
+}
+
+// Since returns what was counted between first, a copy of before, and s.
+func (s *Sent) Since(first *Sent) Sent {
+	d := *s
+	d.SentPackets -= first.SentPackets
+	d.SentBytes -= first.SentBytes
+	d.Retransmitted -= first.Retransmitted
+	d.NacksTaken -= first.NacksTaken
+	d.NacksRefused -= first.NacksRefused
+	return d
+}
+
+// Received is what an endpoint counts of what it receives.
+type Received struct {
+	ReceivedPackets int64
+	ReceivedBytes   unit.Bytes // payload that was new to the receiver
+	Duplicates      int64      // packets with nothing new in them
+
+	// One-way delay of received data packets, from the first bit at the sender's
+	// NIC to the last bit at the receiver.
+	DelaySum unit.Time
+	DelayMin unit.Time
+	DelayMax unit.Time
+	Jitter   float64 // RFC 3550 §6.4.1, smoothed |difference of transit times|, in ps
+}
+
+// Since returns what was counted between first, a copy of before, and r. Jitter and the least and largest delay
+// stay as they are in r.
+func (r *Received) Since(first *Received) Received {
+	d := *r
+	d.ReceivedPackets -= first.ReceivedPackets
+	d.ReceivedBytes -= first.ReceivedBytes
+	d.Duplicates -= first.Duplicates
+	d.DelaySum -= first.DelaySum
+	return d
 }
 
 // Delay counts the one-way delay of a data packet that was received: sum,
@@ -147,15 +179,7 @@ func (c *Counters) Delay(d unit.Time) {
 func (c *Counters) Since(first *Counters) Counters {
 	d := *c
 	d.Delays = nil
-	d.SentPackets -= first.SentPackets
-	d.SentBytes -= first.SentBytes
-	d.ReceivedPackets -= first.ReceivedPackets
-	d.ReceivedBytes -= first.ReceivedBytes
-	d.Duplicates -= first.Duplicates
-	d.Retransmitted -= first.Retransmitted
-	d.NacksTaken -= first.NacksTaken
-	d.NacksRefused -= first.NacksRefused
-	d.DelaySum -= first.DelaySum
+	d.Sent, d.Received = c.Sent.Since(&first.Sent), c.Received.Since(&first.Received)
 	return d
 }
 
@@ -197,6 +221,7 @@ type Scheme struct {
 	// Kernel is the IP protocol whose sockets do the same in a kernel: packet.ProtoUDP, or, with the
 	// parameters of package tcp, packet.ProtoTCP; 0: no kernel has it.
 	Kernel uint8
+	Proto  uint8 // of its packets (packet.Packet.Proto)
 	// Build makes the two endpoints of a flow with a configuration of the scheme: nil for the
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (sender, receiver Endpoint, err error)

@@ -46,6 +46,17 @@ func (h *Histogram) Add(v Time) {
 	h.n++
 }
 
+// Merge adds all values of another histogram.
+func (h *Histogram) Merge(o *Histogram) {
+	if len(o.counts) > len(h.counts) {
+		h.counts = append(h.counts, make([]uint64, len(o.counts)-len(h.counts))...)
+	}
+	for i, n := range o.counts {
+		h.counts[i] += n
+	}
+	h.n += o.n
+}
+
 // Count returns how many values were added.
 func (h *Histogram) Count() uint64 { return h.n }
 

@@ -61,11 +61,18 @@ func NewSerialiser(r LinkRate) Serialiser {
 	return s
 }
 
+// ManyBytes are so many that their time may be beyond the range of Time.
+const ManyBytes = 1 << 20
+
+// PerByte returns what a byte takes, if that is a whole number of picoseconds; else 0. A frame of less than ManyBytes
+// then takes its bytes times that, whatever was before it.
+func (s *Serialiser) PerByte() Time { return Time(s.psPerByte) }
+
 // Next returns how long a frame of size bytes, which is not negative, occupies
 // the link. It is at most Never/2, which stands for all that is longer.
 // continues says that it follows its predecessor without a gap.
 func (s *Serialiser) Next(size int32, continues bool) Time {
-	if s.psPerByte > 0 && size < 1<<20 {
+	if s.psPerByte > 0 && size < ManyBytes {
 		return Time(int64(size) * s.psPerByte)
 	}
 	return s.rounded(size, continues)

@@ -16,15 +16,22 @@ const (
 var Collectives = []string{Ring, Tree}
 
 // Step is one transfer of a collective operation, between two of its hosts. It begins
-// when the transfers of After, which all go to Src, have arrived there; indices are into
-// the list of steps, and below its own.
+// when the transfers of After, which all go to Src, have arrived there: their numbers are
+// below its own.
 type Step struct {
 	Src, Dst int
 	Size     unit.Bytes
 	After    []int
 }
 
-// AllReduce returns the transfers after which n hosts, each with so many bytes, all have the sum:
+// Collective is a collective operation. It has its steps by formula: there may be millions.
+type Collective struct {
+	algorithm string
+	hosts     int
+	size      unit.Bytes
+}
+
+// AllReduce is the operation after which n hosts, each with so many bytes, all have the sum:
 // the traffic only, reducing takes no time.
 //
 // Ring (Patarasu and Yuan, 2009, §4): each host sends to the next one in 2(n−1) steps a
@@ -32,54 +39,74 @@ type Step struct {
 // sends share i−s mod n, which it has got in the step before. Shares differ by a byte at
 // most. Tree: a binary tree, in which host i hears from 2i+1 and 2i+2; all bytes go up to
 // host 0, from each host when those of both its children are there, and then down again.
-func AllReduce(algorithm string, n int, size unit.Bytes) ([]Step, error) {
-	if n < 2 {
-		return nil, fmt.Errorf("a collective of %d hosts; two or more are possible", n)
+func AllReduce(algorithm string, n int, size unit.Bytes) (Collective, error) {
+	c := Collective{algorithm, n, size}
+	switch {
+	case n < 2:
+		return c, fmt.Errorf("a collective of %d hosts; two or more are possible", n)
+	case algorithm != Ring && algorithm != Tree:
+		return c, fmt.Errorf("%q is no collective; %s and %s are", algorithm, Ring, Tree)
+	case algorithm == Ring && size < unit.Bytes(n):
+		return c, fmt.Errorf("a ring of %d hosts cannot share %v", n, size)
+	case algorithm == Tree && size < 1:
+		return c, fmt.Errorf("a tree cannot share %v", size)
 	}
-	switch algorithm {
-	case Ring:
-		if size < unit.Bytes(n) {
-			return nil, fmt.Errorf("a ring of %d hosts cannot share %v", n, size)
-		}
-		steps := make([]Step, 0, 2*n*(n-1))
-		for s := range 2 * (n - 1) {
-			for i := range n {
-				share := ((i-s)%n + n) % n
-				step := Step{Src: i, Dst: (i + 1) % n, Size: size / unit.Bytes(n)}
-				if unit.Bytes(share) < size%unit.Bytes(n) {
-					step.Size++
-				}
-				if s > 0 {
-					step.After = []int{(s-1)*n + (i+n-1)%n}
-				}
-				steps = append(steps, step)
-			}
-		}
-		return steps, nil
-	case Tree:
-		if size < 1 {
-			return nil, fmt.Errorf("a tree cannot share %v", size)
-		}
-		up := func(i int) int { return n - 1 - i } // the step by which host i sends up: the last host's is first
-		steps := make([]Step, 0, 2*(n-1))
-		heard := func(i int) (after []int) {
-			for c := 2*i + 1; c <= 2*i+2 && c < n; c++ {
-				after = append(after, up(c))
-			}
-			return after
-		}
-		for i := n - 1; i > 0; i-- {
-			steps = append(steps, Step{Src: i, Dst: (i - 1) / 2, Size: size, After: heard(i)})
-		}
-		for i := 1; i < n; i++ {
-			parent := (i - 1) / 2
-			step := Step{Src: parent, Dst: i, Size: size, After: heard(0)}
-			if parent > 0 {
-				step.After = []int{n - 2 + parent} // by which the parent heard: step n−1 goes to host 1
-			}
-			steps = append(steps, step)
-		}
-		return steps, nil
+	return c, nil
+}
+
+// Steps is how many transfers there are.
+func (c Collective) Steps() int {
+	if c.algorithm == Tree {
+		return 2 * (c.hosts - 1)
 	}
-	return nil, fmt.Errorf("%q is no collective; %s and %s are", algorithm, Ring, Tree)
+	return 2 * c.hosts * (c.hosts - 1)
+}
+
+// Step is transfer k.
+func (c Collective) Step(k int) Step {
+	s := Step{After: c.after(k)}
+	s.Src, s.Dst, s.Size = c.Transfer(k)
+	return s
+}
+
+// Transfer is what transfer k carries from where to where.
+func (c Collective) Transfer(k int) (src, dst int, size unit.Bytes) {
+	n := c.hosts
+	switch {
+	case c.algorithm == Ring:
+		src, size = k%n, c.size/unit.Bytes(n)
+		if share := ((src-k/n)%n + n) % n; unit.Bytes(share) < c.size%unit.Bytes(n) {
+			size++
+		}
+		return src, (src + 1) % n, size
+	case k < n-1: // up, the last host first
+		return n - 1 - k, (n - 2 - k) / 2, c.size
+	}
+	dst = k - (n - 2)
+	return (dst - 1) / 2, dst, c.size
+}
+
+// after are those that have to arrive before transfer k.
+func (c Collective) after(k int) []int {
+	n := c.hosts
+	switch {
+	case c.algorithm == Ring && k < n:
+		return nil
+	case c.algorithm == Ring:
+		return []int{(k/n-1)*n + (k+n-1)%n}
+	case k < n-1:
+		return c.heard(n - 1 - k)
+	}
+	if parent := (k - (n - 1)) / 2; parent > 0 {
+		return []int{n - 2 + parent} // by which the parent heard: step n−1 goes to host 1
+	}
+	return c.heard(0)
+}
+
+// heard are the transfers by which a host of the tree hears from its children: host i sends up in step n−1−i.
+func (c Collective) heard(host int) (after []int) {
+	for child := 2*host + 1; child <= 2*host+2 && child < c.hosts; child++ {
+		after = append(after, c.hosts-1-child)
+	}
+	return after
 }

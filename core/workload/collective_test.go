@@ -19,9 +19,18 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// allReduce lists the steps.
+func allReduce(algorithm string, n int, size unit.Bytes) (steps []Step, err error) {
+	c, err := AllReduce(algorithm, n, size)
+	for k := range c.Steps() {
+		steps = append(steps, c.Step(k))
+	}
+	return steps, err
+}
+
 // checkRing fails unless every host of a ring hears every share of every host.
 func checkRing(t *testing.T, n int, size unit.Bytes) {
-	steps, err := AllReduce(Ring, n, size)
+	steps, err := allReduce(Ring, n, size)
 	if err != nil || len(steps) != 2*n*(n-1) {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
@@ -75,7 +84,7 @@ func TestTree(t *testing.T) {
 }
 
 func checkTree(t *testing.T, n int) {
-	steps, err := AllReduce(Tree, n, 1000)
+	steps, err := allReduce(Tree, n, 1000)
 	if err != nil || len(steps) != 2*(n-1) {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
@@ -116,16 +125,17 @@ func TestAllReduceRefuses(t *testing.T) {
 		size      unit.Bytes
 	}{{Ring, 1, 100}, {Tree, 1, 100}, {Ring, 8, 7}, {Tree, 8, 0}, {"star", 8, 100}} {
 		t.Run(fmt.Sprintf("%s of %d", c.algorithm, c.n), func(t *testing.T) {
-			if steps, err := AllReduce(c.algorithm, c.n, c.size); err == nil {
-				t.Errorf("%+v: %d steps", c, len(steps))
+			if all, err := AllReduce(c.algorithm, c.n, c.size); err == nil {
+				t.Errorf("%+v: %d steps", c, all.Steps())
 			}
 		})
 	}
 }
 
 func ExampleAllReduce() {
-	steps, _ := AllReduce(Tree, 3, 1000)
-	for i, s := range steps {
+	c, _ := AllReduce(Tree, 3, 1000)
+	for i := range c.Steps() {
+		s := c.Step(i)
 		fmt.Println(i, s.Src, "→", s.Dst, s.Size, "after", s.After)
 	}
 	// Output:

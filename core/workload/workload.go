@@ -11,9 +11,9 @@ import (
 	"weir/core/unit"
 )
 
-// MostFlows bounds the flows of a file, and of an experiment, so that a slip is an error and not a request for
-// all memory.
-const MostFlows = 1 << 20
+// MostFlows bounds the flows of a file, and of an experiment: that is how far they can be numbered. Memory ends
+// before.
+const MostFlows = 1<<31 - 1
 
 // Flow is one flow of a list.
 type Flow struct {

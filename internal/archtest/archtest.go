@@ -38,7 +38,8 @@ var Storeys = []Storey{
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
 	{Name: "worlds", Imports: "core internal", Modules: true, Floors: "lab < softswitch"},
-	{Name: "worlds/sim", Imports: "core", Pure: true},
+	{Name: "worlds/sim/crew"},
+	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Floors: "measure < claim < spec < plan < " +
 		"results < run report < bench interop", Rooms: map[string]string{"claim": "core internal", "spec": "core internal"}},
 	{Name: "cmd", Imports: "core papers internal worlds worlds/sim study", Modules: true},

@@ -3,9 +3,6 @@ package pcapng_test
 import (
 	"fmt"
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,35 +84,14 @@ var traceFields = []string{"ipv6.opt.type", "ipv6.opt.ioam.opt_type", "ipv6.opt.
 // tshark dissects IOAM in the hop-by-hop options of a traced run, and shows each field as switches wrote it; it finds
 // nothing malformed. draft-gafni's bits are undefined to it, in their place.
 func TestTsharkIOAM(t *testing.T) {
-	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed (README, Tests)")
-	}
+	needTshark(t)
 	for _, format := range []string{"ioam", "ioam, sojourn: on", "ioam-gafni"} {
 		t.Run(format, func(t *testing.T) {
 			f, x := traceOf(t, format, "rdma", "6")
-			file := filepath.Join(t.TempDir(), "run.pcapng")
-			if err := os.WriteFile(file, f.pcapng.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if found := tshark(t, file, "-Y", "_ws.malformed || _ws.expert.group == \"Malformed\" || _ws.expert.group == "+
-				"\"Protocol\" || _ws.expert.group == \"Checksum\""); found != "" {
-				t.Errorf("tshark finds fault with\n%.2000s", found)
-			}
-			args := []string{"-T", "fields", "-E", "separator=|"}
-			for _, field := range traceFields {
-				args = append(args, "-e", field)
-			}
-			lines, want := strings.Split(strings.TrimSuffix(tshark(t, file, args...), "\n"), "\n"), f.transmitted()
-			if len(lines) != len(want) {
-				t.Fatalf("%d packets, want %d", len(lines), len(want))
-			}
-			deepest := 0
+			want, deepest := f.transmitted(), 0
+			_, got := dissections(t, faultless(t, f), traceFields, len(want))
 			for i := range want {
-				got := map[string]string{}
-				for k, v := range strings.Split(lines[i], "|") {
-					got[traceFields[k]] = v
-				}
-				deepest = max(deepest, checkTrace(t, x, parsed(t, &want[i]), got))
+				deepest = max(deepest, checkTrace(t, x, parsed(t, &want[i]), got[i]))
 			}
 			if deepest != 3 {
 				t.Errorf("at most %d hops", deepest)

@@ -3,9 +3,6 @@ package pcapng_test
 import (
 	"encoding/hex"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,9 +34,7 @@ measure: [goodput]
 // our identifier: the checksum is right, nothing is malformed, and its analysis finds no duplicate ACK. As an
 // extension a NACK is no segment of TCP over IPv4, and one over IPv6.
 func TestTsharkNack(t *testing.T) {
-	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed (README, Tests)")
-	}
+	needTshark(t)
 	for _, form := range []string{"tcp_option", "extension"} {
 		for _, signed := range []string{"false", "true"} {
 			t.Run(form+", signed "+signed, func(t *testing.T) {
@@ -49,15 +44,7 @@ func TestTsharkNack(t *testing.T) {
 				f := capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
 					return plantest.TraceOf(t, r, text, sinks, "*")
 				})
-				file := filepath.Join(t.TempDir(), "run.pcapng")
-				if err := os.WriteFile(file, f.pcapng.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				if found := tshark(t, file, "-Y", "_ws.malformed || _ws.expert.group == \"Malformed\" || _ws.expert.group == "+
-					"\"Protocol\" || _ws.expert.group == \"Checksum\""); found != "" {
-					t.Errorf("tshark finds fault with\n%.2000s", found)
-				}
-				checkNacks(t, f.transmitted(), file, form == "tcp_option", signed == "true")
+				checkNacks(t, f.transmitted(), faultless(t, f), form == "tcp_option", signed == "true")
 			})
 		}
 	}
@@ -68,20 +55,10 @@ func checkNacks(t *testing.T, want []trace.Record, file string, option, signed b
 	names := []string{"tcp.flags", "tcp.len", "tcp.option_kind", "tcp.options.experimental.exid", "tcp.checksum.status",
 		"tcp.analysis.duplicate_ack", "tcp.srcport", "tcp.dstport", "tcp.window_size_value", "ip.proto",
 		"tcp.options.experimental.data"}
-	args := []string{"-T", "fields", "-E", "separator=|"}
-	for _, x := range names {
-		args = append(args, "-e", x)
-	}
-	lines := strings.Split(strings.TrimSuffix(tshark(t, file, args...), "\n"), "\n")
-	if len(lines) != len(want) {
-		t.Fatalf("%d packets, want %d", len(lines), len(want))
-	}
+	lines, fields := dissections(t, file, names, len(want))
 	seen := map[string]int{}
 	for i := range want {
-		w, got := &want[i], map[string]string{}
-		for k, x := range strings.Split(lines[i], "|") {
-			got[names[k]] = x
-		}
+		w, got := &want[i], fields[i]
 		if w.Packet != packet.Nack {
 			if got["tcp.options.experimental.exid"] != "" {
 				t.Fatalf("packet %d has an option for experiments: %s", i+1, lines[i])

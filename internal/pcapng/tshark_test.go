@@ -34,23 +34,61 @@ func tshark(t *testing.T, file string, args ...string) string {
 	return out.String()
 }
 
+// needTshark skips a test where it is not installed.
+func needTshark(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("tshark is not installed (README, Tests)")
+	}
+}
+
+// faultless writes a run's file, in which tshark finds nothing malformed, no violation of a
+// protocol, no wrong checksum, and nothing of what more names, in tshark's language.
+func faultless(t *testing.T, f *files, more ...string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "run.pcapng")
+	if err := os.WriteFile(file, f.pcapng.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	faults := append([]string{"_ws.malformed", `_ws.expert.group == "Malformed"`, `_ws.expert.group == "Protocol"`,
+		`_ws.expert.group == "Checksum"`}, more...)
+	if found := tshark(t, file, "-Y", strings.Join(faults, " || ")); found != "" {
+		t.Errorf("tshark finds fault with\n%.2000s", found)
+	}
+	return file
+}
+
+const undecoded = `_ws.expert.group == "Undecoded"`
+
+// dissections returns what tshark shows of each packet, of which there are so many: lines, and the
+// fields in them by name.
+func dissections(t *testing.T, file string, names []string, packets int) (lines []string, fields []map[string]string) {
+	t.Helper()
+	args := []string{"-T", "fields", "-E", "separator=|"}
+	for _, x := range names {
+		args = append(args, "-e", x)
+	}
+	lines = strings.Split(strings.TrimSuffix(tshark(t, file, args...), "\n"), "\n")
+	if len(lines) != packets {
+		t.Fatalf("%d packets, want %d", len(lines), packets)
+	}
+	for _, l := range lines {
+		of := map[string]string{}
+		for k, x := range strings.Split(l, "|") {
+			of[names[k]] = x
+		}
+		fields = append(fields, of)
+	}
+	return lines, fields
+}
+
 // Wireshark's tshark opens the pcapng of a TCP run without complaint, finds nothing
 // malformed and no bad checksum, and reads the events' times, lengths, addresses,
 // sequence numbers and flags.
 func TestTshark(t *testing.T) {
-	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed (README, Tests)")
-	}
+	needTshark(t)
 	f := run(t, "*")
-	file := filepath.Join(t.TempDir(), "run.pcapng")
-	if err := os.WriteFile(file, f.pcapng.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if found := tshark(t, file, "-Y", "_ws.malformed || _ws.unreassembled || _ws.expert.group == \"Malformed\" || "+
-		"_ws.expert.group == \"Protocol\" || _ws.expert.group == \"Checksum\" || _ws.expert.group == "+
-		"\"Undecoded\""); found != "" {
-		t.Errorf("tshark finds fault with\n%.2000s", found)
-	}
+	file := faultless(t, f, "_ws.unreassembled", undecoded)
 	// the filter above is one that finds: TCP's analysis has something to say
 	if tshark(t, file, "-Y", "_ws.expert.group == \"Sequence\"") == "" {
 		t.Error("tshark has no expert information at all")
@@ -71,20 +109,10 @@ var fields = []string{"frame.interface_name", "frame.time_epoch", "frame.len", "
 
 // checkFields compares what tshark reads in the file with the events.
 func checkFields(t *testing.T, want []trace.Record, file string) {
-	args := []string{"-T", "fields", "-E", "separator=|"}
-	for _, x := range fields {
-		args = append(args, "-e", x)
-	}
-	lines := strings.Split(strings.TrimSuffix(tshark(t, file, args...), "\n"), "\n")
-	if len(lines) != len(want) {
-		t.Fatalf("%d packets, want %d", len(lines), len(want))
-	}
+	_, got := dissections(t, file, fields, len(want))
 	v6, tcp, comments := 0, 0, 0
 	for i := range want {
-		d := dissected{t: t, number: i + 1, want: &want[i], got: map[string]string{}}
-		for k, x := range strings.Split(lines[i], "|") {
-			d.got[fields[k]] = x
-		}
+		d := dissected{t: t, number: i + 1, want: &want[i], got: got[i]}
 		d.check()
 		if d.got["eth.type"] == "0x86dd" {
 			v6++

@@ -68,6 +68,9 @@ func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config 
 		t.Fatal(err)
 	}
 	c, err := plan.Runs(s)[0].Config()
+	if err == nil {
+		err = c.MakeEnds() // tests look into them
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

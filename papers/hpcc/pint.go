@@ -38,6 +38,7 @@ func PINTScheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
 			Source: "PINT (SIGCOMM'20)"},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.PathLoad, Signals: cc.ByTelemetry,
+		KeepsOnSend: true,
 	}, NewPINT)
 }
 

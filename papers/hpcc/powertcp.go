@@ -59,6 +59,7 @@ func PowerScheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
 			Source: "PowerTCP (NSDI'22)"},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
+		KeepsOnSend: true,
 	}, NewPower)
 }
 

@@ -158,6 +158,7 @@ func RxScheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
 			Source: "draft-miao-iccrg-hpccplus-01 §6.2"},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
+		KeepsOnSend: true,
 	}, func(f cc.Flow, c RxConfig) (*Follower, error) { return NewFollower(f, c.Config), nil },
 		func(f cc.Flow, c RxConfig, host *cc.Host) (*Receiver, error) {
 			if host == nil {

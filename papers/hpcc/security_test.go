@@ -110,6 +110,9 @@ func under(t testing.TB, r *spec.Registry, text string) *sim.Config {
 		t.Fatal(err)
 	}
 	c, err := plan.Runs(s)[0].Config()
+	if err == nil {
+		err = c.MakeEnds() // tests look into them
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

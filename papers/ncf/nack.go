@@ -277,5 +277,22 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	return next
 }
 
+// Remembered calls see with the flows that may get a NACK though nothing of them is here: those of NACKs that wait, and
+// the heaviest of each port.
+func (g *Program) Remembered(see func(flow packet.FlowID)) {
+	for i := range g.pending {
+		if w := &g.pending[i]; w.taken {
+			see(w.flow)
+		}
+	}
+	for i := range g.ports {
+		if top := g.ports[i].top; top != nil {
+			for k := range top.Len() {
+				see(top.At(k).Flow)
+			}
+		}
+	}
+}
+
 // NackCounts returns the counts since the start.
 func (g *Program) NackCounts() NackCounts { return g.nacks }

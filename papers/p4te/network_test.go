@@ -115,6 +115,9 @@ func build(t testing.TB, text string) *network {
 		t.Fatal(err)
 	}
 	c, err := plan.Runs(exp)[0].Config()
+	if err == nil {
+		err = c.MakeEnds() // tests look into them
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (e *Evaluation) AddHistogram(name, port string, bytes []int64) {
 }
 
 // Each calls f for each of a traffic's flows.
-func (e *Evaluation) Each(t int, f func(s, r *transport.Counters, fct unit.Time)) {
+func (e *Evaluation) Each(t int, f func(s *transport.Sent, r *transport.Received, fct unit.Time)) {
 	for i := range e.Config.Flows {
 		if e.Config.Flows[i].Group == t {
 			f(&e.Result.Flows[i].Sender, &e.Result.Flows[i].Receiver, e.Result.Flows[i].FCT)
@@ -144,7 +144,7 @@ func (e *Evaluation) lengths(name, label, unitName string, percentiles []float64
 
 // flowTable makes the table of a run. Counters are those of the measured part.
 func (e *Evaluation) flowTable() *FlowTable {
-	t := &FlowTable{}
+	t := newFlowTable(len(e.Config.Flows))
 	index := map[string]int32{}
 	name := func(s string) int32 {
 		i, ok := index[s]

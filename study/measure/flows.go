@@ -17,7 +17,7 @@ type loss struct{ traffics }
 func (*loss) Evaluate(e *Evaluation) {
 	e.ByTraffic("loss", "", func(t int) float64 {
 		var sent, received int64
-		e.Each(t, func(s, r *transport.Counters, _ unit.Time) {
+		e.Each(t, func(s *transport.Sent, r *transport.Received, _ unit.Time) {
 			sent += s.SentPackets
 			received += r.ReceivedPackets
 		})
@@ -45,7 +45,7 @@ func (m *delay) Evaluate(e *Evaluation) {
 	e.ByTraffic("delay", "s", func(t int) float64 {
 		var sum unit.Time
 		var n int64
-		e.Each(t, func(_, r *transport.Counters, _ unit.Time) {
+		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
 			sum += r.DelaySum
 			n += r.ReceivedPackets - r.Duplicates
 		})
@@ -53,7 +53,7 @@ func (m *delay) Evaluate(e *Evaluation) {
 	})
 	e.ByTraffic("delay_max", "s", func(t int) float64 {
 		most := unit.Time(-1)
-		e.Each(t, func(_, r *transport.Counters, _ unit.Time) { most = max(most, r.DelayMax) })
+		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { most = max(most, r.DelayMax) })
 		if most <= 0 {
 			return math.NaN()
 		}
@@ -80,7 +80,7 @@ type jitter struct{ traffics }
 func (*jitter) Evaluate(e *Evaluation) {
 	e.ByTraffic("jitter", "s", func(t int) float64 {
 		sum, n := 0.0, 0.0
-		e.Each(t, func(_, r *transport.Counters, _ unit.Time) {
+		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
 			sum += r.Jitter
 			n++
 		})
@@ -103,7 +103,7 @@ func (m *retransmissions) Decode(o *Options) {
 func (m *retransmissions) Evaluate(e *Evaluation) {
 	e.ByTraffic("retransmissions", "packets", func(t int) float64 {
 		n := 0.0
-		e.Each(t, func(s, _ *transport.Counters, _ unit.Time) { n += float64(s.Retransmitted) })
+		e.Each(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) { n += float64(s.Retransmitted) })
 		return n
 	})
 	if m.by == "traffic" {
@@ -111,7 +111,9 @@ func (m *retransmissions) Evaluate(e *Evaluation) {
 	}
 	all := make([][]float64, len(e.Point.Traffic))
 	for t := range all {
-		e.Each(t, func(s, _ *transport.Counters, _ unit.Time) { all[t] = append(all[t], float64(s.Retransmitted)) })
+		e.Each(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) {
+			all[t] = append(all[t], float64(s.Retransmitted))
+		})
 		sort.Float64s(all[t])
 	}
 	e.ByTraffic("retransmissions_mean", "packets", func(t int) float64 { return mean(all[t]) })
@@ -161,7 +163,7 @@ func (*reordering) Evaluate(e *Evaluation) {
 	e.ByTraffic("reordering", "", func(t int) float64 {
 		var reordered, arrived int64
 		for i := range e.Config.Flows {
-			if r := &e.Result.Flows[i].Reordering; e.Config.Flows[i].Group == t {
+			if r := &e.Result.Reordering[i]; e.Config.Flows[i].Group == t {
 				reordered, arrived = reordered+r.Reordered, arrived+r.Arrived
 			}
 		}
@@ -170,7 +172,7 @@ func (*reordering) Evaluate(e *Evaluation) {
 	e.ByTraffic("reordering_extent", "packets", func(t int) float64 {
 		var most, arrived int64
 		for i := range e.Config.Flows {
-			if r := &e.Result.Flows[i].Reordering; e.Config.Flows[i].Group == t {
+			if r := &e.Result.Reordering[i]; e.Config.Flows[i].Group == t {
 				most, arrived = max(most, r.Extent), arrived+r.Arrived
 			}
 		}
@@ -210,8 +212,8 @@ func (*overshoot) Evaluate(e *Evaluation) {
 		var x []float64
 		largest := math.NaN()
 		for i := range e.Config.Flows {
-			if f := &e.Config.Flows[i]; f.Group == t && e.Result.Flows[i].Peak > 0 {
-				v := float64(e.Result.Flows[i].Peak) / e.Point.BDP(f.Src, f.Dst, tr)
+			if f := &e.Config.Flows[i]; f.Group == t && e.Result.Peaks[i] > 0 {
+				v := float64(e.Result.Peaks[i]) / e.Point.BDP(f.Src, f.Dst, tr)
 				x = append(x, v)
 				if !(largest >= v) {
 					largest = v

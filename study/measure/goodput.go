@@ -30,7 +30,7 @@ func (m *goodput) Needs(_ *Point, c *sim.Config) Needs {
 // goodput is that of a traffic.
 func (e *Evaluation) goodput(t int) float64 {
 	var b unit.Bytes
-	e.Each(t, func(_, r *transport.Counters, _ unit.Time) { b += r.ReceivedBytes })
+	e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { b += r.ReceivedBytes })
 	return float64(b) * 8 / e.seconds
 }
 

@@ -162,7 +162,8 @@ func networkKinds() []Kind {
 				{Name: "unit", Form: document.OneOf("packets", "bytes"), Doc: "of the length", Default: "packets",
 					Source: "ours"}, percentiles("[99]", "ours"),
 				yesOrNo("log", "keeps how many samples of each port there are in each kB, for weir export")},
-			New: func() Measure { return &queue{} }, Queues: true},
+			New: func() Measure { return &queue{} }, Queues: true, Near: Tolerance{Share: 0.25, Difference: 2},
+			Judged: []string{"p50", "p99"}},
 		{Name: "state", Doc: "what programs and schedulers of switches keep, by switch [bits], and for one packet at most: " +
 			"reads and writes of it (state_accesses), tables looked up (state_lookups), operations that a P4 pipeline has " +
 			"(state_p4_operations: sums of shifted numbers, copies) and such that it lacks (state_lacked_operations: " +

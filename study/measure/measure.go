@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"weir/core/unit"
 	"weir/internal/document"
@@ -19,9 +21,24 @@ type Kind struct {
 
 	// What reports and tables do with values of the kind's name:
 	Near   Tolerance // how close simulator and lab have to be; none: they are not compared
+	Judged []string  // last words of the groups that are compared; nil: all are
 	Sparse bool      // tables omit groups that are 0 everywhere, except the sum of all
 	Queues bool      // each series is the length of a port's queue, and has the port's name
 }
+
+// Nearness is how close simulator and lab have to be in a group of values of this unit.
+func (k *Kind) Nearness(unitName, group string) (near Tolerance) {
+	if k.Judged != nil && !slices.Contains(k.Judged, group[strings.LastIndexByte(group, ' ')+1:]) {
+		return Tolerance{}
+	}
+	if near = k.Near; k.Queues && unitName == "bytes" {
+		near.Difference *= fullFrame
+	}
+	return near
+}
+
+// fullFrame is what a packet counts where a queue is measured in bytes: a frame of Ethernet (IEEE 802.3).
+const fullFrame = 1514
 
 // Tolerance is how close two values have to be to agree: within a share of the first, or within
 // a difference that is too small to matter.
@@ -247,7 +264,8 @@ func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
 func (l List) Shape(p *Point, c *sim.Config) Values {
 	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.Network.Links)),
 		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.Traffic)),
-		Onsets: make([]sim.OnsetResult, len(c.Onsets))}
+		Onsets: make([]sim.OnsetResult, len(c.Onsets)), Reordering: make([]sim.Reordering, len(c.Flows)),
+		Peaks: make([]unit.Bytes, len(c.Flows))}
 	for i := range res.Flows {
 		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
 	}

@@ -171,6 +171,17 @@ type FlowTable struct {
 	RetransmittedPackets []int64  `json:"retransmitted_packets"`
 }
 
+// newFlowTable has room for so many flows at once: there may be millions.
+func newFlowTable(n int) *FlowTable {
+	if n == 0 {
+		return &FlowTable{}
+	}
+	return &FlowTable{Traffic: make([]int32, 0, n), Src: make([]int32, 0, n), Dst: make([]int32, 0, n),
+		SrcPort: make([]uint16, 0, n), DstPort: make([]uint16, 0, n), SizeBytes: make([]int64, 0, n),
+		StartS: make([]Number, 0, n), FCTS: make([]Number, 0, n), IdealS: make([]Number, 0, n),
+		ReceivedBytes: make([]int64, 0, n), SentPackets: make([]int64, 0, n), RetransmittedPackets: make([]int64, 0, n)}
+}
+
 // Check reports whether the columns belong together.
 func (t *FlowTable) Check() error {
 	n := len(t.Traffic)

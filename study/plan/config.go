@@ -20,16 +20,15 @@ const (
 	serverPort = 40000
 )
 
-// Config makes the run of a point with a seed.
-func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, false) }
-
-// mostTried is how many flows of a point a trial makes with endpoints.
+// mostTried is how many flows of each traffic a trial makes endpoints of.
 const mostTried = 2000
 
-// configure makes the run of a point with a seed. For a trial of a point with many flows it gives endpoints
-// to the first of each traffic only, so that to check an experiment takes no more memory than to read it; not
-// of one with a collective, whose flows come after each other.
-func configure(p *spec.Point, seed uint64, trial bool) (*sim.Config, error) {
+// Config makes the run of a point with a seed. Endpoints are made when their flows begin (sim.Ends); those of the first
+// flow of each traffic are made here as well, as what is wrong with them is an error of the run.
+func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1) }
+
+// configure makes the run of a point with a seed, and tries the endpoints of so many flows of each traffic.
+func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 	tree, prefixes := p.Tree()
 	stalls := p.Stalls()
 	c := &sim.Config{
@@ -42,123 +41,181 @@ func configure(p *spec.Point, seed uint64, trial bool) (*sim.Config, error) {
 	}
 	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry,
 		hosts: make([]cc.Host, len(c.Network.Nodes)), listed: map[[3]int]int{}}
-	all, tried := flows(p, seed), make([]int, p.Entries())
-	for id := range p.Entries() {
-		trial = trial && !p.Entry(id).Measured().Collective
+	c.Ends = b
+	if n := p.Flows(); n > 0 {
+		b.flows, b.index = make([]sim.Flow, 0, n), make([]int32, 0, n)
 	}
-	c.Flows = make([]sim.Flow, 0, len(all))
-	for i := range all {
-		f := &all[i]
-		if tried[f.Traffic]++; trial && tried[f.Traffic] > mostTried {
-			tr := p.Entry(f.Traffic)
-			start, _ := tr.Start()
-			c.Flows = append(c.Flows, sim.Flow{Group: f.Traffic, Src: f.Src, Dst: f.Dst, Start: start, Size: f.Size})
-			continue
+	tried, class := make([]int, p.Entries()), make([]*uint8, p.Entries())
+	err := eachFlow(p, seed, func(f *spec.Flow) error {
+		b.add(f)
+		t := f.Traffic
+		if tried[t] < tries {
+			tried[t]++
+			sender, err := b.try(len(b.flows) - 1)
+			if err != nil {
+				return err
+			}
+			if x, ok := sender.(transport.Classed); ok && class[t] == nil {
+				own := x.Class()
+				class[t] = &own
+			}
 		}
-		flow, endless, err := b.flow(i, f)
-		if err != nil {
-			return nil, err
+		flow := &b.flows[len(b.flows)-1]
+		if class[t] != nil {
+			flow.Class = *class[t]
 		}
-		c.UntilDone = c.UntilDone && !endless
-		c.Flows = append(c.Flows, flow)
+		c.UntilDone = c.UntilDone && flow.Size > 0
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	clear(b.hosts) // trials leave nothing there
+	c.Flows, b.listed = b.flows, nil
 	return c, p.Measures().Observe(b.seen, c)
 }
 
-// flows are those of a run: those that the file lists, then those that are drawn.
-func flows(p *spec.Point, seed uint64) (all []spec.Flow) {
-	if n := p.Flows(); n > 0 {
-		all = make([]spec.Flow, n)
-	}
-	for i := range all {
-		all[i] = p.Flow(i)
+// eachFlow visits the flows of a run: those that the file lists, then those that are drawn.
+func eachFlow(p *spec.Point, seed uint64, visit func(f *spec.Flow) error) error {
+	var f spec.Flow // one, as there may be millions
+	for i := range p.Flows() {
+		f = p.Flow(i)
+		if err := visit(&f); err != nil {
+			return err
+		}
 	}
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		if g, ok := tr.Generator(); ok {
 			d := &drawing{Generator: g, point: p, traffic: tr, id: id, seed: seed}
-			if drawn := d.flows(); all == nil {
-				all = drawn
-			} else {
-				all = append(all, drawn...)
+			drawn := d.flows()
+			for i := range drawn {
+				if err := visit(&drawn[i]); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return all
+	return nil
 }
 
-// builder makes the flows of one run.
+// builder makes the flows of one run, and their endpoints when they begin (sim.Ends). What calls for different hosts
+// write to is different, as several threads may carry out a run.
 type builder struct {
 	point     *spec.Point
 	seen      *measure.Point
 	seed      uint64
 	telemetry *telemetry.Format
-	hosts     []cc.Host
+	flows     []sim.Flow
+	room      []int          // for sim.Flow.After
+	index     []int32        // of each flow in its traffic; −1 − that where its start was drawn from its stream
+	hosts     []cc.Host      // what receivers of a host share
 	listed    map[[3]int]int // flows of a list, by hosts and port
 }
 
 // random is a flow's own stream.
-func (b *builder) random(tr *spec.Traffic, f *spec.Flow) unit.Random {
-	return unit.NewRandom(b.seed, fmt.Sprintf("flow %s %d", tr.Name(), f.Index))
+func (b *builder) random(tr *spec.Traffic, index int32) unit.Random {
+	return unit.NewRandom(b.seed, fmt.Sprintf("flow %s %d", tr.Name(), index))
 }
 
-// start is when a flow starts, drawn from its stream if the file gives a range.
-func start(tr *spec.Traffic, f *spec.Flow, random unit.Random) unit.Time {
-	if f.Fixed {
-		return f.Start
-	}
-	low, high := tr.Start()
-	if high > low {
-		low += unit.Time(random.Int64N(int64(high-low) + 1))
-	}
-	return low + f.Later
+// drawStart draws a start that the file gives as a range from a flow's stream.
+func drawStart(low, high unit.Time, random unit.Random) unit.Time {
+	return low + unit.Time(random.Int64N(int64(high-low)+1))
 }
 
-// flow makes flow i with its endpoints. It reports whether it has no end.
-func (b *builder) flow(i int, f *spec.Flow) (flow sim.Flow, endless bool, err error) {
-	p, tr := b.point, b.point.Entry(f.Traffic)
-	random := b.random(tr, f)
-	controller, config := tr.CC()
-	tf := transport.Flow{
-		ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
-		SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Version: tr.Version(),
-		TOS:   tr.TOSOf(f.Size),
-		Start: start(tr, f, random), Stop: tr.Stop(), Size: f.Size, Payload: tr.Payload(), Framing: p.Framing(),
-		Random: random, Seed: b.seed, Path: b.seen.Path(f.Src, f.Dst, &b.seen.Traffic[f.Traffic]), CC: controller,
-		CCConfig: config, Telemetry: b.telemetry, Host: &b.hosts[f.Dst],
+// add makes the next flow.
+func (b *builder) add(f *spec.Flow) {
+	i, tr := len(b.flows), b.point.Entry(f.Traffic)
+	flow := sim.Flow{Group: f.Traffic, Src: f.Src, Dst: f.Dst, Start: f.Start, Size: f.Size, After: b.after(f),
+		SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Class: tr.TOSOf(f.Size) >> 5}
+	index := int32(f.Index)
+	if !f.Fixed {
+		low, high := tr.Start()
+		if flow.Start = low; high > low {
+			flow.Start, index = drawStart(low, high, b.random(tr, index)), -1-index
+		}
+		flow.Start += f.Later
 	}
 	// HPCC simulator: ports count for each pair of hosts
 	if pair := [3]int{f.Src, f.Dst, f.Port}; f.Port > 0 && b.listed[pair] < 50000 {
-		tf.SrcPort, tf.DstPort = uint16(firstPort+b.listed[pair]), uint16(f.Port)
+		flow.SrcPort, flow.DstPort = uint16(firstPort+b.listed[pair]), uint16(f.Port)
 		b.listed[pair]++
 	}
 	if src, dst, ok := f.Ports(); ok {
-		tf.SrcPort, tf.DstPort = uint16(src), uint16(dst)
+		flow.SrcPort, flow.DstPort = uint16(src), uint16(dst)
 	}
+	if stop := stopOf(tr); f.Size == 0 && stop != unit.Never {
+		flow.Stop = stop
+	}
+	b.flows, b.index = append(b.flows, flow), append(b.index, index)
+}
+
+// after are the flows that a flow comes after. Those of many flows are in one piece of memory.
+func (b *builder) after(f *spec.Flow) []int {
+	list := f.After()
+	if len(list) == 0 {
+		return nil
+	}
+	if cap(b.room)-len(b.room) < len(list) {
+		b.room = make([]int, 0, max(4096, len(list)))
+	}
+	at := len(b.room)
+	b.room = append(b.room, list...)
+	return b.room[at:len(b.room):len(b.room)]
+}
+
+// stopOf is when the applications of a traffic's flows stop; unit.Never if they do not.
+func stopOf(tr *spec.Traffic) unit.Time {
 	if tr.Loaded() {
-		tf.Stop = unit.Never // it ends arrivals, not what has begun
+		return unit.Never // it ends arrivals, not what has begun
 	}
+	return tr.Stop()
+}
+
+// Sender makes that of a flow.
+func (b *builder) Sender(flow int, start unit.Time) (transport.Endpoint, error) {
+	sender, _, err := b.ends(flow, start, nil)
+	return sender, err
+}
+
+// Receiver makes that of a flow.
+func (b *builder) Receiver(flow int) (transport.Endpoint, error) {
+	f := &b.flows[flow]
+	_, receiver, err := b.ends(flow, f.Start, &b.hosts[f.Dst])
+	return receiver, err
+}
+
+// try makes the ends of a flow for the errors that there may be.
+func (b *builder) try(flow int) (sender transport.Endpoint, err error) {
+	f := &b.flows[flow]
+	sender, _, err = b.ends(flow, f.Start, &b.hosts[f.Dst])
+	return sender, err
+}
+
+// ends makes both endpoints of a flow. The receivers of a host share what is in host.
+func (b *builder) ends(i int, start unit.Time, host *cc.Host) (sender, receiver transport.Endpoint, err error) {
+	f, p := &b.flows[i], b.point
+	tr := p.Entry(f.Group)
+	index, drawn := b.index[i], false
+	if index < 0 {
+		index, drawn = -1-index, true
+	}
+	random := b.random(tr, index)
+	if drawn {
+		low, high := tr.Start()
+		drawStart(low, high, random)
+	}
+	controller, config := tr.CC()
 	scheme, parameters := tr.Transport()
-	sender, receiver, err := scheme.Build(tf, parameters)
+	sender, receiver, err = scheme.Build(transport.Flow{
+		ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
+		Start: start, Stop: stopOf(tr), Size: f.Size, Payload: tr.Payload(), Framing: p.Framing(),
+		Random: random, Seed: b.seed, Path: b.seen.Path(f.Src, f.Dst, &b.seen.Traffic[f.Group]), CC: controller,
+		CCConfig: config, Telemetry: b.telemetry, Host: host,
+	}, parameters)
 	if err != nil {
-		return flow, false, fmt.Errorf("traffic %s: %w", tr.Name(), err)
+		err = fmt.Errorf("traffic %s: %w", tr.Name(), err)
 	}
-	stop := unit.Time(0)
-	if endless = f.Size == 0; endless && tf.Stop != unit.Never {
-		stop = tf.Stop
-	}
-	flow = sim.Flow{Group: f.Traffic, Src: f.Src, Dst: f.Dst, Start: tf.Start, Size: f.Size, Stop: stop,
-		Sender: sender, Receiver: receiver, SrcPort: tf.SrcPort, DstPort: tf.DstPort, Class: tf.TOS >> 5}
-	if after := f.After(); after != nil {
-		flow.Sender, flow.After = nil, after
-		flow.Begin = func(start unit.Time) transport.Endpoint {
-			tf.Start, tf.Random = start, b.random(tr, f)
-			sender, _, err := scheme.Build(tf, parameters)
-			if err != nil { // it is as above but for the start
-				return nil
-			}
-			return sender
-		}
-	}
-	return flow, endless, nil
+	return sender, receiver, err
 }

@@ -7,9 +7,6 @@ import (
 	"weir/study/spec"
 )
 
-// mostDrawn bounds the flows that a traffic can draw, whose mean the spec has checked.
-const mostDrawn = 1 << 21
-
 // drawing draws the flows of one traffic for one seed.
 type drawing struct {
 	spec.Generator
@@ -22,7 +19,9 @@ type drawing struct {
 // flows are those of the run.
 func (g *drawing) flows() []spec.Flow {
 	tr := g.traffic
-	out := make([]spec.Flow, 0, int(g.Expected(g.point, tr)))
+	expected := int(g.Expected(g.point, tr))
+	most := 2*expected + 1000 // the spec has checked the mean
+	out := make([]spec.Flow, 0, expected)
 	random := unit.NewRandom(g.seed, "traffic "+tr.Name())
 	add := func(r unit.Random, src, dst int, at unit.Time) {
 		f := spec.Flow{Traffic: g.id, Index: len(out), Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at}
@@ -61,7 +60,7 @@ func (g *drawing) flows() []spec.Flow {
 			if !g.Periodic {
 				at += gap * r.ExpFloat64()
 			}
-			if at >= float64(until) || len(out) > mostDrawn {
+			if at >= float64(until) || len(out) > most {
 				return
 			}
 			arrive(unit.Time(at))

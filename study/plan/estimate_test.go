@@ -78,3 +78,30 @@ func TestEstimateOfLists(t *testing.T) {
 		})
 	}
 }
+
+// What a run takes of memory follows from the flows that there are at the same time: of a collective operation a few,
+// of a load those that arrive while others are carried, of flows that begin together all.
+func TestMemoryOfFlowsAtOnce(t *testing.T) {
+	memory := func(traffic string) float64 {
+		s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
+			"topology: {star: {hosts: 64, rate: 10Gbps, delay: 1us}}\ntraffic: [{name: x, transport: rdma, cc: none, "+
+			traffic+"}]\n", spec.Options{})
+		return plan.EstimateMemory(plan.Runs(s)[0]) - plan.SharedMemory(s)
+	}
+	const flows = 2 * 64 * 63
+	together := memory(`from: "h*", to: random, size: 1kB, flows: 126, start: 0s`)
+	for _, x := range []struct{ name, traffic string }{
+		{"a collective", `collective: ring, hosts: "h*", size: 64kB, start: 0s`},
+		{"spread over the run", `from: "h*", to: random, size: 1kB, flows: 126, start: 0s..0.9s`},
+		{"listed, in sets", `from: h0, to: h1, size: 1kB, flows: 8, sets: {count: 1008, interval: 900us}, start: 0s`},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if m := memory(x.traffic); m > together/4 || m < 500*flows {
+				t.Errorf("%.3g bytes for %d flows, of which few are there at once; %.3g if all are", m, flows, together)
+			}
+		})
+	}
+	if together < 5000*flows {
+		t.Errorf("%.3g bytes for %d flows that begin together", together, flows)
+	}
+}

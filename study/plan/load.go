@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"weir/study/measure"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -18,7 +16,7 @@ func Load(r *spec.Registry, src *spec.Source, o spec.Options) (*spec.Spec, error
 type trial struct{}
 
 func (trial) Build(p *spec.Point, whole bool) (samples float64, err error) {
-	c, err := configure(p, 1, true)
+	c, err := configure(p, 1, mostTried)
 	if err != nil {
 		return 0, err
 	}
@@ -29,18 +27,29 @@ func (trial) Build(p *spec.Point, whole bool) (samples float64, err error) {
 	return samples, err
 }
 
-// reduce leaves the flows that have endpoints, and what is observed of them.
+// reduce leaves the first flows of each traffic, and what is observed of them, so that to try a run with many takes no
+// more memory than to read of them. They do not wait for each other any more.
 func reduce(p *spec.Point, c *sim.Config) error {
-	all := len(c.Flows)
-	c.Flows = slices.DeleteFunc(c.Flows, func(f sim.Flow) bool { return f.Receiver == nil })
-	if len(c.Flows) == all {
+	b := c.Ends.(*builder)
+	kept, n := make([]int, p.Entries()), 0
+	for i, f := range b.flows {
+		if kept[f.Group]++; kept[f.Group] > mostTried {
+			continue
+		}
+		f.After = nil
+		b.flows[n], b.index[n] = f, b.index[i]
+		n++
+	}
+	if n == len(b.flows) {
 		return nil
 	}
+	b.flows, b.index = b.flows[:n], b.index[:n]
+	c.Flows = b.flows
 	return p.Measures().Observe(p.Measured(), c)
 }
 
 func (trial) Shape(p *spec.Point) (names measure.Values) {
-	if c, err := configure(p, 1, true); err == nil && reduce(p, c) == nil {
+	if c, err := configure(p, 1, 1); err == nil && reduce(p, c) == nil {
 		names = p.Measures().Shape(p.Measured(), c)
 	}
 	return names

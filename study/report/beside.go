@@ -414,7 +414,8 @@ func agreementRule(s *spec.Spec, all []results.Agreement) string {
 		if !a.Judged || slices.Contains(names, a.Measure) {
 			continue
 		}
-		near := s.Kind(a.Measure).Near
+		kind := s.Kind(a.Measure)
+		near := kind.Nearness(a.Unit, a.Group)
 		sc := scaleFor(a.Unit, near.Difference)
 		names = append(names, a.Measure)
 		rules = append(rules, strings.TrimSpace(fmt.Sprintf("within %g %% or %g %s", 100*near.Share,

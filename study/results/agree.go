@@ -155,7 +155,8 @@ func (o *Outcome) Agreements() []Agreement {
 			continue
 		}
 		a.Sim, a.Lab = s.of/float64(s.n), l.of/float64(l.n)
-		near := o.Spec.Kind(a.Measure).Near
+		kind := o.Spec.Kind(a.Measure)
+		near := kind.Nearness(a.Unit, a.Group)
 		a.Judged, a.Agrees = near.Given(), near.Given() && near.Agree(a.Sim, a.Lab)
 		out = append(out, a)
 	}

@@ -19,8 +19,10 @@ type Attempt struct {
 	CPU      float64   `json:"cpu"`     // share of one core that the data plane used
 	OwnCPU   float64   `json:"own_cpu"` // … and of the process that sends and receives
 	Send     *SendLate `json:"send,omitempty"`
-	WallS    float64   `json:"wall_s"`
-	Replays  []Replay  `json:"replays,omitempty"` // of captured switches
+	// of hosts of Weir's own, frames that they sent
+	Hosts   *HostsLate `json:"hosts,omitempty"`
+	WallS   float64    `json:"wall_s"`
+	Replays []Replay   `json:"replays,omitempty"` // of captured switches
 }
 
 // Replay is what came of giving a switch of the simulator the input that one of the lab
@@ -31,6 +33,16 @@ type Replay struct {
 	Out        uint64 `json:"out"`                  // frames that went out alike
 	Cut        bool   `json:"cut,omitempty"`        // the capture had no room for what came after
 	Difference string `json:"difference,omitempty"` // empty: there is none
+}
+
+// HostsLate is how late frames left Weir's own hosts, by the time at which their NICs began to send them.
+type HostsLate struct {
+	Frames uint64  `json:"frames"`
+	P50S   float64 `json:"p50_s"`
+	P99S   float64 `json:"p99_s"`
+	MaxS   float64 `json:"max_s"`
+	StallS float64 `json:"stall_s"` // longest time in which something was to be done and nothing happened
+	CPU    float64 `json:"cpu"`     // share of one core
 }
 
 // SendLate is how late datagrams were sent after their schedule.

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"strconv"
 
 	"weir/core/unit"
@@ -28,11 +27,6 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 	if !d.OK() {
 		return
 	}
-	if n := 2 * len(hosts) * len(hosts); len(hosts) > mostFlows || word == workload.Ring && n > mostFlows {
-		d.Fail(x.Get("hosts").Place, fmt.Sprintf("flows up to %d", mostFlows), "a ring of %d hosts has %d flows", len(hosts),
-			2*len(hosts)*(len(hosts)-1))
-		return
-	}
 	for _, h := range hosts[1:] {
 		if p.seen.Routes.Hops(hosts[0], h) < 0 {
 			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
@@ -40,7 +34,7 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 			return
 		}
 	}
-	steps, err := workload.AllReduce(word, len(hosts), size)
+	all, err := workload.AllReduce(word, len(hosts), size)
 	switch {
 	case err != nil && len(hosts) < 2:
 		d.Fail(x.Get("hosts").Place, "two hosts or more", "%v", err)
@@ -48,19 +42,10 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 	case err != nil:
 		d.Fail(x.Get("size").Place, strconv.Itoa(len(hosts))+" B or more", "%v", err)
 		return
-	case len(p.flows)+len(steps) > mostFlows:
-		d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+	case !d.room(x.Get("hosts").Place, p, float64(all.Steps())):
 		return
 	}
-	first := len(p.flows)
-	for i, s := range steps {
-		f := Flow{Traffic: len(p.entries), Index: i, Src: hosts[s.Src], Dst: hosts[s.Dst], Size: s.Size, Fixed: true,
-			Start: tr.startLow}
-		for _, a := range s.After {
-			f.after = append(f.after, first+a)
-		}
-		p.flows = append(p.flows, f)
-	}
+	p.flows.addReduction(reduction{Collective: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
 	tr.seen.Collective = true
 	p.entries = append(p.entries, tr)
 }

@@ -15,10 +15,11 @@ type decoder struct {
 	mentions map[string]bool // names that the file uses, be it in a block that this point has not
 	registry *Registry
 	trial    Trial
+	machine  float64 // bytes of memory that it has; 0: not known
 	source   *Source
 	warnings []string
 	networks routedNetworks
-	flows    []Flow            // of the point before
+	flows    flowList          // of the point before
 	built    map[string]bool   // what decides whether switches can be built, of the points so far
 	files    []string          // the files that the point in hand reads, with their hashes
 	inputs   map[string][]byte // the files that any point reads, by the name in the spec

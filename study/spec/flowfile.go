@@ -3,7 +3,6 @@ package spec
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 
 	"weir/core/unit"
 	"weir/core/workload"
@@ -46,9 +45,7 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if !ok {
 		return
 	}
-	if len(p.flows)+len(flows) > mostFlows {
-		d.Fail(x.Get("file").Place, strconv.Itoa(mostFlows), "with the %d flows of the file the experiment has too many",
-			len(flows))
+	if !d.room(x.Get("file").Place, p, float64(len(flows))) {
 		return
 	}
 	id := len(p.entries)
@@ -80,10 +77,10 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
-		p.flows = append(p.flows, Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
+		p.flows.add(Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
 			Start: f.Start - offset, Port: f.Port})
 	}
-	if port >= 0 && (len(p.flows) == 0 || p.flows[len(p.flows)-1].Traffic != id) {
+	if port >= 0 && (p.flows.n == 0 || p.flows.at(p.flows.n-1).Traffic != id) {
 		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
 	}
 }

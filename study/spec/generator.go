@@ -213,7 +213,7 @@ func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil
 	}
-	n, every := d.Integer(count, 1, mostFlows), d.Positive(interval)
+	n, every := d.Integer(count, 1, int(d.mostFlows())), d.Positive(interval)
 	if !d.OK() {
 		return nil
 	}

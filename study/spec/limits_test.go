@@ -16,7 +16,8 @@ func TestLimits(t *testing.T) {
 	star := "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"
 	each := "rate: 1Gbps, delay: 1us}}\n"
 	many := "traffic: [{name: x, from: h0, to: random, transport: udp, rate: 1Mbps, start: 0s, flows: 100000, " +
-		"sets: {count: 6, interval: 1ps}}]\n"
+		"sets: {count: 6, interval: 1ps}}]\n" // a machine that holds 1200000
+	more := "{name: z, from: h1, to: h2, transport: udp, rate: 1Mbps, start: 0s, flows: 2}, "
 	sweep := func(keys, values int) string {
 		var b strings.Builder
 		b.WriteString("sweep:\n")
@@ -45,19 +46,19 @@ func TestLimits(t *testing.T) {
 			"at most 1048576 of each"},
 		{"fat tree", "topology: {fat_tree: {k: 128, oversubscription: 1000, " + each + one, "at most 1048576 of each"},
 		{"sets by flows", star + strings.Replace(one, "start: 0s", "start: 0s, flows: 100000, sets: {count: 1000000, "+
-			"interval: 1ps}", 1), "x.yaml:4:11: the experiment has too many flows; allowed: 1048576"},
+			"interval: 1ps}", 1), "x.yaml:4:11: with this the experiment has about 100000000000 flows; allowed: " +
+			"up to 1200000 flows a run, which take 600MB of memory"},
 		{"sets by drawn flows", star + strings.Replace(one, "to: h1, transport: udp, rate: 1Mbps, start: 0s",
 			"to: random, transport: udp, rate: 1Mbps, start: 0s, flows: 100000, sets: {count: 1000000, interval: 1ps}", 1),
-			"with this traffic the experiment has about 100000000000 flows; allowed: up to 1048576 flows a run"},
+			"with this the experiment has about 100000000000 flows; allowed: up to 1200000 flows a run"},
 		{"many traffics", star + strings.NewReplacer("[{name: x", "[{name: y", "}]", "}").Replace(strings.TrimSuffix(many,
-			"\n")) + ", " +
-			strings.TrimPrefix(many, "traffic: ["), "about 1200000 flows"},
+			"\n")) + ", " + more + strings.TrimPrefix(many, "traffic: ["), "about 1200002 flows; allowed: up to 1200000"},
 		{"a short run", star + one + "measure: [{queue: {port: s->h1}}]\n", "without every, queue is measured every 10ms, " +
 			"and the measured part has only 1ms; allowed: every: 10us, or another up to 1ms"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			text := "duration: 1ms\nswitch: [forward]\n" + x.text
-			_, err := plan.Load(room(), file("x.yaml", text), spec.Options{})
+			_, err := plan.Load(room(), file("x.yaml", text), spec.Options{Machine: 600e6})
 			if err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%.1000v, want %q", err, x.want)
 			}

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"slices"
 
 	"weir/core/topology"
 	"weir/core/unit"
@@ -37,7 +36,7 @@ type tally struct {
 
 // add counts point i. It fails if those so far, and others that are to come, are too many.
 func (r *tally) add(s *Spec, d *decoder, i int, p *Point) {
-	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + len(p.flows)
+	size := len(p.seen.Network.Nodes) + len(p.seen.Network.Links) + p.flows.n
 	r.kept += size
 	s.memory += p.memory
 	sweep := func() document.Place { return top.Of(s.root).Get("sweep").Place }
@@ -61,20 +60,18 @@ func (r *tally) add(s *Spec, d *decoder, i int, p *Point) {
 // has of networks and routes was counted when these were made.
 func (d *decoder) share(p *Point) {
 	p.memory += int64(ofPoint + ofParameter*len(p.defaults) + len(p.canonical) + ofSwitch*len(p.switches))
-	if slices.EqualFunc(p.flows, d.flows, Flow.same) {
+	if p.flows.same(&d.flows) {
 		p.flows = d.flows
 		return
 	}
 	d.flows = p.flows
-	for i := range p.flows {
-		p.memory += ofFlow + 8*int64(len(p.flows[i].after))
-	}
+	p.memory += p.flows.memory()
 }
 
 // same reports whether a flow is as another.
 func (f Flow) same(o Flow) bool {
 	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
-		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port && slices.Equal(f.after, o.after)
+		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port
 }
 
 // tableSize is how many routes the switches of a network have, with the numbers of its switches and of those with

@@ -16,6 +16,7 @@ type Options struct {
 	// Resolved: the file is the spec.yaml of a results folder, of which options may have
 	// left a part of the sweep; a claim may mean no point of it.
 	Resolved bool
+	Machine  float64 // bytes of memory of the machine that a run must fit into; 0: those of a usual one
 	Origin   *Origin // of a resolved file: what it was made of; nil if that is not known
 }
 

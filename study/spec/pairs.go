@@ -2,7 +2,6 @@ package spec
 
 import (
 	"slices"
-	"strconv"
 
 	"weir/internal/document"
 )
@@ -77,8 +76,7 @@ func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator
 				p.seen.Network.Nodes[a].Name, p.seen.Network.Nodes[b].Name)
 			return
 		}
-		if len(p.flows)+flows*len(g.Sets) > mostFlows {
-			d.Fail(x.Place, strconv.Itoa(mostFlows), "the experiment has too many flows")
+		if !d.room(x.Place, p, float64(flows)*float64(len(g.Sets))) {
 			return
 		}
 		for _, later := range g.Sets {
@@ -88,7 +86,7 @@ func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator
 					d.Fail(x.Get("ports").Place, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
 					return
 				}
-				p.flows = append(p.flows, f)
+				p.flows.add(f)
 				index++
 			}
 		}

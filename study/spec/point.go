@@ -34,7 +34,7 @@ type Point struct {
 	served    []*switchfile.Served // by node; nil: by default
 	telemetry *telemetry.Format    // nil: no switch writes any
 	entries   []Traffic
-	flows     []Flow
+	flows     flowList
 	measures  measure.List
 	events    []wiring.Event
 	stalls    Stalls
@@ -108,10 +108,10 @@ func (p *Point) Entries() int { return len(p.entries) }
 func (p *Point) Entry(i int) *Traffic { return &p.entries[i] }
 
 // Flows is how many flows the file lists: those that are not drawn for each seed.
-func (p *Point) Flows() int { return len(p.flows) }
+func (p *Point) Flows() int { return p.flows.n }
 
 // Flow is one of these.
-func (p *Point) Flow(i int) Flow { return p.flows[i] }
+func (p *Point) Flow(i int) Flow { return p.flows.at(i) }
 
 // Traffic is one entry of the traffic list. Nothing changes it.
 type Traffic struct {
@@ -144,6 +144,9 @@ func (tr *Traffic) At() document.Place { return tr.at }
 func (tr *Traffic) Transport() (*transport.Scheme, scheme.Config) {
 	return tr.seen.Transport, tr.transportConfig
 }
+
+// Own reports whether it is between hosts of Weir's own in the lab.
+func (tr *Traffic) Own() bool { return transport.Own(tr.seen.Transport, tr.transportConfig) }
 
 // CC is its congestion controller with its configuration; nil if the transport has none.
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
@@ -206,15 +209,24 @@ type Flow struct {
 	Size     unit.Bytes
 	Fixed    bool // start is given
 	Start    unit.Time
-	Later    unit.Time // added to a start that is drawn: of its set
-	Port     int       // destination port of a flow file; 0: none
-	own      [2]int    // ports of a traffic that numbers its flows; 0: none
-	after    []int     // flows of the point that arrive at src before it begins; start is the earliest then
+	Later    unit.Time  // added to a start that is drawn: of its set
+	Port     int        // destination port of a flow file; 0: none
+	own      [2]int     // ports of a traffic that numbers its flows; 0: none
+	reduce   *reduction // nil: it is of no collective operation
 }
 
 // After are the flows of the point that arrive at the source before this one begins: Start is the
 // earliest then. Without any it is nil.
-func (f *Flow) After() []int { return slices.Clone(f.after) }
+func (f *Flow) After() []int {
+	if f.reduce == nil {
+		return nil
+	}
+	after := f.reduce.Step(f.Index).After
+	for k := range after {
+		after[k] += f.reduce.first
+	}
+	return after
+}
 
 // decodePoint decodes combination i of the sweep.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {

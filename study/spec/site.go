@@ -88,10 +88,9 @@ func (d *decoder) decides(p *Point, sw int, at document.Place, what string, c sc
 // marksLate warns of what marks by queues longer than the buffer of one of its switch's ports.
 func (d *decoder) marksLate(p *Point, sw int, at document.Place, what string, marker dataplane.Marker) {
 	n := p.seen.Network
-	for i := range n.Links {
-		l := &n.Links[i]
-		if from := marker.MarksFrom(l.Rate.Bits); l.Buffer.Bytes > 0 && from >= l.Buffer.Bytes &&
-			(l.Ends[0] == sw || l.Ends[1] == sw) {
+	for _, port := range p.seen.Routes.Ports(sw) {
+		l := &n.Links[port.Link]
+		if from := marker.MarksFrom(l.Rate.Bits); l.Buffer.Bytes > 0 && from >= l.Buffer.Bytes {
 			d.warn("%v: %s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
 				at, what, l.Rate, from, l.Buffer.Bytes)
 			return
@@ -119,9 +118,10 @@ func (d *decoder) programsSuit(p *Point) {
 		names[i] = n.Nodes[i].Name
 	}
 	senders := make([]int, len(n.Nodes))
-	for i := range p.flows {
-		if p.flows[i].Port == 0 && p.flows[i].Later == 0 { // those of a file or of sets are one after the other
-			senders[p.flows[i].Dst]++
+	for i := range p.flows.n {
+		// those of a file or of sets are one after the other
+		if f := p.flows.at(i); f.Port == 0 && f.Later == 0 {
+			senders[f.Dst]++
 		}
 	}
 	for i, list := range d.around.programs {
@@ -131,14 +131,11 @@ func (d *decoder) programsSuit(p *Point) {
 		s := &dataplane.Setting{Switch: n.Nodes[i].Name, Queues: p.switches[i].Queues, Framing: p.seen.Framing,
 			MaxFrame: frame,
 			Shortest: d.around.shortest, Longest: d.around.longest, Nodes: names, Rigid: rigid}
-		for l := range n.Links {
-			for e, end := range n.Links[l].Ends {
-				if end == i {
-					to := n.Nodes[n.Links[l].Ends[1-e]]
-					s.Ports = append(s.Ports, dataplane.Facing{To: to.Name, Host: !to.Switch, Rate: n.Links[l].Rate,
-						Buffer: n.Links[l].Buffer, Senders: senders[n.Links[l].Ends[1-e]]})
-				}
-			}
+		for _, port := range p.seen.Routes.Ports(i) {
+			l := &n.Links[port.Link]
+			other := l.Ends[1-port.End]
+			s.Ports = append(s.Ports, dataplane.Facing{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate,
+				Buffer: l.Buffer, Senders: senders[other]})
 		}
 		warned := map[document.Place]bool{}
 		warn := func(at document.Place, text string) {
@@ -260,10 +257,10 @@ func (p *Point) sitePaths(site *cc.Site, tr *Traffic, id, first int) {
 			site.Paths = append(site.Paths, x)
 		}
 	}
-	step := max(1, (len(p.flows)-first)/mostPairs)
-	for i := first; i < len(p.flows); i += step {
-		if p.flows[i].Traffic == id {
-			add(p.flows[i].Src, p.flows[i].Dst)
+	step := max(1, (p.flows.n-first)/mostPairs)
+	for i := first; i < p.flows.n; i += step {
+		if f := p.flows.at(i); f.Traffic == id {
+			add(f.Src, f.Dst)
 		}
 	}
 	if g := tr.generator; g != nil && len(g.From) > 0 && len(g.To) > 0 {

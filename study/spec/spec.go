@@ -113,8 +113,8 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	if o.Seed != nil {
 		s.root.Set("seed", &document.Node{Place: root.Place, Text: strconv.FormatUint(*o.Seed, 10), From: "--seed"})
 	}
-	d := &decoder{Reader: c, registry: r, trial: t, source: &own, inputs: map[string][]byte{}, built: map[string]bool{},
-		networks: newRoutedNetworks(), mentions: mentions(root, map[string]bool{})}
+	d := &decoder{Reader: c, registry: r, trial: t, machine: o.Machine, source: &own, inputs: map[string][]byte{},
+		built: map[string]bool{}, networks: newRoutedNetworks(), mentions: mentions(root, map[string]bool{})}
 	s.inputs = d.inputs
 	// What is decoded is one document, and what is made of it another: defaults go into the
 	// resolved one, which nothing is read from.
@@ -294,8 +294,8 @@ func (s *Spec) agree() {
 				sized[p.entries[t].seen.Name] = true
 			}
 		}
-		for _, f := range p.flows {
-			if f.Size > 0 {
+		for i := range p.flows.n {
+			if f := p.flows.at(i); f.Size > 0 {
 				sized[p.entries[f.Traffic].seen.Name] = true
 			}
 		}

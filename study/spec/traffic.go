@@ -26,19 +26,38 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 			d.Fail(x.Place, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 			continue
 		}
-		id, first := len(p.entries), len(p.flows)
+		id, first := len(p.entries), p.flows.n
 		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
 		d.suits(p, id, first)
-		if n := p.flowsInAll(); n > mostFlows && d.OK() {
-			d.Fail(x.Place, fmt.Sprintf("up to %d flows a run", mostFlows),
-				"with this traffic the experiment has about %.0f flows", n)
+		if d.OK() {
+			d.room(x.Place, p, 0)
 		}
 	}
 }
 
+// mostFlows is how many flows a run can have at most.
+func (d *decoder) mostFlows() float64 {
+	memory := d.machine
+	if memory == 0 {
+		memory = someMachine
+	}
+	return min(memory/ofFlowInRun, workload.MostFlows)
+}
+
+// room reports whether the memory of the machine can hold a run with the point's flows and so many more. It is an error
+// if not, before they are listed.
+func (d *decoder) room(at document.Place, p *Point, more float64) bool {
+	n, most := p.flowsInAll()+more, d.mostFlows()
+	if n > most {
+		d.Fail(at, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", most, unit.Bytes(most*ofFlowInRun)),
+			"with this the experiment has about %.0f flows", n)
+	}
+	return n <= most
+}
+
 // flowsInAll is how many flows a run has, on average.
 func (p *Point) flowsInAll() float64 {
-	n := float64(len(p.flows))
+	n := float64(p.flows.n)
 	for i := range p.entries {
 		if tr := &p.entries[i]; tr.generator != nil {
 			n += tr.generator.Expected(p, tr)
@@ -337,5 +356,9 @@ func (d *decoder) perPath(x document.Map, tr *Traffic) {
 		chooser.Chooses(), tr.cc.Name)
 }
 
-// mostFlows bounds what an experiment asks for.
-const mostFlows = workload.MostFlows
+const (
+	// ofFlowInRun is what a run keeps of a flow at the least, in bytes: what it is, its outcome, and what tables have.
+	ofFlowInRun = 500
+	// someMachine is the memory of a machine of which it is not known.
+	someMachine = 16e9
+)

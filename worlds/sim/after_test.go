@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -27,8 +28,6 @@ func TestAfter(t *testing.T) {
 		if len(f[0].After) == 0 {
 			t.Fatal("no flow ends where flow 0 begins")
 		}
-		sender := f[0].Sender
-		f[0].Sender, f[0].Begin = nil, func(start unit.Time) transport.Endpoint { return sender }
 		change(c)
 		return Run(c)
 	}
@@ -48,10 +47,9 @@ func TestAfter(t *testing.T) {
 	if res, err = with(func(c *Config) { c.Flows[0].Start = late }); err != nil || res.Flows[0].Start != late {
 		t.Errorf("begins at %v, not at its start %v (%v)", res.Flows[0].Start, late, err)
 	}
-	res, err = with(func(c *Config) { c.Flows[0].Begin = func(unit.Time) transport.Endpoint { return nil } })
-	if err != nil || res.Flows[0].Start != unit.Never || res.Flows[0].FCT != unit.Never || len(res.Unfinished) == 0 ||
-		res.Unfinished[0] != 0 {
-		t.Errorf("what nothing makes: %+v, unfinished %v, %v", res.Flows[0], res.Unfinished, err)
+	res, err = with(func(c *Config) { c.Flows[0].Sender, c.Ends = nil, noEnds{} })
+	if err != nil || res.Flows[0].Start != unit.Never || res.End != Violated || res.Violation != "flow 0: no sender" {
+		t.Errorf("what cannot be made: %+v, %s, %s, %v", res.Flows[0], res.End, res.Violation, err)
 	}
 	for want, change := range map[string]func(c *Config){
 		"must have a size and end there": func(c *Config) {
@@ -63,14 +61,11 @@ func TestAfter(t *testing.T) {
 		},
 		"which must have a size": func(c *Config) { c.Flows[0].After = []int{-1} },
 		"twice":                  func(c *Config) { c.Flows[0].After = append(c.Flows[0].After, c.Flows[0].After[0]) },
-		"nothing makes its sender": func(c *Config) {
-			c.Flows[0].Begin = nil
-		},
+		"nothing makes them":     func(c *Config) { c.Flows[0].Sender = nil },
 		"in a circle": func(c *Config) {
 			for i := range c.Flows {
 				if c.Flows[i].Src == c.Flows[0].Dst && c.Flows[i].Dst == c.Flows[0].Src {
 					c.Flows[i].After, c.Flows[0].After = []int{0}, []int{i}
-					c.Flows[i].Begin, c.Flows[i].Sender = c.Flows[0].Begin, nil
 					return
 				}
 			}
@@ -82,3 +77,9 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+// noEnds makes none.
+type noEnds struct{}
+
+func (noEnds) Sender(int, unit.Time) (transport.Endpoint, error) { return nil, errors.New("no sender") }
+func (noEnds) Receiver(int) (transport.Endpoint, error)          { return nil, errors.New("no receiver") }

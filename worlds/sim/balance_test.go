@@ -202,7 +202,9 @@ func TestBalancersSameResult(t *testing.T) {
 				}
 				want := result(nil)
 				for how, change := range map[string]func(*Config){
-					"again": nil, "small window": func(c *Config) { c.Window = 300 * unit.Nanosecond }, "one group": func(c *Config) {
+					"again": nil, "three threads": func(c *Config) { c.Threads = 3 },
+					"no end kept":  func(c *Config) { c.Threads, c.sweeps = 2, 1 },
+					"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond }, "one group": func(c *Config) {
 						c.Window = unit.Second
 					},
 					"wire": func(c *Config) { c.Wire = true },

@@ -125,9 +125,10 @@ func TestBoltSame(t *testing.T) {
 			}
 			want := run(func(*Config) {})
 			for how, change := range map[string]func(*Config){
-				"wire":         func(c *Config) { c.Wire = true },
-				"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-				"one group":    func(c *Config) { c.Window = unit.Second },
+				"wire":          func(c *Config) { c.Wire = true },
+				"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+				"three threads": func(c *Config) { c.Threads = 3 },
+				"one group":     func(c *Config) { c.Window = unit.Second },
 			} {
 				if got := run(change); got != want {
 					t.Errorf("%v, %s: another trace: %s", given, how, difference(got, want))

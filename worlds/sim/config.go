@@ -21,12 +21,17 @@ type Config struct {
 	UntilDone bool
 
 	Flows  []Flow
-	Stalls Stalls    // when hosts stand still
-	Onsets []Onset   // beginnings of congestion, after which senders' reductions are looked for
-	Peaks  bool      // keep what each sender had in flight at most
-	Taken  bool      // ask switches at the end what they take
-	Steers bool      // ask control planes of switches at the end what they have done
-	Window unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
+	Ends   Ends    // makes the endpoints of flows; nil: each has its own
+	Stalls Stalls  // when hosts stand still
+	Onsets []Onset // beginnings of congestion, after which senders' reductions are looked for
+	Peaks  bool    // keep what each sender had in flight at most
+	Taken  bool    // ask switches at the end what they take
+	Steers bool    // ask control planes of switches at the end what they have done
+	// Threads is how many carry out the run at the same time, at most; 0: one. With Yields the run does with one for as
+	// long as that is faster. Both change speed only.
+	Threads int
+	Yields  bool
+	Window  unit.Time // > 0: execution window to use instead of the shortest link delay (tests)
 	// Wire makes every packet cross every link in wire form: serialised and parsed
 	// at each hop. It gives the same result as the fast mode, only slower; it is
 	// how the codecs are proved.
@@ -35,11 +40,18 @@ type Config struct {
 	Trace *trace.Collector
 	// Stopped is asked now and then; true ends the run as interrupted.
 	Stopped func() bool
+	sweeps  int // ends are given back when so many flows have finished, in place of what is best for speed (tests)
 	// OnPFC is called for everything that PFC does at a port; calls for one node are in order of time. It
 	// may be nil.
 	OnPFC func(e PFCEvent)
-	// Progress is called with the simulated time now and then.
-	Progress func(now unit.Time)
+	// Progress is called with how far the run is after every window.
+	Progress func(p Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Time       unit.Time // before which everything has happened
+	PacketHops uint64    // up to now
 }
 
 // What the lab has as well: links and switches, what of them is observed, what runs in a switch,
@@ -60,7 +72,7 @@ type Stalls struct {
 	Length unit.Time // of each; 0: there are none
 }
 
-// Flow is one flow: two endpoints at two hosts.
+// Flow is one flow: two endpoints at two hosts. Config.Ends makes those that it does not bring along.
 type Flow struct {
 	Group            int // index of its traffic in the spec
 	Src, Dst         int // nodes
@@ -69,25 +81,17 @@ type Flow struct {
 	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Sender, Receiver transport.Endpoint
 	SrcPort, DstPort uint16
-	// priority class of its packets at the hosts' NICs, 0 … 7, where the endpoint is not transport.Classed
+	// priority class of its packets at the hosts' NICs, 0 … 7, where an endpoint that is there is not transport.Classed
 	Class uint8
 
 	// After are flows that have to arrive at Src, whole, before this one begins. Each has a
 	// size, and its Dst is this flow's Src: so the host learns of their end from their packets
-	// alone. With After, Start is the earliest time, Sender is nil, and Begin makes the sender
-	// when the flow begins.
+	// alone. With After, Start is the earliest time.
 	After []int
-	Begin func(start unit.Time) transport.Endpoint
 }
 
-// SenderClass is the priority class of what the flow's sender sends; of a flow with After,
-// whose sender is not there yet, that of what its receiver does.
-func (f *Flow) SenderClass() uint8 {
-	if f.Sender == nil {
-		return class(f.Receiver, f.Class)
-	}
-	return class(f.Sender, f.Class)
-}
+// SenderClass is the priority class of what the flow's sender sends.
+func (f *Flow) SenderClass() uint8 { return class(f.Sender, f.Class) }
 
 // PFCEvent is a Pause or Resume frame that came in at a port, by which what leaves there
 // is held or goes on, or the end of a pause whose time is over.
@@ -144,32 +148,35 @@ type Result struct {
 	Ports      []PortResult
 	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
 	Unfinished []int                     // flows with an end that did not reach it
+	Delivered  []unit.Bytes              // of each of these, what has arrived, whole run
 	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
 	Stuck     []Stuck
-	Waits     []Wait                // what the first Unfinished flows were waiting for, unless all is done
-	Violation string                // with Violated, where packets are missing or too many
-	Watched   [][]int64             // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
-	Delays    []unit.Histogram      // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally     Tally                 // with Config.Tally: of all frames that were sent on any link, measured part
-	Onsets    []OnsetResult         // by Config.Onsets
-	Notices   Notices               // with Config.Notices
-	Steering  []*dataplane.Steering // with Config.Steers: by node; nil: a host, or no control plane that tells
-	Taken     []*dataplane.Taken    // with Config.Taken: by node; nil: a host, or a program does not tell
+	Waits     []Wait           // what the first Unfinished flows were waiting for, unless all is done
+	Violation string           // with Violated, where packets are missing or too many
+	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
+	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally     Tally            // with Config.Tally: of all frames that were sent on any link, measured part
+	Onsets    []OnsetResult    // by Config.Onsets
+	// with Config.Ordering: by flow, measured part
+	Reordering []Reordering
+	// with Config.Peaks: by flow, what a sender that is transport.Gauged had in flight at most, measured part
+	Peaks    []unit.Bytes
+	Notices  Notices               // with Config.Notices
+	Steering []*dataplane.Steering // with Config.Steers: by node; nil: a host, or no control plane that tells
+	Taken    []*dataplane.Taken    // with Config.Taken: by node; nil: a host, or a program does not tell
 
 	Events     uint64 // of the event loop, whole run
 	PacketHops uint64 // packets that arrived over a link, whole run
 }
 
-// FlowResult is one flow's outcome.
+// FlowResult is one flow's outcome. There are as many as flows, so it has only what measures need.
 type FlowResult struct {
-	Start            unit.Time          // when it began; unit.Never if what it comes after did not arrive
-	Sender, Receiver transport.Counters // measured part
-	FCT              unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
-	Arrived          unit.Time          // when the receiver had all; unit.Never if it has not, or the flow is endless
-	Timeouts         int64              // of a sender that is a transport.Retransmitter, measured part
-	// with Config.Peaks: what a sender that is transport.Gauged had in flight at most, measured part
-	Peak       unit.Bytes
-	Reordering Reordering // with Config.Ordering
+	Start    unit.Time          // when it began; unit.Never if what it comes after did not arrive
+	Sender   transport.Sent     // by its sender, measured part
+	Receiver transport.Received // by its receiver, measured part
+	FCT      unit.Time          // start to finish as the sender sees it; unit.Never if unfinished or endless
+	Arrived  unit.Time          // when the receiver had all; unit.Never if it has not, or the flow is endless
+	Timeouts int64              // of a sender that is a transport.Retransmitter, measured part
 	// start to the return of the application's last write; unit.Never if it has not, or there is no send buffer
 	Written unit.Time
 }

@@ -4,7 +4,14 @@ import (
 	"sort"
 	"testing"
 
+	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/fused/fusedtest"
+	"weir/core/dataplane/inband"
+	"weir/core/dataplane/pfc"
+	"weir/core/dataplane/sharedbuffer"
 	"weir/core/fabric"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -85,7 +92,8 @@ func driver(window unit.Time) dataplanetest.Driver {
 			panic(err)
 		}
 		f.Run(unit.Second, nil)
-		t.Drops, t.Live = sw.Drops(), pool.Live()
+		t.End(unit.Second, sw, &s, &pool)
+		t.Events = f.Events()
 		sort.SliceStable(t.Departures, func(i, j int) bool {
 			a, b := t.Departures[i], t.Departures[j]
 			return a.At < b.At || a.At == b.At && a.Port < b.Port
@@ -98,4 +106,12 @@ func driver(window unit.Time) dataplanetest.Driver {
 func TestContract(t *testing.T) {
 	dataplanetest.Contract(t, driver(0))
 	dataplanetest.Contract(t, driver(100*unit.Nanosecond))
+}
+
+// Fused lists, and packets that need no queue, are on the fabric what they are by hooks.
+func TestFused(t *testing.T) {
+	schemes := []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()}
+	for _, window := range []unit.Time{0, 100 * unit.Nanosecond} {
+		fusedtest.Check(t, driver(window), schemes, 4)
+	}
 }

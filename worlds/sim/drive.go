@@ -3,12 +3,14 @@ package sim
 import (
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/worlds/sim/crew"
 )
 
 // drive is a run under way: how far it is, when it ends and why, and when it is to be stopped next.
 type drive struct {
 	*Simulation
 	now, end unit.Time
+	limit    unit.Time                 // up to which it may run, for now
 	stopping unit.Time                 // when the run will be cut; unit.Never until that is known
 	stop     func(done unit.Time) bool // asked, made once
 	reason   EndReason
@@ -33,6 +35,10 @@ type drive struct {
 // Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
 // sample, so that measures are taken at a time, not at a moment of the loop.
 func (r *Simulation) Run() *Result {
+	if len(r.threads) > 1 {
+		r.crew = crew.New(len(r.threads), r.config.Yields, r.fabric.Events)
+		defer r.crew.End()
+	}
 	d := r.newDrive()
 	for d.now < d.end && d.step() {
 	}
@@ -64,7 +70,7 @@ func (r *Simulation) newDrive() *drive {
 	c := r.config
 	every := max(unit.Millisecond, c.Duration/10_000)
 	d := &drive{
-		Simulation: r, end: c.Duration, stopping: unit.Never, reason: TimeUp, warm: c.Warmup == 0,
+		Simulation: r, end: c.Duration, limit: unit.Never, stopping: unit.Never, reason: TimeUp, warm: c.Warmup == 0,
 		events: c.Events, stalls: newStalling(c), nextSample: r.watches.Next(), nextOnset: r.observation.nextOnset(-1),
 		every: every, nextLook: every,
 	}
@@ -121,7 +127,7 @@ func (d *drive) done() bool {
 func (d *drive) onTheWay() (found bool) {
 	var open []bool // by flow
 	for i := range d.config.Flows {
-		if f := &d.config.Flows[i]; f.Size > 0 && f.Receiver.Counters().Finished == unit.Never {
+		if d.config.Flows[i].Size > 0 && d.carries(i) && !d.complete(i) {
 			if open == nil {
 				open = make([]bool, len(d.config.Flows))
 			}
@@ -130,6 +136,9 @@ func (d *drive) onTheWay() (found bool) {
 	}
 	if open == nil {
 		return false
+	}
+	if d.wiring == nil { // who knows what is outside?
+		return d.now < d.lastFinish+outside
 	}
 	d.each(func(p *packet.Packet) {
 		found = found || p.Kind == packet.Data && int(p.Flow) < len(open) && open[p.Flow]
@@ -151,7 +160,7 @@ func (d *drive) happen() {
 
 // until is how far the fabric runs on its own.
 func (d *drive) until() unit.Time {
-	until := d.end
+	until := min(d.end, d.limit)
 	if !d.warm {
 		until = min(until, d.config.Warmup)
 	}
@@ -169,8 +178,9 @@ func (d *drive) until() unit.Time {
 // asked is whether the fabric, which has done all that is before done, is to return early.
 func (d *drive) asked(done unit.Time) bool {
 	c := d.config
+	d.gather()
 	if c.Progress != nil {
-		c.Progress(done)
+		c.Progress(Progress{done, d.fabric.Hops()})
 	}
 	if c.Trace != nil {
 		d.flush(done)
@@ -180,9 +190,15 @@ func (d *drive) asked(done unit.Time) bool {
 	}
 	if d.draining && !d.onTheWay() {
 		d.draining, d.drained = false, true
+		d.lastFinish = max(d.lastFinish, d.lastArrival)
 		for i := range c.Flows {
-			d.lastFinish = max(d.lastFinish, c.Flows[i].Receiver.Counters().Last)
+			if s := d.got(i); s != nil {
+				d.lastFinish = max(d.lastFinish, s.counters.Last)
+			}
 		}
+	}
+	if d.sweepDue() {
+		d.sweep()
 	}
 	switch {
 	case c.Stopped != nil && c.Stopped():
@@ -224,6 +240,7 @@ func (d *drive) look() bool {
 // measure begins the measured part.
 func (d *drive) measure() {
 	d.atWarmup = d.snapshot(d.now)
+	d.noteBefore()
 	d.restart(d.now)
 	d.warm = true
 }

@@ -149,10 +149,11 @@ func TestFairQueueingSame(t *testing.T) {
 	}
 	want := run(func(*Config) {})
 	for how, change := range map[string]func(*Config){
-		"again":        func(*Config) {},
-		"wire":         func(c *Config) { c.Wire = true },
-		"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-		"one group":    func(c *Config) { c.Window = unit.Second },
+		"again":         func(*Config) {},
+		"wire":          func(c *Config) { c.Wire = true },
+		"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+		"three threads": func(c *Config) { c.Threads = 3 },
+		"one group":     func(c *Config) { c.Window = unit.Second },
 	} {
 		if got := run(change); got != want {
 			t.Errorf("%s: another trace: %s", how, difference(got, want))

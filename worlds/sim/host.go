@@ -17,16 +17,18 @@ import (
 // go first. Ready flows are served round robin. It implements fabric.Node.
 type host struct {
 	port        *tm.Port
-	pool        *packet.Pool
+	thread      *thread
 	run         *Simulation
 	observation *observation // nil: nothing is noted
 	slot        []slot
+	unused      []int32         // slots without an endpoint
+	finished    []packet.FlowID // flows from here whose senders have, and whose ends are not given back
+	failed      error           // an endpoint could not be made
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
-	held       []int32 // slots that may send but whose class is paused
-	dependents []dependents
-	sends      timerheap.Heap   // slots that will send later; entries whose time is not the slot's are stale
+	held       []int32          // slots that may send but whose class is paused
+	sends      timerheap.Heap   // slots that will send later, and flows that will begin; others are stale (current)
 	timers     timerheap.Heap   // likewise
 	expiry     unit.Time        // when a pause ends by itself
 	stall      unit.Time        // when a stall ends; Never: there is none
@@ -36,13 +38,14 @@ type host struct {
 	wants      packet.Wants
 	woken      bool   // that time has come forward, and the driver knows
 	unexpected uint64 // packets of no flow of this host
+	late       uint64 // of them, those of flows whose ends have been given back: there should be none
 	made       uint64 // packets that endpoints have sent, but for replies
 	ended      uint64 // packets that came in and were no replies
 }
 
 // slot is one endpoint of a flow at this host.
 type slot struct {
-	endpoint     transport.Endpoint
+	endpoint     transport.Endpoint     // nil: it was given back
 	rescheduling transport.Rescheduling // the same, if it is; or nil
 	counters     *transport.Counters
 	sendAt       unit.Time // what sends holds for it, Never if nothing
@@ -52,32 +55,17 @@ type slot struct {
 	src, dst     packet.Addr
 	srcPort      uint16
 	dstPort      uint16
-	dependents   int32 // 1 + index into host.dependents, of a receiver that other flows wait for; 0: none does
 	class        uint8
+	awaited      bool // a receiver that other flows wait for
 	ready        bool
 	finite       bool // a sender with an end that has not come yet
 }
 
-// dependents are the flows from this host that begin after one to it (Flow.After).
-type dependents struct {
-	size  unit.Bytes // of the flow that they wait for
-	flows []int
-}
-
-// pendingSender stands for the sender of a flow that has not begun.
-type pendingSender struct {
-	transport.Passive
-	counters transport.Counters
-}
-
-func (u *pendingSender) Receive(unit.Time, *packet.Packet) bool { return false }
-func (u *pendingSender) Counters() *transport.Counters          { return &u.counters }
-
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: node, expiry: unit.Never, stall: unit.Never,
-		port: tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		pool: &r.pool, run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
+		port:   tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
+		thread: r.thread(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
 	}
 }
 
@@ -86,12 +74,21 @@ const classes = tm.Classes
 
 // add gives the host an endpoint and returns its slot.
 func (h *host) add(s slot) int32 {
-	i := int32(len(h.slot))
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
 	s.rescheduling, _ = s.endpoint.(transport.Rescheduling)
+	if n := len(h.unused); n > 0 {
+		i := h.unused[n-1]
+		h.unused, h.slot[i] = h.unused[:n-1], s
+		return i
+	}
 	h.slot = append(h.slot, s)
-	return i
+	return int32(len(h.slot) - 1)
+}
+
+// wish is an entry of sends or timers. At one time flows go in their order in Config.Flows.
+func (h *host) wish(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
+	return timerheap.Entry{At: at, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
 // update reads what slot i wants after a call into it.
@@ -107,37 +104,26 @@ func (h *host) update(i int32, now unit.Time) {
 		}
 	} else if t != s.sendAt && t != unit.Never {
 		s.sendAt = t
-		h.sends.Push(timerheap.Entry{At: t, Key: uint64(i)})
+		h.sends.Push(h.wish(t, s.flow, i))
 	}
 	if t := s.endpoint.NextTimer(); t < s.timerAt {
 		s.timerAt = t
-		h.timers.Push(timerheap.Entry{At: t, Key: uint64(i)})
+		h.timers.Push(h.wish(t, s.flow, i))
+		h.wants.Timer = min(h.wants.Timer, t)
 	}
 	if s.finite && s.counters.Finished != unit.Never {
 		s.finite = false
-		h.run.finished(s.counters.Finished)
+		h.finished = append(h.finished, s.flow)
+		h.thread.finished(s.counters.Finished)
 	}
-	if s.dependents > 0 {
+	if s.awaited {
 		h.startDependents(i, now)
 	}
 	if s.rescheduling != nil {
 		for f, ok := s.rescheduling.Rescheduled(); ok; f, ok = s.rescheduling.Rescheduled() {
-			h.update(h.run.receiver[f], now)
-		}
-	}
-}
-
-// startDependents starts the flows that wait for that of slot i, once it has arrived, and for
-// no other.
-func (h *host) startDependents(i int32, now unit.Time) {
-	l := &h.dependents[h.slot[i].dependents-1]
-	if h.slot[i].counters.ReceivedBytes < l.size {
-		return
-	}
-	h.slot[i].dependents = 0
-	for _, f := range l.flows {
-		if h.run.missing[f]--; h.run.missing[f] == 0 {
-			h.run.begin(f, now)
+			if k := h.run.receiver[f]; k >= 0 {
+				h.update(k, now)
+			}
 		}
 	}
 }
@@ -157,14 +143,19 @@ func (h *host) enqueue(i int32) {
 func (h *host) due(now unit.Time) {
 	for h.sends.First() <= now {
 		e := h.sends.Take()
-		s := &h.slot[e.Key]
-		if s.sendAt != e.At {
+		i := int32(e.Key)
+		if i == pending {
+			if i = h.start(packet.FlowID(e.Key >> 32)); i < 0 {
+				continue
+			}
+		} else if h.slot[i].flow != packet.FlowID(e.Key>>32) || h.slot[i].sendAt != e.At {
 			continue
 		}
+		s := &h.slot[i]
 		s.sendAt = unit.Never
 		if !s.ready {
 			s.ready = true
-			h.enqueue(int32(e.Key))
+			h.enqueue(i)
 		}
 	}
 }
@@ -181,7 +172,11 @@ func (h *host) earliest(now unit.Time) unit.Time {
 func (h *host) nextSend() unit.Time {
 	for {
 		t := h.sends.First()
-		if t == unit.Never || h.slot[h.sends.Head().Key].sendAt == t {
+		if t == unit.Never {
+			return t
+		}
+		e := h.sends.Head()
+		if i := int32(e.Key); i == pending || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].sendAt == t {
 			return t
 		}
 		h.sends.Take()
@@ -190,6 +185,9 @@ func (h *host) nextSend() unit.Time {
 
 // reschedule has the driver come earlier, if a packet can be sent before it would come by itself.
 func (h *host) reschedule(now unit.Time) {
+	if h.scheduled <= now {
+		return
+	}
 	if t := h.earliest(now); t < h.scheduled {
 		h.scheduled = t
 		if !h.woken {
@@ -203,14 +201,6 @@ func (h *host) reschedule(now unit.Time) {
 func (h *host) Wants() *packet.Wants {
 	h.setTimer()
 	return &h.wants
-}
-
-// start makes the endpoints' first wishes known.
-func (h *host) start() {
-	for i := range h.slot {
-		h.update(int32(i), 0)
-	}
-	h.reschedule(0)
 }
 
 // End says that packets end here (fabric.End).
@@ -230,14 +220,15 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	}
 	h.deliver(now, p)
 	h.reschedule(now)
-	h.setTimer()
 }
 
 // deliver gives a packet to its endpoint.
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
-		h.unexpected++
+		if h.unexpected++; i == over {
+			h.late++
+		}
 		h.put(p)
 		return
 	}
@@ -258,7 +249,7 @@ func (h *host) deliver(now unit.Time, p *packet.Packet) {
 // put takes back a packet that ends here.
 func (h *host) put(p *packet.Packet) {
 	h.ended++
-	h.pool.Put(p)
+	h.thread.pool.Put(p)
 }
 
 // beginStall begins a stall, or makes one longer.
@@ -316,7 +307,6 @@ func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 		h.port.Sent(p)
 	}
 	h.scheduled = h.earliest(now)
-	h.setTimer()
 	return p, h.scheduled
 }
 
@@ -339,7 +329,7 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 			continue
 		}
 		h.made++
-		p := h.pool.Get()
+		p := h.thread.pool.Get()
 		p.Flow, p.Src, p.Dst = s.flow, s.src, s.dst
 		p.Meta.Class = s.class
 		p.Sent = now
@@ -350,14 +340,19 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 	return nil
 }
 
-// setTimer finds when Advance is due next.
+// setTimer finds when Advance is due next, after timers have gone or pauses and stalls have changed. Packets that come
+// and go only add timers, which update takes in: to look for the first anew each time took 2 % of a run's instructions.
 func (h *host) setTimer() { h.wants.Timer = min(h.nextTimer(), h.expiry, h.stall) }
 
 // nextTimer is the first of the endpoints' timers.
 func (h *host) nextTimer() unit.Time {
 	for {
 		t := h.timers.First()
-		if t == unit.Never || h.slot[h.timers.Head().Key].timerAt == t {
+		if t == unit.Never {
+			return t
+		}
+		e := h.timers.Head()
+		if i := int32(e.Key); i == nobody || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].timerAt == t {
 			return t
 		}
 		h.timers.Take()
@@ -373,15 +368,19 @@ func (h *host) Advance(now unit.Time) {
 	}
 	for h.timers.First() <= now {
 		e := h.timers.Take()
-		s := &h.slot[e.Key]
-		if s.timerAt != e.At {
+		i := int32(e.Key)
+		if i == nobody {
+			continue
+		}
+		s := &h.slot[i]
+		if s.flow != packet.FlowID(e.Key>>32) || s.timerAt != e.At {
 			continue
 		}
 		s.timerAt = unit.Never
 		if t := s.endpoint.NextTimer(); t <= now {
 			s.endpoint.Advance(now)
 		}
-		h.update(int32(e.Key), now)
+		h.update(i, now)
 	}
 	h.reschedule(now)
 	h.setTimer()

@@ -16,6 +16,12 @@ func (r *Simulation) conserved() error {
 			there += int(l.Held)
 			continue
 		}
+		if h.failed != nil {
+			return h.failed
+		}
+		if h.late > 0 {
+			return fmt.Errorf("host %s: %d packets came of flows that were over", r.config.Network.Nodes[node].Name, h.late)
+		}
 		held := uint64(h.port.Packets()) + uint64(len(h.kept))
 		there += int(held)
 		in, out := r.wiring.Passed(r.fabric, node)
@@ -24,10 +30,18 @@ func (r *Simulation) conserved() error {
 				r.config.Network.Nodes[node].Name, in, h.made, out, h.ended, held)
 		}
 	}
-	if live := r.pool.Live(); live != there {
+	if live := r.live(); live != there {
 		return fmt.Errorf("%d packets are in use, and %d of them are on links, in queues or held by hosts", live, there)
 	}
 	return nil
+}
+
+// live is how many packets are in use.
+func (r *Simulation) live() (n int) {
+	for _, t := range r.threads {
+		n += t.pool.Live()
+	}
+	return n
 }
 
 // audit checks conservation, and ends the run with what is wrong.

@@ -119,7 +119,7 @@ func TestConservedEverywhere(t *testing.T) {
 	}{
 		{"a host forgets one", func(s *Simulation) { s.hosts[0].ended-- }, "host h0"},
 		{"a host makes one", func(s *Simulation) { s.hosts[1].made++ }, "host h1"},
-		{"a packet leaks", func(s *Simulation) { s.pool.Get() }, "in use"},
+		{"a packet leaks", func(s *Simulation) { s.threads[0].pool.Get() }, "in use"},
 		{"a port counts one twice", func(s *Simulation) {
 			s.portOf(s.linkOf[0]).Sent(&packet.Packet{})
 		}, "its link took"},
@@ -228,8 +228,7 @@ func TestWaitsForFlow(t *testing.T) {
 		return Flow{Src: src, Dst: dst, Size: 1000, Sender: u, Receiver: r, SrcPort: 1, DstPort: 2}
 	}
 	c.Flows = []Flow{flow(0, 1), flow(1, 0)}
-	c.Flows[1].Sender, c.Flows[1].After = nil, []int{0}
-	c.Flows[1].Begin = func(unit.Time) transport.Endpoint { return flow(1, 0).Sender }
+	c.Flows[1].After = []int{0}
 	c.Network.Links[0].Loss = 0.9999999
 	r, err := Run(c)
 	if err != nil {

@@ -72,9 +72,10 @@ func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
 				}
 			}
 			for form, change := range map[string]func(*Config){
-				"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-				"one group":    func(c *Config) { c.Window = unit.Second },
-				"wire":         func(c *Config) { c.Wire = true },
+				"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+				"three threads": func(c *Config) { c.Threads = 3 },
+				"one group":     func(c *Config) { c.Window = unit.Second },
+				"wire":          func(c *Config) { c.Wire = true },
 			} {
 				got, text, _ := with(change)
 				if got != want || text != wantText {

@@ -40,14 +40,14 @@ func TestNIC(t *testing.T) {
 		return order
 	}
 	arrive := func(kind packet.Kind, class uint8) {
-		p := s.pool.Get()
+		p := s.threads[0].pool.Get()
 		p.Kind, p.Meta.Class = kind, class
 		h.Receive(now, 0, p)
 	}
 	if got := take(12); got != "123012301230" { // the first packet went at time 0
 		t.Errorf("round robin: %s", got)
 	}
-	p := s.pool.Get()
+	p := s.threads[0].pool.Get()
 	p.Flow, p.Src, p.Dst = 4, 3, 1
 	c.Flows[4].Sender.Emit(now, p)
 	h.Receive(now, 0, p)

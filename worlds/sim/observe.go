@@ -42,11 +42,10 @@ type (
 // observation is what is noted beyond counters, if the configuration asks for any of it:
 // Config.Onsets, Peaks, Notices, Ordering.
 type observation struct {
-	run     *Simulation
-	onsets  []onset
-	flows   []observed      // by flow
-	order   []observe.Order // by flow, with Config.Ordering
-	notices Notices
+	run    *Simulation
+	onsets []onset
+	flows  []observed      // by flow
+	order  []observe.Order // by flow, with Config.Ordering
 }
 
 // observed is what is noted of a flow's sender.
@@ -61,12 +60,11 @@ type observed struct {
 }
 
 // onset is one that is looked for. Nodes run ahead of each other within a window, so that what a sender
-// does waits in log until it is known when the onset was.
+// does waits in its thread's log until it is known when the onset was.
 type onset struct {
 	config  *Onset
 	at      unit.Time
 	reduced []unit.Time
-	log     []change
 }
 
 // change is a new window or rate of a flow's sender.
@@ -143,7 +141,7 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 	if f.Src != h.node || w.onset == 0 && !o.run.config.Peaks {
 		return
 	}
-	if now < o.run.starts[s.flow] || s.counters.Finished <= now || f.Stop > 0 && f.Stop <= now {
+	if now < o.run.outcome[s.flow].Start || s.counters.Finished <= now || f.Stop > 0 && f.Stop <= now {
 		return
 	}
 	sender, ok := s.endpoint.(transport.Gauged)
@@ -171,30 +169,37 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 		w.topWindow, w.topRate = window, rate
 		return
 	}
-	n.log = append(n.log, change{now, int32(s.flow), window, rate})
+	log := &h.thread.log[w.onset-1]
+	*log = append(*log, change{now, int32(s.flow), window, rate})
 }
 
 // settle judges what senders did before done, up to which everything has happened.
 func (o *observation) settle(done unit.Time) {
 	for i := range o.onsets {
-		n := &o.onsets[i]
-		left := n.log[:0]
-		for _, c := range n.log {
-			w := &o.flows[c.flow]
-			switch {
-			case c.at >= done:
-				left = append(left, c)
-			case c.at <= n.at:
-				w.topWindow, w.topRate = c.window, c.rate
-			case n.reduced[w.at] != unit.Never:
-			case n.fallen(c.window, w.topWindow) || n.fallen(c.rate, w.topRate):
-				n.reduced[w.at] = c.at
-			default:
-				w.topWindow, w.topRate = max(w.topWindow, c.window), max(w.topRate, c.rate)
-			}
+		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's
+			t.log[i] = o.judge(&o.onsets[i], t.log[i], done)
 		}
-		n.log = left
 	}
+}
+
+// judge looks at the changes of a log before done, and returns what is left.
+func (o *observation) judge(n *onset, log []change, done unit.Time) (left []change) {
+	left = log[:0]
+	for _, c := range log {
+		w := &o.flows[c.flow]
+		switch {
+		case c.at >= done:
+			left = append(left, c)
+		case c.at <= n.at:
+			w.topWindow, w.topRate = c.window, c.rate
+		case n.reduced[w.at] != unit.Never:
+		case n.fallen(c.window, w.topWindow) || n.fallen(c.rate, w.topRate):
+			n.reduced[w.at] = c.at
+		default:
+			w.topWindow, w.topRate = max(w.topWindow, c.window), max(w.topRate, c.rate)
+		}
+	}
+	return left
 }
 
 // fallen reports whether a value is a reduction from the largest. 0 is no limit, or none yet.
@@ -256,7 +261,7 @@ func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet)
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == h.node
 	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
-		o.notices.Arrived(now - p.Sent)
+		h.thread.notices.Arrived(now - p.Sent)
 	}
 	if o.order != nil && !sender && p.Kind == packet.Data && p.Payload > 0 {
 		o.order[f].Saw(p.Sent, now >= o.run.config.Warmup)
@@ -268,17 +273,20 @@ func (o *observation) restart(now unit.Time) {
 	for i := range o.flows {
 		w := &o.flows[i]
 		w.peak = 0
-		sender, ok := o.run.senders[i].(transport.Gauged)
-		if f := &o.run.config.Flows[i]; ok && o.run.starts[i] < now && o.run.senders[i].Counters().Finished > now &&
-			(f.Stop == 0 || f.Stop > now) {
+		k, f := o.run.sender[i], &o.run.config.Flows[i]
+		if k < 0 {
+			continue
+		}
+		s := &o.run.hosts[f.Src].slot[k]
+		sender, ok := s.endpoint.(transport.Gauged)
+		if ok && o.run.outcome[i].Start < now && s.counters.Finished > now && (f.Stop == 0 || f.Stop > now) {
 			w.peak = sender.Gauge().InFlight
 		}
 	}
-	o.notices.Dropped = 0
 }
 
 // result adds what was noted to a run's result.
-func (o *observation) result(out *Result, last, first *snapshot) {
+func (o *observation) result(out *Result, notices Notices, last, first *snapshot) {
 	c := o.run.config
 	o.settle(unit.Never)
 	for i := range o.onsets {
@@ -291,14 +299,14 @@ func (o *observation) result(out *Result, last, first *snapshot) {
 	}
 	for i := range o.flows {
 		if c.Peaks {
-			out.Flows[i].Peak = o.flows[i].peak
+			out.Peaks = append(out.Peaks, o.flows[i].peak)
 		}
 		if c.Ordering {
-			out.Flows[i].Reordering = o.order[i].Reordering
+			out.Reordering = append(out.Reordering, o.order[i].Reordering)
 		}
 	}
 	if c.Notices {
-		out.Notices = o.notices
+		out.Notices = notices
 		out.Notices.Made = last.Made - first.Made
 		out.Notices.Dropped += last.NoticeDrops - first.NoticeDrops
 	}

@@ -83,8 +83,8 @@ func TestReorderingInNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Flows[0].Reordering != (Reordering{Arrived: 6, Reordered: 1, Extent: 4}) {
-			t.Errorf("wire %v: %+v", wire, r.Flows[0].Reordering)
+		if r.Reordering[0] != (Reordering{Arrived: 6, Reordered: 1, Extent: 4}) {
+			t.Errorf("wire %v: %+v", wire, r.Reordering[0])
 		}
 	}
 }
@@ -236,8 +236,8 @@ func TestOnset(t *testing.T) {
 					t.Errorf("%s, window %v: sender %d reduced at %v, want %v", name, window, i, got, w)
 				}
 			}
-			if r.Flows[2].Peak != 40 || r.Flows[6].Peak != 100 || r.Flows[0].Peak != 0 {
-				t.Errorf("in flight at most %v, %v", r.Flows[2].Peak, r.Flows[6].Peak)
+			if r.Peaks[2] != 40 || r.Peaks[6] != 100 || r.Peaks[0] != 0 {
+				t.Errorf("in flight at most %v, %v", r.Peaks[2], r.Peaks[6])
 			}
 		}
 	}
@@ -274,8 +274,8 @@ func TestPeakAfterWarmup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Flows[0].Peak != 25 {
-		t.Errorf("in flight at most %v", r.Flows[0].Peak)
+	if r.Peaks[0] != 25 {
+		t.Errorf("in flight at most %v", r.Peaks[0])
 	}
 }
 
@@ -293,9 +293,7 @@ func TestObservedSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Onsets, r.Notices = nil, Notices{}
-		for i := range r.Flows {
-			r.Flows[i].Peak, r.Flows[i].Reordering = 0, Reordering{}
-		}
+		r.Peaks, r.Reordering = nil, nil
 		b, _ := json.Marshal(r)
 		return string(b)
 	}

@@ -308,6 +308,7 @@ func TestDeadlockIsOne(t *testing.T) {
 		for s.unfinished > 0 && now < 400*unit.Millisecond { // the transport's timeout is 1 s
 			now = max(now+2*unit.Microsecond, min(s.fabric.Next(), 400*unit.Millisecond))
 			s.fabric.Run(now, nil)
+			s.gather()
 			found := s.deadlock()
 			for _, x := range stuck {
 				d := s.linkOf[x.Port]
@@ -463,8 +464,9 @@ func TestSameResultPFC(t *testing.T) {
 		}
 		want := run(nil)
 		for name, change := range map[string]func(*Config){
-			"again": nil, "small window": func(c *Config) { c.Window = 100 * unit.Nanosecond },
-			"one group": func(c *Config) { c.Window = unit.Second }, "wire": func(c *Config) { c.Wire = true },
+			"again": nil, "three threads": func(c *Config) { c.Threads = 3 },
+			"small window": func(c *Config) { c.Window = 100 * unit.Nanosecond },
+			"one group":    func(c *Config) { c.Window = unit.Second }, "wire": func(c *Config) { c.Wire = true },
 		} {
 			if run(change) != want {
 				t.Errorf("seed %d, %s: another result", seed, name)

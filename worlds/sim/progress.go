@@ -135,20 +135,28 @@ func (r *Simulation) waitsFor(i int, now unit.Time) Wait {
 	if r.missing != nil && r.missing[i] > 0 {
 		w.For = "flows that come before it"
 		for _, j := range f.After {
-			if r.config.Flows[j].Receiver.Counters().ReceivedBytes < r.config.Flows[j].Size {
+			if r.received(j) < r.config.Flows[j].Size {
 				w.For = fmt.Sprintf("flow %d, which comes before it", j)
 				break
 			}
 		}
 		return w
 	}
-	h := r.hosts[f.Src]
-	s, e := &h.slot[r.sender[i]], r.senders[i]
-	send, timer := e.NextSend(), e.NextTimer()
-	other := f.Receiver.NextTimer()
+	h, s := r.hosts[f.Src], r.sent(i, now)
+	if s == nil {
+		if w.For = "nothing: its sender could not be made"; now < r.outcome[i].Start {
+			w.For, w.Until = "its start", r.outcome[i].Start
+		}
+		return w
+	}
+	e := s.endpoint
+	send, timer, other := e.NextSend(), e.NextTimer(), unit.Never
+	if d := r.got(i); d != nil {
+		other = d.endpoint.NextTimer()
+	}
 	switch {
-	case now < r.starts[i]:
-		w.For, w.Until = "its start", r.starts[i]
+	case now < r.outcome[i].Start:
+		w.For, w.Until = "its start", r.outcome[i].Start
 	case send <= now && h.port.Paused()&(1<<s.class) != 0:
 		w.For = fmt.Sprintf("its host, where PFC holds class %d", s.class)
 	case send <= now:

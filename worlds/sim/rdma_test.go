@@ -72,10 +72,14 @@ func TestSameResultRDMA(t *testing.T) {
 		}
 		want := with(nil)
 		for name, change := range map[string]func(*Config){
-			"again":        nil,
-			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-			"one group":    func(c *Config) { c.Window = unit.Second },
-			"wire":         func(c *Config) { c.Wire = true },
+			"again":         nil,
+			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"three threads": func(c *Config) { c.Threads = 3 },
+			"ends kept":     func(c *Config) { c.sweeps = 1 << 30 },
+			"no end kept":   func(c *Config) { c.sweeps = 1 },
+			"threads, none": func(c *Config) { c.Threads, c.sweeps = 3, 1 },
+			"one group":     func(c *Config) { c.Window = unit.Second },
+			"wire":          func(c *Config) { c.Wire = true },
 		} {
 			t.Run(fmt.Sprintf("seed %d, %s", seed, name), func(t *testing.T) {
 				if got := with(change); got != want {
@@ -203,7 +207,7 @@ func TestNacksInNetwork(t *testing.T) {
 			var taken, refused, timeouts int64
 			var last unit.Time
 			for i, f := range r.Flows {
-				taken, refused, last = taken+f.Sender.NacksTaken, refused+f.Sender.NacksRefused, max(last, f.Sender.Finished)
+				taken, refused, last = taken+f.Sender.NacksTaken, refused+f.Sender.NacksRefused, max(last, f.FCT)
 				if s, ok := c.Flows[i].Sender.(*rdma.Sender); ok {
 					timeouts += s.Timeouts()
 				}

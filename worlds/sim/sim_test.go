@@ -108,7 +108,7 @@ func outcome(t testing.TB, c *Config) string {
 			waiting += len(h.kept)
 		}
 	}
-	if live := s.pool.Live(); live != waiting+s.fabric.InFlight() {
+	if live := s.live(); live != waiting+s.fabric.InFlight() {
 		t.Errorf("%d packets are out, %d wait and %d are on wires", live, waiting, s.fabric.InFlight())
 	}
 	return string(b)
@@ -123,11 +123,15 @@ func TestSameResult(t *testing.T) {
 			t.Fatalf("seed %d: %s", seed, want)
 		}
 		for name, change := range map[string]func(*Config){
-			"again":        nil,
-			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-			"pairs":        func(c *Config) { c.Window = 1500 * unit.Nanosecond },
-			"one group":    func(c *Config) { c.Window = unit.Second },
-			"wire":         func(c *Config) { c.Wire = true },
+			"again":         nil,
+			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"three threads": func(c *Config) { c.Threads = 3 },
+			"ends kept":     func(c *Config) { c.sweeps = 1 << 30 },
+			"no end kept":   func(c *Config) { c.sweeps = 1 },
+			"threads, none": func(c *Config) { c.Threads, c.sweeps = 3, 1 },
+			"pairs":         func(c *Config) { c.Window = 1500 * unit.Nanosecond },
+			"one group":     func(c *Config) { c.Window = unit.Second },
+			"wire":          func(c *Config) { c.Wire = true },
 		} {
 			if got := outcome(t, config(t, seed, change)); got != want {
 				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
@@ -170,10 +174,14 @@ func TestSameResultTCP(t *testing.T) {
 		}
 		want := with(nil)
 		for name, change := range map[string]func(*Config){
-			"again":        nil,
-			"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-			"one group":    func(c *Config) { c.Window = unit.Second },
-			"wire":         func(c *Config) { c.Wire = true },
+			"again":         nil,
+			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"three threads": func(c *Config) { c.Threads = 3 },
+			"ends kept":     func(c *Config) { c.sweeps = 1 << 30 },
+			"no end kept":   func(c *Config) { c.sweeps = 1 },
+			"threads, none": func(c *Config) { c.Threads, c.sweeps = 3, 1 },
+			"one group":     func(c *Config) { c.Window = unit.Second },
+			"wire":          func(c *Config) { c.Wire = true },
 		} {
 			if got := with(change); got != want {
 				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
@@ -334,7 +342,7 @@ func TestHostObeysPause(t *testing.T) {
 	s.fabric.Run(unit.Millisecond, nil)
 	h := s.hosts[0]
 	pfc := func(k packet.Kind) {
-		p := s.pool.Get()
+		p := s.threads[0].pool.Get()
 		p.Kind = k
 		h.Receive(unit.Millisecond, 0, p)
 	}

@@ -18,23 +18,6 @@ func TracePorts(n *topology.Network) []trace.Port {
 	return ports
 }
 
-// linkObserver is the fabric's; its link i is the port 2·link + end.
-func (r *Simulation) linkObserver() trace.Observer {
-	var lost *uint64
-	if r.observation != nil {
-		lost = &r.observation.notices.Dropped
-	}
-	return r.config.Selection.Links(r.traceObserver(), &r.tally, lost, r.wiring.Port)
-}
-
-// traceObserver is the trace's collector, nil if there is none.
-func (r *Simulation) traceObserver() trace.Observer {
-	if r.config.Trace == nil {
-		return nil
-	}
-	return r.config.Trace
-}
-
 // flush writes the trace up to done. When all flows are done the trace ends with the last of them, since
 // how far the run continues depends on windows. The collector keeps its error.
 func (r *Simulation) flush(done unit.Time) {

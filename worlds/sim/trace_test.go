@@ -96,11 +96,12 @@ func TestTraceSame(t *testing.T) {
 				t.Errorf("seed %d, %s: a run with a trace gives another result", seed, name)
 			}
 			for how, change := range map[string]func(*Config){
-				"again":        nil,
-				"small window": func(c *Config) { c.Window = 300 * unit.Nanosecond },
-				"pairs":        func(c *Config) { c.Window = 1500 * unit.Nanosecond },
-				"one group":    func(c *Config) { c.Window = unit.Second },
-				"wire":         func(c *Config) { c.Wire = true },
+				"again":         nil,
+				"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+				"three threads": func(c *Config) { c.Threads = 3 },
+				"pairs":         func(c *Config) { c.Window = 1500 * unit.Nanosecond },
+				"one group":     func(c *Config) { c.Window = unit.Second },
+				"wire":          func(c *Config) { c.Wire = true },
 			} {
 				if got, _ := run(change); got != want {
 					t.Errorf("seed %d, %s, %s: another trace: %s", seed, name, how, difference(got, want))

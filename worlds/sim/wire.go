@@ -13,6 +13,31 @@ type tuple struct {
 	srcPort, dstPort uint16
 }
 
+// tuples names flows by what packets say of them, in both directions; those that these hosts have.
+func (r *Simulation) tuples() map[tuple]packet.FlowID {
+	flows := map[tuple]packet.FlowID{}
+	for i := range r.config.Flows {
+		if !r.carries(i) {
+			continue
+		}
+		f := &r.config.Flows[i]
+		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
+		flows[tuple{src, dst, f.SrcPort, f.DstPort}] = packet.FlowID(i)
+		flows[tuple{dst, src, f.DstPort, f.SrcPort}] = packet.FlowID(i)
+		receiver := f.Receiver
+		if receiver == nil {
+			receiver, _ = r.config.Ends.Receiver(i) // what it says of its ports is all that is wanted of it
+		}
+		if x, ok := receiver.(transport.Ported); ok {
+			for _, port := range x.Ports() {
+				flows[tuple{src, dst, port, f.DstPort}] = packet.FlowID(i)
+				flows[tuple{dst, src, f.DstPort, port}] = packet.FlowID(i)
+			}
+		}
+	}
+	return flows
+}
+
 // wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the
 // packet's bytes, what a link knows anyway (its size in the run's framing) and what measures need (who
 // made it, and when). nil in fast mode.
@@ -20,19 +45,7 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil
 	}
-	flows := map[tuple]packet.FlowID{}
-	for i := range r.config.Flows {
-		f := &r.config.Flows[i]
-		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
-		flows[tuple{src, dst, f.SrcPort, f.DstPort}] = packet.FlowID(i)
-		flows[tuple{dst, src, f.DstPort, f.SrcPort}] = packet.FlowID(i)
-		if x, ok := f.Receiver.(transport.Ported); ok {
-			for _, port := range x.Ports() {
-				flows[tuple{src, dst, port, f.DstPort}] = packet.FlowID(i)
-				flows[tuple{dst, src, f.DstPort, port}] = packet.FlowID(i)
-			}
-		}
-	}
+	flows := r.tuples()
 	return func(p *packet.Packet) {
 		data := p.Data
 		if data == nil {

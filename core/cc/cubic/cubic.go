@@ -52,8 +52,8 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss",
 			Source: "RFC 9438"},
-		Signals: cc.ByLosses | cc.ByMarks,
-		Kernel:  "cubic",
+		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
+		Kernel: "cubic",
 	}, func(f cc.Flow, c Config) (*Cubic, error) { return New(f, c), nil })
 }
 

@@ -37,9 +37,9 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme:  scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257"},
-		Signals: cc.ByLosses | cc.ByMarks,
-		ECN:     cc.DCTCPMode,
-		Kernel:  "dctcp",
+		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
+		ECN:    cc.DCTCPMode,
+		Kernel: "dctcp",
 	}, func(f cc.Flow, c Config) (*DCTCP, error) { return New(f, c), nil })
 }
 

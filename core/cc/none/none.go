@@ -28,7 +28,7 @@ func (c *Config) Params(p *scheme.Params) {
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme:      scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours"},
-		OwnRecovery: true,
+		OwnRecovery: true, KeepsOnSend: true,
 	}, build)
 }
 

@@ -11,8 +11,8 @@ import (
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme:  scheme.Scheme{Name: "reno", Doc: "one packet more a round trip, half at a loss", Source: "RFC 5681"},
-		Signals: cc.ByLosses | cc.ByMarks,
-		Kernel:  "reno",
+		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
+		Kernel: "reno",
 	}, func(f cc.Flow, _ scheme.None) (*Reno, error) { return New(f), nil })
 }
 

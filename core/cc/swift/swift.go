@@ -108,7 +108,7 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay",
 			Source: "Swift (Kumar et al., SIGCOMM 2020)"},
-		Signals:     cc.ByDelay | cc.ByLosses,
+		Signals: cc.ByDelay | cc.ByLosses, KeepsOnSend: true,
 		OwnRecovery: true,
 	}, New)
 }

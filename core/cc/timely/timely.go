@@ -180,7 +180,7 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
 			Source: "TIMELY (Mittal et al., SIGCOMM 2015)"},
-		Signals:     cc.ByDelay,
+		Signals: cc.ByDelay, KeepsOnSend: true,
 		OwnRecovery: true,
 	}, build)
 }

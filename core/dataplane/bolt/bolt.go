@@ -60,33 +60,53 @@ func (c *Config) frame(largest unit.Bytes) unit.Bytes {
 const slowest = 10 * unit.Mbps
 
 // Suits warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
-// flows than an additive increase of a packet a round trip each leaves a buffer for.
+// flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the first port that
+// has it.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
-	frame := c.frame(s.Frame())
-	for i := range s.Ports {
-		p := &s.Ports[i]
-		if p.Rate.Bits == 0 {
-			return append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("the port to %s sends packets, not bits, a "+
-				"second: its messages have a rate in bit/s", p.To)})
-		}
-		if p.Rate.Bits < slowest {
-			return append(all, dataplane.Remark("",
-				"the port to %s has %v, and its messages name whole Mb/s, rounded up: senders "+
-					"drain their queue too slowly below %v", p.To, p.Rate.Bits, slowest))
-		}
-		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
-		from := c.Threshold.At(p.Rate.Bits, frame)
-		switch {
-		case buffer == 0:
-		case from >= buffer:
-			return append(all, dataplane.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: packets "+
-				"are lost, and nobody is told before", p.To, from))
-		case float64(p.Senders)*float64(frame) > buffer:
-			return append(all, dataplane.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
-				"port's buffer does not hold: packets are lost", p.Senders, p.To))
+	for _, wrong := range []func(*dataplane.Setting, *dataplane.Facing) (scheme.Remark, bool){
+		c.unnamed, c.roundedUp, c.full, c.crowded,
+	} {
+		for i := range s.Ports {
+			if r, is := wrong(s, &s.Ports[i]); is {
+				all = append(all, r)
+				break
+			}
 		}
 	}
 	return all
+}
+
+func (c *Config) unnamed(_ *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
+	return scheme.Remark{Refused: true,
+		Text: fmt.Sprintf("the port to %s sends packets, not bits, a second: its messages "+
+			"have a rate in bit/s", p.To)}, p.Rate.Bits == 0
+}
+
+func (c *Config) roundedUp(_ *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
+	return dataplane.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
+		"senders drain their "+
+		"queue too slowly below %v", p.To, p.Rate.Bits, slowest), p.Rate.Bits > 0 && p.Rate.Bits < slowest
+}
+
+func (c *Config) full(s *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
+	from, holds := c.Threshold.At(p.Rate.Bits, c.frame(s.Frame())), buffer(s, p)
+	return dataplane.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: packets are lost, and "+
+		"nobody is told before", p.To, from), holds > 0 && from >= holds
+}
+
+func (c *Config) crowded(s *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
+	holds := buffer(s, p)
+	return dataplane.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its port's buffer "+
+			"does not hold: packets are lost", p.Senders, p.To), holds > 0 &&
+			float64(p.Senders)*float64(c.frame(s.Frame())) > holds
+}
+
+// buffer is what a port holds in bytes; 0: it has no bound, or sends packets, not bits.
+func buffer(s *dataplane.Setting, p *dataplane.Facing) float64 {
+	if p.Rate.Bits == 0 {
+		return 0
+	}
+	return unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
 }
 
 // Scheme is what an experiment names: switch: [ecmp, bolt].

@@ -500,6 +500,42 @@ func TestSuits(t *testing.T) {
 	}
 }
 
+// Each remark comes, once, whatever the ports before it have.
+func TestSuitsTellsAll(t *testing.T) {
+	c, err := Scheme().Configure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bits := func(r unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: r} }
+	short, long := unit.Length{Packets: 2}, unit.Length{Packets: 100}
+	ports := []dataplane.Facing{
+		{To: "slow", Rate: bits(unit.Mbps), Buffer: short, Senders: 1000}, {To: "slow2", Rate: bits(unit.Mbps)},
+		{To: "packets", Rate: unit.LinkRate{Packets: 1000}, Buffer: long, Senders: 1000},
+		{To: "fast", Rate: bits(unit.Gbps), Buffer: short}, {To: "many", Rate: bits(unit.Gbps), Buffer: long, Senders: 1000},
+	}
+	for _, x := range []struct {
+		name  string
+		ports []dataplane.Facing
+		want  []string
+	}{
+		{"all of one port", ports[:2], []string{"to slow has 1Mbps", "to slow is full", "1000 flows to slow add"}},
+		{"each of another port", ports[1:], []string{"to packets sends packets", "to slow2 has 1Mbps", "to fast is full",
+			"1000 flows to many add"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			all := c.(*Config).Suits(&dataplane.Setting{Ports: x.ports})
+			for i, r := range all {
+				if i < len(x.want) && !strings.Contains(r.Text, x.want[i]) {
+					t.Errorf("%q, want %q", r.Text, x.want[i])
+				}
+			}
+			if len(all) != len(x.want) {
+				t.Errorf("%d remarks, want %d: %v", len(all), len(x.want), all)
+			}
+		})
+	}
+}
+
 func TestBad(t *testing.T) {
 	setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	for _, given := range [][]string{{"tos", "1"}, {"threshold", "0 B"}, {"pru_tokens", "0"}} {

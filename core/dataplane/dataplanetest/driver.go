@@ -18,6 +18,8 @@ type Setup struct {
 	Recirculation dataplane.Recirculation
 	TrimClass     uint8
 	Wire          bool // packets come in as bytes
+	// Fuse is that of the switch (dataplane.Config).
+	Fuse func(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe
 
 	made []*tm.Port // that programs know of; nil: none do
 }
@@ -44,6 +46,8 @@ type Arrival struct {
 	Class    uint8 // of Pause and Resume
 	TOS      uint8
 	Flow     uint16 // added to the source port
+	// Shape, if given, changes the packet before it comes in.
+	Shape func(p *packet.Packet)
 }
 
 // Departure is a packet whose last bit has gone out at a time.
@@ -57,6 +61,8 @@ type Departure struct {
 	Flags    uint8
 	Class    uint8 // of Pause and Resume
 	TOS      uint8
+	// Extensions are those of the packet, as it keeps them.
+	Extensions string
 }
 
 // Transcript is what a script gave.
@@ -64,6 +70,21 @@ type Transcript struct {
 	Departures []Departure // in the order of time, then port
 	Drops      [dataplane.Reasons]uint64
 	Live       int // packets that are still somewhere at the end: must be 0
+	PortDrops  [][dataplane.Reasons]uint64
+	Pauses     []tm.Pauses // by port, at the end
+	Bytes      []uint64    // by port, that left
+	Passed     int         // packets that needed no queue
+	Events     uint64      // of a fabric
+}
+
+// End notes what the switch has counted.
+func (t *Transcript) End(now unit.Time, sw *dataplane.Switch, s *Setup, pool *packet.Pool) {
+	t.Drops, t.Live = sw.Drops(), pool.Live()
+	for i := range s.Ports {
+		port := sw.Port(packet.PortID(i))
+		t.PortDrops, t.Bytes = append(t.PortDrops, sw.PortDrops(packet.PortID(i))), append(t.Bytes, port.TxBytes())
+		t.Pauses = append(t.Pauses, port.Pauses(now))
+	}
 }
 
 // A Driver carries a script out: it makes the switch, lets everything arrive in
@@ -98,8 +119,8 @@ func (s *Setup) Site() *dataplane.Site {
 	return site
 }
 
-// ready is the site with the ports that the switch will have, for programs that look at their schedulers.
-func (s *Setup) ready() *dataplane.Site {
+// Ready is the site with the ports that the switch will have, for programs that look at their schedulers.
+func (s *Setup) Ready() *dataplane.Site {
 	site := s.Site()
 	s.made = s.ports()
 	site.At = s.made
@@ -129,8 +150,9 @@ func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
 	if ports == nil {
 		ports = s.ports()
 	}
-	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: s.Programs, Pool: pool, Book: s.Book(),
-		Random: unit.NewRandom(1, "switch"), Recirculation: s.Recirculation, TrimClass: s.TrimClass})
+	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: s.Programs, Fuse: s.Fuse,
+		Pool: pool, Book: s.Book(), Random: unit.NewRandom(1, "switch"), Recirculation: s.Recirculation,
+		TrimClass: s.TrimClass})
 	if err != nil {
 		panic(err) // a mistake in the script
 	}
@@ -152,6 +174,9 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 		p.Size = 64
 		p.Meta.Class = a.Class
 	}
+	if a.Shape != nil {
+		a.Shape(p)
+	}
 	if s.Wire {
 		data, err := p.Emit(book, nil)
 		if err != nil {
@@ -166,7 +191,7 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 // Depart makes the departure of a packet.
 func Depart(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
 	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
-		p.Meta.Class * isPFC(p.Kind), p.TOS}
+		p.Meta.Class * isPFC(p.Kind), p.TOS, string(p.AppendExtensions(nil, 0))}
 }
 
 func isPFC(k packet.Kind) uint8 {
@@ -204,12 +229,17 @@ type driver struct {
 	pool        packet.Pool
 	serialisers []unit.Serialiser
 	free        []unit.Time // when the port is free
+	passed      int         // packets that were handed through
 	ask         []unit.Time // when to ask it
 	departures  []Departure
 }
 
 // drain asks the ports that have something to send and are free.
 func (d *driver) drain(now unit.Time) {
+	if out, p := d.Wants().Passed(); p != nil {
+		d.passed++
+		d.send(now, out, p)
+	}
 	for {
 		out, ok := d.Wants().Woken()
 		if !ok {
@@ -228,9 +258,7 @@ func (d *driver) transmit(out packet.PortID, now unit.Time) {
 	d.ask[out] = unit.Never
 	p, again := d.Dequeue(now, out)
 	if p != nil {
-		d.free[out] = now + d.serialisers[out].Next(p.Size, d.free[out] == now)
-		d.departures = append(d.departures, Depart(d.free[out], out, p))
-		d.pool.Put(p)
+		d.send(now, out, p)
 		again = max(again, d.free[out])
 	} else if again != unit.Never {
 		again = max(again, now+1)
@@ -241,6 +269,13 @@ func (d *driver) transmit(out packet.PortID, now unit.Time) {
 	if !d.deaf {
 		d.drain(now)
 	}
+}
+
+// send puts a frame onto the link.
+func (d *driver) send(now unit.Time, out packet.PortID, p *packet.Packet) {
+	d.free[out] = now + d.serialisers[out].Next(p.Size, d.free[out] == now)
+	d.departures = append(d.departures, Depart(d.free[out], out, p))
+	d.pool.Put(p)
 }
 
 // next says what comes next, in the order of the tie rule: a port, by its number; then the
@@ -273,13 +308,20 @@ func direct(s Setup, script []Arrival, m mutation) Transcript {
 		d.ask[i] = unit.Never
 		d.serialisers[i] = unit.NewSerialiser(p.Rate)
 	}
+	var free []*unit.Time
+	for i := range d.free {
+		free = append(free, &d.free[i])
+	}
+	d.Wants().Tell(free)
 	d.drain(0)
 	for steps := 0; steps < 100000; steps++ {
 		at, what := d.next(script)
 		switch {
 		case what < 0, what > len(d.ask) && len(script) == 0 && sw.Idle(): // ticks that only repeat themselves
 			sortDepartures(d.departures)
-			return Transcript{Departures: d.departures, Drops: sw.Drops(), Live: d.pool.Live()}
+			t := Transcript{Departures: d.departures, Passed: d.passed}
+			t.End(unit.Second, sw, &s, &d.pool)
+			return t
 		case what < len(d.ask):
 			d.transmit(packet.PortID(what), at)
 		case what == len(d.ask):

@@ -39,7 +39,7 @@ func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		return
 	}
 	drawn := &Drawn{}
-	site := s.ready()
+	site := s.Ready()
 	site.Random = func(string) unit.Random { return drawn.Random() }
 	w := &witness{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
 	s.Programs = append(append([]dataplane.Program{forward.New(site), &feeder{w}}, build(site)...), w)
@@ -154,7 +154,7 @@ func Keeps(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, give
 				setup.Ports[i] = shape(setup.Ports[i])
 			}
 			setup.Wire = wire
-			p, err := Make(s, setup.ready(), given...)
+			p, err := Make(s, setup.Ready(), given...)
 			if err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 				return
@@ -179,7 +179,7 @@ func floods(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given
 		setup.Ports = append(setup.Ports, shape(Port{Rate: unit.LinkRate{Bits: unit.Gbps}, Queues: 1}))
 	}
 	setup.Ports[3].Total.Packets = 30
-	p, err := Make(s, setup.ready(), given...)
+	p, err := Make(s, setup.Ready(), given...)
 	if err != nil {
 		t.Errorf("%s: %v", s.Name, err)
 		return

@@ -31,6 +31,14 @@ func (c *Curve) Length(q *tm.Queue) unit.Bytes {
 	return q.Bytes()
 }
 
+// Found is the length, as the curve counts it, that the last packet of a queue, of so many bytes, found when it came.
+func (c *Curve) Found(q *tm.Queue, last unit.Bytes) unit.Bytes {
+	if c.Packets {
+		return unit.Bytes(q.Packets()) - 1
+	}
+	return q.Bytes() - last
+}
+
 // Probability is that of a packet to be marked at a queue length.
 func (c *Curve) Probability(length unit.Bytes) float64 {
 	switch {

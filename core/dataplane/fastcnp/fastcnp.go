@@ -103,12 +103,7 @@ func (n *notifier) Sent() uint64 { return n.sent }
 func (e *Enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.Markable(p) {
-		c := &e.config.Curves[m.Out]
-		length := c.Length(env.Port(m.Out).Queue(m.Queue)) - unit.Bytes(p.Size)
-		if c.Packets {
-			length += unit.Bytes(p.Size) - 1
-		}
-		e.consider(env, p, length)
+		e.consider(env, p, e.config.Curves[m.Out].Found(env.Port(m.Out).Queue(m.Queue), unit.Bytes(p.Size)))
 	}
 }
 

@@ -126,6 +126,29 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// A queue in packets is that of a queue in bytes, whatever their sizes: packets do not find themselves.
+func TestWhenInPackets(t *testing.T) {
+	for _, enqueue := range []bool{true, false} {
+		t.Run(fmt.Sprint("enqueue ", enqueue), func(t *testing.T) {
+			c := config()
+			c.Enqueue, c.Curves = enqueue, []ecn.Curve{{Packets: true}, {Kmin: 4, Kmax: 4, Pmax: 1, Packets: true}}
+			r, want := newRig(t, 1, New(c)), "[5 6 7 8 9]"
+			for i := range 10 {
+				r.arrive(r.data(i)) // finds i packets
+			}
+			if !enqueue {
+				for range 10 {
+					r.pool.Put(r.leave(1)) // packet i leaves 9−i behind
+				}
+				want = "[0 1 2 3 4]"
+			}
+			if got := fmt.Sprint(r.told()); got != want {
+				t.Errorf("CNPs are about %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 // With the same draws exactly the packets are told about, or marked, that ecn marks.
 func TestMarks(t *testing.T) {
 	for _, at := range []string{"enqueue", "dequeue"} {

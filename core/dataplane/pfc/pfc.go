@@ -256,6 +256,17 @@ func (p *Program) half(r unit.LinkRate) unit.Time {
 	return max(1, unit.Time(min(float64(p.quanta)*512/rate/2, 1e6)*float64(unit.Second)))
 }
 
+// Of returns the Program that p is, and whether it counts packets by itself; nil: p is another's.
+func Of(p dataplane.Program) (x *Program, counts bool) {
+	switch p := p.(type) {
+	case *Program:
+		return p, false
+	case *alone:
+		return p.Program, true
+	}
+	return nil, false
+}
+
 // Name is "pfc".
 func (p *Program) Name() string { return "pfc" }
 
@@ -265,43 +276,55 @@ func (p *Program) Buffer() *sharedbuffer.Buffer { return p.buffer }
 // Book stops the neighbour whose packet reached a threshold.
 func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
-	if int(m.In) >= len(p.paused) {
-		return
+	if int(m.In) < len(p.paused) {
+		p.Booked(env, m, p.buffer.Queue(m.In, m.Class))
 	}
-	class := m.Class % tm.Classes
-	q := p.buffer.Queue(m.In, class)
-	if q.Reserved() || !q.Guarded() || p.paused[m.In]&(1<<class) != 0 {
+}
+
+// Booked is Book of a packet that came in at a port, of whose ingress queue who calls knows already.
+func (p *Program) Booked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer.Queue) {
+	if q.Reserved() || !q.Guarded() || p.paused[m.In]&(1<<(m.Class%tm.Classes)) != 0 {
 		return
 	}
 	if shared := q.Shared(); q.Headroom() > 0 || shared > 0 && shared >= p.buffer.Threshold(q) {
-		p.paused[m.In] |= 1 << class
-		if p.quanta == 0 {
-			env.Control(m.In, packet.Pause, class)
-			return
-		}
-		env.Pause(m.In, class, p.quanta)
-		if p.next[m.In] == unit.Never {
-			p.next[m.In] = env.Now() + p.renewal[m.In]
-			p.awaiting = min(p.awaiting, p.next[m.In])
-			env.TickAt(p.ticker, p.awaiting)
-		}
+		p.stop(env, m.In, m.Class%tm.Classes)
+	}
+}
+
+// stop stops a class of the neighbour at a port.
+func (p *Program) stop(env *dataplane.Env, in dataplane.PortID, class uint8) {
+	p.paused[in] |= 1 << class
+	if p.quanta == 0 {
+		env.Control(in, packet.Pause, class)
+		return
+	}
+	env.Pause(in, class, p.quanta)
+	if p.next[in] == unit.Never {
+		p.next[in] = env.Now() + p.renewal[in]
+		p.awaiting = min(p.awaiting, p.next[in])
+		env.TickAt(p.ticker, p.awaiting)
 	}
 }
 
 // Unbook resumes the neighbour when enough of its packets have left.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
-	if int(m.In) >= len(p.paused) {
-		return
+	if int(m.In) < len(p.paused) && p.Stopped(m) {
+		p.left(env, m.In, m.Class%tm.Classes)
 	}
-	class := m.Class % tm.Classes
-	if p.paused[m.In]&(1<<class) == 0 {
-		return
-	}
-	q := p.buffer.Queue(m.In, class)
+}
+
+// Stopped reports whether the neighbour that sent a packet, which came in at a port, was asked to stop its class.
+func (p *Program) Stopped(m *packet.Metadata) bool {
+	return p.paused[m.In]>>(m.Class%tm.Classes)&1 != 0
+}
+
+// left resumes a stopped class of the neighbour at a port when enough of its packets have left.
+func (p *Program) left(env *dataplane.Env, in dataplane.PortID, class uint8) {
+	q := p.buffer.Queue(in, class)
 	if shared := q.Shared(); q.Headroom() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
-		p.paused[m.In] &^= 1 << class
-		env.Control(m.In, packet.Resume, class)
+		p.paused[in] &^= 1 << class
+		env.Control(in, packet.Resume, class)
 	}
 }
 

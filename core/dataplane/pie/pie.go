@@ -225,11 +225,11 @@ func (e *Program) Book(env *dataplane.Env, p *packet.Packet) {
 // filled reports whether what waits is a part of the room; without limits any packet is.
 func filled(p *tm.Port, queue tm.QueueID, part float64) bool {
 	q, total := p.Queue(queue), p.Limit()
-	if q.Limit == (tm.Limit{}) && total == (tm.Limit{}) {
+	if q.Limit() == (tm.Limit{}) && total == (tm.Limit{}) {
 		return true
 	}
 	over := func(n, limit int64) bool { return limit > 0 && float64(n) >= part*float64(limit) }
-	return over(int64(q.Packets()), int64(q.Limit.Packets)) || over(int64(q.Bytes()), int64(q.Limit.Bytes)) ||
+	return over(int64(q.Packets()), int64(q.Limit().Packets)) || over(int64(q.Bytes()), int64(q.Limit().Bytes)) ||
 		over(int64(p.Packets()), int64(total.Packets)) || over(int64(p.Bytes()), int64(total.Bytes))
 }
 

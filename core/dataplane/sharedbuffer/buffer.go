@@ -54,7 +54,8 @@ type Buffer struct {
 	used     unit.Bytes // of shared: the sum of all queues' Shared
 	alpha    float64    // of the dynamic threshold; 0: none
 	limit    unit.Bytes // static threshold; 0: none
-	queues   []Queue    // by ingress port and class; the last one is for packets made by the switch
+	ports    int        // one more than the switch has: the last is that of packets which the switch has made
+	queues   []Queue    // by class and ingress port, so that those of the classes in use lie close together
 	settled  bool       // a program has set the size
 	headroom unit.Bytes // of all queues
 	reserves unit.Bytes
@@ -66,7 +67,8 @@ const unbounded = unit.Bytes(math.MaxInt64 / 4)
 // Of returns the memory of a site's switch. It has no bound until a shared_buffer program gives it a size.
 func Of(site *dataplane.Site) *Buffer {
 	return site.Shared("buffer", func() any {
-		return &Buffer{shared: unbounded, queues: make([]Queue, (site.Ports+1)*tm.Classes)}
+		ports := site.Ports + 1
+		return &Buffer{shared: unbounded, ports: ports, queues: make([]Queue, ports*tm.Classes)}
 	}).(*Buffer)
 }
 
@@ -89,9 +91,9 @@ func (b *Buffer) Settle(c Config) error {
 		return fmt.Errorf("shared_buffer stands before pfc in the list: pfc sets headroom aside in it")
 	}
 	b.settled = true
-	for i := range b.queues[:len(b.queues)-tm.Classes] {
-		if i%tm.Classes < c.Classes {
-			b.queues[i].reserved = c.Reserved
+	for class := range min(c.Classes, tm.Classes) {
+		for in := range b.ports - 1 {
+			b.queues[class*b.ports+in].reserved = c.Reserved
 			b.reserves += c.Reserved
 		}
 	}
@@ -131,11 +133,7 @@ func (b *Buffer) Guard(in dataplane.PortID, class uint8, room unit.Bytes, t Trig
 
 // Queue returns the ingress queue of a port and a class.
 func (b *Buffer) Queue(in dataplane.PortID, class uint8) *Queue {
-	i := int(in)*tm.Classes + int(class%tm.Classes)
-	if i >= len(b.queues) { // NoPort: made here
-		i = len(b.queues) - tm.Classes + int(class%tm.Classes)
-	}
-	return &b.queues[i]
+	return &b.queues[int(class%tm.Classes)*b.ports+min(int(in), b.ports-1)] // NoPort: made here
 }
 
 // Free returns what is left of the shared part.
@@ -181,48 +179,85 @@ func (b *Buffer) place(q *Queue, n unit.Bytes) part {
 
 // Admit reports whether there is room for a packet.
 func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	m := &p.Meta
-	q, n := b.Queue(m.In, m.Class), unit.Bytes(p.Size)
-	if q.guarded && q.bytes-q.headroom+n <= q.reserved { // the reserve has room
+	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
+	if q.Room(n) {
 		return dataplane.Accept
 	}
-	if b.place(q, n) == nowhere {
+	_, v := b.judge(env, p, q, n)
+	return v
+}
+
+// fits reports whether the reserve has room for n bytes more.
+func (q *Queue) fits(n unit.Bytes) bool { return q.bytes-q.headroom+n <= q.reserved }
+
+// Room reports whether the reserve of a guarded queue has room for n bytes, which are admitted then whatever else
+// waits. Take books them, then.
+func (q *Queue) Room(n unit.Bytes) bool { return q.guarded && q.fits(n) }
+func (q *Queue) Take(n unit.Bytes)      { q.bytes += n }
+
+// judge decides which part a packet uses, and whether it may.
+func (b *Buffer) judge(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
+	where := b.place(q, n)
+	if where == nowhere {
 		if q.guarded {
-			return dataplane.Drop(dataplane.HeadroomFull)
+			return where, dataplane.Drop(dataplane.HeadroomFull)
 		}
-		return dataplane.Drop(dataplane.BufferFull)
+		return where, dataplane.Drop(dataplane.BufferFull)
 	}
 	if q.guarded || b.alpha == 0 && b.limit == 0 {
-		return dataplane.Accept
+		return where, dataplane.Accept
 	}
 	// The reserve is the queue's own, whatever others use.
-	waits := env.Port(m.Out).Queue(m.Queue).Bytes() + n
+	waits := env.Port(p.Meta.Out).Queue(p.Meta.Queue).Bytes() + n
 	if b.limit > 0 && waits > b.limit ||
 		b.alpha > 0 && q.bytes+n > q.reserved && waits > unit.Bytes(b.alpha*float64(b.Free())) {
-		return dataplane.Drop(dataplane.EgressThreshold)
+		return where, dataplane.Drop(dataplane.EgressThreshold)
 	}
-	return dataplane.Accept
+	return where, dataplane.Accept
 }
 
 // Book counts a packet in. It uses headroom only when place says so.
 func (b *Buffer) Book(p *packet.Packet) {
 	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
-	if q.bytes-q.headroom+n <= q.reserved { // all of it goes into the reserve
+	if q.fits(n) {
 		q.bytes += n
 		return
 	}
+	b.book(q, n, b.place(q, n))
+}
+
+// book counts n bytes in that go into a part of the buffer.
+func (b *Buffer) book(q *Queue, n unit.Bytes, where part) {
 	before := q.Shared()
-	if b.place(q, n) == headroom {
+	if where == headroom {
 		q.headroom += n
 	}
 	q.bytes += n
 	b.used += q.Shared() - before
 }
 
+// Enter is Admit and, if that accepts, Book.
+func (b *Buffer) Enter(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane.Verdict {
+	n := unit.Bytes(p.Size)
+	if q.Room(n) {
+		q.Take(n)
+		return dataplane.Accept
+	}
+	where, v := b.judge(env, p, q, n)
+	if v == dataplane.Accept {
+		b.book(q, n, where)
+	}
+	return v
+}
+
 // Unbook counts a packet out: headroom empties first.
 func (b *Buffer) Unbook(p *packet.Packet) {
-	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
-	if q.headroom == 0 && q.bytes <= q.reserved { // all of it was in the reserve
+	b.Leave(b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size))
+}
+
+// Leave is Unbook of n bytes of a queue.
+func (b *Buffer) Leave(q *Queue, n unit.Bytes) {
+	if q.Reserved() { // all of it was in the reserve
 		q.bytes -= n
 		return
 	}

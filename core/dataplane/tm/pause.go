@@ -72,7 +72,7 @@ func (p *Port) Resume(now unit.Time, class uint8) {
 
 // hold stops and releases queues as their classes are held.
 func (p *Port) hold() {
-	held, last := uint32(p.pauses.held), len(p.queues)-1
+	held, last := uint16(p.pauses.held), p.last
 	set := held & (1<<last - 1)
 	if held>>last != 0 {
 		set |= 1 << last

@@ -36,12 +36,15 @@ type Limit struct {
 // A Queue is a first-in, first-out list of packets or, under NewFQ, one of a list a flow.
 type Queue struct {
 	head, tail *packet.Packet // of a fair queue: those that sort has not seen
-	flows      *flows         // of a fair queue
-	packets    int32
 	bytes      unit.Bytes
 	served     unit.Time // when a packet last left for the wire
-	Limit      Limit
+	packets    int32
+	flows      *flows // of a fair queue
+	limit      Limit
 }
+
+// Limit returns the queue's bound.
+func (q *Queue) Limit() Limit { return q.limit }
 
 // Packets returns how many packets wait.
 func (q *Queue) Packets() int32 { return q.packets }
@@ -97,24 +100,30 @@ func (q *Queue) Held() unit.Time {
 }
 
 // Buffer is what waits at one port: its queues, their totals, and which of them
-// may send now.
+// may send now. Its fields are in the order that Port needs.
 type Buffer struct {
-	queues  []Queue
-	packets int32
 	bytes   unit.Bytes
-	waiting uint32 // bit q: queue q has packets
-	paused  uint32 // bit q: PFC pauses queue q
-	ranked  bool   // when there is no room, packets give way by their ranks (NewLeast)
-	limit   Limit  // of the port as a whole
+	packets int32
+	waiting uint16 // bit q: queue q has packets
+	paused  uint16 // bit q: PFC pauses queue q
+	last    QueueID
+	bounded bool // there is a limit
+	ranked  bool // when there is no room, packets give way by their ranks (NewLeast)
+	flags        // the port's
+
+	queues []Queue
+	one    [1]Queue // of a port: its queue, if it has only one
+	limit  Limit    // of the port as a whole
 }
 
 // NewBuffer returns a buffer of n queues (1 … MaxQueues), each with the limit
 // each, all together with the limit total.
 func NewBuffer(n int, each, total Limit) Buffer {
-	b := Buffer{queues: make([]Queue, n), limit: total}
+	b := Buffer{queues: make([]Queue, n), last: QueueID(n - 1)}
 	for i := range b.queues {
-		b.queues[i].Limit = each
+		b.SetQueueLimit(QueueID(i), each)
 	}
+	b.SetLimit(total)
 	return b
 }
 
@@ -122,7 +131,10 @@ func NewBuffer(n int, each, total Limit) Buffer {
 func (b *Buffer) Queue(q QueueID) *Queue { return &b.queues[q] }
 
 // Queues returns how many queues the port has.
-func (b *Buffer) Queues() int { return len(b.queues) }
+func (b *Buffer) Queues() int { return int(b.last) + 1 }
+
+// Last returns the last of the port's queues: that of all classes that have none of their own.
+func (b *Buffer) Last() QueueID { return b.last }
 
 // Packets returns how many packets wait in all queues.
 func (b *Buffer) Packets() int32 { return b.packets }
@@ -134,16 +146,28 @@ func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
 func (b *Buffer) Limit() Limit { return b.limit }
 
 // SetLimit changes the bound of the port as a whole. What waits stays.
-func (b *Buffer) SetLimit(total Limit) { b.limit = total }
+func (b *Buffer) SetLimit(total Limit) {
+	b.limit = total
+	b.bounded = b.bounded || total != Limit{}
+}
+
+// SetQueueLimit changes the bound of queue q. What waits stays.
+func (b *Buffer) SetQueueLimit(q QueueID, each Limit) {
+	b.queues[q].limit = each
+	b.bounded = b.bounded || each != Limit{}
+}
 
 // Ready returns the queues that have packets and are not paused, as a bit set.
-func (b *Buffer) Ready() uint32 { return b.waiting &^ b.paused }
+func (b *Buffer) Ready() uint32 { return uint32(b.waiting &^ b.paused) }
 
 // Waiting returns the queues that have packets, paused or not, as a bit set.
-func (b *Buffer) Waiting() uint32 { return b.waiting }
+func (b *Buffer) Waiting() uint32 { return uint32(b.waiting) }
 
 // Paused returns the queues that PFC holds, as a bit set.
-func (b *Buffer) Paused() uint32 { return b.paused }
+func (b *Buffer) Paused() uint32 { return uint32(b.paused) }
+
+// Bounded reports whether there is any limit; without one, everything Fits.
+func (b *Buffer) Bounded() bool { return b.bounded }
 
 // A Refusal says why a packet does not fit.
 type Refusal uint8
@@ -159,11 +183,17 @@ const (
 
 // Fits returns which limit keeps a packet of size bytes out of queue q, if any.
 func (b *Buffer) Fits(q QueueID, size int32) Refusal {
-	l := &b.queues[q]
+	if !b.bounded {
+		return Fits
+	}
+	return b.fits(&b.queues[q], size)
+}
+
+func (b *Buffer) fits(l *Queue, size int32) Refusal {
 	switch {
-	case l.Limit.Packets > 0 && l.packets >= l.Limit.Packets:
+	case l.limit.Packets > 0 && l.packets >= l.limit.Packets:
 		return QueuePackets
-	case l.Limit.Bytes > 0 && l.bytes+unit.Bytes(size) > l.Limit.Bytes:
+	case l.limit.Bytes > 0 && l.bytes+unit.Bytes(size) > l.limit.Bytes:
 		return QueueBytes
 	case b.limit.Packets > 0 && b.packets >= b.limit.Packets:
 		return PortPackets
@@ -244,7 +274,7 @@ func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 		return nil
 	}
 	if why == PortPackets || why == PortBytes {
-		if last := bits.Len32(b.waiting) - 1; last > int(q) {
+		if last := bits.Len16(b.waiting) - 1; last > int(q) {
 			l := &b.queues[last]
 			return b.removed(l, QueueID(last), l.sort().drop())
 		} else if last < int(q) {
@@ -277,30 +307,43 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 
 // Port is one egress port: buffer, scheduler and counters. Switches and host
 // NICs have the same.
+//
+// It is three lines of 64 bytes. A packet for a free, empty port reads and writes the first only, one that waits in the
+// port's only queue the first two. In a fat tree of 1,024 hosts each line more is a miss of the cache in every third
+// hop, as 5,120 ports do not stay there from one window to the next.
 type Port struct {
-	Buffer
-	scheduler Scheduler
-	fifo      bool // scheduler is fifo
-	rate      unit.LinkRate
-	control   Queue // link-layer control (PFC frames): before the scheduler, never paused, seen by no program
-
 	txBytes   uint64
 	txPackets uint64
+	rate      unit.LinkRate
+	control   *packet.Packet // the last of the link-layer's frames that wait; the others follow it in a ring
+	Buffer
 	pauses    *pauses // nil until the first Pause frame
-	down      bool
-	doomed    bool // what Next has returned is to be dropped
+	scheduler Scheduler
+}
+
+// flags of a Port, in a place where they cost no room.
+type flags struct {
+	fifo   bool // the scheduler is fifo, and there is one queue
+	down   bool
+	doomed bool // what Next has returned is to be dropped
 }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
-	_, first := s.(fifo)
 	if fair, ok := s.(interface{ fair() *fq }); ok {
 		for i := range b.queues {
 			b.queues[i].flows = newFlows(fair.fair())
 		}
 	}
+	_, first := s.(fifo)
+	b.fifo = first && len(b.queues) == 1
 	_, b.ranked = s.(least)
-	return &Port{Buffer: b, scheduler: s, fifo: first, rate: rate}
+	p := &Port{Buffer: b, scheduler: s, rate: rate}
+	if len(b.queues) == 1 {
+		p.one[0] = b.queues[0]
+		p.queues = p.one[:]
+	}
+	return p
 }
 
 // SetRate changes the port's line rate, also for a scheduler that works with it. Its
@@ -354,54 +397,71 @@ func (p *Port) TxBytes() uint64 { return p.txBytes }
 // TxPackets returns the number of frames that ever left.
 func (p *Port) TxPackets() uint64 { return p.txPackets }
 
-// Control queues a link-layer control frame ahead of everything else.
+// Control queues a link-layer control frame (PFC) ahead of everything else: before the scheduler, never paused, seen
+// by no program.
 func (p *Port) Control(f *packet.Packet) {
-	q := &p.control
-	f.Next = nil
-	if q.tail == nil {
-		q.head = f
+	if last := p.control; last == nil {
+		f.Next = f
 	} else {
-		q.tail.Next = f
+		f.Next, last.Next = last.Next, f
 	}
-	q.tail = f
-	q.packets++
+	p.control = f
+}
+
+// controlled removes the first of the link-layer control frames, of which there must be one.
+func (p *Port) controlled() *packet.Packet {
+	f := p.control.Next
+	if f == p.control {
+		p.control = nil
+	} else {
+		p.control.Next = f.Next
+	}
+	f.Next = nil
+	return f
 }
 
 // Controls returns how many link-layer control frames wait.
-func (p *Port) Controls() int32 { return p.control.packets }
+func (p *Port) Controls() (n int32) {
+	if p.control != nil {
+		n = 1
+		for f := p.control.Next; f != p.control; f = f.Next {
+			n++
+		}
+	}
+	return n
+}
 
 // Idle reports whether nothing may leave: no control frame, no ready queue.
-func (p *Port) Idle() bool { return p.control.head == nil && p.Ready() == 0 }
+func (p *Port) Idle() bool { return p.control == nil && p.waiting&^p.paused == 0 }
+
+// Open reports whether a packet that came now would be the next one to leave, at once if the link is free: nothing
+// waits, nothing is paused, and the scheduler has no say.
+func (p *Port) Open() bool { return p.fifo && p.waiting|p.paused == 0 && p.control == nil }
 
 // Next removes the packet that leaves now from its queue. control says that it is a link-layer frame,
 // which programs must not see. If p is nil, again is the time to ask again (unit.Never: when something has
 // changed).
 func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
-	if f = p.control.head; f != nil {
-		p.control.head = f.Next
-		if f.Next == nil {
-			p.control.tail = nil
-		}
-		f.Next = nil
-		p.control.packets--
-		return f, true, unit.Never
+	if p.control != nil {
+		return p.controlled(), true, unit.Never
 	}
 	if p.Ready() == 0 {
 		return nil, false, unit.Never
 	}
-	q := QueueID(0)
-	if !p.fifo {
-		if q, again = p.scheduler.Next(now, &p.Buffer); q == NoQueue {
-			return nil, false, again
-		}
-		if l := &p.queues[q]; l.flows != nil {
-			l.served = now
-			f, p.doomed = l.sort().pop(now)
-			return p.removed(l, q, f), false, unit.Never
-		}
+	if p.fifo { // it has one queue
+		l := &p.one[0]
+		l.served = now
+		return p.pop(l, 0), false, unit.Never
+	}
+	q, again := p.scheduler.Next(now, &p.Buffer)
+	if q == NoQueue {
+		return nil, false, again
 	}
 	l := &p.queues[q]
-	l.served = now
+	if l.served = now; l.flows != nil {
+		f, p.doomed = l.sort().pop(now)
+		return p.removed(l, q, f), false, unit.Never
+	}
 	return p.pop(l, q), false, unit.Never
 }
 

@@ -14,6 +14,15 @@ type Tally struct {
 	Extensions uint64               // of all kinds: telemetry and what else rides along
 }
 
+// Add adds what another part of the run has counted.
+func (t *Tally) Add(o *Tally) {
+	for k, n := range o.Kinds {
+		t.Kinds[k] += n
+	}
+	t.Payload += o.Payload
+	t.Extensions += o.Extensions
+}
+
 func (t *Tally) count(f *packet.Packet) {
 	extensions := min(uint64(f.ExtensionBytes()), uint64(f.Size)) // a fixed framing may have them in its own bytes
 	t.Kinds[f.Kind] += uint64(f.Size) - extensions
@@ -32,6 +41,16 @@ type Notices struct {
 	Delay     unit.Histogram // of those delivered, from the switch that made them
 	DelaySum  unit.Time
 	DelayMax  unit.Time
+}
+
+// Add adds what another part of the run has noted.
+func (n *Notices) Add(o *Notices) {
+	n.Made += o.Made
+	n.Dropped += o.Dropped
+	n.Delivered += o.Delivered
+	n.Delay.Merge(&o.Delay)
+	n.DelaySum += o.DelaySum
+	n.DelayMax = max(n.DelayMax, o.DelayMax)
 }
 
 // Arrived counts a notice that reached the sender of its flow, with the time since it was made.

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/fabric"
 	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -24,8 +25,8 @@ func Example() {
 			return []dataplane.Program{forward.New(site)}, nil
 		},
 	}
-	w := wiring.New(c, &packet.Pool{}, nil)
-	sw, err := w.NewSwitch(1, nil, nil)
+	w := wiring.New(c)
+	sw, err := w.NewSwitch(1, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
 	fmt.Println(sw.Name(), err)
 	for _, i := range w.Leaving(1) {
 		fmt.Println("port", w.Links[i].FromPort, "to", n.Nodes[w.Links[i].To].Name)

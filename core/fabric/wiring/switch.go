@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/fused"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
@@ -28,10 +30,11 @@ type SwitchConfig struct {
 	Codec         dataplane.Codec // nil: that of frames with the addresses of Config.Hosts
 }
 
-// NewSwitch makes the switch of a node, with its ports. The programs in more follow those of its
-// configuration; onPFC is dataplane.Config's, and may be nil.
-func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now unit.Time, in dataplane.PortID,
-	class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
+// NewSwitch makes the switch of a node, with its ports. It takes packets for its own use from the pool of the part of
+// the fabric that it is in, whose observer, if there is one, sees what it queues and drops. The programs in more
+// follow those of its configuration; onPFC is dataplane.Config's, and may be nil.
+func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program, onPFC func(now unit.Time,
+	in dataplane.PortID, class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c := w.config
 	sc, name := &c.Switches[node], c.Network.Nodes[node].Name
 	var ports []*tm.Port
@@ -68,9 +71,10 @@ func (w *Wiring) NewSwitch(node int, more []dataplane.Program, onPFC func(now un
 		}
 	}
 	sw, err := dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), Pool: w.pool, Book: c.Hosts,
+		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), Fuse: fused.Of,
+		Pool: part.Pool, Book: c.Hosts,
 		Codec: sc.Codec, Random: w.random(name, ""), Recirculation: sc.Recirculation,
-		MinFrame: c.Framing.Least(), Observer: w.observer, Numbers: numbers, OnPFC: onPFC,
+		MinFrame: c.Framing.Least(), Observer: part.Observer, Numbers: numbers, OnPFC: onPFC,
 	})
 	w.Switches[node] = sw
 	return sw, err

@@ -9,7 +9,6 @@ import (
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
-	"weir/core/trace"
 	"weir/core/unit"
 )
 
@@ -62,24 +61,21 @@ type Wiring struct {
 	Links      []fabric.Link       // in the fabric's order
 	Switches   []*dataplane.Switch // by node, nil for hosts; made by NewSwitch
 
-	config   *Config
-	pool     *packet.Pool
-	observer trace.Observer
-	leaving  [][]int32  // by node and port, index into Links
-	ports    []*tm.Port // by Directions
-	rates    []unit.Rate
-	tree     *topology.Tree // of networks with flat addresses, if a program asks
-	leafOf   []int32        // Tree.LeafOf, likewise
-	trip     unit.Time      // through the tree, likewise
+	config  *Config
+	leaving [][]int32  // by node and port, index into Links
+	ports   []*tm.Port // by Directions
+	rates   []unit.Rate
+	tree    *topology.Tree // of networks with flat addresses, if a program asks
+	leafOf  []int32        // Tree.LeafOf, likewise
+	trip    unit.Time      // through the tree, likewise
 }
 
 // New numbers the ports of a topology, at each node in the order of its links, and makes the links with
-// their random streams. Switches take packets for their own use from pool; o, which may be nil, observes
-// what they queue and drop.
-func New(c *Config, pool *packet.Pool, o trace.Observer) *Wiring {
+// their random streams.
+func New(c *Config) *Wiring {
 	n := c.Network
 	w := &Wiring{
-		config: c, pool: pool, observer: o, rates: n.Rates(), Switches: make([]*dataplane.Switch, len(n.Nodes)),
+		config: c, rates: n.Rates(), Switches: make([]*dataplane.Switch, len(n.Nodes)),
 		Directions: make([]Direction, 0, 2*len(n.Links)), Links: make([]fabric.Link, 0, 2*len(n.Links)),
 		ports: make([]*tm.Port, 2*len(n.Links)), leaving: make([][]int32, len(n.Nodes)),
 	}

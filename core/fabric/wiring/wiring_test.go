@@ -35,7 +35,7 @@ func TestWiring(t *testing.T) {
 			}}
 	}
 	c := &Config{Network: n, Hosts: book, Switches: []SwitchConfig{sc(0), sc(1)}}
-	w := New(c, &pool, nil)
+	w := New(c)
 	for i, want := range []Direction{{0, 0, 0, 0, true}, {0, 1, 1, 0, true}, {1, 0, 1, 1, true}, {1, 1, 0, 1, true}} {
 		t.Run(fmt.Sprint("direction ", i), func(t *testing.T) {
 			if w.Directions[i] != want || w.Port(i) != nil {
@@ -45,7 +45,7 @@ func TestWiring(t *testing.T) {
 	}
 	var nodes []fabric.Node
 	for i := range n.Nodes {
-		sw, err := w.NewSwitch(i, nil, nil)
+		sw, err := w.NewSwitch(i, fabric.Part{Pool: &pool}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for " +
 			"switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2"},
-		Headers: headerBytes, Gauged: true,
+		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
 	}, New)
 }
 

@@ -36,6 +36,9 @@ func configure(t testing.TB, text string) *sim.Config {
 		t.Fatal(err)
 	}
 	c, err := plan.Runs(s)[0].Config()
+	if err == nil {
+		err = c.MakeEnds() // tests look into them
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

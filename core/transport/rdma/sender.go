@@ -26,6 +26,7 @@ type Sender struct {
 	ecn      uint8 // of data
 	repeats  bool  // selective repeat
 	begun    bool  // Config.WindowTest is BegunPacket
+	keeps    bool  // OnSend leaves the decision as it is
 
 	una, next, top int64
 	ring           []sent // packet n at n mod its length, a power of two, for una ≤ n < top
@@ -104,8 +105,9 @@ const (
 func newSender(f transport.Flow, c Config, control cc.Controller, paths *paths, bound int64,
 	asker transport.Asker) *Sender {
 	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop,
-		bound: bound, repeats: c.Recovery == SelectiveRepeat, begun: c.WindowTest == BegunPacket,
-		ring: make([]sent, 16), timerAt: unit.Never}
+		bound: bound, keeps: f.CC.KeepsOnSend && paths == nil, repeats: c.Recovery == SelectiveRepeat,
+		begun: c.WindowTest == BegunPacket,
+		ring:  make([]sent, 16), timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -275,6 +277,9 @@ func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
 			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
 		}
 	}
+	if backoff == 0 { // no bound is below it
+		return t
+	}
 	most := max(t, s.config.RTOMax)
 	if s.config.RTOMax == 0 {
 		most = 64 * max(t, s.config.RTOMin)
@@ -308,8 +313,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		s.paths.now = s.paths.next
 	}
-	s.control.OnSend(now, note)
-	s.decide()
+	if s.control.OnSend(now, note); !s.keeps {
+		s.decide()
+	}
 
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	s.asker.Request(now, p, s.decision.Request)

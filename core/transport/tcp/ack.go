@@ -272,15 +272,16 @@ func (s *Sender) finish(now unit.Time, p *packet.Packet, e *event, deliveredBefo
 		s.appLimited = 0
 	}
 	a := &s.report // kept, so that nothing is allocated
-	*a = cc.Ack{
-		Packets: packets, Bytes: unit.Bytes(e.bytes), Limited: s.isLimited(),
-		Advanced: e.flags&dataAcked != 0 || s.rack.reordering > reordering && e.flags&dataSacked != 0,
-		Una:      s.una, Next: s.next, Delivered: s.delivered,
-		RTT:    cc.RTT{Sample: e.rtt, Smoothed: s.rtt.srtt / 8, Min: s.rtt.min.get(), Delayed: e.flags&maybeDelayed != 0},
-		Flight: cc.Flight{Before: priorInFlight, After: s.inFlight(), NextSend: max(now, s.pacedUntil)},
-		Losses: cc.Losses{New: newlyLost, Total: s.lostTotal, State: s.state},
-		ECN:    cc.ECN{Echo: e.flags&echoed != 0, Delivered: s.deliveredCE},
-	}
+	// Written in place: to make an Ack and copy it took 0.4 % of the instructions of a run.
+	*a = cc.Ack{}
+	a.Packets, a.Bytes, a.Limited = packets, unit.Bytes(e.bytes), s.isLimited()
+	a.Advanced = e.flags&dataAcked != 0 || s.rack.reordering > reordering && e.flags&dataSacked != 0
+	a.Una, a.Next, a.Delivered = s.una, s.next, s.delivered
+	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = e.rtt, s.rtt.srtt/8, s.rtt.min.get()
+	a.RTT.Delayed = e.flags&maybeDelayed != 0
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = priorInFlight, s.inFlight(), max(now, s.pacedUntil)
+	a.Losses.New, a.Losses.Total, a.Losses.State = newlyLost, s.lostTotal, s.state
+	a.ECN.Echo, a.ECN.Delivered = e.flags&echoed != 0, s.deliveredCE
 	if e.rateSample.has {
 		d := cc.Delivery{Packets: int(s.delivered - e.priorDelivered), Interval: max(e.sendInterval, now-e.priorAt),
 			PriorDelivered: e.priorDelivered, AppLimited: e.rateSample.appLimited, Retransmitted: e.rateSample.resent}

@@ -30,6 +30,7 @@ type Config struct {
 	Telemetry     transport.Asking
 	Nacks         string    // what NACKs of the network do: transport.NacksLoss, …
 	CompressedACK unit.Time // longest delay of an ACK with SACK blocks (tcp_comp_sack_delay_ns)
+	Weir          bool      // in the lab the hosts are Weir's own
 	RTOInitial    unit.Time // RTO before the first sample of the round trip, as of a SYN (TCP_TIMEOUT_INIT)
 
 	// InitialSeq is the initial sequence number of the sender, InitialPeerSeq the
@@ -78,7 +79,11 @@ func (c *Config) Params(p *scheme.Params) {
 		"SYN's", "RFC 6298 §2.1").Min("1us").Max("120s")
 	c.Telemetry.Params(p)
 	transport.BindNacks(p, &c.Nacks)
+	transport.BindStack(p, &c.Weir)
 }
+
+// OwnStack is who carries it out in the lab.
+func (c *Config) OwnStack() bool { return c.Weir }
 
 // AppRate is at what rate the application writes.
 func (c *Config) AppRate() unit.Rate { return c.Rate }
@@ -156,7 +161,7 @@ const (
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme:     scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18"},
-		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP,
+		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP, Proto: packet.ProtoTCP,
 		Headers: packet.TCPHeader + timestampBytes,
 	}, New)
 }

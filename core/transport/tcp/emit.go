@@ -86,8 +86,9 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	if s.queue.len() == 0 {
 		sent.Idle = now - s.lastSend
 	}
-	s.control.OnSend(now, sent)
-	s.decide()
+	if s.control.OnSend(now, sent); !s.keeps {
+		s.decide()
+	}
 
 	n, g := s.queue.push()
 	g.seq, g.end = s.next, s.next+size

@@ -30,6 +30,7 @@ type Sender struct {
 	counters transport.Counters
 	own      bool // the controller has its own recovery
 	exact    bool // its window holds also within a burst that has begun (draft-miao §9.3)
+	keeps    bool // OnSend leaves the decision as it is
 	dctcp    bool
 	ecn      bool // negotiated
 	phase    phase
@@ -80,7 +81,8 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 		f.Stop = unit.Never
 	}
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f, control: control, own: f.CC.OwnRecovery,
-		exact: f.CC.Telemetry != telemetry.Nothing, dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
+		exact: f.CC.Telemetry != telemetry.Nothing, keeps: f.CC.KeepsOnSend,
+		dctcp: f.CC.ECN == cc.DCTCPMode, mss: int64(f.Payload),
 		initial: int64(c.InitialSeq), scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial),
 		timer: timer{at: unit.Never}, nacks: nacks{hold: transport.HoldOff{Bursts: true}}}
 	s.una, s.next = s.initial, s.initial

@@ -73,7 +73,7 @@ func ControlledScheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion " +
 			"controller, reports of the receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3"},
-		Headers: packet.UDPHeader, Controlled: true, Gauged: true,
+		Headers: packet.UDPHeader, Proto: packet.ProtoUDP, Controlled: true, Gauged: true,
 	}, NewControlled)
 }
 
@@ -288,8 +288,9 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		s.heard = now
 	}
-	s.control.OnSend(now, sent)
-	s.decide()
+	if s.control.OnSend(now, sent); !s.flow.CC.KeepsOnSend {
+		s.decide()
+	}
 	s.asker.Ask(now, p, s.roundTrip.Smoothed)
 	p.Seq, p.Payload = n, payload
 	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)

@@ -28,6 +28,7 @@ type Config struct {
 	GapJitter float64   // cbr, onoff: each gap × (1 + U(−j, j)), j in [0, 1]
 	Interval  unit.Time // burst: time between bursts
 	On, Off   unit.Time // onoff: mean lengths
+	Weir      bool      // in the lab the hosts are Weir's own
 }
 
 // Params binds the configuration.
@@ -43,7 +44,11 @@ func (c *Config) Params(p *scheme.Params) {
 		When("pattern: onoff", func() bool { return c.Pattern == OnOff })
 	p.Time(&c.Off, "off", "100ms", "onoff: mean time off, exponential", "ours").Min("1us").
 		When("pattern: onoff", func() bool { return c.Pattern == OnOff })
+	transport.BindStack(p, &c.Weir)
 }
+
+// OwnStack is who carries it out in the lab.
+func (c *Config) OwnStack() bool { return c.Weir }
 
 // AppRate is at what rate datagrams are sent.
 func (c *Config) AppRate() unit.Rate { return c.Rate }
@@ -62,7 +67,7 @@ func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
 			Source: "P4-ABC §6.2.1"},
-		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP,
+		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
 	}, New)
 }
 

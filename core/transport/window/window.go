@@ -30,7 +30,7 @@ func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "window",
 			Doc: "fixed window of packets, an ACK a packet, go-back-N; no congestion control", Source: "ours"},
-		Headers: header, Gauged: true,
+		Headers: header, Proto: packet.ProtoOwn, Gauged: true,
 	}, func(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		if f.Size <= 0 {
 			return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")

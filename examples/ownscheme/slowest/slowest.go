@@ -23,7 +23,7 @@ type slowest struct{ measure.Plain }
 func (slowest) Evaluate(e *measure.Evaluation) {
 	e.ByTraffic("slowest", "bps", func(t int) float64 {
 		least := math.NaN()
-		e.Each(t, func(_, receiver *transport.Counters, _ unit.Time) {
+		e.Each(t, func(_ *transport.Sent, receiver *transport.Received, _ unit.Time) {
 			rate := float64(receiver.ReceivedBytes) * 8 / e.Result.Measured.Seconds()
 			if !(rate >= least) {
 				least = rate

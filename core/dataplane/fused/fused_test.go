@@ -1,0 +1,143 @@
+package fused_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/classify"
+	"weir/core/dataplane/codel"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/drill"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/forward"
+	"weir/core/dataplane/fused"
+	"weir/core/dataplane/fused/fusedtest"
+	"weir/core/dataplane/inband"
+	"weir/core/dataplane/inputloss"
+	"weir/core/dataplane/inputring"
+	"weir/core/dataplane/letflow"
+	"weir/core/dataplane/pfc"
+	"weir/core/dataplane/red"
+	"weir/core/dataplane/sharedbuffer"
+	"weir/core/dataplane/spray"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// schemes are programs with a part in fused lists, and others. The binary's own test has all that there are.
+func schemes() []dataplane.Scheme {
+	return []dataplane.Scheme{classify.Scheme(), codel.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(),
+		forward.Scheme(), inband.Scheme(), inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), pfc.Scheme(),
+		red.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
+}
+
+// A list of a route and marks has a pipe, which does its ingress, too.
+func Example() {
+	s := dataplanetest.Links(2, unit.Gbps, 1)
+	route := forward.New(s.Site())
+	marks, err := ecn.New(s.Site(), scheme.Defaults[ecn.Config]())
+	pipe := fused.Of([]dataplane.Program{route, marks}, s.Ready().At)
+	fmt.Println(pipe.Routes(), err)
+	// Output: true <nil>
+}
+
+// Every list of programs that have a part sends and counts fused what it does by hooks.
+func TestEveryList(t *testing.T) {
+	r := fusedtest.Check(t, dataplanetest.Direct, schemes(), 8)
+	for _, list := range []string{"[]", "[ecn]", "[red]", "[shared_buffer]", "[telemetry]", "[red, ecn]", "[ecn, red]",
+		"[shared_buffer, pfc]", "[shared_buffer, ecn]", "[ecn, shared_buffer]", "[shared_buffer, pfc, ecn, telemetry]",
+		"[telemetry, ecn, shared_buffer, pfc]", "[red, shared_buffer, pfc, telemetry]", "[pfc]", "[pfc, ecn]"} {
+		if r.Fused[list] == 0 {
+			t.Errorf("%s was never fused", list)
+		}
+	}
+	if r.Passed < 1000 {
+		t.Errorf("%d packets needed no queue", r.Passed)
+	}
+	t.Logf("%d lists, %d packets without a queue", len(r.Fused), r.Passed)
+}
+
+// What leaves a switch whose programs are replaced by some that have no pipe, and put back, is what leaves by hooks.
+func TestSetPrograms(t *testing.T) {
+	var got [2][]int32
+	pipes := 0
+	for i := range got {
+		s := dataplanetest.Links(3, unit.Gbps, 1)
+		site := s.Ready()
+		make := func(d dataplane.Scheme, given ...string) dataplane.Program {
+			p, err := dataplanetest.Make(d, site, given...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		s.Programs = []dataplane.Program{make(ecmp.Scheme()), make(sharedbuffer.Scheme(), "size", "20KB"),
+			make(ecn.Scheme(), "kmin", "1KB", "kmax", "2KB")}
+		if i == 1 {
+			s.Fuse = func(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
+				x := fused.Of(programs, ports)
+				if x != nil {
+					pipes++
+				}
+				return x
+			}
+		}
+		var pool packet.Pool
+		sw, book, now := s.Switch(&pool), s.Book(), unit.Time(0)
+		for n := range 600 {
+			now += unit.Microsecond
+			switch n {
+			case 200:
+				err := sw.SetPrograms(now, append(slices.Clone(s.Programs), make(codel.Scheme(), "target", "1us")))
+				if err != nil {
+					t.Fatal(err)
+				}
+			case 400:
+				if err := sw.SetPrograms(now, s.Programs); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sw.Receive(now, packet.PortID(n%2), s.Packet(&pool, book, dataplanetest.Arrival{Dst: 3, Payload: int32(n),
+				TOS: packet.ECT0, Port: packet.PortID(n % 2)}))
+			if n%3 > 0 {
+				if p, _ := sw.Dequeue(now, 2); p != nil {
+					got[i] = append(got[i], p.Size, int32(p.TOS), int32(sw.Buffered()))
+				}
+			}
+		}
+		for why, n := range sw.Drops() {
+			got[i] = append(got[i], int32(why), int32(n))
+		}
+	}
+	if !slices.Equal(got[0], got[1]) {
+		t.Errorf("by hooks %v, fused %v", got[0], got[1])
+	}
+	if pipes != 2 {
+		t.Errorf("%d pipes", pipes)
+	}
+}
+
+// A switch with an observer has its hooks, of which the observer's is one.
+func TestObserved(t *testing.T) {
+	s := dataplanetest.Links(2, unit.Gbps, 1)
+	asked := false
+	_, err := dataplane.New(dataplane.Config{Ports: s.Ready().At, Numbers: make([]dataplane.Number, 2),
+		Programs: []dataplane.Program{forward.New(s.Site())}, Observer: nobody{},
+		Fuse: func([]dataplane.Program, []*tm.Port) dataplane.Pipe {
+			asked = true
+			return nil
+		}})
+	if err != nil || asked {
+		t.Errorf("asked for a pipe: %v, %v", asked, err)
+	}
+}
+
+type nobody struct{}
+
+func (nobody) Observe(trace.Event, *packet.Packet) {}

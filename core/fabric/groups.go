@@ -1,0 +1,58 @@
+package fabric
+
+import "weir/core/unit"
+
+// windowOf is the length of execution windows: what is wanted or, with 0, the shortest delay above 0.
+func windowOf(links []Link, wanted unit.Time) unit.Time {
+	if wanted > 0 {
+		return wanted
+	}
+	window := unit.Never
+	for i := range links {
+		if l := &links[i]; l.Delay > 0 {
+			window = min(window, l.Delay)
+		}
+	}
+	if window == unit.Never { // no delay anywhere: one group, which only has to stop now and then
+		return unit.Millisecond
+	}
+	return window
+}
+
+// Groups returns by node the number of its group: nodes that links shorter than the window join are in one, and must
+// be in one part. window is Config.Window.
+func Groups(nodes int, links []Link, window unit.Time) []int32 {
+	of, _ := groupsOf(nodes, links, windowOf(links, window))
+	return of
+}
+
+// groupsOf numbers the groups in the order of their first nodes.
+func groupsOf(nodes int, links []Link, window unit.Time) (of []int32, groups int32) {
+	root := make([]int32, nodes)
+	for n := range root {
+		root[n] = int32(n)
+	}
+	find := func(n int32) int32 {
+		for root[n] != n {
+			root[n] = root[root[n]]
+			n = root[n]
+		}
+		return n
+	}
+	for i := range links {
+		if l := &links[i]; l.Delay < window {
+			a, b := find(int32(l.From)), find(int32(l.To))
+			root[max(a, b)] = min(a, b)
+		}
+	}
+	of = make([]int32, nodes)
+	for n := range of {
+		if r := find(int32(n)); r == int32(n) {
+			of[n] = groups
+			groups++
+		} else {
+			of[n] = of[r]
+		}
+	}
+	return of, groups
+}

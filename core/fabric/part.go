@@ -1,0 +1,149 @@
+package fabric
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/trace"
+	"weir/core/unit"
+)
+
+// A fabric may be carried out by several threads, each of which has a part of it: some of the groups, with all that
+// their nodes write to. Within a window groups do not influence each other, so parts need not wait for each other
+// until it ends. What leaves a part goes into an out-box, which the part that it is for empties at the beginning of
+// its next window. There are two, so that in no window one is filled and emptied. As nothing arrives in the window in
+// which it was sent, and an arrival's place among others follows from its time and link, it is the same for every
+// division.
+
+// part is one of them.
+type part struct {
+	fabric   *Fabric
+	id       int
+	groups   []*group
+	nextAt   []unit.Time // by groups: their earliest events
+	next     unit.Time   // the first of these, or of the arrivals of what the part has sent to others in its last window
+	pool     *packet.Pool
+	observer trace.Observer
+	boxes    [2][][]crossing // by turn and part
+
+	order  order // of the arrivals of a window
+	events uint64
+	hops   uint64
+	sink   int32 // keeps the touch loop's reads
+	_      [64]byte
+}
+
+// crossing is a frame on its way to another part.
+type crossing struct {
+	wire *wire
+	at   unit.Time
+	p    *packet.Packet
+}
+
+// makeParts gives the groups to parts.
+func (f *Fabric) makeParts(c *Config) error {
+	for k, p := range append([]Part{{c.Pool, c.Observer}}, c.More...) {
+		x := &part{fabric: f, id: k, pool: p.Pool, observer: p.Observer}
+		for turn := range x.boxes {
+			x.boxes[turn] = make([][]crossing, 1+len(c.More))
+		}
+		f.parts = append(f.parts, x)
+	}
+	if c.PartOf != nil && len(c.PartOf) != len(f.members) {
+		return fmt.Errorf("fabric: parts of %d nodes, there are %d", len(c.PartOf), len(f.members))
+	}
+	for n := range f.members {
+		k := int32(0)
+		if c.PartOf != nil {
+			k = c.PartOf[n]
+		}
+		if k < 0 || int(k) >= len(f.parts) {
+			return fmt.Errorf("fabric: node %d is in part %d of %d", n, k, len(f.parts))
+		}
+		switch g := f.members[n].group; {
+		case g.part == nil:
+			g.part = f.parts[k]
+			g.part.groups = append(g.part.groups, g)
+		case g.part != f.parts[k]:
+			return fmt.Errorf("fabric: node %d is in part %d, and another one of its group in part %d", n, k, g.part.id)
+		}
+	}
+	for _, x := range f.parts {
+		x.nextAt = make([]unit.Time, len(x.groups))
+		for i, g := range x.groups {
+			x.nextAt[i] = unit.Never
+			g.nextAt = &x.nextAt[i]
+		}
+	}
+	for i := range f.ports {
+		pt := &f.ports[i]
+		pt.crosses = pt.wire.to.group.part != f.extras[i].from.group.part
+	}
+	return nil
+}
+
+// runPart carries out the events of a part before the end of the window.
+func (f *Fabric) runPart(k int) {
+	x, end := f.parts[k], f.end
+	x.takeIn(f.turn ^ 1)
+	x.next = unit.Never
+	for i, t := range x.nextAt {
+		if t >= end {
+			continue
+		}
+		if g := x.groups[i]; g.alone != nil {
+			f.runAlone(g, end)
+		} else {
+			f.runGroup(g, end)
+		}
+	}
+	x.next = min(x.next, x.first())
+}
+
+// first is when the part's groups have something to do.
+func (x *part) first() unit.Time {
+	t := unit.Never
+	for _, at := range x.nextAt {
+		t = min(t, at)
+	}
+	return t
+}
+
+// send puts a frame that leaves the part into its out-box.
+func (x *part) send(turn int, pt *port, at unit.Time, p *packet.Packet) {
+	box := &x.boxes[turn][pt.wire.to.group.part.id]
+	*box = append(*box, crossing{pt.wire, at, p})
+	x.next = min(x.next, at)
+}
+
+// takeIn puts what others have sent to the part in a turn onto their links.
+func (x *part) takeIn(turn int) {
+	for _, from := range x.fabric.parts {
+		box := from.boxes[turn][x.id]
+		for i := range box {
+			c := &box[i]
+			c.wire.put(c.at, c.p)
+		}
+		from.boxes[turn][x.id] = box[:0]
+	}
+}
+
+// takeIn empties all out-boxes, outside of windows: then links have all that is on its way.
+func (f *Fabric) takeIn() {
+	if len(f.parts) == 1 {
+		return
+	}
+	for _, x := range f.parts {
+		x.takeIn(0)
+		x.takeIn(1)
+	}
+}
+
+// observe calls the observer, if there is one. Unobserved runs never get here: links with an observer are
+// special.
+func (x *part) observe(now unit.Time, k trace.Kind, node, link int32, why string, p *packet.Packet) {
+	if x.observer != nil {
+		x.observer.Observe(trace.Event{At: now, Kind: k, Node: node, Port: link, Reason: why, QueuePackets: trace.None,
+			QueueBytes: trace.None}, p)
+	}
+}

@@ -1,0 +1,368 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// A flow exists from its start to its end. Its sender is made at its source when it starts, its receiver at its
+// destination when its first packet arrives there; both are given back when the flow is over (sweep). Until then all
+// that there is of a flow is its line in Config.Flows and an entry in its source's heap, and afterwards its
+// FlowResult: so a run has as many flows as it likes, and memory for those that are under way. What a source does
+// with a flow touches nothing of its destination, and the other way round, as other threads may run them.
+
+// Ends makes the endpoints of flows.
+type Ends interface {
+	// Sender makes that of a flow which starts now, at the flow's source. Until its first packet is sent it only has
+	// a start: NextSend answers start, and NextTimer never.
+	Sender(flow int, start unit.Time) (transport.Endpoint, error)
+	// Receiver makes that of a flow whose first packet has come, at its destination. It wants nothing before it has got
+	// that.
+	Receiver(flow int) (transport.Endpoint, error)
+}
+
+// MakeEnds makes the endpoints of all flows that do not come after others, in place of when these start: for those who
+// look into endpoints, or put others around them.
+func (c *Config) MakeEnds() (err error) {
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		if f.Sender == nil && f.After == nil {
+			if f.Sender, err = c.Ends.Sender(i, f.Start); err != nil {
+				return err
+			}
+		}
+		if f.Receiver == nil {
+			if f.Receiver, err = c.Ends.Receiver(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Where an endpoint of a flow is, if in no slot.
+const (
+	unmade int32 = -1 - iota // it has not begun
+	over                     // it has been given back
+)
+
+// In place of a slot in a host's heaps.
+const (
+	pending int32 = -1 - iota // a sender that is not there yet
+	nobody                    // an endpoint that is not there any more, whose timer comes all the same
+)
+
+// addFlows puts the flows where they start.
+func (r *Simulation) addFlows() error {
+	c := r.config
+	n := len(c.Flows)
+	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]FlowResult, n)
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		if r.carries(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
+			r.hosts[f.Src] == nil || r.hosts[f.Dst] == nil) {
+			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and not the same", i, f.Src, f.Dst)
+		}
+		if c.Ends == nil && (f.Receiver == nil || f.Sender == nil) {
+			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
+		}
+		r.sender[i], r.receiver[i] = unmade, unmade
+		r.outcome[i] = FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
+			Receiver: transport.Received{DelayMin: unit.Never}}
+		if !r.carries(i) {
+			r.sender[i], r.receiver[i] = over, over
+			continue
+		}
+		if f.Size > 0 {
+			r.unfinished++
+		}
+	}
+	if err := r.addDependents(); err != nil {
+		return err
+	}
+	r.sweepAfter(len(r.linkOf))
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		h := r.hosts[f.Src]
+		switch {
+		case !r.carries(i):
+		case len(f.After) > 0:
+			r.outcome[i].Start = unit.Never
+		case f.Start > 0:
+			h.sends.Push(h.wish(f.Start, packet.FlowID(i), pending))
+		default:
+			if k := h.begin(packet.FlowID(i), f.Start); k >= 0 {
+				h.update(k, 0)
+			}
+		}
+	}
+	for _, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		if h.failed != nil {
+			return fmt.Errorf("sim: %w", h.failed)
+		}
+		h.reschedule(0)
+	}
+	return nil
+}
+
+// addDependents notes which flows wait for which, and checks that all can begin. The error is about a flow
+// that could never do so.
+func (r *Simulation) addDependents() error {
+	flows := r.config.Flows
+	for i := range flows {
+		f := &flows[i]
+		if len(f.After) == 0 {
+			continue
+		}
+		if r.missing == nil {
+			r.missing, r.waitsAt = make([]int32, len(flows)), make([]int32, len(flows)+1)
+		}
+		r.missing[i] = int32(len(f.After))
+		for k, j := range f.After {
+			if j < 0 || j >= len(flows) || flows[j].Dst != f.Src || flows[j].Size < 1 || r.carries(i) != r.carries(j) {
+				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there",
+					i, f.Src, j)
+			}
+			for _, other := range f.After[:k] {
+				if other == j {
+					return fmt.Errorf("sim: flow %d comes after flow %d twice", i, j)
+				}
+			}
+			r.waitsAt[j+1]++
+		}
+	}
+	if r.missing == nil {
+		return nil
+	}
+	for j := range flows {
+		r.waitsAt[j+1] += r.waitsAt[j]
+	}
+	r.waiting = make([]int32, r.waitsAt[len(flows)])
+	at := append([]int32(nil), r.waitsAt...)
+	for i := range flows {
+		for _, j := range flows[i].After {
+			r.waiting[at[j]] = int32(i)
+			at[j]++
+		}
+	}
+	// Every flow can begin if taking those away that nothing holds back takes all away.
+	held, begun := append(at[:0], r.missing...), make([]int32, 0, len(flows))
+	for i := range flows {
+		if held[i] == 0 {
+			begun = append(begun, int32(i))
+		}
+	}
+	for k := 0; k < len(begun); k++ {
+		for _, i := range r.dependents(packet.FlowID(begun[k])) {
+			if held[i]--; held[i] == 0 {
+				begun = append(begun, i)
+			}
+		}
+	}
+	if len(begun) < len(flows) {
+		return fmt.Errorf("sim: %d flows come after each other in a circle", len(flows)-len(begun))
+	}
+	return nil
+}
+
+// dependents are the flows that come after one.
+func (r *Simulation) dependents(flow packet.FlowID) []int32 {
+	if r.missing == nil {
+		return nil
+	}
+	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
+}
+
+// begin makes the sender of a flow from this host, and returns its slot.
+func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
+	f := &h.run.config.Flows[flow]
+	e := f.Sender
+	if e == nil {
+		var err error
+		if e, err = h.run.config.Ends.Sender(int(flow), start); err != nil {
+			return h.fail(flow, err)
+		}
+	}
+	h.run.outcome[flow].Start = start
+	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Src + 1), dst: packet.Addr(f.Dst + 1),
+		srcPort: f.SrcPort, dstPort: f.DstPort, finite: f.Size > 0, class: class(e, f.Class)})
+	h.run.sender[flow] = i
+	return i
+}
+
+// accept makes the receiver of a flow to this host, and returns its slot.
+func (h *host) accept(flow packet.FlowID) int32 {
+	f := &h.run.config.Flows[flow]
+	e := f.Receiver
+	if e == nil {
+		var err error
+		if e, err = h.run.config.Ends.Receiver(int(flow)); err != nil {
+			return h.fail(flow, err)
+		}
+	}
+	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Dst + 1), dst: packet.Addr(f.Src + 1),
+		srcPort: f.DstPort, dstPort: f.SrcPort, class: class(e, f.Class), awaited: len(h.run.dependents(flow)) > 0})
+	if h.thread.delays != nil {
+		h.slot[i].counters.Delays = &h.thread.delays[f.Group]
+	}
+	h.run.receiver[flow] = i
+	return i
+}
+
+// fail notes that an endpoint could not be made, which ends the run at its next audit.
+func (h *host) fail(flow packet.FlowID, err error) int32 {
+	if h.failed == nil {
+		h.failed = fmt.Errorf("flow %d: %w", flow, err)
+	}
+	return unmade
+}
+
+// start makes the sender of the flow whose time has come, unless it has been looked at before, and returns its slot.
+func (h *host) start(flow packet.FlowID) int32 {
+	i := h.run.sender[flow]
+	if i == unmade {
+		i = h.begin(flow, h.run.config.Flows[flow].Start)
+	}
+	return i
+}
+
+// startDependents starts the flows that wait for that of slot i, once it has arrived, and for
+// no other.
+func (h *host) startDependents(i int32, now unit.Time) {
+	s := &h.slot[i]
+	if s.counters.ReceivedBytes < h.run.config.Flows[s.flow].Size {
+		return
+	}
+	s.awaited = false
+	for _, f := range h.run.dependents(s.flow) {
+		if h.run.missing[f]--; h.run.missing[f] == 0 {
+			if k := h.begin(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
+				h.update(k, now)
+			}
+		}
+	}
+}
+
+// sent gives the slot of a flow's sender, which it makes if the flow has begun by now and its host's link was busy
+// since; nil if there is none. All nodes must have reached the same time.
+func (r *Simulation) sent(flow int, now unit.Time) *slot {
+	h, i := r.hosts[r.config.Flows[flow].Src], r.sender[flow]
+	if i == unmade && r.outcome[flow].Start <= now {
+		i = h.start(packet.FlowID(flow))
+	}
+	if i < 0 {
+		return nil
+	}
+	return &h.slot[i]
+}
+
+// got gives the slot of a flow's receiver; nil if there is none.
+func (r *Simulation) got(flow int) *slot {
+	if i := r.receiver[flow]; i >= 0 {
+		return &r.hosts[r.config.Flows[flow].Dst].slot[i]
+	}
+	return nil
+}
+
+// received is what has arrived of a flow since its start.
+func (r *Simulation) received(flow int) unit.Bytes {
+	if s := r.got(flow); s != nil {
+		return s.counters.ReceivedBytes
+	}
+	return r.outcome[flow].Receiver.ReceivedBytes
+}
+
+// complete reports whether the receiver of a flow has all of it.
+func (r *Simulation) complete(flow int) bool {
+	if s := r.got(flow); s != nil {
+		return s.counters.Finished != unit.Never
+	}
+	return r.outcome[flow].Arrived != unit.Never
+}
+
+// note writes what the ends of a flow have counted since its start into its outcome.
+func (r *Simulation) note(flow int) {
+	out, f := &r.outcome[flow], &r.config.Flows[flow]
+	if i := r.sender[flow]; i >= 0 {
+		s := &r.hosts[f.Src].slot[i]
+		out.Sender = s.counters.Sent
+		if t, ok := s.endpoint.(transport.Retransmitter); ok {
+			out.Timeouts = t.Timeouts()
+		}
+		if w := s.counters.Written; w > 0 && w != unit.Never {
+			out.Written = w - max(out.Start, s.counters.Began)
+		}
+		if done := s.counters.Finished; f.Size > 0 && done != unit.Never {
+			out.FCT = done - out.Start
+		}
+	}
+	if s := r.got(flow); s != nil {
+		out.Receiver = s.counters.Received
+		if f.Size > 0 {
+			out.Arrived = s.counters.Finished
+		}
+		r.lastArrival = max(r.lastArrival, s.counters.Last)
+	}
+}
+
+// before is what a flow had counted when the measured part began.
+type before struct {
+	flow     int
+	sent     transport.Sent
+	received transport.Received
+	timeouts int64
+}
+
+// noteBefore keeps what flows that have begun have counted so far.
+func (r *Simulation) noteBefore() {
+	for i := range r.outcome {
+		if r.sender[i] == unmade && r.receiver[i] == unmade {
+			continue
+		}
+		r.note(i)
+		o := &r.outcome[i]
+		r.before = append(r.before, before{i, o.Sender, o.Receiver, o.Timeouts})
+	}
+}
+
+// flowResults ends all flows: their outcomes are those of the measured part then.
+func (r *Simulation) flowResults(out *Result) {
+	for i := range r.outcome {
+		r.note(i)
+		if r.config.Flows[i].Size > 0 && r.outcome[i].FCT == unit.Never {
+			out.Unfinished = append(out.Unfinished, i)
+			out.Delivered = append(out.Delivered, r.outcome[i].Receiver.ReceivedBytes)
+		}
+	}
+	for k := range r.before {
+		b := &r.before[k]
+		o := &r.outcome[b.flow]
+		o.Sender, o.Receiver = o.Sender.Since(&b.sent), o.Receiver.Since(&b.received)
+		o.Timeouts -= b.timeouts
+	}
+	out.Flows = r.outcome
+}
+
+// restartFlows makes the least and the largest delay of flows those of the measured part.
+func (r *Simulation) restartFlows() {
+	for i := range r.outcome {
+		o := &r.outcome[i].Receiver
+		o.DelayMin, o.DelayMax = unit.Never, 0
+	}
+	for _, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		for i := range h.slot {
+			if c := h.slot[i].counters; c != nil {
+				c.DelayMin, c.DelayMax = unit.Never, 0
+			}
+		}
+	}
+}

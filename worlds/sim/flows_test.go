@@ -1,0 +1,276 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/dctcp"
+	"weir/core/cc/reno"
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/transport/ndp"
+	"weir/core/transport/rdma"
+	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
+	"weir/core/transport/window"
+	"weir/core/unit"
+)
+
+// build makes the ends of a flow.
+type build func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error)
+
+// made makes the ends of flows when they begin, and counts them.
+type made struct {
+	flows              []transport.Flow
+	build              build
+	senders, receivers int
+}
+
+func (m *made) Sender(flow int, start unit.Time) (transport.Endpoint, error) {
+	m.senders++
+	f := m.flows[flow]
+	f.Start = start
+	s, _, err := m.build(f)
+	return s, err
+}
+
+func (m *made) Receiver(flow int) (transport.Endpoint, error) {
+	m.receivers++
+	_, r, err := m.build(m.flows[flow])
+	return r, err
+}
+
+// transports are those whose ends are made and given back here.
+func transports() map[string]build {
+	dctcp, reno := dctcp.Scheme(), reno.Scheme()
+	with := func(s *cc.Scheme, f transport.Flow) transport.Flow {
+		f.CC = s
+		return f
+	}
+	return map[string]build{
+		"window": func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+			s, r := window.New(f, 20, 200*unit.Microsecond)
+			return s, r, nil
+		},
+		"tcp": func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+			c := tcp.Defaults()
+			c.RTOMin = unit.Millisecond
+			return ends(tcp.New(with(&reno, f), c))
+		},
+		"rdma": func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+			return ends(rdma.New(with(&dctcp, f), rdma.Defaults()))
+		},
+		"udp": func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+			return ends(udp.New(f, udp.Config{Rate: unit.Gbps, Pattern: udp.CBR}))
+		},
+		"ndp": func(f transport.Flow) (transport.Endpoint, transport.Endpoint, error) {
+			return ends(ndp.New(f, ndp.Config{Window: 20, PullRate: unit.Gbps, RTOMin: unit.Millisecond}))
+		},
+	}
+}
+
+func ends[S, R transport.Endpoint](s S, r R, err error) (transport.Endpoint, transport.Endpoint, error) {
+	return s, r, err
+}
+
+// oneByOne has so many short flows from hosts to their neighbours, one after the other at each of them.
+func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
+	c := config(t, 1, func(c *Config) {
+		for i := range c.Network.Links {
+			c.Network.Links[i].Loss = 0
+		}
+		c.Flows, c.UntilDone, c.Duration = nil, true, unit.Second
+	})
+	hosts := 0
+	for _, node := range c.Network.Nodes {
+		if !node.Switch {
+			hosts++
+		}
+	}
+	m := &made{build: make}
+	for i := range n {
+		src := i % hosts
+		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(src + 1), Dst: packet.Addr((src+1)%hosts + 1),
+			SrcPort: uint16(1000 + i), DstPort: 7, Version: 4, Size: 3000, Payload: 1000, Framing: packet.Framings[0],
+			Random: unit.NewRandom(1, fmt.Sprint(i)), Start: unit.Time(i/hosts) * 100 * unit.Microsecond, Stop: unit.Never,
+			Path: cc.Path{NICRate: 10 * unit.Gbps, ReceiverRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps,
+				BaseRTT: 50 * unit.Microsecond, Hops: 4}}
+		m.flows = append(m.flows, f)
+		c.Flows = append(c.Flows, Flow{Src: src, Dst: (src + 1) % hosts, Start: f.Start, Size: f.Size, SrcPort: f.SrcPort,
+			DstPort: f.DstPort})
+	}
+	c.Ends = m
+	return c, m
+}
+
+// Ends are made once each, when their flow begins, and are given back: of thousands of flows, a few at a time, there
+// are never many. The outcome is that of ends which were there from the beginning and stayed.
+func TestEndsAreGivenBack(t *testing.T) {
+	const flows = 3000
+	for name, make := range transports() {
+		t.Run(name, func(t *testing.T) {
+			c, m := oneByOne(t, make, flows)
+			if s, err := New(c); err != nil || m.senders == 0 || m.senders > 20 || m.receivers > 0 {
+				t.Fatalf("%d senders and %d receivers before the run, %v", m.senders, m.receivers, err)
+			} else {
+				s.Run()
+				slots, live := 0, 0
+				for _, h := range s.hosts {
+					if h == nil {
+						continue
+					}
+					slots += len(h.slot)
+					for i := range h.slot {
+						if h.slot[i].endpoint != nil {
+							live++
+						}
+					}
+				}
+				if m.senders != flows || m.receivers != flows {
+					t.Errorf("%d senders and %d receivers were made", m.senders, m.receivers)
+				}
+				if slots > 2*flows/5 || live > 4*fewest {
+					t.Errorf("%d places for the ends of %d flows, and %d ends in the end", slots, flows, live)
+				}
+			}
+			c, _ = oneByOne(t, make, flows)
+			got := outcome(t, c)
+			c, _ = oneByOne(t, make, flows)
+			if c.sweeps = 1 << 30; c.MakeEnds() != nil || outcome(t, c) != got {
+				t.Error("another result with ends that are there from the beginning, and stay")
+			}
+		})
+	}
+}
+
+// A packet of a flow whose ends were given back is a mistake of the simulator, which ends the run.
+func TestLatePacketIsAMistake(t *testing.T) {
+	c, _ := oneByOne(t, transports()["window"], 300)
+	c.sweeps = 1
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fabric.Run(2*unit.Millisecond, func(unit.Time) bool {
+		s.gather()
+		s.sweep()
+		return false
+	})
+	f := &c.Flows[0]
+	if s.sender[0] != over || s.receiver[0] != over {
+		t.Fatal("flow 0 is not over")
+	}
+	p := s.threads[0].pool.Get()
+	p.Flow, p.Kind = 0, packet.Data
+	s.hosts[f.Dst].Receive(2*unit.Millisecond, 0, p)
+	if err := s.conserved(); err == nil {
+		t.Error("nothing is said")
+	}
+}
+
+// Of the flows that are over when the measured part begins nothing is left in it, and of those under way what comes.
+func TestOutcomeIsOfTheMeasuredPart(t *testing.T) {
+	with := func(sweeps int) *Result {
+		c, _ := oneByOne(t, transports()["tcp"], 400)
+		c.Warmup, c.sweeps = 1300*unit.Microsecond, sweeps
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	given, kept := with(1), with(1<<30)
+	before, after := 0, 0
+	for i := range given.Flows {
+		g, k := &given.Flows[i], &kept.Flows[i]
+		if *g != *k {
+			t.Errorf("flow %d: %+v, with ends that stay %+v", i, g, k)
+		}
+		switch {
+		case g.Start+g.FCT < 1200*unit.Microsecond && g.Sender.SentBytes == 0 && g.Receiver.ReceivedBytes == 0 &&
+			g.Receiver.DelayMin == unit.Never && g.Receiver.DelayMax == 0:
+			before++
+		case g.Start > 1300*unit.Microsecond && g.Sender.SentBytes == 3000 && g.Receiver.ReceivedBytes == 3000:
+			after++
+		}
+	}
+	if before < 50 || after < 50 {
+		t.Errorf("%d flows ended before, %d began after", before, after)
+	}
+}
+
+// belated is a program that sends a flow's source a NACK long after it has seen a packet of it.
+type belated struct {
+	flow     packet.FlowID
+	src, dst packet.Addr
+	at       unit.Time
+	sent     int
+	tells    bool // which flow it has in mind
+}
+
+func (*belated) Name() string { return "belated" }
+
+func (b *belated) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if b.at == unit.Never && p.Kind == packet.Data {
+		b.flow, b.src, b.dst, b.at = p.Flow, p.Src, p.Dst, env.Now()+400*unit.Microsecond
+		env.TickAt(b, b.at)
+	}
+	return dataplane.Accept
+}
+
+func (b *belated) Tick(env *dataplane.Env) unit.Time {
+	if b.at <= env.Now() {
+		n := env.New()
+		n.Flow, n.Src, n.Dst, n.Kind, n.Size, n.Version, n.HopLimit = b.flow, b.dst, b.src, packet.Nack, 64, 4, 64
+		n.Proto, n.SrcPort, n.DstPort = packet.ProtoOwn, 7, uint16(1000+b.flow)
+		env.Inject(n)
+		b.sent++
+		b.at = unit.Never
+	}
+	return b.at
+}
+
+func (b *belated) Remembered(see func(flow packet.FlowID)) {
+	if b.at != unit.Never && b.tells {
+		see(b.flow)
+	}
+}
+
+// The ends of flows that a switch may still tell of something stay until it has; if it does not say which they are,
+// that is found out.
+func TestRememberedFlowsStay(t *testing.T) {
+	run := func(sweeps int, tells bool) (string, *Result, int) {
+		c, _ := oneByOne(t, transports()["rdma"], 300)
+		c.sweeps = sweeps
+		all := []*belated{}
+		for i := range c.Switches {
+			others := c.Switches[i].Programs
+			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
+				p, err := others(site)
+				b := &belated{at: unit.Never, tells: tells}
+				all = append(all, b)
+				return append([]dataplane.Program{b}, p...), err
+			}
+		}
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		for _, b := range all {
+			sent += b.sent
+		}
+		return fmt.Sprint(r.Flows, r.Drops, r.End), r, sent
+	}
+	want, _, _ := run(1<<30, true)
+	got, r, sent := run(1, true)
+	if got != want || r.End != AllDone || sent < 20 {
+		t.Errorf("%s, %d late NACKs; another result than with ends that stay: %v", r.End, sent, got != want)
+	}
+	if _, r, _ := run(1, false); r.End != Violated || !strings.Contains(r.Violation, "flows that were over") {
+		t.Errorf("a program that does not tell: %s", r.End)
+	}
+}

@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// The ends of a flow are given back once its sender has finished, neither end wants to send or waits for a time, no
+// packet of it is in the network, and no program of a switch may make one (dataplane.Rememberer): then nothing can
+// reach them any more, and what a late packet would make them do need not be known. Whose packets are in the network
+// takes a look at all of them, which is worth it when many flows have finished since the last one: a sweep costs each
+// flow a constant.
+
+// Ends are looked for when so many flows have finished.
+const (
+	fewest    = 64 // at least
+	perPacket = 16 // one for so many ports and packets of the last look
+)
+
+// sweepAfter says when to look again, after a look at so many ports, packets and flows.
+func (r *Simulation) sweepAfter(looked int) {
+	r.nextSweep = r.unfinished - max(fewest, looked/perPacket)
+	if n := r.config.sweeps; n != 0 {
+		r.nextSweep = r.unfinished - n
+	}
+}
+
+// sweepDue reports whether so many flows have finished since that sweep is worth it.
+func (r *Simulation) sweepDue() bool { return r.unfinished <= r.nextSweep }
+
+// sweep gives back the ends of flows that are over. All nodes must have reached the same time.
+func (r *Simulation) sweep() {
+	if r.there == nil {
+		r.there = make([]uint64, len(r.config.Flows)/64+1)
+	}
+	there := r.there
+	clear(there)
+	looked := len(r.linkOf)
+	keep := func(flow packet.FlowID) {
+		if i := int(flow); i < len(r.config.Flows) {
+			there[i/64] |= 1 << (i % 64)
+		}
+	}
+	see := func(p *packet.Packet) {
+		looked++
+		keep(p.Flow)
+	}
+	r.each(see)
+	for i, sw := range r.switches {
+		if sw != nil && sw.Recirculating() > 0 {
+			r.sweepAfter(looked)
+			return
+		}
+		if sw != nil {
+			sw.Remembered(keep)
+		}
+		if h := r.hosts[i]; h != nil {
+			for _, p := range h.kept {
+				see(p)
+			}
+		}
+	}
+	left := 0
+	for _, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		kept := h.finished[:0]
+		for _, flow := range h.finished {
+			if there[flow/64]>>(flow%64)&1 != 0 || !r.giveBack(flow) {
+				kept = append(kept, flow)
+			}
+		}
+		h.finished = kept
+		left += len(kept)
+	}
+	r.sweepAfter(looked + perPacket/2*left) // so many more that flows which stay are not looked at again and again
+}
+
+// giveBack gives the ends of a flow back, of which no packet is in the network, if they are idle.
+func (r *Simulation) giveBack(flow packet.FlowID) bool {
+	f := &r.config.Flows[flow]
+	src, dst := r.hosts[f.Src], r.hosts[f.Dst]
+	s, d := r.sender[flow], r.receiver[flow]
+	if !src.slot[s].idle() || d >= 0 && !dst.slot[d].idle() {
+		return false
+	}
+	r.note(int(flow))
+	src.free(s)
+	if d >= 0 {
+		dst.free(d)
+	}
+	r.sender[flow], r.receiver[flow] = over, over
+	return true
+}
+
+// idle reports whether an endpoint does nothing any more unless a packet comes. One that shares something with others
+// may be waiting for its turn until it has finished.
+func (s *slot) idle() bool {
+	return !s.ready && s.sendAt == unit.Never && s.endpoint.NextSend() == unit.Never &&
+		s.endpoint.NextTimer() == unit.Never && (s.rescheduling == nil || s.counters.Finished != unit.Never)
+}
+
+// free takes the endpoint out of a slot, for another one. A timer that it has set and does not want any more still
+// comes, without a slot: that is an event like any other.
+func (h *host) free(i int32) {
+	s := &h.slot[i]
+	if s.timerAt != unit.Never {
+		h.timers.Push(h.wish(s.timerAt, s.flow, nobody))
+	}
+	s.endpoint, s.rescheduling, s.counters, s.awaited, s.timerAt = nil, nil, nil, false, unit.Never
+	h.unused = append(h.unused, i)
+}

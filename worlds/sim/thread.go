@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"weir/core/fabric"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+)
+
+// A run may be carried out by several threads (Config.Threads). Each has some of the nodes, a part of the fabric, and
+// all that these nodes write to beside themselves. Between two windows the run gathers what threads have noted.
+
+// thread is what one of them has.
+type thread struct {
+	pool        packet.Pool
+	ended       int // flows, since the last gather
+	lastFinish  unit.Time
+	paused      bool       // there was a PFC frame
+	pauses      []PFCEvent // since the last gather, with Config.OnPFC
+	delays      []unit.Histogram
+	tally       Tally
+	notices     Notices
+	noticesLost uint64     // by links
+	log         [][]change // by onset
+	_           [64]byte   // threads write to different lines
+}
+
+// divide gives the nodes to threads: groups with hosts in equal parts by what their flows carry, in the order of the
+// hosts' numbers, so that neighbours are together; then others to where most of their neighbours are. It returns the
+// thread by node, and how many threads there are: not more than groups with hosts.
+func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
+	n := c.Network
+	of = make([]int32, len(n.Nodes))
+	if c.Threads < 2 {
+		return of, 1
+	}
+	group := fabric.Groups(len(n.Nodes), links, c.Window)
+	load := make([]float64, slices.Max(group)+1)
+	var withHosts []int32 // groups, in the order of their first hosts
+	for i := range n.Nodes {
+		if g := group[i]; !n.Nodes[i].Switch {
+			if load[g] == 0 {
+				withHosts = append(withHosts, g)
+			}
+			load[g]++
+		}
+	}
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		if min(f.Src, f.Dst) < 0 || max(f.Src, f.Dst) >= len(of) {
+			continue // addFlows says so
+		}
+		packets := float64(f.Size)/1000 + 2
+		if f.Size == 0 {
+			packets = 1000
+		}
+		load[group[f.Src]] += packets
+		load[group[f.Dst]] += packets
+	}
+	if threads = min(c.Threads, len(withHosts)); threads < 2 {
+		return of, 1
+	}
+	at := make([]int32, len(load)) // the thread of each group; −1: not known yet
+	for g := range at {
+		at[g] = -1
+	}
+	all, before := 0.0, 0.0
+	for _, g := range withHosts {
+		all += load[g]
+	}
+	for _, g := range withHosts {
+		at[g] = min(int32((before+load[g]/2)/all*float64(threads)), int32(threads)-1)
+		before += load[g]
+	}
+	follow(n, group, at, threads)
+	for i, g := range group {
+		of[i] = at[g]
+	}
+	return of, threads
+}
+
+// follow gives the groups of switches to the threads of their neighbours, tier by tier. A tie goes to the thread that
+// has fewer ports so far.
+func follow(n *topology.Network, group, at []int32, threads int) {
+	near := make([][]int32, len(at))
+	for i := range n.Links {
+		a, b := group[n.Links[i].Ends[0]], group[n.Links[i].Ends[1]]
+		near[a], near[b] = append(near[a], b), append(near[b], a)
+	}
+	ports := make([]int, threads)
+	votes := make([]int, threads)
+	for again := true; again; {
+		again = false
+		was := slices.Clone(at)
+		for g := range at {
+			if was[g] >= 0 {
+				continue
+			}
+			clear(votes)
+			voted := false
+			for _, j := range near[g] {
+				if was[j] >= 0 {
+					votes[was[j]]++
+					voted = true
+				}
+			}
+			if !voted {
+				continue
+			}
+			best := 0
+			for k := range votes {
+				if votes[k] > votes[best] || votes[k] == votes[best] && ports[k] < ports[best] {
+					best = k
+				}
+			}
+			at[g], again = int32(best), true
+			ports[best] += len(near[g])
+		}
+	}
+	for g := range at {
+		at[g] = max(at[g], 0) // those without neighbours
+	}
+}
+
+// together carries out a window (fabric.Config.Together).
+func (r *Simulation) together(run func(part int)) {
+	if r.crew != nil {
+		r.crew.Window(run)
+		return
+	}
+	for k := range r.threads {
+		run(k)
+	}
+}
+
+// thread returns that of a node.
+func (r *Simulation) thread(node int) *thread { return r.threads[r.threadOf[node]] }
+
+// part is a thread's part of the fabric, as switches know it.
+func (r *Simulation) part(k int) fabric.Part {
+	p := fabric.Part{Pool: &r.threads[k].pool}
+	if r.config.Trace != nil {
+		p.Observer = r.config.Trace.Part(k)
+	}
+	return p
+}
+
+// linkPart is a thread's part of the fabric; its observer's link i is the port 2·link + end.
+func (r *Simulation) linkPart(k int) fabric.Part {
+	t, p := r.threads[k], r.part(k)
+	p.Observer = r.config.Selection.Links(p.Observer, &t.tally, &t.noticesLost, r.wiring.Port)
+	return p
+}
+
+// gather adds up what threads have noted since the last time. No thread may be at work.
+func (r *Simulation) gather() {
+	for _, t := range r.threads {
+		r.unfinished -= t.ended
+		t.ended = 0
+		r.lastFinish = max(r.lastFinish, t.lastFinish)
+		r.paused = r.paused || t.paused
+	}
+	if r.paused && r.config.OnPFC != nil {
+		r.tellPauses()
+	}
+	if len(r.threads) > 1 {
+		r.level()
+	}
+}
+
+// tellPauses calls OnPFC for what has happened since the last time, by time and node.
+func (r *Simulation) tellPauses() {
+	all := r.pauses[:0]
+	for _, t := range r.threads {
+		all = append(all, t.pauses...)
+		t.pauses = t.pauses[:0]
+	}
+	slices.SortStableFunc(all, func(a, b PFCEvent) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node))
+	})
+	for _, e := range all {
+		r.config.OnPFC(e)
+	}
+	r.pauses = all
+}
+
+// fullPool is how many free packets a pool keeps in any case.
+const fullPool = 4096
+
+// level moves free packets from full pools to those that have less than a quarter of that. Packets die where they
+// arrive: where more arrive than are made they would pile up, and elsewhere more would be made for ever.
+func (r *Simulation) level() {
+	full, low := r.threads[0], r.threads[0]
+	for _, t := range r.threads {
+		if t.pool.Free() > full.pool.Free() {
+			full = t
+		}
+		if t.pool.Free() < low.pool.Free() {
+			low = t
+		}
+	}
+	if more, less := full.pool.Free(), low.pool.Free(); more > fullPool && less < more/4 {
+		full.pool.Move((more-less)/2, &low.pool)
+	}
+}
+
+// merged returns what all threads have noted and does not change when they go on: delays, tally and notices.
+func (r *Simulation) merged() (delays []unit.Histogram, tally Tally, notices Notices) {
+	if r.config.Delays {
+		delays = make([]unit.Histogram, len(r.threads[0].delays))
+	}
+	for _, t := range r.threads {
+		for i := range delays {
+			delays[i].Merge(&t.delays[i])
+		}
+		tally.Add(&t.tally)
+		notices.Add(&t.notices)
+		notices.Dropped += t.noticesLost
+	}
+	return delays, tally, notices
+}

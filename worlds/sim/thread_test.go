@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"testing"
+
+	"weir/core/fabric"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+)
+
+// Hosts are divided by what their flows carry, neighbours together; switches go where most of their neighbours are.
+func TestDivide(t *testing.T) {
+	n := &topology.Network{}
+	for range 8 {
+		n.Nodes = append(n.Nodes, topology.Node{})
+	}
+	var links []fabric.Link
+	join := func(a, b int, delay unit.Time) {
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{a, b}, Delay: delay})
+		links = append(links, fabric.Link{From: a, To: b, Delay: delay}, fabric.Link{From: b, To: a, Delay: delay})
+	}
+	for leaf := range 4 { // nodes 8 to 11, two hosts each; 12 and 13 are spines
+		n.Nodes = append(n.Nodes, topology.Node{Switch: true})
+		join(2*leaf, 8+leaf, unit.Microsecond)
+		join(2*leaf+1, 8+leaf, unit.Microsecond)
+	}
+	for spine := 12; spine < 14; spine++ {
+		n.Nodes = append(n.Nodes, topology.Node{Switch: true})
+		for leaf := range 4 {
+			join(8+leaf, spine, unit.Microsecond)
+		}
+	}
+	permutation, incast := []Flow{}, []Flow{}
+	for h := range 8 {
+		permutation = append(permutation, Flow{Src: h, Dst: (h + 3) % 8, Size: 100_000})
+		if h > 0 {
+			incast = append(incast, Flow{Src: h, Dst: 0, Size: 1_000_000})
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		flows   []Flow
+		threads int
+		window  unit.Time
+		want    string
+	}{
+		{"one", permutation, 1, 0, "00000000 0000 00"},
+		{"two", permutation, 2, 0, "00001111 0011 01"},
+		{"four", permutation, 4, 0, "00112233 0123 01"},
+		{"more than hosts", permutation, 99, 0, "01234567 0246 02"},
+		{"half of all packets are at host 0", incast, 2, 0, "01111111 0111 11"},
+		{"one group", permutation, 2, unit.Millisecond, "00000000 0000 00"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := &Config{Wiring: Wiring{Network: n}, Flows: c.flows, Threads: c.threads, Window: c.window}
+			of, threads := divide(config, links)
+			got := ""
+			for i, k := range of {
+				if got += string(rune('0' + k)); i == 7 || i == 11 {
+					got += " "
+				}
+				if int(k) >= threads {
+					t.Errorf("node %d is at thread %d of %d", i, k, threads)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Packets that die elsewhere than where they are made come back.
+func TestLevel(t *testing.T) {
+	r := &Simulation{threads: []*thread{{}, {}}}
+	for range 100 {
+		var out []*packet.Packet
+		for range 5000 {
+			out = append(out, r.threads[0].pool.Get())
+		}
+		for _, p := range out {
+			r.threads[1].pool.Put(p)
+		}
+		r.gather()
+	}
+	if made := r.threads[0].pool.Made() + r.threads[1].pool.Made(); made > 20_000 || r.live() != 0 {
+		t.Errorf("%d packets were made for 5000 at a time; %d are in use", made, r.live())
+	}
+}
