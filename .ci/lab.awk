@@ -1,14 +1,14 @@
 # Reads the output of go test -v: prints each package's result, everything of a package
-# that failed, and of the lab's packages which tests ran or were skipped and why. With
-# root=1 a skip there is an error, but for a machine that disturbed all attempts, which is
-# told.
+# that failed, and of the packages that need a machine prepared (the lab's, and the guard,
+# for valgrind) which tests ran or were skipped and why. With root=1 a skip there is an
+# error, but for a machine that disturbed all attempts, which is told.
 /^=== / { next }
 /^(ok  |FAIL|\?   )\t/ || /^FAIL$/ {
 	if ($1 == "FAIL") {
 		bad = 1
 		for (i = 1; i <= lines; i++) print buffer[i]
 	}
-	if ($2 ~ /^weir\/(worlds\/(lab|softswitch)|internal\/(netns|ring|rtnl|sockdiag)$|study\/bench$|cmd\/weir$)/) {
+	if ($2 ~ /^weir\/(worlds\/(lab|softswitch)|internal\/(netns|ring|rtnl|sockdiag)$|study\/bench$|cmd\/weir$|cmd\/weir\/guard$)/) {
 		for (i = 1; i <= results; i++) print result[i]
 		for (i = 1; i <= skips; i++) {
 			if (skip[i] ~ /_test\.go:[0-9]+: disturbed: /) disturbed++
@@ -41,7 +41,7 @@
 	words = 0
 }
 END {
-	print "of the lab: " ran + 0 " tests ran, " wrongs + disturbed + 0 " were skipped"
+	print "of the lab and the guard: " ran + 0 " tests ran, " wrongs + disturbed + 0 " were skipped"
 	if (disturbed) print disturbed " of them because the machine disturbed every attempt"
 	if (root && wrongs) {
 		for (i = 1; i <= wrongs; i++) print "skipped as root: " wrong[i]

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/cc/cubic"
+	"weir/core/cc/dctcp"
 	"weir/core/dataplane"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
@@ -33,7 +34,8 @@ func registry() *spec.Registry {
 		Measures:    measure.Kinds(),
 		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
-		Controllers: []cc.Scheme{cubic.Scheme(), hpcc.Scheme()},
+		Controllers: []cc.Scheme{cubic.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
+		Topologies:  topology.Schemes(),
 		Networks:    topology.Formats(), Flows: workload.Formats(),
 		Library: []spec.Library{{Name: "bench", Files: bench.Experiments}},
 	}

@@ -17,20 +17,34 @@ import (
 )
 
 type benchCmd struct {
-	What    string        `arg:"" enum:"engine,sim,tcp,switch" default:"engine" help:"${benchWhat}"`
+	What    string        `arg:"" enum:"engine,sim,tcp,switch,scale,threads,peers" default:"engine" help:"${benchWhat}"`
 	JSON    bool          `name:"json" help:"Print JSON."`
-	Runs    int           `placeholder:"N" help:"Interleaved runs of switch; 5 if it is not given."`
+	Runs    int           `placeholder:"N" help:"Interleaved runs of switch, scale and threads; 5 if it is not given."`
+	Hosts   []int         `placeholder:"N" help:"${benchHosts}"`
+	Threads int           `placeholder:"N" help:"Threads of threads; one a core if it is not given."`
+	Docs    string        `placeholder:"FILE" type:"path" help:"${benchDocs}"`
+	Turn    string        `hidden:"" help:"One turn of scale or threads, as JSON, in this process."`
 	Time    time.Duration `placeholder:"DURATION" help:"How long a flow of switch is measured; 2s if it is not given."`
 	Only    []string      `hidden:"" help:"Rows of switch."`
-	Profile string        `hidden:"" type:"path" help:"Folder for CPU profiles of switch's data planes."`
+	Profile string        `hidden:"" type:"path" help:"${benchProfile}"`
 }
 
 func (b *benchCmd) Run(a *app) error {
-	if b.What == "switch" {
+	switch b.What {
+	case "switch":
 		return b.runSwitch(a)
+	case "scale", "threads", "peers":
+		return b.runTurns(a)
 	}
-	if b.Runs != 0 || b.Time != 0 || b.Profile != "" {
-		return fmt.Errorf("%w: --runs and --time are for switch", errInput)
+	if b.Runs != 0 || b.Time != 0 {
+		return fmt.Errorf("%w: --runs and --time are for other benchmarks", errInput)
+	}
+	if b.Profile != "" {
+		stop, err := profile(filepath.Join(b.Profile, b.What+".pprof"))
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	f, err := bench.Run(a.registry, b.What)
 	if err != nil {

@@ -71,7 +71,8 @@ func TestRunInLittleMemory(t *testing.T) {
 		var stdout, stderr strings.Builder
 		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
 		dir := t.TempDir()
-		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, CSV: true,
+		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
+			CSV:      true,
 			labFlags: labFlags{Attempts: 3, Generator: "weir"}}).Run(a)
 		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
 			t.Errorf("%v is left", left)

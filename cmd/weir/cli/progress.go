@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"weir/core/unit"
+	"weir/study/measure"
+	"weir/study/report"
 	"weir/study/run"
 )
 
@@ -33,16 +36,57 @@ func (b *progressBar) show(p run.Progress) {
 	} else {
 		b.last = now
 	}
-	const width = 24
-	full := int(p.Share * width)
-	left := ""
-	if p.Share > 0.01 {
-		elapsed := b.last.Sub(b.start).Seconds()
-		left = fmt.Sprintf("  %.1f runs/s  %.0f s left", p.Share*float64(p.Runs-b.found)/elapsed, elapsed*(1-p.Share)/p.Share)
-	}
-	fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3.0f %%  %d of %d runs%s", strings.Repeat("#", full),
-		strings.Repeat(".", width-full), 100*p.Share, p.Done, p.Runs, left)
+	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds()))
 	b.shown = true
+}
+
+// progressLine says how far runs are after so many seconds: which share, of how many runs, packet-hops in all and a
+// second, the simulated time, and what is left. It is narrower than a terminal.
+func progressLine(p run.Progress, found int, elapsed float64) string {
+	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, plural(p.Runs, "run"))
+	switch {
+	case p.PacketHops > 0:
+		line += fmt.Sprintf("  %s hops, %s/s", measure.SI(float64(p.PacketHops)), measure.SI(float64(p.PacketHops)/elapsed))
+	case p.Share > 0.01:
+		line += fmt.Sprintf("  %.1f runs/s", p.Share*float64(p.Runs-found)/elapsed)
+	}
+	if p.Time > 0 {
+		line += "  at " + short(p.Time)
+	}
+	if p.Share > 0.01 {
+		line += fmt.Sprintf("  %s left", duration(elapsed*(1-p.Share)/p.Share))
+	}
+	const widest, narrowest = 24, 4
+	width := min(report.Width-len(line)-3, widest)
+	if width < narrowest {
+		return strings.TrimLeft(line, " ")
+	}
+	full := min(int(p.Share*float64(width)), width)
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]" + line
+}
+
+// short is a simulated time in three digits.
+func short(t unit.Time) string {
+	s, each := t.Seconds(), "s"
+	for _, smaller := range []string{"ms", "us", "ns"} {
+		if s < 1 {
+			s, each = 1000*s, smaller
+		}
+	}
+	return fmt.Sprintf("%.3g%s", s, each)
+}
+
+// duration is how long something takes, about.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 100:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 6000:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	case seconds < 360_000:
+		return fmt.Sprintf("%.0f h", seconds/3600)
+	}
+	return fmt.Sprintf("%.0f days", seconds/86400)
 }
 
 func (b *progressBar) clear() {

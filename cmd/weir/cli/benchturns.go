@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"weir/internal/atomicfile"
+	"weir/internal/text"
+	"weir/study/bench"
+)
+
+// turnFigures is what a benchmark of turns gives.
+type turnFigures interface {
+	fmt.Stringer
+	JSON() []byte
+	Markdown() string
+}
+
+// runTurns carries out scale and threads, whose turns are processes of their own, and peers.
+func (b *benchCmd) runTurns(a *app) error {
+	if b.Turn != "" {
+		return b.turn(a)
+	}
+	if b.Time != 0 || b.Profile != "" {
+		return fmt.Errorf("%w: --time is for switch", errInput)
+	}
+	hosts := b.Hosts
+	if hosts == nil {
+		hosts = bench.Hosts()
+		hosts = hosts[:len(hosts)-1]
+	}
+	for _, h := range hosts {
+		s := bench.TurnSpec{Load: bench.Permutation, Hosts: h, Threads: 1}
+		if err := s.Check(); err != nil {
+			return fmt.Errorf("%w: --hosts: %w", errInput, err)
+		}
+	}
+	if b.Threads == 0 {
+		b.Threads = runtime.GOMAXPROCS(0)
+	}
+	if b.Threads < 2 && b.What == "threads" {
+		return fmt.Errorf("%w: --threads is %d; 2 or more is allowed, to be compared with one", errInput, b.Threads)
+	}
+	if b.Docs != "" {
+		if _, _, err := bench.Place(b.Docs, b.What); err != nil {
+			return fmt.Errorf("%w: --docs: %w", errInput, err)
+		}
+	}
+	o := bench.TurnOptions{Rounds: b.Runs, Do: anotherTurn(b.What)}
+	if o.Rounds == 0 {
+		o.Rounds = bench.Rounds
+	}
+	const clear = "\r\x1b[K"
+	if a.terminal {
+		o.Progress = func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }
+	}
+	signals := listen(a.screen, inSimulation)
+	defer signals.stop()
+	var f turnFigures
+	var err error
+	switch b.What {
+	case "scale":
+		f, err = bench.Scale(signals, hosts, o)
+	case "threads":
+		f, err = bench.Threads(signals, b.Threads, o)
+	default:
+		if b.Runs == 0 {
+			o.Rounds = 3
+		}
+		f, err = bench.Peers(signals, a.registry, 8, o)
+	}
+	if a.terminal {
+		fmt.Fprint(a.screen, clear)
+	}
+	if signals.Err() != nil {
+		return errors.New("interrupted: nothing is said of what was measured")
+	}
+	if err != nil {
+		return err
+	}
+	if b.JSON {
+		a.stdout.Write(f.JSON())
+	} else {
+		fmt.Fprint(a.stdout, f)
+	}
+	return b.put(f)
+}
+
+// put writes figures into a page.
+func (b *benchCmd) put(f turnFigures) error {
+	if b.Docs == "" {
+		return nil
+	}
+	page := f.Markdown()
+	if s, ok := f.(*bench.ScaleFigures); ok {
+		speed, memory, err := s.SVG()
+		if err != nil {
+			return err
+		}
+		for name, data := range map[string][]byte{"scale-speed.svg": speed, "scale-memory.svg": memory} {
+			if err := atomicfile.Write(filepath.Join(filepath.Dir(b.Docs), name), data); err != nil {
+				return err
+			}
+		}
+		page += "\n![CPU time of a packet-hop](scale-speed.svg)\n![peak memory a host](scale-memory.svg)\n"
+	}
+	return bench.Put(b.Docs, b.What, page)
+}
+
+// turn carries out one turn in this process.
+func (b *benchCmd) turn(a *app) error {
+	var s bench.TurnSpec
+	if err := json.Unmarshal([]byte(b.Turn), &s); err != nil {
+		return fmt.Errorf("%w: --turn: %w", errInput, err)
+	}
+	t, err := bench.Once(a.registry, s)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(a.stdout).Encode(t)
+}
+
+// anotherTurn carries a turn out in another process of this program.
+func anotherTurn(what string) func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
+	return func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		spec, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		c := exec.CommandContext(ctx, self, "bench", what, "--turn", string(spec))
+		var out, errs bytes.Buffer
+		c.Stdout, c.Stderr = &out, &errs
+		if err := c.Run(); err != nil {
+			return nil, fmt.Errorf("a turn with %d hosts: %w: %s", s.Hosts, err, strings.TrimSpace(errs.String()))
+		}
+		var t bench.Turn
+		return &t, json.Unmarshal(out.Bytes(), &t)
+	}
+}

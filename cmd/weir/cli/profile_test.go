@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A profile is whole when it has been stopped, and there is one at a time.
+func TestProfile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sim.pprof")
+	stop, err := profile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile(file + ".2"); err == nil {
+		t.Error("a second profile at the same time")
+	}
+	stop()
+	got, err := os.ReadFile(file)
+	if err != nil || !bytes.HasPrefix(got, []byte{0x1f, 0x8b}) {
+		t.Errorf("%d bytes, which gzip has not written: %v", len(got), err)
+	}
+	if _, err := profile(filepath.Join(file, "below a file")); err == nil {
+		t.Error("a profile where none can be")
+	}
+}

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// Load is the traffic of a turn of Scale and Threads: complete HPCC++ as in bench/sim, in a k-ary fat tree of links of
+// 100 Gb/s and 1 us.
+type Load string
+
+// Loads.
+const (
+	Permutation Load = "permutation" // each host sends a flow to one other
+	// sizes of the web-search workload arrive at 50 % of the links' rate, as a Poisson process
+	WebSearch Load = "websearch"
+)
+
+// Sizes are the numbers of hosts of k-ary fat trees: k³/4.
+var Sizes = map[int]int{16: 4, 128: 8, 1024: 16, 8192: 32, 65536: 64}
+
+// TurnSpec is one run of a benchmark, which a process of its own carries out, so that its memory is its own.
+type TurnSpec struct {
+	Load    Load  `json:"load"`
+	Hosts   int   `json:"hosts"`
+	Flow    int64 `json:"flow_bytes,omitempty"` // of a permutation
+	Threads int   `json:"threads"`
+	Auto    bool  `json:"auto,omitempty"` // yields to one thread while that is faster
+	Seed    int   `json:"seed,omitempty"`
+}
+
+// Turn is what one run took.
+type Turn struct {
+	TurnSpec
+	SetUp      float64 `json:"set_up_s"` // of CPU: to read the spec, route and make the network
+	Wall       float64 `json:"wall_s"`   // of the run
+	CPU        float64 `json:"cpu_s"`    // likewise, of all threads
+	Foreign    float64 `json:"foreign"`  // share of the cores that others, and the hypervisor, had meanwhile
+	PacketHops uint64  `json:"packet_hops"`
+	Events     uint64  `json:"events"`
+	Flows      int     `json:"flows"`
+	FCTHash    string  `json:"fct_sha256"`
+	Peak       uint64  `json:"peak_memory_bytes"`
+	Calibrated float64 `json:"calibration_ops_per_s"`
+}
+
+// Check returns an error about a turn that cannot be.
+func (s *TurnSpec) Check() error {
+	if _, ok := Sizes[s.Hosts]; !ok {
+		return fmt.Errorf("there is no fat tree of %d hosts; 16, 128, 1024, 8192 and 65536 are allowed", s.Hosts)
+	}
+	if s.Load != Permutation && s.Load != WebSearch {
+		return fmt.Errorf("%q is no load; %s and %s are allowed", s.Load, Permutation, WebSearch)
+	}
+	if s.Threads < 1 {
+		return fmt.Errorf("%d threads; 1 or more is allowed", s.Threads)
+	}
+	return nil
+}
+
+// arrivals is for how long flows of web search begin, so that a turn takes some seconds.
+func (s *TurnSpec) arrivals() string {
+	switch {
+	case s.Hosts <= 128:
+		return "2ms"
+	case s.Hosts <= 1024:
+		return "250us"
+	case s.Hosts <= 8192:
+		return "50us"
+	}
+	return "10us"
+}
+
+// text is the turn's spec.
+func (s *TurnSpec) text() string {
+	traffic := fmt.Sprintf(`to: permutation, size: %d B, start: 0s`, s.Flow)
+	if s.Load == WebSearch {
+		traffic = "to: random, sizes: websearch, load: 50%, arrivals: poisson, stop: " + s.arrivals()
+	}
+	return fmt.Sprintf(`title: %d hosts, %s
+duration: 100ms
+seed: %d
+framing: hpcc
+mtu: 1000 B payload
+topology: {fat_tree: {k: %d, rate: 100Gbps, delay: 1us}}
+switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc, {ecn: {kmin: 400KB, kmax: 1600KB, pmax: 20%%}},
+         {telemetry: {multi: 4}}]
+traffic: [{name: x, from: "*", %s, transport: rdma, cc: {hpcc: {t: 13us}}}]
+measure: [fct]
+`, s.Hosts, s.Load, s.Seed+1, Sizes[s.Hosts], traffic)
+}
+
+// Once carries out one turn, in this process, which should do nothing else.
+func Once(r *spec.Registry, s TurnSpec) (*Turn, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	t := &Turn{TurnSpec: s, Calibrated: calibrate()}
+	_, begin, _ := spent()
+	exp, err := plan.Load(r, &spec.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())}, spec.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := plan.Runs(exp)[0].Config()
+	if err != nil {
+		return nil, err
+	}
+	c.Threads, c.Yields = s.Threads, s.Auto
+	run, err := sim.New(c)
+	if err != nil {
+		return nil, err
+	}
+	_, made, _ := spent()
+	t.SetUp = made - begin
+	runtime.GC()
+	others, own, _ := spent()
+	start := time.Now()
+	res := run.Run()
+	t.Wall = time.Since(start).Seconds()
+	othersAfter, ownAfter, cores := spent()
+	t.CPU = ownAfter - own
+	t.Foreign = max(othersAfter-others-t.CPU, 0) / (t.Wall * cores)
+	if len(res.Unfinished) > 0 {
+		return nil, fmt.Errorf("bench: %d flows did not finish (%s)", len(res.Unfinished), res.End)
+	}
+	t.PacketHops, t.Events, t.Flows, t.FCTHash = res.PacketHops, res.Events, len(res.Flows), FCTHash(res)
+	t.Peak = peakMemory()
+	t.Calibrated = (t.Calibrated + calibrate()) / 2
+	return t, nil
+}

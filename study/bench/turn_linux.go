@@ -1,0 +1,13 @@
+package bench
+
+import "runtime"
+
+// spent is the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, and this process
+// has spent, and how many cores there are.
+func spent() (all, own, cores float64) {
+	m, err := look(0)
+	if err != nil {
+		return 0, 0, float64(runtime.NumCPU())
+	}
+	return m.busy + m.stolen, m.own, float64(runtime.NumCPU())
+}
