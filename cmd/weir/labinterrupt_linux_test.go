@@ -80,7 +80,7 @@ func TestSignalsInSetUpOnLab(t *testing.T) {
 func TestInterruptTwiceOnLab(t *testing.T) {
 	needRoot(t)
 	c := begin(t, build(t), "run", writeSpec(t, longRun), "--on", "lab", "--out", t.TempDir(), "--attempts", "1")
-	c.await(t, "its data plane", func() bool { return len(childrenOf(c.Process.Pid)) == 1 })
+	c.await(t, "its janitor and data plane", func() bool { return len(childrenOf(c.Process.Pid)) == 2 })
 	made := namespacesOf(t, c.Process.Pid)
 	c.Process.Signal(syscall.SIGINT)
 	time.Sleep(150 * time.Millisecond) // two at one time are one

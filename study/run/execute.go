@@ -26,15 +26,12 @@ import (
 	"weir/worlds/sim"
 )
 
-// Progress is how far an execution is.
-type Progress struct {
-	Runs, Done int
-	Share      float64 // of the simulated time of all runs that had to be carried out
-}
-
 // Options say how to carry out an experiment.
 type Options struct {
-	Jobs       int    // runs at a time; below 1 means one a core
+	Jobs int // runs at a time; below 1 means one a core
+	// Threads is how many carry out a run in the simulator; 0: as many as there are cores for each of the runs that are
+	// carried out at a time, and one for as long as that is faster.
+	Threads    int
 	Dir        string // results go into a folder of their own below it; "" writes nothing
 	Fresh      bool   // carry out also what is there already
 	Executable string // SHA-256 of the program, part of every run's id
@@ -265,7 +262,7 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 	if jobs < 1 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	var next atomic.Int64
+	var next, running atomic.Int64
 	var lock sync.Mutex
 	var group sync.WaitGroup
 	for range min(jobs, len(left)) {
@@ -276,7 +273,10 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 					return
 				}
 				k := left[n]
-				err := x.one(ctx, todo[k], func(share float64) { progress.at(k, share) })
+				beside := int(running.Add(1)) - 1
+				threads := x.o.threads(min(jobs, len(left)-n+beside))
+				err := x.one(ctx, todo[k], threads, func(s sim.Progress, share float64) { progress.at(k, s, share) })
+				running.Add(-1)
 				if err != nil {
 					lock.Lock()
 					if errors.Is(err, atomicfile.ErrTaken) {
@@ -299,6 +299,14 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 	return taken, lost
 }
 
+// threads is with how many a run begins when so many are, or will be, carried out at a time.
+func (o *Options) threads(runs int) int {
+	if o.Threads > 0 {
+		return o.Threads
+	}
+	return max(runtime.GOMAXPROCS(0)/runs, 1)
+}
+
 // lostError is what cannot be kept: no error of the run.
 type lostError struct{ error }
 
@@ -306,7 +314,7 @@ func (e lostError) Unwrap() error { return e.error }
 
 // one carries out a run, and keeps what it gives. The error says that it cannot be kept; it is
 // atomicfile.ErrTaken if another process carries out the run.
-func (x *execution) one(ctx context.Context, i int, progress func(share float64)) error {
+func (x *execution) one(ctx context.Context, i, threads int, progress howFar) error {
 	r := x.runs[i]
 	file := results.RunFile(x.out.Dir, x.o.id(r))
 	var claim *atomicfile.File
@@ -327,7 +335,7 @@ func (x *execution) one(ctx context.Context, i int, progress func(share float64)
 	}
 	t := x.tracer(r)
 	defer t.abandon()
-	x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, progress)
+	x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, threads, progress)
 	var lost lostError
 	if errors.As(x.failures[i], &lost) {
 		x.failures[i] = errInterrupted
@@ -431,8 +439,8 @@ var errInterrupted = errors.New("interrupted")
 
 // carryOut runs one run in the world that is wanted. A panic in a scheme is an error of
 // the run, not the end of all.
-func carryOut(ctx context.Context, r *plan.Run, o *Options, t *tracer, progress func(share float64)) (run *results.Run,
-	err error) {
+func carryOut(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
+	progress howFar) (run *results.Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 4096)
@@ -440,29 +448,26 @@ func carryOut(ctx context.Context, r *plan.Run, o *Options, t *tracer, progress 
 		}
 	}()
 	if o.Lab != nil {
-		return o.Lab.carryOut(ctx, r, o.folder(r.Spec), o.id(r), progress)
+		return o.Lab.carryOut(ctx, r, o.folder(r.Spec), o.id(r), func(share float64) {
+			progress(sim.Progress{}, share)
+		})
 	}
-	return simulate(ctx, r, o.id(r), t, progress)
+	return simulate(ctx, r, o, t, threads, progress)
 }
 
 // simulate runs one run in the simulator.
-func simulate(ctx context.Context, r *plan.Run, id string, t *tracer, progress func(share float64)) (*results.Run,
-	error) {
+func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
+	progress howFar) (*results.Run, error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err
 	}
+	c.Threads, c.Yields = threads, o.Threads == 0
 	if err := t.begin(c); err != nil {
 		return nil, err
 	}
 	c.Stopped = func() bool { return ctx.Err() != nil || c.Trace != nil && c.Trace.Err() != nil }
-	next := unit.Time(0)
-	c.Progress = func(now unit.Time) {
-		if now >= next {
-			progress(now.Seconds() / c.Duration.Seconds())
-			next = now + c.Duration/100
-		}
-	}
+	c.Progress = reporter(r, c, progress)
 	var frames []results.PFCFrame
 	if n, _ := r.Of.Measures().Needs(r.Of.Measured(), c); n.Pauses {
 		c.OnPFC = func(e sim.PFCEvent) {
@@ -476,6 +481,7 @@ func simulate(ctx context.Context, r *plan.Run, id string, t *tracer, progress f
 	if err != nil {
 		return nil, err
 	}
+	progress(sim.Progress{Time: res.Time, PacketHops: res.PacketHops}, 1)
 	if err := t.lost(); err != nil {
 		return nil, err
 	}
@@ -485,7 +491,7 @@ func simulate(ctx context.Context, r *plan.Run, id string, t *tracer, progress f
 	if res.End == sim.Interrupted {
 		return nil, errInterrupted
 	}
-	run := result(r, c, res, id)
+	run := result(r, c, res, o.id(r))
 	if c.OnPFC != nil {
 		// Nodes run one after another within a window; each one's frames are in order.
 		sort.SliceStable(frames, func(i, j int) bool {
@@ -523,7 +529,7 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		f := &c.Flows[i]
 		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entry(f.Group).Name(),
 			Src: c.Network.Nodes[f.Src].Name,
-			Dst: c.Network.Nodes[f.Dst].Name, SizeBytes: int64(f.Size), DoneBytes: int64(f.Receiver.Counters().ReceivedBytes)})
+			Dst: c.Network.Nodes[f.Dst].Name, SizeBytes: int64(f.Size), DoneBytes: int64(res.Delivered[k])})
 		if k < len(res.Waits) {
 			run.Unfinished[k].WaitsFor = res.Waits[k].String()
 		}
@@ -532,37 +538,4 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
 	}
 	return run
-}
-
-// progress adds up what the workers report.
-type progress struct {
-	mu     sync.Mutex
-	report func(Progress)
-	now    Progress
-	shares []float64
-}
-
-func newProgress(runs, found, todo int, report func(Progress)) *progress {
-	return &progress{report: report, now: Progress{Runs: runs, Done: found}, shares: make([]float64, todo)}
-}
-
-func (p *progress) at(k int, share float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shares[k] = min(share, 1)
-	sum := 0.0
-	for _, s := range p.shares {
-		sum += s
-	}
-	p.now.Share = sum / float64(len(p.shares))
-	if p.report != nil {
-		p.report(p.now)
-	}
-}
-
-func (p *progress) done(k int) {
-	p.mu.Lock()
-	p.now.Done++
-	p.mu.Unlock()
-	p.at(k, 1)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/plan"
@@ -34,6 +35,9 @@ type Lab struct {
 	// Dataplane makes the process of a run's data plane, which calls lab.Serve with what
 	// r.Lab() gives and with the capture; nil: there is none.
 	Dataplane func(r *plan.Run, capture *lab.Capture) *exec.Cmd
+	// Hosts makes the process of a run's hosts that are Weir's own, which calls lab.ServeHosts with what HostsConfig
+	// gives; nil: there is none.
+	Hosts func(r *plan.Run) *exec.Cmd
 	// Capture are switches whose input and output each run captures, into captures/ of the
 	// results folder. Replayed through a switch of the simulator, the input must give the
 	// output.
@@ -92,7 +96,8 @@ func (o *Lab) Check(s *spec.Spec) error {
 		if err != nil {
 			return err
 		}
-		if err := g.Check(labTraffic(r.Of, c, o.Kernel, nowhere, 0, nil)); err != nil {
+		t, _ := labTraffic(r.Of, c, o.Kernel, nowhere, 0, nil)
+		if err := g.Check(t); err != nil {
 			return fmt.Errorf("%s: %w", orPoint(r.Point), err)
 		}
 	}
@@ -137,11 +142,18 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 		Wiring: c.Wiring, Selection: c.Selection,
 		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
 	}
-	for _, f := range c.Flows {
+	for i := range c.Flows {
+		f := &c.Flows[i]
 		tr := r.Of.Entry(f.Group)
 		transport, _ := tr.Transport()
-		out.Flows = append(out.Flows, lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: tr.Version(), Proto: transport.Kernel})
+		x := lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
+			Version: tr.Version(), Proto: transport.Proto, Own: tr.Own()}
+		if x.Own {
+			if x.Ports, err = ports(c, i); err != nil {
+				return nil, err
+			}
+		}
+		out.Flows = append(out.Flows, x)
 	}
 	return out, nil
 }
@@ -224,7 +236,7 @@ func ReplayFile(c *lab.Config, switches []string, file string) (all []results.Re
 func hostMTU(p *spec.Point) int {
 	mtu := int32(lab.DefaultMTU)
 	for i := range p.Entries() {
-		mtu = max(mtu, ipPacket(p.Entry(i)))
+		mtu = max(mtu, ipPacket(p, p.Entry(i)))
 	}
 	return int(mtu)
 }
@@ -242,24 +254,33 @@ func shortestRTT(p *spec.Point, c *sim.Config) unit.Time {
 // timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
 const timestamps = 12
 
-// labTraffic is what the run's hosts send.
+// labTraffic is what the run's kernels send, and the numbers of these flows among all.
 func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64,
-	progress func(share float64)) labtraffic.Config {
-	t := labtraffic.Config{
+	progress func(share float64)) (t labtraffic.Config, of []int) {
+	t = labtraffic.Config{
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
 	}
 	hosts, _ := labHosts(p, k) // CheckLab has seen that they can
+	number := make([]int, len(c.Flows))
 	for i := range c.Flows {
+		if number[i] = len(of); !p.Entry(c.Flows[i].Group).Own() {
+			of = append(of, i)
+		}
+	}
+	for _, i := range of {
 		f := &c.Flows[i]
 		tr := p.Entry(f.Group)
 		transport, config := tr.Transport()
 		x := labtraffic.Flow{
 			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
-			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload(), After: f.After,
+			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload(),
+		}
+		for _, a := range f.After { // which are of kernels, too
+			x.After = append(x.After, number[a])
 		}
 		if transport.Kernel == packet.ProtoUDP {
-			x.UDP, x.UDPReceiver, x.Begin = f.Sender, f.Receiver, f.Begin
+			udpEnds(c, i, &x)
 		} else {
 			s, _ := k.TCP(config)
 			s.Buffers(hosts[f.Src], hosts[f.Dst])
@@ -271,11 +292,26 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		t.Flows = append(t.Flows, x)
 	}
 	for _, w := range c.Watches {
-		if what, ok := sampled[w.What]; ok {
-			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: w.Index, Every: w.Every})
+		if what, ok := sampled[w.What]; ok && !p.Entry(c.Flows[w.Index].Group).Own() {
+			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: number[w.Index], Every: w.Every})
 		}
 	}
-	return t
+	return t, of
+}
+
+// udpEnds makes the endpoints of a flow of datagrams, the sender of one that comes after others when it begins. What
+// cannot be made, which the plan has tried, is missing.
+func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
+	sender := func(start unit.Time) transport.Endpoint {
+		e, _ := c.Ends.Sender(i, start)
+		return e
+	}
+	x.UDPReceiver, _ = c.Ends.Receiver(i)
+	if x.After == nil {
+		x.UDP = sender(x.Start)
+	} else {
+		x.Begin = sender
+	}
 }
 
 // sampled are the watches of flows, which the generator looks at.
@@ -284,18 +320,29 @@ var sampled = map[sim.Watched]labtraffic.What{
 	sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
 }
 
-// attemptOf is what a run of the data plane, and of the generator, say of the machine.
-func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *results.Attempt {
+// attemptOf is what a run of the data plane, and of what sends, say of the machine.
+func attemptOf(r *lab.Report, all *sent, rtt unit.Time) *results.Attempt {
 	l := &r.Lateness
 	a := &results.Attempt{
-		Disturbed: append(append([]string{}, r.Disturbed(rtt)...), t.Errors()...),
-		Errors:    append(append([]string{}, r.Errors()...), t.Errors()...),
+		Disturbed: append([]string{}, r.Disturbed(rtt)...),
+		Errors:    append([]string{}, r.Errors()...),
 		Frames:    l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
 		LateMaxS: l.Max.Seconds(),
 		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost +
 			r.Counts.SendLost,
 		Steal: r.Steal, CPU: r.CPU, WallS: r.Wall.Seconds(),
 	}
+	if h := all.hosts; h != nil {
+		x := &h.Lateness
+		a.Disturbed, a.Errors = append(a.Disturbed, h.Disturbed(rtt)...), append(a.Errors, h.Errors()...)
+		a.Hosts = &results.HostsLate{Frames: x.Frames, P50S: x.P50.Seconds(), P99S: x.P99.Seconds(), MaxS: x.Max.Seconds(),
+			StallS: h.Stall.Seconds(), CPU: h.CPU}
+	}
+	t := all.kernel
+	if t == nil {
+		return a
+	}
+	a.Disturbed, a.Errors = append(a.Disturbed, t.Errors()...), append(a.Errors, t.Errors()...)
 	for i := range t.Flows {
 		if err := t.Flows[i].Failed; err != nil {
 			a.Errors = append(a.Errors, err.Error())
@@ -310,62 +357,35 @@ func attemptOf(r *lab.Report, t *labtraffic.Result, rtt unit.Time) *results.Atte
 }
 
 // labRun is what the measures give of a run of the lab.
-func labRun(r *plan.Run, c *sim.Config, report *lab.Report, t *labtraffic.Result, id string) *results.Run {
-	run := result(r, c, labResult(r.Of, c, report, t), id)
-	for i := range run.Unfinished { // the simulator's receivers have received nothing here
-		u := &run.Unfinished[i]
-		u.DoneBytes = int64(t.Flows[u.Flow].Received)
-	}
-	return run
+func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *sent, id string) *results.Run {
+	return result(r, c, labResult(r.Of, c, report, s), id)
 }
 
 // labResult is a run of the lab as the simulator would give it, so that measures mean the
 // same in both.
-func labResult(p *spec.Point, c *sim.Config, r *lab.Report, t *labtraffic.Result) *sim.Result {
+func labResult(p *spec.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result {
 	res := &sim.Result{
-		End: sim.TimeUp, Time: min(t.Time, c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops, Ports: r.Ports,
-		Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
-		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices,
+		End: sim.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
+		Ports: r.Ports, Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
+		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Reordering: make([]sim.Reordering, len(c.Flows)),
+		Peaks: make([]unit.Bytes, len(c.Flows)),
 	}
 	for len(res.Delays) < p.Entries() {
 		res.Delays = append(res.Delays, unit.Histogram{})
 	}
-	next := 0
-	for i, w := range c.Watches {
-		if !w.What.OfFlow() {
-			res.Watched[i] = r.Watched[i]
-			continue
-		}
-		res.Watched[i] = t.Sampled[next]
-		if next++; w.What == sim.RTT || w.What == sim.DeliveryRate {
-			for k, v := range res.Watched[i] {
-				if v == 0 { // there was none yet
-					res.Watched[i][k] = -1
-				}
-			}
-		}
-	}
+	s.watched(p, c, r, res)
 	res.Measured = max(res.Time-c.Warmup, 0)
-	switch t.End {
-	case labtraffic.AllDone:
-		res.End = sim.AllDone
-	case labtraffic.NoProgress:
-		res.End = sim.NoProgress
+	res.End = s.end()
+	if s.kernel != nil {
+		s.kernelFlows(r, res)
+	}
+	if s.own != nil {
+		s.ownFlows(p, c, r, res)
 	}
 	for i := range res.Flows {
-		x := &t.Flows[i]
-		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender, Receiver: x.Receiver, FCT: x.FCT, Arrived: x.Arrived,
-			Written: x.Written, Timeouts: x.Timeouts}
-		// Data packets and their delays are those that the network delivered, by event time: what
-		// waits in a socket is no part of them.
-		if i < len(r.Flows) && r.Flows[i].Packets > 0 {
-			n, to := &r.Flows[i], &res.Flows[i].Receiver
-			to.ReceivedPackets, to.Duplicates = n.Packets, 0
-			to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
-			res.Flows[i].Reordering = n.Reordering
-		}
-		if c.Flows[i].Size > 0 && x.FCT == unit.Never {
+		if c.Flows[i].Size > 0 && res.Flows[i].FCT == unit.Never {
 			res.Unfinished = append(res.Unfinished, i)
+			res.Delivered = append(res.Delivered, s.received(i))
 		}
 	}
 	return res

@@ -8,12 +8,15 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/worlds/lab"
+	"weir/worlds/sim"
 )
 
 // carryOut runs one run in the lab, again while the machine disturbs it.
@@ -74,14 +77,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	}()
 	before := cpuTime()
 	begin := time.Now()
-	sent, err := o.generator().Run(ctx, labTraffic(r.Of, c, o.Kernel, n.Do, p.Epoch+int64(plane.Lead/unit.Nanosecond),
-		progress))
-	if cause := context.Cause(ctx); cause != nil {
-		if errors.Is(cause, context.Canceled) {
-			cause = errInterrupted
-		}
-		return nil, nil, cause
-	}
+	all, err := o.send(ctx, r, c, plane, n, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,14 +87,95 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err != nil {
 		return nil, nil, err
 	}
-	a = attemptOf(report, sent, shortestRTT(r.Of, c))
+	a = attemptOf(report, all, shortestRTT(r.Of, c))
 	a.OwnCPU = own
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
 		if err := o.replay(a, plane, capture.File); err != nil {
 			return nil, nil, err
 		}
 	}
-	return labRun(r, c, report, sent, id), a, nil
+	return labRun(r, c, report, all, id), a, nil
+}
+
+// send has all hosts send and receive until the run has ended.
+func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network, epoch int64,
+	progress func(share float64)) (*sent, error) {
+	t, of := labTraffic(r.Of, c, o.Kernel, n.Do, epoch, progress)
+	all := &sent{of: of}
+	var hosts *lab.HostsProcess
+	if len(of) < len(c.Flows) {
+		var err error
+		if hosts, err = n.StartHosts(o.Hosts(r), plane.Own(), epoch); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if all.own == nil {
+				hosts.Kill()
+			}
+		}()
+	}
+	if len(of) > 0 {
+		var err error
+		if all.kernel, err = o.generator().Run(ctx, t); err == nil {
+			err = interrupted(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if hosts == nil {
+		return all, nil
+	}
+	if err := await(ctx, hosts, epoch, c, progress); err != nil {
+		return nil, err
+	}
+	own := &sim.Result{}
+	var err error
+	if all.hosts, err = hosts.Stop(own); err != nil {
+		return nil, err
+	}
+	all.own = own
+	return all, nil
+}
+
+// await waits until the hosts have ended.
+func await(ctx context.Context, hosts *lab.HostsProcess, epoch int64, c *sim.Config,
+	progress func(share float64)) error {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-hosts.Done():
+			if err := interrupted(ctx); err != nil {
+				return err
+			}
+			return hosts.Err()
+		case <-ctx.Done():
+			return interrupted(ctx)
+		case <-tick.C:
+			progress(min(max(float64(monotonic()-epoch)/1e9/c.Duration.Seconds(), 0), 1))
+		}
+	}
+}
+
+// progressEvery is how often it is told how far hosts are.
+const progressEvery = 200 * time.Millisecond
+
+func monotonic() int64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return t.Nano()
+}
+
+// interrupted is why a run is to end before it has; nil: it is not.
+func interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return errInterrupted
+	}
+	return cause
 }
 
 // applyHosts gives the hosts what their flows want of them.

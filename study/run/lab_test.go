@@ -81,7 +81,7 @@ func TestAttemptOf(t *testing.T) {
 	h.Add(unit.Millisecond)
 	quiet := &lab.Report{Lateness: lab.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
 		Stall: 5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
-	a := attemptOf(quiet, &labtraffic.Result{}, unit.Second)
+	a := attemptOf(quiet, &sent{kernel: &labtraffic.Result{}}, unit.Second)
 	want := &results.Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6,
 		LateP999S: 3e-6,
 		LateMaxS:  4e-6, Lateness: []uint64{3, 4},
@@ -91,9 +91,9 @@ func TestAttemptOf(t *testing.T) {
 	}
 	bad := *quiet
 	bad.Gates.RingLost, bad.VethLost, bad.Counts.SendLost, bad.Gates.Partial = 1, 2, 4, 8
-	sent := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
+	kernel := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
 		Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
-	a = attemptOf(&bad, sent, unit.Second)
+	a = attemptOf(&bad, &sent{kernel: kernel}, unit.Second)
 	if a.RingLost != 1 || a.Lost != 6 {
 		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
 	}
@@ -151,24 +151,26 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 		Flows: []lab.FlowCounts{{DelayMin: unit.Never}, {Packets: 500, Bytes: 724000, DelaySum: 2500 * unit.Millisecond,
 			DelayMin: 4 * unit.Millisecond, DelayMax: 7 * unit.Millisecond}}}
 	report.Drops[1] = 9
-	sent := &labtraffic.Result{End: labtraffic.TimeUp, Time: 3 * unit.Second, Flows: []labtraffic.FlowResult{
+	kernel := &labtraffic.Result{End: labtraffic.TimeUp, Time: 3 * unit.Second, Flows: []labtraffic.FlowResult{
 		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Received: 70_000},
 		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Timeouts: 3, Received: 1e6},
 	}}
-	sent.Flows[1].Receiver = transport.Counters{ReceivedBytes: 500_000, ReceivedPackets: 499, Duplicates: 4,
-		DelayMin: unit.Never}
+	kernel.Flows[1].Receiver = transport.Counters{Received: transport.Received{ReceivedBytes: 500_000,
+		ReceivedPackets: 499,
+		Duplicates:      4, DelayMin: unit.Never}}
 	value := int64(0)
 	of := map[observe.Watched][]int{}
 	for i, w := range c.Watches {
 		samples := []int64{0, value + 1, value + 2}
 		if value += 10; w.What.OfFlow() {
-			sent.Sampled = append(sent.Sampled, samples)
+			kernel.Sampled = append(kernel.Sampled, samples)
 		} else {
 			report.Watched[i] = slices.Clone(samples)
 		}
 		of[w.What] = append(of[w.What], i)
 	}
-	res := labResult(r.Of, c, report, sent)
+	all := &sent{kernel: kernel, of: []int{0, 1}}
+	res := labResult(r.Of, c, report, all)
 	if res.Time != c.Duration || res.Measured != c.Duration-c.Warmup || !slices.Equal(res.Unfinished, []int{0}) ||
 		res.Drops != report.Drops || len(res.Delays) != 2 {
 		t.Errorf("%v, measured %v, unfinished %v, drops %v, %d histograms", res.Time, res.Measured, res.Unfinished, res.Drops,
@@ -190,7 +192,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 			}
 		}
 	}
-	run := labRun(r, c, report, sent, "id")
+	run := labRun(r, c, report, all, "id")
 	if u := run.Unfinished; len(u) != 1 || u[0] != (results.UnfinishedFlow{Flow: 0, Traffic: "sized", Src: "a", Dst: "b",
 		SizeBytes: 100_000, DoneBytes: 70_000}) {
 		t.Errorf("unfinished: %+v", u)
@@ -298,8 +300,8 @@ measure: [goodput, {queue: {port: s->b}}]
 			if k == 2 {
 				group, version, proto = 1, 6, 17
 			}
-			if f != (lab.Flow{Group: group, Src: x.Src, Dst: x.Dst, SrcPort: x.SrcPort, DstPort: x.DstPort, Version: version,
-				Proto: proto}) {
+			if want := (lab.Flow{Group: group, Src: x.Src, Dst: x.Dst, SrcPort: x.SrcPort, DstPort: x.DstPort, Version: version,
+				Proto: proto}); !reflect.DeepEqual(f, want) {
 				t.Errorf("flow %d: %+v of %+v", k, f, x)
 			}
 		}

@@ -32,12 +32,9 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 	c.Remember(s.Text())
 	for _, p := range s.Points() {
 		for i := range p.Entries() {
-			checkLab(p.Entry(i), c, s, k)
+			checkLab(p, p.Entry(i), c, s, k)
 		}
-		if p.Telemetry() != nil {
-			c.Fail(s.At("switch", "switches", "sweep"), "",
-				"the lab's hosts are Linux, which does not know packets with telemetry (program telemetry)")
-		}
+		checkStacks(p, c, s)
 		if framing := p.Framing(); framing.Fixed() {
 			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
 		}
@@ -98,26 +95,43 @@ func orPoint(at []measure.Coordinate) string {
 // roundUpTo is the next whole number, as a part of something.
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
+// checkStacks tells what hosts of Linux and those of Weir's own cannot have together.
+func checkStacks(p *spec.Point, c *document.Reader, s *spec.Spec) {
+	for i := range p.Entries() {
+		if tr := p.Entry(i); p.Telemetry() != nil && !tr.Own() {
+			c.Fail(tr.At(), "stack: weir, or a transport that no kernel has",
+				"traffic %s: its hosts in the lab are Linux, which "+
+					"does not know packets with telemetry (program telemetry, %v)", tr.Name(), s.At("switch", "switches", "sweep"))
+		}
+	}
+	said := map[int]bool{}
+	for i := range p.Flows() {
+		f := p.Flow(i)
+		for _, j := range f.After() {
+			if tr, other := p.Entry(f.Traffic), p.Entry(p.Flow(j).Traffic); tr.Own() != other.Own() && !said[f.Traffic] {
+				said[f.Traffic] = true
+				c.Fail(tr.At(), "the same stack for both", "traffic %s comes after %s, and one has hosts of Linux in the lab, the "+
+					"other one Weir's own", tr.Name(), other.Name())
+			}
+		}
+	}
+}
+
 // checkLab tells what of a traffic the kernel cannot carry.
-func checkLab(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
-	if over := ipPacket(tr) - mostMTU; over > 0 {
+func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
+	if over := ipPacket(p, tr) - mostMTU; over > 0 {
 		c.Fail(tr.At(), fmt.Sprintf("a payload of %d B", tr.Payload()-over),
 			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name(),
-			ipPacket(tr), mostMTU)
+			ipPacket(p, tr), mostMTU)
 	}
 	transport, parameters := tr.Transport()
-	switch transport.Kernel {
-	case packet.ProtoTCP:
-	case packet.ProtoUDP:
-		return
-	default:
-		c.Fail(tr.At(), strings.Join(s.KernelTransports(), ", "),
-			"traffic %s: the lab's hosts are Linux, which has no transport %s", tr.Name(), transport.Name)
+	if tr.Own() || transport.Kernel == packet.ProtoUDP {
 		return
 	}
 	controller, config := tr.CC()
 	if err := kernelHas(k, controller); err != nil {
-		c.Fail(tr.CCAt(), strings.Join(s.KernelControllers(k.CongestionControls), ", "), "traffic %s: %v", tr.Name(), err)
+		c.Fail(tr.CCAt(), strings.Join(s.KernelControllers(k.CongestionControls), ", ")+", or any with stack: weir of "+
+			transport.Name, "traffic %s: %v", tr.Name(), err)
 		return
 	}
 	for _, param := range scheme.Bind(config).List() {
@@ -155,7 +169,7 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		transport, parameters := tr.Transport()
-		if transport.Kernel != packet.ProtoTCP {
+		if transport.Kernel != packet.ProtoTCP || tr.Own() {
 			continue
 		}
 		s, err := k.TCP(parameters)
@@ -203,7 +217,7 @@ func checkBuffers(p *spec.Point, c *document.Reader, k *kernel.Kernel, hosts map
 	check := func(id, src, dst int) {
 		tr := p.Entry(id)
 		transport, parameters := tr.Transport()
-		if transport.Kernel != packet.ProtoTCP || said[id] {
+		if transport.Kernel != packet.ProtoTCP || tr.Own() || said[id] {
 			return
 		}
 		s, _ := k.TCP(parameters) // labHosts has seen that it can
@@ -231,7 +245,16 @@ func checkBuffers(p *spec.Point, c *document.Reader, k *kernel.Kernel, hosts map
 const mostMTU = 9216
 
 // ipPacket is the length of a traffic's largest IP packets.
-func ipPacket(tr *spec.Traffic) int32 { return tr.Headers() - packet.EthernetHeader + tr.Payload() }
+func ipPacket(p *spec.Point, tr *spec.Traffic) int32 {
+	n := tr.Headers() - packet.EthernetHeader + tr.Payload()
+	if t, _ := tr.Transport(); tr.Own() {
+		n += t.First + packet.MostExtensions // notices, shares of a path, activity
+		if f := p.Telemetry(); f != nil {
+			n += f.Most()
+		}
+	}
+	return n
+}
 
 // Switches are those of the experiment's networks whose names some pattern matches
 // (path.Match), in the order of the first network that has them. The error is about a

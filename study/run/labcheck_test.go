@@ -99,12 +99,14 @@ func TestCheckLab(t *testing.T) {
 		{"too large, by force, with what cannot be had", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
 			[]string{"the kernel has no dctcp"}, true},
-		{"a transport", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: rdma, cc: " +
-			"none}\nmeasure: [goodput]\n",
-			[]string{"traffic x: the lab's hosts are Linux, which has no transport rdma; allowed: tcp, udp"}, false},
+		{"a transport that no kernel has", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, " +
+			"transport: rdma, cc: none}\nmeasure: [goodput]\n", nil, false},
+		{"a congestion control that it lacks, of hosts of Weir's own", twoHosts + "switch: [forward]\ntraffic:\n  - {name: " +
+			"x, from: a, to: b, transport: {tcp: {stack: weir, delayed_ack: 50ms}}, cc: dctcp}\nmeasure: [goodput]\n",
+			nil, false},
 		{"all together", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
-			"tcp, cc: dctcp}\n  - {name: y, from: a, to: b, transport: rdma, cc: none}\nmeasure: [goodput, overshoot]\n",
-			[]string{"the kernel has no dctcp", "no transport rdma", "framing htsim", "no overshoot"}, false},
+			"tcp, cc: dctcp}\nmeasure: [goodput, overshoot]\n",
+			[]string{"the kernel has no dctcp", "framing htsim", "no overshoot"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := CheckLab(load(t, c.spec, spec.Options{}), someKernel(), c.force)
@@ -177,7 +179,7 @@ measure: [goodput]
 func TestCheckLabOwnController(t *testing.T) {
 	for _, c := range []struct{ name, kernel, want string }{
 		{"none of the kernel's", "", "traffic x: the lab's hosts are Linux, which has no congestion control that does what " +
-			"vegas does; allowed: reno, bbr, cubic\n"},
+			"vegas does; allowed: reno, bbr, cubic, or any with stack: weir of tcp\n"},
 		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah: it offers reno, bbr, cubic, vegas "},
 		{"the kernel's", "bbr", ""},
 	} {
@@ -198,7 +200,7 @@ func TestCheckLabOwnController(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				traffic := labTraffic(s.Points()[0], run, k, nil, 0, nil)
+				traffic, _ := labTraffic(s.Points()[0], run, k, nil, 0, nil)
 				if got := traffic.Flows[0].TCP.CongestionControl; got != "bbr" {
 					t.Errorf("the socket has %s", got)
 				}
@@ -236,7 +238,7 @@ measure: [goodput]
 	}
 	network := text[strings.Index(text, "topology:"):strings.Index(text, "switch:")]
 	for want, change := range map[string][2]string{
-		":8:9: the lab's hosts are Linux, which does not know packets with telemetry": {"[forward]",
+		":9:11: traffic x: its hosts in the lab are Linux, which does not know packets with telemetry": {"[forward]",
 			"[forward, {telemetry: {t: 10us}}]"},
 		":10:11: there is no mine in the lab: a kernel does not count them": {"[goodput]", "[mine]"},
 		":3:3: host c has no link; a host of the lab has one interface":     {"hosts: [a, b]", "hosts: [a, b, c]"},

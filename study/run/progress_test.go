@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -129,5 +133,48 @@ func TestWaits(t *testing.T) {
 	r, _ := one(t, circle(5, "5MB")+"measure: [drops]\n")
 	if !strings.Contains(r.End.WaitsFor, "its host, where PFC holds class 3, with") {
 		t.Errorf("a ring that is locked waits for %q", r.End.WaitsFor)
+	}
+}
+
+// Progress counts the packet-hops of all runs, shares go up to 1, and the simulated time is that of a run under way. A
+// run whose flows are done long before its duration is not taken for hardly begun.
+func TestReports(t *testing.T) {
+	var all []Progress
+	out := execute(t, runnable, Options{Jobs: 2, OnProgress: func(p Progress) { all = append(all, p) }})
+	hops := uint64(0)
+	for _, r := range out.Runs {
+		hops += r.PacketHops
+	}
+	last := all[len(all)-1]
+	if last.Share != 1 || last.Done != len(out.Runs) || last.PacketHops != hops || last.Time != 0 {
+		t.Errorf("%+v at last, %d packet-hops", last, hops)
+	}
+	seen := false
+	for i, p := range all {
+		if seen = seen || p.Time > 0; p.Share < 0 || i > 0 && (p.Share < all[i-1].Share ||
+			p.PacketHops < all[i-1].PacketHops) {
+			t.Errorf("%+v after %+v", p, all[max(i-1, 0)])
+		}
+	}
+	if !seen {
+		t.Error("no simulated time")
+	}
+	s := load(t, beyond("2000s", "1ms", transfer), spec.Options{})
+	r := plan.Runs(s)[0]
+	c, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var share float64
+	tell := reporter(r, c, func(_ sim.Progress, s float64) { share = s })
+	time.Sleep(often)
+	tell(sim.Progress{Time: 100 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) / 2)})
+	if share < 0.49 || share > 0.51 {
+		t.Errorf("half of the packet-hops are a share of %g", share)
+	}
+	time.Sleep(often)
+	tell(sim.Progress{Time: 200 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) * 3)})
+	if share != mostGuessed {
+		t.Errorf("more packet-hops than were expected are a share of %g", share)
 	}
 }

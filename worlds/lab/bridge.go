@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/fabric"
 	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -64,15 +65,16 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 	if len(gates) != len(c.Ports) || len(gates) < 2 {
 		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; two at least are needed", c.Name, len(c.Ports), len(gates))
 	}
-	b := &Bridge{config: c, plane: plane{clock: clock, book: c.Book, framing: c.Framing, room: c.MaxFrame, any: true}}
+	b := &Bridge{config: c, plane: plane{departures: departures{clock: clock, book: c.Book}, framing: c.Framing,
+		room: c.MaxFrame, any: true}}
 	for _, g := range gates {
 		b.doors = append(b.doors, &door{Gate: g})
 	}
-	b.wiring = wiring.New(c.star(), &b.pool, nil)
+	b.wiring = wiring.New(c.star())
 	for i := range c.Ports {
 		b.wiring.Links[2*i+1].Rate = immediate
 	}
-	nodes, err := b.nodes(c.star().Network, func(node int) Gate { return b.doors[node-1] })
+	nodes, err := b.nodes(c.star().Network, nil, func(node int) Gate { return b.doors[node-1] })
 	if err != nil {
 		return nil, fmt.Errorf("bridge %s: %w", c.Name, err)
 	}
@@ -82,7 +84,7 @@ func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, e
 
 // Switch makes the bridge's switch alone, to see whether it can be.
 func (c *BridgeConfig) Switch() (*dataplane.Switch, error) {
-	return wiring.New(c.star(), &packet.Pool{}, nil).NewSwitch(0, nil, nil)
+	return wiring.New(c.star()).NewSwitch(0, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
 }
 
 // star is the network of the switch, node 0, with a host at each of its ports.
@@ -111,7 +113,7 @@ func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 	for i := range ports {
 		at = append(at, b.Port(i))
 	}
-	return wiring.New(c.star(), &b.pool, nil).Site(0, at)
+	return wiring.New(c.star()).Site(0, at)
 }
 
 // SetPorts changes rates and limits of the ports, whose names stay. What waits stays, also
@@ -126,7 +128,7 @@ func (b *Bridge) SetPorts(ports []BridgePort) {
 		port := b.Port(i)
 		port.SetLimit(p.Buffer)
 		for q := range port.Queues() {
-			port.Queue(tm.QueueID(q)).Limit = p.Queue
+			port.SetQueueLimit(tm.QueueID(q), p.Queue)
 		}
 	}
 	b.config.Ports = ports

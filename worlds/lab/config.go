@@ -52,7 +52,10 @@ type Flow struct {
 	Src, Dst         int // nodes
 	SrcPort, DstPort uint16
 	Version          uint8 // of IP: 4 or 6
-	Proto            uint8 // packet.ProtoTCP, packet.ProtoUDP; 0: no kernel can send it
+	Proto            uint8 // of its packets (packet.Packet.Proto)
+	// Own says that its ends are hosts of Weir's own: its packets are not for the kernels of its nodes.
+	Own   bool
+	Ports []uint16 // source ports that its packets have beside SrcPort
 }
 
 // DefaultMTU is that of Ethernet (IEEE 802.3).
@@ -67,6 +70,17 @@ func (c *Config) mtu() int {
 
 // room is the length of the longest frame.
 func (c *Config) room() int { return c.mtu() + packet.EthernetHeader }
+
+// Own says by node whether it has a host of Weir's own.
+func (c *Config) Own() []bool {
+	own := make([]bool, len(c.Network.Nodes))
+	for i := range c.Flows {
+		if f := &c.Flows[i]; f.Own {
+			own[f.Src], own[f.Dst] = true, true
+		}
+	}
+	return own
+}
 
 // check returns an error if the configuration is impossible.
 func (c *Config) check() error {
@@ -88,8 +102,7 @@ func (c *Config) check() error {
 	host := func(node int) bool { return node >= 0 && node < len(n.Nodes) && !n.Nodes[node].Switch }
 	for i, f := range c.Flows {
 		if f.Src == f.Dst || !host(f.Src) || !host(f.Dst) || f.Group < 0 || f.Group >= 1<<20 ||
-			f.Proto != 0 && f.Version != 4 && f.Version != 6 || f.Proto != 0 && f.Proto != packet.ProtoTCP &&
-			f.Proto != packet.ProtoUDP {
+			f.Version != 4 && f.Version != 6 || !f.Own && f.Proto != packet.ProtoTCP && f.Proto != packet.ProtoUDP {
 			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
 		}
 	}
@@ -100,10 +113,10 @@ func (c *Config) check() error {
 }
 
 // wire makes links and switches for hosts with this MTU.
-func (c *Config) wire(pool *packet.Pool) *wiring.Wiring {
+func (c *Config) wire() *wiring.Wiring {
 	w := c.Wiring
 	w.MaxFrame = c.Framing.Frame(int32(c.room()), 0, true)
-	return wiring.New(&w, pool, c.Observer)
+	return wiring.New(&w)
 }
 
 // build makes the data plane of a configuration; gates are those of the hosts, by node.
@@ -112,13 +125,14 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 		return nil, err
 	}
 	n := c.Network
-	d := &plane{clock: clock, book: c.Hosts, framing: c.Framing, room: c.room(), config: c}
-	d.wiring = c.wire(&d.pool)
+	d := &plane{departures: departures{clock: clock, book: c.Hosts}, framing: c.Framing, room: c.room(), config: c}
+	d.wiring = c.wire()
 	captured, err := c.Capture.nodes(n)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := d.nodes(n, func(node int) Gate { return gates[node] })
+	d.own = c.Own()
+	nodes, err := d.nodes(n, c.Observer, func(node int) Gate { return gates[node] })
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +149,13 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 		c.Selection.Links(c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
 }
 
-// nodes makes the switches of a network that is wired, and its hosts with their gates.
-func (d *plane) nodes(n *topology.Network, gate func(node int) Gate) ([]fabric.Node, error) {
+// nodes makes the switches of a network that is wired, which o observes if it is given, and its hosts with their gates.
+func (d *plane) nodes(n *topology.Network, o trace.Observer, gate func(node int) Gate) ([]fabric.Node, error) {
 	d.switches, d.hosts = d.wiring.Switches, make([]*host, len(n.Nodes))
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := d.wiring.NewSwitch(i, nil, nil)
+			sw, err := d.wiring.NewSwitch(i, fabric.Part{Pool: &d.pool, Observer: o}, nil, nil)
 			if err != nil {
 				return nil, err
 			}

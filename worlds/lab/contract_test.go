@@ -86,7 +86,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 		var out dataplanetest.Transcript
 		book := s.Book()
 		now := unit.Time(0)
-		d := &plane{clock: func() unit.Time { return now }, book: book, room: 1514}
+		d := &plane{departures: departures{clock: func() unit.Time { return now }, book: book}, room: 1514}
 		sw := s.Switch(&d.pool)
 		nodes := []fabric.Node{sw}
 		var links []fabric.Link

@@ -20,6 +20,11 @@ type flowTable struct {
 	part    part
 }
 
+// own reports whether a packet is of a flow between hosts of Weir's own.
+func (s *flowTable) own(p *packet.Packet) bool {
+	return int64(p.Flow) < int64(len(s.flows)) && s.flows[p.Flow].own
+}
+
 // part is a part of a run.
 type part uint8
 
@@ -32,6 +37,7 @@ const (
 // flowRecord is what was seen of one flow's data packets.
 type flowRecord struct {
 	src, dst int32              // nodes
+	own      bool               // Flow.Own
 	counters transport.Counters // received data packets and their delays
 	before   transport.Counters // when the measured part began
 }
@@ -54,8 +60,11 @@ func newFlowTable(c *Config) (*flowTable, error) {
 	if len(c.Flows) == 0 {
 		return nil, nil
 	}
-	size := 8
-	for size < 4*len(c.Flows) { // two directions each
+	size, keys := 8, 0
+	for i := range c.Flows {
+		keys += 2 * (1 + len(c.Flows[i].Ports)) // two directions each
+	}
+	for size < 2*keys {
 		size *= 2
 	}
 	s := &flowTable{table: make([]entry, size), flows: make([]flowRecord, len(c.Flows)), follow: c.Notices}
@@ -64,22 +73,11 @@ func newFlowTable(c *Config) (*flowTable, error) {
 		f := &c.Flows[i]
 		groups = max(groups, f.Group+1)
 		x := &s.flows[i]
-		x.src, x.dst, x.counters.DelayMin = int32(f.Src), int32(f.Dst), unit.Never
-		if f.Proto == 0 {
-			continue
-		}
-		k := key{packet.Addr(f.Src + 1), packet.Addr(f.Dst + 1), f.SrcPort, f.DstPort, f.Version, f.Proto}
-		for range 2 {
-			if v4, v6 := c.Hosts.V4(k.src), c.Hosts.V6(k.src); f.Version == 4 && !v4.IsValid() ||
-				f.Version == 6 && !v6.IsValid() {
-				return nil, fmt.Errorf("lab: flow %d: a host has no IPv%d address", i, f.Version)
+		x.src, x.dst, x.own, x.counters.DelayMin = int32(f.Src), int32(f.Dst), f.Own, unit.Never
+		for _, port := range append([]uint16{f.SrcPort}, f.Ports...) {
+			if err := s.add(c, i, port); err != nil {
+				return nil, err
 			}
-			at, there := s.find(k, packet.FlowHash(k.src, k.dst, k.srcPort, k.dstPort, k.proto))
-			if there {
-				return nil, fmt.Errorf("lab: flows %d and %d have the same addresses and ports", s.table[at].flow-1, i)
-			}
-			s.table[at] = entry{k, int32(i) + 1}
-			k.src, k.dst, k.srcPort, k.dstPort = k.dst, k.src, k.dstPort, k.srcPort
 		}
 	}
 	if c.Delays {
@@ -96,6 +94,25 @@ func newFlowTable(c *Config) (*flowTable, error) {
 		s.orders = make([]observe.Order, len(c.Flows))
 	}
 	return s, nil
+}
+
+// add enters a flow with one of its source ports.
+func (s *flowTable) add(c *Config, flow int, port uint16) error {
+	f := &c.Flows[flow]
+	k := key{packet.Addr(f.Src + 1), packet.Addr(f.Dst + 1), port, f.DstPort, f.Version, f.Proto}
+	for range 2 {
+		if v4, v6 := c.Hosts.V4(k.src), c.Hosts.V6(k.src); f.Version == 4 && !v4.IsValid() ||
+			f.Version == 6 && !v6.IsValid() {
+			return fmt.Errorf("lab: flow %d: a host has no IPv%d address", flow, f.Version)
+		}
+		at, there := s.find(k, packet.FlowHash(k.src, k.dst, k.srcPort, k.dstPort, k.proto))
+		if there {
+			return fmt.Errorf("lab: flows %d and %d have the same addresses and ports", s.table[at].flow-1, flow)
+		}
+		s.table[at] = entry{k, int32(flow) + 1}
+		k.src, k.dst, k.srcPort, k.dstPort = k.dst, k.src, k.dstPort, k.srcPort
+	}
+	return nil
 }
 
 // find returns the slot of a key with that hash, or the empty one where it would be.

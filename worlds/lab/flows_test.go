@@ -160,8 +160,8 @@ func TestAsInSimulator(t *testing.T) {
 			x, w := got.Flows[i], f.Receiver
 			if x.Packets != w.ReceivedPackets || x.Bytes != w.ReceivedBytes || x.DelaySum != w.DelaySum ||
 				x.DelayMin != w.DelayMin || x.DelayMax != w.DelayMax || x.Jitter != w.Jitter ||
-				x.Reordering != f.Reordering || x.Packets < 100 {
-				t.Errorf("%s: flow %d: %+v, want %+v, %+v", name, i, x, w, f.Reordering)
+				x.Reordering != want.Reordering[i] || x.Packets < 100 {
+				t.Errorf("%s: flow %d: %+v, want %+v, %+v", name, i, x, w, want.Reordering[i])
 			}
 		}
 		if x, w := got.Notices, want.Notices; x.Made != w.Made || x.Dropped != w.Dropped || x.Delivered != w.Delivered ||
@@ -329,7 +329,7 @@ func parsing(t testing.TB, c *Config) *plane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plane{book: c.Hosts, flows: s}
+	return &plane{departures: departures{book: c.Hosts}, flows: s}
 }
 
 // What it costs to parse a frame and to know its flow among a thousand.

@@ -10,33 +10,19 @@ import (
 // here, without limit, for the host's link, as it does at a NIC of the simulator; what
 // comes over the link goes to the kernel at once. It implements fabric.Node.
 type host struct {
+	outlet
 	port  *tm.Port
 	plane *plane
-	gate  Gate
 	node  int
-	name  string
 	awake bool // the fabric will ask by itself
 	wants packet.Wants
-
-	// What was put and not flushed, whose frames the gate has not copied: the packets, and when
-	// they should have left.
-	leaving [batch]*packet.Packet
-	due     [batch]unit.Time
-	pending int
-	retries int
-	// Frames of packets that switches make, which come without bytes: as many as can be pending,
-	// and one more.
-	emitted [batch + 1][]byte
-	next    int // of emitted
 }
-
-// batch is how many frames are given to a kernel in one call, at most.
-const batch = 64
 
 func (d *plane) newHost(node int, name string, rate unit.LinkRate, gate Gate) *host {
 	return &host{
-		port:  tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		plane: d, gate: gate, node: node, name: name, wants: packet.Wants{Timer: unit.Never},
+		outlet: outlet{from: &d.departures, gate: gate, name: name},
+		port:   tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
+		plane:  d, node: node, wants: packet.Wants{Timer: unit.Never},
 	}
 }
 
@@ -69,9 +55,11 @@ func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 	return p, again
 }
 
-// Receive gives p to the kernel. A PFC frame is for the NIC, which is ours.
+// Receive gives p to the kernel, or to the host of Weir's own that is beside it. A PFC frame is for the NIC, which is
+// ours; a host of Weir's own has its part of that, and holds what it would send.
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	d := h.plane
+	own := d.own != nil && d.own[h.node]
 	switch class := p.Meta.Class % tm.Classes; p.Kind {
 	case packet.Pause:
 		h.port.Pause(now, class, p.Seq)
@@ -81,54 +69,18 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	default:
 		if d.flows != nil {
 			d.flows.arrived(h.node, now, p)
+			if own && d.flows.own(p) {
+				h.to, h.addressed = OwnMAC(packet.Addr(h.node+1)), true
+			}
 		}
 		h.leave(now, p)
 		return
 	}
+	if own {
+		h.leave(now, p)
+		return
+	}
 	d.pool.Put(p)
-}
-
-// leave puts p's frame into the gate. p is the host's until that has been flushed.
-func (h *host) leave(due unit.Time, p *packet.Packet) {
-	d, data := h.plane, p.Data
-	if data == nil {
-		var err error
-		if data, err = p.Emit(d.book, h.emitted[h.next][:0]); err != nil {
-			d.counts.Unwritable++
-			d.pool.Put(p)
-			return
-		}
-		h.emitted[h.next] = data
-		h.next = (h.next + 1) % len(h.emitted)
-	}
-	for range 2 {
-		if h.put(due, p, data) {
-			return
-		}
-		d.flush(h)
-	}
-	if !h.put(due, p, data) {
-		d.counts.SendLost++
-		d.pool.Put(p)
-	}
-}
-
-// put is leave, if there is room.
-func (h *host) put(due unit.Time, p *packet.Packet, data []byte) bool {
-	if h.pending == batch || !h.gate.Put(data) {
-		return false
-	}
-	h.leaving[h.pending], h.due[h.pending] = p, due
-	h.pending++
-	return true
-}
-
-// flushed gives up the packets that were pending: their frames have left, or will not.
-func (h *host) flushed() {
-	for _, p := range h.leaving[:h.pending] {
-		h.plane.pool.Put(p)
-	}
-	h.retries, h.pending = 0, 0
 }
 
 func (h *host) Advance(now unit.Time) {

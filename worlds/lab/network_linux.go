@@ -1,20 +1,11 @@
 package lab
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"os/exec"
-	"runtime"
-	"strings"
-	"sync/atomic"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -271,51 +262,18 @@ type DataPlane struct {
 	// Config.Lead later.
 	Epoch int64
 
+	process
 	network *Network
-	command *exec.Cmd
-	control io.WriteCloser
-	lines   *bufio.Reader
-	said    *tail
 	dropped uint64
-	stopped atomic.Bool // by us
-	done    chan struct{}
-	last    []byte // line, once done is closed
-	err     error  // likewise
-}
-
-// How long a data plane may take to begin and to end.
-const patience = 20 * time.Second
-
-// tail keeps the last of what a process says.
-type tail struct{ bytes.Buffer }
-
-func (t *tail) Write(b []byte) (int, error) {
-	if t.Len() > 1<<16 {
-		t.Reset()
-	}
-	return t.Buffer.Write(b)
 }
 
 // Start starts the data plane: command is a process that calls Serve with its standard
 // input and output. It dies with this process.
 func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
-	p := &DataPlane{network: l, command: command, said: &tail{}, done: make(chan struct{})}
-	out, err := command.StdoutPipe()
-	if err == nil {
-		p.control, err = command.StdinPipe()
-	}
-	if err == nil {
-		p.dropped, err = l.dropped()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lab: data plane: %w", err)
-	}
-	p.lines = bufio.NewReader(out)
-	command.Stderr = p.said
-	// A signal of the terminal is for us: we stop it in order.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := p.start(); err != nil {
-		return nil, fmt.Errorf("lab: data plane: %w", err)
+	p := &DataPlane{network: l, process: process{what: "data plane"}}
+	var err error
+	if p.dropped, err = l.dropped(); err != nil {
+		return nil, p.error(err)
 	}
 	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes))}
 	for i, node := range l.network.Nodes {
@@ -324,101 +282,19 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 		}
 	}
 	var r ready
-	if err := json.NewEncoder(p.control).Encode(w); err != nil {
-		return nil, p.fail(err)
-	}
-	if err := p.read(&r); err != nil {
-		return nil, p.fail(err)
+	if err := p.start(command, w, &r); err != nil {
+		return nil, err
 	}
 	p.Epoch = r.Epoch
-	go p.watch()
 	return p, nil
-}
-
-// start starts the process from a thread that lives as long: Pdeathsig comes when the thread
-// ends that has forked, and threads end with goroutines that are locked to them.
-func (p *DataPlane) start() error {
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.command.Start()
-		if started <- err; err == nil {
-			<-p.done
-		}
-	}()
-	return <-started
-}
-
-// watch waits for the process's end.
-func (p *DataPlane) watch() {
-	line, err := p.lines.ReadBytes('\n')
-	io.Copy(io.Discard, p.lines) // until it closes its output
-	ended := p.command.Wait()
-	switch said := strings.TrimSpace(p.said.String()); {
-	case (ended != nil || err != nil) && said != "":
-		p.err = fmt.Errorf("lab: data plane: %s", said)
-	case ended != nil:
-		p.err = fmt.Errorf("lab: data plane: %w", ended)
-	case err != nil:
-		p.err = errors.New("lab: data plane: it has ended without a report")
-	case !p.stopped.Load():
-		p.err = errors.New("lab: data plane: it has ended by itself")
-	}
-	p.last = line
-	close(p.done)
-}
-
-// Done is closed when the process has ended, by Stop, Kill or by itself.
-func (p *DataPlane) Done() <-chan struct{} { return p.done }
-
-// Err says why the process has ended, with what it said: nil as long as it has not, and if it
-// was stopped and ended in order.
-func (p *DataPlane) Err() error {
-	select {
-	case <-p.done:
-		return p.err
-	default:
-		return nil
-	}
-}
-
-// read reads one line of the process, which is killed if that takes too long.
-func (p *DataPlane) read(to any) error {
-	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
-	defer timer.Stop()
-	line, err := p.lines.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(line, to)
-}
-
-// fail ends a process that has not begun, and says what it said.
-func (p *DataPlane) fail(err error) error {
-	p.control.Close()
-	p.command.Process.Kill()
-	p.command.Wait()
-	close(p.done)
-	if said := strings.TrimSpace(p.said.String()); said != "" {
-		return fmt.Errorf("lab: data plane: %s", said)
-	}
-	return fmt.Errorf("lab: data plane: %w", err)
 }
 
 // Stop ends the data plane and returns what it has counted. If it has ended by itself, the
 // error is Err's.
 func (p *DataPlane) Stop() (*Report, error) {
-	p.stopped.Store(true)
-	p.control.Close()
-	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
-	defer timer.Stop()
-	if <-p.done; p.err != nil {
-		return nil, p.err
-	}
 	r := &Report{}
-	if err := json.Unmarshal(p.last, r); err != nil {
-		return nil, fmt.Errorf("lab: data plane: %w", err)
+	if err := p.stop(r); err != nil {
+		return nil, err
 	}
 	now, err := p.network.dropped()
 	if err != nil {
@@ -428,10 +304,30 @@ func (p *DataPlane) Stop() (*Report, error) {
 	return r, nil
 }
 
-// Kill ends the data plane at once.
-func (p *DataPlane) Kill() {
-	p.stopped.Store(true)
-	p.control.Close()
-	p.command.Process.Kill()
-	<-p.done
+// HostsProcess is the running process of the hosts that are Weir's own.
+type HostsProcess struct{ process }
+
+// StartHosts starts the hosts of these nodes, when the data plane runs; time 0 of the experiment is at epoch, by
+// CLOCK_MONOTONIC in ns. command is a process that calls ServeHosts with its standard input and output. It dies with
+// this process, and ends when its flows have.
+func (l *Network) StartHosts(command *exec.Cmd, own []bool, epoch int64) (*HostsProcess, error) {
+	w := stations{Epoch: epoch, Namespaces: make([]string, len(own))}
+	for i, is := range own {
+		if is {
+			w.Namespaces[i] = l.Namespace(i)
+		}
+	}
+	p := &HostsProcess{process{what: "hosts", alone: true}}
+	return p, p.start(command, w, &ready{})
+}
+
+// Stop ends the hosts, if they have not ended, and reads what came of their flows into result, and what they have
+// counted.
+func (p *HostsProcess) Stop(result any) (*HostsReport, error) {
+	var all hostsEnd
+	all.Result = result
+	if err := p.stop(&all); err != nil {
+		return nil, err
+	}
+	return &all.HostsReport, nil
 }

@@ -2,9 +2,7 @@ package lab
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"syscall"
 
 	"weir/core/dataplane"
 	"weir/core/fabric"
@@ -37,21 +35,20 @@ type Gate interface {
 // plane is the data plane: the fabric with all switches and links, and the gates to the
 // hosts. It has no clock of its own but to see how late frames leave.
 type plane struct {
+	departures
 	config   *Config
 	fabric   *fabric.Fabric
 	pool     packet.Pool
-	book     *packet.Book
 	framing  packet.Framing
 	room     int     // of a frame, in bytes
 	any      bool    // frames of all types enter, not only what hosts of the lab send
 	hosts    []*host // by node, nil for switches
+	own      []bool  // by node: it has a host of Weir's own; nil: none has
 	switches []*dataplane.Switch
 	wiring   *wiring.Wiring
 	flows    *flowTable // nil: no flows are known
 	gated    []*host
 	stamps   []unit.Time // of gated, in this step
-	clock    func() unit.Time
-	failed   error
 
 	done    unit.Time // all before it has happened
 	due     unit.Time // when the next event was to happen, at the end of the last step
@@ -71,11 +68,6 @@ type plane struct {
 	noticesLost   uint64
 	noticesLostAt [2]uint64
 	captureLeft   int64
-	counts        Counts
-	late          unit.Histogram
-	latest        unit.Time
-	stall         unit.Time
-	retryAt       unit.Time
 }
 
 // framesReady is for how many packets there is room before anything happens.
@@ -89,7 +81,8 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 		}
 	}
 	d.stamps = make([]unit.Time, len(d.gated))
-	d.due, d.retryAt = unit.Never, unit.Never
+	d.due, d.give = unit.Never, d.pool.Put
+	d.ready()
 	var ready [framesReady]*packet.Packet
 	for i := range ready {
 		ready[i] = d.pool.GetFrame(d.room + packet.MostExtensions)
@@ -97,8 +90,6 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 	for _, p := range ready {
 		d.pool.Put(p)
 	}
-	d.late.Add(1000 * unit.Second) // room for all that will come
-	d.late.Reset()
 	d.stopAt = unit.Never
 	if c := d.config; c != nil {
 		d.events = c.Events
@@ -156,9 +147,7 @@ func (d *plane) step(now unit.Time) error {
 	}
 	d.retryAt = unit.Never
 	for _, h := range d.gated {
-		if h.pending > 0 {
-			d.flush(h)
-		}
+		h.flushAll()
 	}
 	d.due = d.next()
 	return d.failed
@@ -268,42 +257,4 @@ func (d *plane) parse(p *packet.Packet) {
 // known reports whether switches take frames of a type.
 func known(etherType uint16) bool {
 	return etherType == packet.EtherIPv4 || etherType == packet.EtherIPv6 || etherType == packet.EtherControl
-}
-
-// retryAfter is when frames that a kernel did not take are offered to it again, and
-// mostRetries how often until they are given up.
-const (
-	retryAfter  = 100 * unit.Microsecond
-	mostRetries = 100
-)
-
-// flush sends the frames in a host's gate, and records how late that is.
-func (d *plane) flush(h *host) {
-	now := d.clock()
-	switch err := h.gate.Flush(); {
-	case errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOBUFS):
-		if h.retries++; h.retries <= mostRetries {
-			d.retryAt = min(d.retryAt, now+retryAfter)
-			return
-		}
-		lost := h.gate.Drop()
-		d.counts.SendLost += uint64(lost)
-		d.counts.Out += uint64(h.pending - lost)
-		h.flushed()
-		return
-	case err != nil:
-		if d.failed == nil {
-			d.failed = fmt.Errorf("host %s: %w", h.name, err)
-		}
-		h.gate.Drop()
-		h.flushed()
-		return
-	}
-	d.counts.Out += uint64(h.pending)
-	for _, due := range h.due[:h.pending] {
-		late := now - due
-		d.late.Add(late)
-		d.latest = max(d.latest, late)
-	}
-	h.flushed()
 }

@@ -128,9 +128,9 @@ type arrival struct {
 
 func newReplay(c *Config, node int) (*replay, error) {
 	r := &replay{names: map[string]int{}}
-	r.plane = plane{book: c.Hosts, framing: c.Framing, room: c.room(), config: c}
-	w := c.wire(&r.plane.pool)
-	sw, err := w.NewSwitch(node, nil, nil)
+	r.plane = plane{departures: departures{book: c.Hosts}, framing: c.Framing, room: c.room(), config: c}
+	w := c.wire()
+	sw, err := w.NewSwitch(node, fabric.Part{Pool: &r.plane.pool, Observer: c.Observer}, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -90,24 +90,32 @@ const MostSteal = 0.02
 // Errors lists what must not happen in a run: frames that were lost or dropped where the
 // experiment has no loss. Such a run is no measurement.
 func (r *Report) Errors() (all []string) {
-	for _, e := range []struct {
-		n    uint64
-		what string
-	}{
-		{r.Gates.RingLost, "frames found no room in a ring"},
-		{r.VethLost, "frames were dropped by the kernel on their way"},
-		{r.Gates.TooLong, "frames were longer than a ring's slot"},
-		{r.Gates.Partial, "frames came without their checksum"},
-		{r.Gates.Tagged, "frames came with a VLAN tag"},
-		{r.Counts.SendLost, "frames were not taken by a host's kernel"},
-		{r.Counts.Unwritable, "packets of switches cannot be written as frames"},
-	} {
-		if e.n > 0 {
-			all = append(all, fmt.Sprintf("%d %s", e.n, e.what))
-		}
-	}
+	all = counted(
+		count{r.Gates.RingLost, "frames found no room in a ring"},
+		count{r.VethLost, "frames were dropped by the kernel on their way"},
+		count{r.Gates.TooLong, "frames were longer than a ring's slot"},
+		count{r.Gates.Partial, "frames came without their checksum"},
+		count{r.Gates.Tagged, "frames came with a VLAN tag"},
+		count{r.Counts.SendLost, "frames were not taken by a host's kernel"},
+		count{r.Counts.Unwritable, "packets of switches cannot be written as frames"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture could not be written: "+r.Captured.Error)
+	}
+	return all
+}
+
+// count is how often what must not happen has happened.
+type count struct {
+	n    uint64
+	what string
+}
+
+// counted says what has happened.
+func counted(counts ...count) (all []string) {
+	for _, c := range counts {
+		if c.n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", c.n, c.what))
+		}
 	}
 	return all
 }
@@ -115,21 +123,27 @@ func (r *Report) Errors() (all []string) {
 // Disturbed says by what the machine disturbed the run, of whose paths the shortest
 // round-trip time without queues is rtt; empty if by nothing.
 func (r *Report) Disturbed(rtt unit.Time) (why []string) {
-	if n := r.Gates.RingLost + r.VethLost + r.Counts.SendLost; n > 0 {
-		why = append(why, fmt.Sprintf("%d frames lost in rings", n))
-	}
-	if r.Lateness.P999 > observe.MostLateness {
-		why = append(why, fmt.Sprintf("0.1 %% of frames left %.1f ms late or more", 1e3*r.Lateness.P999.Seconds()))
-	}
-	if 4*r.Stall > rtt {
-		why = append(why, fmt.Sprintf("a stall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)",
-			1e3*r.Stall.Seconds(), 1e3*rtt.Seconds()))
-	}
+	why = disturbed("", r.Gates.RingLost+r.VethLost+r.Counts.SendLost, r.Lateness.P999, r.Stall, rtt)
 	if r.Steal > MostSteal {
 		why = append(why, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*r.Steal))
 	}
 	if r.Steps > 0 {
 		why = append(why, fmt.Sprintf("the clock was set %d times", r.Steps))
+	}
+	return why
+}
+
+// disturbed says by what a process of the lab was disturbed, by name.
+func disturbed(whose string, lost uint64, late, stall, rtt unit.Time) (why []string) {
+	if lost > 0 {
+		why = append(why, fmt.Sprintf("%d frames lost in rings", lost))
+	}
+	if late > observe.MostLateness {
+		why = append(why, fmt.Sprintf("0.1 %% of %sframes left %.1f ms late or more", whose, 1e3*late.Seconds()))
+	}
+	if 4*stall > rtt {
+		why = append(why, fmt.Sprintf("a %sstall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)", whose,
+			1e3*stall.Seconds(), 1e3*rtt.Seconds()))
 	}
 	return why
 }

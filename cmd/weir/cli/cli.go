@@ -46,6 +46,8 @@ type command struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 
 	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
+	LabHosts     labHostsCmd     `cmd:"" hidden:"" name:"lab-hosts" help:"The process of hosts of Weir's own in a lab."`
+	LabJanitor   labJanitorCmd   `cmd:"" hidden:"" name:"lab-janitor" help:"The process that outlives a lab."`
 
 	SwitchSupervisor switchSupervisorCmd `cmd:"" hidden:"" name:"switch-supervisor" help:"${switchSupervisor}"`
 	SwitchDataplane  switchDataplaneCmd  `cmd:"" hidden:"" name:"switch-dataplane" help:"${switchDataplane}"`
@@ -177,7 +179,8 @@ func (s *selection) load(a *app) (*spec.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	exp, err := plan.Load(a.registry, src, spec.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick})
+	exp, err := plan.Load(a.registry, src, spec.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick,
+		Machine: a.machine.all})
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,17 @@ var texts = kong.Vars{
 		"large.",
 	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +
 		"beside it.",
+	"runThreads": "Threads that carry out a run in the simulator: auto, as many as there are cores for each run at a " +
+		"time, and one while that is faster; or a number. They change speed only.",
 	"runTrace": "Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ " +
 		"of the results folder: pcapng, Parquet and text.",
+	"benchHosts":   "Sizes of scale: 16, 128, 1024, 8192, 65536; all but the last if it is not given.",
+	"benchDocs":    "Page whose block of figures scale, threads and peers rewrite, with pictures beside it.",
+	"benchProfile": "Folder for CPU profiles: of the process or, of switch, of its data planes.",
 	"benchWhat": "Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and " +
-		"HPCC++; tcp, with TCP and CUBIC. Or switch: the lab's data plane between two kernels, " +
-		"unshaped and shaped, which needs root.",
+		"HPCC++; tcp, with TCP and CUBIC. scale: time and memory of 16 to 65,536 hosts; threads: one run on several; " +
+		"peers: Debian's ns-3 beside it. " +
+		"Or switch: the lab's data plane between two kernels, unshaped and shaped, which needs root.",
 	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
 		"folder, and replays through the simulator's: both must give the same bytes.",
 	"labGenerator":   "Lab: what sends and receives: weir, or iperf3, to compare with.",

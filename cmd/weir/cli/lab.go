@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -78,6 +77,8 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 		return nil, err
 	}
 	ctx.next(ofLab(lab.CloseAll))
+	left := employ()
+	defer left.dismiss()
 	inLab.Beside = beside
 	inLab.Dataplane = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
 		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(one.Number), "--id", one.ID(""))
@@ -88,6 +89,10 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 			}
 		}
 		return exec.Command(thisProgram, args...)
+	}
+	inLab.Hosts = func(one *plan.Run) *exec.Cmd {
+		return exec.Command(thisProgram, append(r.selection.args("lab-hosts"), "--index", strconv.Itoa(one.Number), "--id",
+			one.ID(""))...)
 	}
 	inLab.OnRun = func(one *plan.Run, attempt int, at *results.Attempt) {
 		if len(at.Disturbed) > 0 {
@@ -197,30 +202,60 @@ func (*labCleanCmd) Run(a *app) error {
 	return err
 }
 
+// labRun is one of the experiment's runs, for a process of its lab.
+type labRun struct {
+	selection
+	Index int    `name:"index" help:"Which of the experiment's runs, from 0."`
+	ID    string `name:"id" help:"${labDataplaneID}"`
+}
+
+// run finds it.
+func (d *labRun) run(a *app) (*plan.Run, error) {
+	s, err := d.load(a)
+	if err != nil {
+		return nil, err
+	}
+	runs := plan.RunsOn(s, spec.Lab)
+	if d.Index < 0 || d.Index >= len(runs) {
+		return nil, fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
+	}
+	if d.ID != "" && d.ID != runs[d.Index].ID("") {
+		return nil, fmt.Errorf("%w: %s has been changed since the lab began", errInput, d.Name)
+	}
+	return runs[d.Index], nil
+}
+
+// labHostsCmd is the process that a lab starts for hosts of Weir's own: it reads from its standard
+// input where they are, and runs until their flows have ended or that is closed.
+type labHostsCmd struct{ labRun }
+
+func (h *labHostsCmd) Run(a *app) error {
+	one, err := h.run(a)
+	if err != nil {
+		return err
+	}
+	c, err := run.HostsConfig(one)
+	if err != nil {
+		return err
+	}
+	return lab.ServeHosts(c, os.Stdin, a.pipe)
+}
+
 // labDataplaneCmd is the process that a lab starts for its switches and links: it reads
 // from its standard input where the hosts are, and runs until that is closed.
 type labDataplaneCmd struct {
-	selection
-	Index   int      `name:"index" help:"Which of the experiment's runs, from 0."`
-	ID      string   `name:"id" help:"${labDataplaneID}"`
+	labRun
 	Capture []string `help:"Switches to capture."`
 	File    string   `help:"Where the capture goes."`
 	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
-	s, err := d.load(a)
+	one, err := d.run(a)
 	if err != nil {
 		return err
 	}
-	runs := plan.RunsOn(s, spec.Lab)
-	if d.Index < 0 || d.Index >= len(runs) {
-		return fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
-	}
-	if d.ID != "" && d.ID != runs[d.Index].ID("") {
-		return fmt.Errorf("%w: %s has been changed since the lab began", errInput, d.Name)
-	}
-	c, err := run.LabConfig(runs[d.Index])
+	c, err := run.LabConfig(one)
 	if err != nil {
 		return err
 	}
@@ -228,15 +263,11 @@ func (d *labDataplaneCmd) Run(a *app) error {
 		c.Capture = &lab.Capture{Switches: d.Capture, File: d.File}
 	}
 	if d.Profile != "" {
-		f, err := os.Create(d.Profile)
+		stop, err := profile(d.Profile)
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+		defer stop()
 	}
 	return lab.Serve(c, os.Stdin, a.pipe)
 }

@@ -112,7 +112,7 @@ measure: [goodput]
 		}
 	}
 	write(text)
-	d := labDataplaneCmd{selection: selection{Name: file}}
+	d := labDataplaneCmd{labRun: labRun{selection: selection{Name: file}}}
 	a := &app{registry: Registry()}
 	s, err := d.load(a)
 	if err != nil {

@@ -21,7 +21,10 @@ func TestReference(t *testing.T) {
 	b.WriteString("# Commands\n\nThis page is made from the program: `go test ./cmd/weir/cli -run " +
 		"TestReference -update` " +
 		"writes it.\n\n")
-	fmt.Fprintf(&b, "Tables and documents go to standard output, progress and warnings to standard error. Exit codes: "+
+	b.WriteString("Tables and documents go to standard output, progress and warnings to standard error. Progress says " +
+		"how many\npacket-hops there were, and a second, the simulated time of the run that has begun first, and what is " +
+		"left: by the\npacket-hops that `weir check` expects, where a run ends when its flows are done.\n\n")
+	fmt.Fprintf(&b, "Exit codes: "+
 		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, with `--check`; "+
 		"%d interrupted.\n\n", Done, RunFailed, WrongInput, ClaimFailed, Interrupted)
 	b.WriteString("| command | what it does |\n|---|---|\n")

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,18 +17,34 @@ import (
 
 type runCmd struct {
 	selection
-	On    string `enum:"sim,lab" default:"sim" help:"${runOn}"`
-	Jobs  int    `help:"Runs at a time; 0 means one a core. Fewer if memory is short; given, none is refused for it."`
-	Out   target `default:"results" help:"Folder that results go into."`
-	Fresh bool   `help:"Run also what is finished already."`
-	JSON  bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
-	CSV   bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
-	Check bool   `help:"Exit with 3 if a claim fails."`
+	On      string `enum:"sim,lab" default:"sim" help:"${runOn}"`
+	Jobs    int    `help:"Runs at a time; 0 means one a core. Fewer if memory is short; given, none is refused for it."`
+	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
+	Out     target `default:"results" help:"Folder that results go into."`
+	Fresh   bool   `help:"Run also what is finished already."`
+	JSON    bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
+	CSV     bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+	Check   bool   `help:"Exit with 3 if a claim fails."`
 
 	Trace []string `placeholder:"PORT" help:"${runTrace}"`
 
 	labFlags
 }
+
+// threads reads --threads: how many carry out a run; 0 means auto.
+func (r *runCmd) threads() (int, error) {
+	if r.Threads == "auto" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(r.Threads)
+	if err != nil || n < 1 || n > mostThreads {
+		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", errInput, r.Threads, mostThreads)
+	}
+	return n, nil
+}
+
+// mostThreads is more than any machine has cores that this program could use.
+const mostThreads = 1024
 
 func (r *runCmd) Run(a *app) error {
 	signals := listen(a.screen, inPreparation)
@@ -37,6 +55,13 @@ func (r *runCmd) Run(a *app) error {
 	}
 	if r.Jobs < 0 {
 		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", errInput, r.Jobs)
+	}
+	threads, err := r.threads()
+	if err != nil {
+		return err
+	}
+	if r.Jobs == 0 && threads > 1 {
+		r.Jobs = max(runtime.GOMAXPROCS(0)/threads, 1)
 	}
 	jobs, notice, err := a.machine.jobs(s, r.Jobs)
 	if err != nil {
@@ -49,7 +74,8 @@ func (r *runCmd) Run(a *app) error {
 	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
 	path := ""
 	options := run.Options{
-		Jobs: jobs, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show, Trace: r.Trace,
+		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show,
+		Trace:   r.Trace,
 		Command: reproduce(s.Name(), r.Name, a.args),
 		OnNotice: func(text string) {
 			bar.clear()

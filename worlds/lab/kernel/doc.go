@@ -36,6 +36,7 @@
 //	rto_initial        cannot be another than TCP_TIMEOUT_INIT, 1 s, without BPF
 //	telemetry, telemetry_packets, integrity, feedback_key, nacks
 //	                   cannot be: Linux' TCP neither sends nor reads telemetry and NACKs
+//	stack              kernel: this table; weir: the flow's hosts are Weir's own (lab.ServeHosts)
 //
 // What is of a host is for all of its flows: flows that want different things of one host
 // cannot be in one run.

@@ -41,6 +41,7 @@ func Parameters() []Parameter {
 		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
 		{"feedback_key", "none", "Linux' TCP has no telemetry to protect"},
 		{"nacks", "none", "Linux' TCP knows no NACKs"},
+		{"stack", "application", "kernel; with weir the flow's hosts are Weir's own, and nothing of this is asked for"},
 	}
 }
 

@@ -30,7 +30,7 @@ func TestCI(t *testing.T) {
 		not      string
 	}{
 		{"all ran", passed + ok, "1", false, []string{"PASS: TestA (0.10s)", "ok  \tweir/worlds/lab",
-			"of the lab: 1 tests ran, 0 were skipped"}, "skipped as root"},
+			"of the lab and the guard: 1 tests ran, 0 were skipped"}, "skipped as root"},
 		{"without root", passed + skipped + ok, "0", false, []string{"SKIP: TestB", "needs root: it makes namespaces",
 			"1 tests ran, 1 were skipped"}, "skipped as root"},
 		{"skipped as root", passed + skipped + ok, "1", true, []string{"skipped as root: TestB: b_test.go:3: needs root"},

@@ -266,8 +266,8 @@ func TestStop(t *testing.T) {
 	if got := r.Flows[1].Sender.SentBytes; got != 201_000 {
 		t.Errorf("%v sent at 1 MB/s for 200 ms", got)
 	}
-	if f := r.Flows[2]; f.Sender != (transport.Counters{DelayMin: unit.Never, Finished: unit.Never,
-		Written: unit.Never}) || f.Failed != nil {
+	if f := r.Flows[2]; f.Sender != (transport.Counters{Received: transport.Received{DelayMin: unit.Never},
+		Finished: unit.Never, Written: unit.Never}) || f.Failed != nil {
 		t.Errorf("what stops before it starts: %+v", f)
 	}
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pairOfHosts are two hosts at a link of 20 Mb/s, with what the switch does and traffic to be filled in.
+const pairOfHosts = `duration: %s
+warmup: 200ms
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 40Mbps, delay: 2ms}
+    - {ends: [s, b], rate: 20Mbps, delay: 2ms, buffer: 60 packets}
+switch: %s
+traffic:
+%smeasure: [goodput, {queue: {port: s->b, percentiles: [50, 99]}}, drops]
+`
+
+// Hosts of Weir's own send real packets: HPCC++ by telemetry in every format that its law can read, and what no kernel
+// here has, beside the kernel's TCP between the same hosts, which does not answer for it. What went through the switch
+// is replayed byte for byte.
+func TestOwnHostsOnLab(t *testing.T) {
+	needRoot(t)
+	binary, dir := build(t), t.TempDir()
+	const one = "  - {name: x, from: a, to: b, transport: %s, start: 0s}\n"
+	begun := time.Now() // the last one must end when all is done, not after its duration
+	defer func() {
+		if took := time.Since(begun); took > 55*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	}()
+	for _, x := range []struct {
+		name, duration, programs, traffic string
+	}{
+		{"int-md", "1200ms", "[forward, {telemetry: {format: int-md}}]", fmt.Sprintf(one, "rdma, cc: hpcc")},
+		{"ioam over IPv6", "1200ms", "[forward, {telemetry: {format: ioam}}]", fmt.Sprintf(one, "rdma, cc: hpcc, ip: 6")},
+		{"hpcc's own", "1200ms", "[forward, {telemetry: {format: hpcc}}]", fmt.Sprintf(one, "udp_controlled, cc: hpcc")},
+		{"ndp", "1200ms", "[forward]", fmt.Sprintf(one, "ndp, size: 100MB")},
+		{"beside the kernel", "1500ms", "[forward, {ecn: {}}]", fmt.Sprintf(one, "{tcp: {stack: weir}}, cc: dctcp") +
+			strings.Replace(fmt.Sprintf(one, "tcp, cc: cubic"), "x", "y", 1)},
+		{"flows after flows, until all are done", "60s", "[forward]",
+			"  - {name: x, collective: ring, hosts: [a, b], size: " +
+				"2MB, transport: rdma, cc: dctcp}\n" + strings.Replace(fmt.Sprintf(one, "udp, rate: 1Mbps, size: 90kB"),
+				"x", "y", 1)},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			file := filepath.Join(dir, strings.ReplaceAll(x.name, " ", "-")+".yaml")
+			if err := os.WriteFile(file, fmt.Appendf(nil, pairOfHosts, x.duration, x.programs, x.traffic), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			data, err := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--attempts", "2", "--json", "--capture",
+				"s").Output() // an error is one of the run's, too
+			type measured struct{ Measures map[string]json.RawMessage }
+			var doc struct {
+				Simulator struct{ Runs []measured }
+				Runs      []struct {
+					measured
+					Attempts []struct {
+						Disturbed, Errors []string
+						Hosts             *struct{ Frames uint64 }
+						Replays           []struct {
+							In, Out    uint64
+							Difference string
+						}
+					}
+				}
+			}
+			if json.Unmarshal(data, &doc) != nil || len(doc.Runs) != 1 ||
+				len(doc.Simulator.Runs) != 1 {
+				t.Fatalf("%v: %s%s", err, said(err), data)
+			}
+			r := doc.Runs[0]
+			a := r.Attempts[len(r.Attempts)-1]
+			if a.Hosts == nil || a.Hosts.Frames < 100 || len(a.Replays) != 1 || a.Replays[0].Difference != "" ||
+				a.Replays[0].In < 200 {
+				t.Fatalf("%+v", a)
+			}
+			share := 0.8
+			if len(a.Disturbed) > 0 { // the machine's stalls are no mistake of the hosts
+				t.Logf("disturbed: %.200q, %.200q", a.Disturbed, a.Errors)
+				share, a.Errors = 0.4, nil
+			}
+			var got, want map[string]float64
+			for _, x := range []struct {
+				of measured
+				to *map[string]float64
+			}{{r.measured, &got}, {doc.Simulator.Runs[0], &want}} {
+				if err := json.Unmarshal(x.of.Measures["goodput_bps"], x.to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for name, least := range want {
+				if len(a.Errors) > 0 || least == 0 || got[name] < share*least {
+					t.Errorf("goodput of %s %v, in the simulator %v; %q", name, got[name], least, a.Errors)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package run
+
+import (
+	"weir/core/unit"
+	"weir/study/spec"
+	"weir/worlds/lab"
+	labtraffic "weir/worlds/lab/traffic"
+	"weir/worlds/sim"
+)
+
+// sent is what came of a run's flows in the lab: those of kernels, and those of Weir's own hosts.
+type sent struct {
+	kernel *labtraffic.Result // nil: there are none
+	of     []int              // the numbers of its flows among all
+	own    *sim.Result        // by flow; nil: there are none
+	hosts  *lab.HostsReport
+}
+
+// time is when the last of both ended.
+func (s *sent) time() (t unit.Time) {
+	if s.kernel != nil {
+		t = s.kernel.Time
+	}
+	if s.own != nil {
+		t = max(t, s.own.Time)
+	}
+	return t
+}
+
+// end is why the run ended: all is done if both say so.
+func (s *sent) end() sim.EndReason {
+	end := sim.AllDone
+	if s.kernel != nil {
+		switch s.kernel.End {
+		case labtraffic.AllDone:
+		case labtraffic.NoProgress:
+			return sim.NoProgress
+		default:
+			end = sim.TimeUp
+		}
+	}
+	if s.own != nil && s.own.End != sim.AllDone {
+		end = sim.TimeUp
+	}
+	return end
+}
+
+// watched fills in what was looked at every so often.
+func (s *sent) watched(p *spec.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
+	kernels, own := 0, 0
+	for i, w := range c.Watches {
+		switch {
+		case !w.What.OfFlow():
+			res.Watched[i] = r.Watched[i]
+		case p.Entry(c.Flows[w.Index].Group).Own():
+			res.Watched[i] = s.own.Watched[own]
+			own++
+		default:
+			res.Watched[i] = s.kernel.Sampled[kernels]
+			if kernels++; w.What == sim.RTT || w.What == sim.DeliveryRate {
+				for k, v := range res.Watched[i] {
+					if v == 0 { // there was none yet
+						res.Watched[i][k] = -1
+					}
+				}
+			}
+		}
+	}
+}
+
+// kernelFlows fills in the flows of kernels.
+func (s *sent) kernelFlows(r *lab.Report, res *sim.Result) {
+	for k, i := range s.of {
+		x := &s.kernel.Flows[k]
+		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender.Sent, Receiver: x.Receiver.Received, FCT: x.FCT,
+			Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
+		// Data packets and their delays are those that the network delivered, by event time: what
+		// waits in a socket is no part of them.
+		if i < len(r.Flows) && r.Flows[i].Packets > 0 {
+			to := &res.Flows[i].Receiver
+			to.ReceivedPackets, to.Duplicates = r.Flows[i].Packets, 0
+			s.delays(i, r, res)
+		}
+	}
+}
+
+// ownFlows fills in the flows of Weir's own hosts, which know all but how long packets took.
+func (s *sent) ownFlows(p *spec.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
+	for i := range c.Flows {
+		if !p.Entry(c.Flows[i].Group).Own() {
+			continue
+		}
+		res.Flows[i] = s.own.Flows[i]
+		if i < len(s.own.Peaks) {
+			res.Peaks[i] = s.own.Peaks[i]
+		}
+		if i < len(r.Flows) {
+			s.delays(i, r, res)
+		}
+	}
+}
+
+// delays are of the packets of flow i that the network delivered.
+func (s *sent) delays(i int, r *lab.Report, res *sim.Result) {
+	n, to := &r.Flows[i], &res.Flows[i].Receiver
+	to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
+	res.Reordering[i] = n.Reordering
+}
+
+// received is the payload that the receiver of flow i has had, from the start of the run.
+func (s *sent) received(flow int) unit.Bytes {
+	for k, i := range s.of {
+		if i == flow {
+			return s.kernel.Flows[k].Received
+		}
+	}
+	for k, i := range s.own.Unfinished {
+		if i == flow {
+			return s.own.Delivered[k]
+		}
+	}
+	return 0
+}

@@ -1,0 +1,97 @@
+package run
+
+import (
+	"sync"
+	"time"
+
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/worlds/sim"
+)
+
+// Progress is how far an execution is.
+type Progress struct {
+	Runs, Done int
+	Share      float64   // of all that had to be carried out, about
+	PacketHops uint64    // of the runs that were carried out or are under way, in the simulator
+	Time       unit.Time // in the run that has begun first and is not done; 0: the lab has it
+}
+
+// howFar tells of one run: what the simulator says of it, and its share of the run, about.
+type howFar func(s sim.Progress, share float64)
+
+// often is how much time passes between two reports.
+const often = 100 * time.Millisecond
+
+// reporter tells of a run now and then. A run goes on to its duration, or until its flows are done: how far that is
+// tell packet-hops, of which plan.Estimate guesses how many there will be.
+func reporter(r *plan.Run, c *sim.Config, to howFar) func(p sim.Progress) {
+	last, all := time.Now(), 0.0
+	return func(p sim.Progress) {
+		if now := time.Now(); now.Sub(last) < often {
+			return
+		} else {
+			last = now
+		}
+		share := p.Time.Seconds() / c.Duration.Seconds()
+		if c.UntilDone {
+			if all == 0 {
+				all = max(plan.Estimate(r), 1)
+			}
+			share = max(share, min(float64(p.PacketHops)/all, mostGuessed))
+		}
+		to(p, share)
+	}
+}
+
+// mostGuessed is the share of a run that a guess says is done at most.
+const mostGuessed = 0.99
+
+// progress adds up what the workers report.
+type progress struct {
+	mu     sync.Mutex
+	report func(Progress)
+	now    Progress
+	shares []float64
+	each   []sim.Progress
+	over   []bool
+}
+
+func newProgress(runs, found, todo int, report func(Progress)) *progress {
+	return &progress{report: report, now: Progress{Runs: runs, Done: found}, shares: make([]float64, todo),
+		each: make([]sim.Progress, todo), over: make([]bool, todo)}
+}
+
+// at notes how far run k is.
+func (p *progress) at(k int, s sim.Progress, share float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shares[k] = min(share, 1)
+	p.now.PacketHops += s.PacketHops - p.each[k].PacketHops
+	p.each[k] = s
+	p.tell()
+}
+
+// tell reports what there is.
+func (p *progress) tell() {
+	sum := 0.0
+	p.now.Time = 0
+	for k, s := range p.shares {
+		if sum += s; p.now.Time == 0 && !p.over[k] {
+			p.now.Time = p.each[k].Time
+		}
+	}
+	p.now.Share = sum / float64(len(p.shares))
+	if p.report != nil {
+		p.report(p.now)
+	}
+}
+
+// done notes that run k is.
+func (p *progress) done(k int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now.Done++
+	p.shares[k], p.over[k] = 1, true
+	p.tell()
+}

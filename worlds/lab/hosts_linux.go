@@ -1,0 +1,146 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/internal/netns"
+	"weir/internal/ring"
+)
+
+// stations is where the process of Weir's own hosts finds them: the first line that it reads.
+type stations struct {
+	Namespaces []string // by node; none for those without a host of ours
+	Epoch      int64    // CLOCK_MONOTONIC of time 0, in ns
+}
+
+// hostsEnd is the last line that the process writes.
+type hostsEnd struct {
+	HostsReport
+	Result any
+}
+
+// ServeHosts is the process of Weir's own hosts: it reads from control where they are, runs until their flows are done
+// or control is closed at the other end, and writes a HostsReport and what came of the flows. It never returns the
+// thread that it runs on. Whoever made the network starts it (Network.StartHosts).
+func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(memoryLimit)
+	var w stations
+	if err := readLine(control, &w); err != nil {
+		return fmt.Errorf("lab: hosts: %w", err)
+	}
+	clock := &wallClock{}
+	gates := make([]Gate, len(w.Namespaces))
+	var rings []*ringGate
+	mtu := c.MTU
+	if mtu == 0 {
+		mtu = DefaultMTU
+	}
+	for node, name := range w.Namespaces {
+		if name == "" {
+			continue
+		}
+		g := &ringGate{clock: clock}
+		err := netns.Do(name, func() (err error) {
+			g.Socket, err = ring.Open(ring.Config{Interface: NIC, MaxFrame: mtu + packet.EthernetHeader, Rx: rxSlots,
+				Tx: txSlots})
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("lab: hosts: %w", err)
+		}
+		defer g.Close()
+		gates[node], rings = g, append(rings, g)
+	}
+	s, result, err := c.newStation(gates, clock.now)
+	if err != nil {
+		return fmt.Errorf("lab: hosts: %w", err)
+	}
+	punctual()
+	var before, after unix.Rusage
+	unix.Getrusage(unix.RUSAGE_THREAD, &before)
+	if err := clock.start(); err != nil {
+		return fmt.Errorf("lab: hosts: %w", err)
+	}
+	began := time.Now()
+	clock.shift(w.Epoch)
+	if err := json.NewEncoder(out).Encode(ready{clock.epoch}); err != nil {
+		return fmt.Errorf("lab: hosts: %w", err)
+	}
+	if err := s.run(clock, rings, int32(control.Fd())); err != nil {
+		return fmt.Errorf("lab: hosts: %w", err)
+	}
+	r := s.report(unit.Time(time.Since(began)) * unit.Nanosecond)
+	unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	r.Steps = clock.steps
+	r.CPU = float64(after.Utime.Nano()+
+		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
+	for _, g := range rings {
+		if g.failed != nil {
+			return fmt.Errorf("lab: hosts: %w", g.failed)
+		}
+	}
+	return json.NewEncoder(out).Encode(hostsEnd{r, result()})
+}
+
+// shift makes epoch time 0.
+func (w *wallClock) shift(epoch int64) {
+	w.base = w.base.Add(time.Duration(epoch - w.epoch))
+	w.epoch = epoch
+	w.ahead = w.measure()
+}
+
+// run drives the hosts as time goes by, until they are done or control is closed.
+func (s *station) run(clock *wallClock, rings []*ringGate, control int32) error {
+	fds := make([]unix.PollFd, 0, len(rings)+1)
+	fds = append(fds, unix.PollFd{Fd: control, Events: unix.POLLIN})
+	for _, g := range rings {
+		fds = append(fds, unix.PollFd{Fd: int32(g.FD()), Events: unix.POLLIN})
+	}
+	look := unit.Time(0)
+	for {
+		now := clock.read()
+		if now >= 0 && !s.step(now) {
+			return s.failed
+		}
+		now = clock.now()
+		sleep := min(max(s.next(), 0)-now, longestSleep)
+		if sleep <= 0 {
+			if now < look {
+				continue
+			}
+			sleep = 0
+		}
+		sleep = firstSleep(sleep)
+		look = now + lookEvery
+		n, err := wait(fds, sleep)
+		if err != nil {
+			return os.NewSyscallError("ppoll", err)
+		}
+		if n == 0 {
+			continue
+		}
+		if fds[0].Revents != 0 {
+			return nil
+		}
+		for i := range fds {
+			if fds[i].Revents&^unix.POLLIN == 0 {
+				continue
+			}
+			if err := rings[i-1].Err(); err != nil {
+				return fmt.Errorf("host %s: %w", s.hosts[i-1].name, err)
+			}
+		}
+	}
+}

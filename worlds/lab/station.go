@@ -1,0 +1,191 @@
+package lab
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+)
+
+// Edge is hosts of Weir's own, in event time: sim.Edge, which are those of the simulator. Frames come to them and leave
+// them as Ethernet carries them.
+type Edge interface {
+	// Enter carries out all that happens before now, and gives a frame to the host of a node that has come in then. It
+	// reports whether the frame is of a flow of these hosts.
+	Enter(now unit.Time, node int, frame []byte) bool
+	// Advance carries out all that happens before until, and reports whether there will be more.
+	Advance(until unit.Time) bool
+	// Next is when there is something to do if nothing comes in, at the latest the hosts' end; unit.Never behind it.
+	Next() unit.Time
+	// Return takes back a packet that has left.
+	Return(p *packet.Packet)
+	// Err is what keeps the hosts from going on.
+	Err() error
+}
+
+// HostsConfig is the hosts of a run that are Weir's own.
+type HostsConfig struct {
+	Network *topology.Network
+	Hosts   *packet.Book
+	MTU     int // of hosts' interfaces, in bytes; 0: DefaultMTU
+	// Make makes the hosts, whose NICs call send with what they begin to send, and what says of their flows how they
+	// ended, which must be JSON.
+	Make func(send func(node int, now unit.Time, p *packet.Packet)) (edge Edge, result func() any, err error)
+}
+
+// HostsReport is what the hosts of a run have counted, and what it says about the machine.
+type HostsReport struct {
+	Counts   Counts     // In and Out are the hosts' own
+	Gates    GateCounts // of all gates
+	Strays   uint64     // frames for these hosts that are of none of their flows
+	Lateness Lateness   // of frames that they sent, by the time at which their first bit leaves
+	Stall    unit.Time  // longest time for which something was to be done and nothing happened
+	Steps    int        // of the wall clock
+	CPU      float64    // share of one core that they used
+	Wall     unit.Time
+}
+
+// Errors lists what must not happen in a run.
+func (r *HostsReport) Errors() []string {
+	return counted(
+		count{r.Gates.RingLost, "frames found no room in a ring of Weir's hosts"},
+		count{r.Gates.TooLong, "frames of Weir's hosts were longer than a ring's slot"},
+		count{r.Gates.Partial, "frames came to Weir's hosts without their checksum"},
+		count{r.Gates.Tagged, "frames came to Weir's hosts with a VLAN tag"},
+		count{r.Counts.SendLost, "frames of Weir's hosts were not taken by the kernel"},
+		count{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
+		count{r.Strays, "frames came to Weir's hosts that are of none of their flows"})
+}
+
+// Disturbed says by what the machine disturbed the hosts, as Report.Disturbed does of the data plane.
+func (r *HostsReport) Disturbed(rtt unit.Time) []string {
+	return disturbed("hosts' ", r.Gates.RingLost+r.Counts.SendLost, r.Lateness.P999, r.Stall, rtt)
+}
+
+// OwnMAC is the address of a host of Weir's own, beside which its namespace's kernel has another one: so neither sees
+// what the other's is.
+func OwnMAC(a packet.Addr) [6]byte {
+	m := packet.MAC(a)
+	m[1]++
+	return m
+}
+
+// station drives hosts of Weir's own.
+type station struct {
+	departures
+	edge    Edge
+	outlets []*outlet // by node; nil: no such host
+	hosts   []stationed
+	frame   []byte
+	strays  uint64
+	done    unit.Time // all before it has happened
+	due     unit.Time // when the next thing was to happen, at the end of the last step
+}
+
+// stationed is a host of a station.
+type stationed struct {
+	*outlet
+	node  int
+	mac   [6]byte
+	stamp unit.Time
+}
+
+// newStation makes the hosts at those gates, by node; nil: there is none of ours.
+func (c *HostsConfig) newStation(gates []Gate, clock func() unit.Time) (s *station, result func() any, err error) {
+	if len(gates) != len(c.Network.Nodes) {
+		return nil, nil, fmt.Errorf("gates of %d nodes for %d", len(gates), len(c.Network.Nodes))
+	}
+	s = &station{departures: departures{clock: clock, book: c.Hosts}, outlets: make([]*outlet, len(gates)),
+		due: unit.Never}
+	s.ready()
+	for node, g := range gates {
+		if g == nil {
+			continue
+		}
+		o := &outlet{from: &s.departures, gate: g, name: c.Network.Nodes[node].Name}
+		s.outlets[node] = o
+		s.hosts = append(s.hosts, stationed{outlet: o, node: node, mac: OwnMAC(packet.Addr(node + 1))})
+	}
+	if s.edge, result, err = c.Make(s.send); err != nil {
+		return nil, nil, err
+	}
+	s.give = s.edge.Return
+	return s, result, nil
+}
+
+// send lets a packet of a host leave.
+func (s *station) send(node int, now unit.Time, p *packet.Packet) {
+	s.outlets[node].leave(now, p)
+}
+
+// step does everything that is due at now, by the wall clock, and reports whether there will be more. now must be read
+// before.
+func (s *station) step(now unit.Time) (more bool) {
+	need := s.due
+	for i := range s.hosts {
+		h := &s.hosts[i]
+		h.stamp = h.gate.Stamp()
+		need = min(need, h.stamp)
+	}
+	if need < now {
+		s.stall = max(s.stall, now-need)
+	}
+	for {
+		first, at := 0, unit.Never
+		for i := range s.hosts {
+			if t := s.hosts[i].stamp; t < at {
+				first, at = i, t
+			}
+		}
+		if at > now {
+			break
+		}
+		h := &s.hosts[first]
+		s.enter(h, at)
+		h.stamp = h.gate.Stamp()
+	}
+	more = s.edge.Advance(now + 1)
+	s.done = max(s.done, now+1)
+	s.retryAt = unit.Never
+	for i := range s.hosts {
+		s.hosts[i].flushAll()
+	}
+	s.due = s.next()
+	if err := s.edge.Err(); err != nil && s.failed == nil {
+		s.failed = err
+	}
+	return more && s.failed == nil
+}
+
+// next is when step has something to do if nothing comes in.
+func (s *station) next() unit.Time { return min(s.edge.Next(), s.retryAt) }
+
+// enter takes the first frame that waits for a host.
+func (s *station) enter(h *stationed, at unit.Time) {
+	s.frame = h.gate.Take(s.frame[:0])
+	f := s.frame
+	if len(f) < packet.EthernetHeader || [6]byte(f) != h.mac && binary.BigEndian.Uint16(f[12:]) != packet.EtherControl {
+		return // the kernel's
+	}
+	s.counts.In++
+	if at < s.done { // its stamp was not to be seen yet in the last step
+		s.counts.Belated++
+		s.counts.BelatedBy = max(s.counts.BelatedBy, s.done-at)
+		at = s.done
+	}
+	if !s.edge.Enter(at, h.node, f) && s.edge.Next() < unit.Never { // after the end it is nobody's any more
+		s.strays++
+	}
+	s.done = max(s.done, at)
+}
+
+// report makes the report of a run that ends now.
+func (s *station) report(now unit.Time) HostsReport {
+	r := HostsReport{Counts: s.counts, Strays: s.strays, Lateness: lateness(&s.late, s.latest), Stall: s.stall, Wall: now}
+	for i := range s.hosts {
+		r.Gates.add(s.hosts[i].gate.Counts())
+	}
+	return r
+}

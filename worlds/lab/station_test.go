@@ -1,0 +1,244 @@
+package lab
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+)
+
+// scriptedEdge is hosts that send a datagram for each that comes, and one at a time of their own.
+type scriptedEdge struct {
+	t     *testing.T
+	send  func(node int, now unit.Time, p *packet.Packet)
+	book  *packet.Book
+	came  []unit.Time
+	nodes []int
+	back  int
+	wakes unit.Time // sends then
+	ends  unit.Time
+	done  unit.Time
+	wrong error
+}
+
+func (e *scriptedEdge) Enter(now unit.Time, node int, frame []byte) bool {
+	e.Advance(now)
+	e.done = now
+	var p packet.Packet
+	if p.Parse(e.book, frame) != nil || p.SrcPort == 99 {
+		return false
+	}
+	e.came, e.nodes = append(e.came, now), append(e.nodes, node)
+	e.send(node, now, &packet.Packet{Src: packet.Addr(node + 1), Dst: p.Src, Version: 4, HopLimit: 9, SrcPort: 2,
+		DstPort: 1,
+		Proto:   packet.ProtoUDP, Payload: 20})
+	return true
+}
+
+func (e *scriptedEdge) Advance(until unit.Time) bool {
+	if e.wakes < until {
+		e.send(0, e.wakes, &packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, SrcPort: 7, DstPort: 8,
+			Proto: packet.ProtoUDP, Payload: 20})
+		e.wakes = unit.Never
+	}
+	return until <= e.ends
+}
+
+func (e *scriptedEdge) Next() unit.Time {
+	if e.done >= e.ends {
+		return unit.Never
+	}
+	return min(e.wakes, e.ends)
+}
+
+func (e *scriptedEdge) Return(*packet.Packet) { e.back++ }
+
+func (e *scriptedEdge) Err() error { return e.wrong }
+
+// stand makes a station of the dumbbell's two hosts.
+func stand(t *testing.T, now *unit.Time) (*station, *scriptedEdge, *scripted, *Config) {
+	t.Helper()
+	c := dumbbell()
+	e := &scriptedEdge{t: t, book: c.Hosts, wakes: unit.Never, ends: unit.Second}
+	h := &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: func(send func(node int, now unit.Time,
+		p *packet.Packet)) (Edge, func() any, error) {
+		e.send = send
+		return e, func() any { return 7 }, nil
+	}}
+	g := &scripted{}
+	s, result, err := h.newStation([]Gate{g, nil, &scripted{}}, func() unit.Time { return *now })
+	if err != nil || result().(int) != 7 {
+		t.Fatal(err)
+	}
+	return s, e, g, c
+}
+
+// to is a datagram that comes to node 0, addressed to a MAC.
+func to(t *testing.T, c *Config, mac [6]byte, port uint16) []byte {
+	t.Helper()
+	p := packet.Packet{Src: 3, Dst: 1, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: port, DstPort: 2,
+		Payload: 50}
+	b, err := p.Emit(c.Hosts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, mac[:])
+	return b
+}
+
+// Frames for the hosts' own addresses are taken at their stamps, in order, and pauses; those for the kernel's are not.
+// What leaves is late by what the clock says.
+func TestStation(t *testing.T) {
+	now := unit.Time(0)
+	s, e, g, c := stand(t, &now)
+	own := OwnMAC(1)
+	if own == packet.MAC(1) {
+		t.Fatal("the same address as the kernel's")
+	}
+	pause := to(t, c, [6]byte{1, 0x80, 0xc2, 0, 0, 1}, 1)
+	binary.BigEndian.PutUint16(pause[12:], packet.EtherControl)
+	for _, f := range []struct {
+		at   unit.Time
+		data []byte
+	}{{10, to(t, c, own, 1)}, {20, to(t, c, packet.MAC(1), 1)}, {25, []byte{1, 2}}, {30, to(t, c, own, 99)},
+		{40, to(t, c, own, 1)}, {45, pause}, {unit.Millisecond, to(t, c, own, 1)}} {
+		g.frames, g.stamps = append(g.frames, f.data), append(g.stamps, f.at*unit.Nanosecond)
+	}
+	g.stamps[len(g.stamps)-1] = unit.Millisecond
+	e.wakes = 35 * unit.Nanosecond
+	now = 100 * unit.Nanosecond
+	if !s.step(now) || len(e.came) != 2 || e.came[0] != 10*unit.Nanosecond || e.came[1] != 40*unit.Nanosecond ||
+		len(g.got) != 3 || e.back != 3 {
+		t.Errorf("taken at %v, %d frames sent, %d packets came back", e.came, len(g.got), e.back)
+	}
+	if p := (packet.Packet{}); p.Parse(c.Hosts, g.got[1]) != nil || p.SrcPort != 7 { // between the two answers
+		t.Errorf("the second frame is %x", g.got[1])
+	}
+	g.stamps[0] = 50 * unit.Nanosecond // it was not to be seen yet
+	now = 2 * unit.Millisecond
+	if !s.step(now) || len(e.came) != 3 || e.came[2] != 101*unit.Nanosecond-unit.Nanosecond+1 {
+		t.Errorf("the belated frame came at %v", e.came)
+	}
+	r := s.report(now)
+	if r.Counts.In != 5 || r.Strays != 2 || r.Counts.Out != 4 || r.Counts.Belated != 1 || r.Lateness.Frames != 4 ||
+		r.Lateness.Max < 1999*unit.Microsecond || r.Stall < unit.Millisecond {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The hosts' end, their failure and that of a ring end a station.
+func TestStationEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(e *scriptedEdge, g *scripted)
+		failed string
+	}{
+		"done":   {func(e *scriptedEdge, _ *scripted) { e.ends = 5 }, ""},
+		"host":   {func(e *scriptedEdge, _ *scripted) { e.wrong = errors.New("no endpoint") }, "no endpoint"},
+		"ring":   {func(e *scriptedEdge, g *scripted) { e.wakes, g.fails = 1, []error{syscall.ENETDOWN} }, "host client"},
+		"nobody": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := unit.Time(0)
+			s, e, g, _ := stand(t, &now)
+			if c.change != nil {
+				c.change(e, g)
+			}
+			now = 10
+			if more := s.step(now); more != (c.change == nil) {
+				t.Errorf("more: %v", more)
+			}
+			if (s.failed == nil) != (c.failed == "") || s.failed != nil && !strings.Contains(s.failed.Error(), c.failed) {
+				t.Errorf("%v, want %q", s.failed, c.failed)
+			}
+		})
+	}
+}
+
+// A frame that rings do not take at once is offered again; what went wrong is told.
+func TestStationRetries(t *testing.T) {
+	now := unit.Time(1)
+	s, e, g, _ := stand(t, &now)
+	e.wakes = 0
+	g.fails = []error{syscall.EAGAIN, syscall.ENOBUFS}
+	for range 3 {
+		s.step(now)
+		now = max(now+1, s.next())
+	}
+	if len(g.got) != 1 || now < 2*retryAfter {
+		t.Errorf("%d frames sent by %v", len(g.got), now)
+	}
+	r := HostsReport{Gates: GateCounts{RingLost: 1, TooLong: 2, Partial: 3, Tagged: 4}, Strays: 6,
+		Stall: 3 * unit.Millisecond}
+	r.Counts.SendLost, r.Counts.Unwritable, r.Lateness.P999 = 5, 7, 3*unit.Millisecond
+	if all := r.Errors(); len(all) != 7 {
+		t.Errorf("%q", all)
+	}
+	if all := r.Disturbed(10 * unit.Millisecond); len(all) != 3 {
+		t.Errorf("%q", all)
+	}
+	if all := r.Disturbed(unit.Second); len(all) != 2 {
+		t.Errorf("%q", all)
+	}
+}
+
+// The data plane gives a flow between hosts of Weir's own to their addresses, any other packet to the kernel's, and
+// pauses to both.
+func TestOwnAddresses(t *testing.T) {
+	c, now := dumbbell(), unit.Time(0)
+	c.Flows = []Flow{{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP, Own: true,
+		Ports: []uint16{5}},
+		{Src: 0, Dst: 2, SrcPort: 3, DstPort: 2, Version: 4, Proto: packet.ProtoUDP}}
+	d, gates := memory(t, c, &now)
+	for _, port := range []uint16{1, 3, 5, 7} {
+		p := packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, Proto: packet.ProtoUDP, SrcPort: port, DstPort: 2,
+			Payload: 100}
+		b, err := p.Emit(c.Hosts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gates[0].frames, gates[0].stamps = append(gates[0].frames, b), append(gates[0].stamps, unit.Millisecond)
+	}
+	now = 100 * unit.Millisecond
+	if err := d.step(now); err != nil {
+		t.Fatal(err)
+	}
+	if len(gates[2].got) != 4 {
+		t.Fatalf("%d frames", len(gates[2].got))
+	}
+	for i, want := range [][6]byte{OwnMAC(3), packet.MAC(3), OwnMAC(3), packet.MAC(3)} {
+		if got := [6]byte(gates[2].got[i]); got != want {
+			t.Errorf("frame %d is addressed to %x, want %x", i, got, want)
+		}
+	}
+	p := d.pool.Get()
+	p.Kind, p.Meta.Class, p.Seq, p.Size = packet.Pause, 3, 0, 64
+	d.hosts[2].Receive(now, 0, p)
+	d.hosts[2].flushAll()
+	if n := len(gates[2].got); n != 5 || binary.BigEndian.Uint16(gates[2].got[4][12:]) != packet.EtherControl {
+		t.Errorf("%d frames after a pause", n)
+	}
+}
+
+// Rehearse refuses what the lab refuses.
+func TestBadRehearsals(t *testing.T) {
+	c := dumbbell()
+	never := func(func(int, unit.Time, *packet.Packet)) (Edge, func() any, error) {
+		return nil, nil, errors.New("no hosts")
+	}
+	if _, _, _, err := Rehearse(c, &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: never}); err == nil ||
+		!strings.Contains(err.Error(), "no hosts") {
+		t.Error(err)
+	}
+	if _, _, _, err := Rehearse(c, &HostsConfig{Network: &topology.Network{}, Hosts: c.Hosts, Make: never}); err == nil {
+		t.Error("hosts of another network")
+	}
+	c.Duration = 0
+	if _, _, _, err := Rehearse(c, &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: never}); err == nil {
+		t.Error("a run without a duration")
+	}
+}
