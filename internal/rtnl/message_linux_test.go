@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +118,40 @@ func FuzzAnswer(f *testing.F) {
 		body, _, _ := answer(b, 7)
 		parseInterface(body)
 		parseInterface(b)
+		changes(b, func(int, bool) {})
 	})
+}
+
+// about is a message of the kernel about an interface.
+func about(kind uint16, family byte, index int, flags uint32) []byte {
+	m := newMessage(kind, 0, ifinfo(index, flags, 0))
+	m.b[headerBytes] = family
+	m.text(unix.IFLA_IFNAME, "eth0")
+	m.pad()
+	ne.PutUint32(m.b, uint32(len(m.b)))
+	return m.b
+}
+
+// An interface carries frames when it is up and what is below it, too (netdevice(7): IFF_UP, IFF_LOWER_UP). What has
+// gone carries none, and what a bridge says of its ports is not about the ports' own state.
+func TestChanges(t *testing.T) {
+	b := bytes.Join([][]byte{
+		about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP|unix.IFF_RUNNING|unix.IFF_LOWER_UP),
+		about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP),
+		about(unix.RTM_NEWLINK, 0, 8, unix.IFF_LOWER_UP),
+		about(unix.RTM_NEWADDR, 0, 9, unix.IFF_UP|unix.IFF_LOWER_UP),
+		about(unix.RTM_NEWLINK, unix.AF_BRIDGE, 9, unix.IFF_UP|unix.IFF_LOWER_UP),
+		about(unix.RTM_DELLINK, 0, 9, unix.IFF_UP|unix.IFF_LOWER_UP),
+	}, nil)
+	var got []string
+	if err := changes(b, func(index int, carrier bool) { got = append(got, fmt.Sprint(index, carrier)) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"7 true", "7 false", "8 false", "9 false"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	ne.PutUint32(b, uint32(len(b)+1))
+	if err := changes(b, func(int, bool) {}); err == nil {
+		t.Error("a message that is longer than the datagram is taken")
+	}
 }

@@ -118,6 +118,7 @@ type Interface struct {
 	MTU                int
 	MAC                [6]byte
 	Up                 bool
+	Carrier            bool // it is up, and so is what is at the other end
 	RxQueues, TxQueues int
 	Segments           int    // that TCP may give it as one (gso_max_segs)
 	Master             int    // index of the bridge or bond that it belongs to; 0: none
@@ -155,7 +156,9 @@ func parseInterface(b []byte) (Interface, error) {
 	if len(b) < unix.SizeofIfInfomsg {
 		return Interface{}, fmt.Errorf("netlink: %d bytes about an interface", len(b))
 	}
-	i := Interface{Index: int(int32(ne.Uint32(b[4:]))), Up: ne.Uint32(b[8:])&unix.IFF_UP != 0, PeerNamespace: -1}
+	flags := ne.Uint32(b[8:])
+	i := Interface{Index: int(int32(ne.Uint32(b[4:]))), Up: flags&unix.IFF_UP != 0, Carrier: carries(flags),
+		PeerNamespace: -1}
 	err := attributes(b[unix.SizeofIfInfomsg:], func(kind uint16, v []byte) {
 		switch {
 		case kind == unix.IFLA_IFNAME:

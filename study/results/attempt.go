@@ -23,6 +23,15 @@ type Attempt struct {
 	Hosts   *HostsLate `json:"hosts,omitempty"`
 	WallS   float64    `json:"wall_s"`
 	Replays []Replay   `json:"replays,omitempty"` // of captured switches
+	// that links have lost or got back
+	Carriers []Carrier `json:"carriers,omitempty"`
+}
+
+// Carrier is that a link has lost its carrier, or has it back, and when the switches noticed.
+type Carrier struct {
+	Ends [2]string `json:"ends"`
+	Down bool      `json:"down"`
+	AtS  float64   `json:"at_s"` // of the experiment's time
 }
 
 // Replay is what came of giving a switch of the simulator the input that one of the lab

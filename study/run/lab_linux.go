@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -48,6 +49,9 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err := o.applyHosts(r, plane, n); err != nil {
 		return nil, nil, err
 	}
+	if err := n.Lay(plane.Cables()); err != nil {
+		return nil, nil, err
+	}
 	var capture *lab.Capture
 	if len(o.Capture) > 0 && dir != "" {
 		capture = &lab.Capture{Switches: o.Capture, File: captureFile(dir, id)}
@@ -66,15 +70,8 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 			p.Kill()
 		}
 	}()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-p.Done(): // it must not before it is told to
-			cancel(p.Err())
-		case <-ctx.Done():
-		}
-	}()
+	ctx, done := accompany(ctx, p, plane)
+	defer done()
 	before := cpuTime()
 	begin := time.Now()
 	all, err := o.send(ctx, r, c, plane, n, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress)
@@ -89,12 +86,46 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	}
 	a = attemptOf(report, all, shortestRTT(r.Of, c))
 	a.OwnCPU = own
+	a.Carriers = carriers(report, plane)
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
 		if err := o.replay(a, plane, capture.File); err != nil {
 			return nil, nil, err
 		}
 	}
 	return labRun(r, c, report, all, id), a, nil
+}
+
+// accompany ends a run when its data plane ends, which it must not before it is told to, and does with the cables of
+// its links what the experiment has in store for them. done ends that.
+func accompany(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(of)
+	go func() {
+		select {
+		case <-p.Done():
+			cancel(p.Err())
+		case <-ctx.Done():
+		}
+	}()
+	var pulling sync.WaitGroup
+	pulling.Go(func() {
+		if err := p.Pull(ctx, plane); err != nil {
+			cancel(err)
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		pulling.Wait()
+	}
+}
+
+// carriers are what links have lost and got back.
+func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
+	for _, x := range r.Carriers {
+		ends := plane.Network.Links[x.Link].Ends
+		all = append(all, results.Carrier{Ends: [2]string{plane.Network.Nodes[ends[0]].Name,
+			plane.Network.Nodes[ends[1]].Name}, Down: x.Down, AtS: x.At.Seconds()})
+	}
+	return all
 }
 
 // send has all hosts send and receive until the run has ended.

@@ -52,7 +52,7 @@ func (l *LiveBridge) Now() unit.Time { return l.clock.now() }
 // Run runs until control is readable. Its error is a socket's: ENETDOWN if the interface is down, after
 // which Run may be called again.
 func (l *LiveBridge) Run(control int) error {
-	err := l.run(&l.clock, l.rings, int32(control))
+	err := l.run(&l.clock, l.rings, nil, int32(control))
 	l.failed = nil
 	return err
 }

@@ -25,6 +25,7 @@ type Network struct {
 	book    *packet.Book
 	mtu     int
 	set     *netns.Set
+	cables  []cable
 }
 
 // planeName is the namespace of the data plane; no node has such a name.
@@ -275,7 +276,7 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	if p.dropped, err = l.dropped(); err != nil {
 		return nil, p.error(err)
 	}
-	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes))}
+	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes)), Cables: l.cables}
 	for i, node := range l.network.Nodes {
 		if !node.Switch {
 			w.Interfaces[i] = gateName(i)

@@ -50,19 +50,20 @@ type plane struct {
 	gated    []*host
 	stamps   []unit.Time // of gated, in this step
 
-	done    unit.Time // all before it has happened
-	due     unit.Time // when the next event was to happen, at the end of the last step
-	events  []Event
-	marks   [2]unit.Time // begin and end of what is measured
-	marked  int
-	at      [2]wiring.Counts // at marks
-	ended   unit.Time        // when what is measured did
-	stopAt  unit.Time        // next of marks, events and samples
-	watches observe.Schedule
-	watched [][]int64 // by Config.Watches
-	tally   observe.Tally
-	tallied observe.Tally // at the last mark
-	taps    []*tap        // captured switches
+	done     unit.Time // all before it has happened
+	due      unit.Time // when the next event was to happen, at the end of the last step
+	events   []Event
+	marks    [2]unit.Time // begin and end of what is measured
+	marked   int
+	at       [2]wiring.Counts // at marks
+	ended    unit.Time        // when what is measured did
+	stopAt   unit.Time        // next of marks, events and samples
+	watches  observe.Schedule
+	watched  [][]int64 // by Config.Watches
+	tally    observe.Tally
+	tallied  observe.Tally // at the last mark
+	taps     []*tap        // captured switches
+	carriers []Carrier
 	// Notices that links lose, since the start and at the marks, and bytes that captures may
 	// still have.
 	noticesLost   uint64

@@ -71,6 +71,7 @@ type Report struct {
 	Tally    observe.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
 	Notices  observe.Notices  // with Config.Notices
 	Captured *Captured        // with Config.Capture
+	Carriers []Carrier        // that cables have lost or have got back, also before and after the measured part
 
 	// What follows is of the whole run.
 	Counts   Counts
@@ -200,6 +201,7 @@ func (d *plane) report(now unit.Time) *Report {
 	r := &Report{
 		Measured: max(until-from, 0), Events: d.fabric.Events(), Hops: d.fabric.Hops(), Counts: d.counts,
 		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Wall: now, Watched: d.watched, Tally: d.tallied,
+		Carriers: d.carriers,
 	}
 	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
 	if d.flows != nil {

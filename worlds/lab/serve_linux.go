@@ -25,6 +25,7 @@ import (
 type places struct {
 	Namespace  string
 	Interfaces []string // by node; none for switches
+	Cables     []cable
 }
 
 // ready is the first line that the data plane writes, when its rings are open.
@@ -59,23 +60,24 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
 	clock := &wallClock{}
-	gates := make([]Gate, len(w.Interfaces))
-	var rings []*ringGate
-	for i, name := range w.Interfaces {
-		if c.Network.Nodes[i].Switch {
-			continue
-		}
-		s, err := ring.Open(ring.Config{Interface: name, MaxFrame: c.mtu() + packet.EthernetHeader, Rx: rxSlots, Tx: txSlots})
-		if err != nil {
-			return fmt.Errorf("lab: host %s: %w", c.Network.Nodes[i].Name, err)
-		}
-		defer s.Close()
-		g := &ringGate{Socket: s, clock: clock}
-		gates[i], rings = g, append(rings, g)
+	gates, rings, err := w.open(c, clock)
+	for _, g := range rings {
+		defer g.Close()
+	}
+	if err != nil {
+		return err
 	}
 	d, err := c.build(gates, clock.now)
 	if err != nil {
 		return err
+	}
+	cables, err := watch(w.Cables)
+	if err != nil {
+		return fmt.Errorf("lab: data plane: %w", err)
+	}
+	defer cables.close()
+	for _, x := range w.Cables {
+		d.carried(x.Link)
 	}
 	var captured *os.File
 	if c.Capture != nil {
@@ -94,7 +96,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	if err := json.NewEncoder(out).Encode(ready{clock.epoch}); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
-	if err := d.run(clock, rings, int32(control.Fd())); err != nil {
+	if err := d.run(clock, rings, cables, int32(control.Fd())); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
 	r := d.report(clock.now())
@@ -119,6 +121,23 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		}
 	}
 	return json.NewEncoder(out).Encode(r)
+}
+
+// open opens the rings of the hosts' gates, by node.
+func (w *places) open(c *Config, clock *wallClock) (gates []Gate, rings []*ringGate, err error) {
+	gates = make([]Gate, len(w.Interfaces))
+	for i, name := range w.Interfaces {
+		if c.Network.Nodes[i].Switch {
+			continue
+		}
+		s, err := ring.Open(ring.Config{Interface: name, MaxFrame: c.mtu() + packet.EthernetHeader, Rx: rxSlots, Tx: txSlots})
+		if err != nil {
+			return nil, rings, fmt.Errorf("lab: host %s: %w", c.Network.Nodes[i].Name, err)
+		}
+		g := &ringGate{Socket: s, clock: clock}
+		gates[i], rings = g, append(rings, g)
+	}
+	return gates, rings, nil
 }
 
 // punctual makes this thread wake up when it is to. A thread of SCHED_FIFO takes a processor from all that are not, at
@@ -174,17 +193,24 @@ func firstSleep(all unit.Time) unit.Time {
 }
 
 // run drives the plane as time goes by, until control is closed.
-func (d *plane) run(clock *wallClock, rings []*ringGate, control int32) error {
-	fds := make([]unix.PollFd, 0, len(rings)+1)
+func (d *plane) run(clock *wallClock, rings []*ringGate, cables *carriers, control int32) error {
+	fds := make([]unix.PollFd, 0, len(rings)+2)
 	fds = append(fds, unix.PollFd{Fd: control, Events: unix.POLLIN})
 	for _, g := range rings {
 		fds = append(fds, unix.PollFd{Fd: int32(g.FD()), Events: unix.POLLIN})
 	}
-	look := unit.Time(0)
+	fds = append(fds, unix.PollFd{Fd: cables.fd(), Events: unix.POLLIN})
+	look, looked := unit.Time(0), false
 	for {
 		now := clock.read()
 		if err := d.step(now); err != nil {
 			return err
+		}
+		if !looked {
+			if err := cables.look(d); err != nil {
+				return err
+			}
+			looked = true
 		}
 		now = clock.now()
 		sleep := min(d.next()-now, longestSleep)
@@ -206,7 +232,8 @@ func (d *plane) run(clock *wallClock, rings []*ringGate, control int32) error {
 		if fds[0].Revents != 0 {
 			return nil
 		}
-		for i := range fds {
+		looked = fds[len(rings)+1].Revents == 0
+		for i := range fds[:len(rings)+1] {
 			if fds[i].Revents&^unix.POLLIN == 0 {
 				continue
 			}

@@ -134,10 +134,13 @@ type Event struct {
 	Down bool          // else: the link goes down, or comes up
 }
 
+// Rated reports whether the event is about the link's rate.
+func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
+
 // Happen applies an event. Everything before it must have been carried out, and nothing after it.
 func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
-		if e.Rate == (unit.LinkRate{}) {
+		if !e.Rated() {
 			f.SetDown(i, e.Down)
 			w.ports[i].SetDown(e.Down)
 			continue
