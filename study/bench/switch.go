@@ -12,6 +12,7 @@ import (
 
 	"weir/core/unit"
 	"weir/study/report"
+	"weir/worlds/lab"
 )
 
 // SwitchOptions is what a benchmark of the lab's data plane takes.
@@ -23,6 +24,8 @@ type SwitchOptions struct {
 	DataPlane func(experiment string, run int) (*exec.Cmd, error)
 	Progress  func(doing string) // may be nil
 	Only      []string           // rows besides the direct one; all if there are none
+	// Schedulings, if there are any, are compared: each shaped row is there once for each, and nothing else.
+	Schedulings []lab.Scheduling
 }
 
 // SwitchFigures is what a benchmark of the lab's data plane gives: one flow of the
@@ -42,9 +45,11 @@ type SwitchFigures struct {
 
 // SwitchRow is one way between the two hosts.
 type SwitchRow struct {
-	Name  string  `json:"name"` // program or rate
-	Share float64 `json:"payload_share_bps,omitempty"`
-	Delay float64 `json:"round_trip_s,omitempty"` // of the links
+	Name string `json:"name"` // program or rate
+	// Scheduling of the data plane; empty: the lab's usual one.
+	Scheduling lab.Scheduling `json:"scheduling,omitempty"`
+	Share      float64        `json:"payload_share_bps,omitempty"`
+	Delay      float64        `json:"round_trip_s,omitempty"` // of the links
 	// Medians over the turns that nothing disturbed, or over all if there are none.
 	Goodput   float64 `json:"goodput_bps"`
 	Least     float64 `json:"goodput_bps_min"`
@@ -232,6 +237,9 @@ func (f *SwitchFigures) judge() {
 			bar(r.Compared, r.Name+": goodput, share of direct", r.least, r.Ratio, r.Ratio >= r.least)
 		}
 	}
+	if f.Name == "clock" {
+		return // it compares
+	}
 	for _, r := range f.Shaped {
 		quiet := len(r.Turns) - r.Disturbed
 		off := max(r.Most/r.Share-1, 1-r.Least/r.Share)
@@ -244,7 +252,7 @@ func (f *SwitchFigures) judge() {
 // String prints the figures for people, in 80 columns.
 func (f *SwitchFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("switch: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Runs,
+	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("%s: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Name, f.Runs,
 		f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
 	mega := func(v float64) string { return fmt.Sprintf("%.0f", v/1e6) }
 	if len(f.Unshaped) > 0 {
@@ -272,12 +280,13 @@ One TCP flow at a bottleneck, 5 ms each way; error against the payload's share,
 1448 of 1514 bytes; late: how long after their time frames left; echoes without
 the links' 10 ms.
 
-           goodput  error [%]    CPU          late [us]     idle [us]
-            [Mb/s]   min   max     %   p50    p99  p99.9    p50    p99   d/r
+              goodput  error [%]    CPU          late [us]     idle [us]
+               [Mb/s]   min   max     %   p50    p99  p99.9    p50    p99   d/r
 `)
 		for _, r := range f.Shaped {
 			off := func(v float64) float64 { return 100 * (v/r.Share - 1) }
-			fmt.Fprintf(&b, "%-8s %9.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %5s\n", r.Name, r.Goodput/1e6,
+			fmt.Fprintf(&b, "%-7s %-4s %8.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %4s\n", r.Name, r.Scheduling,
+				r.Goodput/1e6,
 				off(r.Least), off(r.Most), 100*r.CPU,
 				1e6*r.LateP50, 1e6*r.LateP99, 1e6*r.LateP999, 1e6*(r.EchoP50-r.Delay), 1e6*(r.EchoP99-r.Delay), r.disturbances())
 		}
@@ -289,7 +298,7 @@ the links' 10 ms.
 	for _, r := range append(slices.Clone(f.Unshaped), f.Shaped...) {
 		for i, t := range r.Turns {
 			if len(t.Disturbed) > 0 {
-				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", r.Name, i+1, strings.Join(t.Disturbed, ", ")),
+				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", strings.TrimSpace(r.Name+" "+string(r.Scheduling)), i+1, strings.Join(t.Disturbed, ", ")),
 					report.Width, "    "))
 			}
 		}

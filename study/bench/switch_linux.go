@@ -53,8 +53,12 @@ func Switch(ctx context.Context, r *spec.Registry, o SwitchOptions) (f *SwitchFi
 	fail := func(err error) (*SwitchFigures, error) {
 		return nil, fmt.Errorf("bench switch: %w", err)
 	}
-	for _, name := range []string{unshaped, shaped} {
-		b, err := openSwitch(r, name, o.Only)
+	experiments := []string{unshaped, shaped}
+	if len(o.Schedulings) > 0 {
+		f.Name, experiments = "clock", experiments[1:]
+	}
+	for _, name := range experiments {
+		b, err := openSwitch(r, name, &o)
 		if err != nil {
 			return fail(err)
 		}
@@ -96,7 +100,7 @@ type switchBench struct {
 }
 
 // openSwitch makes the namespaces of an experiment. All its runs have the same hosts.
-func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, error) {
+func openSwitch(r *spec.Registry, name string, o *SwitchOptions) (*switchBench, error) {
 	src, err := r.Open(name)
 	if err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, err
 		for _, p := range r.Point {
 			row.Name = p.Text
 		}
-		if len(only) > 0 && !slices.Contains(only, row.Name) {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, row.Name) {
 			continue
 		}
 		if name == unshaped {
@@ -132,7 +136,11 @@ func openSwitch(r *spec.Registry, name string, only []string) (*switchBench, err
 			row.Share = float64(links[1].Rate.Bits) * float64(payload) / float64(frame)
 			row.Delay = 2 * (links[0].Delay + links[1].Delay).Seconds()
 		}
-		b.rows, b.runs, b.ways = append(b.rows, row), append(b.runs, i), append(b.ways, through)
+		for _, s := range append(slices.Clone(o.Schedulings), "")[:max(1, len(o.Schedulings))] {
+			one := *row
+			one.Scheduling = s
+			b.rows, b.runs, b.ways = append(b.rows, &one), append(b.runs, i), append(b.ways, through)
+		}
 	}
 	ends := [2]int{node(b.config, "client"), node(b.config, "server")}
 	if b.lab, err = lab.Open(b.config.Network, b.config.Hosts, lab.DefaultMTU); err != nil {
@@ -203,7 +211,7 @@ func (b *switchBench) rounds(ctx context.Context, o *SwitchOptions) error {
 		for i, row := range b.rows {
 			for again := 0; ; again++ {
 				if o.Progress != nil {
-					o.Progress(fmt.Sprintf("run %d of %d: %s", round+1, o.Runs, row.Name))
+					o.Progress(fmt.Sprintf("run %d of %d: %s %s", round+1, o.Runs, row.Name, row.Scheduling))
 				}
 				t, err := b.turn(ctx, i, o)
 				if err != nil {
@@ -226,6 +234,9 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 	if run := b.runs[i]; run >= 0 {
 		command, err := o.DataPlane(b.name, run)
 		if err != nil {
+			return nil, err
+		}
+		if err := b.lab.Schedule(b.rows[i].Scheduling); err != nil {
 			return nil, err
 		}
 		if plane, err = b.lab.Start(command); err != nil {

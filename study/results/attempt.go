@@ -20,9 +20,11 @@ type Attempt struct {
 	OwnCPU   float64   `json:"own_cpu"` // … and of the process that sends and receives
 	Send     *SendLate `json:"send,omitempty"`
 	// of hosts of Weir's own, frames that they sent
-	Hosts   *HostsLate `json:"hosts,omitempty"`
-	WallS   float64    `json:"wall_s"`
-	Replays []Replay   `json:"replays,omitempty"` // of captured switches
+	Hosts *HostsLate `json:"hosts,omitempty"`
+	WallS float64    `json:"wall_s"`
+	// what the data plane's thread had: nice, fifo or core; empty: none of these
+	Scheduling string   `json:"scheduling"`
+	Replays    []Replay `json:"replays,omitempty"` // of captured switches
 	// that links have lost or got back
 	Carriers []Carrier `json:"carriers,omitempty"`
 }

@@ -47,6 +47,8 @@ type Lab struct {
 	// Attempts is how often a run is carried out at most while the machine disturbs it;
 	// below 1 means once.
 	Attempts int
+	// Scheduling of what must be punctual; empty: lab.DefaultScheduling.
+	Scheduling lab.Scheduling
 	// Generator of traffic; nil: lab/traffic.
 	Generator *Generator
 	// Beside is what the simulator gives for the same; may be nil.
@@ -330,7 +332,7 @@ func attemptOf(r *lab.Report, all *sent, rtt unit.Time) *results.Attempt {
 		LateMaxS: l.Max.Seconds(),
 		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost +
 			r.Counts.SendLost,
-		Steal: r.Steal, CPU: r.CPU, WallS: r.Wall.Seconds(),
+		Steal: r.Steal, CPU: r.CPU, WallS: r.Wall.Seconds(), Scheduling: string(r.Scheduling),
 	}
 	if h := all.hosts; h != nil {
 		x := &h.Lateness

@@ -46,6 +46,9 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 			run, a, err = nil, nil, e
 		}
 	}()
+	if err := n.Schedule(o.Scheduling); err != nil {
+		return nil, nil, err
+	}
 	if err := o.applyHosts(r, plane, n); err != nil {
 		return nil, nil, err
 	}

@@ -21,6 +21,7 @@ import (
 type stations struct {
 	Namespaces []string // by node; none for those without a host of ours
 	Epoch      int64    // CLOCK_MONOTONIC of time 0, in ns
+	Duty       duty
 }
 
 // hostsEnd is the last line that the process writes.
@@ -67,7 +68,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
-	punctual()
+	got := w.Duty.take()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
 	if err := clock.start(); err != nil {
@@ -83,7 +84,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	}
 	r := s.report(unit.Time(time.Since(began)) * unit.Nanosecond)
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
-	r.Steps = clock.steps
+	r.Steps, r.Scheduling = clock.steps, got
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	for _, g := range rings {

@@ -26,6 +26,9 @@ type Network struct {
 	mtu     int
 	set     *netns.Set
 	cables  []cable
+
+	plane, hosts duty  // of the processes
+	cores        []int // that this process had before Schedule took some of them; nil: it has them all
 }
 
 // planeName is the namespace of the data plane; no node has such a name.
@@ -230,7 +233,7 @@ func (l *Network) dropped() (uint64, error) {
 
 // Close removes all namespaces and so all interfaces. It may be called again.
 func (l *Network) Close() error {
-	if err := l.set.Close(); err != nil {
+	if err := errors.Join(l.together(), l.set.Close()); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil
@@ -257,6 +260,48 @@ func Clean() ([]string, error) {
 	return removed, err
 }
 
+// Schedule says how the processes that are started from now on are scheduled; it is DefaultScheduling if nobody does.
+// With Core all threads of this process stay away from the processors that those have until Close, or until it is
+// called again.
+func (l *Network) Schedule(s Scheduling) error {
+	if err := l.together(); err != nil {
+		return err
+	}
+	all, err := cores()
+	if err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	var rest []int
+	if l.plane, l.hosts, rest = s.duties(all); rest == nil {
+		return nil
+	}
+	l.cores = all
+	if err := stayAll(rest); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
+// together gives this process's threads all processors again.
+func (l *Network) together() error {
+	if l.cores == nil {
+		return nil
+	}
+	if err := stayAll(l.cores); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	l.cores = nil
+	return nil
+}
+
+// scheduled sees to it that there is a scheduling.
+func (l *Network) scheduled() error {
+	if l.plane.Kind != "" {
+		return nil
+	}
+	return l.Schedule(DefaultScheduling)
+}
+
 // DataPlane is the running process of a network's data plane.
 type DataPlane struct {
 	// Epoch is the CLOCK_MONOTONIC of event time 0, in ns: time 0 of the experiment is
@@ -276,7 +321,11 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	if p.dropped, err = l.dropped(); err != nil {
 		return nil, p.error(err)
 	}
-	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes)), Cables: l.cables}
+	if err := l.scheduled(); err != nil {
+		return nil, err
+	}
+	w := places{Namespace: l.set.Name(planeName), Interfaces: make([]string, len(l.network.Nodes)), Cables: l.cables,
+		Duty: l.plane}
 	for i, node := range l.network.Nodes {
 		if !node.Switch {
 			w.Interfaces[i] = gateName(i)
@@ -312,7 +361,10 @@ type HostsProcess struct{ process }
 // CLOCK_MONOTONIC in ns. command is a process that calls ServeHosts with its standard input and output. It dies with
 // this process, and ends when its flows have.
 func (l *Network) StartHosts(command *exec.Cmd, own []bool, epoch int64) (*HostsProcess, error) {
-	w := stations{Epoch: epoch, Namespaces: make([]string, len(own))}
+	if err := l.scheduled(); err != nil {
+		return nil, err
+	}
+	w := stations{Epoch: epoch, Namespaces: make([]string, len(own)), Duty: l.hosts}
 	for i, is := range own {
 		if is {
 			w.Namespaces[i] = l.Namespace(i)

@@ -83,6 +83,8 @@ type Report struct {
 	Steal    float64   // share of all cores that the hypervisor kept back
 	CPU      float64   // share of one core that the data plane used
 	Wall     unit.Time // how long it ran
+	// Scheduling is what its thread had; empty: nothing of that.
+	Scheduling Scheduling
 }
 
 // MostSteal is the most of the cores' time that the hypervisor keeps back in an undisturbed run.

@@ -26,6 +26,7 @@ type places struct {
 	Namespace  string
 	Interfaces []string // by node; none for switches
 	Cables     []cable
+	Duty       duty
 }
 
 // ready is the first line that the data plane writes, when its rings are open.
@@ -86,7 +87,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		}
 		defer captured.Close()
 	}
-	punctual()
+	got := w.Duty.take()
 	stolen, all := cpuTimes()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
@@ -101,7 +102,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	}
 	r := d.report(clock.now())
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
-	r.Epoch, r.Steps = clock.epoch, clock.steps
+	r.Epoch, r.Steps, r.Scheduling = clock.epoch, clock.steps, got
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	if s, a := cpuTimes(); a > all {
@@ -138,17 +139,6 @@ func (w *places) open(c *Config, clock *wallClock) (gates []Gate, rings []*ringG
 		gates[i], rings = g, append(rings, g)
 	}
 	return gates, rings, nil
-}
-
-// punctual makes this thread wake up when it is to. A thread of SCHED_FIFO takes a processor from all that are not, at
-// once; one of an ordinary class, whatever its nice value, now and then waits while others use up their slices, of
-// which hosts have many. Without the permission for any of this the run continues, but later; its lateness shows that.
-func punctual() {
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
-		Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0); err != nil {
-		unix.Setpriority(unix.PRIO_PROCESS, 0, -10)
-	}
 }
 
 // readLine reads one line of JSON, byte by byte: what follows it is for others.

@@ -45,6 +45,8 @@ type HostsReport struct {
 	Steps    int        // of the wall clock
 	CPU      float64    // share of one core that they used
 	Wall     unit.Time
+	// Scheduling is what their thread had; empty: nothing of that.
+	Scheduling Scheduling
 }
 
 // Errors lists what must not happen in a run.

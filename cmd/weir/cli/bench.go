@@ -17,21 +17,21 @@ import (
 )
 
 type benchCmd struct {
-	What    string        `arg:"" enum:"engine,sim,tcp,switch,scale,threads,peers" default:"engine" help:"${benchWhat}"`
+	What    string        `arg:"" enum:"engine,sim,tcp,switch,clock,scale,threads,peers" default:"engine" help:"${benchWhat}"`
 	JSON    bool          `name:"json" help:"Print JSON."`
-	Runs    int           `placeholder:"N" help:"Interleaved runs of switch, scale and threads; 5 if it is not given."`
+	Runs    int           `placeholder:"N" help:"Interleaved runs of switch, clock, scale and threads; 5 if it is not given."`
 	Hosts   []int         `placeholder:"N" help:"${benchHosts}"`
 	Threads int           `placeholder:"N" help:"Threads of threads; one a core if it is not given."`
 	Docs    string        `placeholder:"FILE" type:"path" help:"${benchDocs}"`
 	Turn    string        `hidden:"" help:"One turn of scale or threads, as JSON, in this process."`
-	Time    time.Duration `placeholder:"DURATION" help:"How long a flow of switch is measured; 2s if it is not given."`
+	Time    time.Duration `placeholder:"DURATION" help:"How long a flow of switch or clock is measured; 2s if it is not given."`
 	Only    []string      `hidden:"" help:"Rows of switch."`
 	Profile string        `hidden:"" type:"path" help:"${benchProfile}"`
 }
 
 func (b *benchCmd) Run(a *app) error {
 	switch b.What {
-	case "switch":
+	case "switch", "clock":
 		return b.runSwitch(a)
 	case "scale", "threads", "peers":
 		return b.runTurns(a)
@@ -74,6 +74,9 @@ func (b *benchCmd) runSwitch(a *app) error {
 		}
 		return c, nil
 	}}
+	if b.What == "clock" {
+		o.Schedulings = lab.Schedulings
+	}
 	if o.Runs == 0 {
 		o.Runs = bench.Rounds
 	}

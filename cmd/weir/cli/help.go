@@ -40,10 +40,12 @@ var texts = kong.Vars{
 	"benchWhat": "Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and " +
 		"HPCC++; tcp, with TCP and CUBIC. scale: time and memory of 16 to 65,536 hosts; threads: one run on several; " +
 		"peers: Debian's ns-3 beside it. " +
-		"Or switch: the lab's data plane between two kernels, unshaped and shaped, which needs root.",
+		"Or, as root, switch: the lab's data plane between two kernels, unshaped and shaped; clock: kinds of scheduling.",
 	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
 		"folder, and replays through the simulator's: both must give the same bytes.",
-	"labGenerator":   "Lab: what sends and receives: weir, or iperf3, to compare with.",
+	"labGenerator": "Lab: what sends and receives: weir, or iperf3, to compare with.",
+	"labScheduling": "Lab: what must be punctual is an ordinary thread of niceness -10 (nice), SCHED_FIFO on all " +
+		"processors but the first (fifo), or has processors of its own (core).",
 	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
 	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",

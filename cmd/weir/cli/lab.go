@@ -23,16 +23,18 @@ import (
 
 // labFlags are those of weir run for the lab alone.
 type labFlags struct {
-	Capture   []string `placeholder:"SWITCH" help:"${labCapture}"`
-	Attempts  int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
-	Generator string   `enum:"weir,iperf3" default:"weir" help:"${labGenerator}"`
-	Force     bool     `help:"Lab: run also what is estimated to be too large for this machine."`
+	Capture    []string `placeholder:"SWITCH" help:"${labCapture}"`
+	Attempts   int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
+	Generator  string   `enum:"weir,iperf3" default:"weir" help:"${labGenerator}"`
+	Scheduling string   `enum:"nice,fifo,core" default:"fifo" help:"${labScheduling}"`
+	Force      bool     `help:"Lab: run also what is estimated to be too large for this machine."`
 }
 
 // unused says which of the flags have no meaning in the simulator.
 func (f *labFlags) unused() error {
-	if f.Attempts != 3 || f.Generator != "weir" || f.Force || len(f.Capture) > 0 {
-		return fmt.Errorf("%w: --attempts, --capture, --generator and --force are for --on lab", errInput)
+	if f.Attempts != 3 || f.Generator != "weir" || f.Scheduling != string(lab.DefaultScheduling) || f.Force ||
+		len(f.Capture) > 0 {
+		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force are for --on lab", errInput)
 	}
 	return nil
 }
@@ -62,7 +64,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 	if err := run.CheckLab(exp, k, r.Force); err != nil {
 		return nil, err
 	}
-	inLab := run.Lab{Kernel: k, Attempts: r.Attempts, Capture: capture}
+	inLab := run.Lab{Kernel: k, Attempts: r.Attempts, Capture: capture, Scheduling: lab.Scheduling(r.Scheduling)}
 	if r.Generator == "iperf3" {
 		inLab.Generator = &run.IPerf3
 	}

@@ -77,12 +77,17 @@ func TestLabArguments(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	usual := labFlags{Attempts: 3, Generator: "weir"}
+	usual := labFlags{Attempts: 3, Generator: "weir", Scheduling: "fifo"}
 	if err := usual.unused(); err != nil {
 		t.Error(err)
 	}
-	for _, f := range []labFlags{{Attempts: 2, Generator: "weir"}, {Attempts: 3, Generator: "iperf3"},
-		{Attempts: 3, Generator: "weir", Force: true}, {Attempts: 3, Generator: "weir", Capture: []string{"s1"}}} {
+	for _, other := range []func(f *labFlags){
+		func(f *labFlags) { f.Attempts = 2 }, func(f *labFlags) { f.Generator = "iperf3" },
+		func(f *labFlags) { f.Scheduling = "core" }, func(f *labFlags) { f.Force = true },
+		func(f *labFlags) { f.Capture = []string{"s1"} },
+	} {
+		f := usual
+		other(&f)
 		t.Run(fmt.Sprint(f), func(t *testing.T) {
 			if f.unused() == nil {
 				t.Errorf("%+v means nothing in the simulator", f)

@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Scheduling is how the kernel gives processors to what must be punctual in a lab: the thread of its data plane, and
+// that of hosts of Weir's own.
+type Scheduling string
+
+// The kinds of scheduling. What they are worth on a machine is measured by weir bench clock.
+const (
+	// Nice is an ordinary thread with the niceness −10. Now and then it waits while others use up their slices.
+	Nice Scheduling = "nice"
+	// FIFO is SCHED_FIFO (sched(7)) with locked memory: it takes a processor at once from all that are not. The machine's
+	// first processor is never taken, so that hosts and all else go on; with one processor there is only Nice.
+	FIFO Scheduling = "fifo"
+	// Core is Nice on processors of their own, the last ones, from which the threads of the process that has the lab
+	// open keep away. With one processor there is only Nice.
+	Core Scheduling = "core"
+)
+
+// Schedulings are all kinds.
+var Schedulings = []Scheduling{Nice, FIFO, Core}
+
+// DefaultScheduling is what a Network has that is told nothing else. By weir bench clock on two cores it was the most
+// punctual one at 50, 200 and 500 Mb/s; docs/lab.md has the figures.
+const DefaultScheduling = FIFO
+
+// ParseScheduling finds a kind by its name.
+func ParseScheduling(name string) (Scheduling, error) {
+	if s := Scheduling(name); slices.Contains(Schedulings, s) {
+		return s, nil
+	}
+	return "", fmt.Errorf("scheduling %q; %s are possible", name, kinds())
+}
+
+func kinds() string {
+	var names []string
+	for _, s := range Schedulings {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// duty is what one thread is to have: Kind on some processors; none means that all will do.
+type duty struct {
+	Kind  Scheduling
+	Cores []int `json:",omitempty"`
+}
+
+// duties divide a machine's processors: for the data plane, for hosts of Weir's own, and what is left to all other
+// threads of the lab's process; nil means all. What is left is never empty.
+func (s Scheduling) duties(cores []int) (plane, hosts duty, rest []int) {
+	if s == "" {
+		s = DefaultScheduling
+	}
+	n := len(cores)
+	if n < 2 {
+		s = Nice
+	}
+	switch s {
+	case FIFO:
+		plane = duty{FIFO, cores[1:]}
+		hosts = plane
+	case Core:
+		plane, hosts, rest = duty{Core, cores[n-1:]}, duty{Core, cores[:n-1]}, cores[:n-1]
+		if n > 2 {
+			hosts.Cores, rest = cores[n-2:n-1], cores[:n-2]
+		}
+	default:
+		plane, hosts = duty{Kind: Nice}, duty{Kind: Nice}
+	}
+	return plane, hosts, rest
+}
