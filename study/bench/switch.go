@@ -252,8 +252,8 @@ func (f *SwitchFigures) judge() {
 // String prints the figures for people, in 80 columns.
 func (f *SwitchFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("%s: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Name, f.Runs,
-		f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
+	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("%s: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Name,
+		f.Runs, f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
 	mega := func(v float64) string { return fmt.Sprintf("%.0f", v/1e6) }
 	if len(f.Unshaped) > 0 {
 		b.WriteString(`
@@ -296,9 +296,10 @@ the links' 10 ms.
 		fmt.Fprintf(&b, "%-9s %-41s %.3g, bar %.3g, n = %d\n", bar.Verdict, bar.What, bar.Got, bar.Want, bar.Runs)
 	}
 	for _, r := range append(slices.Clone(f.Unshaped), f.Shaped...) {
+		name := strings.TrimSpace(r.Name + " " + string(r.Scheduling))
 		for i, t := range r.Turns {
 			if len(t.Disturbed) > 0 {
-				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", strings.TrimSpace(r.Name+" "+string(r.Scheduling)), i+1, strings.Join(t.Disturbed, ", ")),
+				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", name, i+1, strings.Join(t.Disturbed, ", ")),
 					report.Width, "    "))
 			}
 		}

@@ -17,14 +17,14 @@ import (
 )
 
 type benchCmd struct {
-	What    string        `arg:"" enum:"engine,sim,tcp,switch,clock,scale,threads,peers" default:"engine" help:"${benchWhat}"`
+	What    string        `arg:"" enum:"${benches}" default:"engine" help:"${benchWhat}"`
 	JSON    bool          `name:"json" help:"Print JSON."`
-	Runs    int           `placeholder:"N" help:"Interleaved runs of switch, clock, scale and threads; 5 if it is not given."`
+	Runs    int           `placeholder:"N" help:"${benchRuns}"`
 	Hosts   []int         `placeholder:"N" help:"${benchHosts}"`
 	Threads int           `placeholder:"N" help:"Threads of threads; one a core if it is not given."`
 	Docs    string        `placeholder:"FILE" type:"path" help:"${benchDocs}"`
 	Turn    string        `hidden:"" help:"One turn of scale or threads, as JSON, in this process."`
-	Time    time.Duration `placeholder:"DURATION" help:"How long a flow of switch or clock is measured; 2s if it is not given."`
+	Time    time.Duration `placeholder:"DURATION" help:"${benchTime}"`
 	Only    []string      `hidden:"" help:"Rows of switch."`
 	Profile string        `hidden:"" type:"path" help:"${benchProfile}"`
 }

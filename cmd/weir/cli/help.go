@@ -37,6 +37,9 @@ var texts = kong.Vars{
 	"benchHosts":   "Sizes of scale: 16, 128, 1024, 8192, 65536; all but the last if it is not given.",
 	"benchDocs":    "Page whose block of figures scale, threads and peers rewrite, with pictures beside it.",
 	"benchProfile": "Folder for CPU profiles: of the process or, of switch, of its data planes.",
+	"benches":      "engine,sim,tcp,switch,clock,scale,threads,peers",
+	"benchRuns":    "Interleaved runs of switch, clock, scale and threads; 5 if it is not given.",
+	"benchTime":    "How long a flow of switch or clock is measured; 2s if it is not given.",
 	"benchWhat": "Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and " +
 		"HPCC++; tcp, with TCP and CUBIC. scale: time and memory of 16 to 65,536 hosts; threads: one run on several; " +
 		"peers: Debian's ns-3 beside it. " +
