@@ -189,20 +189,22 @@ func (f *Format) Span() Span {
 }
 
 // Most is what the format's telemetry takes at most of a frame.
-func (f *Format) Most() int32 {
-	var p packet.Packet
-	f.Ask(&p, HopRecords, false)
-	for range f.Hops {
-		f.Push(&p, &Hop{Rate: f.anyRate()})
-	}
-	return p.ExtensionBytes()
-}
+func (f *Format) Most() int32 { return f.Bytes(f.Hops) }
 
-func (f *Format) anyRate() unit.Rate {
-	if f.codec == codecHPCC {
-		return f.HPCC.Rates[0]
+// Bytes is what the format's telemetry takes of a frame behind so many hops.
+func (f *Format) Bytes(hops int) int32 {
+	hops = min(hops, f.Hops)
+	switch f.codec {
+	case codecINT:
+		return int32(intHeader + 4*f.intWords()*hops)
+	case codecIOAM: // type, length and what pads it, in a header whose length is a multiple of 8
+		return int32(2+2+2+ioamHeader+4*nodeWords(f.ioamType())*f.Hops+7) &^ 7
+	case codecIFA:
+		return int32(ifaHeader + f.ifaBytes()*hops)
+	case codecRelative:
+		return (2 + 2 + relativeBytes + 7) &^ 7
 	}
-	return f.rates[0]
+	return (2 + 2 + HPCCBytes + 7) &^ 7
 }
 
 var empty [256]byte
@@ -284,22 +286,27 @@ func (f *Format) kind() uint8 {
 // Push writes a record of h into p, which wants it, and lets p grow. What else a record says of the packet
 // is read from p. It returns false if there is none: no room (the header says so then), or no code for the
 // port's rate.
-func (f *Format) Push(p *packet.Packet, h *Hop) bool {
+func (f *Format) Push(p *packet.Packet, h *Hop) bool { return f.PushWithin(p, h, packet.StackRoom) }
+
+// PushWithin is Push where p may grow by room bytes only, lest it be longer than the link's MTU. What a record finds no
+// room for is told as the format has it: INT sets M, IFA counts the hop down, and IOAM has room from the sender on. A
+// packet that has no header yet gets none.
+func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 	b, ok := p.Extension(f.kind())
 	if ok && f.codec == codecHPCC { // nothing grows
 		return f.HPCC.Push(b, h)
 	}
 	before := p.ExtensionBytes()
-	if !ok && !f.open(p) {
+	if !ok && (f.Bytes(1) > room || !f.open(p)) {
 		return false
 	}
 	switch f.codec {
 	case codecINT:
-		ok = p.StackPlace() == packet.BehindTransport && pushINT(p, h)
+		ok = p.StackPlace() == packet.BehindTransport && pushINT(p, h, room)
 	case codecIOAM:
 		ok = p.StackPlace() == packet.HopByHop && f.pushIOAM(p, h)
 	case codecIFA:
-		ok = p.StackPlace() == packet.AroundTransport && f.pushIFA(p, h)
+		ok = p.StackPlace() == packet.AroundTransport && f.pushIFA(p, h, room)
 	default:
 		b, _ = p.Extension(Extension)
 		ok = f.HPCC.Push(b, h)

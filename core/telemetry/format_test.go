@@ -61,7 +61,7 @@ func TestFormats(t *testing.T) {
 					t.Errorf("hop %d: %v", i, got)
 				}
 				want := 1000 + bytesOf(profile.Name, min(i, f.Hops))
-				if p.Size != want || p.ExtensionBytes() != want-1000 {
+				if p.Size != want || p.ExtensionBytes() != want-1000 || f.Bytes(i) != want-1000 {
 					t.Errorf("%d bytes after hop %d, want %d", p.Size, i, want)
 				}
 			}

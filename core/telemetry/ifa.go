@@ -27,7 +27,7 @@ import (
 // dequeue is arrival and residence, rounded down; seconds begin anew after 12 days. A packet that was longer
 // than 4.29 s in a switch counts as having arrived so long before it left.
 //
-// Every node decrements the hop limit, and adds a record while max length allows it: so an answer tells how
+// Every node decrements the hop limit, and adds a record while max length and the MTU allow it: so an answer tells how
 // many had no room.
 const (
 	ifaHeader   = 4 + 4
@@ -58,8 +58,8 @@ func (f *Format) openIFA(b []byte) []byte {
 	return append(b, 2<<4|space, 0, ifaInband, uint8(f.Hops*f.ifaBytes()/4), 0, 0, ifaLimit, 0)
 }
 
-// pushIFA pushes a record; false if it adds nothing.
-func (f *Format) pushIFA(p *packet.Packet, h *Hop) bool {
+// pushIFA pushes a record, if that has no more than room bytes; false if it adds nothing.
+func (f *Format) pushIFA(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < ifaHeader || b[0]>>4 != 2 || (b[0]&15 == ifaLocal) != f.extended || b[6] == 0 {
 		return false
@@ -68,7 +68,7 @@ func (f *Format) pushIFA(p *packet.Packet, h *Hop) bool {
 		b[6]--
 	}
 	one := f.ifaBytes()
-	if int(b[7])+one/4 > int(b[3]) {
+	if int(b[7])+one/4 > int(b[3]) || int32(one) > room {
 		return false
 	}
 	all := p.GrowStack(ifaHeader, one)

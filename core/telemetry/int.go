@@ -14,12 +14,12 @@ import (
 //	          instruction bitmap 16, domain-specific ID 16; DS instruction 16, DS flags 16
 //	then a record of each hop, the newest first
 //
-// We ask for the node's ID (bit 0), level 1 ports (bit 1, 16 + 16), queue ID and occupancy (bit 3, 8 + 24,
-// in bytes), the egress time stamp (bit 5, 64 bits of nanoseconds) and, where sojourn is on, the hop latency
-// (bit 2, 32 bits of nanoseconds). The domain INTDomain has one instruction, bit 0: 8 bytes, the counter.
-// That is 28 bytes a hop, or 32. A value that is too large is the largest of its field. A node that finds
-// the remaining hop count at 0 sets E and adds nothing; one that finds no room in the packet sets M. The
-// checksum complement is never asked for, but a node adds it, as all ones: it updates the checksum itself.
+// We ask for the node's ID (bit 0), level 1 ports (bit 1, 16 + 16), queue ID and occupancy (bit 3, 8 + 24, in bytes),
+// the egress time stamp (bit 5, 64 bits of nanoseconds) and, where sojourn is on, the hop latency (bit 2, 32 bits of
+// nanoseconds). The domain INTDomain has one instruction, bit 0: 8 bytes, the counter. That is 28 bytes a hop, or 32.
+// A value that is too large is the largest of its field. A node that finds the remaining hop count at 0 sets E and
+// adds nothing; one that finds no room in the packet, or in the MTU, sets M. The checksum complement is never asked
+// for, but a node adds it, as all ones: it updates the checksum itself.
 const (
 	INTDomain uint16 = 0x5752 // our domain-specific ID
 
@@ -33,29 +33,37 @@ const (
 	intComplement = 1
 )
 
-// intWords is how many words a bit of the instruction bitmap, 0 to 15, asks for.
-func intWords(bit int) int {
+// wordsOfINT is how many words a bit of the instruction bitmap, 0 to 15, asks for.
+func wordsOfINT(bit int) int {
 	if bit >= 4 && bit <= 6 {
 		return 2
 	}
 	return 1
 }
 
+// intWords is what a record takes, of packets that ask.
+func (f *Format) intWords() int {
+	if f.Sojourn {
+		return 6 + 2
+	}
+	return 5 + 2
+}
+
 // openINT appends shim and header of a packet that asks.
 func (f *Format) openINT(b []byte) []byte {
 	be := binary.BigEndian
-	bitmap, words := uint16(intOurs), uint8(5+2)
+	bitmap, words := uint16(intOurs), uint8(f.intWords())
 	if f.Sojourn {
 		bitmap |= intLatency
-		words++
 	}
 	b = append(b, 1<<4, 3, 0, 0, 2<<4, 0, words, uint8(f.Hops))
 	b = be.AppendUint16(be.AppendUint16(b, bitmap), INTDomain)
 	return be.AppendUint16(be.AppendUint16(b, intCounter), 0)
 }
 
-// pushINT pushes the record that p's instructions ask for; false if it adds nothing.
-func pushINT(p *packet.Packet, h *Hop) bool {
+// pushINT pushes the record that p's instructions ask for, if that has no more than room bytes; false if it adds
+// nothing.
+func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 	b := p.Stack()
 	if len(b) < intHeader {
 		return false
@@ -64,16 +72,16 @@ func pushINT(p *packet.Packet, h *Hop) bool {
 		b[4] |= intE
 		return false
 	}
-	var room [4*intMostWords + 8]byte
+	var space [4*intMostWords + 8]byte
 	words := int(b[6] & 31)
-	record := appendINT(room[:0], b, p, h)
+	record := appendINT(space[:0], b, p, h)
 	if words == 0 || len(record) > 4*words { // instructions that the length does not allow for
 		return false
 	}
 	for len(record) < 4*words { // of domains that we do not know, and the checksum complement
 		record = append(record, 0xff)
 	}
-	if int(b[1])+words > 255 {
+	if int(b[1])+words > 255 || int32(4*words) > room {
 		b[4] |= intM
 		return false
 	}
@@ -156,7 +164,7 @@ func decodeINT(b, x []byte, h *Hop) bool {
 		if bitmap>>(15-bit)&1 == 0 {
 			continue
 		}
-		n := 4 * intWords(bit)
+		n := 4 * wordsOfINT(bit)
 		if len(x) < n {
 			return false
 		}

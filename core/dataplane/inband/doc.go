@@ -10,5 +10,6 @@
 //	PINT: the largest load                         Program.Egress TestLoad
 //	§9.1: the largest load, relative to capacity   Program.write  TestRelativeLoad
 //	what does not ask gets nothing                 Program.Egress TestNotAsked
+//	INT v2.1: M, the MTU would be exceeded         Program.write  TestMTU, TestLength
 //	clocks of switches                             New            TestClocks
 package inband

@@ -6,4 +6,4 @@ import (
 	"weir/internal/testutil"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 8) }
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 10) }

@@ -20,7 +20,7 @@ func ExampleNew() {
 	}
 	for _, rate := range []unit.Rate{100 * unit.Gbps, 3 * unit.Gbps} {
 		port := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: rate})
-		_, err = inband.New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0)
+		_, err = inband.New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0, 0)
 		fmt.Println(rate, err)
 	}
 	// Output:

@@ -34,6 +34,7 @@ type port struct {
 }
 
 type kept struct {
+	mtu     int32 // largest IP packet that may leave; 0: any
 	load    telemetry.PortLoad
 	classes []class // by queue, of a port whose scheduler shares its rate; else nil
 }
@@ -55,6 +56,7 @@ type Config struct {
 	CongestedLoad  float64    // from which on a port is congested
 	CongestedQueue unit.Bytes // or from which on
 	Idle           unit.Time  // after which a class leaves its share to the others; 0: never
+	MTU            unit.Bytes // largest IP packet with its records; 0: what links have
 }
 
 // Params binds the configuration.
@@ -92,6 +94,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Idle, "idle", "0s",
 		"under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never",
 		"draft-miao §9.4: the guaranteed bandwidth")
+	p.Size(&c.MTU, "mtu", "0 B", "largest IP packet with its records: none is added that makes it longer; 0 B: that of "+
+		"the interface, and any in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
 }
 
 // Telemetry is the format of telemetry.
@@ -118,18 +122,21 @@ func build(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, err
 	}
 	f.Counted = site.Counted
-	return New(site, f, c.Idle)
+	return New(site, f, c.Idle, c.MTU)
 }
 
 // New returns the program for a switch. If the port's scheduler guarantees a class a share of the rate,
 // the telemetry of that class describes a port of that rate; once another class has sent nothing for idle,
-// above 0, its share counts for the others. A port whose rate has no code in the format is an error: its
-// hop would be missing.
-func New(site *dataplane.Site, f telemetry.Format, idle unit.Time) (*Program, error) {
+// above 0, its share counts for the others. A record that would make an IP packet longer than mtu, or 0 and then than
+// the link carries, is not added. A port whose rate has no code in the format is an error: its hop would be missing.
+func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Bytes) (*Program, error) {
 	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID),
 		full: f.Profile.Name != "hpcc", coded: f.Coded(), keeps: f.T > 0, idle: idle}
 	for i := range t.ports {
-		t.ports[i].kept = &kept{}
+		t.ports[i].kept = &kept{mtu: int32(mtu)}
+		if mtu == 0 && i < len(site.Lines) {
+			t.ports[i].mtu = site.Lines[i].MTU
+		}
 	}
 	for i, p := range site.At {
 		x := &t.ports[i]
@@ -231,7 +238,11 @@ func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *teleme
 		}
 	case want&(telemetry.WantsRecord|telemetry.WantsIf) != 0:
 		h.Sojourn = env.Now() - p.Enqueued
-		t.format.Push(p, h)
+		if x.mtu == 0 {
+			t.format.Push(p, h)
+		} else {
+			t.format.PushWithin(p, h, x.mtu-length(p))
+		}
 	}
 	if want&telemetry.WantsRelative != 0 {
 		t.format.PushRelative(p, load)
@@ -239,6 +250,25 @@ func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *teleme
 	if want&telemetry.WantsLoad != 0 {
 		t.format.PushLoad(p, load, env.Random())
 	}
+}
+
+// length is that of p's IP packet. What programs before have added is in no frame yet, and tags are no part of what an
+// MTU counts.
+func length(p *packet.Packet) int32 {
+	n := p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
+	if p.Data == nil {
+		return n
+	}
+	at := 12
+	for at+4 <= len(p.Data) {
+		switch uint16(p.Data[at])<<8 | uint16(p.Data[at+1]) {
+		case 0x8100, 0x88a8, 0x9100:
+			at += 4
+			continue
+		}
+		break
+	}
+	return max(n, int32(len(p.Data)-at-2))
 }
 
 // class turns the port's snapshot into that of the packet's class: its queue, its bytes, and its share of

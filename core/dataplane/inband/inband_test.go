@@ -32,6 +32,7 @@ type rig struct {
 	f    telemetry.Format
 	site dataplane.Site
 	idle unit.Time
+	mtu  unit.Bytes
 }
 
 func newRig(t *testing.T, format string, s tm.Scheduler, queues int, change func(r *rig)) *rig {
@@ -46,7 +47,7 @@ func newRig(t *testing.T, format string, s tm.Scheduler, queues int, change func
 	if change != nil {
 		change(r)
 	}
-	p, err := New(&r.site, r.f, r.idle)
+	p, err := New(&r.site, r.f, r.idle, r.mtu)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,15 +191,15 @@ func TestClasses(t *testing.T) {
 	port := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDWRR([]int32{1, 3}, 1514),
 		unit.LinkRate{Bits: 100 * unit.Gbps})
 	f, _ := telemetry.NewFormat("hpcc", 1, 1.05, nil)
-	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0); err == nil {
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0, 0); err == nil {
 		t.Error("75 Gb/s in HPCC's header")
 	}
 	equal := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDRR(2, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
-	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{equal}}, f, 0); err != nil {
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{equal}}, f, 0, 0); err != nil {
 		t.Error(err)
 	}
 	odd := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: 7 * unit.Gbps})
-	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{odd}}, f, 0); err == nil {
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{odd}}, f, 0, 0); err == nil {
 		t.Error("7 Gb/s in HPCC's header")
 	}
 }
@@ -252,7 +253,7 @@ func TestRelativeLoad(t *testing.T) {
 	}
 	f, _ := telemetry.NewFormat("relative", 1, 1.05, nil)
 	shared := tm.NewPort(tm.NewBuffer(2, tm.Limit{}, tm.Limit{}), tm.NewDRR(2, 1514), unit.LinkRate{Bits: 100 * unit.Gbps})
-	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{shared}}, f, 0); err == nil {
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{shared}}, f, 0, 0); err == nil {
 		t.Error("classes with format relative")
 	}
 }
@@ -296,6 +297,65 @@ func TestClocks(t *testing.T) {
 	r.receive(0, 1000, 0, telemetry.HopRecords, false)
 	if _, h, _, _ := r.dequeue(100 * us); h.At(0).Time != 105*us+100*ns {
 		t.Errorf("%v", h.At(0).Time)
+	}
+}
+
+// A record that would make an IP packet longer than the MTU, the program's or the link's, is not added: INT sets M
+// ("MTU exceeded"), IFA counts the hop down, and a packet that asks upon congestion only stays as it came. Where there
+// is room for it to the byte, it is. What is in the headers already can stay: HPCC's and IOAM's room is the sender's.
+func TestMTU(t *testing.T) {
+	for _, x := range []struct {
+		format    string
+		header    int32 // of the telemetry, and a record
+		record    int32
+		congested bool
+		missed    int
+	}{{"int-md", 16, 28, false, 1}, {"ifa-ext", 8, 40, false, 1}, {"ioam", 160, 0, false, -1}, {"hpcc", 48, 0, false, -1},
+		{"int-md", 8, 16 + 28, true, 0}, {"ifa", 8, 8 + 32, true, 0}, {"hpcc", 8, 48, true, 0}, {"ioam", 8, 160, true, 0}} {
+		for _, less := range []int32{0, 1} {
+			for _, link := range []bool{false, true} {
+				mtu := 20 + 16 + 500 + x.header + x.record - less // IPv4, and the header of a transport without its own
+				r := newRig(t, x.format, tm.NewFIFO(), 1, func(r *rig) {
+					r.f.T, r.f.Queue = us, 0
+					if r.mtu = unit.Bytes(mtu); link {
+						r.mtu, r.site.Lines = 0, []dataplane.Line{{MTU: mtu}}
+					}
+				})
+				p := r.pool.Get()
+				p.Size, p.Version, p.HopLimit, p.Payload, p.Proto = 550, 4, 9, 500, packet.ProtoOwn
+				r.f.Ask(p, telemetry.HopRecords, x.congested)
+				r.sw.Receive(0, 0, p)
+				p, h, _, _ := r.dequeue(us)
+				hops, missed := 1, 0
+				if less > 0 && x.missed >= 0 {
+					hops, missed = 0, x.missed
+				}
+				if h.Len() != hops || h.Missed() != missed || length(p) > mtu && x.missed >= 0 {
+					t.Errorf("%+v, MTU %d of a link (%v): %d hops, %d missed, %d B", x, mtu, link, h.Len(), h.Missed(), length(p))
+				}
+			}
+		}
+	}
+}
+
+// Frames count without tags, and with what they have in front of IP, as an interface's MTU does.
+func TestLength(t *testing.T) {
+	p := &packet.Packet{Version: 4, Proto: packet.ProtoUDP, Payload: 100}
+	for _, x := range []struct {
+		frame int
+		types []uint16
+		want  int32
+	}{{0, nil, 128}, {14 + 128, []uint16{0x0800}, 128}, {14 + 136, []uint16{0x8864}, 136},
+		{22 + 128, []uint16{0x88a8, 1, 0x8100, 2, 0x0800}, 128}, {60, []uint16{0x0800}, 128}} {
+		if p.Data = nil; x.frame > 0 {
+			p.Data = make([]byte, x.frame)
+		}
+		for i, kind := range x.types {
+			p.Data[12+2*i], p.Data[13+2*i] = byte(kind>>8), byte(kind)
+		}
+		if got := length(p); got != x.want {
+			t.Errorf("%+v: %d", x, got)
+		}
 	}
 }
 
