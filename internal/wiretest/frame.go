@@ -125,7 +125,7 @@ func (r *reader) network(frame []byte) error {
 		r.Src, r.Dst = netip.AddrFrom16([16]byte(ip[8:])), netip.AddrFrom16([16]byte(ip[24:]))
 		r.ip = ip[:40]
 	default:
-		return fmt.Errorf("Ethernet type %#04x, first byte of IP %#02x", kind, ip[0])
+		return fmt.Errorf("a frame of Ethernet type %#04x, with %#02x in IP's first byte", kind, ip[0])
 	}
 	switch {
 	case length < len(r.ip) || length > len(ip):
