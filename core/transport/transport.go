@@ -196,6 +196,7 @@ type Flow struct {
 	Size     unit.Bytes // payload to carry; 0: no end
 	Payload  int32      // largest payload of a packet
 	Framing  packet.Framing
+	Script   []Datagram  // of a capture, in order, which the flow has in place of a size; nil: it is of none
 	Random   unit.Random // the flow's own random stream
 	Seed     uint64      // of the run
 	Path     cc.Path     // what is known of the path
@@ -205,6 +206,12 @@ type Flow struct {
 
 	CC       *cc.Scheme    // the congestion controller, of transports that are Controlled
 	CCConfig scheme.Config // of it
+}
+
+// Datagram is one of a flow that a capture has.
+type Datagram struct {
+	After   unit.Time // the flow's start
+	Payload int32
 }
 
 // Scheme is a transport that an experiment can name.
@@ -222,6 +229,8 @@ type Scheme struct {
 	// parameters of package tcp, packet.ProtoTCP; 0: no kernel has it.
 	Kernel uint8
 	Proto  uint8 // of its packets (packet.Packet.Proto)
+	// Captured carries datagrams of a capture in this one's place, as Flow.Script has them; nil: it cannot.
+	Captured *Scheme
 	// Build makes the two endpoints of a flow with a configuration of the scheme: nil for the
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (sender, receiver Endpoint, err error)

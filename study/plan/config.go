@@ -111,6 +111,7 @@ type builder struct {
 	index     []int32        // of each flow in its traffic; −1 − that where its start was drawn from its stream
 	hosts     []cc.Host      // what receivers of a host share
 	listed    map[[3]int]int // flows of a list, by hosts and port
+	scripts   map[int][]transport.Datagram
 }
 
 // random is a flow's own stream.
@@ -146,6 +147,12 @@ func (b *builder) add(f *spec.Flow) {
 	}
 	if stop := stopOf(tr); f.Size == 0 && stop != unit.Never {
 		flow.Stop = stop
+	}
+	if f.Datagrams() > 0 {
+		if b.scripts == nil {
+			b.scripts = map[int][]transport.Datagram{}
+		}
+		b.scripts[i] = f.Script()
 	}
 	b.flows, b.index = append(b.flows, flow), append(b.index, index)
 }
@@ -211,8 +218,9 @@ func (b *builder) ends(i int, start unit.Time, host *cc.Host) (sender, receiver 
 		ID: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
 		Start: start, Stop: stopOf(tr), Size: f.Size, Payload: tr.Payload(), Framing: p.Framing(),
-		Random: random, Seed: b.seed, Path: b.seen.Path(f.Src, f.Dst, &b.seen.Traffic[f.Group]), CC: controller,
-		CCConfig: config, Telemetry: b.telemetry, Host: host,
+		Script: b.scripts[i], Random: random, Seed: b.seed,
+		Path: b.seen.Path(f.Src, f.Dst, &b.seen.Traffic[f.Group]), CC: controller, CCConfig: config,
+		Telemetry: b.telemetry, Host: host,
 	}, parameters)
 	if err != nil {
 		err = fmt.Errorf("traffic %s: %w", tr.Name(), err)

@@ -15,6 +15,7 @@ type stream struct {
 	alike   float64 // flows that it stands for
 	weight  float64 // packets of all flows of a list over those of the ones looked at; 0: nothing is known of that
 	size    float64 // bytes; 0: no end
+	script  float64 // datagrams of a capture; 0: it is of none
 	rate    float64 // bit/s, if nothing shared its links
 	path    []int   // directions of links, 2·link + end
 }
@@ -36,8 +37,12 @@ func streams(p *spec.Point) (list []stream) {
 			first := len(list)
 			for k := range min(n, mostStreams) {
 				f := p.Flow(listed[id][k*n/min(n, mostStreams)])
-				list = add(list, p, f.Src, f.Dst, stream{traffic: tr, alike: float64(n) / float64(min(n, mostStreams)),
-					size: float64(f.Size)})
+				s := stream{traffic: tr, alike: float64(n) / float64(min(n, mostStreams)), size: float64(f.Size),
+					script: float64(f.Datagrams())}
+				if s.script > 0 {
+					s.rate = s.alike * 8 * s.size / max(f.Lasts(), unit.Millisecond).Seconds()
+				}
+				list = add(list, p, f.Src, f.Dst, s)
 			}
 			weigh(list[first:], p, tr, listed[id])
 		}
@@ -66,10 +71,11 @@ func streams(p *spec.Point) (list []stream) {
 func weigh(list []stream, p *spec.Point, tr *spec.Traffic, listed []int) {
 	all, seen := 0.0, 0.0
 	for _, i := range listed {
-		all += packets(tr, float64(p.Flow(i).Size))
+		f := p.Flow(i)
+		all += (&stream{traffic: tr, size: float64(f.Size), script: float64(f.Datagrams())}).packets()
 	}
 	for i := range list {
-		seen += list[i].alike * packets(tr, list[i].size)
+		seen += list[i].alike * list[i].packets()
 	}
 	for i := range list {
 		list[i].weight = all / seen
@@ -130,6 +136,14 @@ func packets(tr *spec.Traffic, size float64) float64 {
 	return acknowledged(tr) * data
 }
 
+// packets are those of one flow of the stream.
+func (s *stream) packets() float64 {
+	if s.script > 0 {
+		return s.script
+	}
+	return packets(s.traffic, s.size)
+}
+
 // acknowledged is how many packets there are for each with data.
 func acknowledged(tr *spec.Traffic) float64 {
 	switch s, _ := tr.Transport(); {
@@ -152,7 +166,7 @@ func Estimate(r *Run) (sum float64) {
 		s := &list[i]
 		hops := float64(len(s.path))
 		if s.size > 0 {
-			n := s.alike * hops * packets(s.traffic, s.size)
+			n := s.alike * hops * s.packets()
 			if s.weight > 0 {
 				n *= s.weight
 			}

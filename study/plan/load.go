@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"weir/core/transport"
 	"weir/study/measure"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -31,19 +32,22 @@ func (trial) Build(p *spec.Point, whole bool) (samples float64, err error) {
 // more memory than to read of them. They do not wait for each other any more.
 func reduce(p *spec.Point, c *sim.Config) error {
 	b := c.Ends.(*builder)
-	kept, n := make([]int, p.Entries()), 0
+	kept, n, scripts := make([]int, p.Entries()), 0, map[int][]transport.Datagram{}
 	for i, f := range b.flows {
 		if kept[f.Group]++; kept[f.Group] > mostTried {
 			continue
 		}
 		f.After = nil
+		if s := b.scripts[i]; s != nil {
+			scripts[n] = s
+		}
 		b.flows[n], b.index[n] = f, b.index[i]
 		n++
 	}
 	if n == len(b.flows) {
 		return nil
 	}
-	b.flows, b.index = b.flows[:n], b.index[:n]
+	b.flows, b.index, b.scripts = b.flows[:n], b.index[:n], scripts
 	c.Flows = b.flows
 	return p.Measures().Observe(p.Measured(), c)
 }

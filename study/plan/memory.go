@@ -27,6 +27,7 @@ func ownMemory(r *Run) float64 {
 		ofSample     = 24   // in the run, sorted, and on its way into a file
 		ofPacket     = 256
 		ofRoute      = 4
+		ofDatagram   = 16 // of a capture
 	)
 	bytes, leaves := ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
 	switches := 0.0
@@ -49,6 +50,10 @@ func ownMemory(r *Run) float64 {
 			each = ofControlled
 		}
 		bytes += ofKept*n + each*atOnce(p, t, n)
+	}
+	for i := range p.Flows() {
+		f := p.Flow(i)
+		bytes += ofDatagram * float64(f.Datagrams())
 	}
 	return bytes + ofSample*p.Samples()
 }
@@ -118,7 +123,7 @@ func underway(p *spec.Point) (n float64) {
 	whole := 0.0
 	for i := range list {
 		s := &list[i]
-		if whole += s.alike * packets(s.traffic, s.size); s.size == 0 {
+		if whole += s.alike * s.packets(); s.size == 0 {
 			whole = math.Inf(1)
 		}
 	}

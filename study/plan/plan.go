@@ -74,7 +74,13 @@ func FramesPerSecond(p *spec.Point) float64 {
 			}
 		}
 		for i := range p.Flows() {
-			if f := p.Flow(i); f.Traffic == id {
+			f := p.Flow(i)
+			switch n, bytes := f.Peak(); {
+			case f.Traffic != id:
+			case n > 0: // a capture says what it offers
+				datagrams[f.Src] += n
+				datagramBits[f.Src] += 8 * (bytes + n*float64(tr.Headers()))
+			default:
 				add(tr, f.Src, f.Dst, offered)
 			}
 		}

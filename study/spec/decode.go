@@ -6,6 +6,7 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/pcapng"
 )
 
 // decoder turns trees into values and notes what is wrong.
@@ -19,15 +20,16 @@ type decoder struct {
 	source   *Source
 	warnings []string
 	networks routedNetworks
-	flows    flowList          // of the point before
-	built    map[string]bool   // what decides whether switches can be built, of the points so far
-	files    []string          // the files that the point in hand reads, with their hashes
-	inputs   map[string][]byte // the files that any point reads, by the name in the spec
-	bufferAt []document.Place  // by link of the point's network, where its buffer is given
-	limits   []limit           // of queues, of the point in hand
-	named    directory         // the nodes and links of its network
-	around   surroundings      // of the point in hand
-	matches  int               // names that its patterns were compared with
+	flows    flowList                  // of the point before
+	built    map[string]bool           // what decides whether switches can be built, of the points so far
+	files    []string                  // the files that the point in hand reads, with their hashes
+	inputs   map[string][]byte         // the files that any point reads, by the name in the spec
+	bufferAt []document.Place          // by link of the point's network, where its buffer is given
+	limits   []limit                   // of queues, of the point in hand
+	named    directory                 // the nodes and links of its network
+	around   surroundings              // of the point in hand
+	captures map[string]*pcapng.Source // by what of them is wanted
+	matches  int                       // names that its patterns were compared with
 }
 
 // limit is a bound of a queue in bytes, and where it is given.

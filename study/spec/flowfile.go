@@ -37,7 +37,12 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 		port = d.Integer(v, 0, 65535)
 	}
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
-	data, name := d.openFile(x.Get("file"))
+	for _, k := range []string{"interfaces"} {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "as: flows, as: packets, or no "+k, "%q is of captures", k)
+		}
+	}
+	data, name := d.openText(x.Get("file"))
 	if !d.OK() {
 		return
 	}

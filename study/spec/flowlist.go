@@ -78,6 +78,9 @@ func (l *flowList) same(o *flowList) bool {
 func (l *flowList) memory() (bytes int64) {
 	for i := range l.parts {
 		bytes += ofFlow * int64(len(l.parts[i].listed))
+		for k := range l.parts[i].listed {
+			bytes += ofDatagram * int64(len(l.parts[i].listed[k].script))
+		}
 		if r := l.parts[i].reduce; r != nil {
 			bytes += int64(8 * len(r.hosts))
 		}

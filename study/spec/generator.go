@@ -103,7 +103,7 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 		if !ok || file == nil {
 			return nil
 		}
-		data, name := d.openFile(file)
+		data, name := d.openText(file)
 		if !d.OK() {
 			return nil
 		}

@@ -27,6 +27,12 @@ func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 	if err == nil {
 		d.inputs[t.Text] = data
 	}
+	return data, name
+}
+
+// openText is openFile for a file of text.
+func (d *decoder) openText(t *document.Node) (data []byte, name string) {
+	data, name = d.openFile(t)
 	d.Remember(name, data)
 	d.IsText(name, data, false)
 	return data, name

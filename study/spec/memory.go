@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/topology"
 	"weir/core/unit"
@@ -13,7 +14,8 @@ const (
 	ofPoint     = 2000 // without what follows
 	ofParameter = 200
 	ofSwitch    = 136 // each node has the place for a switch's configuration
-	ofFlow      = 96
+	ofFlow      = 128
+	ofDatagram  = 16
 	ofNode      = 200 // with its addresses and ports
 	ofLink      = 72
 	ofRoute     = 4
@@ -71,7 +73,8 @@ func (d *decoder) share(p *Point) {
 // same reports whether a flow is as another.
 func (f Flow) same(o Flow) bool {
 	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
-		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port
+		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port &&
+		f.captured == o.captured && slices.Equal(f.script, o.script)
 }
 
 // tableSize is how many routes the switches of a network have, with the numbers of its switches and of those with

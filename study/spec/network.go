@@ -245,7 +245,7 @@ func (d *decoder) networkFile(t *document.Node, p *Point) {
 	if x.Get("format") == nil {
 		return
 	}
-	data, name := d.openFile(file)
+	data, name := d.openText(file)
 	if i < 0 || !d.OK() {
 		return
 	}

@@ -213,6 +213,8 @@ type Flow struct {
 	Port     int        // destination port of a flow file; 0: none
 	own      [2]int     // ports of a traffic that numbers its flows; 0: none
 	reduce   *reduction // nil: it is of no collective operation
+	captured bool       // a capture has it
+	script   []transport.Datagram
 }
 
 // After are the flows of the point that arrive at the source before this one begins: Start is the

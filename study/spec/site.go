@@ -120,7 +120,7 @@ func (d *decoder) programsSuit(p *Point) {
 	senders := make([]int, len(n.Nodes))
 	for i := range p.flows.n {
 		// those of a file or of sets are one after the other
-		if f := p.flows.at(i); f.Port == 0 && f.Later == 0 {
+		if f := p.flows.at(i); f.Port == 0 && f.Later == 0 && !f.captured {
 			senders[f.Dst]++
 		}
 	}

@@ -77,12 +77,15 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
 	}
-	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil {
-		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective")
+	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && (x.Get("file") == nil || !d.captured(x)) {
+		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective, or of a capture")
 		return
 	}
 	switch {
 	case x.Get("collective") != nil: // refuses a file and what belongs to one
+	case x.Get("file") != nil && d.captured(x):
+		d.captureFile(x, p, tr)
+		return
 	case x.Get("file") != nil:
 		d.flowFile(x, p, tr)
 		return
@@ -176,6 +179,12 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 	if tr.seen.Transport == nil {
 		d.Unknown(where, "transport", tname, names)
 		return false
+	}
+	if as := x.Get("as"); as != nil && as.Text == asPackets {
+		if tr.seen.Transport = tr.seen.Transport.Captured; tr.seen.Transport == nil {
+			d.Fail(where, "transport: udp, or as: flows", "transport %s has no way to carry a capture's packets", tname)
+			return false
+		}
 	}
 	if inline {
 		if tt.Bound {

@@ -67,7 +67,7 @@ func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
 			Source: "P4-ABC §6.2.1"},
-		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
+		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP, Captured: captured(),
 	}, New)
 }
 
@@ -80,11 +80,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		return nil, nil, fmt.Errorf("transport udp: on %v is less than 1/%d of the gap between datagrams at rate %v", c.On,
 			gapsPerOn, c.Rate)
 	}
-	headers := int32(packet.EthernetHeader + packet.UDPHeader + packet.IPv4Header)
-	if f.Version == 6 {
-		headers += packet.IPv6Header - packet.IPv4Header
-	}
-	s := &Sender{flow: f, config: c, at: f.Start, headers: headers,
+	s := &Sender{flow: f, config: c, at: f.Start, headers: ownHeaders(f.Version),
 		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
 		gap:  unit.NewSerialiser(unit.LinkRate{Bits: c.Rate})}
 	if f.Stop == 0 {

@@ -57,6 +57,17 @@ func TraceOf(t testing.TB, r *spec.Registry, text string, sinks func(ports []str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return records(t, c, sinks, patterns...)
+}
+
+// Records carries out a run, and gives the records of the ports that the patterns pick.
+func Records(t testing.TB, c *sim.Config, patterns ...string) []trace.Record {
+	t.Helper()
+	return records(t, c, func([]string) []trace.Sink { return nil }, patterns...)
+}
+
+func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
+	t.Helper()
 	ports := sim.TracePorts(c.Network)
 	for _, p := range patterns {
 		trace.Select(ports, p)
@@ -67,8 +78,8 @@ func TraceOf(t testing.TB, r *spec.Registry, text string, sinks func(ports []str
 			names = append(names, p.Name)
 		}
 	}
-	var records kept
-	config := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: append(sinks(names), &records)}
+	var all kept
+	config := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: append(sinks(names), &all)}
 	for _, n := range c.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
@@ -79,7 +90,7 @@ func TraceOf(t testing.TB, r *spec.Registry, text string, sinks func(ports []str
 	if err := c.Trace.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return records
+	return all
 }
 
 // Writable wants records that the text form can say.

@@ -1,0 +1,114 @@
+package udp
+
+import (
+	"errors"
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// CapturedConfig is how a sender of a capture's datagrams sends: nothing of that is left to choose.
+type CapturedConfig struct {
+	Weir bool // in the lab the hosts are Weir's own
+}
+
+// Params binds the configuration.
+func (c *CapturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.Weir) }
+
+// OwnStack is who carries it out in the lab.
+func (c *CapturedConfig) OwnStack() bool { return c.Weir }
+
+// captured is what carries a capture's datagrams under the name udp.
+func captured() *transport.Scheme {
+	s := transport.Define(transport.Scheme{
+		Scheme:  scheme.Scheme{Name: "udp", Doc: "a capture's datagrams, at its times", Source: "ours"},
+		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
+	}, NewCaptured)
+	return &s
+}
+
+// LeastCaptured is the least payload of a capture's datagram: the lab's kernels know it by as much.
+const LeastCaptured = 16
+
+// NewCaptured makes the endpoints of a flow whose datagrams a capture has.
+func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver, error) {
+	if len(f.Script) == 0 {
+		return nil, nil, errors.New("transport udp: a flow of a capture without datagrams")
+	}
+	last := unit.Time(0)
+	for i, d := range f.Script {
+		if d.Payload < LeastCaptured || d.Payload > f.Payload || d.After < last {
+			return nil, nil, fmt.Errorf("transport udp: datagram %d of a capture has %d bytes of payload, %v after the start; "+
+				"%d … %d bytes are possible, in order of time", i, d.Payload, d.After, LeastCaptured, f.Payload)
+		}
+		last = d.After
+	}
+	_, r, err := New(f, Config{Rate: unit.Gbps, Pattern: CBR})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &CapturedSender{flow: f, headers: ownHeaders(f.Version),
+		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP)}
+	s.counters.Finished = unit.Never
+	return s, r, nil
+}
+
+// ownHeaders are the bytes before a datagram's payload.
+func ownHeaders(version uint8) int32 {
+	if version == 6 {
+		return packet.EthernetHeader + packet.IPv6Header + packet.UDPHeader
+	}
+	return packet.EthernetHeader + packet.IPv4Header + packet.UDPHeader
+}
+
+// CapturedSender sends the datagrams of a capture when it has them. One that could not go then goes as soon as the NIC
+// is free, and those behind it at their own times.
+type CapturedSender struct {
+	flow     transport.Flow
+	headers  int32
+	hash     uint32
+	next     int // of the script
+	counters transport.Counters
+}
+
+// NextSend is when the next datagram is due.
+func (s *CapturedSender) NextSend() unit.Time {
+	if s.next == len(s.flow.Script) {
+		return unit.Never
+	}
+	at := after(s.flow.Start, s.flow.Script[s.next].After)
+	if s.flow.Stop > 0 && at >= s.flow.Stop {
+		return unit.Never
+	}
+	return at
+}
+
+// Emit fills p with the next datagram.
+func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
+	payload := s.flow.Script[s.next].Payload
+	p.Kind, p.Seq, p.Payload = packet.Data, int64(s.next), payload
+	p.Size = s.flow.Framing.Frame(s.headers, payload, true)
+	p.Hash = s.hash
+	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
+	s.counters.SentPackets++
+	s.counters.SentBytes += unit.Bytes(payload)
+	if s.next++; s.next == len(s.flow.Script) {
+		s.counters.Finished = now
+	}
+}
+
+// Receive is never called: nothing answers.
+func (s *CapturedSender) Receive(unit.Time, *packet.Packet) bool { return false }
+
+// NextTimer is never: the schedule is NextSend's.
+func (s *CapturedSender) NextTimer() unit.Time { return unit.Never }
+
+// Advance is never called.
+func (s *CapturedSender) Advance(unit.Time) {}
+
+// Counters returns what was counted. The flow is finished, as the sender sees it, when its last datagram was sent.
+func (s *CapturedSender) Counters() *transport.Counters { return &s.counters }
