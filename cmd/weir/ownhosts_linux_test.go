@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"weir/core/trace"
+	"weir/internal/pcapng"
+	"weir/internal/wiretest"
 )
 
 // pairOfHosts are two hosts at a link of 20 Mb/s, with what the switch does and traffic to be filled in.
@@ -33,17 +39,15 @@ func TestOwnHostsOnLab(t *testing.T) {
 	binary, dir := build(t), t.TempDir()
 	const one = "  - {name: x, from: a, to: b, transport: %s, start: 0s}\n"
 	begun := time.Now() // the last one must end when all is done, not after its duration
-	defer func() {
-		if took := time.Since(begun); took > 55*time.Second {
-			t.Errorf("it took %v", took)
-		}
-	}()
+	defer longest(t, begun, 55*time.Second)
 	for _, x := range []struct {
 		name, duration, programs, traffic string
 	}{
 		{"int-md", "1200ms", "[forward, {telemetry: {format: int-md}}]", fmt.Sprintf(one, "rdma, cc: hpcc")},
 		{"ioam over IPv6", "1200ms", "[forward, {telemetry: {format: ioam}}]", fmt.Sprintf(one, "rdma, cc: hpcc, ip: 6")},
-		{"hpcc's own", "1200ms", "[forward, {telemetry: {format: hpcc}}]", fmt.Sprintf(one, "udp_controlled, cc: hpcc")},
+		{"hpcc itself", "1200ms", "[forward, {telemetry: {format: hpcc}}]", fmt.Sprintf(one, "udp_controlled, cc: hpcc")},
+		{"ifa-ext", "1200ms", "[forward, {telemetry: {format: ifa-ext}}]",
+			fmt.Sprintf(one, "{tcp: {stack: weir}}, cc: hpcc")},
 		{"ndp", "1200ms", "[forward]", fmt.Sprintf(one, "ndp, size: 100MB")},
 		{"beside the kernel", "1500ms", "[forward, {ecn: {}}]", fmt.Sprintf(one, "{tcp: {stack: weir}}, cc: dctcp") +
 			strings.Replace(fmt.Sprintf(one, "tcp, cc: cubic"), "x", "y", 1)},
@@ -84,6 +88,9 @@ func TestOwnHostsOnLab(t *testing.T) {
 				a.Replays[0].In < 200 {
 				t.Fatalf("%+v", a)
 			}
+			if format := strings.Fields(x.name)[0]; strings.Contains(x.programs, "telemetry") {
+				decoded(t, dir, format)
+			}
 			share := 0.8
 			if len(a.Disturbed) > 0 { // the machine's stalls are no mistake of the hosts
 				t.Logf("disturbed: %.200q, %.200q", a.Disturbed, a.Errors)
@@ -104,5 +111,52 @@ func TestOwnHostsOnLab(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// longest says if something has taken longer than that since it began.
+func longest(t *testing.T, begun time.Time, most time.Duration) {
+	if took := time.Since(begun); took > most {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// decoded reads the newest capture in a folder by the specification of a format: every frame with all its lengths and
+// sums, and in those that the switch has sent to the receiver one record of it.
+func decoded(t *testing.T, dir, format string) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(dir, "*", "captures", "*.pcapng"))
+	if len(files) == 0 {
+		t.Fatal("no capture")
+	}
+	newest := slices.MaxFunc(files, func(a, b string) int {
+		x, _ := os.Stat(a)
+		y, _ := os.Stat(b)
+		return x.ModTime().Compare(y.ModTime())
+	})
+	data, err := os.ReadFile(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := wiretest.Options{IFA: true, Rates: []int64{25e9, 50e9, 100e9, 200e9, 400e9, 20e6, 40e6}}
+	records, last := 0, int64(0)
+	_, err = pcapng.Read(bytes.NewReader(data), func(r *trace.Record) error {
+		x, err := wiretest.Decode(r.Frame, o)
+		if err != nil {
+			return fmt.Errorf("%v: % x", err, r.Frame)
+		}
+		if r.Port != "s->b" || x.Format == "" {
+			return nil
+		}
+		if x.Format != format || len(x.Hops) != 1 || x.Answer || x.Hops[0].Rate != 20e6 || x.Hops[0].Queue > 60*1514 ||
+			format != "hpcc" && x.Hops[0].Sent < last {
+			return fmt.Errorf("%s of %d hops after %d bytes: %+v", x.Format, len(x.Hops), last, x.Hops)
+		}
+		last = x.Hops[0].Sent
+		records++
+		return nil
+	})
+	if err != nil || records < 100 {
+		t.Errorf("%s: %d records: %v", newest, records, err)
 	}
 }

@@ -25,5 +25,6 @@
 //	PINT (SIGCOMM'20), HPCC-PINT's telemetry    PINT, PortLoad  TestPINTGolden, TestPINTUnbiased,
 //	                                                            TestPortLoad, TestLoadCode
 //
-// That others read the same, tshark and Linux, is tested in internal/pcapng and internal/netns.
+// That others read the same is tested in worlds/lab (a decoder written from the specifications, and tshark),
+// internal/pcapng (tshark) and internal/netns (Linux).
 package telemetry

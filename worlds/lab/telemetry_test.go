@@ -101,7 +101,7 @@ func asking(t testing.TB, c *Config, f *telemetry.Format, transport string, vers
 	frame []byte) {
 	t.Helper()
 	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Network.Nodes)), Version: version, HopLimit: 64, TOS: 0x2a,
-		SrcPort: 1000, DstPort: 2000, Seq: seq, Payload: size}
+		SrcPort: uint16(1000 + seq), DstPort: 2000, Seq: seq, Payload: size}
 	payloads[transport](&p)
 	if f != nil && !f.Ask(&p, telemetry.HopRecords, false) {
 		t.Fatal("no room for telemetry")
