@@ -37,7 +37,7 @@ var Storeys = []Storey{
 		"transport fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
-	{Name: "worlds", Imports: "core internal", Modules: true, Floors: "lab < softswitch"},
+	{Name: "worlds", Imports: "core internal", Modules: true, Floors: "lab agent < softswitch"},
 	{Name: "worlds/sim/crew"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
 	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Floors: "measure < claim < spec < plan < " +

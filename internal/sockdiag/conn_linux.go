@@ -77,7 +77,7 @@ func (c *Conn) Dump(family uint8, f Filter) ([]Socket, error) {
 	local, remote := netip.AddrPortFrom(netip.Addr{}, f.LocalPort), netip.AddrPortFrom(netip.Addr{}, f.RemotePort)
 	var err error
 	for range attempts {
-		err = c.ask(flagDump, family, wanted, local, remote)
+		err = c.ask(flagDump, family, wanted, local, remote, f.Storage)
 		if err != errInterrupted {
 			break
 		}
@@ -103,7 +103,7 @@ func (c *Conn) Socket(local, remote netip.AddrPort) (*Socket, error) {
 	if local.Addr().BitLen() != remote.Addr().BitLen() || local.Addr().BitLen() == 0 {
 		return nil, fmt.Errorf("sock_diag: socket %v, %v: they are not of one version of IP", local, remote)
 	}
-	err := c.ask(0, family, 1<<32-1, local, remote)
+	err := c.ask(0, family, 1<<32-1, local, remote, 0)
 	// The kernel falls back on a listening socket.
 	if err == nil && (len(c.sockets) != 1 || c.sockets[0].Remote != remote || c.sockets[0].Local.Port() != local.Port()) {
 		err = unix.ENOENT
@@ -115,10 +115,13 @@ func (c *Conn) Socket(local, remote netip.AddrPort) (*Socket, error) {
 }
 
 // ask sends a request and takes all of its answer.
-func (c *Conn) ask(flags uint16, family uint8, states uint32, local, remote netip.AddrPort) error {
+func (c *Conn) ask(flags uint16, family uint8, states uint32, local, remote netip.AddrPort, storage int) error {
 	c.seq++
 	c.sockets = c.sockets[:0]
 	c.request = appendRequest(c.request[:0], c.seq, flags, family, states, local, remote)
+	if storage > 0 {
+		c.request = askStorage(c.request, storage)
+	}
 	if _, err := unix.Write(c.fd, c.request); err != nil {
 		return os.NewSyscallError("write", err)
 	}

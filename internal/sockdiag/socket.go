@@ -26,9 +26,10 @@ type Socket struct {
 	CongestionControl Name // empty in TIME-WAIT
 	Info              Info
 	Memory            Memory
-	BBR               BBR   // with CongestionControl bbr
-	DCTCP             DCTCP // with CongestionControl dctcp
-	Vegas             Vegas // with CongestionControl vegas and those that work like it
+	BBR               BBR    // with CongestionControl bbr
+	DCTCP             DCTCP  // with CongestionControl dctcp
+	Vegas             Vegas  // with CongestionControl vegas and those that work like it
+	Storage           []byte // what BPF programs keep of it in the map that Filter names; nil: nothing
 }
 
 // Name is that of a congestion control, at most 15 bytes and a zero (TCP_CA_NAME_MAX).
@@ -91,6 +92,9 @@ type Vegas struct {
 type Filter struct {
 	States                []State
 	LocalPort, RemotePort uint16
+	// Storage is the descriptor of a BPF map, of storage of sockets, to be read with them if it is above 0. That
+	// takes CAP_BPF and CAP_NET_ADMIN.
+	Storage int
 }
 
 // Numbers of linux/inet_diag.h and linux/netlink.h, and sizes of its structures.
@@ -116,6 +120,13 @@ const (
 	extSkMem   = 7  // INET_DIAG_SKMEMINFO
 	extDCTCP   = 9  // INET_DIAG_DCTCPINFO
 	extBBR     = 16 // INET_DIAG_BBRINFO
+	extStorage = 20 // INET_DIAG_SK_BPF_STORAGES
+
+	requestStorage = 2       // INET_DIAG_REQ_SK_BPF_STORAGES
+	requestMap     = 1       // SK_DIAG_BPF_STORAGE_REQ_MAP_FD
+	storageOne     = 1       // SK_DIAG_BPF_STORAGE
+	storageValue   = 3       // SK_DIAG_BPF_STORAGE_MAP_VALUE
+	nested         = 1 << 15 // NLA_F_NESTED
 
 	extensions = 1<<(extInfo-1) | 1<<(extVegas-1) | 1<<(extControl-1) | 1<<(extSkMem-1)
 	typeMask   = 0x3fff // NLA_TYPE_MASK
@@ -147,6 +158,17 @@ func appendRequest(b []byte, seq uint32, flags uint16, family uint8, states uint
 	}
 	b = ne.AppendUint32(b, 0)          // any interface
 	return ne.AppendUint64(b, 1<<64-1) // any cookie (INET_DIAG_NOCOOKIE)
+}
+
+// askStorage adds a map's descriptor to a request.
+func askStorage(b []byte, fd int) []byte {
+	b = ne.AppendUint16(b, 4+8)
+	b = ne.AppendUint16(b, requestStorage|nested)
+	b = ne.AppendUint16(b, 8)
+	b = ne.AppendUint16(b, requestMap)
+	b = ne.AppendUint32(b, uint32(fd))
+	ne.PutUint32(b, uint32(len(b)))
+	return b
 }
 
 // errInterrupted: what was dumped changed in between (NLM_F_DUMP_INTR).
@@ -239,6 +261,21 @@ func (s *Socket) parse(b []byte) error {
 	return nil
 }
 
+// inner is the first attribute of a kind among nested ones.
+func inner(b []byte, kind uint16) []byte {
+	for len(b) >= 4 {
+		n := int(ne.Uint16(b))
+		if n < 4 || n > len(b) {
+			return nil
+		}
+		if ne.Uint16(b[2:])&typeMask == kind {
+			return b[4:n]
+		}
+		b = b[min(len(b), (n+3)&^3):]
+	}
+	return nil
+}
+
 func (s *Socket) attribute(kind uint16, v []byte) {
 	u32 := func(i int) uint32 { return ne.Uint32(v[4*i:]) }
 	size := func(i int) unit.Bytes { return unit.Bytes(u32(i)) }
@@ -251,6 +288,8 @@ func (s *Socket) attribute(kind uint16, v []byte) {
 		copy(s.CongestionControl[:], v)
 	case kind == extControl && len(v) == len(s.CongestionControl):
 		copy(s.CongestionControl[:len(s.CongestionControl)-1], v)
+	case kind == extStorage:
+		s.Storage = append([]byte(nil), inner(inner(v, storageOne), storageValue)...)
 	case kind == extSkMem && len(v) >= 32:
 		m := &s.Memory
 		*m = Memory{

@@ -1,0 +1,179 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/worlds/agent"
+)
+
+// short is a path for tests of what happens, not of how much.
+var short = path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 300, Telemetry: 3}
+
+// captured keeps frames that come in at a node.
+type captured struct {
+	mu     sync.Mutex
+	frames [][]byte
+}
+
+func capture(n *node) *captured {
+	c := &captured{}
+	add := func(b []byte) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.frames) < 5000 {
+			c.frames = append(c.frames, bytes.Clone(b))
+		}
+	}
+	n.watch.Store(&add)
+	return c
+}
+
+// segment is a TCP segment in a frame of IPv6, as RFC 8200 and RFC 9293 have it.
+type segment struct {
+	trace, options, data []byte // trace: the header of hop-by-hop options
+	seq, ack             uint32
+	flags                byte
+}
+
+func segmentOf(b []byte) (s segment, ok bool) {
+	if len(b) < 74 || b[12] != 0x86 || b[13] != 0xdd {
+		return s, false
+	}
+	next, rest := b[20], b[54:54+int(binary.BigEndian.Uint16(b[18:]))]
+	if next == 0 {
+		n := 8 * (int(rest[1]) + 1)
+		next, s.trace, rest = rest[0], rest[:n], rest[n:]
+	}
+	if next != 6 {
+		return s, false
+	}
+	n := int(rest[12]>>4) * 4
+	s.seq, s.ack, s.flags = binary.BigEndian.Uint32(rest[4:]), binary.BigEndian.Uint32(rest[8:]), rest[13]
+	s.options, s.data = rest[20:n], rest[n:]
+	return s, true
+}
+
+// option is a TCP option with its head; nil: there is none.
+func (s *segment) option(kind byte) []byte {
+	for b := s.options; len(b) > 1 && b[0] != 0; {
+		if b[0] == 1 {
+			b = b[1:]
+			continue
+		}
+		if b[0] == kind {
+			return b[:b[1]]
+		}
+		b = b[b[1]:]
+	}
+	return nil
+}
+
+// A connection between programs that know nothing: its segments carry traces and are as long as the MTU allows, the
+// records of three hops reach the receiver, its acknowledgements carry window, U and bottleneck in twelve bytes beside
+// the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
+func TestConnection(t *testing.T) {
+	r := lay(t, short, 1)
+	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	seen := capture(r.node)
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	const frame = 1514
+	until(t, "a window in the kernel as it was told", func() bool {
+		c := connections(t, a)[0]
+		want := max(2, (int64(c.Told.Window)+frame-1)/frame)
+		return c.Following && int64(c.Window) == want && c.Controller == a.Controller && c.Told.Hops == 3 &&
+			c.Told.Bottleneck == 1 && c.Traced > 100
+	})
+	if a.Controller[:9] != "weir_hpcc" {
+		t.Errorf("the controller is %s", a.Controller)
+	}
+	other := connections(t, b)[0]
+	if other.Tell.Hops != 3 || other.Tell.Node != 100 || other.Following || other.Measured < 50 || other.Refused > 0 {
+		t.Errorf("at the receiver: %+v", other)
+	}
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	full, told := 0, 0
+	for _, x := range seen.frames {
+		s, ok := segmentOf(x)
+		if !ok {
+			continue
+		}
+		if len(x) > frame {
+			t.Fatalf("a frame of %d bytes", len(x))
+		}
+		if (len(s.data) > 0) != (s.trace != nil) {
+			t.Fatalf("%d bytes of data, %d of trace", len(s.data), len(s.trace))
+		}
+		if len(x) == frame {
+			full++
+		}
+		if o := s.option(253); o != nil {
+			told++
+			if len(o) > 12 || s.option(8) == nil || binary.BigEndian.Uint16(o[2:]) != 0x5745 {
+				t.Fatalf("options % x", s.options)
+			}
+		}
+	}
+	if full < 50 || told < 20 {
+		t.Errorf("%d full frames, %d options in %d frames", full, told, len(seen.frames))
+	}
+}
+
+// Without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with the next records.
+func TestTelemetryComesAndGoes(t *testing.T) {
+	r := lay(t, short, 1)
+	r.agent("b", agent.Defaults())
+	a := r.agent("a1", agent.Defaults())
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	for i := range uint32(2) {
+		r.node.mute.Store(true)
+		until(t, "CUBIC", func() bool { return connections(t, a)[0].Controller == "cubic" })
+		if c := connections(t, a)[0]; c.Following || c.Fallbacks != i+1 {
+			t.Fatalf("%+v", c)
+		}
+		r.node.mute.Store(false)
+		following(t, a)
+		if c := r.controllerOf("a1"); c != a.Controller {
+			t.Fatalf("with telemetry again: %s", c)
+		}
+	}
+}
+
+// A host without an agent skips the trace, and one that has none gets nothing that it has not asked for.
+func TestOneAgentAlone(t *testing.T) {
+	for _, x := range []struct {
+		at     string
+		traces bool
+	}{{"a1", true}, {"b", false}} {
+		t.Run(x.at, func(t *testing.T) {
+			r := lay(t, short, 1)
+			a := r.agent(x.at, agent.Defaults())
+			seen := capture(r.node)
+			f := r.open("a1")
+			f.send()
+			until(t, "data", func() bool { return f.came.Load() > 1<<20 })
+			if c := r.controllerOf("a1"); c != "cubic" {
+				t.Errorf("the sender has %s", c)
+			}
+			if c := connections(t, a); len(c) != 1 || c[0].Following || c[0].Tells+c[0].Measured+c[0].Refused > 0 {
+				t.Errorf("%+v", c)
+			}
+			seen.mu.Lock()
+			defer seen.mu.Unlock()
+			for _, b := range seen.frames {
+				s, ok := segmentOf(b)
+				if ok && (s.option(253) != nil || (s.trace != nil) != (x.traces && len(s.data) > 0)) {
+					t.Fatalf("% x", b[:min(len(b), 300)])
+				}
+			}
+		})
+	}
+}

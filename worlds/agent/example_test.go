@@ -1,0 +1,15 @@
+package agent_test
+
+import (
+	"fmt"
+
+	"weir/worlds/agent"
+)
+
+// A machine is looked at before anything is loaded.
+func Example() {
+	m := agent.Machine{Release: "6.1.0-13-amd64"}
+	fmt.Println(m.Check())
+	// Output:
+	// agent: not on this machine: the kernel is Linux 6.1.0-13-amd64; 6.6 or later is needed, for BPF programs at TCX
+}

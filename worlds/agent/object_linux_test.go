@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+
+	"weir/core/packet"
+	"weir/core/telemetry"
+	"weir/core/unit"
+)
+
+// builtWith is the major version of the clang that has built the objects: others choose other instructions.
+const builtWith = "14"
+
+// The objects are what clang makes of the sources: all of their code, data, maps and types, byte for byte, wherever
+// the sources are. Symbols of debugging are cut off.
+func TestObject(t *testing.T) {
+	said, err := exec.Command("clang", "--version").Output()
+	if err != nil {
+		t.Skip("clang is not installed")
+	}
+	version := regexp.MustCompile(`version (\d+)`).FindSubmatch(said)
+	if version == nil || string(version[1]) != builtWith {
+		t.Skipf("clang is not of version %s: %s", builtWith, said)
+	}
+	sources, err := filepath.Glob("bpf/*.[ch]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := t.TempDir(), t.TempDir()
+	for _, name := range append(sources, "bpf/build.sh") {
+		b, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(from, filepath.Base(name)), b, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("sh", filepath.Join(from, "build.sh"), to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"agent.o", "lawtest.o"} {
+		want, got := parts(t, filepath.Join(to, name)), parts(t, filepath.Join("bpf", name))
+		for part, b := range want {
+			if !bytes.Equal(b, got[part]) {
+				t.Errorf("%s: %s is not what the sources give; go generate builds it anew", name, part)
+			}
+			delete(got, part)
+		}
+		for part := range got {
+			t.Errorf("%s: the sources give no %s", name, part)
+		}
+	}
+}
+
+// parts are the sections of an object, but for those of the debugger, symbols, and what refers to them by number.
+func parts(t *testing.T, name string) map[string][]byte {
+	t.Helper()
+	f, err := elf.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all := map[string][]byte{}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_PROGBITS || strings.HasPrefix(s.Name, ".debug") {
+			continue
+		}
+		if all[s.Name], err = s.Data(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// The structures that the loader reads and writes are those of the programs.
+func TestLayout(t *testing.T) {
+	types, err := btf.LoadSpecFromReader(bytes.NewReader(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, of := range map[string]any{"connection": rawConnection{}, "law": rawLaw{}, "hop": rawHop{},
+		"parameters": parameters{}} {
+		var c *btf.Struct
+		if err := types.TypeByName(name, &c); err != nil {
+			t.Fatal(err)
+		}
+		g := reflect.TypeOf(of)
+		if int(c.Size) != binary.Size(of) || int(c.Size) != int(g.Size()) {
+			t.Errorf("struct %s has %d bytes, in Go %d", name, c.Size, binary.Size(of))
+		}
+		for i, m := range c.Members {
+			f := g.Field(i)
+			if !strings.EqualFold(f.Name, strings.ReplaceAll(m.Name, "_", "")) || uintptr(m.Offset.Bytes()) != f.Offset {
+				t.Errorf("struct %s: %s is at %d, in Go %s at %d", name, m.Name, m.Offset.Bytes(), f.Name, f.Offset)
+			}
+		}
+	}
+}
+
+// tested are the programs of bpf/lawtest.c, with parameters.
+func tested(t *testing.T, p parameters) *ebpf.Collection {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it loads BPF programs")
+	}
+	if err := Probe().Check(); err != nil {
+		t.Skip(err)
+	}
+	spec, err := ebpf.LoadCollectionSpec("bpf/lawtest.o")
+	if err == nil {
+		err = spec.Variables["parameters"].Set(p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ebpf.NewCollection(spec)
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// state is struct state of bpf/lawtest.c.
+type state struct {
+	Law     rawLaw
+	Records rawRecords
+}
+
+// The kernel computes bit for bit what law_test.go does, also where switches misbehave.
+func TestLaw(t *testing.T) {
+	c := Defaults()
+	p := c.parameters()
+	programs := tested(t, p)
+	for seed := range uint64(10) {
+		rtt := roundTrips[int(seed)%len(roundTrips)]
+		var want rawLaw
+		var got state
+		if err := programs.Maps["states"].Put(uint32(0), &got); err != nil {
+			t.Fatal(err)
+		}
+		used := 0
+		walk(rand.New(rand.NewPCG(seed, 25)), 1500, rtt, true, func(s step) {
+			in := binary.LittleEndian.AppendUint64(make([]byte, 14), s.now)
+			in = binary.LittleEndian.AppendUint64(in, rtt)
+			in, _ = binary.Append(in, binary.LittleEndian, &s.records)
+			said, _, err := programs.Programs["steps"].Test(in)
+			if err == nil {
+				err = programs.Maps["states"].Lookup(uint32(0), &got)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			measured := want.newINT(&p, &s.records, s.now, rtt)
+			if measured {
+				used++
+			}
+			if got.Law != want || (said == 1) != measured {
+				t.Fatalf("seed %d: %+v\nbecomes  %+v,\nin Go %+v", seed, s, got.Law, want)
+			}
+		})
+		if used < 300 {
+			t.Errorf("seed %d: %d of 1500 are measurements", seed, used)
+		}
+	}
+}
+
+// Records are read as core/telemetry writes them, and what is no trace of ours has none.
+func TestTrace(t *testing.T) {
+	programs := tested(t, parameters{})
+	f, err := telemetry.NewFormat("ioam", 1, 1.05, nil)
+	if err == nil {
+		err = f.Shape(mostHops, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := packet.NewBook()
+	book.Add(netip.Addr{}, netip.MustParseAddr("fd09::1"))
+	book.Add(netip.Addr{}, netip.MustParseAddr("fd09::2"))
+	reads := func(header []byte) (s state) {
+		t.Helper()
+		if _, _, err := programs.Programs["reads"].Test(append(make([]byte, 14), header...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := programs.Maps["states"].Lookup(uint32(0), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoUDP, Version: 6, HopLimit: 63, Payload: 100}
+	f.Ask(p, telemetry.HopRecords, false)
+	for n := range mostHops + 2 {
+		frame, err := p.Emit(book, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := frame[14+40:][:160]
+		s := reads(header)
+		if want := min(n, mostHops); int(s.Records.N) != want || int(s.Records.Missed) != max(n-mostHops, 0) {
+			t.Fatalf("of %d hops %d are read, and %d missed", n, s.Records.N, s.Records.Missed)
+		}
+		for i, h := range s.Records.Hop[:s.Records.N] {
+			want := rawHop{Time: int64(i+1)*1e9 + 5, Bytes: uint64(i) << 40, Queue: uint32(1000 * i), Node: uint32(10 + i),
+				Port: uint32(i), Rate: 20000 | 4<<16}
+			if h != want {
+				t.Errorf("hop %d of %d is %+v, want %+v", i, n, h, want)
+			}
+		}
+		for _, at := range []int{4, 5, 7, 9, 10, 12} { // type, length, kind of trace, namespace, words, trace type
+			b := bytes.Clone(header)
+			b[at] ^= 0x10
+			if s := reads(b); s.Records.N != 0 {
+				t.Errorf("with another byte %d there are %d records", at, s.Records.N)
+			}
+		}
+		f.Push(p, &telemetry.Hop{Time: unit.Time(n+1)*unit.Second + 5*unit.Nanosecond, TxBytes: uint64(n) << 40,
+			Queue: unit.Bytes(1000 * n), Rate: 200 * unit.Mbps, Switch: uint32(10 + n), Port: uint16(n)})
+	}
+}

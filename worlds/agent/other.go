@@ -1,0 +1,26 @@
+//go:build !linux
+
+package agent
+
+// Agent is a running one, which there is on Linux only.
+type Agent struct {
+	Interfaces []string
+	Controller string
+}
+
+// Probe says that this is not Linux.
+func Probe() *Machine { return &Machine{} }
+
+// Start fails.
+func Start(c Config) (*Agent, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return nil, Probe().Check()
+}
+
+// Close does nothing.
+func (a *Agent) Close() error { return nil }
+
+// Connections are none.
+func (a *Agent) Connections(to []Connection) ([]Connection, error) { return to, nil }

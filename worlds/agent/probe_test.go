@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"weir/core/unit"
+)
+
+// able is a machine that has all.
+func able() Machine {
+	return Machine{Release: "6.6.0", Little: true, Cgroup: "/sys/fs/cgroup", CUBIC: true}
+}
+
+// A machine on which no agent can run is refused with what it lacks: TCX came with Linux 6.6.
+func TestProbe(t *testing.T) {
+	missing := errors.New("file does not exist")
+	for _, x := range []struct {
+		name   string
+		change func(*Machine)
+		says   string // "": it can
+	}{
+		{"the first kernel", func(*Machine) {}, ""},
+		{"a later one", func(m *Machine) { m.Release = "6.18.44-fc-v595" }, ""},
+		{"a much later one", func(m *Machine) { m.Release = "7.0" }, ""},
+		{"the one before", func(m *Machine) { m.Release = "6.5.13-generic" }, "kernel is Linux 6.5.13-generic; 6.6 or later"},
+		{"an old one", func(m *Machine) { m.Release = "5.15.0" }, "6.6 or later is needed"},
+		{"another numbering", func(m *Machine) { m.Release = "six" }, `release "six" is not understood`},
+		{"no Linux", func(m *Machine) { m.Release = "" }, "it takes Linux 6.6 or later"},
+		{"big-endian", func(m *Machine) { m.Little = false }, "big-endian"},
+		{"no root", func(m *Machine) { m.Rights = errors.New("CAP_BPF is missing") }, "root is needed"},
+		{"no BTF", func(m *Machine) { m.BTF = missing }, "CONFIG_DEBUG_INFO_BTF"},
+		{"no struct_ops", func(m *Machine) { m.Missing = needed[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
+		{"no TCX", func(m *Machine) { m.TCX = missing }, "BPF programs at interfaces are refused"},
+		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "no cgroup2 file system"},
+		{"no CUBIC", func(m *Machine) { m.CUBIC = false }, "the kernel has no CUBIC"},
+	} {
+		m := able()
+		x.change(&m)
+		err := m.Check()
+		switch {
+		case x.says == "" && err != nil:
+			t.Errorf("%s: %v", x.name, err)
+		case x.says != "" && (!errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), x.says)):
+			t.Errorf("%s: %v, want %q", x.name, err, x.says)
+		}
+	}
+}
+
+// Start refuses where the probe does, and what is out of range before anything is loaded.
+func TestRefused(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(*Config)
+		says   string
+	}{
+		{"eta above 1", func(c *Config) { c.Eta = 1.01 }, "0.01 to 1 are possible"},
+		{"no eta", func(c *Config) { c.Eta = 0 }, "0.01 to 1 are possible"},
+		{"eta is no number", func(c *Config) { c.Eta = math.NaN() }, "0.01 to 1 are possible"},
+		{"no flows", func(c *Config) { c.Flows = 0 }, "1 to 65536 are possible"},
+		{"less than no increase", func(c *Config) { c.Increase = -1 }, "0 to 16777216 B are possible"},
+		{"a long round trip", func(c *Config) { c.RTT = 2 * unit.Second }, "0s to 1s are possible"},
+		{"a negative rate", func(c *Config) { c.Rate = -1 }, "0bps or more"},
+	} {
+		c := Defaults()
+		x.change(&c)
+		if a, err := Start(c); a != nil || !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %v, want %q", x.name, err, x.says)
+		}
+	}
+	if os.Geteuid() != 0 {
+		if _, err := Start(Defaults()); !errors.Is(err, ErrCannot) {
+			t.Errorf("without root: %v", err)
+		}
+		return
+	}
+	if Probe().Check() != nil {
+		return
+	}
+	for _, c := range []Config{{Interface: "no-such", Eta: 1, Flows: 1}, {Interface: "lo", Eta: 1, Flows: 1},
+		{Cgroup: "/no-such", Eta: 1, Flows: 1}, {Cgroup: "/tmp", Eta: 1, Flows: 1}} {
+		if a, err := Start(c); a != nil || !errors.Is(err, ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
