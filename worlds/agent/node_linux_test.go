@@ -3,12 +3,10 @@ package agent_test
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -258,37 +256,4 @@ func write(f []byte, r record) {
 	be.PutUint32(x[12:], uint32(r.at%1e9))
 	be.PutUint32(x[16:], uint32(r.queue))
 	be.PutUint64(x[20:], r.sent<<20|e<<16|m)
-}
-
-// seen is what the receiver's port has done in a time.
-type seen struct {
-	Utilisation   float64
-	P50, P99, Max int
-	Drops         int
-}
-
-// measure says what happened during a time from now on.
-func (n *node) measure(t *testing.T, during time.Duration) seen {
-	t.Helper()
-	n.mu.Lock()
-	o := n.ports[0]
-	first, drops := len(o.samples), o.drops
-	n.mu.Unlock()
-	time.Sleep(during)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	q := slices.Clone(o.samples[first:])
-	if len(q) < 2 {
-		return seen{}
-	}
-	bytes := o.bytes[len(o.bytes)-1] - o.bytes[first]
-	slices.Sort(q)
-	at := func(share float64) int { return int(q[int(share*float64(len(q)-1))]) }
-	return seen{Utilisation: float64(bytes) * 8 / float64(n.Rate) * 1000 / float64(len(q)-1), P50: at(.5),
-		P99: at(.99), Max: at(1), Drops: o.drops - drops}
-}
-
-func (s seen) String() string {
-	return fmt.Sprintf("utilisation %.3f, queue p50 %d, p99 %d, max %d packets, %d drops", s.Utilisation, s.P50, s.P99,
-		s.Max, s.Drops)
 }

@@ -198,6 +198,16 @@ func (r *rig) open(from string) *flow {
 	return f
 }
 
+// write writes so much and waits until it has come.
+func (f *flow) write(t *testing.T, n int64) {
+	t.Helper()
+	want := f.came.Load() + n
+	if _, err := f.from.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all data", func() bool { return f.came.Load() == want })
+}
+
 // send has it write until the test ends.
 func (f *flow) send() {
 	go func() {

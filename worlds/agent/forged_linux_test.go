@@ -1,0 +1,118 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"weir/worlds/agent"
+)
+
+// sum puts the right checksum into a frame of TCP over IPv6 (RFC 9293 §3.1, RFC 8200 §8.1).
+func sum(f []byte) {
+	be := binary.BigEndian
+	at := 54
+	if f[20] == 0 {
+		at += 8 * (int(f[55]) + 1)
+	}
+	be.PutUint16(f[at+16:], 0)
+	end := 54 + int(be.Uint16(f[18:]))
+	total := uint32(end-at) + 6
+	add := func(b []byte) {
+		for i, x := range b {
+			total += uint32(x) << (8 * (1 - i%2))
+		}
+	}
+	add(f[22:54])
+	add(f[at:end])
+	for total > 0xffff {
+		total = total&0xffff + total>>16
+	}
+	be.PutUint16(f[at+16:], ^uint16(total))
+}
+
+// last is a copy of the last frame that a condition holds for.
+func (c *captured) last(ok func(*segment) bool) (b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.frames {
+		if s, is := segmentOf(x); is && ok(&s) {
+			b = x
+		}
+	}
+	return bytes.Clone(b)
+}
+
+// Who does not see a connection's packets cannot set its window: an option counts only in a segment that the kernel
+// takes, whose acknowledgement is of what is in flight (RFC 5961 §5), and records only in one within the windows. Both
+// are tried on a connection that is silent, so that nothing else moves its state.
+func TestForged(t *testing.T) {
+	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: time.Millisecond, Buffer: 300, Telemetry: 1}, 1)
+	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	f := r.open("a1")
+	go f.drain()
+	f.write(t, 1<<20)
+	following(t, a)
+	seen := capture(r.node)
+	f.write(t, 1<<16)
+	time.Sleep(50 * time.Millisecond) // acknowledgements that are under way
+	ack := seen.last(func(s *segment) bool { return len(s.data) == 0 && len(s.option(253)) == 12 })
+	data := seen.last(func(s *segment) bool { return s.trace != nil })
+	if ack == nil || data == nil {
+		t.Fatal("no option, or no trace")
+	}
+	be := binary.BigEndian
+	option := bytes.Index(ack[74:], []byte{253, 12, 0x57, 0x45}) + 74
+	stamp := bytes.Index(ack[74:], []byte{8, 10}) + 74
+	const window = 123_456
+	be.PutUint32(ack[option+4:], window)
+	add := func(at int, by uint32) func([]byte) {
+		return func(f []byte) { be.PutUint32(f[at:], be.Uint32(f[at:])+by) }
+	}
+	for _, x := range []struct {
+		name    string
+		change  func([]byte)
+		refused uint32
+		taken   bool
+	}{
+		{"an acknowledgement of what was never sent", add(54+8, 1), 1, false},
+		{"an acknowledgement of long ago", add(54+8, 1<<31), 1, false},
+		{"a guess", add(54+8, 0x12345678), 1, false},
+		{"a sequence number behind the window", add(54+4, 1<<26), 0, false},
+		{"a sequence number before it", add(54+4, ^uint32(1<<20)), 0, false},
+		{"a time stamp of long ago", add(stamp+2, ^uint32(1<<24)), 0, false},
+		{"another ExID", func(f []byte) { f[option+2]++ }, 0, false},
+		{"another kind", func(f []byte) { f[option] = 254 }, 0, false},
+		{"a length that there is not", func(f []byte) { f[option+1] = 10; f[option+10], f[option+11] = 1, 1 }, 0, false},
+		{"none of this", func([]byte) {}, 0, true},
+	} {
+		before := connections(t, a)[0]
+		forged := bytes.Clone(ack)
+		x.change(forged)
+		sum(forged)
+		r.node.inject(1, forged)
+		time.Sleep(40 * time.Millisecond)
+		if x.taken || x.refused > 0 {
+			until(t, x.name, func() bool { c := connections(t, a)[0]; return c.Refused+c.Tells > before.Refused+before.Tells })
+		}
+		after := connections(t, a)[0]
+		if after.Refused-before.Refused != x.refused || (after.Told.Window == window) != x.taken ||
+			(after.Tells != before.Tells) != x.taken {
+			t.Errorf("%s: %+v\nbecomes %+v", x.name, before, after)
+		}
+	}
+	before := connections(t, b)[0]
+	at := 54 + 160
+	for _, change := range []func([]byte){add(at+4, 1<<26), add(at+4, ^uint32(1<<26)), add(at+8, 1<<30)} {
+		forged := bytes.Clone(data)
+		write(forged, record{at: time.Now().UnixNano(), sent: 1 << 30, rate: 1e6})
+		change(forged)
+		sum(forged)
+		r.node.inject(0, forged)
+	}
+	until(t, "the refusal of records", func() bool { return connections(t, b)[0].Refused == before.Refused+3 })
+	if after := connections(t, b)[0]; after.Measured != before.Measured || after.Tell.Window != before.Tell.Window {
+		t.Errorf("%+v\nbecomes %+v", before, after)
+	}
+}
