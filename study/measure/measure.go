@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir/core/unit"
@@ -47,8 +48,32 @@ type Tolerance struct{ Share, Difference float64 }
 // Given reports whether there is a tolerance.
 func (t Tolerance) Given() bool { return t != Tolerance{} }
 
+// Bounds are the least and the most by which a value that agrees with a is above it.
+func (t Tolerance) Bounds(a float64) (least, most float64) {
+	most = max(t.Share*math.Abs(a), t.Difference)
+	return -most, most
+}
+
 // Agree reports whether two values agree.
-func (t Tolerance) Agree(a, b float64) bool { return math.Abs(b-a) <= max(t.Share*a, t.Difference) }
+func (t Tolerance) Agree(a, b float64) bool {
+	least, most := t.Bounds(a)
+	return b-a >= least && b-a <= most
+}
+
+// Moved is by how much a value of a group can be another one if what was measured is another in a share of the time: a
+// mean by as much of itself; a percentile by anything once the share is larger than what lies beyond it, and
+// by nothing that is known of before.
+func (k *Kind) Moved(group string, value, share float64) float64 {
+	word := group[strings.LastIndexByte(group, ' ')+1:]
+	word, of := strings.CutPrefix(word, "p")
+	if p, err := strconv.ParseFloat(strings.ReplaceAll(word, "_", "."), 64); of && err == nil {
+		if share > 1-p/100 {
+			return math.Inf(1)
+		}
+		return 0
+	}
+	return share * math.Abs(value)
+}
 
 // Measure is one entry of an experiment's list. It keeps its own options.
 type Measure interface {

@@ -237,12 +237,12 @@ func (w *worlds) difference(v Value) (c column, judged bool) {
 	return c, judged
 }
 
+// within says where a difference is.
+var within = map[claim.Verdict]string{claim.Holds: "inside", claim.Fails: "outside", claim.Undecided: "undecided"}
+
 // apart says how far the lab is from the simulator.
 func apart(a results.Agreement) string {
-	word := "outside"
-	if a.Agrees {
-		word = "inside"
-	}
+	word := within[a.Verdict]
 	switch {
 	case math.IsNaN(a.Sim) || math.IsNaN(a.Lab):
 		return "–"
@@ -396,14 +396,17 @@ func agreementLine(o *results.Outcome) string {
 		return ""
 	}
 	all := o.Agreements()
-	verdict := results.AgreeVerdict(all)
-	if verdict == claim.Undecided {
+	agreed := results.Agree(all)
+	if agreed.Points == 0 {
 		return "simulator and lab are not compared: no point has a " +
 			strings.Join(o.Spec.Judged(), ", or a ") + " in both"
 	}
-	inside, points, _ := results.Agree(all)
-	return fmt.Sprintf("simulator and lab agree in %d of %d points (%s): %s", inside, points, agreementRule(o.Spec, all),
-		verdict)
+	open := ""
+	if n := agreed.Points - agreed.Inside - agreed.Apart; n > 0 {
+		open = fmt.Sprintf(", %d undecided", n)
+	}
+	return fmt.Sprintf("simulator and lab agree in %d of %d points%s (%s): %s", agreed.Inside, agreed.Points, open,
+		agreementRule(o.Spec, all), agreed.Verdict)
 }
 
 // agreementRule says in words how near judged values have to be: of each measure, if there are
@@ -429,16 +432,27 @@ func agreementRule(s *spec.Spec, all []results.Agreement) string {
 	return strings.Join(rules, ", ") + "; one in ten may be outside"
 }
 
-// outside lists the values that do not agree.
+// undecided says why it is not known whether a value agrees; "" if it is known.
+func undecided(a *results.Agreement, factor float64, decimals int) string {
+	switch {
+	case a.Verdict != claim.Undecided:
+		return ""
+	case a.Upset:
+		return ": undecided, for the machine can have changed it by as much"
+	}
+	return fmt.Sprintf(", ±%s: undecided, for the seeds are too few", Cell(a.Interval*factor, math.NaN(), decimals))
+}
+
+// outside lists the values that do not agree, or of which that is not known.
 func outside(o *results.Outcome) (out []string) {
 	for _, a := range o.Agreements() {
-		if a.Judged && !a.Agrees {
+		if a.Judged && a.Verdict != claim.Holds {
 			most := max(math.Abs(a.Sim), math.Abs(a.Lab))
 			sc := scaleFor(a.Unit, most)
 			d := decimalsFor(most * sc.Factor)
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", measure.PointName(a.Point), a.Measure, a.Group))+
-				fmt.Sprintf(": %s %s in the simulator, %s in the lab", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit,
-					Cell(a.Lab*sc.Factor, math.NaN(), d)))
+				fmt.Sprintf(": %s %s in the simulator, %s in the lab%s", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit,
+					Cell(a.Lab*sc.Factor, math.NaN(), d), undecided(&a, sc.Factor, d)))
 		}
 	}
 	return out
@@ -512,7 +526,7 @@ func Text(o *results.Outcome) string {
 	if line := agreementLine(o); line != "" {
 		fmt.Fprintf(&b, "\n%s\n", Wrap(line, Width, "    "))
 		for _, s := range outside(o) {
-			b.WriteString(Wrap("outside: "+s, Width, "    ") + "\n")
+			b.WriteString(Wrap("not inside: "+s, Width, "    ") + "\n")
 		}
 	}
 	switch {

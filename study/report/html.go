@@ -97,12 +97,11 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	if histogram != nil {
 		late = template.HTML(inPage(histogram))
 	}
-	agreements := o.Agreements()
-	inside, compared, _ := results.Agree(agreements)
+	agreed := results.Agree(o.Agreements())
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
-		"Agree": results.AgreeVerdict(agreements), "Inside": inside, "Points": compared, "Compared": compared > 0,
+		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
 		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late,

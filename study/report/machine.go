@@ -318,7 +318,7 @@ func LatenessSVG(o *results.Outcome) ([]byte, error) {
 	}
 	limit.Width, limit.Dashes = vg.Points(1.2), dashes[2]
 	pl.Add(limit)
-	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 0.1 %% beyond is disturbed",
+	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
 		1e3*observe.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
 	return render(pl, entries)
 }

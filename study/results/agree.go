@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"weir/study/claim"
 	"weir/study/measure"
@@ -60,36 +63,25 @@ func (o *Outcome) besideJSON(doc *object) {
 			v.add("paper", p.Value)
 		}
 		v.add("judged", a.Judged)
+		if !math.IsNaN(a.Interval) {
+			v.add("interval", a.Interval)
+		}
 		if a.Judged {
-			v.add("agrees", a.Agrees)
+			v.add("verdict", a.Verdict)
+		}
+		if a.Upset {
+			v.add("upset", true)
 		}
 		values = append(values, v.bytes())
 	}
 	doc.add("agreement", array(values))
 	var verdict object
-	inside, points, enough := Agree(all)
-	verdict.add("inside", inside)
-	verdict.add("points", points)
-	verdict.add("verdict", agreeVerdict(points, enough))
+	agreed := Agree(all)
+	verdict.add("inside", agreed.Inside)
+	verdict.add("apart", agreed.Apart)
+	verdict.add("points", agreed.Points)
+	verdict.add("verdict", agreed.Verdict)
 	doc.add("agree", verdict.bytes())
-}
-
-// agreeVerdict is that of simulator and lab agreeing.
-func agreeVerdict(points int, enough bool) claim.Verdict {
-	switch {
-	case points == 0:
-		return claim.Undecided
-	case enough:
-		return claim.Holds
-	}
-	return claim.Fails
-}
-
-// AgreeVerdict says whether simulator and lab agree in enough points: undecided if
-// there is none that both have a judged value of.
-func AgreeVerdict(all []Agreement) claim.Verdict {
-	_, points, enough := Agree(all)
-	return agreeVerdict(points, enough)
 }
 
 // Agreement is how one value of one point of the sweep compares between simulator and
@@ -100,8 +92,66 @@ type Agreement struct {
 	Group    string // "" if the measure has none
 	Unit     string
 	Sim, Lab float64
-	// Judged values are those whose kind of measure says how near they have to be.
-	Judged, Agrees bool
+	// Interval is half of the 95 % interval of the difference of the means, by the seeds of both worlds; NaN if
+	// there is one seed in each.
+	Interval float64
+	// Judged values are those whose kind of measure says how near they have to be. They agree (claim.Holds) or differ
+	// (claim.Fails) where the whole interval is within that, or none of it; else that is undecided: there are too few
+	// seeds, or, with Upset, the machine can have changed the lab's mean by as much.
+	Judged  bool
+	Verdict claim.Verdict
+	Upset   bool
+}
+
+// judge compares two samples.
+func (a *Agreement) judge(sim, lab []float64, near measure.Tolerance, upset float64) {
+	difference, half := compare(sim, lab)
+	a.Interval = half
+	if a.Judged = near.Given(); !a.Judged {
+		return
+	}
+	if math.IsNaN(half) {
+		half = 0 // the values are what there is to go by
+	}
+	least, most := near.Bounds(a.Sim)
+	decide := func(half float64) claim.Verdict {
+		switch {
+		case difference-half >= least && difference+half <= most:
+			return claim.Holds
+		case difference-half > most || difference+half < least:
+			return claim.Fails
+		}
+		return claim.Undecided
+	}
+	if a.Verdict = decide(half); a.Verdict != claim.Fails || upset == 0 {
+		return
+	}
+	if a.Verdict = decide(half + upset); a.Verdict != claim.Fails {
+		a.Verdict, a.Upset = claim.Undecided, true
+	}
+}
+
+// compare gives by how much the mean of the second sample is above that of the first, and half of its 95 % interval by
+// Student's t with the variance of both together, which a sample of one borrows from the other; NaN if both are of one.
+func compare(a, b []float64) (difference, half float64) {
+	mean := func(x []float64) (m, squares float64) {
+		for _, v := range x {
+			m += v / float64(len(x))
+		}
+		for _, v := range x {
+			squares += float64((v - m) * (v - m))
+		}
+		return m, squares
+	}
+	ma, sa := mean(a)
+	mb, sb := mean(b)
+	na, nb := float64(len(a)), float64(len(b))
+	freedom := na + nb - 2
+	if freedom < 1 {
+		return mb - ma, math.NaN()
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975)
+	return mb - ma, t * math.Sqrt((sa+sb)/freedom*(1/na+1/nb))
 }
 
 // MayDisagree is the share of points of which a judged value may be outside.
@@ -116,10 +166,10 @@ func (o *Outcome) Agreements() []Agreement {
 	}
 	type key struct{ point, measure, group string }
 	type sum struct {
-		of float64
-		n  int
+		of    []float64
+		upset float64 // the largest share of a run's measured part
 	}
-	means := func(runs []*Run) (map[key]*sum, []Agreement) {
+	values := func(runs []*Run) (map[key]*sum, []Agreement) {
 		at := map[key]*sum{}
 		var order []Agreement
 		for _, r := range runs {
@@ -129,8 +179,10 @@ func (o *Outcome) Agreements() []Agreement {
 					at[k] = &sum{}
 					order = append(order, Agreement{Point: r.Point, Measure: m.Name, Group: group, Unit: m.Unit})
 				}
-				at[k].of += v
-				at[k].n++
+				at[k].of = append(at[k].of, v)
+				if n := len(r.Attempts); n > 0 {
+					at[k].upset = max(at[k].upset, r.Attempts[n-1].changed())
+				}
 			}
 			listed := r.Listed()
 			for i := range listed {
@@ -145,8 +197,8 @@ func (o *Outcome) Agreements() []Agreement {
 		}
 		return at, order
 	}
-	simulated, _ := means(o.Beside.Runs)
-	measured, all := means(o.Runs)
+	simulated, _ := values(o.Beside.Runs)
+	measured, all := values(o.Runs)
 	var out []Agreement
 	for _, a := range all {
 		k := key{measure.PointName(a.Point), a.Measure, a.Group}
@@ -154,31 +206,60 @@ func (o *Outcome) Agreements() []Agreement {
 		if s == nil {
 			continue
 		}
-		a.Sim, a.Lab = s.of/float64(s.n), l.of/float64(l.n)
+		a.Sim, _ = claim.MeanInterval(s.of)
+		a.Lab, _ = claim.MeanInterval(l.of)
 		kind := o.Spec.Kind(a.Measure)
-		near := kind.Nearness(a.Unit, a.Group)
-		a.Judged, a.Agrees = near.Given(), near.Given() && near.Agree(a.Sim, a.Lab)
+		a.judge(s.of, l.of, kind.Nearness(a.Unit, a.Group), kind.Moved(a.Group, max(a.Sim, a.Lab), l.upset))
 		out = append(out, a)
 	}
 	return out
 }
 
-// Agree says in how many points all judged values of simulator and lab agree, and whether that
-// is enough: one point in ten may be outside.
-func Agree(all []Agreement) (inside, points int, enough bool) {
-	outside := map[string]bool{}
-	for _, a := range all {
-		if a.Judged {
-			name := measure.PointName(a.Point)
-			outside[name] = outside[name] || !a.Agrees
+// Agreed says in how many points simulator and lab agree.
+type Agreed struct {
+	Inside int // points all of whose judged values agree
+	Apart  int // points of which a value differs
+	Points int // with judged values in both worlds; the others of them are undecided
+	// Verdict: one point in ten may differ; what is undecided may be so or so, and if there is no point all is.
+	Verdict claim.Verdict
+}
+
+// Agree counts points by what is said of their values.
+func Agree(all []Agreement) (a Agreed) {
+	worst := map[string]claim.Verdict{}
+	for _, x := range all {
+		if !x.Judged {
+			continue
+		}
+		name := measure.PointName(x.Point)
+		switch was := worst[name]; {
+		case was == claim.Fails || x.Verdict == claim.Fails:
+			worst[name] = claim.Fails
+		case was == claim.Undecided || x.Verdict == claim.Undecided:
+			worst[name] = claim.Undecided
+		default:
+			worst[name] = claim.Holds
 		}
 	}
-	for _, o := range outside {
-		if points++; !o {
-			inside++
+	for _, v := range worst {
+		a.Points++
+		switch v {
+		case claim.Holds:
+			a.Inside++
+		case claim.Fails:
+			a.Apart++
 		}
 	}
-	return inside, points, float64(points-inside) <= MayDisagree*float64(points)
+	may := MayDisagree * float64(a.Points)
+	switch {
+	case float64(a.Apart) > may:
+		a.Verdict = claim.Fails
+	case a.Points > 0 && float64(a.Points-a.Inside) <= may:
+		a.Verdict = claim.Holds
+	default:
+		a.Verdict = claim.Undecided
+	}
+	return a
 }
 
 // String is the comparison in words.

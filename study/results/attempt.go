@@ -11,8 +11,12 @@ type Attempt struct {
 	LateP999S float64  `json:"late_p999_s"`
 	LateMaxS  float64  `json:"late_max_s"`
 	// frames by powers of two: entry i were less than 2^i ns late, and not less than half of that
-	Lateness []uint64  `json:"lateness"`
-	StallS   float64   `json:"stall_s"` // longest time in which something was to be done and nothing happened
+	Lateness []uint64 `json:"lateness"`
+	StallS   float64  `json:"stall_s"` // longest time in which something was to be done and nothing happened
+	// share of the measured part that stalls can have changed, each with a round trip after it
+	Upset float64 `json:"upset"`
+	// for how long others of this machine had the data plane's processor
+	WaitedS  float64   `json:"waited_s"`
 	RingLost uint64    `json:"ring_lost"`
 	Lost     uint64    `json:"lost"`    // frames that kernels dropped or did not take
 	Steal    float64   `json:"steal"`   // share of all cores that the hypervisor kept back
@@ -34,6 +38,15 @@ type Carrier struct {
 	Ends [2]string `json:"ends"`
 	Down bool      `json:"down"`
 	AtS  float64   `json:"at_s"` // of the experiment's time
+}
+
+// changed is the share of the measured part in which the machine can have changed what hosts did: all of it where
+// frames were lost that the experiment does not lose.
+func (a *Attempt) changed() float64 {
+	if a.RingLost+a.Lost > 0 {
+		return 1
+	}
+	return a.Upset
 }
 
 // Replay is what came of giving a switch of the simulator the input that one of the lab

@@ -326,9 +326,10 @@ var sampled = map[sim.Watched]labtraffic.What{
 func attemptOf(r *lab.Report, all *sent, rtt unit.Time) *results.Attempt {
 	l := &r.Lateness
 	a := &results.Attempt{
-		Disturbed: append([]string{}, r.Disturbed(rtt)...),
-		Errors:    append([]string{}, r.Errors()...),
-		Frames:    l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
+		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.UpsetShare(all.hosts, rtt),
+		WaitedS: r.Waited.Seconds(),
+		Errors:  append([]string{}, r.Errors()...),
+		Frames:  l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
 		LateMaxS: l.Max.Seconds(),
 		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost +
 			r.Counts.SendLost,
@@ -336,7 +337,7 @@ func attemptOf(r *lab.Report, all *sent, rtt unit.Time) *results.Attempt {
 	}
 	if h := all.hosts; h != nil {
 		x := &h.Lateness
-		a.Disturbed, a.Errors = append(a.Disturbed, h.Disturbed(rtt)...), append(a.Errors, h.Errors()...)
+		a.Errors = append(a.Errors, h.Errors()...)
 		a.Hosts = &results.HostsLate{Frames: x.Frames, P50S: x.P50.Seconds(), P99S: x.P99.Seconds(), MaxS: x.Max.Seconds(),
 			StallS: h.Stall.Seconds(), CPU: h.CPU}
 	}

@@ -202,55 +202,103 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 	}
 }
 
-// One point in ten may be outside, and a point is outside if one of its goodputs is (issue
-// "The lab").
+// One point in ten may be outside, and a point is outside if one of its values is; what is undecided may turn out
+// either way (issue "The lab").
 func TestAgree(t *testing.T) {
 	for _, x := range []struct {
-		points, outside int
-		enough          bool
-	}{{10, 0, true}, {10, 1, true}, {10, 2, false}, {9, 1, false}, {20, 2, true}, {19, 2, false}, {1, 0, true},
-		{1, 1, false}, {0, 0, true}} {
-		t.Run(fmt.Sprintf("%d of %d outside", x.outside, x.points), func(t *testing.T) {
+		points, outside, undecided int
+		want                       claim.Verdict
+	}{{10, 0, 0, claim.Holds}, {10, 1, 0, claim.Holds}, {10, 2, 0, claim.Fails}, {9, 1, 0, claim.Fails},
+		{20, 2, 0, claim.Holds}, {19, 2, 0, claim.Fails}, {1, 0, 0, claim.Holds}, {1, 1, 0, claim.Fails},
+		{0, 0, 0, claim.Undecided}, {10, 0, 1, claim.Holds}, {10, 1, 1, claim.Undecided}, {10, 0, 10, claim.Undecided},
+		{10, 2, 8, claim.Fails}} {
+		t.Run(fmt.Sprintf("%d of %d outside, %d undecided", x.outside, x.points, x.undecided), func(t *testing.T) {
 			var all []results.Agreement
 			for p := range x.points {
 				point := []measure.Coordinate{{Key: "n", Text: fmt.Sprint(p)}}
-				all = append(all, results.Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true,
-					Agrees: p >= x.outside},
-					results.Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Agrees: true},
+				verdict := claim.Holds
+				switch {
+				case p < x.outside:
+					verdict = claim.Fails
+				case p < x.outside+x.undecided:
+					verdict = claim.Undecided
+				}
+				all = append(all, results.Agreement{Point: point, Measure: "goodput", Group: "a", Judged: true, Verdict: verdict},
+					results.Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Verdict: claim.Holds},
 					results.Agreement{Point: point, Measure: "jain"})
 			}
-			inside, points, enough := results.Agree(all)
-			if inside != x.points-x.outside || points != x.points || enough != x.enough {
-				t.Errorf("%d of %d inside, enough: %v", inside, points, enough)
-			}
-			want := map[bool]claim.Verdict{true: claim.Holds, false: claim.Fails}[x.enough]
-			if x.points == 0 {
-				want = claim.Undecided
-			}
-			if got := results.AgreeVerdict(all); got != want {
-				t.Errorf("%v, want %v", got, want)
+			want := results.Agreed{Inside: x.points - x.outside - x.undecided, Apart: x.outside, Points: x.points,
+				Verdict: x.want}
+			if got := results.Agree(all); got != want {
+				t.Errorf("%+v, want %+v", got, want)
 			}
 		})
 	}
 }
 
-// Points are compared by their means over seeds; what only one world has is not.
+// Points are compared by their means over seeds and what that is worth; what only one world has is not.
 func TestAgreements(t *testing.T) {
 	s := load(t, line+`
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 `, spec.Options{})
-	run := func(n string, seed uint64, goodput float64) *results.Run {
-		return &results.Run{Seed: seed, Point: []measure.Coordinate{{Key: "n", Text: n}},
-			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
-				Groups: []measure.Grouped{{Group: "x", Value: goodput}}}}}}
+	run := func(name, group string, attempt results.Attempt, goodputs ...float64) (all []*results.Run) {
+		for i, g := range goodputs {
+			all = append(all, &results.Run{Seed: uint64(i + 1), Point: []measure.Coordinate{{Key: "n", Text: "1"}},
+				Attempts: []results.Attempt{attempt}, Values: measure.Values{Measures: []measure.Measured{{Name: name,
+					Groups: []measure.Grouped{{Group: group, Value: g}}}}}})
+		}
+		return all
 	}
-	o := &results.Outcome{World: spec.Lab, Spec: s,
-		Runs: []*results.Run{run("1", 1, 40e6), run("1", 2, 48e6), run("2", 1, 1e6)},
-		Beside: &results.Outcome{World: spec.Sim, Runs: []*results.Run{run("1", 1, 41e6), run("1", 2, 43e6),
-			run("1", 3, 36e6), run("3", 1, 1e6)}}}
-	all := o.Agreements()
-	if len(all) != 1 || all[0].Sim != 40e6 || all[0].Lab != 44e6 || !all[0].Judged || !all[0].Agrees {
-		t.Errorf("%+v", all)
+	upset := func(share float64) results.Attempt { return results.Attempt{Upset: share} }
+	const m = 1e6
+	for _, x := range []struct {
+		name     string
+		sim, lab []float64
+		attempt  results.Attempt
+		interval float64 // by Student's t; below 0: there is none
+		want     claim.Verdict
+		upset    bool
+	}{
+		{"alike", []float64{40 * m}, []float64{42 * m}, upset(0), -1, claim.Holds, false},
+		{"at the bound", []float64{40 * m}, []float64{44 * m}, upset(0), -1, claim.Holds, false},
+		{"apart", []float64{40 * m}, []float64{45 * m}, upset(0), -1, claim.Fails, false},
+		// Variance 13 Mb² with two degrees of freedom: t is 4.303, half the interval 4.303 · √(13 · (1/3 + 1)).
+		{"one seed in the lab", []float64{41 * m, 43 * m, 36 * m}, []float64{41 * m}, upset(0), 17.913 * m, claim.Undecided,
+			false},
+		// Variance .5 Mb² with four: t is 2.776.
+		{"some seeds", []float64{40 * m, 41 * m, 39 * m}, []float64{42 * m, 42 * m, 42 * m}, upset(0), 1.603 * m,
+			claim.Holds, false},
+		{"some seeds apart", []float64{40 * m, 41 * m, 39 * m}, []float64{46 * m, 46 * m, 46 * m}, upset(0), 1.603 * m,
+			claim.Fails, false},
+		{"across the bound", []float64{40 * m, 41 * m, 39 * m}, []float64{45 * m, 45 * m, 45 * m}, upset(0), 1.603 * m,
+			claim.Undecided, false},
+		{"upset by what it is apart", []float64{40 * m}, []float64{45 * m}, upset(0.03), -1, claim.Undecided, true},
+		{"upset by less", []float64{40 * m}, []float64{45 * m}, upset(0.02), -1, claim.Fails, false},
+		{"upset and alike", []float64{40 * m}, []float64{42 * m}, upset(1), -1, claim.Holds, false},
+		{"frames lost", []float64{40 * m}, []float64{5 * m}, results.Attempt{Lost: 1}, -1, claim.Undecided, true},
+	} {
+		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("goodput", "x", x.attempt, x.lab...),
+			Beside: &results.Outcome{World: spec.Sim, Runs: run("goodput", "x", results.Attempt{}, x.sim...)}}
+		all := o.Agreements()
+		if len(all) != 1 || !all[0].Judged || all[0].Verdict != x.want || all[0].Upset != x.upset {
+			t.Errorf("%s: %+v", x.name, all)
+			continue
+		}
+		if got := all[0].Interval; x.interval < 0 != math.IsNaN(got) || math.Abs(got-x.interval) > 1e-3*m {
+			t.Errorf("%s: ± %v, want %v", x.name, got, x.interval)
+		}
+	}
+	for share, want := range map[float64]claim.Verdict{0: claim.Fails, 0.009: claim.Fails, 0.011: claim.Undecided} {
+		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("queue", "s->c p99", upset(share), 30),
+			Beside: &results.Outcome{World: spec.Sim, Runs: run("queue", "s->c p99", results.Attempt{}, 10)}}
+		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
+			t.Errorf("a percentile, %v upset: %+v", share, all)
+		}
+	}
+	o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("goodput", "x", upset(0), 1),
+		Beside: &results.Outcome{World: spec.Sim, Runs: run("goodput", "y", upset(0), 1)}}
+	if all := o.Agreements(); len(all) != 0 {
+		t.Errorf("what only the lab has: %+v", all)
 	}
 }
 

@@ -89,7 +89,7 @@ measure: [goodput, hops, fates]
 		{"neither", measure.Kind{}, measure.Kind{}, 2,
 			[]string{"agree in 1 of 1 points (within 10 % or 1 Mb/s;", "fates eaten"}, []string{"hops within"}},
 		{"near", near, measure.Kind{}, 1.04, []string{"agree in 1 of 1 points", both}, []string{"outside:"}},
-		{"not near", near, measure.Kind{}, 1.06, []string{"agree in 0 of 1 points", both, "outside: hops"}, nil},
+		{"not near", near, measure.Kind{}, 1.06, []string{"agree in 0 of 1 points", both, "not inside: hops"}, nil},
 		{"sparse", measure.Kind{}, measure.Kind{Sparse: true}, 1, []string{"fates crossed"}, []string{"fates eaten"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

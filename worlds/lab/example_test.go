@@ -10,15 +10,15 @@ import (
 // A run in the lab says by what the machine disturbed it, here with 20 ms of round-trip
 // time, and what must not happen at all.
 func ExampleReport_Disturbed() {
-	r := lab.Report{Stall: 6 * unit.Millisecond, Steal: 0.03}
-	r.Lateness.P999 = unit.Millisecond
+	r := lab.Report{Measured: unit.Second, Stall: 6 * unit.Millisecond, Steal: 0.03}
+	r.Waits = []lab.Wait{{At: 300 * unit.Millisecond, Length: r.Stall}}
+	r.Lateness.P99 = unit.Millisecond
 	r.Gates.Partial = 2
-	for _, why := range r.Disturbed(20 * unit.Millisecond) {
+	for _, why := range r.Disturbed(nil, 20*unit.Millisecond) {
 		fmt.Println(why)
 	}
 	fmt.Println(r.Errors())
 	// Output:
-	// a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)
-	// 3.0 % of the cores' time stolen
+	// 2.6 % of the time upset by stalls, the longest 6.0 ms (the hypervisor took 3.0 % of all cores)
 	// [2 frames came without their checksum]
 }

@@ -71,6 +71,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	got := w.Duty.take()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
+	waited := runDelay()
 	if err := clock.start(); err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
@@ -84,6 +85,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	}
 	r := s.report(unit.Time(time.Since(began)) * unit.Nanosecond)
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	r.Waited = runDelay() - waited
 	r.Steps, r.Scheduling = clock.steps, got
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)

@@ -20,6 +20,7 @@ type departures struct {
 	late    unit.Histogram
 	latest  unit.Time
 	stall   unit.Time
+	waits   []Wait
 	retryAt unit.Time
 }
 
@@ -28,6 +29,7 @@ func (d *departures) ready() {
 	d.retryAt = unit.Never
 	d.late.Add(1000 * unit.Second)
 	d.late.Reset()
+	d.waits = make([]Wait, 0, mostWaits)
 }
 
 // outlet gives frames to a gate.

@@ -121,9 +121,7 @@ func (d *plane) step(now unit.Time) error {
 		d.stamps[i] = h.gate.Stamp()
 		need = min(need, d.stamps[i])
 	}
-	if need < now {
-		d.stall = max(d.stall, now-need)
-	}
+	d.waited(need, now)
 	for {
 		first, at := 0, unit.Never
 		for i, t := range d.stamps {

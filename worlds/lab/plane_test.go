@@ -149,7 +149,7 @@ func TestCounts(t *testing.T) {
 		}
 	}
 	r = d.report(now)
-	if r.Counts.SendLost != 1 || len(r.Errors()) != 1 || len(r.Disturbed(unit.Second)) != 1 {
+	if r.Counts.SendLost != 1 || len(r.Errors()) != 1 || len(r.Disturbed(nil, unit.Second)) != 1 {
 		t.Errorf("a frame that no kernel takes: %+v, %v", r.Counts, r.Errors())
 	}
 	before := r.Counts
@@ -189,7 +189,8 @@ func TestBelated(t *testing.T) {
 	}
 }
 
-// A run is disturbed by what the issue names, and by nothing else.
+// A run is disturbed by frames that are lost, by lateness and waits that can have changed what is measured, and by
+// steps of the clock; by nothing else, such as what the hypervisor takes without a wait.
 func TestDisturbed(t *testing.T) {
 	for _, x := range []struct {
 		change func(r *Report)
@@ -198,22 +199,74 @@ func TestDisturbed(t *testing.T) {
 		{func(*Report) {}, "[]"},
 		{func(r *Report) { r.Gates.RingLost = 1 }, "[1 frames lost in rings]"},
 		{func(r *Report) { r.VethLost = 2 }, "[2 frames lost in rings]"},
-		{func(r *Report) { r.Lateness.P999 = 2 * unit.Millisecond }, "[]"},
-		{func(r *Report) { r.Lateness.P999 = 2*unit.Millisecond + 1000 }, "[0.1 % of frames left 2.0 ms late or more]"},
-		{func(r *Report) { r.Stall = 5 * unit.Millisecond }, "[]"},
-		{func(r *Report) { r.Stall = 6 * unit.Millisecond },
-			"[a stall of 6.0 ms, more than a quarter of the round-trip time (20 ms)]"},
-		{func(r *Report) { r.Steal = 0.02 }, "[]"},
-		{func(r *Report) { r.Steal = 0.0201 }, "[2.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Lateness.P99, r.Lateness.P999 = 2*unit.Millisecond, unit.Second }, "[]"},
+		{func(r *Report) { r.Lateness.P99 = 2*unit.Millisecond + 1000 }, "[1 % of frames left 2.0 ms late or more]"},
+		{waits(6*unit.Millisecond, 9, 10), "[]"},  // longer than a quarter of 20 ms, but 10 · 26 ms is .01 of 26 s
+		{waits(2*unit.Millisecond, 500, 0), "[]"}, // short enough each
+		{waits(6*unit.Millisecond, 11, 0), "[1.1 % of the time upset by stalls, the longest 6.0 ms]"},
+		{func(r *Report) {
+			waits(6*unit.Millisecond, 11, 0)(r)
+			r.Steal, r.Waited = 0.03, 40*unit.Millisecond
+		}, "[1.1 % of the time upset by stalls, the longest 6.0 ms (others here had the processor for 40 ms, the " +
+			"hypervisor took 3.0 % of all cores)]"},
 		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
-		{func(r *Report) { r.Steal = 0.03 }, "[3.0 % of the cores' time stolen]"},
+		{func(r *Report) { r.Steal = 0.5 }, "[]"},
 		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
 	} {
 		var r Report
 		x.change(&r)
-		if got := fmt.Sprint(r.Disturbed(20 * unit.Millisecond)); got != x.want {
+		if got := fmt.Sprint(r.Disturbed(nil, 20*unit.Millisecond)); got != x.want {
 			t.Errorf("got %s, want %s", got, x.want)
 		}
+	}
+}
+
+// waits gives a report of 26 s, behind a warm-up of 10 s, waits of a length each second: within the measured part, and
+// before it.
+func waits(length unit.Time, within, before int) func(r *Report) {
+	return func(r *Report) {
+		r.From, r.Measured, r.Stall = 10*unit.Second, 26*unit.Second, length
+		for i := range before {
+			r.Waits = append(r.Waits, Wait{unit.Time(i)*unit.Second + unit.Millisecond, length})
+		}
+		for i := range within {
+			r.Waits = append(r.Waits, Wait{r.From + unit.Time(i)*50*unit.Millisecond, length})
+		}
+	}
+}
+
+// Waits count once where they, or the round trips after them, are on top of each other, in any order, and only within
+// the measured part.
+func TestUpset(t *testing.T) {
+	const ms = unit.Millisecond
+	for _, x := range []struct {
+		waits []Wait
+		want  unit.Time
+	}{
+		{nil, 0},
+		{[]Wait{{200 * ms, 10 * ms}}, 30 * ms},
+		{[]Wait{{210 * ms, 10 * ms}, {200 * ms, 10 * ms}}, 40 * ms},                // 200 … 240
+		{[]Wait{{200 * ms, 70 * ms}, {210 * ms, 10 * ms}}, 90 * ms},                // one within the other
+		{[]Wait{{85 * ms, 10 * ms}}, 15 * ms},                                      // 100 … 115
+		{[]Wait{{295 * ms, 100 * ms}, {500 * ms, 9 * ms}}, 5 * ms},                 // 295 … 300
+		{[]Wait{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
+		{[]Wait{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
+	} {
+		if got := Upset(x.waits, 20*ms, 100*ms, 300*ms); got != x.want {
+			t.Errorf("%v: %v, want %v", x.waits, got, x.want)
+		}
+	}
+	var d departures
+	d.ready()
+	for i := range mostWaits + 10 {
+		at := unit.Time(i) * unit.Second
+		d.waited(at, at+leastWait-1)
+		d.waited(at, at)
+		d.waited(at, at+leastWait)
+	}
+	if n := len(d.waits); n != mostWaits || d.waits[0] != (Wait{0, leastWait}) ||
+		d.waits[n-1] != (Wait{(mostWaits - 1) * unit.Second, 10*unit.Second + leastWait}) {
+		t.Errorf("%d waits, the last one %v", n, d.waits[n-1])
 	}
 }
 

@@ -59,6 +59,8 @@ type Lateness struct {
 // Report is what a run of the data plane has counted, and what it says about the machine.
 type Report struct {
 	Epoch    int64     // CLOCK_MONOTONIC of event time 0, in ns
+	Lead     unit.Time // event time of time 0 of the experiment
+	From     unit.Time // event time at which the measured part began
 	Measured unit.Time // length of the measured part; less than was asked for if the run was stopped
 	Ports    []PortResult
 	Drops    [dataplane.Reasons]uint64 // all switches and links, measured part
@@ -79,6 +81,8 @@ type Report struct {
 	VethLost uint64     // frames that the kernel dropped between a host's stack and the gates
 	Lateness Lateness
 	Stall    unit.Time // longest time for which something was to be done and nothing happened
+	Waits    []Wait    // all such times that were not short, in event time
+	Waited   unit.Time // for how long the thread could have run and others of this machine had the processor
 	Steps    int       // of the wall clock (CLOCK_REALTIME against CLOCK_MONOTONIC)
 	Steal    float64   // share of all cores that the hypervisor kept back
 	CPU      float64   // share of one core that the data plane used
@@ -86,9 +90,6 @@ type Report struct {
 	// Scheduling is what its thread had; empty: nothing of that.
 	Scheduling Scheduling
 }
-
-// MostSteal is the most of the cores' time that the hypervisor keeps back in an undisturbed run.
-const MostSteal = 0.02
 
 // Errors lists what must not happen in a run: frames that were lost or dropped where the
 // experiment has no loss. Such a run is no measurement.
@@ -121,34 +122,6 @@ func counted(counts ...count) (all []string) {
 		}
 	}
 	return all
-}
-
-// Disturbed says by what the machine disturbed the run, of whose paths the shortest
-// round-trip time without queues is rtt; empty if by nothing.
-func (r *Report) Disturbed(rtt unit.Time) (why []string) {
-	why = disturbed("", r.Gates.RingLost+r.VethLost+r.Counts.SendLost, r.Lateness.P999, r.Stall, rtt)
-	if r.Steal > MostSteal {
-		why = append(why, fmt.Sprintf("%.1f %% of the cores' time stolen", 100*r.Steal))
-	}
-	if r.Steps > 0 {
-		why = append(why, fmt.Sprintf("the clock was set %d times", r.Steps))
-	}
-	return why
-}
-
-// disturbed says by what a process of the lab was disturbed, by name.
-func disturbed(whose string, lost uint64, late, stall, rtt unit.Time) (why []string) {
-	if lost > 0 {
-		why = append(why, fmt.Sprintf("%d frames lost in rings", lost))
-	}
-	if late > observe.MostLateness {
-		why = append(why, fmt.Sprintf("0.1 %% of %sframes left %.1f ms late or more", whose, 1e3*late.Seconds()))
-	}
-	if 4*stall > rtt {
-		why = append(why, fmt.Sprintf("a %sstall of %.1f ms, more than a quarter of the round-trip time (%.3g ms)", whose,
-			1e3*stall.Seconds(), 1e3*rtt.Seconds()))
-	}
-	return why
 }
 
 // String is the report's part about the machine, in a line.
@@ -201,8 +174,10 @@ func (d *plane) report(now unit.Time) *Report {
 	c, first, last := d.config, &d.at[0], &d.at[1]
 	from, until := c.Lead+c.Warmup, d.ended
 	r := &Report{
-		Measured: max(until-from, 0), Events: d.fabric.Events(), Hops: d.fabric.Hops(), Counts: d.counts,
-		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Wall: now, Watched: d.watched, Tally: d.tallied,
+		Lead: c.Lead, From: from, Measured: max(until-from, 0), Events: d.fabric.Events(),
+		Hops: d.fabric.Hops(), Counts: d.counts,
+		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Waits: d.waits, Wall: now, Watched: d.watched,
+		Tally:    d.tallied,
 		Carriers: d.carriers,
 	}
 	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))

@@ -91,6 +91,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	stolen, all := cpuTimes()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
+	waited := runDelay()
 	if err := clock.start(); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
@@ -102,6 +103,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	}
 	r := d.report(clock.now())
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	r.Waited = runDelay() - waited
 	r.Epoch, r.Steps, r.Scheduling = clock.epoch, clock.steps, got
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)

@@ -42,6 +42,8 @@ type HostsReport struct {
 	Strays   uint64     // frames for these hosts that are of none of their flows
 	Lateness Lateness   // of frames that they sent, by the time at which their first bit leaves
 	Stall    unit.Time  // longest time for which something was to be done and nothing happened
+	Waits    []Wait     // all such times that were not short, in the experiment's time
+	Waited   unit.Time  // for how long the thread could have run and others of this machine had the processor
 	Steps    int        // of the wall clock
 	CPU      float64    // share of one core that they used
 	Wall     unit.Time
@@ -59,11 +61,6 @@ func (r *HostsReport) Errors() []string {
 		count{r.Counts.SendLost, "frames of Weir's hosts were not taken by the kernel"},
 		count{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
 		count{r.Strays, "frames came to Weir's hosts that are of none of their flows"})
-}
-
-// Disturbed says by what the machine disturbed the hosts, as Report.Disturbed does of the data plane.
-func (r *HostsReport) Disturbed(rtt unit.Time) []string {
-	return disturbed("hosts' ", r.Gates.RingLost+r.Counts.SendLost, r.Lateness.P999, r.Stall, rtt)
 }
 
 // OwnMAC is the address of a host of Weir's own, beside which its namespace's kernel has another one: so neither sees
@@ -131,9 +128,7 @@ func (s *station) step(now unit.Time) (more bool) {
 		h.stamp = h.gate.Stamp()
 		need = min(need, h.stamp)
 	}
-	if need < now {
-		s.stall = max(s.stall, now-need)
-	}
+	s.waited(need, now)
 	for {
 		first, at := 0, unit.Never
 		for i := range s.hosts {
@@ -185,7 +180,8 @@ func (s *station) enter(h *stationed, at unit.Time) {
 
 // report makes the report of a run that ends now.
 func (s *station) report(now unit.Time) HostsReport {
-	r := HostsReport{Counts: s.counts, Strays: s.strays, Lateness: lateness(&s.late, s.latest), Stall: s.stall, Wall: now}
+	r := HostsReport{Counts: s.counts, Strays: s.strays, Lateness: lateness(&s.late, s.latest), Stall: s.stall,
+		Waits: s.waits, Wall: now}
 	for i := range s.hosts {
 		r.Gates.add(s.hosts[i].gate.Counts())
 	}

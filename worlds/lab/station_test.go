@@ -174,14 +174,17 @@ func TestStationRetries(t *testing.T) {
 	}
 	r := HostsReport{Gates: GateCounts{RingLost: 1, TooLong: 2, Partial: 3, Tagged: 4}, Strays: 6,
 		Stall: 3 * unit.Millisecond}
-	r.Counts.SendLost, r.Counts.Unwritable, r.Lateness.P999 = 5, 7, 3*unit.Millisecond
+	r.Counts.SendLost, r.Counts.Unwritable, r.Lateness.P99 = 5, 7, unit.Second
 	if all := r.Errors(); len(all) != 7 {
 		t.Errorf("%q", all)
 	}
-	if all := r.Disturbed(10 * unit.Millisecond); len(all) != 3 {
+	plane := Report{Lead: unit.Second, From: 2 * unit.Second, Measured: unit.Second}
+	r.Waits = []Wait{{unit.Second - 1, 3 * unit.Millisecond}} // in the experiment's time: as the measured part begins
+	if all := plane.Disturbed(&r, 10*unit.Millisecond); len(all) != 3 {
 		t.Errorf("%q", all)
 	}
-	if all := r.Disturbed(unit.Second); len(all) != 2 {
+	r.Waits[0].At = 0
+	if all := plane.Disturbed(&r, 10*unit.Millisecond); len(all) != 2 {
 		t.Errorf("%q", all)
 	}
 }

@@ -148,7 +148,7 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 				return ClaimFailed
 			}
 		}
-		if _, _, enough := results.Agree(o.Agreements()); !enough {
+		if results.Agree(o.Agreements()).Verdict == claim.Fails {
 			return ClaimFailed
 		}
 	}
