@@ -26,7 +26,7 @@ func (m *control) Decode(o *Options) {
 func (*control) Needs(*Point, *sim.Config) Needs { return Needs{Steers: true} }
 
 // Lab says that nobody asks there.
-func (*control) Lab() string { return "control planes are asked in the simulator only" }
+func (*control) Lab(*Point) string { return "control planes are asked in the simulator only" }
 
 // Evaluate adds sums over the switches that have a control plane, and means of shares.
 func (m *control) Evaluate(e *Evaluation) {

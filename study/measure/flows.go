@@ -196,8 +196,8 @@ func (m *overshoot) Decode(o *Options) {
 func (*overshoot) Needs(*Point, *sim.Config) Needs { return Needs{Peaks: true} }
 
 // Lab says that kernels do not report it.
-func (*overshoot) Lab() string {
-	return "a kernel reports what its sender has in flight only now and then, so the most is not known"
+func (*overshoot) Lab(p *Point) string {
+	return p.kernels(-1, "a kernel reports what its sender has in flight only now and then, so the most is not known")
 }
 
 // Evaluate adds the most that senders had in flight, over their paths' bandwidth-delay

@@ -83,8 +83,8 @@ type Measure interface {
 	Label() string
 	// Needs says what a run has to observe for it.
 	Needs(p *Point, c *sim.Config) Needs
-	// Lab says why it is not available in the lab, without its name; "" if it is.
-	Lab() string
+	// Lab says why it is not available in the lab at that point, without its name; "" if it is.
+	Lab(p *Point) string
 	// Evaluate adds its values for a run.
 	Evaluate(e *Evaluation)
 }
@@ -103,7 +103,7 @@ func (Plain) Label() string { return "" }
 func (Plain) Needs(*Point, *sim.Config) Needs { return Needs{} }
 
 // Lab says that it is available.
-func (Plain) Lab() string { return "" }
+func (Plain) Lab(*Point) string { return "" }
 
 // Needs are what a run has to observe.
 type Needs struct {

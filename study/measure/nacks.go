@@ -19,9 +19,7 @@ func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles() }
 func (*nacks) Needs(*Point, *sim.Config) Needs { return Needs{Notices: true} }
 
 // Lab says that kernels understand none.
-func (*nacks) Lab() string {
-	return "a kernel takes no notices of switches"
-}
+func (*nacks) Lab(p *Point) string { return p.kernels(-1, "a kernel takes no notices of switches") }
 
 // Evaluate adds the counts of notices, and the delays of those that arrived.
 func (m *nacks) Evaluate(e *Evaluation) {

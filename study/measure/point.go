@@ -28,6 +28,7 @@ type Traffic struct {
 	Transport  *transport.Scheme
 	Payload    int32
 	Version    uint8 // of IP
+	Own        bool  // in the lab its hosts are Weir's own
 	Start      unit.Time
 	Sized      bool          // at some point of the sweep its flows have a size
 	Collective bool          // its flows wait for each other
@@ -48,6 +49,17 @@ func (p *Point) windowed() (names []string) {
 		}
 	}
 	return names
+}
+
+// kernels says that a measure knows nothing of senders that are the kernel's, and that those of one of the traffics
+// with a window are, in the lab; "" if none is. A traffic of −1 is all of them.
+func (p *Point) kernels(traffic int, why string) string {
+	for i := range p.Traffic {
+		if t := &p.Traffic[i]; t.Transport.Gauged && !t.Own && (traffic < 0 || traffic == i) {
+			return why + " (traffic " + t.Name + "; hosts of Weir's own do: stack: weir)"
+		}
+	}
+	return ""
 }
 
 // IdealFormula says how the flow completion time is computed that a flow would have alone.

@@ -252,7 +252,7 @@ func (m *pause) Decode(o *Options) {
 func (m *pause) Needs(*Point, *sim.Config) Needs { return Needs{Pauses: m.log} }
 
 // Lab says that its data plane keeps no log.
-func (m *pause) Lab() string {
+func (m *pause) Lab(*Point) string {
 	if m.log {
 		return "its data plane keeps no log of pause frames; without log there is one"
 	}

@@ -34,8 +34,8 @@ func (m *reduction) Excludes(other Measure) (why, allowed string) {
 }
 
 // Lab says that kernels do not report it.
-func (*reduction) Lab() string {
-	return "a kernel does not report to the microsecond when its sender reduces its window"
+func (m *reduction) Lab(p *Point) string {
+	return p.kernels(m.traffic, "a kernel does not report to the microsecond when its sender reduces its window")
 }
 
 // Decode reads what counts as congestion, and what as a reduction.

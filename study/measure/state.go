@@ -27,7 +27,9 @@ func (m *state) Decode(o *Options) {
 func (*state) Needs(*Point, *sim.Config) Needs { return Needs{Taken: true} }
 
 // Lab says that it is a matter of the programs alone.
-func (*state) Lab() string { return "what programs keep is the same there, and the simulator tells it" }
+func (*state) Lab(*Point) string {
+	return "what programs keep is the same there, and the simulator tells it"
+}
 
 // Evaluate adds what each switch has.
 func (m *state) Evaluate(e *Evaluation) {

@@ -144,6 +144,11 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 		Wiring: c.Wiring, Selection: c.Selection,
 		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
 	}
+	for _, o := range c.Onsets {
+		if o.Port >= 0 {
+			out.Rises = append(out.Rises, lab.Rise{After: o.After, Port: o.Port, Above: o.Above})
+		}
+	}
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		tr := r.Of.Entry(f.Group)
@@ -384,6 +389,7 @@ func labResult(p *spec.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result
 	}
 	if s.own != nil {
 		s.ownFlows(p, c, r, res)
+		s.onsets(c, r, res)
 	}
 	for i := range res.Flows {
 		if c.Flows[i].Size > 0 && res.Flows[i].FCT == unit.Never {

@@ -39,7 +39,7 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
 		}
 		for _, m := range p.Measures() {
-			if why := m.Lab(); why != "" {
+			if why := m.Lab(p.Measured()); why != "" {
 				c.Fail(m.At, "", "there is no %s in the lab: %s", m.Name, why)
 			}
 		}

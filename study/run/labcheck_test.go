@@ -79,6 +79,14 @@ func TestCheckLab(t *testing.T) {
 		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
 			"[goodput, overshoot]\n",
 			[]string{":11:20: there is no overshoot in the lab: a kernel reports what its sender has in flight"}, false},
+		{"measures of one's own hosts", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
+			"{tcp: {stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [{reduction: {traffic: x}}]\n",
+			nil, false},
+		{"measures of others", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: {tcp: " +
+			"{stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [overshoot, {reduction: {traffic: y}}, " +
+			"nacks]\n", []string{"overshoot in the lab: a kernel reports what its sender has in flight only now and then, so " +
+			"the most is not known (traffic y; hosts of Weir's own do: stack: weir)",
+			"reduction in the lab: a kernel does not report", "nacks in the lab: a kernel takes no notices"}, false},
 		{"a measure's option", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput, {pfc_pause: {log: true}}]\n",
 			[]string{":11:20: there is no pfc_pause in the lab: its data plane keeps no log"}, false},
@@ -263,7 +271,7 @@ type ours struct{ measure.Plain }
 
 func (ours) Evaluate(*measure.Evaluation) {}
 
-func (ours) Lab() string { return "a kernel does not count them" }
+func (ours) Lab(*measure.Point) string { return "a kernel does not count them" }
 
 // A transport says itself that a kernel has it, whatever it is called, and how fast its flows are.
 func TestOwnTransport(t *testing.T) {

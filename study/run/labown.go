@@ -41,7 +41,7 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	}
 	// What is of the network is the data plane's to see, and hosts of a machine have stalls enough.
 	c.Selection = sim.Selection{Watches: watches}
-	c.Events, c.Onsets, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, nil, sim.Stalls{}, nil, nil, nil, 0
+	c.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0
 	return &lab.HostsConfig{Network: c.Network, Hosts: c.Hosts, MTU: hostMTU(r.Of),
 		Make: func(send func(node int, now unit.Time, p *packet.Packet)) (lab.Edge, func() any, error) {
 			e, err := sim.NewEdge(c, carried, send)

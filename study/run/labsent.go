@@ -100,6 +100,24 @@ func (s *sent) ownFlows(p *spec.Point, c *sim.Config, r *lab.Report, res *sim.Re
 	}
 }
 
+// onsets fills in when senders of Weir's own hosts reduced. When a queue grew only the data plane knows.
+func (s *sent) onsets(c *sim.Config, r *lab.Report, res *sim.Result) {
+	ports := 0
+	for i := range c.Onsets {
+		o := &c.Onsets[i]
+		if o.Port < 0 {
+			res.Onsets = append(res.Onsets, s.own.Onsets[i])
+			continue
+		}
+		at := r.Rises[ports]
+		if at > res.Time {
+			at = unit.Never
+		}
+		res.Onsets = append(res.Onsets, o.Settle(at, s.own.Changes[ports]))
+		ports++
+	}
+}
+
 // delays are of the packets of flow i that the network delivered.
 func (s *sent) delays(i int, r *lab.Report, res *sim.Result) {
 	n, to := &r.Flows[i], &res.Flows[i].Receiver

@@ -189,6 +189,7 @@ func (p *Point) see(ok bool) {
 		if g := p.entries[i].generator; g != nil {
 			tr.Sizes = g.Sizes
 		}
+		tr.Own = p.entries[i].Own()
 		p.seen.Traffic = append(p.seen.Traffic, tr)
 	}
 }

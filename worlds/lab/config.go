@@ -30,6 +30,8 @@ type Config struct {
 	Flows []Flow
 	// Capture, if given, is what goes in and out at switches, to be written to a file.
 	Capture *Capture
+	// Rises are queues whose growth is looked for.
+	Rises []Rise
 	// Observer, if given, gets an event when links transmit, lose and deliver, and when switches queue and
 	// drop.
 	Observer trace.Observer
@@ -109,7 +111,7 @@ func (c *Config) check() error {
 	if err := c.Selection.Check(n, len(c.Flows)); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
-	return nil
+	return c.checkRises()
 }
 
 // wire makes links and switches for hosts with this MTU.
@@ -155,7 +157,7 @@ func (d *plane) nodes(n *topology.Network, o trace.Observer, gate func(node int)
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
-			sw, err := d.wiring.NewSwitch(i, fabric.Part{Pool: &d.pool, Observer: o}, nil, nil)
+			sw, err := d.wiring.NewSwitch(i, fabric.Part{Pool: &d.pool, Observer: o}, d.risers(i), nil)
 			if err != nil {
 				return nil, err
 			}

@@ -64,6 +64,7 @@ type plane struct {
 	tallied  observe.Tally // at the last mark
 	taps     []*tap        // captured switches
 	carriers []Carrier
+	rises    []rise
 	// Notices that links lose, since the start and at the marks, and bytes that captures may
 	// still have.
 	noticesLost   uint64
@@ -178,7 +179,7 @@ func (d *plane) nextStop() unit.Time {
 	if len(d.events) > 0 {
 		t = min(t, d.config.Lead+d.events[0].At)
 	}
-	return t
+	return min(t, d.nextRise())
 }
 
 // stop does what is due at stopAt, before which all has happened.
@@ -207,6 +208,7 @@ func (d *plane) stop() {
 		d.happened(now, &d.events[0])
 		d.events = d.events[1:]
 	}
+	d.lookForRises(now)
 	d.stopAt = d.nextStop()
 }
 

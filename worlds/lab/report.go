@@ -73,6 +73,7 @@ type Report struct {
 	Tally    observe.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
 	Notices  observe.Notices  // with Config.Notices
 	Captured *Captured        // with Config.Capture
+	Rises    []unit.Time      // by Config.Rises: when it was, in the experiment's time; unit.Never: never
 	Carriers []Carrier        // that cables have lost or have got back, also before and after the measured part
 
 	// What follows is of the whole run.
@@ -178,7 +179,7 @@ func (d *plane) report(now unit.Time) *Report {
 		Hops: d.fabric.Hops(), Counts: d.counts,
 		Lateness: lateness(&d.late, d.latest), Stall: d.stall, Waits: d.waits, Wall: now, Watched: d.watched,
 		Tally:    d.tallied,
-		Carriers: d.carriers,
+		Carriers: d.carriers, Rises: d.risen(),
 	}
 	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
 	if d.flows != nil {

@@ -157,6 +157,8 @@ type Result struct {
 	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
 	Tally     Tally            // with Config.Tally: of all frames that were sent on any link, measured part
 	Onsets    []OnsetResult    // by Config.Onsets
+	// of hosts without their network (Edge): what senders did, for each onset at a port, in the order of Config.Onsets
+	Changes [][]Change
 	// with Config.Ordering: by flow, measured part
 	Reordering []Reordering
 	// with Config.Peaks: by flow, what a sender that is transport.Gauged had in flight at most, measured part

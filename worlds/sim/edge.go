@@ -24,7 +24,8 @@ type Edge struct {
 
 // NewEdge makes the hosts of a configuration's flows, but for those that others carry: carried says by flow whether
 // these hosts have it; nil: they have all. send is given what a NIC begins to send, which is no longer the host's: it
-// must come back by Return. Links, switches and what happens to them are those of the world outside: of Wiring only the
+// must come back by Return. An onset at a port is the world's to see: Result.Changes and Onset.Settle say what came of
+// it. Links, switches and what happens to them are those of the world outside: of Wiring only the
 // rates of hosts' links count. Watches may be of flows only.
 func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *packet.Packet)) (*Edge, error) {
 	if c.Duration <= 0 || c.Warmup < 0 || c.Warmup >= c.Duration {
@@ -36,11 +37,11 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 			return nil, fmt.Errorf("sim: watch %d is not of a flow of these hosts", i)
 		}
 	}
-	if len(c.Onsets) > 0 || c.Trace != nil || c.OnPFC != nil || c.Stalls.Length > 0 || len(c.Events) > 0 {
-		return nil, fmt.Errorf("sim: onsets, traces, pauses, stalls and events are of a network, and these hosts have none")
+	if c.Trace != nil || c.OnPFC != nil || c.Stalls.Length > 0 || len(c.Events) > 0 {
+		return nil, fmt.Errorf("sim: traces, pauses, stalls and events are of a network, and these hosts have none")
 	}
 	n := len(c.Network.Nodes)
-	r := &Simulation{config: c, hosts: make([]*host, n), threads: []*thread{{}}, threadOf: make([]int32, n),
+	r := &Simulation{config: c, hosts: make([]*host, n), threads: []*thread{{log: make([][]Change, len(c.Onsets))}}, threadOf: make([]int32, n),
 		carried: carried}
 	e := &Edge{drive: &drive{Simulation: r}, doors: make([]*door, n), send: send, flows: r.tuples()}
 	nodes, links, err := e.network()
@@ -53,6 +54,9 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	r.nextSweep = math.MinInt // a packet that is outside may still come
 	r.addWatches()
 	r.observe()
+	if r.observation != nil {
+		r.observation.apart = true
+	}
 	r.fabric, err = fabric.New(fabric.Config{Nodes: nodes, Links: links, Pool: &r.threads[0].pool, Window: c.shortest()})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/fabric/observe"
@@ -44,6 +45,7 @@ type (
 type observation struct {
 	run    *Simulation
 	onsets []onset
+	apart  bool            // hosts without their network: of an onset at a port they know nothing
 	flows  []observed      // by flow
 	order  []observe.Order // by flow, with Config.Ordering
 }
@@ -67,11 +69,11 @@ type onset struct {
 	reduced []unit.Time
 }
 
-// change is a new window or rate of a flow's sender.
-type change struct {
-	at           unit.Time
-	flow         int32
-	window, rate int64
+// Change is a new window or rate of a flow's sender.
+type Change struct {
+	At           unit.Time
+	Flow         int32
+	Window, Rate int64
 }
 
 // checkOnsets returns an error if an onset is impossible.
@@ -170,12 +172,15 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 		return
 	}
 	log := &h.thread.log[w.onset-1]
-	*log = append(*log, change{now, int32(s.flow), window, rate})
+	*log = append(*log, Change{now, int32(s.flow), window, rate})
 }
 
 // settle judges what senders did before done, up to which everything has happened.
 func (o *observation) settle(done unit.Time) {
 	for i := range o.onsets {
+		if o.unknown(i) {
+			continue
+		}
 		for _, t := range o.run.threads { // the changes of a flow are all in the log of its sender's
 			t.log[i] = o.judge(&o.onsets[i], t.log[i], done)
 		}
@@ -183,23 +188,57 @@ func (o *observation) settle(done unit.Time) {
 }
 
 // judge looks at the changes of a log before done, and returns what is left.
-func (o *observation) judge(n *onset, log []change, done unit.Time) (left []change) {
+func (o *observation) judge(n *onset, log []Change, done unit.Time) (left []Change) {
 	left = log[:0]
 	for _, c := range log {
-		w := &o.flows[c.flow]
+		w := &o.flows[c.Flow]
 		switch {
-		case c.at >= done:
+		case c.At >= done:
 			left = append(left, c)
-		case c.at <= n.at:
-			w.topWindow, w.topRate = c.window, c.rate
+		case c.At <= n.at:
+			w.topWindow, w.topRate = c.Window, c.Rate
 		case n.reduced[w.at] != unit.Never:
-		case n.fallen(c.window, w.topWindow) || n.fallen(c.rate, w.topRate):
-			n.reduced[w.at] = c.at
+		case n.fallen(c.Window, w.topWindow) || n.fallen(c.Rate, w.topRate):
+			n.reduced[w.at] = c.At
 		default:
-			w.topWindow, w.topRate = max(w.topWindow, c.window), max(w.topRate, c.rate)
+			w.topWindow, w.topRate = max(w.topWindow, c.Window), max(w.topRate, c.Rate)
 		}
 	}
 	return left
+}
+
+// unknown reports whether these hosts cannot know when an onset is.
+func (o *observation) unknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
+
+// changes are those of an onset that these hosts do not know, and what was there when it could begin at the earliest.
+func (o *observation) changes(onset int) (all []Change) {
+	c := o.onsets[onset].config
+	for _, f := range c.Flows {
+		if w := &o.flows[f]; w.topWindow != 0 || w.topRate != 0 {
+			all = append(all, Change{c.After, int32(f), w.topWindow, w.topRate})
+		}
+	}
+	for _, t := range o.run.threads {
+		all = append(all, t.log[onset]...)
+	}
+	return all
+}
+
+// Settle is what came of an onset that hosts without a network could not know, which others say was at that time;
+// unit.Never: never. Changes are the hosts' (Result.Changes).
+func (c *Onset) Settle(at unit.Time, changes []Change) OnsetResult {
+	o := observation{}
+	n := onset{config: c, at: at, reduced: make([]unit.Time, len(c.Flows))}
+	for k, f := range c.Flows {
+		n.reduced[k] = unit.Never
+		for len(o.flows) <= f {
+			o.flows = append(o.flows, observed{})
+		}
+		o.flows[f].at = int32(k)
+	}
+	mine := slices.DeleteFunc(slices.Clone(changes), func(x Change) bool { return int(x.Flow) >= len(o.flows) })
+	o.judge(&n, mine, unit.Never)
+	return OnsetResult{At: at, Reduced: n.reduced}
 }
 
 // fallen reports whether a value is a reduction from the largest. 0 is no limit, or none yet.
@@ -210,7 +249,7 @@ func (n *onset) fallen(value, largest int64) bool {
 // nextOnset is when a port is to be looked at at first: it may be full already.
 func (o *observation) nextOnset(now unit.Time) unit.Time {
 	next := unit.Never
-	if o != nil {
+	if o != nil && !o.apart {
 		for i := range o.onsets {
 			if c := o.onsets[i].config; c.Port >= 0 && c.After > now {
 				next = min(next, c.After)
@@ -291,6 +330,9 @@ func (o *observation) result(out *Result, notices Notices, last, first *snapshot
 	o.settle(unit.Never)
 	for i := range o.onsets {
 		n := &o.onsets[i]
+		if o.unknown(i) {
+			out.Changes = append(out.Changes, o.changes(i))
+		}
 		x := OnsetResult{At: n.at, Reduced: n.reduced}
 		if n.at > out.Time {
 			x.At = unit.Never // it ended before

@@ -84,7 +84,7 @@ func New(c *Config) (*Simulation, error) {
 	var threads int
 	r.threadOf, threads = divide(c, r.wiring.Links)
 	for range threads {
-		r.threads = append(r.threads, &thread{log: make([][]change, len(c.Onsets))})
+		r.threads = append(r.threads, &thread{log: make([][]Change, len(c.Onsets))})
 	}
 	r.linkOf, r.switches = r.wiring.Directions, r.wiring.Switches
 	if err := r.checkOnsets(); err != nil {

@@ -24,7 +24,7 @@ type thread struct {
 	tally       Tally
 	notices     Notices
 	noticesLost uint64     // by links
-	log         [][]change // by onset
+	log         [][]Change // by onset
 	_           [64]byte   // threads write to different lines
 }
 

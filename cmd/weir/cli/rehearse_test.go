@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -93,3 +94,55 @@ func mean(x []float64) (m float64) {
 	}
 	return m
 }
+
+// incast are eight senders at one port, whose switch makes NACKs, or writes telemetry.
+const incast = `duration: 60ms
+warmup: 5ms
+topology: {star: {hosts: 9, rate: 1Gbps, delay: 20us, buffer: 60 packets}}
+switch: [forward, %s]
+traffic:
+  - {name: long, from: h0, to: h8, transport: %s, start: 0s}
+  - {name: short, from: "h[1-7]", to: h8, transport: %s, size: 60kB, start: 20ms}
+measure: [%s]
+`
+
+// What senders of Weir's own know, they tell in the lab as in the simulator: what they had in flight at most, when they
+// reduced, by the time from which a queue was long, what became of NACKs, and how windows went.
+func TestSendersTell(t *testing.T) {
+	const all = "overshoot, {reduction: {traffic: long, port: s->h8, above: 8 packets, after: 10ms}}, " +
+		"{cwnd: {every: 1ms}}, {in_flight: {every: 1ms}}, {rate: {every: 1ms}}, timeouts, retransmissions"
+	const tcp = "{tcp: {stack: weir, nacks: loss}}, cc: reno"
+	for _, x := range []struct{ name, text string }{
+		{"hpcc", fmt.Sprintf(incast, "{telemetry: {format: int-md}}", "rdma, cc: hpcc", "rdma, cc: hpcc", all)},
+		{"ncf", fmt.Sprintf(incast, "ncf", tcp, tcp, all+", {rtt: {every: 1ms}}, nacks")},
+		{"from a time on", fmt.Sprintf(incast, "ncf", tcp, tcp, "{reduction: {traffic: long, after: 20ms, of: all}}")},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s, err := plan.Load(Registry(), &spec.Source{Name: "senders", File: "senders.yaml", Data: []byte(x.text)},
+				spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := plan.Runs(s)[0]
+			want, err := run.Execute(t.Context(), s, run.Options{})
+			if err != nil || len(want.Runs) != 1 {
+				t.Fatal(err, want)
+			}
+			got, err := run.Rehearse(one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range want.Runs[0].Measures {
+				for k, g := range m.Groups {
+					if v := got.Measures[i].Groups[k].Value; !near(v, g.Value, 0.01, floors[m.Unit]) && v == v ||
+						(v == v) != (g.Value == g.Value) {
+						t.Errorf("%s %s: %v, in the simulator %v", m.Name, g.Group, v, g.Value)
+					}
+				}
+			}
+		})
+	}
+}
+
+// floors are differences too small to matter, by unit.
+var floors = map[string]float64{"packets": 3, "s": 2e-6, "bytes": 1500, "bit/s": 1e6, "": 0.02}
