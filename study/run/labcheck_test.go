@@ -79,14 +79,6 @@ func TestCheckLab(t *testing.T) {
 		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
 			"[goodput, overshoot]\n",
 			[]string{":11:20: there is no overshoot in the lab: a kernel reports what its sender has in flight"}, false},
-		{"measures of one's own hosts", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
-			"{tcp: {stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [{reduction: {traffic: x}}]\n",
-			nil, false},
-		{"measures of others", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: {tcp: " +
-			"{stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [overshoot, {reduction: {traffic: y}}, " +
-			"nacks]\n", []string{"overshoot in the lab: a kernel reports what its sender has in flight only now and then, so " +
-			"the most is not known (traffic y; hosts of Weir's own do: stack: weir)",
-			"reduction in the lab: a kernel does not report", "nacks in the lab: a kernel takes no notices"}, false},
 		{"a measure's option", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput, {pfc_pause: {log: true}}]\n",
 			[]string{":11:20: there is no pfc_pause in the lab: its data plane keeps no log"}, false},
@@ -116,17 +108,40 @@ func TestCheckLab(t *testing.T) {
 			"tcp, cc: dctcp}\nmeasure: [goodput, overshoot]\n",
 			[]string{"the kernel has no dctcp", "framing htsim", "no overshoot"}, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			err := CheckLab(load(t, c.spec, spec.Options{}), someKernel(), c.force)
-			if (err == nil) != (c.want == nil) {
-				t.Fatalf("%v, want %q", err, c.want)
-			}
-			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%v\nwant %q", err, w)
-				}
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { checks(t, c.spec, c.force, c.want) })
+	}
+}
+
+// Of senders that are the kernel's some measures are refused, by name; those of Weir's own tell.
+func TestCheckLabOfSenders(t *testing.T) {
+	for _, c := range []struct {
+		name, spec string
+		want       []string // of the error; none: there is no error
+	}{
+		{"measures of one's own hosts", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
+			"{tcp: {stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [{reduction: {traffic: x}}]\n",
+			nil},
+		{"measures of others", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: {tcp: " +
+			"{stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [overshoot, {reduction: {traffic: y}}, " +
+			"nacks]\n", []string{"overshoot in the lab: a kernel reports what its sender has in flight only now and then, so " +
+			"the most is not known (traffic y; hosts of Weir's own do: stack: weir)",
+			"reduction in the lab: a kernel does not report", "nacks in the lab: a kernel takes no notices"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { checks(t, c.spec, false, c.want) })
+	}
+}
+
+// checks checks an experiment, which must have these errors.
+func checks(t *testing.T, text string, force bool, want []string) {
+	t.Helper()
+	err := CheckLab(load(t, text, spec.Options{}), someKernel(), force)
+	if (err == nil) != (want == nil) {
+		t.Fatalf("%v, want %q", err, want)
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%v\nwant %q", err, w)
+		}
 	}
 }
 

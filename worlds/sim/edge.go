@@ -41,8 +41,8 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 		return nil, fmt.Errorf("sim: traces, pauses, stalls and events are of a network, and these hosts have none")
 	}
 	n := len(c.Network.Nodes)
-	r := &Simulation{config: c, hosts: make([]*host, n), threads: []*thread{{log: make([][]Change, len(c.Onsets))}}, threadOf: make([]int32, n),
-		carried: carried}
+	r := &Simulation{config: c, hosts: make([]*host, n), threadOf: make([]int32, n), carried: carried,
+		threads: []*thread{{log: make([][]Change, len(c.Onsets))}}}
 	e := &Edge{drive: &drive{Simulation: r}, doors: make([]*door, n), send: send, flows: r.tuples()}
 	nodes, links, err := e.network()
 	if err != nil {
