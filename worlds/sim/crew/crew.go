@@ -12,7 +12,8 @@ import (
 // A window is some hundred microseconds of work, so who is done first mostly waits for less than a wake-up takes: it
 // spins before it parks. Two threads are 1.5 to 1.7 times as fast as one with spins of up to 300 us (128 hosts), and
 // 1.3 with 100 us that are halved each time they are in vain. Whoever waits in vain several times in a row, because
-// somebody has lost its core, spins for half as long from then on.
+// somebody has lost its core, spins for half as long each time from then on, but for one try in full now and then:
+// else it would never see that the core is back.
 type Crew struct {
 	run     func(part int) // the window's work
 	phase   counter        // windows so far
@@ -45,10 +46,12 @@ type sleeper struct {
 	_      [32]byte
 }
 
-// mostSpins takes some 300 us; after more than mostVain times in vain it is half as many each time.
+// mostSpins takes some 300 us; after more than mostVain times in vain it is half as many each time, and all of them
+// again every tryAgain times.
 const (
 	mostSpins = 1_000_000
 	mostVain  = 3
+	tryAgain  = 64
 )
 
 func newSleeper(spins int) sleeper {
@@ -146,20 +149,30 @@ func (m *member) carryOut(run func(int), k int) {
 	run(k)
 }
 
-// await returns when x has the value that is wanted. It will have no other one before the sleeper is roused.
+// await returns when x has the value that is wanted. It will have no other one before the sleeper has returned.
 func (s *sleeper) await(x *counter, want uint32) {
-	for range s.spins >> max(s.vain-mostVain, 0) {
+	for range s.patience() {
 		if x.Load() == want {
 			s.vain = 0
 			return
 		}
 	}
-	s.vain = min(s.vain+1, mostVain+20)
-	s.parked.Store(true)
-	if x.Load() == want && s.parked.CompareAndSwap(true, false) {
-		return
+	s.vain++
+	for x.Load() != want { // again if whoever has set the last value rouses us only now
+		s.parked.Store(true)
+		if x.Load() == want && s.parked.CompareAndSwap(true, false) {
+			return
+		}
+		<-s.wake // whoever has set x has seen that we are parked
 	}
-	<-s.wake // whoever has set x has seen that we are parked
+}
+
+// patience is how often the counter is read before its reader parks.
+func (s *sleeper) patience() int {
+	if s.vain%tryAgain == 0 {
+		return s.spins
+	}
+	return s.spins >> max(s.vain-mostVain, 0)
 }
 
 // rouse wakes who waits, after its counter was set.
