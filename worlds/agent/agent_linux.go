@@ -178,6 +178,9 @@ func (a *Agent) Close() error {
 
 // Connections appends those that are open and known to the agent.
 func (a *Agent) Connections(to []Connection) ([]Connection, error) {
+	if a.collection == nil {
+		return to, errors.New("agent: it has ended")
+	}
 	open := []sockdiag.State{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
 		sockdiag.LastAck, sockdiag.Closing}
 	sockets, err := a.diag.Dump(unix.AF_INET6, sockdiag.Filter{States: open,

@@ -1,0 +1,262 @@
+package agent_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"weir/internal/rtnl"
+	"weir/worlds/agent"
+)
+
+// said is what a process says.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// command is weir agent in a process of its own.
+type command struct {
+	cmd  *exec.Cmd
+	out  said
+	done chan error
+}
+
+// weir builds the program.
+var weir = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "weir")
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "weir")
+	if out, err := exec.Command("go", "build", "-o", name, "weir/cmd/weir").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return name, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if name, err := weir(); weirUsed && err == nil {
+		os.RemoveAll(filepath.Dir(name))
+	}
+	os.Exit(code)
+}
+
+// weirUsed says that weir was built.
+var weirUsed bool
+
+// command starts weir agent at a host, and waits until it is there.
+func (r *rig) command(host string, args ...string) *command {
+	r.t.Helper()
+	weirUsed = true
+	name, err := weir()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c := &command{cmd: exec.Command(name, append([]string{"agent"}, args...)...), done: make(chan error, 1)}
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
+	r.in(host, c.cmd.Start)
+	go func() { c.done <- c.cmd.Wait() }()
+	r.t.Cleanup(func() { c.cmd.Process.Kill() })
+	until(r.t, "the agent: "+c.out.String(), func() bool {
+		select {
+		case err := <-c.done:
+			r.t.Fatalf("%v: %s", err, &c.out)
+		default:
+		}
+		return strings.Contains(c.out.String(), "Ctrl-C ends it")
+	})
+	return c
+}
+
+// end sends it a signal and waits for its end.
+func (c *command) end(t *testing.T, s syscall.Signal) error {
+	t.Helper()
+	c.cmd.Process.Signal(s)
+	select {
+	case err := <-c.done:
+		return err
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	return nil
+}
+
+// held are the BPF objects that a process has open, by kind and number.
+type held map[string][]uint32
+
+func (c *command) held(t *testing.T) held {
+	t.Helper()
+	h := held{}
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", c.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := regexp.MustCompile(`(?m)^(prog|map|link)_id:\s*(\d+)$`)
+	for _, name := range names {
+		b, _ := os.ReadFile(name)
+		for _, m := range kinds.FindAllSubmatch(b, -1) {
+			var id uint32
+			fmt.Sscan(string(m[2]), &id)
+			h[string(m[1])] = append(h[string(m[1])], id)
+		}
+	}
+	if len(h["prog"]) < 7 || len(h["map"]) < 4 || len(h["link"]) < 4 {
+		t.Fatalf("it holds %v", h)
+	}
+	return h
+}
+
+// left are those that there still are.
+func (h held) left() (ids []string) {
+	there := func(kind string, id uint32, c io.Closer, err error) {
+		if err == nil {
+			c.Close()
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			ids = append(ids, fmt.Sprint(kind, " ", id))
+		}
+	}
+	for _, id := range h["prog"] {
+		p, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
+		there("program", id, p, err)
+	}
+	for _, id := range h["map"] {
+		m, err := ebpf.NewMapFromID(ebpf.MapID(id))
+		there("map", id, m, err)
+	}
+	for _, id := range h["link"] {
+		l, err := link.NewFromID(link.ID(id))
+		there("link", id, l, err)
+	}
+	return ids
+}
+
+// However an agent ends, its connections go on as CUBIC by themselves, no new one is its own, and no BPF object is
+// left: at once if the connection sends, and else with the connection.
+func TestEnds(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		signal syscall.Signal
+		sends  bool
+	}{{"killed, a connection sends", syscall.SIGKILL, true}, {"killed, a connection is silent", syscall.SIGKILL, false},
+		{"interrupted, a connection sends", syscall.SIGINT, true}} {
+		t.Run(x.name, func(t *testing.T) {
+			r := lay(t, short, 1)
+			r.agent("b", agent.Defaults())
+			c := r.command("a1", "--interface", "eth0")
+			holds := c.held(t)
+			f := r.open("a1")
+			if x.sends {
+				f.send()
+			} else {
+				go f.drain()
+				f.write(t, 1<<21)
+			}
+			until(t, "HPCC++", func() bool { return strings.HasPrefix(r.controllerOf("a1"), agent.Controller) })
+			err := c.end(t, x.signal)
+			at := time.Now()
+			if (err == nil) != (x.signal == syscall.SIGINT) {
+				t.Errorf("it ends with %v: %s", err, &c.out)
+			}
+			if x.sends {
+				until(t, "CUBIC", func() bool { return r.controllerOf("a1") == "cubic" })
+				t.Logf("CUBIC %v after the end", time.Since(at).Round(time.Millisecond))
+				came := f.came.Load()
+				until(t, "data", func() bool { return f.came.Load() > came+1<<20 })
+			} else {
+				time.Sleep(200 * time.Millisecond)
+				if left := holds.left(); len(left) == 0 || !strings.HasPrefix(r.controllerOf("a1"), agent.Controller) {
+					t.Errorf("a silent connection has %s and holds %v", r.controllerOf("a1"), left)
+				}
+				f.write(t, 1<<21) // and it can still send
+				if c := r.controllerOf("a1"); c != "cubic" {
+					t.Errorf("it has sent, and is %s", c)
+				}
+			}
+			until(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
+			f.from.Close()
+			f.to.Close()
+			seen := capture(r.node)
+			g := r.open("a1")
+			g.send()
+			until(t, "data", func() bool { return g.came.Load() > 1<<20 })
+			if c := r.controllerOf("a1"); c != "cubic" {
+				t.Errorf("a new connection is %s", c)
+			}
+			if b := seen.last(func(s *segment) bool { return s.trace != nil }); b != nil {
+				t.Errorf("a trace: % x", b)
+			}
+		})
+	}
+}
+
+// The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
+func TestCommand(t *testing.T) {
+	r := lay(t, short, 1)
+	r.agent("b", agent.Defaults())
+	r.in("a1", func() error {
+		c, err := rtnl.Open()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return c.Up(1) // the loopback, for metrics
+	})
+	c := r.command("a1", "--interface", "eth0", "--metrics", "[::1]:0", "--every", "50ms", "--eta", "90%", "--rtt", "4ms")
+	f := r.open("a1")
+	f.send()
+	row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +weir_hpcc\d* +sender +[\d.]+k?B +\d\.\d{3} +1 of 3 `)
+	until(t, "a row", func() bool { return row.MatchString(c.out.String()) })
+	at := regexp.MustCompile(`http://(\S+)/metrics`).FindStringSubmatch(c.out.String())
+	if at == nil {
+		t.Fatal(c.out.String())
+	}
+	var page []byte
+	r.in("a1", func() error {
+		n, err := net.Dial("tcp", at[1])
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		fmt.Fprintf(n, "GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text\r\n\r\n")
+		page, err = io.ReadAll(n)
+		return err
+	})
+	for _, want := range []string{`application/openmetrics-text`, `weir_agent_window_bytes{local="[fd09::2]:`,
+		`side="sender"} `, `weir_agent_load_ratio{`, `weir_agent_bottleneck_hop{`, `weir_agent_traced_total{`, `# EOF`} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("metrics lack %s:\n%s", want, page)
+		}
+	}
+	if err := c.end(t, syscall.SIGTERM); err != nil {
+		t.Errorf("%v: %s", err, &c.out)
+	}
+}

@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// mostShown is how many connections metrics and tables have, the busiest first.
+const mostShown = 256
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	metricInfo  = describe("weir_build_info", "The program that runs.", "version", "goversion")
+	metricKnown = describe("weir_agent_connections", "Open connections that the agent knows.")
+	metricRTT   = describe("weir_agent_rtt_seconds", "Round trip, as the kernel has smoothed it.", "local", "remote")
+	metricObey  = describe("weir_agent_following", "1 if the window is what the connection was told.", "local", "remote")
+	metricW     = describe("weir_agent_window_bytes", "HPCC++ window in bytes of frames, as it was told.", "local",
+		"remote", "side")
+	metricU   = describe("weir_agent_load_ratio", "U, the load of the path's bottleneck.", "local", "remote", "side")
+	metricHop = describe("weir_agent_bottleneck_hop", "Which hop has the largest load, from 1 at the sender.", "local",
+		"remote", "side")
+	metricHops = describe("weir_agent_hops", "How many hops wrote records.", "local", "remote", "side")
+	metricAge  = describe("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote", "side")
+	counters   = []struct {
+		*prometheus.Desc
+		of func(*Connection) uint32
+	}{
+		{describe("weir_agent_traced_total", "Frames that left with room for records; one of the kernel's large ones "+
+			"counts once.", "local", "remote"), func(c *Connection) uint32 { return c.Traced }},
+		{describe("weir_agent_measured_total", "Measurements by records that came.", "local", "remote"),
+			func(c *Connection) uint32 { return c.Measured }},
+		{describe("weir_agent_told_total", "Windows that the sender was told.", "local", "remote"),
+			func(c *Connection) uint32 { return c.Tells }},
+		{describe("weir_agent_refused_total", "Options and records whose numbers are of no window of the connection.",
+			"local", "remote"), func(c *Connection) uint32 { return c.Refused }},
+		{describe("weir_agent_fallbacks_total", "Times that the connection went to CUBIC for want of telemetry.", "local",
+			"remote"), func(c *Connection) uint32 { return c.Fallbacks }},
+	}
+)
+
+// collector turns connections into metrics when it is scraped.
+type collector struct {
+	version string
+	read    func() ([]Connection, error)
+}
+
+// Handler serves metrics at /metrics, as OpenMetrics where the client asks for it. read is called for each.
+func Handler(version string, read func() ([]Connection, error)) (http.Handler, error) {
+	r := prometheus.NewRegistry()
+	if err := r.Register(&collector{version, read}); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true,
+		MaxRequestsInFlight: 4}))
+	return mux, nil
+}
+
+// Describe sends nothing: what there is depends on the connections.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what is known now.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	gauge(metricInfo, 1, c.version, runtime.Version())
+	all, err := c.read()
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(metricKnown, err)
+		return
+	}
+	gauge(metricKnown, float64(len(all)))
+	for _, x := range busiest(all) {
+		local, remote := x.Local.String(), x.Remote.String()
+		following := 0.0
+		if x.Following {
+			following = 1
+		}
+		gauge(metricObey, following, local, remote)
+		gauge(metricRTT, x.RTT.Seconds(), local, remote)
+		for side, t := range map[string]Told{"sender": x.Told, "receiver": x.Tell} {
+			if t.Window == 0 {
+				continue
+			}
+			gauge(metricW, float64(t.Window), local, remote, side)
+			gauge(metricU, t.Load, local, remote, side)
+			gauge(metricHop, float64(t.Bottleneck), local, remote, side)
+			gauge(metricHops, float64(t.Hops), local, remote, side)
+			gauge(metricAge, t.Age.Seconds(), local, remote, side)
+		}
+		for _, m := range counters {
+			to <- prometheus.MustNewConstMetric(m.Desc, prometheus.CounterValue, float64(m.of(&x)), local, remote)
+		}
+	}
+}
+
+// busiest are the connections with the most frames of data, as many as are shown.
+func busiest(all []Connection) []Connection {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Connection) int {
+		return int(int64(b.Traced) + int64(b.Measured) - int64(a.Traced) - int64(a.Measured))
+	})
+	return all[:min(len(all), mostShown)]
+}
