@@ -15,7 +15,8 @@
 //	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestShape, FuzzFormat
 //	INT-MD v2.1                                 int.go          TestStacksGolden, TestINTExamples, TestINTTransit,
 //	                                                            TestINTSourceOnlyExample
-//	IOAM, RFC 9197, and draft-gafni's bits      ioam.go         TestStacksGolden, TestStacksQuantise
+//	IOAM, RFC 9197, and draft-gafni's bits      ioam.go         TestStacksGolden, TestStacksQuantise,
+//	                                                            TestMicroseconds
 //	IFA 2.0, with our counter and without       ifa.go          TestStacksGolden, TestStackLimits
 //	our counter, of all three                   counter.go      TestCounter
 //	§6 upon congestion only                     Format.Ask      TestIfCongested

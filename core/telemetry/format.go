@@ -36,6 +36,7 @@ type Format struct {
 	Profile Profile
 	Hops    int        // of how many hops a packet has room for records
 	Sojourn bool       // records have the time in the switch, where that is not for all
+	Micro   bool       // of IOAM: times are of microseconds
 	HPCC    HPCC       // with Profile hpcc: its units and rate codes
 	PINT    PINT       // for flows that want PathLoad only
 	T       unit.Time  // over which switches average a port's load; 0: they do not, and there is no PathLoad

@@ -15,13 +15,13 @@ import (
 //	         words; trace type 24, reserved 8
 //	then room for the records of all hops, which is filled from the end
 //
-// We ask for hop limit and node ID (bit 0, 8 + 24), ports (bit 1, 16 + 16), seconds and fraction (bits 2 and
-// 3, 32 each; the fraction in nanoseconds: PTP, RFC 9197 §5.1), queue depth (bit 6, 32, in bytes), where
-// sojourn is on the transit delay (bit 4: overflow 1, nanoseconds 31), and the namespace's own wide data
-// (bit 10, 64), which in IOAMNamespace are the counter. Of format ioam-gafni bits 12 and 13 stand in place
-// of those (draft-gafni-ippm-ioam-additional-data-fields-00): bytes sent, 32 bits, which begin anew after
-// 4.3 GB (0.34 s at 100 Gb/s, 21 ms at 1.6 Tb/s), and the link's speed, 6 bits, for which the draft has no
-// codes, so that ours are those of Format.rates, and errors, 26. Either way that is 28 bytes a hop, or 32.
+// We ask for hop limit and node ID (bit 0, 8 + 24), ports (bit 1, 16 + 16), seconds and fraction (bits 2 and 3, 32
+// each; the fraction in nanoseconds: PTP, RFC 9197 §5.1; or, with Format.Micro, in microseconds: POSIX, §5.3, as Linux
+// has it), queue depth (bit 6, 32, in bytes), where sojourn is on the transit delay (bit 4: overflow 1, nanoseconds
+// 31), and the namespace's own wide data (bit 10, 64), which in IOAMNamespace are the counter. Of format ioam-gafni
+// bits 12 and 13 stand in place of those (draft-gafni-ippm-ioam-additional-data-fields-00): bytes sent, 32 bits, which
+// begin anew after 4.3 GB (0.34 s at 100 Gb/s, 21 ms at 1.6 Tb/s), and the link's speed, 6 bits, for which the draft
+// has no codes, so that ours are those of Format.rates, and errors, 26. Either way that is 28 bytes a hop, or 32.
 //
 // Seconds are signed here: a clock may begin before 0. They begin anew after 136 years. A node that finds no
 // room sets O, and adds nothing once it is set. An option has at most 255 bytes: 8 hops, or 7.
@@ -56,6 +56,14 @@ func nodeWords(kind uint32) (n int) {
 		}
 	}
 	return n
+}
+
+// fraction is the unit of a time's fraction of a second, in ns.
+func (f *Format) fraction() int64 {
+	if f.Micro {
+		return 1000
+	}
+	return 1
 }
 
 // ioamType is the trace type of packets that ask.
@@ -125,7 +133,7 @@ func (f *Format) writeIOAM(x []byte, kind uint32, p *packet.Packet, h *Hop) {
 		case bit == 2:
 			to = be.AppendUint32(to, uint32(sec))
 		case bit == 3:
-			to = be.AppendUint32(to, uint32(ns))
+			to = be.AppendUint32(to, uint32(ns/f.fraction()))
 		case bit == 4:
 			to = be.AppendUint32(to, transitDelay(nanoseconds(h.Sojourn)))
 		case bit == 6:
@@ -215,7 +223,7 @@ func (f *Format) decodeIOAM(x []byte, kind uint32, ours bool, h *Hop) {
 		case bit == 2:
 			h.Time += unit.Time(int32(v)) * unit.Second // all ones can be the second before 0
 		case bit == 3:
-			h.Time += unit.Time(v) * unit.Nanosecond
+			h.Time += unit.Time(v) * unit.Time(f.fraction()) * unit.Nanosecond
 			known = known && v != unavailable
 		case bit == 4 && v != unavailable:
 			h.Sojourn, h.Flags = unit.Time(v&delayMost)*unit.Nanosecond, h.Flags&^NoSojourn

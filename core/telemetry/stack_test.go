@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -273,5 +274,23 @@ func fuzzFormat(t *testing.T, x *Format, p *packet.Packet) {
 	}
 	if x.Wants(p) != 0 {
 		t.Errorf("an answer asks for %d", x.Wants(p))
+	}
+}
+
+// Times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them, are read as such, and written rounded down.
+func TestMicroseconds(t *testing.T) {
+	f := newFormat(t, "ioam")
+	f.Micro = true
+	p := &packet.Packet{HopLimit: 64}
+	f.Ask(p, HopRecords, false)
+	h := Hop{Time: 3*unit.Second + 999_999_999*unit.Nanosecond, Rate: 10 * unit.Gbps}
+	f.Push(p, &h)
+	var r Records
+	if f.ReadAsked(p, &r); r.Len() != 1 || r.At(0).Time != 3*unit.Second+999_999*unit.Microsecond {
+		t.Errorf("%+v", r.Hops())
+	}
+	b := p.Stack()
+	if at := len(b) - 28 + 12; binary.BigEndian.Uint32(b[at:]) != 999_999 {
+		t.Errorf("% x", b[at:])
 	}
 }

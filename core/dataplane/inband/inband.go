@@ -3,6 +3,7 @@ package inband
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -50,6 +51,7 @@ type Config struct {
 	Format         string     // a name of telemetry.Profiles
 	Multi          int        // of the units of HPCC's format
 	Hops           int        // of which a packet has room for records; 0: the format's own number
+	Fraction       string     // of IOAM's times: FractionNS or FractionUS
 	Sojourn        bool       // records have the packet's time in the switch
 	Base           float64    // of PINT's code
 	T              unit.Time  // over which loads are averaged; 0: they are not
@@ -58,6 +60,12 @@ type Config struct {
 	Idle           unit.Time  // after which a class leaves its share to the others; 0: never
 	MTU            unit.Bytes // largest IP packet with its records; 0: what links have
 }
+
+// Units of a time's fraction of a second in IOAM.
+const (
+	FractionNS = "ns"
+	FractionUS = "us"
+)
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
@@ -79,6 +87,9 @@ func (c *Config) Params(p *scheme.Params) {
 		When("format: int-md, ioam, ioam-gafni, ifa or ifa-ext", func() bool {
 			return c.Format != "hpcc" && c.Format != "relative"
 		})
+	p.Text(&c.Fraction, "fraction", FractionNS, "unit of the times of ioam below a second; us is that of Linux, "+
+		"whose nodes and ours then are of one namespace", "RFC 9197 §5.1, §5.3").Words(FractionNS, FractionUS).
+		When("format: ioam or ioam-gafni", func() bool { return strings.HasPrefix(c.Format, "ioam") })
 	p.Either(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "records have the packet's time in the switch: 4 "+
 		"bytes a hop of int-md and ioam; ifa always has it",
 		"P4 INT v2.1: hop latency; RFC 9197 §4.4.2.5: transit delay")
@@ -101,6 +112,7 @@ func (c *Config) Params(p *scheme.Params) {
 // Telemetry is the format of telemetry.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
+	f.Micro = c.Fraction == FractionUS
 	f.T, f.Load, f.Queue = c.T, c.CongestedLoad, c.CongestedQueue
 	if err == nil {
 		err = f.Shape(c.Hops, c.Sojourn)
