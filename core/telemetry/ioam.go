@@ -16,12 +16,13 @@ import (
 //	then room for the records of all hops, which is filled from the end
 //
 // We ask for hop limit and node ID (bit 0, 8 + 24), ports (bit 1, 16 + 16), seconds and fraction (bits 2 and 3, 32
-// each; the fraction in nanoseconds: PTP, RFC 9197 §5.1; or, with Format.Micro, in microseconds: POSIX, §5.3, as Linux
-// has it), queue depth (bit 6, 32, in bytes), where sojourn is on the transit delay (bit 4: overflow 1, nanoseconds
-// 31), and the namespace's own wide data (bit 10, 64), which in IOAMNamespace are the counter. Of format ioam-gafni
-// bits 12 and 13 stand in place of those (draft-gafni-ippm-ioam-additional-data-fields-00): bytes sent, 32 bits, which
-// begin anew after 4.3 GB (0.34 s at 100 Gb/s, 21 ms at 1.6 Tb/s), and the link's speed, 6 bits, for which the draft
-// has no codes, so that ours are those of Format.rates, and errors, 26. Either way that is 28 bytes a hop, or 32.
+// each; the fraction in nanoseconds: PTP, RFC 9197 §5.1; or, with Format.Micro, in microseconds: POSIX, RFC 9197 §5.3,
+// as Linux has it), queue depth (bit 6, 32, in bytes), where sojourn is on the transit delay (bit 4: overflow 1,
+// nanoseconds 31), and the namespace's own wide data (bit 10, 64), which in IOAMNamespace are the counter. Of format
+// ioam-gafni bits 12 and 13 stand in place of those (draft-gafni-ippm-ioam-additional-data-fields-00): bytes sent, 32
+// bits, which begin anew after 4.3 GB (0.34 s at 100 Gb/s, 21 ms at 1.6 Tb/s), and the link's speed, 6 bits, for which
+// the draft has no codes, so that ours are those of Format.rates, and errors, 26. Either way that is 28 bytes a hop,
+// or 32.
 //
 // Seconds are signed here: a clock may begin before 0. They begin anew after 136 years. A node that finds no
 // room sets O, and adds nothing once it is set. An option has at most 255 bytes: 8 hops, or 7.

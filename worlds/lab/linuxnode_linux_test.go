@@ -127,7 +127,7 @@ netns exec TWO sysctl -qw net.ipv6.conf.eth0.ioam6_id=8`
 
 // acrossLinux carries the flow out with Linux between the switches, shaped to so many Mb/s where that is above 0. It
 // returns what the hosts have found, what the data plane has, and the capture of the last switch.
-func acrossLinux(t *testing.T, cc string, shaped int) (*sim.Result, *lab.Report, []byte) {
+func acrossLinux(t *testing.T, cc string, shaped int) (*sim.Result, *lab.Report, *lab.HostsReport, []byte) {
 	t.Helper()
 	lab.NeedRoot(t)
 	if _, err := exec.LookPath("ip"); err != nil {
@@ -192,7 +192,8 @@ func acrossLinux(t *testing.T, cc string, shaped int) (*sim.Result, *lab.Report,
 		t.Error("the hosts do not end")
 	}
 	result := &sim.Result{}
-	if _, err := h.Stop(result); err != nil {
+	ends, err := h.Stop(result)
+	if err != nil {
 		t.Fatal(err)
 	}
 	report, err := p.Stop()
@@ -203,13 +204,13 @@ func acrossLinux(t *testing.T, cc string, shaped int) (*sim.Result, *lab.Report,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result, report, data
+	return result, report, ends, data
 }
 
 // TestKernelIOAMBetweenSwitches: two nodes of Linux between two switches of Weir fill their records of one trace,
 // which every reader takes: by RFC 9197 there are four, in order, with the times of Linux in the same unit as ours.
 func TestKernelIOAMBetweenSwitches(t *testing.T) {
-	_, report, data := acrossLinux(t, "hpcc", 0)
+	_, report, _, data := acrossLinux(t, "hpcc", 0)
 	now, full := time.Now().Unix(), 0
 	_, err := pcapng.Read(bytes.NewReader(data), func(r *trace.Record) error {
 		if r.Proto == packet.ProtoICMPv6 { // Linux's own
@@ -258,12 +259,12 @@ func TestHPCCOverKernelIOAM(t *testing.T) {
 	}{{"a bottleneck of Weir", 0, 20e6, 1238}, {"a bottleneck of Linux", 10, 10e6, 1238}} {
 		t.Run(x.name, func(t *testing.T) {
 			for range 4 { // the machine may stand still
-				result, report, data := acrossLinux(t, "hpcc", x.shaped)
+				result, report, ends, data := acrossLinux(t, "hpcc", x.shaped)
 				why := overLinux(result, report, data, x.shaped > 0, x.rate, x.rate*1000/x.frame)
 				if why == "" {
 					return
 				}
-				by := report.Disturbed(10 * unit.Millisecond)
+				by := report.Disturbed(ends, 10*unit.Millisecond)
 				if t.Log(why, by); len(by) == 0 {
 					t.Fatal(why)
 				}
