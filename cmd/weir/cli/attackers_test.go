@@ -1,0 +1,249 @@
+package cli
+
+import (
+	be "encoding/binary"
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/telemetry"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/run"
+	"weir/study/spec"
+	"weir/worlds/lab"
+	"weir/worlds/sim"
+)
+
+// intruder is a program of a switch on the way that makes packets against flow 0, as frames like any others. All that
+// is its work is marked by a bit of the TOS byte, which nobody else looks at.
+type intruder struct {
+	mode string
+	old  packet.Packet
+	n    int
+}
+
+const touched uint8 = 0x80
+
+func (*intruder) Name() string { return "intruder" }
+
+func (a *intruder) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	own := p.Meta.In == packet.NoPort && !(a.mode == "nacks again" && p.Notifies())
+	if own || p.Flow != 0 || p.TOS&touched != 0 {
+		return dataplane.Accept
+	}
+	_, records := p.Extension(telemetry.Extension &^ telemetry.Asked)
+	_, told := p.Extension(transport.Feedback)
+	back := p.Payload == 0 && p.Dst == 1 // to left0
+	switch {
+	case a.mode == "feedback" && (records || told) && back:
+		q := a.clone(env, p)
+		lie(q)
+		if a.n%2 == 0 {
+			if b, ok := q.Extension(transport.Authentication); ok { // a number that has not been
+				b[3]++
+			}
+		}
+		env.Inject(q)
+	case a.mode == "replay" && (records || told) && back:
+		if a.n == 20 {
+			a.old = *p
+		}
+		if a.n++; a.n > 21 {
+			env.Inject(a.clone(env, &a.old))
+		}
+	case a.mode == "acks" && back && !p.Notifies() && p.Kind == packet.Ack && p.TCP.Flags&packet.SYN == 0:
+		q := a.clone(env, p)
+		q.Ack, q.Seq = q.Ack+1<<22, q.Seq+1<<22 // of what was never sent
+		env.Inject(q)
+	case a.mode == "nacks again" && back && p.Notifies():
+		for range 5 {
+			env.Inject(a.clone(env, p))
+		}
+	case (a.mode == "another place" || a.mode == "another transmission") && p.Payload > 0 && p.Kind == packet.Data:
+		env.Inject(a.nack(env, p))
+	}
+	return dataplane.Accept
+}
+
+func (a *intruder) clone(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+	a.n++
+	q := env.Clone(p, false)
+	q.TOS |= touched
+	return q
+}
+
+// nack makes one of a packet that is on its way, as NCF does (BS'19 §4.3), but for one thing that its maker would have
+// to know.
+func (a *intruder) nack(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+	a.n++
+	c := env.Clone(p, true)
+	switch tcp := p.Proto == packet.ProtoTCP; {
+	case a.mode == "another place" && tcp:
+		c.Seq += 1 << 22
+	case a.mode == "another place":
+		c.Seq += 5000
+	case tcp:
+		c.TCP.TSVal += 500
+	default:
+		c.Ack = 1 + int64(a.n%126)
+	}
+	n := packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload, Supply: unit.Mbps, Demand: unit.Gbps}
+	c.TurnRound()
+	c.ClearExtensions()
+	if c.Proto == packet.ProtoTCP {
+		c.SetNotice(&n)
+	} else {
+		c.SetNotification(&n)
+	}
+	c.Kind, c.Payload = packet.Nack, 0
+	c.TOS = c.TOS&^packet.ECN | touched
+	c.Size = packet.Framings[0].Frame(c.Headers()+c.ExtensionBytes(), 0, false)
+	return c
+}
+
+// lie says that the first hop's queue is as long as the format can tell, a nanosecond later; or that the window is a
+// byte.
+func lie(p *packet.Packet) {
+	if b, ok := p.Extension(telemetry.Extension &^ telemetry.Asked); ok {
+		for i := range int(b[0] >> 4) {
+			w := be.BigEndian.Uint64(b[2+8*i:])
+			be.BigEndian.PutUint64(b[2+8*i:], w&^(1<<17-1)+1<<37|1<<17-1)
+		}
+	}
+	if b, ok := p.Extension(transport.Feedback); ok {
+		be.BigEndian.PutUint32(b, 1)
+	}
+}
+
+// intrusion is what the intruder does.
+type intrusion struct{ mode string }
+
+func (c *intrusion) Params(p *scheme.Params) {
+	p.Text(&c.mode, "mode", "none", "what it does", "ours").Words("none", "feedback", "replay", "acks", "nacks again",
+		"another place", "another transmission")
+}
+
+// besiegedSender is a sender that is watched when it gets what the intruder has made.
+type besiegedSender struct {
+	transport.Endpoint
+	attacks, changes, answers int
+}
+
+func (v *besiegedSender) state() string {
+	c := v.Counters()
+	return fmt.Sprintf("%+v %v %v %v %v %v", v.Endpoint.(transport.Gauged).Gauge(), v.NextSend(), v.NextTimer(),
+		c.Retransmitted, c.NacksTaken, c.Finished)
+}
+
+func (v *besiegedSender) Receive(now unit.Time, p *packet.Packet) bool {
+	if p.TOS&touched == 0 {
+		return v.Endpoint.Receive(now, p)
+	}
+	v.attacks++
+	before := v.state()
+	reply := v.Endpoint.Receive(now, p)
+	if v.state() != before {
+		v.changes++
+	}
+	if reply {
+		v.answers++
+	}
+	return reply
+}
+
+// besieged is a flow beside another one, an intruder at the first switch of the way.
+const besieged = `duration: 1s
+topology: {dumbbell: {hosts: 2, rate: 1Gbps, delay: 200us, bottleneck: 1Gbps, buffer: 40 packets}}
+switches: {"*": {programs: [forward%s]}, left: {programs: [{intruder: {mode: %s}}, forward%s]}}
+traffic:
+  - {name: one, from: left0, to: right0, transport: %s, size: 2MB, start: 0s}
+  - {name: two, from: left1, to: right0, transport: %s, size: 2MB, start: 0s}
+measure: [fct]
+`
+
+// The attackers of the simulator's tests, in frames against the lab's hosts: forged and repeated feedback with a key
+// (draft-miao §9.1), acknowledgements of what was never sent (RFC 9293 §3.10.7.4), and NACKs that are not of what is
+// out, or come again (BS'19 §5; a round trip is longer than a tick of TCP's stamps). None changes a sender, and flows
+// end when they do without an attack. TCP answers a segment outside of its window with an acknowledgement, but only now
+// and then (RFC 9293 §3.10.7.4; Linux' tcp_oow_rate_limited).
+func TestAttackersInTheLab(t *testing.T) {
+	const key = ", integrity: keyed, cc: {hpcc: {w_ai: 150 B}}"
+	const rx = ", integrity: keyed, cc: {rx_hpcc: {w_ai: 150 B}}"
+	const told, trimmed = ", telemetry", ", ncf"
+	for _, x := range []struct {
+		transport, programs string
+		modes               []string
+	}{
+		{"rdma" + key, told, []string{"feedback", "replay", "acks"}},
+		{"rdma" + rx, told, []string{"feedback", "replay"}},
+		{"tcp, stack: weir" + key, told, []string{"feedback", "replay"}},
+		{"udp_controlled" + key, told, []string{"feedback", "replay"}},
+		{"rdma, cc: dctcp", "", []string{"acks"}},
+		{"{tcp: {stack: weir}}, cc: cubic", "", []string{"acks"}},
+		{"{rdma: {nacks: loss}}, cc: dctcp", trimmed, []string{"another place", "another transmission", "nacks again"}},
+		{"{tcp: {stack: weir, nacks: loss}}, cc: cubic", trimmed,
+			[]string{"another place", "another transmission", "nacks again"}},
+	} {
+		quiet, _ := siege(t, x.transport, x.programs, "none")
+		for _, mode := range x.modes {
+			t.Run(x.transport+" "+mode, func(t *testing.T) {
+				fct, v := siege(t, x.transport, x.programs, mode)
+				t.Logf("%d attacks, %d count; FCT %v, without attack %v", v.attacks, v.changes, fct, quiet)
+				if v.attacks < 5 || v.changes > 0 || v.answers > 1 || fct == unit.Never || fct != quiet {
+					t.Errorf("%d attacks, of which %d change something; FCT %v, without attack %v", v.attacks, v.changes, fct,
+						quiet)
+				}
+			})
+		}
+	}
+}
+
+// siege rehearses what an intruder of that mode does.
+func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besiegedSender) {
+	t.Helper()
+	r := Registry()
+	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "intruder", Doc: "for tests"},
+		func(_ *dataplane.Site, c intrusion) (*intruder, error) { return &intruder{mode: c.mode}, nil }))
+	text := fmt.Sprintf(besieged, programs, mode, programs, transport, transport)
+	s, err := plan.Load(r, &spec.Source{Name: "siege", File: "siege.yaml", Data: []byte(text)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := plan.Runs(s)[0]
+	network, err := run.LabConfig(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts, err := run.HostsConfig(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := one.Config()
+	if err == nil {
+		err = c.MakeEnds()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &besiegedSender{Endpoint: c.Flows[0].Sender}
+	c.Flows[0].Sender, c.Selection = v, sim.Selection{}
+	hosts.Make = func(send func(node int, now unit.Time, p *packet.Packet)) (lab.Edge, func() any, error) {
+		e, err := sim.NewEdge(c, nil, send)
+		if err != nil {
+			return nil, nil, err
+		}
+		return e, func() any { return e.Result() }, nil
+	}
+	report, ends, result, err := lab.Rehearse(network, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := append(report.Errors(), ends.Errors()...); len(all) > 0 {
+		t.Error(all)
+	}
+	return result.(*sim.Result).Flows[0].FCT, v
+}
