@@ -21,6 +21,7 @@ type path struct {
 	Back      int64         // and of the others
 	Delay     time.Duration // of every frame, behind its port
 	Buffer    int           // frames at the receiver's port
+	Lossy     int           // of so many frames every other of the first three is lost; 0: none
 	Telemetry int           // how many hops write a record: the port is the first, the others have twice its rate
 }
 
@@ -37,6 +38,8 @@ type node struct {
 	spare   [][]byte
 
 	injected map[int][][]byte
+	passed   int   // to the receiver
+	late     int64 // the most that a frame has left late, ns
 }
 
 // outlet is an egress port: a queue, and what is under way behind it.
@@ -133,6 +136,9 @@ func (n *node) step(now int64) (next int64, err error) {
 	for i, o := range n.ports {
 		n.serve(i, now)
 		s, due := n.sockets[i], 0
+		if len(o.out) > 0 {
+			n.late = max(n.late, now-o.out[0].at)
+		}
 		for due < len(o.out) && o.out[due].at <= now && s.Put(o.out[due].b) {
 			due++
 		}
@@ -175,7 +181,10 @@ func (n *node) came(from int, b []byte, at int64) {
 	}
 	n.serve(to, at)
 	o := n.ports[to]
-	if len(o.waiting) >= o.buffer {
+	if to == 0 {
+		n.passed++
+	}
+	if len(o.waiting) >= o.buffer || to == 0 && n.Lossy > 0 && n.passed%n.Lossy < 3 && n.passed%2 == 0 {
 		o.drops++
 		return
 	}
