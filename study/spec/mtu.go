@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"weir/core/packet"
+	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
@@ -37,19 +38,23 @@ func (d *decoder) mtu(t *document.Node) mtu {
 	return m
 }
 
-// of is what an MTU leaves to a transport for payload.
-func (m mtu) of(d *decoder, s *transport.Scheme, version uint8) int32 {
+// of is what an MTU leaves to a transport for payload, where packets have so many bytes of telemetry.
+func (m mtu) of(d *decoder, s *transport.Scheme, version uint8, told int32) int32 {
 	if m.payload {
 		return m.bytes
 	}
-	headers := packet.IPv4Header + s.Headers + s.First
+	headers := packet.IPv4Header + s.Headers + s.First + told
 	if version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
 	multiple := max(s.Multiple, 1)
+	with := ""
+	if told > 0 {
+		with = fmt.Sprintf(", and %d B of telemetry", told)
+	}
 	if m.bytes < headers+multiple {
 		d.Fail(m.Place, fmt.Sprintf("at least %d B", headers+multiple),
-			"an MTU of %s leaves no room behind the headers of %s over IPv%d", m.text, s.Name, version)
+			"an MTU of %s leaves no room behind the headers of %s over IPv%d%s", m.text, s.Name, version, with)
 		return 1
 	}
 	return (m.bytes - headers) / multiple * multiple
@@ -63,3 +68,40 @@ func (d *decoder) payload(t *document.Node, text string) int32 {
 	}
 	return int32(b)
 }
+
+// told leaves room in the packets of a traffic for the telemetry that their path adds, where an MTU of bytes decides
+// how long they are; first is the first of the point's flows that is its.
+func (m mtu) told(d *decoder, p *Point, id, first int) {
+	tr := &p.entries[id]
+	if m.payload || tr.fixedPayload {
+		return
+	}
+	if n := p.telemetryBytes(tr, id, first); n > 0 {
+		tr.seen.Payload = m.of(d, tr.seen.Transport, tr.seen.Version, n)
+	}
+}
+
+// telemetryBytes is what telemetry takes at most of a data packet of a traffic, on the longest of its flows' shortest
+// paths.
+func (p *Point) telemetryBytes(tr *Traffic, id, first int) int32 {
+	x, ok := tr.transportConfig.(transport.Informed)
+	if !ok || p.telemetry == nil || p.telemetry.Counted || tr.cc == nil {
+		return 0
+	}
+	hops := 0
+	p.eachPair(tr, id, first, func(src, dst int) { hops = max(hops, p.seen.Routes.Hops(src, dst)-1) })
+	switch when := x.Asks().When; {
+	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
+		return 0
+	case tr.cc.Telemetry == telemetry.PathLoad:
+		return loadBytes
+	case tr.cc.Telemetry == telemetry.Nothing:
+		return 0
+	case when == transport.AskCongestion && p.telemetry.Profile.Name != "relative":
+		return p.telemetry.Bytes(hops) + askBytes
+	}
+	return p.telemetry.Bytes(hops)
+}
+
+// What PINT's code takes, and what asks for telemetry upon congestion: an option of a header of its own.
+const loadBytes, askBytes = 8, 8

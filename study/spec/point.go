@@ -122,6 +122,7 @@ type Traffic struct {
 	cc              *cc.Scheme
 	ccConfig        scheme.Config
 	tos             uint8
+	fixedPayload    bool       // the file says how long payload is
 	tosBySize       []sizedTOS // ascending; tos is that of the last
 	startLow        unit.Time
 	startHigh       unit.Time

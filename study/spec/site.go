@@ -257,6 +257,12 @@ func (p *Point) sitePaths(site *cc.Site, tr *Traffic, id, first int) {
 			site.Paths = append(site.Paths, x)
 		}
 	}
+	p.eachPair(tr, id, first, add)
+}
+
+// eachPair visits the hosts of a traffic's flows, of many of them some; first is the first of the point's flows that is
+// its.
+func (p *Point) eachPair(tr *Traffic, id, first int, add func(src, dst int)) {
 	step := max(1, (p.flows.n-first)/mostPairs)
 	for i := first; i < p.flows.n; i += step {
 		if f := p.flows.at(i); f.Traffic == id {

@@ -28,6 +28,9 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 		}
 		id, first := len(p.entries), p.flows.n
 		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
+		if d.OK() && id < len(p.entries) {
+			mtu.told(d, p, id, first)
+		}
 		d.suits(p, id, first)
 		if d.OK() {
 			d.room(x.Place, p, 0)
@@ -212,9 +215,9 @@ func (d *decoder) packets(x document.Map, tr *Traffic, mtu mtu) {
 		tr.seen.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.seen.Payload = d.payload(v, d.Text(v))
+		tr.seen.Payload, tr.fixedPayload = d.payload(v, d.Text(v)), true
 	} else {
-		tr.seen.Payload = mtu.of(d, tr.seen.Transport, tr.seen.Version)
+		tr.seen.Payload = mtu.of(d, tr.seen.Transport, tr.seen.Version, 0)
 	}
 }
 
