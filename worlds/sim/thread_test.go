@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"weir/core/fabric"
@@ -86,5 +88,43 @@ func TestLevel(t *testing.T) {
 	}
 	if made := r.threads[0].pool.Made() + r.threads[1].pool.Made(); made > 20_000 || r.live() != 0 {
 		t.Errorf("%d packets were made for 5000 at a time; %d are in use", made, r.live())
+	}
+}
+
+// What is traced of a run, in either form of packets, where a run stands when it is stopped, and when one is over do
+// not depend on how many threads there are, fewer or more than cores. (.ci/race has this test, as it is short.)
+func TestThreadsTracedAndStopped(t *testing.T) {
+	short := func(c *Config) { c.Duration = 400 * unit.Microsecond }
+	for name, change := range map[string]func(*Config){
+		"fast":       short,
+		"wire":       func(c *Config) { short(c); c.Wire = true },
+		"until done": func(c *Config) { untilDone(t, c) },
+	} {
+		want := ""
+		for _, threads := range []int{1, 2, 3, 5, 99} {
+			c := config(t, 1, change)
+			c.Threads = threads
+			r, text, _ := traced(t, c, "*")
+			if got := fmt.Sprint(r.End, r.Time, r.Events, text); want == "" {
+				want = got
+			} else if got != want {
+				t.Errorf("%s, %d threads: another trace: %s", name, threads, difference(got, want))
+			}
+		}
+	}
+	want := ""
+	for _, threads := range []int{1, 2, 3, 5, 99} {
+		c, asked := config(t, 1, nil), 0
+		c.Threads = threads
+		c.Stopped = func() bool { asked++; return asked > 150 }
+		got := outcome(t, c)
+		if !strings.Contains(got, `"End":"interrupted"`) {
+			t.Fatalf("%d threads: %.200s", threads, got)
+		}
+		if want == "" {
+			want = got
+		} else if got != want {
+			t.Errorf("stopped with %d threads: another result\n%s\n%s", threads, got, want)
+		}
 	}
 }
