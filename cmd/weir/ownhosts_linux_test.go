@@ -31,9 +31,16 @@ traffic:
 %smeasure: [goodput, {queue: {port: s->b, percentiles: [50, 99]}}, drops]
 `
 
+// replayed is what came of a capture.
+type replayed struct {
+	Switch     string
+	In, Out    uint64
+	Difference string
+}
+
 // Hosts of Weir's own send real packets: HPCC++ by telemetry in every format that its law can read, and what no kernel
 // here has, beside the kernel's TCP between the same hosts, which does not answer for it. What went through the switch
-// is replayed byte for byte.
+// is replayed byte for byte, and what the hosts took and sent.
 func TestOwnHostsOnLab(t *testing.T) {
 	needRoot(t)
 	binary, dir := build(t), t.TempDir()
@@ -62,7 +69,7 @@ func TestOwnHostsOnLab(t *testing.T) {
 				t.Fatal(err)
 			}
 			data, err := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--attempts", "2", "--json", "--capture",
-				"s").Output() // an error is one of the run's, too
+				"s,hosts").Output() // an error is one of the run's, too
 			type measured struct{ Measures map[string]json.RawMessage }
 			var doc struct {
 				Simulator struct{ Runs []measured }
@@ -71,10 +78,7 @@ func TestOwnHostsOnLab(t *testing.T) {
 					Attempts []struct {
 						Disturbed, Errors []string
 						Hosts             *struct{ Frames uint64 }
-						Replays           []struct {
-							In, Out    uint64
-							Difference string
-						}
+						Replays           []replayed
 					}
 				}
 			}
@@ -84,8 +88,8 @@ func TestOwnHostsOnLab(t *testing.T) {
 			}
 			r := doc.Runs[0]
 			a := r.Attempts[len(r.Attempts)-1]
-			if a.Hosts == nil || a.Hosts.Frames < 100 || len(a.Replays) != 1 || a.Replays[0].Difference != "" ||
-				a.Replays[0].In < 200 {
+			if a.Hosts == nil || a.Hosts.Frames < 100 || len(a.Replays) != 2 || a.Replays[0].Difference != "" ||
+				a.Replays[0].In < 200 || a.Replays[1].Difference != "" || a.Replays[1].Out < 100 || a.Replays[1].Switch != "hosts" {
 				t.Fatalf("%+v", a)
 			}
 			if format := strings.Fields(x.name)[0]; strings.Contains(x.programs, "telemetry") {

@@ -146,23 +146,27 @@ func machineFacts(o *results.Outcome) []string {
 			strings.TrimSpace(measure.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)),
 			sc.Unit),
 	}
-	replayed, in, sent, other := 0, uint64(0), uint64(0), ""
+	switches, hosts, in, sent, other := 0, 0, uint64(0), uint64(0), ""
 	for _, r := range machineRows(o, false) {
 		for i := range r.a.Replays {
 			x := &r.a.Replays[i]
-			replayed++
+			if x.Switch == results.ReplayedHosts {
+				hosts++
+			} else {
+				switches++
+			}
 			in, sent = in+x.In, sent+x.Out
 			if other == "" && x.Difference != "" {
-				other = fmt.Sprintf("%s, switch %s: %s", measure.PointName(r.run.Point), x.Switch, x.Difference)
+				other = fmt.Sprintf("%s, %s: %s", measure.PointName(r.run.Point), x.Of(), x.Difference)
 			}
 		}
 	}
 	switch {
 	case other != "":
-		out = append(out, "replayed in the simulator, a switch did otherwise: "+other)
-	case replayed > 0:
-		out = append(out, fmt.Sprintf("%d captured %s, replayed in the simulator: of %d frames in came the same %d out, "+
-			"byte for byte, at the same times", replayed, pluralSwitch(replayed), in, sent))
+		out = append(out, "replayed in the simulator, one did otherwise: "+other)
+	case switches+hosts > 0:
+		out = append(out, fmt.Sprintf("%s, replayed in the simulator: of %d frames in came the same %d out, "+
+			"byte for byte, at the same times", capturedOf(switches, hosts), in, sent))
 	}
 	if wrong > 0 {
 		out = append(out, fmt.Sprintf("%d %s had errors: no measurement", wrong, plural(wrong, "run")))
@@ -170,11 +174,19 @@ func machineFacts(o *results.Outcome) []string {
 	return out
 }
 
-func pluralSwitch(n int) string {
-	if n == 1 {
-		return "switch"
+// capturedOf says how many switches were captured, and in how many runs hosts of Weir's own.
+func capturedOf(switches, hosts int) string {
+	var words []string
+	switch {
+	case switches == 1:
+		words = append(words, "1 captured switch")
+	case switches > 1:
+		words = append(words, fmt.Sprintf("%d captured switches", switches))
 	}
-	return "switches"
+	if hosts > 0 {
+		words = append(words, fmt.Sprintf("hosts of %d captured %s", hosts, plural(hosts, "run")))
+	}
+	return strings.Join(words, " and ")
 }
 
 // attemptNotes says by what attempts were disturbed, and what was wrong with them.

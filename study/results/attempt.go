@@ -28,7 +28,7 @@ type Attempt struct {
 	WallS float64    `json:"wall_s"`
 	// what the data plane's thread had: nice, fifo or core; empty: none of these
 	Scheduling string   `json:"scheduling"`
-	Replays    []Replay `json:"replays,omitempty"` // of captured switches
+	Replays    []Replay `json:"replays,omitempty"` // of what was captured
 	// that links have lost or got back
 	Carriers []Carrier `json:"carriers,omitempty"`
 }
@@ -49,14 +49,25 @@ func (a *Attempt) changed() float64 {
 	return a.Upset
 }
 
-// Replay is what came of giving a switch of the simulator the input that one of the lab
+// ReplayedHosts stands in place of a switch's name for the hosts of Weir's own (lab.CaptureHosts).
+const ReplayedHosts = "hosts"
+
+// Replay is what came of giving a switch of the simulator, or its hosts, the input that those of the lab
 // had: the same output, byte for byte and to the picosecond, or the first difference.
 type Replay struct {
-	Switch     string `json:"switch"`
+	Switch     string `json:"switch"`               // or ReplayedHosts
 	In         uint64 `json:"in"`                   // frames that came in
 	Out        uint64 `json:"out"`                  // frames that went out alike
 	Cut        bool   `json:"cut,omitempty"`        // the capture had no room for what came after
 	Difference string `json:"difference,omitempty"` // empty: there is none
+}
+
+// Of says of what it is.
+func (r *Replay) Of() string {
+	if r.Switch == ReplayedHosts {
+		return "hosts of Weir's own"
+	}
+	return "switch " + r.Switch
 }
 
 // HostsLate is how late frames left Weir's own hosts, by the time at which their NICs began to send them.

@@ -2,20 +2,14 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/document"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
@@ -36,11 +30,11 @@ type Lab struct {
 	// r.Lab() gives and with the capture; nil: there is none.
 	Dataplane func(r *plan.Run, capture *lab.Capture) *exec.Cmd
 	// Hosts makes the process of a run's hosts that are Weir's own, which calls lab.ServeHosts with what HostsConfig
-	// gives; nil: there is none.
-	Hosts func(r *plan.Run) *exec.Cmd
+	// gives, with the capture; nil: there is none.
+	Hosts func(r *plan.Run, capture *lab.Capture) *exec.Cmd
 	// Capture are switches whose input and output each run captures, into captures/ of the
 	// results folder. Replayed through a switch of the simulator, the input must give the
-	// output.
+	// output. lab.CaptureHosts stands for all hosts of Weir's own.
 	Capture []string
 	// Kernel is what this machine's offers.
 	Kernel *kernel.Kernel
@@ -163,79 +157,6 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 		out.Flows = append(out.Flows, x)
 	}
 	return out, nil
-}
-
-// captured reports whether a run that is there has captures of all switches that are wanted. If
-// not, it is measured again; the error says what is damaged.
-func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
-	for _, name := range o.Capture {
-		n := len(r.Attempts)
-		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x results.Replay) bool { return x.Switch == name }) {
-			return false, nil
-		}
-	}
-	if len(o.Capture) == 0 {
-		return true, nil
-	}
-	file := captureFile(dir, r.ID)
-	listed, err := results.CheckTrace(file, results.DigestHead(r))
-	if err == nil && !listed {
-		err = errors.New("its digest is not there")
-	}
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", filepath.Join("captures", filepath.Base(file)), err)
-	}
-	return true, nil
-}
-
-// vouch writes the digest of a run's capture beside it, when it is on the disk.
-func (o *Lab) vouch(r *results.Run, dir string) error {
-	n := len(r.Attempts)
-	if len(o.Capture) == 0 || n == 0 || len(r.Attempts[n-1].Replays) == 0 { // there is none, or no whole one
-		return nil
-	}
-	capture := captureFile(dir, r.ID)
-	f, err := os.Open(capture)
-	if err != nil {
-		return fmt.Errorf("%s: it cannot be read: %w", capture, document.Reason(err))
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
-		return fmt.Errorf("%s: it cannot be kept: %w", capture, document.Reason(err))
-	}
-	list := strings.TrimSuffix(capture, filepath.Ext(capture)) + results.TraceDigests
-	line := results.DigestLine(filepath.Base(capture), sum.Sum(nil))
-	return results.WriteFile(list, []byte(results.DigestHead(r)+line))
-}
-
-// captureFile is where a run's capture is.
-func captureFile(dir, id string) string { return filepath.Join(dir, "captures", id+".pcapng") }
-
-// ReplayFile replays what a capture has of switches of the lab through such switches of
-// the simulator.
-func ReplayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
-	for _, name := range switches {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: it cannot be read: %w", file, document.Reason(err))
-		}
-		r, err := lab.Replay(c, name, f)
-		f.Close()
-		if err != nil {
-			return nil, fmt.Errorf("%s: switch %s: %w", file, name, err)
-		}
-		x := results.Replay{Switch: name, In: r.In, Out: r.Out, Cut: r.Cut}
-		if r.First != nil {
-			x.Difference = r.First.String()
-		}
-		all = append(all, x)
-	}
-	return all, nil
 }
 
 // hostMTU is the MTU of the hosts' interfaces: Ethernet's, or what the largest packets

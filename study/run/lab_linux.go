@@ -55,13 +55,9 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err := n.Lay(plane.Cables()); err != nil {
 		return nil, nil, err
 	}
-	var capture *lab.Capture
-	if len(o.Capture) > 0 && dir != "" {
-		capture = &lab.Capture{Switches: o.Capture, File: captureFile(dir, id)}
-		if err := atomicfile.MkdirAll(filepath.Dir(capture.File)); err != nil {
-			return nil, nil, lostError{fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(capture.File),
-				document.Reason(err))}
-		}
+	capture, ofHosts, err := o.capture(dir, id)
+	if err != nil {
+		return nil, nil, err
 	}
 	p, err := n.Start(o.Dataplane(r, capture))
 	if err != nil {
@@ -77,7 +73,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	defer done()
 	before := cpuTime()
 	begin := time.Now()
-	all, err := o.send(ctx, r, c, plane, n, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress)
+	all, err := o.send(ctx, r, c, plane, n, ofHosts, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,11 +87,38 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	a.OwnCPU = own
 	a.Carriers = carriers(report, plane)
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
-		if err := o.replay(a, plane, capture.File); err != nil {
+		if a.Replays, err = ReplayFile(plane, capture.Switches, capture.File); err != nil {
 			return nil, nil, err
 		}
 	}
+	if h := all.hosts; ofHosts != nil && h != nil && h.Captured != nil && h.Captured.Error == "" {
+		x, err := ReplayHostsFile(r, ofHosts.File)
+		if err != nil {
+			return nil, nil, err
+		}
+		a.Replays = append(a.Replays, x)
+	}
+	differences(a)
 	return labRun(r, c, report, all, id), a, nil
+}
+
+// capture is what of a run is captured, and where to: of switches, and of hosts of Weir's own; nil: nothing of them.
+func (o *Lab) capture(dir, id string) (capture, ofHosts *lab.Capture, err error) {
+	switches, hosts := o.switches()
+	if len(o.Capture) == 0 || dir == "" {
+		return nil, nil, nil
+	}
+	if len(switches) > 0 {
+		capture = &lab.Capture{Switches: switches, File: captureFile(dir, id)}
+	}
+	if hosts {
+		ofHosts = &lab.Capture{File: hostsFile(dir, id)}
+	}
+	folder := filepath.Dir(captureFile(dir, id))
+	if err := atomicfile.MkdirAll(folder); err != nil {
+		return nil, nil, lostError{fmt.Errorf("%s: it cannot be made: %w", folder, document.Reason(err))}
+	}
+	return capture, ofHosts, nil
 }
 
 // accompany ends a run when its data plane ends, which it must not before it is told to, and does with the cables of
@@ -132,14 +155,14 @@ func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 }
 
 // send has all hosts send and receive until the run has ended.
-func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network, epoch int64,
-	progress func(share float64)) (*sent, error) {
+func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
+	capture *lab.Capture, epoch int64, progress func(share float64)) (*sent, error) {
 	t, of := labTraffic(r.Of, c, o.Kernel, n.Do, epoch, progress)
 	all := &sent{of: of}
 	var hosts *lab.HostsProcess
 	if len(of) < len(c.Flows) {
 		var err error
-		if hosts, err = n.StartHosts(o.Hosts(r), plane.Own(), epoch); err != nil {
+		if hosts, err = n.StartHosts(o.Hosts(r, capture), plane.Own(), epoch); err != nil {
 			return nil, err
 		}
 		defer func() {
@@ -232,18 +255,13 @@ func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
 	return nil
 }
 
-// replay replays an attempt's capture; where the simulator's switch does something else, that is an
-// error of the attempt.
-func (o *Lab) replay(a *results.Attempt, plane *lab.Config, file string) (err error) {
-	if a.Replays, err = ReplayFile(plane, o.Capture, file); err != nil {
-		return err
-	}
+// differences notes where the simulator's switches and hosts did something else: that is an error of the attempt.
+func differences(a *results.Attempt) {
 	for i := range a.Replays {
 		if x := &a.Replays[i]; x.Difference != "" {
-			a.Errors = append(a.Errors, fmt.Sprintf("switch %s, replayed in the simulator: %s", x.Switch, x.Difference))
+			a.Errors = append(a.Errors, fmt.Sprintf("%s, replayed in the simulator: %s", x.Of(), x.Difference))
 		}
 	}
-	return nil
 }
 
 func cpuTime() time.Duration {

@@ -13,6 +13,7 @@ import (
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/spec"
+	"weir/worlds/lab"
 	"weir/worlds/lab/kernel"
 )
 
@@ -256,11 +257,31 @@ func ipPacket(p *spec.Point, tr *spec.Traffic) int32 {
 	return n
 }
 
+// ownHosts reports whether a point has hosts of Weir's own.
+func ownHosts(p *spec.Point) bool {
+	for i := range p.Entries() {
+		if p.Entry(i).Own() {
+			return true
+		}
+	}
+	return false
+}
+
 // Switches are those of the experiment's networks whose names some pattern matches
-// (path.Match), in the order of the first network that has them. The error is about a
-// pattern that matches none at some point.
+// (path.Match), in the order of the first network that has them, and lab.CaptureHosts, if that is asked for. The error
+// is about a pattern that matches none at some point, or about hosts where none are Weir's own.
 func Switches(s *spec.Spec, patterns []string) (names []string, err error) {
 	for _, pattern := range patterns {
+		if pattern == lab.CaptureHosts {
+			if !slices.ContainsFunc(s.Points(), ownHosts) {
+				return nil, fmt.Errorf("no host is Weir's own; allowed: names of switches, or transports with such hosts " +
+					"(stack: weir)")
+			}
+			if !slices.Contains(names, pattern) {
+				names = append(names, pattern)
+			}
+			continue
+		}
 		for _, p := range s.Points() {
 			var all []string
 			found := false

@@ -49,22 +49,38 @@ func interfaces(n *topology.Network, node int) (names []string) {
 // happens, with the time that was passed.
 type tap struct {
 	*dataplane.Switch
-	plane   *plane
-	node    int
-	slabs   [][]byte // blocks of pcapng, whose interfaces count from the switch's first one
+	tape
+	plane *plane
+	node  int
+}
+
+// tape is what is written down until a run is over.
+type tape struct {
+	slabs   [][]byte // blocks of pcapng, whose interfaces count from the first one of a switch, or of the hosts
 	frames  [2]uint64
 	cut     unit.Time // from then on nothing is kept
+	left    *int64    // bytes that there is room for
 	comment []byte
 	scratch []byte
 }
 
+func newTape(left *int64) tape {
+	return tape{left: left, cut: unit.Never, comment: make([]byte, 0, 64)}
+}
+
+// room is how many bytes a capture may have.
+func (x *Capture) room() int64 {
+	if x.Limit == 0 {
+		return int64(DefaultCapture)
+	}
+	return int64(x.Limit)
+}
+
 func (d *plane) newTap(node int, sw *dataplane.Switch) *tap {
 	if d.captureLeft == 0 {
-		if d.captureLeft = int64(d.config.Capture.Limit); d.captureLeft == 0 {
-			d.captureLeft = int64(DefaultCapture)
-		}
+		d.captureLeft = d.config.Capture.room()
 	}
-	return &tap{Switch: sw, plane: d, node: node, cut: unit.Never, comment: make([]byte, 0, 64)}
+	return &tap{Switch: sw, tape: newTape(&d.captureLeft), plane: d, node: node}
 }
 
 // Receive writes down what comes in.
@@ -130,6 +146,11 @@ func (t *tap) note(now unit.Time, on int, p *packet.Packet) {
 	}
 	var data, words []byte
 	data, words, t.scratch = t.plane.wire(p, t.comment[:0], t.scratch)
+	t.frame(now, on, data, words)
+}
+
+// frame writes one down that comes in or goes out.
+func (t *tape) frame(now unit.Time, on int, data, words []byte) {
 	inbound := on%perPort == receiving
 	if t.append(now, on, inbound, data, words) && inbound {
 		t.frames[0]++
@@ -139,10 +160,10 @@ func (t *tap) note(now unit.Time, on int, p *packet.Packet) {
 }
 
 // append writes a block, if there is room.
-func (t *tap) append(now unit.Time, on int, inbound bool, data, words []byte) bool {
+func (t *tape) append(now unit.Time, on int, inbound bool, data, words []byte) bool {
 	n := trace.FrameBlock(len(data), len(words))
-	if t.plane.captureLeft -= int64(n); t.plane.captureLeft < 0 {
-		t.plane.captureLeft = 0
+	if *t.left -= int64(n); *t.left < 0 {
+		*t.left = 0
 		t.cut = now
 		return false
 	}
@@ -151,7 +172,7 @@ func (t *tap) append(now unit.Time, on int, inbound bool, data, words []byte) bo
 }
 
 // put writes a block of n bytes.
-func (t *tap) put(n, on int, now unit.Time, inbound bool, data, words []byte) {
+func (t *tape) put(n, on int, now unit.Time, inbound bool, data, words []byte) {
 	k := len(t.slabs) - 1
 	if k < 0 || cap(t.slabs[k])-len(t.slabs[k]) < n {
 		t.slabs = append(t.slabs, make([]byte, 0, max(slabBytes, n)))
@@ -212,11 +233,8 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 		for _, name := range names {
 			b = trace.AppendInterface(b, name)
 		}
-		word, at := endWord, end
-		if t.cut != unit.Never {
-			word, at, x.Cut = cutWord, t.cut, min(x.Cut, t.cut)
-		}
-		t.put(trace.FrameBlock(0, len(word)), happening, at, false, nil, []byte(word))
+		t.end(end)
+		x.Cut = min(x.Cut, t.cut)
 		for _, blocks := range t.slabs {
 			for at := 0; at < len(blocks); at += int(binary.LittleEndian.Uint32(blocks[at+4:])) {
 				on := blocks[at+8:]
@@ -256,6 +274,15 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
 		x.Error = err.Error()
 	}
 	return x, err
+}
+
+// end writes down that all before a time has happened, or that there was no room for more.
+func (t *tape) end(at unit.Time) {
+	word := endWord
+	if t.cut != unit.Never {
+		word, at = cutWord, t.cut
+	}
+	t.put(trace.FrameBlock(0, len(word)), happening, at, false, nil, []byte(word))
 }
 
 // blockTime is the time of a frame's block.

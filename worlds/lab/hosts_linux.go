@@ -68,6 +68,11 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("lab: hosts: %w", err)
 	}
+	if c.Capture != nil { // a run whose capture cannot be kept need not begin
+		if err := c.Capture.create(); err != nil {
+			return fmt.Errorf("lab: hosts: %w", err)
+		}
+	}
 	got := w.Duty.take()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
@@ -94,6 +99,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 			return fmt.Errorf("lab: hosts: %w", g.failed)
 		}
 	}
+	r.Captured, _ = s.keep(c) // it says itself why there is none
 	return json.NewEncoder(out).Encode(hostsEnd{r, result()})
 }
 

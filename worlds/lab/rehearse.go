@@ -54,6 +54,9 @@ func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
 		return nil, nil, nil, err
 	}
 	r := s.report(now)
+	if r.Captured, err = s.keep(h); err != nil {
+		return nil, nil, nil, err
+	}
 	return d.report(now), &r, result(), nil
 }
 

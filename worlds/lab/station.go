@@ -21,6 +21,8 @@ type Edge interface {
 	Next() unit.Time
 	// Return takes back a packet that has left.
 	Return(p *packet.Packet)
+	// Now is the time before which everything has happened.
+	Now() unit.Time
 	// Err is what keeps the hosts from going on.
 	Err() error
 }
@@ -30,6 +32,9 @@ type HostsConfig struct {
 	Network *topology.Network
 	Hosts   *packet.Book
 	MTU     int // of hosts' interfaces, in bytes; 0: DefaultMTU
+	// Capture, if given, is where what the hosts take and send is written (its Switches say nothing here): see
+	// ReplayHosts.
+	Capture *Capture
 	// Make makes the hosts, whose NICs call send with what they begin to send, and what says of their flows how they
 	// ended, which must be JSON.
 	Make func(send func(node int, now unit.Time, p *packet.Packet)) (edge Edge, result func() any, err error)
@@ -47,13 +52,14 @@ type HostsReport struct {
 	Steps    int        // of the wall clock
 	CPU      float64    // share of one core that they used
 	Wall     unit.Time
+	Captured *Captured // with HostsConfig.Capture
 	// Scheduling is what their thread had; empty: nothing of that.
 	Scheduling Scheduling
 }
 
 // Errors lists what must not happen in a run.
 func (r *HostsReport) Errors() []string {
-	return counted(
+	all := counted(
 		count{r.Gates.RingLost, "frames found no room in a ring of Weir's hosts"},
 		count{r.Gates.TooLong, "frames of Weir's hosts were longer than a ring's slot"},
 		count{r.Gates.Partial, "frames came to Weir's hosts without their checksum"},
@@ -61,6 +67,10 @@ func (r *HostsReport) Errors() []string {
 		count{r.Counts.SendLost, "frames of Weir's hosts were not taken by the kernel"},
 		count{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
 		count{r.Strays, "frames came to Weir's hosts that are of none of their flows"})
+	if r.Captured != nil && r.Captured.Error != "" {
+		all = append(all, "the capture of the hosts could not be written: "+r.Captured.Error)
+	}
+	return all
 }
 
 // OwnMAC is the address of a host of Weir's own, beside which its namespace's kernel has another one: so neither sees
@@ -79,6 +89,7 @@ type station struct {
 	hosts   []stationed
 	frame   []byte
 	strays  uint64
+	tape    *hostTape // nil: nothing is captured
 	done    unit.Time // all before it has happened
 	due     unit.Time // when the next thing was to happen, at the end of the last step
 }
@@ -107,6 +118,12 @@ func (c *HostsConfig) newStation(gates []Gate, clock func() unit.Time) (s *stati
 		s.outlets[node] = o
 		s.hosts = append(s.hosts, stationed{outlet: o, node: node, mac: OwnMAC(packet.Addr(node + 1))})
 	}
+	if c.Capture != nil {
+		if c.Capture.Limit < 0 {
+			return nil, nil, fmt.Errorf("a capture of at most %d bytes", c.Capture.Limit)
+		}
+		s.newTape(c)
+	}
 	if s.edge, result, err = c.Make(s.send); err != nil {
 		return nil, nil, err
 	}
@@ -116,6 +133,9 @@ func (c *HostsConfig) newStation(gates []Gate, clock func() unit.Time) (s *stati
 
 // send lets a packet of a host leave.
 func (s *station) send(node int, now unit.Time, p *packet.Packet) {
+	if s.tape != nil {
+		s.tape.sent(now, node, p)
+	}
 	s.outlets[node].leave(now, p)
 }
 
@@ -167,15 +187,23 @@ func (s *station) enter(h *stationed, at unit.Time) {
 		return // the kernel's
 	}
 	s.counts.In++
-	if at < s.done { // its stamp was not to be seen yet in the last step
+	late := unit.Time(0)
+	// What is before done has happened: of a frame that comes later the first thing is at its host's door.
+	if first := s.done + atOnce; at < first { // its stamp was not to be seen yet in the last step
+		late, at = first-at, first
 		s.counts.Belated++
-		s.counts.BelatedBy = max(s.counts.BelatedBy, s.done-at)
-		at = s.done
+		s.counts.BelatedBy = max(s.counts.BelatedBy, late)
 	}
-	if !s.edge.Enter(at, h.node, f) && s.edge.Next() < unit.Never { // after the end it is nobody's any more
-		s.strays++
+	ours := s.edge.Enter(at, h.node, f)
+	if s.edge.Next() < unit.Never { // after the end it is nobody's any more
+		if s.tape != nil {
+			s.tape.took(at, h.node, f, late)
+		}
+		if !ours {
+			s.strays++
+		}
 	}
-	s.done = max(s.done, at)
+	s.done = max(s.done, at-atOnce)
 }
 
 // report makes the report of a run that ends now.

@@ -23,6 +23,7 @@ type scriptedEdge struct {
 	wakes unit.Time // sends then
 	ends  unit.Time
 	done  unit.Time
+	now   unit.Time
 	wrong error
 }
 
@@ -41,6 +42,7 @@ func (e *scriptedEdge) Enter(now unit.Time, node int, frame []byte) bool {
 }
 
 func (e *scriptedEdge) Advance(until unit.Time) bool {
+	e.now = max(e.now, until)
 	if e.wakes < until {
 		e.send(0, e.wakes, &packet.Packet{Src: 1, Dst: 3, Version: 4, HopLimit: 9, SrcPort: 7, DstPort: 8,
 			Proto: packet.ProtoUDP, Payload: 20})
@@ -58,24 +60,39 @@ func (e *scriptedEdge) Next() unit.Time {
 
 func (e *scriptedEdge) Return(*packet.Packet) { e.back++ }
 
+func (e *scriptedEdge) Now() unit.Time { return e.now }
+
 func (e *scriptedEdge) Err() error { return e.wrong }
 
 // stand makes a station of the dumbbell's two hosts.
 func stand(t *testing.T, now *unit.Time) (*station, *scriptedEdge, *scripted, *Config) {
 	t.Helper()
-	c := dumbbell()
+	s, e, g, c, _ := standing(t, now, nil)
+	return s, e, g, c
+}
+
+// ofScripted are hosts that are scripted.
+func ofScripted(t *testing.T, c *Config) (*HostsConfig, *scriptedEdge) {
 	e := &scriptedEdge{t: t, book: c.Hosts, wakes: unit.Never, ends: unit.Second}
-	h := &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: func(send func(node int, now unit.Time,
+	return &HostsConfig{Network: c.Network, Hosts: c.Hosts, Make: func(send func(node int, now unit.Time,
 		p *packet.Packet)) (Edge, func() any, error) {
 		e.send = send
 		return e, func() any { return 7 }, nil
-	}}
+	}}, e
+}
+
+func standing(t *testing.T, now *unit.Time, capture *Capture) (*station, *scriptedEdge, *scripted, *Config,
+	*HostsConfig) {
+	t.Helper()
+	c := dumbbell()
+	h, e := ofScripted(t, c)
+	h.Capture = capture
 	g := &scripted{}
 	s, result, err := h.newStation([]Gate{g, nil, &scripted{}}, func() unit.Time { return *now })
 	if err != nil || result().(int) != 7 {
 		t.Fatal(err)
 	}
-	return s, e, g, c
+	return s, e, g, c, h
 }
 
 // to is a datagram that comes to node 0, addressed to a MAC.
@@ -121,7 +138,7 @@ func TestStation(t *testing.T) {
 	}
 	g.stamps[0] = 50 * unit.Nanosecond // it was not to be seen yet
 	now = 2 * unit.Millisecond
-	if !s.step(now) || len(e.came) != 3 || e.came[2] != 101*unit.Nanosecond-unit.Nanosecond+1 {
+	if !s.step(now) || len(e.came) != 3 || e.came[2] != 100*unit.Nanosecond+2 {
 		t.Errorf("the belated frame came at %v", e.came)
 	}
 	r := s.report(now)

@@ -45,7 +45,7 @@ var texts = kong.Vars{
 		"peers: Debian's ns-3 beside it. " +
 		"Or, as root, switch: the lab's data plane between two kernels, unshaped and shaped; clock: kinds of scheduling.",
 	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
-		"folder, and replays through the simulator's: both must give the same bytes.",
+		"folder, and replays through the simulator's: both must give the same bytes. hosts: so are those of Weir's own.",
 	"labGenerator": "Lab: what sends and receives: weir, or iperf3, to compare with.",
 	"labScheduling": "Lab: what must be punctual is an ordinary thread of niceness -10 (nice), SCHED_FIFO on all " +
 		"processors but the first (fifo), or has processors of its own (core).",

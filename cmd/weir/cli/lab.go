@@ -92,9 +92,12 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 		}
 		return exec.Command(thisProgram, args...)
 	}
-	inLab.Hosts = func(one *plan.Run) *exec.Cmd {
-		return exec.Command(thisProgram, append(r.selection.args("lab-hosts"), "--index", strconv.Itoa(one.Number), "--id",
-			one.ID(""))...)
+	inLab.Hosts = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
+		args := append(r.selection.args("lab-hosts"), "--index", strconv.Itoa(one.Number), "--id", one.ID(""))
+		if capture != nil {
+			args = append(args, "--file", capture.File)
+		}
+		return exec.Command(thisProgram, args...)
 	}
 	inLab.OnRun = func(one *plan.Run, attempt int, at *results.Attempt) {
 		if len(at.Disturbed) > 0 {
@@ -229,7 +232,10 @@ func (d *labRun) run(a *app) (*plan.Run, error) {
 
 // labHostsCmd is the process that a lab starts for hosts of Weir's own: it reads from its standard
 // input where they are, and runs until their flows have ended or that is closed.
-type labHostsCmd struct{ labRun }
+type labHostsCmd struct {
+	labRun
+	File string `help:"Where the capture goes."`
+}
 
 func (h *labHostsCmd) Run(a *app) error {
 	one, err := h.run(a)
@@ -239,6 +245,9 @@ func (h *labHostsCmd) Run(a *app) error {
 	c, err := run.HostsConfig(one)
 	if err != nil {
 		return err
+	}
+	if h.File != "" {
+		c.Capture = &lab.Capture{File: h.File}
 	}
 	return lab.ServeHosts(c, os.Stdin, a.pipe)
 }

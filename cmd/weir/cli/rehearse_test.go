@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,10 +57,12 @@ func rehearse(t *testing.T, r *spec.Registry, text string, most float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hosts.Capture = &lab.Capture{File: filepath.Join(t.TempDir(), "hosts.pcapng")}
 	report, ends, result, err := lab.Rehearse(network, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	replayHosts(t, one, ends.Captured, hosts.Capture.File)
 	got := result.(*sim.Result)
 	if all := append(report.Errors(), ends.Errors()...); len(all) > 0 || report.Lateness.Max > 10 ||
 		ends.Lateness.Max > 10 {
@@ -84,6 +88,30 @@ func rehearse(t *testing.T, r *spec.Registry, text string, most float64) {
 	}
 	t.Errorf("%d flows are unfinished, wanted %d; mean FCT %.6g s, wanted %.6g; %v drops, wanted %v",
 		len(got.Unfinished), len(want.Unfinished), mean(fct), mean(wanted), drops(report.Drops), drops(want.Drops))
+}
+
+// replayHosts replays what hosts took and sent: hosts made anew do the same, each frame at its time.
+func replayHosts(t *testing.T, one *plan.Run, captured *lab.Captured, file string) {
+	t.Helper()
+	hosts, err := run.HostsConfig(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	again, err := lab.ReplayHosts(hosts, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.First != nil {
+		t.Errorf("the hosts do not do the same again: %.400s", again.First.String())
+	}
+	if again.In != captured.In || again.Out != captured.Out || again.Out < 100 {
+		t.Errorf("%d frames taken and %d sent, captured are %+v", again.In, again.Out, captured)
+	}
 }
 
 func near(a, b, share, floor float64) bool { return math.Abs(a-b) <= max(share*math.Abs(b), floor) }

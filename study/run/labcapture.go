@@ -1,0 +1,148 @@
+package run
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/worlds/lab"
+)
+
+// captured reports whether a run that is there has captures of all switches that are wanted. If
+// not, it is measured again; the error says what is damaged.
+func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
+	for _, name := range o.Capture {
+		n := len(r.Attempts)
+		if n > 0 && name == lab.CaptureHosts && r.Attempts[n-1].Hosts == nil {
+			continue // it has none of Weir's own
+		}
+		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x results.Replay) bool { return x.Switch == name }) {
+			return false, nil
+		}
+	}
+	for _, file := range o.captures(r, dir) {
+		listed, err := results.CheckTrace(file, results.DigestHead(r))
+		if err == nil && !listed {
+			err = errors.New("its digest is not there")
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", filepath.Join("captures", filepath.Base(file)), err)
+		}
+	}
+	return true, nil
+}
+
+// captures are the files of those that are wanted and were replayed in the attempt that counts.
+func (o *Lab) captures(r *results.Run, dir string) (files []string) {
+	n := len(r.Attempts)
+	if n == 0 {
+		return nil
+	}
+	for i := range r.Attempts[n-1].Replays {
+		name := r.Attempts[n-1].Replays[i].Switch
+		file := captureFile(dir, r.ID)
+		if name == lab.CaptureHosts {
+			file = hostsFile(dir, r.ID)
+		}
+		if slices.Contains(o.Capture, name) && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// switches are those of what is captured that are switches, and hosts says that hosts of Weir's own are, too.
+func (o *Lab) switches() (switches []string, hosts bool) {
+	for _, name := range o.Capture {
+		if hosts = hosts || name == lab.CaptureHosts; name != lab.CaptureHosts {
+			switches = append(switches, name)
+		}
+	}
+	return switches, hosts
+}
+
+// vouch writes the digests of a run's captures beside them, when they are on the disk.
+func (o *Lab) vouch(r *results.Run, dir string) error {
+	for _, file := range o.captures(r, dir) { // of those that are whole
+		if err := vouchFor(file, results.DigestHead(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func vouchFor(capture, head string) error {
+	f, err := os.Open(capture)
+	if err != nil {
+		return fmt.Errorf("%s: it cannot be read: %w", capture, document.Reason(err))
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: it cannot be kept: %w", capture, document.Reason(err))
+	}
+	list := strings.TrimSuffix(capture, filepath.Ext(capture)) + results.TraceDigests
+	line := results.DigestLine(filepath.Base(capture), sum.Sum(nil))
+	return results.WriteFile(list, []byte(head+line))
+}
+
+// captureFile is where a run's capture of switches is, and hostsFile where that of its hosts is.
+func captureFile(dir, id string) string { return filepath.Join(dir, "captures", id+".pcapng") }
+
+func hostsFile(dir, id string) string { return filepath.Join(dir, "captures", id+"-hosts.pcapng") }
+
+// ReplayFile replays what a capture has of switches of the lab through such switches of
+// the simulator.
+func ReplayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
+	for _, name := range switches {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: it cannot be read: %w", file, document.Reason(err))
+		}
+		r, err := lab.Replay(c, name, f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: switch %s: %w", file, name, err)
+		}
+		x := results.Replay{Switch: name, In: r.In, Out: r.Out, Cut: r.Cut}
+		if r.First != nil {
+			x.Difference = r.First.String()
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// ReplayHostsFile replays what a capture has of a run's hosts of Weir's own through such hosts of the simulator.
+func ReplayHostsFile(r *plan.Run, file string) (x results.Replay, err error) {
+	c, err := HostsConfig(r)
+	if err != nil {
+		return x, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return x, fmt.Errorf("%s: it cannot be read: %w", file, document.Reason(err))
+	}
+	defer f.Close()
+	again, err := lab.ReplayHosts(c, f)
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", file, err)
+	}
+	x = results.Replay{Switch: lab.CaptureHosts, In: again.In, Out: again.Out, Cut: again.Cut}
+	if again.First != nil {
+		x.Difference = again.First.String()
+	}
+	return x, nil
+}
