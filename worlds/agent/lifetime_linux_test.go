@@ -41,7 +41,7 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// command is weir agent in a process of its own.
+// command is weir in a process of its own.
 type command struct {
 	cmd  *exec.Cmd
 	out  said
@@ -75,23 +75,29 @@ var weirUsed bool
 // command starts weir agent at a host, and waits until it is there.
 func (r *rig) command(host string, args ...string) *command {
 	r.t.Helper()
+	return r.start(host, "Ctrl-C ends it", append([]string{"agent"}, args...)...)
+}
+
+// start starts weir in a namespace, and waits until it has said that it is there.
+func (r *rig) start(host, says string, args ...string) *command {
+	r.t.Helper()
 	weirUsed = true
 	name, err := weir()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := &command{cmd: exec.Command(name, append([]string{"agent"}, args...)...), done: make(chan error, 1)}
+	c := &command{cmd: exec.Command(name, args...), done: make(chan error, 1)}
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
 	r.in(host, c.cmd.Start)
 	go func() { c.done <- c.cmd.Wait() }()
 	r.t.Cleanup(func() { c.cmd.Process.Kill() })
-	until(r.t, "the agent: "+c.out.String(), func() bool {
+	until(r.t, "its beginning", func() bool {
 		select {
 		case err := <-c.done:
 			r.t.Fatalf("%v: %s", err, &c.out)
 		default:
 		}
-		return strings.Contains(c.out.String(), "Ctrl-C ends it")
+		return strings.Contains(c.out.String(), says)
 	})
 	return c
 }
@@ -181,14 +187,14 @@ func TestEnds(t *testing.T) {
 				f.write(t, 1<<21)
 			}
 			until(t, "HPCC++", func() bool { return strings.HasPrefix(r.controllerOf("a1"), agent.Controller) })
-			err := c.end(t, x.signal)
 			at := time.Now()
+			err := c.end(t, x.signal)
 			if (err == nil) != (x.signal == syscall.SIGINT) {
 				t.Errorf("it ends with %v: %s", err, &c.out)
 			}
 			if x.sends {
 				until(t, "CUBIC", func() bool { return r.controllerOf("a1") == "cubic" })
-				t.Logf("CUBIC %v after the end", time.Since(at).Round(time.Millisecond))
+				t.Logf("CUBIC %v after the signal", time.Since(at).Round(time.Millisecond))
 				came := f.came.Load()
 				until(t, "data", func() bool { return f.came.Load() > came+1<<20 })
 			} else {
@@ -258,5 +264,36 @@ func TestCommand(t *testing.T) {
 	}
 	if err := c.end(t, syscall.SIGTERM); err != nil {
 		t.Errorf("%v: %s", err, &c.out)
+	}
+}
+
+// Weir's own switch between the hosts writes what the agents read.
+func TestSwitch(t *testing.T) {
+	r := place(t, 1)
+	file := filepath.Join(t.TempDir(), "switch.yaml")
+	for dir := filepath.Dir(file); dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o755) // whom the switch runs as reads it
+	}
+	if err := os.WriteFile(file, []byte(`ports:
+  b: {interface: b, rate: 50Mbps, buffer: 300 packets}
+  a1: {interface: a1, rate: 1Gbps}
+switch: [forward, {telemetry: {format: ioam}}]
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := r.start("mid", "switching between", "switch", "-c", file)
+	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	until(t, "a load", func() bool {
+		c := connections(t, b)[0]
+		return c.Tell.Hops == 1 && c.Tell.Load > 0.5 && c.Tell.Load < 1.5 && c.Measured > 500
+	})
+	if c := connections(t, a)[0]; c.Told.Hops != 1 || c.Told.Bottleneck != 1 || c.Refused > 0 {
+		t.Errorf("%+v", c)
+	}
+	if err := s.end(t, syscall.SIGTERM); err != nil {
+		t.Errorf("%v: %s", err, &s.out)
 	}
 }

@@ -40,6 +40,26 @@ func needAgent(t *testing.T) {
 // lay makes a rig.
 func lay(t *testing.T, p path, senders int) *rig {
 	t.Helper()
+	r := place(t, senders)
+	r.in("mid", func() (err error) { r.node, err = newNode(p, r.hosts...); return err })
+	go func() { r.node.done <- r.node.run() }()
+	t.Cleanup(func() {
+		unix.Write(r.node.stop[1], []byte{0})
+		if err := <-r.node.done; err != nil {
+			t.Error(err)
+		}
+		for _, s := range r.node.sockets {
+			s.Close()
+		}
+		unix.Close(r.node.stop[0])
+		unix.Close(r.node.stop[1])
+	})
+	return r
+}
+
+// place makes a rig whose namespace in the middle, mid, has interfaces by the hosts' names, and nothing between them.
+func place(t *testing.T, senders int) *rig {
+	t.Helper()
 	needAgent(t)
 	set, _, err := netns.NewSet()
 	if err != nil {
@@ -64,19 +84,6 @@ func lay(t *testing.T, p path, senders int) *rig {
 	for i := range r.hosts {
 		r.join(i)
 	}
-	r.in("mid", func() (err error) { r.node, err = newNode(p, r.hosts...); return err })
-	go func() { r.node.done <- r.node.run() }()
-	t.Cleanup(func() {
-		unix.Write(r.node.stop[1], []byte{0})
-		if err := <-r.node.done; err != nil {
-			t.Error(err)
-		}
-		for _, s := range r.node.sockets {
-			s.Close()
-		}
-		unix.Close(r.node.stop[0])
-		unix.Close(r.node.stop[1])
-	})
 	return r
 }
 

@@ -85,6 +85,7 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 		}
 	}
 	readMark(p, &d)
+	readTrace(p, &d)
 	readSegment(p, &d)
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
 	c.assign(now, in, p, &d, src, dst)
@@ -308,7 +309,7 @@ func (d *anatomy) extensions(f []byte) bool {
 	return false
 }
 
-// Deparse writes DSCP, ECN, hop limit, mark, MSS and window back, and cuts the payload off that was trimmed.
+// Deparse writes DSCP, ECN, hop limit, mark, trace, MSS and window back, and cuts the payload off that was trimmed.
 func (c *codec) Deparse(p *packet.Packet) error {
 	if p.Version == 0 {
 		return nil
@@ -331,6 +332,7 @@ func (c *codec) Deparse(p *packet.Packet) error {
 		d, _ = dissect(p.Data)
 	}
 	writeSegment(p, &d)
+	writeTrace(p, &d)
 	writeMark(p, &d)
 	return nil
 }

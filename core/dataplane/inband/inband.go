@@ -109,6 +109,15 @@ func (c *Config) Params(p *scheme.Params) {
 		"the interface, and any in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
 }
 
+// NeedsNetwork: a switch on its own writes only into what has room from its sender on, an IOAM trace, which comes from
+// hosts that read it and which all others skip.
+func (c *Config) NeedsNetwork() (why string) {
+	if c.Format == "ioam" && c.T == 0 {
+		return ""
+	}
+	return "it writes telemetry into packets for hosts that read it; with format: ioam and without t it can"
+}
+
 // Telemetry is the format of telemetry.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
