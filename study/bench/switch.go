@@ -280,12 +280,12 @@ One TCP flow at a bottleneck, 5 ms each way; error against the payload's share,
 1448 of 1514 bytes; late: how long after their time frames left; echoes without
 the links' 10 ms.
 
-              goodput  error [%]    CPU          late [us]     idle [us]
-               [Mb/s]   min   max     %   p50    p99  p99.9    p50    p99   d/r
+                 goodput  error [%]    CPU          late [us]     idle [us]
+                  [Mb/s]   min   max     %   p50    p99  p99.9    p50    p99 d/r
 `)
 		for _, r := range f.Shaped {
 			off := func(v float64) float64 { return 100 * (v/r.Share - 1) }
-			fmt.Fprintf(&b, "%-7s %-4s %8.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %4s\n", r.Name, r.Scheduling,
+			fmt.Fprintf(&b, "%-7s %-8s %7.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %3s\n", r.Name, r.Scheduling,
 				r.Goodput/1e6,
 				off(r.Least), off(r.Most), 100*r.CPU,
 				1e6*r.LateP50, 1e6*r.LateP99, 1e6*r.LateP999, 1e6*(r.EchoP50-r.Delay), 1e6*(r.EchoP99-r.Delay), r.disturbances())

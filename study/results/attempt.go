@@ -26,7 +26,7 @@ type Attempt struct {
 	// of hosts of Weir's own, frames that they sent
 	Hosts *HostsLate `json:"hosts,omitempty"`
 	WallS float64    `json:"wall_s"`
-	// what the data plane's thread had: nice, fifo or core; empty: none of these
+	// what the data plane's thread had: nice, fifo, deadline or core; empty: none of these
 	Scheduling string   `json:"scheduling"`
 	Replays    []Replay `json:"replays,omitempty"` // of what was captured
 	// that links have lost or got back

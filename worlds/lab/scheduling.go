@@ -12,22 +12,25 @@ type Scheduling string
 
 // The kinds of scheduling. What they are worth on a machine is measured by weir bench clock.
 const (
-	// Nice is an ordinary thread with the niceness −10. Now and then it waits while others use up their slices.
+	// Nice is an ordinary thread with the niceness −20 and a short slice. Now and then it waits while others use up their slices.
 	Nice Scheduling = "nice"
 	// FIFO is SCHED_FIFO (sched(7)) with locked memory: it takes a processor at once from all that are not. The machine's
 	// first processor is never taken, so that hosts and all else go on; with one processor there is only Nice.
 	FIFO Scheduling = "fifo"
+	// Deadline is SCHED_DEADLINE (sched(7)) with locked memory: a thread has up to nine tenths of each millisecond of some
+	// processor before all others, those of SCHED_FIFO too, and never more. With one processor there is only Nice.
+	Deadline Scheduling = "deadline"
 	// Core is Nice on processors of their own, the last ones, from which the threads of the process that has the lab
 	// open keep away. With one processor there is only Nice.
 	Core Scheduling = "core"
 )
 
 // Schedulings are all kinds.
-var Schedulings = []Scheduling{Nice, FIFO, Core}
+var Schedulings = []Scheduling{Nice, FIFO, Deadline, Core}
 
 // DefaultScheduling is what a Network has that is told nothing else. By weir bench clock on two cores it was the most
 // punctual one at 50, 200 and 500 Mb/s; docs/lab.md has the figures.
-const DefaultScheduling = FIFO
+const DefaultScheduling = Deadline
 
 // ParseScheduling finds a kind by its name.
 func ParseScheduling(name string) (Scheduling, error) {
@@ -62,8 +65,8 @@ func (s Scheduling) duties(cores []int) (plane, hosts duty, rest []int) {
 		s = Nice
 	}
 	switch s {
-	case FIFO:
-		plane = duty{FIFO, cores[1:]}
+	case FIFO, Deadline: // which falls back to FIFO
+		plane = duty{s, cores[1:]}
 		hosts = plane
 	case Core:
 		plane, hosts, rest = duty{Core, cores[n-1:]}, duty{Core, cores[:n-1]}, cores[:n-1]

@@ -11,32 +11,55 @@ import (
 	"weir/core/unit"
 )
 
-// niceness of threads that are Nice.
-const niceness = -10
+// niceness of threads that are Nice, and their slice in ns: a thread that wakes up takes the processor from one whose
+// slice is longer (EEVDF, since Linux 6.12).
+const (
+	niceness = -20
+	slice    = 100_000
+)
 
-// take gives this thread, to which its goroutine is locked, what it is to have, and returns what it got: without the
-// permission for FIFO it is nice, and without that for anything it has no name. The run continues in any case; its
-// lateness shows what that costs.
+// Of each period a thread with Deadline can have budget, in ns. The kernel grants all such threads 95 % of all
+// processors; two of them fit on two. The data plane takes nine tenths of one at 500 Mb/s.
+const (
+	period = 1_000_000
+	budget = 900_000
+)
+
+// take gives this thread, to which its goroutine is locked, what it is to have, and returns what it got: where the
+// kernel has no bandwidth left for Deadline it is FIFO, without the permission for that it is nice, and without that for
+// anything it has no name. The run continues in any case; its lateness shows what that costs.
 func (d duty) take() Scheduling {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	got := d.Kind
-	if len(d.Cores) > 0 && stay(0, d.Cores) != nil {
-		got = Nice
+	deadline := unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Runtime: budget, Deadline: period, Period: period}
+	if d.Kind == Deadline && schedule(&deadline) == nil {
+		lockMemory()
+		return Deadline
 	}
-	if got == FIFO {
-		err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
-			Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0)
-		if err == nil {
-			unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) // a run with paging is late, not wrong
+	if len(d.Cores) > 0 && stay(0, d.Cores) != nil {
+		d.Kind = Nice
+	}
+	if d.Kind == FIFO || d.Kind == Deadline {
+		if schedule(&unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}) == nil {
+			lockMemory()
 			return FIFO
 		}
-		got = Nice
+		d.Kind = Nice
 	}
-	if unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) != nil {
+	if schedule(&unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: niceness, Runtime: slice}) != nil &&
+		unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) != nil {
 		return ""
 	}
-	return got
+	return d.Kind
 }
+
+// schedule gives this thread, and none that it starts, what is asked for.
+func schedule(a *unix.SchedAttr) error {
+	a.Size, a.Flags = unix.SizeofSchedAttr, unix.SCHED_FLAG_RESET_ON_FORK
+	return os.NewSyscallError("sched_setattr", unix.SchedSetAttr(0, a, 0))
+}
+
+// lockMemory keeps what the process has touched from being taken away. A run with paging is late, not wrong.
+func lockMemory() { unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) }
 
 // runDelay is for how long this thread could have run and did not, since others of this machine had the processor
 // (proc(5), schedstat); 0 if the kernel does not say it. What a hypervisor takes is not in it.

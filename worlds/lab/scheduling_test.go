@@ -16,7 +16,7 @@ func TestDuties(t *testing.T) {
 		for _, s := range append(slices.Clone(Schedulings), "") {
 			plane, hosts, rest := s.duties(cores)
 			for _, d := range []duty{plane, hosts} {
-				if d.Kind == FIFO && (len(d.Cores) == 0 || len(d.Cores) >= n) {
+				if (d.Kind == FIFO || d.Kind == Deadline) && (len(d.Cores) == 0 || len(d.Cores) >= n) {
 					t.Errorf("%q on %d: FIFO on %v", s, n, d.Cores)
 				}
 				for _, c := range d.Cores {
@@ -55,7 +55,7 @@ func TestParseScheduling(t *testing.T) {
 			t.Errorf("%s: %s, %v", s, got, err)
 		}
 	}
-	if _, err := ParseScheduling("rr"); err == nil || err.Error() != `scheduling "rr"; nice, fifo, core are possible` {
+	if _, err := ParseScheduling("rr"); err == nil || err.Error() != `scheduling "rr"; nice, fifo, deadline, core are possible` {
 		t.Error(err)
 	}
 }

@@ -47,8 +47,8 @@ var texts = kong.Vars{
 	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
 		"folder, and replays through the simulator's: both must give the same bytes. hosts: so are those of Weir's own.",
 	"labGenerator": "Lab: what sends and receives: weir, or iperf3, to compare with.",
-	"labScheduling": "Lab: what must be punctual is an ordinary thread of niceness -10 (nice), SCHED_FIFO on all " +
-		"processors but the first (fifo), or has processors of its own (core).",
+	"labScheduling": "Lab: what must be punctual is an ordinary thread of niceness -20 (nice), SCHED_FIFO on all " +
+		"processors but the first (fifo), SCHED_DEADLINE (deadline), or has processors of its own (core).",
 	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
 	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",

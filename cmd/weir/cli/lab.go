@@ -26,7 +26,7 @@ type labFlags struct {
 	Capture    []string `placeholder:"SWITCH" help:"${labCapture}"`
 	Attempts   int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
 	Generator  string   `enum:"weir,iperf3" default:"weir" help:"${labGenerator}"`
-	Scheduling string   `enum:"nice,fifo,core" default:"fifo" help:"${labScheduling}"`
+	Scheduling string   `enum:"nice,fifo,deadline,core" default:"deadline" help:"${labScheduling}"`
 	Force      bool     `help:"Lab: run also what is estimated to be too large for this machine."`
 }
 

@@ -77,7 +77,7 @@ func TestLabArguments(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	usual := labFlags{Attempts: 3, Generator: "weir", Scheduling: "fifo"}
+	usual := labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}
 	if err := usual.unused(); err != nil {
 		t.Error(err)
 	}

@@ -73,7 +73,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		dir := t.TempDir()
 		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
 			CSV:      true,
-			labFlags: labFlags{Attempts: 3, Generator: "weir", Scheduling: "fifo"}}).Run(a)
+			labFlags: labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
 		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
 			t.Errorf("%v is left", left)
 		}
