@@ -17,6 +17,7 @@ type domainDocument struct {
 		Attempts []struct {
 			Errors    []string `json:"errors"`
 			Disturbed []string `json:"disturbed"`
+			Upset     float64  `json:"upset"`
 		} `json:"attempts"`
 	} `json:"runs"`
 	Agreement []struct {
@@ -81,7 +82,7 @@ func (doc *domainDocument) judge(t *testing.T, users []string) (judged, points i
 			if len(a.Errors) > 0 {
 				t.Errorf("%v: %v", r.Point, a.Errors)
 			}
-			quiet[fmt.Sprint(r.Point)] = len(a.Disturbed) == 0 // the last one counts
+			quiet[fmt.Sprint(r.Point)] = len(a.Disturbed) == 0 && a.Upset == 0 // the last one counts
 		}
 		if n := len(r.Attempts); quiet[fmt.Sprint(r.Point)] {
 			judged++

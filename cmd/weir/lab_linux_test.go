@@ -57,7 +57,7 @@ func TestLab(t *testing.T) {
 				if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Network.Links) {
 					t.Errorf("%s: %v, %+v, %d ports", name, r.Errors(), r.Counts, len(r.Ports))
 				}
-				if why := r.Disturbed(nil, 20*unit.Millisecond); got < 5e6 && len(why) == 0 {
+				if why := r.DisturbedAtAll(nil, 20*unit.Millisecond); got < 5e6 && len(why) == 0 {
 					t.Errorf("%s: %.1f of 50 Mb/s went through, undisturbed", name, got/1e6)
 				}
 			}

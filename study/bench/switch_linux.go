@@ -305,7 +305,7 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 	} else {
 		r.Lateness.P99, r.Waits = 0, nil
 	}
-	t.Disturbed = append(t.Disturbed, r.Disturbed(nil, rtt)...)
+	t.Disturbed = append(t.Disturbed, r.DisturbedAtAll(nil, rtt)...)
 	return t, nil
 }
 

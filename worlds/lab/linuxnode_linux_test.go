@@ -264,7 +264,7 @@ func TestHPCCOverKernelIOAM(t *testing.T) {
 				if why == "" {
 					return
 				}
-				by := report.Disturbed(ends, 10*unit.Millisecond)
+				by := report.DisturbedAtAll(ends, 10*unit.Millisecond)
 				if t.Log(why, by); len(by) == 0 {
 					t.Fatal(why)
 				}

@@ -240,7 +240,7 @@ func TestPing(t *testing.T) {
 				if p99 < 500*time.Microsecond {
 					return
 				}
-				why = r.Disturbed(nil, 10*unit.Millisecond)
+				why = r.DisturbedAtAll(nil, 10*unit.Millisecond)
 				// A ping is three wake-ups: the switch's twice, and its receiver's.
 				if late > 100*time.Microsecond {
 					why = append(why, fmt.Sprintf("others, for which 1 %% of sleeps took %v longer", late))
@@ -393,7 +393,7 @@ func TestShapedGoodput(t *testing.T) {
 				}
 				l.Close()
 				t.Logf("%.3f Mb/s of %.3f: %v", got/1e6, want/1e6, r)
-				why = r.Disturbed(nil, 10*unit.Millisecond)
+				why = r.DisturbedAtAll(nil, 10*unit.Millisecond)
 				if g := r.Gates; g.TooLong+g.Partial+g.Tagged+r.Counts.Unwritable > 0 {
 					t.Errorf("errors: %v", r.Errors())
 				}

@@ -12,7 +12,8 @@ type Scheduling string
 
 // The kinds of scheduling. What they are worth on a machine is measured by weir bench clock.
 const (
-	// Nice is an ordinary thread with the niceness −20 and a short slice. Now and then it waits while others use up their slices.
+	// Nice is an ordinary thread with the niceness −20 and a short slice. Now and then it waits while others use up
+	// theirs.
 	Nice Scheduling = "nice"
 	// FIFO is SCHED_FIFO (sched(7)) with locked memory: it takes a processor at once from all that are not. The machine's
 	// first processor is never taken, so that hosts and all else go on; with one processor there is only Nice.

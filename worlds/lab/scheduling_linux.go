@@ -26,8 +26,8 @@ const (
 )
 
 // take gives this thread, to which its goroutine is locked, what it is to have, and returns what it got: where the
-// kernel has no bandwidth left for Deadline it is FIFO, without the permission for that it is nice, and without that for
-// anything it has no name. The run continues in any case; its lateness shows what that costs.
+// kernel has no bandwidth left for Deadline it is FIFO, without the permission for that it is nice, and without that
+// for anything it has no name. The run continues in any case; its lateness shows what that costs.
 func (d duty) take() Scheduling {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	deadline := unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Runtime: budget, Deadline: period, Period: period}

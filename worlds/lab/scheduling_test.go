@@ -55,7 +55,8 @@ func TestParseScheduling(t *testing.T) {
 			t.Errorf("%s: %s, %v", s, got, err)
 		}
 	}
-	if _, err := ParseScheduling("rr"); err == nil || err.Error() != `scheduling "rr"; nice, fifo, deadline, core are possible` {
+	if _, err := ParseScheduling("rr"); err == nil ||
+		err.Error() != `scheduling "rr"; nice, fifo, deadline, core are possible` {
 		t.Error(err)
 	}
 }

@@ -101,6 +101,16 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (why []string) {
 	return why
 }
 
+// DisturbedAtAll is Disturbed for bounds that are tighter than those of an agreement: whatever part of the time stalls
+// can have changed disturbs.
+func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
+	why := r.Disturbed(hosts, rtt)
+	if share := r.UpsetShare(hosts, rtt); len(why) == 0 && share > 0 {
+		why = append(why, fmt.Sprintf("%.2f %% of the time upset by stalls", 100*share))
+	}
+	return why
+}
+
 // UpsetShare is the share of the measured part that waits of the data plane, and of hosts of Weir's own, can have
 // changed.
 func (r *Report) UpsetShare(hosts *HostsReport, rtt unit.Time) float64 {

@@ -133,7 +133,7 @@ func undisturbed(t *testing.T, try func(t *testing.T) (wrong []string, report *l
 		if len(wrong) == 0 {
 			return
 		}
-		if why = report.Disturbed(nil, 10*unit.Millisecond); len(why) == 0 {
+		if why = report.DisturbedAtAll(nil, 10*unit.Millisecond); len(why) == 0 {
 			t.Fatal(strings.Join(wrong, "\n"))
 		}
 		t.Logf("%s, disturbed by %s", strings.Join(wrong, "; "), strings.Join(why, ", "))
