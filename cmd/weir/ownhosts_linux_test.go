@@ -89,6 +89,9 @@ func TestOwnHostsOnLab(t *testing.T) {
 			}
 			r := doc.Runs[0]
 			a := r.Attempts[len(r.Attempts)-1]
+			if a.Hosts != nil && len(a.Disturbed) > 0 && a.Hosts.Frames < 100 { // their thread hardly ran
+				t.Skipf("disturbed: %.200q", a.Disturbed)
+			}
 			if a.Hosts == nil || a.Hosts.Frames < 100 || len(a.Replays) != 2 || a.Replays[0].Difference != "" ||
 				a.Replays[0].In < 200 || a.Replays[1].Difference != "" || a.Replays[1].Out < 100 || a.Replays[1].Switch != "hosts" {
 				t.Fatalf("%+v", a)
