@@ -59,14 +59,6 @@ func nodeWords(kind uint32) (n int) {
 	return n
 }
 
-// fraction is the unit of a time's fraction of a second, in ns.
-func (f *Format) fraction() int64 {
-	if f.Micro {
-		return 1000
-	}
-	return 1
-}
-
 // ioamType is the trace type of packets that ask.
 func (f *Format) ioamType() uint32 {
 	kind := uint32(ioamOurs | ioamWide)
@@ -134,7 +126,10 @@ func (f *Format) writeIOAM(x []byte, kind uint32, p *packet.Packet, h *Hop) {
 		case bit == 2:
 			to = be.AppendUint32(to, uint32(sec))
 		case bit == 3:
-			to = be.AppendUint32(to, uint32(ns/f.fraction()))
+			if f.Micro {
+				ns /= 1000
+			}
+			to = be.AppendUint32(to, uint32(ns))
 		case bit == 4:
 			to = be.AppendUint32(to, transitDelay(nanoseconds(h.Sojourn)))
 		case bit == 6:
@@ -224,7 +219,11 @@ func (f *Format) decodeIOAM(x []byte, kind uint32, ours bool, h *Hop) {
 		case bit == 2:
 			h.Time += unit.Time(int32(v)) * unit.Second // all ones can be the second before 0
 		case bit == 3:
-			h.Time += unit.Time(v) * unit.Time(f.fraction()) * unit.Nanosecond
+			at := unit.Time(v) * unit.Nanosecond
+			if f.Micro {
+				at *= 1000
+			}
+			h.Time += at
 			known = known && v != unavailable
 		case bit == 4 && v != unavailable:
 			h.Sojourn, h.Flags = unit.Time(v&delayMost)*unit.Nanosecond, h.Flags&^NoSojourn
