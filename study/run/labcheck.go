@@ -77,8 +77,8 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 			most /= 2
 		}
 		if f := plan.FramesPerSecond(p); f > most {
-			c.Fail(s.At("topology"), fmt.Sprintf("rates divided by %.0f, or as many fewer senders; --force runs it all the same",
-				roundUpTo(f/most)),
+			c.Fail(s.At("topology"), fmt.Sprintf("rates divided by %.0f (--set rates=/%[1]v), or as many fewer "+
+				"senders; --force runs it all the same", roundUpTo(f/most)),
 				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
 				orPoint(p.At()), measure.SI(f), measure.SI(most))
 		}
@@ -142,7 +142,7 @@ func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec,
 		}
 	}
 	if _, err := k.TCP(parameters); err != nil {
-		c.Fail(tr.At(), "", "traffic %s: %v", tr.Name(), err)
+		c.Fail(tr.At(), "what the kernel has, or stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(), err)
 	}
 }
 

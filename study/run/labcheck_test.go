@@ -89,7 +89,7 @@ func TestCheckLab(t *testing.T) {
 		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, and the " +
-				"lab carries 100 k in good time; allowed: rates divided by 13, or as many fewer senders"}, false},
+				"lab carries 100 k in good time; allowed: rates divided by 13 (--set rates=/13), or as many fewer senders"}, false},
 		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
 		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: " +

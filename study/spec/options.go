@@ -10,7 +10,8 @@ import (
 
 // Options change a spec before it is decoded.
 type Options struct {
-	Set   []string // key=value; dotted keys reach into maps; a sweep key is fixed to one value
+	// key=value; dotted keys reach into maps; a sweep key is fixed to one value; rates=/N and times=xN change all
+	Set   []string
 	Seed  *uint64
 	Quick bool
 	// Resolved: the file is the spec.yaml of a results folder, of which options may have
@@ -116,6 +117,9 @@ func (s *Spec) applySet(c *document.Reader) {
 		}
 		if slices.Contains(append(top.Names(), sweepKeys(s.root)...), key) {
 			s.put(c, key, v, "--set")
+			continue
+		}
+		if s.scale(c, here, key, text) {
 			continue
 		}
 		v.From = "--set"

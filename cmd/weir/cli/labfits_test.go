@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/study/plan"
+	"weir/study/run"
+	"weir/study/spec"
+	"weir/worlds/lab/kernel"
+)
+
+// stock is a usual kernel: what the catalogue says of the lab must not depend on the machine.
+func stock() *kernel.Kernel {
+	k := &kernel.Kernel{Release: "6.18.0", CPUs: 2, CongestionControls: []string{"reno", "bbr", "cubic"},
+		Tick: 4 * unit.Millisecond}
+	for _, name := range []string{"tcp_comp_sack_delay_ns", "tcp_comp_sack_nr", "tcp_ecn", "tcp_ecn_fallback",
+		"tcp_moderate_rcvbuf", "tcp_rmem", "tcp_rto_min_us", "tcp_wmem"} {
+		k.Sysctls = append(k.Sysctls, kernel.Sysctl{Name: name})
+	}
+	return k
+}
+
+var divisor = regexp.MustCompile(`--set rates=/(\d+)`)
+
+// fits says whether an experiment of the catalogue runs in the lab, or else what is in the way, after as much as the
+// errors themselves say is set.
+func fits(t *testing.T, name string, set []string) (with []string, left []string) {
+	t.Helper()
+	for range 4 {
+		s, err := load(t, name, set)
+		if err != nil {
+			return set, []string{"cannot be scaled: " + firstLine(err)}
+		}
+		err = run.CheckLab(s, stock(), false)
+		var all document.InputErrors
+		if err == nil {
+			return set, nil
+		}
+		if !errors.As(err, &all) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		text := err.Error()
+		rates, framing := 0.0, strings.Contains(text, "counts headers that no real frame has")
+		for _, m := range divisor.FindAllStringSubmatch(text, -1) {
+			n, _ := strconv.ParseFloat(m[1], 64)
+			rates = math.Max(rates, n)
+		}
+		left = reasons(text)
+		if strings.Contains(text, "stack: weir") && !slices.Contains(set, "stack=weir") {
+			set = append(set, "stack=weir")
+			continue
+		}
+		if rates == 0 && !framing || len(left) > 0 {
+			return set, left
+		}
+		if rates > 0 {
+			set = append(set, fmt.Sprintf("rates=/%.0f", rates))
+		}
+		if framing {
+			set = append(set, "framing=l2")
+		}
+	}
+	return set, append(left, "is still too large")
+}
+
+// reasons are what no scale changes, each once.
+func reasons(text string) (all []string) {
+	seen := map[string]bool{}
+	for _, x := range []struct{ said, is string }{
+		{"a namespace with rings of its own", "more hosts than 128"},
+		{"the kernel has no", "a congestion control, or a parameter of one, that the kernel lacks"},
+		{"no congestion control that does what", "a congestion control, or a parameter of one, that the kernel lacks"},
+		{"the kernel cannot have", "a parameter of TCP that the kernel lacks"},
+		{"does not know packets with telemetry", "telemetry under the kernel's TCP"},
+		{"there is no ", "a measure that the lab lacks"},
+		{"longer than interfaces", "frames that are too long"},
+		{"the same stack", "flows of both stacks after each other"},
+	} {
+		if strings.Contains(text, x.said) && !seen[x.is] {
+			seen[x.is] = true
+			all = append(all, x.is)
+		}
+	}
+	return all
+}
+
+func firstLine(err error) string { return strings.SplitN(err.Error(), "\n", 2)[0] }
+
+func load(t *testing.T, name string, set []string) (*spec.Spec, error) {
+	t.Helper()
+	r := Registry()
+	src, err := r.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Load(r, src, spec.Options{Quick: true, Set: set})
+}
+
+// labLine is what the lab says of an experiment: what it runs with, and what is in the way that no --set of these
+// changes.
+func labLine(t *testing.T, name string) string {
+	t.Helper()
+	set, left := fits(t, name, nil)
+	text := name + ":"
+	for _, x := range set {
+		text += " --set " + x
+	}
+	if len(left) > 0 {
+		text += " (" + strings.Join(left, "; ") + ")"
+	}
+	return text
+}
+
+// An experiment runs in the lab, or its errors say with what --set it does, and then it does; or what is in the way
+// that no scale changes. TestCatalogueInTheLab has all of them.
+func TestLabFits(t *testing.T) {
+	for _, want := range []string{
+		"hpcc/lab:", "p4te/lab:", "p4abc/fig4:",
+		"hpcc/joins: --set rates=/45 --set framing=l2",
+		"ncf/reaction: --set stack=weir",
+		"ncf/bolt: --set rates=/511",
+		"p4te/table1: --set stack=weir",
+		"p4abc/aggregates: (more hosts than 128)",
+	} {
+		name, _, _ := strings.Cut(want, ":")
+		t.Run(name, func(t *testing.T) {
+			if got := labLine(t, name); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
