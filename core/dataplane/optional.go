@@ -193,11 +193,8 @@ func ChoosesPath(c scheme.Config) bool {
 // Alone returns why a program of this configuration cannot run in a switch on its own; "":
 // it can.
 func Alone(c scheme.Config) (why string) {
-	switch c := c.(type) {
-	case Networked:
-		return c.NeedsNetwork()
-	case Telemeter:
-		return "it writes telemetry into packets for hosts that read it"
+	if x, ok := c.(Networked); ok {
+		return x.NeedsNetwork()
 	}
 	return ""
 }

@@ -47,7 +47,10 @@ const MostTagged = mostTags * tagBytes
 // frame's VLANs. What has neither, such as a frame that is not IP, or whose lengths are wrong, is of all others at
 // the port where it came in. The only frames that are nobody's are those of ARP and neighbour discovery that exempt
 // lets pass. They are marked as the switch's own are (packet.Internal), which programs neither meter nor drop.
-type codec struct{ users *users }
+type codec struct {
+	users  *users
+	stacks stacks
+}
 
 // Parse fills p from its frame. What cannot be read is no error: it is carried.
 func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
@@ -84,8 +87,11 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 			p.Kind = packet.Ack
 		}
 	}
-	readMark(p, &d)
 	readTrace(p, &d)
+	if p.StackPlace() == 0 {
+		c.readStack(p, &d)
+	}
+	readMark(p, &d)
 	readSegment(p, &d)
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
 	c.assign(now, in, p, &d, src, dst)
@@ -327,12 +333,16 @@ func (c *codec) Deparse(p *packet.Packet) error {
 		h.SetTOS(p.TOS)
 		h.SetHopLimit(p.HopLimit)
 	}
-	if p.Payload >= 0 && int(p.Payload) < d.end-d.payload {
+	if p.StackPlace() == 0 && p.Payload >= 0 && int(p.Payload) < d.end-d.payload {
 		cut(p, &d)
 		d, _ = dissect(p.Data)
 	}
 	writeSegment(p, &d)
 	writeTrace(p, &d)
+	if err := c.writeStack(p, &d); err != nil {
+		return err
+	}
+	d, _ = dissect(p.Data)
 	writeMark(p, &d)
 	return nil
 }

@@ -60,6 +60,7 @@ func (c *Curve) Hits(length unit.Bytes, random unit.Random) bool {
 type marker struct {
 	curves []Curve // by port
 	random unit.Random
+	marked []uint64 // by port
 }
 
 // Enqueue marks packets by the queue that they find when they come.
@@ -89,7 +90,7 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program of a switch: an Enqueue or a Dequeue.
 func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
-	k := marker{c.Curves(site), site.Random("ecn")}
+	k := marker{c.Curves(site), site.Random("ecn"), make([]uint64, site.Ports)}
 	if c.Enqueue {
 		return &Enqueue{k}, nil
 	}
@@ -228,6 +229,7 @@ func (k *marker) mark(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if c := &k.curves[m.Out]; c.Hits(c.Length(env.Port(m.Out).Queue(m.Queue)), k.random) {
 		p.TOS |= packet.CE
+		k.marked[m.Out]++
 	}
 }
 

@@ -58,6 +58,7 @@ type Config struct {
 	CongestedLoad  float64    // from which on a port is congested
 	CongestedQueue unit.Bytes // or from which on
 	Idle           unit.Time  // after which a class leaves its share to the others; 0: never
+	Identity       int        // of a switch on its own, in its records
 	MTU            unit.Bytes // largest IP packet with its records; 0: what links have
 }
 
@@ -105,17 +106,10 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Idle, "idle", "0s",
 		"under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never",
 		"draft-miao §9.4: the guaranteed bandwidth")
+	p.Int(&c.Identity, "identity", "0", "of a switch on its own, in its records: each on a path has another one; in a "+
+		"network switches have numbers", "P4 INT v2.1: node ID; RFC 9197 §4.4.2.1").Min("0").Max("1048575")
 	p.Size(&c.MTU, "mtu", "0 B", "largest IP packet with its records: none is added that makes it longer; 0 B: that of "+
 		"the interface, and any in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
-}
-
-// NeedsNetwork: a switch on its own writes only into what has room from its sender on, an IOAM trace, which comes from
-// hosts that read it and which all others skip.
-func (c *Config) NeedsNetwork() (why string) {
-	if c.Format == "ioam" && c.T == 0 {
-		return ""
-	}
-	return "it writes telemetry into packets for hosts that read it; with format: ioam and without t it can"
 }
 
 // Telemetry is the format of telemetry.
@@ -134,7 +128,7 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "telemetry",
 		Doc: "writes time, queue, sent bytes and rate of the egress " +
 			"port into packets that ask for it",
-		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, build)
+		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, newAt)
 }
 
 func build(site *dataplane.Site, c Config) (*Program, error) {
@@ -211,15 +205,16 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 			return dataplane.Accept
 		}
 	}
-	return t.egress(env, p)
+	t.egress(env, p)
+	return dataplane.Accept
 }
 
-// egress is Egress in general.
-func (t *Program) egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+// egress is Egress in general. It reports whether p asks for something, and whether that was written.
+func (t *Program) egress(env *dataplane.Env, p *packet.Packet) (asked, written bool) {
 	m := &p.Meta
 	want := t.format.Wants(p)
 	if want == 0 && !t.keeps {
-		return dataplane.Accept
+		return false, false
 	}
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	rate := out.Rate().Bits
@@ -236,41 +231,44 @@ func (t *Program) egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 		t.class(env, m, &h)
 	}
 	if want != 0 && rate > 0 {
-		t.write(env, p, x, &h, want, load)
+		asked, written = t.write(env, p, x, &h, want, load)
 	}
 	if x.classes != nil {
 		c := &x.classes[m.Queue]
 		c.txBytes += uint64(p.Size)
 		c.left = env.Now()
 	}
-	return dataplane.Accept
+	return asked, written
 }
 
-// write writes what p wants.
+// write writes what p wants. What wants something only of a port that is congested has not asked where none is.
 func (t *Program) write(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted,
-	load float64) {
+	load float64) (asked, written bool) {
 	if want&telemetry.WantsIf != 0 && h.Queue < t.format.Queue && load < t.format.Load {
 		want &^= telemetry.WantsIf
 	}
 	switch {
 	case want&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
 		if b, ok := p.Extension(telemetry.Extension); ok && x.coded {
-			t.format.HPCC.PushCode(b, x.code, h)
+			written = t.format.HPCC.PushCode(b, x.code, h)
 		}
 	case want&(telemetry.WantsRecord|telemetry.WantsIf) != 0:
 		h.Sojourn = env.Now() - p.Enqueued
 		if x.mtu == 0 {
-			t.format.Push(p, h)
+			written = t.format.Push(p, h)
 		} else {
-			t.format.PushWithin(p, h, x.mtu-length(p))
+			written = t.format.PushWithin(p, h, x.mtu-length(p))
 		}
 	}
 	if want&telemetry.WantsRelative != 0 {
 		t.format.PushRelative(p, load)
+		written = true
 	}
 	if want&telemetry.WantsLoad != 0 {
 		t.format.PushLoad(p, load, env.Random())
+		written = true
 	}
+	return want != 0, written
 }
 
 // length is that of p's IP packet. What programs before have added is in no frame yet, and tags are no part of what an

@@ -386,7 +386,7 @@ func TestScheme(t *testing.T) {
 		f.Queue != 5000 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true}, c)
+	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true, Routes: &dataplane.Routes{}}, c)
 	if err != nil || p.Name() != "telemetry" || !p.(*Program).format.Counted {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -1,0 +1,51 @@
+package ecn
+
+import (
+	"weir/core/dataplane"
+	"weir/core/unit"
+)
+
+// Metrics describes the marks.
+func (k *marker) Metrics() []dataplane.Metric {
+	return []dataplane.Metric{{Name: "weir_ecn_marked_total", Help: "Frames to a port that the program ecn has marked.",
+		Label: "port", ByPort: true, Counter: true}}
+}
+
+// Sample gives the numbers of marks.
+func (k *marker) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+	for port, x := range k.marked {
+		if n == len(to) {
+			break
+		}
+		to[n] = dataplane.Sample{Port: dataplane.PortID(port), Value: float64(x)}
+		n++
+	}
+	return n
+}
+
+// Adopt takes over what was counted; marking itself has no state.
+func (e *Enqueue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost []string) {
+	return e.adopt(old)
+}
+
+// Adopt takes over what was counted; marking itself has no state.
+func (d *Dequeue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost []string) {
+	return d.adopt(old)
+}
+
+func (k *marker) adopt(old dataplane.Program) (kept string, lost []string) {
+	var was *marker
+	switch old := old.(type) {
+	case *Enqueue:
+		was = &old.marker
+	case *Dequeue:
+		was = &old.marker
+	default:
+		return "", nil
+	}
+	if len(was.marked) != len(k.marked) {
+		return "", nil
+	}
+	k.marked = was.marked
+	return "its counts", nil
+}

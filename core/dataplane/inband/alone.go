@@ -1,0 +1,85 @@
+package inband
+
+import (
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Alone is the program in a switch on its own, between hosts of which only those that ask get telemetry: it counts what
+// it writes.
+type Alone struct {
+	*Program
+	records, without []uint64 // by port
+}
+
+// newAt makes a program for a switch of a network, or for one on its own, which has no routes.
+func newAt(site *dataplane.Site, c Config) (dataplane.Program, error) {
+	p, err := build(site, c)
+	if err != nil || site.Routes != nil {
+		return p, err
+	}
+	p.id = uint32(c.Identity)
+	return &Alone{p, make([]uint64, site.Ports), make([]uint64, site.Ports)}, nil
+}
+
+// Egress is the program's, and counts packets with a record of this switch, and those that wanted one.
+func (a *Alone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	asked, written := a.egress(env, p)
+	switch {
+	case written:
+		a.records[p.Meta.Out]++
+	case asked:
+		a.without[p.Meta.Out]++
+	}
+	return dataplane.Accept
+}
+
+// Adopt takes over what was counted, and averages of loads and counts of classes where those are the same.
+func (a *Alone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*Alone)
+	if !ok || len(old.records) != len(a.records) {
+		return "", nil
+	}
+	a.records, a.without = old.records, old.without
+	for i := range a.ports {
+		x, was := &a.ports[i], &old.ports[i]
+		if x.load = was.load; len(x.classes) == len(was.classes) {
+			for q := range x.classes {
+				x.classes[q].txBytes, x.classes[q].left = was.classes[q].txBytes, was.classes[q].left
+			}
+		}
+	}
+	return "its counts", nil
+}
+
+// The metrics of Alone.
+const (
+	metricRecords = iota
+	metricWithout
+)
+
+// Metrics describes what is written.
+func (*Alone) Metrics() []dataplane.Metric {
+	return []dataplane.Metric{
+		metricRecords: {Name: "weir_telemetry_records_total",
+			Help: "Frames that have left by a port with this switch's telemetry.", Label: "port", ByPort: true, Counter: true},
+		metricWithout: {Name: "weir_telemetry_without_room_total",
+			Help:  "Frames that asked for a record and had no room for it, in their header or in the port's MTU.",
+			Label: "port", ByPort: true, Counter: true},
+	}
+}
+
+// Sample gives the metrics' values.
+func (a *Alone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+	for metric, by := range [][]uint64{metricRecords: a.records, metricWithout: a.without} {
+		for port, x := range by {
+			if n == len(to) {
+				return n
+			}
+			to[n] = dataplane.Sample{Metric: metric, Port: dataplane.PortID(port), Value: float64(x)}
+			n++
+		}
+	}
+	return n
+}
