@@ -451,7 +451,7 @@ metrics: none
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(notes) != 1 || notes[0] != "ecn keeps its counts at the ports' other rates" {
+	if len(notes) > 0 { // nothing is lost: ecn keeps its counts
 		t.Errorf("%q", notes)
 	}
 	if err := b.SetPrograms(b.time, programs(list)); err != nil {
