@@ -196,7 +196,7 @@ type Flow struct {
 	Size     unit.Bytes // payload to carry; 0: no end
 	Payload  int32      // largest payload of a packet
 	Framing  packet.Framing
-	Script   []Datagram  // of a capture, in order, which the flow has in place of a size; nil: it is of none
+	Script   *Script     // of a capture, which the flow has in place of a size; nil: it is of none
 	Random   unit.Random // the flow's own random stream
 	Seed     uint64      // of the run
 	Path     cc.Path     // what is known of the path
@@ -207,6 +207,9 @@ type Flow struct {
 	CC       *cc.Scheme    // the congestion controller, of transports that are Controlled
 	CCConfig scheme.Config // of it
 }
+
+// Script is what a flow of a capture sends, in order.
+type Script []Datagram
 
 // Datagram is one of a flow that a capture has.
 type Datagram struct {

@@ -111,7 +111,7 @@ type builder struct {
 	index     []int32        // of each flow in its traffic; −1 − that where its start was drawn from its stream
 	hosts     []cc.Host      // what receivers of a host share
 	listed    map[[3]int]int // flows of a list, by hosts and port
-	scripts   map[int][]transport.Datagram
+	scripts   map[int]*transport.Script
 }
 
 // random is a flow's own stream.
@@ -150,9 +150,10 @@ func (b *builder) add(f *spec.Flow) {
 	}
 	if f.Datagrams() > 0 {
 		if b.scripts == nil {
-			b.scripts = map[int][]transport.Datagram{}
+			b.scripts = map[int]*transport.Script{}
 		}
-		b.scripts[i] = f.Script()
+		script := transport.Script(f.Script())
+		b.scripts[i] = &script
 	}
 	b.flows, b.index = append(b.flows, flow), append(b.index, index)
 }

@@ -32,7 +32,7 @@ func (trial) Build(p *spec.Point, whole bool) (samples float64, err error) {
 // more memory than to read of them. They do not wait for each other any more.
 func reduce(p *spec.Point, c *sim.Config) error {
 	b := c.Ends.(*builder)
-	kept, n, scripts := make([]int, p.Entries()), 0, map[int][]transport.Datagram{}
+	kept, n, scripts := make([]int, p.Entries()), 0, map[int]*transport.Script{}
 	for i, f := range b.flows {
 		if kept[f.Group]++; kept[f.Group] > mostTried {
 			continue

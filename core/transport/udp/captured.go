@@ -35,11 +35,11 @@ const LeastCaptured = 16
 
 // NewCaptured makes the endpoints of a flow whose datagrams a capture has.
 func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver, error) {
-	if len(f.Script) == 0 {
+	if f.Script == nil || len(*f.Script) == 0 {
 		return nil, nil, errors.New("transport udp: a flow of a capture without datagrams")
 	}
 	last := unit.Time(0)
-	for i, d := range f.Script {
+	for i, d := range *f.Script {
 		if d.Payload < LeastCaptured || d.Payload > f.Payload || d.After < last {
 			return nil, nil, fmt.Errorf("transport udp: datagram %d of a capture has %d bytes of payload, %v after the start; "+
 				"%d … %d bytes are possible, in order of time", i, d.Payload, d.After, LeastCaptured, f.Payload)
@@ -50,7 +50,7 @@ func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &CapturedSender{flow: f, headers: ownHeaders(f.Version),
+	s := &CapturedSender{flow: f, script: *f.Script, headers: ownHeaders(f.Version),
 		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP)}
 	s.counters.Finished = unit.Never
 	return s, r, nil
@@ -68,6 +68,7 @@ func ownHeaders(version uint8) int32 {
 // is free, and those behind it at their own times.
 type CapturedSender struct {
 	flow     transport.Flow
+	script   transport.Script
 	headers  int32
 	hash     uint32
 	next     int // of the script
@@ -76,10 +77,10 @@ type CapturedSender struct {
 
 // NextSend is when the next datagram is due.
 func (s *CapturedSender) NextSend() unit.Time {
-	if s.next == len(s.flow.Script) {
+	if s.next == len(s.script) {
 		return unit.Never
 	}
-	at := after(s.flow.Start, s.flow.Script[s.next].After)
+	at := after(s.flow.Start, s.script[s.next].After)
 	if s.flow.Stop > 0 && at >= s.flow.Stop {
 		return unit.Never
 	}
@@ -88,7 +89,7 @@ func (s *CapturedSender) NextSend() unit.Time {
 
 // Emit fills p with the next datagram.
 func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
-	payload := s.flow.Script[s.next].Payload
+	payload := s.script[s.next].Payload
 	p.Kind, p.Seq, p.Payload = packet.Data, int64(s.next), payload
 	p.Size = s.flow.Framing.Frame(s.headers, payload, true)
 	p.Hash = s.hash
@@ -96,7 +97,7 @@ func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
-	if s.next++; s.next == len(s.flow.Script) {
+	if s.next++; s.next == len(s.script) {
 		s.counters.Finished = now
 	}
 }
