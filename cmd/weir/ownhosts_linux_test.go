@@ -65,8 +65,8 @@ func TestOwnHostsOnLab(t *testing.T) {
 			if err := os.WriteFile(file, fmt.Appendf(nil, pairOfHosts, x.duration, x.programs, x.traffic), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			data, err := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--attempts", "2", "--json", "--capture",
-				"s,hosts").Output() // an error is one of the run's, too
+			data, err := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--attempts", "2", "--json",
+				"--capture", "s,hosts").Output() // an error is one of the run's, too
 			type measured struct{ Measures map[string]json.RawMessage }
 			var doc struct {
 				Simulator struct{ Runs []measured }
@@ -81,8 +81,7 @@ func TestOwnHostsOnLab(t *testing.T) {
 					}
 				}
 			}
-			if json.Unmarshal(data, &doc) != nil || len(doc.Runs) != 1 ||
-				len(doc.Simulator.Runs) != 1 {
+			if json.Unmarshal(data, &doc) != nil || len(doc.Runs) != 1 || len(doc.Simulator.Runs) != 1 {
 				t.Fatalf("%v: %s%s", err, said(err), data)
 			}
 			r := doc.Runs[0]
@@ -91,11 +90,9 @@ func TestOwnHostsOnLab(t *testing.T) {
 				t.Skipf("disturbed: %.200q", a.Disturbed)
 			}
 			if a.Hosts == nil || a.Hosts.Frames < 100 || len(a.Replays) != 2 || a.Replays[0].Difference != "" ||
-				a.Replays[0].In < 200 || a.Replays[1].Difference != "" || a.Replays[1].Out < 100 || a.Replays[1].Switch != "hosts" {
+				a.Replays[0].In < 200 || a.Replays[1].Difference != "" || a.Replays[1].Out < 100 ||
+				a.Replays[1].Switch != "hosts" || a.WallS > 55 { // of 60 s: the last one ends when all is done
 				t.Fatalf("%+v", a)
-			}
-			if a.WallS > 55 {
-				t.Errorf("it took %.0f s: it must end when all is done, not after its duration", a.WallS)
 			}
 			if format := strings.Fields(x.name)[0]; strings.Contains(x.programs, "telemetry") {
 				decoded(t, dir, format)
