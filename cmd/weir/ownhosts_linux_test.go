@@ -97,10 +97,10 @@ func TestOwnHostsOnLab(t *testing.T) {
 			if format := strings.Fields(x.name)[0]; strings.Contains(x.programs, "telemetry") {
 				decoded(t, dir, format)
 			}
-			share := 0.8
+			share := shareOf(x.name)
 			if len(a.Disturbed) > 0 || a.Upset > 0 { // the machine's stalls are no mistake of the hosts
 				t.Logf("disturbed: %.200q, %.200q", a.Disturbed, a.Errors)
-				share, a.Errors = 0.4, nil
+				share, a.Errors = share/2, nil
 			}
 			var got, want map[string]float64
 			for _, x := range []struct {
@@ -118,6 +118,18 @@ func TestOwnHostsOnLab(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shareOf is the least share of the simulator's goodput in a case that nothing disturbs: what two get of a second is
+// chance, and more so where they have timeouts.
+func shareOf(name string) float64 {
+	switch strings.Fields(name)[0] {
+	case "beside":
+		return 0.5
+	case "flows":
+		return 0.25
+	}
+	return 0.8
 }
 
 // decoded reads the newest capture in a folder by the specification of a format: every frame with all its lengths and

@@ -18,8 +18,9 @@ const (
 	// FIFO is SCHED_FIFO (sched(7)) with locked memory: it takes a processor at once from all that are not. The machine's
 	// first processor is never taken, so that hosts and all else go on; with one processor there is only Nice.
 	FIFO Scheduling = "fifo"
-	// Deadline is SCHED_DEADLINE (sched(7)) with locked memory: a thread has up to nine tenths of each millisecond of some
-	// processor before all others, those of SCHED_FIFO too, and never more. With one processor there is only Nice.
+	// Deadline is SCHED_DEADLINE (sched(7)) with locked memory: a thread has .45 of each millisecond of some processor
+	// before all others, those of SCHED_FIFO too, and up to .95 of what other such threads leave. With one processor
+	// there is only Nice.
 	Deadline Scheduling = "deadline"
 	// Core is Nice on processors of their own, the last ones, from which the threads of the process that has the lab
 	// open keep away. With one processor there is only Nice.
