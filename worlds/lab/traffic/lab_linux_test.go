@@ -118,11 +118,14 @@ func inLab(t *testing.T, how string, c Config) (*Result, *lab.Report) {
 		t.Fatal(err)
 	}
 	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.Late.Max, r.Begun.Max, report)
-	if e := append(r.Errors(), report.Errors()...); len(e) > 0 {
-		t.Errorf("lost: %v", e)
+	if e := append(r.Errors(), report.Errors()...); len(e) > 0 && lost(report) == 0 {
+		t.Errorf("errors: %v", e)
 	}
 	return r, report
 }
+
+// lost is how many frames the machine has lost.
+func lost(r *lab.Report) uint64 { return r.Gates.RingLost + r.VethLost + r.Counts.SendLost }
 
 // undisturbed repeats a test that the machine has disturbed.
 func undisturbed(t *testing.T, try func(t *testing.T) (wrong []string, report *lab.Report)) {
@@ -130,6 +133,9 @@ func undisturbed(t *testing.T, try func(t *testing.T) (wrong []string, report *l
 	var why []string
 	for range 3 {
 		wrong, report := try(t)
+		if n := lost(report); n > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d frames lost", n))
+		}
 		if len(wrong) == 0 {
 			return
 		}
@@ -364,13 +370,13 @@ func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	var flows []Flow
-	for i, rate := range []unit.Rate{200 * unit.Mbps, 400 * unit.Mbps} {
-		f := Flow{Src: i, Dst: server, SrcPort: 7000, DstPort: 7, Version: 4, Payload: 1448, Stop: 2 * unit.Second}
-		schedule(t, &f, udp.Config{Pattern: udp.CBR, Rate: rate, GapJitter: 0.1})
-		flows = append(flows, f)
-	}
 	undisturbed(t, func(t *testing.T) (wrong []string, report *lab.Report) {
+		var flows []Flow
+		for i, rate := range []unit.Rate{200 * unit.Mbps, 400 * unit.Mbps} {
+			f := Flow{Src: i, Dst: server, SrcPort: 7000, DstPort: 7, Version: 4, Payload: 1448, Stop: 2 * unit.Second}
+			schedule(t, &f, udp.Config{Pattern: udp.CBR, Rate: rate, GapJitter: 0.1})
+			flows = append(flows, f)
+		}
 		var before, after unix.Rusage
 		unix.Getrusage(unix.RUSAGE_SELF, &before)
 		r, report := inLab(t, "1000 10000", Config{Flows: flows, Duration: 2500 * unit.Millisecond})
@@ -378,7 +384,7 @@ func TestLoad(t *testing.T) {
 		t.Logf("%.0f %% of a core", float64(after.Utime.Nano()+
 			after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/2e7)
 		for i, f := range r.Flows {
-			if f.Sender.SentPackets != f.Receiver.ReceivedPackets {
+			if f.Sender.SentPackets < 30_000 || f.Sender.SentPackets != f.Receiver.ReceivedPackets {
 				wrong = append(wrong, fmt.Sprintf("flow %d: %d of %d arrived", i, f.Receiver.ReceivedPackets, f.Sender.SentPackets))
 			}
 		}
