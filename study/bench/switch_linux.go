@@ -303,7 +303,7 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 		l := &r.Lateness
 		t.Late = []float64{l.P50.Seconds(), l.P99.Seconds(), l.P999.Seconds(), l.Max.Seconds()}
 	} else {
-		r.Lateness.P99, r.Waits = 0, nil
+		r.Lateness.P99, r.Lateness.P999, r.Stall, r.Waits = 0, 0, 0, nil
 	}
 	t.Disturbed = append(t.Disturbed, r.DisturbedAtAll(nil, rtt)...)
 	return t, nil

@@ -218,6 +218,10 @@ func TestDisturbed(t *testing.T) {
 		if got := fmt.Sprint(r.Disturbed(nil, 20*unit.Millisecond)); got != x.want {
 			t.Errorf("got %s, want %s", got, x.want)
 		}
+		strained := x.want != "[]" || 4*r.Stall > 20*unit.Millisecond || r.Lateness.P999 > 2*unit.Millisecond
+		if all := r.DisturbedAtAll(nil, 20*unit.Millisecond); strained != (len(all) > 0) {
+			t.Errorf("%s at all: %s", x.want, all)
+		}
 	}
 }
 

@@ -101,12 +101,18 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (why []string) {
 	return why
 }
 
-// DisturbedAtAll is Disturbed for bounds that are tighter than those of an agreement: whatever part of the time stalls
-// can have changed disturbs.
+// DisturbedAtAll is Disturbed for bounds that are tighter than those of an agreement, and for what was measured at
+// other times than the run's own: one stall longer than a quarter of the round-trip time disturbs whenever it was, and
+// so does one frame in a thousand that leaves late.
 func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
 	why := r.Disturbed(hosts, rtt)
-	if share := r.UpsetShare(hosts, rtt); len(why) == 0 && share > 0 {
-		why = append(why, fmt.Sprintf("%.2f %% of the time upset by stalls", 100*share))
+	stall, late := r.Stall, r.Lateness.P999
+	if hosts != nil {
+		stall, late = max(stall, hosts.Stall), max(late, hosts.Lateness.P999)
+	}
+	if len(why) == 0 && (4*stall > rtt || late > observe.MostLateness) {
+		why = append(why, fmt.Sprintf("a stall of %.1f ms, and .1 %% of frames that left %.1f ms late or more",
+			1e3*stall.Seconds(), 1e3*late.Seconds()))
 	}
 	return why
 }
