@@ -110,7 +110,7 @@ func bare(path string) bool {
 // create makes a namespace with a name and returns its inode. It fails with fs.ErrExist if
 // the name is taken.
 func create(name string) (ino uint64, err error) {
-	if err := os.MkdirAll(Dir, 0o755); err != nil {
+	if err := share(); err != nil {
 		return 0, err
 	}
 	f, err := os.OpenFile(Path(name), os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
@@ -151,8 +151,12 @@ func remove(name string) error {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := os.Remove(path)
+	if errors.Is(err, unix.EBUSY) {
+		err = dig(name)
 	}
-	return nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,25 +76,31 @@ func (s *Set) enlist() error {
 
 func recordPath(id int) string { return filepath.Join(Records, fmt.Sprintf("lab-%d", id)) }
 
-// NewSet takes the lowest number that no living lab has, and removes what a dead lab with
-// that number has left. removed says what that was.
+// NewSet takes the lowest number that no living lab has, and removes what a dead lab with that number has left. removed
+// says what that was. A number of which something cannot be removed is passed over: its names are not free. Clean says
+// what that is.
 func NewSet() (s *Set, removed []string, err error) {
 	if err := os.MkdirAll(Records, 0o755); err != nil {
 		return nil, nil, err
 	}
+	var passed error // the first that is
 	for id := 1; id <= mostLabs; id++ {
 		f, err := lock(recordPath(id))
 		if err != nil {
-			return nil, removed, err
+			passed = cmp.Or(passed, err)
+			continue
 		}
 		if f == nil {
 			continue
 		}
 		was, err := sweep(f)
 		removed = append(removed, was...)
-		if err == nil {
-			err = f.Truncate(0)
+		if err != nil {
+			passed = cmp.Or(passed, fmt.Errorf("record %s: %w", f.Name(), err))
+			f.Close()
+			continue
 		}
+		err = f.Truncate(0)
 		if err == nil {
 			_, err = fmt.Fprintf(f, "owner %d\n", os.Getpid())
 		}
@@ -106,6 +113,9 @@ func NewSet() (s *Set, removed []string, err error) {
 			return nil, removed, errors.Join(err, s.Close())
 		}
 		return s, removed, nil
+	}
+	if passed != nil {
+		return nil, removed, fmt.Errorf("no number of %d is free: %w", mostLabs, passed)
 	}
 	return nil, removed, fmt.Errorf("%d labs are running", mostLabs)
 }
@@ -137,8 +147,8 @@ func lock(path string) (*os.File, error) {
 	}
 }
 
-// sweep removes the namespaces that a record names, if they are still those, and returns
-// their names.
+// sweep removes the namespaces that a record names, if they are still those, and returns their names. One that cannot
+// be removed does not keep it from the others.
 func sweep(f *os.File) (removed []string, err error) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
@@ -159,6 +169,7 @@ func sweep(f *os.File) (removed []string, err error) {
 			entries[len(entries)-1].ino, _ = strconv.ParseUint(w[2], 10, 64)
 		}
 	}
+	var failed []error
 	for _, e := range entries {
 		ino, err := inode(Path(e.name))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && e.ino != 0 && ino != e.ino && !bare(Path(e.name)) {
@@ -168,11 +179,12 @@ func sweep(f *os.File) (removed []string, err error) {
 			err = remove(e.name)
 		}
 		if err != nil {
-			return removed, err
+			failed = append(failed, err)
+			continue
 		}
 		removed = append(removed, e.name)
 	}
-	return removed, nil
+	return removed, errors.Join(failed...)
 }
 
 // proper reports whether a name can be one of ours: nothing else is ever removed.
@@ -227,7 +239,8 @@ func (s *Set) Close() error {
 	return os.Remove(s.file.Name())
 }
 
-// Clean removes what dead labs have left, and their records; what living labs have stays.
+// Clean removes what dead labs have left, and their records; what living labs have stays. What cannot be removed does
+// not keep it from the rest; the error names it all.
 func Clean() (removed []string, err error) {
 	entries, err := os.ReadDir(Records)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,21 +254,22 @@ func Clean() (removed []string, err error) {
 			continue
 		}
 		path := filepath.Join(Records, e.Name())
-		f, err := lock(path)
-		if err != nil {
-			return removed, err
+		f, e := lock(path)
+		if e != nil {
+			err = errors.Join(err, e)
+			continue
 		}
 		if f == nil {
 			continue
 		}
-		was, err := sweep(f)
-		if removed = append(removed, was...); err == nil {
-			err = os.Remove(path)
+		was, e := sweep(f)
+		if removed = append(removed, was...); e == nil {
+			e = os.Remove(path)
 		}
 		f.Close()
-		if err != nil {
-			return removed, err
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("record %s: %w", path, e))
 		}
 	}
-	return removed, nil
+	return removed, err
 }

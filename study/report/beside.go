@@ -229,7 +229,11 @@ func (w *worlds) difference(v Value) (c column, judged bool) {
 	for i := range w.own {
 		a, ok := w.agree[valueName(w.own[i].Point, v.Measure, v.Group)]
 		cell := "–"
-		if ok && a.Judged {
+		switch {
+		case !ok:
+		case a.Unmeasured:
+			judged, cell = true, unmeasured(&a)
+		case a.Judged:
 			judged, cell = true, apart(a)
 		}
 		c.cells = append(c.cells, cell)
@@ -244,8 +248,6 @@ var within = map[claim.Verdict]string{claim.Holds: "inside", claim.Fails: "outsi
 func apart(a results.Agreement) string {
 	word := within[a.Verdict]
 	switch {
-	case math.IsNaN(a.Sim) || math.IsNaN(a.Lab):
-		return "–"
 	case a.Sim == a.Lab:
 		return "0 % " + word
 	case a.Sim == 0, math.Abs(a.Lab/a.Sim-1) >= 10: // a share says nothing
@@ -430,6 +432,14 @@ func agreementRule(s *spec.Spec, all []results.Agreement) string {
 		}
 	}
 	return strings.Join(rules, ", ") + "; one in ten may be outside"
+}
+
+// unmeasured says why a value is not judged.
+func unmeasured(a *results.Agreement) string {
+	if _, of := measure.PercentileOf(a.Group); of {
+		return "too few samples"
+	}
+	return "–"
 }
 
 // undecided says why it is not known whether a value agrees; "" if it is known.

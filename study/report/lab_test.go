@@ -97,7 +97,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 		x.Attempts = []results.Attempt{{Disturbed: []string{}, Errors: []string{}, Frames: 1000, LateP50S: 41e-6,
 			LateP99S: 180e-6, LateP999S: 0.9e-3, LateMaxS: 1.7e-3,
 			Lateness: []uint64{15: 600, 16: 300, 20: 90, 21: 10}, StallS: 1.2e-3, Steal: 0.0002, CPU: 0.215,
-			OwnCPU: 0.11, WallS: 71,
+			OwnCPU: 0.11, HostsWaitedS: 0.0124, WallS: 71,
 			Send: &results.SendLate{Datagrams: 400, P50S: 50e-6, P99S: 0.2e-3, MaxS: 1e-3}}}
 		bad := x.Attempts[0]
 		bad.LateP999S, bad.LateMaxS, bad.Steal, bad.Lateness = 3.4e-3, 12e-3, 0.041, []uint64{15: 500, 24: 7}
@@ -176,6 +176,57 @@ func TestAgreement(t *testing.T) {
 			_, values := worldsOf(o).columns()
 			if got := values[len(values)-1].cells[0]; got != c.want {
 				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
+			}
+		})
+	}
+}
+
+// A percentile that has fewer than ten samples beyond it in a run of either world is not judged, and the table says
+// why; what else the point has is.
+func TestTooFewSamples(t *testing.T) {
+	none := math.NaN()
+	for _, c := range []struct {
+		name     string
+		sim, lab [2]float64 // p50 and p99
+		cells    [2]string
+		points   int
+	}{
+		{"both", [2]float64{10, none}, [2]float64{11, none}, [2]string{"+10.0 % inside", "too few samples"}, 1},
+		{"simulator", [2]float64{10, none}, [2]float64{11, 20}, [2]string{"+10.0 % inside", "too few samples"}, 1},
+		{"lab", [2]float64{10, 20}, [2]float64{11, none}, [2]string{"+10.0 % inside", "too few samples"}, 1},
+		{"all", [2]float64{none, none}, [2]float64{none, none}, [2]string{"too few samples", "too few samples"}, 0},
+		{"none", [2]float64{10, 20}, [2]float64{11, 21}, [2]string{"+10.0 % inside", "+5.0 % inside"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runs := func(v [2]float64) (all []*results.Run) {
+				for seed := range uint64(2) {
+					all = append(all, &results.Run{Seed: seed + 1, Values: measure.Values{Measures: []measure.Measured{{
+						Name: "queue", Unit: "packets", Groups: []measure.Grouped{{Group: "s->b mean", Value: 9},
+							{Group: "s->b p50", Value: v[0]}, {Group: "s->b p99", Value: v[1]}}}}}})
+				}
+				return all
+			}
+			o := &results.Outcome{World: spec.Lab, Spec: paperSpec(t, ""), Runs: runs(c.lab),
+				Beside: &results.Outcome{World: spec.Sim, Runs: runs(c.sim)}}
+			w := worldsOf(o)
+			for i, group := range []string{"s->b p50", "s->b p99"} {
+				d, judged := w.difference(Value{Measure: "queue", Group: group, Unit: "packets"})
+				if !judged || d.cells[0] != c.cells[i] {
+					t.Errorf("%s: %q, want %q", group, d.cells, c.cells[i])
+				}
+			}
+			if d, judged := w.difference(Value{Measure: "queue", Group: "s->b mean", Unit: "packets"}); judged {
+				t.Errorf("a mean is judged: %q", d.cells)
+			}
+			if a := results.Agree(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outside(o)) > 0 {
+				t.Errorf("%+v, %q", a, outside(o))
+			}
+			text := Text(o)
+			if strings.Contains(text, "undecided") || strings.Contains(text, "not compared") != (c.points == 0) {
+				t.Error(text)
+			}
+			if text := string(o.JSON()); strings.Contains(text, `"unmeasured": true`) == (c.name == "none") {
+				t.Error(text)
 			}
 		})
 	}

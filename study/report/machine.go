@@ -76,6 +76,9 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 	add("steal", "", "%", func(a *results.Attempt) string { return share(a.Steal) })
 	add("CPU", "switch", "%", func(a *results.Attempt) string { return share(a.CPU) })
 	add("CPU", "hosts", "%", func(a *results.Attempt) string { return share(a.OwnCPU) })
+	if slices.ContainsFunc(rows, func(r machineRow) bool { return r.a.HostsWaitedS > 0 }) {
+		add("wait", "hosts", "ms", func(a *results.Attempt) string { return atLeast(1e3*a.HostsWaitedS, 0) })
+	}
 	add("lost", "rings", "frames", func(a *results.Attempt) string { return strconv.FormatUint(a.RingLost, 10) })
 	add("lost", "kernel", "frames", func(a *results.Attempt) string { return strconv.FormatUint(a.Lost, 10) })
 	add("disturbed", "", "", func(a *results.Attempt) string {

@@ -72,6 +72,9 @@ func (o *Outcome) besideJSON(doc *object) {
 		if a.Upset {
 			v.add("upset", true)
 		}
+		if a.Unmeasured {
+			v.add("unmeasured", true)
+		}
 		values = append(values, v.bytes())
 	}
 	doc.add("agreement", array(values))
@@ -101,6 +104,9 @@ type Agreement struct {
 	Judged  bool
 	Verdict claim.Verdict
 	Upset   bool
+	// Unmeasured values would be judged, were they defined in all runs of both worlds: percentiles have at least ten
+	// samples beyond them.
+	Unmeasured bool
 }
 
 // judge compares two samples.
@@ -108,6 +114,10 @@ func (a *Agreement) judge(sim, lab []float64, near measure.Tolerance, upset floa
 	difference, half := compare(sim, lab)
 	a.Interval = half
 	if a.Judged = near.Given(); !a.Judged {
+		return
+	}
+	if math.IsNaN(difference) {
+		a.Judged, a.Unmeasured = false, true
 		return
 	}
 	if math.IsNaN(half) {
@@ -181,7 +191,7 @@ func (o *Outcome) Agreements() []Agreement {
 				}
 				at[k].of = append(at[k].of, v)
 				if n := len(r.Attempts); n > 0 {
-					at[k].upset = max(at[k].upset, r.Attempts[n-1].changed())
+					at[k].upset = max(at[k].upset, r.Attempts[n-1].changed(o.Spec.Kind(m.Name).Queues))
 				}
 			}
 			listed := r.Listed()

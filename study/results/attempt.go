@@ -15,17 +15,25 @@ type Attempt struct {
 	StallS   float64  `json:"stall_s"` // longest time in which something was to be done and nothing happened
 	// share of the measured part that stalls can have changed, each with a round trip after it
 	Upset float64 `json:"upset"`
+	// … and which waits that are longer than two frames take on the slowest link can have changed in queues
+	Held float64 `json:"held"`
 	// for how long others of this machine had the data plane's processor
-	WaitedS  float64   `json:"waited_s"`
-	RingLost uint64    `json:"ring_lost"`
-	Lost     uint64    `json:"lost"`    // frames that kernels dropped or did not take
-	Steal    float64   `json:"steal"`   // share of all cores that the hypervisor kept back
-	CPU      float64   `json:"cpu"`     // share of one core that the data plane used
-	OwnCPU   float64   `json:"own_cpu"` // … and of the process that sends and receives
-	Send     *SendLate `json:"send,omitempty"`
+	WaitedS float64 `json:"waited_s"`
+	// … and that of the thread that sends and receives by the kernel's TCP
+	HostsWaitedS float64 `json:"hosts_waited_s"`
+	// share of the measured part that such waits can have changed, each that was not short with a round trip after it
+	HostsWaited float64   `json:"hosts_waited"`
+	RingLost    uint64    `json:"ring_lost"`
+	Lost        uint64    `json:"lost"`    // frames that kernels dropped or did not take
+	Steal       float64   `json:"steal"`   // share of all cores that the hypervisor kept back
+	CPU         float64   `json:"cpu"`     // share of one core that the data plane used
+	OwnCPU      float64   `json:"own_cpu"` // … and of the process that sends and receives
+	Send        *SendLate `json:"send,omitempty"`
 	// of hosts of Weir's own, frames that they sent
 	Hosts *HostsLate `json:"hosts,omitempty"`
-	WallS float64    `json:"wall_s"`
+	// of Linux' hosts whose TCP follows HPCC++
+	Agents *Agents `json:"agents,omitempty"`
+	WallS  float64 `json:"wall_s"`
 	// what the data plane's thread had: nice, fifo, deadline or core; empty: none of these
 	Scheduling string   `json:"scheduling"`
 	Replays    []Replay `json:"replays,omitempty"` // of what was captured
@@ -40,13 +48,16 @@ type Carrier struct {
 	AtS  float64   `json:"at_s"` // of the experiment's time
 }
 
-// changed is the share of the measured part in which the machine can have changed what hosts did: all of it where
-// frames were lost that the experiment does not lose.
-func (a *Attempt) changed() float64 {
-	if a.RingLost+a.Lost > 0 {
+// changed is the share of the measured part in which the machine can have changed what hosts did, or with queues what
+// stood in them: all of it where frames were lost that the experiment does not lose.
+func (a *Attempt) changed(queues bool) float64 {
+	switch {
+	case a.RingLost+a.Lost > 0:
 		return 1
+	case queues:
+		return max(a.Upset, a.Held, a.HostsWaited)
 	}
-	return a.Upset
+	return max(a.Upset, a.HostsWaited)
 }
 
 // ReplayedHosts stands in place of a switch's name for the hosts of Weir's own (lab.CaptureHosts).
@@ -78,6 +89,18 @@ type HostsLate struct {
 	MaxS   float64 `json:"max_s"`
 	StallS float64 `json:"stall_s"` // longest time in which something was to be done and nothing happened
 	CPU    float64 `json:"cpu"`     // share of one core
+}
+
+// Agents is what agents of Linux' hosts have counted of their connections, as they knew it 100 ms before the end of
+// each, or later.
+type Agents struct {
+	Hosts       int    `json:"hosts"`
+	Connections int    `json:"connections"` // that have sent
+	Traced      uint64 `json:"traced"`      // segments that left with room for records
+	Measured    uint64 `json:"measured"`    // measurements by records
+	Told        uint64 `json:"told"`        // windows that senders were told
+	Refused     uint64 `json:"refused"`     // options and records that are of no window of their connection
+	Fallbacks   uint64 `json:"fallbacks"`   // changes to CUBIC for want of telemetry
 }
 
 // SendLate is how late datagrams were sent after their schedule.

@@ -34,6 +34,9 @@ func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*LiveBridg
 	if l.Bridge, err = NewBridge(c, gates, l.clock.now); err != nil {
 		return nil, err
 	}
+	for i, g := range l.rings {
+		g.host = l.gated[i].name
+	}
 	// Without it the bridge still runs, but later; its lateness shows that.
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	return l, l.clock.start()

@@ -52,7 +52,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 		if name == "" {
 			continue
 		}
-		g := &ringGate{clock: clock}
+		g := &ringGate{host: c.Network.Nodes[node].Name, clock: clock}
 		err := netns.Do(name, func() (err error) {
 			g.Socket, err = ring.Open(ring.Config{Interface: NIC, MaxFrame: mtu + packet.EthernetHeader, Rx: rxSlots,
 				Tx: txSlots})
@@ -112,44 +112,13 @@ func (w *wallClock) shift(epoch int64) {
 
 // run drives the hosts as time goes by, until they are done or control is closed.
 func (s *station) run(clock *wallClock, rings []*ringGate, control int32) error {
-	fds := make([]unix.PollFd, 0, len(rings)+1)
-	fds = append(fds, unix.PollFd{Fd: control, Events: unix.POLLIN})
-	for _, g := range rings {
-		fds = append(fds, unix.PollFd{Fd: int32(g.FD()), Events: unix.POLLIN})
-	}
-	look := unit.Time(0)
+	rest := newRest(clock, rings, control, -1)
 	for {
-		now := clock.read()
-		if now >= 0 && !s.step(now) {
+		if now := clock.read(); now >= 0 && !s.step(now) {
 			return s.failed
 		}
-		now = clock.now()
-		sleep := min(max(s.next(), 0)-now, longestSleep)
-		if sleep <= 0 {
-			if now < look {
-				continue
-			}
-			sleep = 0
-		}
-		sleep = firstSleep(sleep)
-		look = now + lookEvery
-		n, err := wait(fds, sleep)
-		if err != nil {
-			return os.NewSyscallError("ppoll", err)
-		}
-		if n == 0 {
-			continue
-		}
-		if fds[0].Revents != 0 {
-			return nil
-		}
-		for i := range fds {
-			if fds[i].Revents&^unix.POLLIN == 0 {
-				continue
-			}
-			if err := rings[i-1].Err(); err != nil {
-				return fmt.Errorf("host %s: %w", s.hosts[i-1].name, err)
-			}
+		if _, closed, err := rest.until(max(s.next(), 0)); closed || err != nil {
+			return err
 		}
 	}
 }

@@ -20,6 +20,8 @@ import (
 type Network struct {
 	// Removed names what dead labs had left, which is gone now.
 	Removed []string
+	// Left says what dead labs had left and cannot be removed; nil: nothing. This lab has names of its own.
+	Left error
 
 	network *topology.Network
 	book    *packet.Book
@@ -40,7 +42,7 @@ const NIC = "eth0"
 func gateName(node int) string { return fmt.Sprintf("gate%d", node) }
 
 // Open makes the namespaces, interfaces, addresses, routes and neighbours of the hosts of
-// a network, and removes what dead labs have left. An MTU of 0 is DefaultMTU. Whatever
+// a network, and removes what dead labs have left, as far as that can be. An MTU of 0 is DefaultMTU. Whatever
 // fails, nothing stays behind; it needs root.
 func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err error) {
 	if os.Geteuid() != 0 {
@@ -50,8 +52,8 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 		mtu = DefaultMTU
 	}
 	l = &Network{network: n, book: book, mtu: mtu}
-	if l.Removed, err = netns.Clean(); err != nil {
-		return nil, fmt.Errorf("lab: what a dead lab has left: %w", err)
+	if l.Removed, l.Left = netns.Clean(); l.Left != nil {
+		l.Left = fmt.Errorf("lab: what a dead lab has left cannot be removed: %w", explain(l.Left))
 	}
 	var more []string
 	l.set, more, err = netns.NewSet()

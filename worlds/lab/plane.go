@@ -69,7 +69,9 @@ type plane struct {
 	// still have.
 	noticesLost   uint64
 	noticesLostAt [2]uint64
-	captureLeft   int64
+	// With Config.Steers, what control planes had done at the experiment's time 0 and when what is measured ended.
+	steering    [2][]*dataplane.Steering
+	captureLeft int64
 }
 
 // framesReady is for how many packets there is room before anything happens.
@@ -179,12 +181,18 @@ func (d *plane) nextStop() unit.Time {
 	if len(d.events) > 0 {
 		t = min(t, d.config.Lead+d.events[0].At)
 	}
+	if d.steers() && d.steering[0] == nil {
+		t = min(t, d.config.Lead)
+	}
 	return min(t, d.nextRise())
 }
 
 // stop does what is due at stopAt, before which all has happened.
 func (d *plane) stop() {
 	now := d.stopAt
+	if d.steers() && d.steering[0] == nil && now == d.config.Lead {
+		d.steering[0] = d.wiring.Steering(now)
+	}
 	if d.marked == 0 && d.marks[0] == now {
 		d.mark(now)
 	}
@@ -212,10 +220,16 @@ func (d *plane) stop() {
 	d.stopAt = d.nextStop()
 }
 
+// steers reports whether control planes are asked what they do.
+func (d *plane) steers() bool { return d.config != nil && d.config.Steers }
+
 // mark begins the measured part, or ends it.
 func (d *plane) mark(now unit.Time) {
 	d.at[d.marked], d.noticesLostAt[d.marked], d.tallied, d.ended = d.wiring.Counts(now, d.fabric), d.noticesLost,
 		d.tally, now
+	if d.steers() && d.marked == 1 {
+		d.steering[1] = d.wiring.Steering(now)
+	}
 	d.marked++
 	if d.tally = (observe.Tally{}); d.flows != nil {
 		d.flows.measure(part(d.marked))

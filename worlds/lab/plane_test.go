@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"syscall"
 	"testing"
@@ -209,6 +210,12 @@ func TestDisturbed(t *testing.T) {
 			r.Steal, r.Waited = 0.03, 40*unit.Millisecond
 		}, "[1.1 % of the time upset by stalls, the longest 6.0 ms (others here had the processor for 40 ms, the " +
 			"hypervisor took 3.0 % of all cores)]"},
+		{starving(6*unit.Millisecond, 11), "[1.1 % of the time upset by stalls, the longest 6.0 ms (hosts waited for a " +
+			"processor for 66 ms, and starved 11 times)]"},
+		{func(r *Report) {
+			starving(6*unit.Millisecond, 11)(r)
+			r.Kernels.Starved = nil
+		}, "[]"},
 		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
 		{func(r *Report) { r.Steal = 0.5 }, "[]"},
 		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
@@ -218,9 +225,48 @@ func TestDisturbed(t *testing.T) {
 		if got := fmt.Sprint(r.Disturbed(nil, 20*unit.Millisecond)); got != x.want {
 			t.Errorf("got %s, want %s", got, x.want)
 		}
-		strained := x.want != "[]" || 4*r.Stall > 20*unit.Millisecond || r.Lateness.P999 > 2*unit.Millisecond
+		strained := x.want != "[]" || 4*max(r.Stall, longest(r.Kernels.Waits)) > 20*unit.Millisecond ||
+			r.Lateness.P999 > 2*unit.Millisecond
 		if all := r.DisturbedAtAll(nil, 20*unit.Millisecond); strained != (len(all) > 0) {
 			t.Errorf("%s at all: %s", x.want, all)
+		}
+	}
+}
+
+// Hosts that waited for a processor can have done something else for so long and a round trip each time, where that is
+// longer than what buffers cover.
+func TestWaitedShare(t *testing.T) {
+	for _, x := range []struct {
+		length unit.Time
+		n      int
+		want   float64
+	}{{6 * unit.Millisecond, 11, 11 * 26e-3 / 26}, {2 * unit.Millisecond, 500, 0}, {0, 0, 0}} {
+		var r Report
+		if got := r.WaitedShare(20 * unit.Millisecond); got != 0 {
+			t.Errorf("%v of nothing", got)
+		}
+		starving(x.length, x.n)(&r)
+		if got := r.WaitedShare(20 * unit.Millisecond); math.Abs(got-x.want) > 1e-9 {
+			t.Errorf("%d waits of %v: %v, want %v", x.n, x.length, got, x.want)
+		}
+	}
+	var w Waiting
+	w.Add(unit.Second, 499*unit.Microsecond, true)
+	w.Add(unit.Second, 3*unit.Millisecond, false)
+	w.Add(2*unit.Second, 4*unit.Millisecond, true)
+	if len(w.Waits) != 2 || w.Waits[0] != (Wait{997 * unit.Millisecond, 3 * unit.Millisecond}) || len(w.Starved) != 1 ||
+		w.Starved[0] != w.Waits[1] {
+		t.Errorf("%+v", w)
+	}
+}
+
+// starving gives a report of 26 s, behind a lead of half a second and a warm-up of 10 s, waits of hosts.
+func starving(length unit.Time, n int) func(r *Report) {
+	return func(r *Report) {
+		r.Lead, r.From, r.Measured = unit.Second/2, 10*unit.Second+unit.Second/2, 26*unit.Second
+		for i := range n {
+			r.Kernels.Add(r.From-r.Lead+unit.Time(i)*50*unit.Millisecond+length, length, true)
+			r.Kernels.Sum += length
 		}
 	}
 }
@@ -259,6 +305,19 @@ func TestUpset(t *testing.T) {
 		if got := Upset(x.waits, 20*ms, 100*ms, 300*ms); got != x.want {
 			t.Errorf("%v: %v, want %v", x.waits, got, x.want)
 		}
+	}
+	r := Report{From: 100 * ms, Measured: 200 * ms, Lead: 10 * ms,
+		Waits: []Wait{{50 * ms, 90 * ms}, {150 * ms, ms + 1}, {180 * ms, ms}}}
+	hosts := &HostsReport{Waits: []Wait{{240 * ms, 4 * ms}}}
+	for differ, want := range map[unit.Time]unit.Time{ // 100 … 171, 180 … 201, 250 … 274
+		0: 116*ms + 1, ms: 95*ms + 1, ms + 1: 84 * ms, 4 * ms: 60 * ms, 90 * ms: 0,
+	} {
+		if got := r.HeldShare(hosts, differ, 20*ms); math.Abs(got-want.Seconds()/0.2) > 1e-12 {
+			t.Errorf("queues may differ by %v: %v held back, want %v of 200 ms", differ, got, want)
+		}
+	}
+	if got := r.UpsetShare(hosts, 20*ms); math.Abs(got-0.42) > 1e-12 {
+		t.Errorf("%v upset", got)
 	}
 	var d departures
 	d.ready()

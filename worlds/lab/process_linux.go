@@ -123,8 +123,10 @@ func (p *process) Err() error {
 // read reads one line of the process, which is killed if that takes too long.
 func (p *process) read(to any) error {
 	timer := time.AfterFunc(patience, func() { p.command.Process.Kill() })
-	defer timer.Stop()
 	line, err := p.lines.ReadBytes('\n')
+	if !timer.Stop() {
+		return fmt.Errorf("it was not ready within %v", patience)
+	}
 	if err != nil {
 		return err
 	}
@@ -134,11 +136,23 @@ func (p *process) read(to any) error {
 // fail ends a process that has not begun, and says what it said.
 func (p *process) fail(err error) error {
 	p.control.Close()
-	p.command.Process.Kill()
-	p.command.Wait()
+	// One that has closed its pipes ends by itself, and how it does says more.
+	ends := errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE)
+	if !ends {
+		p.command.Process.Kill()
+	}
+	timer := time.AfterFunc(time.Second, func() { p.command.Process.Kill() })
+	ended := p.command.Wait()
+	ends = timer.Stop() && ends // else it went on without them until now
 	close(p.done)
-	if said := strings.TrimSpace(p.said.String()); said != "" {
+	said := strings.TrimSpace(p.said.String())
+	switch {
+	case said != "":
 		return p.error(errors.New(said))
+	case ends && ended != nil:
+		return p.error(ended)
+	case ends:
+		return p.error(errors.New("it has ended before it was ready"))
 	}
 	return p.error(err)
 }

@@ -67,14 +67,18 @@ type Report struct {
 	Events   uint64                    // of the fabric
 	Hops     uint64                    // packets that arrived over a link
 
-	Flows    []FlowCounts     // by Config.Flows
-	Watched  [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every; null of what flows have
-	Delays   []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally    observe.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
-	Notices  observe.Notices  // with Config.Notices
-	Captured *Captured        // with Config.Capture
-	Rises    []unit.Time      // by Config.Rises: when it was, in the experiment's time; unit.Never: never
-	Carriers []Carrier        // that cables have lost or have got back, also before and after the measured part
+	Flows   []FlowCounts     // by Config.Flows
+	Watched [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every; null of what flows have
+	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally   observe.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
+	Notices observe.Notices  // with Config.Notices
+	// With Config.Taken and Config.Steers, by node: what switches take, and what their control planes have done from the
+	// experiment's time 0 until the measured part ended; nil: a host, or nothing tells.
+	Taken    []*dataplane.Taken
+	Steering []*dataplane.Steering
+	Captured *Captured   // with Config.Capture
+	Rises    []unit.Time // by Config.Rises: when it was, in the experiment's time; unit.Never: never
+	Carriers []Carrier   // that cables have lost or have got back, also before and after the measured part
 
 	// What follows is of the whole run.
 	Counts   Counts
@@ -84,10 +88,12 @@ type Report struct {
 	Stall    unit.Time // longest time for which something was to be done and nothing happened
 	Waits    []Wait    // all such times that were not short, in event time
 	Waited   unit.Time // for how long the thread could have run and others of this machine had the processor
-	Steps    int       // of the wall clock (CLOCK_REALTIME against CLOCK_MONOTONIC)
-	Steal    float64   // share of all cores that the hypervisor kept back
-	CPU      float64   // share of one core that the data plane used
-	Wall     unit.Time // how long it ran
+	// Kernels is what hosts of the kernel waited for, as their traffic's generator says.
+	Kernels Waiting
+	Steps   int       // of the wall clock (CLOCK_REALTIME against CLOCK_MONOTONIC)
+	Steal   float64   // share of all cores that the hypervisor kept back
+	CPU     float64   // share of one core that the data plane used
+	Wall    unit.Time // how long it ran
 	// Scheduling is what its thread had; empty: nothing of that.
 	Scheduling Scheduling
 }
@@ -184,6 +190,15 @@ func (d *plane) report(now unit.Time) *Report {
 	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
 	if d.flows != nil {
 		d.flows.report(r)
+	}
+	if c.Taken {
+		r.Taken = d.wiring.Taken()
+	}
+	r.Steering = d.steering[1]
+	for i, s := range r.Steering {
+		if s != nil && d.steering[0] != nil { // it was running before the experiment did
+			*s = s.Since(*d.steering[0][i], c.Lead, until)
+		}
 	}
 	if c.Notices {
 		r.Notices.Made = last.Made - first.Made

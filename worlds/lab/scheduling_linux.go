@@ -4,11 +4,8 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"weir/core/unit"
 )
 
 // niceness of threads that are Nice, and their slice in ns: a thread that wakes up takes the processor from one whose
@@ -61,24 +58,6 @@ func schedule(a *unix.SchedAttr) error {
 
 // lockMemory keeps what the process has touched from being taken away. A run with paging is late, not wrong.
 func lockMemory() { unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) }
-
-// runDelay is for how long this thread could have run and did not, since others of this machine had the processor
-// (proc(5), schedstat); 0 if the kernel does not say it. What a hypervisor takes is not in it.
-func runDelay() unit.Time {
-	b, err := os.ReadFile("/proc/thread-self/schedstat")
-	if err != nil {
-		return 0
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 2 {
-		return 0
-	}
-	ns, err := strconv.ParseInt(f[1], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return unit.Time(ns) * unit.Nanosecond
-}
 
 // cores are the processors that this thread may have.
 func cores() (all []int, err error) {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -137,7 +136,7 @@ func (w *places) open(c *Config, clock *wallClock) (gates []Gate, rings []*ringG
 		if err != nil {
 			return nil, rings, fmt.Errorf("lab: host %s: %w", c.Network.Nodes[i].Name, err)
 		}
-		g := &ringGate{Socket: s, clock: clock}
+		g := &ringGate{Socket: s, host: c.Network.Nodes[i].Name, clock: clock}
 		gates[i], rings = g, append(rings, g)
 	}
 	return gates, rings, nil
@@ -157,109 +156,30 @@ func readLine(f *os.File, to any) error {
 	}
 }
 
-// Longest sleep, so that steps of the clock are noticed, and how often the control file
-// is looked at when there is no time to sleep.
-const (
-	longestSleep = 100 * unit.Millisecond
-	lookEvery    = 10 * unit.Millisecond
-	shortSleep   = 5 * unit.Millisecond // up to which other goroutines can wait for the processor
-)
-
-// Parts of a long sleep, each a sleep of its own: the shorter one was, the more punctually a
-// core wakes up, after a short one at once, after a long one now and then hundreds of
-// microseconds late. The last part is a nap, the one before it begins a doze before the end.
-const (
-	nap  = 100 * unit.Microsecond
-	doze = 500 * unit.Microsecond
-)
-
-// firstSleep is how much of a sleep is slept at once.
-func firstSleep(all unit.Time) unit.Time {
-	switch {
-	case all > 2*doze:
-		return all - doze
-	case all > 3*nap:
-		return all - nap
-	}
-	return all
-}
-
 // run drives the plane as time goes by, until control is closed.
 func (d *plane) run(clock *wallClock, rings []*ringGate, cables *carriers, control int32) error {
-	fds := make([]unix.PollFd, 0, len(rings)+2)
-	fds = append(fds, unix.PollFd{Fd: control, Events: unix.POLLIN})
-	for _, g := range rings {
-		fds = append(fds, unix.PollFd{Fd: int32(g.FD()), Events: unix.POLLIN})
-	}
-	fds = append(fds, unix.PollFd{Fd: cables.fd(), Events: unix.POLLIN})
-	look, looked := unit.Time(0), false
-	for {
-		now := clock.read()
-		if err := d.step(now); err != nil {
+	rest := newRest(clock, rings, control, cables.fd())
+	for look := true; ; {
+		if err := d.step(clock.read()); err != nil {
 			return err
 		}
-		if !looked {
+		if look {
 			if err := cables.look(d); err != nil {
 				return err
 			}
-			looked = true
 		}
-		now = clock.now()
-		sleep := min(d.next()-now, longestSleep)
-		if sleep <= 0 {
-			if now < look {
-				continue
-			}
-			sleep = 0
+		more, closed, err := rest.until(d.next())
+		if closed || err != nil {
+			return err
 		}
-		sleep = firstSleep(sleep)
-		look = now + lookEvery
-		n, err := wait(fds, sleep)
-		if err != nil {
-			return os.NewSyscallError("ppoll", err)
-		}
-		if n == 0 {
-			continue
-		}
-		if fds[0].Revents != 0 {
-			return nil
-		}
-		looked = fds[len(rings)+1].Revents == 0
-		for i := range fds[:len(rings)+1] {
-			if fds[i].Revents&^unix.POLLIN == 0 {
-				continue
-			}
-			if err := rings[i-1].Err(); err != nil {
-				return fmt.Errorf("host %s: %w", d.gated[i-1].name, err)
-			}
-		}
+		look = more
 	}
-}
-
-// wait polls for so long, and returns how many descriptors have something; none after a signal.
-// Short sleeps are raw: Go's monitor need not know of them, which else wakes up a thousand times
-// a second, on a core that is in use, to take the processor away. In long ones it may, and other
-// goroutines have it.
-func wait(fds []unix.PollFd, sleep unit.Time) (n int, err error) {
-	timeout := unix.NsecToTimespec(int64((sleep + unit.Nanosecond - 1) / unit.Nanosecond))
-	if sleep > shortSleep {
-		n, err = unix.Ppoll(fds, &timeout, nil)
-	} else {
-		k, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)),
-			uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
-		if n = int(k); errno != 0 {
-			n, err = 0, errno
-		}
-	}
-	if err == unix.EINTR {
-		return 0, nil
-	}
-	return n, err
 }
 
 // ringGate is a socket as the plane's gate.
 type ringGate struct {
 	*ring.Socket
+	host   string // whose frames come by it
 	clock  *wallClock
 	failed error
 }

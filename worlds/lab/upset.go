@@ -12,6 +12,33 @@ import (
 // Wait is a time for which something was to be done in a process of the lab and nothing happened.
 type Wait struct{ At, Length unit.Time }
 
+// Waiting is how the thread that sends and receives for hosts of the kernel waited for a processor that others had, the
+// data plane's thread among them.
+type Waiting struct {
+	Waits   []Wait    // that were not short, in the experiment's time
+	Starved []Wait    // of them, those after which a sender had nothing to send, or a receiver no room
+	Sum     unit.Time // of all, short ones too
+}
+
+// Add notes that the thread has waited until now for so long, and whether a host starved.
+func (w *Waiting) Add(now, length unit.Time, starved bool) {
+	if length < leastWait || len(w.Waits) == mostWaits {
+		return
+	}
+	w.Waits = append(w.Waits, Wait{now - length, length})
+	if starved {
+		w.Starved = append(w.Starved, Wait{now - length, length})
+	}
+}
+
+// longest is the longest of waits.
+func longest(waits []Wait) (l unit.Time) {
+	for _, w := range waits {
+		l = max(l, w.Length)
+	}
+	return l
+}
+
 // Waits of at least this length are kept, so many at most.
 const (
 	leastWait = 500 * unit.Microsecond
@@ -38,11 +65,16 @@ func (d *departures) waited(need, now unit.Time) {
 // Upset is for how long waits can have changed what hosts did from one time until another: those longer than a quarter
 // of the round-trip time rtt, or than observe.MostLateness, each with one round trip after it, until what came of it is
 // known. A loss that follows, and how long the sender takes to recover from it, are its controller's own.
-func Upset(waits []Wait, rtt, from, until unit.Time) (sum unit.Time) {
+func Upset(waits []Wait, rtt, from, until unit.Time) unit.Time {
+	return changed(waits, min(rtt/4, observe.MostLateness), rtt, from, until)
+}
+
+// changed is for how long waits longer than least, each with one round trip after it, take part of a time.
+func changed(waits []Wait, least, rtt, from, until unit.Time) (sum unit.Time) {
 	waits = slices.SortedFunc(slices.Values(waits), func(a, b Wait) int { return int(min(max(a.At-b.At, -1), 1)) })
 	end := from // of what is counted
 	for _, w := range waits {
-		if 4*w.Length <= rtt && w.Length <= observe.MostLateness {
+		if w.Length <= least {
 			continue
 		}
 		begins, ends := max(w.At, end), min(w.At+w.Length+rtt, until)
@@ -81,11 +113,16 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (why []string) {
 		late("hosts' ", &hosts.Lateness)
 		stall = max(stall, hosts.Stall)
 	}
+	stall = max(stall, longest(r.Kernels.Starved))
 	if share := r.UpsetShare(hosts, rtt); share > MostUpset {
 		s := fmt.Sprintf("%.1f %% of the time upset by stalls, the longest %.1f ms", 100*share, 1e3*stall.Seconds())
 		var whose []string
 		if r.Waited > 0 {
 			whose = append(whose, fmt.Sprintf("others here had the processor for %.0f ms", 1e3*r.Waited.Seconds()))
+		}
+		if sum := r.Kernels.Sum; len(r.Kernels.Starved) > 0 {
+			whose = append(whose, fmt.Sprintf("hosts waited for a processor for %.0f ms, and starved %d times",
+				1e3*sum.Seconds(), len(r.Kernels.Starved)))
 		}
 		if r.Steal > 0 {
 			whose = append(whose, fmt.Sprintf("the hypervisor took %.1f %% of all cores", 100*r.Steal))
@@ -102,11 +139,11 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (why []string) {
 }
 
 // DisturbedAtAll is Disturbed for bounds that are tighter than those of an agreement, and for what was measured at
-// other times than the run's own: one stall longer than a quarter of the round-trip time disturbs whenever it was, and
-// so does one frame in a thousand that leaves late.
+// other times than the run's own: one stall longer than a quarter of the round-trip time disturbs whenever it was, a
+// wait of hosts after which none starved, too, and so does one frame in a thousand that leaves late.
 func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
 	why := r.Disturbed(hosts, rtt)
-	stall, late := r.Stall, r.Lateness.P999
+	stall, late := max(r.Stall, longest(r.Kernels.Waits)), r.Lateness.P999
 	if hosts != nil {
 		stall, late = max(stall, hosts.Stall), max(late, hosts.Lateness.P999)
 	}
@@ -117,18 +154,43 @@ func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
 	return why
 }
 
-// UpsetShare is the share of the measured part that waits of the data plane, and of hosts of Weir's own, can have
-// changed.
+// UpsetShare is the share of the measured part that waits of the data plane, and of hosts, can have changed.
 func (r *Report) UpsetShare(hosts *HostsReport, rtt unit.Time) float64 {
+	return r.share(hosts, func(waits []Wait, from, until unit.Time) unit.Time { return Upset(waits, rtt, from, until) })
+}
+
+// HeldShare is the share of the measured part that waits can have changed in queues. What is held back for a while
+// comes at once, and stands in a queue as long: so waits longer than a queue may differ count, though they are of no
+// length to a sender, with a round trip after each.
+func (r *Report) HeldShare(hosts *HostsReport, differ, rtt unit.Time) float64 {
+	return r.share(hosts, func(waits []Wait, from, until unit.Time) unit.Time {
+		return changed(waits, differ, rtt, from, until)
+	})
+}
+
+// share is the share of the measured part that waits of the data plane and of hosts are.
+func (r *Report) share(hosts *HostsReport, of func(waits []Wait, from, until unit.Time) unit.Time) float64 {
 	if r.Measured <= 0 {
 		return 0
 	}
-	waits := r.Waits
+	waits := slices.Clone(r.Waits)
+	others := r.Kernels.Starved
 	if hosts != nil {
-		waits = slices.Clone(waits)
-		for _, w := range hosts.Waits {
-			waits = append(waits, Wait{w.At + r.Lead, w.Length})
-		}
+		others = slices.Concat(others, hosts.Waits)
 	}
-	return Upset(waits, rtt, r.From, r.From+r.Measured).Seconds() / r.Measured.Seconds()
+	for _, w := range others {
+		waits = append(waits, Wait{w.At + r.Lead, w.Length})
+	}
+	return of(waits, r.From, r.From+r.Measured).Seconds() / r.Measured.Seconds()
+}
+
+// WaitedShare is the share of the measured part in which hosts of the kernel can have done something else since the
+// thread that sends and receives for them waited for a processor, starved or not: while it has a socket, the kernel
+// keeps ACKs that come, and answers them together.
+func (r *Report) WaitedShare(rtt unit.Time) float64 {
+	if r.Measured <= 0 {
+		return 0
+	}
+	from := r.From - r.Lead
+	return Upset(r.Kernels.Waits, rtt, from, from+r.Measured).Seconds() / r.Measured.Seconds()
 }

@@ -28,10 +28,7 @@ func (labJanitorCmd) Run(*app) (err error) {
 		return nil // the lab has ended in order
 	}
 	for range sweeps {
-		if _, err = lab.Clean(); err != nil {
-			time.Sleep(sweepEvery)
-			continue
-		}
+		_, err = lab.Clean()
 		time.Sleep(sweepEvery)
 	}
 	return err
@@ -51,20 +48,24 @@ const inOrder = "done"
 // mostJanitors is how many are started one after the other, if something ends them.
 const mostJanitors = 20
 
-// employ starts it. The lab does without where that fails: then the next lab's start removes what is left.
+// employ starts it, and returns when it runs. The lab does without where that fails: then the next lab's start removes
+// what is left.
 func employ() *janitor {
 	j := &janitor{done: make(chan struct{})}
+	employed := make(chan bool, mostJanitors)
 	go func() {
 		defer close(j.done)
 		for range mostJanitors {
 			c := exec.Command(thisProgram, "lab-janitor")
 			c.SysProcAttr = ownSession()
-			if !j.start(c) {
+			runs := j.start(c)
+			if employed <- runs; !runs {
 				return
 			}
 			c.Wait()
 		}
 	}()
+	<-employed
 	return j
 }
 

@@ -35,7 +35,8 @@
 //	                   as the socket takes or its rate lets
 //	rto_initial        cannot be another than TCP_TIMEOUT_INIT, 1 s, without BPF
 //	telemetry, telemetry_packets, integrity, feedback_key, nacks
-//	                   cannot be: Linux' TCP neither sends nor reads telemetry and NACKs
+//	                   cannot be: Linux' TCP knows no NACKs, and no telemetry but
+//	                   what an agent (worlds/agent) puts into each segment
 //	stack              kernel: this table; weir: the flow's hosts are Weir's own (lab.ServeHosts)
 //
 // What is of a host is for all of its flows: flows that want different things of one host

@@ -29,6 +29,8 @@ type Kernel struct {
 	Sysctls    []Sysctl
 	DelayedACK bool // it has the socket option TCP_DELACK_MAX_US
 	Features   []Feature
+	// Agent says why no agent (worlds/agent) can have its TCP follow HPCC++; nil: nobody has asked.
+	Agent func() error
 }
 
 // Feature is something that a lab needs.

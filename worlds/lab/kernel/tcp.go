@@ -19,7 +19,7 @@ type Parameter struct {
 
 // Parameters are those of transport tcp, in its order.
 func Parameters() []Parameter {
-	const none = "Linux' TCP neither sends nor reads telemetry"
+	const none = "Linux' TCP has no telemetry but what agents put into each segment"
 	return []Parameter{
 		{"rate", "application", "it writes at that rate"},
 		{"write", "none", "the lab's application writes as much as the socket takes, or its rate lets"},

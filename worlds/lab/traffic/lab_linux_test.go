@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -117,6 +119,7 @@ func inLab(t *testing.T, how string, c Config) (*Result, *lab.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	report.Kernels = r.Waiting
 	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.Late.Max, r.Begun.Max, report)
 	if e := append(r.Errors(), report.Errors()...); len(e) > 0 && lost(report) == 0 {
 		t.Errorf("errors: %v", e)
@@ -390,4 +393,61 @@ func TestLoad(t *testing.T) {
 		}
 		return wrong, report
 	})
+}
+
+// The thread of all flows of TCP tells for how long it waited for a processor, as the kernel counts it, and when:
+// beside busy threads of as much weight.
+func TestWaiting(t *testing.T) {
+	needRoot(t)
+	for range 4 * runtime.NumCPU() {
+		busy := exec.Command("sh", "-c", "while :; do :; done")
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Setpriority(unix.PRIO_PROCESS, busy.Process.Pid, -10); err != nil {
+			t.Log(err)
+		}
+		defer busy.Wait()
+		defer busy.Process.Kill()
+	}
+	const duration = 1500 * unit.Millisecond
+	before := runDelays(t)
+	r, report := inLab(t, "100 100", Config{Flows: []Flow{through(stream(4, 0))}, Duration: duration})
+	all := runDelays(t) - before
+	w := &r.Waiting
+	long := unit.Time(0)
+	for i, x := range w.Waits {
+		if long += x.Length; x.Length < askEvery || x.At+x.Length > duration+unit.Second || i > 0 && x.At < w.Waits[i-1].At {
+			t.Errorf("wait %d: %+v", i, x)
+		}
+	}
+	share := report.WaitedShare(10 * unit.Millisecond)
+	t.Logf("all threads waited for %v, that of TCP for %v, %d times for long, %v together, %d starved; %.3f of %v", all,
+		w.Sum, len(w.Waits), long, len(w.Starved), share, report.Measured)
+	if w.Sum > all || long > w.Sum || len(w.Starved) > len(w.Waits) {
+		t.Error("that is more than there was")
+	}
+	if w.Sum < 20*unit.Millisecond {
+		t.Skip("left out: busy threads did not take the processor from it")
+	}
+	if len(w.Waits) == 0 {
+		t.Error("none was long")
+	}
+}
+
+// runDelays are of all threads of this process (proc(5), schedstat).
+func runDelays(t *testing.T) (sum unit.Time) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/self/task/*/schedstat")
+	if err != nil || len(files) == 0 {
+		t.Skipf("left out: no schedstat: %v", err)
+	}
+	for _, name := range files {
+		var ran, waited int64
+		if b, err := os.ReadFile(name); err == nil {
+			fmt.Sscan(string(b), &ran, &waited)
+		}
+		sum += unit.Time(waited) * unit.Nanosecond
+	}
+	return sum
 }

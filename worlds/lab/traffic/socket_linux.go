@@ -73,9 +73,16 @@ var shared = []option{
 	{"SO_REUSEPORT", unix.SOL_SOCKET, unix.SO_REUSEPORT, 1},
 }
 
-// abort closes a connection's socket with all that it holds: nothing of it stays.
-func abort(fd int) {
+// forget has a connection's socket be closed with all that it holds, also if that is since this process is killed: else
+// the kernel would send it again for minutes, from a namespace that nobody has any more. Who closes one in order waits
+// until both ends have said so.
+func forget(fd int) {
 	unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+}
+
+// abort closes a connection's socket: nothing of it stays.
+func abort(fd int) {
+	forget(fd)
 	unix.Close(fd)
 }
 

@@ -12,6 +12,7 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
+	"weir/worlds/lab"
 )
 
 // phase is how far a connection is, as its sender sees it.
@@ -66,6 +67,10 @@ type connections struct {
 	strays    uint64
 	unmarked  uint64
 
+	delay  *lab.RunDelay
+	asked  unit.Time   // when it was last
+	barred []unit.Time // by flow: for how long its receiver had no room, when that was last asked
+
 	info   sockdiag.Info
 	diag   []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed
 	events [64]unix.EpollEvent
@@ -113,7 +118,7 @@ const (
 func newConnections(r *run, flows []int) *connections {
 	c := &connections{
 		run: r, flows: flows, conn: make([]connection, len(r.Flows)), accepting: make(map[accepted]int, len(flows)),
-		epoll:  -1,
+		epoll: -1, barred: make([]unit.Time, len(r.Flows)),
 		starts: newStarts(flows, r.Flows), data: make([]byte, writeSize), void: make([]byte, readSize),
 		periods: r.Config.periods(func(s *Sample) bool { return r.Flows[s.Flow].TCP != nil }),
 	}
@@ -234,6 +239,8 @@ func (c *connections) watch(fd, kind, index int, events uint32) error {
 }
 
 func (c *connections) drive() error {
+	c.delay, c.asked = lab.FollowRunDelay(), c.clock.now()
+	defer c.delay.Close()
 	for {
 		now := c.clock.now()
 		end := c.until()
@@ -251,6 +258,7 @@ func (c *connections) drive() error {
 		if err != nil && err != unix.EINTR {
 			return os.NewSyscallError("epoll_pwait2", err)
 		}
+		c.waited()
 		for k := range n {
 			if err := c.handle(&c.events[k]); err != nil {
 				return err

@@ -146,3 +146,38 @@ func (c *connections) conclude(end unit.Time) error {
 	c.lock.Unlock()
 	return nil
 }
+
+// askEvery is how often the kernel is asked for how long this thread has waited for a processor: waits in between are
+// one.
+const askEvery = 500 * unit.Microsecond
+
+// waited notes for how long that was, and whether a host starved meanwhile.
+func (c *connections) waited() {
+	before := c.asked
+	if c.clock.now() < before+askEvery {
+		return
+	}
+	length := c.delay.Since()
+	c.asked = c.clock.now()
+	length = min(length, c.asked-before)
+	c.result.Waiting.Sum = c.delay.Sum()
+	if length >= askEvery {
+		c.result.Waiting.Add(c.asked, length, c.starved())
+	}
+}
+
+// starved reports whether a sender has sent all that its application, which has more, could write, or was held back
+// since the last time for its receiver's application had not read.
+func (c *connections) starved() (any bool) {
+	for _, i := range c.live {
+		x := &c.conn[i]
+		if x.out < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.Get(x.out) != nil {
+			continue
+		}
+		if c.info.NotSent == 0 || c.info.WindowLimited > c.barred[i] {
+			any = true
+		}
+		c.barred[i] = c.info.WindowLimited
+	}
+	return any
+}

@@ -55,6 +55,7 @@ func (c *connections) accept(index int) error {
 				return fmt.Errorf("host %d: flow %d: %w", l.node, i, err)
 			}
 		}
+		forget(fd)
 		c.conn[i].in = fd
 		if err := c.watch(fd, ofReceiver, i, unix.EPOLLIN); err != nil {
 			return err

@@ -53,6 +53,7 @@ func (c *connections) dial(i int) error {
 	if err != nil {
 		return err
 	}
+	forget(fd)
 	x.out, x.phase = fd, bound
 	c.live = append(c.live, i)
 	if f.TCP.CongestionControl != "" {

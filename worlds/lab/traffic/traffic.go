@@ -7,6 +7,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/worlds/lab"
 	"weir/worlds/lab/kernel"
 )
 
@@ -117,6 +118,8 @@ type Result struct {
 	// late flows of TCP began.
 	Late, Begun Lateness
 	Lost        Lost // in the whole run
+	// Waiting is how the thread of all flows of TCP waited for a processor.
+	Waiting lab.Waiting
 }
 
 // FlowResult is one flow's outcome.
