@@ -239,11 +239,12 @@ const (
 type Flow struct {
 	MSS           int32       // payload of a full packet
 	MTU           int32       // IP bytes of a full packet
+	Frame         int32       // bytes of its frame on a link, with the telemetry that it asks for; 0: not known
+	Paced         bool        // the transport paces also without a Rate
+	Loads         bool        // telemetry has no records, only Telemetry.Load: format relative
 	InitialWindow int         // packets (RFC 6928: 10)
 	Start         unit.Time   // time 0 of the flow
-	Paced         bool        // the transport paces also without a Rate
 	Random        unit.Random // the flow's own stream
-	Loads         bool        // telemetry has no records, only Telemetry.Load: format relative
 	// Paths is how many paths the sender chooses among, each with a controller that is told of its own packets
 	// only and begins with its share of the flow; 0 or 1: it does not choose.
 	Paths int

@@ -1,6 +1,9 @@
 package cc
 
-import "weir/core/unit"
+import (
+	"weir/core/scheme"
+	"weir/core/unit"
+)
 
 // Receiver is a scheme's part at the receiver of one flow: it is told of the data that
 // comes and says what the sender is to be told. It is a pure state machine as a
@@ -17,6 +20,26 @@ type Receiver interface {
 	Feedback() Feedback
 	// Coalesce is how many packets an acknowledgement may wait for, of at most most.
 	Coalesce(most int) int
+}
+
+// Patient is a Receiver whose feedback may wait for ordinary acknowledgements: packets with telemetry are acknowledged
+// like others then.
+type Patient interface{ Patient() bool }
+
+// Followed is the configuration of a scheme that Linux' own TCP can follow, by an agent at both of its hosts
+// (worlds/agent).
+type Followed interface {
+	// Follows is what such agents are told, and what of the configuration they cannot do: where a remark is refused, the
+	// scheme is not to be had of Linux' TCP.
+	Follows() (Agent, []scheme.Remark)
+}
+
+// Agent is what an agent of a host is told of a law.
+type Agent struct {
+	Eta      float64   // target utilisation
+	MaxStage int       // additive increases before a multiplicative one
+	Flows    int       // N, expected on a link, which gives W_ai
+	T        unit.Time // base round-trip time; 0: that of the path
 }
 
 // Feedback is what a Receiver tells the sender.

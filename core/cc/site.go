@@ -66,10 +66,20 @@ func (s *Site) silent(x *Scheme) (why string) {
 
 // SuitsScheme is what a controller's scheme and its configuration say of a site.
 func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
-	if why := s.silent(x); why != "" {
+	if why := s.silent(x); why != "" && !fallsBack(c) {
 		all = append(all, scheme.Remark{Text: why})
 	}
 	return append(all, Suits(c, s)...)
+}
+
+// fallsBack reports whether a configuration is one of Linux' own TCP, which is CUBIC's where nothing tells a window.
+func fallsBack(c scheme.Config) bool {
+	x, ok := c.(Followed)
+	if !ok {
+		return false
+	}
+	_, remarks := x.Follows()
+	return len(remarks) == 0
 }
 
 // Settled is the configuration of a controller or transport that has something to say of where it stands. It is

@@ -213,6 +213,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 type Answerer struct {
 	active   bool
 	requests bool // of packets go back as the switches have answered them
+	patient  bool // cc.Patient
 	format   *telemetry.Format
 	control  cc.Receiver
 	data     cc.Telemetry
@@ -246,12 +247,18 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		return x, err
 	}
 	x.reading, x.active = newReading(f.Telemetry), true
+	if p, ok := x.control.(cc.Patient); ok {
+		x.patient = p.Patient()
+	}
 	return x, nil
 }
 
 // Active reports whether the flow has telemetry, or a controller's part at the receiver.
 // The transport of a flow that has neither need not ask the Answerer.
 func (x *Answerer) Active() bool { return x.active }
+
+// Patient reports whether packets with telemetry are to be acknowledged like others.
+func (x *Answerer) Patient() bool { return x.patient }
 
 // Data is called for a data packet or a probe, whose extensions it may take. It makes of
 // them those of the acknowledgement, if p is turned into that (else Keep is to be

@@ -153,7 +153,9 @@ func TestModel(t *testing.T) {
 		if i%3 > 0 {
 			f.NICRate = gbps
 		}
-		for name, c := range controllers(t, f, nil) {
+		all := controllers(t, f, nil)
+		all["rx_hpcc of agents"] = newAgentFollower(f, Config{Preset: Agent, Eta: 0.95})
+		for name, c := range all {
 			if i%2 > 0 {
 				c = &withHops{Controller: c, random: rand.New(rand.NewPCG(1, uint64(i)))}
 			}

@@ -29,6 +29,8 @@
 //	§9.1      … on the wire, per round trip      telemetry.Format        TestRelativeOnTheWire,
 //	                                                                     TestRelativeOncePerRoundTrip
 //	§9.4      sojourn time                       Config.Sojourn          TestSojourn
+//	ours      as Linux' own TCP follows it       agentFollower, Receiver  TestAgentFollower, TestAgentReceiver,
+//	                                                                     TestFollows
 //	ours      many paths, not chosen             paths, law.measureInflight  TestPaths, TestIncastOnManyPaths
 //	ours      many paths, chosen                 cc.Scheme.PerPath       TestChosenPaths, TestChosenPathsForms
 //
@@ -73,6 +75,8 @@
 //	wan                 ours                                      TestExperimentsLoad
 //	capture, fairness, fairness-beside, convergence, parking-lot, mixed-nics, clocks, every-nth
 //	                    HPCC Appendix A, draft-miao §5, §6, beside packets  TestTheory (slow)
+//	lab                 ours: hosts of Weir's own, in the lab too  TestExperimentsLoad
+//	lab-kernel          ours: Linux' own TCP by agents, in the lab  TestOwnExperiments
 //	paths-incast, paths-permutation, paths-half, paths-failure
 //	                    ours: many paths                          TestOwnExperiments, TestPermutationOnManyPaths,
 //	                                                              TestChosenPaths

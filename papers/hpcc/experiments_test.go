@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/cc/cubic"
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/dctcp"
 	"weir/core/cc/none"
@@ -31,7 +32,8 @@ func library() *spec.Registry {
 	r := registry()
 	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(),
 		drill.Scheme(), letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
-	r.Controllers = append(r.Controllers, dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(), timely.Scheme())
+	r.Controllers = append(r.Controllers, cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(),
+		timely.Scheme())
 	r.Library = []spec.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
 }
@@ -68,7 +70,7 @@ func TestExperiments(t *testing.T) {
 // What is ours beside the paper: every claim holds with one seed.
 func TestOwnExperiments(t *testing.T) {
 	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
-		"paths-half", "paths-failure"} {
+		"paths-half", "paths-failure", "lab-kernel"} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {

@@ -23,7 +23,7 @@ type PINTConfig struct {
 
 // Params binds the configuration.
 func (c *PINTConfig) Params(p *scheme.Params) {
-	c.law(p)
+	c.law(p, presets[:Agent])
 	c.inFlight(p)
 	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are looked at, chosen at random",
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")

@@ -39,6 +39,10 @@ type Receiver struct {
 	feedback       cc.Feedback
 	census         *cc.Census
 	member         cc.Member
+
+	plain         bool // of preset Agent: nothing but what ordinary acknowledgements carry
+	now, recorded unit.Time
+	bare          int // packets since the last with records
 }
 
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
@@ -47,6 +51,9 @@ var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip tim
 // NewReceiver makes the receiver's part of a flow. f is the sender's flow; c or f must give T, since a
 // receiver cannot measure it. census counts the host's flows, if c wants that; it may be nil.
 func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
+	if c.Preset == Agent {
+		return newAgentReceiver(f, c)
+	}
 	l, err := newLaw(f, c)
 	if err != nil {
 		return nil, err
@@ -63,6 +70,9 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 // to send it at once.
 func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	counted := 0
+	if r.plain {
+		r.came(now, d)
+	}
 	if r.census != nil && r.config.Census {
 		r.census.Count(now, r.t, &r.member)
 		counted = r.census.Flows()
@@ -83,7 +93,7 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 		r.changed = true
 		return r.feedback, false
 	}
-	return r.sendFeedback(now), true // lines 31, 32
+	return r.sendFeedback(now), !r.plain // lines 31, 32
 }
 
 // queueing is the time that a packet waits which joins the queues of the path as a packet's records tell them.
@@ -108,7 +118,7 @@ func (r *Receiver) newFeedback() cc.Feedback {
 
 // NextTimer is when to call OnTimer; unit.Never if there is nothing to send.
 func (r *Receiver) NextTimer() unit.Time {
-	if !r.changed {
+	if !r.changed || r.plain {
 		return unit.Never
 	}
 	return r.lastUpdateTime + 2*(r.t+r.queueing)
@@ -124,11 +134,19 @@ func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 }
 
 // Feedback is the feedback that an ordinary acknowledgement carries.
-func (r *Receiver) Feedback() cc.Feedback { return r.feedback }
+func (r *Receiver) Feedback() cc.Feedback {
+	if r.silent() {
+		return cc.Feedback{}
+	}
+	return r.feedback
+}
 
 // Coalesce is the number of packets that an acknowledgement may wait for, limited to most: half of the
 // window last sent, and at least one.
 func (r *Receiver) Coalesce(most int) int {
+	if r.plain {
+		return most
+	}
 	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
@@ -146,7 +164,7 @@ type Follower struct{ window }
 type RxConfig struct{ Config }
 
 // Params binds the configuration.
-func (c *RxConfig) Params(p *scheme.Params) { c.law(p); c.census(p, "on") }
+func (c *RxConfig) Params(p *scheme.Params) { c.law(p, presets); c.census(p, "on") }
 
 // Counts is nothing: the receiver's part counts by itself.
 func (c *RxConfig) Counts(cc.Flow) unit.Time { return 0 }
@@ -159,7 +177,12 @@ func RxScheme() cc.Scheme {
 			Source: "draft-miao-iccrg-hpccplus-01 §6.2"},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
-	}, func(f cc.Flow, c RxConfig) (*Follower, error) { return NewFollower(f, c.Config), nil },
+	}, func(f cc.Flow, c RxConfig) (cc.Controller, error) {
+		if c.Preset == Agent {
+			return newAgentFollower(f, c.Config), nil
+		}
+		return NewFollower(f, c.Config), nil
+	},
 		func(f cc.Flow, c RxConfig, host *cc.Host) (*Receiver, error) {
 			if host == nil {
 				return NewReceiver(f, c.Config, nil)

@@ -38,12 +38,16 @@ type Preset uint8
 const (
 	Simulator Preset = iota // the HPCC simulator's
 	Draft                   // what draft-miao §4.1 and §5 print
+	Agent                   // what weir agent has Linux' own TCP do; of Rx-HPCC only (RxConfig.Follows)
 )
 
-var presets = []string{"simulator", "draft"}
+var presets = []string{"simulator", "draft", "agent"}
 
 // draftN is the N of the preset Draft: the draft names none, and HPCC reckons with a hundred.
 const draftN = 100
+
+// agentN is the N of the preset Agent.
+const agentN = 8
 
 // standardWAI is the default of w_ai.
 const standardWAI = 80 * unit.Byte
@@ -88,7 +92,7 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	c.law(p)
+	c.law(p, presets[:Agent])
 	c.census(p, "off")
 	scheme.Choice(p, &c.Mode, modes, "mode", "hpcc++", "HPCC++, or an ablation of the paper",
 		"draft-miao §6.1; HPCC §5.4, figure 6, Appendix A")
@@ -121,23 +125,26 @@ func (c *Config) Reads() telemetry.Field {
 	return needs | telemetry.Queue | telemetry.Load
 }
 
-// law binds what all schemes with HPCC++'s law have.
-func (c *Config) law(p *scheme.Params) {
-	scheme.Choice(p, &c.Preset, presets, "preset", "simulator",
-		"where max_stage, n and t come from if they are not given: the HPCC simulator, or what the draft prints",
+// law binds what all schemes with HPCC++'s law have, with these presets.
+func (c *Config) law(p *scheme.Params, presets []string) {
+	text := "where max_stage, n and t come from if they are not given: the HPCC simulator, or what the draft prints"
+	if len(presets) > int(Agent) {
+		text += "; agent: as Linux' own TCP follows it by weir agent, in both worlds"
+	}
+	scheme.Choice(p, &c.Preset, presets, "preset", "simulator", text,
 		"HPCC simulator run.py; draft-miao §4.1, §5")
 	p.Share(&c.Eta, "eta", "95%", "target utilisation", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")
-	p.Int(&c.MaxStage, "max_stage", "-1", "additive increases before a multiplicative one; -1: preset (0, 5)",
+	p.Int(&c.MaxStage, "max_stage", "-1", "additive increases before a multiplicative one; -1: preset (0, 5, 0)",
 		"HPCC project page: the 5 of paper and draft is a typo; HPCC simulator: MI_THRESH 0").Min("-1")
 	p.Size(&c.WAI, "w_ai", "80 B", "additive increase in a round trip",
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B").
 		When("n: 0", func() bool { return c.N == 0 })
-	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (w_ai as given, 100)",
+	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (w_ai as given, 100, 8)",
 		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
 	bindPath(p, &c.T, &c.MinRate, "preset (the path's if it is known, or the least measured; 5us)")
 	p.Rule("w_ai", func() error {
-		if c.Preset == Draft && c.WAI != standardWAI {
-			return fmt.Errorf("preset: draft has it by the rule of §5, from n: leave it out")
+		if c.Preset != Simulator && c.WAI != standardWAI {
+			return fmt.Errorf("preset: %s has it by the rule of §5, from n: leave it out", presets[c.Preset])
 		}
 		return nil
 	})
@@ -151,9 +158,14 @@ func (c Config) resolved() Config {
 			c.MaxStage = 5
 		}
 	}
-	if c.N == 0 && draft {
+	switch {
+	case c.N > 0:
+	case draft:
 		c.N = draftN
+	case c.Preset == Agent:
+		c.N = agentN
 	}
+	c.Census = c.Census && c.Preset != Agent
 	if c.T == 0 && draft {
 		c.T = 5 * unit.Microsecond
 	}
@@ -169,9 +181,10 @@ func (c *Config) census(p *scheme.Params, standard string) {
 
 // Counts asks the receiving host for N.
 func (c *Config) Counts(f cc.Flow) unit.Time {
-	t := c.resolved().T
+	r := c.resolved()
+	t := r.T
 	switch {
-	case !c.Census:
+	case !r.Census:
 		return 0
 	case t > 0:
 		return t

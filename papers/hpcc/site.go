@@ -20,9 +20,6 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 	return all
 }
 
-// Suits is as Config's, but that census: on is the default.
-func (c *RxConfig) Suits(s *cc.Site) []scheme.Remark { return c.windows(s) }
-
 // Suits is as Config's.
 func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark { return c.windows(s) }
 
@@ -30,7 +27,7 @@ func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark { return c.windows(s) }
 func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	r := c.resolved()
 	all = pathSuits(s, r.T, c.MinRate)
-	if c.Census && !s.Telemetry.Relative() {
+	if r.Census && !s.Telemetry.Relative() {
 		for _, p := range []struct {
 			name  string
 			given bool

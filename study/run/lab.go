@@ -49,6 +49,8 @@ type Lab struct {
 	Beside *results.Outcome
 	// OnRun is told what a run's attempt has given, and how many there can be.
 	OnRun func(r *plan.Run, attempt int, a *results.Attempt)
+	// OnLeft is told, with each attempt, what dead labs have left that cannot be removed; nil: nobody is.
+	OnLeft func(left error)
 }
 
 // Generator sends and receives a run's traffic in the lab.
@@ -179,6 +181,17 @@ func shortestRTT(p *spec.Point, c *sim.Config) unit.Time {
 	return least
 }
 
+// twoFrames is how long two full frames take on the slowest link: by two, queues of simulator and lab may differ.
+func twoFrames(p *spec.Point) (longest unit.Time) {
+	const header = 14 // of Ethernet
+	frame := int32(header + hostMTU(p))
+	for _, l := range p.Network().Links {
+		s := unit.NewSerialiser(l.Rate)
+		longest = max(longest, 2*s.Next(frame, false))
+	}
+	return longest
+}
+
 // timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
 const timestamps = 12
 
@@ -212,10 +225,9 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		} else {
 			s, _ := k.TCP(config)
 			s.Buffers(hosts[f.Src], hosts[f.Dst])
-			controller, _ := tr.CC()
-			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: controller.Kernel,
+			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: controlOf(tr),
 				SendBuffer: s.SendBuffer, ReceiveBuffer: s.ReceiveBuffer,
-				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload() + timestamps}
+				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload() + timestamps + agentRoom(p, tr)}
 		}
 		t.Flows = append(t.Flows, x)
 	}
@@ -225,6 +237,16 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		}
 	}
 	return t, of
+}
+
+// controlOf is the kernel's congestion control with which a traffic's connections begin: CUBIC, if agents then have
+// them follow something else.
+func controlOf(tr *spec.Traffic) string {
+	if followed(tr) != nil {
+		return "cubic"
+	}
+	controller, _ := tr.CC()
+	return controller.Kernel
 }
 
 // udpEnds makes the endpoints of a flow of datagrams, the sender of one that comes after others when it begins. What
@@ -249,13 +271,18 @@ var sampled = map[sim.Watched]labtraffic.What{
 }
 
 // attemptOf is what a run of the data plane, and of what sends, say of the machine.
-func attemptOf(r *lab.Report, all *sent, rtt unit.Time) *results.Attempt {
+// rtt is the shortest round-trip time without queues, frames how long two frames take on the slowest link.
+func attemptOf(r *lab.Report, all *sent, rtt, frames unit.Time) *results.Attempt {
+	if all.kernel != nil {
+		r.Kernels = all.kernel.Waiting
+	}
 	l := &r.Lateness
 	a := &results.Attempt{
 		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.UpsetShare(all.hosts, rtt),
-		WaitedS: r.Waited.Seconds(),
-		Errors:  append([]string{}, r.Errors()...),
-		Frames:  l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
+		Held: r.HeldShare(all.hosts, frames, rtt), WaitedS: r.Waited.Seconds(),
+		HostsWaitedS: r.Kernels.Sum.Seconds(), HostsWaited: r.WaitedShare(rtt),
+		Errors: append([]string{}, r.Errors()...),
+		Frames: l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
 		LateMaxS: l.Max.Seconds(),
 		Lateness: slices.Clone(l.Below), StallS: r.Stall.Seconds(), RingLost: r.Gates.RingLost, Lost: r.VethLost +
 			r.Counts.SendLost,
@@ -296,8 +323,9 @@ func labResult(p *spec.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result
 	res := &sim.Result{
 		End: sim.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
 		Ports: r.Ports, Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
-		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Reordering: make([]sim.Reordering, len(c.Flows)),
-		Peaks: make([]unit.Bytes, len(c.Flows)),
+		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Taken: r.Taken, Steering: r.Steering,
+		Reordering: make([]sim.Reordering, len(c.Flows)),
+		Peaks:      make([]unit.Bytes, len(c.Flows)),
 	}
 	for len(res.Delays) < p.Entries() {
 		res.Delays = append(res.Delays, unit.Histogram{})

@@ -37,7 +37,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := lab.Open(plane.Network, plane.Hosts, hostMTU(r.Of))
+	n, err := o.open(r, plane)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,9 +49,11 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err := n.Schedule(o.Scheduling); err != nil {
 		return nil, nil, err
 	}
-	if err := o.applyHosts(r, plane, n); err != nil {
+	followers, err := o.equip(r, plane, n)
+	if err != nil {
 		return nil, nil, err
 	}
+	defer followers.close()
 	if err := n.Lay(plane.Cables()); err != nil {
 		return nil, nil, err
 	}
@@ -78,12 +80,15 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 		return nil, nil, err
 	}
 	own := (cpuTime() - before).Seconds() / time.Since(begin).Seconds()
+	if err := followers.close(); err != nil {
+		return nil, nil, err
+	}
 	stopped = true
 	report, err := p.Stop()
 	if err != nil {
 		return nil, nil, err
 	}
-	a = attemptOf(report, all, shortestRTT(r.Of, c))
+	a = attemptOf(report, all, shortestRTT(r.Of, c), twoFrames(r.Of))
 	a.OwnCPU = own
 	a.Carriers = carriers(report, plane)
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
@@ -99,7 +104,17 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 		a.Replays = append(a.Replays, x)
 	}
 	differences(a)
+	followers.counted(a)
 	return labRun(r, c, report, all, id), a, nil
+}
+
+// open makes the hosts of a run.
+func (o *Lab) open(r *plan.Run, plane *lab.Config) (*lab.Network, error) {
+	n, err := lab.Open(plane.Network, plane.Hosts, hostMTU(r.Of))
+	if err == nil && n.Left != nil && o.OnLeft != nil {
+		o.OnLeft(n.Left)
+	}
+	return n, err
 }
 
 // capture is what of a run is captured, and where to: of switches, and of hosts of Weir's own; nil: nothing of them.
@@ -124,14 +139,7 @@ func (o *Lab) capture(dir, id string) (capture, ofHosts *lab.Capture, err error)
 // accompany ends a run when its data plane ends, which it must not before it is told to, and does with the cables of
 // its links what the experiment has in store for them. done ends that.
 func accompany(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(of)
-	go func() {
-		select {
-		case <-p.Done():
-			cancel(p.Err())
-		case <-ctx.Done():
-		}
-	}()
+	ctx, cancel := while(of, p)
 	var pulling sync.WaitGroup
 	pulling.Go(func() {
 		if err := p.Pull(ctx, plane); err != nil {
@@ -144,6 +152,27 @@ func accompany(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx con
 	}
 }
 
+// process is one of the lab's.
+type process interface {
+	Done() <-chan struct{}
+	Err() error
+}
+
+// while is a context that ends when a process fails, with its error. It does not when that ends in order.
+func while(of context.Context, p process) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(of)
+	go func() {
+		select {
+		case <-p.Done():
+			if err := p.Err(); err != nil {
+				cancel(err)
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // carriers are what links have lost and got back.
 func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 	for _, x := range r.Carriers {
@@ -154,7 +183,7 @@ func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 	return all
 }
 
-// send has all hosts send and receive until the run has ended.
+// send has all hosts send and receive until the run has ended, or the process of Weir's own hosts has failed.
 func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
 	capture *lab.Capture, epoch int64, progress func(share float64)) (*sent, error) {
 	t, of := labTraffic(r.Of, c, o.Kernel, n.Do, epoch, progress)
@@ -170,11 +199,15 @@ func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.C
 				hosts.Kill()
 			}
 		}()
+		var done context.CancelCauseFunc
+		ctx, done = while(ctx, hosts)
+		defer done(nil)
 	}
 	if len(of) > 0 {
 		var err error
-		if all.kernel, err = o.generator().Run(ctx, t); err == nil {
-			err = interrupted(ctx)
+		all.kernel, err = o.generator().Run(ctx, t)
+		if why := interrupted(ctx); why != nil { // what the generator says is no more than that
+			err = why
 		}
 		if err != nil {
 			return nil, err
@@ -233,6 +266,14 @@ func interrupted(ctx context.Context) error {
 		return errInterrupted
 	}
 	return cause
+}
+
+// equip gives the hosts what their flows want of them, and agents where those follow HPCC++.
+func (o *Lab) equip(r *plan.Run, plane *lab.Config, n *lab.Network) (*agents, error) {
+	if err := o.applyHosts(r, plane, n); err != nil {
+		return nil, err
+	}
+	return startAgents(r, n)
 }
 
 // applyHosts gives the hosts what their flows want of them.

@@ -81,7 +81,7 @@ func TestAttemptOf(t *testing.T) {
 	h.Add(unit.Millisecond)
 	quiet := &lab.Report{Lateness: lab.Lateness{Frames: 7, P50: 1e6, P99: 2e6, P999: 3e6, Max: 4e6, Below: []uint64{3, 4}},
 		Stall: 5e6, Steal: 0.01, CPU: 0.2, Wall: unit.Second}
-	a := attemptOf(quiet, &sent{kernel: &labtraffic.Result{}}, unit.Second)
+	a := attemptOf(quiet, &sent{kernel: &labtraffic.Result{}}, unit.Second, 0)
 	want := &results.Attempt{Disturbed: []string{}, Errors: []string{}, Frames: 7, LateP50S: 1e-6, LateP99S: 2e-6,
 		LateP999S: 3e-6,
 		LateMaxS:  4e-6, Lateness: []uint64{3, 4},
@@ -93,7 +93,7 @@ func TestAttemptOf(t *testing.T) {
 	bad.Gates.RingLost, bad.VethLost, bad.Counts.SendLost, bad.Gates.Partial = 1, 2, 4, 8
 	kernel := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
 		Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
-	a = attemptOf(&bad, &sent{kernel: kernel}, unit.Second)
+	a = attemptOf(&bad, &sent{kernel: kernel}, unit.Second, 0)
 	if a.RingLost != 1 || a.Lost != 6 {
 		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
 	}
@@ -275,6 +275,7 @@ traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 		{"upset by what it is apart", []float64{40 * m}, []float64{45 * m}, upset(0.03), -1, claim.Undecided, true},
 		{"upset by less", []float64{40 * m}, []float64{45 * m}, upset(0.02), -1, claim.Fails, false},
 		{"upset and alike", []float64{40 * m}, []float64{42 * m}, upset(1), -1, claim.Holds, false},
+		{"hosts waited", []float64{40 * m}, []float64{45 * m}, results.Attempt{HostsWaited: 0.03}, -1, claim.Undecided, true},
 		{"frames lost", []float64{40 * m}, []float64{5 * m}, results.Attempt{Lost: 1}, -1, claim.Undecided, true},
 	} {
 		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("goodput", "x", x.attempt, x.lab...),
@@ -293,6 +294,16 @@ traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 			Beside: &results.Outcome{World: spec.Sim, Runs: run("queue", "s->c p99", results.Attempt{}, 10)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
 			t.Errorf("a percentile, %v upset: %+v", share, all)
+		}
+		// What waits have held back stands in queues, whatever senders make of it, and is nothing to a goodput.
+		held := results.Attempt{Held: share}
+		o.Runs = run("queue", "s->c p99", held, 30)
+		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
+			t.Errorf("a percentile, %v held back: %+v", share, all)
+		}
+		o.Runs, o.Beside.Runs = run("goodput", "x", held, 45*m), run("goodput", "x", results.Attempt{}, 40*m)
+		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != claim.Fails {
+			t.Errorf("a goodput, %v held back: %+v", share, all)
 		}
 	}
 	o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("goodput", "x", upset(0), 1),
@@ -469,6 +480,9 @@ measure: [goodput]
 			}
 			if rtt := shortestRTT(r.Of, c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
 				t.Error(rtt)
+			}
+			if took := twoFrames(r.Of); took != 2*1514*80*unit.Nanosecond {
+				t.Errorf("two frames take %v", took)
 			}
 		})
 	}

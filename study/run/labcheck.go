@@ -35,7 +35,8 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 		for i := range p.Entries() {
 			checkLab(p, p.Entry(i), c, s, k)
 		}
-		checkStacks(p, c, s)
+		checkStacks(p, c)
+		checkAgents(p, c, s, k)
 		if framing := p.Framing(); framing.Fixed() {
 			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
 		}
@@ -97,14 +98,7 @@ func orPoint(at []measure.Coordinate) string {
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
 // checkStacks tells what hosts of Linux and those of Weir's own cannot have together.
-func checkStacks(p *spec.Point, c *document.Reader, s *spec.Spec) {
-	for i := range p.Entries() {
-		if tr := p.Entry(i); p.Telemetry() != nil && !tr.Own() {
-			c.Fail(tr.At(), "stack: weir, or a transport that no kernel has",
-				"traffic %s: its hosts in the lab are Linux, which "+
-					"does not know packets with telemetry (program telemetry, %v)", tr.Name(), s.At("switch", "switches", "sweep"))
-		}
-	}
+func checkStacks(p *spec.Point, c *document.Reader) {
 	said := map[int]bool{}
 	for i := range p.Flows() {
 		f := p.Flow(i)
@@ -129,11 +123,23 @@ func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec,
 	if tr.Own() || transport.Kernel == packet.ProtoUDP {
 		return
 	}
+	if followed(tr) == nil && !checkController(tr, c, s, k) {
+		return
+	}
+	if _, err := k.TCP(parameters); err != nil {
+		c.Fail(tr.At(), "what the kernel has, or stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(), err)
+	}
+}
+
+// checkController tells what of a traffic's congestion control the kernel does not have.
+func checkController(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) bool {
+	transport, _ := tr.Transport()
 	controller, config := tr.CC()
 	if err := kernelHas(k, controller); err != nil {
-		c.Fail(tr.CCAt(), strings.Join(s.KernelControllers(k.CongestionControls), ", ")+", or any with stack: weir of "+
-			transport.Name, "traffic %s: %v", tr.Name(), err)
-		return
+		has := append(s.KernelControllers(k.CongestionControls), s.FollowedControllers()...)
+		c.Fail(tr.CCAt(), strings.Join(has, ", ")+", or any with stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(),
+			err)
+		return false
 	}
 	for _, param := range scheme.Bind(config).List() {
 		if !param.IsDefault() {
@@ -141,9 +147,7 @@ func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec,
 				controller.Kernel, param.Name)
 		}
 	}
-	if _, err := k.TCP(parameters); err != nil {
-		c.Fail(tr.At(), "what the kernel has, or stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(), err)
-	}
+	return true
 }
 
 // kernelHas is an error if the kernel cannot do what a controller does.
@@ -247,7 +251,7 @@ const mostMTU = 9216
 
 // ipPacket is the length of a traffic's largest IP packets.
 func ipPacket(p *spec.Point, tr *spec.Traffic) int32 {
-	n := tr.Headers() - packet.EthernetHeader + tr.Payload()
+	n := tr.Headers() - packet.EthernetHeader + tr.Payload() + agentRoom(p, tr)
 	if t, _ := tr.Transport(); tr.Own() {
 		n += t.First + packet.MostExtensions // notices, shares of a path, activity
 		if f := p.Telemetry(); f != nil {

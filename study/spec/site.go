@@ -78,7 +78,7 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 // decides notes whether a program or scheduler marks or drops.
 func (d *decoder) decides(p *Point, sw int, at document.Place, what string, c scheme.Config) {
 	marker, marks := c.(dataplane.Marker)
-	if marks {
+	if marks = marks && marker.MarksFrom(unit.Gbps) >= 0; marks {
 		d.marksLate(p, sw, at, what, marker)
 	}
 	_, loses := c.(dataplane.Loser)

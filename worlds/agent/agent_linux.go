@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/unit"
+	"weir/internal/rtnl"
 	"weir/internal/sockdiag"
 )
 
@@ -35,48 +35,69 @@ const mostAgents = 64
 
 // Agent is a running one. It is not safe for concurrent use.
 type Agent struct {
-	Interfaces []string // through which connections go
+	Interfaces []string // through which connections go; Gone takes off those that are not there any more
 	Controller string   // its congestion control's name
 
-	collection *ebpf.Collection
+	collection *ebpf.Collection // of HPCC++; nil: it is not followed
+	ncf        *ebpf.Collection // of NCF; nil: it is not followed
 	links      []link.Link
 	diag       *sockdiag.Conn
+	routes     *rtnl.Conn
+	indices    []int        // of Interfaces
+	claim      net.Listener // of the network namespace
 }
 
+// errEnded is that an agent is closed.
+var errEnded = errors.New("agent: it has ended")
+
 // Start loads programs and attaches them in the calling thread's network namespace: to interfaces there, and to a
-// cgroup. They hold for connections that are opened from then on, until Close, or the end of the process.
+// cgroup. They hold for connections that are opened from then on, until Close, or the end of the process. A network
+// namespace has one agent at most.
 func Start(c Config) (a *Agent, err error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	m := Probe()
-	if err := m.Check(); err != nil {
+	if err := m.check(c.hpcc(), c.hpcc() || c.Cgroup != ""); err != nil {
 		return nil, err
 	}
 	names, err := interfaces(c.Interface)
-	if err != nil {
-		return nil, err
-	}
 	at := c.Cgroup
 	if at == "" {
 		at = m.Cgroup
-	} else if err := inCgroup(at, m.Cgroup); err != nil {
+	} else {
+		err = errors.Join(err, inCgroup(at, m.Cgroup))
+	}
+	if err != nil {
 		return nil, err
 	}
-	a = &Agent{Interfaces: names}
+	a = &Agent{}
 	defer func() {
 		if err != nil {
 			a.Close()
 			a = nil
 		}
 	}()
-	if err := a.load(c); err != nil {
+	if a.claim, err = claim(); err != nil {
 		return a, err
+	}
+	if c.hpcc() {
+		if err := a.load(c); err != nil {
+			return a, err
+		}
+	}
+	if c.ncf() {
+		if err := a.loadNCF(c); err != nil {
+			return a, fmt.Errorf("agent: %w", err)
+		}
 	}
 	if a.diag, err = sockdiag.Open(); err != nil {
 		return a, err
 	}
-	return a, a.attach(at)
+	if a.routes, err = rtnl.Open(); err != nil {
+		return a, err
+	}
+	return a, a.attach(names, &c, at)
 }
 
 // load loads the programs, under the first name of a congestion control that is free.
@@ -93,7 +114,7 @@ func (a *Agent) load(c Config) error {
 		if err == nil {
 			return nil
 		}
-		a.Close()
+		a.unload()
 		if !errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("agent: %w", err)
 		}
@@ -134,20 +155,21 @@ func (a *Agent) loadAs(c Config, cookie uint64) error {
 }
 
 // attach attaches programs to the interfaces and a cgroup.
-func (a *Agent) attach(cgroup string) error {
-	for _, name := range a.Interfaces {
-		i, err := net.InterfaceByName(name)
+func (a *Agent) attach(names []string, c *Config, cgroup string) error {
+	for _, name := range names {
+		err := a.attachTo(name)
+		if errors.Is(err, unix.ENODEV) && c.Interface == "" {
+			continue // it went while this came
+		}
 		if err != nil {
-			return fmt.Errorf("agent: interface %s: %w", name, err)
+			return err
 		}
-		for program, where := range map[string]ebpf.AttachType{"comes": ebpf.AttachTCXIngress,
-			"leaves": ebpf.AttachTCXEgress} {
-			l, err := link.AttachTCX(link.TCXOptions{Interface: i.Index, Program: a.collection.Programs[program], Attach: where})
-			if err != nil {
-				return fmt.Errorf("agent: interface %s: %v: %w", name, where, err)
-			}
-			a.links = append(a.links, l)
-		}
+	}
+	if len(a.Interfaces) == 0 {
+		return fmt.Errorf("%w: %s", ErrGone, strings.Join(names, ", "))
+	}
+	if a.collection == nil {
+		return nil
 	}
 	l, err := link.AttachCgroup(link.CgroupOptions{Path: cgroup, Attach: ebpf.AttachCGroupSockOps,
 		Program: a.collection.Programs["talks"]})
@@ -158,53 +180,137 @@ func (a *Agent) attach(cgroup string) error {
 	return nil
 }
 
+// attachTo attaches programs to an interface.
+func (a *Agent) attachTo(name string) error {
+	i, err := a.routes.Interface(name)
+	if err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	for _, x := range a.ofInterfaces() {
+		l, err := link.AttachTCX(link.TCXOptions{Interface: i.Index, Program: x.program, Attach: x.where})
+		if err != nil {
+			return fmt.Errorf("agent: interface %s: %v: %w", name, x.where, err)
+		}
+		a.links = append(a.links, l)
+	}
+	a.Interfaces, a.indices = append(a.Interfaces, name), append(a.indices, i.Index)
+	return nil
+}
+
+// hook is a program of interfaces.
+type hook struct {
+	program *ebpf.Program
+	where   ebpf.AttachType
+}
+
+func (a *Agent) ofInterfaces() (all []hook) {
+	if a.collection != nil {
+		all = append(all, hook{a.collection.Programs["comes"], ebpf.AttachTCXIngress},
+			hook{a.collection.Programs["leaves"], ebpf.AttachTCXEgress})
+	}
+	if a.ncf != nil {
+		all = append(all, hook{a.ncf.Programs["comes"], ebpf.AttachTCXIngress})
+	}
+	return all
+}
+
 // Close detaches and gives back all. Connections that are open go on as CUBIC.
 func (a *Agent) Close() error {
+	errs := []error{a.unload()}
+	if a.diag != nil {
+		errs = append(errs, a.diag.Close())
+		a.diag = nil
+	}
+	if a.routes != nil {
+		errs = append(errs, a.routes.Close())
+		a.routes = nil
+	}
+	if a.claim != nil { // the last, when the namespace is free for another
+		errs = append(errs, a.claim.Close())
+		a.claim = nil
+	}
+	return errors.Join(errs...)
+}
+
+// unload detaches and unloads programs.
+func (a *Agent) unload() error {
 	var errs []error
 	for _, l := range slices.Backward(a.links) {
 		errs = append(errs, l.Close())
 	}
 	a.links = nil
-	if a.collection != nil {
-		a.collection.Close()
-		a.collection = nil
-	}
-	if a.diag != nil {
-		errs = append(errs, a.diag.Close())
-		a.diag = nil
+	for _, c := range []**ebpf.Collection{&a.collection, &a.ncf} {
+		if *c != nil {
+			(*c).Close()
+			*c = nil
+		}
 	}
 	return errors.Join(errs...)
 }
 
 // Connections appends those that are open and known to the agent.
 func (a *Agent) Connections(to []Connection) ([]Connection, error) {
-	if a.collection == nil {
-		return to, errors.New("agent: it has ended")
-	}
-	open := []sockdiag.State{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
-		sockdiag.LastAck, sockdiag.Closing}
-	sockets, err := a.diag.Dump(unix.AF_INET6, sockdiag.Filter{States: open,
-		Storage: a.collection.Maps["connections"].FD()})
-	if err != nil {
-		return to, err
+	if a.collection == nil && a.ncf == nil {
+		return to, errEnded
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		return to, os.NewSyscallError("clock_gettime", err)
 	}
-	for i := range sockets {
-		s := &sockets[i]
-		if s.Storage == nil {
-			continue
-		}
-		c := Connection{Local: s.Local, Remote: s.Remote, Controller: s.CongestionControl.String(), RTT: s.Info.RTT,
-			Window: uint32(s.Info.Window), Pacing: s.Info.PacingRate}
-		if err := c.decode(s.Storage, now.Nano()); err != nil {
+	first := len(to)
+	if a.collection != nil {
+		err := a.dump(unix.AF_INET6, a.collection.Maps["connections"], func(s *sockdiag.Socket) error {
+			c := connectionOf(s)
+			c.Traces = true
+			to = append(to, c)
+			return to[len(to)-1].decode(s.Storage, now.Nano())
+		})
+		if err != nil {
 			return to, err
 		}
-		to = append(to, c)
+	}
+	if a.ncf == nil {
+		return to, nil
+	}
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		err := a.dump(family, a.ncf.Maps["nacks"], func(s *sockdiag.Socket) error {
+			at := first + slices.IndexFunc(to[first:], func(c Connection) bool {
+				return c.Local == s.Local && c.Remote == s.Remote
+			})
+			if at < first {
+				at, to = len(to), append(to, connectionOf(s))
+			}
+			to[at].Nacks = &Nacks{}
+			return to[at].Nacks.decode(s.Storage, now.Nano())
+		})
+		if err != nil {
+			return to, err
+		}
 	}
 	return to, nil
+}
+
+// dump calls with with the connections of a family that a map has something about.
+func (a *Agent) dump(family uint8, m *ebpf.Map, with func(*sockdiag.Socket) error) error {
+	open := []sockdiag.State{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
+		sockdiag.LastAck, sockdiag.Closing}
+	sockets, err := a.diag.Dump(family, sockdiag.Filter{States: open, Storage: m.FD()})
+	if err != nil {
+		return err
+	}
+	for i := range sockets {
+		if s := &sockets[i]; s.Storage != nil {
+			if err := with(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func connectionOf(s *sockdiag.Socket) Connection {
+	return Connection{Local: s.Local, Remote: s.Remote, Controller: s.CongestionControl.String(), RTT: s.Info.RTT,
+		Window: uint32(s.Info.Window), Pacing: s.Info.PacingRate}
 }
 
 // cookieOfNamespace tells the network namespace.
@@ -219,43 +325,4 @@ func cookieOfNamespace() (uint64, error) {
 		return 0, os.NewSyscallError("SO_NETNS_COOKIE", err)
 	}
 	return v, nil
-}
-
-// interfaces are those that are meant: one, or all that are up and have Ethernet's frames.
-func interfaces(name string) (names []string, err error) {
-	all, err := net.Interfaces()
-	if err != nil {
-		return nil, fmt.Errorf("agent: interfaces: %w", err)
-	}
-	for _, i := range all {
-		ethernet := len(i.HardwareAddr) == 6 && i.Flags&net.FlagLoopback == 0
-		switch {
-		case i.Name == name && !ethernet:
-			return nil, fmt.Errorf("%w: interface %s has no Ethernet frames", ErrConfig, name)
-		case i.Name == name, name == "" && ethernet && i.Flags&net.FlagUp != 0:
-			names = append(names, i.Name)
-		}
-	}
-	switch {
-	case len(names) > 0:
-		return names, nil
-	case name == "":
-		return nil, fmt.Errorf("%w: no Ethernet interface is up here", ErrConfig)
-	}
-	var known []string
-	for _, i := range all {
-		known = append(known, i.Name)
-	}
-	return nil, fmt.Errorf("%w: there is no interface %s here; there are %s", ErrConfig, name, strings.Join(known, ", "))
-}
-
-// inCgroup says why a folder is no cgroup of the unified hierarchy.
-func inCgroup(path, root string) error {
-	if i, err := os.Stat(path); err != nil || !i.IsDir() {
-		return fmt.Errorf("%w: %s is no folder of a cgroup; they are below %s", ErrConfig, path, root)
-	}
-	if _, err := os.Stat(filepath.Join(path, "cgroup.procs")); err != nil {
-		return fmt.Errorf("%w: %s is no cgroup; they are below %s", ErrConfig, path, root)
-	}
-	return nil
 }

@@ -35,6 +35,7 @@ func capture(n *node) *captured {
 // segment is a TCP segment in a frame of IPv6, as RFC 8200 and RFC 9293 have it.
 type segment struct {
 	trace, options, data []byte // trace: the header of hop-by-hop options
+	from                 uint16 // port
 	seq, ack             uint32
 	flags                byte
 }
@@ -52,6 +53,7 @@ func segmentOf(b []byte) (s segment, ok bool) {
 		return s, false
 	}
 	n := int(rest[12]>>4) * 4
+	s.from = binary.BigEndian.Uint16(rest)
 	s.seq, s.ack, s.flags = binary.BigEndian.Uint32(rest[4:]), binary.BigEndian.Uint32(rest[8:]), rest[13]
 	s.options, s.data = rest[20:n], rest[n:]
 	return s, true

@@ -29,6 +29,9 @@ type Connection struct {
 	Missed    bool   // the path has more hops than there is room for
 	Refused   uint32 // options and records whose numbers are of no window of the connection
 	Fallbacks uint32 // how often it went to CUBIC for want of telemetry
+
+	Traces bool   // HPCC++ is followed: the fields above from Told on are known
+	Nacks  *Nacks // what NACKs of switches did; nil: none came
 }
 
 // Told is the outcome of HPCC++ for one direction of a connection.

@@ -15,6 +15,11 @@
 //     rate W/T. Where no telemetry comes for two round trips, 100 ms at most, it hands the connection to the kernel's
 //     CUBIC, with the window that it has; the next telemetry takes it back.
 //
+// Of NCF (BS'19 §4.3) it follows NACKs, over IPv4 and IPv6, with another program at TCX ingress, bpf/ncf.c: a NACK that
+// is about a transmission that is out, by sequence number, length and time stamp, bounds what the connection has in
+// flight (bpf/bound.h). The bound is written into the window of segments that come in, so any congestion control obeys
+// it, nothing of the socket is changed, and with the program the bound is gone.
+//
 // Everything hangs on descriptors of this process. However it dies, nothing is left but for what open connections
 // hold: those go on as CUBIC after the same time, and with the last of them program and map go. Linux 6.6 or later.
 package agent

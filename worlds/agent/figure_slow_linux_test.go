@@ -51,9 +51,9 @@ func (s seen) String() string {
 		s.P50, s.P99, s.Max, s.Drops, s.Late.Round(time.Microsecond))
 }
 
-// pair are two flows over a path of 200 Mb/s with a round trip of 10 ms and 1,000 packets of buffer, from second 5 to
-// second 15: what the port has done, and by how much their goodputs differ.
-func pair(t *testing.T, agents bool) (s seen, differ float64) {
+// pair are two flows over a path of 200 Mb/s with a round trip of 10 ms and 1,000 packets of buffer, from second 5 on
+// for some time: what the port has done, and by how much their goodputs differ.
+func pair(t *testing.T, agents bool, during time.Duration) (s seen, differ float64) {
 	r := lay(t, path{Rate: 200e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 1000, Telemetry: 1}, 2)
 	if agents {
 		for _, name := range r.hosts {
@@ -69,7 +69,7 @@ func pair(t *testing.T, agents bool) (s seen, differ float64) {
 	g.send()
 	time.Sleep(5 * time.Second)
 	x, y := f.came.Load(), g.came.Load()
-	s = r.node.measure(t, 10*time.Second)
+	s = r.node.measure(t, during)
 	x, y = f.came.Load()-x, g.came.Load()-y
 	return s, float64(max(x, y))/float64(min(x, y)) - 1
 }
@@ -109,20 +109,28 @@ func TestFigure(t *testing.T) {
 	quiet := 0
 	for i := 0; i < attempts && quiet < runs; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			s, d := pair(t, true)
+			s, d := pair(t, true, 10*time.Second)
 			t.Logf("HPCC++: %v; goodputs differ by %.1f %%", s, 100*d)
 			if all = append(all, run{s, d}); s.Late <= undisturbed {
 				quiet++
 			}
 		})
 	}
-	t.Run("cubic", func(t *testing.T) {
-		s, d := pair(t, false)
-		t.Logf("CUBIC: %v; goodputs differ by %.1f %%", s, 100*d)
-		if s.P99 <= 900 {
-			t.Errorf("CUBIC's queue has a p99 of %d packets", s.P99)
-		}
-	})
+	var p99 []int
+	// CUBIC's window stands below the buffer's end for some ten seconds after a loss, and goes on to the next one.
+	for i := range 3 {
+		t.Run(fmt.Sprint("cubic ", i), func(t *testing.T) {
+			s, d := pair(t, false, 25*time.Second)
+			t.Logf("CUBIC: %v; goodputs differ by %.1f %%", s, 100*d)
+			p99 = append(p99, s.P99)
+		})
+	}
+	if slices.Sort(p99); len(p99) == 3 && p99[1] <= 900 {
+		t.Errorf("CUBIC's queue has a p99 of %d packets, the median of three runs", p99[1])
+	}
+	if len(all) == 0 {
+		t.Skip("not asked for: runs of HPCC++")
+	}
 	slices.SortStableFunc(all, func(a, b run) int { return int(a.Late - b.Late) })
 	all = all[:min(runs, len(all))]
 	median := func(of func(run) float64) float64 {

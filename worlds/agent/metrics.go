@@ -28,8 +28,31 @@ var (
 	metricHop = describe("weir_agent_bottleneck_hop", "Which hop has the largest load, from 1 at the sender.", "local",
 		"remote", "side")
 	metricHops = describe("weir_agent_hops", "How many hops wrote records.", "local", "remote", "side")
-	metricAge  = describe("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote", "side")
-	counters   = []struct {
+	metricAge  = describe("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote",
+		"side")
+	metricStrays = describe("weir_agent_stray_nacks_total", "NACKs of no connection that the agent has.")
+	metricSupply = describe("weir_agent_supply_bits_per_second", "Rate of frames that the last NACK offered.", "local",
+		"remote")
+	metricBound = describe("weir_agent_bound_bytes", "Payload that may be in flight after NACKs; 0: any.", "local",
+		"remote")
+	nackCounters = []struct {
+		*prometheus.Desc
+		of func(*Nacks) uint32
+	}{
+		{describe("weir_agent_nacks_taken_total", "NACKs of switches that count.", "local", "remote"),
+			func(n *Nacks) uint32 { return n.Taken }},
+		{describe("weir_agent_nacks_repeated_total", "NACKs about a transmission no later than that of one before.", "local",
+			"remote"), func(n *Nacks) uint32 { return n.Repeated }},
+		{describe("weir_agent_nacks_refused_total", "NACKs about nothing that was out.", "local", "remote"),
+			func(n *Nacks) uint32 { return n.Refused }},
+		{describe("weir_agent_reductions_total", "Times that a NACK set or lowered the bound.", "local", "remote"),
+			func(n *Nacks) uint32 { return n.Reductions }},
+		{describe("weir_agent_bounds_expired_total", "Times that the bound ended for want of NACKs.", "local", "remote"),
+			func(n *Nacks) uint32 { return n.Expired }},
+		{describe("weir_agent_windows_lowered_total", "Segments that came whose window was lowered to the bound.", "local",
+			"remote"), func(n *Nacks) uint32 { return n.Lowered }},
+	}
+	counters = []struct {
 		*prometheus.Desc
 		of func(*Connection) uint32
 	}{
@@ -50,12 +73,14 @@ var (
 type collector struct {
 	version string
 	read    func() ([]Connection, error)
+	strays  func() (uint64, error)
 }
 
-// Handler serves metrics at /metrics, as OpenMetrics where the client asks for it. read is called for each.
-func Handler(version string, read func() ([]Connection, error)) (http.Handler, error) {
+// Handler serves metrics at /metrics, as OpenMetrics where the client asks for it. read and strays, which are those of
+// an Agent, are called for each; strays may be nil, where NACKs are not followed.
+func Handler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler, error) {
 	r := prometheus.NewRegistry()
-	if err := r.Register(&collector{version, read}); err != nil {
+	if err := r.Register(&collector{version, read, strays}); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	mux := http.NewServeMux()
@@ -79,6 +104,25 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	gauge(metricKnown, float64(len(all)))
+	if c.strays != nil {
+		n, err := c.strays()
+		if err != nil {
+			to <- prometheus.NewInvalidMetric(metricStrays, err)
+		} else {
+			to <- prometheus.MustNewConstMetric(metricStrays, prometheus.CounterValue, float64(n))
+		}
+	}
+	for _, x := range mostNacked(all) {
+		local, remote := x.Local.String(), x.Remote.String()
+		if !x.Traces {
+			gauge(metricRTT, x.RTT.Seconds(), local, remote)
+		}
+		gauge(metricSupply, float64(x.Nacks.Supply), local, remote)
+		gauge(metricBound, float64(x.Nacks.Bound), local, remote)
+		for _, m := range nackCounters {
+			to <- prometheus.MustNewConstMetric(m.Desc, prometheus.CounterValue, float64(m.of(x.Nacks)), local, remote)
+		}
+	}
 	for _, x := range busiest(all) {
 		local, remote := x.Local.String(), x.Remote.String()
 		following := 0.0
@@ -103,9 +147,18 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// busiest are the connections with the most frames of data, as many as are shown.
+// mostNacked are the connections with the most NACKs, as many as are shown.
+func mostNacked(all []Connection) []Connection {
+	all = slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })
+	slices.SortStableFunc(all, func(a, b Connection) int {
+		return int(int64(b.Nacks.Taken) + int64(b.Nacks.Refused) - int64(a.Nacks.Taken) - int64(a.Nacks.Refused))
+	})
+	return all[:min(len(all), mostShown)]
+}
+
+// busiest are the connections that follow HPCC++ with the most frames of data, as many as are shown.
 func busiest(all []Connection) []Connection {
-	all = slices.Clone(all)
+	all = slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return !c.Traces })
 	slices.SortStableFunc(all, func(a, b Connection) int {
 		return int(int64(b.Traced) + int64(b.Measured) - int64(a.Traced) - int64(a.Measured))
 	})

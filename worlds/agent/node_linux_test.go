@@ -29,6 +29,7 @@ type path struct {
 type node struct {
 	path
 	mute    atomic.Bool                  // it writes no records
+	cut     atomic.Bool                  // nothing reaches the receiver
 	watch   atomic.Pointer[func([]byte)] // sees every frame that comes in
 	ports   []*outlet
 	sockets []*ring.Socket
@@ -111,7 +112,7 @@ func (n *node) run() error {
 // step does what is due at now, in the order of time, and says when there is more.
 func (n *node) step(now int64) (next int64, err error) {
 	for port, frames := range n.injected {
-		for _, b := range frames {
+		for _, b := range slices.Backward(frames) {
 			n.ports[port].out = slices.Insert(n.ports[port].out, 0, frame{b, now})
 		}
 		n.injected[port] = nil
@@ -184,7 +185,8 @@ func (n *node) came(from int, b []byte, at int64) {
 	if to == 0 {
 		n.passed++
 	}
-	if len(o.waiting) >= o.buffer || to == 0 && n.Lossy > 0 && n.passed%n.Lossy < 3 && n.passed%2 == 0 {
+	if to == 0 && n.cut.Load() || len(o.waiting) >= o.buffer ||
+		to == 0 && n.Lossy > 0 && n.passed%n.Lossy < 3 && n.passed%2 == 0 {
 		o.drops++
 		return
 	}

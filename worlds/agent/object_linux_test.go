@@ -53,7 +53,7 @@ func TestObject(t *testing.T) {
 	if out, err := exec.Command("sh", filepath.Join(from, "build.sh"), to).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{"agent.o", "lawtest.o"} {
+	for _, name := range []string{"agent.o", "lawtest.o", "ncf.o", "ncftest.o"} {
 		want, got := parts(t, filepath.Join(to, name)), parts(t, filepath.Join("bpf", name))
 		for part, b := range want {
 			if !bytes.Equal(b, got[part]) {
@@ -89,12 +89,18 @@ func parts(t *testing.T, name string) map[string][]byte {
 
 // The structures that the loader reads and writes are those of the programs.
 func TestLayout(t *testing.T) {
+	sameLayout(t, object, map[string]any{"connection": rawConnection{}, "law": rawLaw{}, "hop": rawHop{},
+		"parameters": parameters{}})
+	sameLayout(t, ncfObject, map[string]any{"nacked": rawNacked{}})
+}
+
+func sameLayout(t *testing.T, object []byte, structures map[string]any) {
+	t.Helper()
 	types, err := btf.LoadSpecFromReader(bytes.NewReader(object))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, of := range map[string]any{"connection": rawConnection{}, "law": rawLaw{}, "hop": rawHop{},
-		"parameters": parameters{}} {
+	for name, of := range structures {
 		var c *btf.Struct
 		if err := types.TypeByName(name, &c); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,8 @@
 
 package agent
 
+import "errors"
+
 // Agent is a running one, which there is on Linux only.
 type Agent struct {
 	Interfaces []string
@@ -19,8 +21,20 @@ func Start(c Config) (*Agent, error) {
 	return nil, Probe().Check()
 }
 
+// ErrOther and ErrGone are never.
+var (
+	ErrOther = errors.New("agent: there is one already")
+	ErrGone  = errors.New("agent: interface gone")
+)
+
+// Gone are none.
+func (a *Agent) Gone() ([]string, error) { return nil, nil }
+
 // Close does nothing.
 func (a *Agent) Close() error { return nil }
 
 // Connections are none.
 func (a *Agent) Connections(to []Connection) ([]Connection, error) { return to, nil }
+
+// Strays are none.
+func (a *Agent) Strays() (uint64, error) { return 0, nil }

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,14 +28,20 @@ type Machine struct {
 var since = [2]int{6, 6}
 
 // needed are types by whose names the kernel's own tell what it can do.
-var needed = []string{"bpf_struct_ops_tcp_congestion_ops", "tcx_link"}
+var needed = []string{neededForHPCC, "tcx_link"}
 
-// Check says why no agent can run there; nil if one can.
-func (m *Machine) Check() error {
+const neededForHPCC = "bpf_struct_ops_tcp_congestion_ops"
+
+// Check says why no agent can run there; nil if one can, whatever it follows.
+func (m *Machine) Check() error { return m.check(true, true) }
+
+// check says why no agent can run there that has its own congestion control, or that is of a cgroup.
+func (m *Machine) check(control, cgroup bool) error {
 	lacks := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrCannot, fmt.Sprintf(format, args...))
 	}
 	version, ok := release(m.Release)
+	missing := slices.DeleteFunc(slices.Clone(m.Missing), func(s string) bool { return s == neededForHPCC && !control })
 	switch {
 	case m.Release == "":
 		return lacks("it takes Linux %d.%d or later", since[0], since[1])
@@ -50,14 +57,15 @@ func (m *Machine) Check() error {
 		return lacks("root is needed, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %v", m.Rights)
 	case m.BTF != nil:
 		return lacks("the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF): %v", m.BTF)
-	case len(m.Missing) > 0:
+	case len(missing) > 0:
 		return lacks("the kernel lacks %s (CONFIG_BPF_JIT, CONFIG_BPF_SYSCALL, CONFIG_NET_XGRESS)",
-			strings.Join(m.Missing, ", "))
+			strings.Join(missing, ", "))
 	case m.TCX != nil:
 		return lacks("BPF programs at interfaces are refused: %v", m.TCX)
-	case m.Cgroup == "":
-		return lacks("there is no cgroup2 file system, where programs of sockets are attached")
-	case !m.CUBIC:
+	case m.Cgroup == "" && cgroup:
+		return lacks("there is no cgroup2 file system, where programs of sockets are attached; ip netns exec hides it, " +
+			"for it mounts a /sys of its own: nsenter --net=/run/netns/NAME does not")
+	case !m.CUBIC && control:
 		return lacks("the kernel has no CUBIC (CONFIG_TCP_CONG_CUBIC, module tcp_cubic), which connections fall back to")
 	}
 	return nil

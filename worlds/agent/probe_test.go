@@ -35,7 +35,7 @@ func TestProbe(t *testing.T) {
 		{"no BTF", func(m *Machine) { m.BTF = missing }, "CONFIG_DEBUG_INFO_BTF"},
 		{"no struct_ops", func(m *Machine) { m.Missing = needed[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
 		{"no TCX", func(m *Machine) { m.TCX = missing }, "BPF programs at interfaces are refused"},
-		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "no cgroup2 file system"},
+		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "attached; ip netns exec hides it, for"},
 		{"no CUBIC", func(m *Machine) { m.CUBIC = false }, "the kernel has no CUBIC"},
 	} {
 		m := able()
@@ -50,6 +50,22 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// NACKs take neither a congestion control nor, without a cgroup of its own, cgroups.
+func TestProbeForNCF(t *testing.T) {
+	m := able()
+	m.Missing, m.CUBIC, m.Cgroup = []string{neededForHPCC}, false, ""
+	if err := m.check(false, false); err != nil {
+		t.Error(err)
+	}
+	if err := m.check(false, true); !errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), "no cgroup2") {
+		t.Errorf("of a cgroup: %v", err)
+	}
+	m.Missing = needed
+	if err := m.check(false, false); !errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), "lacks tcx_link (") {
+		t.Errorf("without TCX: %v", err)
+	}
+}
+
 // Start refuses where the probe does, and what is out of range before anything is loaded.
 func TestRefused(t *testing.T) {
 	for _, x := range []struct {
@@ -61,9 +77,12 @@ func TestRefused(t *testing.T) {
 		{"no eta", func(c *Config) { c.Eta = 0 }, "0.01 to 1 are possible"},
 		{"eta is no number", func(c *Config) { c.Eta = math.NaN() }, "0.01 to 1 are possible"},
 		{"no flows", func(c *Config) { c.Flows = 0 }, "1 to 65536 are possible"},
-		{"less than no increase", func(c *Config) { c.Increase = -1 }, "0 to 16777216 B are possible"},
-		{"a long round trip", func(c *Config) { c.RTT = 2 * unit.Second }, "0s to 1s are possible"},
-		{"a negative rate", func(c *Config) { c.Rate = -1 }, "0bps or more"},
+		{"to follow nobody", func(c *Config) { c.Follow = "rcp" }, "hpcc, ncf and both are possible"},
+		{"other NACKs", func(c *Config) { c.Nacks = "resend" }, "loss and supply are possible"},
+		{"less than no increase", func(c *Config) { c.Increase = -1 }, "Increase -1B; up to 16777.216kB are possible"},
+		{"a long round trip", func(c *Config) { c.RTT = 2 * unit.Second }, "RTT 2s; up to 1s is possible"},
+		{"NACKs that are not followed", func(c *Config) { c.Nacks = NacksSupply }, "they are with ncf or both"},
+		{"a negative rate", func(c *Config) { c.Rate = -1 }, "more than 0bps is possible"},
 	} {
 		c := Defaults()
 		x.change(&c)

@@ -3,14 +3,59 @@ package agent
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"weir/core/unit"
 )
 
-// Table writes a line for each direction of connections in which HPCC++ tells something, and one for a connection
-// without; the busiest first.
+// Table writes connections, the busiest first: of those that follow HPCC++ a line for each direction in which it tells
+// something, and one for a connection without; and a line for each that was NACKed.
 func Table(to io.Writer, all []Connection) error {
+	all = slices.Clone(all)
+	nacked := slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })
+	all = slices.DeleteFunc(all, func(c Connection) bool { return !c.Traces })
+	if len(all) > 0 {
+		if err := tableHPCC(to, all); err != nil {
+			return err
+		}
+	}
+	if len(nacked) > 0 {
+		return tableNacks(to, nacked)
+	}
+	return nil
+}
+
+// tableNacks writes a line for each connection that was NACKed.
+func tableNacks(to io.Writer, all []Connection) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "local\tremote\tcontrol\tNACKs\trepeated\trefused\treductions\texpired\tlast\tage\tsupply\tbound\t"+
+		"RTT\t")
+	for _, c := range mostNacked(all) {
+		n := c.Nacks
+		last, age, supply, bound := "-", "-", "-", "-"
+		if n.Taken > 0 {
+			last, age = n.Cause.String(), short(n.Age)
+			if n.Switch > 0 {
+				last += fmt.Sprintf(", switch %d", n.Switch)
+			}
+			if n.Supply > 0 {
+				supply = n.Supply.String()
+			}
+		}
+		if n.Bound > 0 {
+			bound = n.Bound.String()
+		}
+		fmt.Fprintf(w, "%v\t%v\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, n.Taken,
+			n.Repeated, n.Refused, n.Reductions, n.Expired, last, age, supply, bound, short(c.RTT))
+	}
+	if n := len(all) - mostShown; n > 0 {
+		fmt.Fprintf(w, "and %d more\n", n)
+	}
+	return w.Flush()
+}
+
+func tableHPCC(to io.Writer, all []Connection) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tU\tbottleneck\tage\tRTT\tpacing\t")
 	for _, c := range busiest(all) {

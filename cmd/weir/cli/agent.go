@@ -20,37 +20,92 @@ import (
 type agentCmd struct {
 	Interface string        `placeholder:"NAME" help:"Connections through this interface; without it, through all."`
 	Cgroup    string        `placeholder:"PATH" help:"Connections of programs in this cgroup; without it, of all."`
+	Follow    string        `default:"hpcc" help:"hpcc: telemetry of switches. ncf: their NACKs. both: hpcc and ncf."`
+	Nacks     *string       `placeholder:"HOW" help:"A NACK is as a loss (loss, if not given), or offers a rate (supply)."`
 	Metrics   string        `placeholder:"ADDR" help:"Serve metrics at this address and port, as http://ADDR/metrics."`
-	Eta       string        `default:"95%" help:"Target utilisation (draft-miao §4.1)."`
-	Flows     int           `default:"8" help:"Flows expected on a link: W_ai is W_init·(1−eta)/flows (draft-miao §5)."`
-	Increase  string        `placeholder:"BYTES" help:"W_ai, in place of that rule."`
-	RTT       string        `name:"rtt" placeholder:"TIME" help:"T, the empty path's round trip; else the least measured."`
-	Rate      string        `placeholder:"RATE" help:"Of this host's link, the most that receivers can claim; else any."`
+	Eta       *string       `placeholder:"SHARE" help:"Target utilisation (draft-miao §4.1); 95% if not given."`
+	Flows     *int          `placeholder:"N" help:"Flows on a link: W_ai is W_init·(1−eta)/flows (draft-miao §5); else 8."`
+	Increase  *string       `placeholder:"BYTES" help:"W_ai, in place of that rule."`
+	RTT       *string       `name:"rtt" placeholder:"TIME" help:"T, the empty path's round trip; else the least measured."`
+	Rate      *string       `placeholder:"RATE" help:"Of this host's link, the most that receivers can claim; else any."`
 	Every     time.Duration `default:"1s" help:"How often connections are shown; 0s: never."`
 }
 
+// leastEvery is the shortest time between two tables.
+const leastEvery = 10 * time.Millisecond
+
+// config is what flags tell the agent. All that is wrong with them is in the error.
 func (c *agentCmd) config() (x agent.Config, err error) {
 	x = agent.Defaults()
-	x.Interface, x.Cgroup, x.Flows = c.Interface, c.Cgroup, c.Flows
-	if c.Interface == "" && c.Cgroup == "" {
-		return x, errors.New("--interface NAME or --cgroup PATH is missing")
+	x.Interface, x.Cgroup, x.Follow = c.Interface, c.Cgroup, c.Follow
+	var errs []error
+	must := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
 	}
-	if c.Every < 0 {
-		return x, fmt.Errorf("--every %v; 0s or more are possible", c.Every)
+	must(c.Interface != "" || c.Cgroup != "", "--interface NAME or --cgroup PATH is missing")
+	must(c.Every == 0 || c.Every >= leastEvery, "--every %v; 0s, for never, and %v or more are possible", c.Every,
+		leastEvery)
+	if c.Flows != nil {
+		x.Flows = *c.Flows
 	}
-	read := func(flag, text string, parse func() error) {
-		if text == "" || err != nil {
+	if c.Nacks != nil {
+		x.Nacks = *c.Nacks
+		must(x.Nacks != "", "--nacks is empty; %s and %s are possible", agent.NacksLoss, agent.NacksSupply)
+	}
+	number := func(flag string, text *string, parse func(string) (more bool, err error), least string) {
+		if text == nil {
 			return
 		}
-		if err = parse(); err != nil {
-			err = fmt.Errorf("--%s: %w", flag, err)
+		more, err := parse(*text)
+		must(err == nil, "--%s: %w", flag, err)
+		must(err != nil || more, "--%s %s; more than %s is possible", flag, *text, least)
+	}
+	number("eta", c.Eta, func(s string) (bool, error) {
+		v, err := unit.ParseShare(s)
+		if err == nil {
+			x.Eta = v
+		}
+		return true, err
+	}, "0")
+	number("increase", c.Increase, func(s string) (_ bool, err error) {
+		x.Increase, err = unit.ParseBytes(s)
+		return x.Increase != 0, err
+	}, "0B")
+	number("rtt", c.RTT, func(s string) (_ bool, err error) {
+		x.RTT, err = unit.ParseTime(s)
+		return x.RTT != 0, err
+	}, "0s")
+	number("rate", c.Rate, func(s string) (_ bool, err error) {
+		x.Rate, err = unit.ParseRate(s)
+		return x.Rate != 0, err
+	}, "0bps")
+	must(c.Flows == nil || c.Increase == nil, "--flows with --increase, which is in place of what it gives; one of them "+
+		"is possible")
+	if c.Follow == agent.NCF {
+		ignored := c.ofHPCC()
+		must(len(ignored) == 0, "%s with --follow ncf, which has nothing of HPCC++; they are possible with --follow hpcc "+
+			"or both", strings.Join(ignored, ", "))
+	}
+	for _, p := range x.Problems() {
+		must(false, "--%s: %s", strings.ToLower(p.Field), p.Says)
+	}
+	return x, errors.Join(errs...)
+}
+
+// ofHPCC are the flags that were given and are about HPCC++ only.
+func (c *agentCmd) ofHPCC() (flags []string) {
+	for _, x := range []struct {
+		flag  string
+		given bool
+	}{{"--eta", c.Eta != nil}, {"--flows", c.Flows != nil}, {"--increase", c.Increase != nil}, {"--rtt", c.RTT != nil},
+		{"--rate", c.Rate != nil}} {
+		if x.given {
+			flags = append(flags, x.flag)
 		}
 	}
-	read("eta", c.Eta, func() error { x.Eta, err = unit.ParseShare(c.Eta); return err })
-	read("increase", c.Increase, func() error { x.Increase, err = unit.ParseBytes(c.Increase); return err })
-	read("rtt", c.RTT, func() error { x.RTT, err = unit.ParseTime(c.RTT); return err })
-	read("rate", c.Rate, func() error { x.Rate, err = unit.ParseRate(c.Rate); return err })
-	return x, err
+	return flags
 }
 
 func (c *agentCmd) Run(a *app) error {
@@ -74,10 +129,9 @@ func (c *agentCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	s := &shownAgent{agent: x}
+	s := &shownAgent{agent: x, nacks: config.Follow == agent.NCF || config.Follow == agent.Both, notes: a.stderr}
 	err = errors.Join(s.run(ctx, c.Every, listener, a.stdout, func() {
-		fmt.Fprintf(a.stderr, "%s is there for new connections over IPv6 through %s; Ctrl-C ends it\n", x.Controller,
-			strings.Join(x.Interfaces, ", "))
+		fmt.Fprintf(a.stderr, "%s through %s; Ctrl-C ends it\n", following(config, x), strings.Join(x.Interfaces, ", "))
 		if listener != nil {
 			fmt.Fprintf(a.stderr, "metrics are at http://%v/metrics\n", listener.Addr())
 		}
@@ -85,10 +139,34 @@ func (c *agentCmd) Run(a *app) error {
 	return err
 }
 
+// following says which connections follow what.
+func following(c agent.Config, x *agent.Agent) string {
+	hpcc := x.Controller + " is there for new connections over IPv6"
+	nacks := "NACKs count as losses for all connections"
+	if c.Nacks == agent.NacksSupply {
+		nacks = "NACKs bound all connections to what they offer"
+	}
+	switch c.Follow {
+	case agent.NCF:
+		return nacks
+	case agent.Both:
+		return hpcc + ", and " + nacks
+	}
+	return hpcc
+}
+
 // shownAgent is an agent that is asked from several goroutines.
 type shownAgent struct {
 	mu    sync.Mutex
 	agent *agent.Agent
+	nacks bool // are followed
+	notes io.Writer
+}
+
+func (s *shownAgent) strays() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agent.Strays()
 }
 
 func (s *shownAgent) connections() ([]agent.Connection, error) {
@@ -107,7 +185,11 @@ func (s *shownAgent) close() error {
 func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.Listener, to io.Writer,
 	ready func()) error {
 	if listener != nil {
-		h, err := agent.Handler(version(), s.connections)
+		strays := s.strays
+		if !s.nacks {
+			strays = nil
+		}
+		h, err := agent.Handler(version(), s.connections, strays)
 		if err != nil {
 			return err
 		}
@@ -117,17 +199,24 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 		defer server.Close()
 	}
 	ready()
-	if every == 0 {
-		<-ctx.Done()
-		return nil
+	looks := time.NewTicker(lookedAt)
+	defer looks.Stop()
+	var ticks <-chan time.Time
+	if every > 0 {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		ticks = t.C
 	}
-	ticks := time.NewTicker(every)
-	defer ticks.Stop()
 	for shown := -1; ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticks.C:
+		case <-looks.C:
+			if err := s.look(); err != nil {
+				return err
+			}
+			continue
+		case <-ticks:
 		}
 		all, err := s.connections()
 		if err != nil {
@@ -143,4 +232,19 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 		}
 		shown = len(all)
 	}
+}
+
+// lookedAt is how often interfaces are looked at.
+const lookedAt = 250 * time.Millisecond
+
+// look tells of interfaces that are gone. It is an error if none is left.
+func (s *shownAgent) look() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone, err := s.agent.Gone()
+	if err == nil && len(gone) > 0 {
+		_, err = fmt.Fprintf(s.notes, "interface %s is gone; connections go through %s\n", strings.Join(gone, ", "),
+			strings.Join(s.agent.Interfaces, ", "))
+	}
+	return err
 }

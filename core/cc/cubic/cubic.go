@@ -90,6 +90,14 @@ func New(f cc.Flow, c Config) *Cubic {
 	return &Cubic{config: c, window: cc.NewWindow(f), paced: f.Paced, epoch: unit.Never}
 }
 
+// Resumed is New for a flow that goes on from its InitialWindow without slow start, as Linux' does where another
+// controller hands a connection over.
+func Resumed(f cc.Flow, c Config) *Cubic {
+	x := New(f, c)
+	x.window.Threshold = max(f.InitialWindow, 2)
+	return x
+}
+
 // OnSend: time in which nothing was in flight does not count in t (RFC 9438 §5.8;
 // Linux' cubictcp_cwnd_event).
 func (c *Cubic) OnSend(now unit.Time, s cc.Sent) {

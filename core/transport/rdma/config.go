@@ -244,6 +244,17 @@ func (c *Config) bindMarks(p *scheme.Params) {
 		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
 }
 
+// LeastTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never where nothing is.
+func (c *Config) LeastTimeout() unit.Time {
+	switch {
+	case c.Recovery == NoRecovery:
+		return unit.Never
+	case c.RTOLow > 0:
+		return c.RTOLow
+	}
+	return c.RTOMin
+}
+
 // Warn tells which parameters change nothing.
 func (c *Config) Warn() string {
 	switch {

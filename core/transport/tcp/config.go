@@ -7,6 +7,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
 )
@@ -66,7 +67,8 @@ func (c *Config) Params(p *scheme.Params) {
 		"memory for unacknowledged data, grown with the window up to this", "Linux 6.18: tcp_wmem[2]").
 		Min("4096 B").Max("2147483647 B")
 	p.Size(&c.ReceiveBuffer, "receive_buffer", "33554432 B",
-		"memory at the receiver, half of which is window; autotuned up to this", "Linux 6.18: tcp_rmem[2]").
+		"memory at the receiver, half of which is window, or what jumbo frames leave of it; autotuned up "+
+			"to this", "Linux 6.18: tcp_rmem[2]").
 		Min("4096 B").Max("2147483647 B")
 	p.Bool(&c.Autotuning, "autotuning", "true", "grow the receive buffer from 128 KiB on with the flow",
 		"Linux 6.18: tcp_moderate_rcvbuf")
@@ -125,9 +127,14 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, cc.Remark("send_buffer", "%v are less than a round trip of the path, %v", c.SendBuffer,
 			unit.Bytes(most)))
 	}
-	if window := float64(c.ReceiveBuffer / 2); window < most {
-		all = append(all, cc.Remark("receive_buffer", "a window of %v, half of it, is less than a round trip of the path, %v",
-			c.ReceiveBuffer/2, unit.Bytes(most)))
+	share := shareOf(int64(s.MSS), packet.IPv4Header) // IPv6's is the same but for 20 bytes of a page
+	if window := c.ReceiveBuffer * unit.Bytes(share) / memoryParts; float64(window) < most {
+		part := "half of it"
+		if share != memoryParts/2 {
+			part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
+		}
+		all = append(all, cc.Remark("receive_buffer", "a window of %v, %s, is less than a round trip of the path, %v", window,
+			part, unit.Bytes(most)))
 	}
 	return all
 }
@@ -144,6 +151,12 @@ const (
 	mostRetries     = 15                     // tcp_retries2
 	synRetries      = 6                      // tcp_syn_retries
 	initialReceive  = 131072                 // tcp_rmem[1]
+	memoryParts     = 256                    // 1 << TCP_RMEM_TO_WIN_SCALE
+	page            = 4096                   // PAGE_SIZE
+	blockState      = 384                    // in the block that a frame is in: skb_shared_info, and room before it
+	blockHead       = 256                    // beside it: sk_buff
+	pagesState      = 832                    // beside a frame's pages: sk_buff, and a head with skb_shared_info
+	largestOrdinary = 1500                   // IP packet of an 802.3 frame that is not a jumbo one
 	mostQuick       = 16                     // TCP_MAX_QUICKACKS
 	mostCompressed  = 44                     // tcp_comp_sack_nr
 	burstBytes      = 65536                  // sk_gso_max_size
@@ -179,6 +192,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random, Path: f.Path,
 		Loads: f.Telemetry.Relative(),
 	}
+	known.Frame = frameOf(&f, c.Telemetry)
 	control, err := f.CC.Build(known, f.CCConfig)
 	if err != nil {
 		return nil, nil, err
@@ -200,6 +214,16 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	s, r := newSender(f, c, control), newReceiver(f, c)
 	s.asker, r.tele = asker, answerer
 	return s, r, nil
+}
+
+// frameOf is the length of a full segment's frame, with telemetry if the flow asks for it.
+func frameOf(f *transport.Flow, a transport.Asking) int32 {
+	headers := packet.EthernetHeader + ipHeader(f.Version) + packet.TCPHeader + timestampBytes
+	asks := f.CC.Telemetry == telemetry.HopRecords && a.When == transport.AskPacket
+	if t := f.Telemetry; asks && t != nil && !t.Counted {
+		headers += t.Bytes(f.Path.Hops)
+	}
+	return f.Framing.Frame(headers, f.Payload, true)
 }
 
 func ipHeader(version uint8) int32 {

@@ -52,8 +52,8 @@
 // What Linux does beyond them: window updates (tcp_may_update_window) TestInjectedWindows,
 // TestRewrittenWindows, TestInjectedEchoes, TestInjectedAcknowledgements,
 // TestInjectedMalformed; send buffers TestSendBuffer; receive buffers that tune
-// themselves TestReceiveBuffer; compressed ACKs TestCompressedACK; bursts and PSH
-// TestBursts.
+// themselves TestReceiveBuffer, TestReceiveBufferOfJumboFrames, TestShareOfBuffer;
+// compressed ACKs TestCompressedACK; bursts and PSH TestBursts.
 //
 // # What differs from Linux
 //
@@ -62,5 +62,7 @@
 // NIC takes them, and get their stamps then. The receiver's own direction carries no
 // data and stays open after the sender's FIN. There is no connection without SACK,
 // time stamps and window scaling, no Nagle (applications set TCP_NODELAY), no
-// urgent data, no path MTU discovery.
+// urgent data, no path MTU discovery. How much of a receive buffer is window depends on
+// the memory that frames are received into, which is the driver's: here half of it up to
+// an MTU of 1500, and above what the lab's frames take.
 package tcp

@@ -55,14 +55,20 @@ var controllers = map[string]cc.Scheme{"reno": reno.Scheme(), "cubic": cubic.Sch
 // newPipe makes a connection over 50 Mb/s, 5 ms each way, 100 packets of queue: the
 // path of docs/sources.md#injected-acks.
 func newPipe(t *testing.T, controller string, size unit.Bytes, change func(c *Config)) *pipe {
+	return newPipeOf(t, controller, 4, 1448, size, change)
+}
+
+// newPipeOf is newPipe with segments of that payload, over that version of IP.
+func newPipeOf(t *testing.T, controller string, version uint8, payload int32, size unit.Bytes,
+	change func(c *Config)) *pipe {
 	s := controllers[controller]
 	c := Defaults()
 	if change != nil {
 		change(&c)
 	}
 	l2, _ := packet.FramingByName("l2")
-	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Version: 4, Size: size, Payload: 1448, Framing: l2,
-		Random: unit.NewRandom(1, "flow"), CC: &s, Stop: unit.Never}
+	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10000, DstPort: 5000, Version: version, Size: size, Payload: payload,
+		Framing: l2, Random: unit.NewRandom(1, "flow"), CC: &s, Stop: unit.Never}
 	tx, rx, err := New(f, c)
 	if err != nil {
 		t.Fatal(err)

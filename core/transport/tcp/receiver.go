@@ -59,10 +59,11 @@ type Receiver struct {
 	ect    bool // ECT was seen
 
 	// window
-	buffer    int64 // memory
-	clamp     int64 // largest window
-	threshold int64 // rcv_ssthresh
-	window    int64 // rcv_wnd, as last announced
+	share     uint16 // scaling_ratio: 256ths of the memory that are data; here it fills the word of what is above
+	buffer    int64  // memory
+	clamp     int64  // largest window
+	threshold int64  // rcv_ssthresh
+	window    int64  // rcv_wnd, as last announced
 	windowEnd int64
 	rtt       unit.Time // 8 times
 	lastEcho  uint32
@@ -85,7 +86,8 @@ func newReceiver(f transport.Flow, c Config) *Receiver {
 	if c.Autotuning {
 		r.buffer = min(r.buffer, initialReceive)
 	}
-	r.clamp = r.buffer / 2 // the other half is for headers and slack (tcp_adv_win_scale=1)
+	r.share = memoryParts / 2 // until a segment says more (TCP_DEFAULT_SCALING_RATIO)
+	r.clamp = r.windowFrom(r.buffer)
 	r.window = min(r.clamp, 65535) / r.mss * r.mss
 	if r.window == 0 {
 		r.window = r.clamp
@@ -256,7 +258,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.tsRecent = t.TSVal
 	}
 	if r.asked = false; r.tele.Active() {
-		r.asked = p.Extended()
+		r.asked = p.Extended() && !r.tele.Patient()
 		r.asked = r.tele.Data(now, p) || r.asked
 		r.tele.Keep(p)
 		p.ClearExtensions()

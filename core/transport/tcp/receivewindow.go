@@ -1,6 +1,8 @@
 package tcp
 
 import (
+	"math/bits"
+
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -25,6 +27,9 @@ func (r *Receiver) wholeUnits(window int64) int64 {
 // and how the window may grow.
 func (r *Receiver) measure(now unit.Time, p *packet.Packet, payload int64, stamped bool) {
 	if payload >= r.segment || payload >= 536 {
+		if payload > r.segment {
+			r.measureShare(payload)
+		}
 		r.segment = min(max(payload, 88), r.mss)
 	}
 	if r.timeout == 0 {
@@ -69,10 +74,45 @@ func (r *Receiver) adjust(now unit.Time) {
 		if n := len(r.ranges); n > 0 {
 			window += r.ranges[n-1].right - r.next
 		}
-		if buffer := min(2*window, int64(r.config.ReceiveBuffer)); buffer > r.buffer {
-			r.buffer, r.clamp = buffer, buffer/2
+		if buffer := min(window*memoryParts/int64(r.share), int64(r.config.ReceiveBuffer)); buffer > r.buffer {
+			r.buffer, r.clamp = buffer, r.windowFrom(buffer)
 		}
 		r.space = copied
 	}
 	r.spaceSeq, r.spaceAt = r.next, now
+}
+
+// windowFrom is tcp_win_from_space: the part of memory that holds data.
+func (r *Receiver) windowFrom(memory int64) int64 { return memory * int64(r.share) / memoryParts }
+
+// measureShare is tcp_measure_rcv_mss of a segment that is larger than those before: what it says is the share of the
+// whole buffer from now on. Without it a window of few large segments would stay as it begins: ten of them, after which
+// autotuning looks, do not fit.
+func (r *Receiver) measureShare(payload int64) {
+	share := shareOf(payload, ipHeader(r.flow.Version))
+	if share == int64(r.share) {
+		return
+	}
+	r.share = uint16(share)
+	r.clamp = r.windowFrom(r.buffer)
+	r.space = min(r.space, r.clamp)
+}
+
+// shareOf is the part of a segment's memory that is data, in 256ths. Packets that are no longer than 802.3's are taken
+// to need twice what they carry: of half a buffer more than ten fit.
+func shareOf(payload int64, ipHeader int32) int64 {
+	ip := payload + packet.TCPHeader + timestampBytes + int64(ipHeader)
+	if ip <= largestOrdinary {
+		return memoryParts / 2
+	}
+	return payload * memoryParts / memoryOf(ip+packet.EthernetHeader)
+}
+
+// memoryOf is what a frame takes of the receive buffer [bytes] (truesize): one block, whose size is a power of two,
+// or if it is larger than a page whole pages.
+func memoryOf(frame int64) int64 {
+	if frame < page {
+		return 1<<bits.Len64(uint64(frame+blockState-1)) + blockHead
+	}
+	return (frame+page-1)/page*page + pagesState
 }

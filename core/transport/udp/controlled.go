@@ -37,6 +37,9 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	c.Telemetry.Params(p)
 }
 
+// LeastTimeout is how long a report can be missing before what is out is written off.
+func (c *ControlledConfig) LeastTimeout() unit.Time { return c.RTOMin }
+
 // AppRate is at what rate the application has datagrams.
 func (c *ControlledConfig) AppRate() unit.Rate { return c.Rate }
 

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 to=${1:-.}
-for name in agent lawtest; do
+for name in agent lawtest ncf ncftest; do
 	${CLANG:-clang} -O2 -g -target bpf -mcpu=v3 -Wall -Werror -ffile-prefix-map="$(pwd)"=. -c $name.c -o "$to/$name.o"
 	! command -v llvm-strip >/dev/null || llvm-strip -g "$to/$name.o"
 done

@@ -1,0 +1,178 @@
+package hpcc
+
+import (
+	"weir/core/cc"
+	"weir/core/cc/cubic"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// agentFollower is the sender of preset Agent: Rx-HPCC as weir agent has Linux' own TCP do it (worlds/agent), for the
+// simulator and for hosts of Weir's own. What is different from the other presets is Linux's:
+//
+//   - The receiver knows nothing of the sender's NIC. It begins with Linux' initial window, and the slowest port of
+//     the path takes the place of the NIC (§5: W_init is that port's B·T).
+//   - It tells W in ordinary acknowledgements only: neither does it send one for that, nor does it wait less for a
+//     second segment. Until it has measured for a T it tells nothing.
+//   - W counts frames, as switches do. The sender has as many segments in flight, rounded up, two at least, since one
+//     would wait for a delayed acknowledgement, and is paced at W/T, of which its payload is its part.
+//   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
+//     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
+//     segments with records come: one of the last 16, and within 100 ms. The link of the sender's own host bounds W.
+//   - Nobody counts flows.
+type agentFollower struct {
+	window
+	flow    cc.Flow
+	cubic   *cubic.Cubic // controls while no W does
+	obeys   bool         // W
+	toldAt  unit.Time
+	payload float64 // of a segment, and the frame with it
+	frame   float64
+}
+
+// agentInitial is W before there are records: ten segments of 1,460 bytes (RFC 6928), whatever they carry.
+const agentInitial = 10 * 1460
+
+// For how long W holds (worlds/agent): for two round trips within bounds, and at the receiver for so many segments
+// without records.
+const (
+	leastHold = 5 * unit.Millisecond
+	mostHold  = 100 * unit.Millisecond
+	mostBare  = 16
+)
+
+// leastSegments is how many a sender has in flight at least.
+const leastSegments = 2
+
+func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
+	f.NICRate = 0
+	l, err := newLaw(f, c)
+	if err != nil {
+		return nil, err
+	}
+	if l.t == 0 {
+		return nil, errNoT
+	}
+	l.w = agentInitial
+	l.ref.wc = l.w
+	return &Receiver{law: l, plain: true}, nil
+}
+
+// Patient: feedback waits for ordinary acknowledgements (cc.Patient).
+func (r *Receiver) Patient() bool { return r.plain }
+
+// came notes whether a packet has records, at a receiver of preset Agent.
+func (r *Receiver) came(now unit.Time, d *cc.Telemetry) {
+	r.now = now
+	if len(d.Hops) > 0 {
+		r.recorded, r.bare = now, 0
+	} else {
+		r.bare++
+	}
+}
+
+// silent reports whether a receiver of preset Agent tells nothing, as it has not measured or has no records any more.
+func (r *Receiver) silent() bool {
+	return r.plain && (r.bare >= mostBare || r.now-r.recorded >= mostHold)
+}
+
+func newAgentFollower(f cc.Flow, c Config) *agentFollower {
+	x := &agentFollower{window: newWindow(f, c.resolved().T, c.MinRate), flow: f, payload: float64(max(f.MSS, 1)),
+		cubic: cubic.New(f, cubic.Defaults())}
+	x.frame = max(float64(f.Frame), x.payload)
+	return x
+}
+
+// OnAck takes the receiver's window, bounded by what the host's link carries in T.
+func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
+	x.updateBaseRTT(a)
+	switch w := a.Feedback.Window; {
+	case w > 0:
+		x.obeys, x.toldAt = true, now
+		x.withTelemetry()
+		x.w = x.clamp(float64(w))
+	case !x.obeys:
+		x.cubic.OnAck(now, a)
+	case now-x.toldAt > min(max(2*a.RTT.Smoothed, leastHold), mostHold):
+		f := x.flow
+		f.InitialWindow = int(x.segments())
+		x.obeys, x.cubic = false, cubic.Resumed(f, cubic.Defaults())
+	default:
+		x.withoutTelemetry(a)
+	}
+}
+
+// OnSend is CUBIC's.
+func (x *agentFollower) OnSend(now unit.Time, s cc.Sent) {
+	if !x.obeys {
+		x.cubic.OnSend(now, s)
+	}
+}
+
+// OnLoss is CUBIC's, or the timeout's.
+func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
+	if x.obeys {
+		x.onLoss(l)
+	} else {
+		x.cubic.OnLoss(now, l)
+	}
+}
+
+// segments is as many as W has frames.
+func (x *agentFollower) segments() int64 {
+	w, least := x.w, int64(leastSegments)
+	if x.timedOut { // RFC 5681 §3.1
+		w, least = min(w, x.restart), 1
+	}
+	n := int64(w / x.frame)
+	if float64(float64(n)*x.frame) < w {
+		n++
+	}
+	return max(n, least)
+}
+
+// Decision is W in segments and W/T, of which the payload's part counts; or CUBIC's.
+func (x *agentFollower) Decision() cc.Decision {
+	if !x.obeys {
+		return x.cubic.Decision()
+	}
+	d := cc.Decision{Window: unit.Bytes(x.segments()) * unit.Bytes(x.payload), NextTimer: unit.Never}
+	if x.perTime > 0 {
+		d.Rate = max(unit.Rate(x.w*8e12/float64(x.t)*x.payload/x.frame), 1)
+	}
+	return d
+}
+
+// Suits says what it is without telemetry, beside what all on this law say.
+func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
+	if c.Preset == Agent && s.Unrecorded != "" {
+		all = append(all, cc.Remark("preset", "without telemetry, agent is CUBIC's"))
+	}
+	return append(all, c.windows(s)...)
+}
+
+// Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).
+func (c *RxConfig) Follows() (cc.Agent, []scheme.Remark) {
+	refuse := func(param, format string, args ...any) []scheme.Remark {
+		x := cc.Remark(param, format, args...)
+		x.Refused = true
+		return []scheme.Remark{x}
+	}
+	if c.Preset != Agent {
+		return cc.Agent{}, refuse("preset", "Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+
+			"has the other presets")
+	}
+	var all []scheme.Remark
+	r := c.resolved()
+	if c.MinRate > 0 {
+		all = append(all, refuse("min_rate", "Linux' own TCP has no least rate: two segments are in flight at least")...)
+	}
+	if r.Eta < 0.01 {
+		all = append(all, refuse("eta", "1%% to 100%% are possible of Linux' own TCP")...)
+	}
+	if r.N > 1<<16 || r.MaxStage > 1<<20 || r.T > unit.Second {
+		all = append(all, refuse("n, max_stage, t", "65536 flows, 1048576 increases and 1s at most are possible of Linux' "+
+			"own TCP")...)
+	}
+	return cc.Agent{Eta: r.Eta, MaxStage: r.MaxStage, Flows: r.N, T: r.T}, all
+}

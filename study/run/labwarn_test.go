@@ -1,0 +1,35 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/spec"
+)
+
+// Timeouts that are for networks of some microseconds come in the lab while threads wait; who sends nothing again, or
+// waits for longer, is not meant, nor is the kernel's TCP.
+func TestLabWarnings(t *testing.T) {
+	for transport, want := range map[string]string{
+		"rdma, cc: dctcp":                                 "traffic x: timeouts of rdma can come after rto_min: 320us",
+		"{rdma: {rto_min: 20ms}}, cc: dctcp":              "",
+		"{rdma: {rto_min: 20ms, rto_low: 1ms}}, cc: reno": "timeouts of rdma can come after rto_min: 1ms",
+		"{rdma: {recovery: none}}, cc: dctcp":             "",
+		"tcp, cc: cubic":                                  "",
+		"{tcp: {stack: weir}}, cc: cubic":                 "",
+		"udp, rate: 1Mbps":                                "",
+	} {
+		s := load(t, twoHosts+"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: "+transport+
+			"}\nmeasure: [goodput]\n", spec.Options{})
+		all := LabWarnings(s)
+		if n := len(all); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(all[0], want) ||
+			!strings.Contains(all[0], ":10:5: ")) {
+			t.Errorf("%s: %q", transport, all)
+		}
+	}
+	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
+		"transport: tcp}\nmeasure: [goodput]\n", spec.Options{})
+	if all := LabWarnings(s); len(all) != 1 || !strings.Contains(all[0], "stalls are for the simulator") {
+		t.Errorf("%q", all)
+	}
+}

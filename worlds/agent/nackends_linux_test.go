@@ -1,0 +1,188 @@
+package agent_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/unit"
+	"weir/internal/rtnl"
+	"weir/worlds/agent"
+)
+
+// control gives a connection's sender a congestion control.
+func (f *flow) control(t *testing.T, name string) {
+	t.Helper()
+	c, err := f.from.(*net.TCPConn).SyscallConn()
+	if err == nil {
+		c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) })
+	}
+	if err != nil {
+		t.Skipf("no %s: %v", name, err)
+	}
+}
+
+// However an agent ends, while a connection is bounded, nothing is left of it, though the connection is open: that has
+// its own window again with the next segment that comes.
+func TestNCFEnds(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 100}, 1)
+			f := r.open("a1") // before the agent
+			f.send()
+			c := r.command("a1", "--interface", "eth0", "--follow", "ncf", "--nacks", "supply")
+			holds := c.heldAtLeast(t, 1, 3, 1)
+			until(t, "a window", func() bool { return f.came.Load() > 4<<20 })
+			r.everyOne(unit.Kbps)
+			until(t, "two segments", func() bool { return f.inFlight(t) <= 2 })
+			at := time.Now()
+			if err := c.end(t, signal); (err == nil) != (signal == syscall.SIGINT) {
+				t.Errorf("it ends with %v: %s", err, &c.out)
+			}
+			until(t, "a window of its own", func() bool { return f.inFlight(t) > 4 })
+			t.Logf("a window of its own %v after the signal", time.Since(at))
+			until(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
+			if name := r.controllerOf("a1"); name != "cubic" {
+				t.Errorf("it has %s", name)
+			}
+			came := f.came.Load()
+			until(t, "data", func() bool { return f.came.Load() > came+4<<20 })
+		})
+	}
+}
+
+// The command shows NACKs and their bounds, in a table and as OpenMetrics; HPCC++ beside.
+func TestNCFCommand(t *testing.T) {
+	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 100}, 1)
+	r.in("a1", func() error {
+		c, err := rtnl.Open()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return c.Up(1) // the loopback, for metrics
+	})
+	for _, follow := range []string{"ncf", "both"} {
+		c := r.command("a1", "--interface", "eth0", "--follow", follow, "--nacks", "supply", "--metrics", "[::1]:0",
+			"--every", "20ms")
+		f := r.open("a1")
+		f.send()
+		r.everyOne(20 * unit.Mbps)
+		row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +cubic +\d+ .* trimmed +[\d.]+[um]s +20Mbps +` +
+			`[\d.]+k?B `)
+		until(t, "a row", func() bool { return row.MatchString(c.out.String()) })
+		if has := strings.Contains(c.out.String(), "bottleneck"); has != (follow == "both") {
+			t.Errorf("--follow %s: %.2000s", follow, &c.out)
+		}
+		at := regexp.MustCompile(`http://(\S+)/metrics`).FindStringSubmatch(c.out.String())
+		if at == nil {
+			t.Fatal(c.out.String())
+		}
+		var page []byte
+		r.in("a1", func() error {
+			n, err := net.Dial("tcp", at[1])
+			if err != nil {
+				return err
+			}
+			defer n.Close()
+			fmt.Fprintf(n, "GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text\r\n\r\n")
+			page, err = io.ReadAll(n)
+			return err
+		})
+		for _, want := range []string{"weir_agent_stray_nacks_total 0", `weir_agent_nacks_taken_total{local="[fd09::2]:`,
+			"weir_agent_nacks_refused_total{", "weir_agent_nacks_repeated_total{", "weir_agent_reductions_total{",
+			"weir_agent_bounds_expired_total{", "weir_agent_windows_lowered_total{", "weir_agent_bound_bytes{",
+			"weir_agent_supply_bits_per_second{", "weir_agent_rtt_seconds{", "# EOF"} {
+			if !bytes.Contains(page, []byte(want)) {
+				t.Errorf("metrics lack %s:\n%s", want, page)
+			}
+		}
+		if err := c.end(t, syscall.SIGTERM); err != nil {
+			t.Errorf("%v: %s", err, &c.out)
+		}
+		f.from.Close()
+	}
+}
+
+// counters are those of TCP that the kernel has in this thread's namespace.
+func counters(t *testing.T) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, name := range []string{"netstat", "snmp"} {
+		b, err := os.ReadFile("/proc/thread-self/net/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(b), "\n")
+		for i := 0; i+1 < len(lines); i += 2 {
+			names, values := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+			for k := 1; k < len(names) && (names[0] == "TcpExt:" || names[0] == "Tcp:"); k++ {
+				all[names[k]], _ = strconv.Atoi(values[k])
+			}
+		}
+	}
+	return all
+}
+
+func (r *rig) counters(host string) (all map[string]int) {
+	r.t.Helper()
+	r.in(host, func() error { all = counters(r.t); return nil })
+	return all
+}
+
+// A host without an agent discards a NACK as an old acknowledgement, and does nothing else; where there is one, a NACK
+// that counts does not reach the kernel, and one that is refused does.
+func TestNacksInTheKernel(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		agent   bool
+		genuine bool
+		old     int
+	}{{"without an agent", false, true, 1}, {"taken", true, true, 0}, {"refused", true, false, 1}} {
+		t.Run(x.name, func(t *testing.T) {
+			s := newStuck(t, agent.NacksLoss)
+			if !x.agent {
+				s.agent.Close()
+			}
+			b := nack(t, s.book, s.data[2], asItIs)
+			if !x.genuine {
+				notice := notice(b)
+				b[notice+6]++ // how much is gone
+				sum(b)
+			}
+			time.Sleep(350 * time.Millisecond) // the first timeout is over, and the next one later
+			before, info := s.counters("a1"), s.flow.info(t)
+			s.node.inject(1, b)
+			time.Sleep(50 * time.Millisecond)
+			after := s.counters("a1")
+			moved := map[string]int{}
+			for name, v := range after {
+				if d := v - before[name]; d != 0 {
+					moved[name] = d
+				}
+			}
+			want := map[string]int{}
+			if x.old > 0 {
+				want["PAWSOldAck"], want["InSegs"] = 1, 1
+			}
+			if !maps.Equal(moved, want) {
+				t.Errorf("%v move, want %v", moved, want)
+			}
+			if is := s.flow.info(t); is.Window != info.Window || is.Unacked != info.Unacked || is.Lost != info.Lost ||
+				is.CAState != info.CAState || is.TotalRetrans != info.TotalRetrans {
+				t.Errorf("the connection\n%+v\nbecomes\n%+v", info, is)
+			}
+		})
+	}
+}

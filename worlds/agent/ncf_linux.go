@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// ncfObject are the programs for NACKs, built from bpf/ncf.c (TestObject).
+//
+//go:embed bpf/ncf.o
+var ncfObject []byte
+
+// loadNCF loads the programs for NACKs.
+func (a *Agent) loadNCF(c Config) error {
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(ncfObject))
+	if err != nil {
+		return err
+	}
+	follow, cgroup := uint32(followLoss), uint64(0)
+	if c.Nacks == NacksSupply {
+		follow = followSupply
+	}
+	if c.Cgroup != "" {
+		if cgroup, err = cgroupOf(c.Cgroup); err != nil {
+			return err
+		}
+	}
+	for of, value := range map[string]any{"follow": follow, "cgroup": cgroup} {
+		if err := spec.Variables[of].Set(value); err != nil {
+			return fmt.Errorf("%s: %w", of, err)
+		}
+	}
+	a.ncf, err = ebpf.NewCollection(spec)
+	return err
+}
+
+// cgroupOf is the kernel's number of a cgroup.
+func cgroupOf(path string) (uint64, error) {
+	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, path, 0)
+	if err != nil {
+		return 0, fmt.Errorf("cgroup %s: %w", path, err)
+	}
+	b := h.Bytes()
+	if len(b) != 8 {
+		return 0, fmt.Errorf("cgroup %s: a handle of %d bytes", path, len(b))
+	}
+	return ne.Uint64(b), nil
+}
+
+// Strays is how many NACKs have come that are of no connection of the agent's.
+func (a *Agent) Strays() (n uint64, err error) {
+	if a.ncf == nil {
+		return 0, nil
+	}
+	err = a.ncf.Variables["strays"].Get(&n)
+	return n, err
+}

@@ -1,0 +1,133 @@
+//go:build slow
+
+package agent_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/core/unit"
+	"weir/worlds/lab"
+)
+
+// bounded is a case of TestFigureNCF.
+type bounded struct {
+	rate  unit.Rate
+	rtt   unit.Time
+	flows int
+}
+
+func (b bounded) String() string {
+	return fmt.Sprintf("%v, %v ms, flows %d", b.rate, int(b.rtt/unit.Millisecond), b.flows)
+}
+
+// run measures a case; nacks "": without an agent.
+func (b bounded) run(t *testing.T, nacks string) (o outcome, timeouts int, disturbed []string) {
+	t.Helper()
+	product := unit.Bytes(float64(b.rate) / 8 * b.rtt.Seconds())
+	window := max(10*unit.Millisecond, b.rtt*3/4) // 1.5 round trips with a full queue, in four
+	s := star{Hosts: b.flows + 1, Rate: b.rate, RTT: b.rtt, Buffer: unit.Length{Bytes: max(product, 100_000)},
+		NCF: []string{"duration", window.String()}}
+	r := s.run(t)
+	for i := range b.flows {
+		if nacks != "" {
+			r.agent(i, followNCF(nacks))
+		}
+		r.open(i, "cubic", 4+2*(i%2))
+	}
+	before := r.timeouts()
+	o, report := r.measure(time.Second, 5*time.Second)
+	return o, r.timeouts() - before, report.Disturbed(nil, b.rtt)
+}
+
+// What senders of Linux have with NCF's switch, without an agent and with one, that takes NACKs as losses or follows
+// their supply: over links of 100 and 200 Mb/s, round trips of 2, 10 and 50 ms, one flow and eight, a buffer of one
+// bandwidth-delay product, 100 kB at least. Obeying costs no more than a fifth of the goodput.
+func TestFigureNCF(t *testing.T) {
+	needAgent(t)
+	for _, rate := range []unit.Rate{100 * unit.Mbps, 200 * unit.Mbps} {
+		for _, rtt := range []unit.Time{2 * unit.Millisecond, 10 * unit.Millisecond, 50 * unit.Millisecond} {
+			for _, flows := range []int{1, 8} {
+				b := bounded{rate, rtt, flows}
+				t.Run(b.String(), func(t *testing.T) {
+					alone, disturbedAlone := 0., []string(nil)
+					for _, nacks := range []string{"", "loss", "supply"} {
+						o, timeouts, disturbed := b.run(t, nacks)
+						least, most := slices.Min(o.Mbps), slices.Max(o.Mbps)
+						t.Logf("| %v | %-6s | %.1f (%.1f to %.1f) | %d, %d | %d | %d | %s", b, nacks, o.total(), least, most, o.P50,
+							o.P99, o.Again, timeouts, strings.Join(disturbed, ", "))
+						if nacks == "" {
+							alone, disturbedAlone = o.total(), disturbed
+						} else if o.total() < 0.8*alone && len(disturbed)+len(disturbedAlone) == 0 {
+							t.Errorf("nacks %s: %.1f Mb/s, without %.1f", nacks, o.total(), alone)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Who obeys is not starved by who knows no NACKs: of two flows one host has an agent.
+func TestBesideOthers(t *testing.T) {
+	for _, nacks := range []string{"loss", "supply"} {
+		t.Run(nacks, func(t *testing.T) {
+			undisturbed(t, shallow(), func(t *testing.T, r *running) (outcome, *lab.Report) {
+				r.agent(0, followNCF(nacks))
+				for i := range 2 {
+					r.open(i, "cubic", 4)
+				}
+				return r.measure(2*time.Second, 10*time.Second)
+			}, func(o outcome, _ *lab.Report) string {
+				if o.Mbps[0] < o.Mbps[1]/3 {
+					return fmt.Sprintf("it has %.1f Mb/s, the other %.1f", o.Mbps[0], o.Mbps[1])
+				}
+				return ""
+			})
+		})
+	}
+}
+
+// timeouts are those of all senders since they began.
+func (r *running) timeouts() (n int) {
+	for i := range r.Hosts - 1 {
+		r.in(i, func() error { n += counters(r.t)["TCPTimeouts"]; return nil })
+	}
+	return n
+}
+
+// A lost segment is sent again when SACK has told of it: that long after a NACK could have had it sent again.
+func TestResent(t *testing.T) {
+	const delay = 5 * time.Millisecond
+	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: delay, Buffer: 60}, 1)
+	came := map[uint32]time.Time{}
+	var after []time.Duration
+	seen := func(b []byte) {
+		if g, ok := segmentOf(b); ok && len(g.data) > 0 && binary.BigEndian.Uint16(b[12:]) == 0x86dd {
+			if first, again := came[g.seq]; again {
+				after = append(after, time.Since(first))
+			} else {
+				came[g.seq] = time.Now()
+			}
+		}
+	}
+	r.node.watch.Store(&seen)
+	f := r.open("a1")
+	f.send()
+	time.Sleep(6 * time.Second)
+	r.node.mu.Lock()
+	defer r.node.mu.Unlock()
+	if len(after) < 5 {
+		t.Skipf("%d segments were sent again", len(after))
+	}
+	slices.Sort(after)
+	t.Logf("%d segments were sent again, in the median %v after they were lost; a NACK is there after %v", len(after),
+		after[len(after)/2], delay)
+	if after[0] < delay {
+		t.Errorf("one was sent again after %v", after[0])
+	}
+}
