@@ -154,6 +154,8 @@ type Site struct {
 	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
 	Book     *packet.Book
 	Routes   *Routes
+	// Frames is there in a switch on its own only, where Src and Dst of packets are users.
+	Frames Frames
 	// Place finds the switch's place in a fat tree; its error says why the network is not one. nil:
 	// unknown.
 	Place func() (*Place, error)

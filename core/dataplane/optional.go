@@ -202,7 +202,8 @@ func Alone(c scheme.Config) (why string) {
 // Marker is the configuration of a program or scheduler that marks packets of senders with ECN, or tells these senders
 // where it would.
 type Marker interface {
-	// MarksFrom is the queue of a port of a rate from which on it may mark; 0: something else decides.
+	// MarksFrom is the queue of a port of a rate from which on it may mark; 0: something else decides; below: with
+	// these parameters it does not mark.
 	MarksFrom(rate unit.Rate) unit.Bytes
 }
 

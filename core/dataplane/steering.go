@@ -22,6 +22,25 @@ type Occupancy struct {
 	Share float64
 }
 
+// Since is what of the work until a time came after an earlier one, at which it was of before.
+func (s Steering) Since(before Steering, at, now unit.Time) Steering {
+	s.Events, s.Lost, s.Writes = s.Events-before.Events, s.Lost-before.Lost, s.Writes-before.Writes
+	s.Busy -= before.Busy
+	if now <= at {
+		return s
+	}
+	all := make([]Occupancy, len(s.Groups))
+	for i, g := range s.Groups {
+		spent := float64(g.Share * now.Seconds())
+		if i < len(before.Groups) { // at time 0 a control plane may have no groups yet
+			spent -= float64(before.Groups[i].Share * at.Seconds())
+		}
+		all[i] = Occupancy{Group: g.Group, Share: spent / (now - at).Seconds()}
+	}
+	s.Groups = all
+	return s
+}
+
 // Steering is that of the first of the switch's programs that is Steered.
 func (s *Switch) Steering(now unit.Time) (x Steering, ok bool) {
 	for _, p := range s.config.Programs {

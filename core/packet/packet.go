@@ -140,6 +140,7 @@ const (
 	HasScale
 	HasSACKPermitted
 	HasNotice // a notice of the network, in an option for experiments
+	HasAE     // no option, but the flag of Accurate ECN (RFC 9768 §3.2.2), which is only read
 )
 
 // OptionBytes is the length of the segment's options on the wire, with the

@@ -73,8 +73,7 @@ func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	case ProtoUDP:
 		b = p.emitUDP(b)
 	case ProtoTCP:
-		b, _ = AppendTCP(b, SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack),
-			Flags: p.TCP.Flags, Window: p.TCP.Window, Options: options})
+		b, _ = AppendTCP(b, p.segmentHeader(options))
 		b = append(p.appendBack(b, segment), make([]byte, p.Payload)...)
 	default:
 		b = p.emitOwn(b)
@@ -302,6 +301,22 @@ func (p *Packet) parseUDP(x *segment) {
 	}
 }
 
+// segmentHeader is p's TCP header with these options.
+func (p *Packet) segmentHeader(options []byte) SegmentHeader {
+	return SegmentHeader{SrcPort: p.SrcPort, DstPort: p.DstPort, Seq: uint32(p.Seq), Ack: uint32(p.Ack),
+		Flags: p.TCP.Flags, Window: p.TCP.Window, Options: options}
+}
+
+// AppendSegment appends p's TCP header with its options, as Emit writes it, without a checksum.
+func (p *Packet) AppendSegment(b []byte) ([]byte, error) {
+	var room [80]byte
+	return AppendTCP(b, p.segmentHeader(p.TCP.options().Append(room[:0])))
+}
+
+// ParseSegment fills in what a segment of TCP says, as Parse does, but for the flow's hash. payload is the bytes behind
+// the header. After an error p has everything but the options.
+func (p *Packet) ParseSegment(t TCP, payload int) error { return p.parseTCP(t, payload) }
+
 func (p *Packet) parseTCP(t TCP, payload int) error {
 	p.SrcPort, p.DstPort = t.SrcPort(), t.DstPort()
 	p.Seq, p.Ack, p.Payload = int64(t.Seq()), int64(t.Ack()), int32(payload)
@@ -311,6 +326,9 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 		return err
 	}
 	p.TCP.setOptions(&o)
+	if t[12]&1 != 0 {
+		p.TCP.Has |= HasAE
+	}
 	if o.unknownLen > 0 && payload == 0 && o.SACKBlocks == 0 && p.TCP.Flags == ACK && o.Timestamps {
 		p.TCP.takeNotice(o.Unknown())
 	}

@@ -34,7 +34,13 @@
 //	§4.3  congestion is lack of memory      lacksMemory, Memory.Refused   TestReasons, TestCongestion
 //	§4.3  trim, switch endpoints, flag      Program.OnDrop, send          TestNack
 //	§4.3  straight to the sender            Program.send                  TestAsymmetricReturn, TestNackThroughNAT
-//	§4.3  what a NACK is in frames          Config.Extension              TestNoticeGolden, TestNoticeSegment
+//	§4.3  what a NACK is in frames          Config.Form                   TestNoticeGolden, TestNoticeSegment
+//	      for senders that know no NACKs    echoes                        TestEcho, TestEchoWindow, TestEchoNobody,
+//	                                                                      TestEchoElephants, TestEchoTable,
+//	                                                                      TestEchoForged, TestEchoesOfBridge,
+//	                                                                      TestEchoNetworks, TestKernelObeysEchoes,
+//	                                                                      TestNCFEchoesOnLab, TestSameResultEchoes
+//	      a bridge between other hosts      header, Program.NeedsNetwork  TestNACKsOfBridge, TestNobodyToTell
 //	§4.3  highest-priority queue            tm.NewNCF                     TestControlCeiling
 //	§4.3  which packet did not arrive       packet.Notification           TestNack, TestBooks
 //	§4.3  NACKs are not combined            Config.Coalesce               TestCoalesce, TestCoalesceLeaves,
@@ -322,10 +328,26 @@
 //
 // The form. To a sender of TCP a NACK is a pure ACK with an option for experiments (RFC 6994). Its flow is named by its
 // own addresses and ports only, so that NATs translate it; it is older than the connection, so that a host that does
-// not know it counts an old ACK and discards it. form: extension, and RDMA and UDP, have protocol 253 over IPv4 and
+// not know it counts an old ACK and discards it. A host of Linux can have an agent that obeys it (worlds/agent). form:
+// extension, and RDMA and UDP, have protocol 253 over IPv4 and
 // hop-by-hop options over IPv6, which NATs do not pass. signed names the switch in either, and so tells whoever listens
 // on the way where there is congestion; it is off by default. Wireshark takes the option for what it is
 // (TestTsharkNack in internal/pcapng).
+//
+// form: ece is for senders of TCP that know no NACKs (ours): a copy of the flow's last acknowledgement with ECE,
+// which any sender that has negotiated ECN obeys as a mark (RFC 3168 §6.1.2), once in a window of its data (echo.go
+// has the rules). It comes as fast as a NACK does, but says less: no supply, and not what is lost, so a loss is
+// repaired when later packets' SACKs have told of it. CUBIC and Reno reduce; BBR of Linux ignores ECE, DCTCP by its
+// share of marks, which a copy does not change. The budget of NACKs holds for copies; coalesce and signed are for
+// NACKs, which senders by other transports than TCP get as extensions as ever. Acknowledgements that return by
+// another path are not seen: then there is no copy, which is counted (NackCounts.NoAck). Who can forge an
+// acknowledgement of a flow can set ECE in it himself, and a copy of it goes only where it went. Two flows of the
+// kernel's CUBIC through 50 Mb/s with 150 packets and 10 ms, in the lab (10 s, one run each, goodput in Mb/s, the
+// queue's median and 99th percentile, packets lost): drops 47.8, 129, 149, 9; marks at 30 packets 47.8, 19, 32, 0;
+// copies 47.8, 101, 140, 0; with early: 20% 47.8, 19, 30, 0; NCF that tells nobody 47.7, 121, 141, 13; nowhere a
+// timeout. The simulator has 47.8, 150, 150, 2; 47.8, 21, 32, 0; 47.8, 105, 141, 0; 47.8, 19, 31, 0; 47.8, 133, 142,
+// 44. One flow at 50 ms that hears at a fifth of its buffer leaves slow start early, and has 55 of 96 Mb/s in its
+// first six seconds, as with marks.
 //
 // Forgery. A NACK has no key, and signed is a name, not a signature. Who sees a flow's packets can forge NACKs, which
 // costs the flow at most a reduction each round trip, and each packet twice at the pace of NACKs (TestNackOfDelivered

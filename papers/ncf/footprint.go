@@ -12,8 +12,8 @@ import (
 // writes one cell, clearing old counts on the way. Memory on demand is accounted for where packets enter
 // and where they leave, and it evicts packets that wait: no pipeline can do either.
 func (g *Program) Footprint() dataplane.Footprint {
-	stages := slices.Concat(g.sketchStages(), g.topStages(), g.budgetStages(), g.supplyStages(), g.changeStages(),
-		g.memoryStages())
+	stages := slices.Concat(g.sketchStages(), g.topStages(), g.echoStages(), g.budgetStages(), g.supplyStages(),
+		g.changeStages(), g.memoryStages())
 	if c := g.changes; c != nil {
 		stages = append(stages, dataplane.Stage{Name: "change of class: packet leaves", Gress: dataplane.InEgress,
 			Registers: []dataplane.RegisterUse{
@@ -76,6 +76,11 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 				{Name: "mice of all windows", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].mice.total), Reads: 1,
 					Writes: 1},
 				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1}}})
+	if x := g.ports[0].top.headers; x != nil {
+		h := &stages[len(stages)-2].Registers
+		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.Bits(x[0]), Reads: 1,
+			Writes: 1})
+	}
 	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.Early > 0) {
 		stages = append(stages, dataplane.Stage{Name: "NACK to an elephant", Gress: dataplane.InIngress,
 			Registers: []dataplane.RegisterUse{{Name: "next of the heaviest", Cells: len(g.ports),
@@ -85,6 +90,23 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 				{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}})
 	}
 	return stages
+}
+
+// echoStages are the last acknowledgements of flows, of which senders get copies.
+func (g *Program) echoStages() []dataplane.Stage {
+	t := g.echoes
+	if t == nil {
+		return nil
+	}
+	x := dataplane.Stage{Name: "last acknowledgements", Gress: dataplane.InIngress,
+		Registers: []dataplane.RegisterUse{{Name: "last ACKs", Cells: len(t.flows), Bits: dataplane.Bits(t.flows[0]),
+			Reads: 2 * echoWays, Writes: 2}}, // of the segment's flow, and of that the other way
+		Operations: []dataplane.Operation{{Kind: dataplane.MakingPacket, What: "copy of an acknowledgement", Times: 1}}}
+	if t.headers != nil {
+		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "headers of last ACKs", Cells: len(t.headers),
+			Bits: dataplane.Bits(t.headers[0]), Reads: 1, Writes: 1})
+	}
+	return []dataplane.Stage{x}
 }
 
 // memories are those of the ports, each once.
@@ -175,6 +197,10 @@ func (g *Program) memoryStages() []dataplane.Stage {
 		if g.pending != nil {
 			evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "NACKs that wait", Cells: len(g.pending),
 				Bits: dataplane.Bits(g.pending[0]), Reads: 1, Writes: 1})
+			if len(g.waiting) > 0 {
+				evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "headers of NACKs that wait",
+					Cells: len(g.waiting), Bits: dataplane.Bits(g.waiting[0]), Reads: 1, Writes: 1})
+			}
 			evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
 				What: "keeps a NACK until its time has come", Times: 1})
 		}

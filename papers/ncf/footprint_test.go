@@ -12,7 +12,8 @@ import (
 // of no packet, or can be had from what else is there.
 var whereState = map[reflect.Type]map[string]string{
 	reflect.TypeFor[Program](): {"config": "", "detector": "", "framing": "", "ports": "", "changes": "flows by class",
-		"pending": "NACKs that wait", "demands": "", "nacks": "", "evicting": "", "allowance": "NACKs of flows"},
+		"pending": "NACKs that wait", "demands": "", "nacks": "", "evicting": "", "allowance": "NACKs of flows",
+		"echoes": "last ACKs", "frames": "", "room": "", "about": "", "waiting": "headers of NACKs that wait"},
 	reflect.TypeFor[port](): {"out": "", "sketch": "row 1", "memory": "memory in use", "part": "memory in use",
 		"top":  "heaviest: counts",
 		"next": "next of the heaviest", "mice": "mice by window", "input": "present, by class", "offer": "supply, by class",
@@ -24,7 +25,8 @@ var whereState = map[reflect.Type]map[string]string{
 		"duration": "", "restore": "", "pressed": "time", "credited": "time"},
 	reflect.TypeFor[tally](): {"slots": "mice by window", "duration": "", "window": "", "total": "mice of all windows"},
 	reflect.TypeFor[Top](): {"keys": "heaviest: keys", "origins": "heaviest: headers", "counts": "heaviest: counts",
-		"windows": "", "window": "", "slot": "", "least": ""},
+		"windows": "", "window": "", "slot": "", "least": "", "headers": "heaviest: frames"},
+	reflect.TypeFor[echoes](): {"flows": "last ACKs", "headers": "headers of last ACKs"},
 	reflect.TypeFor[Sketch](): {"cells": "row 1", "quads": "", "window": "", "most": "", "slot": "", "rows": "",
 		"places": "", "least": "", "totals": "totals of windows", "latest": "flows by window", "start": "", "sweep": "",
 		"counts": "", "names": "", "config": ""},
@@ -34,8 +36,10 @@ var whereState = map[reflect.Type]map[string]string{
 // The footprint has all the state that there is: a new field has to say where it is.
 func TestFootprintHasAllState(t *testing.T) {
 	names := map[string]bool{"": true}
-	for _, given := range [][]string{{"coalesce", "50us", "change", "flowlet"}, {"renew", "windows"}} {
-		r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, given...)})
+	for _, s := range []setup{{given: []string{"coalesce", "50us", "change", "flowlet"}},
+		{given: []string{"renew", "windows"}}, {given: []string{"coalesce", "50us", "form", "ece"}, alone: true}} {
+		s.ports, s.queues, s.given = 2, 3, append([]string{"memory", "100kB"}, s.given...)
+		r := newRig(t, s)
 		for _, s := range r.g.Footprint().Stages {
 			for _, x := range s.Registers {
 				names[x.Name] = true
@@ -79,6 +83,10 @@ func TestFootprintSizes(t *testing.T) {
 		{[]string{"nack", "none"}, "supply, by class", ""},
 		{[]string{"nack_budget", "0"}, "NACKs of flows", ""},
 		{nil, "NACKs of flows", "1024×32"},
+		{nil, "last ACKs", ""},
+		// key, two times, two ends, five answers, port, two numbers, two stamps, window, addresses, flow, hash, ports and
+		// four bytes
+		{[]string{"form", "ece"}, "last ACKs", "1024×677"},
 	} {
 		t.Run(fmt.Sprint(x.name, x.given), func(t *testing.T) {
 			r := newRig(t, setup{ports: 2, queues: 3, given: append([]string{"memory", "100kB"}, x.given...)})

@@ -8,13 +8,16 @@ import (
 
 // NackCounts counts what a switch did about packets that found no room, and about elephants.
 type NackCounts struct {
-	Nacks     [packet.Causes]uint64 // that were sent, by cause
-	Named     uint64                // lost packets that NACKs named
-	Dropped   uint64                // packets with payload that were dropped for lack of memory without a NACK
-	Silent    uint64                // of these, those whose flow had used up its NACKs
-	Reclaimed uint64                // packets that were evicted from queues
-	Ignored   uint64                // packets that were trimmed of elephants that ignore NACKs
-	Lost      uint64                // NACKs, of this switch or others, that were dropped here
+	Nacks   [packet.Causes]uint64 // that were sent, by cause
+	Named   uint64                // lost packets that NACKs named
+	Dropped uint64                // packets with payload that were dropped for lack of memory without a NACK
+	Silent  uint64                // of these, those whose flow had used up its NACKs
+	// Of Dropped with form: ece, those whose sender has not negotiated ECN or counts marks, of whose flow no
+	// acknowledgement has passed, and who hears of congestion in this window anyway
+	NoECN, NoAck, Heard uint64
+	Reclaimed           uint64 // packets that were evicted from queues
+	Ignored             uint64 // packets that were trimmed of elephants that ignore NACKs
+	Lost                uint64 // NACKs, of this switch or others, that were dropped here
 }
 
 // lacksMemory reports whether a drop for this reason is one for lack of memory (§4.3: "the lack of
@@ -42,9 +45,11 @@ func (x *port) full(why dataplane.Reason) *Memory {
 // quotes 64 bits of a datagram, RFC 792).
 const quoted = 8
 
-// carries reports whether p has payload of a flow; otherwise it is control or an acknowledgement.
+// carries reports whether p has payload of a flow; otherwise it is control or an acknowledgement. What is not IP, which
+// only a switch on its own has in hand, is data.
 func carries(p *packet.Packet) bool {
-	return p.Payload > 0 && p.Kind == packet.Data && p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
+	return (p.Payload > 0 || p.Version == 0 && p.Data != nil) && p.Kind == packet.Data &&
+		p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
 }
 
 // answers reports whether the loss of p causes a NACK. A NACK never does, nor does a packet without
@@ -57,14 +62,42 @@ func (g *Program) answers(now unit.Time, p *packet.Packet) bool {
 	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
 }
 
-// mute reports whether p is a segment of TCP that no option can be about.
+// unheard counts a packet of whose loss its sender is not told.
+func (g *Program) unheard(why silence) {
+	g.nacks.Dropped++
+	switch why {
+	case noBudget:
+		g.nacks.Silent++
+	case noECN:
+		g.nacks.NoECN++
+	case noAck:
+		g.nacks.NoAck++
+	case hears:
+		g.nacks.Heard++
+	}
+}
+
+// mute reports whether no message about p can be one that its sender understands, or does not mind: of a segment of TCP
+// no option can tell, or, in a switch on its own, it is none.
 func (g *Program) mute(p *packet.Packet) bool {
-	return !g.config.Extension && p.Proto == packet.ProtoTCP && !p.Optional()
+	if p.Proto != packet.ProtoTCP {
+		return g.frames != nil
+	}
+	return g.config.Form == AsOption && !p.Optional()
+}
+
+// silent says why the sender of a flow cannot be sent a copy of an acknowledgement now; "": it can, or gets a NACK.
+func (g *Program) silent(now unit.Time, proto uint8, k uint64) silence {
+	if g.echoes == nil || proto != packet.ProtoTCP {
+		return ""
+	}
+	_, why := g.echoable(now, k)
+	return why
 }
 
 // OnDrop makes a NACK of a packet that was dropped for lack of memory (§4.3).
 func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
-	if p.Notifies() {
+	if p.Notifies() || g.echoes != nil && p.Kind == packet.Ack && p.Meta.Flags&packet.Internal != 0 {
 		g.nacks.Lost++
 	}
 	if !lacksMemory(why) || !carries(p) {
@@ -75,18 +108,28 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 		x.full(why).Refused()
 	}
 	if !g.answers(now, p) {
-		g.nacks.Dropped++
+		g.unheard(others)
+		return
+	}
+	k := g.key(p)
+	if why := g.silent(now, p.Proto, k); why != "" {
+		g.unheard(why)
 		return
 	}
 	if !g.mayNotify(env, p) {
-		g.nacks.Dropped++
-		g.nacks.Silent++
+		g.unheard(noBudget)
 		return
 	}
-	g.allowance.spend(g.key(p))
+	g.allowance.spend(k)
 	cause := packet.CauseTrimmed
 	if why == dataplane.Evicted {
 		cause = packet.CauseReclaimed
+	}
+	if g.echoes != nil && p.Proto == packet.ProtoTCP {
+		g.nacks.Nacks[cause]++
+		i, _ := g.echoable(now, k)
+		g.echo(env, i)
+		return
 	}
 	g.nacks.Named++
 	if g.pending != nil {
@@ -95,7 +138,11 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 	demand, class := g.demand(now, x, p)
 	n := g.notice(env, x, cause, p.Payload, demand, class)
-	g.send(env, env.Clone(p, true), &n)
+	var h *header
+	if g.frames != nil {
+		h = g.about.take(g.frames, p)
+	}
+	g.send(env, g.copied(env, p), &n, h)
 }
 
 // demand returns the rate at which a flow has sent through the switch in the last n windows, in bit/s of
@@ -129,14 +176,21 @@ func (g *Program) notice(env *dataplane.Env, x *port, cause packet.Cause, lost i
 }
 
 // send turns c, which has the headers of the packet concerned, into the NACK and passes it to the ingress.
-// It is routed like any packet, so its path need not be the reverse of the flow's.
-func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notification) {
+// It is routed like any packet, so its path need not be the reverse of the flow's. In a switch on its own h is the
+// packet's frame.
+func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notification, h *header) {
 	c.TurnRound()
 	c.ClearExtensions()
-	if c.Proto == packet.ProtoTCP && !g.config.Extension {
+	if c.Proto == packet.ProtoTCP && g.config.Form == AsOption {
 		c.SetNotice(n)
 	} else {
 		c.SetNotification(n)
+	}
+	if h != nil {
+		c.Kind, c.Version, c.Payload = packet.Nack, 0, 0 // the frame is whole
+		g.frames.Answer(c, h.bytes[:h.n])
+		g.leave(env, c, h.in)
+		return
 	}
 	c.Payload = 0
 	if c.Kind = packet.Nack; c.Proto == packet.ProtoUDP {
@@ -145,7 +199,7 @@ func (g *Program) send(env *dataplane.Env, c *packet.Packet, n *packet.Notificat
 	c.TOS &^= packet.ECN
 	c.Meta.Flags &^= packet.Trimmed
 	c.Size = g.framing.Frame(c.Headers()+c.ExtensionBytes(), c.Payload, false)
-	env.Inject(c)
+	g.leave(env, c, packet.NoPort)
 }
 
 // notifyHeaviest sends a NACK to one of the heaviest elephants of a congested port, whether its packets
@@ -171,10 +225,11 @@ const heaviestLooked = 4
 func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
 	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.config.Every || o.Src == 0 ||
-		o.Proto == packet.ProtoUDP && !g.config.UDP || !g.allowance.has(o.Key, g.allowed(env, x)) {
+		o.Proto == packet.ProtoUDP && !g.config.UDP || !g.allowance.has(o.Key, g.allowed(env, x)) ||
+		g.silent(now, o.Proto, o.Key) != "" {
 		return false
 	}
-	c := env.New()
+	c := g.fresh(env)
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
 	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack
 	c.TCP.TSVal, c.TCP.TSEcho, c.TCP.Flags, c.TCP.Has = o.TSVal, o.TSEcho, o.Flags, o.Has
@@ -190,7 +245,16 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	g.allowance.spend(o.Key)
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
 	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, g.config.Sketch.Duration)
-	g.send(env, c, &n)
+	switch {
+	case g.echoes != nil && c.Proto == packet.ProtoTCP:
+		env.Free(c)
+		i, _ := g.echoable(now, o.Key)
+		g.echo(env, i)
+	case g.frames != nil:
+		g.send(env, c, &n, x.top.headerOf(o))
+	default:
+		g.send(env, c, &n, nil)
+	}
 	return true
 }
 
@@ -218,7 +282,8 @@ const pendingSlots = 256
 // Coalesce, when it is full, or when another flow needs its slot.
 func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cause) {
 	now, k := env.Now(), g.key(p)
-	w := &g.pending[(k*0x9e3779b97f4a7c15)>>32%pendingSlots]
+	slot := int((k * 0x9e3779b97f4a7c15) >> 32 % pendingSlots)
+	w := &g.pending[slot]
 	if w.taken && w.key == k && w.notice.Cause == cause {
 		distance := p.Seq - w.seq
 		switch p.Proto { // what sequence numbers of the wire have
@@ -234,7 +299,10 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 			return
 		}
 	}
-	g.flush(env, w)
+	g.flush(env, slot)
+	if g.frames != nil {
+		g.waiting[slot].take(g.frames, p)
+	}
 	x := g.at(p.Meta.Out)
 	demand, class := g.demand(now, x, p)
 	*w = gathered{key: k, due: now + g.config.Coalesce, tcp: p.TCP, seq: p.Seq, ack: p.Ack, sent: p.Sent, flow: p.Flow,
@@ -246,22 +314,27 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 
 // spans is how many packets a NACK to the sender of p can name beside the first.
 func (g *Program) spans(p *packet.Packet) uint8 {
-	if !g.config.Extension && p.Proto == packet.ProtoTCP {
+	if g.config.Form == AsOption && p.Proto == packet.ProtoTCP {
 		return packet.OptionSpans(g.config.Signed)
 	}
 	return packet.MostSpans
 }
 
-// flush sends a NACK that waits.
-func (g *Program) flush(env *dataplane.Env, w *gathered) {
+// flush sends the NACK that waits in a slot, if one does.
+func (g *Program) flush(env *dataplane.Env, slot int) {
+	w := &g.pending[slot]
 	if !w.taken {
 		return
 	}
 	w.taken = false
-	c := env.New()
+	c := g.fresh(env)
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = w.flow, w.src, w.dst, w.srcPort, w.dstPort
 	c.Proto, c.Version, c.TOS, c.Seq, c.Ack, c.Sent, c.TCP = w.proto, w.version, w.tos, w.seq, w.ack, w.sent, w.tcp
-	g.send(env, c, &w.notice)
+	var h *header
+	if g.frames != nil {
+		h = &g.waiting[slot]
+	}
+	g.send(env, c, &w.notice, h)
 }
 
 // Tick sends the NACKs that have waited long enough.
@@ -269,7 +342,7 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	next = unit.Never
 	for i := range g.pending {
 		if w := &g.pending[i]; w.taken && w.due <= env.Now() {
-			g.flush(env, w)
+			g.flush(env, i)
 		} else if w.taken {
 			next = min(next, w.due)
 		}

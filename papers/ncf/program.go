@@ -22,6 +22,25 @@ const (
 	PerSwitch = "switch"
 )
 
+// NackForm is how senders of TCP are told. Others get extensions.
+type NackForm uint8
+
+// Forms of what a sender of TCP gets.
+const (
+	AsOption    NackForm = iota // a NACK as an option of an old ACK
+	AsExtension                 // a NACK as other transports have it
+	AsECE                       // no NACK: a copy of the flow's last ACK, with ECE
+)
+
+var nackForms = [...]string{"tcp_option", "extension", "ece"}
+
+func (f NackForm) String() string {
+	if int(f) < len(nackForms) {
+		return nackForms[f]
+	}
+	return "unknown"
+}
+
 // Config is how a switch does NCF: what follows from Options.
 type Config struct {
 	Sketch   SketchConfig // its Seed is the switch's own
@@ -33,9 +52,9 @@ type Config struct {
 	// Separate are ignored
 	Memory MemoryConfig
 
-	Nack      string
-	Signed    bool // notices name the switch that sends them
-	Extension bool // NACKs to senders of TCP are extensions, as others are, and no TCP options
+	Nack   string
+	Signed bool // notices name the switch that sends them
+	Form   NackForm
 	// NackBudget is how many NACKs each packet that leaves gives its flow, beyond those that a flow may have at any
 	// time; 0: there is no limit
 	NackBudget int
@@ -71,6 +90,12 @@ type Program struct {
 	evicting bool
 
 	allowance *allowance // nil: any number of NACKs
+	echoes    *echoes    // nil: none are sent
+
+	frames  dataplane.Frames // nil in a network
+	room    int              // of a frame
+	about   header           // of the packet in hand
+	waiting []header         // of pending
 }
 
 // port is the state of an egress port. Ports may share a sketch or memory.
@@ -145,7 +170,23 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	if c.Coalesce > 0 {
 		g.pending = make([]gathered, pendingSlots)
 	}
+	if c.Form == AsECE && c.Nack != NackNone {
+		g.echoes = newEchoes(site.Frames != nil)
+	}
+	g.alone(site)
 	return g, nil
+}
+
+// alone makes room for headers in a switch on its own.
+func (g *Program) alone(site *dataplane.Site) {
+	if g.frames = site.Frames; g.frames == nil {
+		return
+	}
+	g.room = int(site.MaxFrame) + packet.MostExtensions
+	for i := range g.ports {
+		g.ports[i].top.headers = make([]header, cap(g.ports[i].top.keys))
+	}
+	g.waiting = make([]header, len(g.pending))
 }
 
 // heaviest is the number of elephants that a port tracks. Even if none is notified during congestion, the
@@ -287,7 +328,12 @@ func (g *Program) Changed() (moved, forced uint64) {
 }
 
 // key identifies a flow in all sketches of this switch, which share a seed.
-func (g *Program) key(p *packet.Packet) uint64 { return g.ports[0].sketch.Key(p) }
+func (g *Program) key(p *packet.Packet) uint64 {
+	if g.frames != nil {
+		return g.frames.Flow(p, false)
+	}
+	return g.ports[0].sketch.Key(p)
+}
 
 // queue is the queue of a class at a port with this number of queues (§4.2: three; with more, elephants
 // are spread over all but the first two).
@@ -323,9 +369,12 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if int(m.Out) < env.Ports() {
 		queues = env.Port(m.Out).Queues()
 	}
-	if !carries(p) {
+	if g.echoes != nil && p.Proto == packet.ProtoTCP {
+		g.passes(env, p)
+	}
+	if !carries(p) || g.exempt(p) {
 		c := Control
-		if g.config.Acks == Mice && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
+		if g.config.Acks == Mice && !g.exempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
 			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
 			x.mice.add(now, int64(p.Size))
@@ -342,11 +391,16 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		counts = x.sketch.Count(now, k, p.Size)
 	}
 	c, notified := Mice, false
-	if g.detector.Elephant(counts) {
+	elephant := g.detector.Elephant(counts)
+	if g.echoes != nil && p.Proto == packet.ProtoTCP && m.In != packet.NoPort {
+		g.sends(now, k, p, elephant)
+	}
+	if elephant {
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			g.promote(now, x, o, counts, p.Size)
 			o.Note(p, m.Out)
+			g.remember(x, o, p)
 			notified = g.early(env, x, o)
 		}
 	} else {
@@ -396,7 +450,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // refuse drops a packet with the reason that says whether its sender is told.
 func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if g.answers(env.Now(), p) && g.mayNotify(env, p) {
+	if g.answers(env.Now(), p) && g.silent(env.Now(), p.Proto, g.key(p)) == "" && g.mayNotify(env, p) {
 		return dataplane.Drop(dataplane.Notified)
 	}
 	return dataplane.Drop(dataplane.BufferFull)

@@ -48,8 +48,17 @@ type setup struct {
 	before    []dataplane.Program // of NCF
 	after     []dataplane.Program
 	bare      bool // without NCF
+	alone     bool // a switch on its own
 	given     []string
 }
+
+// bareFrames are those of a switch on its own that sees none.
+type bareFrames struct{}
+
+func (bareFrames) Flow(*packet.Packet, bool) uint64    { return 0 }
+func (bareFrames) Header(*packet.Packet, []byte) int   { return 0 }
+func (bareFrames) Answer(*packet.Packet, []byte) bool  { return false }
+func (bareFrames) Echo(*packet.Packet, []byte, uint32) {}
 
 func newRig(t testing.TB, s setup) *rig {
 	t.Helper()
@@ -75,6 +84,9 @@ func newRig(t testing.TB, s setup) *rig {
 	site := &dataplane.Site{Switch: "s", ID: 7, Ports: s.ports, Queues: s.queues, Book: r.book, Routes: routes,
 		Framing: s.framing, MaxFrame: 1514,
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
+	if s.alone {
+		site.Frames = bareFrames{}
+	}
 	for i := range s.ports {
 		rate := s.rate
 		if x := s.rates[i]; x > 0 {

@@ -140,9 +140,10 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 		"ours; BS'19 §4.3: limited overhead, §5: no new opportunity to overload").Min("0").Max("64")
 	p.Time(&o.Coalesce, "coalesce", "0s", "how long a NACK waits for further packets of its flow to be gone",
 		"BS'19 §4.3: they are not combined").Max("1s")
-	p.Either(&o.Extension, [2]string{"tcp_option", "extension"}, "form", "tcp_option",
-		"how NACKs to senders of TCP stand in frames: as an option of an old ACK, which NATs pass and other hosts discard, "+
-			"or as extensions: protocol 253 over IPv4, hop-by-hop over IPv6; other transports have extensions", "ours")
+	scheme.Choice(p, &o.Form, nackForms[:], "form", "tcp_option",
+		"how senders of TCP are told: by an option of an old ACK, which NATs pass and other hosts discard; by extensions, "+
+			"protocol 253 over IPv4 and hop-by-hop over IPv6; or by a copy of the flow's last ACK with ECE, once in a window, "+
+			"which any TCP with ECN obeys; other transports have extensions", "ours; ece: RFC 3168 §6.1.2")
 	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them, which shows hosts where there is congestion",
 		"BS'19 §5")
 	p.Bool(&o.UDP, "udp", "false", "UDP is answered by NACKs, too: for udp_controlled; nobody else knows them", "ours")
@@ -176,8 +177,13 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 	})
 }
 
-// NeedsNetwork says that hosts have to know NACKs.
-func (*Options) NeedsNetwork() string { return dataplane.NotifiesHosts }
+// MarksFrom: with form: ece senders that know marks are told as by marks, where memory decides.
+func (o *Options) MarksFrom(unit.Rate) unit.Bytes {
+	if o.Form != AsECE || o.Nack == NackNone {
+		return -1
+	}
+	return 0
+}
 
 // Scheme is what an experiment names: queues: 3, scheduler: ncf, programs: [ecmp, ncf].
 func Scheme() dataplane.Scheme {

@@ -138,6 +138,20 @@ func (s *Sketch) Key(p *packet.Packet) uint64 {
 	return upper>>32<<32 | lower>>32
 }
 
+// back is the key of the flow the other way.
+func (s *Sketch) back(p *packet.Packet) uint64 {
+	n := &s.names
+	src, dst, ports, proto := uint64(p.Dst), uint64(p.Src), uint64(p.DstPort)<<16|uint64(p.SrcPort), uint64(p.Proto)
+	upper := (n[0]+src)*(n[1]+dst) + (n[2]+ports)*(n[3]+proto) + n[4]
+	lower := (n[5]+src)*(n[6]+dst) + (n[7]+ports)*(n[8]+proto) + n[9]
+	return upper>>32<<32 | lower>>32
+}
+
+// live reports whether anything was counted within the last n windows.
+func (s *Sketch) live(now unit.Time) bool {
+	return now-s.start < unit.Time(s.config.Windows)*s.config.Duration
+}
+
 // Bytes is the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 16*len(s.cells) + 8*s.config.Windows }
 

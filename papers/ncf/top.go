@@ -56,6 +56,8 @@ type Top struct {
 	window  uint32 // as of which the counts are
 	slot    int    // of it
 	least   int    // entry with the smallest count; −1: unknown
+
+	headers []header // by entry, of the last packet's frame; nil in a network
 }
 
 // NewTop returns a table for n flows, 1 or more, and so many windows, 1 … MaxWindows.
@@ -128,6 +130,9 @@ func (t *Top) enter(window uint32, key, count uint64) int {
 			t.keys, t.origins = t.keys[:i+1], t.origins[:i+1]
 		}
 		t.keys[i], t.origins[i] = key, Origin{Key: key}
+		if t.headers != nil {
+			t.headers[i].n = 0
+		}
 	}
 	if i == t.least {
 		t.least = -1

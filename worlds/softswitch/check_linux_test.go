@@ -117,8 +117,8 @@ func (w *wire) checks(t *testing.T, shaped string) {
 			[]string{"port left: lo is no Ethernet interface"}},
 		{"the same twice", strings.Replace(plain, "interface: left", "interface: right", 1), 0, 2,
 			[]string{"switch.yaml:4:22: interface right is that of port left already"}},
-		{"a program that does not fit", strings.Replace(plain, "[forward]", "[forward, ncf]", 1), 0, 2,
-			[]string{"switch.yaml:5:19: ncf is not for a switch on its own"}},
+		{"a program that does not fit", strings.Replace(plain, "[forward]", "[forward, ndp]", 1), 0, 2,
+			[]string{"switch.yaml:5:19: ndp is not for a switch on its own"}},
 		{"no such user", plain + "user: noone-here\n", 0, 2, []string{"there is no user noone-here to run as"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

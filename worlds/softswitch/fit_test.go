@@ -14,7 +14,7 @@ import (
 // each other one with the reason.
 func TestWhatFits(t *testing.T) {
 	fit := []string{"abc", "afq", "classify", "codel", "csfq", "dualpi2", "ecn",
-		"fdpa", "forward", "input", "loss", "pie", "plan", "ppv", "rainbow", "red", "telemetry"}
+		"fdpa", "forward", "input", "loss", "ncf", "pie", "plan", "ppv", "rainbow", "red", "telemetry"}
 	registry := cli.Registry()
 	known := softswitch.Schemes{Programs: registry.Programs, Schedulers: registry.Schedulers}
 	for _, s := range known.Programs {

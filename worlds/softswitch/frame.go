@@ -83,36 +83,26 @@ func (c *codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	rest := f[d.transport:d.end]
 	if d.payload > d.transport { // a header was there
 		p.SrcPort, p.DstPort = be.Uint16(rest), be.Uint16(rest[2:])
-		if d.proto == packet.ProtoTCP && p.Payload == 0 {
-			p.Kind = packet.Ack
-		}
 	}
+	readSegment(p, &d)
 	readTrace(p, &d)
 	if p.StackPlace() == 0 {
 		c.readStack(p, &d)
 	}
 	readMark(p, &d)
-	readSegment(p, &d)
 	p.Hash = packet.FlowHash(fold(src), fold(dst), p.SrcPort, p.DstPort, p.Proto)
 	c.assign(now, in, p, &d, src, dst)
 	return nil
 }
 
-// readSegment takes over what programs need of a TCP header: numbers and window, and what a SYN announces.
+// readSegment takes over what programs need of a TCP header: numbers, window, flags and options, and whether it is an
+// acknowledgement, or another switch's notice. Options that are damaged are those of the hosts.
 func readSegment(p *packet.Packet, d *anatomy) {
 	if d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return
 	}
-	t := packet.TCP(p.Data[d.transport:d.end])
-	p.Seq, p.Ack = int64(t.Seq()), int64(t.Ack())
-	p.TCP.Window, p.TCP.Flags = t.Window(), t.Flags()
-	if p.TCP.Flags&packet.SYN == 0 {
-		return
-	}
-	if o, err := packet.ParseTCPOptions(t.Options()); err == nil {
-		if p.TCP.MSS = o.MSS; o.WindowScale >= 0 {
-			p.TCP.Has, p.TCP.Scale = packet.HasScale, uint8(o.WindowScale)
-		}
+	if p.ParseSegment(packet.TCP(p.Data[d.transport:d.end]), int(p.Payload)) != nil && p.Payload == 0 {
+		p.Kind = packet.Ack
 	}
 }
 

@@ -42,6 +42,9 @@ func TestProgramsOfPapers(t *testing.T) {
 		{"telemetry: {format: int-md}", []string{"weir_telemetry_records_total", "weir_telemetry_without_room_total"}, true},
 		{"p4te: {paths: false, rate: enforced, classes: {0x00: high_throughput}, safe_high_throughput: 1%}",
 			[]string{"weir_p4te_rate_changes_total", "weir_p4te_windows_lowered_total", "weir_p4te_port_colour"}, true},
+		{"ncf: {form: ece}", []string{"weir_ncf_notices_total", "weir_ncf_untold_total", "weir_ncf_reclaimed_total",
+			"weir_ncf_ignored_total", "weir_ncf_lost_notices_total", "weir_ncf_elephants", "weir_ncf_memory",
+			"weir_ncf_memory_elephants", "weir_ncf_congested"}, true},
 		{"counter: {}", []string{"own_frames_total", "own_hosts"}, true},
 	} {
 		name, _, _ := strings.Cut(x.program, ":")

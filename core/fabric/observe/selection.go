@@ -15,6 +15,8 @@ type Selection struct {
 	Tally    bool    // count what all frames on all links consist of
 	Notices  bool    // follow the notices that switches make
 	Ordering bool    // note in which order data packets arrive
+	Taken    bool    // ask switches at the end what they take
+	Steers   bool    // ask control planes of switches at the end what they have done
 }
 
 // Check returns an error for a watch that is impossible in a network with this many flows.

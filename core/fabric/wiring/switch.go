@@ -116,6 +116,7 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 		Random: func(entity string) unit.Random { return w.random(name, " "+entity) },
 		Place:  func() (*dataplane.Place, error) { return w.place(node) },
 	}
+	site.Frames, _ = sc.Codec.(dataplane.Frames)
 	for port, i := range w.leaving[node] {
 		l, to := &w.Links[i], &n.Nodes[w.Links[i].To]
 		line := dataplane.Line{Rate: l.Rate, Delay: l.Delay + l.Jitter, To: to.Name, Switch: to.Switch}

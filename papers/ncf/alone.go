@@ -1,0 +1,194 @@
+package ncf
+
+import (
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// A switch on its own, a bridge between hosts that do not expect it, has NCF too (ours). Addresses of packets are
+// users there, so flows are told apart by their frames (dataplane.Frames), and what is not IP is data like the rest.
+// A NACK has the addresses of its flow, so that the bridge needs none; it leaves by the port where the flow comes in,
+// for its sender is behind that, whatever else a table has learned of its address. Only what any host of TCP can bear
+// is sent: segments of the flow, never an extension, and nothing to senders of UDP.
+
+// A header is what a switch on its own keeps of a frame, to answer its sender.
+type header struct {
+	bytes [headerRoom]byte
+	n     uint8
+	in    packet.PortID // where the frame came in
+	taken uint32        // number of the window
+}
+
+// headerRoom holds the headers of Ethernet with two tags, PPPoE, IPv6, and TCP with all its options.
+const headerRoom = packet.EthernetHeader + 2*4 + 8 + packet.IPv6Header + packet.TCPHeader + 40
+
+// take keeps the headers of p's frame.
+func (h *header) take(f dataplane.Frames, p *packet.Packet) *header {
+	h.n, h.in = uint8(f.Header(p, h.bytes[:])), p.Meta.In
+	return h
+}
+
+// copied returns a packet with what a NACK about p has of its headers.
+func (g *Program) copied(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+	if g.frames == nil {
+		return env.Clone(p, true)
+	}
+	c := g.fresh(env)
+	c.Proto, c.SrcPort, c.DstPort, c.Seq, c.Ack, c.TCP = p.Proto, p.SrcPort, p.DstPort, p.Seq, p.Ack, p.TCP
+	return c
+}
+
+// fresh returns a packet for a message to a host.
+func (g *Program) fresh(env *dataplane.Env) *packet.Packet {
+	if g.frames == nil {
+		return env.New()
+	}
+	return env.NewFrame(g.room)
+}
+
+// leave sends c, a message for a host whose flow comes in at a port: by the routes or, where there are none, by that
+// port.
+func (g *Program) leave(env *dataplane.Env, c *packet.Packet, in packet.PortID) {
+	if g.frames == nil {
+		env.Inject(c)
+		return
+	}
+	if int(in) >= env.Ports() || len(c.Data) == 0 {
+		env.Free(c)
+		return
+	}
+	c.Size = g.framing.Frame(int32(len(c.Data)), 0, false)
+	class := Control
+	if c.Kind == packet.Ack {
+		class = g.config.Acks // it must not overtake those before it
+	}
+	g.at(in).input.add(env.Now(), class, c.Size)
+	env.Send(c, in, queue(class, 0, env.Port(in).Queues()))
+}
+
+// exempt reports whether p is a frame that a switch on its own makes no user's: ARP, neighbour discovery.
+func (g *Program) exempt(p *packet.Packet) bool {
+	return g.frames != nil && p.Meta.Flags&packet.Internal != 0
+}
+
+// NeedsNetwork says what is for hosts that have to know it.
+func (o *Options) NeedsNetwork() string {
+	switch {
+	case o.Nack == NackNone:
+		return ""
+	case o.Form == AsExtension:
+		return dataplane.NotifiesHosts + "; form: tcp_option leaves others unharmed, and form: ece is what TCP with ECN " +
+			"obeys"
+	case o.UDP:
+		return dataplane.NotifiesHosts + ": senders of UDP do not; udp: false leaves them alone"
+	}
+	return ""
+}
+
+// Adopt continues after a reload: with flows' counts if windows and sketches are the same, and with all counts since
+// the start. What waits is booked anew.
+func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
+	old, ok := other.(*Program)
+	if !ok || len(old.ports) != len(g.ports) {
+		return "", nil
+	}
+	g.nacks = old.nacks
+	if g.echoes != nil && old.echoes != nil {
+		g.echoes = old.echoes
+	}
+	was, is := old.config.Sketch, g.config.Sketch
+	if was.Seed = is.Seed; was != is || old.config.Scope != g.config.Scope ||
+		heaviest(old.config.Top) != heaviest(g.config.Top) {
+		return "its counts of NACKs", []string{"what flows have sent"}
+	}
+	for i := range g.ports {
+		x, y := &g.ports[i], &old.ports[i]
+		x.sketch, x.top, x.mice = y.sketch, y.top, y.mice
+	}
+	if (g.allowance == nil) == (old.allowance == nil) && g.config.NackBudget == old.config.NackBudget {
+		g.allowance = old.allowance
+	}
+	return "what flows have sent, and its counts", nil
+}
+
+// Metrics are what NCF shows in a running switch.
+func (g *Program) Metrics() []dataplane.Metric {
+	return []dataplane.Metric{
+		{Name: "weir_ncf_notices_total", Help: "Senders that were told, by NACKs or copies of acknowledgements with ECE.",
+			Label: "cause", Counter: true},
+		{Name: "weir_ncf_untold_total", Help: "Frames without room of which no sender was told, by the reason.",
+			Label: "why", Counter: true},
+		{Name: "weir_ncf_reclaimed_total", Help: "Frames that were evicted for others.", Counter: true},
+		{Name: "weir_ncf_ignored_total", Help: "Frames of elephants that go on after they were told, dropped first.",
+			Counter: true},
+		{Name: "weir_ncf_lost_notices_total", Help: "Notices that found no room.", Counter: true},
+		{Name: "weir_ncf_elephants", Help: "Elephants that have sent of late, as many as the port tells at most.",
+			Label: "port", ByPort: true},
+		{Name: "weir_ncf_memory", Help: "Share of the port's memory that is in use.", Label: "port", ByPort: true},
+		{Name: "weir_ncf_memory_elephants", Help: "Share of the port's memory that elephants use.", Label: "port",
+			ByPort: true},
+		{Name: "weir_ncf_congested", Help: "1 while the port's memory is congested.", Label: "port", ByPort: true},
+	}
+}
+
+// Sample fills in the values.
+func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
+	put := func(s dataplane.Sample) {
+		if n < len(to) {
+			to[n] = s
+			n++
+		}
+	}
+	c := &g.nacks
+	for _, cause := range [...]packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
+		put(dataplane.Sample{Word: cause.String(), Value: float64(c.Nacks[cause])})
+	}
+	rest := c.Dropped - c.Silent - c.NoECN - c.NoAck - c.Heard
+	for _, x := range [...]struct {
+		why silence
+		n   uint64
+	}{{noBudget, c.Silent}, {noECN, c.NoECN}, {noAck, c.NoAck}, {hears, c.Heard}, {others, rest}} {
+		put(dataplane.Sample{Metric: 1, Word: string(x.why), Value: float64(x.n)})
+	}
+	for i, x := range [...]uint64{c.Reclaimed, c.Ignored, c.Lost} {
+		put(dataplane.Sample{Metric: 2 + i, Value: float64(x)})
+	}
+	for i := range g.ports[:len(g.ports)-1] {
+		x := &g.ports[i]
+		port, fresh := dataplane.PortID(i), 0
+		for k := range x.top.Len() {
+			if x.sketch.live(now) && x.sketch.Window()-x.top.At(k).Seen < uint32(g.config.Sketch.Windows) {
+				fresh++
+			}
+		}
+		put(dataplane.Sample{Metric: 5, Port: port, Value: float64(fresh)})
+		m := x.own()
+		if m == nil {
+			continue
+		}
+		size, congested := float64(m.Size()), 0.
+		if m.Congested() {
+			congested = 1
+		}
+		put(dataplane.Sample{Metric: 6, Port: port, Value: float64(m.total()) / size})
+		put(dataplane.Sample{Metric: 7, Port: port, Value: float64(m.Used(Elephants)) / size})
+		put(dataplane.Sample{Metric: 8, Port: port, Value: congested})
+	}
+	return n
+}
+
+// remember keeps the headers of an elephant's frame, once in a window.
+func (g *Program) remember(x *port, o *Origin, p *packet.Packet) {
+	if g.frames == nil {
+		return
+	}
+	if h := x.top.headerOf(o); h.n == 0 || h.taken != x.sketch.Window() {
+		h.take(g.frames, p).taken = x.sketch.Window()
+	}
+}
+
+// headerOf is what is kept of an elephant's frames.
+func (t *Top) headerOf(o *Origin) *header { return &t.headers[slices.Index(t.keys, o.Key)] }

@@ -1,0 +1,24 @@
+package ncf_test
+
+import (
+	"testing"
+
+	"weir/study/claim"
+	"weir/study/run/runtest"
+	"weir/study/spec"
+)
+
+// Senders of TCP that know no NACKs obey copies of acknowledgements with ECE, at round trips from 0.2 to 50 ms, 1, 8
+// and 64 of them: nobody sends anything again for a copy, or is cut so often that the link empties, and those that hear
+// before memory is full lose nothing.
+func TestEchoNetworks(t *testing.T) {
+	out := runtest.CarryOut(t, library(), "testdata/echoes.yaml", spec.Options{})
+	if len(out.Claims) != 5 {
+		t.Errorf("%d claims", len(out.Claims))
+	}
+	for _, c := range out.Claims {
+		if c.Verdict != claim.Holds {
+			t.Errorf("%s: %v: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+}
