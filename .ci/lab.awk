@@ -8,7 +8,7 @@
 		bad = 1
 		for (i = 1; i <= lines; i++) print buffer[i]
 	}
-	if ($2 ~ /^weir\/(worlds\/(lab|softswitch|agent)|internal\/(netns|ring|rtnl|sockdiag)$|study\/bench$|cmd\/weir$|cmd\/weir\/guard$)/) {
+	if ($2 ~ /^weir\/(worlds\/(lab|softswitch|agent)|internal\/(netns|ring|rtnl|sockdiag|tcx)$|study\/bench$|cmd\/weir$|cmd\/weir\/guard$)/) {
 		for (i = 1; i <= results; i++) print result[i]
 		for (i = 1; i <= skips; i++) {
 			if (skip[i] ~ /_test\.go:[0-9]+: disturbed: /) disturbed++

@@ -5,61 +5,65 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/worlds/agent"
 )
 
-// Whichever of a lab's processes is killed, at whatever moment, nothing of it is left two seconds after its end: no
-// process, no namespace, and with these no interface. The lab ends by itself unless it was its janitor, which another
-// one replaces.
+// Whichever of a lab's processes is killed, at whatever moment, nothing of it is left two seconds later: no process, no
+// record, no namespace and so no interface, no cgroup, no BPF object. A janitor that is killed is replaced, and the lab
+// goes on: the other one does its work when the lab is killed, too.
 func TestKilledAtAnyMomentOnLab(t *testing.T) {
 	needRoot(t)
-	binary, dir := build(t), t.TempDir()
-	file := filepath.Join(dir, "own.yaml")
-	const programs, traffic = "[forward, {telemetry: {format: int-md}}]",
-		"  - {name: x, from: a, to: b, transport: rdma, cc: hpcc, start: 0s}\n"
-	if err := os.WriteFile(file, fmt.Appendf(nil, pairOfHosts, "2s", programs, traffic), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	binary := build(t)
+	const plane, hosts, janitor = "lab-dataplane", "lab-hosts", "lab-janitor"
+	why := map[string]string{plane: "lab: data plane: signal: killed", hosts: "lab: hosts: signal: killed"}
 	random := rand.New(rand.NewPCG(24, 1))
-	for k := range 20 {
-		after := time.Duration(random.IntN(3000)) * time.Millisecond
-		t.Run(fmt.Sprint(k, " after ", after), func(t *testing.T) {
-			c := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1")
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(after)
-			made, family := namespacesOf(t, c.Process.Pid), childrenOf(c.Process.Pid)
-			victims := []int{c.Process.Pid}
-			for pid := range family {
-				victims = append(victims, pid)
-			}
-			victim := victims[random.IntN(len(victims))]
-			t.Logf("killed %q of %d processes and %d namespaces", family[victim], len(victims), len(made))
-			syscall.Kill(victim, syscall.SIGKILL)
-			time.Sleep(100 * time.Millisecond)
-			for pid, words := range childrenOf(c.Process.Pid) {
-				family[pid] = words
-			}
-			c.Wait()
-			for pid, words := range family {
-				if !ended(pid) {
-					t.Errorf("%q outlives its lab", words)
+	for _, x := range []struct {
+		name, text string
+		agents     bool
+		victims    []string // none: weir itself
+	}{
+		{"hosts of the kernel", longRun, false, []string{"", "", plane, plane, janitor}},
+		{"own hosts", fmt.Sprintf(pairOfHosts, "30s", "[forward, {telemetry: {format: int-md}}]",
+			"  - {name: x, from: a, to: b, transport: rdma, cc: hpcc, start: 0s}\n"), false, []string{"", plane, hosts}},
+		{"own hosts beside the kernel's", fmt.Sprintf(pairOfHosts, "30s", "[forward, {ecn: {}}]", besideOwn), false,
+			[]string{"", "", plane, hosts, hosts, janitor}},
+		{"agents", fmt.Sprintf(ofAgents, "30s"), true, []string{"", "", "", plane, plane, janitor}},
+	} {
+		file, out := writeSpec(t, x.text), t.TempDir()
+		for i, victim := range x.victims {
+			after := time.Duration(random.IntN(3000)) * time.Millisecond
+			t.Run(fmt.Sprintf("%s/%d %s after %v", x.name, i, victim, after), func(t *testing.T) {
+				if err := agent.Probe().Check(); err != nil && x.agents {
+					t.Skip(err)
 				}
-			}
-			made = append(made, namespacesOf(t, c.Process.Pid)...)
-			left := existing(made)
-			for end := time.Now().Add(2 * time.Second); len(left) > 0 && time.Now().Before(end); left = existing(made) {
-				time.Sleep(50 * time.Millisecond)
-			}
-			if len(left) > 0 {
-				t.Errorf("of %v there still are %v", made, left)
-			}
-		})
+				k := kills(t, binary, "run", file, "--on", "lab", "--out", out, "--fresh", "--attempts", "1")
+				begun := victim
+				if i > 0 && victim == "" { // the first one may die while it simulates
+					begun = janitor
+				}
+				k.await(t, "its begin", func() bool { return k.process(begun) != 0 })
+				time.Sleep(after)
+				if victim != janitor {
+					k.kill(t, victim, why[victim])
+					return
+				}
+				k.replaced(t, janitor)
+				k.kill(t, "", "")
+			})
+		}
 	}
+}
+
+// replaced kills a process that the lab does not need, in whose place another one comes.
+func (k *killable) replaced(t *testing.T, victim string) {
+	t.Helper()
+	was := k.process(victim)
+	k.look(t)
+	delete(k.processes, was)
+	syscall.Kill(was, syscall.SIGKILL)
+	k.await(t, "another "+victim, func() bool { pid := k.process(victim); return pid != 0 && pid != was })
 }

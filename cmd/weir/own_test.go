@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,7 @@ func runs(t *testing.T, binary string, all []recipe) {
 			}
 		})
 	}
+	bridges(t, binary)
 	out := weir("run", "recipes.yaml", "--check", "--out", dir)
 	for _, want := range []string{"holds      calls", "holds      nobody-starves", "slowest.long = "} {
 		if !strings.Contains(out, want) {
@@ -200,5 +202,26 @@ func runs(t *testing.T, binary string, all []recipe) {
 	if err != nil || !strings.HasPrefix(string(flows), "point,seed,traffic,") ||
 		!strings.Contains(string(flows), "scheme=early,1,calls,h2,h0,") {
 		t.Errorf("%v\n%s", err, flows)
+	}
+}
+
+// bridges has the binary read files of a switch on its own that name the program of one's own: its parameters are
+// checked with their place, and a file without mistakes fails for its interfaces alone, which are not there.
+func bridges(t *testing.T, binary string) {
+	t.Helper()
+	for least, want := range map[string]string{
+		"60": "least of early: 60 packets are not below most, which is 50 packets",
+		"6":  "there is no interface weir-nosuch0",
+	} {
+		file := filepath.Join(t.TempDir(), "switch.yaml")
+		text := "ports: {a: {interface: weir-nosuch0, rate: 50Mbps}, b: {interface: weir-nosuch1}}\n" +
+			"switch: [forward, {early: {least: " + least + " packets}}]\nmetrics: none\n"
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(binary, "switch", "-c", file, "--check").CombinedOutput()
+		if err == nil || runtime.GOOS == "linux" && !strings.Contains(string(out), want) {
+			t.Errorf("%v: %s, not %q", err, out, want)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func (r reaction) String() string {
 // load balancers.
 func reactions() (all []reaction) {
 	controllers := []string{"hpcc", "hpcc: {mode: per_hop}", "hpcc: {mode: rx_rate}", "hpcc: {census: on}",
-		"hpcc: {delay: sojourn}", "rx_hpcc", "rx_hpcc: {census: off}", "hpcc_pint", "powertcp",
+		"hpcc: {delay: sojourn}", "rx_hpcc", "rx_hpcc: {census: off}", "rx_hpcc: {preset: agent}", "hpcc_pint", "powertcp",
 		"dcqcn", "swift: {base_target: 12us, hop_delay: 1us, fs_range: 10us}",
 		"timely: {t_low: 12us, t_high: 30us, min_rtt: 9us, segment: 8kB, delta: 100Mbps, min_rate: 500Mbps}",
 		"dctcp", "bbr", "cubic", "reno", "bolt"}
@@ -143,8 +143,11 @@ func (r reaction) reacts(p95 int64, lost, used float64) bool {
 	return used >= 0.3 && (p95 <= 60_000 || (swings || !r.reads()) && lost <= most)
 }
 
-// reads reports whether the controller's law reads telemetry.
+// reads reports whether the controller's law reads telemetry. An agent's connection without any is CUBIC's.
 func (r reaction) reads() bool {
+	if strings.Contains(r.controller, "preset: agent") && r.format == "none" {
+		return false
+	}
 	return strings.Contains(r.controller, "hpcc") || r.controller == "powertcp"
 }
 
@@ -164,7 +167,8 @@ func TestReactionsJudged(t *testing.T) {
 		lost, used float64
 		want       bool
 	}{{"hpcc", 105_000, 0.01, 0.9, false}, {"hpcc", 40_000, 0.01, 0.9, true}, {"hpcc", 40_000, 0, 0.2, false},
-		{"cubic", 105_000, 0.01, 0.9, true}, {"cubic", 105_000, 0.3, 0.9, false}} {
+		{"cubic", 105_000, 0.01, 0.9, true}, {"cubic", 105_000, 0.3, 0.9, false},
+		{"rx_hpcc: {preset: agent}", 105_000, 0.01, 0.9, false}} {
 		t.Run(fmt.Sprint(x.controller, " ", x.p95, " B, ", x.lost), func(t *testing.T) {
 			r := reaction{controller: x.controller}
 			if r.reacts(x.p95, x.lost, x.used) != x.want || r.excuses("w_ai changes nothing") != !r.reads() {

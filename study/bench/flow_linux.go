@@ -80,8 +80,11 @@ func (h *hosts) send() (*flow, error) {
 	if f.out, err = h.socket(0, unix.SOCK_STREAM); err != nil {
 		return nil, err
 	}
-	if err = unix.Connect(f.out, h.at(1, h.port)); err == nil {
+	if err = connect(f.out, h.at(1, h.port)); err == nil {
 		f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
+		for err == unix.EINTR {
+			f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
+		}
 	}
 	if err != nil {
 		unix.Close(f.out)
@@ -160,11 +163,37 @@ const (
 	identifier = 0xbe5c
 )
 
+// connect connects a socket, also if a signal interrupts it: then the connection is made nevertheless, and the socket
+// can be written to when it is there (connect(2)).
+func connect(fd int, to unix.Sockaddr) error {
+	err := unix.Connect(fd, to)
+	if err != unix.EINTR {
+		return err
+	}
+	for err == unix.EINTR {
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1)
+	}
+	if err != nil {
+		return err
+	}
+	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && number != 0 {
+		err = unix.Errno(number)
+	}
+	return err
+}
+
+// mostUnanswered is how many of a turn's echo requests may stay without an answer, each for patience.
+const (
+	mostUnanswered = 3
+	patience       = 2 // seconds
+)
+
 // echoes sends echo requests, one after the other, to the other host's kernel, which
 // answers them, and returns how long each took there and back: as with ping(8), from before
 // the request is sent until the answer's stamp by this kernel. The first ones, which find
-// everything cold, do not count.
-func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error) {
+// everything cold, do not count. It says how many were not answered, and fails if many were.
+func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, unanswered int, err error) {
 	const cold = 5
 	var fd int
 	err = h.do[0](func() error {
@@ -172,13 +201,13 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error)
 		return os.NewSyscallError("socket", err)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("echo: %w", err)
+		return nil, 0, fmt.Errorf("echo: %w", err)
 	}
 	defer unix.Close(fd)
-	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}),
+	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: patience}),
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.Connect(fd, h.at(1, 0)))
 	if err != nil {
-		return nil, fmt.Errorf("echo: %w", err)
+		return nil, 0, fmt.Errorf("echo: %w", err)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -189,22 +218,26 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error)
 		out = echo(out, seq)
 		start := time.Now()
 		if _, err := unix.Write(fd, out); err != nil {
-			return nil, fmt.Errorf("echo: %w", err)
+			return nil, 0, fmt.Errorf("echo: %w", err)
 		}
 		for {
 			n, noted, _, _, err := unix.Recvmsg(fd, in, notes, 0)
 			if err == unix.EINTR {
 				continue
 			}
+			if err == unix.EAGAIN && unanswered < mostUnanswered {
+				unanswered++
+				break
+			}
 			if err != nil {
-				return nil, fmt.Errorf("echo: request %d was not answered: %w", seq, err)
+				return nil, 0, fmt.Errorf("echo: request %d was not answered: %w", seq, err)
 			}
 			if !answers(in[:n], seq) {
 				continue
 			}
 			stamp, err := stampOf(notes[:noted])
 			if err != nil {
-				return nil, fmt.Errorf("echo: answer %d: %w", seq, err)
+				return nil, 0, fmt.Errorf("echo: answer %d: %w", seq, err)
 			}
 			if seq >= cold {
 				d, most := time.Duration(stamp-start.UnixNano()), time.Since(start)
@@ -216,7 +249,7 @@ func (h *hosts) echoes(n int, pause time.Duration) (took []unit.Time, err error)
 			break
 		}
 	}
-	return took, nil
+	return took, unanswered, nil
 }
 
 // stampOf is when a message came in, by SO_TIMESTAMPNS: CLOCK_REALTIME in ns.

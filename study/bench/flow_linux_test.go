@@ -41,7 +41,7 @@ func TestFlowOverLoopback(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // raw sockets are root's
 	}
-	took, err := h.echoes(10, 0)
+	took, _, err := h.echoes(10, 0)
 	if err != nil || len(took) != 10 {
 		t.Fatalf("%d echoes: %v", len(took), err)
 	}

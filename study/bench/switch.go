@@ -26,6 +26,8 @@ type SwitchOptions struct {
 	Only      []string           // rows besides the direct one; all if there are none
 	// Schedulings, if there are any, are compared: each shaped row is there once for each, and nothing else.
 	Schedulings []lab.Scheduling
+	// OnLeft is told what dead labs have left that cannot be removed; nil: nobody is.
+	OnLeft func(left error)
 }
 
 // SwitchFigures is what a benchmark of the lab's data plane gives: one flow of the

@@ -146,6 +146,9 @@ func openSwitch(r *spec.Registry, name string, o *SwitchOptions) (*switchBench, 
 	if b.lab, err = lab.Open(b.config.Network, b.config.Hosts, lab.DefaultMTU); err != nil {
 		return nil, err
 	}
+	if b.lab.Left != nil && o.OnLeft != nil {
+		o.OnLeft(b.lab.Left)
+	}
 	for i, node := range ends {
 		through.do[i] = func(what func() error) error { return b.lab.Do(node, what) }
 		through.addr[i] = b.config.Hosts.V4(packet.Addr(node + 1))
@@ -227,6 +230,20 @@ func (b *switchBench) rounds(ctx context.Context, o *SwitchOptions) error {
 	return nil
 }
 
+// echo sends a turn's echo requests.
+func (t *SwitchTurn) echo(w *hosts) (err error) {
+	var unanswered int
+	if t.echoes, unanswered, err = w.echoes(echoesATurn, echoPause); err != nil {
+		return err
+	}
+	if unanswered > 0 {
+		t.Disturbed = append(t.Disturbed, fmt.Sprintf("%d echo requests were not answered within %d s", unanswered, patience))
+	}
+	sorted := slices.Sorted(slices.Values(t.echoes))
+	t.EchoP50, t.EchoP99 = percentile(sorted, 50), percentile(sorted, 99)
+	return nil
+}
+
 // turn measures a row once: echoes first, then the flow.
 func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *SwitchTurn, err error) {
 	var plane *lab.DataPlane
@@ -252,11 +269,9 @@ func (b *switchBench) turn(ctx context.Context, i int, o *SwitchOptions) (t *Swi
 		return nil, err
 	}
 	begin := time.Now()
-	if t.echoes, err = w.echoes(echoesATurn, echoPause); err != nil {
+	if err := t.echo(w); err != nil {
 		return nil, err
 	}
-	sorted := slices.Sorted(slices.Values(t.echoes))
-	t.EchoP50, t.EchoP99 = percentile(sorted, 50), percentile(sorted, 99)
 	flow, err := w.send()
 	if err != nil {
 		return nil, err

@@ -25,9 +25,6 @@ func (m *control) Decode(o *Options) {
 // Needs is that control planes are asked at the end.
 func (*control) Needs(*Point, *sim.Config) Needs { return Needs{Steers: true} }
 
-// Lab says that nobody asks there.
-func (*control) Lab(*Point) string { return "control planes are asked in the simulator only" }
-
 // Evaluate adds sums over the switches that have a control plane, and means of shares.
 func (m *control) Evaluate(e *Evaluation) {
 	var events, lost, writes, busy, n float64

@@ -64,15 +64,20 @@ func (t Tolerance) Agree(a, b float64) bool {
 // mean by as much of itself; a percentile by anything once the share is larger than what lies beyond it, and
 // by nothing that is known of before.
 func (k *Kind) Moved(group string, value, share float64) float64 {
-	word := group[strings.LastIndexByte(group, ' ')+1:]
-	word, of := strings.CutPrefix(word, "p")
-	if p, err := strconv.ParseFloat(strings.ReplaceAll(word, "_", "."), 64); of && err == nil {
+	if p, of := PercentileOf(group); of {
 		if share > 1-p/100 {
 			return math.Inf(1)
 		}
 		return 0
 	}
 	return share * math.Abs(value)
+}
+
+// PercentileOf is which percentile a group is, above 0 and below 100: 99 of "s->b p99"; false: it is none.
+func PercentileOf(group string) (p float64, is bool) {
+	word, is := strings.CutPrefix(group[strings.LastIndexByte(group, ' ')+1:], "p")
+	p, err := strconv.ParseFloat(strings.ReplaceAll(word, "_", "."), 64)
+	return p, is && err == nil
 }
 
 // Measure is one entry of an experiment's list. It keeps its own options.

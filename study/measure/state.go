@@ -26,11 +26,6 @@ func (m *state) Decode(o *Options) {
 // Needs is that switches are asked at the end.
 func (*state) Needs(*Point, *sim.Config) Needs { return Needs{Taken: true} }
 
-// Lab says that it is a matter of the programs alone.
-func (*state) Lab(*Point) string {
-	return "what programs keep is the same there, and the simulator tells it"
-}
-
 // Evaluate adds what each switch has.
 func (m *state) Evaluate(e *Evaluation) {
 	add := func(name, unit string, f func(t *dataplane.Taken) float64) {

@@ -25,8 +25,6 @@ type Config struct {
 	Stalls Stalls  // when hosts stand still
 	Onsets []Onset // beginnings of congestion, after which senders' reductions are looked for
 	Peaks  bool    // keep what each sender had in flight at most
-	Taken  bool    // ask switches at the end what they take
-	Steers bool    // ask control planes of switches at the end what they have done
 	// Threads is how many carry out the run at the same time, at most; 0: one. With Yields the run does with one for as
 	// long as that is faster. Both change speed only.
 	Threads int

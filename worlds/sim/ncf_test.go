@@ -96,3 +96,35 @@ func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
 func TestSameResultNCFTCP(t *testing.T) {
 	sameWithNCF(t, map[string]func(t testing.TB, c *Config){"tcp": connections})
 }
+
+// So do copies of ACKs with ECE, which are packets of the flow's other end that a switch makes.
+func TestSameResultEchoes(t *testing.T) {
+	for seed, given := range [][]string{{"form", "ece"}, {"form", "ece", "early", "20%", "acks", "mice"}} {
+		with := func(change func(*Config)) (result, text string) {
+			build := func() *Config {
+				c := config(t, uint64(seed), change)
+				c.Duration = unit.Millisecond
+				c.MaxFrame = 1200
+				connections(t, c)
+				feedback(t, c, given...)
+				return c
+			}
+			_, text, _ = traced(t, build(), "*")
+			return outcome(t, build()), text
+		}
+		want, wantText := with(nil)
+		if !strings.Contains(wantText, "notified") {
+			t.Errorf("seed %d: no sender was told of a drop", seed)
+		}
+		for form, change := range map[string]func(*Config){
+			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
+			"three threads": func(c *Config) { c.Threads = 3 },
+			"one group":     func(c *Config) { c.Window = unit.Second },
+			"wire":          func(c *Config) { c.Wire = true },
+		} {
+			if got, text := with(change); got != want || text != wantText {
+				t.Errorf("seed %d, %s: another result\n%s\n%s\n%s", seed, form, got, want, difference(text, wantText))
+			}
+		}
+	}
+}

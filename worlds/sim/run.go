@@ -291,38 +291,10 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 		r.observation.result(out, notices, &last, &first)
 	}
 	if c.Taken {
-		out.Taken = r.taken()
+		out.Taken = r.wiring.Taken()
 	}
 	if c.Steers {
-		out.Steering = r.steering(out.Time)
+		out.Steering = r.wiring.Steering(out.Time)
 	}
 	return out
-}
-
-// taken asks the switches.
-func (r *Simulation) taken() []*dataplane.Taken {
-	all := make([]*dataplane.Taken, len(r.switches))
-	for i, sw := range r.switches {
-		if sw == nil {
-			continue
-		}
-		if t, ok := sw.Taken(); ok {
-			all[i] = &t
-		}
-	}
-	return all
-}
-
-// steering asks the control planes of switches.
-func (r *Simulation) steering(now unit.Time) []*dataplane.Steering {
-	all := make([]*dataplane.Steering, len(r.switches))
-	for i, sw := range r.switches {
-		if sw == nil {
-			continue
-		}
-		if s, ok := sw.Steering(now); ok {
-			all[i] = &s
-		}
-	}
-	return all
 }

@@ -74,6 +74,7 @@ func (b *benchCmd) runSwitch(a *app) error {
 		}
 		return c, nil
 	}}
+	o.OnLeft = a.warnOfLeft(func() {})
 	if b.What == "clock" {
 		o.Schedulings = lab.Schedulings
 	}

@@ -40,7 +40,7 @@ type command struct {
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
 	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
-	Agent   agentCmd   `cmd:"" help:"Have this host's own TCP follow HPCC++, by BPF programs, while it runs."`
+	Agent   agentCmd   `cmd:"" help:"Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs."`
 	Help    helpCmd    `cmd:"" help:"Show the help of a command."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 

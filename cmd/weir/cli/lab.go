@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"weir/study/measure"
@@ -71,7 +72,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 	if err := inLab.Check(exp); err != nil {
 		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", errInput, r.Generator, err)
 	}
-	a.warnOfStalls(exp)
+	a.warnOfLab(exp)
 	simulated := options
 	simulated.Report = nil // the lab's has both
 	beside, err := run.Execute(ctx, exp, simulated)
@@ -106,15 +107,28 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 				attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
 		}
 	}
+	inLab.OnLeft = a.warnOfLeft(bar.clear)
 	options.Lab = &inLab
 	bar.start, bar.begun = time.Now(), false
 	return run.Execute(ctx, exp, options)
 }
 
-// warnOfStalls says that the lab ignores stalls.
-func (a *app) warnOfStalls(s *spec.Spec) {
-	if s.Stalls() {
-		fmt.Fprintln(a.stderr, "warning: stalls are for the simulator: the lab's machine has its own")
+// warnOfLab says what may work otherwise in the lab than is meant.
+func (a *app) warnOfLab(s *spec.Spec) {
+	for _, w := range run.LabWarnings(s) {
+		fmt.Fprintln(a.stderr, "warning:", w)
+	}
+}
+
+// warnOfLeft warns, once, of what dead labs have left that cannot be removed, after before.
+func (a *app) warnOfLeft(before func()) func(left error) {
+	var once sync.Once
+	return func(left error) {
+		once.Do(func() {
+			before()
+			fmt.Fprintf(a.stderr, "warning: %s; this lab goes on beside it, and weir lab clean tries again\n",
+				strings.ReplaceAll(left.Error(), "\n", "; "))
+		})
 	}
 }
 
@@ -127,14 +141,14 @@ func (a *app) checkLab(s *spec.Spec) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
 	}
-	k, err := kernel.Ask()
+	k, err := run.AskKernel()
 	if err != nil {
 		return err
 	}
 	if err := run.CheckLab(s, k, false); err != nil {
 		return err
 	}
-	a.warnOfStalls(s)
+	a.warnOfLab(s)
 	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
 	runs, total := plan.RunsOn(s, spec.Lab), 0.0
 	for _, r := range runs {
@@ -162,7 +176,7 @@ func thisKernel() (*kernel.Kernel, error) {
 	case os.Geteuid() != 0:
 		return nil, fmt.Errorf("%w: %w", errInput, lab.ErrNotRoot)
 	}
-	k, err := kernel.Ask()
+	k, err := run.AskKernel()
 	if err != nil {
 		return nil, err
 	}

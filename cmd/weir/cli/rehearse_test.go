@@ -174,3 +174,45 @@ func TestSendersTell(t *testing.T) {
 
 // floors are differences too small to matter, by unit.
 var floors = map[string]float64{"packets": 3, "s": 2e-6, "bytes": 1500, "bit/s": 1e6, "": 0.02}
+
+// steered are two leaves and two spines of P4TE, which move flows between uplinks.
+const steered = `duration: 60ms
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 3, rate: 100Mbps, delay: 50us, buffer: 60 packets}}
+addresses: hierarchical
+switch: [{p4te: {control_latency: 100us, table_write: 10us}}]
+traffic:
+  - {name: x, from: "*", to: {stride: 3}, start: 0s, payload: 1400 B, ip: 6, transport: {tcp: {stack: weir}}, cc: cubic}
+measure: [control, state]
+`
+
+// What control planes do and what programs keep, switches of the lab tell as those of the simulator do: from the
+// experiment's time 0 on, though they are running before.
+func TestSwitchesTell(t *testing.T) {
+	s, err := plan.Load(Registry(), &spec.Source{Name: "steered", File: "steered.yaml", Data: []byte(steered)},
+		spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := run.Execute(t.Context(), s, run.Options{})
+	if err != nil || len(want.Runs) != 1 {
+		t.Fatal(err, want)
+	}
+	got, err := run.Rehearse(plan.Runs(s)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := map[string]float64{}
+	for i, m := range want.Runs[0].Measures {
+		for k, g := range m.Groups {
+			v := got.Measures[i].Groups[k].Value
+			if !near(v, g.Value, 0.1, 0.02) {
+				t.Errorf("%s %s: %v, in the simulator %v", m.Name, g.Group, v, g.Value)
+			}
+			most[m.Name+" "+g.Group] = g.Value
+		}
+	}
+	if len(most) < 20 || most["control events"] < 100 || most["control writes"] < 20 || !(most["control_busy mean"] > 0) ||
+		!(most["control_groups depth_1"] > 0) || !(most["state leaf0"] > 1000) {
+		t.Errorf("there is little to tell: %v", most)
+	}
+}
