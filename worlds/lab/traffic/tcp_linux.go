@@ -72,6 +72,7 @@ type connections struct {
 	barred []unit.Time // by flow: for how long its receiver had no room, when that was last asked
 
 	info   sockdiag.Info
+	peer   sockdiag.Info    // of a flow's receiver
 	diag   []*sockdiag.Conn // by node of a sampled flow's source; nil: not needed
 	events [64]unix.EpollEvent
 	data   []byte // what applications write

@@ -174,10 +174,22 @@ func (c *connections) starved() (any bool) {
 		if x.out < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.Get(x.out) != nil {
 			continue
 		}
-		if c.info.NotSent == 0 || c.info.WindowLimited > c.barred[i] {
+		if c.info.NotSent == 0 || c.info.WindowLimited > c.barred[i] && c.noRoom(i) {
 			any = true
 		}
 		c.barred[i] = c.info.WindowLimited
 	}
 	return any
+}
+
+// noRoom reports whether the window that the sender last asked of obeys is the receiver's own.
+func (c *connections) noRoom(i int) bool {
+	in := c.conn[i].in
+	return in < 0 || c.peer.Get(in) != nil || announced(&c.info, &c.peer)
+}
+
+// announced reports whether the window that a sender obeys is what its receiver announces, as far as one can tell from
+// both ends at a moment: one of less than half of that is a switch's, which rewrites windows of acknowledgements (P4TE).
+func announced(sender, receiver *sockdiag.Info) bool {
+	return receiver.ReceiveWindow == 0 || 2*sender.SendWindow >= receiver.ReceiveWindow
 }
