@@ -222,8 +222,8 @@ type Loser interface {
 
 // Supplier is the configuration of a program that tells senders by NACKs what it has for their flows.
 type Supplier interface {
-	// Supplies does nothing: having it is the answer.
-	Supplies()
+	// Supplies reports whether it does so for flows of an IP protocol (packet.ProtoTCP and so on).
+	Supplies(proto uint8) bool
 }
 
 // Pauser is the configuration of a program that pauses its neighbours before queues end.

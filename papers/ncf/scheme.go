@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/dataplane"
+	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
@@ -22,8 +23,18 @@ type Options struct {
 // Loses packets where queues grow.
 func (*Options) Loses() {}
 
-// Supplies: NACKs say what the switch has for a flow.
-func (*Options) Supplies() {}
+// Supplies: NACKs say what the switch has for a flow. None are sent of UDP without udp: true, and copies of
+// acknowledgements (form: ece), which are for TCP, have no room for it.
+func (o *Options) Supplies(proto uint8) bool {
+	switch {
+	case o.Nack == NackNone:
+		return false
+	case proto == packet.ProtoTCP:
+		return o.Form != AsECE
+	default:
+		return proto != packet.ProtoUDP || o.UDP
+	}
+}
 
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/dataplane"
@@ -25,7 +26,7 @@ type surroundings struct {
 	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
 	pauses      bool
 	answers     bool                   // some program answers requests of packets
-	notifies    bool                   // a switch tells senders by NACKs what it has for them
+	suppliers   []dataplane.Supplier   // programs that tell senders by NACKs what they have for them
 	programs    [][]switchfile.Program // by node
 	shortest    unit.Time              // round trip of a traffic with a controller; 0: there is none
 	longest     unit.Time
@@ -63,9 +64,11 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		for _, x := range list {
 			d.decides(p, i, x.At, "program "+x.Scheme.Name, x.Config)
 			_, answers := x.Config.(dataplane.Answering)
-			_, notifies := x.Config.(dataplane.Supplier)
+			if supplier, ok := x.Config.(dataplane.Supplier); ok {
+				a.suppliers = append(a.suppliers, supplier)
+			}
 			_, pauses := x.Config.(dataplane.Pauser)
-			a.notifies, a.pauses, a.answers = a.notifies || notifies, a.pauses || pauses, a.answers || answers
+			a.pauses, a.answers = a.pauses || pauses, a.answers || answers
 			s := dataplane.Spreads(x.Config)
 			if choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
@@ -177,9 +180,10 @@ func (d *decoder) suits(p *Point, id, first int) {
 	tr, a := &p.entries[id], &d.around
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
 		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc,
-		Wait:     a.wait,
-		Supplied: transport.Supplied(tr.transportConfig) && a.notifies,
-		Config:   tr.ccConfig}
+		Wait:   a.wait,
+		Config: tr.ccConfig}
+	site.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(a.suppliers,
+		func(s dataplane.Supplier) bool { return s.Supplies(tr.seen.Transport.Proto) })
 	switch {
 	case !a.drops:
 		site.Lossless = "no switch has a buffer that ends"
