@@ -189,7 +189,8 @@ func (c *connections) noRoom(i int) bool {
 }
 
 // announced reports whether the window that a sender obeys is what its receiver announces, as far as one can tell from
-// both ends at a moment: one of less than half of that is a switch's, which rewrites windows of acknowledgements (P4TE).
+// both ends at a moment: one of less than half of that is a switch's, which rewrites windows of acknowledgements
+// (P4TE).
 func announced(sender, receiver *sockdiag.Info) bool {
 	return receiver.ReceiveWindow == 0 || 2*sender.SendWindow >= receiver.ReceiveWindow
 }
