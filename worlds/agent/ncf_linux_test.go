@@ -33,7 +33,8 @@ func TestNCF(t *testing.T) {
 					for _, c := range connections(t, a) {
 						if n := c.Nacks; n != nil && n.Reductions > 2 && n.Expired > 1 && n.Lowered > 10 && n.Supply > 10*unit.Mbps {
 							t.Logf("%d: %+v", i, *n)
-							return n.Refused == 0 && c.Controller == "cubic"
+							// One that a machine keeps is about what was sent again meanwhile.
+							return n.Refused <= n.Taken/50 && c.Controller == "cubic"
 						}
 					}
 					return false
@@ -117,8 +118,12 @@ func TestNacksHarmNobody(t *testing.T) {
 			}
 			return o, report
 		}, func(o outcome, _ *lab.Report) string {
-			if had[nack] = o.total(); had[nack] < 0.85*95.6 {
+			had[nack] = o.total()
+			switch {
+			case had[nack] < 0.85*95.6:
 				return fmt.Sprintf("nack: %s leaves them %.1f of 95.6 Mb/s", nack, had[nack])
+			case had[nack] < 0.93*had["none"]:
+				return fmt.Sprintf("with NACKs %.1f Mb/s, without %.1f", had[nack], had["none"])
 			}
 			return ""
 		})
@@ -126,8 +131,5 @@ func TestNacksHarmNobody(t *testing.T) {
 			t.Errorf("nack: %s: the kernels have discarded %d old acknowledgements", nack, old)
 		}
 		t.Logf("nack: %s: %.1f Mb/s, %d NACKs discarded", nack, had[nack], old)
-	}
-	if had["all"] > 0 && had["all"] < 0.93*had["none"] {
-		t.Errorf("with NACKs %.1f Mb/s, without %.1f", had["all"], had["none"])
 	}
 }

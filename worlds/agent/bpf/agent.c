@@ -170,12 +170,17 @@ INLINE void lower(struct __sk_buff *skb, const struct packet *p) {
 	}
 }
 
+// acknowledges reports whether an acknowledgement is one that the other end can have made (RFC 5961 §5).
+INLINE int acknowledges(struct tcp_sock *t, u32 ack) {
+	return !before(ack, t->snd_una - t->max_window) && !before(t->snd_nxt, ack);
+}
+
 // inside reports whether a segment is in the connection's windows: that of the receiver (RFC 9293 §3.4), and that of
-// what it acknowledges (RFC 5961 §5).
+// what it acknowledges.
 INLINE int inside(struct tcp_sock *t, u32 seq, u32 end, u32 ack) {
 	if (before(end, t->rcv_wup) || before(t->rcv_wup + t->rcv_wnd, seq))
 		return 0;
-	return !before(ack, t->snd_una - t->max_window) && !before(t->snd_nxt, ack);
+	return acknowledges(t, ack);
 }
 
 // round_trip is T.
@@ -332,19 +337,22 @@ INLINE void opened(struct bpf_sock_ops *s) {
 INLINE void obey(struct bpf_sock_ops *s, struct bpf_sock *sk, struct connection *c) {
 	struct told o = {.kind = KIND, .length = 4, .exid = swap16(EXID)};
 	struct tcp *h = s->skb_data;
+	struct tcp_sock *t = to_tcp(sk);
 	long n;
 	u32 ack;
-	if ((void *)(h + 1) > s->skb_data_end || !(h->flags & ACK))
+	if (!t || (void *)(h + 1) > s->skb_data_end || !(h->flags & ACK))
 		return;
 	ack = swap32(h->ack);
 	n = load_option(s, &o, sizeof(o), 0);
 	if (n != LONG && n != SHORT)
 		return;
 	// The kernel has checked the sequence number and the time stamp (tcp_validate_incoming).
-	if (before(ack, s->snd_una) || before(s->snd_nxt, ack)) {
+	if (!acknowledges(t, ack)) {
 		c->refused++;
 		return;
 	}
+	if (before(ack, t->snd_una))
+		return; // a later one has overtaken it: what that told is newer
 	c->window = swap32(o.window);
 	if (n == LONG) {
 		c->load = swap16(o.load);
