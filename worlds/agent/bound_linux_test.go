@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -51,25 +50,7 @@ type nackTests struct {
 
 func newNackTests(t *testing.T, follow uint32) *nackTests {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it loads BPF programs")
-	}
-	if err := Probe().Check(); err != nil {
-		t.Skip(err)
-	}
-	spec, err := ebpf.LoadCollectionSpec("bpf/ncftest.o")
-	if err == nil {
-		err = spec.Variables["follow"].Set(follow)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := ebpf.NewCollection(spec)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	t.Cleanup(c.Close)
-	return &nackTests{t, c}
+	return &nackTests{t, loaded(t, "bpf/ncftest.o", "follow", follow)}
 }
 
 // run has a program take this, and returns what it says and what is then known.

@@ -245,29 +245,27 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
-func TestCommand(t *testing.T) {
-	r := lay(t, short, 1)
-	r.agent("b", agent.Defaults())
-	r.in("a1", func() error {
+// loopback switches on that of a host, for metrics.
+func (r *rig) loopback(host string) {
+	r.t.Helper()
+	r.in(host, func() error {
 		c, err := rtnl.Open()
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		return c.Up(1) // the loopback, for metrics
+		return c.Up(1)
 	})
-	c := r.command("a1", "--interface", "eth0", "--metrics", "[::1]:0", "--every", "50ms", "--eta", "90%", "--rtt", "4ms")
-	f := r.open("a1")
-	f.send()
-	row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +weir_hpcc\d* +sender +[\d.]+k?B +\d\.\d{3} +1 of 3 `)
-	until(t, "a row", func() bool { return row.MatchString(c.out.String()) })
+}
+
+// metrics is what a command at a host answers who asks for OpenMetrics, with the header.
+func (r *rig) metrics(host string, c *command) (page []byte) {
+	r.t.Helper()
 	at := regexp.MustCompile(`http://(\S+)/metrics`).FindStringSubmatch(c.out.String())
 	if at == nil {
-		t.Fatal(c.out.String())
+		r.t.Fatal(c.out.String())
 	}
-	var page []byte
-	r.in("a1", func() error {
+	r.in(host, func() error {
 		n, err := net.Dial("tcp", at[1])
 		if err != nil {
 			return err
@@ -277,6 +275,20 @@ func TestCommand(t *testing.T) {
 		page, err = io.ReadAll(n)
 		return err
 	})
+	return page
+}
+
+// The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
+func TestCommand(t *testing.T) {
+	r := lay(t, short, 1)
+	r.agent("b", agent.Defaults())
+	r.loopback("a1")
+	c := r.command("a1", "--interface", "eth0", "--metrics", "[::1]:0", "--every", "50ms", "--eta", "90%", "--rtt", "4ms")
+	f := r.open("a1")
+	f.send()
+	row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +weir_hpcc\d* +sender +[\d.]+k?B +\d\.\d{3} +1 of 3 `)
+	until(t, "a row", func() bool { return row.MatchString(c.out.String()) })
+	page := r.metrics("a1", c)
 	for _, want := range []string{`application/openmetrics-text`, `weir_agent_window_bytes{local="[fd09::2]:`,
 		`side="sender"} `, `weir_agent_load_ratio{`, `weir_agent_bottleneck_hop{`, `weir_agent_traced_total{`, `# EOF`} {
 		if !bytes.Contains(page, []byte(want)) {

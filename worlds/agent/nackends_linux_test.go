@@ -2,8 +2,6 @@ package agent_test
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"maps"
 	"net"
 	"os"
@@ -17,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/unit"
-	"weir/internal/rtnl"
 	"weir/worlds/agent"
 )
 
@@ -65,14 +62,7 @@ func TestNCFEnds(t *testing.T) {
 // The command shows NACKs and their bounds, in a table and as OpenMetrics; HPCC++ beside.
 func TestNCFCommand(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 100}, 1)
-	r.in("a1", func() error {
-		c, err := rtnl.Open()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		return c.Up(1) // the loopback, for metrics
-	})
+	r.loopback("a1")
 	for _, follow := range []string{"ncf", "both"} {
 		c := r.command("a1", "--interface", "eth0", "--follow", follow, "--nacks", "supply", "--metrics", "[::1]:0",
 			"--every", "20ms")
@@ -85,21 +75,7 @@ func TestNCFCommand(t *testing.T) {
 		if has := strings.Contains(c.out.String(), "bottleneck"); has != (follow == "both") {
 			t.Errorf("--follow %s: %.2000s", follow, &c.out)
 		}
-		at := regexp.MustCompile(`http://(\S+)/metrics`).FindStringSubmatch(c.out.String())
-		if at == nil {
-			t.Fatal(c.out.String())
-		}
-		var page []byte
-		r.in("a1", func() error {
-			n, err := net.Dial("tcp", at[1])
-			if err != nil {
-				return err
-			}
-			defer n.Close()
-			fmt.Fprintf(n, "GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text\r\n\r\n")
-			page, err = io.ReadAll(n)
-			return err
-		})
+		page := r.metrics("a1", c)
 		for _, want := range []string{"weir_agent_stray_nacks_total 0", `weir_agent_nacks_taken_total{local="[fd09::2]:`,
 			"weir_agent_nacks_refused_total{", "weir_agent_nacks_repeated_total{", "weir_agent_reductions_total{",
 			"weir_agent_bounds_expired_total{", "weir_agent_windows_lowered_total{", "weir_agent_bound_bytes{",

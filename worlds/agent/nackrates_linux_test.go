@@ -23,7 +23,7 @@ func TestSupplyIsHad(t *testing.T) {
 	f := r.open("a1")
 	f.send()
 	until(t, "a window", func() bool { return f.came.Load() > 8<<20 })
-	window := f.info(t).Window
+	before := f.info(t)
 	for _, supply := range []unit.Rate{30 * unit.Mbps, 10 * unit.Mbps, 5 * unit.Mbps, 20 * unit.Mbps} {
 		r.everyOne(supply)
 		until(t, "the bound", func() bool {
@@ -54,8 +54,9 @@ func TestSupplyIsHad(t *testing.T) {
 			t.Errorf("of %v it has %.2f Mb/s", supply, had/1e6)
 		}
 	}
-	if w := f.info(t).Window; w < window {
-		t.Errorf("its congestion window was %d, and is %d", window, w)
+	// It has reason of its own for less where something was lost, or seemed to be on a busy machine.
+	if after := f.info(t); after.Window < before.Window && after.TotalRetrans == before.TotalRetrans {
+		t.Errorf("its congestion window was %d, and is %d", before.Window, after.Window)
 	}
 }
 

@@ -121,15 +121,21 @@ func sameLayout(t *testing.T, object []byte, structures map[string]any) {
 // tested are the programs of bpf/lawtest.c, with parameters.
 func tested(t *testing.T, p parameters) *ebpf.Collection {
 	t.Helper()
+	return loaded(t, "bpf/lawtest.o", "parameters", p)
+}
+
+// loaded are the programs of an object, in which a variable has this value.
+func loaded(t *testing.T, object, variable string, value any) *ebpf.Collection {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it loads BPF programs")
 	}
 	if err := Probe().Check(); err != nil {
 		t.Skip(err)
 	}
-	spec, err := ebpf.LoadCollectionSpec("bpf/lawtest.o")
+	spec, err := ebpf.LoadCollectionSpec(object)
 	if err == nil {
-		err = spec.Variables["parameters"].Set(p)
+		err = spec.Variables[variable].Set(value)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@
 //
 // Connections are those that were opened through an interface with these programs while they were there: comes sees
 // the SYN, and lowers the MSS that it announces by what the trace takes.
+#include "frame.h"
 #include "trace.h"
 
 char _license[] SEC("license") = "GPL and additional rights"; // those of Apache-2.0
@@ -19,9 +20,6 @@ volatile const u64 namespace_cookie = 0; // connections of other network namespa
 volatile const u64 base_rtt = 0;         // T, in ns; 0: the least that was measured
 volatile const u64 line_rate = 0;        // bytes/s; bound of what a receiver may claim; 0: none
 volatile const char controller[NAME] = "weir_hpcc";
-
-enum { ETHERNET = 14, IP6 = 40, HOP_BY_HOP = 0, TCP = 6 };
-enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
 // The option that tells the window (RFC 6994): kind 253, 16 bits of ExID. The short form is the first eight bytes.
 #define KIND 253
@@ -81,22 +79,6 @@ struct {
 	TYPE_FIELD(key, u32);
 	TYPE_FIELD(value, struct scratch);
 } scratches SEC(".maps");
-
-struct ip6 {
-	u32 first;
-	u16 length;
-	u8 next, hop_limit;
-	u32 source[4], destination[4];
-};
-
-struct tcp {
-	u16 source, destination;
-	u32 seq, ack;
-	u8 offset, flags;
-	u16 window, checksum, urgent;
-};
-
-INLINE int before(u32 a, u32 b) { return (s32)(a - b) < 0; }
 
 // packet is where things are in a frame.
 struct packet {

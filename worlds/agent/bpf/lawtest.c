@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 // What the tests run of law.h and trace.h, by BPF_PROG_TEST_RUN.
+#include "frame.h"
 #include "trace.h"
 
 char _license[] SEC("license") = "GPL and additional rights";
@@ -22,8 +23,6 @@ struct step {
 	u64 now, t;
 	struct records records;
 };
-
-enum { ETHERNET = 14 };
 
 // steps takes a struct step behind an Ethernet header.
 SEC("tcx/ingress")

@@ -4,6 +4,7 @@
 // segments that come afterwards announce no larger window than that. Nothing of the connection itself is changed: with
 // the next segment after the bound's end, or this program's, it is as before.
 #include "bound.h"
+#include "frame.h"
 #include "stack.h"
 
 char _license[] SEC("license") = "GPL and additional rights"; // those of Apache-2.0
@@ -16,9 +17,8 @@ volatile const u64 cgroup = 0; // whose connections are meant; 0: all
 volatile u64 until = 0;  // the end of the last bound: before it segments are looked at
 volatile u64 strays = 0; // NACKs of no connection that is open here
 
-enum { ETHERNET = 14, IP4 = 20, IP6 = 40, HOP_BY_HOP = 0, TCP = 6, HEADER = 20, STALE = 1 << 10 };
-enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 #define BACK (1u << 30) // of a notice's acknowledgement (core/packet)
+#define STALE (1 << 10) // and of its time stamp
 #define LEVELS 16       // of cgroups
 #define DEPTH 40        // of the tree of segments that are out
 
@@ -28,28 +28,6 @@ struct {
 	TYPE_FIELD(key, int);
 	TYPE_FIELD(value, struct nacked);
 } nacks SEC(".maps");
-
-struct ip4 {
-	u8 version, tos;
-	u16 length, id, fragment;
-	u8 hop_limit, protocol;
-	u16 checksum;
-	u32 source, destination;
-};
-
-struct ip6 {
-	u32 first;
-	u16 length;
-	u8 next, hop_limit;
-	u32 source[4], destination[4];
-};
-
-struct tcp {
-	u16 source, destination;
-	u32 seq, ack;
-	u8 offset, flags;
-	u16 window, checksum, urgent;
-};
 
 // place is who a segment is between, struct bpf_sock_tuple.
 union place {
@@ -71,8 +49,6 @@ struct segment {
 	u32 at;   // of the TCP header
 	u32 data; // bytes behind it
 };
-
-INLINE int before(u32 a, u32 b) { return (s32)(a - b) < 0; }
 
 INLINE int dissect(struct __sk_buff *skb, struct segment *s) {
 	u32 length, header;

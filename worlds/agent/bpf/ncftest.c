@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 // What the tests run of notice.h and bound.h, by BPF_PROG_TEST_RUN.
 #include "bound.h"
+#include "frame.h"
 
 char _license[] SEC("license") = "GPL and additional rights";
 
@@ -18,8 +19,6 @@ struct {
 	TYPE_FIELD(key, u32);
 	TYPE_FIELD(value, struct bounded);
 } bounds SEC(".maps");
-
-enum { ETHERNET = 14 };
 
 // reads takes the options of a pure ACK behind an Ethernet header and their length.
 SEC("tcx/ingress")
