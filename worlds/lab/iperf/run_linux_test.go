@@ -3,6 +3,7 @@ package iperf
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,14 +159,26 @@ func TestFlows(t *testing.T) {
 		t.Errorf("%+v, reported %v", r, reported)
 	}
 
-	u := datagrams(t, flow(nil), 40*unit.Mbps)
-	if r, err = Run(t.Context(), between(l, d, now()+int64(300*time.Millisecond), u)); err != nil {
-		t.Fatal(err)
-	}
-	// 1448 of 1490 bytes.
-	if got, want := float64(r.Goodput(0)), 20e6*1448/1490; got < 0.97*want || got > 1.01*want ||
-		r.Lost[0].Share() < 0.47 || r.Lost[0].Share() > 0.56 {
-		t.Errorf("%v of %v, lost %v", got, want, r.Lost[0].Share())
+	for n := 1; ; n++ {
+		u := datagrams(t, flow(nil), 40*unit.Mbps)
+		if r, err = Run(t.Context(), between(l, d, now()+int64(300*time.Millisecond), u)); err != nil {
+			t.Fatal(err)
+		}
+		// 1448 of 1490 bytes.
+		got, want, lost := float64(r.Goodput(0)), 20e6*1448/1490, r.Lost[0]
+		if got >= 0.97*want && got <= 1.01*want && lost.Share() >= 0.47 && lost.Share() <= 0.56 {
+			return
+		}
+		// A client that had no processor for some of the 3 s has sent less than 40 Mb/s: what it makes up for comes in
+		// bursts, which the switch drops.
+		sent := float64(lost.Of) * 1448 * 8 / 3
+		text := fmt.Sprintf("%.0f of %.0f bit/s, lost %.3f of %.0f bit/s that were sent", got, want, lost.Share(), sent)
+		switch {
+		case got > 1.01*want || sent >= 0.97*40e6:
+			t.Fatal(text)
+		case n == 3:
+			t.Skip("disturbed: " + text)
+		}
 	}
 }
 
