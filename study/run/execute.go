@@ -20,6 +20,7 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/atomicfile"
+	"weir/internal/revision"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
@@ -431,6 +432,7 @@ func hostFacts(o Options) []byte {
 	data, _ := json.Marshal(map[string]any{
 		"host": host, "os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(),
 		"go": runtime.Version(), "executable_sha256": o.Executable, "jobs": o.Jobs,
+		"revision": revision.This(),
 	})
 	return results.Indent(data)
 }

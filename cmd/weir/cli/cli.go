@@ -42,7 +42,7 @@ type command struct {
 	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
 	Agent   agentCmd   `cmd:"" help:"Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs."`
 	Help    helpCmd    `cmd:"" help:"Show the help of a command."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionCmd `cmd:"" help:"Print the version, and the revision of the program."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 

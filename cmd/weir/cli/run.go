@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/revision"
 	"weir/study/claim"
 	"weir/study/report"
 	"weir/study/results"
@@ -74,8 +75,8 @@ func (r *runCmd) Run(a *app) error {
 	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
 	path := ""
 	options := run.Options{
-		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: executableHash(), OnProgress: bar.show,
-		Trace:   r.Trace,
+		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: revision.Executable(),
+		OnProgress: bar.show, Trace: r.Trace,
 		Command: reproduce(s.Name(), r.Name, a.args),
 		OnNotice: func(text string) {
 			bar.clear()

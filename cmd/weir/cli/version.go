@@ -1,34 +1,11 @@
 package cli
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
-)
 
-// executableHash is the SHA-256 of this program's file or, where that cannot be read, of its
-// build information.
-func executableHash() string {
-	path, err := os.Executable()
-	if err == nil {
-		if f, err := os.Open(path); err == nil {
-			defer f.Close()
-			h := sha256.New()
-			if _, err := io.Copy(h, f); err == nil {
-				return hex.EncodeToString(h.Sum(nil))
-			}
-		}
-	}
-	build := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		build = info.String()
-	}
-	h := sha256.Sum256([]byte(build))
-	return hex.EncodeToString(h[:])
-}
+	"weir/internal/revision"
+)
 
 // version is the module's version or its revision.
 func version() string {
@@ -52,5 +29,6 @@ type versionCmd struct{}
 
 func (versionCmd) Run(a *app) error {
 	fmt.Fprintln(a.stdout, "weir", version())
+	fmt.Fprintln(a.stdout, revision.This())
 	return nil
 }

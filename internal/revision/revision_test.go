@@ -1,0 +1,191 @@
+package revision
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// built is what Go says of a program whose sources were committed.
+func built(change ...debug.BuildSetting) *debug.BuildInfo {
+	settings := map[string]string{"GOOS": "linux", "GOARCH": "amd64", "GOAMD64": "v1", "CGO_ENABLED": "1",
+		"vcs.revision": "1234567890abcdef1234", "vcs.modified": "false", "-trimpath": "true"}
+	for _, s := range change {
+		settings[s.Key] = s.Value
+	}
+	info := &debug.BuildInfo{Path: "weir/cmd/weir", GoVersion: "go1.26.8", Deps: []*debug.Module{{Path: "a", Sum: "h1:x"}}}
+	for k, v := range settings {
+		info.Settings = append(info.Settings, debug.BuildSetting{Key: k, Value: v})
+	}
+	return info
+}
+
+func set(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
+
+const digest = "feedfeedfeedfeedfeed"
+
+func revisionOf(info *debug.BuildInfo) Revision { return of(info, func() string { return digest }) }
+
+// What decides the bytes that a program computes is in its revision, and nothing else.
+func TestOf(t *testing.T) {
+	const clean = "weir/cmd/weir commit:1234567890abcdef1234 go1.26.8 linux/amd64 GOAMD64=v1"
+	const changed = "weir/cmd/weir sha256:feedfeedfeedfeedfeed go1.26.8 linux/amd64 GOAMD64=v1"
+	replaced, vendored := built(), built()
+	replaced.Deps = []*debug.Module{{Path: "a", Sum: "h1:x", Replace: &debug.Module{Path: "../a"}}}
+	vendored.Deps[0] = &debug.Module{Path: "a"}
+	for name, x := range map[string]struct {
+		info *debug.BuildInfo
+		want string
+	}{
+		"clean":             {built(), clean},
+		"without cgo":       {built(set("CGO_ENABLED", "0")), clean},
+		"paths kept":        {built(set("-trimpath", "")), clean},
+		"changed":           {built(set("vcs.modified", "true")), changed},
+		"not known whether": {built(set("vcs.modified", "")), changed},
+		"no commit":         {built(set("vcs.revision", "")), changed},
+		"a module's folder": {replaced, changed},
+		"module unpinned":   {vendored, changed},
+		"level":             {built(set("GOAMD64", "v3")), strings.Replace(clean, "v1", "v3", 1)},
+		"tags": {built(set("-tags", "a,b"), set("GOEXPERIMENT", "x")),
+			strings.Replace(clean, "GOAMD64", "-tags=a,b GOAMD64", 1) + " GOEXPERIMENT=x"},
+		"a flag of words": {built(set("-gcflags", "all=-N -l 5%")),
+			strings.Replace(clean, "GOAMD64", "-gcflags=all=-N%20-l%205%25 GOAMD64", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := revisionOf(x.info)
+			if r.String() != x.want {
+				t.Errorf("%s\nwant %s", r, x.want)
+			}
+			if again, err := Parse(r.String()); again != r || err != nil {
+				t.Errorf("read back: %+v, %v; want %+v", again, err, r)
+			}
+		})
+	}
+}
+
+func TestSame(t *testing.T) {
+	this := revisionOf(built())
+	other := func(change ...debug.BuildSetting) Revision { return revisionOf(built(change...)) }
+	changed := other(set("vcs.modified", "true"))
+	for _, x := range []struct {
+		a, b Revision
+		why  string
+	}{
+		{this, this, ""},
+		{changed, changed, ""},
+		{other(set("GOARCH", "arm64"), set("GOAMD64", ""), set("GOARM64", "v8.0")), this,
+			"architecture arm64, not amd64; built with GOARM64=v8.0, not GOAMD64=v1"},
+		{other(set("GOOS", "darwin")), this, "system darwin, not linux"},
+		{other(set("vcs.revision", "34cd34cd34cd34cd")), this, "revision 34cd34cd34cd…, not 1234567890ab…"},
+		{changed, this, "the program with SHA-256 feedfeedfeed…, not revision 1234567890ab…"},
+		{this, changed, "revision 1234567890ab…, not the program with SHA-256 feedfeedfeed…"},
+		{other(set("GOAMD64", "v3")), this, "built with GOAMD64=v3, not GOAMD64=v1"},
+		{this, other(set("-tags", "slow")), "built with the defaults, not -tags=slow"},
+		{of(built(set("vcs.modified", "true")), func() string { return "0123" }), changed,
+			"the program with SHA-256 0123, not the program with SHA-256 feedfeedfeed…"},
+		{of(built(set("vcs.modified", "true"), set("GOARCH", "arm64")), func() string { return "0123" }), changed,
+			"architecture arm64, not amd64"},
+		{Revision{}, this, "program -, not weir/cmd/weir; architecture -, not amd64; system -, not linux; Go -, not " +
+			"go1.26.8; built with the defaults, not GOAMD64=v1; the program with SHA-256 -, not revision 1234567890ab…"},
+	} {
+		ok, why := Same(x.a, x.b)
+		if ok != (x.why == "") || why != x.why {
+			t.Errorf("%v\nand %v: %v, %q; want %q", x.a, x.b, ok, why, x.why)
+		}
+	}
+}
+
+// What is no revision is refused, and JSON has the line.
+func TestParse(t *testing.T) {
+	for _, bad := range []string{"", " ", "weir", "a commit:b c", "a b c d/e", "a tag:b c d/e", "a commit: c d/e",
+		"a commit:b c d", "a commit:b  c d/e", "a commit:b%zz c d/e x\n", " commit:b c d/e",
+		"a commit:b c d/e " + strings.Repeat("x", longest)} {
+		if r, err := Parse(bad); err == nil {
+			t.Errorf("%q is read as %+v", bad, r)
+		}
+	}
+	want := revisionOf(built(set("-gcflags", "all=-N -l")))
+	data, err := json.Marshal(map[string]any{"revision": want})
+	if err != nil || !strings.Contains(string(data), want.String()) {
+		t.Fatal(string(data), err)
+	}
+	var got struct{ Revision Revision }
+	if err := json.Unmarshal(data, &got); err != nil || got.Revision != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+// FuzzParse looks for lines that are read as something that is written otherwise, or break the line.
+func FuzzParse(f *testing.F) {
+	f.Add(revisionOf(built()).String())
+	f.Add(revisionOf(built(set("vcs.modified", "true"), set("-gcflags", "all=-N -l"))).String())
+	f.Add(Revision{}.String())
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := Parse(s)
+		if err == nil && r.String() != s {
+			t.Errorf("%q is read as %+v", s, r)
+		}
+		if err == nil && strings.ContainsAny(s, "\t\r\n") {
+			t.Errorf("%q is more than a line", s)
+		}
+	})
+}
+
+func TestThis(t *testing.T) {
+	r := This()
+	if r.OS != runtime.GOOS || r.Arch != runtime.GOARCH || r.Go != runtime.Version() || r.Program == "" {
+		t.Errorf("%+v", r)
+	}
+	if (r.Commit == "") == (r.Digest == "") {
+		t.Errorf("%+v has not one of commit and digest", r)
+	}
+	if r != This() || len(Executable()) != 64 {
+		t.Errorf("%v, %s", This(), Executable())
+	}
+}
+
+// The digest is that of the file: a change of one byte behind the program gives another.
+func TestExecutable(t *testing.T) {
+	if os.Getenv("WEIR_TEST_REVISION") != "" {
+		os.Stdout.WriteString(Executable())
+		os.Exit(0)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, other := filepath.Join(t.TempDir(), "same"), filepath.Join(t.TempDir(), "other")
+	write(t, same, data)
+	write(t, other, append(data, 0))
+	if digestOf(t, same) != Executable() || digestOf(t, other) == Executable() {
+		t.Errorf("%s, a copy %s, and with a byte more %s", Executable(), digestOf(t, same), digestOf(t, other))
+	}
+}
+
+func write(t *testing.T, name string, program []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// digestOf is what a program says of itself.
+func digestOf(t *testing.T, program string) string {
+	t.Helper()
+	c := exec.Command(program, "-test.run=^TestExecutable$")
+	c.Env = append(os.Environ(), "WEIR_TEST_REVISION=1")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
