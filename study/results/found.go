@@ -113,13 +113,21 @@ func Find(dir string, r *plan.Run, id string) (*Run, error) {
 	if err != nil {
 		return nil, DamagedError{fmt.Sprintf("it cannot be read: %v", document.Reason(err))}
 	}
-	run, err := ReadRun(data)
+	run, err := Vouched(data, r, id)
 	var damage DamagedError
-	switch {
-	case errors.As(err, &damage):
-		return nil, err
-	case err != nil:
+	if err != nil && !errors.As(err, &damage) {
 		return nil, unusable(dir, name, 1, "", "it cannot be used: %v", err)
+	}
+	return run, err
+}
+
+// Vouched reads what a file of a run of the plan has, whose id is that. A DamagedError says why it is not what that
+// run has given: its digest is another, or it is another run's; any other error, that another version of weir has
+// written it.
+func Vouched(data []byte, r *plan.Run, id string) (*Run, error) {
+	run, err := ReadRun(data)
+	if err != nil {
+		return nil, err
 	}
 	if why := notThe(run, r, id); why != "" {
 		return nil, DamagedError{why}

@@ -43,6 +43,7 @@ type Options struct {
 	OnNotice func(text string)
 	// Report writes what is made of the outcome besides into its folder, while no other process does.
 	Report func(*results.Outcome) error
+	Runner Runner   // where runs are carried out; nil: here. The simulator's only, without traces
 	Trace  []string // ports, or patterns with *, of which every run leaves a trace; needs Dir; not in the lab
 	Lab    *Lab
 }
@@ -88,6 +89,9 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 	}
 	if o.Lab != nil {
 		o.Jobs = 1 // two would disturb each other
+	}
+	if o.Runner != nil && (o.Lab != nil || len(o.Trace) > 0) {
+		return nil, errors.New("runs of the lab, and those that leave traces, are carried out here: no runner can")
 	}
 	x := &execution{
 		o: &o, runs: runs, ports: ports,
@@ -219,13 +223,41 @@ func (x *execution) tell(why error) {
 
 // carryOut carries out the runs that are not there, several at a time. The error is about what
 // could not be kept: it ends all, because what cannot be kept is not worth carrying out.
-func (x *execution) carryOut(ctx context.Context) error {
+func (x *execution) carryOut(ctx context.Context) (lost error) {
 	var todo []int
 	for i := range x.runs {
 		if x.all[i] == nil {
 			todo = append(todo, i)
 		}
 	}
+	if x.o.Runner == nil || len(todo) == 0 {
+		return x.allOf(ctx, todo)
+	}
+	defer func() {
+		if err := x.o.Runner.End(); lost == nil {
+			lost = err
+		}
+	}()
+	if err := x.beginElsewhere(ctx); err != nil {
+		return err
+	}
+	for len(todo) > 0 {
+		if err := x.allOf(ctx, x.largestFirst(todo)); err != nil {
+			return err
+		}
+		withdrawn, err := x.o.Runner.Settle(ctx)
+		if todo = x.discard(withdrawn); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// allOf carries out these runs, several at a time, and waits for those of them that other processes carry out.
+func (x *execution) allOf(ctx context.Context, todo []int) error {
 	progress := newProgress(len(x.runs), len(x.runs)-len(todo), len(todo), x.o.OnProgress)
 	left := make([]int, len(todo)) // indices into todo
 	for k := range left {
@@ -260,7 +292,9 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	jobs := x.o.Jobs
-	if jobs < 1 {
+	if x.o.Runner != nil {
+		jobs = max(x.o.Runner.Room(), 1)
+	} else if jobs < 1 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	var next, running atomic.Int64
@@ -336,7 +370,11 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 	}
 	t := x.tracer(r)
 	defer t.abandon()
-	x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, threads, progress)
+	if x.o.Runner != nil {
+		x.all[i], x.failures[i] = x.elsewhere(ctx, i, progress)
+	} else {
+		x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, threads, progress)
+	}
 	var lost lostError
 	if errors.As(x.failures[i], &lost) {
 		x.failures[i] = errInterrupted

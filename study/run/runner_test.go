@@ -1,0 +1,299 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// elsewhere is a runner of this process whose workers know of an experiment what its parcel says.
+type elsewhere struct {
+	t        *testing.T
+	room     int
+	unpacked *spec.Spec
+	change   func(t Task, data []byte, err error) ([]byte, error)
+	begun    error
+	ended    int
+
+	withdrawn []string // ids
+	lock      sync.Mutex
+	order     []float64 // packet-hops, as runs came
+}
+
+func (e *elsewhere) Begin(_ context.Context, w *Work) error {
+	manifest, files := Pack(w.Spec)
+	s, err := Unpack(room(), manifest, func(digest string) ([]byte, error) { return files[digest], nil })
+	if err != nil {
+		e.t.Error(err)
+	}
+	e.unpacked = s
+	return e.begun
+}
+
+func (e *elsewhere) Room() int { return e.room }
+
+func (e *elsewhere) Carry(ctx context.Context, t Task, far func(uint64, float64)) ([]byte, error) {
+	e.lock.Lock()
+	e.order = append(e.order, t.Hops)
+	e.lock.Unlock()
+	for _, r := range plan.RunsOn(e.unpacked, spec.Sim) {
+		if r.ID("e") == t.ID {
+			data, err := One(ctx, r, "e", 1, far)
+			if e.change != nil {
+				return e.change(t, data, err)
+			}
+			return data, err
+		}
+	}
+	return nil, errors.New("the parcel has no such run")
+}
+
+func (e *elsewhere) Settle(context.Context) (withdrawn []string, err error) {
+	withdrawn, e.withdrawn = e.withdrawn, nil
+	return withdrawn, nil
+}
+
+func (e *elsewhere) End() error { e.ended++; return nil }
+
+// Whoever carries out runs, the folder has the same bytes: also of an experiment with files, whose runs come largest
+// first, and of one that is gone on with.
+func TestRunnerSameBytes(t *testing.T) {
+	const listed = `duration: 200ms
+topology: {file: net.txt, format: hpcc}
+traffic: [{name: list, file: flows.txt, format: hpcc, transport: window, window: 10 packets}]
+switch: [ecmp]
+repeat: 3
+measure: [fct]
+`
+	for name, text := range map[string]string{"sweep": runnable, "files": listed} {
+		t.Run(name, func(t *testing.T) {
+			src := file("test.yaml", text)
+			src.Open = func(name string) ([]byte, error) {
+				data, ok := map[string]string{"net.txt": "5 1 4\n4\n0 4 10Mbps 0.001ms 0\n1 4 10Mbps 0.001ms 0\n" +
+					"2 4 10Mbps 0.001ms 0\n3 4 10Mbps 0.001ms 0\n",
+					"flows.txt": "2\n0 1 3 100 20000 0.01\n2 1 3 100 4000 0.02\n"}[name]
+				if !ok {
+					return nil, fmt.Errorf("no file %s", name)
+				}
+				return []byte(data), nil
+			}
+			s, err := plan.Load(room(), src, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			here, there := t.TempDir(), t.TempDir()
+			if _, err := Execute(t.Context(), s, Options{Dir: here, Executable: "e"}); err != nil {
+				t.Fatal(err)
+			}
+			e := &elsewhere{t: t, room: 2}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var n atomic.Int64
+			e.change = func(_ Task, data []byte, err error) ([]byte, error) {
+				if n.Add(1) == 2 {
+					stop()
+				}
+				return data, err
+			}
+			o, err := Execute(ctx, s, Options{Dir: there, Executable: "e", Runner: e})
+			if err != nil || o.Missing == 0 || len(o.Runs) == 0 || len(o.Failed) > 0 || e.ended != 1 {
+				t.Fatalf("%v, %d missing of %d, failed %v, ended %d times", err, o.Missing, len(o.Runs), o.Failed, e.ended)
+			}
+			e.room = 100
+			o, err = Execute(t.Context(), s, Options{Dir: there, Executable: "e", Runner: e})
+			if err != nil || o.Missing > 0 || o.Found == 0 || e.ended != 2 {
+				t.Fatalf("%v, %d missing, %d found, ended %d times", err, o.Missing, o.Found, e.ended)
+			}
+			if a, b := contents(t, here), contents(t, there); !maps.Equal(a, b) {
+				t.Errorf("%q and %q, or what they have, differ", slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
+			}
+			if e.ended != 2 {
+				t.Errorf("ended %d times", e.ended)
+			}
+			if _, err := Execute(t.Context(), s, Options{Dir: there, Executable: "e", Runner: e}); err != nil || e.ended != 2 {
+				t.Errorf("%v; asked for nothing, ended %d times", err, e.ended)
+			}
+		})
+	}
+}
+
+// Runs with most packet-hops are handed over first.
+func TestRunnerLargestFirst(t *testing.T) {
+	e := &elsewhere{t: t, room: 1}
+	execute(t, runnable, Options{Executable: "e", Runner: e})
+	if !slices.IsSortedFunc(e.order, func(a, b float64) int { return int(b - a) }) || e.order[0] == e.order[5] {
+		t.Errorf("%v", e.order)
+	}
+}
+
+// What a runner withdraws is carried out again, also if it was there before.
+func TestRunnerWithdraws(t *testing.T) {
+	dir := t.TempDir()
+	s := load(t, runnable, spec.Options{})
+	runs := plan.RunsOn(s, spec.Sim)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	lie := func(_ Task, data []byte, err error) ([]byte, error) {
+		run, _ := results.ReadRun(data)
+		run.Events++
+		return run.Json(true), err
+	}
+	e := &elsewhere{t: t, room: 1, change: func(task Task, data []byte, err error) ([]byte, error) {
+		stop()
+		return lie(task, data, err)
+	}}
+	if o, err := Execute(ctx, s, Options{Dir: dir, Executable: "e", Runner: e}); err != nil || len(o.Runs) != 1 {
+		t.Fatal(err)
+	}
+	made := map[string]int{}
+	e.change = func(task Task, data []byte, err error) ([]byte, error) {
+		if made[task.ID]++; len(e.withdrawn) > 0 || len(made) > 5 {
+			return data, err
+		}
+		if len(made) == 5 && made[task.ID] == 1 { // the last but one: now it is known that all were lies
+			for _, r := range runs {
+				e.withdrawn = append(e.withdrawn, r.ID("e"))
+			}
+		}
+		return lie(task, data, err)
+	}
+	o, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e", Runner: e})
+	if err != nil || len(o.Runs) != 6 || o.Found > 0 {
+		t.Fatalf("%v, %d runs, %d found", err, len(o.Runs), o.Found)
+	}
+	here := t.TempDir()
+	if _, err := Execute(t.Context(), s, Options{Dir: here, Executable: "e"}); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(contents(t, here), contents(t, dir)) {
+		t.Error("other bytes")
+	}
+}
+
+// What comes back is checked; an error is the run's, and others go on; what says that nothing more can be carried out
+// ends all, and keeps what is there.
+func TestRunnerErrors(t *testing.T) {
+	first := ""
+	other := func(t Task, data []byte, err error) ([]byte, error) {
+		return bytes.Replace(data, []byte(`"seed": 1`), []byte(`"seed": 2`), 1), err
+	}
+	one := func(change func(t Task, data []byte, err error) ([]byte, error)) func(Task, []byte, error) ([]byte, error) {
+		var lock sync.Mutex
+		return func(t Task, data []byte, err error) ([]byte, error) {
+			lock.Lock()
+			defer lock.Unlock()
+			if first == "" {
+				first = t.ID
+			}
+			if t.ID == first {
+				return change(t, data, err)
+			}
+			return data, err
+		}
+	}
+	full := errors.New("the disk is full")
+	for _, x := range []struct {
+		name   string
+		begun  error
+		change func(Task, []byte, error) ([]byte, error)
+		failed string // of the run
+		lost   string // of all
+	}{
+		{"changed", nil, other, "what came back is not the run's: it is damaged", ""},
+		{"cut", nil, func(_ Task, data []byte, err error) ([]byte, error) { return data[:len(data)/2], err },
+			"what came back is not the run's: it is damaged", ""},
+		{"empty", nil, func(Task, []byte, error) ([]byte, error) { return nil, nil }, "what came back is not the run's", ""},
+		{"error", nil, func(Task, []byte, error) ([]byte, error) { return nil, errors.New("lost six times") },
+			"lost six times", ""},
+		{"lost", nil, func(Task, []byte, error) ([]byte, error) { return nil, LostError(full) }, "", "the disk is full; "},
+		{"no beginning", full, nil, "", "the disk is full; 0 of 6 runs"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			first = ""
+			e := &elsewhere{t: t, room: 1, begun: x.begun}
+			if x.change != nil {
+				e.change = one(x.change)
+			}
+			s := load(t, runnable, spec.Options{})
+			o, err := Execute(t.Context(), s, Options{Dir: t.TempDir(), Executable: "e", Runner: e})
+			if x.lost != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), x.lost) {
+					t.Errorf("%v, want %s", err, x.lost)
+				}
+			} else if err != nil || len(o.Failed) != 1 || !strings.HasPrefix(o.Failed[0].Err.Error(), x.failed) ||
+				len(o.Runs) != 5 {
+				t.Errorf("%v, failed %v", err, o.Failed)
+			}
+			if e.ended != 1 {
+				t.Errorf("ended %d times", e.ended)
+			}
+		})
+	}
+	for _, o := range []Options{{Lab: &Lab{}}, {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
+		o.Runner = &elsewhere{t: t}
+		if _, err := Execute(t.Context(), load(t, runnable, spec.Options{}), o); err == nil ||
+			!strings.Contains(err.Error(), "are carried out here") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// Another run's result is not taken for a run's, though its digest is right.
+func TestRunnerOther(t *testing.T) {
+	dir := t.TempDir()
+	s := load(t, runnable, spec.Options{})
+	if _, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e"}); err != nil {
+		t.Fatal(err)
+	}
+	runs := plan.RunsOn(s, spec.Sim)
+	folder, _ := filepath.Glob(filepath.Join(dir, "*"))
+	other := contents(t, folder[0])[filepath.Join("runs", runs[0].ID("e")+".json")]
+	if _, err := results.Vouched([]byte(other), runs[0], runs[0].ID("e")); err != nil {
+		t.Error(err)
+	}
+	if _, err := results.Vouched([]byte(other), runs[1], runs[1].ID("e")); err == nil {
+		t.Error("taken")
+	}
+}
+
+// Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
+func TestUnpack(t *testing.T) {
+	s := load(t, runnable, spec.Options{})
+	manifest, files := Pack(s)
+	fetch := func(digest string) ([]byte, error) { return files[digest], nil }
+	if u, err := Unpack(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {
+		t.Errorf("%v", err)
+	}
+	strange := string(s.Resolved()) + "matrix: 1\n"
+	listed := small + "traffic: [{name: x, file: /etc/passwd, format: hpcc, " +
+		"transport: window, window: 1 packets}]\nswitch: [forward]\nmeasure: [fct]\n"
+	for _, x := range []struct{ name, manifest, want string }{
+		{"no JSON", "{", "it is no parcel of an experiment"},
+		{"another key", `{"format": 1, "path": "x"}`, "it is no parcel of an experiment"},
+		{"another format", `{"format": 2}`, "its format is 2, and this version reads 1"},
+		{"another content", strings.Replace(string(manifest), Digest(s.Resolved()), Digest([]byte("x")), 1),
+			"its content has the hash"},
+		{"not valid", strings.Replace(string(manifest), Digest(s.Resolved()), Digest([]byte(strange)), 1), "matrix"},
+		{"another file", strings.Replace(string(manifest), Digest(s.Resolved()), Digest([]byte(listed)), 1),
+			`the parcel of the experiment does not have the file "/etc/passwd"`},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			files[Digest([]byte(strange))], files[Digest([]byte(listed))] = []byte(strange), []byte(listed)
+			if _, err := Unpack(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%v, want %s", err, x.want)
+			}
+		})
+	}
+}
