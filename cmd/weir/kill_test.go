@@ -187,3 +187,58 @@ func TestProcessesTogether(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// kill -9 in the middle of a merge, at ten times: whatever is in its place is whole, and the same command goes on, to
+// the bytes that one machine leaves.
+func TestKillMerge(t *testing.T) {
+	binary, file, all := build(t), writeKinds(t), t.TempDir()
+	machine := func(flags ...string) string {
+		out := t.TempDir()
+		c := exec.Command(binary, append([]string{"run", file, "--trace", "*", "--out", out}, flags...)...)
+		if text, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		dirs, _ := filepath.Glob(filepath.Join(out, "kinds-*"))
+		return dirs[0]
+	}
+	good := machine("--seed", "1", "--set", "repeat=3")
+	arguments := []string{"results", "merge", machine("--seed", "2", "--set", "repeat=2"),
+		machine("--seed", "1", "--set", "repeat=1"), "--into", all}
+	want := tree(good)
+	began := time.Now()
+	if text, err := exec.Command(binary, arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	length, merged, killed := time.Since(began), filepath.Join(all, filepath.Base(good)), 0
+	if err := same(want, tree(merged)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(merged); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 10 {
+		c := exec.Command(binary, arguments...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(length * time.Duration(k+1) / 11)
+		c.Process.Kill()
+		if c.Wait(); c.ProcessState.ExitCode() < 0 {
+			killed++
+		}
+		for name, text := range tree(merged) {
+			if !strings.Contains(name, ".new-") && text != want[name] { // also tables: they come when all runs are there
+				t.Errorf("kill %d: %s has %d bytes, want %d, or others", k, name, len(text), len(want[name]))
+			}
+		}
+	}
+	if killed == 0 {
+		t.Skip("disturbed: it was always faster than the kill")
+	}
+	if text, err := exec.Command(binary, arguments...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if err := same(want, tree(merged)); err != nil {
+		t.Error(err)
+	}
+}

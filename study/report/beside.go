@@ -549,6 +549,10 @@ func Text(o *results.Outcome) string {
 	if m := machineText(o); m != "" {
 		fmt.Fprintf(&b, "\n%s", m)
 	}
-	fmt.Fprintf(&b, "\n%s", Ends(o))
+	b.WriteString("\n")
+	for _, line := range programs(o) {
+		b.WriteString(Wrap(line, Width, "    ") + "\n")
+	}
+	b.WriteString(Ends(o))
 	return b.String()
 }

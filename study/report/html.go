@@ -110,9 +110,19 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
-		"Command": command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
+		"Programs": programs(o),
+		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 	})
 	return []byte(text.Lines(b.String())), err
+}
+
+// programs says which runs are of which program, where several have carried them out.
+func programs(o *results.Outcome) (lines []string) {
+	for _, p := range o.Programs {
+		lines = append(lines, fmt.Sprintf("by program %s: %d %s: %s", p.Revision, len(p.Runs), plural(len(p.Runs), "run"),
+			strings.Join(p.Runs, ", ")))
+	}
+	return lines
 }
 
 // facts says what was run, in a line.

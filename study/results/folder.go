@@ -30,6 +30,11 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openAs(r, dir, doc)
+}
+
+// openAs is Open with what runs.json has, or is to have.
+func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
 	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return nil, err
@@ -46,7 +51,7 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 	if unknown != nil {
 		return nil, unknown
 	}
-	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: s, Dir: dir}
+	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: s, Dir: dir, Programs: doc.Programs}
 	if from != nil {
 		o.Command = from.Command
 	}
@@ -70,12 +75,16 @@ func wrong(dir, name, format string, args ...any) error {
 
 // index is what Open takes of runs.json.
 type index struct {
-	Format     int    `json:"format"`
-	Experiment string `json:"experiment"`
-	World      string `json:"world"`
-	Runs       []struct {
-		ID string `json:"id"`
-	} `json:"runs"`
+	Format     int       `json:"format"`
+	Experiment string    `json:"experiment"`
+	World      string    `json:"world"`
+	Programs   []Program `json:"programs"`
+	Runs       []indexed `json:"runs"`
+}
+
+// indexed is a run of runs.json.
+type indexed struct {
+	ID string `json:"id"`
 }
 
 func openIndex(dir string) (*index, error) {

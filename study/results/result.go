@@ -115,6 +115,13 @@ type Outcome struct {
 	Dir      string     // results folder, "" if nothing was written
 	Command  string     // that asked for it, "" if not known
 	Beside   *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
+	Programs []Program  // that carried the runs out, if there are several; nil: one
+}
+
+// Program is what of merged results one of several programs has carried out.
+type Program struct {
+	Revision string   `json:"revision"` // as weir version prints it, or what is known of it
+	Runs     []string `json:"runs"`     // their ids
 }
 
 // RunError is a run that ended with an error.
@@ -388,6 +395,9 @@ func (o *Outcome) JSON() []byte {
 	doc.add("format", Format)
 	doc.add("experiment", o.Name)
 	doc.add("world", o.World)
+	if o.Programs != nil {
+		doc.add("programs", o.Programs)
+	}
 	runs := []json.RawMessage{}
 	for _, r := range o.Runs {
 		runs = append(runs, r.Json(false))

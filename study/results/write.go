@@ -11,17 +11,22 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/text"
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
 // Folder is the experiment's results folder below dir, of a world. Of a file's name that would act on a terminal the
 // folder has the escaped form, without backslashes, which separate folders on some systems.
 func Folder(s *spec.Spec, dir, world string) string {
-	name := strings.NewReplacer("/", "-", `\`, "-").Replace(text.Shown(s.Name())) + "-" + s.Hash()[:12]
+	return filepath.Join(dir, folderName(s.Name(), s.Hash(), world))
+}
+
+func folderName(experiment, hash, world string) string {
+	name := strings.NewReplacer("/", "-", `\`, "-").Replace(text.Shown(experiment)) + "-" + hash[:min(len(hash), 12)]
 	if world != spec.Sim {
 		name += "-" + world
 	}
-	return filepath.Join(dir, name)
+	return name
 }
 
 // Kept says how much of the experiment is in the results folder, and what to do about
@@ -36,6 +41,14 @@ func (o *Outcome) Kept() string {
 		return fmt.Sprintf("all %d runs are finished and kept", all)
 	}
 	return fmt.Sprintf("%d of %d runs are finished and kept; the same command goes on with the rest", len(o.Runs), all)
+}
+
+// ID is the name of a run's result: of the program with that SHA-256 and, in the lab, the generator of traffic.
+func ID(r *plan.Run, executable, generator string) string {
+	if generator != "" {
+		executable += " lab " + generator
+	}
+	return r.ID(executable)
 }
 
 func RunFile(dir, id string) string {

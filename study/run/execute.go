@@ -58,10 +58,11 @@ func (o *Options) world() string {
 
 // id is the name of a run's result.
 func (o *Options) id(r *plan.Run) string {
+	generator := ""
 	if o.Lab != nil {
-		return r.ID(o.Executable + " lab " + o.Lab.generator().Name)
+		generator = o.Lab.generator().Name
 	}
-	return r.ID(o.Executable)
+	return results.ID(r, o.Executable, generator)
 }
 
 // folder is where the results go; "" if nowhere.

@@ -76,6 +76,9 @@ var (
 	}}
 )
 
+// Generators are the names of all.
+func Generators() []string { return []string{Kernel.Name, IPerf3.Name} }
+
 // Check tells what of the experiment's traffic the generator cannot send, before anything
 // starts. CheckLab must have found nothing.
 func (o *Lab) Check(s *spec.Spec) error {

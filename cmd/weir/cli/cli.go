@@ -34,6 +34,7 @@ type command struct {
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
 	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders, or the flows of results and a fct.txt."`
+	Results resultsCmd `cmd:"" help:"Results folders of several machines."`
 	Import  importCmd  `cmd:"" help:"Make an experiment of another program's configuration."`
 	Export  exportCmd  `cmd:"" help:"Write results as files for other programs."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`

@@ -49,6 +49,11 @@ var texts = kong.Vars{
 	"labGenerator": "Lab: what sends and receives: weir, or iperf3, to compare with.",
 	"labScheduling": "Lab: what must be punctual is an ordinary thread of niceness -20 (nice), SCHED_FIFO on all " +
 		"processors but the first (fifo), SCHED_DEADLINE (deadline), or has processors of its own (core).",
+	"mergeDirs": "Results folders of one experiment, as weir run leaves them; they may have other seeds, and parts of " +
+		"the runs.",
+	"mergeInto": "Folder that the merged results folder goes into, as --out of weir run; what is there is extended.",
+	"mergeRevisions": "Programs whose runs may be together: same, those of one; any, whose report says which run is of " +
+		"which.",
 	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
 	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
+	"weir/study/run"
 	"weir/study/spec"
 )
 
@@ -83,5 +86,47 @@ func (r *reportCmd) Run(a *app) error {
 			a.tables(o, path)
 		}
 	}
+	return nil
+}
+
+type resultsCmd struct {
+	Merge mergeCmd `cmd:"" help:"Make one results folder of several of one experiment, as one machine would have."`
+}
+
+type mergeCmd struct {
+	Dirs      []string `arg:"" name:"dir" help:"${mergeDirs}"`
+	Into      target   `required:"" placeholder:"DIR" help:"${mergeInto}"`
+	Revisions string   `enum:"same,any" default:"same" help:"${mergeRevisions}"`
+}
+
+func (m *mergeCmd) Run(a *app) error {
+	signals := listen(a.screen, grace{0, nothing, "what was merged is kept, and the same command goes on with the rest"})
+	defer signals.stop()
+	path := ""
+	merged, err := results.Merge(signals, a.registry, m.Dirs, results.Merging{
+		Into: string(m.Into), Any: m.Revisions == "any", Generators: run.Generators(),
+		OnNotice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) },
+		Report: func(o *results.Outcome) (err error) {
+			path, err = report.Write(o, report.Page{Version: version()})
+			return err
+		},
+	})
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.stderr, "interrupted:", err)
+		a.code = Interrupted
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	found := merged.Found
+	merged.Found = 0 // what was there already is nothing to run again
+	fmt.Fprintf(a.stdout, "%d of %d runs are there, of %s: %d of them new", found, found+merged.Missing,
+		plural(merged.Folders, "folder"), merged.New)
+	if merged.Alike > 0 {
+		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Alike)
+	}
+	fmt.Fprint(a.stdout, "\n\n")
+	a.tables(merged.Outcome, path)
 	return nil
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ranMerge runs an experiment with other seeds, as another machine does, and returns its results folder.
+func ranMerge(t *testing.T, file string, flags ...string) string {
+	t.Helper()
+	out := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	if code := Run(Registry(), append([]string{"run", file, "--out", out}, flags...), &stdout, &stderr, false); code !=
+		Done {
+		t.Fatal(stderr.String())
+	}
+	dirs, _ := filepath.Glob(filepath.Join(out, "*"))
+	if len(dirs) != 1 {
+		t.Fatalf("folders %v", dirs)
+	}
+	return dirs[0]
+}
+
+// weir results merge makes what weir run --seed with all seeds does, which report, diff and run then take.
+func TestResultsMerge(t *testing.T) {
+	file := write(t, small)
+	a, b := ranMerge(t, file, "--seed", "1", "--set", "repeat=2"), ranMerge(t, file, "--seed", "3", "--set", "repeat=1")
+	want := ranMerge(t, file, "--seed", "1", "--set", "repeat=3")
+	into := t.TempDir()
+	code, out, stderr := weir("results", "merge", b, a, "--into", into)
+	if code != Done || stderr != "" ||
+		!strings.HasPrefix(out, "6 of 6 runs are there, of 2 folders: 6 of them new\n\nsmall\n") {
+		t.Fatalf("exit code %d\n%s%s", code, out, stderr)
+	}
+	dir := filepath.Join(into, filepath.Base(want))
+	if !strings.HasSuffix(out, "\n"+filepath.Join(dir, "report.html")+"\n") {
+		t.Errorf("the page is not named: %s", out)
+	}
+	got := contents(t, dir)
+	for name, text := range contents(t, want) {
+		if got[name] != text && name != "host.json" {
+			t.Errorf("%s differs", name)
+		}
+	}
+	for _, args := range [][]string{{"report", dir}, {"diff", dir, want}, {"run", file, "--seed", "1", "--set", "repeat=3",
+		"--out", into}} {
+		if code, out, stderr := weir(args...); code != Done || stderr != "" ||
+			args[0] == "run" && !strings.Contains(out, "6 of the runs were there already") ||
+			args[0] == "diff" && !strings.Contains(out, "0 values differ") {
+			t.Errorf("%s: exit code %d\n%s%s", args[0], code, out, stderr)
+		}
+	}
+	code, out, _ = weir("results", "merge", a, want, "--into", into)
+	if want := "6 of 6 runs are there, of 2 folders: 0 of them new, 4 in several folders, with the same bytes\n"; code !=
+		Done || !strings.HasPrefix(out, want) {
+		t.Errorf("exit code %d, %s\nwant %s", code, out, want)
+	}
+}
+
+// Wrong input is exit code 2, and nothing is written: no --into, a folder that is none, one that is a results folder
+// itself, an input that is not the same.
+func TestResultsMergeRefuses(t *testing.T) {
+	dir, a := t.TempDir(), ""
+	for name, text := range map[string]string{"kept.yaml": strings.Replace(fromFiles, "200ms", "5ms", 1),
+		"net.txt": files["net.txt"], "list.flow": files["list.flow"], "matrix.cm": files["matrix.cm"],
+		"sizes.cdf": files["sizes.cdf"]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a = ranMerge(t, filepath.Join(dir, "kept.yaml"))
+	b := filepath.Join(t.TempDir(), filepath.Base(a))
+	if err := os.CopyFS(b, os.DirFS(a)); err != nil {
+		t.Fatal(err)
+	}
+	inputs, _ := filepath.Glob(filepath.Join(b, "inputs", "*-sizes.cdf"))
+	if len(inputs) != 1 {
+		t.Fatal(inputs)
+	}
+	if err := os.WriteFile(inputs[0], []byte("0 0\n7 100\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	input := filepath.Join("inputs", filepath.Base(inputs[0]))
+	into := filepath.Join(t.TempDir(), "into")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"missing flags: --into", []string{a}},
+		{"expected \"<dir> ...\"", []string{"--into", into}},
+		{filepath.Join(dir, "spec.yaml") + ":1:1: this is no results folder", []string{dir, "--into", into}},
+		{a + ":1:1: this is a results folder itself; allowed: --into with the folder that", []string{b, "--into", a}},
+		{filepath.Join(b, input) + ":1:1: it is not what " + filepath.Join(a, input) + " is: the runs are of other input",
+			[]string{a, b, "--into", into}},
+		{"--revisions must be one of", []string{a, "--into", into, "--revisions", "some"}},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := Run(Registry(), append([]string{"results", "merge"}, c.args...), &stdout, &stderr, false)
+		if code != WrongInput || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("exit code %d, %s\nwant %s", code, stderr.String(), c.want)
+		}
+	}
+	if _, err := os.Stat(into); err == nil {
+		t.Error("something is written")
+	}
+}
+
+// A full disk is an error that names the file; what is merged stays, and with room again the same command makes what an
+// undisturbed one has made.
+func TestResultsMergeFullDisk(t *testing.T) {
+	const room = 1 << 21
+	disk := mounted(t, room)
+	file := write(t, small)
+	a := ranMerge(t, file, "--set", "repeat=2", "--trace", "*")
+	command := []string{"results", "merge", a, "--into", disk}
+	page := os.Getpagesize()
+	ballast := filepath.Join(disk, "ballast")
+	for pages := range 40 {
+		if err := os.WriteFile(ballast, make([]byte, room-(4+2*pages)*page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		code := Run(Registry(), command, &stdout, &stderr, false)
+		said := stderr.String()
+		if code == Done {
+			if pages < 4 {
+				t.Errorf("%d pages were enough", pages)
+			}
+			break
+		}
+		if code != RunFailed || !strings.Contains(said, "no space left on device") ||
+			!strings.HasPrefix(said, "weir: "+disk) {
+			t.Fatalf("exit code %d, %s", code, said)
+		}
+		want := contents(t, a)
+		for name, text := range contents(t, disk) {
+			rel, err := filepath.Rel(filepath.Base(a), name)
+			if name != "ballast" && filepath.Base(name) != "host.json" && (err != nil || want[rel] != text) {
+				t.Errorf("%s has %d bytes, or others", name, len(text))
+			}
+		}
+	}
+	got := contents(t, filepath.Join(disk, filepath.Base(a)))
+	for name, text := range contents(t, a) {
+		if got[name] != text && name != "host.json" {
+			t.Errorf("%s differs", name)
+		}
+	}
+}

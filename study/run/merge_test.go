@@ -1,0 +1,537 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/revision"
+	"weir/internal/testutil"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// merge merges folders as the command line does.
+func merge(into string, any bool, dirs ...string) (*results.Merged, error) {
+	return results.Merge(context.Background(), room(), dirs, results.Merging{Into: into, Any: any,
+		Generators: Generators(), Report: page})
+}
+
+func page(o *results.Outcome) error {
+	_, err := report.Write(o, report.Page{Version: "of tests"})
+	return err
+}
+
+// whole carries out an experiment on one machine, with traces.
+func whole(t *testing.T, o spec.Options, executable string) *results.Outcome {
+	t.Helper()
+	command := "weir run x.yaml"
+	if o.Seed != nil {
+		command += fmt.Sprintf(" --seed %d", *o.Seed)
+	}
+	for _, s := range o.Set {
+		command += " --set " + s
+	}
+	out, err := Execute(context.Background(), load(t, runnable, o), Options{Dir: t.TempDir(), Executable: executable,
+		Command: command, Trace: []string{"s->c"}, Report: page})
+	if err != nil || out.Missing > 0 || len(out.Failed) > 0 {
+		t.Fatal(err, out)
+	}
+	return out
+}
+
+// partOf copies of a results folder what a machine leaves that has carried out only these runs. Without an index it is
+// what one leaves that was killed.
+func partOf(t *testing.T, of *results.Outcome, ids []string, index bool) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), filepath.Base(of.Dir))
+	if err := os.CopyFS(dir, os.DirFS(of.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	type named struct {
+		ID string `json:"id"`
+	}
+	doc := map[string]any{"format": results.Format, "experiment": of.Name, "world": of.World}
+	list := []named{}
+	for _, r := range of.Runs {
+		if slices.Contains(ids, r.ID) {
+			list = append(list, named{r.ID})
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*", r.ID+"*"))
+		if err != nil || len(files) < 5 {
+			t.Fatal(err, files)
+		}
+		for _, f := range files {
+			os.Remove(f)
+		}
+	}
+	doc["runs"] = list
+	data, _ := json.Marshal(doc)
+	put(t, filepath.Join(dir, "runs.json"), string(data))
+	if !index {
+		for _, name := range []string{"runs.json", "host.json", "report.html", results.FlowsFile} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// differ names a file that two results folders have not alike; "" if there is none.
+func differ(t *testing.T, want, got string) string {
+	t.Helper()
+	a, b := contents(t, want), contents(t, got)
+	for name := range maps.Keys(b) {
+		if _, ok := a[name]; !ok {
+			return name + " is too many"
+		}
+	}
+	for name, text := range a {
+		if b[name] != text {
+			return name
+		}
+	}
+	return ""
+}
+
+// Whatever part of the runs, and of their traces, each of three machines has, also some of them twice, and in whatever
+// order they are merged, at once or one after the other: the bytes are those of one machine.
+func TestMergeAnySplit(t *testing.T) {
+	want := whole(t, spec.Options{Set: []string{"repeat=4"}}, "x")
+	if len(want.Runs) != 12 {
+		t.Fatalf("%d runs", len(want.Runs))
+	}
+	for k := range 6 {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(25, uint64(k)))
+			parts := make([][]string, 3)
+			for _, r := range want.Runs {
+				parts[rng.IntN(3)] = append(parts[rng.IntN(3)], r.ID)
+			}
+			for _, r := range want.Runs { // what nobody has now, and what two have
+				p := rng.IntN(3)
+				if there := slices.ContainsFunc(parts, func(ids []string) bool { return slices.Contains(ids, r.ID) }); !there ||
+					rng.IntN(4) == 0 {
+					parts[p] = append(parts[p], r.ID)
+				}
+			}
+			var dirs []string
+			for _, ids := range parts {
+				dirs = append(dirs, partOf(t, want, ids, rng.IntN(2) == 0))
+			}
+			rng.Shuffle(3, func(i, j int) { dirs[i], dirs[j] = dirs[j], dirs[i] })
+			into := t.TempDir()
+			m, err := merge(into, false, dirs...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Missing != 0 || m.Found != 12 || m.New != 12 || m.Folders != 3 {
+				t.Errorf("%+v", m)
+			}
+			if name := differ(t, want.Dir, m.Dir); name != "" {
+				t.Error(name)
+			}
+			again, err := merge(into, false, dirs[k%3])
+			if err != nil || again.New != 0 || again.Found != 12 || differ(t, want.Dir, again.Dir) != "" {
+				t.Errorf("once more: %v, %+v", err, again)
+			}
+			step := t.TempDir() // one after the other
+			for _, dir := range dirs {
+				if m, err = merge(step, false, dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name := differ(t, want.Dir, m.Dir); name != "" {
+				t.Error("one after the other:", name)
+			}
+			if opened, err := results.Open(room(), m.Dir); err != nil || string(opened.JSON()) != string(want.JSON()) {
+				t.Errorf("opened: %v", err)
+			}
+		})
+	}
+}
+
+// Ranges of seeds that follow each other, or overlap, are one experiment: that with all seeds.
+func TestMergeSeeds(t *testing.T) {
+	seeds := func(first uint64, repeat string) *results.Outcome {
+		return whole(t, spec.Options{Seed: &first, Set: []string{"repeat=" + repeat}}, "x")
+	}
+	want := seeds(1, "5")
+	a, b, c := seeds(1, "2"), seeds(2, "2"), seeds(4, "2")
+	for _, dirs := range [][]string{{a.Dir, b.Dir, c.Dir}, {c.Dir, b.Dir, a.Dir}, {b.Dir, c.Dir, a.Dir},
+		{c.Dir, a.Dir, b.Dir, want.Dir}} {
+		m, err := merge(t.TempDir(), false, dirs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := differ(t, want.Dir, m.Dir); name != "" || filepath.Base(m.Dir) != filepath.Base(want.Dir) {
+			t.Errorf("%s of %s differs", name, m.Dir)
+		}
+	}
+	missing := partOf(t, c, []string{c.Runs[0].ID}, true)
+	m, err := merge(t.TempDir(), false, a.Dir, b.Dir, missing)
+	if err != nil || m.Missing != len(c.Runs)-1 {
+		t.Errorf("%v, %+v", err, m)
+	}
+}
+
+// The command and the sources of values that results of several seeds have are those of one command for all.
+func TestMergeSeedsCommand(t *testing.T) {
+	for given, want := range map[string]string{
+		"weir run x.yaml": "weir run x.yaml --set repeat=3",
+		"weir run 'a --set repeat=7.yaml' --seed 1":           "weir run 'a --set repeat=7.yaml' --seed 1 --set repeat=3",
+		"weir run x.yaml --set repeat=2 --set rate='1 Mbps'":  "weir run x.yaml --set repeat=3 --set rate='1 Mbps'",
+		"weir run x.yaml --set=repeat=2 --quick":              "weir run x.yaml --set=repeat=3 --quick",
+		`weir run 'it'\''s --set repeat=4' --seed 1`:          `weir run 'it'\''s --set repeat=4' --seed 1 --set repeat=3`,
+		"weir run x.yaml --set repeats=2 --set repeat=2 --on": "weir run x.yaml --set repeats=2 --set repeat=3 --on",
+	} {
+		part := func(first uint64, n string) string {
+			o, err := Execute(t.Context(), load(t, runnable, spec.Options{Seed: &first, Set: []string{"repeat=" + n}}),
+				Options{Dir: t.TempDir(), Executable: "x", Command: given})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o.Dir
+		}
+		m, err := merge(t.TempDir(), false, part(3, "1"), part(1, "2"))
+		if err != nil || m.Command != want {
+			t.Errorf("%v, %s\nwant %s", err, m.Command, want)
+		}
+	}
+}
+
+// other makes of a results folder that of another program, as another machine's is.
+func other(t *testing.T, dir string) {
+	t.Helper()
+	replace(t, filepath.Join(dir, "host.json"), "/"+runtime.GOARCH+" ", "/mips ")
+}
+
+func replace(t *testing.T, file, old, new string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(data), old) {
+		t.Fatalf("%v: no %q in %s", err, old, data)
+	}
+	put(t, file, strings.Replace(string(data), old, new, 1))
+}
+
+// reseal changes a file of a run, and gives it the digest of what it has then. A trace that vouched for what it had
+// goes.
+func reseal(t *testing.T, file, old, new string) {
+	t.Helper()
+	replace(t, file, old, new)
+	data, _ := os.ReadFile(file)
+	put(t, file, testutil.Reseal(string(data)))
+	id := strings.TrimSuffix(filepath.Base(file), ".json")
+	if err := os.Remove(filepath.Join(filepath.Dir(file), "..", "traces", id+results.TraceDigests)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Runs of several programs are together only if that is asked for. What is the same in both is taken of the one that
+// has more; what is not, is refused. The reports say which run is of which program.
+func TestMergePrograms(t *testing.T) {
+	a, b := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "y")
+	other(t, b.Dir)
+	ids := func(o *results.Outcome, from, to int) (ids []string) {
+		for _, r := range o.Runs[from:to] {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	n := len(a.Runs)
+	partA, partB := partOf(t, a, ids(a, 0, n-2), true), partOf(t, b, ids(b, n-3, n), true)
+	if _, err := merge(t.TempDir(), false, partA, partB); err == nil ||
+		!strings.Contains(err.Error(), "architecture mips, not "+runtime.GOARCH) {
+		t.Fatal(err)
+	}
+	into := t.TempDir()
+	m, err := merge(into, true, partB, partA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Programs) != 2 || !slices.Equal(m.Programs[0].Runs, ids(a, 0, n-2)) ||
+		!slices.Equal(m.Programs[1].Runs, ids(b, n-2, n)) || !strings.Contains(m.Programs[1].Revision, "/mips ") {
+		t.Errorf("%+v", m.Programs)
+	}
+	opened, err := results.Open(room(), m.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "by program " + m.Programs[1].Revision + ": 2 runs: " + strings.Join(m.Programs[1].Runs, ", ")
+	if got := strings.Join(strings.Fields(report.Text(opened)), " "); !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got := contents(t, m.Dir)["report.html"]; !strings.Contains(got, "<li>"+want+"</li>") {
+		t.Errorf("no %s in the page", want)
+	}
+	if again, err := merge(t.TempDir(), true, m.Dir, partB); err != nil || len(again.Programs) != 2 {
+		t.Errorf("merged once more: %v, %+v", err, again)
+	}
+	if _, err := merge(into, false, partA); err == nil || !strings.Contains(err.Error(), "--revisions any") {
+		t.Errorf("into a folder of two: %v", err)
+	}
+	reseal(t, results.RunFile(partB, b.Runs[n-3].ID), `"events": `, `"events": 1`)
+	if _, err := merge(t.TempDir(), true, partB, partA); err == nil ||
+		!strings.Contains(err.Error(), "of another program: both cannot be in one folder") {
+		t.Errorf("two results: %v", err)
+	}
+}
+
+// What cannot be merged is refused with the names of the files, and nothing is written.
+func TestMergeRefuses(t *testing.T) {
+	good := whole(t, spec.Options{}, "x")
+	y := whole(t, spec.Options{}, "y")
+	idsOf := func(o *results.Outcome) (ids []string) {
+		for _, r := range o.Runs {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	var said strings.Builder
+	for _, c := range refusals(t, good, y) {
+		t.Run(c.name, func(t *testing.T) {
+			from := c.b
+			if from == nil {
+				from = good
+			}
+			a, b := partOf(t, good, idsOf(good), true), partOf(t, from, idsOf(from), true)
+			into := filepath.Join(t.TempDir(), "into")
+			c.do(a, b)
+			_, err := merge(into, false, a, b)
+			if err == nil {
+				t.Fatal("it is merged")
+			}
+			text := strings.NewReplacer(a, "A", b, "B", into, "INTO", revision.This().String(), "THIS",
+				"not "+runtime.GOARCH, "not ARCH").Replace(err.Error())
+			for i, r := range slices.Concat(good.Runs, y.Runs) {
+				text = strings.ReplaceAll(text, r.ID, fmt.Sprintf("RUN%d", i))
+			}
+			fmt.Fprintf(&said, "# %s\n%s\n", c.name, text)
+			if left, _ := os.ReadDir(into); len(left) > 0 {
+				t.Errorf("%v is written", left)
+			}
+		})
+	}
+	testutil.Golden(t, "merge.txt", said.String())
+}
+
+// refusal is a way in which two folders do not fit.
+type refusal struct {
+	name string
+	b    *results.Outcome // which the second is of; nil: which the first is of
+	do   func(a, b string)
+}
+
+// refusals are all ways, of results and those of another program.
+func refusals(t *testing.T, good, y *results.Outcome) []refusal {
+	fourth := uint64(4)
+	narrowed, later := whole(t, spec.Options{Set: []string{"rate=1Mbps"}}, "x"), whole(t, spec.Options{Seed: &fourth}, "x")
+	longer := whole(t, spec.Options{Set: []string{"duration=100ms"}}, "x")
+	return append(damages(t, good.Runs[0].ID), []refusal{
+		{"another program", y, func(a, b string) { other(t, b) }},
+		{"another build of the same program", y, func(a, b string) {}},
+		{"a program that nothing tells of", y, func(a, b string) {
+			os.Remove(filepath.Join(b, "host.json"))
+		}},
+		{"a part of the sweep", narrowed, func(a, b string) {}},
+		{"another experiment", longer, func(a, b string) {}},
+		{"another name", nil, func(a, b string) {
+			replace(t, filepath.Join(b, "runs.json"), `"experiment":"test"`, `"experiment":"mine"`)
+		}},
+		{"seeds with a gap", later, func(a, b string) {}},
+		{"no spec", nil, func(a, b string) { os.Remove(filepath.Join(b, "spec.yaml")) }},
+		{"no folder", nil, func(a, b string) { os.RemoveAll(b) }},
+		{"an index of a newer format", nil, func(a, b string) {
+			replace(t, filepath.Join(b, "runs.json"), `"format":2`, `"format":3`)
+		}},
+		{"a damaged host.json", nil, func(a, b string) { put(t, filepath.Join(b, "host.json"), "[") }},
+		{"a damaged origin.json", nil, func(a, b string) { put(t, filepath.Join(b, "origin.json"), "[") }},
+		{"the simulator and the lab", nil, func(a, b string) {
+			replace(t, filepath.Join(b, "runs.json"), `"world":"sim"`, `"world":"lab"`)
+		}},
+	}...)
+}
+
+// damages are those of which a file of the run is damaged, or of something else.
+func damages(t *testing.T, id string) []refusal {
+	run := filepath.Join("runs", id+".json")
+	return []refusal{
+		{"another result of the same run", nil, func(a, b string) {
+			reseal(t, filepath.Join(b, run), `"events": `, `"events": 1`)
+		}},
+		{"a damaged run", nil, func(a, b string) { replace(t, filepath.Join(b, run), `"events": `, `"events": 1`) }},
+		{"runs that were cut in both", nil, func(a, b string) {
+			put(t, filepath.Join(a, run), "{")
+			put(t, filepath.Join(b, run), "")
+		}},
+		{"a run of a newer format", nil, func(a, b string) {
+			reseal(t, filepath.Join(b, run), `"format": 2`, `"format": 3`)
+		}},
+		{"a run by another's name", nil, func(a, b string) {
+			if err := os.Rename(filepath.Join(b, run), results.RunFile(b, "0123456789abcdef")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a foreign run", nil, func(a, b string) {
+			reseal(t, filepath.Join(b, run), `"seed": 1`, `"seed": 77`)
+		}},
+		{"a foreign file", nil, func(a, b string) { put(t, filepath.Join(b, "runs", "notes.txt"), "mine") }},
+		{"a damaged trace", nil, func(a, b string) {
+			replace(t, filepath.Join(b, "traces", id+".txt"), "# ports", "# PORTS")
+		}},
+		{"a trace that is gone", nil, func(a, b string) { os.Remove(filepath.Join(b, "traces", id+".parquet")) }},
+		{"a list of digests with a path", nil, func(a, b string) {
+			replace(t, filepath.Join(b, "traces", id+".sha256"), "  "+id+".txt", "  ../../"+id+".txt")
+		}},
+		{"traces of other ports", nil, func(a, b string) {
+			traceOthers(t, b)
+		}},
+	}
+}
+
+// traceOthers traces other ports than whole does, in a folder that is there.
+func traceOthers(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := Execute(context.Background(), load(t, runnable, spec.Options{}), Options{Dir: filepath.Dir(dir),
+		Executable: "x", Trace: []string{"a->s"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Files of earlier programs, which a folder keeps and runs.json does not name, are no runs of another revision: they
+// are left out, and that is said.
+func TestMergeLeavesOutOldRuns(t *testing.T) {
+	good, old := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "old")
+	dir := partOf(t, good, []string{good.Runs[0].ID}, true)
+	data, err := os.ReadFile(results.RunFile(old.Dir, old.Runs[1].ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, results.RunFile(dir, old.Runs[1].ID), string(data))
+	put(t, filepath.Join(dir, "runs", ".new-1234"), "half of")
+	var notices []string
+	m, err := results.Merge(t.Context(), room(), []string{dir, good.Dir}, results.Merging{Into: t.TempDir(), Report: page,
+		OnNotice: func(text string) { notices = append(notices, text) }})
+	if err != nil || len(notices) != 1 || !strings.HasPrefix(notices[0], dir+": 1 file of runs is left out: ") {
+		t.Errorf("%v, %q", err, notices)
+	}
+	if name := differ(t, good.Dir, m.Dir); name != "" || m.Alike != 1 {
+		t.Errorf("%s, %d alike", name, m.Alike)
+	}
+}
+
+// A call that was interrupted, whatever it had written, goes on.
+func TestMergeInterrupted(t *testing.T) {
+	want := whole(t, spec.Options{}, "x")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	into := t.TempDir()
+	if _, err := results.Merge(ctx, room(), []string{want.Dir}, results.Merging{Into: into}); !errors.Is(err,
+		context.Canceled) {
+		t.Error(err)
+	}
+	dir := filepath.Join(into, filepath.Base(want.Dir))
+	for cut := range len(want.Runs) {
+		os.RemoveAll(dir)
+		var ids []string
+		for _, r := range want.Runs[:cut] {
+			ids = append(ids, r.ID)
+		}
+		if err := os.Rename(partOf(t, want, ids, false), dir); err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(filepath.Join(dir, "traces", want.Runs[0].ID+".sha256")) // its files come again
+		put(t, filepath.Join(dir, "traces", want.Runs[0].ID+".txt"), "other")
+		put(t, filepath.Join(dir, "traces", ".new-77"), "half of")
+		m, err := merge(into, false, want.Dir)
+		if err != nil || m.New != len(want.Runs)-cut {
+			t.Fatal(err, m)
+		}
+		if name := differ(t, want.Dir, dir); name != "" {
+			t.Errorf("after %d: %s", cut, name)
+		}
+	}
+}
+
+// The host.json of what was merged has all machines, also after another merge.
+func TestMergeHosts(t *testing.T) {
+	a, b := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "x")
+	replace(t, filepath.Join(a.Dir, "host.json"), `"host": "`, `"host": "a`)
+	replace(t, filepath.Join(b.Dir, "host.json"), `"host": "`, `"host": "b`)
+	hosts := func(dir string) (n int) {
+		var doc struct{ Hosts []map[string]any }
+		data, _ := os.ReadFile(filepath.Join(dir, "host.json"))
+		if err := json.Unmarshal(data, &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range doc.Hosts {
+			if h["host"] == "" || h["revision"] == "" {
+				t.Errorf("%v", h)
+			}
+		}
+		return len(doc.Hosts)
+	}
+	one, err := merge(t.TempDir(), false, a.Dir)
+	if err != nil || hosts(one.Dir) != 1 {
+		t.Error(err)
+	}
+	into := t.TempDir()
+	two, err := merge(into, false, b.Dir, one.Dir)
+	if err != nil || hosts(two.Dir) != 2 {
+		t.Error(err)
+	}
+	two, err = merge(into, false, a.Dir)
+	if err != nil || hosts(two.Dir) != 2 {
+		t.Error(err)
+	}
+}
+
+// Folders of processes that ended before they wrote runs.json are merged by their names, which weir run gives them. A
+// folder of a name of its own needs one beside it that has runs.json.
+func TestMergeWithoutIndex(t *testing.T) {
+	want := whole(t, spec.Options{}, "x")
+	ids := []string{want.Runs[0].ID, want.Runs[1].ID}
+	own := func(index bool) string {
+		dir := filepath.Join(t.TempDir(), "mine")
+		if err := os.Rename(partOf(t, want, ids, index), dir); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for _, c := range []struct {
+		dirs []string
+		ok   bool
+	}{{[]string{own(false)}, false}, {[]string{own(true)}, true}, {[]string{own(false), own(true)}, true},
+		{[]string{own(false), partOf(t, want, ids, false)}, true}} {
+		m, err := merge(t.TempDir(), false, c.dirs...)
+		if (err == nil) != c.ok || !c.ok && !strings.Contains(err.Error(), "nothing says how the experiment is named") {
+			t.Errorf("%v: %v", c.dirs, err)
+		}
+		if err == nil && (m.Found != 2 || m.Name != want.Name || filepath.Base(m.Dir) != filepath.Base(want.Dir)) {
+			t.Errorf("%v: %+v", c.dirs, m)
+		}
+	}
+}
