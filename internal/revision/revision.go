@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Revision is all that decides what a program computes. Two are equal (==) if the programs give the same bytes.
@@ -177,7 +178,8 @@ func Parse(s string) (Revision, error) {
 	system, arch, _ := strings.Cut(words[3], "/")
 	r.Program, r.Go, r.OS, r.Arch = word(words[0]), word(words[2]), word(system), word(arch)
 	r.Settings = strings.Join(words[4:], " ")
-	if r.String() != s {
+	bad := slices.ContainsFunc(words[4:], func(setting string) bool { return !strings.Contains(setting, "=") })
+	if bad || strings.ContainsFunc(s, unicode.IsControl) || r.String() != s {
 		return Revision{}, errors.New("it is no revision of a program")
 	}
 	return r, nil

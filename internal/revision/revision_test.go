@@ -104,6 +104,7 @@ func TestSame(t *testing.T) {
 func TestParse(t *testing.T) {
 	for _, bad := range []string{"", " ", "weir", "a commit:b c", "a b c d/e", "a tag:b c d/e", "a commit: c d/e",
 		"a commit:b c d", "a commit:b  c d/e", "a commit:b%zz c d/e x\n", " commit:b c d/e",
+		"a commit:b c d/e \r", "a commit:b c d/e x=1  y=2", "a commit:b c d/e x",
 		"a commit:b c d/e " + strings.Repeat("x", longest)} {
 		if r, err := Parse(bad); err == nil {
 			t.Errorf("%q is read as %+v", bad, r)
@@ -130,7 +131,7 @@ func FuzzParse(f *testing.F) {
 		if err == nil && r.String() != s {
 			t.Errorf("%q is read as %+v", s, r)
 		}
-		if err == nil && strings.ContainsAny(s, "\t\r\n") {
+		if err == nil && strings.ContainsAny(s, "\t\r\n\x1b") {
 			t.Errorf("%q is more than a line", s)
 		}
 	})
