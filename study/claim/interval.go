@@ -6,9 +6,38 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// confidence is that of reports and verdicts.
+const confidence = 0.95
+
 // MeanInterval returns the mean of a sample and half the width of its 95 %
 // interval by Student's t; NaN for the width of a sample of one.
 func MeanInterval(x []float64) (mean, half float64) {
+	mean, deviation := meanError(x)
+	return mean, Quantile(len(x), confidence) * deviation
+}
+
+// Quantile is by how many standard errors the interval of a mean goes to either side of it, for a sample of so many
+// and a confidence: the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN below two.
+func Quantile(n int, confidence float64) float64 {
+	if n < 2 {
+		return math.NaN()
+	}
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+}
+
+// Share is half of the interval of a sample's mean over its absolute value, with the sample's Quantile: 0 if all of
+// the sample is 0, infinite if only the mean is, and NaN if a value is not defined.
+func Share(x []float64, quantile float64) float64 {
+	mean, deviation := meanError(x)
+	half := quantile * deviation
+	if half == 0 && mean == 0 {
+		return 0
+	}
+	return half / math.Abs(mean)
+}
+
+// meanError returns the mean of a sample and its standard error; NaN for that of a sample of one.
+func meanError(x []float64) (mean, deviation float64) {
 	n := float64(len(x))
 	if n == 0 {
 		return math.NaN(), math.NaN()
@@ -24,6 +53,5 @@ func MeanInterval(x []float64) (mean, half float64) {
 	for _, v := range x {
 		squares += float64((v - mean) * (v - mean))
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	return mean, t * math.Sqrt(squares/(n-1)/n)
+	return mean, math.Sqrt(squares / (n - 1) / n)
 }
