@@ -90,11 +90,12 @@ plot: [{x: rate, y: goodput}]
 expect: [{id: a, says: something arrives, that: goodput.x > 0}]
 `
 
-// writeKinds writes everyKind and what it names.
-func writeKinds(t *testing.T) (file string) {
+// writeKinds writes everyKind, with so many seeds, and what it names.
+func writeKinds(t *testing.T, repeat string) (file string) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"kinds.yaml": everyKind, "sizes.cdf": "0 0\n1000 50\n100000 100\n"} {
+	text := strings.Replace(everyKind, "repeat: 2", "repeat: "+repeat, 1)
+	for name, text := range map[string]string{"kinds.yaml": text, "sizes.cdf": "0 0\n1000 50\n100000 100\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +105,8 @@ func writeKinds(t *testing.T) (file string) {
 
 // killAnywhere kills a sweep with traces so many times, whatever it writes just then. Whatever is in its place is
 // whole, and in the end the folder has the bytes of an undisturbed one, and no more files.
-func killAnywhere(t *testing.T, kills int) {
-	binary, file, good := build(t), writeKinds(t), t.TempDir()
+func killAnywhere(t *testing.T, repeat string, kills int) {
+	binary, file, good := build(t), writeKinds(t, repeat), t.TempDir()
 	arguments := func(out string) []string { return []string{"run", file, "--trace", "*", "--out", out} }
 	began := time.Now()
 	if text, err := exec.Command(binary, arguments(good)...).CombinedOutput(); err != nil {
@@ -155,12 +156,18 @@ func killAnywhere(t *testing.T, kills int) {
 }
 
 // The long form is TestKillAnywhereLong, with -tags slow.
-func TestKillAnywhere(t *testing.T) { killAnywhere(t, 5) }
+func TestKillAnywhere(t *testing.T) { killAnywhere(t, "2", 5) }
+
+// Where seeds follow from what is measured, what is decided after a kill is what would have been.
+func TestKillAnywhereByNeed(t *testing.T) { killAnywhere(t, fourByNeed, 5) }
+
+// fourByNeed takes four seeds of everyKind.
+const fourByNeed = "{measure: goodput.x, until: 30%, least: 2, most: 12}"
 
 // Several processes with traces on one experiment, of which one is killed: the others take over what it had, and leave
 // what one alone leaves.
 func TestProcessesTogether(t *testing.T) {
-	binary, file, good, out := build(t), writeKinds(t), t.TempDir(), t.TempDir()
+	binary, file, good, out := build(t), writeKinds(t, "2"), t.TempDir(), t.TempDir()
 	arguments := func(out string) []string { return []string{"run", file, "--trace", "*", "--jobs", "1", "--out", out} }
 	if text, err := exec.Command(binary, arguments(good)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -191,7 +198,7 @@ func TestProcessesTogether(t *testing.T) {
 // kill -9 in the middle of a merge, at ten times: whatever is in its place is whole, and the same command goes on, to
 // the bytes that one machine leaves.
 func TestKillMerge(t *testing.T) {
-	binary, file, all := build(t), writeKinds(t), t.TempDir()
+	binary, file, all := build(t), writeKinds(t, "2"), t.TempDir()
 	machine := func(flags ...string) string {
 		out := t.TempDir()
 		c := exec.Command(binary, append([]string{"run", file, "--trace", "*", "--out", out}, flags...)...)

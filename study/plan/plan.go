@@ -115,7 +115,7 @@ type Run struct {
 }
 
 // Runs expands the spec for the simulator: the sweep's first key varies slowest, seeds
-// fastest.
+// fastest. With seeds by need (spec.Need) they are as many as there can be.
 func Runs(s *spec.Spec) []*Run { return RunsOn(s, spec.Sim) }
 
 // RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.

@@ -31,8 +31,10 @@ type worlds struct {
 	paper []PointSummary // nil if the paper gives none of the values
 	more  []reference    // other columns of given values
 	lab   bool           // own is the lab's
-	all   []Value        // what is measured, without values
-	agree map[string]results.Agreement
+	// chosen: the data chose how many seeds own has
+	chosen bool
+	all    []Value // what is measured, without values
+	agree  map[string]results.Agreement
 }
 
 func valueName(point []measure.Coordinate, name, group string) string {
@@ -41,7 +43,7 @@ func valueName(point []measure.Coordinate, name, group string) string {
 
 // worldsOf puts the outcome's points side by side.
 func worldsOf(o *results.Outcome) *worlds {
-	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == spec.Lab,
+	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == spec.Lab, chosen: o.Chosen != nil,
 		agree: map[string]results.Agreement{}}
 	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
 		w.sim = Summarise(o.Beside.Runs)
@@ -100,7 +102,7 @@ func (w *worlds) undefined() (out []Value) {
 
 // only are the worlds' points that a plot shows.
 func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
-	out := &worlds{spec: w.spec, lab: w.lab}
+	out := &worlds{spec: w.spec, lab: w.lab, chosen: w.chosen}
 	for _, x := range []struct {
 		from []PointSummary
 		to   *[]PointSummary
@@ -527,6 +529,9 @@ func Text(o *results.Outcome) string {
 	w := worldsOf(o)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s%s", o.Spec.Title(), w.table(), Sizes(w.sizes()))
+	for _, s := range Chosen(o) {
+		fmt.Fprintf(&b, "\n%s\n", Wrap(s, Width, "    "))
+	}
 	for i, s := range sources(o, w) {
 		if i == 0 {
 			b.WriteString("\n")

@@ -93,6 +93,9 @@ func describe(o *results.Outcome) string {
 	if o.World == spec.Lab {
 		text += " in the lab"
 	}
+	if o.Chosen != nil {
+		text = Wrap(text+"; "+o.Chosen.String(), Width-3, "   ")
+	}
 	return text
 }
 

@@ -104,7 +104,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
 		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
-		"Notes": attemptNotes(o), "Lateness": late,
+		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
 		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
@@ -140,9 +140,9 @@ func facts(o *results.Outcome, points int) string {
 	if points > 0 {
 		line += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
 	}
-	line += ", " + seeds(o.Spec, o.World)
-	if o.World == spec.Lab && o.Spec.LabRepeat() != o.Spec.Repeat() {
-		line += ", of the simulator " + seeds(o.Spec, spec.Sim)
+	line += ", " + seeds(o.Spec, o.Seeds())
+	if n, known := simulated(o); known && n != o.Seeds() {
+		line += ", of the simulator " + seeds(o.Spec, n)
 	}
 	line += "; " + duration + " measured"
 	if warmup != "" && warmup != "0s" {
@@ -151,9 +151,22 @@ func facts(o *results.Outcome, points int) string {
 	return line
 }
 
-// seeds names those of every point in a world.
-func seeds(s *spec.Spec, world string) string {
-	n := s.RepeatOn(world)
+// simulated is how many seeds a point has in the simulator, beside the lab's; it is not known where the data would
+// have to choose it and are not there.
+func simulated(o *results.Outcome) (n int, known bool) {
+	switch _, byNeed := o.Spec.Need(); {
+	case o.World != spec.Lab:
+		return 0, false
+	case !byNeed:
+		return o.Spec.Repeat(), true
+	case o.Beside == nil:
+		return 0, false
+	}
+	return o.Beside.Seeds(), true
+}
+
+// seeds names those of every point: the first n.
+func seeds(s *spec.Spec, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("seed %d", s.Seed())
 	}

@@ -117,6 +117,9 @@ func (all *worlds) figure(p spec.Plot) (*figure, error) {
 	if f.both {
 		f.own.bothNotes(&f.sim)
 	}
+	if w.chosen && !f.own.plain {
+		f.own.note += " by the data"
+	}
 	return f, nil
 }
 

@@ -41,6 +41,9 @@ func (o *Outcome) besideJSON(doc *object) {
 	if claims == nil {
 		claims = []claim.Claim{}
 	}
+	if o.Beside.Chosen != nil {
+		simulator.add("seeds", o.Beside.Chosen.json())
+	}
 	simulator.add("runs", array(runs))
 	simulator.add("claims", claims)
 	doc.add("simulator", simulator.bytes())

@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -35,7 +36,8 @@ func (t *Table) Flush() error {
 
 // CSV writes one line for each value of each run: run, seed, the sweep's keys,
 // measure, group, unit, value in base units; a value that is not defined is empty. Of
-// the lab a first column says the world: the simulator's values follow the lab's.
+// the lab a first column says the world: the simulator's values follow the lab's. Where the data chose how many seeds
+// there are, a last column says so.
 func (o *Outcome) CSV(w io.Writer) error {
 	c := NewTable(w)
 	head := []string{"run", "seed"}
@@ -45,7 +47,12 @@ func (o *Outcome) CSV(w io.Writer) error {
 	for _, d := range o.Spec.Sweep() {
 		head = append(head, d.Key)
 	}
-	c.Row(append(head, "measure", "group", "unit", "value")...)
+	head = append(head, "measure", "group", "unit", "value")
+	chosen := o.Chosen != nil || o.Beside != nil && o.Beside.Chosen != nil
+	if chosen {
+		head = append(head, "seeds")
+	}
+	c.Row(head...)
 	runs := o.Runs
 	if o.World == spec.Lab && o.Beside != nil {
 		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
@@ -67,7 +74,11 @@ func (o *Outcome) CSV(w io.Writer) error {
 			if !math.IsNaN(v) && !math.IsInf(v, 0) {
 				number = strconv.FormatFloat(v, 'g', -1, 64)
 			}
-			c.Row(append(append([]string{}, base...), m.Name, group, m.Unit, number)...)
+			cells := append(append([]string{}, base...), m.Name, group, m.Unit, number)
+			if chosen {
+				cells = append(cells, o.seedsOf(i < len(o.Runs)))
+			}
+			c.Row(cells...)
 		}
 		for _, m := range r.Listed() {
 			if m.Groups == nil {
@@ -79,4 +90,15 @@ func (o *Outcome) CSV(w io.Writer) error {
 		}
 	}
 	return c.Flush()
+}
+
+// seedsOf says how many seeds there are, and why, of the outcome's own runs or of those beside.
+func (o *Outcome) seedsOf(own bool) string {
+	if !own {
+		o = o.Beside
+	}
+	if o.Chosen == nil {
+		return fmt.Sprintf("n = %d", o.Seeds())
+	}
+	return o.Chosen.String()
 }

@@ -58,7 +58,7 @@ func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
 	if err := o.openRuns(doc); err != nil {
 		return nil, err
 	}
-	o.Claims = Judge(s, o.Runs, o.World)
+	o.Claims = Judge(s, o.Runs, o.Seeds())
 	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+spec.Lab); ok && o.World == spec.Lab {
 		// What the simulator has for the same; without it the lab's stands alone.
 		if b, err := Open(r, beside); err == nil && b.World == spec.Sim && b.Spec.Hash() == s.Hash() {
@@ -134,9 +134,10 @@ func (f *originFile) spec() *spec.Origin {
 	return &spec.Origin{Quick: f.Quick, Parameters: f.Parameters}
 }
 
-// openRuns reads the runs that the index names, and puts them into the order of the spec's.
+// openRuns reads the runs that the index names, and puts those that count into the order of the spec's.
 func (o *Outcome) openRuns(doc *index) error {
 	at := map[string]*Run{}
+	var all []*Run
 	for _, x := range doc.Runs {
 		if !plan.IsID(x.ID) {
 			return wrong(o.Dir, "runs.json", "it is not what weir writes: no run has the id %q", x.ID)
@@ -156,8 +157,13 @@ func (o *Outcome) openRuns(doc *index) error {
 			return wrong(o.Dir, name, "it is not what weir writes: it has the run %q", run.ID)
 		}
 		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
+		all = append(all, run)
 	}
+	o.Chosen = Choose(o.Spec, all, o.World)
 	for _, x := range plan.RunsOn(o.Spec, o.World) {
+		if !o.Chosen.Counts(x.Seed - o.Spec.Seed()) {
+			continue
+		}
 		if run := at[fmt.Sprintf("%s seed %d", measure.PointName(x.Point), x.Seed)]; run != nil {
 			o.Runs = append(o.Runs, run)
 		} else {

@@ -97,12 +97,12 @@ type merging struct {
 	order       []*plan.Run
 	executables []string // that are known
 	left        []*mergeable
-	chosen      []*mergeable // one a run, in the order of the plan
-	alike       int
+	chosen      []*mergeable                       // one a run, in the order of the plan
+	alike       []string                           // ids of runs that several folders had
 	lists       map[string]map[string][]*mergeable // by run and name of the list: those that have it
 	programs    []Program                          // if there are several
 	kept        int                                // of the chosen, those that the merged folder has
-	written     int                                // of these, those that it did not have
+	written     []string                           // ids of these that it did not have
 }
 
 // open opens the folders, makes one experiment of theirs, and finds where it goes.
@@ -300,14 +300,42 @@ func (x *merging) end() (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.keepPrograms()
 	if err := o.writeIndex(hostsJSON(x.parts)); err != nil {
 		return nil, err
 	}
-	out := &Merged{Outcome: o, Folders: x.given, New: x.written, Alike: x.alike}
+	out := &Merged{Outcome: o, Folders: x.given, New: len(o.ofThese(x.written)), Alike: len(o.ofThese(x.alike))}
 	if x.Report == nil {
 		return out, nil
 	}
 	return out, x.Report(o)
+}
+
+// ofThese are the ids that runs of the outcome have: where the data chose how many seeds count, others are there too.
+func (o *Outcome) ofThese(ids []string) (own []string) {
+	counts := map[string]bool{}
+	for _, r := range o.Runs {
+		counts[r.ID] = true
+	}
+	for _, id := range ids {
+		if counts[id] {
+			own = append(own, id)
+		}
+	}
+	return own
+}
+
+// keepPrograms leaves the programs of runs that count, if these are of several.
+func (o *Outcome) keepPrograms() {
+	var all []Program
+	for _, p := range o.Programs {
+		if p.Runs = o.ofThese(p.Runs); len(p.Runs) > 0 {
+			all = append(all, p)
+		}
+	}
+	if o.Programs = all; len(all) < 2 {
+		o.Programs = nil
+	}
 }
 
 // writeIndex writes the files that are made of all runs, and what is said of machines.

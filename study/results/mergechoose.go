@@ -62,7 +62,7 @@ func (x *merging) choose() error {
 			}
 		}
 		if several > 0 {
-			x.alike++
+			x.alike = append(x.alike, best.id)
 		}
 		x.chosen = append(x.chosen, best)
 		x.chooseLists(best, all, &wrongs)

@@ -91,7 +91,7 @@ func (x *merging) write(ctx context.Context) error {
 			return err
 		}
 		if x.kept++; fresh {
-			x.written++
+			x.written = append(x.written, m.id)
 		}
 	}
 	return nil

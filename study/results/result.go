@@ -115,6 +115,7 @@ type Outcome struct {
 	Dir      string     // results folder, "" if nothing was written
 	Command  string     // that asked for it, "" if not known
 	Beside   *Outcome   // of the lab: what the simulator gives for the same, as far as it is there; nil: nothing
+	Chosen   *Chosen    // how many seeds count, by what is measured; nil: the experiment has the number
 	Programs []Program  // that carried the runs out, if there are several; nil: one
 }
 
@@ -122,6 +123,14 @@ type Outcome struct {
 type Program struct {
 	Revision string   `json:"revision"` // as weir version prints it, or what is known of it
 	Runs     []string `json:"runs"`     // their ids
+}
+
+// Seeds is how many of each point count.
+func (o *Outcome) Seeds() int {
+	if o.Chosen != nil {
+		return o.Chosen.N
+	}
+	return o.Spec.RepeatOn(o.World)
 }
 
 // RunError is a run that ended with an error.
@@ -398,6 +407,9 @@ func (o *Outcome) JSON() []byte {
 	if o.Programs != nil {
 		doc.add("programs", o.Programs)
 	}
+	if o.Chosen != nil {
+		doc.add("seeds", o.Chosen.json())
+	}
 	runs := []json.RawMessage{}
 	for _, r := range o.Runs {
 		runs = append(runs, r.Json(false))
@@ -422,12 +434,17 @@ func (o *Outcome) JSON() []byte {
 // Listed are the run's measures, and their ratios to those of reference points.
 func (r *Run) Listed() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
 
-// Judge gives the finished runs of a world their ratios, and every claim of the experiment its verdict.
-func Judge(s *spec.Spec, runs []*Run, world string) []claim.Claim {
-	var samples []claim.Sample
+// sampled are runs as the experiment's claims see them.
+func sampled(runs []*Run) (samples []claim.Sample) {
 	for _, r := range runs {
 		samples = append(samples, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &r.Values})
 	}
+	return samples
+}
+
+// Judge gives the finished runs their ratios, and every claim of the experiment its verdict over so many seeds.
+func Judge(s *spec.Spec, runs []*Run, seeds int) []claim.Claim {
+	samples := sampled(runs)
 	for i, ratios := range s.Ratios(samples) {
 		if runs[i].Ratios = ratios; ratios != nil {
 			all := *samples[i].Values
@@ -435,5 +452,5 @@ func Judge(s *spec.Spec, runs []*Run, world string) []claim.Claim {
 			samples[i].Values = &all
 		}
 	}
-	return s.Judge(samples, world)
+	return s.Judge(samples, seeds)
 }

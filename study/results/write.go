@@ -32,15 +32,19 @@ func folderName(experiment, hash, world string) string {
 // Kept says how much of the experiment is in the results folder, and what to do about
 // the rest.
 func (o *Outcome) Kept() string {
-	all := len(o.Runs) + len(o.Failed) + o.Missing
+	all, of := len(o.Runs)+len(o.Failed)+o.Missing, ""
+	if o.Chosen != nil && o.Chosen.State == Pending {
+		of = "at least "
+	}
 	switch {
 	case o.Untraced > 0:
-		return fmt.Sprintf("%d of %d runs are finished and kept, %d of them without the trace; the same command goes on "+
-			"with the rest", len(o.Runs), all, o.Untraced)
-	case len(o.Runs) == all:
+		return fmt.Sprintf("%d of %s%d runs are finished and kept, %d of them without the trace; the same command goes "+
+			"on with the rest", len(o.Runs), of, all, o.Untraced)
+	case len(o.Runs) == all && of == "":
 		return fmt.Sprintf("all %d runs are finished and kept", all)
 	}
-	return fmt.Sprintf("%d of %d runs are finished and kept; the same command goes on with the rest", len(o.Runs), all)
+	return fmt.Sprintf("%d of %s%d runs are finished and kept; the same command goes on with the rest", len(o.Runs), of,
+		all)
 }
 
 // ID is the name of a run's result: of the program with that SHA-256 and, in the lab, the generator of traffic.

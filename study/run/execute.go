@@ -103,6 +103,7 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 	if o.Lab != nil {
 		x.out.Beside = o.Lab.Beside
 	}
+	x.seeds = x.firstSeeds()
 	defer func() { x.leave() }()
 	if o.Dir != "" {
 		if err := x.begin(ctx); err != nil {
@@ -134,6 +135,7 @@ type execution struct {
 	failures []error        // by run
 	found    []bool         // by run: it was there, or another process has carried it out
 	files    []fs.FileInfo  // by run: its file when it was looked at last; nil: there was none
+	seeds    int            // the first so many of each point are wanted so far
 	telling  sync.Mutex     // around Options.OnNotice
 	leave    func()         // those who trace the same ports
 }
@@ -150,16 +152,8 @@ func (x *execution) begin(ctx context.Context) error {
 	if err := results.Usable(s, x.out.Dir); err != nil {
 		return err
 	}
-	for i := range x.runs {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := x.find(i); err != nil {
-			return err
-		}
-		if x.o.Fresh {
-			x.all[i], x.before[i], x.found[i] = nil, nil, false
-		}
+	if err := x.look(ctx, 0); err != nil {
+		return err
 	}
 	if err := results.MakeFolder(x.out.Dir); err != nil {
 		return err
@@ -225,44 +219,49 @@ func (x *execution) tell(why error) {
 // carryOut carries out the runs that are not there, several at a time. The error is about what
 // could not be kept: it ends all, because what cannot be kept is not worth carrying out.
 func (x *execution) carryOut(ctx context.Context) (lost error) {
-	var todo []int
-	for i := range x.runs {
-		if x.all[i] == nil {
-			todo = append(todo, i)
+	next := x.lacking(0)
+	if len(next) == 0 {
+		if next, lost = x.more(ctx); len(next) == 0 {
+			return lost
 		}
 	}
-	if x.o.Runner == nil || len(todo) == 0 {
-		return x.allOf(ctx, todo)
-	}
-	defer func() {
-		if err := x.o.Runner.End(); lost == nil {
-			lost = err
-		}
-	}()
-	if err := x.beginElsewhere(ctx); err != nil {
-		return err
-	}
-	for len(todo) > 0 {
-		if err := x.allOf(ctx, x.largestFirst(todo)); err != nil {
+	if x.o.Runner != nil {
+		defer func() {
+			if err := x.o.Runner.End(); lost == nil {
+				lost = err
+			}
+		}()
+		if err := x.beginElsewhere(ctx); err != nil {
 			return err
 		}
-		withdrawn, err := x.o.Runner.Settle(ctx)
-		if todo = x.discard(withdrawn); err != nil {
-			return err
+	}
+	progress, begun := newProgress(x.o.OnProgress), []int(nil)
+	for len(next) > 0 && ctx.Err() == nil {
+		if x.o.Runner != nil {
+			next = x.largestFirst(next)
 		}
-		if ctx.Err() != nil {
-			break
+		begun = append(begun, next...)
+		progress.grow(x.seeds*len(x.out.Spec.Points()), len(begun))
+		err := x.allOf(ctx, begun, len(next), progress)
+		if err == nil {
+			next, err = x.settled(ctx)
+		}
+		if err == nil && len(next) == 0 {
+			next, err = x.more(ctx)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// allOf carries out these runs, several at a time, and waits for those of them that other processes carry out.
-func (x *execution) allOf(ctx context.Context, todo []int) error {
-	progress := newProgress(len(x.runs), len(x.runs)-len(todo), len(todo), x.o.OnProgress)
-	left := make([]int, len(todo)) // indices into todo
+// allOf carries out the last so many runs of todo, several at a time, and waits for those of them that other processes
+// carry out.
+func (x *execution) allOf(ctx context.Context, todo []int, last int, progress *progress) error {
+	left := make([]int, last) // indices into todo
 	for k := range left {
-		left[k] = k
+		left[k] = len(todo) - last + k
 	}
 	for waited := false; len(left) > 0 && ctx.Err() == nil; {
 		taken, err := x.round(ctx, todo, left, progress)
@@ -292,12 +291,7 @@ const lookAgain = 100 * time.Millisecond
 func (x *execution) round(ctx context.Context, todo, left []int, progress *progress) (taken []int, lost error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	jobs := x.o.Jobs
-	if x.o.Runner != nil {
-		jobs = max(x.o.Runner.Room(), 1)
-	} else if jobs < 1 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
+	jobs := x.jobs()
 	var next, running atomic.Int64
 	var lock sync.Mutex
 	var group sync.WaitGroup
@@ -416,7 +410,11 @@ func (x *execution) isNew(i int, file string) bool {
 // gather puts what runs have given into the outcome.
 func (x *execution) gather() {
 	out := x.out
+	out.Chosen = x.choose()
 	for i, r := range x.runs {
+		if !out.Chosen.Counts(r.Seed - out.Spec.Seed()) {
+			continue
+		}
 		if x.all[i] == nil && (x.failures[i] == nil || errors.Is(x.failures[i], errInterrupted)) {
 			if x.all[i] = x.before[i]; x.all[i] != nil {
 				out.Untraced++
@@ -436,18 +434,14 @@ func (x *execution) gather() {
 			out.Missing++
 		}
 	}
-	out.Claims = results.Judge(out.Spec, out.Runs, out.World)
+	out.Claims = results.Judge(out.Spec, out.Runs, out.Seeds())
 }
 
 // end writes what is made of all runs: alone, so that what stays is of all that is there.
 func (x *execution) end() error {
 	defer atomicfile.Lock(x.out.Dir)()
-	for i := range x.runs {
-		if x.all[i] == nil && x.isNew(i, results.RunFile(x.out.Dir, x.o.id(x.runs[i]))) {
-			if err := x.find(i); err != nil {
-				return err
-			}
-		}
+	if err := x.others(); err != nil {
+		return err
 	}
 	x.gather()
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "runs.json"), x.out.JSON()); err != nil {

@@ -508,10 +508,10 @@ func TestLabRepeat(t *testing.T) {
 			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
 				Groups: []measure.Grouped{{Group: "a", Value: 1}}}}}})
 	}
-	if c := results.Judge(s, done, spec.Lab)[0]; c.Verdict != claim.Holds {
+	if c := results.Judge(s, done, s.LabRepeat())[0]; c.Verdict != claim.Holds {
 		t.Errorf("in the lab: %+v", c)
 	}
-	if c := results.Judge(s, done, spec.Sim)[0]; c.Verdict != claim.Undecided {
+	if c := results.Judge(s, done, s.Repeat())[0]; c.Verdict != claim.Undecided {
 		t.Errorf("in the simulator, with two of three seeds missing: %+v", c)
 	}
 	quick := load(t, text, spec.Options{Quick: true})

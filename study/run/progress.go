@@ -57,9 +57,18 @@ type progress struct {
 	over   []bool
 }
 
-func newProgress(runs, found, todo int, report func(Progress)) *progress {
-	return &progress{report: report, now: Progress{Runs: runs, Done: found}, shares: make([]float64, todo),
-		each: make([]sim.Progress, todo), over: make([]bool, todo)}
+func newProgress(report func(Progress)) *progress { return &progress{report: report} }
+
+// grow has so many runs in all, of which so many have to be carried out: the ones before and others behind them.
+func (p *progress) grow(runs, todo int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	more := todo - len(p.shares)
+	p.now.Done += runs - p.now.Runs - more
+	p.now.Runs = runs
+	p.shares = append(p.shares, make([]float64, more)...)
+	p.each = append(p.each, make([]sim.Progress, more)...)
+	p.over = append(p.over, make([]bool, more)...)
 }
 
 // at notes how far run k is.

@@ -107,6 +107,16 @@ func (x *execution) beginElsewhere(ctx context.Context) error {
 		Dir: x.out.Dir})
 }
 
+// settled waits until the runner trusts what it has given, and returns which runs are to be carried out again.
+func (x *execution) settled(ctx context.Context) (again []int, err error) {
+	if x.o.Runner == nil {
+		return nil, nil
+	}
+	withdrawn, err := x.o.Runner.Settle(ctx)
+	again = x.discard(withdrawn)
+	return slices.DeleteFunc(again, func(i int) bool { return x.seed(i) >= x.seeds }), err // later seeds may never count
+}
+
 // discard takes away runs that a runner does not trust any more, and returns which they are.
 func (x *execution) discard(ids []string) (again []int) {
 	if len(ids) == 0 {

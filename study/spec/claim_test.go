@@ -34,7 +34,7 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 			{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}},
 			{Name: "jain", Value: 0.5}}}})
 	}
-	return s.Judge(runs, spec.Sim)[0]
+	return s.Judge(runs, s.Repeat())[0]
 }
 
 // TestVerdicts: the interval over seeds lies on one side of the bound, or crosses it;
@@ -139,7 +139,7 @@ func TestOtherPoints(t *testing.T) {
 	}
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain " +
 		"<= point(rate='2Mbps').jain}\n"
-	if c := load(t, text, spec.Options{Quick: true}).Judge(nil, spec.Sim)[0]; c.Verdict != claim.Undecided {
+	if c := load(t, text, spec.Options{Quick: true}).Judge(nil, 1)[0]; c.Verdict != claim.Undecided {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -149,7 +149,8 @@ func TestClaimWithoutPoint(t *testing.T) {
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, " +
 		"that: jain > 0}\n"
 	s := load(t, text, spec.Options{Quick: true})
-	if c := results.Judge(s, nil, spec.Sim)[0]; c.Verdict != claim.Undecided || !strings.Contains(c.Measured, "no point") {
+	c := results.Judge(s, nil, s.Repeat())[0]
+	if c.Verdict != claim.Undecided || !strings.Contains(c.Measured, "no point") {
 		t.Errorf("got %+v", c)
 	}
 	wrong(t, claimSpec+"expect:\n  - {id: x, says: y, where: {rate: \"> 9Mbps\"}, that: jain > 0}\n", spec.Options{})

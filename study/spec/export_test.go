@@ -11,7 +11,8 @@ var Tables = []struct {
 	Name  string
 	Table *document.Table
 }{
-	{"top-level", top}, {"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
+	{"top-level", top}, {"repeat", need},
+	{"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
 	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"ports", ports}, {"events", event},
 	{"stalls", stalls},
 	{"framing", switchfile.Line},

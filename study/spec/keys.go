@@ -50,9 +50,11 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Example: "duration: 10s", Traits: byQuick},
 	{Name: "warmup", Form: aTime, Doc: "before measures begin", Default: "0s", Source: "ours: no warm-up",
 		Traits: byQuick},
-	{Name: "repeat", Form: aNumber, Doc: "seeds a point", Default: "1", Source: "ours", Traits: ofFile | byQuick},
+	{Name: "repeat", Form: document.AnyOf("number, or "+document.MapOf(need).Text, aNumber, document.MapOf(need)),
+		Doc: "seeds a point; a map has as many as a measure needs", Default: "1", Source: "ours",
+		Traits: ofFile | byQuick},
 	{Name: "lab_repeat", Form: aNumber, Doc: "seeds a point in the lab, where a run takes as long as what it " +
-		"measures; another `repeat` by `--quick` or `--set` leaves it as it is", Without: "`repeat`",
+		"measures; another `repeat` by `--quick` or `--set` leaves it as it is", Without: "`repeat`, or its `least`",
 		Traits: ofFile | byQuick},
 	{Name: "seed", Form: aNumber, Doc: "the first; the others follow", Default: "1", Source: "ours", Traits: ofFile},
 	{Name: "framing", Form: document.AnyOf(document.Spelt(framings())+", or `{overhead, mpu, cells}`",
@@ -87,6 +89,22 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",
 		Traits: ofFile | unlisted},
 }}
+
+// need is how many seeds there are by what is measured.
+var need = &document.Table{What: "key of repeat", Doc: "seeds by need", Keys: []document.Key{
+	{Name: "measure", Form: document.Value("measure, or measure.group"), Doc: "of whose mean the interval decides",
+		Required: true, Example: needExample},
+	{Name: "until", Form: document.Value("share"), Doc: "half of the interval over the mean, at most", Required: true,
+		Example: needExample},
+	{Name: "confidence", Form: document.Value("share"), Doc: "of the interval", Default: "95%",
+		Source: "ours: that of reports"},
+	{Name: "least", Form: aNumber, Doc: "seeds, of which there are always so many", Default: "5",
+		Source: "ours: fewer are too few for an interval to go by"},
+	{Name: "most", Form: aNumber, Doc: "seeds, also if the interval is not narrow enough by then", Default: "50",
+		Source: "ours"},
+}}
+
+const needExample = "{measure: goodput.a, until: 2%}"
 
 func framings() (names []string) {
 	for _, f := range packet.Framings {

@@ -24,6 +24,7 @@ import (
 // keyed is an experiment in which each table's map is written on a line of its own, which
 // ends before the brace: a test puts one more key there.
 const keyed = `duration: 10s
+repeat: {measure: goodput.x, until: 2%}
 topology:
   hosts: [a, b]
   switches: [s]
@@ -75,7 +76,8 @@ func keyedFile(text string) *spec.Source {
 var beside = map[string]string{"link": "{ends: [a, s]", "switches": "{programs: [forward]",
 	"recirculation": "{rate: 1Gbps", "clock": "{drift: 1ppm", "traffic": "{name: x", "from": "from: {random: 1",
 	"to": "{stride: 1", "sets": "{count: 2", "ports": "{from: 1000", "sizes": "{file: sizes.txt", "events": "{at: 500ms",
-	"stalls": "{every: 2s", "plot": "{x: time", "expect": "{id: i", "paper": "{name: p", "values": "{goodput.x: 1Mbps"}
+	"stalls": "{every: 2s", "repeat": "{measure: goodput.x",
+	"plot": "{x: time", "expect": "{id: i", "paper": "{name: p", "values": "{goodput.x: 1Mbps"}
 
 // What the table has, the decoder reads: a value that no key takes is an error at its place.
 // Whatever it reads, it reads through the table, which panics at other keys.

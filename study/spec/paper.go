@@ -22,12 +22,7 @@ type PaperValue struct {
 }
 
 // Name is the value's as expressions have it: goodput.client0.
-func (v *PaperValue) Name() string {
-	if v.Group == "" {
-		return v.Measure
-	}
-	return v.Measure + "." + v.Group
-}
+func (v *PaperValue) Name() string { return nameOf(v.Measure, v.Group) }
 
 // PaperValues are the numbers of the paper, in the file's order. Results do not depend
 // on them; reports show them.
@@ -74,7 +69,7 @@ func (s *Spec) decodePaperValues(d *decoder) {
 		d.Fail(t.Place, example, "the paper's values are a list")
 		return
 	}
-	names := s.paperNames()
+	names := s.valueNames()
 	general := d.View(about, paper).Get("source")
 	for _, item := range t.Items {
 		if item.Kind != document.Mapping {
@@ -85,15 +80,15 @@ func (s *Spec) decodePaperValues(d *decoder) {
 	}
 }
 
-// paperNames are the measures that the paper's values can be of.
-func (s *Spec) paperNames() (names []string) {
+// valueNames are the measures that are one number, and the groups of the others.
+func (s *Spec) valueNames() (names []string) {
 	for i := range s.shape().Measures {
 		m := &s.shape().Measures[i]
 		if m.Groups == nil {
 			names = append(names, m.Name)
 		}
 		for _, g := range m.Groups {
-			names = append(names, m.Name+"."+g.Group)
+			names = append(names, nameOf(m.Name, g.Group))
 		}
 	}
 	return names

@@ -56,7 +56,7 @@ func TestRatios(t *testing.T) {
 	s := load(t, strings.Replace(ratioSpec, "repeat: 2", "repeat: 3", 1), spec.Options{})
 	luck := []float64{1, 40, 7}
 	runs := ratioRuns(s, func(point, seed int) float64 { return luck[seed] * []float64{1, 0.5, 2}[point] })
-	claims := results.Judge(s, runs, spec.Sim)
+	claims := results.Judge(s, runs, s.Repeat())
 	for name, want := range map[string][]float64{
 		"goodput_ratio":   {1, 1, 1, 0.5, 0.5, 0.5, 2, 2, 2},
 		"jain_ratio":      {1, 1, 1, 0.5, 0.5, 0.5, 2, 2, 2},
@@ -92,7 +92,7 @@ func TestRatiosMissing(t *testing.T) {
 		}
 		return 3
 	})
-	if c := results.Judge(s, runs, spec.Sim)[0]; c.Verdict != "undecided" {
+	if c := results.Judge(s, runs, s.Repeat())[0]; c.Verdict != "undecided" {
 		t.Errorf("%s: %s", c.Verdict, c.Measured)
 	}
 	if got, want := fmt.Sprint(ratiosOf(runs, "goodput_ratio")), "[1 1 NaN 1 NaN]"; got != want {
@@ -104,7 +104,7 @@ func TestRatiosMissing(t *testing.T) {
 func TestRatiosNarrowed(t *testing.T) {
 	s := load(t, ratioSpec, spec.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
 	runs := ratioRuns(s, func(int, int) float64 { return 3 })
-	results.Judge(s, runs, spec.Sim)
+	results.Judge(s, runs, s.Repeat())
 	if got, want := fmt.Sprint(ratiosOf(runs, "goodput_ratio")), "[NaN NaN NaN NaN]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

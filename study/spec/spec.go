@@ -48,8 +48,9 @@ type Spec struct {
 	sweep []measure.Dimension
 	plots []Plot
 
-	repeat    int // seeds a point, in the simulator
-	labRepeat int // and in the lab, where a run takes as long as what it measures
+	repeat    int   // seeds a point, in the simulator, at most
+	need      *Need // how many of them by what is measured; nil: all
+	labRepeat int   // and in the lab, where a run takes as long as what it measures
 	seed      uint64
 	quick     bool
 	warnings  []string
@@ -129,6 +130,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	if c.OK() {
 		s.see()
 		s.decodeRatios(d)
+		s.checkNeed(d)
 		s.decodePlots(d)
 		if t := top.Of(root).Get("expect"); t != nil {
 			s.claims = s.view.Decode(c, t)
@@ -275,13 +277,13 @@ func (s *Spec) Over(name string) string {
 	return ""
 }
 
-// Judge gives every claim its verdict over the finished runs of a world.
-func (s *Spec) Judge(runs []claim.Sample, world string) []claim.Claim {
-	var seeds []uint64
-	for k := range s.RepeatOn(world) {
-		seeds = append(seeds, s.seed+uint64(k))
+// Judge gives every claim its verdict over the finished runs of so many seeds.
+func (s *Spec) Judge(runs []claim.Sample, seeds int) []claim.Claim {
+	var all []uint64
+	for k := range seeds {
+		all = append(all, s.seed+uint64(k))
 	}
-	return s.view.Judge(s.claims, seeds, runs)
+	return s.view.Judge(s.claims, all, runs)
 }
 
 // agree makes all points have the same measures: what some point has, all show.
@@ -326,10 +328,9 @@ func (s *Spec) decodeHead(d *decoder) {
 		}
 		s.paper = paperOf(d.tree)
 	}
-	s.repeat = d.Integer(root.Default("repeat"), 1, 10000)
-	s.labRepeat = s.repeat
+	s.decodeRepeat(d, root.Default("repeat"))
 	if t := root.Get("lab_repeat"); t != nil {
-		s.labRepeat = d.Integer(t, 1, 10000)
+		s.labRepeat = d.Integer(t, 1, mostSeeds)
 	}
 	seed := root.Default("seed")
 	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
@@ -385,7 +386,7 @@ func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 // Plots are what is drawn.
 func (s *Spec) Plots() []Plot { return slices.Clone(s.plots) }
 
-// Repeat is how many seeds a point has in the simulator, and LabRepeat in the lab, where a run
+// Repeat is how many seeds a point has in the simulator, with a Need at most, and LabRepeat in the lab, where a run
 // takes as long as what it measures.
 func (s *Spec) Repeat() int { return s.repeat }
 
@@ -421,7 +422,7 @@ func (s *Spec) At(keys ...string) document.Place {
 	return s.root.Place
 }
 
-// RepeatOn is how many seeds a point has in a world, Sim or Lab.
+// RepeatOn is how many seeds a point has in a world, Sim or Lab; with a Need at most.
 func (s *Spec) RepeatOn(world string) int {
 	if world == Lab {
 		return s.labRepeat

@@ -207,11 +207,11 @@ var badInput = []struct {
 		inFile("of a distribution, overflowing", "sizes.cdf", "3000 100", "9999999999999999 100"),
 		inFile("of a distribution, overflowing a float", "sizes.cdf", "3000 100", strings.Repeat("9", 400)+" 100"),
 	}},
-	{"repeat", []bad{
+	{"repeat", append([]bad{
 		in(valid, "zero", "duration:", "repeat: 0\nduration:"),
 		in(valid, "in the lab, zero", "duration:", "lab_repeat: 0\nduration:"),
 		in(valid, "in the lab, a block of a sweep", "r: [1Mbps, 2Mbps]", "r: [1Mbps, 2Mbps]\n  n: {few: {lab_repeat: 1}}"),
-	}},
+	}, wrongNeeds...)},
 	{"time", []bad{
 		in(valid, "duration, zero", "duration: 200ms", "duration: 0s"),
 		in(valid, "duration, negative", "duration: 200ms", "duration: -1s"),

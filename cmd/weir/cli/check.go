@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"weir/study/measure"
 	"weir/study/plan"
@@ -27,32 +28,49 @@ func (c *checkCmd) Run(a *app) error {
 	if c.On == spec.Lab {
 		return a.checkLab(s)
 	}
-	runs := plan.Runs(s)
+	runs, share := plan.Runs(s), 1.0
+	need, byNeed := s.Need()
+	if byNeed { // the least
+		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-s.Seed() >= uint64(need.Least) })
+		share = float64(need.Most) / float64(need.Least)
+	}
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
 	total, seconds, most := 0.0, 0.0, 0.0
-	var hops, each, memory float64
+	var hops, each, size float64
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
-			hops, each, memory = plan.Estimate(r), plan.EstimateTime(r), plan.EstimateMemory(r)
+			hops, each, size = plan.Estimate(r), plan.EstimateTime(r), plan.EstimateMemory(r)
 		}
-		total, seconds, most = total+hops, seconds+each, max(most, memory)
+		total, seconds, most = total+hops, seconds+each, max(most, size)
 		if i >= mostRows {
 			continue
 		}
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
-			measure.SI(hops), took(each), report.Bytes(int64(roundUp(memory))))})
+			measure.SI(hops), took(each), report.Bytes(int64(roundUp(size))))})
 	}
 	fmt.Fprint(a.stdout, grid(rows))
 	if len(runs) > mostRows {
 		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
 	}
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
-	fmt.Fprintf(a.stdout, "\n%s\n",
-		report.Wrap(fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and up to %s of memory a run "+
-			"(%d at a time here)",
-			s.Name(), len(runs), measure.SI(total), took(seconds), report.Bytes(int64(roundUp(most))), jobs),
-			report.Width, ""))
+	memory := fmt.Sprintf("up to %s of memory a run (%d at a time here)", report.Bytes(int64(roundUp(most))), jobs)
+	text := fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and %s", s.Name(), len(runs),
+		measure.SI(total), took(seconds), memory)
+	if byNeed {
+		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
+			"%s packet-hops, %s on one core, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,
+			measure.SI(total), measure.SI(share*total), upTo(took(seconds), took(share*seconds)), memory)
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(text, report.Width, ""))
 	return nil
+}
+
+// upTo is a range in words.
+func upTo(from, to string) string {
+	if from == to {
+		return from
+	}
+	return from + " to " + to
 }
 
 // roundUp leaves two digits of an estimate.

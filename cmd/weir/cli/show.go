@@ -64,8 +64,13 @@ func (s *showCmd) Run(a *app) error {
 	if p := exp.Paper().String(); p != "" {
 		fmt.Fprintf(a.stdout, " (%s)", p)
 	}
-	fmt.Fprintf(a.stdout, "\n%d runs", len(plan.Runs(exp)))
-	if exp.LabRepeat() != exp.Repeat() {
+	need, byNeed := exp.Need()
+	if byNeed {
+		fmt.Fprintf(a.stdout, "\n%d to %d runs", need.Least*len(exp.Points()), len(plan.Runs(exp)))
+	} else {
+		fmt.Fprintf(a.stdout, "\n%d runs", len(plan.Runs(exp)))
+	}
+	if byNeed || exp.LabRepeat() != exp.Repeat() {
 		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.RunsOn(exp, spec.Lab)))
 	}
 	fmt.Fprint(a.stdout, "\n\n")

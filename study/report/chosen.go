@@ -1,0 +1,32 @@
+package report
+
+import (
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// Chosen says that the data chose how many seeds there are, a sentence a world; nothing where the experiment has the
+// number.
+func Chosen(o *results.Outcome) (lines []string) {
+	if o.Chosen != nil {
+		lines = append(lines, chosen(o.Chosen, ""))
+	}
+	if o.World == spec.Lab && o.Beside != nil && o.Beside.Chosen != nil {
+		lines = append(lines, chosen(o.Beside.Chosen, "in the simulator "))
+	}
+	return lines
+}
+
+func chosen(c *results.Chosen, where string) string {
+	text := where + c.String()
+	if c.State == results.Met {
+		text += ". " + results.Note
+	}
+	return text
+}
+
+// tooWide reports whether there are seeds of which not even the most were enough, or it is not known how many are.
+func tooWide(o *results.Outcome) bool {
+	return o.Chosen != nil && o.Chosen.State != results.Met ||
+		o.World == spec.Lab && o.Beside != nil && o.Beside.Chosen != nil && o.Beside.Chosen.State != results.Met
+}

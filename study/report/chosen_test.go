@@ -1,0 +1,81 @@
+package report
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// A page says in a line that the data chose how many seeds there are, and as a notice that they are not enough or not
+// known; of the lab's it says the same of the simulator, beside the number that the lab has.
+func TestChosen(t *testing.T) {
+	s := paperSpec(t, "repeat: {measure: jain, until: 5%, least: 2, most: 9}\n")
+	need, _ := s.Need()
+	enough := &results.Chosen{Need: need, N: 3, State: results.Met}
+	few := &results.Chosen{Need: need, N: 9, State: results.Unmet, Share: math.NaN()}
+	open := &results.Chosen{Need: need, N: 4, State: results.Pending}
+	for _, c := range []struct {
+		name        string
+		own, beside *results.Chosen
+		lab         bool
+		facts, says string
+		notice      bool
+	}{
+		{"enough", enough, nil, false, ", seeds 1 … 3;",
+			"n = 3, chosen by the data: jain within 5 % at 95 %. Seeds were added", false},
+		{"too few", few, nil, false, ", seeds 1 … 9;",
+			"n = 9, the most: jain within 5 % at 95 % is not reached, for no run has a value.", true},
+		{"not known", open, nil, false, ", seeds 1 … 4;", "how many seeds are needed is open, 4 or more", true},
+		{"of the simulator", nil, enough, true, ", seeds 1 … 2, of the simulator seeds 1 … 3;",
+			"in the simulator n = 3, chosen by the data", false},
+		{"too few in the simulator", nil, few, true, ", seeds 1 … 2, of the simulator seeds 1 … 9;",
+			"in the simulator n = 9, the most", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := labOutcome(t)
+			if !c.lab {
+				o = o.Beside
+			} else {
+				o.Beside.Spec, o.Beside.Chosen = s, c.beside
+			}
+			o.Spec, o.Chosen, o.Dir = s, c.own, t.TempDir()
+			path, err := Write(o, Page{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			class := `<p class="sub">`
+			if c.notice {
+				class = `<p class="notice">`
+			}
+			for _, want := range []string{c.facts, class + c.says} {
+				if !strings.Contains(string(page), want) {
+					t.Errorf("the page lacks %q", want)
+				}
+			}
+			if text := strings.Join(strings.Fields(Text(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
+				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
+			}
+			titled := slices.ContainsFunc(s.Plots(), func(p spec.Plot) bool {
+				svg, err := worldsOf(o).svg(p)
+				return err == nil && strings.Contains(string(svg), " by the data")
+			})
+			if titled != (c.own != nil) {
+				t.Errorf("a plot says so: %v", titled)
+			}
+		})
+	}
+	o := labOutcome(t)
+	o.Spec, o.Beside = s, nil
+	if text := facts(o, 1); strings.Contains(text, "of the simulator") || len(Chosen(o)) > 0 {
+		t.Errorf("without the simulator's results it says %s, %q", text, Chosen(o))
+	}
+}

@@ -1,0 +1,393 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/study/claim"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// byNeed is an experiment of three points whose values differ by the phases of its senders.
+func byNeed(repeat string) string {
+	return strings.Replace(small, "repeat: 2", "repeat: "+repeat, 1) + smallTraffic + `switch: [forward]
+sweep: {rate: [1Mbps, 2100kbps, 4Mbps]}
+measure: [goodput, delay]
+expect: [{id: more, says: more is more, along: rate, that: next.goodput.a > goodput.a}]
+`
+}
+
+// wanted takes 10 seeds.
+const (
+	wanted     = "{measure: delay.a, until: 6%, least: 3, most: 30}"
+	wantedN    = 10
+	wantedRuns = 3 * wantedN
+)
+
+// left is what a results folder has below dir: without runs that do not count, whose number is beyond.
+func left(t *testing.T, dir string) (files map[string]string, beyond int) {
+	t.Helper()
+	files = contents(t, dir)
+	index := ""
+	for name, text := range files {
+		if filepath.Base(name) == "runs.json" {
+			index = text
+		}
+	}
+	for name := range files {
+		if id := strings.TrimSuffix(filepath.Base(name), ".json"); filepath.Base(filepath.Dir(name)) == "runs" &&
+			!strings.Contains(index, id) {
+			delete(files, name)
+			beyond++
+		}
+	}
+	return files, beyond
+}
+
+// home is what the experiment leaves with one run at a time: what all others have to leave too.
+func home(t *testing.T, text string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	execute(t, text, Options{Dir: dir, Executable: "e", Jobs: 1})
+	files, _ := left(t, dir)
+	return files
+}
+
+func sameAs(t *testing.T, want, got map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s differs, or is missing:\n%.500s\nwant\n%.500s", name, got[name], want[name])
+			return
+		}
+	}
+	if !maps.Equal(want, got) {
+		t.Errorf("%q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// The outcome has the first seeds that are enough, and no others: in its runs, claims and document.
+func TestSeedsByNeed(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	dir := t.TempDir()
+	o := execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Jobs: 30})
+	if len(o.Runs) != wantedRuns || o.Missing != 0 || o.Seeds() != wantedN || o.Chosen.State != results.Met {
+		t.Fatalf("%d runs, %d missing: %s", len(o.Runs), o.Missing, o.Chosen)
+	}
+	for k, r := range o.Runs {
+		if r.Seed != uint64(1+k%wantedN) {
+			t.Errorf("run %d has the seed %d", k, r.Seed)
+		}
+	}
+	if c := o.Claims[0]; c.Verdict != claim.Holds || c.N != wantedRuns {
+		t.Errorf("%+v", c)
+	}
+	var doc struct {
+		Seeds struct {
+			N          int
+			Chosen     string
+			Measure    string
+			Until      float64
+			Confidence float64
+			Least      int
+			Most       int
+			Share      float64
+			Point      map[string]string
+		}
+		Runs []json.RawMessage
+	}
+	if err := json.Unmarshal(o.JSON(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	s := doc.Seeds
+	if s.N != wantedN || s.Chosen != "met" || s.Measure != "delay.a" || s.Until != 0.06 || s.Confidence != 0.95 ||
+		s.Least != 3 || s.Most != 30 || !(s.Share > 0.05 && s.Share <= 0.06) || s.Point["rate"] == "" ||
+		len(doc.Runs) != wantedRuns {
+		t.Errorf("%+v", doc.Seeds)
+	}
+	got, beyond := left(t, dir)
+	if sameAs(t, files, got); beyond == 0 {
+		t.Error("no run beyond was carried out: nothing is shown")
+	}
+	again, err := results.Open(room(), o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(again.JSON()) != string(o.JSON()) || again.Missing != 0 {
+		t.Errorf("opened again it is %s, with %d missing", again.Chosen, again.Missing)
+	}
+	table := &strings.Builder{}
+	if err := o.CSV(table); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(table.String()), "\n")
+	if !strings.HasSuffix(lines[0], ",value,seeds") || !strings.Contains(lines[1], "chosen by the data: ") {
+		t.Errorf("%s\n%s", lines[0], lines[1])
+	}
+}
+
+// The same bytes come of any number of runs at a time, in any order and from anywhere, and of runs that are there.
+func TestSeedsByNeedSameBytes(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	for _, x := range []struct {
+		name string
+		o    func(dir string) Options
+	}{
+		{"two at a time", func(string) Options { return Options{Jobs: 2} }},
+		{"elsewhere", func(string) Options {
+			return Options{Runner: &elsewhere{t: t, room: 40, change: func(_ Task, data []byte, err error) ([]byte, error) {
+				time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+				return data, err
+			}}}
+		}},
+		{"with later seeds", func(dir string) Options {
+			s := load(t, byNeed(wanted), spec.Options{})
+			folder := results.Folder(s, dir, spec.Sim)
+			if err := results.MakeFolder(folder); err != nil {
+				t.Fatal(err)
+			}
+			for k, r := range plan.Runs(s) { // of another process
+				if data, err := One(t.Context(), r, "e", 1, nil); err != nil {
+					t.Fatal(err)
+				} else if k%2 == 0 {
+					if err := os.WriteFile(results.RunFile(folder, r.ID("e")), data, 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			return Options{Jobs: 1}
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := x.o(dir)
+			o.Dir, o.Executable = dir, "e"
+			execute(t, byNeed(wanted), o)
+			got, _ := left(t, dir)
+			sameAs(t, files, got)
+		})
+	}
+}
+
+// What was interrupted goes on to the same, wherever that was: until then it is open how many seeds there are, and
+// what is finished of the first ones is in the outcome.
+func TestSeedsByNeedGoOn(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	dir, text := t.TempDir(), byNeed(wanted)
+	interruptions := 0
+	for at := 4; ; at += 5 { // runs
+		ctx, stop := context.WithCancel(t.Context())
+		done := 0
+		o, err := Execute(ctx, load(t, text, spec.Options{}), Options{Dir: dir, Executable: "e", Jobs: 2,
+			OnProgress: func(p Progress) {
+				if done = max(done, p.Done); done >= at {
+					stop()
+				}
+				if p.Done > p.Runs || p.Share > 1 {
+					t.Errorf("%+v", p)
+				}
+			}})
+		stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Chosen.State == results.Met {
+			break
+		}
+		interruptions++
+		if o.Chosen.State != results.Pending || o.Missing == 0 || len(o.Runs)+o.Missing != 3*o.Seeds() ||
+			!strings.Contains(o.Kept(), " of at least ") {
+			t.Fatalf("%s: %d runs, %d missing; %s", o.Chosen, len(o.Runs), o.Missing, o.Kept())
+		}
+		if again, err := results.Open(room(), o.Dir); err != nil || string(again.JSON()) != string(o.JSON()) ||
+			again.Missing != o.Missing {
+			t.Errorf("%v: opened again it is %s", err, again.Chosen)
+		}
+	}
+	got, _ := left(t, dir)
+	if sameAs(t, files, got); interruptions < 3 {
+		t.Errorf("%d interruptions", interruptions)
+	}
+}
+
+// Several processes on one experiment, whose seeds they share out: each has the same outcome.
+func TestSeedsByNeedTogether(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	dir := t.TempDir()
+	s := load(t, byNeed(wanted), spec.Options{})
+	outcomes := make([]*results.Outcome, 3)
+	var group sync.WaitGroup
+	for k := range outcomes {
+		group.Go(func() {
+			o, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e", Jobs: 1 + 4*k})
+			if err != nil {
+				t.Error(err)
+			}
+			outcomes[k] = o
+		})
+	}
+	group.Wait()
+	for k, o := range outcomes {
+		if o.Seeds() != wantedN || len(o.Runs) != wantedRuns || o.Missing > 0 || len(o.Failed) > 0 {
+			t.Errorf("process %d: %s, %d missing, failed %v", k, o.Chosen, o.Missing, o.Failed)
+		}
+	}
+	got, _ := left(t, dir)
+	sameAs(t, files, got)
+}
+
+// What a runner withdraws decides nothing: here a wrong value of the least seeds, that would have more wanted.
+func TestSeedsByNeedWithdrawn(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	s, dir := load(t, byNeed(wanted), spec.Options{}), t.TempDir()
+	bad := plan.Runs(s)[1].ID("e")
+	e := &elsewhere{t: t, room: 1, withdrawn: []string{bad}}
+	wrong, made := true, 0
+	e.change = func(k Task, data []byte, err error) ([]byte, error) {
+		if made++; k.ID != bad || !wrong {
+			return data, err
+		}
+		wrong = false
+		r, err := results.ReadRun(data)
+		if err != nil {
+			return nil, err
+		}
+		for i := range r.Measures {
+			for k := range r.Measures[i].Groups {
+				r.Measures[i].Groups[k].Value *= 100
+			}
+		}
+		return r.Json(true), nil
+	}
+	execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Runner: e})
+	got, _ := left(t, dir)
+	if sameAs(t, files, got); wrong || made > wantedRuns+3+1 { // at most one seed beyond
+		t.Errorf("%d runs were made", made)
+	}
+}
+
+// Folders of which each has a part of the runs are, merged, what one machine leaves; runs of later seeds count for
+// nothing there either.
+func TestSeedsByNeedMerged(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	whole := execute(t, byNeed(wanted), Options{Dir: t.TempDir(), Executable: "e", Jobs: 30})
+	var parts []string
+	for part := range 2 {
+		dir := filepath.Join(t.TempDir(), filepath.Base(whole.Dir))
+		if err := os.CopyFS(dir, os.DirFS(whole.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*"))
+		for k, name := range append(runs, filepath.Join(dir, "runs.json")) {
+			if k%2 == part || k == len(runs) {
+				if err := os.Remove(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		parts = append(parts, dir)
+	}
+	into := t.TempDir()
+	m, err := results.Merge(t.Context(), room(), parts, results.Merging{Into: into})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.New != wantedRuns || m.Missing > 0 || m.Seeds() != wantedN || m.Alike != 0 {
+		t.Errorf("%d new, %d missing, %d in both: %s", m.New, m.Missing, m.Alike, m.Chosen)
+	}
+	got, beyond := left(t, into)
+	if sameAs(t, files, got); beyond == 0 {
+		t.Error("no later seed was merged: nothing is shown")
+	}
+}
+
+// A run that fails has no value: how many seeds are needed stays open, and the failure is told. When it is carried out
+// the next time, all is as if nothing had been.
+func TestSeedsByNeedFailed(t *testing.T) {
+	files := home(t, byNeed(wanted))
+	s := load(t, byNeed(wanted), spec.Options{})
+	for _, x := range []struct {
+		name          string
+		point, seed   int
+		n, begun      int
+		state         results.State
+		failed, finds int
+	}{
+		{"of the least", 1, 2, 3, 9, results.Pending, 1, 8},
+		{"in between", 1, 7, 8, 3 * wantedN, results.Pending, 1, 23},
+		{"beyond", 1, 11, wantedN, 0, results.Met, 0, wantedRuns},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			bad := plan.Runs(s)[30*x.point+x.seed].ID("e")
+			var lock sync.Mutex
+			begun := 0
+			dir := t.TempDir()
+			o := execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Runner: &elsewhere{t: t, room: 1,
+				change: func(k Task, data []byte, err error) ([]byte, error) {
+					lock.Lock()
+					defer lock.Unlock()
+					if begun++; k.ID == bad {
+						return nil, errors.New("lost six times")
+					}
+					return data, err
+				}}})
+			if o.Chosen.N != x.n || o.Chosen.State != x.state || len(o.Failed) != x.failed || len(o.Runs) != x.finds ||
+				o.Missing != 0 || x.begun > 0 && begun > x.begun {
+				t.Errorf("%s: %d runs, %d failed, %d missing; %d were begun", o.Chosen, len(o.Runs), len(o.Failed), o.Missing,
+					begun)
+			}
+			execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Jobs: 2})
+			got, _ := left(t, dir)
+			sameAs(t, files, got)
+		})
+	}
+}
+
+// If the most seeds are not enough, all of them count, and that is told.
+func TestSeedsByNeedNotReached(t *testing.T) {
+	o := execute(t, byNeed("{measure: delay.a, until: 2%, least: 3, most: 7}"), Options{Executable: "e"})
+	if len(o.Runs) != 21 || o.Chosen.State != results.Unmet || !strings.Contains(o.Chosen.String(),
+		"n = 7, the most: delay.a within 2 % at 95 % is not reached, rate=2100kbps is within ") {
+		t.Errorf("%d runs: %s", len(o.Runs), o.Chosen)
+	}
+}
+
+// A run has the same id whatever says how many seeds there are.
+func TestSeedsByNeedSameRuns(t *testing.T) {
+	number, need := load(t, byNeed("30"), spec.Options{}), load(t, byNeed(wanted), spec.Options{})
+	runs := plan.Runs(number)
+	for i, r := range plan.Runs(need) {
+		if r.ID("e") != runs[i].ID("e") || r.Seed != runs[i].Seed {
+			t.Errorf("run %d is another", i)
+		}
+	}
+	if len(plan.RunsOn(need, spec.Lab)) != 9 {
+		t.Errorf("%d runs in the lab", len(plan.RunsOn(need, spec.Lab)))
+	}
+}
+
+// A trace of each run that counts is left, also of those that were there without.
+func TestSeedsByNeedTraces(t *testing.T) {
+	dir := t.TempDir()
+	execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e"})
+	o := execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Trace: []string{"s->c"}})
+	if o.Traces != wantedRuns || o.Seeds() != wantedN || len(o.Failed) > 0 {
+		t.Errorf("%d traces of %s; %v", o.Traces, o.Chosen, o.Failed)
+	}
+	o = execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Fresh: true})
+	if o.Found != 0 || o.Seeds() != wantedN {
+		t.Errorf("%d found of %s", o.Found, o.Chosen)
+	}
+}
