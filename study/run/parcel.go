@@ -13,13 +13,18 @@ import (
 	"weir/study/spec"
 )
 
-// Parcel is an experiment as another machine needs it: all by content. Files are named by the hash of what they have,
-// so that who unpacks it reads none of its own.
+// Parcel is an experiment as another machine needs it: all by content, as it was given, so that its runs have the same
+// ids. Files are named by the hash of what they have, so that who unpacks it reads none of its own.
 type Parcel struct {
-	Format   int     `json:"format"`
-	Name     string  `json:"experiment"`
-	Resolved string  `json:"spec"` // hash of the resolved experiment file
-	Inputs   []Input `json:"inputs"`
+	Format   int      `json:"format"`
+	Name     string   `json:"experiment"`
+	Text     string   `json:"text"` // hash of its file
+	Set      []string `json:"set,omitempty"`
+	Seed     *uint64  `json:"seed,omitempty"`
+	Quick    bool     `json:"quick,omitempty"`
+	Resolved bool     `json:"resolved,omitempty"`
+	Machine  float64  `json:"machine,omitempty"` // bytes of memory that a run must fit into
+	Inputs   []Input  `json:"inputs"`
 }
 
 // Input is a file that an experiment names.
@@ -40,9 +45,11 @@ func Digest(data []byte) string {
 
 // Pack makes a parcel of an experiment, as JSON, and gives its files by their digests.
 func Pack(s *spec.Spec) (manifest []byte, files map[string][]byte) {
-	resolved, inputs := s.Resolved(), s.Inputs()
-	p := Parcel{Format: ParcelFormat, Name: s.Name(), Resolved: Digest(resolved), Inputs: []Input{}}
-	files = map[string][]byte{p.Resolved: resolved}
+	src, o := s.Given()
+	inputs := s.Inputs()
+	p := Parcel{Format: ParcelFormat, Name: s.Name(), Text: Digest(src.Data), Set: o.Set, Seed: o.Seed, Quick: o.Quick,
+		Resolved: o.Resolved, Machine: o.Machine, Inputs: []Input{}}
+	files = map[string][]byte{p.Text: src.Data}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		hash := Digest(inputs[name])
 		files[hash] = inputs[name]
@@ -71,7 +78,7 @@ func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte
 		}
 		return data, err
 	}
-	resolved, err := get(p.Resolved)
+	text, err := get(p.Text)
 	if err != nil {
 		return nil, fmt.Errorf("the experiment %s: %w", p.Name, err)
 	}
@@ -79,12 +86,13 @@ func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte
 	for _, in := range p.Inputs {
 		at[in.Name] = in.Hash
 	}
-	src := &spec.Source{Name: p.Name, File: p.Name + ".yaml", Data: resolved, Open: func(name string) ([]byte, error) {
+	src := &spec.Source{Name: p.Name, File: p.Name + ".yaml", Data: text, Open: func(name string) ([]byte, error) {
 		hash, ok := at[name]
 		if !ok {
 			return nil, fmt.Errorf("the parcel of the experiment does not have the file %q", name)
 		}
 		return get(hash)
 	}}
-	return plan.Load(r, src, spec.Options{Resolved: true})
+	return plan.Load(r, src, spec.Options{Set: p.Set, Seed: p.Seed, Quick: p.Quick, Resolved: p.Resolved,
+		Machine: p.Machine})
 }

@@ -276,17 +276,17 @@ func TestUnpack(t *testing.T) {
 	if u, err := Unpack(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {
 		t.Errorf("%v", err)
 	}
-	strange := string(s.Resolved()) + "matrix: 1\n"
+	strange := runnable + "matrix: 1\n"
 	listed := small + "traffic: [{name: x, file: /etc/passwd, format: hpcc, " +
 		"transport: window, window: 1 packets}]\nswitch: [forward]\nmeasure: [fct]\n"
 	for _, x := range []struct{ name, manifest, want string }{
 		{"no JSON", "{", "it is no parcel of an experiment"},
 		{"another key", `{"format": 1, "path": "x"}`, "it is no parcel of an experiment"},
 		{"another format", `{"format": 2}`, "its format is 2, and this version reads 1"},
-		{"another content", strings.Replace(string(manifest), Digest(s.Resolved()), Digest([]byte("x")), 1),
+		{"another content", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte("x")), 1),
 			"its content has the hash"},
-		{"not valid", strings.Replace(string(manifest), Digest(s.Resolved()), Digest([]byte(strange)), 1), "matrix"},
-		{"another file", strings.Replace(string(manifest), Digest(s.Resolved()), Digest([]byte(listed)), 1),
+		{"not valid", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte(strange)), 1), "matrix"},
+		{"another file", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte(listed)), 1),
 			`the parcel of the experiment does not have the file "/etc/passwd"`},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -63,6 +63,7 @@ type Spec struct {
 	memory   int64             // bytes that the points take
 	names    *measure.Values   // what runs have: shape
 	inputs   map[string][]byte // files that it names
+	options  Options
 	claims   []*claim.Compiled
 	ratios   []claim.Ratio
 	view     claim.View // of claims
@@ -98,7 +99,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	}
 	own := *src
 	s := &Spec{name: src.Name, registry: r, trial: t, source: &own, root: root, quick: o.Quick, set: slices.Clone(o.Set),
-		partial: o.Resolved}
+		partial: o.Resolved, options: o}
 	whole, _ := c.Map(root, top)
 	for _, k := range top.Keys {
 		if k.Required && whole.Get(k.Name) == nil {
@@ -407,6 +408,14 @@ func (s *Spec) Text() (file string, data []byte) { return s.source.File, slices.
 
 // Inputs are the files that it names, by their names in it.
 func (s *Spec) Inputs() map[string][]byte { return maps.Clone(s.inputs) }
+
+// Given is what the spec was loaded of: its file's text, and options. Loaded again they give the same spec, and runs
+// with the same ids; the resolved text is as the reader would have written it, and its runs have others.
+func (s *Spec) Given() (*Source, Options) {
+	src, o := *s.source, s.options
+	o.Set = slices.Clone(o.Set)
+	return &src, o
+}
 
 // Measures are the names of what its runs have.
 func (s *Spec) Measures() []measure.Measured { return slices.Clone(s.shape().Measures) }
