@@ -42,6 +42,7 @@ type command struct {
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
 	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
 	Agent   agentCmd   `cmd:"" help:"Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs."`
+	Worker  workerCmd  `cmd:"" help:"Carry out runs for weir run --workers, or --nats, of other machines."`
 	Help    helpCmd    `cmd:"" help:"Show the help of a command."`
 	Version versionCmd `cmd:"" help:"Print the version, and the revision of the program."`
 

@@ -30,6 +30,8 @@ var texts = kong.Vars{
 		"large.",
 	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +
 		"beside it.",
+	"runWorkers": "Have workers carry out runs, and this machine too: start a server for them at this address and port, " +
+		"and write a file that weir worker joins with. Beyond loopback it is encrypted.",
 	"runThreads": "Threads that carry out a run in the simulator: auto, as many as there are cores for each run at a " +
 		"time, and one while that is faster; or a number. They change speed only.",
 	"runTrace": "Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ " +

@@ -23,6 +23,7 @@ type progressBar struct {
 	shown bool
 	begun bool
 	found int // runs that were there before
+	also  string
 }
 
 func (b *progressBar) show(p run.Progress) {
@@ -36,13 +37,20 @@ func (b *progressBar) show(p run.Progress) {
 	} else {
 		b.last = now
 	}
-	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds()))
+	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds(), b.also))
 	b.shown = true
+}
+
+// beside has the line say something more.
+func (b *progressBar) beside(text string) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.also = text
 }
 
 // progressLine says how far runs are after so many seconds: which share, of how many runs, packet-hops in all and a
 // second, the simulated time, and what is left. It is narrower than a terminal.
-func progressLine(p run.Progress, found int, elapsed float64) string {
+func progressLine(p run.Progress, found int, elapsed float64, also string) string {
 	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, plural(p.Runs, "run"))
 	switch {
 	case p.PacketHops > 0:
@@ -55,6 +63,9 @@ func progressLine(p run.Progress, found int, elapsed float64) string {
 	}
 	if p.Share > 0.01 {
 		line += fmt.Sprintf("  %s left", duration(elapsed*(1-p.Share)/p.Share))
+	}
+	if also != "" {
+		line += "  " + also
 	}
 	const widest, narrowest = 24, 4
 	width := min(report.Width-len(line)-3, widest)

@@ -33,7 +33,7 @@ func TestProgressLine(t *testing.T) {
 			Time: 123456 * unit.Microsecond}, 0, 1e7, "88888 of 99999 runs  123.5 T hops, 12.35 M/s  at 123ms  14 days left"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := progressLine(x.p, x.found, x.elapsed)
+			got := progressLine(x.p, x.found, x.elapsed, "")
 			if !strings.Contains(got, strings.TrimPrefix(x.want, "[######..................]")) {
 				t.Errorf("%q, want %q", got, x.want)
 			}

@@ -30,6 +30,7 @@ type runCmd struct {
 	Trace []string `placeholder:"PORT" help:"${runTrace}"`
 
 	labFlags
+	workerFlags
 }
 
 // threads reads --threads: how many carry out a run; 0 means auto.
@@ -86,6 +87,18 @@ func (r *runCmd) Run(a *app) error {
 			path, err = report.Write(o, report.Page{Version: version()})
 			return err
 		},
+	}
+	runner, ended, err := r.runner(a, bar, jobs)
+	if err != nil {
+		return err
+	}
+	if runner != nil {
+		if r.On == spec.Lab || len(r.Trace) > 0 {
+			return fmt.Errorf("%w: --workers and --nats are for the simulator, and without --trace: workers keep no traces",
+				errInput)
+		}
+		options.Runner = runner
+		defer func() { ended() }()
 	}
 	var o *results.Outcome
 	if r.On == spec.Lab {

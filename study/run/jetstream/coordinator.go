@@ -1,0 +1,507 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"weir/internal/revision"
+	"weir/study/plan"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// Config is how an experiment is carried out by workers.
+type Config struct {
+	Registry *spec.Registry
+	Revision revision.Revision
+	Listen   string // ADDRESS:PORT of a server of its own; "": that of Server
+	Server   *Join  // one that is there
+	Jobs     int    // runs at a time of its own worker; below 0: it has none; 0: one a core
+	Memory   float64
+	OnNotice func(text string)
+	OnStatus func(Status) // several times a second
+
+	patience time.Duration // 0: 10 s
+	draw     func() bool   // whether one more run of a worker is checked; nil: one in fifty
+	joined   func(file string)
+}
+
+// Coordinator is a run.Runner whose runs workers carry out.
+type Coordinator struct {
+	Config
+	work   *run.Work
+	dir    string // of the queue
+	sweep  sweep
+	server *Server
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	inbox  jetstream.ConsumeContext
+	store  jetstream.ObjectStore
+	ended  context.CancelFunc
+	judges context.Context // of runs that the coordinator makes itself
+	group  sync.WaitGroup
+	own    string // its own worker
+	hello  announcement
+
+	lock    sync.Mutex
+	tasks   map[string]*task
+	members map[string]*member
+	journal *journal
+	checks  map[string]*check // under way, by run
+	settled *sync.Cond
+	status  Status
+	waiting string // why nothing goes on, as was told; "": it does
+
+	hands       chan struct{} // of as many results at a time
+	moved       time.Time     // when the last one came
+	withdrawn   []string      // runs whose workers have been set aside
+	interrupted bool          // some run has not come back
+}
+
+// New is a coordinator.
+func New(c Config) *Coordinator {
+	if c.patience == 0 {
+		c.patience = 10 * time.Second
+	}
+	if c.draw == nil {
+		c.draw = func() bool { return rand.IntN(oneIn) == 0 }
+	}
+	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: map[string]*member{},
+		checks: map[string]*check{}, hands: make(chan struct{}, 16), own: nuid.Next()}
+	x.settled = sync.NewCond(&x.lock)
+	return x
+}
+
+// task is a run that has been handed over.
+type task struct {
+	run.Task
+	class  int
+	result chan outcome
+	far    func(uint64, float64)
+	began  []*member // that took it and have not reported
+	lost   []string  // names of workers that did not come back with it
+	errors []string  // what workers reported
+	tries  int       // how often it has been published anew
+	over   bool
+	queued bool    // it has been published
+	by     *member // who has made what was taken
+	digest string  // of that
+}
+
+// suffix tells the messages of a run apart that is published anew.
+func (t *task) suffix() string {
+	if t.tries == 0 {
+		return ""
+	}
+	return fmt.Sprintf("-%d", t.tries)
+}
+
+// outcome is what a run gives.
+type outcome struct {
+	data []byte
+	err  error
+}
+
+// Room is more than any number of workers takes at a time.
+func (c *Coordinator) Room() int { return 4096 }
+
+// Begin starts the server, or reaches the one that there is, and makes the queue.
+func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
+	c.work = w
+	if c.dir = queueFolder(w.Dir); w.Dir == "" {
+		return errors.New("workers need a folder of results")
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	if c.journal, err = openJournal(filepath.Join(c.dir, "journal")); err != nil {
+		return err
+	}
+	c.sweep = c.journal.sweep
+	join, options, err := c.begin()
+	if err != nil {
+		return err
+	}
+	options = append(options, nats.ReconnectHandler(func(*nats.Conn) { c.group.Go(c.reconcile) }))
+	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
+		return err
+	}
+	if c.js, err = jetstream.New(c.conn); err != nil {
+		return err
+	}
+	running, ended := context.WithCancel(context.WithoutCancel(ctx))
+	c.ended, c.judges = ended, running
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	if err := c.listen(); err != nil {
+		return err
+	}
+	c.group.Go(func() { c.attend(running) })
+	if c.Jobs >= 0 {
+		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
+			own: c.own}
+		c.group.Go(func() {
+			if err := own.Work(running, join); err != nil {
+				c.notice("its own worker: %v", err)
+			}
+		})
+	}
+	return nil
+}
+
+// begin starts a server, or takes the one that there is.
+func (c *Coordinator) begin() (*Join, []nats.Option, error) {
+	if c.Listen == "" {
+		return c.Server, nil, nil
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%q is no ADDRESS:PORT", c.Listen)
+	}
+	secrets, err := openSecrets(c.dir, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	listen := c.Listen
+	if before, err := ReadJoin(c.joinFile()); err == nil && strings.HasSuffix(listen, ":0") {
+		listen = strings.TrimPrefix(before.Address, "nats://") // workers look for it where it was
+	}
+	if c.server, err = serve(listen, c.dir, secrets, c.sweep); err != nil {
+		return nil, nil, err
+	}
+	address := "nats://" + c.server.Address()
+	if err := (&Join{Address: address, Key: secrets.Worker, Certificate: string(secrets.authority)}).
+		write(c.joinFile()); err != nil {
+		return nil, nil, err
+	}
+	c.notice("workers join with: weir worker --join %s", c.joinFile())
+	if c.joined != nil {
+		c.joined(c.joinFile())
+	}
+	return &Join{Address: address, Key: secrets.Coordinator, Certificate: string(secrets.authority)},
+		[]nats.Option{nats.InProcessServer(c.server.of)}, nil
+}
+
+func (c *Coordinator) joinFile() string { return filepath.Join(c.dir, "join.json") }
+
+func (c *Coordinator) notice(format string, args ...any) {
+	if c.OnNotice != nil {
+		c.OnNotice(fmt.Sprintf(format, args...))
+	}
+}
+
+// announce tells workers of the sweep.
+func (c *Coordinator) announce() {
+	c.lock.Lock()
+	data := encode(c.hello)
+	c.lock.Unlock()
+	c.conn.Publish(announceSubject, data)
+}
+
+// prepare makes the streams, and puts the experiment into the store.
+func (c *Coordinator) prepare(ctx context.Context) error {
+	manifest, files := run.Pack(c.work.Spec)
+	files[run.Digest(manifest)] = manifest
+	c.hello = announcement{Sweep: c.sweep, Experiment: c.work.Spec.Name(), Manifest: run.Digest(manifest),
+		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience}
+	return c.persist(ctx, func(ctx context.Context) error {
+		if err := c.sweep.streams(ctx, c.js, c.patience); err != nil {
+			return err
+		}
+		inputs, err := c.js.ObjectStore(ctx, c.sweep.inputs())
+		if err != nil {
+			return err
+		}
+		for digest, data := range files {
+			if info, err := inputs.GetInfo(ctx, digest); err == nil && info.Size == uint64(len(data)) {
+				continue
+			}
+			if _, err := inputs.PutBytes(ctx, digest, data); err != nil {
+				return err
+			}
+		}
+		c.store, err = c.js.ObjectStore(ctx, c.sweep.results())
+		return err
+	})
+}
+
+// persist does something with the server until it works, and says why it waits.
+func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) error) error {
+	wait := 20 * time.Millisecond
+	for {
+		each, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := do(each)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrPermissionViolation) {
+			return fmt.Errorf("the server lets nobody in with these credentials: %w", err)
+		}
+		if wait >= time.Second {
+			c.stuck(fmt.Sprintf("the server does not answer (%v): everything waits for it", err))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 2*time.Second)
+	}
+}
+
+// stuck tells once why nothing goes on; "": it goes on.
+func (c *Coordinator) stuck(why string) {
+	c.lock.Lock()
+	was := c.waiting
+	c.waiting = why
+	c.status.Waiting = why
+	c.lock.Unlock()
+	switch {
+	case why != "" && was == "":
+		c.notice("%s", why)
+	case why == "" && was != "":
+		c.notice("it goes on")
+	}
+}
+
+// listen hears workers.
+func (c *Coordinator) listen() error {
+	for subject, hear := range map[string]nats.MsgHandler{
+		askSubject:               func(*nats.Msg) { c.announce() },
+		c.sweep.subject("hello"): c.greet,
+		c.sweep.subject("begun"): c.begun,
+		c.sweep.subject("far"):   c.far,
+	} {
+		if _, err := c.conn.Subscribe(subject, hear); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attend announces the sweep, takes what workers have done, and looks after what may have been lost.
+func (c *Coordinator) attend(ctx context.Context) {
+	c.announce()
+	second, all, status := time.NewTicker(time.Second), time.NewTicker(c.patience), time.NewTicker(200*time.Millisecond)
+	for ctx.Err() == nil {
+		if c.inbox == nil {
+			c.inbox = c.consume(ctx)
+		}
+		select {
+		case <-ctx.Done():
+		case <-second.C:
+			c.announce()
+			c.watch(ctx)
+		case <-all.C:
+			c.reconcile()
+		case <-status.C:
+			c.report()
+		}
+	}
+	if c.inbox != nil {
+		c.inbox.Stop()
+	}
+}
+
+// consume takes what workers have done; nil: not now.
+func (c *Coordinator) consume(ctx context.Context) jetstream.ConsumeContext {
+	consumer, err := c.js.CreateOrUpdateConsumer(ctx, c.sweep.done(), jetstream.ConsumerConfig{Durable: "coordinator",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second, MaxDeliver: -1, MaxAckPending: -1})
+	if err != nil {
+		return nil
+	}
+	x, err := consumer.Consume(c.done)
+	if err != nil {
+		return nil
+	}
+	return x
+}
+
+// watch lets JetStream go on when it has stopped for its disk was full.
+func (c *Coordinator) watch(ctx context.Context) {
+	if c.server == nil {
+		return
+	}
+	if c.server.Enabled() {
+		return
+	}
+	c.stuck(fmt.Sprintf("JetStream has stopped, for it cannot write into %s: everything waits for space there", c.dir))
+	if !room(c.dir, 4<<20) {
+		return
+	}
+	if err := c.server.Restart(); err != nil {
+		c.notice("%v", err)
+		return
+	}
+	c.stuck("")
+	if c.inbox != nil {
+		c.inbox.Stop()
+		c.inbox = nil
+	}
+	c.group.Go(c.reconcile)
+}
+
+// reconcile makes again what the server may have lost, and publishes the runs that nobody has reported: those that are
+// still in the queue stay there once.
+func (c *Coordinator) reconcile() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if c.sweep.streams(ctx, c.js, c.patience) != nil {
+		return
+	}
+	c.lock.Lock()
+	if time.Since(c.moved) < c.patience/2 { // what was taken from the queue may be among what comes next
+		c.lock.Unlock()
+		return
+	}
+	var jobs []func(ctx context.Context) error
+	for _, t := range c.tasks {
+		if t.over || !t.queued {
+			continue
+		}
+		suffix := t.suffix()
+		jobs = append(jobs, func(ctx context.Context) error {
+			return c.publish(ctx, t, suffix, job{Run: t.ID, Hops: t.Hops})
+		})
+	}
+	for _, k := range c.checks {
+		jobs = append(jobs, func(ctx context.Context) error { return c.publishCheck(ctx, k) })
+	}
+	c.lock.Unlock()
+	for _, publish := range jobs {
+		if publish(ctx) != nil {
+			return
+		}
+	}
+	c.conn.Publish(c.sweep.subject("wake"), nil)
+}
+
+// publish puts a run into the queue, unless it is there.
+func (c *Coordinator) publish(ctx context.Context, t *task, suffix string, j job) error {
+	_, err := c.js.Publish(ctx, c.sweep.run(t.class, t.ID, suffix), encode(j))
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == onePerSubject {
+		return nil
+	}
+	return err
+}
+
+// onePerSubject is what JetStream says of a message whose subject has one already (JSStreamStoreFailedF).
+const onePerSubject = 10077
+
+// Carry publishes a run, and waits for what it gives.
+func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
+	t := &task{Task: of, class: Class(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), far: far}
+	c.lock.Lock()
+	c.tasks[of.ID] = t
+	c.status.Queued++
+	c.unfit(t)
+	fresh := !slices.Contains(c.hello.Classes, t.class)
+	if fresh {
+		c.hello.Classes = append(c.hello.Classes, t.class)
+	}
+	c.lock.Unlock()
+	if fresh {
+		c.announce()
+	}
+	err := c.persist(ctx, func(ctx context.Context) error { return c.publish(ctx, t, "", job{Run: t.ID, Hops: t.Hops}) })
+	if err == nil {
+		c.stuck("")
+		c.lock.Lock()
+		t.queued = true
+		c.lock.Unlock()
+		c.conn.Publish(c.sweep.subject("wake"), nil)
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case o := <-t.result:
+			return o.data, o.err
+		}
+	}
+	c.lock.Lock()
+	t.over, c.interrupted = true, true
+	c.lock.Unlock()
+	return nil, err
+}
+
+// unfit says at once that a run fits no worker that is there. It waits for one that it fits.
+func (c *Coordinator) unfit(t *task) {
+	largest := -1
+	for _, m := range c.members {
+		if m.gone || m.bad != "" {
+			continue
+		}
+		top := Classes - 1
+		if m.memory > 0 {
+			top = fits(m.memory)
+		}
+		largest = max(largest, top)
+	}
+	if len(c.members) > 0 && t.class > largest {
+		go c.notice("%s takes about %.0f MB of memory, and no worker gives a run so much: it waits for one that does",
+			nameOf(t), plan.EstimateMemory(t.Run)/1e6)
+	}
+}
+
+// give ends a task.
+func (c *Coordinator) give(t *task, o outcome) {
+	if t.over {
+		return
+	}
+	t.over = true
+	c.status.Queued--
+	if o.err != nil {
+		c.status.Failed++
+	} else {
+		c.status.Done++
+	}
+	t.result <- o
+}
+
+// End stops the server, and takes the queue away if all is done.
+func (c *Coordinator) End() error {
+	if c.ended != nil {
+		c.ended()
+	}
+	c.group.Wait()
+	if c.conn != nil {
+		if !c.interrupted && c.js != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			c.sweep.remove(ctx, c.js)
+		}
+		c.conn.Close()
+	}
+	if c.server != nil {
+		c.server.Close()
+	}
+	if c.journal != nil {
+		c.journal.close()
+	}
+	if !c.interrupted && c.conn != nil {
+		return os.RemoveAll(c.dir)
+	}
+	return nil
+}
+
+// decode reads a message.
+func decode(m []byte, v any) bool { return json.Unmarshal(m, v) == nil }

@@ -1,0 +1,82 @@
+package jetstream
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics of a sweep.
+var (
+	metricQueued  = describe("weir_sweep_queued", "Runs that have been handed over and have not come back.")
+	metricRuns    = describe("weir_sweep_runs_total", "Runs that came back, by how.", "result")
+	metricChecked = describe("weir_sweep_checked_total", "Runs that were made twice and compared.")
+	metricTwice   = describe("weir_sweep_twice_total", "Results of runs that were there already.")
+	metricLost    = describe("weir_sweep_losses_total", "Times that a worker did not come back with a run.")
+	metricAside   = describe("weir_sweep_set_aside_total", "Workers that gave something wrong.")
+	metricWaits   = describe("weir_sweep_waits", "1 while everything waits for the server.")
+	metricWorker  = describe("weir_sweep_worker_jobs", "Runs at a time of a worker that is there.", "worker")
+	metricMade    = describe("weir_sweep_worker_runs_total", "Runs that a worker has made.", "worker")
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// collector turns a sweep's status into metrics when it is scraped.
+type collector func() Status
+
+func (collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{metricQueued, metricRuns, metricChecked, metricTwice, metricLost, metricAside,
+		metricWaits, metricWorker, metricMade} {
+		to <- d
+	}
+}
+
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	s := c()
+	gauge := func(d *prometheus.Desc, v int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	count := func(d *prometheus.Desc, v int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	gauge(metricQueued, s.Queued)
+	count(metricRuns, s.Done, "done")
+	count(metricRuns, s.Failed, "failed")
+	count(metricChecked, s.Checked)
+	count(metricTwice, s.Twice)
+	count(metricLost, s.Lost)
+	count(metricAside, s.SetAside)
+	waits := 0
+	if s.Waiting != "" {
+		waits = 1
+	}
+	gauge(metricWaits, waits)
+	jobs, made := map[string]int{}, map[string]int{} // names may be there twice
+	for _, w := range s.Workers {
+		made[w.Name] += w.Done
+		if !w.Gone && w.Bad == "" {
+			jobs[w.Name] += w.Jobs
+		}
+	}
+	for name, n := range jobs {
+		gauge(metricWorker, n, name)
+	}
+	for name, n := range made {
+		count(metricMade, n, name)
+	}
+}
+
+// Metrics serves a sweep's metrics at /metrics, as OpenMetrics where the client asks for it.
+func Metrics(status func() Status) (http.Handler, error) {
+	r := prometheus.NewRegistry()
+	if err := r.Register(collector(status)); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	return mux, nil
+}

@@ -1,0 +1,190 @@
+package jetstream
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// Secrets are a server's users, and what encrypts its connections.
+type Secrets struct {
+	Coordinator, Worker string           // seeds of their nkeys
+	Certificate         *tls.Certificate // nil: connections are not encrypted
+	authority           []byte           // PEM: who has signed it
+}
+
+// stored are Secrets as a file has them.
+type stored struct {
+	Coordinator string `json:"coordinator"`
+	Worker      string `json:"worker"`
+	Certificate string `json:"certificate,omitempty"` // PEM
+	Key         string `json:"key,omitempty"`
+}
+
+// newSecrets draws keys, and makes a certificate for a host if it is not on loopback.
+func newSecrets(host string) (*stored, error) {
+	s := &stored{}
+	for _, to := range []*string{&s.Coordinator, &s.Worker} {
+		k, err := nkeys.CreateUser()
+		if err != nil {
+			return nil, err
+		}
+		seed, err := k.Seed()
+		if err != nil {
+			return nil, err
+		}
+		*to = string(seed)
+	}
+	if loopback(host) {
+		return s, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	c := &x509.Certificate{SerialNumber: number, Subject: pkix.Name{CommonName: certified},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().AddDate(1, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true, IsCA: true,
+		DNSNames: []string{certified}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	b, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	s.Certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	s.Key = string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: b}))
+	return s, nil
+}
+
+// certified is the name that certificates have: workers know the certificate itself, wherever its server is.
+const certified = "weir"
+
+// loopback reports whether a host is this one alone.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// openSecrets reads those of a folder, or draws them: a coordinator that is started again has the same, so that its
+// workers come back.
+func openSecrets(dir, host string) (*Secrets, error) {
+	name := filepath.Join(dir, "secrets.json")
+	data, err := os.ReadFile(name)
+	s := &stored{}
+	if err == nil {
+		if err = json.Unmarshal(data, s); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != loopback(host) {
+		if s, err = newSecrets(host); err != nil {
+			return nil, err
+		}
+		data, _ = json.Marshal(s) // of strings
+		err = writePrivate(name, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x := &Secrets{Coordinator: s.Coordinator, Worker: s.Worker}
+	if s.Certificate != "" {
+		c, err := tls.X509KeyPair([]byte(s.Certificate), []byte(s.Key))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		x.Certificate, x.authority = &c, []byte(s.Certificate)
+	}
+	return x, nil
+}
+
+// writePrivate writes a file that nobody else reads.
+func writePrivate(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".private") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// users are a server's for one sweep: the coordinator may all, a worker what it needs.
+func (s *Secrets) users(of sweep) []*server.NkeyUser {
+	public := func(seed string) string {
+		k, err := nkeys.FromSeed([]byte(seed))
+		if err != nil {
+			return ""
+		}
+		p, _ := k.PublicKey()
+		return p
+	}
+	return []*server.NkeyUser{{Nkey: public(s.Coordinator)}, {Nkey: public(s.Worker), Permissions: &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: of.mayPublish()}, Subscribe: &server.SubjectPermission{Allow: []string{
+			workerInbox + ".>", announceSubject, of.subject("wake")}}}}}
+}
+
+// mayPublish is what a worker needs: to take runs and acknowledge them, to say how far it is, to read experiments and
+// to put results.
+func (s sweep) mayPublish() []string {
+	list := []string{askSubject, s.subject("hello"), s.subject("begun"), s.subject("far"), s.subject("done.>"),
+		"$JS.ACK." + s.runs() + ".>", "$JS.FC.>", "$O." + s.results() + ".>"}
+	for _, store := range []string{"OBJ_" + s.inputs(), "OBJ_" + s.results()} {
+		list = append(list, "$JS.API.STREAM.INFO."+store, "$JS.API.DIRECT.GET."+store+".>",
+			"$JS.API.STREAM.MSG.GET."+store)
+	}
+	for of, calls := range map[string][]string{s.runs(): {"INFO", "MSG.NEXT"},
+		"OBJ_" + s.inputs(): {"INFO", "MSG.NEXT", "CREATE", "DELETE"}} {
+		for _, call := range calls {
+			list = append(list, "$JS.API.CONSUMER."+call+"."+of+".>")
+		}
+	}
+	return list
+}
+
+// workerInbox is where answers to workers go.
+const workerInbox = "_INBOX_WEIR"
+
+// withSeed is the option of a connection as a user.
+func withSeed(seed string) (nats.Option, error) {
+	k, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		return nil, fmt.Errorf("it is no key of a user: %w", err)
+	}
+	p, err := k.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	return nats.Nkey(p, k.Sign), nil
+}
