@@ -113,7 +113,7 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 	lost := x.carryOut(ctx)
 	if x.out.Dir == "" {
 		x.gather()
-		return x.out, nil
+		return x.out, lost
 	}
 	if err := x.end(); lost == nil {
 		lost = err

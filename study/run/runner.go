@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -19,6 +20,7 @@ type Work struct {
 	Command    string // that asked for it
 	Executable string // the program's part of every run's id
 	Dir        string // of the results; "" if they are not kept
+	Fresh      bool   // what is there already is carried out again
 }
 
 // Task is one of its runs.
@@ -38,8 +40,8 @@ type Runner interface {
 	// Room is how many runs are handed over at a time at most: more than there are workers, so that each has a next one.
 	Room() int
 	// Carry hands over a run, of several at a time those with most packet-hops first, and returns what it gives:
-	// results.Run.Json(true). It tells how far the run is. An error is the run's own, unless ctx has ended or it is a
-	// LostError: then nothing more can be carried out.
+	// results.Run.Json(true). It tells how far the run is. An error is the run's own, unless ctx has ended, or it is
+	// ErrLeft or a LostError: then nothing more can be carried out.
 	Carry(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
 	// Settle is called when all that were handed over have come back, and once more for those that it makes do so. It
 	// waits until the runner trusts what it has given, and returns the ids of what it does not any more: Execute discards
@@ -48,6 +50,10 @@ type Runner interface {
 	// End is called once when no run is handed over any more, also after an error of Begin.
 	End() error
 }
+
+// ErrLeft is the error of a Runner about a run that was not carried out, for a reason that is not the run's: it is
+// missing, and the same command goes on with it.
+var ErrLeft = errors.New("it was not carried out")
 
 // LostError says that nothing more can be carried out, whichever run.
 func LostError(err error) error { return lostError{err} }
@@ -77,7 +83,7 @@ func (x *execution) elsewhere(ctx context.Context, i int, progress howFar) (*res
 	data, err := x.o.Runner.Carry(ctx, t, func(hops uint64, share float64) {
 		progress(sim.Progress{PacketHops: hops}, share)
 	})
-	if ctx.Err() != nil && err != nil {
+	if errors.Is(err, ErrLeft) || ctx.Err() != nil && err != nil {
 		return nil, errInterrupted
 	}
 	if err != nil {
@@ -104,7 +110,7 @@ func (x *execution) largestFirst(todo []int) []int {
 // beginElsewhere tells the runner of the experiment.
 func (x *execution) beginElsewhere(ctx context.Context) error {
 	return x.o.Runner.Begin(ctx, &Work{Spec: x.out.Spec, Command: x.o.Command, Executable: x.o.Executable,
-		Dir: x.out.Dir})
+		Dir: x.out.Dir, Fresh: x.o.Fresh})
 }
 
 // settled waits until the runner trusts what it has given, and returns which runs are to be carried out again.
