@@ -36,7 +36,9 @@ type command struct {
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders, or the flows of results and a fct.txt."`
 	Results resultsCmd `cmd:"" help:"Results folders of several machines."`
 	Import  importCmd  `cmd:"" help:"Make an experiment of another program's configuration."`
-	Export  exportCmd  `cmd:"" help:"Write results as files for other programs."`
+	Export  exports    `cmd:"" help:"Write results as files for other programs, or an experiment for a cluster."`
+	Collect collectCmd `cmd:"" help:"Gather what tasks of weir export slurm have given into a results folder."`
+	Task    taskCmd    `cmd:"" help:"Carry out one task of a folder of weir export slurm, as its scripts do."`
 	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
@@ -121,7 +123,7 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 
 // newParser reads a command line; formats of the registry have flags of their own.
 func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
-	c.Export.formats(r.Formats)
+	c.Export.Results.formats(r.Formats)
 	vars := kong.Vars{"version": "weir " + version(), "importFormat": "", "exportFormat": ""}
 	if len(r.Imports) > 0 {
 		vars["importFormat"] = r.Imports[0].Name

@@ -74,7 +74,7 @@ func TestFormats(t *testing.T) {
 		{"list workloads", "file: …, format: diary   what happened", Done},
 		{"import talk.txt --format notes", "warning: the coffee\n# of talk.txt for .\n", Done},
 		{"import talk.txt --format note", `--format is "note"; hpcc, notes are allowed`, WrongInput},
-		{"help export", "--mark", Done},
+		{"help export results", "--mark", Done},
 		{"export small.yaml", "hpcc/", Done},
 		{"export small.yaml --format lines", "lines/lines.txt", Done},
 		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", Done},

@@ -32,6 +32,14 @@ var texts = kong.Vars{
 		"beside it.",
 	"runWorkers": "Have workers carry out runs, and this machine too: start a server for them at this address and port, " +
 		"and write a file that weir worker joins with. Beyond loopback it is encrypted.",
+	"runRunner": "Where runs of the simulator are carried out: local, on this machine, or slurm, by a cluster whose " +
+		"machines see --out.",
+	"slurmOption": "Slurm: an option for sbatch, as partition=short, account=NAME or exclusive; given, time and mem " +
+		"replace the estimates.",
+	"slurmTask":  "Slurm: how long a task takes about, by the estimate: short runs share one.",
+	"slurmTasks": "Slurm: tasks at most; clusters allow 1000 unless they say otherwise (MaxArraySize).",
+	"slurmAnyProgram": "Allow another weir than the one that wrote the folder: results may have other bytes, and are " +
+		"taken for that one's.",
 	"runThreads": "Threads that carry out a run in the simulator: auto, as many as there are cores for each run at a " +
 		"time, and one while that is faster; or a number. They change speed only.",
 	"runTrace": "Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ " +

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/study/plan"
+	"weir/study/run/slurm"
 	"weir/study/spec"
 )
 
@@ -72,7 +73,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
 		dir := t.TempDir()
 		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
-			CSV:      true,
+			CSV: true, slurmFlags: slurmFlags{SlurmTask: slurm.Standard.Task, SlurmTasks: slurm.Standard.Tasks},
 			labFlags: labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
 		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
 			t.Errorf("%v is left", left)

@@ -107,3 +107,11 @@ func (b *progressBar) clear() {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}
 }
+
+// notice tells of something while the line is shown.
+func (b *progressBar) notice(a *app) func(text string) {
+	return func(text string) {
+		b.clear()
+		fmt.Fprintln(a.stderr, "notice:", text)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
+	"weir/study/run/slurm"
 	"weir/study/spec"
 )
 
@@ -29,6 +30,9 @@ type runCmd struct {
 
 	Trace []string `placeholder:"PORT" help:"${runTrace}"`
 
+	Runner string `enum:"local,slurm" default:"local" help:"${runRunner}"`
+
+	slurmFlags
 	labFlags
 	workerFlags
 }
@@ -62,15 +66,12 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if r.Jobs == 0 && threads > 1 {
-		r.Jobs = max(runtime.GOMAXPROCS(0)/threads, 1)
-	}
-	jobs, notice, err := a.machine.jobs(s, r.Jobs)
-	if err != nil {
+	if err := r.checkRunner(); err != nil {
 		return err
 	}
-	if notice != "" {
-		fmt.Fprintln(a.stderr, "notice:", notice)
+	jobs, err := r.jobs(a, s, threads)
+	if err != nil {
+		return err
 	}
 	signals.next(inSimulation)
 	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
@@ -78,28 +79,18 @@ func (r *runCmd) Run(a *app) error {
 	options := run.Options{
 		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: revision.Executable(),
 		OnProgress: bar.show, Trace: r.Trace,
-		Command: reproduce(s.Name(), r.Name, a.args),
-		OnNotice: func(text string) {
-			bar.clear()
-			fmt.Fprintln(a.stderr, "notice:", text)
-		},
+		Command:  reproduce(s.Name(), r.Name, a.args),
+		OnNotice: bar.notice(a),
 		Report: func(o *results.Outcome) (err error) {
 			path, err = report.Write(o, report.Page{Version: version()})
 			return err
 		},
 	}
-	runner, ended, err := r.runner(a, bar, jobs)
+	ended, err := r.elsewhere(a, bar, &options)
 	if err != nil {
 		return err
 	}
-	if runner != nil {
-		if r.On == spec.Lab || len(r.Trace) > 0 {
-			return fmt.Errorf("%w: --workers and --nats are for the simulator, and without --trace: workers keep no traces",
-				errInput)
-		}
-		options.Runner = runner
-		defer func() { ended() }()
-	}
+	defer func() { ended() }()
 	var o *results.Outcome
 	if r.On == spec.Lab {
 		o, err = r.lab(signals, a, s, options, bar)
@@ -111,19 +102,61 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case r.JSON:
-		a.stdout.Write(o.JSON())
-	case r.CSV:
-		if err := o.CSV(a.stdout); err != nil {
-			return err
-		}
-	default:
-		a.tables(o, path)
+	if err := a.print(o, path, r.JSON, r.CSV); err != nil {
+		return err
 	}
 	a.code = exitCode(o, interrupted, r.Check)
 	if interrupted {
 		fmt.Fprintf(a.stderr, "interrupted: %s\n", o.Kept())
+	}
+	return nil
+}
+
+// elsewhere says where runs are carried out, if not here. What it returns is to be called at the end.
+func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ended func() error, err error) {
+	if r.Runner == "slurm" {
+		o, err := r.slurmFlags.options(options.Threads)
+		options.Runner = &slurm.Runner{Options: o, Notice: options.OnNotice}
+		return func() error { return nil }, err
+	}
+	runner, ended, err := r.runner(a, bar, options.Jobs)
+	switch {
+	case err != nil:
+		return nil, err
+	case runner == nil:
+		return func() error { return nil }, nil
+	case r.On == spec.Lab || len(r.Trace) > 0:
+		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator, and without --trace: workers keep no traces",
+			errInput)
+	}
+	options.Runner = runner
+	return ended, nil
+}
+
+// jobs is how many runs at a time are carried out here; Slurm decides that where it does.
+func (r *runCmd) jobs(a *app, s *spec.Spec, threads int) (int, error) {
+	if r.Runner == "slurm" {
+		return 0, nil
+	}
+	if r.Jobs == 0 && threads > 1 {
+		r.Jobs = max(runtime.GOMAXPROCS(0)/threads, 1)
+	}
+	jobs, notice, err := a.machine.jobs(s, r.Jobs)
+	if notice != "" {
+		fmt.Fprintln(a.stderr, "notice:", notice)
+	}
+	return jobs, err
+}
+
+// print writes an outcome in the form that is asked for.
+func (a *app) print(o *results.Outcome, path string, asJSON, asCSV bool) error {
+	switch {
+	case asJSON:
+		a.stdout.Write(o.JSON())
+	case asCSV:
+		return o.CSV(a.stdout)
+	default:
+		a.tables(o, path)
 	}
 	return nil
 }

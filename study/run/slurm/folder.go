@@ -1,0 +1,227 @@
+package slurm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir/internal/atomicfile"
+	"weir/internal/document"
+	"weir/internal/revision"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// The files of a folder, beside scripts and the resolved spec.yaml, which is for people, and its folders.
+const (
+	manifest = "job.json"
+	inputs   = "inputs" // the experiment's files, by content
+	program  = "weir"   // a copy of the program, which the tasks are carried out by
+	logs     = "log"    // what tasks say, one file each: JOB_TASK.txt
+	failures = "failed" // why runs failed, one file each
+)
+
+// format is that of job.json that this version writes and reads.
+const format = 1
+
+// Job is what job.json has: the runs of a sweep, dealt out to tasks.
+type Job struct {
+	Format     int               `json:"format"`
+	Name       string            `json:"name"`       // of the job in the queue
+	Experiment json.RawMessage   `json:"experiment"` // as run.Pack has it
+	Command    string            `json:"command"`    // that asked for it
+	Executable string            `json:"executable_sha256"`
+	Revision   revision.Revision `json:"revision"`
+	Arrays     []Array           `json:"arrays"`
+	Tasks      [][]string        `json:"tasks"` // ids of the runs of each
+}
+
+// Folder has a sweep for Slurm: the experiment, the runs by task, scripts for sbatch, and what tasks have given.
+type Folder struct {
+	Dir  string
+	Job  Job
+	Spec *spec.Spec
+
+	runs map[string]*plan.Run // of the experiment, by id
+}
+
+// Export writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at executable, whose
+// revision is this program's. A folder that has a sweep already is an error: it may have results.
+func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Options) (*Folder, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if whole, err := filepath.Abs(dir); err != nil || strings.ContainsAny(whole, `%\`) {
+		return nil, fmt.Errorf("%s: Slurm cannot write what tasks say into a folder with %% or \\ in its path", dir)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, manifest)); err == nil {
+		return nil, document.InputErrors{{File: filepath.Join(dir, manifest), Line: 1, Column: 1,
+			Msg: "there is a sweep in this folder already", Allowed: "another folder, or take it away"}}
+	}
+	parcel, files := run.Pack(w.Spec)
+	f := &Folder{Dir: dir, Spec: w.Spec, runs: map[string]*plan.Run{}}
+	f.Job = Job{Format: format, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
+		Executable: w.Executable, Revision: revision.This()}
+	for _, r := range runs {
+		f.runs[r.ID(w.Executable)] = r
+	}
+	f.Job.Arrays, f.Job.Tasks = deal(loads(runs, w.Executable), o)
+	for _, name := range []string{"runs", failures, logs, inputs} {
+		if err := atomicfile.MkdirAll(filepath.Join(dir, name)); err != nil {
+			return nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, name), document.Reason(err))
+		}
+	}
+	for digest, data := range files {
+		if err := results.WriteFile(filepath.Join(dir, inputs, digest), data); err != nil {
+			return nil, err
+		}
+	}
+	if err := results.WriteFile(filepath.Join(dir, "spec.yaml"), w.Spec.Resolved()); err != nil {
+		return nil, err
+	}
+	if err := copyProgram(filepath.Join(dir, program), executable); err != nil {
+		return nil, err
+	}
+	for i := range f.Job.Arrays {
+		if err := results.WriteFile(filepath.Join(dir, f.Job.Arrays[i].Script), f.script(i, o)); err != nil {
+			return nil, err
+		}
+	}
+	data, _ := json.Marshal(f.Job) // of strings and numbers, into memory
+	return f, results.WriteFile(filepath.Join(dir, manifest), results.Indent(data))
+}
+
+// copyProgram copies a program so that it can be carried out.
+func copyProgram(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("%s: the program cannot be read: %w", from, document.Reason(err))
+	}
+	defer in.Close()
+	f, err := atomicfile.Create(to)
+	if err == nil {
+		if _, err = io.Copy(f, in); err == nil {
+			err = f.Commit()
+		}
+		f.Discard()
+	}
+	if err == nil {
+		err = os.Chmod(to, 0o755)
+	}
+	return results.Unwritten(to, err)
+}
+
+// Open reads a folder that Export has written.
+func Open(r *spec.Registry, dir string) (*Folder, error) {
+	job, err := openJob(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := run.Unpack(r, job.Experiment, func(digest string) ([]byte, error) {
+		if digest != filepath.Base(digest) {
+			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", digest)
+		}
+		return document.ReadFile(filepath.Join(dir, inputs, digest), document.LargestInput)
+	})
+	if err != nil {
+		return nil, wrong(dir, "the experiment cannot be read: %v", err)
+	}
+	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: map[string]*plan.Run{}}
+	for _, x := range plan.RunsOn(s, spec.Sim) {
+		f.runs[x.ID(job.Executable)] = x
+	}
+	for _, ids := range job.Tasks {
+		for _, id := range ids {
+			if f.runs[id] == nil {
+				return nil, wrong(dir, "the experiment has no run %q: this file was changed, or another version of weir "+
+					"reads the experiment differently", id)
+			}
+		}
+	}
+	return f, nil
+}
+
+// openJob reads job.json.
+func openJob(dir string) (*Job, error) {
+	data, err := document.ReadFile(filepath.Join(dir, manifest), document.LargestResult)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, wrong(dir, "this is no folder that weir export slurm has written: the file is not there")
+	}
+	if err != nil {
+		return nil, wrong(dir, "it cannot be read: %v", document.Reason(err))
+	}
+	return readJob(dir, data)
+}
+
+// readJob reads what job.json has. What it names are files of the folder, and nothing else.
+func readJob(dir string, data []byte) (*Job, error) {
+	job := &Job{}
+	if err := json.Unmarshal(data, job); err != nil {
+		return nil, wrong(dir, "it is not what weir writes: %v", err)
+	}
+	if job.Format != format {
+		return nil, wrong(dir, "its format is %d, and this version of weir reads %d", job.Format, format)
+	}
+	for _, ids := range job.Tasks {
+		for _, id := range ids {
+			if !plan.IsID(id) {
+				return nil, wrong(dir, "it is not what weir writes: no run has the id %q", id)
+			}
+		}
+	}
+	for _, a := range job.Arrays {
+		if a.Script != filepath.Base(a.Script) || a.First < 0 || a.Last < a.First || a.Last >= len(job.Tasks) {
+			return nil, wrong(dir, "it is not what weir writes: there is no array %q of tasks %d to %d", a.Script, a.First,
+				a.Last)
+		}
+	}
+	return job, nil
+}
+
+// wrong is an error about job.json.
+func wrong(dir, format string, args ...any) error {
+	return document.InputErrors{{File: filepath.Join(dir, manifest), Line: 1, Column: 1,
+		Msg: fmt.Sprintf(format, args...)}}
+}
+
+// Fits is an error if this program is another than the one that the folder was made by: what it gave would not have
+// the same bytes.
+func (f *Folder) Fits() error {
+	if ok, why := revision.Same(revision.This(), f.Job.Revision); !ok {
+		return fmt.Errorf("this weir is not the one that %s was made by (%s): %s carries it out and collects it; "+
+			"--any-program has this one do it", f.Dir, why, filepath.Join(f.Dir, program))
+	}
+	return nil
+}
+
+// result reads what a run has given; nil if that is nothing. What is damaged is removed.
+func (f *Folder) result(id string) []byte {
+	name := results.RunFile(f.Dir, id)
+	data, err := document.ReadFile(name, document.LargestResult)
+	if err != nil {
+		return nil
+	}
+	if _, err := results.Vouched(data, f.runs[id], id); err != nil {
+		os.Remove(name)
+		return nil
+	}
+	return data
+}
+
+// failure is why a run failed; "" if it did not.
+func (f *Folder) failure(id string) string {
+	data, err := document.ReadFile(f.failureFile(id), document.LargestFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(data), "\n")
+}
+
+func (f *Folder) failureFile(id string) string { return filepath.Join(f.Dir, failures, id+".txt") }

@@ -1,0 +1,255 @@
+package slurm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/document"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// carry carries out tasks of a folder as weir task does, and returns what they say.
+func carry(t *testing.T, dir string, tasks ...int) string {
+	t.Helper()
+	f, err := Open(room(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, task := range tasks {
+		if _, err := f.Carry(t.Context(), task, 1, func(text string) { said = append(said, text) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// collect gathers what a folder has into one for results.
+func collect(t *testing.T, dir, into string) (*results.Outcome, []string) {
+	t.Helper()
+	f, err := Open(room(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.Collector()
+	out, err := run.Execute(t.Context(), f.Spec, run.Options{Dir: into, Executable: f.Job.Executable,
+		Command: f.Job.Command, Runner: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, c.Missing(t.Context())
+}
+
+// Where there is no Slurm at all, tasks of a folder give what a local sweep does, and what is not there yet is missing,
+// with a reason and with what carries it out.
+func TestCollect(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	f, into := exported(t, six, quick()), t.TempDir()
+	out, why := collect(t, f.Dir, into)
+	if out.Missing != 6 || len(why) != 2 || why[0] != "not begun: the tasks of 6 missing runs" ||
+		why[1] != "in "+f.Dir+", sbatch --array=0-5 sweep.sbatch carries them out" {
+		t.Errorf("%d missing: %q", out.Missing, why)
+	}
+	if said := carry(t, f.Dir, 0, 3); !strings.Contains(said, "(rate=8Mbps, seed 1) is finished") {
+		t.Error(said)
+	}
+	if said := carry(t, f.Dir, 3); !strings.HasSuffix(said, " is there already") {
+		t.Error(said)
+	}
+	for name, text := range map[string]string{"7_4.txt": "old", "x": "",
+		"12_4.txt": "run …\nslurmstepd: error: \x1b[1mkilled\n"} {
+		if err := os.WriteFile(filepath.Join(f.Dir, logs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(results.RunFile(f.Dir, f.Job.Tasks[5][0]), []byte("{"), 0o600); err != nil { // cut off
+		t.Fatal(err)
+	}
+	out, why = collect(t, f.Dir, into)
+	if out.Missing != 4 || len(out.Runs) != 2 || len(why) != 3 ||
+		!strings.HasPrefix(why[0], "begun, and running still or ended: the tasks of 1 missing run (4); ") ||
+		!strings.HasSuffix(why[0], filepath.Join(logs, "12_4.txt")+` says last: slurmstepd: error: \u001b[1mkilled`) ||
+		!strings.Contains(why[2], "--array=1-2,4-5 sweep.sbatch") {
+		t.Errorf("%d missing: %q", out.Missing, why)
+	}
+	carry(t, f.Dir, 1, 2, 4, 5)
+	if out, why = collect(t, f.Dir, into); out.Missing > 0 || len(why) > 0 || out.Found != 2 {
+		t.Errorf("%d missing, %d found: %q", out.Missing, out.Found, why)
+	}
+	if a, b := contents(t, local(t, six)), contents(t, out.Dir); !maps.Equal(a, b) {
+		t.Errorf("%q and %q, or what they have, differ", slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
+	}
+}
+
+// Where there is a queue, tasks that wait or run are told from those that have ended.
+func TestCollectAsks(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	f := exported(t, six, quick())
+	tool(t, dir, "squeue", "echo '12|4|RUNNING|None|"+f.Dir+"'\necho '13|3|RUNNING|None|/tmp'")
+	tool(t, dir, "sacct", "echo '12_3|OUT_OF_MEMORY|0:125'")
+	for _, name := range []string{"12_3.txt", "12_4.txt"} {
+		if err := os.WriteFile(filepath.Join(f.Dir, logs, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	carry(t, f.Dir, 0, 1)
+	_, why := collect(t, f.Dir, t.TempDir())
+	want := []string{"still in the queue: 1 task, which lack 1 run",
+		"task 3 of job 12 has ended without 1 of its runs: OUT_OF_MEMORY (signal 125) (of 384 MiB that it was granted; " +
+			"--slurm-option mem=… grants more)",
+		"not begun: the tasks of 2 missing runs",
+		"in " + f.Dir + ", sbatch --array=2-3,5 sweep.sbatch carries them out"}
+	if !slices.Equal(why, want) {
+		t.Errorf("%q\nwant %q", why, want)
+	}
+}
+
+// A run that fails is told, the others go on, and it is collected as a local sweep has it. When what failed succeeds,
+// nothing is left of that.
+func TestFailedRun(t *testing.T) {
+	f := exported(t, three, Options{Task: 1e12, Tasks: 1, Threads: 1})
+	if said := carry(t, f.Dir, 0); strings.Count(said, "is finished") != 2 ||
+		!strings.Contains(said, "(x=bad, seed 1) failed: panic: a mistake of the scheme") {
+		t.Error(said)
+	}
+	out, why := collect(t, f.Dir, t.TempDir())
+	if len(out.Failed) != 1 || len(out.Runs) != 2 || out.Missing > 0 || len(why) > 0 {
+		t.Fatalf("%v, %d runs, %d missing, %q", out.Failed, len(out.Runs), out.Missing, why)
+	}
+	if x := out.Failed[0]; !strings.HasPrefix(x.Err.Error(), "panic: a mistake of the scheme\n") ||
+		x.Point[0].Text != "bad" {
+		t.Errorf("%+v", x)
+	}
+	good := exported(t, six, quick())
+	id := good.Job.Tasks[2][0]
+	if err := os.WriteFile(good.failureFile(id), []byte("of before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	carry(t, good.Dir, 2)
+	if why := good.failure(id); why != "" {
+		t.Error(why)
+	}
+}
+
+// Interrupted, a task keeps what is finished.
+func TestTaskInterrupted(t *testing.T) {
+	f := exported(t, six, Options{Task: 1e12, Tasks: 1, Threads: 1})
+	ctx, stop := context.WithCancel(t.Context())
+	if _, err := f.Carry(ctx, 0, 1, func(string) { stop() }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if said := carry(t, f.Dir, 0); strings.Count(said, "is there already") != 1 ||
+		strings.Count(said, "is finished") != 5 {
+		t.Error(said)
+	}
+	if _, err := f.Carry(t.Context(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "has 0 … 0") {
+		t.Error(err)
+	}
+}
+
+// A folder that was changed, is another version's or is of another program is refused, and says why.
+func TestOpenRefuses(t *testing.T) {
+	change := func(name, from, to string) func(string) {
+		return func(dir string) {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || !strings.Contains(string(data), from) {
+				t.Fatalf("%v: %s", err, data)
+			}
+			changed := []byte(strings.Replace(string(data), from, to, 1))
+			if err := os.WriteFile(filepath.Join(dir, name), changed, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	changeInput := func(dir string) {
+		all, _ := filepath.Glob(filepath.Join(dir, inputs, "*"))
+		if len(all) != 1 {
+			t.Fatal(all)
+		}
+		if err := os.WriteFile(all[0], []byte("duration: 1s"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		change func(dir string)
+		want   string
+	}{
+		{func(dir string) { os.Remove(filepath.Join(dir, manifest)) },
+			"this is no folder that weir export slurm has written"},
+		{change(manifest, `"format": 1`, `"format": 7`), "its format is 7, and this version of weir reads 1"},
+		{change(manifest, `"tasks"`, `"tasks`), "it is not what weir writes"},
+		{change(manifest, "sweep.sbatch", "../sweep.sbatch"), `there is no array "../sweep.sbatch"`},
+		{change(manifest, `"last": 5`, `"last": 6`), "of tasks 0 to 6"},
+		{change(manifest, `"text": "`, `"text": "../`), "no file has the hash"},
+		{change(manifest, `"executable_sha256": "e"`, `"executable_sha256": "f"`), "the experiment has no run"},
+		{changeInput, "its content has the hash"},
+		{func(dir string) { os.RemoveAll(filepath.Join(dir, inputs)) }, "no such file"},
+	} {
+		f := exported(t, six, quick())
+		c.change(f.Dir)
+		_, err := Open(room(), f.Dir)
+		if input := (document.InputErrors)(nil); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	f := exported(t, six, quick())
+	f.Job.Tasks[0][0] = "../../../../etc/passwd"
+	data, _ := json.Marshal(f.Job)
+	if _, err := readJob(f.Dir, data); err == nil || !strings.Contains(err.Error(), "no run has the id") {
+		t.Error(err)
+	}
+	if err := f.Fits(); err != nil {
+		t.Error(err)
+	}
+	f.Job.Revision.Arch = "pdp11"
+	if err := f.Fits(); err == nil || !strings.Contains(err.Error(), "not pdp11") ||
+		!strings.Contains(err.Error(), "--any-program has this one do it") {
+		t.Error(err)
+	}
+}
+
+// What is written into is a folder of its own, with a path that Slurm can read.
+func TestExportRefuses(t *testing.T) {
+	s := plantest.Load(t, room(), six, spec.Options{})
+	w := &run.Work{Spec: s, Executable: "e"}
+	export := func(dir, program string) error {
+		_, err := Export(dir, w, plan.Runs(s), program, quick())
+		return err
+	}
+	dir := t.TempDir()
+	if err := export(dir, small(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := export(dir, small(t)); err == nil ||
+		!strings.Contains(err.Error(), "there is a sweep in this folder already") {
+		t.Error(err)
+	}
+	for _, name := range []string{"100%", `a\b`} {
+		if err := export(filepath.Join(t.TempDir(), name), small(t)); err == nil || !strings.Contains(err.Error(), `% or \`) {
+			t.Error(err)
+		}
+	}
+	if err := export(t.TempDir(), "nowhere"); err == nil ||
+		!strings.Contains(err.Error(), "nowhere: the program cannot be read") {
+		t.Error(err)
+	}
+	file := small(t)
+	if err := export(filepath.Join(file, "x"), file); err == nil || !strings.Contains(err.Error(), "cannot be made") {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.Mode().Perm() != 0o755 {
+		t.Error(info, err)
+	}
+}

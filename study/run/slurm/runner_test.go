@@ -1,0 +1,337 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/atomicfile"
+	"weir/study/plan/plantest"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// cluster stands for Slurm's commands. What is submitted waits in its queue, and the test says what becomes of it.
+type cluster struct {
+	t   *testing.T
+	dir string
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{t, t.TempDir()}
+	t.Setenv("PATH", c.dir+":/usr/bin:/bin")
+	t.Setenv("CLUSTER", c.dir)
+	tool(t, c.dir, "squeue", `cat "$CLUSTER/queue" 2>/dev/null; exit 0`)
+	tool(t, c.dir, "scancel", `echo "$@" >>"$CLUSTER/cancelled"`)
+	tool(t, c.dir, "sbatch", `pwd >>"$CLUSTER/jobs"
+job=$(wc -l <"$CLUSTER/jobs")
+echo "$job|$(sed -n 's/^#SBATCH --array=//p' "$2")|PENDING|None|$(pwd)" >>"$CLUSTER/queue"
+echo $job`)
+	return c
+}
+
+// jobs are the folders of what was submitted.
+func (c *cluster) jobs() []string {
+	data, _ := os.ReadFile(filepath.Join(c.dir, "jobs"))
+	return strings.Fields(string(data))
+}
+
+// queue sets which tasks wait or run.
+func (c *cluster) queue(lines ...string) {
+	c.t.Helper()
+	if err := atomicfile.Write(filepath.Join(c.dir, "queue"), []byte(strings.Join(append(lines, ""), "\n"))); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// submitted waits for so many jobs.
+func (c *cluster) submitted(n int) []string {
+	c.t.Helper()
+	for deadline := time.Now().Add(40 * time.Second); len(c.jobs()) < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Errorf("%d jobs, want %d", len(c.jobs()), n)
+			break
+		}
+	}
+	return c.jobs()
+}
+
+// execution is an execution on the cluster, and what it tells.
+type execution struct {
+	out     *results.Outcome
+	err     error
+	notices []string
+}
+
+// execute carries out an experiment on the cluster; meanwhile does what the cluster would.
+func execute(t *testing.T, ctx context.Context, text, into string, meanwhile func()) (x execution) {
+	t.Helper()
+	var lock sync.Mutex
+	r := &Runner{Options: quick(), Notice: func(text string) {
+		lock.Lock()
+		defer lock.Unlock()
+		x.notices = append(x.notices, text)
+	}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		meanwhile()
+	}()
+	x.out, x.err = run.Execute(ctx, plantest.Load(t, room(), text, spec.Options{}),
+		run.Options{Dir: into, Executable: "e", Command: "weir run test.yaml", Runner: r})
+	<-done
+	return x
+}
+
+// sameAsLocal holds what a folder has against a local sweep: nothing of Slurm is left in it.
+func sameAsLocal(t *testing.T, text, dir string) {
+	t.Helper()
+	if a, b := contents(t, local(t, text)), contents(t, dir); !maps.Equal(a, b) {
+		t.Errorf("%q and %q, or what they have, differ", slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
+	}
+}
+
+// A sweep on a cluster leaves what a local one does.
+func TestRunner(t *testing.T) {
+	c := newCluster(t)
+	x := execute(t, t.Context(), six, t.TempDir(), func() {
+		dir := c.submitted(1)[0]
+		carry(t, dir, 0, 5, 1, 4, 2, 3)
+		c.queue()
+	})
+	if x.err != nil || x.out.Missing > 0 || !slices.Equal(x.notices, []string{"job 1: 6 tasks of slurm/1"}) {
+		t.Fatalf("%+v", x)
+	}
+	sameAsLocal(t, six, x.out.Dir)
+}
+
+// An execution that is interrupted leaves its tasks to the queue. The next one follows those that it still has, takes
+// what they have given, and submits only the runs that are nowhere, or whose results are damaged.
+func TestRunnerGoesOn(t *testing.T) {
+	c, into := newCluster(t), t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	x := execute(t, ctx, six, into, func() { c.submitted(1); stop() })
+	if x.err != nil || x.out.Missing != 6 || len(x.notices) != 2 ||
+		x.notices[1] != "the sweep goes on in the cluster, and the same command takes what it gives; scancel 1 ends it" {
+		t.Fatalf("%+v", x)
+	}
+	first := c.jobs()[0]
+	carry(t, first, 0, 1, 2)
+	f, err := Open(room(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(results.RunFile(first, f.Job.Tasks[1][0]), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.queue("1|3|RUNNING|None|"+first, "1|4|PENDING|JobHeldUser|"+first)
+	x = execute(t, t.Context(), six, into, func() {
+		second := c.submitted(2)[1]
+		g, err := Open(room(), second)
+		if err != nil || len(g.Job.Tasks) != 2 {
+			t.Error(err, g)
+		}
+		carry(t, first, 3, 4)
+		carry(t, second, 0, 1)
+		c.queue()
+	})
+	if x.err != nil || x.out.Missing > 0 || x.notices[0] != "job 2: 2 tasks of slurm/2" {
+		t.Fatalf("%+v", x)
+	}
+	sameAsLocal(t, six, x.out.Dir)
+}
+
+// A job whose number was lost, since the program was killed when it had submitted it, is known by its folder.
+func TestRunnerFindsJob(t *testing.T) {
+	c, into := newCluster(t), t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	execute(t, ctx, six, into, func() { c.submitted(1); stop() })
+	first := c.jobs()[0]
+	os.Remove(filepath.Join(first, receipt))
+	x := execute(t, t.Context(), six, into, func() {
+		carry(t, first, 0, 1, 2, 3, 4, 5)
+		c.queue()
+	})
+	if x.err != nil || x.out.Missing > 0 || len(c.jobs()) != 1 {
+		t.Fatalf("%+v %v", x, c.jobs())
+	}
+	sameAsLocal(t, six, x.out.Dir)
+}
+
+// A job that sbatch says it has not submitted, since the controller answered too late, is followed all the same.
+func TestRunnerDoubts(t *testing.T) {
+	c := newCluster(t)
+	data, err := os.ReadFile(filepath.Join(c.dir, "sbatch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(strings.TrimSuffix(string(data), "echo $job"), "\n")
+	tool(t, c.dir, "sbatch", script+"echo 'sbatch: error: Socket timed out' >&2; exit 1")
+	x := execute(t, t.Context(), six, t.TempDir(), func() {
+		carry(t, c.submitted(1)[0], 0, 1, 2, 3, 4, 5)
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			if data, err := os.ReadFile(filepath.Join(c.jobs()[0], receipt)); err == nil && string(data) == "[1]\n" {
+				break
+			}
+		}
+		c.queue()
+	})
+	if x.err != nil || x.out.Missing > 0 || !slices.Equal(x.notices, []string{"job 1: 6 tasks of slurm/1"}) {
+		t.Fatalf("%+v", x)
+	}
+	sameAsLocal(t, six, x.out.Dir)
+}
+
+// The runs of a task that ends without them are missing, and what Slurm knows of its end is told. A run that fails is
+// told as it is of a local sweep. The same command submits both again.
+func TestRunnerLoses(t *testing.T) {
+	c, into := newCluster(t), t.TempDir()
+	tool(t, c.dir, "sacct", "echo '1_0|TIMEOUT|0:0'")
+	var lost int
+	x := execute(t, t.Context(), three, into, func() {
+		dir := c.submitted(1)[0]
+		f, err := Open(room(), dir)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for task, ids := range f.Job.Tasks {
+			if f.runs[ids[0]].Point[0].Text == "two" {
+				lost = task
+			} else {
+				carry(t, dir, task)
+			}
+		}
+		tool(t, c.dir, "sacct", fmt.Sprintf("echo '1_%d|TIMEOUT|0:0'", lost))
+		c.queue()
+	})
+	want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was granted; "+
+		"--slurm-option time=… grants more); the same command submits them again", lost)
+	if x.err != nil || x.out.Missing != 1 || len(x.out.Failed) != 1 || len(x.notices) != 2 || x.notices[1] != want {
+		t.Fatalf("%+v, want %s", x, want)
+	}
+	if !strings.HasPrefix(x.out.Failed[0].Err.Error(), "panic: a mistake of the scheme") {
+		t.Error(x.out.Failed)
+	}
+	x = execute(t, t.Context(), three, into, func() {
+		carry(t, c.submitted(2)[1], 0, 1)
+		c.queue()
+	})
+	if x.err != nil || x.out.Missing > 0 || len(x.out.Failed) != 1 ||
+		!slices.Equal(x.notices, []string{"job 2: 2 tasks of slurm/1"}) {
+		t.Fatalf("%+v", x)
+	}
+}
+
+// Tasks that are still in the queue when all their runs are there have nothing to do, and are cancelled.
+func TestRunnerCancels(t *testing.T) {
+	c := newCluster(t)
+	x := execute(t, t.Context(), six, t.TempDir(), func() { carry(t, c.submitted(1)[0], 0, 1, 2, 3, 4, 5) })
+	if data, err := os.ReadFile(filepath.Join(c.dir, "cancelled")); x.err != nil || string(data) != "1\n" {
+		t.Errorf("%v %q %v", x.err, data, err)
+	}
+	sameAsLocal(t, six, x.out.Dir)
+}
+
+// What Slurm refuses, and a machine without it, is an error at once, and leaves nothing behind.
+func TestRunnerErrors(t *testing.T) {
+	c, into := newCluster(t), t.TempDir()
+	tool(t, c.dir, "sbatch", "echo 'sbatch: error: invalid partition specified: nowhere' >&2; exit 1")
+	x := execute(t, t.Context(), six, into, func() {})
+	if x.err == nil ||
+		!strings.Contains(x.err.Error(), "sbatch: error: invalid partition specified: nowhere; 0 of 6 runs") {
+		t.Errorf("%+v %v", x, x.err)
+	}
+	if _, err := os.Stat(filepath.Join(x.out.Dir, "slurm")); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	tool(t, c.dir, "sbatch", "echo what")
+	if x = execute(t, t.Context(), six, into, func() {}); x.err == nil ||
+		!strings.Contains(x.err.Error(), `it printed "what\n", and no number of a job`) {
+		t.Errorf("%+v %v", x, x.err)
+	}
+	base := filepath.Join(x.out.Dir, "slurm")
+	if err := os.Mkdir(base, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := atomicfile.Claim(filepath.Join(base, "follow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x = execute(t, t.Context(), six, into, func() {}); x.err == nil ||
+		!strings.Contains(x.err.Error(), "another process follows this sweep already") {
+		t.Errorf("%+v %v", x, x.err)
+	}
+	claim.Discard()
+	t.Setenv("PATH", t.TempDir())
+	if x = execute(t, t.Context(), six, into, func() {}); x.err == nil ||
+		!strings.Contains(x.err.Error(), "there is no squeue here") {
+		t.Errorf("%+v %v", x, x.err)
+	}
+	if x = execute(t, t.Context(), six, "", func() {}); x.err == nil ||
+		!strings.Contains(x.err.Error(), "results folder") {
+		t.Errorf("%+v %v", x, x.err)
+	}
+}
+
+// Seeds that the data asks for are submitted as they are wanted, and chosen as they are on one machine.
+func TestRunnerSeedsByNeed(t *testing.T) {
+	const need = `duration: 100ms
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 10Mbps, delay: 1ms}, {ends: [s, b], rate: 5Mbps, delay: 1ms, buffer: 24 packets}]
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: udp, rate: $rate, start: 0s, pattern: poisson}]
+sweep: {rate: [1Mbps, 4Mbps]}
+repeat: {measure: goodput.x, until: 4%, least: 2, most: 40}
+measure: [goodput]
+`
+	c, jobs := newCluster(t), 0
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	over := make(chan struct{})
+	go func() { // the cluster
+		defer close(over)
+		for ctx.Err() == nil {
+			all := c.jobs()
+			if len(all) == jobs {
+				time.Sleep(5 * time.Millisecond)
+				continue
+			}
+			f, err := Open(room(), all[jobs])
+			if err != nil { // it is being written
+				continue
+			}
+			for task := range f.Job.Tasks {
+				if _, err := f.Carry(ctx, task, 1, func(string) {}); err != nil {
+					t.Error(err)
+				}
+			}
+			c.queue()
+			jobs++
+		}
+	}()
+	x := execute(t, t.Context(), need, t.TempDir(), func() {})
+	stop()
+	<-over
+	if x.err != nil || x.out.Missing > 0 || jobs < 2 {
+		t.Fatalf("%+v %v, %d jobs", x, x.err, jobs)
+	}
+	here, err := os.ReadFile(filepath.Join(local(t, need), "runs.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, err := os.ReadFile(filepath.Join(x.out.Dir, "runs.json")); err != nil || string(there) != string(here) {
+		t.Errorf("%v: %s, not %s", err, there, here)
+	}
+}

@@ -1,0 +1,122 @@
+package slurm
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// directive is an option of sbatch.
+type directive struct{ name, value string }
+
+// String is its line of a script. Values with anything unusual are in quotes, as sbatch reads them.
+func (d directive) String() string {
+	switch {
+	case d.value == "":
+		return "#SBATCH --" + d.name + "\n"
+	case plainValue.MatchString(d.value):
+		return "#SBATCH --" + d.name + "=" + d.value + "\n"
+	}
+	return "#SBATCH --" + d.name + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(d.value) + "\"\n"
+}
+
+var (
+	plainValue = regexp.MustCompile(`^[A-Za-z0-9_.,:/%@+=-]+$`)
+	optionName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+)
+
+// fixed are options of sbatch that a sweep cannot do without as they are, and why.
+var fixed = map[string]string{
+	"array":       "the tasks of the sweep are the array",
+	"chdir":       "tasks work in the folder of the sweep",
+	"error":       "what tasks say is looked for in log/",
+	"output":      "what tasks say is looked for in log/",
+	"wrap":        "the script is written for the sweep",
+	"parsable":    "it changes what sbatch prints",
+	"wait":        "weir waits for the job by itself",
+	"test-only":   "nothing would be submitted",
+	"requeue":     "it is given already",
+	"help":        "nothing would be submitted",
+	"usage":       "nothing would be submitted",
+	"version":     "nothing would be submitted",
+	"ntasks":      "each task of the array is one process",
+	"open-mode":   "a task that is begun again goes on with its log",
+	"export-file": "it replaces the environment",
+}
+
+// directives reads options of sbatch: partition=short, exclusive.
+func directives(options []string) (all []directive, err error) {
+	for _, o := range options {
+		name, value, _ := strings.Cut(strings.TrimPrefix(o, "--"), "=")
+		switch {
+		case !optionName.MatchString(name):
+			return nil, fmt.Errorf("%q is no option of sbatch; say it as partition=short or exclusive", o)
+		case fixed[name] != "":
+			return nil, fmt.Errorf("%q cannot be set: %s", name, fixed[name])
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
+			return nil, fmt.Errorf("%q has a control character", o)
+		}
+		all = append(all, directive{name, value})
+	}
+	return all, nil
+}
+
+// script is what sbatch is given for an array. It has no path, so that the folder may be moved: it is submitted in the
+// folder itself.
+func (f *Folder) script(i int, o Options) []byte {
+	a, runs := &f.Job.Arrays[i], 0
+	for _, ids := range f.Job.Tasks[a.First : a.Last+1] {
+		runs += len(ids)
+	}
+	given, _ := directives(o.Sbatch)
+	var b strings.Builder
+	fmt.Fprintf(&b, "#!/bin/sh\n# Made by weir export slurm: %s in %s.\n# Submit it in its own folder: sbatch %s\n",
+		count(runs, "run"), count(a.Last-a.First+1, "task"), a.Script)
+	own := []directive{
+		{"job-name", f.Job.Name},
+		{"array", fmt.Sprintf("%d-%d", a.First, a.Last)},
+		{"time", fmt.Sprint(a.Minutes)},
+		{"mem", fmt.Sprintf("%dM", a.MemoryBytes>>20)},
+		{"cpus-per-task", fmt.Sprint(o.Threads)},
+		{"output", logs + "/%A_%a.txt"},
+		{"open-mode", "append"},
+		{"requeue", ""},
+	}
+	for _, d := range own {
+		if !slices.ContainsFunc(given, func(g directive) bool { return replaces(g.name, d.name) }) {
+			b.WriteString(d.String())
+		}
+	}
+	for _, d := range given {
+		b.WriteString(d.String())
+	}
+	flags := ""
+	if o.AnyProgram {
+		flags = " --any-program"
+	}
+	fmt.Fprintf(&b, `
+if [ ! -f %s ]; then
+	echo "there is no %s in $(pwd): sbatch is to be called in the folder of %s" >&2
+	exit 2
+fi
+# A task of which Slurm wants the machine back is sent SIGTERM: what is finished is in runs/, and when the task is begun
+# again it goes on with the rest. WEIR names another copy of the program.
+exec "${WEIR:-./%s}" task . --index "$SLURM_ARRAY_TASK_ID" --threads %d%s
+`, manifest, manifest, a.Script, program, o.Threads, flags)
+	return []byte(b.String())
+}
+
+// replaces reports whether an option that is given stands for one of ours.
+func replaces(given, own string) bool {
+	return given == own || own == "mem" && (given == "mem-per-cpu" || given == "mem-per-gpu") ||
+		own == "requeue" && given == "no-requeue"
+}
+
+// count is a number of things.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
