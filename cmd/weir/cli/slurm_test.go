@@ -26,7 +26,7 @@ func TestSlurmFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := write(t, sweepOfTwo)
 	for args, want := range map[string]string{
-		"run FILE --slurm-task 1m":                             "--slurm-option, --slurm-task and --slurm-tasks are for --runner",
+		"run FILE --slurm-task 1m":                             "--slurm-task and --slurm-tasks are for --runner slurm",
 		"run FILE --slurm-option time=3":                       "are for --runner slurm",
 		"run FILE --runner cloud":                              `--runner must be one of "local","slurm"`,
 		"run FILE --runner slurm --on lab":                     "--runner slurm is for the simulator",
@@ -100,7 +100,8 @@ func TestExportTaskCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(data), "plan9/386") {
-		if _, errs := must(WrongInput, "collect", job, "--out", out); !strings.Contains(errs, "--any-program has this one do it") {
+		_, errs := must(WrongInput, "collect", job, "--out", out)
+		if !strings.Contains(errs, "--any-program has this one do it") {
 			t.Error(errs)
 		}
 		must(Done, "collect", job, "--out", out, "--any-program")
