@@ -28,7 +28,8 @@ func (x *merging) choose() error {
 	unknown := func(p program) int { return 1 - min(len(p.executable), 1) }
 	order := slices.SortedFunc(maps.Keys(counts), func(a, b program) int {
 		return cmp.Or(cmp.Compare(unknown(a), unknown(b)), cmp.Compare(counts[b], counts[a]),
-			cmp.Compare(x.label(a), x.label(b)))
+			cmp.Compare(x.label(a), x.label(b)), cmp.Compare(a.executable, b.executable),
+			cmp.Compare(a.generator, b.generator))
 	})
 	if len(order) > 1 && !x.Any {
 		for _, other := range order[1:] {
