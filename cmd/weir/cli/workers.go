@@ -29,8 +29,8 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 		return nil, nil, fmt.Errorf("%w: --workers starts a server, and --nats names one: only one of them is allowed",
 			errInput)
 	case f.Workers != "":
-		if _, _, err := net.SplitHostPort(f.Workers); err != nil {
-			return nil, nil, fmt.Errorf("%w: --workers is %q; ADDRESS:PORT is allowed", errInput, f.Workers)
+		if _, err := jetstream.Reachable(f.Workers); err != nil {
+			return nil, nil, fmt.Errorf("%w: --workers: %w", errInput, err)
 		}
 	}
 	if f.NoOwn {
@@ -117,6 +117,7 @@ func (c *workerCmd) Run(a *app) error {
 	}
 	signals := listen(a.screen, inPreparation)
 	defer signals.stop()
+	signals.next(inSimulation)
 	w := jetstream.Worker{Registry: a.registry, Revision: revision.This(), Name: c.Name, Jobs: jobs, Memory: memory,
 		Longest: c.Time, Largest: int(c.Disk * 1e6), OnNotice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) }}
 	fmt.Fprintf(a.stderr, "a worker for %d runs at a time; Ctrl-C ends it, and what it has in hand goes to others\n", jobs)

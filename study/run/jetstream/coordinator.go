@@ -169,9 +169,9 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if c.Listen == "" {
 		return c.Server, nil, nil
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
+	host, err := Reachable(c.Listen)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%q is no ADDRESS:PORT", c.Listen)
+		return nil, nil, err
 	}
 	secrets, err := openSecrets(c.dir, host)
 	if err != nil {
@@ -195,6 +195,19 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	}
 	return &Join{Address: address, Key: secrets.Coordinator, Certificate: string(secrets.authority)},
 		[]nats.Option{nats.InProcessServer(c.server.of)}, nil
+}
+
+// Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
+// (0.0.0.0, ::, none) are refused: a worker that joins with that would look for the server on its own machine.
+func Reachable(listen string) (host string, err error) {
+	host, _, err = net.SplitHostPort(listen)
+	if err != nil {
+		return "", fmt.Errorf("%q is no ADDRESS:PORT", listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return "", fmt.Errorf("%q is every address of this machine; allowed: the one at which workers reach it", listen)
+	}
+	return host, nil
 }
 
 func (c *Coordinator) joinFile() string { return filepath.Join(c.dir, "join.json") }
