@@ -87,9 +87,10 @@ type Switch struct {
 	replicas []PortID // by which the packet in hand leaves, too (Env.Replicate)
 
 	consumed  uint64
-	born      uint64 // packets that the switch or its programs have made
-	freed     uint64 // of these, those that programs gave back unused
-	absorbed  uint64 // PFC frames that came in
+	born      uint64   // packets that the switch or its programs have made
+	samples   []Sample // room for those of programs' metrics; nil: nobody has asked
+	freed     uint64   // of these, those that programs gave back unused
+	absorbed  uint64   // PFC frames that came in
 	drops     [Reasons]uint64
 	portDrops [][Reasons]uint64
 	made      [packet.Kinds]uint64

@@ -154,8 +154,11 @@ func (p *Packet) rewriteHeaders(old *Packet) (f parts, err error) {
 	if f.segment, _, err = split(proto, old.wireTOS(), old.StackPlace() == HopByHop, rest); err != nil {
 		return f, err
 	}
-	if old.Proto == ProtoTCP {
+	switch old.Proto {
+	case ProtoTCP:
 		p.rewriteTCP(&f)
+	case ProtoOwn:
+		f.segment.header[ownHeader-1] = p.TCP.Flags
 	}
 	return f, nil
 }

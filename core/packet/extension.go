@@ -8,6 +8,8 @@ import "fmt"
 const (
 	// ExtActivity is P4-ABC's activity (§3.2): a big-endian IEEE 754 float32.
 	ExtActivity uint8 = 0x3e
+	// ExtUET is what an acknowledgement of transport uet says beside its header.
+	ExtUET uint8 = 0x1f
 )
 
 const pad1, padN = 0, 1

@@ -348,6 +348,7 @@ func SealUDP(u []byte, src, dst netip.Addr) {
 const (
 	Trimmable = SYN // a switch may cut the payload off, and may send what is left back
 	Returned  = RST // of a header that a switch has sent back to its sender
+	LastHop   = PSH // of a header that the last switch before the receiver has made
 )
 
 // TCP is a view over a TCP segment (RFC 9293).

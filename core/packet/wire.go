@@ -37,10 +37,10 @@ func MAC(a Addr) [6]byte {
 // Emit appends p's wire form to b: Ethernet without FCS, IPv4 or IPv6 with p's
 // extensions, then UDP, TCP, RoCEv2, or for other protocols a header of 16 bytes: ports
 // (2 each), kind (1), low 40 bits of sequence and of acknowledgement (5 each),
-// TCP.Flags, of which they use FIN, ECE, Trimmable and Returned (1). The payload is zero, but for
-// UDP: its first 16 bytes carry Seq and Sent as far as there is room for them (8 for Seq alone), as
-// the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which are 64
-// with FCS; a Pause that lasts until Resume has 65535 quanta.
+// TCP.Flags (1), which are FIN, ECE, Trimmable, Returned, LastHop and transport uet's. The payload is
+// zero, but for UDP: its first 16 bytes carry Seq and Sent as far as there is room for them (8 for Seq
+// alone), as the lab's sender does. Pause and Resume are PFC frames (IEEE 802.1Qbb) of 60 bytes, which
+// are 64 with FCS; a Pause that lasts until Resume has 65535 quanta.
 func (p *Packet) Emit(book *Book, b []byte) ([]byte, error) {
 	if p.Kind == Pause || p.Kind == Resume {
 		return p.emitPFC(b)

@@ -2,7 +2,7 @@
 // lot, leaf-spine, fat tree), the addresses of nodes, and shortest paths. It reads topology files
 // of the HPCC simulator and of htsim, and writes the former.
 //
-// A host has one link, and so has a pair of nodes: addresses, NICs and routes know no more. HPCC's testbed has
-// two links a host, which are two hosts of one link here; bundles are one link of their rate. Several of both
-// are to come with fabrics for AI, where hosts choose among their NICs.
+// A host may have several links, with a NIC and an address at each (NICs); which one a flow takes is a Choice. Two
+// switches may be joined by a bundle of links, whose ports are paths beside each other as those to different
+// switches are.
 package topology

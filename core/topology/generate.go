@@ -31,6 +31,8 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network
 // Schemes are the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
+		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and groups " +
+			"to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, Dragonfly.build),
 		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
 			Dumbbell.build),
 		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
@@ -41,7 +43,11 @@ func Schemes() []Scheme {
 			ParkingLot.build),
 		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a layer " +
 			"of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, Pods.build),
+		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
+			Source: "SimAI: topology generator"}, Rails.build),
 		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, Star.build),
+		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; shortest " +
+			"paths", Source: "ours"}, Torus.build),
 	}
 }
 

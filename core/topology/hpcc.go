@@ -124,7 +124,7 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	if err := n.readSwitches(w, switches); err != nil {
 		return nil, err
 	}
-	joined := map[[2]int]bool{}
+	joined := map[[2]int]uint16{}
 	degree := make([]int, nodes)
 	for range links {
 		l, err := n.readLink(w, joined, degree)
@@ -214,8 +214,8 @@ func (n *Network) readSwitches(w *words, switches int) error {
 	return nil
 }
 
-// readLink reads one link. joined has the pairs of nodes that are linked, degree the links of each node.
-func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Link, err error) {
+// readLink reads one link. joined has how many links pairs of nodes have, degree those of each node.
+func (n *Network) readLink(w *words, joined map[[2]int]uint16, degree []int) (l Link, err error) {
 	for e, what := range []string{"a link's source", "a link's destination"} {
 		if l.Ends[e], err = w.number(what, 0, len(n.Nodes)-1); err != nil {
 			return l, err
@@ -225,15 +225,16 @@ func (n *Network) readLink(w *words, joined map[[2]int]bool, degree []int) (l Li
 		return l, w.errorf("the link joins node %d to itself", l.Ends[0])
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
-	if joined[pair] {
-		return l, w.errorf("nodes %d and %d are linked already; a pair of nodes has one link, so give it the rate of the "+
-			"bundle", pair[0], pair[1])
+	if joined[pair] == mostBundled {
+		return l, w.errorf("nodes %d and %d have %d links already; at most so many are possible", pair[0], pair[1],
+			mostBundled)
 	}
-	joined[pair] = true
+	l.Nth = joined[pair]
+	joined[pair]++
 	for _, node := range l.Ends {
 		degree[node]++
 		if limit := n.mostLinks(node); degree[node] > limit {
-			return l, w.errorf("%s has more than %s", n.Nodes[node].Name, n.linksOf(node))
+			return l, w.errorf("%s has more than the %d links that are possible", n.Nodes[node].Name, limit)
 		}
 	}
 	if l.Rate, err = w.rate("a link's rate"); err != nil {

@@ -37,7 +37,8 @@ func (f *topo) errorf(column int, format string, args ...any) error {
 // tier with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns and others.
 // Tier 0 are the top-of-rack switches (tor0, …), 1 the aggregation switches (agg0, …)
 // or, of two tiers, the cores, 2 the cores (core0, …). A latency of switches and more
-// than one link between two switches (Bundle) are refused: a Network has neither.
+// than one link between two switches (Bundle) are refused: a Network has no such latency,
+// and how htsim's queues share a bundle is not looked into.
 // Queue lengths (Queue_…) are refused too: here they are the experiment's. Errors are
 // of type *FormatError; a network without one is valid.
 func ReadHTSim(r io.Reader, file string) (*Network, error) {

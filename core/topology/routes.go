@@ -34,29 +34,30 @@ func (n *Network) Ports() [][]PortRef {
 	return ports
 }
 
-// Addresses gives every node an address: node i has packet.Addr i+1, the IPv4
+// Addresses gives every node and every further NIC of a host an address: number i (NICs) has packet.Addr i+1, the IPv4
 // address 10.0.0.0 + i+1 and the IPv6 address fd00:: + i+1.
 func (n *Network) Addresses() *packet.Book {
 	b := packet.NewBook()
-	for i := range n.Nodes {
+	for i := range n.NICs().Len() {
 		b.Add(flat(i))
 	}
 	return b
 }
 
-// flat returns the addresses of a node.
+// flat returns the addresses of a node, or of a NIC.
 func flat(node int) (v4, v6 netip.Addr) {
 	v := uint32(node + 1)
 	a := [16]byte{0: 0xfd, 12: uint8(v >> 24), 13: uint8(v >> 16), 14: uint8(v >> 8), 15: uint8(v)}
 	return netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(a)
 }
 
-// Routes are the shortest paths of a network from its switches to its hosts, by number of links
-// as in the HPCC simulator; hosts do not forward. As a host has one link, all hosts of a switch
+// Routes are the shortest paths of a network from its switches to its hosts' NICs, by number of links
+// as in the HPCC simulator; hosts do not forward. As a NIC has one link, all NICs at a switch
 // share the paths to it: they are a class (packet.Paths). Routes never change, so all users of a
-// network share them.
+// network share them. Where a method takes a host, it takes any of its NICs by its number (NICs).
 type Routes struct {
 	network *Network
+	nics    *NICs
 	ports   [][]PortRef
 	paths   []packet.Paths // by node
 }
@@ -79,9 +80,9 @@ func (n *Network) Classes() int {
 
 // Routes computes the routes of a network, which must be valid.
 func (n *Network) Routes() *Routes {
-	r := &Routes{network: n, ports: n.Ports(), paths: make([]packet.Paths, len(n.Nodes))}
-	class := make([]uint32, len(n.Nodes)+1) // by address, which is node + 1
-	port := make([]packet.PortID, len(n.Nodes)+1)
+	r := &Routes{network: n, nics: n.NICs(), ports: n.Ports(), paths: make([]packet.Paths, len(n.Nodes))}
+	class := make([]uint32, r.nics.Len()+1) // by address, which is a NIC's number + 1
+	port := make([]packet.PortID, r.nics.Len()+1)
 	lasts := []int{-1} // by class: the switch of its hosts
 	for sw, node := range n.Nodes {
 		if !node.Switch {
@@ -96,7 +97,8 @@ func (n *Network) Routes() *Routes {
 				r.paths[sw].Own = uint32(len(lasts))
 				lasts = append(lasts, sw)
 			}
-			class[host+1], port[host+1] = r.paths[sw].Own, packet.PortID(k)
+			nic := r.nics.Number(host, n.portOf(r.ports[host], p.Link))
+			class[nic+1], port[nic+1] = r.paths[sw].Own, packet.PortID(k)
 		}
 	}
 	var s *sets
@@ -111,6 +113,11 @@ func (n *Network) Routes() *Routes {
 		}
 	}
 	return r
+}
+
+// portOf is the port of a node, of whose ports this is the list, that a link is.
+func (n *Network) portOf(ports []PortRef, link int) int {
+	return slices.IndexFunc(ports, func(p PortRef) bool { return p.Link == link })
 }
 
 // searched finds the routes of any network, by a search for each class; lasts are their switches.
@@ -225,10 +232,10 @@ func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
 // Ports are those of a node: of its links, in the order of Network.Links.
 func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 
-// step is the lowest port by which a shortest path to a host leaves a node.
+// step is the lowest port by which a shortest path to a host leaves a node; a host does so by its NIC.
 func (r *Routes) step(at, host int) (PortRef, bool) {
-	k := 0
-	if r.network.Nodes[at].Switch {
+	k := r.nics.Port(at)
+	if at = r.nics.Node(at); r.network.Nodes[at].Switch {
 		to := r.paths[at].To(packet.Addr(host + 1))
 		if len(to) == 0 {
 			return PortRef{}, false
@@ -250,6 +257,30 @@ func (r *Routes) Path(from, host int) (links []int, ok bool) {
 	return links, true
 }
 
+// PathOf is a path as Path's that a number chooses: numbers spread over all shortest paths, as a hash of flows does.
+func (r *Routes) PathOf(from, host int, number uint32) (links []int) {
+	at, end := r.nics.Node(from), r.nics.Node(host)
+	for nic := from; at != end; nic = at {
+		ports, hash := r.ports[at], number
+		k := r.nics.Port(nic)
+		if r.network.Nodes[at].Switch {
+			to := r.paths[at].To(packet.Addr(host + 1))
+			if len(to) == 0 {
+				return nil
+			}
+			hash = (hash ^ uint32(at)*0x9e3779b9) * 0x85ebca6b // switches choose apart from each other
+			hash ^= hash >> 15
+			k = int(to[hash%uint32(len(to))])
+		}
+		if k >= len(ports) || len(links) > len(r.network.Links) {
+			return nil
+		}
+		links = append(links, ports[k].Link)
+		at = r.network.other(ports[k])
+	}
+	return links
+}
+
 // Hops returns the number of links of a shortest path from a node to a host; −1 if there is none.
 func (r *Routes) Hops(from, host int) int {
 	hops := 0
@@ -261,7 +292,8 @@ func (r *Routes) Hops(from, host int) int {
 
 // walk visits the links of a path until it reaches the host or a dead end.
 func (r *Routes) walk(from, host int, visit func(link int)) bool {
-	for at := from; at != host; {
+	end := r.nics.Node(host)
+	for at := from; at != end && at != host; {
 		p, ok := r.step(at, host)
 		if !ok || at != from && !r.network.Nodes[at].Switch {
 			return false
@@ -306,26 +338,38 @@ func (n *Network) Validate() error {
 	}
 	for i, d := range degree {
 		if limit := n.mostLinks(i); d > limit {
-			return fmt.Errorf("%s has %d links, more than %s", n.Nodes[i].Name, d, n.linksOf(i))
+			return fmt.Errorf("%s has %d links, more than the %d that %s can have", n.Nodes[i].Name, d, limit,
+				map[bool]string{true: "a switch", false: "a host"}[n.Nodes[i].Switch])
 		}
+	}
+	return n.namesApart()
+}
+
+// namesApart checks that links side by side are told apart (Link.Nth).
+func (n *Network) namesApart() error {
+	type named struct {
+		ends [2]int
+		nth  uint16
+	}
+	there := make(map[named]bool, len(n.Links))
+	for i, l := range n.Links {
+		x := named{[2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}, l.Nth}
+		if there[x] {
+			return fmt.Errorf("two links are named %s", n.PortName(i, 0))
+		}
+		there[x] = true
 	}
 	return nil
 }
 
-// linksOf says how many links a node can have, and what to do with a host that has several.
-func (n *Network) linksOf(node int) string {
-	if n.Nodes[node].Switch {
-		return fmt.Sprintf("the %d that a switch can have", n.mostLinks(node))
-	}
-	return "the one that a host can have; a host of two links can be two hosts of one link, each with a share " +
-		"of its flows"
-}
+// mostNICs is how many NICs a host can have.
+const mostNICs = 256
 
-// mostLinks returns how many links a node can have: a host has one NIC, a switch
-// as many ports as packet.PortID can number.
+// mostLinks returns how many links a node can have: a host one for each NIC, a switch
+// as many as packet.PortID can number.
 func (n *Network) mostLinks(node int) int {
 	if n.Nodes[node].Switch {
 		return int(packet.NoPort)
 	}
-	return 1
+	return mostNICs
 }

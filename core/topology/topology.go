@@ -2,6 +2,7 @@ package topology
 
 import (
 	"slices"
+	"strconv"
 
 	"weir/core/unit"
 )
@@ -21,6 +22,8 @@ type Link struct {
 	Jitter unit.Time   // added to Delay, uniform in [0, Jitter], never reordering
 	Loss   float64     // probability that a frame is lost on the way, [0, 1)
 	Buffer unit.Length // of the switch ports at its ends; none: unlimited
+	// Nth is which of several links side by side this is, a bundle between the same two nodes, from 0.
+	Nth uint16
 	// Spaced: its switch ports send a frame at once and hold the next one back for the frame's time, as BMv2's
 	// do; its host sends as fast as it can.
 	Spaced bool
@@ -33,10 +36,28 @@ type Network struct {
 }
 
 // PortName returns the name of the port by which link l leaves its end e (0 or
-// 1), as specs and results write it: "s1->server".
+// 1), as specs and results write it: "s1->server", and "s1->server~2" of the second link of a bundle.
 func (n *Network) PortName(l, e int) string {
 	ends := n.Links[l].Ends
-	return n.Nodes[ends[e]].Name + "->" + n.Nodes[ends[1-e]].Name
+	name := n.Nodes[ends[e]].Name + "->" + n.Nodes[ends[1-e]].Name
+	if nth := n.Links[l].Nth; nth > 0 {
+		name += "~" + strconv.Itoa(int(nth)+1)
+	}
+	return name
+}
+
+// mostBundled is how many links can be side by side.
+const mostBundled = 1024
+
+// number gives links side by side their numbers, in their order.
+func (n *Network) number() {
+	joined := make(map[[2]int]uint16, len(n.Links))
+	for i := range n.Links {
+		l := &n.Links[i]
+		pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+		l.Nth = joined[pair]
+		joined[pair]++
+	}
 }
 
 // Rates returns the different bit rates of the network's links, ascending.

@@ -150,10 +150,6 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps", "net.txt:4:10: the file ends; a link's delay is missing"},
 		{"3 1 2\n2\n0 3 1Gbps 1us 0\n", `net.txt:3:3: a link's destination is "3"`},
 		{"3 1 2\n2\n0 2 1Gbps 1us 0\n\n  1 1 1Gbps 1us 0", "net.txt:5:5: the link joins node 1 to itself"},
-		{"3 2 2\n1 2\n1 2 1Gbps 1us 0\n2 1 1Gbps 1us 0\n", "net.txt:4:3: nodes 1 and 2 are linked already; a pair of " +
-			"nodes has one link, so give it the rate of the bundle"},
-		{"3 1 2\n2\n0 2 1Gbps 1us 0\n0 1 1Gbps 1us 0\n", "net.txt:4:3: h0 has more than the one that a host can " +
-			"have; a host of two links can be two hosts of one link, each with a share of its flows"},
 		{"3 1 2 2\n2\n", `net.txt:1:5: the number of top-of-rack switches, of four or six numbers the third, is "2"`},
 		{"3 1 1 -2\n2\n", `net.txt:1:7: the number of links is "-2"`},
 		{"3 1 1 2 25000000000 x\n2\n", `net.txt:1:21: "x"`},
@@ -285,6 +281,7 @@ func randomNetwork(r *rand.Rand) *Network {
 		}
 	}
 	r.Shuffle(len(n.Links), func(i, j int) { n.Links[i], n.Links[j] = n.Links[j], n.Links[i] })
+	n.number()
 	return n
 }
 
@@ -416,7 +413,12 @@ func TestValidate(t *testing.T) {
 		"delay -1":                           func(n *Network) { n.Links[0].Delay = -1 },
 		"jitter -1":                          func(n *Network) { n.Links[0].Jitter = -1 },
 		"loss 1;":                            func(n *Network) { n.Links[0].Loss = 1 },
-		"a has 2 links, more than the one":   func(n *Network) { n.Links = append(n.Links, n.Links[0]) },
+		"two links are named a->s":           func(n *Network) { n.Links = append(n.Links, n.Links[0]) },
+		"a has 300 links, more than the 256 that a host can have": func(n *Network) {
+			for len(n.Links) < 301 {
+				n.Links = append(n.Links, n.Links[0])
+			}
+		},
 		"s has 65536 links, more than the 65535": func(n *Network) {
 			n.Nodes = append(n.Nodes, Node{"s2", true})
 			for len(n.Links) < 65536 {
@@ -493,4 +495,25 @@ func ExampleNetwork_Routes() {
 	// s4 reaches 10.0.0.2 by ports [1]
 	// s5 reaches 10.0.0.1 by ports [0]
 	// s5 reaches 10.0.0.2 by ports [1]
+}
+
+// There may be several links of a pair, and of a host, up to a number.
+func TestReadHPCCTooManyLinks(t *testing.T) {
+	var hosts, star strings.Builder
+	for i := 1; i <= 257; i++ {
+		fmt.Fprint(&hosts, i, " ")
+		fmt.Fprintf(&star, "0 %d 1Gbps 1us 0\n", i)
+	}
+	for _, x := range []struct{ name, file, want string }{
+		{"side by side", "3 2 1025\n1 2\n" + strings.Repeat("1 2 1Gbps 1us 0\n", 1025),
+			"net.txt:1027:3: nodes 1 and 2 have 1024 links already; at most so many are possible"},
+		{"of a host", "258 257 257\n" + hosts.String() + "\n" + star.String(),
+			"net.txt:259:3: h0 has more than the 256 links that are possible"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if _, err := ReadHPCC(strings.NewReader(x.file), "net.txt"); err == nil || err.Error() != x.want {
+				t.Errorf("got %v, want %s", err, x.want)
+			}
+		})
+	}
 }

@@ -33,8 +33,8 @@ func Select(ports []Port, pattern string) bool {
 // bytes, in which UDP's datagrams of Weir have their number and time.
 const Captured = 16
 
-// SnapLength is the most that records keep of a frame: the longest headers, with telemetry of 16 hops, are
-// shorter.
+// SnapLength is the most that records keep of a frame, unless Config.Snap says otherwise: the longest headers, with
+// telemetry of 16 hops, are shorter.
 const SnapLength = 1024
 
 // Config is what a collector has to know about a run.
@@ -44,6 +44,7 @@ type Config struct {
 	Book  *packet.Book
 	// Frames asks for the wire form of the packets that are transmitted or dropped.
 	Frames bool
+	Snap   int // bytes of each frame that records keep; 0: all headers and Captured bytes of payload
 	Sinks  []Sink
 }
 
@@ -174,7 +175,9 @@ func (x *collected) frame(r *Record, p *packet.Packet) {
 		x.scratch = data
 	}
 	n := len(data) - int(p.Payload) + Captured
-	n = min(max(n, 0), len(data), SnapLength)
+	if n = min(max(n, 0), len(data), SnapLength); x.of.config.Snap > 0 {
+		n = min(len(data), x.of.config.Snap)
+	}
 	at := len(x.frames)
 	x.frames = append(x.frames, data[:n]...)
 	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)

@@ -89,7 +89,7 @@ func TestReadHTSimFlows(t *testing.T) {
 		"Nodes 2\nConnections 1\n0-1 s":         "x:3:1: \"0-1\" is not src->dst",
 		"Nodes 2\nConnections 1\n0->1 size":     "x:3:10: the line ends; the size",
 		"Nodes 2\nConnections 1\n0->1 size 1\n": "x:3:12: the line ends; the start is missing",
-		"Nodes 2\nConnections 1\n0->1 trigger 1 start 0 size 1\n":    "x:3:6: \"trigger\" is not known",
+		"Nodes 2\nConnections 1\n0->1 trigger 1 start 0 size 1\n":    "x:3:1: the flow has a start and a trigger",
 		"Nodes 2\nConnections 0\n0->1 start 0 size 1\n":              "x:3:1: more than the 0",
 		"Nodes 2\nConnections 1\n0->1 start 99999999999999 size 1\n": "x:3:12: the start is",
 		"Nodes 2\nConnections 1\n0->1 start 0 size 0\n":              "x:3:19: the size is",

@@ -19,6 +19,8 @@ type Format struct {
 	// Read reads a file whose name is for errors, which are of type *FormatError; each is what a
 	// start counts. Flows with an error are those before an Excess.
 	Read func(r io.Reader, file string, each unit.Time) ([]Flow, error)
+	// Chained reads files whose flows may wait for others, in place of Read; nil: those of the format do not.
+	Chained func(r io.Reader, file string, each unit.Time) ([]Flow, []Trigger, error)
 }
 
 // Formats are those of the HPCC simulator and of htsim.
@@ -27,6 +29,7 @@ func Formats() []Format {
 		{Name: "hpcc", Doc: "flow list of the HPCC simulator", Program: "the HPCC simulator", Announces: true, Ports: true,
 			Read: func(r io.Reader, file string, _ unit.Time) ([]Flow, error) { return ReadHPCCFlows(r, file) }},
 		{Name: "htsim", Doc: "connection matrix (.cm) of htsim, with time_unit", Program: "htsim",
-			Unclear: "htsim's programs do not agree on what a .cm file's start counts", Read: ReadHTSimFlows},
+			Unclear: "htsim's programs do not agree on what a .cm file's start counts", Read: ReadHTSimFlows,
+			Chained: ReadHTSimTriggers},
 	}
 }

@@ -12,10 +12,22 @@ import (
 
 // ReadHTSimFlows reads a connection matrix (.cm) of htsim: Nodes, Connections, then
 // per flow "src->dst [id n] start t size bytes". htsim's programs do not agree on what
-// t counts, so the caller says: each is so much time. Triggers and priorities are
-// refused. Errors are of type *FormatError.
+// t counts, so the caller says: each is so much time. Priorities are
+// refused, and triggers, which ReadHTSimTriggers reads. Errors are of type *FormatError.
 func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
-	m := &matrix{file: file, each: each, nodes: -1, announced: -1}
+	flows, triggers, err := ReadHTSimTriggers(r, file, each)
+	if err == nil && len(triggers) > 0 {
+		return nil, &FormatError{file, triggers[0].Line, 1, "triggers are not possible here", false}
+	}
+	return flows, err
+}
+
+// ReadHTSimTriggers reads a connection matrix whose flows may wait for others: in place of its
+// start a flow has "trigger n", others have "send_done_trigger n" or "recv_done_trigger n", and
+// "trigger id n oneshot", multishot or "barrier [count] k" says what that is. That all flows
+// begin is checked.
+func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) ([]Flow, []Trigger, error) {
+	m := &matrix{file: file, each: each, nodes: -1, announced: -1, chained: -1, triggers: map[int64]*Trigger{}}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		m.line++
@@ -25,22 +37,27 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 		}
 		m.end = ending{m.line, len(m.text) + 1}
 		if err := m.read(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, unreadable(file, m.line+1, err)
+		return nil, nil, unreadable(file, m.line+1, err)
 	}
 	switch {
 	case m.nodes < 0:
-		return nil, m.end.errorf(file, "the file ends; Nodes is missing")
+		return nil, nil, m.end.errorf(file, "the file ends; Nodes is missing")
 	case m.announced < 0:
-		return nil, m.end.errorf(file, "the file ends; Connections is missing")
+		return nil, nil, m.end.errorf(file, "the file ends; Connections is missing")
 	case m.announced != int64(len(m.flows)):
-		return nil, m.end.errorf(file, "the file ends after %d of the %d connections that it announces", len(m.flows),
+		return nil, nil, m.end.errorf(file, "the file ends after %d of the %d connections that it announces", len(m.flows),
 			m.announced)
 	}
-	return m.flows, nil
+	if m.chained >= 0 && m.chained != int64(len(m.order)) {
+		return nil, nil, m.end.errorf(file, "the file ends after %d of the %d triggers that it announces", len(m.order),
+			m.chained)
+	}
+	triggers, err := m.chain()
+	return m.flows, triggers, err
 }
 
 // matrix is a connection matrix while it is read.
@@ -53,6 +70,10 @@ type matrix struct {
 	end              ending
 	nodes, announced int64 // −1: not read yet
 	flows            []Flow
+	chained          int64 // triggers that are announced; −1: none are
+	triggers         map[int64]*Trigger
+	order            []int64 // in which they are declared
+	uses             []use
 }
 
 // errorf is an error at a field of the line.
@@ -87,6 +108,11 @@ func (m *matrix) read() (err error) {
 		return err
 	case m.nodes < 0 || m.announced < 0:
 		return m.errorf(0, "%q; the file begins with Nodes and Connections", key)
+	case key == "Triggers" && m.chained < 0:
+		m.chained, err = m.number(1, "the number of triggers", 0, MostFlows)
+		return err
+	case key == "trigger":
+		return m.trigger()
 	case int64(len(m.flows)) == m.announced:
 		return m.errorf(0, "more than the %d connections that the file announces", m.announced)
 	}
@@ -125,6 +151,7 @@ func (m *matrix) ends() (f Flow, err error) {
 
 // options reads the pairs of key and number behind the ends.
 func (m *matrix) options(f *Flow) (err error) {
+	waits := false
 	for i := 1; i < len(m.fields); i += 2 {
 		for k := 1; k < i; k += 2 {
 			if m.fields[k] == m.fields[i] {
@@ -141,8 +168,13 @@ func (m *matrix) options(f *Flow) (err error) {
 		case "size":
 			v, err = m.number(i+1, "the size", 1, 1<<50)
 			f.Size = unit.Bytes(v)
+		case "trigger", "send_done_trigger", "recv_done_trigger":
+			if err = m.use(i); err == nil && m.fields[i] == "trigger" {
+				waits = true
+			}
 		default:
-			err = m.errorf(i, "%q is not known; id, start and size are", m.fields[i])
+			err = m.errorf(i, "%q is not known; id, start, size, trigger, send_done_trigger and recv_done_trigger are",
+				m.fields[i])
 		}
 		if err != nil {
 			return err
@@ -150,6 +182,14 @@ func (m *matrix) options(f *Flow) (err error) {
 	}
 	missing := ""
 	switch {
+	case waits && f.Start >= 0:
+		return m.errorf(0, "the flow has a start and a trigger; it begins once")
+	case waits:
+		f.Start = 0
+		if f.Size > 0 {
+			return nil
+		}
+		missing = "size"
 	case f.Start < 0:
 		missing = "start"
 	case f.Size == 0:

@@ -169,7 +169,7 @@ func (d *plane) nodes(n *topology.Network, o trace.Observer, gate func(node int)
 			return nil, fmt.Errorf("lab: host %s has %d links; a host has one NIC", node.Name, len(leaving))
 		}
 		d.hosts[i] = d.newHost(i, node.Name, d.wiring.Links[leaving[0]].Rate, gate(i))
-		d.wiring.Attach(i, d.hosts[i].port)
+		d.wiring.Attach(i, 0, d.hosts[i].port)
 		nodes[i] = d.hosts[i]
 	}
 	return nodes, nil

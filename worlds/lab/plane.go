@@ -203,6 +203,8 @@ func (d *plane) stop() {
 			case now == d.marks[1] && !w.What.Counts(): // what comes then belongs to no interval
 			case w.What == observe.BufferBytes:
 				d.watched[i] = append(d.watched[i], int64(d.switches[w.Index].Buffered()))
+			case w.What == observe.ProgramMetric:
+				d.watched[i] = append(d.watched[i], d.switches[w.Index].MetricBits(w.Name, now))
 			default:
 				d.watched[i] = append(d.watched[i], w.What.OfPort(d.wiring.Port(w.Index)))
 			}

@@ -193,8 +193,15 @@ func TestReplayTCP(t *testing.T) {
 	}
 	got := replay(t, c, "s1", b)
 	t.Logf("%d frames in, %d out, %d bytes", got.In, got.Out, len(b))
-	if got.First != nil || got.In != x.In || got.Out != x.Out || got.In+got.Out < 10_000 || got.Out < 5_000 {
+	if got.First != nil || got.In != x.In || got.Out != x.Out {
 		t.Errorf("%+v of %+v: %v", got, x, got.First)
+	}
+	if got.In+got.Out < 10_000 || got.Out < 5_000 {
+		why := r.DisturbedAtAll(nil, 10*unit.Millisecond)
+		if len(why) == 0 {
+			t.Fatalf("only %d frames came in and %d went out, undisturbed", got.In, got.Out)
+		}
+		t.Skipf("disturbed: only %d frames came in and %d went out: %s", got.In, got.Out, strings.Join(why, ", "))
 	}
 	mutant, err := figure5("19 packets")
 	if err != nil {

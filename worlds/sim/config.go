@@ -9,6 +9,8 @@ import (
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/core/workload"
+	"weir/core/workload/job"
 )
 
 // Config is one run, resolved: everything that decides its outcome.
@@ -20,11 +22,17 @@ type Config struct {
 	// UntilDone ends the run when every flow with an end is finished.
 	UntilDone bool
 
-	Flows  []Flow
-	Ends   Ends    // makes the endpoints of flows; nil: each has its own
-	Stalls Stalls  // when hosts stand still
-	Onsets []Onset // beginnings of congestion, after which senders' reductions are looked for
-	Peaks  bool    // keep what each sender had in flight at most
+	Flows []Flow
+	Jobs  []Job
+	// Ideal carries the jobs in place of packets, if there is one. Flows have no part in that.
+	Ideal job.Ideal
+	Ends  Ends // makes the endpoints of flows; nil: each has its own
+	// Triggers begin flows when others have ended, wherever that is, and at once: what no message could do. If they
+	// join different hosts, one thread carries out the run.
+	Triggers []workload.Trigger
+	Stalls   Stalls  // when hosts stand still
+	Onsets   []Onset // beginnings of congestion, after which senders' reductions are looked for
+	Peaks    bool    // keep what each sender had in flight at most
 	// Threads is how many carry out the run at the same time, at most; 0: one. With Yields the run does with one for as
 	// long as that is faster. Both change speed only.
 	Threads int
@@ -44,6 +52,9 @@ type Config struct {
 	OnPFC func(e PFCEvent)
 	// Progress is called with how far the run is after every window.
 	Progress func(p Progress)
+	// View is called after every window with the network as it is then. It may look at it, until it returns, and must
+	// not change anything: what it sees reaches no result.
+	View func(v *View)
 }
 
 // Progress is how far a run is.
@@ -120,6 +131,7 @@ const (
 	RTT           = observe.RTT
 	DeliveryRate  = observe.DeliveryRate
 	BufferBytes   = observe.BufferBytes
+	ProgramMetric = observe.ProgramMetric
 )
 
 // EndReason is why a run ended.
@@ -150,6 +162,8 @@ type Result struct {
 	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
 	Stuck     []Stuck
 	Waits     []Wait           // what the first Unfinished flows were waiting for, unless all is done
+	Jobs      []job.Outcome    // by Config.Jobs, whole run
+	JobGroups []int            // by Config.Jobs, Job.Group
 	Violation string           // with Violated, where packets are missing or too many
 	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
 	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group

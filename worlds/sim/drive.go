@@ -182,6 +182,9 @@ func (d *drive) asked(done unit.Time) bool {
 	if c.Progress != nil {
 		c.Progress(Progress{done, d.fabric.Hops()})
 	}
+	if c.View != nil {
+		c.View(&View{Time: done, run: d.Simulation})
+	}
 	if c.Trace != nil {
 		d.flush(done)
 	}

@@ -37,12 +37,15 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 			return nil, fmt.Errorf("sim: watch %d is not of a flow of these hosts", i)
 		}
 	}
+	if len(c.Jobs) > 0 {
+		return nil, fmt.Errorf("sim: jobs are carried out by the simulator alone")
+	}
 	if c.Trace != nil || c.OnPFC != nil || c.Stalls.Length > 0 || len(c.Events) > 0 {
 		return nil, fmt.Errorf("sim: traces, pauses, stalls and events are of a network, and these hosts have none")
 	}
 	n := len(c.Network.Nodes)
-	r := &Simulation{config: c, hosts: make([]*host, n), threadOf: make([]int32, n), carried: carried,
-		threads: []*thread{{log: make([][]Change, len(c.Onsets))}}}
+	r := &Simulation{config: c, nics: c.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
+		carried: carried, threads: []*thread{{log: make([][]Change, len(c.Onsets))}}}
 	e := &Edge{drive: &drive{Simulation: r}, doors: make([]*door, n), send: send, flows: r.tuples()}
 	nodes, links, err := e.network()
 	if err != nil {
@@ -51,7 +54,7 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
-	r.nextSweep = math.MinInt // a packet that is outside may still come
+	r.nextSweep = math.MaxInt // a packet that is outside may still come
 	r.addWatches()
 	r.observe()
 	if r.observation != nil {

@@ -59,12 +59,16 @@ const (
 func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
+	r.listed = n
 	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]FlowResult, n)
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		if r.carries(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
 			r.hosts[f.Src] == nil || r.hosts[f.Dst] == nil) {
 			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and not the same", i, f.Src, f.Dst)
+		}
+		if r.carries(i) && r.sameHost(f.Src, f.Dst) {
+			return fmt.Errorf("sim: flow %d goes from NIC %d to NIC %d of the same host", i, f.Src, f.Dst)
 		}
 		if c.Ends == nil && (f.Receiver == nil || f.Sender == nil) {
 			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
@@ -89,7 +93,7 @@ func (r *Simulation) addFlows() error {
 		h := r.hosts[f.Src]
 		switch {
 		case !r.carries(i):
-		case len(f.After) > 0:
+		case len(f.After) > 0 || r.triggers != nil && r.triggers.waits[i]:
 			r.outcome[i].Start = unit.Never
 		case f.Start > 0:
 			h.sends.Push(h.wish(f.Start, packet.FlowID(i), pending))
@@ -98,6 +102,9 @@ func (r *Simulation) addFlows() error {
 				h.update(k, 0)
 			}
 		}
+	}
+	if err := r.addJobs(); err != nil {
+		return err
 	}
 	for _, h := range r.hosts {
 		if h == nil {
@@ -125,7 +132,8 @@ func (r *Simulation) addDependents() error {
 		}
 		r.missing[i] = int32(len(f.After))
 		for k, j := range f.After {
-			if j < 0 || j >= len(flows) || flows[j].Dst != f.Src || flows[j].Size < 1 || r.carries(i) != r.carries(j) {
+			if j < 0 || j >= len(flows) || !r.sameHost(flows[j].Dst, f.Src) || flows[j].Size < 1 ||
+				r.carries(i) != r.carries(j) {
 				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there",
 					i, f.Src, j)
 			}
@@ -171,9 +179,15 @@ func (r *Simulation) addDependents() error {
 	return nil
 }
 
+// sameHost reports whether two NICs are of the same host.
+func (r *Simulation) sameHost(a, b int) bool {
+	n := r.nics.Len()
+	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.Node(a) == r.nics.Node(b)
+}
+
 // dependents are the flows that come after one.
 func (r *Simulation) dependents(flow packet.FlowID) []int32 {
-	if r.missing == nil {
+	if r.missing == nil || int(flow) >= len(r.missing) { // or a message of a job
 		return nil
 	}
 	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
@@ -185,7 +199,7 @@ func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
 	e := f.Sender
 	if e == nil {
 		var err error
-		if e, err = h.run.config.Ends.Sender(int(flow), start); err != nil {
+		if e, err = h.run.makeSender(flow, start); err != nil {
 			return h.fail(flow, err)
 		}
 	}
@@ -202,12 +216,13 @@ func (h *host) accept(flow packet.FlowID) int32 {
 	e := f.Receiver
 	if e == nil {
 		var err error
-		if e, err = h.run.config.Ends.Receiver(int(flow)); err != nil {
+		if e, err = h.run.makeReceiver(flow); err != nil {
 			return h.fail(flow, err)
 		}
 	}
 	i := h.add(slot{endpoint: e, flow: flow, src: packet.Addr(f.Dst + 1), dst: packet.Addr(f.Src + 1),
-		srcPort: f.DstPort, dstPort: f.SrcPort, class: class(e, f.Class), awaited: len(h.run.dependents(flow)) > 0})
+		srcPort: f.DstPort, dstPort: f.SrcPort, class: class(e, f.Class), awaited: len(h.run.dependents(flow)) > 0 ||
+			h.run.triggers.activates(flow, true) || h.run.isMessage(flow)})
 	if h.thread.delays != nil {
 		h.slot[i].counters.Delays = &h.thread.delays[f.Group]
 	}
@@ -240,12 +255,23 @@ func (h *host) startDependents(i int32, now unit.Time) {
 		return
 	}
 	s.awaited = false
-	for _, f := range h.run.dependents(s.flow) {
+	flow := s.flow
+	for _, f := range h.run.dependents(flow) {
 		if h.run.missing[f]--; h.run.missing[f] == 0 {
-			if k := h.begin(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
-				h.update(k, now)
+			from := h.run.hosts[h.run.config.Flows[f].Src] // a NIC of the same host
+			if k := from.begin(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
+				from.update(k, now)
+			}
+			if from != h {
+				from.reschedule(now)
 			}
 		}
+	}
+	if h.run.triggers.activates(flow, true) {
+		h.activate(now, flow, true)
+	}
+	if h.run.isMessage(flow) {
+		h.run.jobs.arrived(flow, now)
 	}
 }
 
@@ -321,7 +347,7 @@ type before struct {
 
 // noteBefore keeps what flows that have begun have counted so far.
 func (r *Simulation) noteBefore() {
-	for i := range r.outcome {
+	for i := range r.outcome[:r.listed] {
 		if r.sender[i] == unmade && r.receiver[i] == unmade {
 			continue
 		}
@@ -333,7 +359,7 @@ func (r *Simulation) noteBefore() {
 
 // flowResults ends all flows: their outcomes are those of the measured part then.
 func (r *Simulation) flowResults(out *Result) {
-	for i := range r.outcome {
+	for i := range r.outcome[:r.listed] {
 		r.note(i)
 		if r.config.Flows[i].Size > 0 && r.outcome[i].FCT == unit.Never {
 			out.Unfinished = append(out.Unfinished, i)
@@ -346,7 +372,7 @@ func (r *Simulation) flowResults(out *Result) {
 		o.Sender, o.Receiver = o.Sender.Since(&b.sent), o.Receiver.Since(&b.received)
 		o.Timeouts -= b.timeouts
 	}
-	out.Flows = r.outcome
+	out.Flows = r.outcome[:r.listed:r.listed]
 }
 
 // restartFlows makes the least and the largest delay of flows those of the measured part.

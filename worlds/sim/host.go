@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// host is an end host with one NIC: the endpoints of its flows, and a port of
+// host is a NIC of an end host, which mostly has one (nics): the endpoints of its flows, and a port of
 // the kind that switches have, which is the NIC. What endpoints want to send
 // stays with them until the NIC is free (the queue is unlimited and
 // back-pressures); replies, which exist already, wait in the port's queues and
@@ -24,6 +24,7 @@ type host struct {
 	unused      []int32         // slots without an endpoint
 	finished    []packet.FlowID // flows from here whose senders have, and whose ends are not given back
 	failed      error           // an endpoint could not be made
+	jobs        *ranks          // of jobs that are here; nil: there are none
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
@@ -33,14 +34,16 @@ type host struct {
 	expiry     unit.Time        // when a pause ends by itself
 	stall      unit.Time        // when a stall ends; Never: there is none
 	kept       []*packet.Packet // came in during it
-	node       int
+	node       int32
+	number     int32     // of the NIC (topology.NICs); of the first one the node
 	scheduled  unit.Time // when the driver will ask by itself
 	wants      packet.Wants
-	woken      bool   // that time has come forward, and the driver knows
-	unexpected uint64 // packets of no flow of this host
-	late       uint64 // of them, those of flows whose ends have been given back: there should be none
-	made       uint64 // packets that endpoints have sent, but for replies
-	ended      uint64 // packets that came in and were no replies
+	at         packet.PortID // the node's port that it is
+	woken      bool          // that time has come forward, and the driver knows
+	unexpected uint64        // packets of no flow of this host
+	late       uint64        // of them, those of flows whose ends have been given back: there should be none
+	made       uint64        // packets that endpoints have sent, but for replies
+	ended      uint64        // packets that came in and were no replies
 }
 
 // slot is one endpoint of a flow at this host.
@@ -63,7 +66,7 @@ type slot struct {
 
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
-		node: node, expiry: unit.Never, stall: unit.Never,
+		node: int32(node), number: int32(node), expiry: unit.Never, stall: unit.Never,
 		port:   tm.NewPort(tm.NewBuffer(classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
 		thread: r.thread(node), run: r, ready: -1, readyTail: -1, scheduled: unit.Never,
 	}
@@ -111,11 +114,6 @@ func (h *host) update(i int32, now unit.Time) {
 		h.timers.Push(h.wish(t, s.flow, i))
 		h.wants.Timer = min(h.wants.Timer, t)
 	}
-	if s.finite && s.counters.Finished != unit.Never {
-		s.finite = false
-		h.finished = append(h.finished, s.flow)
-		h.thread.finished(s.counters.Finished)
-	}
 	if s.awaited {
 		h.startDependents(i, now)
 	}
@@ -124,6 +122,18 @@ func (h *host) update(i int32, now unit.Time) {
 			if k := h.run.receiver[f]; k >= 0 {
 				h.update(k, now)
 			}
+		}
+	}
+	if s.finite && s.counters.Finished != unit.Never {
+		s.finite = false
+		h.finished = append(h.finished, s.flow)
+		h.thread.finished(s.counters.Finished)
+		flow, at := s.flow, max(now, s.counters.Finished)
+		if h.run.triggers.activates(flow, false) {
+			h.activate(now, flow, false)
+		}
+		if h.run.isMessage(flow) {
+			h.run.jobs.sent(flow, at)
 		}
 	}
 }
@@ -275,7 +285,7 @@ func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 		h.port.Resume(now, class)
 		h.release()
 	}
-	h.run.pfc(now, h.node, 0, class, p.Kind)
+	h.run.pfc(now, int(h.node), h.at, class, p.Kind)
 }
 
 // release makes slots available whose class may send again; emit removes the others.
@@ -291,7 +301,7 @@ func (h *host) expire(now unit.Time) {
 	before := h.port.Held()
 	h.port.Expire(now)
 	for over := before &^ h.port.Held(); over != 0; over &= over - 1 {
-		h.run.pfc(now, h.node, 0, uint8(bits.TrailingZeros8(over)), packet.Resume)
+		h.run.pfc(now, int(h.node), h.at, uint8(bits.TrailingZeros8(over)), packet.Resume)
 	}
 	h.expiry = h.port.NextExpiry()
 	h.release()
@@ -342,7 +352,12 @@ func (h *host) emit(now unit.Time) *packet.Packet {
 
 // setTimer finds when Advance is due next, after timers have gone or pauses and stalls have changed. Packets that come
 // and go only add timers, which update takes in: to look for the first anew each time took 2 % of a run's instructions.
-func (h *host) setTimer() { h.wants.Timer = min(h.nextTimer(), h.expiry, h.stall) }
+func (h *host) setTimer() {
+	h.wants.Timer = min(h.nextTimer(), h.expiry, h.stall)
+	if h.jobs != nil {
+		h.wants.Timer = min(h.wants.Timer, h.jobs.next)
+	}
+}
 
 // nextTimer is the first of the endpoints' timers.
 func (h *host) nextTimer() unit.Time {
@@ -381,6 +396,9 @@ func (h *host) Advance(now unit.Time) {
 			s.endpoint.Advance(now)
 		}
 		h.update(i, now)
+	}
+	if h.jobs != nil {
+		h.jobs.advance(h, now)
 	}
 	h.reschedule(now)
 	h.setTimer()

@@ -10,12 +10,15 @@ func (r *Simulation) conserved() error {
 		return err
 	}
 	there := r.fabric.InFlight()
-	for node, h := range r.hosts {
+	for nic, h := range r.hosts {
 		if h == nil {
-			l := r.switches[node].Ledger()
-			there += int(l.Held)
+			if nic < len(r.switches) && r.switches[nic] != nil {
+				l := r.switches[nic].Ledger()
+				there += int(l.Held)
+			}
 			continue
 		}
+		node := int(h.node)
 		if h.failed != nil {
 			return h.failed
 		}
@@ -24,7 +27,7 @@ func (r *Simulation) conserved() error {
 		}
 		held := uint64(h.port.Packets()) + uint64(len(h.kept))
 		there += int(held)
-		in, out := r.wiring.Passed(r.fabric, node)
+		in, out := r.wiring.PassedPort(r.fabric, node, int(h.at))
 		if in+h.made != out+h.ended+held {
 			return fmt.Errorf("host %s: %d packets came in and %d were made, but %d went out, %d were taken and %d are held",
 				r.config.Network.Nodes[node].Name, in, h.made, out, h.ended, held)

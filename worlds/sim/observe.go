@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"weir/core/dataplane"
 	"weir/core/fabric/observe"
@@ -138,9 +139,12 @@ func (r *Simulation) gauges(node int) (out []dataplane.Program) {
 // called notes every call into the endpoint of a slot, which has just returned.
 func (o *observation) called(h *host, i int32, now unit.Time) {
 	s := &h.slot[i]
+	if int(s.flow) >= len(o.flows) { // a message of a job
+		return
+	}
 	f := &o.run.config.Flows[s.flow]
 	w := &o.flows[s.flow]
-	if f.Src != h.node || w.onset == 0 && !o.run.config.Peaks {
+	if f.Src != int(h.number) || w.onset == 0 && !o.run.config.Peaks {
 		return
 	}
 	if now < o.run.outcome[s.flow].Start || s.counters.Finished <= now || f.Stop > 0 && f.Stop <= now {
@@ -298,11 +302,11 @@ func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
 // arrived notes a packet that has come to the endpoint of a slot, before that sees it.
 func (o *observation) arrived(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
-	sender := o.run.config.Flows[f].Src == h.node
+	sender := o.run.config.Flows[f].Src == int(h.number)
 	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
 		h.thread.notices.Arrived(now - p.Sent)
 	}
-	if o.order != nil && !sender && p.Kind == packet.Data && p.Payload > 0 {
+	if o.order != nil && int(f) < len(o.order) && !sender && p.Kind == packet.Data && p.Payload > 0 {
 		o.order[f].Saw(p.Sent, now >= o.run.config.Warmup)
 	}
 }
@@ -352,4 +356,23 @@ func (o *observation) result(out *Result, notices Notices, last, first *snapshot
 		out.Notices.Made = last.Made - first.Made
 		out.Notices.Dropped += last.NoticeDrops - first.NoticeDrops
 	}
+}
+
+// checkMetrics is an error for a metric that is watched and that no program of its switch has.
+func (r *Simulation) checkMetrics() error {
+	for i := range r.config.Watches {
+		w := &r.config.Watches[i]
+		if w.What != ProgramMetric {
+			continue
+		}
+		if names := r.switches[w.Index].MetricNames(); !slices.Contains(names, w.Name) {
+			have := "they have none"
+			if len(names) > 0 {
+				have = "they have " + strings.Join(names, ", ")
+			}
+			return fmt.Errorf("no program of switch %s has the metric %s; %s", r.config.Network.Nodes[w.Index].Name, w.Name,
+				have)
+		}
+	}
+	return nil
 }

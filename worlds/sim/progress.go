@@ -59,7 +59,7 @@ func (r *Simulation) matters(link int, p *packet.Packet) bool {
 // packets wait.
 func (h *host) busy() bool {
 	return h.ready >= 0 || len(h.held) > 0 || len(h.kept) > 0 || h.port.Packets() > 0 ||
-		h.nextSend() != unit.Never || h.nextTimer() != unit.Never
+		h.nextSend() != unit.Never || h.nextTimer() != unit.Never || h.jobs != nil && h.jobs.next != unit.Never
 }
 
 // Wait is what an unfinished flow was waiting for when the run ended.

@@ -10,6 +10,7 @@ import (
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
 	"weir/core/packet"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/worlds/sim/crew"
@@ -21,7 +22,8 @@ type Simulation struct {
 	threads  []*thread
 	threadOf []int32 // by node
 	wiring   *wiring.Wiring
-	hosts    []*host // by node, nil for switches
+	nics     *topology.NICs
+	hosts    []*host // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
 	crew     *crew.Crew  // of several threads, while the run goes on
@@ -32,8 +34,12 @@ type Simulation struct {
 	before           []before     // of flows that had begun when the measured part did
 	missing          []int32      // by flow, how many of Flow.After it waits for; nil: none comes after others
 	waitsAt, waiting []int32      // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
-	unfinished       int          // flows with an end that has not come
-	nextSweep        int          // as many are unfinished when ends are given back next
+	triggers         *triggers    // nil: there are none
+	unfinished       int          // flows with an end that has not come, and jobs
+	finished         int          // flows with an end that has come
+	nextSweep        int          // as many have finished when ends are given back next
+	listed           int          // flows of the configuration; those behind them are messages of jobs
+	jobs             *jobs        // nil: there are none
 	carried          []bool       // by flow: these hosts have it (Edge); nil: they have all
 	there            []uint64     // a bit a flow: it has packets in the network
 	paused           bool         // there was a PFC frame
@@ -55,6 +61,9 @@ type snapshot = wiring.Counts
 
 // Run runs one configuration. It returns an error if the configuration is impossible.
 func Run(c *Config) (*Result, error) {
+	if c.Ideal != nil {
+		return ideally(c)
+	}
 	r, err := New(c)
 	if err != nil {
 		return nil, err
@@ -65,6 +74,7 @@ func Run(c *Config) (*Result, error) {
 // New builds the network of a configuration. It returns an error if the configuration is impossible.
 func New(c *Config) (*Simulation, error) {
 	n := c.Network
+	c = withoutThreads(c)
 	switch {
 	case c.Duration <= 0:
 		return nil, errors.New("sim: the duration must be above 0")
@@ -77,9 +87,12 @@ func New(c *Config) (*Simulation, error) {
 	if err := c.Selection.Check(n, len(c.Flows)); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	r := &Simulation{
-		config: c, hosts: make([]*host, len(n.Nodes)),
+	c, all, err := newTriggers(c)
+	if err != nil {
+		return nil, err
 	}
+	r := &Simulation{config: c, nics: n.NICs(), triggers: all}
+	r.hosts = make([]*host, r.nics.Len())
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int
 	r.threadOf, threads = divide(c, r.wiring.Links)
@@ -103,17 +116,10 @@ func New(c *Config) (*Simulation, error) {
 			nodes[i] = sw
 			continue
 		}
-		leaving := r.wiring.Leaving(i)
-		if len(leaving) > 1 {
-			return nil, fmt.Errorf("sim: host %s has %d links; a host has one NIC", node.Name, len(leaving))
-		}
-		var rate unit.LinkRate
-		for _, l := range leaving {
-			rate = r.wiring.Links[l].Rate
-		}
-		r.hosts[i] = newHost(r, i, rate)
-		r.wiring.Attach(i, r.hosts[i].port)
-		nodes[i] = r.hosts[i]
+		nodes[i] = r.newNode(i)
+	}
+	if err := r.checkMetrics(); err != nil {
+		return nil, err
 	}
 	if err := r.addFlows(); err != nil {
 		return nil, err
@@ -160,6 +166,9 @@ func (r *Simulation) addWatches() {
 		for i := range c.Flows {
 			groups = max(groups, c.Flows[i].Group+1)
 		}
+		for i := range c.Jobs {
+			groups = max(groups, c.Jobs[i].Group+1)
+		}
 		for _, t := range r.threads {
 			t.delays = make([]unit.Histogram, groups)
 		}
@@ -180,6 +189,9 @@ func (r *Simulation) sample(now unit.Time, atEnd bool) {
 func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 	if w.What == BufferBytes {
 		return int64(r.switches[w.Index].Buffered())
+	}
+	if w.What == ProgramMetric {
+		return r.switches[w.Index].MetricBits(w.Name, now)
 	}
 	if !w.What.OfFlow() {
 		return w.What.OfPort(r.wiring.Port(w.Index))
@@ -284,6 +296,9 @@ func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
 	out := &Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: delays, Tally: tally,
+	}
+	if r.jobs != nil {
+		r.jobs.result(out, reason)
 	}
 	out.Ports, out.Drops = r.wiring.Results(&first, &last, c.Warmup, end)
 	r.flowResults(out)

@@ -299,8 +299,9 @@ func TestBadConfigurations(t *testing.T) {
 		"duration":              func(c *Config) { c.Duration = 0 },
 		"warm-up":               func(c *Config) { c.Warmup = c.Duration },
 		"switch configurations": func(c *Config) { c.Switches = nil },
-		"one NIC": func(c *Config) {
+		"of the same host": func(c *Config) {
 			c.Network.Links = append(c.Network.Links, topology.Link{Ends: [2]int{0, 9}, Rate: unit.LinkRate{Bits: 1}})
+			c.Flows[0].Src, c.Flows[0].Dst = 0, len(c.Network.Nodes)
 		},
 		"must be hosts": func(c *Config) { c.Flows[0].Dst = c.Flows[0].Src },
 		"exactly one":   func(c *Config) { c.Network.Links[0].Rate = unit.LinkRate{} },

@@ -23,10 +23,10 @@ func (s *stalling) next() { s.at += 1 + unit.Time(s.random.ExpFloat64()*s.every)
 
 // standStill has all hosts stand still from now until a time.
 func (r *Simulation) standStill(now, until unit.Time) {
-	for i, h := range r.hosts {
+	for _, h := range r.hosts {
 		if h != nil {
 			h.beginStall(until)
-			r.fabric.Wake(i, now)
+			r.fabric.Wake(int(h.node), now)
 		}
 	}
 }

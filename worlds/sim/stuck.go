@@ -144,7 +144,7 @@ func (r *Simulation) starved(now unit.Time) (out []Stuck) {
 		if d.OfSwitch {
 			continue
 		}
-		h, named := r.hosts[d.Node], uint8(0) // what flows have not sent waits in no queue
+		h, named := r.hosts[r.nics.Number(d.Node, int(d.Port))], uint8(0) // what flows have not sent waits in no queue
 		for _, s := range h.held {
 			class := h.slot[s].class
 			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 &&

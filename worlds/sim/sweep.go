@@ -19,18 +19,18 @@ const (
 
 // sweepAfter says when to look again, after a look at so many ports, packets and flows.
 func (r *Simulation) sweepAfter(looked int) {
-	r.nextSweep = r.unfinished - max(fewest, looked/perPacket)
+	r.nextSweep = r.finished + max(fewest, looked/perPacket)
 	if n := r.config.sweeps; n != 0 {
-		r.nextSweep = r.unfinished - n
+		r.nextSweep = r.finished + n
 	}
 }
 
 // sweepDue reports whether so many flows have finished since that sweep is worth it.
-func (r *Simulation) sweepDue() bool { return r.unfinished <= r.nextSweep }
+func (r *Simulation) sweepDue() bool { return r.finished >= r.nextSweep }
 
 // sweep gives back the ends of flows that are over. All nodes must have reached the same time.
 func (r *Simulation) sweep() {
-	if r.there == nil {
+	if len(r.there) <= len(r.config.Flows)/64 {
 		r.there = make([]uint64, len(r.config.Flows)/64+1)
 	}
 	there := r.there
@@ -46,7 +46,7 @@ func (r *Simulation) sweep() {
 		keep(p.Flow)
 	}
 	r.each(see)
-	for i, sw := range r.switches {
+	for _, sw := range r.switches {
 		if sw != nil && sw.Recirculating() > 0 {
 			r.sweepAfter(looked)
 			return
@@ -54,10 +54,13 @@ func (r *Simulation) sweep() {
 		if sw != nil {
 			sw.Remembered(keep)
 		}
-		if h := r.hosts[i]; h != nil {
-			for _, p := range h.kept {
-				see(p)
-			}
+	}
+	for _, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		for _, p := range h.kept {
+			see(p)
 		}
 	}
 	left := 0
@@ -91,6 +94,9 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 		dst.free(d)
 	}
 	r.sender[flow], r.receiver[flow] = over, over
+	if r.isMessage(flow) {
+		r.jobs.free = append(r.jobs.free, flow)
+	}
 	return true
 }
 

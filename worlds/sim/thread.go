@@ -37,7 +37,7 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 	if c.Threads < 2 {
 		return of, 1
 	}
-	group := fabric.Groups(len(n.Nodes), links, c.Window)
+	group, nics := fabric.Groups(len(n.Nodes), links, c.Window), n.NICs()
 	load := make([]float64, slices.Max(group)+1)
 	var withHosts []int32 // groups, in the order of their first hosts
 	for i := range n.Nodes {
@@ -50,15 +50,15 @@ func divide(c *Config, links []fabric.Link) (of []int32, threads int) {
 	}
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		if min(f.Src, f.Dst) < 0 || max(f.Src, f.Dst) >= len(of) {
+		if min(f.Src, f.Dst) < 0 || max(f.Src, f.Dst) >= nics.Len() {
 			continue // addFlows says so
 		}
 		packets := float64(f.Size)/1000 + 2
 		if f.Size == 0 {
 			packets = 1000
 		}
-		load[group[f.Src]] += packets
-		load[group[f.Dst]] += packets
+		load[group[nics.Node(f.Src)]] += packets
+		load[group[nics.Node(f.Dst)]] += packets
 	}
 	if threads = min(c.Threads, len(withHosts)); threads < 2 {
 		return of, 1
@@ -159,6 +159,7 @@ func (r *Simulation) linkPart(k int) fabric.Part {
 func (r *Simulation) gather() {
 	for _, t := range r.threads {
 		r.unfinished -= t.ended
+		r.finished += t.ended
 		t.ended = 0
 		r.lastFinish = max(r.lastFinish, t.lastFinish)
 		r.paused = r.paused || t.paused

@@ -14,6 +14,7 @@ import (
 	"weir/core/dataplane/red"
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/tm"
+	"weir/core/dataplane/trimming"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -37,6 +38,8 @@ type pipe struct {
 	lastly   *ecn.Dequeue // behind it
 	first    bool         // early or red is there
 	rare     bool         // red or lastly is there
+
+	trimming *trimming.Program // stands alone behind a route: trims
 }
 
 // Of returns the pipe of a list of programs between ports; nil if one of them has no place in it.
@@ -46,6 +49,9 @@ func Of(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
 		if !x.add(p) {
 			return nil
 		}
+	}
+	if x.trimming != nil {
+		return x.trims()
 	}
 	x.first = x.early != nil || x.red != nil
 	x.rare = x.red != nil || x.lastly != nil
@@ -95,6 +101,13 @@ func (x *pipe) add(p dataplane.Program) bool {
 			return false
 		}
 		x.inband = p
+		return true
+	}
+	if t, ok := p.(*trimming.Program); ok {
+		if x.trimming != nil {
+			return false
+		}
+		x.trimming = t
 		return true
 	}
 	if guard, counts := pfc.Of(p); guard != nil {

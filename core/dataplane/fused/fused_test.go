@@ -24,6 +24,7 @@ import (
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/spray"
 	"weir/core/dataplane/tm"
+	"weir/core/dataplane/trimming"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/trace"
@@ -34,7 +35,7 @@ import (
 func schemes() []dataplane.Scheme {
 	return []dataplane.Scheme{classify.Scheme(), codel.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(),
 		forward.Scheme(), inband.Scheme(), inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), pfc.Scheme(),
-		red.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
+		red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme()}
 }
 
 // A list of a route and marks has a pipe, which does its ingress, too.

@@ -326,6 +326,7 @@ type flags struct {
 	fifo   bool // the scheduler is fifo, and there is one queue
 	down   bool
 	doomed bool // what Next has returned is to be dropped
+	plain  bool // the scheduler keeps nothing, and serves a packet that waits alone
 }
 
 // NewPort returns a port with the given buffer, scheduler and line rate.
@@ -338,6 +339,7 @@ func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	_, first := s.(fifo)
 	b.fifo = first && len(b.queues) == 1
 	_, b.ranked = s.(least)
+	_, b.plain = s.(strict)
 	p := &Port{Buffer: b, scheduler: s, rate: rate}
 	if len(b.queues) == 1 {
 		p.one[0] = b.queues[0]
@@ -437,6 +439,11 @@ func (p *Port) Idle() bool { return p.control == nil && p.waiting&^p.paused == 0
 // Open reports whether a packet that came now would be the next one to leave, at once if the link is free: nothing
 // waits, nothing is paused, and the scheduler has no say.
 func (p *Port) Open() bool { return p.fifo && p.waiting|p.paused == 0 && p.control == nil }
+
+// Vacant is Open for ports of several queues in strict priority as well.
+func (p *Port) Vacant() bool {
+	return (p.fifo || p.plain) && p.waiting|p.paused == 0 && p.control == nil
+}
 
 // Next removes the packet that leaves now from its queue. control says that it is a link-layer frame,
 // which programs must not see. If p is nil, again is the time to ask again (unit.Never: when something has

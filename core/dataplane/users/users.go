@@ -13,7 +13,7 @@ import (
 	"weir/core/unit"
 )
 
-// Aggregate is a prefix of source addresses that is one user, and its reference rate.
+// Aggregate is a prefix of source addresses that is one user, its Key, and its reference rate, its Value.
 type Aggregate = scheme.Pair[netip.Prefix, unit.Rate]
 
 // Config says who is a user, in the words of P4-ABC's program.

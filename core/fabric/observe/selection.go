@@ -26,12 +26,12 @@ func (s *Selection) Check(n *topology.Network, flows int) error {
 		switch {
 		case w.What.OfFlow():
 			limit = flows
-		case w.What == BufferBytes && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
+		case w.What.OfSwitch() && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
 			limit = 0
-		case w.What == BufferBytes:
+		case w.What.OfSwitch():
 			limit = len(n.Nodes)
 		}
-		if w.Every <= 0 || w.What > BufferBytes || w.Index < 0 || w.Index >= limit {
+		if w.Every <= 0 || w.What > ProgramMetric || w.Index < 0 || w.Index >= limit {
 			return fmt.Errorf("watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
 		}
 	}

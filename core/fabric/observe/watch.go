@@ -9,7 +9,8 @@ import (
 // later: sample k is taken k·Every after that.
 type Watch struct {
 	What        Watched
-	Index       int       // of a port (2·link + end), of a flow or, for BufferBytes, of a node that is a switch
+	Index       int       // of a port (2·link + end), of a flow or of a switch's node
+	Name        string    // of a ProgramMetric
 	Every       unit.Time // above 0
 	From, Until unit.Time // nothing is sampled before, and from then on; Until 0: to the end
 }
@@ -54,11 +55,19 @@ const (
 	RTT                          // round-trip time as a flow's sender has smoothed it, in ps
 	DeliveryRate                 // latest rate at which a flow's payload was delivered, in bit/s
 	BufferBytes                  // bytes that wait in all ports of a switch
+	// ProgramMetric is a metric of a switch's programs (dataplane.Metered), the sum of its samples, as bits of a
+	// floating-point number; it is sampled once more at the end, too.
+	ProgramMetric
 )
 
 // Counts reports whether the quantity only grows: its growth at the end of a run then belongs to the last
 // interval.
-func (w Watched) Counts() bool { return w == SentBytes || w == SentPackets || w == ReceivedBytes }
+func (w Watched) Counts() bool {
+	return w == SentBytes || w == SentPackets || w == ReceivedBytes || w == ProgramMetric
+}
+
+// OfSwitch reports whether the index is that of a node that is a switch.
+func (w Watched) OfSwitch() bool { return w == BufferBytes || w == ProgramMetric }
 
 // OfFlow reports whether the index is that of a flow.
 func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= DeliveryRate }

@@ -84,7 +84,7 @@ func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []Po
 		for k := range p.Pauses.Time {
 			p.Pauses.Time[k] -= f.Pauses.Time[k]
 		}
-		p.Capacity = w.capacity(p.Link, from, until)
+		p.Capacity = w.capacity(p.Link, p.End, from, until)
 		ports[i] = p
 	}
 	for k := range drops {
@@ -93,12 +93,13 @@ func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []Po
 	return ports, drops
 }
 
-// capacity is what a link can carry between two times, in bits or packets.
-func (w *Wiring) capacity(link int, from, until unit.Time) float64 {
+// capacity is what a link can carry from an end between two times, in bits or packets.
+func (w *Wiring) capacity(link, end int, from, until unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
 	rate, total := perSecond(w.config.Network.Links[link].Rate), 0.0
-	for _, e := range w.config.Events {
-		if e.Link != link || e.Rate == (unit.LinkRate{}) || e.At >= until {
+	for i := range w.config.Events {
+		e := &w.config.Events[i]
+		if e.Link != link || !e.about(end) || e.Rate == (unit.LinkRate{}) || e.At >= until {
 			continue
 		}
 		if e.At > from {

@@ -53,6 +53,15 @@ func (w *Wiring) Passed(f *fabric.Fabric, node int) (in, out uint64) {
 	return in, out
 }
 
+// PassedPort is Passed of one port of a node; of a node without a link it is nothing.
+func (w *Wiring) PassedPort(f *fabric.Fabric, node, port int) (in, out uint64) {
+	if port >= len(w.leaving[node]) {
+		return 0, 0
+	}
+	i := w.leaving[node][port]
+	return f.Arrived(int(i ^ 1)), w.ports[i].TxPackets()
+}
+
 // name is a direction in words.
 func (w *Wiring) name(direction int) string {
 	d, n := w.Directions[direction], w.config.Network

@@ -115,24 +115,28 @@ func (w *Wiring) free(link, e int) bool {
 // Leaving returns the links that leave a node, by port, as indices into Links.
 func (w *Wiring) Leaving(node int) []int32 { return w.leaving[node] }
 
-// Attach says that p is port 0 of a host: its NIC.
-func (w *Wiring) Attach(host int, p *tm.Port) {
-	for _, i := range w.leaving[host] {
-		w.ports[i] = p
+// Attach says that p is a port of a host: a NIC of it.
+func (w *Wiring) Attach(host, port int, p *tm.Port) {
+	if port < len(w.leaving[host]) { // a host without a link has a NIC all the same
+		w.ports[w.leaving[host][port]] = p
 	}
 }
 
 // Port returns the port at which direction i begins; nil before its node was made.
 func (w *Wiring) Port(i int) *tm.Port { return w.ports[i] }
 
-// Event is a change to a link, in both directions, before anything else at its time. Frames on the wire
+// Event is a change to a link, in both directions or in one, before anything else at its time. Frames on the wire
 // arrive; frames put onto a link that is down are lost.
 type Event struct {
 	At   unit.Time     // in the experiment's time
 	Link int           // index into Network.Links
 	Rate unit.LinkRate // the new rate, if it has one
 	Down bool          // else: the link goes down, or comes up
+	One  uint8         // 1 + the end that the only direction which it is about leaves; 0: both
 }
+
+// about reports whether the event is about the direction that leaves an end.
+func (e *Event) about(end int) bool { return e.One == 0 || int(e.One) == 1+end }
 
 // Rated reports whether the event is about the link's rate.
 func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
@@ -140,6 +144,9 @@ func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
 // Happen applies an event. Everything before it must have been carried out, and nothing after it.
 func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
+		if !e.about(i & 1) {
+			continue
+		}
 		if !e.Rated() {
 			f.SetDown(i, e.Down)
 			w.ports[i].SetDown(e.Down)

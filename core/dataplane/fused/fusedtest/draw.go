@@ -18,6 +18,7 @@ var vary = map[string]string{
 	"shared_buffer": "size 12KB|40KB|1MB, reserved 0 B|200 B|2KB, alpha 0|0.25|2, limit 0 B|3KB",
 	"pfc": "trigger share|shift|static, share 3%|30%, xoff 500 B|2KB, xon_offset 0 B|1KB, headroom size, " +
 		"headroom_size 0 B|300 B|2KB, classes 0: true|0: false, pauses until_resumed|quanta, quanta 16|60",
+	"trimming": "rtt 1us|10us|100us, kmin 0%|20%, kmax 20%|80%, trim_tail 0%|50%, trim true|false, mark_hosts true|false",
 	"telemetry": "format hpcc|int-md|ioam|ioam-gafni|ifa|ifa-ext|relative|hpcc|hpcc|hpcc, multi |3|4, t |5us, " +
 		"congested_load 30%|80%, congested_queue 1 B|2KB, sojourn |on, idle |2us",
 }

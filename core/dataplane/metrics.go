@@ -1,0 +1,54 @@
+package dataplane
+
+import (
+	"math"
+	"slices"
+
+	"weir/core/unit"
+)
+
+// mostSamples is how many samples of a program are looked at; the most important ones come first.
+const mostSamples = 4096
+
+// MetricNames are those of the metrics that the switch's programs have.
+func (s *Switch) MetricNames() (names []string) {
+	for _, p := range s.config.Programs {
+		if x, ok := p.(Metered); ok {
+			for _, m := range x.Metrics() {
+				if !slices.Contains(names, m.Name) {
+					names = append(names, m.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// MetricBits is the sum of the samples that programs have of a metric, as bits of a floating-point number; NaN if no
+// program has it.
+func (s *Switch) MetricBits(name string, now unit.Time) int64 {
+	sum, found := 0.0, false
+	for _, p := range s.config.Programs {
+		x, ok := p.(Metered)
+		if !ok {
+			continue
+		}
+		metrics := x.Metrics()
+		if !slices.ContainsFunc(metrics, func(m Metric) bool { return m.Name == name }) {
+			continue
+		}
+		found = true
+		if s.samples == nil {
+			s.samples = make([]Sample, mostSamples)
+		}
+		for _, v := range s.samples[:x.Sample(now, s.samples)] {
+			if metrics[v.Metric].Name == name {
+				sum += v.Value
+			}
+		}
+	}
+	if !found {
+		sum = math.NaN()
+	}
+	return int64(math.Float64bits(sum))
+}

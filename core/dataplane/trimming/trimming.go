@@ -1,0 +1,265 @@
+package trimming
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Queues of a port, by number: headers and control packets; data.
+const (
+	Headers tm.QueueID = 0
+	Data    tm.QueueID = 1
+)
+
+// Config are the parameters of the program.
+type Config struct {
+	RTT       unit.Time // of the network
+	Rate      unit.Rate // of the ports that have Queue, Kmin and Kmax as they are; 0: of the network's fastest links
+	Queue     float64   // of data, in products of Rate and RTT
+	Headers   float64   // of headers and control packets, in data queues
+	Kmin      float64   // shares of the data queue
+	Kmax      float64
+	TrimTail  float64
+	Trim      bool
+	MarkHosts bool
+}
+
+// Loses packets where queues grow.
+func (*Config) Loses() {}
+
+// simulator is what the defaults' sources are called.
+const simulator = "UEC htsim compositequeue.cpp: "
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Time(&c.RTT, "rtt", "12us", "longest round trip of the network without queues, of a full frame",
+		"UEC htsim uec.cpp: the reference network's").Min("10ns").Max("1s")
+	p.Rate(&c.Rate, "rate", "0bps", "rate of a port that has the queue as it is, those of others are in proportion; "+
+		"0bps: of the network's fastest links", "ours")
+	p.Float(&c.Queue, "queue", "1", "bytes of data that wait, with the packet on the wire, in products of rate and rtt "+
+		"rounded up to whole packets", "UEC htsim main_uec.cpp: 1 with trimming, 5 without").Above("0").Max("10000")
+	p.Float(&c.Headers, "headers", "2", "bytes of headers and control packets that wait, in data queues",
+		simulator+"2").Above("0").Max("1000")
+	p.Share(&c.Kmin, "kmin", "20%", "share of a queue of one product up to which nothing is marked",
+		"UEC htsim main_uec.cpp: 0.2").Min("0%").Max("10000%")
+	p.Share(&c.Kmax, "kmax", "80%", "share beyond which all is marked", "UEC htsim main_uec.cpp: 0.8").Min("0%").
+		Max("10000%")
+	p.Share(&c.TrimTail, "trim_tail", "50%",
+		"probability that the packet queued last is trimmed, and the one that comes takes its place",
+		simulator+"a fair coin").Min("0%").Max("100%")
+	p.Bool(&c.Trim, "trim", "true", "data that finds no room is trimmed; else it is dropped", simulator+"on")
+	p.Bool(&c.MarkHosts, "mark_hosts", "true", "data is marked at ports to hosts as well; with control by the receiver "+
+		"alone it is not", "UEC htsim main_uec.cpp: with control by senders")
+	p.Rule("kmin", func() error {
+		if c.Kmin > c.Kmax {
+			return fmt.Errorf("kmin (%g of the queue) is above kmax (%g)", c.Kmin, c.Kmax)
+		}
+		return nil
+	})
+}
+
+// NeedsNetwork says that hosts have to know trimmed packets.
+func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
+
+// Scheme is what an experiment names: switch: [ecmp, trimming], with queues: 2.
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "trimming",
+		Doc:    "trims packets for uet: headers and control in queue 0, data in queue 1, marks when data leaves",
+		Source: "UEC htsim compositequeue.cpp; NDP (SIGCOMM 2017) §3.1"}, New)
+}
+
+// Program is the switch.
+type Program struct {
+	config  Config
+	frame   float64 // of a full packet
+	rate    float64 // that Config's queue is of
+	ports   []port
+	random  unit.Random
+	trimmed uint64
+	marked  uint64
+}
+
+// port is what the program knows of one.
+type port struct {
+	rate       unit.Rate // for which the limits are
+	perByte    unit.Time // of that rate; 0: it is no whole number
+	data       unit.Bytes
+	headers    unit.Bytes
+	kmin, kmax unit.Bytes
+	toHost     bool
+	until      unit.Time // when the wire is free of the data packet that left last
+	size       unit.Bytes
+}
+
+// New returns the program for a switch whose ports have two queues.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	if site.Queues != 2 {
+		return nil, fmt.Errorf("trimming needs two queues a port (queues: 2), for headers and data; there are %d",
+			max(site.Queues, 1))
+	}
+	x := &Program{config: c, frame: float64(site.MaxFrame), rate: float64(c.Rate), ports: make([]port, site.Ports),
+		random: site.Random("trimming")}
+	if x.frame == 0 {
+		x.frame = 1514
+	}
+	for _, rate := range site.Rates {
+		if c.Rate == 0 {
+			x.rate = max(x.rate, float64(rate))
+		}
+	}
+	for i := range site.Lines {
+		x.ports[i].toHost = !site.Lines[i].Switch
+		if x.rate == 0 {
+			x.rate = float64(site.Lines[i].Rate.Bits)
+		}
+	}
+	if x.rate == 0 {
+		return nil, fmt.Errorf("trimming needs links with rates in bit/s, or a rate of its own")
+	}
+	return x, nil
+}
+
+// Name is "trimming".
+func (x *Program) Name() string { return "trimming" }
+
+// Trimmed is how many packets were; Marked how often one would have been, if others had not done it before.
+func (x *Program) Trimmed() uint64 { return x.trimmed }
+func (x *Program) Marked() uint64  { return x.marked }
+
+// limits are those of a port at its present rate.
+func (x *Program) limits(p *port, rate unit.Rate) {
+	if rate == 0 {
+		rate = unit.Rate(x.rate)
+	}
+	whole := func(packets float64) float64 { return math.Ceil(packets-1e-9) * x.frame }
+	product := math.Ceil(x.config.RTT.Seconds() * x.rate / 8 / x.frame)
+	share := float64(rate) / x.rate
+	line := unit.NewSerialiser(unit.LinkRate{Bits: rate})
+	p.rate, p.perByte = rate, line.PerByte()
+	p.data = max(unit.Bytes(whole(x.config.Queue*product)*share), 1)
+	p.headers = unit.Bytes(float64(p.data) * x.config.Headers)
+	p.kmin, p.kmax = unit.Bytes(whole(x.config.Kmin*product)*share), unit.Bytes(whole(x.config.Kmax*product)*share)
+}
+
+// at is what is known of a port, whose rate may have changed.
+func (x *Program) at(out packet.PortID, t *tm.Port) *port {
+	p := &x.ports[out]
+	if rate := t.Rate().Bits; rate != p.rate || p.rate == 0 {
+		x.limits(p, rate)
+	}
+	return p
+}
+
+// mostHeader is the largest Size of a packet without payload: headers of IPv6 and of a transport, and
+// MostExtensions.
+const mostHeader = 256
+
+// header reports whether a packet is without payload: a trimmed one, or one that only asks for something. A packet's
+// length is in the line of memory that is there anyway; its payload is not.
+func header(p *packet.Packet) bool {
+	return p.Kind != packet.Data || p.Size <= mostHeader && p.Payload == 0
+}
+
+// Ingress gives the packet the class of its queue.
+func (x *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	p.Meta.Class = Data
+	if header(p) {
+		p.Meta.Class = Headers
+	}
+	return dataplane.Accept
+}
+
+// onWire is what of a data packet that has left its queue still goes onto the wire: it counts as if it waited.
+func (p *port) onWire(now unit.Time) unit.Bytes {
+	if now < p.until {
+		return p.size
+	}
+	return 0
+}
+
+// Room reports whether Admit accepts a packet, whose queue is m.Queue.
+func (x *Program) Room(env *dataplane.Env, p *packet.Packet) bool {
+	m := &p.Meta
+	t := env.Port(m.Out)
+	at := x.at(m.Out, t)
+	if m.Queue == Headers {
+		return t.Queue(Headers).Bytes()+unit.Bytes(p.Size) <= at.headers && t.Fits(Headers, p.Size) == tm.Fits
+	}
+	return t.Queue(Data).Bytes()+at.onWire(env.Now())+unit.Bytes(p.Size) <= at.data && t.Fits(Data, p.Size) == tm.Fits
+}
+
+// Admit trims data that finds no room, or the packet queued last in its place.
+func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if x.Room(env, p) {
+		return dataplane.Accept
+	}
+	m := &p.Meta
+	switch {
+	case m.Queue == Headers && p.Kind == packet.Data:
+		return dataplane.Drop(dataplane.TrimFailed)
+	case m.Queue == Headers, !x.config.Trim:
+		return dataplane.Drop(dataplane.QueueByteLimit)
+	}
+	t, at := env.Port(m.Out), &x.ports[m.Out]
+	if tail := t.Queue(Data).Tail(); tail != nil && trimmable(tail) && x.random.Float64() < x.config.TrimTail {
+		x.cut(at, tail)
+		env.TrimTail(m.Out, Data)
+		if t.Fits(Data, p.Size) == tm.Fits {
+			return dataplane.Accept
+		}
+	}
+	if !trimmable(p) {
+		return dataplane.Drop(dataplane.QueueByteLimit)
+	}
+	x.cut(at, p)
+	return dataplane.Trim
+}
+
+// cut notes that a packet is trimmed, and writes into it whether that is at its last hop.
+func (x *Program) cut(at *port, p *packet.Packet) {
+	x.trimmed++
+	if at.toHost {
+		p.TCP.Flags |= packet.LastHop
+	}
+}
+
+// trimmable reports whether the packet's transport supports trimming.
+func trimmable(p *packet.Packet) bool {
+	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoOwn
+}
+
+// Egress marks data by the queue that it leaves behind when it has left the wire, and notes for how long it is on that.
+func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
+	if m.Queue != Data {
+		return dataplane.Accept
+	}
+	t := env.Port(m.Out)
+	at := x.at(m.Out, t)
+	size := unit.Bytes(p.Size)
+	at.size, at.until = size, env.Now()
+	if at.perByte > 0 {
+		at.until += unit.Time(size) * at.perByte
+	} else {
+		at.until += unit.TransmitTime(size, at.rate)
+	}
+	if p.TOS&packet.ECN == packet.NotECT || at.toHost && !x.config.MarkHosts {
+		return dataplane.Accept
+	}
+	// What waits when the packet has left the wire is not known yet: on average as much more has come as it is long.
+	left := t.Queue(Data).Bytes() + size
+	if left <= at.kmin {
+		return dataplane.Accept
+	}
+	if left > at.kmax || x.random.Float64()*float64(at.kmax-at.kmin) < float64(left-at.kmin) {
+		p.TOS |= packet.CE
+		x.marked++
+	}
+	return dataplane.Accept
+}

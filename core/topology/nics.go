@@ -1,0 +1,242 @@
+package topology
+
+import "fmt"
+
+// NICs numbers the NICs of hosts: a host has one for each of its links, and each NIC has an address of its own. The
+// first NIC of a host has the number of its node, so that where hosts have one link, NICs and nodes are the same; the
+// further ones follow behind all nodes, in the order of hosts and of their links. A NIC's packet.Addr is its number
+// + 1.
+type NICs struct {
+	nodes  int
+	second []int32 // by node: the number of its second NIC; nil: no host has one
+	owner  []int32 // by number − nodes: the host
+}
+
+// NICs returns the numbers of the network's NICs.
+func (n *Network) NICs() *NICs {
+	x := &NICs{nodes: len(n.Nodes)}
+	links := make([]int32, len(n.Nodes))
+	more := false
+	for i := range n.Links {
+		for _, node := range n.Links[i].Ends {
+			links[node]++
+			more = more || links[node] > 1 && !n.Nodes[node].Switch
+		}
+	}
+	if !more {
+		return x
+	}
+	x.second = make([]int32, len(n.Nodes))
+	for node, k := range links {
+		if n.Nodes[node].Switch || k < 2 {
+			continue
+		}
+		x.second[node] = int32(x.nodes + len(x.owner))
+		for range k - 1 {
+			x.owner = append(x.owner, int32(node))
+		}
+	}
+	return x
+}
+
+// Len is one more than the largest number.
+func (x *NICs) Len() int { return x.nodes + len(x.owner) }
+
+// Several reports whether any host has more than one NIC.
+func (x *NICs) Several() bool { return x.second != nil }
+
+// Node is the host of a NIC.
+func (x *NICs) Node(nic int) int {
+	if nic < x.nodes {
+		return nic
+	}
+	return int(x.owner[nic-x.nodes])
+}
+
+// Port is the port of its host that a NIC is.
+func (x *NICs) Port(nic int) int {
+	if nic < x.nodes {
+		return 0
+	}
+	return nic - int(x.second[x.owner[nic-x.nodes]]) + 1
+}
+
+// Number is that of a host's NIC at a port.
+func (x *NICs) Number(host, port int) int {
+	if port == 0 {
+		return host
+	}
+	return int(x.second[host]) + port - 1
+}
+
+// Count is how many NICs a host has, which has a link.
+func (x *NICs) Count(host int) int {
+	if x.second == nil || x.second[host] == 0 {
+		return 1
+	}
+	first := int(x.second[host])
+	n := 1
+	for i := first - x.nodes; i < len(x.owner) && int(x.owner[i]) == host; i++ {
+		n++
+	}
+	return n
+}
+
+// Pair are the NICs of a flow: the one that it leaves by and the one that it comes in at.
+type Pair struct{ From, To int }
+
+// Nearest are the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's ports and
+// then of the receiver's, and how many links these are; −1: there is no path between any. Hosts do not forward, so an
+// NVLink-like switch of a server leads to the hosts of that server only, and is nearest there.
+func (r *Routes) Nearest(from, to int) (pairs []Pair, hops int) {
+	hops = -1
+	for i := range r.nics.Count(from) {
+		of, h := r.nearestOf(r.nics.Number(from, i), to)
+		switch {
+		case h < 0 || hops >= 0 && h > hops:
+			continue
+		case h != hops:
+			pairs, hops = pairs[:0], h
+		}
+		pairs = append(pairs, of...)
+	}
+	return pairs, hops
+}
+
+// Near is the first of the nearest pairs of NICs of two hosts; false: no packet of one can reach the other.
+func (r *Routes) Near(from, to int) (p Pair, joined bool) {
+	if !r.nics.Several() {
+		return Pair{from, to}, r.Hops(from, to) >= 0
+	}
+	pairs, hops := r.Nearest(from, to)
+	if hops < 0 {
+		return Pair{from, to}, false
+	}
+	return pairs[0], true
+}
+
+// Joined reports whether packets of one host can reach another.
+func (r *Routes) Joined(from, to int) bool {
+	_, joined := r.Near(from, to)
+	return joined
+}
+
+// NICs are the numbers of the network's NICs.
+func (r *Routes) NICs() *NICs { return r.nics }
+
+// Choice is by which of its NICs a host sends a flow, where it has several.
+type Choice string
+
+// The choices. All but Rail and a named port take one of the nearest pairs of NICs.
+const (
+	Hashed     Choice = "hash"        // drawn by the flow's number, as a hash over its addresses and ports does
+	RoundRobin Choice = "round_robin" // each host's next one
+	Rail       Choice = "rail"        // those of a sender that lead there, in turn, to the receiver's of the same number
+)
+
+// Choices are all of them.
+func Choices() []Choice { return []Choice{Hashed, RoundRobin, Rail} }
+
+// Chooser gives flows their NICs, in the order in which they are told.
+type Chooser struct {
+	routes *Routes
+	turns  []int           // by host
+	near   map[Pair][]Pair // of hosts, the nearest NICs, as messages go between the same hosts again and again
+}
+
+// mostNear bounds the pairs of hosts that are remembered.
+const mostNear = 1 << 20
+
+// NewChooser returns one for a network's hosts.
+func (r *Routes) NewChooser() *Chooser {
+	c := &Chooser{routes: r}
+	if r.nics.Several() { // or there is nothing to choose
+		c.turns, c.near = make([]int, r.nics.nodes), map[Pair][]Pair{}
+	}
+	return c
+}
+
+// nearest are the nearest pairs of NICs of two hosts.
+func (c *Chooser) nearest(from, to int) []Pair {
+	of := Pair{from, to}
+	pairs, known := c.near[of]
+	if !known {
+		if pairs, _ = c.routes.Nearest(from, to); len(c.near) < mostNear {
+			c.near[of] = pairs
+		}
+	}
+	return pairs
+}
+
+// Choose gives a flow its pair of NICs; number is that of the flow in its traffic. With a port ≥ 0 it leaves by that
+// of the sender, whatever the choice, and comes in at the nearest NIC from there. The error says what is not possible.
+func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, error) {
+	r := c.routes
+	if !r.nics.Several() {
+		return Pair{from, to}, nil
+	}
+	name := func(host int) string { return r.network.Nodes[host].Name }
+	if port < 0 && how == Rail {
+		port = c.rail(from, to)
+	}
+	pairs := c.nearest(from, to)
+	if len(pairs) == 0 {
+		return Pair{}, fmt.Errorf("there is no path from %s to %s", name(from), name(to))
+	}
+	if port >= 0 {
+		if port >= r.nics.Count(from) {
+			return Pair{}, fmt.Errorf("%s has %d NICs, and NIC %d is asked for; they count from 0", name(from),
+				r.nics.Count(from), port)
+		}
+		var least int
+		if pairs, least = r.nearestOf(r.nics.Number(from, port), to); least < 0 {
+			return Pair{}, fmt.Errorf("there is no path from NIC %d of %s to %s", port, name(from), name(to))
+		}
+		for _, p := range pairs {
+			if r.nics.Port(p.To) == port {
+				return p, nil // the same rail
+			}
+		}
+	}
+	if len(pairs) == 1 {
+		return pairs[0], nil
+	}
+	if how == RoundRobin {
+		c.turns[from]++
+		return pairs[(c.turns[from]-1)%len(pairs)], nil
+	}
+	h := (uint64(number)<<32 | uint64(uint32(from*31+to))) * 0x9e3779b97f4a7c15 // Fibonacci hashing
+	h ^= h >> 29
+	h *= 0xbf58476d1ce4e5b9
+	return pairs[int(h>>33)%len(pairs)], nil
+}
+
+// rail is the next of a host's NICs that lead to another host, in turn; −1: none does.
+func (c *Chooser) rail(from, to int) int {
+	n := c.routes.nics.Count(from)
+	for range n {
+		port := c.turns[from] % n
+		c.turns[from]++
+		if _, hops := c.routes.nearestOf(c.routes.nics.Number(from, port), to); hops >= 0 {
+			return port
+		}
+	}
+	return -1
+}
+
+// nearestOf are the nearest NICs of a host from a NIC.
+func (r *Routes) nearestOf(nic, to int) (pairs []Pair, hops int) {
+	hops = -1
+	for k := range r.nics.Count(to) {
+		p := Pair{nic, r.nics.Number(to, k)}
+		h := r.Hops(p.From, p.To)
+		switch {
+		case h < 0 || hops >= 0 && h > hops:
+			continue
+		case h != hops:
+			pairs, hops = pairs[:0], h
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, hops
+}

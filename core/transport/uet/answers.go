@@ -1,0 +1,231 @@
+package uet
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"weir/core/cc/nscc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// answer is what an acknowledgement or a NACK says. On the wire the number of the packet that caused it is the
+// header's sequence number, and the first one that has not come its acknowledgement; the rest of an acknowledgement is
+// in an extension.
+type answer struct {
+	nack     bool
+	ev       uint16
+	flags    uint8
+	caused   int64
+	expected int64
+	base     int64  // number of the bitmap's first packet
+	bitmap   uint64 // of packets that have come
+	got      int64  // bytes of frames, in all
+	ahead    int64  // packets that have come out of order
+	penalty  uint8
+}
+
+// answerBytes are those of the extension.
+const answerBytes = 27
+
+var be = binary.BigEndian
+
+// write fills p with an answer.
+func (a *answer) write(e *ends, p *packet.Packet) {
+	p.ClearExtensions()
+	p.Seq, p.Ack = a.caused, a.expected
+	if a.nack {
+		e.fill(p, packet.Nack, a.ev, false, 0, a.flags)
+		return
+	}
+	var b [answerBytes]byte
+	be.PutUint64(b[:], uint64(a.base))
+	be.PutUint64(b[8:], a.bitmap)
+	be.PutUint64(b[16:], uint64(a.got))
+	be.PutUint16(b[24:], uint16(min(a.ahead, 1<<16-1)))
+	b[26] = a.penalty
+	p.SetExtension(packet.ExtUET, b[:])
+	e.fill(p, packet.Ack, a.ev, false, 0, a.flags)
+}
+
+// read takes an answer from p; false: it is none.
+func (a *answer) read(p *packet.Packet) bool {
+	*a = answer{nack: p.Kind == packet.Nack, ev: p.DstPort, flags: p.TCP.Flags, caused: p.Seq, expected: p.Ack}
+	if a.nack {
+		return true
+	}
+	b := p.Leading(packet.ExtUET, answerBytes)
+	if b == nil {
+		return false
+	}
+	a.base, a.bitmap, a.got = int64(be.Uint64(b)), be.Uint64(b[8:]), int64(be.Uint64(b[16:]))
+	a.ahead, a.penalty = int64(be.Uint16(b[24:])), b[26]
+	return a.base >= 0 && a.got >= 0
+}
+
+// Receive takes an acknowledgement, a NACK or a PULL. What is of another flow, or about packets that were never sent,
+// changes nothing.
+func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
+	s.counters.ReceivedPackets++
+	if p.SrcPort != s.port || p.DstPort&^s.paths != s.first && p.Kind != packet.Notice || p.Proto != packet.ProtoOwn ||
+		p.Payload != 0 || s.done {
+		return false
+	}
+	switch p.Kind {
+	case packet.Ack, packet.Nack:
+		var a answer
+		if !a.read(p) || a.caused >= s.next && a.flags&probing == 0 || a.expected > s.next || a.got-s.got > 1<<40 {
+			s.counters.NacksRefused++
+			return false
+		}
+		if a.nack {
+			s.onNack(now, &a)
+		} else {
+			s.onAck(now, &a)
+		}
+	case packet.Notice:
+		s.listen()
+		if more := p.Seq - s.pulled; more > 0 && more < 1<<32 {
+			s.credit = min(s.credit+more*int64(s.config.Quantum), s.most)
+			s.pulled = p.Seq
+		}
+	default:
+		return false
+	}
+	if p.TCP.Flags&probing == 0 {
+		s.quiet = now
+	}
+	s.setTimer(now)
+	return false
+}
+
+// onAck takes an acknowledgement.
+func (s *Sender) onAck(now unit.Time, a *answer) {
+	newly := max(a.got-s.got, 0)
+	s.got += newly
+	s.inFlight -= newly
+	s.backoff = 0
+	if s.law != nil {
+		s.law.Penalise(newly, a.penalty)
+	}
+	rtt := s.sample(now, a)
+	s.advance(a.expected)
+	for b := a.bitmap; b != 0; b &= b - 1 {
+		if n := a.base + int64(bits.TrailingZeros64(b)); n >= s.una && n < s.next {
+			s.arrived(n)
+		}
+	}
+	for s.una < s.next && s.at(s.una).state == acked {
+		s.una++
+	}
+	heard := good
+	if a.flags&echoes != 0 {
+		heard = marked
+	}
+	s.balance.heard(now, a.ev, heard)
+	if s.law != nil {
+		s.law.OnAck(now, nscc.Ack{Bytes: newly, Marked: heard == marked, RTT: rtt, InFlight: s.inFlight})
+	}
+	if s.config.Sleek {
+		s.search(now, a, rtt)
+	}
+	s.listen()
+	if s.last >= 0 && a.expected > s.last {
+		s.finish(now)
+	}
+}
+
+// finish notes that all is acknowledged.
+func (s *Sender) finish(now unit.Time) {
+	s.done = true
+	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
+	s.counters.Finished = now
+	s.ring, s.flights, s.repairs = nil, queue[flight]{}, nil
+	s.una = s.next
+}
+
+// sample is the round trip of the packet that caused an acknowledgement, if that was sent once, or twice and the
+// acknowledgement is of the second; else 0.
+func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
+	if a.flags&probing != 0 {
+		if a.caused != s.sleek.probes {
+			return 0
+		}
+		rtt := now - s.sleek.probed
+		if s.law != nil {
+			rtt = max(rtt, s.law.Base())
+		}
+		return max(rtt, 1)
+	}
+	if a.caused < s.una || a.caused >= s.next {
+		return 0
+	}
+	x := s.at(a.caused)
+	if x.state != flying || !x.answeredBy(a) {
+		return 0
+	}
+	rtt := max(now-x.at, 1)
+	if a.flags&requests != 0 && s.law != nil && rtt < s.law.Base() { // small packets are faster
+		return 0
+	}
+	s.round.Measure(rtt)
+	return rtt
+}
+
+// answeredBy reports whether an answer is about the latest transmission of a packet, as far as that can be told: it was
+// sent once, or twice and the answer is about one that was sent again.
+func (x *record) answeredBy(a *answer) bool {
+	return x.sent == 1 && a.flags&again == 0 || x.sent == 2 && a.flags&again != 0
+}
+
+// advance takes the cumulative acknowledgement.
+func (s *Sender) advance(expected int64) {
+	for ; s.una < expected; s.una++ {
+		s.arrived(s.una)
+	}
+}
+
+// arrived notes that packet n has. The receiver's counter has its bytes: if it was to be sent again they were taken
+// off before.
+func (s *Sender) arrived(n int64) {
+	x := s.at(n)
+	if x.state == waiting {
+		s.waits--
+		s.repaired -= int64(x.size)
+		s.inFlight += int64(x.size)
+	}
+	x.state = acked
+	if s.waits == 0 {
+		s.repairs = s.repairs[:0]
+	}
+}
+
+// onNack takes the notice that a packet was trimmed.
+func (s *Sender) onNack(now unit.Time, a *answer) {
+	if a.caused < s.una || s.at(a.caused).state != flying {
+		s.counters.NacksRefused++
+		return
+	}
+	s.counters.NacksTaken++
+	x := s.at(a.caused)
+	size := int64(x.size)
+	lastHop := a.flags&packet.LastHop != 0
+	if s.law != nil {
+		n := nscc.Nack{Bytes: size, InFlight: s.inFlight, LastHop: lastHop}
+		if x.answeredBy(a) {
+			n.RTT = max(now-x.at, 1)
+		}
+		s.law.OnNack(now, n)
+	}
+	s.inFlight -= size
+	s.listen()
+	s.repair(a.caused)
+	heard := trimmed
+	if lastHop {
+		heard = good
+		if a.flags&echoes != 0 {
+			heard = marked
+		}
+	}
+	s.balance.heard(now, a.ev, heard)
+}

@@ -1,0 +1,257 @@
+package uet
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"weir/core/cc"
+	"weir/core/cc/nscc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Who controls a flow: words of Config.Control.
+const (
+	BySender   = "nscc"
+	ByReceiver = "rccc"
+	ByBoth     = "both"
+)
+
+// Words of Config.RTO.
+const (
+	FixedRTO     = "fixed"
+	EstimatedRTO = "estimated"
+)
+
+// Config are the parameters of a flow.
+type Config struct {
+	Control string
+	Network unit.Time // its longest round trip without queues; 0: that of the flow's path
+
+	Balance string
+	Paths   int
+	Freeze  unit.Time
+	Explore int
+	Memory  int
+
+	AckBytes  unit.Bytes
+	Reorder   int
+	AckDelay  unit.Time
+	NackDelay unit.Time
+
+	RTO       string
+	RTOBase   unit.Time
+	RTOQueues float64
+	RTOMin    unit.Time
+
+	Sleek       bool
+	SleekFactor float64
+	SleekLeast  int
+	ProbeFirst  float64
+	ProbeAgain  float64
+
+	Quantum     unit.Bytes
+	PullQuanta  int
+	PullRate    float64
+	PullIdle    int
+	Ahead       float64
+	PullEntropy int
+
+	Law nscc.Config
+}
+
+// simulator is what the defaults' sources are called.
+const simulator = "UEC htsim uec.cpp: "
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Text(&c.Control, "control", BySender, "who controls: the sender by a window (nscc), the receiver by credit (rccc), "+
+		"or both, and a packet needs both", "UEC htsim main_uec.cpp: -sender_cc_only").
+		Words(BySender, ByReceiver, ByBoth)
+	p.Time(&c.Network, "network_rtt", "0s", "longest round trip of the network without queues, of a full frame, of which "+
+		"windows and timeouts are made; 0s: that of the flow's own path", "UEC htsim main_uec.cpp: the diameter's").
+		Max("1s")
+	c.bindBalance(p)
+	p.Size(&c.AckBytes, "ack_bytes", "16384 B", "bytes of frames after which the receiver acknowledges, if nothing "+
+		"asks for it earlier", simulator+"16384").Min("0 B").Max("1GB")
+	p.Packets(&c.Reorder, "reorder_window", "16384 packets", "packets that may be ahead of the first that has not come",
+		simulator+"16384").Min("64 packets").Max("1048576 packets")
+	p.Time(&c.AckDelay, "ack_delay", "0s", "time that a NIC takes to make an acknowledgement", "ours").Max("1s")
+	p.Time(&c.NackDelay, "nack_delay", "0s", "time that a NIC takes to make a NACK of a trimmed packet", "ours").Max("1s")
+	c.bindRecovery(p)
+	c.bindCredit(p)
+	c.Law.Params(p)
+	p.Rule("paths", func() error {
+		if bits.OnesCount(uint(c.Paths)) != 1 {
+			return fmt.Errorf("%d is no power of two", c.Paths)
+		}
+		return nil
+	})
+	p.Rule("sleek", func() error {
+		if c.Sleek && c.Control == ByReceiver {
+			return fmt.Errorf("it goes by the sender's window, and with control: rccc there is none")
+		}
+		return nil
+	})
+}
+
+func (c *Config) bindBalance(p *scheme.Params) {
+	p.Text(&c.Balance, "balance", Mixed, "how entropy values are chosen: those that have done well again and else those "+
+		"without a penalty (mixed), all in turn (oblivious), those without a penalty (bitmap), the latest that have done "+
+		"well once each (reps), all that have (reps_legacy), or one for the flow, as ECMP has it (one)",
+		simulator+"mixed").Words(Mixed, Oblivious, Bitmap, REPS, RecycleAll, OnePath)
+	p.Int(&c.Paths, "paths", "64", "entropy values of a flow, a power of two", "UEC htsim main_uec.cpp: 64").
+		Min("1").Max("65536")
+	p.Time(&c.Freeze, "freeze", "10ms", "for how long reps goes round in what it has after a timeout",
+		"UEC htsim uec_mp.cpp: 10 ms").Max("10s")
+	p.Packets(&c.Explore, "explore", "16 packets", "packets that reps sends anywhere after that",
+		"UEC htsim uec_mp.cpp: 16").Min("0 packets").Max("1000000 packets")
+	p.Int(&c.Memory, "memory", "8", "entropy values that reps keeps", "UEC htsim uec_mp.cpp: 8").Min("1").Max("65536")
+}
+
+func (c *Config) bindRecovery(p *scheme.Params) {
+	p.Text(&c.RTO, "rto", FixedRTO, "retransmission timeout: the same for all (fixed), or SRTT + 4 RTTVAR, doubled up "+
+		"to 64 times (estimated)", simulator+"fixed").Words(FixedRTO, EstimatedRTO)
+	p.Time(&c.RTOBase, "rto_base", "15us", "fixed: a timeout without queues", "UEC htsim main_uec.cpp: 15 us").
+		Min("1ns").Max("10s")
+	p.Float(&c.RTOQueues, "rto_queues", "6", "fixed: products of line rate and round trip whose time is added, one a hop",
+		"UEC htsim main_uec.cpp: 6 hops").Min("0").Max("1000")
+	p.Time(&c.RTOMin, "rto_min", "100us", "estimated: least timeout", "ours: about what is fixed at 100 Gb/s").
+		Min("1ns").Max("10s")
+	p.Bool(&c.Sleek, "sleek", "false", "losses are found by how much is out of order, and by probes: for switches that "+
+		"do not trim", simulator+"off")
+	p.Float(&c.SleekFactor, "sleek_factor", "1.5", "windows out of order that are a loss", simulator+"1.5").Min("0.1").
+		Max("100")
+	p.Packets(&c.SleekLeast, "sleek_least", "5 packets", "packets out of order that are a loss at least", simulator+"5").
+		Min("1 packet").Max("1000000 packets")
+	p.Float(&c.ProbeFirst, "probe_first", "3", "round trips without an acknowledgement until a probe", simulator+"3").
+		Min("0.1").Max("1000")
+	p.Float(&c.ProbeAgain, "probe_again", "5", "round trips until the next one", simulator+"5").Min("0.1").Max("1000")
+}
+
+func (c *Config) bindCredit(p *scheme.Params) {
+	p.Size(&c.Quantum, "quantum", "256 B", "unit of credit", simulator+"256").Min("1 B").Max("64kB")
+	p.Int(&c.PullQuanta, "pull_quanta", "64", "units of credit in a PULL", simulator+"4 × 4096 B").Min("1").
+		Max("1000000")
+	p.Share(&c.PullRate, "pull_rate", "99%", "share of the receiver's link that PULLs ask for",
+		"UEC htsim main_uec.cpp: 0.99").Min("1%").Max("100%")
+	p.Int(&c.PullIdle, "pull_idle", "4", "units of credit whose time a PULL takes that gives none", simulator+"1024 B").
+		Min("1").Max("1000000")
+	p.Float(&c.Ahead, "ahead", "1.5", "products of line rate and round trip of credit that a sender begins with, and "+
+		"that it may have at most", simulator+"1.5").Min("0.01").Max("1000")
+	p.Int(&c.PullEntropy, "pull_paths", "128", "entropy values of PULLs, in turn", simulator+"128").Min("1").Max("65536")
+}
+
+// Defaults are the simulator's.
+func Defaults() Config { return scheme.Defaults[Config]() }
+
+// headerBytes is the transport's own header on the wire (packet.Emit).
+const headerBytes = 16
+
+// Scheme is what an experiment names: transport: uet.
+func Scheme() transport.Scheme {
+	return transport.Define(transport.Scheme{
+		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet's: sprays each packet, NACKs of trimmed packets, a window " +
+			"by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp"},
+		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
+	}, New)
+}
+
+// New makes the two endpoints of a flow. Receivers of one host must be given the same
+// f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
+func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	switch {
+	case f.Payload < 1 || f.Payload > 65000:
+		return nil, nil, fmt.Errorf("transport uet: payload %d; 1 … 65000 bytes are possible", f.Payload)
+	case f.Size < 0:
+		return nil, nil, fmt.Errorf("transport uet: a size of %d bytes", f.Size)
+	case f.Path.NICRate == 0:
+		return nil, nil, fmt.Errorf("transport uet: its window needs a sender's link with a rate in bit/s")
+	case f.Path.ReceiverRate == 0 && c.Control != BySender:
+		return nil, nil, fmt.Errorf("transport uet: control: %s needs a receiver's link with a rate in bit/s", c.Control)
+	}
+	if c.Network == 0 {
+		c.Network = f.Path.BaseRTT
+	}
+	if c.Network == 0 {
+		return nil, nil, fmt.Errorf("transport uet: network_rtt: 0s needs a path whose round trip is known")
+	}
+	x := newEnds(&f, &c, false)
+	upper := uint16(f.Random.IntN(1<<16)) &^ uint16(c.Paths-1)
+	x.first = upper
+	host := f.Host
+	if host == nil {
+		host = &cc.Host{}
+	}
+	var p *pacer
+	if c.Control != BySender {
+		p = host.Shared("uet pacer", func() any { return &pacer{} }).(*pacer)
+	}
+	r := newReceiver(f, c, newEnds(&f, &c, true), upper, p)
+	r.own = f.SrcPort
+	return newSender(f, c, x), r, nil
+}
+
+// ends is what the two ends of a flow have in common. Packets are numbered from 0.
+type ends struct {
+	framing      packet.Framing
+	src, dst     packet.Addr
+	headers      int32  // Ethernet to transport
+	port         uint16 // of the receiver
+	first, paths uint16 // entropy values: so many from the first one; paths is the mask
+	version, tos uint8
+	frame        int64 // of a full packet
+	header       int64 // frame of one without payload
+	payload      int64 // of a full packet
+	size         int64 // payload of the flow; MaxInt64: no end
+	product      int64 // bytes of line rate and round trip
+}
+
+func newEnds(f *transport.Flow, c *Config, back bool) ends {
+	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPv4Header + headerBytes, port: f.DstPort,
+		paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
+		size: math.MaxInt64, src: f.Src, dst: f.Dst}
+	if f.Version == 6 {
+		e.headers += packet.IPv6Header - packet.IPv4Header
+	}
+	if back {
+		e.src, e.dst = f.Dst, f.Src
+	}
+	e.frame = int64(f.Framing.Frame(e.headers, f.Payload, true))
+	e.header = max(e.frame-e.payload, 1)
+	if f.Size > 0 {
+		e.size = int64(f.Size)
+	}
+	e.product = int64(f.Path.NICRate.BytesIn(c.Network))
+	return e
+}
+
+// Flags of the transport's header beside Trimmable and LastHop.
+const (
+	asks     = packet.ACK // of data: acknowledge at once
+	again    = packet.URG // of data: sent again; of an acknowledgement: the packet was
+	probing  = packet.CWR // of data without payload: a probe; of an acknowledgement: of one
+	requests = packet.PSH // of an acknowledgement: of a request to send
+	echoes   = packet.ECE // of an acknowledgement or a NACK: the packet was marked
+)
+
+// fill writes the headers of p, which has no extensions. From is whether it comes from the sender.
+func (e *ends) fill(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
+	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
+	p.Size = e.framing.Frame(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
+	if kind == packet.Data && payload == 0 {
+		p.Size = int32(e.header)
+	}
+	p.SrcPort, p.DstPort = ev, e.port
+	if !from {
+		p.SrcPort, p.DstPort = e.port, ev
+	}
+	p.Hash = packet.FlowHash(e.src, e.dst, p.SrcPort, p.DstPort, packet.ProtoOwn)
+	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoOwn, e.version, e.tos, 64
+	if kind == packet.Data && payload > 0 {
+		p.TOS |= packet.ECT0
+	}
+}

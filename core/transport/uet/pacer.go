@@ -1,0 +1,98 @@
+package uet
+
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// pacer gives the credit of one host's link: PULLs, in turn to flows that ask for more, and where nobody does to flows
+// that have asked, ahead of what they need. Each takes as long as what it gives takes on the link.
+type pacer struct {
+	active, idle queue[*member]
+	at           unit.Time // when the next PULL may go
+	fraction     float64   // of a picosecond
+	rescheduled  bool
+}
+
+// member is a flow's place with a pacer.
+type member struct {
+	flow           packet.FlowID
+	given, target  int64   // units in all: given, and asked for
+	most           int64   // units that are given ahead
+	perQuantum     float64 // time of a unit, in picoseconds
+	turns          int64
+	active, inIdle bool
+	over           bool // the flow is complete
+}
+
+// leave takes a flow out that is complete.
+func (x *pacer) leave(m *member) {
+	m.over, x.rescheduled = true, true
+}
+
+// head is whose turn it is; nil: nobody's.
+func (x *pacer) head() *member {
+	for x.active.n > 0 && (*x.active.head()).over {
+		x.active.pop()
+	}
+	for x.idle.n > 0 && (*x.idle.head()).over {
+		x.idle.pop()
+	}
+	switch {
+	case x.active.n > 0:
+		return *x.active.head()
+	case x.idle.n > 0:
+		return *x.idle.head()
+	}
+	return nil
+}
+
+// request says that a flow wants more.
+func (x *pacer) request(now unit.Time, m *member) {
+	if m.active || m.over {
+		return
+	}
+	if x.at < now && x.head() == nil {
+		x.at, x.fraction = now, 0
+	}
+	m.active = true
+	x.active.push(m)
+	x.rescheduled = x.rescheduled || x.active.n == 1
+}
+
+// send gives credit to the flow whose turn it is, and returns what that has been given in all.
+func (x *pacer) send(now unit.Time, each, none int64) int64 {
+	m := x.head()
+	var units int64
+	if x.active.n > 0 {
+		x.active.pop()
+		units = max(min(each, m.target-m.given), 0)
+		m.given += units
+		if m.target > m.given {
+			x.active.push(m)
+		} else {
+			m.active = false
+			if !m.inIdle {
+				m.inIdle = true
+				x.idle.push(m)
+			}
+		}
+	} else {
+		x.idle.pop()
+		units = each
+		m.given += units
+		if m.inIdle = m.target <= m.given && m.given-m.target < m.most; m.inIdle {
+			x.idle.push(m)
+		}
+	}
+	paid := units
+	if units == 0 {
+		paid = none
+	}
+	took := float64(m.perQuantum*float64(paid)) + x.fraction
+	whole := unit.Time(took)
+	x.fraction = took - float64(whole)
+	x.at = max(x.at, now-whole) + whole
+	x.rescheduled = true
+	return m.given
+}

@@ -1,0 +1,343 @@
+package uet
+
+import (
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Receiver is the receiving half of a flow.
+type Receiver struct {
+	ends
+	config   Config
+	counters transport.Counters
+	pacer    *pacer // nil: the sender controls alone
+	own      uint16 // port of the flow's sender, beside those of its paths
+	member   member
+
+	expected int64    // first number that has not come
+	come     []uint64 // a bit for each number from expected on, a ring
+	ahead    int64    // of these, how many
+	got      int64    // bytes of frames, in all
+	payloads int64    // bytes of payload, in all
+	since    int64    // bytes of frames since the last acknowledgement
+	asked    bool     // acknowledge once nothing is missing
+	nacks    int64
+
+	acks, refusals queue[delayed] // answers that the NIC has not made yet
+}
+
+// delayed is an answer that goes at a time.
+type delayed struct {
+	at unit.Time
+	answer
+}
+
+func newReceiver(f transport.Flow, c Config, e ends, first uint16, p *pacer) *Receiver {
+	r := &Receiver{ends: e, config: c, come: make([]uint64, 4), pacer: p}
+	r.first = first
+	r.member = member{flow: f.ID, most: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
+	if p != nil {
+		r.member.perQuantum = 8e12 * float64(c.Quantum) / (float64(f.Path.ReceiverRate) * c.PullRate)
+	}
+	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
+	return r
+}
+
+// Counters returns what was counted. Finished is when the last byte came; ReceivedBytes
+// counts a packet when it comes, in order or not.
+func (r *Receiver) Counters() *transport.Counters { return &r.counters }
+
+// Nacks is how many were sent.
+func (r *Receiver) Nacks() int64 { return r.nacks }
+
+// Ports are the source ports that the sender may have.
+func (r *Receiver) Ports() []uint16 {
+	n := int(r.paths) + 1
+	if r.pacer != nil {
+		n = max(n, r.config.PullEntropy) // they begin with the same one
+	}
+	var ports []uint16
+	for i := range n {
+		if port := r.first + uint16(i); port != r.own {
+			ports = append(ports, port)
+		}
+	}
+	return ports
+}
+
+// has reports whether packet n has come.
+func (r *Receiver) has(n int64) bool {
+	k := n - r.expected
+	if k < 0 {
+		return true
+	}
+	return k < int64(64*len(r.come)) && r.come[n>>6&int64(len(r.come)-1)]>>(n&63)&1 != 0
+}
+
+// take notes that packet n has come, and moves on over what has come after the expected one.
+func (r *Receiver) take(n int64) {
+	for n-r.expected >= int64(64*len(r.come))-64 {
+		r.grow()
+	}
+	if n != r.expected {
+		r.come[n>>6&int64(len(r.come)-1)] |= 1 << (n & 63)
+		r.ahead++
+		return
+	}
+	r.expected++
+	for r.ahead > 0 {
+		word := &r.come[r.expected>>6&int64(len(r.come)-1)]
+		if bit := uint64(1) << (r.expected & 63); *word&bit != 0 {
+			*word &^= bit
+			r.ahead--
+			r.expected++
+			continue
+		}
+		break
+	}
+}
+
+// grow doubles the ring.
+func (r *Receiver) grow() {
+	come := make([]uint64, 2*len(r.come))
+	for k := range int64(len(r.come)) {
+		word := r.expected>>6 + k
+		come[word&int64(len(come)-1)] = r.come[word&int64(len(r.come)-1)]
+	}
+	r.come = come
+}
+
+// bitmap is which of the 64 packets from base on have come.
+func (r *Receiver) bitmap(base int64) (b uint64) {
+	if r.ahead == 0 {
+		return 0
+	}
+	if base >= r.expected && base+64 <= r.expected+int64(64*len(r.come)) {
+		mask := int64(len(r.come) - 1)
+		word, shift := base>>6, uint(base&63)
+		b = r.come[word&mask] >> shift
+		if shift > 0 {
+			b |= r.come[(word+1)&mask] << (64 - shift)
+		}
+		return b
+	}
+	for i := range int64(64) {
+		if n := base + i; n > r.expected && r.has(n) {
+			b |= 1 << i
+		}
+	}
+	return b
+}
+
+// Receive takes a packet of the sender, and makes an answer of it if one is due.
+func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
+	r.counters.ReceivedPackets++
+	n := p.Seq
+	if p.Kind != packet.Data || p.DstPort != r.port || p.SrcPort&^r.paths != r.first || p.Proto != packet.ProtoOwn ||
+		n-r.expected > int64(r.config.Reorder) && (p.Payload > 0 || p.TCP.Flags&probing == 0) {
+		return false
+	}
+	flags := p.TCP.Flags
+	if p.Payload > 0 {
+		return r.data(now, p)
+	}
+	switch {
+	case flags&packet.Trimmable != 0:
+		return r.trimmed(now, p)
+	case flags&probing != 0:
+		a := r.acknowledge(n, p.SrcPort, max(n-63, r.expected+1), probing)
+		return r.reply(now, p, &a)
+	}
+	return r.request(now, p)
+}
+
+// acknowledge is an acknowledgement.
+func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8) answer {
+	r.since = 0
+	return answer{ev: ev, flags: flags, caused: caused, expected: r.expected, base: base, bitmap: r.bitmap(base),
+		got: r.got, ahead: r.ahead, penalty: noPenalty}
+}
+
+// noPenalty leaves the sender its window.
+const noPenalty = 255
+
+// base is where the bitmap begins if nobody has asked for more: it ends with the packet, and has none in order.
+func (r *Receiver) base(n int64) int64 { return max(n-63, r.expected+1) }
+
+// data takes a packet with payload.
+func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
+	n, c := p.Seq, &r.counters
+	size := r.header + int64(p.Payload)
+	r.since += size
+	r.demand(now, p.Ack, false)
+	marks := p.TOS&packet.ECN == packet.CE
+	var flags uint8
+	if marks {
+		flags |= echoes
+	}
+	flags |= p.TCP.Flags & again
+	if r.has(n) {
+		c.Duplicates++
+		base := r.base(n)
+		if marks {
+			base = n
+		}
+		a := r.acknowledge(n, p.SrcPort, base, flags)
+		return r.reply(now, p, &a)
+	}
+	force := r.got == 0
+	r.got += size
+	r.payloads += int64(p.Payload)
+	c.ReceivedBytes += unit.Bytes(p.Payload)
+	c.Delay(now - p.Sent)
+	asks := p.TCP.Flags&asks != 0
+	if asks {
+		force, r.asked = true, true
+	}
+	r.take(n)
+	if r.ahead == 0 && r.asked && n < r.expected {
+		force, r.asked = true, false
+	}
+	if r.payloads == r.size {
+		c.Finished = now
+		if r.pacer != nil {
+			r.pacer.leave(&r.member)
+		}
+	}
+	if !marks && !force && r.since < int64(r.config.AckBytes) {
+		return false
+	}
+	base := r.base(n)
+	if marks || asks {
+		base = n
+	}
+	a := r.acknowledge(n, p.SrcPort, base, flags)
+	return r.reply(now, p, &a)
+}
+
+// trimmed takes what is left of a trimmed packet.
+func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
+	n := p.Seq
+	if r.has(n) {
+		since := r.since
+		a := r.acknowledge(n, p.SrcPort, r.base(n), p.TCP.Flags&again)
+		r.since = since
+		return r.reply(now, p, &a)
+	}
+	r.nacks++
+	r.demand(now, p.Ack, true)
+	a := answer{nack: true, ev: p.SrcPort, caused: n, expected: r.expected,
+		flags: p.TCP.Flags & (packet.LastHop | again)}
+	if p.TOS&packet.ECN == packet.CE {
+		a.flags |= echoes
+	}
+	return r.reply(now, p, &a)
+}
+
+// request takes a request to send, which has a number like data.
+func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
+	n := p.Seq
+	r.demand(now, p.Ack, true)
+	base := n
+	if r.has(n) {
+		r.counters.Duplicates++
+		base = r.base(n)
+	} else {
+		r.take(n)
+		if n < r.expected && r.ahead == 0 {
+			r.asked = false
+		}
+	}
+	since := r.since
+	a := r.acknowledge(n, p.SrcPort, base, requests|p.TCP.Flags&again)
+	r.since = since
+	return r.reply(now, p, &a)
+}
+
+// demand takes a sender's target for its credit; anew says that it has to send something again.
+func (r *Receiver) demand(now unit.Time, target int64, anew bool) {
+	if r.pacer == nil {
+		return
+	}
+	raised := target > r.member.target
+	if raised {
+		r.member.target = target
+	}
+	if raised || anew {
+		r.pacer.request(now, &r.member)
+	}
+}
+
+// reply turns p into an answer, or keeps that until the NIC has made it.
+func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
+	delay, kept := r.config.AckDelay, &r.acks
+	if a.nack {
+		delay, kept = r.config.NackDelay, &r.refusals
+	}
+	if delay > 0 {
+		kept.push(delayed{now + delay, *a})
+		return false
+	}
+	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+	a.write(&r.ends, p)
+	return true
+}
+
+// answers are those of which the next one goes first; nil: none waits.
+func (r *Receiver) answers() *queue[delayed] {
+	switch {
+	case r.acks.n == 0 && r.refusals.n == 0:
+		return nil
+	case r.refusals.n == 0 || r.acks.n > 0 && r.acks.head().at <= r.refusals.head().at:
+		return &r.acks
+	}
+	return &r.refusals
+}
+
+// NextSend is when an answer is made, or when the host's next PULL may go, if it is this flow's turn.
+func (r *Receiver) NextSend() unit.Time {
+	t := unit.Never
+	if q := r.answers(); q != nil {
+		t = q.head().at
+	}
+	if r.pacer != nil && r.pacer.head() == &r.member {
+		t = min(t, r.pacer.at)
+	}
+	return t
+}
+
+// Emit sends an answer or a PULL: the units that it has given in all, as sequence number. One that is lost is made
+// good by the next.
+func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
+	if q := r.answers(); q != nil && q.head().at <= now {
+		q.head().write(&r.ends, p)
+		q.pop()
+		return
+	}
+	r.member.turns++
+	p.Seq = r.pacer.send(now, int64(r.config.PullQuanta), int64(r.config.PullIdle))
+	r.fill(p, packet.Notice, r.pullPort(r.member.turns), false, 0, 0)
+}
+
+// pullPort is the entropy value of a PULL.
+func (r *Receiver) pullPort(n int64) uint16 { return r.first + uint16(n%int64(r.config.PullEntropy)) }
+
+// Rescheduled names the flow whose turn it is, when that has changed.
+func (r *Receiver) Rescheduled() (packet.FlowID, bool) {
+	if r.pacer == nil || !r.pacer.rescheduled {
+		return 0, false
+	}
+	r.pacer.rescheduled = false
+	m := r.pacer.head()
+	if m == nil {
+		return 0, false
+	}
+	return m.flow, true
+}
+
+// NextTimer is never: what is lost is the sender's to find.
+func (r *Receiver) NextTimer() unit.Time { return unit.Never }
+
+// Advance is never called.
+func (r *Receiver) Advance(unit.Time) {}

@@ -1,0 +1,370 @@
+package uet
+
+import (
+	"math"
+
+	"weir/core/cc/nscc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Sender is the sending half of a flow.
+type Sender struct {
+	ends
+	config   Config
+	law      *nscc.Law // nil: the receiver controls alone
+	credited bool      // the receiver gives credit
+	balance  balancer
+	start    unit.Time
+	stop     unit.Time
+
+	left     int64         // payload never sent
+	next     int64         // first number never used
+	una      int64         // first number not acknowledged
+	last     int64         // number of the last packet with payload; −1: not sent yet
+	ring     []record      // of numbers from una to next
+	flights  queue[flight] // transmissions by time; stale ones among them
+	repairs  numbers       // packets to be sent again; stale ones among them
+	repaired int64         // bytes of frames of those that are not stale
+	waits    int           // how many these are
+	inFlight int64         // bytes of frames, as the receiver's counter says
+	got      int64         // that counter
+	done     bool
+
+	credit      int64     // bytes; below 0 by up to a packet
+	most        int64     // bytes of credit at most
+	pulled      int64     // units that PULLs have given
+	speculating bool      // nothing was heard yet
+	quiet       unit.Time // when something was sent or heard last
+	asked       unit.Time // when a request to send went; Never: none has
+	wantsAsk    bool      // one is to go
+
+	fixed    unit.Time // timeout, where it is fixed
+	round    transport.RoundTrip
+	backoff  int
+	timerAt  unit.Time
+	timeouts int64
+	sleek    recovery
+	counters transport.Counters
+}
+
+// record is a packet that is not acknowledged.
+type record struct {
+	at    unit.Time // when it was last sent
+	size  int32     // of its frame
+	sent  uint8     // how often, at most 255
+	state uint8
+}
+
+// States of a packet.
+const (
+	acked uint8 = iota
+	flying
+	waiting // to be sent again
+)
+
+// flight is a transmission.
+type flight struct {
+	n  int64
+	at unit.Time
+}
+
+func newSender(f transport.Flow, c Config, e ends) *Sender {
+	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, left: e.size, last: -1, ring: make([]record, 64),
+		credited: c.Control != BySender, speculating: true, asked: unit.Never, timerAt: unit.Never}
+	s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
+	if c.Control != ByReceiver {
+		s.law = nscc.New(c.Law, nscc.Site{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
+			Credit: s.credited})
+	}
+	s.most = int64(c.Ahead * float64(e.product))
+	s.credit = s.most
+	queue := (e.product + e.frame - 1) / e.frame * e.frame
+	s.fixed = c.RTOBase + unit.Time(c.RTOQueues*float64(unit.TransmitTime(unit.Bytes(queue), f.Path.NICRate)))
+	if s.stop == 0 {
+		s.stop = unit.Never
+	}
+	s.sleek.probeAt = unit.Never
+	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
+	return s
+}
+
+// Counters returns what was counted. SentBytes is what was sent for the first time;
+// Finished is when the last byte was acknowledged.
+func (s *Sender) Counters() *transport.Counters { return &s.counters }
+
+// Timeouts is how often a timer had to help.
+func (s *Sender) Timeouts() int64 { return s.timeouts }
+
+// Gauge is the window of NSCC or the credit, and what is in flight.
+func (s *Sender) Gauge() transport.Gauge {
+	g := transport.Gauge{Window: unit.Bytes(max(s.credit, 0)), InFlight: unit.Bytes(max(s.inFlight, 0)),
+		RTT: s.round.Smoothed}
+	if s.law != nil {
+		g.Window = unit.Bytes(s.law.Window())
+	}
+	return g
+}
+
+func (s *Sender) at(n int64) *record { return &s.ring[n&int64(len(s.ring)-1)] }
+
+// upcoming is the frame of the packet that would be sent next; 0: there is none.
+func (s *Sender) upcoming() int64 {
+	if s.waits > 0 {
+		for n := s.repairs[0]; n < s.una || s.at(n).state != waiting; n = s.repairs[0] {
+			s.repairs.pop()
+		}
+		return int64(s.at(s.repairs[0]).size)
+	}
+	if s.left == 0 || s.next-s.una >= int64(s.config.Reorder) {
+		return 0
+	}
+	return s.header + min(s.left, s.payload)
+}
+
+// permitted reports whether window and credit let the next packet go.
+func (s *Sender) permitted() bool {
+	if s.credited && s.credit <= 0 {
+		return false
+	}
+	size := s.upcoming()
+	if size == 0 {
+		return false
+	}
+	if s.law == nil || s.inFlight+size <= s.law.Window() {
+		return true
+	}
+	return s.sleek.on && s.waits > 0
+}
+
+// NextSend is when Emit has something to send.
+func (s *Sender) NextSend() unit.Time {
+	if s.done || !s.wantsAsk && !s.sleek.due && !s.permitted() {
+		return unit.Never
+	}
+	return s.start
+}
+
+// Emit sends what is permitted: what is to be sent again before what is new, and before both what only asks.
+func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	switch {
+	case s.sleek.due:
+		s.probe(now, p)
+		return
+	case s.wantsAsk:
+		s.wantsAsk, s.asked = false, now
+		s.note(now, s.next, s.header)
+		s.next++
+		s.mark(now, p, s.next-1, 0, 0)
+		return
+	}
+	s.upcoming() // what is stale is not at the head of repairs
+	s.counters.SentPackets++
+	if s.waits > 0 {
+		s.resend(now, p)
+		return
+	}
+	n, payload := s.next, min(s.left, s.payload)
+	size := s.header + payload
+	if s.size != math.MaxInt64 {
+		if s.left -= payload; s.left == 0 {
+			s.last = n
+		}
+	}
+	s.note(now, n, size)
+	s.next++
+	s.inFlight += size
+	s.spend(size)
+	s.counters.SentBytes += unit.Bytes(payload)
+	flags := packet.Trimmable
+	if s.left == 0 || s.credited && s.credit <= 0 || s.law != nil && s.inFlight+size >= s.law.Window() {
+		flags |= asks
+	}
+	s.mark(now, p, n, payload, flags)
+}
+
+// resend sends the first of the packets that are to be sent again.
+func (s *Sender) resend(now unit.Time, p *packet.Packet) {
+	n := s.repairs[0]
+	s.repairs.pop()
+	x := s.at(n)
+	size := int64(x.size)
+	s.waits--
+	s.repaired -= size
+	x.sent = min(x.sent+1, math.MaxUint8)
+	x.at, x.state = now, flying
+	s.flights.push(flight{n, now})
+	s.inFlight += size
+	s.spend(size)
+	s.counters.Retransmitted++
+	if size == s.header { // a request that was lost
+		s.mark(now, p, n, 0, again)
+		return
+	}
+	s.mark(now, p, n, size-s.header, packet.Trimmable|again|asks)
+}
+
+// note makes the record of a number that is used for the first time.
+func (s *Sender) note(now unit.Time, n, size int64) {
+	if n-s.una == int64(len(s.ring)) {
+		s.grow()
+	}
+	*s.at(n) = record{at: now, size: int32(size), sent: 1, state: flying}
+	s.flights.push(flight{n, now})
+}
+
+// mark writes the headers of packet n.
+func (s *Sender) mark(now unit.Time, p *packet.Packet, n, payload int64, flags uint8) {
+	window := s.most / s.payload
+	if s.law != nil {
+		window = s.law.Window() / s.payload
+	}
+	p.Seq, p.Ack = n, s.target()
+	s.fill(p, packet.Data, s.balance.next(now, n, window), true, payload, flags)
+	if flags&probing == 0 {
+		s.quiet = now
+	}
+	s.setTimer(now)
+}
+
+// spend takes a packet's bytes off the credit.
+func (s *Sender) spend(size int64) {
+	if s.credited {
+		s.credit -= size
+	}
+}
+
+// target is up to how many units of credit the flow asks for, in all: what it has to send and may have, without what
+// it has.
+func (s *Sender) target() int64 {
+	if !s.credited {
+		return 0
+	}
+	want := s.repaired
+	if left := min(s.left, 2*s.most); left > 0 {
+		want += left + (left+s.payload-1)/s.payload*s.header
+	}
+	if s.law != nil {
+		want = min(want, s.law.Window()+s.frame)
+	}
+	want = min(want, s.most) - s.credit
+	if s.speculating && want < s.frame && s.left > 0 {
+		want = s.frame
+	}
+	quantum := int64(s.config.Quantum)
+	want += s.pulled * quantum
+	return max((want+quantum-1)/quantum, 0)
+}
+
+// grow doubles the ring.
+func (s *Sender) grow() {
+	ring := make([]record, 2*len(s.ring))
+	for n := s.una; n < s.next; n++ {
+		ring[n&int64(len(ring)-1)] = *s.at(n)
+	}
+	s.ring = ring
+}
+
+// setTimer finds the oldest transmission of which nothing was heard, and the next probe.
+func (s *Sender) setTimer(now unit.Time) {
+	s.timerAt = unit.Never
+	if s.done {
+		return
+	}
+	if now >= s.stop {
+		s.left = 0
+	}
+	for s.flights.n > 0 {
+		f := s.flights.head()
+		if f.n >= s.una {
+			if x := s.at(f.n); x.state == flying && x.at == f.at {
+				s.timerAt = f.at + s.rto()
+				break
+			}
+		}
+		s.flights.pop()
+	}
+	if s.flights.n == 0 {
+		s.inFlight = 0 // whatever was doubled or lost on the way
+		if s.credited && s.credit <= 0 && !s.wantsAsk && s.upcoming() > 0 {
+			s.timerAt = s.quiet + s.rto() // a PULL may be lost
+		}
+	}
+	s.timerAt = max(min(s.timerAt, s.sleek.probeAt), now)
+}
+
+// rto is for how long a packet may be out.
+func (s *Sender) rto() unit.Time {
+	if s.config.RTO == FixedRTO {
+		return s.fixed
+	}
+	if s.round.Smoothed == 0 {
+		return max(s.fixed, s.config.RTOMin) << min(s.backoff, 6)
+	}
+	return max(s.round.Smoothed+4*s.round.Variation, s.config.RTOMin) << min(s.backoff, 6)
+}
+
+// NextTimer is when a timeout or a probe is due.
+func (s *Sender) NextTimer() unit.Time { return s.timerAt }
+
+// Advance sends the oldest packet again of which nothing was heard for a timeout, or asks to send it.
+func (s *Sender) Advance(now unit.Time) {
+	if now < s.timerAt {
+		return
+	}
+	if s.sleek.probeAt <= now {
+		s.sleek.due, s.sleek.probeAt = true, unit.Never
+	}
+	s.setTimer(now)
+	if s.timerAt > now {
+		return
+	}
+	if s.flights.n == 0 {
+		s.timeouts++
+		s.backoff++
+		s.quiet, s.wantsAsk = now, true
+		s.listen()
+		s.setTimer(now)
+		return
+	}
+	n := s.flights.head().n
+	x := s.at(n)
+	s.balance.heard(now, s.first, timeout)
+	s.timeouts++
+	s.backoff++
+	s.flights.pop()
+	s.inFlight -= int64(x.size)
+	if s.law != nil {
+		s.law.OnTimeout(int64(x.size))
+	}
+	more := s.waits > 0
+	if more {
+		s.listen()
+	}
+	s.repair(n)
+	switch {
+	case more && s.credited,
+		!more && s.law != nil && s.law.Window() < int64(x.size)+s.inFlight,
+		!more && s.credited && s.credit <= 0:
+		s.wantsAsk = s.asked == unit.Never || now-s.asked >= s.config.Network
+	}
+	s.setTimer(now)
+}
+
+// repair notes that packet n, which is out no more, is to be sent again.
+func (s *Sender) repair(n int64) {
+	x := s.at(n)
+	x.state = waiting
+	s.repairs.push(n)
+	s.waits++
+	s.repaired += int64(x.size)
+}
+
+// listen ends the first window, which needs no credit: what is left of it is not used.
+func (s *Sender) listen() {
+	if s.speculating {
+		s.speculating = false
+		s.credit = min(s.credit, 0)
+	}
+}

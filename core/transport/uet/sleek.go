@@ -1,0 +1,64 @@
+package uet
+
+import (
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// recovery is what a sender knows of losses that no switch has told it of: too much has come out of order, or a probe
+// has come back without delay while packets have not.
+type recovery struct {
+	on      bool
+	until   int64 // numbers before it are recovered
+	upTo    int64 // numbers before it have been looked at
+	due     bool  // a probe is to go
+	probes  int64 // number of the latest one
+	probed  unit.Time
+	probeAt unit.Time
+}
+
+// probe sends a probe, to which the receiver answers at once.
+func (s *Sender) probe(now unit.Time, p *packet.Packet) {
+	r := &s.sleek
+	r.due = false
+	r.probes++
+	r.probed = now
+	r.probeAt = now + unit.Time(s.config.ProbeAgain*float64(s.law.Base()))
+	s.mark(now, p, r.probes, 0, probing)
+}
+
+// search looks for losses after an acknowledgement.
+func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
+	r := &s.sleek
+	r.probeAt = unit.Never
+	switch base := s.law.Base(); {
+	case s.left == 0 && a.expected < s.next:
+		r.probeAt = now + base + s.law.Target()
+	case s.left > 0:
+		r.probeAt = now + unit.Time(s.config.ProbeFirst*float64(base))
+	}
+	if a.flags&probing != 0 && rtt > 0 && rtt-s.law.Base() < s.law.Target() {
+		r.on, r.until, r.upTo = true, s.next, a.expected
+	}
+	window := s.law.Window()
+	threshold := max(min(int64(s.config.SleekFactor*float64(window)), s.law.Most()), int64(s.config.SleekLeast)*s.payload)
+	if r.on && a.expected >= r.until {
+		r.on = false
+	}
+	if !r.on {
+		if a.ahead < threshold/s.payload {
+			return
+		}
+		if s.waits > 0 {
+			return
+		}
+		r.on, r.until = true, s.next
+	}
+	for n := max(a.expected, r.upTo, s.una); n < r.until && n < a.expected+max(window/s.payload, 1); n++ {
+		if x := s.at(n); x.state == flying {
+			s.inFlight -= int64(x.size)
+			s.repair(n)
+			r.upTo = n + 1
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is why a job cannot be carried out, with the line of its file; 0: not known.
+type Fault struct {
+	Line int
+	Msg  string
+}
+
+func (f *Fault) Error() string { return f.Msg }
+
+// Check finds what is wrong with a job that is listed: operations that come after each other in a circle, and
+// messages without a partner. A job that passes may still wait for ever, which carrying it out tells (Deadlock).
+func (l *Listed) Check() (faults []Fault) {
+	if f := l.circle(); f != nil {
+		return []Fault{*f}
+	}
+	return l.partners()
+}
+
+// circle finds operations that come after each other in a circle.
+func (l *Listed) circle() *Fault {
+	held := make([]int32, len(l.ops))
+	var begun []int32
+	waiting := make([][]int32, 0)
+	for r := range l.Ranks() {
+		first, last := l.first[r], l.first[r+1]
+		waiting = slices.Grow(waiting[:0], int(last-first))[:last-first]
+		clear(waiting)
+		begun = begun[:0]
+		for i := first; i < last; i++ {
+			deps := l.after[l.at[i]:l.at[i+1]]
+			if held[i] = int32(len(deps)); held[i] == 0 {
+				begun = append(begun, i)
+			}
+			for _, d := range deps {
+				waiting[d.Op] = append(waiting[d.Op], i)
+			}
+		}
+		for k := 0; k < len(begun); k++ {
+			for _, i := range waiting[begun[k]-first] {
+				if held[i]--; held[i] == 0 {
+					begun = append(begun, i)
+				}
+			}
+		}
+		if len(begun) < int(last-first) {
+			return l.walk(r, held)
+		}
+	}
+	return nil
+}
+
+// walk names a circle of a rank, some of whose operations are held.
+func (l *Listed) walk(rank int, held []int32) *Fault {
+	first := l.first[rank]
+	at := first
+	for held[at] == 0 {
+		at++
+	}
+	seen := map[int32]int{}
+	var path []int32
+	for {
+		if begin, again := seen[at]; again {
+			path = path[begin:]
+			break
+		}
+		seen[at] = len(path)
+		path = append(path, at)
+		for _, d := range l.after[l.at[at]:l.at[at+1]] {
+			if held[first+d.Op] > 0 {
+				at = first + d.Op
+				break
+			}
+		}
+	}
+	least := slices.Index(path, slices.Min(path))
+	path = append(path[least:], path[:least]...)
+	var names []string
+	for i, x := range append(path, path[0]) {
+		if i == 8 && len(path) > 9 {
+			names = append(names, fmt.Sprintf("… (%d more)", len(path)-8))
+		}
+		if i < 8 || i == len(path) || len(path) <= 9 {
+			names = append(names, l.name(rank, x-first))
+		}
+	}
+	return &Fault{l.Line(rank, path[0]-first), fmt.Sprintf("rank %d: %s: these come after each other in a circle, so "+
+		"none begins", rank, strings.Join(names, " after "))}
+}
+
+// name is that of an operation for messages.
+func (l *Listed) name(rank int, op int32) string {
+	name := l.Label(rank, op)
+	if name == "" {
+		name = fmt.Sprintf("operation %d", op)
+	}
+	if line := l.Line(rank, op); line > 0 {
+		name += fmt.Sprintf(" (line %d)", line)
+	}
+	return name
+}
+
+// side is a send or a receive, seen from the message.
+type side struct {
+	src, dst int32
+	tag      uint32
+	rank     int32 // whose it is
+	op       int32
+}
+
+// mostFaults is how many faults of a job are named.
+const mostFaults = 20
+
+// partners finds sends that nobody receives and receives that nobody sends to. Ranks with receives of any rank or tag
+// are checked by number only: which message such a one takes is a matter of time.
+func (l *Listed) partners() (faults []Fault) {
+	var sends, recvs []side
+	open := make([]int64, l.Ranks()) // receives of any, by rank
+	for r := range l.Ranks() {
+		for k := range l.Ops(r, 0) {
+			op := l.ops[l.first[r]+int32(k)]
+			switch {
+			case op.Kind == Send:
+				sends = append(sends, side{int32(r), op.Peer, op.Tag, int32(r), int32(k)})
+			case op.Kind == Recv && (op.Peer == AnyRank || op.Tag == AnyTag):
+				open[r]++
+			case op.Kind == Recv:
+				recvs = append(recvs, side{op.Peer, int32(r), op.Tag, int32(r), int32(k)})
+			}
+		}
+	}
+	order := func(a, b side) int {
+		return cmp.Or(cmp.Compare(a.dst, b.dst), cmp.Compare(a.src, b.src), cmp.Compare(a.tag, b.tag),
+			cmp.Compare(a.op, b.op))
+	}
+	slices.SortFunc(sends, order)
+	slices.SortFunc(recvs, order)
+	var lonely []side
+	i, k := 0, 0
+	for i < len(sends) || k < len(recvs) {
+		switch {
+		case k == len(recvs) || i < len(sends) && message(sends[i], recvs[k]) < 0:
+			lonely = append(lonely, sends[i])
+			i++
+		case i == len(sends) || message(sends[i], recvs[k]) > 0:
+			lonely = append(lonely, recvs[k])
+			k++
+		default:
+			i, k = i+1, k+1
+		}
+	}
+	kept := lonely[:0]
+	for _, s := range lonely {
+		if s.rank == s.src && s.rank != s.dst || s.rank == s.src && l.ops[l.first[s.rank]+s.op].Kind == Send {
+			if open[s.dst] > 0 {
+				open[s.dst]--
+				continue
+			}
+		}
+		kept = append(kept, s)
+	}
+	for r := range open { // receives of any that nothing is left for
+		if open[r] > 0 {
+			faults = append(faults, Fault{0, fmt.Sprintf("rank %d: %d of its receives from any rank or with any tag have "+
+				"no message left to take", r, open[r])})
+		}
+	}
+	for n, s := range kept {
+		if n == mostFaults {
+			faults = append(faults, Fault{0, fmt.Sprintf("%d more messages have no partner", len(kept)-n)})
+			break
+		}
+		faults = append(faults, l.lonely(s, sends, recvs))
+	}
+	return faults
+}
+
+// message compares what two sides say of a message.
+func message(a, b side) int {
+	return cmp.Or(cmp.Compare(a.dst, b.dst), cmp.Compare(a.src, b.src), cmp.Compare(a.tag, b.tag))
+}
+
+// lonely says that a side has no partner, and what tags the other one has.
+func (l *Listed) lonely(s side, sends, recvs []side) Fault {
+	op := l.ops[l.first[s.rank]+s.op]
+	what, others := "rank %[2]d receives nothing from rank %[1]d", recvs
+	verb := fmt.Sprintf("sends %d B to rank %d", op.Size, s.dst)
+	if op.Kind == Recv {
+		what, others = "rank %[1]d sends nothing to rank %[2]d", sends
+		verb = fmt.Sprintf("awaits %d B from rank %d", op.Size, s.src)
+	}
+	what = fmt.Sprintf(what, s.src, s.dst)
+	var tags []string
+	same := 0
+	for _, o := range others {
+		if o.src != s.src || o.dst != s.dst {
+			continue
+		}
+		if o.tag == s.tag {
+			same++
+			continue
+		}
+		if t := fmt.Sprint(o.tag); len(tags) < 5 && !slices.Contains(tags, t) {
+			tags = append(tags, t)
+		}
+	}
+	doing := map[Kind]string{Send: "receives", Recv: "sends"}[op.Kind]
+	switch {
+	case same > 0:
+		what = fmt.Sprintf("the other side %s only %d with this tag", doing, same)
+	case len(tags) > 0:
+		what = fmt.Sprintf("the other side %s with tag %s", doing, strings.Join(tags, ", "))
+	}
+	return Fault{l.Line(int(s.rank), s.op), fmt.Sprintf("rank %d: %s %s with tag %d, and %s", s.rank,
+		l.name(int(s.rank), s.op), verb, s.tag, what)}
+}
+
+// Deadlock says in words which operations of an outcome never ran; "" if all did.
+func Deadlock(p Program, o *Outcome) string {
+	if o.Left == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d operations of %d of %d ranks never run", o.Left, o.Unfinished, p.Ranks())
+	for _, s := range o.Stuck {
+		verb := "waits to send to"
+		if s.Op.Kind == Recv {
+			verb = "waits for a message from"
+		}
+		who := fmt.Sprintf("rank %d", s.Op.Peer)
+		if s.Op.Peer == AnyRank {
+			who = "any rank"
+		}
+		where := fmt.Sprintf("operation %d of lane %d of rank %d", s.At.Op, s.At.Lane, s.Rank)
+		if n, is := p.(Named); is {
+			where = n.Where(s.Rank, s.At)
+		}
+		tag := fmt.Sprintf("with tag %d", s.Op.Tag)
+		if s.Op.Tag == AnyTag {
+			tag = "with any tag"
+		}
+		if s.Op.Kind == Calc {
+			fmt.Fprintf(&b, "\n%s waits for its processor", where)
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s %s %s %s, and %d others of the rank wait", where, verb, who, tag, s.Behind)
+	}
+	if n := o.Unfinished - len(o.Stuck); n > 0 {
+		fmt.Fprintf(&b, "\nand so do %d more ranks", n)
+	}
+	return b.String()
+}

@@ -1,0 +1,167 @@
+package job
+
+import "weir/core/unit"
+
+// Message is what a send is for the rank that receives it.
+type Message struct {
+	From int32 // rank
+	Tag  uint32
+	Size unit.Bytes
+	Send Ref // of From
+}
+
+// matcher joins the receives of a rank with the messages that come to it. Of several that fit a message takes the
+// receive that was posted first, and a receive the message that came first. Their sizes are not compared.
+type matcher struct {
+	posted, came queues
+	any          []post // receives of any rank or tag, in their order
+	posts        int64  // so far
+	messages     int64  // that waited
+}
+
+// post is a receive that was posted.
+type post struct {
+	order int64
+	at    Ref
+	from  int32
+	tag   uint32
+}
+
+// takes reports whether a receive takes a message.
+func (p *post) takes(from int32, tag uint32) bool {
+	return (p.from == AnyRank || p.from == from) && (p.tag == AnyTag || p.tag == tag)
+}
+
+// post posts a receive. If a message for it has come, that is it.
+func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, found bool) {
+	p := post{m.posts, at, from, tag}
+	m.posts++
+	if from != AnyRank && tag != AnyTag {
+		if i, ok := m.came.take(key(from, tag)); ok {
+			return i.msg, true
+		}
+		m.posted.add(key(from, tag), entry{order: p.order, at: at})
+		return Message{}, false
+	}
+	if i, ok := m.came.first(func(e *entry) bool { return p.takes(e.msg.From, e.msg.Tag) }); ok {
+		return i.msg, true
+	}
+	m.any = append(m.any, p)
+	return Message{}, false
+}
+
+// arrive finds the receive of a message. If none is there yet, the message waits.
+func (m *matcher) arrive(msg Message) (at Ref, found bool) {
+	k := key(msg.From, msg.Tag)
+	exact, is := m.posted.look(k)
+	for i := range m.any {
+		if m.any[i].takes(msg.From, msg.Tag) {
+			if is && exact.order < m.any[i].order {
+				break
+			}
+			at = m.any[i].at
+			m.any = append(m.any[:i], m.any[i+1:]...)
+			return at, true
+		}
+	}
+	if is {
+		e, _ := m.posted.take(k)
+		return e.at, true
+	}
+	m.messages++
+	m.came.add(k, entry{order: m.messages, msg: msg})
+	return Ref{}, false
+}
+
+// queues are first-in-first-out queues by rank and tag.
+type queues struct {
+	head    map[uint64]ends
+	entries []entry
+	free    int32 // 1 + first entry that is free
+	n       int
+}
+
+// ends are the first and the last entry of a queue.
+type ends struct{ first, last int32 }
+
+// entry is a receive or a message that waits.
+type entry struct {
+	key   uint64
+	order int64
+	msg   Message
+	at    Ref
+	next  int32 // −1: none
+	used  bool
+}
+
+func key(from int32, tag uint32) uint64 { return uint64(uint32(from))<<32 | uint64(tag) }
+
+// add appends an entry to the queue of a key.
+func (q *queues) add(k uint64, e entry) {
+	if q.head == nil {
+		q.head = map[uint64]ends{}
+	}
+	e.key, e.next, e.used = k, -1, true
+	i := q.free - 1
+	if i < 0 {
+		q.entries = append(q.entries, e)
+		i = int32(len(q.entries) - 1)
+	} else {
+		q.free = q.entries[i].next + 1
+		q.entries[i] = e
+	}
+	q.n++
+	h, there := q.head[k]
+	if there {
+		q.entries[h.last].next = i
+		q.head[k] = ends{h.first, i}
+		return
+	}
+	q.head[k] = ends{i, i}
+}
+
+// look gives the first entry of a key's queue.
+func (q *queues) look(k uint64) (e *entry, ok bool) {
+	if q.n == 0 {
+		return nil, false
+	}
+	h, ok := q.head[k]
+	if !ok {
+		return nil, false
+	}
+	return &q.entries[h.first], true
+}
+
+// take takes it out.
+func (q *queues) take(k uint64) (e entry, ok bool) {
+	if q.n == 0 {
+		return e, false
+	}
+	h, ok := q.head[k]
+	if !ok {
+		return e, false
+	}
+	e = q.entries[h.first]
+	q.entries[h.first] = entry{next: q.free - 1}
+	q.free = h.first + 1
+	if q.n--; h.first == h.last {
+		delete(q.head, k)
+	} else {
+		q.head[k] = ends{e.next, h.last}
+	}
+	return e, true
+}
+
+// first takes out the entry that came first of those that fit.
+func (q *queues) first(fits func(*entry) bool) (e entry, ok bool) {
+	best := -1
+	for i := range q.entries {
+		if x := &q.entries[i]; x.used && (best < 0 || x.order < q.entries[best].order) && fits(x) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return e, false
+	}
+	return q.take(q.entries[best].key)
+}

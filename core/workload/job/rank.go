@@ -1,0 +1,357 @@
+package job
+
+import "weir/core/unit"
+
+// Costs are what messages cost processors and NICs of ranks (LogGOPS, as LogGOPSim has it). All are 0 where a network
+// of packets has the costs. Products are rounded down to whole nanoseconds, in which that program counts.
+type Costs struct {
+	Overhead unit.Time  // o: of a processor, for each send and each receive
+	PerByte  unit.Time  // O: of it, for each byte but the first
+	Gap      unit.Time  // g: of a NIC, for each message
+	ByteGap  unit.Time  // G: of it, for each byte but the first
+	Eager    unit.Bytes // S: a send of more is over when its message has been received; less than 0: none is
+	// Streams says that a NIC sends one message at a time.
+	Streams bool
+}
+
+// bytes is what all bytes of a message but the first cost.
+func bytes(size unit.Bytes, each unit.Time) unit.Time {
+	return unit.Time(max(size-1, 0)) * each / unit.Nanosecond * unit.Nanosecond
+}
+
+// Hold is how long a processor has a message.
+func (c *Costs) Hold(size unit.Bytes) unit.Time { return c.Overhead + bytes(size, c.PerByte) }
+
+// Wire is how long the bytes of a message but the first take.
+func (c *Costs) Wire(size unit.Bytes) unit.Time { return bytes(size, c.ByteGap) }
+
+// Network carries messages.
+type Network interface {
+	// Send begins to carry a message, of which the sender's processor is done at time free. It says whether the send is
+	// over then; else Rank.Sent does, later.
+	Send(free unit.Time, to int32, m Message) (over bool)
+	// Received says that a message will have been received at a time.
+	Received(at unit.Time, to int32, m Message)
+}
+
+// Span is a part of a rank's time: what one of its operations took.
+type Span struct {
+	Rank     int
+	At       Ref
+	Op       Op
+	From, To unit.Time
+}
+
+// Rank carries out what one rank of a program does. Its driver calls Advance when its Next has come.
+type Rank struct {
+	Number   int
+	frontier *Frontier
+	program  Program
+	costs    *Costs
+	network  Network
+	match    matcher
+	events   heap
+	streams  [3][]stream
+	ready    []Ref
+	flying   map[Ref]unit.Time // sends that others say the end of, and when they began
+
+	computes int // processors that compute
+	since    unit.Time
+	computed unit.Time // when one or more of them did
+	last     unit.Time // when an operation ended last
+	sent     unit.Bytes
+	messages int64
+
+	// OnMark is told of the end of an operation with a mark; OnSpan of what each operation took. Both may be nil.
+	OnMark func(rank int, mark Mark, part int32, at unit.Time)
+	OnSpan func(s Span)
+}
+
+// NewRank is a rank of a program, before Begin.
+func NewRank(p Program, number int, c *Costs, n Network) *Rank {
+	return &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
+}
+
+// Begin begins its program.
+func (r *Rank) Begin(at unit.Time) {
+	r.frontier.Begin()
+	r.takeReady(at)
+}
+
+// Next is when Advance is due; unit.Never: not before something comes.
+func (r *Rank) Next() unit.Time {
+	if len(r.events) == 0 {
+		return unit.Never
+	}
+	return r.events[0].at
+}
+
+// Done reports whether all its operations have ended.
+func (r *Rank) Done() bool { return r.frontier.Left() == 0 }
+
+// Arrive says that a message comes in at a time that is not past.
+func (r *Rank) Arrive(at unit.Time, m Message) {
+	r.events.push(event{at: at, kind: arrives, msg: m})
+}
+
+// Sent says that a send, which was not over when its processor was done, is over at a time that is not past.
+func (r *Rank) Sent(at unit.Time, send Ref) {
+	r.events.push(event{at: at, kind: endsNow, ref: send})
+}
+
+// Advance does all that is due by now.
+func (r *Rank) Advance(now unit.Time) {
+	for len(r.events) > 0 && r.events[0].at <= now {
+		e := r.events.pop()
+		switch e.kind {
+		case endsNow:
+			r.end(e)
+		case arrives:
+			if at, found := r.match.arrive(e.msg); found {
+				r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true})
+			}
+		case frees:
+			r.next(e)
+		case tries:
+			r.try(e)
+		}
+	}
+}
+
+// takeReady has operations that may begin tried at a time.
+func (r *Rank) takeReady(at unit.Time) {
+	r.ready = r.frontier.Ready(r.ready[:0])
+	for _, ref := range r.ready {
+		r.events.push(event{at: at, kind: tries, ref: ref})
+	}
+}
+
+// What does one thing at a time.
+const (
+	cpus = iota
+	outs // what a NIC sends
+	ins  // what it receives
+)
+
+// stream is a processor, or one direction of a NIC.
+type stream struct {
+	free    unit.Time
+	waiting heap // operations that wait for it, in the program's order
+	armed   bool // it is looked at when it is free
+}
+
+// stream gives one of a kind. There are as many as the program names.
+func (r *Rank) stream(kind int, i uint8) *stream {
+	list := &r.streams[kind]
+	for len(*list) <= int(i) {
+		*list = append(*list, stream{})
+	}
+	return &(*list)[i]
+}
+
+// wait has an operation wait for a stream.
+func (r *Rank) wait(e event, kind int, i uint8) {
+	e.at = 0
+	s := r.stream(kind, i)
+	s.waiting.push(e)
+	r.arm(s, kind, i, 0)
+}
+
+// arm has a stream looked at when it is free, if something waits for it.
+func (r *Rank) arm(s *stream, kind int, i uint8, now unit.Time) {
+	if len(s.waiting) > 0 && !s.armed {
+		s.armed = true
+		r.events.push(event{at: max(s.free, now), kind: frees, ref: Ref{int32(kind), int32(i)}})
+	}
+}
+
+// next lets the first that waits for a stream try again. Whether others can, is seen when it has.
+func (r *Rank) next(e event) {
+	kind, i := int(e.ref.Lane), uint8(e.ref.Op)
+	s := r.stream(kind, i)
+	if s.armed = false; s.free > e.at {
+		r.arm(s, kind, i, e.at)
+		return
+	}
+	w := s.waiting.pop()
+	w.at = e.at
+	r.events.push(w)
+}
+
+// try begins an operation, or has it wait for its processor or its NIC.
+func (r *Rank) try(e event) {
+	op, now := r.program.Op(r.Number, e.ref), e.at
+	if op.Kind == Recv && !e.received { // to post it takes no time
+		r.frontier.Began(e.ref)
+		r.takeReady(now)
+		if m, found := r.match.post(e.ref, op.Peer, op.Tag); found {
+			r.events.push(event{at: now, kind: tries, ref: e.ref, msg: m, received: true})
+		}
+		return
+	}
+	way := cpus
+	switch {
+	case op.Kind == Recv:
+		way = ins
+	case op.Kind == Send && r.costs.Streams:
+		way = outs
+	}
+	if way != cpus {
+		r.stream(way, op.NIC) // all are there before there are pointers to some
+	}
+	cpu, nic := r.stream(cpus, op.CPU), (*stream)(nil)
+	if way != cpus {
+		nic = r.stream(way, op.NIC)
+	}
+	switch {
+	case nic != nil && nic.free > now && nic.free >= cpu.free:
+		r.wait(e, way, op.NIC)
+	case cpu.free > now:
+		r.wait(e, cpus, op.CPU)
+	case op.Kind == Recv:
+		nic.free = now + r.costs.Gap
+		cpu.free = nic.free + r.costs.Hold(e.msg.Size)
+		r.network.Received(cpu.free, int32(r.Number), e.msg)
+		r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
+	default:
+		r.frontier.Began(e.ref)
+		r.takeReady(now)
+		if op.Kind == Calc {
+			if r.computes++; r.computes == 1 {
+				r.since = now
+			}
+			cpu.free = now + op.Time
+			r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
+		} else {
+			cpu.free = now + r.costs.Hold(op.Size)
+			if nic != nil {
+				nic.free = now + r.costs.Gap + r.costs.Wire(op.Size)
+			}
+			r.send(now, cpu.free, e.ref, &op)
+		}
+	}
+	r.arm(cpu, cpus, op.CPU, now)
+	if nic != nil {
+		r.arm(nic, way, op.NIC, now)
+	}
+}
+
+// send sends a message, with which the processor is done at time free.
+func (r *Rank) send(now, free unit.Time, at Ref, op *Op) {
+	r.sent += op.Size
+	r.messages++
+	if r.network.Send(free, op.Peer, Message{int32(r.Number), op.Tag, op.Size, at}) {
+		r.events.push(event{at: free, kind: endsNow, ref: at, since: now})
+		return
+	}
+	if r.flying == nil {
+		r.flying = map[Ref]unit.Time{}
+	}
+	r.flying[at] = now
+}
+
+// end ends an operation.
+func (r *Rank) end(e event) {
+	op := r.program.Op(r.Number, e.ref)
+	switch op.Kind {
+	case Calc:
+		if r.computes--; r.computes == 0 {
+			r.computed += e.at - r.since
+		}
+	case Send:
+		if began, is := r.flying[e.ref]; is {
+			delete(r.flying, e.ref)
+			e.since = began
+		}
+	}
+	r.last = max(r.last, e.at)
+	if r.OnSpan != nil && (op.Kind != Calc || op.Time > 0) {
+		r.OnSpan(Span{r.Number, e.ref, op, e.since, e.at})
+	}
+	if op.Mark != NoMark && r.OnMark != nil {
+		r.OnMark(r.Number, op.Mark, op.Part, e.at)
+	}
+	r.frontier.Ended(e.ref)
+	r.takeReady(e.at)
+}
+
+// Kinds of events, in their order at one time: first what ends, then what comes, then what begins. So whoever waits for
+// a processor finds all there that waits for it, and of these the first of the program goes first.
+const (
+	endsNow uint8 = iota
+	arrives
+	frees
+	tries
+)
+
+// event is what happens to a rank.
+type event struct {
+	at       unit.Time
+	since    unit.Time // when what ends began
+	msg      Message
+	ref      Ref
+	kind     uint8
+	received bool // tries: a receive whose message is there
+}
+
+// before is the order of events.
+func (e *event) before(o *event) bool {
+	switch {
+	case e.at != o.at:
+		return e.at < o.at
+	case e.kind != o.kind:
+		return e.kind < o.kind
+	case e.kind == arrives && e.msg.From != o.msg.From:
+		return e.msg.From < o.msg.From
+	case e.kind == arrives && e.msg.Send.Lane != o.msg.Send.Lane:
+		return e.msg.Send.Lane < o.msg.Send.Lane
+	case e.kind == arrives:
+		return e.msg.Send.Op < o.msg.Send.Op
+	case e.ref.Op != o.ref.Op:
+		return e.ref.Op < o.ref.Op
+	}
+	return e.ref.Lane < o.ref.Lane
+}
+
+// heap has the first of its events at 0.
+type heap []event
+
+func (h *heap) push(e event) {
+	a := append(*h, e)
+	i := len(a) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !e.before(&a[up]) {
+			break
+		}
+		a[i], i = a[up], up
+	}
+	a[i] = e
+	*h = a
+}
+
+func (h *heap) pop() event {
+	a := *h
+	first, last := a[0], a[len(a)-1]
+	a = a[:len(a)-1]
+	*h = a
+	if len(a) == 0 {
+		return first
+	}
+	i := 0
+	for {
+		k := 2*i + 1
+		if k >= len(a) {
+			break
+		}
+		if k+1 < len(a) && a[k+1].before(&a[k]) {
+			k++
+		}
+		if !a[k].before(&last) {
+			break
+		}
+		a[i], i = a[k], k
+	}
+	a[i] = last
+	return first
+}

@@ -1,0 +1,94 @@
+package job
+
+import (
+	"fmt"
+
+	"weir/core/scheme"
+)
+
+// Scheme is a kind of jobs that an experiment can name, with its parameters.
+type Scheme struct {
+	scheme.Scheme
+	// Build makes a job of a configuration of the scheme at a site. Define sets it. What is wrong with a parameter is a
+	// scheme.Error.
+	Build func(c scheme.Config, s Site) (Program, error)
+}
+
+// Site is what a job is built for.
+type Site struct {
+	Members int  // hosts that it has
+	Fixed   bool // and that the experiment says: else it may need fewer
+	// Place is the number of the member that a host is, by its name.
+	Place func(host string) (int, error)
+	// Open reads a file beside the experiment. The name is that for errors.
+	Open func(file string) (data []byte, name string, err error)
+}
+
+// Define completes a scheme with the function that makes its jobs from a configuration of type C, whose values are
+// within their ranges and fit together.
+func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (Program, error)) Scheme {
+	s.Config = scheme.For[C, P]
+	return Scheme{Scheme: s, Build: func(c scheme.Config, site Site) (Program, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", s.Name, err)
+		}
+		return build(own, site)
+	}}
+}
+
+// Measured is a Program that says what it moves, for measures.
+type Measured interface {
+	// Messages and Bytes are what all members send in all.
+	Messages() float64
+	Bytes() float64
+	// Bus is what a member sends at the least in each collective operation; 0: there are none.
+	Bus() float64
+}
+
+// Messages and Bytes are what the ranks of a listed job send.
+func (l *Listed) Messages() (n float64) {
+	for i := range l.ops {
+		if l.ops[i].Kind == Send {
+			n++
+		}
+	}
+	return n
+}
+
+// Bytes is how much they send.
+func (l *Listed) Bytes() (n float64) {
+	for i := range l.ops {
+		if l.ops[i].Kind == Send {
+			n += float64(l.ops[i].Size)
+		}
+	}
+	return n
+}
+
+// Bus is 0: a list does not say which of its operations belong together.
+func (l *Listed) Bus() float64 { return 0 }
+
+// Ideal is a network on which messages disturb each other nowhere but at their ranks.
+type Ideal interface {
+	// Run carries out a job. Events is how many steps that took.
+	Run(p Program, w Watch) (o Outcome, events uint64, err error)
+}
+
+// Model is a kind of ideal networks that an experiment can name.
+type Model struct {
+	scheme.Scheme
+	Make func(c scheme.Config) (Ideal, error)
+}
+
+// DefineModel completes a model with the function that makes it from a configuration of type C.
+func DefineModel[C any, P scheme.Bound[C]](s scheme.Scheme, make func(c C) Ideal) Model {
+	s.Config = scheme.For[C, P]
+	return Model{Scheme: s, Make: func(c scheme.Config) (Ideal, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("network %s: %w", s.Name, err)
+		}
+		return make(own), nil
+	}}
+}

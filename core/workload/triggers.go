@@ -1,0 +1,235 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+)
+
+// TriggerKind is what activations of a trigger do.
+type TriggerKind uint8
+
+// Kinds of triggers, as htsim has them.
+const (
+	OneShot   TriggerKind = iota // the first begins all flows that wait
+	MultiShot                    // each begins the next one
+	Barrier                      // the last of so many begins all
+)
+
+// Trigger begins flows when others have ended. Flows are numbers in a list of flows.
+type Trigger struct {
+	Kind    TriggerKind
+	Count   int   // activations that a Barrier waits for
+	Sent    []int // flows that activate it when their senders have all acknowledged
+	Arrived []int // flows that activate it when their receivers have all
+	Begins  []int // flows that wait for it, in the order in which a MultiShot begins them
+	Line    int   // of the file
+}
+
+// activations is how often a trigger is activated at most.
+func (t *Trigger) activations() int { return len(t.Sent) + len(t.Arrived) }
+
+// begun are the flows that so many activations begin.
+func (t *Trigger) begun(activations int) []int {
+	switch {
+	case t.Kind == MultiShot:
+		return t.Begins[:min(activations, len(t.Begins))]
+	case t.Kind == Barrier && activations < t.Count, activations == 0:
+		return nil
+	}
+	return t.Begins
+}
+
+// After are the flows that an activation begins, the n-th one, counted from 1.
+func (t *Trigger) After(n int) []int { return t.begun(n)[len(t.begun(n-1)):] }
+
+// use is where a flow names a trigger.
+type use struct {
+	flow   int
+	line   int
+	column int
+	word   string
+	id     int64
+}
+
+// use notes that the flow in hand names a trigger.
+func (m *matrix) use(field int) error {
+	id, err := m.number(field+1, "the trigger", 0, 1<<40)
+	if err == nil {
+		m.uses = append(m.uses, use{len(m.flows), m.line, columnOf(m.text, field+1), m.fields[field], id})
+	}
+	return err
+}
+
+// trigger reads what declares one.
+func (m *matrix) trigger() error {
+	if len(m.fields) < 2 || m.fields[1] != "id" {
+		return m.errorf(0, "a trigger is declared by: trigger id n oneshot, multishot or barrier [count] k")
+	}
+	id, err := m.number(2, "the trigger's id", 0, 1<<40)
+	if err != nil {
+		return err
+	}
+	if m.triggers[id] != nil {
+		return m.errorf(2, "trigger %d is declared twice, first in line %d", id, m.triggers[id].Line)
+	}
+	if m.chained >= 0 && int64(len(m.order)) == m.chained {
+		return m.errorf(0, "more than the %d triggers that the file announces", m.chained)
+	}
+	t := &Trigger{Line: m.line}
+	words, rest := []string{"oneshot", "multishot", "barrier"}, 4
+	if len(m.fields) < 4 {
+		return m.errorAt(len(m.text)+1, "the line ends; oneshot, multishot or barrier is missing")
+	}
+	kind := slices.Index(words, m.fields[3])
+	if kind < 0 {
+		return m.errorf(3, "%q is no kind of trigger; oneshot, multishot and barrier are", m.fields[3])
+	}
+	if t.Kind = TriggerKind(kind); t.Kind == Barrier && len(m.fields) > 4 {
+		if m.fields[4] == "count" {
+			rest = 5
+		}
+		n, err := m.number(rest, "the number of activations", 1, MostFlows)
+		if err != nil {
+			return err
+		}
+		t.Count = int(n)
+		rest++
+	}
+	if len(m.fields) > rest {
+		return m.errorf(rest, "%q stands behind the trigger", m.fields[rest])
+	}
+	m.triggers[id] = t
+	m.order = append(m.order, id)
+	return nil
+}
+
+// chain joins triggers and flows, and checks that all flows begin.
+func (m *matrix) chain() ([]Trigger, error) {
+	waits := map[int]use{}
+	for _, u := range m.uses {
+		t := m.triggers[u.id]
+		if t == nil {
+			return nil, m.at(u.line, u.column, "there is no trigger %d; the file declares %s", u.id, m.declared())
+		}
+		switch u.word {
+		case "trigger":
+			t.Begins = append(t.Begins, u.flow)
+			waits[u.flow] = u
+		case "send_done_trigger":
+			t.Sent = append(t.Sent, u.flow)
+		default:
+			t.Arrived = append(t.Arrived, u.flow)
+		}
+	}
+	var all []Trigger
+	for _, id := range m.order {
+		t := m.triggers[id]
+		n := t.activations()
+		if t.Kind == Barrier && t.Count == 0 {
+			t.Count = n
+		}
+		switch {
+		case len(t.Begins) == 0: // nobody minds
+		case n == 0:
+			return nil, m.at(t.Line, 1, "nothing activates trigger %d, for which %s", id, m.waiting(t.Begins))
+		case t.Kind == Barrier && n < t.Count:
+			return nil, m.at(t.Line, 1, "barrier %d waits for %d activations, and there are %d; %s", id, t.Count, n,
+				m.waiting(t.Begins))
+		case t.Kind == MultiShot && n < len(t.Begins):
+			return nil, m.at(t.Line, 1, "trigger %d is activated %d times, and %s", id, n, m.waiting(t.Begins))
+		}
+		all = append(all, *t)
+	}
+	if stuck := m.stuck(all, waits); stuck >= 0 {
+		u := waits[stuck]
+		return nil, m.at(u.line, u.column, "the flow never begins: trigger %d comes after the flow itself, by the flows of "+
+			"lines %s", u.id, m.circle(stuck, waits))
+	}
+	return all, nil
+}
+
+func (m *matrix) at(line, column int, format string, args ...any) error {
+	return &FormatError{m.file, line, column, fmt.Sprintf(format, args...), false}
+}
+
+// declared are the first of the triggers.
+func (m *matrix) declared() (text string) {
+	for i, id := range m.order {
+		if i == 5 {
+			return text + ", …"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(id)
+	}
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// waiting says how many flows wait.
+func (m *matrix) waiting(flows []int) string {
+	if len(flows) == 1 {
+		return fmt.Sprintf("the flow of line %d waits", m.flows[flows[0]].At.Line)
+	}
+	return fmt.Sprintf("%d flows wait, the first in line %d", len(flows), m.flows[flows[0]].At.Line)
+}
+
+// stuck is the first flow that never begins; −1: there is none.
+func (m *matrix) stuck(all []Trigger, waits map[int]use) int {
+	fires := make([][]int, len(m.flows)) // by flow, the triggers that it activates
+	for k := range all {
+		for _, f := range slices.Concat(all[k].Sent, all[k].Arrived) {
+			fires[f] = append(fires[f], k)
+		}
+	}
+	var begun []int
+	began := make([]bool, len(m.flows))
+	begin := func(f int) {
+		if !began[f] {
+			began[f] = true
+			begun = append(begun, f)
+		}
+	}
+	for f := range m.flows {
+		if _, ok := waits[f]; !ok {
+			begin(f)
+		}
+	}
+	count := make([]int, len(all))
+	for i := 0; i < len(begun); i++ {
+		for _, k := range fires[begun[i]] {
+			count[k]++
+			for _, f := range all[k].After(count[k]) {
+				begin(f)
+			}
+		}
+	}
+	return slices.Index(began, false)
+}
+
+// circle is the lines of the flows that a flow which never begins comes after, up to where one comes again.
+func (m *matrix) circle(flow int, waits map[int]use) (lines string) {
+	seen := map[int]bool{}
+	for at := flow; !seen[at]; {
+		seen[at] = true
+		if lines != "" {
+			lines += ", "
+		}
+		lines += fmt.Sprint(m.flows[at].At.Line)
+		t := m.triggers[waits[at].id]
+		next := -1
+		for _, f := range slices.Concat(t.Sent, t.Arrived) {
+			if _, ok := waits[f]; ok && next < 0 {
+				next = f
+			}
+		}
+		if next < 0 {
+			break
+		}
+		at = next
+	}
+	return lines
+}

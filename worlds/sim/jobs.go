@@ -1,0 +1,319 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/core/workload/job"
+)
+
+// A job is what hosts do together (core/workload/job). Each message of it is a flow, which exists from its start to its
+// end: then its place goes to another one. So a job may have hundreds of millions of them.
+
+// Job is a job whose ranks are at hosts.
+type Job struct {
+	Group   int // index of its traffic in the spec
+	Program job.Program
+	Hosts   []int // by rank, a node of its own
+	Start   unit.Time
+	Ends    JobEnds // makes the endpoints of messages
+}
+
+// JobEnds makes the endpoints of a job's messages.
+type JobEnds interface {
+	// Message says between which NICs of its hosts, with what ports and in which class a message is sent, of which all
+	// else is given. The error says that there is no path.
+	Message(j int, m *job.Message, to int32, f *Flow) error
+	// MessageEnds makes those of a message which begins now, as flow id of the run; number says which message of the
+	// run it is.
+	MessageEnds(f *Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
+}
+
+// Job is what became of the job of a traffic; nil: it has none.
+func (r *Result) Job(group int) *job.Outcome {
+	for i := range r.Jobs {
+		if r.JobGroups[i] == group {
+			return &r.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// ideally carries out jobs on an ideal network, each on its own.
+func ideally(c *Config) (*Result, error) {
+	out := &Result{End: AllDone}
+	for i := range c.Jobs {
+		j := &c.Jobs[i]
+		stopped := false
+		asked := 0
+		watch := job.Watch{Stopped: func(now unit.Time) bool {
+			if asked++; asked%4096 == 0 && c.Stopped != nil && c.Stopped() {
+				stopped = true
+			}
+			return stopped || j.Start+now > c.Duration
+		}}
+		o, events, err := c.Ideal.Run(j.Program, watch)
+		if err != nil {
+			return nil, fmt.Errorf("sim: job %d: %w", i, err)
+		}
+		o.Shift(j.Start)
+		for k := range o.Ranks {
+			out.Time = max(out.Time, o.Ranks[k].End)
+		}
+		out.Events += events
+		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, j.Group)
+		switch {
+		case stopped:
+			out.End = Interrupted
+		case o.Left > 0 && o.Cut:
+			out.End, out.Time = TimeUp, c.Duration
+		case o.Left > 0 && out.End == AllDone:
+			out.End = NoProgress
+		}
+	}
+	out.Measured = max(out.Time-c.Warmup, 0)
+	return out, nil
+}
+
+// jobs are those of a run on packets. What a host's rank does touches what all share: such a run has one thread.
+type jobs struct {
+	run     *Simulation
+	of      []jobOf
+	message []message       // of the flows behind those that are listed
+	free    []packet.FlowID // places of messages that are over
+	number  uint64          // messages so far
+}
+
+// jobOf is a job under way.
+type jobOf struct {
+	config *Job
+	ranks  []*job.Rank
+	tally  *job.Tally
+	left   int // ranks that have not done all
+}
+
+// message is one that is under way.
+type message struct {
+	job.Message
+	job      int32
+	to       int32
+	number   uint64
+	receiver transport.Endpoint // until its first packet comes
+}
+
+// ranks are those at a host.
+type ranks struct {
+	of   []*rank
+	next unit.Time // when the first of them is due
+}
+
+// rank is one at a host. It is the network of its rank of a job.
+type rank struct {
+	*job.Rank
+	jobs *jobs
+	host *host
+	job  int
+	done bool
+}
+
+// withoutThreads is a configuration as a run with jobs has it: one thread, and flows of its own, among which are
+// messages.
+func withoutThreads(c *Config) *Config {
+	if len(c.Jobs) == 0 {
+		return c
+	}
+	own := *c
+	own.Threads, own.Flows = 1, slices.Clone(c.Flows)
+	return &own
+}
+
+// noCosts are those of messages that packets carry: these have them.
+var noCosts job.Costs
+
+// addJobs puts the ranks of jobs at their hosts, and lets them begin.
+func (r *Simulation) addJobs() error {
+	c := r.config
+	if len(c.Jobs) == 0 {
+		return nil
+	}
+	if c.Wire {
+		return fmt.Errorf("sim: packets in wire form say nothing of messages of jobs")
+	}
+	r.jobs = &jobs{run: r, of: make([]jobOf, len(c.Jobs))}
+	for i := range c.Jobs {
+		j := &c.Jobs[i]
+		x := &r.jobs.of[i]
+		*x = jobOf{config: j, tally: job.NewTally(j.Program, &job.Watch{}), left: j.Program.Ranks()}
+		if len(j.Hosts) != x.left {
+			return fmt.Errorf("sim: job %d has %d ranks and %d hosts", i, x.left, len(j.Hosts))
+		}
+		r.unfinished++
+		for k, node := range j.Hosts {
+			if node < 0 || node >= len(r.hosts) || r.hosts[node] == nil {
+				return fmt.Errorf("sim: rank %d of job %d is at node %d, which is no host", k, i, node)
+			}
+			h := r.hosts[node]
+			if h.jobs == nil {
+				h.jobs = &ranks{next: unit.Never}
+			}
+			k := &rank{jobs: r.jobs, host: h, job: i, Rank: nil}
+			k.Rank = job.NewRank(j.Program, len(x.ranks), &noCosts, k)
+			x.tally.Join(k.Rank)
+			x.ranks = append(x.ranks, k.Rank)
+			h.jobs.of = append(h.jobs.of, k)
+		}
+	}
+	for i := range r.jobs.of {
+		x := &r.jobs.of[i]
+		for k, node := range x.config.Hosts {
+			x.ranks[k].Begin(x.config.Start)
+			r.hosts[node].jobs.due(r.hosts[node])
+		}
+	}
+	for _, h := range r.hosts {
+		if h != nil && h.jobs != nil {
+			h.jobs.advance(h, 0)
+		}
+	}
+	return nil
+}
+
+// isMessage reports whether a flow is a message of a job.
+func (r *Simulation) isMessage(flow packet.FlowID) bool {
+	return r.jobs != nil && int(flow) >= r.listed
+}
+
+// makeSender makes the sender of a flow that begins.
+func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.Endpoint, error) {
+	if !r.isMessage(flow) {
+		return r.config.Ends.Sender(int(flow), start)
+	}
+	m := &r.jobs.message[int(flow)-r.listed]
+	sender, receiver, err := r.jobs.of[m.job].config.Ends.MessageEnds(&r.config.Flows[flow], int(flow), m.number, start)
+	m.receiver = receiver
+	return sender, err
+}
+
+// makeReceiver makes the receiver of a flow whose first packet has come; that of a message is made with its sender, as
+// to make one costs as much as to make both.
+func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error) {
+	if !r.isMessage(flow) {
+		return r.config.Ends.Receiver(int(flow))
+	}
+	m := &r.jobs.message[int(flow)-r.listed]
+	made := m.receiver
+	m.receiver = nil
+	return made, nil
+}
+
+// due notes when the first rank of a host is due, and has the host called then.
+func (k *ranks) due(h *host) {
+	k.next = unit.Never
+	for _, x := range k.of {
+		k.next = min(k.next, x.Next())
+	}
+	h.wants.Timer = min(h.wants.Timer, k.next)
+}
+
+// advance lets the ranks of a host do what is due.
+func (k *ranks) advance(h *host, now unit.Time) {
+	if k.next > now {
+		return
+	}
+	for _, x := range k.of {
+		if x.Next() > now {
+			continue
+		}
+		x.Advance(now)
+		if !x.done && x.Done() {
+			x.done = true
+			if x.jobs.of[x.job].left--; x.jobs.of[x.job].left == 0 {
+				x.jobs.run.finished-- // it is no flow
+				h.thread.finished(now)
+			}
+		}
+	}
+	k.due(h)
+}
+
+// itself is how long a message takes from a rank to itself.
+const itself = unit.Nanosecond
+
+// Send begins to send a message (job.Network).
+func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
+	x := k.jobs
+	c := x.of[k.job].config
+	if c.Hosts[to] == int(k.host.node) {
+		x.of[k.job].ranks[to].Arrive(now+itself, m)
+		return true
+	}
+	r := x.run
+	f := Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
+	if err := c.Ends.Message(k.job, &m, to, &f); err != nil {
+		if k.host.failed == nil {
+			k.host.failed = err
+		}
+		return true
+	}
+	var id packet.FlowID
+	if n := len(x.free); n > 0 {
+		id = x.free[n-1]
+		x.free = x.free[:n-1]
+	} else {
+		id = packet.FlowID(len(r.config.Flows))
+		r.config.Flows = append(r.config.Flows, Flow{})
+		r.sender, r.receiver = append(r.sender, unmade), append(r.receiver, unmade)
+		r.outcome = append(r.outcome, FlowResult{})
+		x.message = append(x.message, message{})
+	}
+	r.config.Flows[id] = f
+	r.sender[id], r.receiver[id] = unmade, unmade
+	r.outcome[id] = FlowResult{Start: now, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
+		Receiver: transport.Received{DelayMin: unit.Never}}
+	x.message[int(id)-r.listed] = message{Message: m, job: int32(k.job), to: to, number: x.number}
+	x.number++
+	r.unfinished++
+	from := r.hosts[f.Src]
+	if i := from.begin(id, now); i >= 0 {
+		from.update(i, now)
+	}
+	if from != k.host {
+		from.reschedule(now)
+	}
+	return false
+}
+
+// Received is nothing: a send is over when its transport has all of it acknowledged.
+func (k *rank) Received(unit.Time, int32, job.Message) {}
+
+// at is the host of a rank, whatever NIC its messages take.
+func (x *jobs) at(j, rank int32) *host { return x.run.hosts[x.of[j].config.Hosts[rank]] }
+
+// arrived tells the rank at a host that a message has come, whole.
+func (x *jobs) arrived(flow packet.FlowID, now unit.Time) {
+	m := &x.message[int(flow)-x.run.listed]
+	h := x.at(m.job, m.to)
+	x.of[m.job].ranks[m.to].Arrive(now, m.Message)
+	h.jobs.due(h)
+	h.jobs.advance(h, now)
+}
+
+// sent tells the rank at a host that a message is sent.
+func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
+	m := &x.message[int(flow)-x.run.listed]
+	h := x.at(m.job, m.From)
+	x.of[m.job].ranks[m.From].Sent(at, m.Send)
+	h.jobs.due(h)
+}
+
+// result adds what became of the jobs.
+func (x *jobs) result(out *Result, reason EndReason) {
+	for i := range x.of {
+		o := x.of[i].tally.Outcome(x.of[i].ranks)
+		o.Cut = reason != NoProgress
+		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.of[i].config.Group)
+	}
+}

@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/forward"
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/core/unit"
+	"weir/core/workload/collective"
+	"weir/core/workload/job"
+)
+
+// messageEnds are the ends of messages that nothing acknowledges.
+type messageEnds struct{ seed uint64 }
+
+func (messageEnds) Message(_ int, _ *job.Message, to int32, f *Flow) error {
+	f.SrcPort, f.DstPort = uint16(10000+to), 40000
+	return nil
+}
+
+func (d messageEnds) MessageEnds(f *Flow, id int, _ uint64, start unit.Time) (sender, receiver transport.Endpoint,
+	err error) {
+	return udp.New(transport.Flow{ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: 4, Size: f.Size, Payload: 1000, Start: start, Stop: unit.Never,
+		Framing: packet.Framings[0], Random: unit.NewRandom(d.seed, "flow")}, udp.Config{Rate: unit.Gbps, Pattern: udp.CBR})
+}
+
+// around makes hosts around a switch, and jobs on them.
+func around(t testing.TB, hosts int, jobs ...Job) *Config {
+	t.Helper()
+	n := &topology.Network{Nodes: []topology.Node{{Name: "s", Switch: true}}}
+	for i := range hosts {
+		n.Nodes = append(n.Nodes, topology.Node{Name: fmt.Sprint("h", i)})
+		n.Links = append(n.Links, topology.Link{Ends: [2]int{0, i + 1}, Rate: unit.LinkRate{Bits: unit.Gbps},
+			Delay: unit.Microsecond})
+	}
+	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]SwitchConfig, len(n.Nodes))},
+		Duration: 10 * unit.Second, UntilDone: true, Jobs: jobs}
+	c.Switches[0] = SwitchConfig{Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(0)),
+		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
+			return []dataplane.Program{forward.New(site)}, nil
+		}}
+	return c
+}
+
+func allReduce(t testing.TB, hosts, iterations int) Job {
+	t.Helper()
+	p, err := collective.New(collective.Config{Operation: collective.AllReduce, Members: hosts,
+		Size: unit.Bytes(1000 * hosts), Iterations: iterations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := Job{Program: p, Ends: messageEnds{}}
+	for i := range hosts {
+		j.Hosts = append(j.Hosts, i+1)
+	}
+	return j
+}
+
+// Messages exist from their start to their end: their places go to others, so that a run takes no more of them when it
+// has ten times as many messages.
+func TestMessagesEnd(t *testing.T) {
+	const hosts = 8
+	grown := func(iterations int) (places int) {
+		c := around(t, hosts, allReduce(t, hosts, iterations))
+		r, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := r.Run()
+		if out.End != AllDone || out.Jobs[0].Left != 0 || len(out.Jobs[0].Iterations) != iterations {
+			t.Fatalf("%v: %+v", out.End, out.Jobs[0])
+		}
+		if got, want := r.jobs.number, uint64(iterations*hosts*2*(hosts-1)); got != want {
+			t.Fatalf("%d messages, not %d", got, want)
+		}
+		return len(r.jobs.message)
+	}
+	few := grown(10)
+	places := grown(100)
+	if places > few || few > 300 {
+		t.Errorf("%d places for 1,120 messages, %d for 11,200", few, places)
+	}
+}
+
+// A step of the ring is a frame that goes over two links; iterations follow each other at once.
+func TestJobTimes(t *testing.T) {
+	const hosts, tx, delay = 4, 1042 * 8 * unit.Nanosecond, unit.Microsecond
+	j := allReduce(t, hosts, 3)
+	j.Start = 7 * unit.Microsecond
+	out, err := Run(around(t, hosts, j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := 2*tx + 2*delay
+	for i, x := range out.Jobs[0].Iterations {
+		if want := j.Start + unit.Time(6*(i+1))*step; x.First != want || x.Last != want {
+			t.Errorf("iteration %d is over at %v and %v, not %v", i, x.First, x.Last, want)
+		}
+	}
+	if out.Time < out.Jobs[0].Ranks[0].End || out.Job(0) != &out.Jobs[0] || out.Job(1) != nil {
+		t.Errorf("the run ends at %v", out.Time)
+	}
+}
+
+// A message to the rank's own host takes a nanosecond, and no network.
+func TestToItself(t *testing.T) {
+	b := job.NewBuilder("x")
+	b.Rank()
+	b.Add(job.Op{Kind: job.Send, Size: 5}, "", 0)
+	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)
+	out, err := Run(around(t, 2, Job{Program: b.Job(), Hosts: []int{1}, Ends: messageEnds{}}))
+	if err != nil || out.End != AllDone || out.Jobs[0].Ranks[0].End != unit.Nanosecond || out.PacketHops != 0 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// A job that waits for ever ends the run, and one that is cut says so.
+func TestJobEnds(t *testing.T) {
+	b := job.NewBuilder("x")
+	b.Rank()
+	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)
+	out, err := Run(around(t, 2, Job{Program: b.Job(), Hosts: []int{1}, Ends: messageEnds{}}))
+	if err != nil || out.End != NoProgress || out.Jobs[0].Left != 1 || out.Jobs[0].Cut {
+		t.Errorf("%+v, %v", out, err)
+	}
+	c := around(t, 4, allReduce(t, 4, 1000))
+	c.Duration = unit.Millisecond
+	if out, err = Run(c); err != nil || out.End != TimeUp || out.Jobs[0].Left == 0 || !out.Jobs[0].Cut {
+		t.Errorf("%+v, %v", out.End, err)
+	}
+}
+
+// What a run with jobs cannot have.
+func TestJobsRefused(t *testing.T) {
+	for want, change := range map[string]func(c *Config){
+		"4 ranks and 3 hosts":       func(c *Config) { c.Jobs[0].Hosts = c.Jobs[0].Hosts[:3] },
+		"is at node 0, which is no": func(c *Config) { c.Jobs[0].Hosts[1] = 0 },
+		"wire form":                 func(c *Config) { c.Wire = true },
+	} {
+		t.Run(want, func(t *testing.T) {
+			c := around(t, 4, allReduce(t, 4, 1))
+			change(c)
+			if _, err := Run(c); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	if _, err := NewEdge(around(t, 4, allReduce(t, 4, 1)), nil, nil); err == nil {
+		t.Error("hosts without a network have jobs")
+	}
+}

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"weir/core/fabric"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// A host with several links has a NIC at each, with a queue, flows, timers and pauses of its own: a host to itself in
+// all but what flows wait for. They share a node, so they run in the same thread, and a flow that comes in at one can
+// start another's at the same time. Config.Flows has the numbers of NICs as Src and Dst (topology.NICs); a host's first
+// NIC has that of its node.
+
+// nics are the NICs of a host that has several. It implements fabric.Node.
+type nics struct {
+	nic   []*host // by port
+	wants packet.Wants
+}
+
+// newNode makes the host of a node: with several links, a NIC at each; without any, one that leads nowhere.
+func (r *Simulation) newNode(node int) fabric.Node {
+	leaving := r.wiring.Leaving(node)
+	if len(leaving) > 1 {
+		return r.newNICs(node)
+	}
+	var rate unit.LinkRate
+	for _, l := range leaving {
+		rate = r.wiring.Links[l].Rate
+	}
+	h := newHost(r, node, rate)
+	r.hosts[node] = h
+	r.wiring.Attach(node, 0, h.port)
+	return h
+}
+
+// newNICs makes the NICs of a node.
+func (r *Simulation) newNICs(node int) *nics {
+	n := &nics{}
+	for port, l := range r.wiring.Leaving(node) {
+		number := r.nics.Number(node, port)
+		h := newHost(r, node, r.wiring.Links[l].Rate)
+		h.number, h.at = int32(number), packet.PortID(port)
+		r.hosts[number] = h
+		r.wiring.Attach(node, port, h.port)
+		n.nic = append(n.nic, h)
+	}
+	return n
+}
+
+// gather takes in what the NICs want after a call into one of them, which may have started flows of others.
+func (n *nics) gather() {
+	timer := unit.Never
+	for port, h := range n.nic {
+		for _, woken := h.wants.Woken(); woken; _, woken = h.wants.Woken() {
+			n.wants.Wake(packet.PortID(port))
+		}
+		timer = min(timer, h.wants.Timer)
+	}
+	n.wants.Timer = timer
+}
+
+// End says that packets end here (fabric.End).
+func (n *nics) End() {}
+
+func (n *nics) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
+	n.nic[in].Receive(now, in, p)
+	n.gather()
+}
+
+func (n *nics) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
+	p, again := n.nic[out].Dequeue(now, out)
+	n.gather()
+	return p, again
+}
+
+func (n *nics) Advance(now unit.Time) {
+	for _, h := range n.nic {
+		if h.wants.Timer <= now {
+			h.Advance(now)
+		}
+	}
+	n.gather()
+}
+
+// Wants is what the NICs want (fabric.Node).
+func (n *nics) Wants() *packet.Wants {
+	for _, h := range n.nic {
+		h.setTimer()
+	}
+	n.gather()
+	return &n.wants
+}

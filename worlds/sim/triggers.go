@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/core/packet"
+	"weir/core/unit"
+	"weir/core/workload"
+)
+
+// triggers are those of a run.
+type triggers struct {
+	all           []workload.Trigger
+	count         []int     // activations so far
+	sent, arrived [][]int32 // by flow, the triggers that it activates when it has ended there
+	waits         []bool    // by flow: one begins it
+}
+
+// newTriggers makes the triggers of a configuration; nil: there are none. If they join hosts, it is another
+// configuration, whose nodes are one group.
+func newTriggers(c *Config) (*Config, *triggers, error) {
+	if len(c.Triggers) == 0 {
+		return c, nil, nil
+	}
+	n := len(c.Flows)
+	t := &triggers{all: c.Triggers, count: make([]int, len(c.Triggers)), sent: make([][]int32, n),
+		arrived: make([][]int32, n), waits: make([]bool, n)}
+	for k := range t.all {
+		x := &t.all[k]
+		for _, list := range []struct {
+			flows []int
+			note  func(flow int)
+		}{{x.Sent, func(f int) { t.sent[f] = append(t.sent[f], int32(k)) }},
+			{x.Arrived, func(f int) { t.arrived[f] = append(t.arrived[f], int32(k)) }},
+			{x.Begins, func(f int) { t.waits[f] = true }}} {
+			for _, f := range list.flows {
+				if f < 0 || f >= n {
+					return nil, nil, fmt.Errorf("sim: trigger %d is about flow %d; there are %d", k, f, n)
+				}
+				list.note(f)
+			}
+		}
+		for _, f := range append(append([]int(nil), x.Sent...), x.Arrived...) {
+			if c.Flows[f].Size == 0 {
+				return nil, nil, fmt.Errorf("sim: trigger %d waits for flow %d, which has no end", k, f)
+			}
+		}
+		for _, f := range x.Begins {
+			if len(c.Flows[f].After) > 0 {
+				return nil, nil, fmt.Errorf("sim: flow %d comes after others and has a trigger as well", f)
+			}
+		}
+	}
+	if t.crosses(c) {
+		c = together(c)
+	}
+	return c, t, nil
+}
+
+// crosses reports whether a trigger begins a flow at another host than that where it is activated.
+func (t *triggers) crosses(c *Config) bool {
+	for k := range t.all {
+		x := &t.all[k]
+		for _, f := range x.Begins {
+			for _, s := range x.Sent {
+				if c.Flows[s].Src != c.Flows[f].Src {
+					return true
+				}
+			}
+			for _, a := range x.Arrived {
+				if c.Flows[a].Dst != c.Flows[f].Src {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// together is a configuration whose nodes are one group, so that all that happens does so in the order of time.
+func together(c *Config) *Config {
+	one := *c
+	one.Threads, one.Window = 1, 0
+	for i := range c.Network.Links {
+		l := &c.Network.Links[i]
+		one.Window = max(one.Window, l.Delay+1)
+	}
+	return &one
+}
+
+// activates reports whether a flow activates a trigger when it has ended at its sender, or receiver.
+func (t *triggers) activates(flow packet.FlowID, arrived bool) bool {
+	if t == nil || int(flow) >= len(t.sent) { // or a message of a job
+		return false
+	}
+	return arrived && len(t.arrived[flow]) > 0 || !arrived && len(t.sent[flow]) > 0
+}
+
+// activate begins the flows that wait for the end of one, which this host has found.
+func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
+	r := h.run
+	t := r.triggers
+	list := t.sent[flow]
+	if arrived {
+		list = t.arrived[flow]
+	}
+	for _, k := range list {
+		t.count[k]++
+		for _, f := range t.all[k].After(t.count[k]) {
+			at := r.hosts[r.config.Flows[f].Src]
+			if r.sender[f] != unmade {
+				continue
+			}
+			if i := at.begin(packet.FlowID(f), max(now, r.config.Flows[f].Start)); i >= 0 {
+				at.update(i, now)
+			}
+			if at != h {
+				at.reschedule(now)
+				r.fabric.Wake(int(at.node), now)
+			}
+		}
+	}
+}
