@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -47,7 +46,7 @@ func (v *names) whole(n ast.Node) {
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		words = append(words, word+"."+g)
 	}
-	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), strings.Join(words, ", ")
+	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), document.Near(word, words)
 }
 
 func (v *names) Visit(n *ast.Node) {
@@ -76,7 +75,7 @@ func (v *names) Visit(n *ast.Node) {
 		case map[string]float64:
 			if _, ok := m[name]; !ok {
 				words := slices.Sorted(maps.Keys(m))
-				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureOf(x), name), strings.Join(words, ", ")
+				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureOf(x), name), document.Near(name, words)
 				if n := document.Nearest(name, words); n != "" {
 					v.msg += fmt.Sprintf("; did you mean %q?", n)
 				}
@@ -99,7 +98,7 @@ func (v *names) report(name string, env map[string]any) {
 	if n := document.Nearest(name, words); n != "" {
 		v.msg += fmt.Sprintf("; did you mean %q?", n)
 	}
-	v.allowed = strings.Join(words, ", ")
+	v.allowed = document.Near(name, words)
 }
 
 // measureOf names the measure of which a member node takes a group.
@@ -132,4 +131,34 @@ func baseOf(m *ast.MemberNode, env map[string]any) (any, string) {
 		}
 	}
 	return nil, ""
+}
+
+// guess notes names that can be nothing, where it is not known what runs have.
+func (s *View) guess(d *document.Reader, c *Compiled, t *document.Node, n ast.Node) {
+	known := map[string]bool{"next": c.along != ""}
+	for _, k := range s.keys() {
+		known[k] = true
+	}
+	for _, sel := range c.others {
+		known[sel.name] = true
+	}
+	v := &guesses{known: known, blind: s.Blind}
+	ast.Walk(&n, v)
+	if v.word != "" {
+		d.Fail(within(d, t, v.word), "", "%q is neither a measure nor a sweep key", v.word)
+	}
+}
+
+// guesses walks an expression for the first name that can be nothing.
+type guesses struct {
+	known map[string]bool
+	blind func(string) bool
+	word  string
+}
+
+func (g *guesses) Visit(n *ast.Node) {
+	x, is := (*n).(*ast.IdentifierNode)
+	if is && g.word == "" && !g.known[x.Value] && !g.blind(x.Value) {
+		g.word = x.Value
+	}
 }

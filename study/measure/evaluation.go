@@ -168,8 +168,8 @@ func (e *Evaluation) flowTable() *FlowTable {
 			ideal = e.ideal(i)
 		}
 		t.Traffic = append(t.Traffic, name(e.Point.Traffic[f.Group].Name))
-		t.Src = append(t.Src, name(e.Config.Network.Nodes[f.Src].Name))
-		t.Dst = append(t.Dst, name(e.Config.Network.Nodes[f.Dst].Name))
+		t.Src = append(t.Src, name(e.Config.Network.Nodes[e.Point.Host(f.Src)].Name))
+		t.Dst = append(t.Dst, name(e.Config.Network.Nodes[e.Point.Host(f.Dst)].Name))
 		t.SrcPort, t.DstPort = append(t.SrcPort, f.SrcPort), append(t.DstPort, f.DstPort)
 		t.SizeBytes = append(t.SizeBytes, int64(f.Size))
 		t.StartS = append(t.StartS, Number(start))

@@ -38,6 +38,9 @@ func (m *gauge) Decode(o *Options) {
 		}
 	}
 	if len(gauged) == 0 {
+		if o.Point.Partial { // what is wrong with the traffic was said
+			return
+		}
 		o.Fail(o.At, "a traffic over a transport with a window", "no traffic of the experiment has a %s", o.Kind.Name)
 		return
 	}

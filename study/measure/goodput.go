@@ -142,7 +142,7 @@ func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
 		for i := range e.Config.Flows {
 			f, start, fct := &e.Config.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
 			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
-				x.add(by, f.Src, float64(e.Samples[i][k+1]-e.Samples[i][k]))
+				x.add(by, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
 			}
 		}
 		out = append(out, jainIndex(x.all))
@@ -163,7 +163,7 @@ func (m *jain) Evaluate(e *Evaluation) {
 			if fct != unit.Never && f.Start+fct <= e.Point.Warmup || f.Stop > 0 && f.Stop <= e.Point.Warmup {
 				continue // it ended before anything was measured
 			}
-			x.add(m.by, f.Src, float64(e.Result.Flows[i].Receiver.ReceivedBytes))
+			x.add(m.by, e.Point.Host(f.Src), float64(e.Result.Flows[i].Receiver.ReceivedBytes))
 		}
 	}
 	e.Add(Measured{Name: "jain", Value: jainIndex(x.all)})

@@ -2,10 +2,31 @@ package measure
 
 import "weir/internal/document"
 
-// Key is all that is said of one option of a kind of measure.
+// Key is all that is said of one option of a kind of measure. Its fields:
+//
+//	Name     string
+//	Form     Form   // what it holds: Form{Text: "rate"}, say
+//	Doc      string // what it is, in a line
+//	Default  string // what is filled in if the file lacks it; a list in brackets
+//	Source   string // of the default
+//	Cases    []document.Case // defaults that replace it: When, Default, Source
+//	Without  string // what holds without the key, if no default is filled in
+//	Required bool
+//	Example  string // what an error shows if it is missing
+//	Traits   document.Trait // of Weir's own readers; 0 for a measure
 type Key = document.Key
 
-// Form is which values an option may have.
+// Form is which values an option may have. Text, as the reference has it, is enough for a plain one: a rate, a name.
+// The other fields are of words to choose from, lists, maps and choices, and of schemes:
+//
+//	Shape document.Shape // of Words, Items, Table or Any; 0: a plain value
+//	Text  string
+//	Words []string
+//	Table *document.Table
+//	Items *Form  // of a list, or of a map with names for keys
+//	Any   []Form // of a choice
+//	Of    string // kind of scheme: program, transport, …
+//	Extra string // a word beside the schemes' names
 type Form = document.Form
 
 // by is the key for what a measure's values are grouped by; standard is its default.
@@ -21,6 +42,9 @@ func every(standard string) Key {
 	}
 	return k
 }
+
+// EveryKey is the key for the time between samples, for kinds of your own; standard is its default, "" for none.
+func EveryKey(standard string) Key { return every(standard) }
 
 // percentiles is the key for the percentiles that a measure gives.
 func percentiles(standard, source string) Key {

@@ -59,13 +59,13 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 		if r.FCT == unit.Never && r.Start != unit.Never && (f.Stop == 0 || f.Stop >= e.Point.End()) {
 			flows = append(flows, i)
 			claims = append(claims, claim{uses: e.Point.ports(f.Src, f.Dst), weight: 1, most: math.Inf(1)})
-			count[f.Src]++
+			count[e.Point.Host(f.Src)]++
 		}
 	}
 	if m.senders {
 		for k, i := range flows {
 			f := &e.Config.Flows[i]
-			claims[k].weight = 1 / float64(count[f.Src])
+			claims[k].weight = 1 / float64(count[e.Point.Host(f.Src)])
 			if tr := &e.Point.Traffic[f.Group]; !tr.Transport.Gauged {
 				frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
 				claims[k].most = float64(e.Result.Flows[i].Sender.SentPackets) * float64(frame) * 8 / e.Point.Duration.Seconds()
@@ -100,7 +100,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 // ports are those that send on the way from one host to another, by their index in sim.Result.Ports.
 func (p *Point) ports(src, dst int) (out []int) {
 	links, _ := p.Routes.Path(src, dst)
-	at := src
+	at := p.Host(src)
 	for _, l := range links {
 		end := 0
 		if p.Network.Links[l].Ends[1] == at {

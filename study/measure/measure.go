@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir/core/unit"
+	"weir/core/workload/job"
 	"weir/internal/document"
 	"weir/worlds/sim"
 )
@@ -25,6 +26,35 @@ type Kind struct {
 	Judged []string  // last words of the groups that are compared; nil: all are
 	Sparse bool      // tables omit groups that are 0 everywhere, except the sum of all
 	Queues bool      // each series is the length of a port's queue, and has the port's name
+
+	// Which of two values is the better one, of its name and of those that begin with it; and of what else it
+	// records.
+	Better Better
+	Also   map[string]Better
+}
+
+// Better says which of two values is the better one.
+type Better int8
+
+// Of many measures neither is better: they are part of how something works.
+const (
+	Neither Better = iota
+	Higher
+	Lower
+)
+
+// Of says which values of a name are better that a kind records: fct_p99 of fct.
+func (k *Kind) Of(name string) Better {
+	if b, ok := k.Also[name]; ok {
+		return b
+	}
+	return k.Better
+}
+
+// Records reports whether a kind records values of a name.
+func (k *Kind) Records(name string) bool {
+	_, also := k.Also[name]
+	return also || name == k.Name || k.Name != "" && strings.HasPrefix(name, k.Name+"_")
 }
 
 // Nearness is how close simulator and lab have to be in a group of values of this unit.
@@ -141,6 +171,7 @@ type Entry struct {
 	*Kind
 	At document.Place
 	Measure
+	only []string // traffics that it is limited to; nil: all
 }
 
 // List are the measures of an experiment.
@@ -185,8 +216,10 @@ func Decode(r *document.Reader, kinds []Kind, t *document.Node, p *Point) (list 
 			continue
 		}
 		given, _ := r.Map(options, kind.Table())
-		m := &Entry{kind, at, kind.New()}
-		m.Decode(&Options{Reader: r, At: x.Place, Node: given, Kind: kind, Point: p})
+		m := &Entry{Kind: kind, At: at, Measure: kind.New()}
+		o := &Options{Reader: r, At: x.Place, Node: given, Kind: kind, Point: p}
+		m.Decode(o)
+		m.only = o.limit()
 		if r.Count() > before {
 			continue
 		}
@@ -207,8 +240,14 @@ func (m *Entry) beside(r *document.Reader, other *Entry) {
 	if other.Name != m.Name {
 		return
 	}
-	if other.Label() == m.Label() {
-		r.Fail(m.At, "each measure once", "the measure %s is here already", m.Name)
+	if other.Measure.Label() == m.Measure.Label() {
+		if of, twice := m.overlaps(other); twice {
+			allowed := "each measure once"
+			if m.only != nil || other.only != nil {
+				allowed = "each traffic in one entry"
+			}
+			r.Fail(m.At, allowed, "the measure %s is here already", of)
+		}
 	} else if apart, ok := m.Measure.(Apart); ok {
 		if why, allowed := apart.Excludes(other.Measure); why != "" {
 			r.Fail(m.At, allowed, "%s", why)
@@ -220,7 +259,7 @@ func (m *Entry) beside(r *document.Reader, other *Entry) {
 func (l List) Check(r *document.Reader, p *Point) {
 	for _, m := range l {
 		if c, ok := m.Measure.(Checked); ok {
-			if why, allowed := c.Check(p); why != "" {
+			if why, allowed := c.Check(m.limited(p)); why != "" {
 				r.Fail(m.At, allowed, "%s", why)
 			}
 		}
@@ -259,6 +298,23 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 	return nil
 }
 
+// Passing is a measure whose samples may end with the run, of which only what they amount to is kept.
+type Passing interface{ Passes() bool }
+
+// Kept is the number of watched values that are kept beyond the run.
+func (l List) Kept(p *Point, c *sim.Config) (total float64) {
+	_, each := l.Needs(p, c)
+	for i, m := range l {
+		if x, ok := m.Measure.(Passing); ok && x.Passes() {
+			continue
+		}
+		for k := range each[i].Watches {
+			total += float64(each[i].Watches[k].Samples(p.Warmup, p.Warmup+p.Duration))
+		}
+	}
+	return total
+}
+
 // Samples is the number of watched values that a run keeps.
 func Samples(p *Point, c *sim.Config) (total float64) {
 	for i := range c.Watches {
@@ -284,7 +340,7 @@ func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
 		n, k := len(each[i].Watches), len(each[i].Onsets)
 		e.Samples, samples = samples[:n], samples[n:]
 		e.Onsets, onsets = onsets[:k], onsets[k:]
-		m.Evaluate(e)
+		m.evaluate(e)
 	}
 	v.Flows = e.flowTable()
 	return v
@@ -298,6 +354,9 @@ func (l List) Shape(p *Point, c *sim.Config) Values {
 		Peaks: make([]unit.Bytes, len(c.Flows))}
 	for i := range res.Flows {
 		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
+	}
+	for i := range c.Jobs {
+		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, c.Jobs[i].Group)
 	}
 	return l.Evaluate(p, c, res)
 }

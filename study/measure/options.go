@@ -1,9 +1,9 @@
 package measure
 
 import (
-	"path"
 	"strconv"
 
+	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/document"
 )
@@ -47,7 +47,7 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 			continue
 		}
 		names = append(names, n.Name)
-		if ok, err := path.Match(pattern, n.Name); err == nil && ok {
+		if topology.Match(pattern, n.Name) {
 			nodes = append(nodes, i)
 		}
 	}

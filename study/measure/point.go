@@ -32,6 +32,8 @@ type Traffic struct {
 	Start      unit.Time
 	Sized      bool          // at some point of the sweep its flows have a size
 	Collective bool          // its flows wait for each other
+	Job        bool          // it is a job, and has no flows
+	Bus        float64       // bytes that each host of it moves at the least in a collective operation; 0: not known
 	Sizes      *workload.CDF // from which flows' sizes are drawn; nil: they are not drawn
 }
 
@@ -116,7 +118,10 @@ func (tr *Traffic) headers(payload int32) int32 {
 	return n
 }
 
-// Path is what a flow's endpoints may know about their path.
+// Host is the node of a NIC, as sim.Config.Flows names ends (topology.NICs).
+func (p *Point) Host(nic int) int { return p.Routes.NICs().Node(nic) }
+
+// Path is what a flow's endpoints may know about their path, between two NICs.
 func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 	links, _ := p.Routes.Path(src, dst)
 	nic := p.Network.Links[links[0]].Rate.Bits

@@ -274,12 +274,6 @@ func (m *pause) Evaluate(e *Evaluation) {
 			add(e.Point.PortName(i), p.Any.Seconds()/total, float64(p.Frames))
 		}
 	case "traffic":
-		nic := make([]int, len(e.Point.Network.Nodes)) // its port, by host
-		for l := range e.Point.Network.Links {
-			for end, n := range e.Point.Network.Links[l].Ends {
-				nic[n] = 2*l + end
-			}
-		}
 		for t := range e.Point.Traffic {
 			held, got := 0.0, 0.0
 			var senders []float64
@@ -288,7 +282,9 @@ func (m *pause) Evaluate(e *Evaluation) {
 				f := &e.Config.Flows[i]
 				if at := [2]int{f.Src, int(f.SenderClass())}; f.Group == t && !seen[at] {
 					seen[at] = true
-					p := &e.Result.Ports[nic[f.Src]].Pauses
+					nics := e.Point.Routes.NICs()
+					at := e.Point.Routes.Ports(nics.Node(f.Src))[nics.Port(f.Src)]
+					p := &e.Result.Ports[2*at.Link+at.End].Pauses
 					senders = append(senders, p.Time[f.SenderClass()].Seconds()/total)
 					got += float64(p.Frames)
 				}

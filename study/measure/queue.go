@@ -100,6 +100,9 @@ func (m *queue) Needs(*Point, *sim.Config) (n Needs) {
 	return n
 }
 
+// Passes says that of several ports there is no series (Passing).
+func (m *queue) Passes() bool { return !m.one }
+
 // Evaluate adds it.
 func (m *queue) Evaluate(e *Evaluation) {
 	unitName := "packets"

@@ -6,6 +6,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/telemetry"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/study/measure"
@@ -39,15 +40,18 @@ func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 		Duration: p.Warmup() + p.Duration(), Warmup: p.Warmup(), UntilDone: true,
 		Stalls: sim.Stalls{Every: stalls.Every, Length: stalls.Length},
 	}
-	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry,
-		hosts: make([]cc.Host, len(c.Network.Nodes)), listed: map[[3]int]int{}}
+	routes := p.Routes()
+	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry, chooser: routes.NewChooser(),
+		hosts: make([]cc.Host, routes.NICs().Len()), listed: map[[3]int]int{}}
 	c.Ends = b
 	if n := p.Flows(); n > 0 {
 		b.flows, b.index = make([]sim.Flow, 0, n), make([]int32, 0, n)
 	}
 	tried, class := make([]int, p.Entries()), make([]*uint8, p.Entries())
 	err := eachFlow(p, seed, func(f *spec.Flow) error {
-		b.add(f)
+		if err := b.add(f); err != nil {
+			return err
+		}
 		t := f.Traffic
 		if tried[t] < tries {
 			tried[t]++
@@ -70,8 +74,12 @@ func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.jobs(c); err != nil {
+		return nil, err
+	}
 	clear(b.hosts) // trials leave nothing there
 	c.Flows, b.listed = b.flows, nil
+	c.Triggers = p.Triggers()
 	return c, p.Measures().Observe(b.seen, c)
 }
 
@@ -107,11 +115,13 @@ type builder struct {
 	seed      uint64
 	telemetry *telemetry.Format
 	flows     []sim.Flow
-	room      []int          // for sim.Flow.After
-	index     []int32        // of each flow in its traffic; −1 − that where its start was drawn from its stream
-	hosts     []cc.Host      // what receivers of a host share
+	room      []int     // for sim.Flow.After
+	index     []int32   // of each flow in its traffic; −1 − that where its start was drawn from its stream
+	hosts     []cc.Host // what receivers at a NIC share
+	chooser   *topology.Chooser
 	listed    map[[3]int]int // flows of a list, by hosts and port
 	scripts   map[int]*transport.Script
+	paths     map[[3]int]cc.Path // of messages of jobs, by hosts and traffic
 }
 
 // random is a flow's own stream.
@@ -124,10 +134,15 @@ func drawStart(low, high unit.Time, random unit.Random) unit.Time {
 	return low + unit.Time(random.Int64N(int64(high-low)+1))
 }
 
-// add makes the next flow.
-func (b *builder) add(f *spec.Flow) {
+// add makes the next flow. The error is about NICs between which there is no path.
+func (b *builder) add(f *spec.Flow) error {
 	i, tr := len(b.flows), b.point.Entry(f.Traffic)
-	flow := sim.Flow{Group: f.Traffic, Src: f.Src, Dst: f.Dst, Start: f.Start, Size: f.Size, After: b.after(f),
+	how, port := tr.NIC()
+	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(i))
+	if err != nil {
+		return fmt.Errorf("traffic %s: %w", tr.Name(), err)
+	}
+	flow := sim.Flow{Group: f.Traffic, Src: nics.From, Dst: nics.To, Start: f.Start, Size: f.Size, After: b.after(f),
 		SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Class: tr.TOSOf(f.Size) >> 5}
 	index := int32(f.Index)
 	if !f.Fixed {
@@ -156,6 +171,7 @@ func (b *builder) add(f *spec.Flow) {
 		b.scripts[i] = &script
 	}
 	b.flows, b.index = append(b.flows, flow), append(b.index, index)
+	return nil
 }
 
 // after are the flows that a flow comes after. Those of many flows are in one piece of memory.

@@ -2,10 +2,12 @@ package plan
 
 import (
 	"math"
+	"slices"
 
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
+	"weir/core/workload/job"
 	"weir/study/spec"
 )
 
@@ -25,6 +27,9 @@ const mostStreams = 1024
 
 // streams are flows of a run: of a traffic with many some that are spread over it.
 func streams(p *spec.Point) (list []stream) {
+	if p.Ideal() != nil { // it has no packets
+		return nil
+	}
 	listed := make([][]int, p.Entries())
 	for i := range p.Flows() {
 		t := p.Flow(i).Traffic
@@ -46,6 +51,7 @@ func streams(p *spec.Point) (list []stream) {
 			}
 			weigh(list[first:], p, tr, listed[id])
 		}
+		list = ofJob(list, p, tr)
 		g, drawn := tr.Generator()
 		if !drawn {
 			continue
@@ -62,6 +68,24 @@ func streams(p *spec.Point) (list []stream) {
 			}
 			list = add(list, p, from, to, s)
 		}
+	}
+	return list
+}
+
+// ofJob adds streams of a job's messages, each between neighbours in the order of its ranks.
+func ofJob(list []stream, p *spec.Point, tr *spec.Traffic) []stream {
+	j := tr.Job()
+	if j == nil || len(j.Hosts) < 2 {
+		return list
+	}
+	m, ok := j.Program.(job.Measured)
+	if !ok || m.Messages() == 0 {
+		return list
+	}
+	n := min(mostStreams, len(j.Hosts))
+	s := stream{traffic: tr, alike: m.Messages() / float64(n), size: max(m.Bytes()/m.Messages(), 1)}
+	for k := range n {
+		list = add(list, p, j.Hosts[k], j.Hosts[(k+1)%len(j.Hosts)], s)
 	}
 	return list
 }
@@ -84,10 +108,11 @@ func weigh(list []stream, p *spec.Point, tr *spec.Traffic, listed []int) {
 
 // add adds a stream between two hosts with its path, and its rate if it has none.
 func add(list []stream, p *spec.Point, from, to int, s stream) []stream {
-	links, ok := p.Routes().Path(from, to)
+	near, ok := p.Routes().Near(from, to)
 	if !ok || from == to {
 		return list
 	}
+	links := p.Routes().PathOf(near.From, near.To, uint32(len(list)))
 	slowest := math.Inf(1)
 	for _, l := range links {
 		link, end := &p.Network().Links[l], 0
@@ -144,12 +169,13 @@ func (s *stream) packets() float64 {
 	return packets(s.traffic, s.size)
 }
 
-// acknowledged is how many packets there are for each with data.
+// acknowledged is how many packets there are for each with data: only datagrams without a controller have no
+// acknowledgement.
 func acknowledged(tr *spec.Traffic) float64 {
 	switch s, _ := tr.Transport(); {
 	case s.Kernel == packet.ProtoTCP:
 		return 1.5
-	case s.Controlled:
+	case s.Controlled || s.Kernel != packet.ProtoUDP:
 		return 2
 	}
 	return 1
@@ -158,43 +184,105 @@ func acknowledged(tr *spec.Traffic) float64 {
 // Estimate guesses how many packet-hops a run takes: flows with a size send all of it, those without one what
 // their application and their share of the links on their path let them.
 func Estimate(r *Run) (sum float64) {
-	p := r.Of
-	list := streams(p)
-	load := loads(p.Network(), list)
-	seconds := (p.Warmup() + p.Duration()).Seconds()
-	for i := range list {
-		s := &list[i]
-		hops := float64(len(s.path))
-		if s.size > 0 {
-			n := s.alike * hops * s.packets()
-			if s.weight > 0 {
-				n *= s.weight
-			}
-			sum += n
-			continue
-		}
-		share := 1.0
-		for _, d := range s.path {
-			share = min(share, bits(p.Network().Links[d/2].Rate)/load[d])
-		}
-		frame := float64(s.traffic.Payload() + s.traffic.Headers())
-		sum += hops * acknowledged(s.traffic) * s.rate * share / 8 / frame * seconds
+	for _, n := range Crossings(r) {
+		sum += n
 	}
 	return sum
 }
 
+// Crossings guesses how many packets cross each direction of links in a run, by 2·link + end.
+func Crossings(r *Run) []float64 {
+	p := r.Of
+	list := streams(p)
+	seconds := (p.Warmup() + p.Duration()).Seconds()
+	rates, load := meanRates(p), make([]float64, 2*len(p.Network().Links))
+	for i := range list {
+		for _, d := range list[i].path {
+			load[d] += list[i].meanRate(seconds)
+		}
+	}
+	crossed := make([]float64, len(load))
+	for i := range list {
+		s := &list[i]
+		n := 0.0
+		if s.size > 0 {
+			n = s.alike * s.packets()
+			if s.weight > 0 {
+				n *= s.weight
+			}
+		} else {
+			share := 1.0
+			for _, d := range s.path {
+				share = min(share, rates[d/2]/load[d])
+			}
+			frame := float64(s.traffic.Payload() + s.traffic.Headers())
+			n = acknowledged(s.traffic) * s.rate * share / 8 / frame * seconds
+		}
+		data := n / acknowledged(s.traffic)
+		for _, d := range s.path {
+			crossed[d] += data
+			crossed[d^1] += n - data
+		}
+	}
+	return crossed
+}
+
+// meanRate is what a stream sends over the run, in bit/s, if nothing shared its links: one with a size no more than
+// that.
+func (s *stream) meanRate(seconds float64) float64 {
+	if s.size > 0 {
+		return min(s.rate, s.alike*8*s.size/seconds)
+	}
+	return s.rate
+}
+
+// meanRates are those of links over a run whose events change them, in bit/s; at least a little of each is left.
+func meanRates(p *spec.Point) []float64 {
+	links := p.Network().Links
+	rates := make([]float64, len(links))
+	for i := range links {
+		rates[i] = bits(links[i].Rate)
+	}
+	now := slices.Clone(rates)
+	end := p.Warmup() + p.Duration()
+	for _, e := range p.Events() {
+		if e.Link < 0 || e.Link >= len(links) || e.At >= end {
+			continue
+		}
+		var next float64
+		switch {
+		case e.Rated():
+			next = bits(e.Rate)
+		case e.Down:
+			next = 0
+		default: // it comes up
+			next = bits(links[e.Link].Rate)
+		}
+		left := float64(end-e.At) / float64(end)
+		rates[e.Link] += (next - now[e.Link]) * left
+		now[e.Link] = next
+	}
+	for i := range rates {
+		rates[i] = max(rates[i], 1)
+	}
+	return rates
+}
+
 // EstimateTime guesses the seconds that a run takes of one core, as this project's machines are: for packets on
-// their way, and for making, starting and noting each flow.
+// their way, for making, starting and noting each flow, and for making the network and writing what came of it.
 func EstimateTime(r *Run) float64 {
 	const (
-		hopsPerSecond  = 3e6 // the order of magnitude that weir bench engine shows
+		ofRun          = 5e-3
+		ofPart         = 30e-6 // a node or a link
+		hopsPerSecond  = 3e6   // the order of magnitude that weir bench engine shows
 		flowsPerSecond = 3e4
 	)
 	flows := 0.0
 	for _, n := range flowsOf(r.Of) {
 		flows += n
 	}
-	return Estimate(r)/hopsPerSecond + flows/flowsPerSecond
+	n := r.Of.Network()
+	return Estimate(r)/hopsPerSecond + flows/flowsPerSecond + ofRun + ofPart*float64(len(n.Nodes)+len(n.Links))
 }
 
 // flowsOf are the flows of a run by traffic, on average.

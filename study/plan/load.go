@@ -16,21 +16,25 @@ func Load(r *spec.Registry, src *spec.Source, o spec.Options) (*spec.Spec, error
 // trial makes the first run of points.
 type trial struct{}
 
-func (trial) Build(p *spec.Point, whole bool) (samples float64, err error) {
+func (trial) Build(p *spec.Point, whole bool) (samples, kept float64, err error) {
 	c, err := configure(p, 1, mostTried)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	samples = measure.Samples(p.Measured(), c)
+	samples, kept = measure.Samples(p.Measured(), c), p.Measures().Kept(p.Measured(), c)
+	if c.Ideal != nil {
+		return samples, kept, nil
+	}
 	if err = reduce(p, c); err == nil && whole {
 		_, err = sim.New(c)
 	}
-	return samples, err
+	return samples, kept, err
 }
 
 // reduce leaves the first flows of each traffic, and what is observed of them, so that to try a run with many takes no
 // more memory than to read of them. They do not wait for each other any more.
 func reduce(p *spec.Point, c *sim.Config) error {
+	c.Triggers = nil
 	b := c.Ends.(*builder)
 	kept, n, scripts := make([]int, p.Entries()), 0, map[int]*transport.Script{}
 	for i, f := range b.flows {

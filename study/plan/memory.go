@@ -13,10 +13,96 @@ func SharedMemory(s *spec.Spec) float64 {
 	return program + float64(s.Memory())
 }
 
+// CommandMemory guesses the bytes that weir run takes at most, with so many runs at a time: those under way, what is
+// kept of all, which tables and pages are made of, and what is collected late.
+func CommandMemory(s *spec.Spec, jobs int) float64 {
+	const (
+		pages      = 25e6  // plots, tables and their code
+		ofRun      = 450e3 // its outcome, and what is collected late of it
+		ofSample   = 80    // kept, and on its way into files
+		ofKeptFlow = 16
+	)
+	kept, own := 0.0, 0.0
+	runs := Runs(s)
+	var each, memory float64
+	for i, r := range runs {
+		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+			flows := 0.0
+			for _, n := range flowsOf(r.Of) {
+				flows += n
+			}
+			each, memory = ofRun+ofSample*r.Of.Kept()*lasting(r)+ofKeptFlow*flows, ownMemory(r)
+		}
+		kept, own = kept+each, max(own, memory)
+	}
+	return SharedMemory(s) + pages + kept + float64(max(min(jobs, len(runs)), 1))*own
+}
+
 // EstimateMemory guesses the bytes that there are with one run under way.
 func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + ownMemory(r) }
 
-// ownMemory guesses the bytes that a run takes: nodes, flows, tables, samples, and packets.
+// lasting guesses what share of its duration a run goes on: with flows that all have an end, until the last one has
+// begun, or sent what its application makes, and for three times as long as what crosses the busiest link takes there,
+// and twenty of the longest round trips and a millisecond.
+func lasting(r *Run) float64 {
+	const slack, trips, least = 3, 20, 1e-3
+	p := r.Of
+	last := unit.Time(0)
+	for i := range p.Flows() {
+		f := p.Flow(i)
+		if f.Size == 0 {
+			return 1
+		}
+		_, high := p.Entry(f.Traffic).Start()
+		if f.Fixed {
+			high = f.Start
+		}
+		last = max(last, high+f.Later+making(p.Entry(f.Traffic), f.Size)+f.Lasts())
+	}
+	frame := 0.0
+	for t := range p.Entries() {
+		tr := p.Entry(t)
+		frame = max(frame, float64(tr.Payload()+tr.Headers()))
+		if g, ok := tr.Generator(); ok {
+			if g.Mean() == 0 {
+				return 1
+			}
+			_, high := tr.Start()
+			if g.Offered > 0 {
+				high = g.Until(p, tr)
+			} else if n := len(g.Sets); n > 0 {
+				high += g.Sets[n-1]
+			}
+			last = max(last, high+making(tr, unit.Bytes(g.Mean())))
+		}
+	}
+	longest := unit.Time(0)
+	for _, s := range streams(p) {
+		delay := unit.Time(0)
+		for _, d := range s.path {
+			delay += p.Network().Links[d/2].Delay
+		}
+		longest = max(longest, 2*delay)
+	}
+	busiest := 0.0
+	for d, packets := range Crossings(r) {
+		busiest = max(busiest, 8*frame*packets/bits(p.Network().Links[d/2].Rate))
+	}
+	end := last.Seconds() + slack*busiest + trips*longest.Seconds() + least
+	warmup, whole := p.Warmup().Seconds(), p.Duration().Seconds()
+	return min(max(end-warmup, 0)/whole, 1)
+}
+
+// making is how long an application with a rate of its own takes for a flow.
+func making(tr *spec.Traffic, size unit.Bytes) unit.Time {
+	if rate := appRate(tr); rate > 0 {
+		return unit.Time(8 * float64(size) / float64(rate) * float64(unit.Second))
+	}
+	return 0
+}
+
+// ownMemory guesses the bytes that a run takes: nodes, flows, tables, samples, and packets; twice, as what is no longer
+// used is collected when there is as much of it again.
 func ownMemory(r *Run) float64 {
 	p := r.Of
 	const (
@@ -28,6 +114,7 @@ func ownMemory(r *Run) float64 {
 		ofPacket     = 256
 		ofRoute      = 4
 		ofDatagram   = 16 // of a capture
+		garbage      = 2
 	)
 	bytes, leaves := ofNode*float64(len(p.Network().Nodes)), map[int]bool{}
 	switches := 0.0
@@ -55,7 +142,7 @@ func ownMemory(r *Run) float64 {
 		f := p.Flow(i)
 		bytes += ofDatagram * float64(f.Datagrams())
 	}
-	return bytes + ofSample*p.Samples()
+	return garbage * (bytes + ofSample*p.Samples()*lasting(r))
 }
 
 // atOnce guesses how many of a traffic's n flows have begun and are not over, at most. Each host of a collective
@@ -116,12 +203,15 @@ func slowestHost(p *spec.Point) float64 {
 
 // underway guesses the packets that are on links and in queues at most: what the flows fill of their links,
 // and of the queues before those that they want more of than there is, one without a limit taken for a
-// hundred packets. Flows with a size have no more than that.
+// hundred packets, and each flow for 256 at most. Flows with a size have no more than that.
 func underway(p *spec.Point) (n float64) {
-	const unlimited, typical = 100, 1000
+	const unlimited, typical, eachFlow = 100, 1000, 256
 	list := streams(p)
-	whole := 0.0
+	whole, flows := 0.0, make([]float64, 2*len(p.Network().Links))
 	for i := range list {
+		for _, d := range list[i].path {
+			flows[d] += list[i].alike
+		}
 		s := &list[i]
 		if whole += s.alike * s.packets(); s.size == 0 {
 			whole = math.Inf(1)
@@ -133,11 +223,11 @@ func underway(p *spec.Point) (n float64) {
 		switch {
 		case load <= bits(l.Rate) || !p.Network().Nodes[l.Ends[d%2]].Switch:
 		case l.Buffer.Packets > 0:
-			n += float64(l.Buffer.Packets)
+			n += min(float64(l.Buffer.Packets), eachFlow*flows[d])
 		case l.Buffer.Bytes > 0:
-			n += float64(l.Buffer.Bytes) / typical
+			n += min(float64(l.Buffer.Bytes)/typical, eachFlow*flows[d])
 		default:
-			n += unlimited
+			n += min(unlimited, eachFlow*flows[d])
 		}
 	}
 	return min(n, whole)

@@ -2,39 +2,8 @@ package report
 
 import (
 	"math"
-	"strconv"
-	"strings"
-	"weir/study/measure"
-
-	"gonum.org/v1/plot"
+	"slices"
 )
-
-// ticks marks an axis with four to eight round numbers.
-func ticks(low, high float64) []plot.Tick {
-	span := high - low
-	if !(span > 0) || math.IsInf(span, 0) {
-		return []plot.Tick{{Value: low, Label: strconv.FormatFloat(low, 'g', 4, 64)}}
-	}
-	exponent := math.Floor(math.Log10(span / 7))
-	step := math.Pow(10, exponent)
-	for _, m := range []float64{1, 2, 5, 10} {
-		if span/(step*m) <= 7 {
-			step *= m
-			break
-		}
-	}
-	decimals := int(max(0, -math.Floor(math.Log10(step*1.0001))))
-	var out []plot.Tick
-	for k := math.Ceil(low/step - 1e-9); k*step <= high+step*1e-9; k++ {
-		v := float64(k*step) + 0 // not -0
-		label := strconv.FormatFloat(v, 'f', decimals, 64)
-		if a := math.Abs(v); a >= 1e6 || decimals > 5 && a > 0 {
-			label = strconv.FormatFloat(v, 'g', 4, 64)
-		}
-		out = append(out, plot.Tick{Value: v, Label: label})
-	}
-	return out
-}
 
 func axis(name, unit string) string {
 	if unit == "" {
@@ -54,6 +23,14 @@ func largest(x []float64) float64 {
 	return m
 }
 
+// extremes are the smallest and the largest of some values; 0 for none.
+func extremes(x []float64) (low, high float64) {
+	if len(x) == 0 {
+		return 0, 0
+	}
+	return slices.Min(x), slices.Max(x)
+}
+
 // baseUnit is how people write a unit without a prefix.
 func baseUnit(unit string) string {
 	if unit == "bps" {
@@ -62,28 +39,20 @@ func baseUnit(unit string) string {
 	return unit
 }
 
-// logTicks marks a logarithmic axis: powers of ten and, if there are few, 2 and 5
-// between them.
-func logTicks(low, high float64) (out []plot.Tick) {
-	decades := math.Log10(high / low)
-	steps := []float64{1}
-	switch {
-	case decades < 1.3:
-		steps = []float64{1, 2, 3, 5, 7}
-	case decades < 4:
-		steps = []float64{1, 2, 5}
+// byFactors reports whether values go up by factors rather than by steps, such as 1, 2, 4, 8, 16: their logarithms
+// are more evenly apart than they are themselves.
+func byFactors(x []float64) bool {
+	x = slices.Compact(slices.Sorted(slices.Values(x)))
+	if len(x) < 3 || x[0] <= 0 || x[len(x)-1] < 8*x[0] {
+		return false
 	}
-	every := max(1, int(math.Ceil(decades/8)))
-	for e := int(math.Floor(math.Log10(low))); e <= int(math.Ceil(math.Log10(high))); e++ {
-		for _, m := range steps {
-			if v := m * math.Pow(10, float64(e)); v >= low*0.999 && v <= high*1.001 {
-				label := ""
-				if e%every == 0 {
-					label = strings.ReplaceAll(measure.SI(v), " ", "")
-				}
-				out = append(out, plot.Tick{Value: v, Label: label})
-			}
+	uneven := func(of func(float64) float64) float64 {
+		low, high := math.Inf(1), 0.0
+		for i := 1; i < len(x); i++ {
+			gap := of(x[i]) - of(x[i-1])
+			low, high = min(low, gap), max(high, gap)
 		}
+		return high / low
 	}
-	return out
+	return uneven(math.Log)*1.5 < uneven(func(v float64) float64 { return v })
 }

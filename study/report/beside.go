@@ -35,6 +35,11 @@ type worlds struct {
 	chosen bool
 	all    []Value // what is measured, without values
 	agree  map[string]results.Agreement
+
+	scales     *scales
+	sets       [][]int  // points of own that are compared
+	conditions []string // keys in which these do not differ
+	empty      []Value  // that no point has: they have no column
 }
 
 func valueName(point []measure.Coordinate, name, group string) string {
@@ -78,6 +83,7 @@ func worldsOf(o *results.Outcome) *worlds {
 	if w.sim != nil {
 		w.sim = sim
 	}
+	w.prepare()
 	for i, column := range o.Spec.PaperColumns() {
 		points, given := w.given(column)
 		switch {
@@ -89,6 +95,15 @@ func worldsOf(o *results.Outcome) *worlds {
 		}
 	}
 	return w
+}
+
+// prepare chooses units, and which points are compared.
+func (w *worlds) prepare() {
+	w.scales = newScales(w.spec).seeAll(w.own).seeAll(w.sim)
+	for _, p := range [][]PointSummary{w.own, w.sim} {
+		w.scales.seeSizes(p)
+	}
+	w.sets, w.conditions = comparedPoints(w.spec, w.own)
 }
 
 // undefined are all values, none of them defined.
@@ -119,16 +134,13 @@ func (w *worlds) only(means func([]measure.Coordinate) bool) *worlds {
 // columns are those of the results table: the outcome's own, each followed by the paper's
 // numbers; for the lab four a value: simulator, lab, paper and difference.
 func (w *worlds) columns() (keys, values []column) {
-	if !w.lab && w.paper == nil && w.more == nil {
-		return columnsOf(w.spec, w.own)
-	}
-	keys, _ = columnsOf(w.spec, w.own)
-	if len(keys) == 0 {
+	if keys = keyColumns(w.own); len(keys) == 0 {
 		return nil, nil
 	}
 	if w.sim != nil {
 		w.countBoth(&keys[len(keys)-1])
 	}
+	w.empty = nil
 	for _, v := range w.all {
 		values = append(values, w.columnsOf(v)...)
 	}
@@ -144,101 +156,102 @@ func (w *worlds) countBoth(n *column) {
 	}
 	for i := range n.cells {
 		if n.head[1] != "" {
-			n.cells[i] = fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N)
+			n.cells[i] = word(fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N))
 		}
 	}
 }
 
-// columnsOf are the columns of one value. A count that is 0 everywhere has none.
+// columnsOf are the columns of one value. A count that is 0 everywhere has none, nor has a value that is defined
+// nowhere, which is noted.
 func (w *worlds) columnsOf(v Value) (out []column) {
-	most := 0.0
-	var sim, own, paper []*Value
-	for _, side := range []struct {
-		points []PointSummary
-		to     *[]*Value
-	}{{w.sim, &sim}, {w.own, &own}, {w.paper, &paper}} {
-		for i := range side.points {
-			x := find(side.points[i].Values, v)
-			if *side.to = append(*side.to, x); x != nil && !math.IsNaN(x.Mean) {
-				most = max(most, math.Abs(x.Mean))
+	most, defined := 0.0, false
+	of := func(points []PointSummary) (found []*Value) {
+		for i := range points {
+			x := find(points[i].Values, v)
+			if found = append(found, x); known(x) {
+				most, defined = max(most, math.Abs(x.Mean)), true
 			}
 		}
+		return found
 	}
-	if absent(w.spec, v, most) {
+	sim, own, paper := of(w.sim), of(w.own), of(w.paper)
+	if absent(w.spec, v, most) && len(w.own) > 0 {
 		return nil
 	}
-	sc := scaleFor(v.Unit, most)
-	decimals := decimalsFor(most * sc.Factor)
-	unit := sc.Unit
-	if unit != "" {
-		unit = "[" + unit + "]"
+	title := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
+	difference, judged := w.difference(v)
+	if !defined && !judged && len(w.own) > 0 {
+		w.empty = append(w.empty, v)
+		return nil
 	}
-	measured := func(x *Value) string { return Cell(x.Mean*sc.Factor, x.Half*sc.Factor, decimals) }
-	given := func(x *Value) string { // with no more digits than the paper has
-		if math.IsNaN(x.Mean) {
-			return "–"
-		}
-		return strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)
+	sc := w.scales.scale(v.Measure, v.Unit)
+	unit := inBrackets(sc.Unit)
+	if over := w.spec.Over(v.Measure); over != "" {
+		unit = "over " + over
 	}
-	add := func(of []*Value, cell func(*Value) string, head ...string) {
-		c := column{head: append(head, unit)}
+	add := func(of []*Value, paper bool, head ...string) {
+		c := column{head: append(head, unit), of: v}
 		for _, x := range of {
-			if x == nil {
-				c.cells = append(c.cells, "–")
-			} else {
-				c.cells = append(c.cells, cell(x))
+			switch {
+			case !known(x):
+				c.cells = append(c.cells, word(undefinedText))
+			case paper: // with no more digits than the paper has
+				c.cells = append(c.cells, cell{mean: strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)})
+			default:
+				c.cells = append(c.cells, number(x.Mean*sc.Factor, x.Half*sc.Factor))
 			}
+		}
+		if !paper {
+			markColumn(c.cells, of, w.spec.Better(v.Measure), w.sets)
 		}
 		out = append(out, c)
 	}
 	m := strings.ReplaceAll(v.Measure, "_", " ")
-	known := func(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) }
 	hasPaper := slices.ContainsFunc(paper, known)
 	if !w.lab {
-		add(own, measured, m, v.Group)
+		add(own, false, m, v.Group)
 		if hasPaper {
-			add(paper, given, m, strings.TrimSpace(v.Group+" "+paperName))
+			add(paper, true, m, strings.TrimSpace(v.Group+" "+paperName))
 		}
 		for _, r := range w.more {
-			var of []*Value
-			for i := range r.points {
-				of = append(of, find(r.points[i].Values, v))
-			}
-			if slices.ContainsFunc(of, known) {
-				add(of, given, m, strings.TrimSpace(v.Group+" "+r.name))
+			if of := of(r.points); slices.ContainsFunc(of, known) {
+				add(of, true, m, strings.TrimSpace(v.Group+" "+r.name))
 			}
 		}
 		return out
 	}
-	title := strings.TrimSpace(m + " " + v.Group)
 	if w.sim != nil {
-		add(sim, measured, title, simulatorName)
+		add(sim, false, title, simulatorName)
 	}
-	add(own, measured, title, labName)
+	add(own, false, title, labName)
 	if hasPaper {
-		add(paper, given, title, paperName)
+		add(paper, true, title, paperName)
 	}
-	if difference, judged := w.difference(v); judged {
-		difference.head = []string{title, "lab − sim", unit}
+	if judged {
+		difference.head, difference.of = []string{title, "lab − sim", unit}, v
 		out = append(out, difference)
 	}
 	return out
 }
+
+// known reports whether a point has a value.
+func known(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) && !math.IsInf(x.Mean, 0) }
 
 // difference is the column that says how far the lab is from the simulator; judged is false if no
 // point says it.
 func (w *worlds) difference(v Value) (c column, judged bool) {
 	for i := range w.own {
 		a, ok := w.agree[valueName(w.own[i].Point, v.Measure, v.Group)]
-		cell := "–"
+		x := word(undefinedText)
 		switch {
 		case !ok:
 		case a.Unmeasured:
-			judged, cell = true, unmeasured(&a)
+			judged, x = true, word(unmeasured(&a))
 		case a.Judged:
-			judged, cell = true, apart(a)
+			judged, x = true, word(apart(a))
+			x.outside = a.Verdict == claim.Fails
 		}
-		c.cells = append(c.cells, cell)
+		c.cells = append(c.cells, x)
 	}
 	return c, judged
 }
@@ -258,40 +271,48 @@ func apart(a results.Agreement) string {
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }
 
-// table prints the columns within 80. The columns of one value stay together below its name;
-// where they are too wide, intervals are left out.
-func (w *worlds) table() string {
+// grid is the results table, without keys that are the same everywhere: same says what they are. The columns of one
+// value of the lab stay together below its name; where they are too wide, intervals are left out.
+func (w *worlds) grid(l *Look) (g *grid, same []string) {
 	keys, values := w.columns()
-	begins := func(row int) bool { // another value of the first key
-		p := w.own[row].Point
-		return len(p) > 1 && p[0].Text != w.own[row-1].Point[0].Text
-	}
-	if !w.lab {
-		return blocks(keys, values, len(w.own), begins)
-	}
-	room := Width
-	for i := range keys {
-		if keys[i].head[1] != "" { // n of both
-			keys[i].head[2] = keys[i].head[1] + " " + keys[i].head[2]
+	g = &grid{keys: keys, values: values, rows: len(w.own)}
+	l.choose(g, w.own)
+	if len(l.Sort) == 0 {
+		g.apart = func(row int) bool { // another value of the first key
+			p := w.own[row].Point
+			return len(p) > 1 && p[0].Text != w.own[row-1].Point[0].Text
 		}
-		keys[i].head = []string{"", keys[i].head[2]}
-		room -= keys[i].width() + 2
 	}
-	clusters := clustersOf(values, room)
-	var b strings.Builder
+	return g, g.constant()
+}
+
+// print prints the results table.
+func (w *worlds) print(s *sheet, g *grid) {
+	if !w.lab {
+		g.fitting(s.width).print(s)
+		return
+	}
+	for i := range g.keys { // n of both
+		g.keys[i].head = []string{"", strings.TrimSpace(g.keys[i].head[1] + " " + g.keys[i].head[2])}
+	}
+	room := s.width - g.keysWidth()
+	clusters := clustersOf(g.values, room)
 	for first := true; first || len(clusters) > 0; first = false {
 		if !first {
-			b.WriteString("\n")
+			s.line()
 		}
 		n, used := 0, 0
 		for n < len(clusters) && (n == 0 || used+clusters[n].width() <= room) {
 			used += clusters[n].width() + 2
 			n++
 		}
-		b.WriteString(block(keys, clusters[:n], len(w.own), begins))
+		part := slices.Clone(g.keys)
+		for k := range clusters[:n] {
+			part = append(part, clusters[k].beside()...)
+		}
+		g.part(s, part)
 		clusters = clusters[n:]
 	}
-	return b.String()
 }
 
 // cluster are the columns of one value.
@@ -311,13 +332,19 @@ func (c *cluster) columnsWidth() int {
 
 func (c *cluster) width() int { return max(c.columnsWidth(), utf8.RuneCountInString(c.title)) }
 
-// cells pads one row of the cluster. If the title is wider than the columns, the first one gets
-// the rest.
-func (c *cluster) cells(text func(*column) string) (out []string) {
-	fill := c.width() - c.columnsWidth()
-	for i := range c.columns {
-		out = append(out, pad(text(&c.columns[i]), c.columns[i].width()+fill, false))
-		fill = 0
+// beside are the columns with the title above the first of them, or across them all.
+func (c *cluster) beside() (out []column) {
+	rest, fill := []rune(c.title), c.width()-c.columnsWidth()
+	for i, x := range c.columns {
+		w := x.width() + fill // of the first, if the title is wider than all
+		x.least = w
+		if fill = 0; i < len(c.columns)-1 {
+			w += 2 // the title goes on in the gap
+		}
+		n := min(w, len(rest))
+		x.head, x.title = []string{"", x.head[0]}, string(rest[:n])
+		rest = rest[n:]
+		out = append(out, x)
 	}
 	return out
 }
@@ -329,51 +356,17 @@ func clustersOf(values []column, room int) (clusters []cluster) {
 			clusters = append(clusters, cluster{title: strings.TrimSpace(v.head[0] + " " + v.head[2])})
 		}
 		last := &clusters[len(clusters)-1]
-		last.columns = append(last.columns, column{head: []string{v.head[1]}, cells: v.cells})
+		v.head = []string{v.head[1]}
+		last.columns = append(last.columns, v)
 	}
 	for i := range clusters {
 		if c := &clusters[i]; c.width() > room {
 			for k := range c.columns {
-				for r, cell := range c.columns[k].cells {
-					c.columns[k].cells[r], _, _ = strings.Cut(cell, " ± ")
-				}
+				c.columns[k].short()
 			}
 		}
 	}
 	return clusters
-}
-
-// block prints the keys and some clusters beside them, with an empty line before rows that begin
-// something.
-func block(keys []column, clusters []cluster, rows int, begins func(row int) bool) string {
-	var b strings.Builder
-	line := func(parts []string) { b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n") }
-	var titles, heads []string
-	for i := range keys {
-		titles = append(titles, pad("", keys[i].width(), true))
-		heads = append(heads, pad(keys[i].head[1], keys[i].width(), keys[i].left))
-	}
-	for k := range clusters {
-		c := &clusters[k]
-		titles = append(titles, pad(c.title, c.width(), true))
-		heads = append(heads, c.cells(func(x *column) string { return x.head[0] })...)
-	}
-	line(titles)
-	line(heads)
-	for r := range rows {
-		if r > 0 && begins(r) {
-			b.WriteString("\n")
-		}
-		var row []string
-		for i := range keys {
-			row = append(row, pad(keys[i].cells[r], keys[i].width(), keys[i].left))
-		}
-		for k := range clusters {
-			row = append(row, clusters[k].cells(func(x *column) string { return x.cells[r] })...)
-		}
-		line(row)
-	}
-	return b.String()
 }
 
 // sizes are the tables by flow size, of the lab with the simulator's points beside.
@@ -445,26 +438,25 @@ func unmeasured(a *results.Agreement) string {
 }
 
 // undecided says why it is not known whether a value agrees; "" if it is known.
-func undecided(a *results.Agreement, factor float64, decimals int) string {
+func undecided(a *results.Agreement, factor float64) string {
 	switch {
 	case a.Verdict != claim.Undecided:
 		return ""
 	case a.Upset:
 		return ": undecided, for the machine can have changed it by as much"
 	}
-	return fmt.Sprintf(", ±%s: undecided, for the seeds are too few", Cell(a.Interval*factor, math.NaN(), decimals))
+	return fmt.Sprintf(", ±%s: undecided, for the seeds are too few",
+		strconv.FormatFloat(a.Interval*factor, 'g', intervalDigits, 64))
 }
 
 // outside lists the values that do not agree, or of which that is not known.
-func outside(o *results.Outcome) (out []string) {
+func outside(o *results.Outcome, w *worlds) (out []string) {
 	for _, a := range o.Agreements() {
 		if a.Judged && a.Verdict != claim.Holds {
-			most := max(math.Abs(a.Sim), math.Abs(a.Lab))
-			sc := scaleFor(a.Unit, most)
-			d := decimalsFor(most * sc.Factor)
+			sc := w.scales.scale(a.Measure, a.Unit)
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", measure.PointName(a.Point), a.Measure, a.Group))+
-				fmt.Sprintf(": %s %s in the simulator, %s in the lab%s", Cell(a.Sim*sc.Factor, math.NaN(), d), sc.Unit,
-					Cell(a.Lab*sc.Factor, math.NaN(), d), undecided(&a, sc.Factor, d)))
+				fmt.Sprintf(": %s %s in the simulator, %s in the lab%s", plainNumber(a.Sim*sc.Factor), sc.Unit,
+					plainNumber(a.Lab*sc.Factor), undecided(&a, sc.Factor)))
 		}
 	}
 	return out
@@ -487,77 +479,4 @@ func claimsBeside(o *results.Outcome) (out []claimBeside) {
 		out = append(out, x)
 	}
 	return out
-}
-
-// claimsText prints each claim with the verdicts of simulator and lab.
-func claimsText(claims []claimBeside) string {
-	const indent = "                      "
-	var b strings.Builder
-	if len(claims) > 0 {
-		fmt.Fprintf(&b, "%s  %s\n", simulatorName, labName)
-	}
-	for _, c := range claims {
-		sim := "–"
-		n := strconv.Itoa(c.N)
-		if c.Sim != nil {
-			sim = string(c.Sim.Verdict)
-			if c.Sim.N != c.N {
-				n = fmt.Sprintf("%d, %d", c.Sim.N, c.N)
-			}
-		}
-		fmt.Fprintf(&b, "%s  %-9s  %s\n", pad(sim, 9, true), c.Verdict, hang(fmt.Sprintf("%s (n = %s)", c.ID, n), indent))
-		b.WriteString(indent + hang(c.Says, indent) + "\n")
-		if c.Sim != nil && c.Sim.Measured != "" {
-			b.WriteString(indent + hang("simulator → "+c.Sim.Measured, indent) + "\n")
-		}
-		if c.Measured != "" {
-			b.WriteString(indent + hang("lab → "+c.Measured, indent) + "\n")
-		}
-	}
-	return b.String()
-}
-
-// hang breaks text that begins behind an indent.
-func hang(text, indent string) string {
-	return strings.ReplaceAll(Wrap(text, Width-utf8.RuneCountInString(indent), ""), "\n", "\n"+indent)
-}
-
-// Text is all that the terminal shows of an outcome: tables, claims with their
-// verdicts, of the lab how it agrees with the simulator and what the machine did, and
-// how the runs ended. No line is wider than Width.
-func Text(o *results.Outcome) string {
-	w := worldsOf(o)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s%s", o.Spec.Title(), w.table(), Sizes(w.sizes()))
-	for _, s := range Chosen(o) {
-		fmt.Fprintf(&b, "\n%s\n", Wrap(s, Width, "    "))
-	}
-	for i, s := range sources(o, w) {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(Wrap("paper: "+s, Width, "    ") + "\n")
-	}
-	if line := agreementLine(o); line != "" {
-		fmt.Fprintf(&b, "\n%s\n", Wrap(line, Width, "    "))
-		for _, s := range outside(o) {
-			b.WriteString(Wrap("not inside: "+s, Width, "    ") + "\n")
-		}
-	}
-	switch {
-	case len(o.Claims) == 0:
-	case w.lab:
-		fmt.Fprintf(&b, "\n%s", claimsText(claimsBeside(o)))
-	default:
-		fmt.Fprintf(&b, "\n%s", Claims(o.Claims))
-	}
-	if m := machineText(o); m != "" {
-		fmt.Fprintf(&b, "\n%s", m)
-	}
-	b.WriteString("\n")
-	for _, line := range programs(o) {
-		b.WriteString(Wrap(line, Width, "    ") + "\n")
-	}
-	b.WriteString(Ends(o))
-	return b.String()
 }

@@ -10,57 +10,47 @@ import (
 	"weir/study/spec"
 )
 
-// A column has as many decimals as its largest value needs, means and intervals
-// alike; nothing is shown as 0 that is not.
-func TestCell(t *testing.T) {
+// The interval decides the digits, means and intervals alike; nothing is shown as 0 that is not.
+func TestNumber(t *testing.T) {
 	for _, c := range []struct {
-		mean, half, most float64
-		want             string
+		mean, half float64
+		want       string
 	}{
-		{9.6812, 0.0232, 40, "9.68 ± 0.02"},
-		{40, 0.0011, 40, "40.00 ± <0.01"},
-		{40, 0, 40, "40.00 ± 0"},
-		{40, math.NaN(), 40, "40.00"},
-		{0, 0, 0.9, "0 ± 0"},
-		{math.Copysign(0, -1), 0, 0.9, "0 ± 0"},
-		{6.44e-6, 2.77e-5, 0.9, "6.4e-06 ± 2.8e-05"},
-		{-6.44e-6, math.NaN(), 0.9, "-6.4e-06"},
-		{0.0353, 0.000137, 0.9, "0.035 ± <0.001"},
-		{2.39e-10, 3.04e-9, 2.39e-10, "2.4e-10 ± 3e-09"},
-		{12345.6, 7.8, 12345.6, "12346 ± 8"},
-		{123.45, 1, 123.45, "123.5 ± 1.0"},
-		{-5.5, math.NaN(), 5.5, "-5.50"},
-		{math.NaN(), math.NaN(), 1, "–"},
-		{math.Inf(1), math.NaN(), 1, "–"},
+		{9.6812, 0.0232, "9.681 ± 0.023"},
+		{9.6812, 0.232, "9.68 ± 0.23"},
+		{42.3612, 24.63, "42 ± 25"},
+		{39.99981234, 0.0011, "39.9998 ± 0.0011"},
+		{39.99981234, 0.0000011, "39.9998 ± <0.0001"},
+		{40, 0, "40 ± 0"},
+		{0.1, 0, "0.1000 ± 0"},
+		{40, math.NaN(), "40"},
+		{40.25, math.NaN(), "40.25"},
+		{0.0353, math.NaN(), "0.03530"},
+		{0, 0, "0 ± 0"},
+		{math.Copysign(0, -1), 0, "0 ± 0"},
+		{0, 0.25, "0 ± 0.25"},
+		{6.44e-6, 2.77e-5, "0.000006 ± 0.000028"},
+		{-6.44e-6, math.NaN(), "-6.44e-06"},
+		{0.0353, 0.000137, "0.03530 ± 0.00014"},
+		{0.035314, 0.0000581, "0.035314 ± 0.000058"},
+		{2.39e-10, 3.04e-9, "2e-10 ± 3e-09"},
+		{0.003, 24.63, "0.003 ± 25"},
+		{12345.6, 7.8, "12345.6 ± 7.8"},
+		{123456789, 7.8, "123456789 ± 8"},
+		{123456789, 7800, "123456789 ± 7800"},
+		{123.45, 1, "123.5 ± 1.0"},
+		{999.96, 0.996, "999.96 ± 1.00"},
+		{-5.5, math.NaN(), "-5.500"},
+		{24, math.NaN(), "24"},
+		{1.5e6, math.NaN(), "1500000"},
+		{math.NaN(), math.NaN(), "–"},
+		{math.Inf(1), math.NaN(), "–"},
+		{3, math.Inf(1), "3"},
 	} {
 		t.Run(fmt.Sprint(c.mean, " ± ", c.half), func(t *testing.T) {
-			if got := Cell(c.mean, c.half, decimalsFor(c.most)); got != c.want {
-				t.Errorf("%g ± %g in a column up to %g is %q, want %q", c.mean, c.half, c.most, got, c.want)
-			}
-		})
-	}
-}
-
-// An axis has four to eight round numbers.
-func TestTicks(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      string
-	}{
-		{10, 100, "20 40 60 80 100"},
-		{0, 41.7, "0 10 20 30 40"},
-		{-3, 3, "-3 -2 -1 0 1 2 3"},
-		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
-		{0, 0.00031, "0.00000 0.00005 0.00010 0.00015 0.00020 0.00025 0.00030"},
-		{5, 5, "5"},
-	} {
-		t.Run(c.want, func(t *testing.T) {
-			var labels []string
-			for _, x := range ticks(c.low, c.high) {
-				labels = append(labels, x.Label)
-			}
-			if got := strings.Join(labels, " "); got != c.want {
-				t.Errorf("from %g to %g: %s, want %s", c.low, c.high, got, c.want)
+			got := number(c.mean, c.half)
+			if got.String() != c.want {
+				t.Errorf("%g ± %g is %q, want %q", c.mean, c.half, got.String(), c.want)
 			}
 		})
 	}
@@ -82,12 +72,12 @@ func TestCurves(t *testing.T) {
 			IsNum: true}}
 	}
 	p := points(at("b", "1"), at("b", "22"), at("a", "1"), at("a", "22"))
-	d := collect(spec.Plot{X: "scheme", Y: "m"}, p)
+	d := collect(spec.Plot{X: "scheme", Y: "m"}, p, false)
 	if strings.Join(d.words, " ") != "b a" || len(d.lines) != 2 || d.lines[0].name != "n=1" || len(d.lines[1].x) != 2 ||
 		d.lines[1].x[1] != 1 {
 		t.Errorf("%+v", d)
 	}
-	d = collect(spec.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p)
+	d = collect(spec.Plot{X: "n", Y: "m", Lines: []string{"scheme"}}, p, false)
 	if d.words != nil || len(d.lines) != 2 || d.lines[0].name != "b" || d.lines[1].x[1] != 2 {
 		t.Errorf("%+v", d)
 	}

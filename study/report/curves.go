@@ -2,21 +2,26 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weir/study/claim"
+	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/spec"
 )
 
+// byGroup stands for the groups of a measure where keys of the sweep stand.
+const byGroup = "traffic"
+
 // line is one curve.
 type line struct {
-	name    string
-	x       []float64
-	y, half []float64 // half is nil where there are no intervals
+	panel, name string
+	x           []float64
+	y, half     []float64 // half is nil where there are no intervals
+	boxes       []figure.Box
 }
 
 // highest is the largest magnitude of a value with its interval.
@@ -26,6 +31,9 @@ func (d *drawing) highest() (most float64) {
 			if !math.IsNaN(y) {
 				most = max(most, math.Abs(y)+l.interval(i))
 			}
+		}
+		for _, b := range l.boxes {
+			most = max(most, b.High)
 		}
 	}
 	return most
@@ -79,37 +87,63 @@ type drawing struct {
 	words        []string // of an x without numbers, at 0, 1, 2, …
 	xName, yName string
 	unit, xUnit  string
-	n, note      string // note is behind the title: n, and what of it is shown
+	n, note      string // note is below the title: n, and what of it is shown
 	most         int    // runs a point
 	plain, steps bool   // without markers; as stairs
+	each         bool   // a panel for every curve
 }
 
-// mostLines is how many curves a plot of series or distributions shows.
-const mostLines = 24
+// count is how many names of curves, and how many panels there are.
+func (d *drawing) count() (names, panels int) {
+	named, titled := map[string]bool{}, map[string]bool{}
+	for _, l := range d.lines {
+		named[l.name], titled[l.panel] = true, true
+	}
+	if d.each {
+		return min(1, len(named)), len(titled)
+	}
+	return len(named), len(titled)
+}
 
-// lineOf finds the curve of that name, or begins it.
-func (d *drawing) lineOf(name string) *line {
-	k, ok := d.index[name]
+// lineOf finds the curve of that name in a panel, or begins it.
+func (d *drawing) lineOf(at label, group string) *line {
+	if at.lone == group { // the title has it
+		group = ""
+	}
+	l := line{panel: at.panel, name: at.name}
+	if group != "" && at.apart {
+		l.panel = group
+	} else if group != "" {
+		l.name += " " + group
+	}
+	if l.name = strings.TrimSpace(l.name); l.name == "" {
+		l.name = d.yName
+	}
+	if d.each {
+		l.panel = l.name
+	}
+	full := l.panel + "\x00" + l.name
+	k, ok := d.index[full]
 	if !ok {
 		k = len(d.lines)
-		d.index[name] = k
-		d.lines = append(d.lines, line{name: name})
+		d.index[full] = k
+		d.lines = append(d.lines, l)
 	}
 	return &d.lines[k]
 }
 
-// collect makes a plot's curves in the order of the points.
-func collect(p spec.Plot, points []PointSummary) drawing {
-	d := drawing{index: map[string]int{}, xName: p.X, yName: p.Y}
-	if len(points) == 0 {
-		return d
-	}
-	low := math.MaxInt
+// label is what a point's curves are called.
+type label struct {
+	panel, name string
+	apart       bool   // panels are by group
+	lone        string // the one group
+}
+
+// labels name the curves of points: by the keys of lines, and by others that the points vary, for else a curve would
+// go back.
+func labels(p spec.Plot, points []PointSummary) func(*PointSummary) label {
 	texts, varied := map[string]string{}, map[string]bool{} // of each key its first value; those that have others
 	for _, s := range points {
-		if s.N > 0 { // 0: of another world only
-			low, d.most = min(low, s.N), max(d.most, s.N)
-		}
 		for _, c := range s.Point {
 			if first, ok := texts[c.Key]; ok && first != c.Text {
 				varied[c.Key] = true
@@ -118,52 +152,76 @@ func collect(p spec.Plot, points []PointSummary) drawing {
 			}
 		}
 	}
+	return func(s *PointSummary) label {
+		out := label{apart: p.Panels == byGroup}
+		if len(p.Groups) == 1 && !out.apart {
+			out.lone = p.Groups[0]
+		}
+		for _, key := range p.Lines {
+			for _, c := range s.Point {
+				if c.Key == key && key != p.Panels {
+					out.name += " " + c.Text
+				}
+			}
+		}
+		for _, c := range s.Point {
+			switch {
+			case c.Key == p.Panels:
+				out.panel = c.Key + "=" + c.Text
+			case c.Key != p.X && varied[c.Key] && !slices.Contains(p.Lines, c.Key):
+				out.name += " " + c.Key + "=" + c.Text
+			}
+		}
+		return out
+	}
+}
+
+// collect makes a plot's curves in the order of the points.
+func collect(p spec.Plot, points []PointSummary, each bool) drawing {
+	d := drawing{index: map[string]int{}, xName: p.X, yName: p.Y, each: each}
+	if len(points) == 0 {
+		return d
+	}
+	low := math.MaxInt
+	for _, s := range points {
+		if s.N > 0 { // 0: of another world only
+			low, d.most = min(low, s.N), max(d.most, s.N)
+		}
+	}
 	n := strconv.Itoa(min(low, d.most))
 	if d.most > low {
 		n = fmt.Sprintf("%d … %d", low, d.most)
 	}
 	d.n = n
-	if d.note = ", n = " + n; d.most > 1 {
-		d.note = "; mean and 95 % interval, n = " + n
+	if d.note = "n = " + n; d.most > 1 {
+		d.note = "mean and 95 % interval, n = " + n
 	}
-	// name is a curve's, without the group
-	name := func(s *PointSummary) string {
-		out := ""
-		for _, key := range p.Lines {
-			for _, c := range s.Point {
-				if c.Key == key {
-					out += " " + c.Text
-				}
-			}
-		}
-		for _, c := range s.Point {
-			if c.Key != p.X && varied[c.Key] && !slices.Contains(p.Lines, c.Key) { // else a curve would go back
-				out += " " + c.Key + "=" + c.Text
-			}
-		}
-		return out
-	}
-	switch p.Kind {
-	case spec.OverTime:
+	name := labels(p, points)
+	switch {
+	case p.Drawn == spec.KindBox:
+		d.boxes(p, points, name)
+	case p.Kind == spec.OverTime:
 		d.overTime(p, points, name)
-	case spec.OverSize:
+	case p.Kind == spec.OverSize:
 		d.overSize(p, points, name)
-	case spec.CDF:
+	case p.Kind == spec.CDF:
 		d.cumulative(p, points, name)
 	default:
 		d.overSweep(p, points, name)
 	}
-	if left := len(d.lines) - mostLines; left > 0 && d.plain {
-		d.lines = d.lines[:mostLines]
-		d.note += fmt.Sprintf("; %d more are not shown", left)
-	}
 	return d
 }
 
-// overSweep has a measure over a sweep key. A measure with several groups that the
-// plot does not distinguish is shown by its first group (a queue's mean).
-func (d *drawing) overSweep(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
-	byGroup, numbers := slices.Contains(p.Lines, "traffic"), true
+// wanted reports whether a plot shows a group: that of a name, or a flow of the traffic of that name.
+func wanted(p *spec.Plot, group string) bool {
+	return len(p.Groups) == 0 || slices.ContainsFunc(p.Groups, func(g string) bool {
+		return group == g || strings.HasPrefix(group, g+".")
+	})
+}
+
+// places gives points their places on the axis of a sweep key, which words have in their order.
+func (d *drawing) places(p spec.Plot, points []PointSummary) (at []float64) {
+	numbers := p.Drawn != spec.KindBars && p.Drawn != spec.KindBox && p.Drawn != spec.KindHeat
 	for _, s := range points {
 		for _, c := range s.Point {
 			numbers = numbers && (c.IsNum || c.Key != p.X)
@@ -171,9 +229,8 @@ func (d *drawing) overSweep(p spec.Plot, points []PointSummary, name func(*Point
 	}
 	place := map[string]int{} // of a word on the x axis
 	for i := range points {
-		s := &points[i]
 		x := 0.0
-		for _, c := range s.Point {
+		for _, c := range points[i].Point {
 			switch {
 			case c.Key != p.X:
 			case numbers:
@@ -186,62 +243,125 @@ func (d *drawing) overSweep(p spec.Plot, points []PointSummary, name func(*Point
 				x = float64(place[c.Text])
 			}
 		}
-		d.xs = append(d.xs, x)
+		at = append(at, x)
+	}
+	d.xs = append(d.xs, at...)
+	return at
+}
+
+// overSweep has a measure over a sweep key. A measure with several groups that the plot neither distinguishes nor
+// chooses is shown by its first group (a queue's mean), and the note names the others.
+func (d *drawing) overSweep(p spec.Plot, points []PointSummary, name func(*PointSummary) label) {
+	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 1
+	var left []string
+	shown := ""
+	for i, x := range d.places(p, points) {
+		s := &points[i]
 		first := true
 		for _, v := range s.Values {
-			if v.Measure != p.Y || !byGroup && !first {
+			if v.Measure != p.Y || !wanted(&p, v.Group) {
 				continue
 			}
-			first = false
+			if !every && !first {
+				if !slices.Contains(left, v.Group) {
+					left = append(left, v.Group)
+				}
+				continue
+			}
+			if first = false; shown == "" {
+				shown = v.Group
+			}
 			d.unit = v.Unit
-			full := name(s)
-			if v.Group != "" {
-				full += " " + v.Group
-			}
-			if full = strings.TrimSpace(full); full == "" {
-				full = p.Y
-			}
-			l := d.lineOf(full)
+			l := d.lineOf(name(s), v.Group)
 			l.x, l.y, l.half = append(l.x, x), append(l.y, v.Mean), append(l.half, v.Half)
 		}
 	}
+	if len(left) > 0 {
+		d.note += fmt.Sprintf("; of %s only %s, not %s", spoken(p.Y), shown, strings.Join(left, ", "))
+	}
 }
 
-// overTime has a series of each point's first run.
-func (d *drawing) overTime(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
+// overTime has a series of each point's first run, or with a band the mean of all runs.
+func (d *drawing) overTime(p spec.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.plain, d.xUnit = true, "s"
+	if p.Error == "band" && d.most > 1 {
+		d.meansOverTime(p, points, name)
+		return
+	}
 	seeds := map[uint64]bool{}
-	for i := range points {
-		s := &points[i]
-		if len(s.Runs) == 0 {
-			continue
-		}
-		r := s.Runs[0]
-		seeds[r.Seed] = true
-		d.note = fmt.Sprintf("; one run, seed %d", r.Seed)
-		if s.N > 1 {
-			d.note = fmt.Sprintf("; seed %d, n = 1 of %d", r.Seed, s.N)
-		}
-		for k := range r.Series {
-			x := &r.Series[k]
-			if x.Name != p.Y {
+	most := mostShown
+	for pass := range 2 { // many curves have fewer values each
+		for i := range points {
+			s := &points[i]
+			if len(s.Runs) == 0 {
 				continue
 			}
-			d.unit = x.Unit
-			full := strings.TrimSpace(name(s) + " " + x.Group)
-			if full == "" {
-				full = p.Y
+			r := s.Runs[0]
+			seeds[r.Seed] = true
+			d.note = fmt.Sprintf("one run, seed %d", r.Seed)
+			if s.N > 1 {
+				d.note = fmt.Sprintf("seed %d, n = 1 of %d", r.Seed, s.N)
 			}
-			l := d.lineOf(full)
-			for _, v := range thinned(x.Values) {
-				t := x.Time(v.at)
-				d.xs = append(d.xs, t)
-				l.x, l.y = append(l.x, t), append(l.y, v.value)
+			for k := range r.Series {
+				x := &r.Series[k]
+				if x.Name != p.Y || !wanted(&p, x.Group) {
+					continue
+				}
+				d.unit = x.Unit
+				l := d.lineOf(name(s), x.Group)
+				if pass == 0 {
+					continue
+				}
+				for _, v := range thinned(x.Values, most) {
+					t := x.Time(v.at)
+					d.xs = append(d.xs, t)
+					l.x, l.y = append(l.x, t), append(l.y, v.value)
+				}
 			}
+		}
+		if n := len(d.lines); n > 0 {
+			most = max(200, min(mostShown, 40*mostShown/n))
 		}
 	}
 	if len(seeds) > 1 {
-		d.note = "; the first seed of each point"
+		d.note = "the first seed of each point"
+	}
+}
+
+// meansOverTime has the means of all runs' series, with their intervals.
+func (d *drawing) meansOverTime(p spec.Plot, points []PointSummary, name func(*PointSummary) label) {
+	for i := range points {
+		s := &points[i]
+		var groups []string
+		at := map[string][][]float64{} // of a group by time, the runs' values
+		first := map[string]*measure.Series{}
+		for _, r := range s.Runs {
+			for k := range r.Series {
+				x := &r.Series[k]
+				if x.Name != p.Y || !wanted(&p, x.Group) {
+					continue
+				}
+				if first[x.Group] == nil {
+					first[x.Group], groups = x, append(groups, x.Group)
+				}
+				for t, v := range x.Values {
+					for len(at[x.Group]) <= t {
+						at[x.Group] = append(at[x.Group], nil)
+					}
+					at[x.Group][t] = append(at[x.Group][t], float64(v))
+				}
+			}
+		}
+		for _, g := range groups {
+			d.unit = first[g].Unit
+			l := d.lineOf(name(s), g)
+			step := max(1, len(at[g])/mostShown)
+			for t := 0; t < len(at[g]); t += step {
+				mean, half := claim.MeanInterval(at[g][t])
+				d.xs = append(d.xs, first[g].Time(t))
+				l.x, l.y, l.half = append(l.x, first[g].Time(t)), append(l.y, mean), append(l.half, half)
+			}
+		}
 	}
 }
 
@@ -255,14 +375,14 @@ type sampled struct {
 // and the largest of every part.
 const mostShown = 1200
 
-func thinned(values []measure.Number) (out []sampled) {
-	if len(values) <= mostShown {
+func thinned(values []measure.Number, most int) (out []sampled) {
+	if len(values) <= most {
 		for i, v := range values {
 			out = append(out, sampled{i, float64(v)})
 		}
 		return out
 	}
-	parts := mostShown / 2
+	parts := most / 2
 	for part := range parts {
 		from, to := part*len(values)/parts, (part+1)*len(values)/parts
 		low, high := -1, -1
@@ -291,71 +411,24 @@ func thinned(values []measure.Number) (out []sampled) {
 }
 
 // overSize has a measure by flow size, at the largest size of each bin.
-func (d *drawing) overSize(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
+func (d *drawing) overSize(p spec.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.xUnit = "bytes"
 	for _, t := range SizeTables(points) {
 		m := t.Measure
 		if t.Of != "mean" {
 			m += "_" + strings.ReplaceAll(t.Of, ".", "_")
 		}
-		if m != p.Y {
+		if m != p.Y || !wanted(&p, t.Traffic) {
 			continue
 		}
 		d.unit = t.Unit
 		for i := range points {
-			l := d.lineOf(strings.TrimSpace(name(&points[i]) + " " + t.Traffic))
+			l := d.lineOf(name(&points[i]), t.Traffic)
 			for k, e := range t.Edges {
 				d.xs = append(d.xs, float64(e))
 				l.x, l.y, l.half = append(l.x, float64(e)), append(l.y, t.Mean[i][k]), append(l.half, t.Half[i][k])
 			}
 		}
-	}
-}
-
-// cumulative has the share of all runs' values up to each value.
-func (d *drawing) cumulative(p spec.Plot, points []PointSummary, name func(*PointSummary) string) {
-	d.plain, d.steps = true, true
-	d.yName = "share of values"
-	low, high := uint64(math.MaxUint64), uint64(0)
-	for i := range points {
-		s := &points[i]
-		var groups []string
-		pooled := map[string]map[float64]uint64{}
-		for _, r := range s.Runs {
-			for k := range r.Distributions {
-				x := &r.Distributions[k]
-				if x.Name != p.X || len(x.Values) == 0 {
-					continue
-				}
-				d.xUnit = x.Unit
-				if pooled[x.Group] == nil {
-					groups = append(groups, x.Group)
-					pooled[x.Group] = map[float64]uint64{}
-				}
-				for j, v := range x.Values {
-					pooled[x.Group][v] += x.Counts[j]
-				}
-			}
-		}
-		for _, g := range groups {
-			values := slices.Sorted(maps.Keys(pooled[g]))
-			total := uint64(0)
-			for _, v := range values {
-				total += pooled[g][v]
-			}
-			low, high = min(low, total), max(high, total)
-			l := d.lineOf(strings.TrimSpace(name(s) + " " + g))
-			sum := uint64(0)
-			l.x, l.y = append(l.x, values[0]), append(l.y, 0)
-			for _, v := range values {
-				sum += pooled[g][v]
-				l.x, l.y = append(l.x, v), append(l.y, float64(sum)/float64(total))
-			}
-			d.xs = append(d.xs, values[0], values[len(values)-1])
-		}
-	}
-	if d.note = fmt.Sprintf(", n = %d values", low); low != high {
-		d.note = fmt.Sprintf(", n = %d … %d values", low, high)
 	}
 }
 
@@ -365,6 +438,8 @@ func unitOf(text string) string {
 		return ""
 	}
 	switch {
+	case strings.HasSuffix(text, "%"):
+		return "share"
 	case strings.HasSuffix(text, "pps"):
 		return "packets/s"
 	case strings.HasSuffix(text, "bps"):

@@ -15,8 +15,10 @@ import (
 
 	"weir/internal/atomicfile"
 	"weir/internal/document"
+	"weir/internal/revision"
 	"weir/internal/text"
 	"weir/study/claim"
+	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
 	"weir/study/spec"
@@ -32,17 +34,15 @@ type Page struct {
 	Version string // of weir
 }
 
-// HTML writes the self-contained page: claims with their verdicts first, then plots, tables, how
-// the runs ended, every parameter with its source, and the command that gives it again. It has no
-// scripts and refers to nothing outside itself.
-func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
-	type drops struct {
-		Point string
-		Seed  uint64
-		Drops string
-	}
-	var dropped []drops
-	stuck := false
+// drops are the packets that a run has dropped, by reason.
+type drops struct {
+	Point string
+	Seed  uint64
+	Drops string
+}
+
+// dropsOf are those of all runs; stuck says that one of them got stuck.
+func dropsOf(o *results.Outcome) (dropped []drops, stuck bool) {
 	for _, r := range o.Runs {
 		var s []string
 		for _, c := range r.Drops {
@@ -51,6 +51,14 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		dropped = append(dropped, drops{measure.PointName(r.Point), r.Seed, strings.Join(s, ", ")})
 		stuck = stuck || r.End.Stuck()
 	}
+	return dropped, stuck
+}
+
+// HTML writes the self-contained page: claims with their verdicts first, then plots, tables, how
+// the runs ended, every parameter with its source, and the command that gives it again. It has no
+// scripts and refers to nothing outside itself.
+func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
+	dropped, stuck := dropsOf(o)
 	type count struct {
 		Verdict claim.Verdict
 		N       int
@@ -77,15 +85,24 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	}
 	command := o.Command
 	if command == "" {
-		command = "weir run spec.yaml"
+		command = revision.Name() + " run spec.yaml"
 	}
 	w := worldsOf(o)
 	keys, values := w.columns()
+	var same []string
+	if last := len(keys) - 1; len(w.own) > 1 { // n stays
+		g := grid{keys: keys[:last], rows: len(w.own)}
+		same = g.constant()
+		keys = append(g.keys, keys[last])
+	}
 	runs := tableOf("results", keys, values, len(w.own))
+	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
 	var sizes []table
-	for _, t := range SizeTables(w.sizes()) {
-		keys, values := t.columns()
-		sizes = append(sizes, tableOf(t.Title(), keys, values, len(t.Edges)))
+	for _, g := range w.sizeGrids(&Look{}) {
+		g = g.page()
+		t := tableOf(g.title, g.keys, g.values, g.rows)
+		t.Legend = legendOf(g.values, w.conditions, "bold:", "underlined:")
+		sizes = append(sizes, t)
 	}
 	attempts := machineRows(o, true)
 	machineKeys, machineValues := machineColumns(attempts)
@@ -102,7 +119,8 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o), "Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
+		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same,
+		"Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
@@ -111,9 +129,24 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programs(o),
-		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
+		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(), "Ran": ran(o, p),
 	})
 	return []byte(text.Lines(b.String())), err
+}
+
+// ran says which program carried out the runs, and which made this page, if that is another.
+func ran(o *results.Outcome, p Page) string {
+	page := "This page was made by " + revision.Name() + " " + p.Version + "."
+	switch line := "program " + o.Program; {
+	case o.Program == "":
+		return page
+	case o.Version == "":
+		return "Carried out by the " + line + ". " + page
+	case o.Program == revision.This().String():
+		return "Carried out by " + o.Version + ", " + line + "."
+	default:
+		return "Carried out by " + o.Version + ", " + line + ". " + page
+	}
 }
 
 // programs says which runs are of which program, where several have carried them out.
@@ -184,6 +217,7 @@ func plural(n int, word string) string {
 // their groups, and rows whose first columns stay in place when the rest is moved.
 type table struct {
 	Title  string
+	Legend string // what marks are
 	Keys   []keyColumn
 	Spans  []span   // upper line of the head, after the keys
 	Groups []string // lower line
@@ -213,15 +247,17 @@ type tableRow struct {
 // tableCell is a mean with its interval, so that means stand below means.
 type tableCell struct {
 	Mean, Half string
-	Width      int  // of the widest interval of the column
-	Outside    bool // the lab's value does not agree with the simulator's
+	Width      int    // of the widest interval of the column
+	Pad        string // behind the mean: as wide as the digits that others have, so that points stand below points
+	Outside    bool   // the lab's value does not agree with the simulator's
+	Best, Tied bool
 }
 
 // Key columns of so many digits stay in place, on a phone and on a desk: more would
 // leave no room for values.
 const (
-	narrow = 20
-	wide   = 45
+	narrowKeys = 20
+	wideKeys   = 45
 )
 
 // tableOf makes the page's table out of the terminal's columns.
@@ -232,10 +268,10 @@ func tableOf(title string, keys, values []column, rows int) table {
 	for i, k := range keys {
 		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
 		left += c.Width
-		if sweep := i < len(keys)-1; sweep && left <= narrow { // the last is n
+		if sweep := i < len(keys)-1; sweep && left <= narrowKeys { // the last is n
 			edge = i
 		}
-		if left <= wide {
+		if left <= wideKeys {
 			edgeWide = i
 		}
 		t.Keys = append(t.Keys, c)
@@ -265,26 +301,53 @@ func tableOf(title string, keys, values []column, rows int) table {
 		t.Groups = append(t.Groups, v.head[1])
 		t.Lone = t.Lone && v.head[1] == ""
 	}
-	widths := make([]int, len(values))
-	for i, v := range values {
-		for _, cell := range v.cells {
-			_, half, _ := strings.Cut(cell, " ± ")
-			widths[i] = max(widths[i], utf8.RuneCountInString(half))
+	widths, aligned := make([]int, len(values)), make([]alignment, len(values))
+	for i := range values {
+		for k := range values[i].cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(values[i].cells[k].half))
 		}
+		aligned[i] = alignmentOf(values[i].cells)
 	}
 	for i := range rows {
 		var r tableRow
 		for _, k := range keys {
-			r.Keys = append(r.Keys, k.cells[i])
+			r.Keys = append(r.Keys, k.cells[i].String())
 		}
-		for c, v := range values {
-			mean, half, _ := strings.Cut(v.cells[i], " ± ")
-			r.Cells = append(r.Cells, tableCell{mean, half, widths[c], strings.HasSuffix(mean, " outside")})
+		for c := range values {
+			x := &values[c].cells[i]
+			r.Cells = append(r.Cells, tableCell{Mean: x.text + x.mean, Half: x.half, Width: widths[c],
+				Pad: aligned[c].missing(x), Outside: x.outside, Best: x.mark == bestMark, Tied: x.mark == tiedMark})
 		}
-		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i] != keys[0].cells[i-1]
+		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i].String() != keys[0].cells[i-1].String()
 		t.Rows = append(t.Rows, r)
 	}
 	return t
+}
+
+// missing are spaces as wide as the decimals that a mean lacks (U+2007, U+2008).
+func (a *alignment) missing(c *cell) string {
+	_, behind := parts(c.mean)
+	switch n := a.behind - len(behind); {
+	case c.text != "" || n <= 0:
+		return ""
+	case behind == "":
+		return "\u2008" + strings.Repeat("\u2007", n-1)
+	default:
+		return strings.Repeat("\u2007", n)
+	}
+}
+
+// page is the table with heads of the page: two lines and a unit.
+func (g sizeGrid) page() sizeGrid {
+	g.keys, g.values = slices.Clone(g.keys), slices.Clone(g.values)
+	for i, k := range g.keys {
+		g.keys[i].head = []string{"", "", k.head[len(k.head)-1]}
+	}
+	for i, v := range g.values {
+		last := len(v.head) - 1
+		g.values[i].head = []string{"", strings.Join(v.head[:last], " "), v.head[last]}
+	}
+	return g
 }
 
 // group is the parameters below one part of the spec.
@@ -352,7 +415,7 @@ func inPage(svg []byte) []byte {
 		}
 		c := color.RGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), 0xff}
 		name := ""
-		switch i := slices.Index(palette, c); {
+		switch i := slices.Index(figure.Palette(), c); {
 		case i >= 0:
 			name = fmt.Sprintf("curve%d", i+1)
 		case c.R != c.G || c.G != c.B:
@@ -414,6 +477,13 @@ func Write(o *results.Outcome, p Page) (string, error) {
 	}
 	html, err := HTML(o, points, plots, p)
 	if err != nil {
+		return "", err
+	}
+	host, err := HostHTML(o, p)
+	if err != nil {
+		return "", err
+	}
+	if err := results.WriteFile(filepath.Join(o.Dir, "host.html"), host); err != nil {
 		return "", err
 	}
 	path := filepath.Join(o.Dir, "report.html")

@@ -1,11 +1,6 @@
 package report
 
-import (
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-)
+import "weir/study/figure"
 
 // Line is a curve of LinesSVG: points with values above 0.
 type Line struct {
@@ -13,28 +8,25 @@ type Line struct {
 	X, Y []float64
 }
 
-// LinesSVG draws curves on logarithmic axes, the vertical one from 1: figures of benchmarks, not of experiments.
+// LinesSVG draws curves on logarithmic axes, the vertical one over a decade at least: figures of benchmarks, not of
+// experiments.
 func LinesSVG(title, x, y string, lines []Line) ([]byte, error) {
-	pl := newPlot()
-	pl.Title.Text, pl.X.Label.Text, pl.Y.Label.Text = title, x, y
-	pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
-	pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
-	pl.Add(plainGrid())
-	var entries []entry
+	f := figure.Figure{Title: title, X: figure.Auto(x), Y: figure.Auto(y), Size: figure.Screen()}
+	f.X.Log, f.Y.Log = true, true
+	var marks []figure.Mark
+	most, least := 0.0, 0.0
 	for i, l := range lines {
-		points := make(plotter.XYs, len(l.X))
-		for k := range points {
-			points[k] = plotter.XY{X: l.X[k], Y: l.Y[k]}
+		f.Names = append(f.Names, l.Name)
+		marks = append(marks, figure.Mark{Series: i, X: l.X, Y: l.Y})
+		for _, v := range l.Y {
+			if most = max(most, v); least == 0 || v < least {
+				least = v
+			}
 		}
-		curve, marks, err := plotter.NewLinePoints(points)
-		if err != nil {
-			return nil, err
-		}
-		curve.Color, curve.Width = palette[i%len(palette)], vg.Points(1.5)
-		marks.Color, marks.Shape, marks.Radius = curve.Color, draw.CircleGlyph{}, vg.Points(3)
-		pl.Add(curve, marks)
-		entries = append(entries, entry{l.Name, []plot.Thumbnailer{curve, marks}})
 	}
-	pl.Y.Min = min(pl.Y.Min, pl.Y.Max/10) // a range of less than a decade looks like more than it is
-	return render(pl, entries)
+	if least > most/10 { // a range of less than a decade looks like more than it is
+		f.Y.Min = most / 10
+	}
+	f.Panels = []figure.Panel{{Marks: marks}}
+	return f.Write("svg")
 }

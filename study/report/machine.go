@@ -2,17 +2,13 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-
 	"weir/core/fabric/observe"
+	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
 )
@@ -44,7 +40,7 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 	key := func(head string, left bool, text func(machineRow) string) {
 		c := column{head: []string{"", "", head}, left: left}
 		for _, r := range rows {
-			c.cells = append(c.cells, text(r))
+			c.cells = append(c.cells, word(text(r)))
 		}
 		keys = append(keys, c)
 	}
@@ -59,7 +55,7 @@ func machineColumns(rows []machineRow) (keys, values []column) {
 		}
 		c := column{head: []string{head, group, unit}}
 		for _, r := range rows {
-			c.cells = append(c.cells, text(r.a))
+			c.cells = append(c.cells, word(text(r.a)))
 		}
 		values = append(values, c)
 	}
@@ -146,7 +142,7 @@ func machineFacts(o *results.Outcome) []string {
 		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
 			runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
 		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
-			strings.TrimSpace(measure.SI(float64(frames))), Cell(late*sc.Factor, math.NaN(), decimalsFor(late*sc.Factor)),
+			strings.TrimSpace(measure.SI(float64(frames))), plainNumber(late*sc.Factor),
 			sc.Unit),
 	}
 	switches, hosts, in, sent, other := 0, 0, uint64(0), uint64(0), ""
@@ -215,30 +211,25 @@ const mostNotes = 30
 
 // machineText is the terminal's part about the machine: a line a run of the attempt
 // that counts, and what disturbed others.
-func machineText(o *results.Outcome) string {
-	facts := machineFacts(o)
-	if facts == nil {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("the machine\n")
+func machineText(s *sheet, o *results.Outcome, facts []string) {
+	s.line(bit{"the machine", strong})
 	rows := machineRows(o, false)
-	keys, values := machineColumns(rows)
-	b.WriteString(blocks(keys, values, len(rows), func(r int) bool {
+	g := grid{rows: len(rows), apart: func(r int) bool {
 		p, q := rows[r].run.Point, rows[r-1].run.Point
 		return len(p) > 1 && p[0].Text != q[0].Text
-	}))
+	}}
+	g.keys, g.values = machineColumns(rows)
+	g.print(s)
 	for _, f := range facts {
-		b.WriteString(Wrap(f, Width, "    ") + "\n")
+		s.note(f, plain)
 	}
 	notes := attemptNotes(o)
 	for _, n := range notes[:min(len(notes), mostNotes)] {
-		b.WriteString(Wrap(n, Width, "    ") + "\n")
+		s.note(n, plain)
 	}
 	if left := len(notes) - mostNotes; left > 0 {
-		fmt.Fprintf(&b, "… and %d more, in runs.json\n", left)
+		s.note(fmt.Sprintf("… and %d more, in runs.json", left), plain)
 	}
-	return b.String()
 }
 
 // lateness sums the histograms of attempts up.
@@ -272,7 +263,6 @@ func LatenessSVG(o *results.Outcome) ([]byte, error) {
 		return nil, nil
 	}
 	// entry i reaches from 2^(i−1) to 2^i ns; the first are below the resolution of any clock
-	sc := Scale{"µs", 1e-3}
 	from, to, most := len(sum), 0, uint64(0)
 	for _, h := range [][]uint64{sum, other} {
 		for i, c := range h {
@@ -281,59 +271,35 @@ func LatenessSVG(o *results.Outcome) ([]byte, error) {
 			}
 		}
 	}
-	edge := func(i int) float64 { return math.Ldexp(1, i-1) * sc.Factor }
-	const low = 0.5 // of the axis: a frame more is seen
-	pl := newPlot()
-	pl.Title.Text = fmt.Sprintf("lateness of transmissions, %d %s", len(counted), plural(len(counted), "run"))
-	pl.X.Label.Text, pl.Y.Label.Text = axis("late by", sc.Unit), "frames"
-	pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
-	pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
-	pl.Add(plainGrid())
-	bound := observe.MostLateness.Seconds() * 1e6
-	pl.X.Min, pl.X.Max = edge(from), max(edge(to), 1.5*bound)
-	pl.Y.Min, pl.Y.Max = low, float64(most)*2
-	var entries []entry
-	var bar *plotter.Polygon
-	for i, count := range sum {
-		if count == 0 {
-			continue
-		}
-		left, right, top := edge(i), edge(i+1), float64(count)
-		var err error
-		if bar, err = plotter.NewPolygon(plotter.XYs{{X: left, Y: low}, {X: left, Y: top}, {X: right, Y: top},
-			{X: right, Y: low}}); err != nil {
-			return nil, err
-		}
-		bar.Color, bar.LineStyle.Color, bar.LineStyle.Width = palette[0], color.Gray{255}, vg.Points(1.2)
-		pl.Add(bar)
-	}
-	entries = append(entries, entry{strings.TrimSpace(measure.SI(float64(n))) + " frames of the attempts that count",
-		[]plot.Thumbnailer{bar}})
-	if m > 0 {
-		outline := plotter.XYs{{X: edge(from), Y: low}}
-		for i := from; i < to; i++ {
+	edge := func(i int) float64 { return math.Ldexp(1, i-1) * 1e-3 } // in µs
+	const low = 0.5                                                  // of the axis: a frame more is seen
+	stairs := func(of []uint64) (x, y []float64) {
+		for i := from; i <= to; i++ {
 			top := low
-			if i < len(other) {
-				top = max(low, float64(other[i]))
+			if i < to && i < len(of) {
+				top = max(low, float64(of[i]))
 			}
-			outline = append(outline, plotter.XY{X: edge(i), Y: top}, plotter.XY{X: edge(i + 1), Y: top})
+			x, y = append(x, edge(i)), append(y, top)
 		}
-		stairs, err := plotter.NewLine(append(outline, plotter.XY{X: edge(to), Y: low}))
-		if err != nil {
-			return nil, err
-		}
-		stairs.Color, stairs.Width = palette[1], vg.Points(1.8)
-		pl.Add(stairs)
-		entries = append(entries, entry{strings.TrimSpace(measure.SI(float64(m))) +
-			" frames of attempts that were repeated", []plot.Thumbnailer{stairs}})
+		return x, y
 	}
-	limit, err := plotter.NewLine(plotter.XYs{{X: bound, Y: low}, {X: bound, Y: pl.Y.Max}})
-	if err != nil {
-		return nil, err
+	bound := observe.MostLateness.Seconds() * 1e6
+	f := figure.Figure{Title: fmt.Sprintf("lateness of transmissions, %d %s", len(counted), plural(len(counted), "run")),
+		X: figure.Auto("late by [µs]"), Y: figure.Auto("frames"), Size: figure.Screen(),
+		Names: []string{strings.TrimSpace(measure.SI(float64(n))) + " frames of the attempts that count"}}
+	f.X.Log, f.X.Min, f.X.Max = true, edge(from), max(edge(to), 1.5*bound)
+	f.Y.Log, f.Y.Min, f.Y.Max = true, low, float64(most)*2
+	x, y := stairs(sum)
+	marks := []figure.Mark{{Form: figure.Area, X: x, Y: y}}
+	if m > 0 {
+		x, y := stairs(other)
+		f.Names = append(f.Names, strings.TrimSpace(measure.SI(float64(m)))+" frames of attempts that were repeated")
+		marks = append(marks, figure.Mark{Series: 1, Form: figure.Steps, X: x, Y: y})
 	}
-	limit.Width, limit.Dashes = vg.Points(1.2), dashes[2]
-	pl.Add(limit)
-	entries = append(entries, entry{fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
-		1e3*observe.MostLateness.Seconds()), []plot.Thumbnailer{limit}})
-	return render(pl, entries)
+	marks = append(marks, figure.Mark{Series: -1, Plain: true, Dash: figure.Broken, X: []float64{bound, bound},
+		Y: []float64{low, f.Y.Max}})
+	f.Extra = []figure.Entry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
+		1e3*observe.MostLateness.Seconds()), Dash: figure.Broken, Series: -1}}
+	f.Panels = []figure.Panel{{Marks: marks}}
+	return f.Write("svg")
 }

@@ -1,49 +1,39 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 
-	"weir/internal/text"
+	"weir/study/figure"
+	"weir/study/results"
 	"weir/study/spec"
 )
 
-// Size of a plot without its legend. At a phone's width its texts can still be read.
-const (
-	plotWidth  = 5.4 * vg.Inch
-	plotHeight = 3.7 * vg.Inch
-)
-
-// fonts of a plot: Liberation Sans has the widths of Arial and Helvetica, which
-// stand in for it where it is not installed.
-const (
-	drawnFont = "font-family:Liberation Sans;"
-	namedFont = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
-)
-
-// sans is the plots' font.
-func sans(size vg.Length) font.Font {
-	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
-}
+// spoken is a name as people read it.
+func spoken(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // Title is a plot's heading.
 func Title(p spec.Plot) string {
-	words := func(s string) string { return strings.ReplaceAll(s, "_", " ") }
-	if p.Kind == spec.CDF {
-		return "distribution of " + words(p.X)
+	if p.Title != "" {
+		return p.Title
 	}
-	return words(p.Y) + " over " + words(p.X)
+	of := ""
+	if len(p.Groups) == 1 {
+		of = " of " + p.Groups[0]
+	}
+	switch {
+	case p.Drawn == spec.KindHeat:
+		return spoken(p.Z) + of + " over " + spoken(p.X) + " and " + spoken(p.Y)
+	case p.Kind == spec.CDF && p.Y == spec.KindCCDF:
+		return "complementary distribution of " + spoken(p.X) + of
+	case p.Kind == spec.CDF:
+		return "distribution of " + spoken(p.X) + of
+	}
+	return spoken(p.Y) + of + " over " + spoken(p.X)
 }
 
 // SVG draws one plot, one curve a combination of the keys in Lines and of any other
@@ -55,341 +45,374 @@ func SVG(p spec.Plot, points []PointSummary) ([]byte, error) {
 	return (&worlds{own: points}).svg(p)
 }
 
-// figure is one plot of all worlds while it is drawn.
-type figure struct {
-	spec.Plot
-	pl              *plot.Plot
-	own, sim, paper drawing
-	both            bool  // own is the lab's, with the simulator's beside
-	logX            bool  // the x axis is logarithmic
-	xScale, yScale  Scale // of values, to those that the axes show
-	entries         []entry
-	number          map[string]int // of a curve's colour
-	crossed         bool           // a number of the paper is shown
-}
+// Figure makes a plot of results: a file's, or one of its own. It is nil if no value is defined.
+func Figure(o *results.Outcome, p spec.Plot) (*figure.Figure, error) { return worldsOf(o).figure(p) }
 
-// svg draws a plot of all worlds in one picture: of the lab the simulator as a line and
-// the lab as markers, of what has no markers as dashes; over a sweep key the paper's
-// numbers as crosses. A curve has its colour in every world.
+// FileName is a text as the name of a file that every file system accepts.
+func FileName(text string) string { return fileName(text) }
+
+// svg draws a plot of all worlds in one picture.
 func (all *worlds) svg(p spec.Plot) ([]byte, error) {
 	f, err := all.figure(p)
 	if f == nil || err != nil {
 		return nil, err
 	}
-	f.axes()
-	f.numbers()
-	for _, x := range []*drawing{&f.sim, &f.own, &f.paper} { // what is drawn later lies above
-		for i := range x.lines {
-			if err := f.curve(x, &x.lines[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	f.entries = slices.DeleteFunc(f.entries, func(e entry) bool { return len(e.thumbs) == 0 })
-	if len(f.entries) == 0 {
-		return nil, nil // nothing of it is defined
-	}
-	f.legend()
-	f.limits()
-	return render(f.pl, f.entries)
+	return f.Write("svg")
 }
 
-// figure collects what a plot shows; nil if there is nothing.
-func (all *worlds) figure(p spec.Plot) (*figure, error) {
+// drawn is one plot of all worlds while its figure is made.
+type drawn struct {
+	spec.Plot
+	figure.Figure
+	own, sim, paper drawing
+	both            bool  // own is the lab's, with the simulator's beside
+	logX, logY      bool  // axes are logarithmic
+	xScale, yScale  Scale // of values, to those that the axes show
+	names           []string
+	panels          []string
+	crossed         bool // a number of the paper is shown
+	shown           map[string]bool
+}
+
+// figure makes a plot of all worlds: of the lab the simulator as a line and the lab as markers, of what has no
+// markers as dashes; over a sweep key the paper's numbers as crosses. A curve has its colour in every world. It is
+// nil if no value is defined.
+func (all *worlds) figure(p spec.Plot) (*figure.Figure, error) {
+	if p.Drawn == spec.KindHeat {
+		return all.heat(p)
+	}
+	x, err := all.collect(p)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	x.order()
+	x.axes()
+	x.marks()
+	if len(x.Names) == 0 {
+		return nil, nil // nothing of it is defined
+	}
+	x.legend()
+	x.heading()
+	return &x.Figure, nil
+}
+
+// collect has what a plot shows; nil if there is nothing.
+func (all *worlds) collect(p spec.Plot) (*drawn, error) {
 	w := all.only(p.Means)
-	f := &figure{Plot: p, own: collect(p, w.own), both: w.sim != nil, number: map[string]int{}}
-	if f.both {
-		f.sim = collect(p, w.sim)
+	x := &drawn{Plot: p, both: w.sim != nil, shown: map[string]bool{}}
+	make := func(p spec.Plot, each bool) {
+		x.own, x.sim, x.paper = collect(p, w.own, each), drawing{}, drawing{}
+		if x.both {
+			x.sim = collect(p, w.sim, each)
+		}
+		if w.paper != nil && p.Kind == spec.OverSweep && p.Drawn != spec.KindBox {
+			x.paper = collect(p, w.paper, each)
+		}
+		x.Plot = p
 	}
-	if w.paper != nil && p.Kind == spec.OverSweep {
-		f.paper = collect(p, w.paper)
+	make(p, false)
+	if p.Panels == "" && x.most() > figure.MostSeries { // more cannot be told apart
+		split(p, w.own, make)
 	}
-	if len(f.own.lines) == 0 && len(f.sim.lines) > 0 { // the lab has nothing of it
-		f.own = f.sim.shell()
+	if x.most() > figure.MostSeries {
+		make(p, true)
+	}
+	if len(x.own.lines) == 0 && len(x.sim.lines) > 0 { // the lab has nothing of it
+		x.own = x.sim.shell()
 	}
 	switch {
-	case len(f.own.lines) > 0 || len(f.sim.lines) > 0:
+	case len(x.own.lines) > 0 || len(x.sim.lines) > 0:
 	case len(w.own) > 0 && p.Kind == spec.OverSweep && !measured(p.Y, w.own):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
 	default: // no value of it is defined, as of percentiles with too few samples
 		return nil, nil
 	}
-	if f.both {
-		f.own.bothNotes(&f.sim)
+	if x.both {
+		x.own.bothNotes(&x.sim)
 	}
-	if w.chosen && !f.own.plain {
-		f.own.note += " by the data"
+	if w.chosen && !x.own.plain {
+		x.own.note += " by the data"
 	}
-	return f, nil
+	return x, nil
 }
 
-// axes makes the plot with its axes and their scales.
-func (f *figure) axes() {
-	most := max(f.own.highest(), f.sim.highest(), f.paper.highest())
-	f.yScale, f.xScale = scaleFor(f.own.unit, most), scaleFor(f.own.xUnit, max(largest(f.own.xs), largest(f.sim.xs)))
-	if f.LogX && f.Kind != spec.OverSweep {
-		f.xScale = Scale{f.own.xUnit, 1}
+// split tries the keys by which a plot with too many curves can have panels, and takes the one with the fewest.
+func split(p spec.Plot, points []PointSummary, make func(spec.Plot, bool)) {
+	keys := slices.Clone(p.Lines)
+	for _, c := range points[0].Point {
+		if c.Key != p.X && !slices.Contains(keys, c.Key) {
+			keys = append(keys, c.Key)
+		}
 	}
-	if f.LogY {
-		f.yScale = Scale{baseUnit(f.own.unit), 1}
+	if !slices.Contains(keys, byGroup) && p.Kind != spec.OverSweep {
+		keys = append(keys, byGroup)
 	}
-	f.pl = newPlot()
-	f.pl.X.Label.Text = axis(strings.ReplaceAll(f.own.xName, "_", " "), f.xScale.Unit)
-	f.pl.Y.Label.Text = axis(strings.ReplaceAll(f.own.yName, "_", " "), f.yScale.Unit)
-	f.pl.Title.Text = Title(f.Plot) + f.own.note
-	if only := f.Only(); len(only) > 0 {
-		f.pl.Title.Text += "\n" + strings.Join(only, " ")
+	best, fewest := "", math.MaxInt
+	for _, key := range keys {
+		q := p
+		q.Panels = key
+		d := collect(q, points, false)
+		names, panels := d.count()
+		if names <= figure.MostSeries && panels > 1 && panels < fewest {
+			best, fewest = key, panels
+		}
 	}
-	if f.logX = f.LogX && f.own.words == nil; f.logX {
-		f.pl.X.Scale, f.pl.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+	if best != "" {
+		p.Panels = best
+		make(p, false)
 	}
-	if f.LogY {
-		f.pl.Y.Scale, f.pl.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
-	}
-	f.pl.Add(plainGrid())
 }
 
-// numbers gives each curve its colour and its entry in the legend: the own world's first.
-func (f *figure) numbers() {
-	for _, x := range []*drawing{&f.own, &f.sim} {
-		for _, l := range x.lines {
-			if _, ok := f.number[l.name]; !ok {
-				f.number[l.name] = len(f.number)
-				f.entries = append(f.entries, entry{name: l.name})
+// most is how many curves have to be told apart.
+func (x *drawn) most() int {
+	names, _ := x.own.count()
+	other, _ := x.sim.count()
+	return max(names, other)
+}
+
+// call is what a name of the file is called in the figure.
+func (x *drawn) call(name string) string {
+	if to, ok := x.Look.Names[name]; ok {
+		return to
+	}
+	if len(x.Look.Names) == 0 {
+		return name
+	}
+	parts := strings.Split(name, " ")
+	for i, part := range parts {
+		if to, ok := x.Look.Names[part]; ok {
+			parts[i] = to
+		} else if key, value, ok := strings.Cut(part, "="); ok {
+			if to, ok := x.Look.Names[value]; ok {
+				value = to
+			}
+			if to, ok := x.Look.Names[key]; ok {
+				key = to
+			}
+			parts[i] = key + "=" + value
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// axes makes the axes and their scales.
+func (x *drawn) axes() {
+	most := max(x.own.highest(), x.sim.highest(), x.paper.highest())
+	x.yScale, x.xScale = scaleFor(x.own.unit, most), scaleFor(x.own.xUnit, max(largest(x.own.xs), largest(x.sim.xs)))
+	x.logX, x.logY = x.LogX && x.own.words == nil, x.LogY
+	if !x.Scaled && x.Kind == spec.OverSweep && x.own.words == nil && byFactors(x.own.xs) &&
+		!(x.XRange.HasLow && x.XRange.Low <= 0) {
+		x.logX = true
+	}
+	if low, high := extremes(x.own.xs); x.logX && (x.Kind != spec.OverSweep || high >= 1e4*low) {
+		x.xScale = Scale{baseUnit(x.own.xUnit), 1}
+	}
+	if x.logY && x.Kind != spec.CDF {
+		x.yScale = Scale{baseUnit(x.own.unit), 1}
+	}
+	X, Y := &x.Figure.X, &x.Figure.Y
+	*X = axisOf(axis(x.call(spoken(x.own.xName)), x.xScale.Unit), x.XLabel, x.XRange, x.XTicks, x.xScale, x.logX)
+	*Y = axisOf(axis(x.call(spoken(x.own.yName)), x.yScale.Unit), x.YLabel, x.YRange, x.YTicks, x.yScale, x.logY)
+	if x.own.words != nil {
+		for _, w := range x.own.words {
+			X.Words = append(X.Words, x.call(w))
+		}
+	} else if x.Kind == spec.OverSweep {
+		for _, v := range x.own.xs {
+			X.At = append(X.At, v*x.xScale.Factor)
+		}
+	}
+	if x.Kind == spec.CDF {
+		Y.Top = 1
+	}
+	Y.Zero = x.barred() && !x.logY
+}
+
+// barred reports whether values are bars.
+func (x *drawn) barred() bool {
+	return x.Kind == spec.OverSweep && (x.Drawn == spec.KindBars || x.Drawn == "" && x.own.words != nil)
+}
+
+// axisOf is an axis with what the file says of it.
+func axisOf(label, given string, r spec.Range, t spec.Ticks, sc Scale, log bool) figure.Axis {
+	a := figure.Auto(label)
+	if given != "" {
+		a.Label = given
+	}
+	a.Log = log
+	if r.HasLow {
+		a.Min = r.Low * sc.Factor
+	}
+	if r.HasHigh {
+		a.Max = r.High * sc.Factor
+	}
+	for _, v := range t.At {
+		a.Ticks = append(a.Ticks, v*sc.Factor)
+	}
+	a.Count = t.Count
+	return a
+}
+
+// marks makes those of all worlds; what comes later lies above.
+func (x *drawn) marks() {
+	for _, d := range []*drawing{&x.sim, &x.own, &x.paper} {
+		for i := range d.lines {
+			x.mark(d, &d.lines[i])
+		}
+	}
+	var used []int // series of which something is defined
+	for _, p := range x.Figure.Panels {
+		for _, m := range p.Marks {
+			if !slices.Contains(used, m.Series) {
+				used = append(used, m.Series)
 			}
 		}
 	}
+	if len(used) == 0 {
+		x.Figure.Names = nil
+	}
 }
 
-// intervals are a curve's points with their intervals.
-type intervals struct {
-	plotter.XYs
-	plotter.YErrors
+// place is the panel of a title, which it begins.
+func (x *drawn) place(title string) *figure.Panel {
+	i := slices.Index(x.panels, title)
+	if i < 0 {
+		i = len(x.panels)
+		x.panels = append(x.panels, title)
+		x.Figure.Panels = append(x.Figure.Panels, figure.Panel{Title: x.call(title)})
+	}
+	return &x.Figure.Panels[i]
 }
 
-// points are those of a curve that the axes can show.
-func (f *figure) points(l *line) (data intervals) {
-	for k := range l.x {
-		x, y := l.x[k]*f.xScale.Factor, l.y[k]*f.yScale.Factor
-		if math.IsNaN(y) || math.IsInf(y, 0) || f.logX && x <= 0 || f.LogY && y <= 0 {
+// mark adds a curve of one world.
+func (x *drawn) mark(d *drawing, l *line) {
+	i := slices.Index(x.names, l.name)
+	if d.each {
+		i = 0
+	}
+	m := figure.Mark{Series: i, Form: x.form(d), Plain: d.plain}
+	for k := range l.y {
+		at, y := l.x[k]*x.xScale.Factor, l.y[k]*x.yScale.Factor
+		if x.own.words != nil {
+			at = l.x[k]
+		}
+		if math.IsNaN(y) || math.IsInf(y, 0) || x.logX && at <= 0 || x.logY && y <= 0 {
 			continue
 		}
-		h := l.interval(k) * f.yScale.Factor
-		low := h
-		if f.LogY && y-h <= 0 { // down to the axis
-			low = y * 0.9
+		m.X, m.Y = append(m.X, at), append(m.Y, y)
+		if l.boxes != nil {
+			b, by := l.boxes[k], x.yScale.Factor
+			m.Boxes = append(m.Boxes, figure.Box{Low: b.Low * by, Q1: b.Q1 * by, Median: b.Median * by, Q3: b.Q3 * by,
+				High: b.High * by})
 		}
-		data.XYs = append(data.XYs, plotter.XY{X: x, Y: y})
-		data.YErrors = append(data.YErrors, struct{ Low, High float64 }{low, h})
-	}
-	return data
-}
-
-// curve draws a curve of one world.
-func (f *figure) curve(x *drawing, l *line) error {
-	i, ok := f.number[l.name]
-	data := f.points(l)
-	if !ok || len(data.XYs) == 0 { // of a curve that is not shown; not defined
-		return nil
-	}
-	curve, marks, err := plotter.NewLinePoints(data.XYs)
-	if err != nil {
-		return err
-	}
-	isLine, isMarks := f.style(x, i, curve, marks)
-	var thumbs []plot.Thumbnailer
-	if isLine {
-		f.pl.Add(curve)
-		thumbs = append(thumbs, curve)
-	}
-	if isMarks {
-		f.pl.Add(marks)
-		thumbs = append(thumbs, marks)
-	}
-	if l.half != nil && x.most > 1 && x != &f.paper {
-		bars, err := plotter.NewYErrorBars(data)
-		if err != nil {
-			return err
-		}
-		bars.Color, bars.Width, bars.CapWidth = curve.Color, vg.Points(1.2), vg.Points(6)
-		if x == &f.sim {
-			bars.Width, bars.CapWidth = vg.Points(0.8), vg.Points(3)
-		}
-		f.pl.Add(bars)
-	}
-	if x != &f.paper && (!f.own.plain || len(f.entries[i].thumbs) == 0) {
-		f.entries[i].thumbs = append(f.entries[i].thumbs, thumbs...)
-	}
-	return nil
-}
-
-// style says how the curve with number i looks in a world, and whether its line and its markers are shown.
-func (f *figure) style(x *drawing, i int, curve *plotter.Line, marks *plotter.Scatter) (isLine, isMarks bool) {
-	c := palette[i%len(palette)]
-	curve.Color, curve.Width, curve.Dashes = c, vg.Points(1.8), dashes[i%len(dashes)]
-	marks.Color, marks.Radius, marks.Shape = c, vg.Points(3.2), markers[i%len(markers)]
-	if f.own.plain {
-		if curve.Width = vg.Points(1.4); f.own.steps {
-			curve.StepStyle = plotter.PostStep
-		}
-		if f.both {
-			curve.Dashes = nil
-			if x == &f.own {
-				curve.Dashes = dashes[1]
-			}
+		if l.half != nil && d.most > 1 && d != &x.paper && x.Error != "none" {
+			half := l.interval(k) * x.yScale.Factor
+			m.Low, m.High = append(m.Low, y-half), append(m.High, y+half)
 		}
 	}
-	isLine, isMarks = true, !f.own.plain
+	if i < 0 || len(m.X) == 0 { // of a curve that is not shown; not defined
+		return
+	}
+	m.Band = x.Error == "band" && m.Form != figure.Bars
 	switch {
-	case x == &f.paper:
-		marks.Shape, marks.Radius, f.crossed = cross{}, vg.Points(4.6), true
-		isLine, isMarks = false, true
-	case f.both && !f.own.plain && x == &f.sim:
-		isMarks = false
-	case f.both && !f.own.plain:
-		isLine = false
-		if sides, ok := outlines[marks.Shape]; ok {
-			marks.Shape = outline(sides)
-		}
+	case d == &x.paper:
+		x.crossed = true
+	case x.both && d.plain && d == &x.own:
+		m.Dash = figure.Broken
+	case x.both && d.plain:
+		m.Dash = figure.Solid
+	case x.both && d == &x.sim:
+		m.Thin = true
 	}
-	return isLine, isMarks
+	x.shown[l.name] = true
+	p := x.place(l.panel)
+	p.Marks = append(p.Marks, m)
 }
 
-// legend adds the entries of the worlds and of the paper; of both worlds the curves' own have
-// colours only.
-func (f *figure) legend() {
-	if f.both {
-		for i := range f.entries {
-			if l, ok := f.entries[i].thumbs[0].(*plotter.Line); ok && f.own.plain {
-				solid := *l
-				solid.Dashes = nil
-				f.entries[i].thumbs[0] = &solid
-			}
-		}
-		line, dash := &plotter.Line{}, &plotter.Line{}
-		line.Color, line.Width = worldColour, vg.Points(1.6)
-		*dash = *line
-		dash.Dashes = dashes[1]
-		mark := &plotter.Scatter{}
-		mark.Color, mark.Radius, mark.Shape = worldColour, vg.Points(3.2), markers[0]
-		f.entries = append(f.entries, entry{simulatorName, []plot.Thumbnailer{line}})
-		if f.own.plain {
-			f.entries = append(f.entries, entry{labName, []plot.Thumbnailer{dash}})
-		} else {
-			f.entries = append(f.entries, entry{labName, []plot.Thumbnailer{mark}})
-		}
+// form is how a world's values look.
+func (x *drawn) form(d *drawing) figure.Form {
+	switch {
+	case d == &x.paper:
+		return figure.Crosses
+	case x.Drawn == spec.KindBox:
+		return figure.Boxes
+	case x.both && !d.plain && d == &x.own:
+		return figure.Hollow
+	case x.barred():
+		return figure.Bars
+	case x.Drawn == spec.KindPoints:
+		return figure.Points
+	case d.steps:
+		return figure.Steps
 	}
-	if f.crossed {
-		mark := &plotter.Scatter{}
-		mark.Color, mark.Radius, mark.Shape = worldColour, vg.Points(4.6), cross{}
-		f.entries = append(f.entries, entry{paperName, []plot.Thumbnailer{mark}})
+	return figure.Line
+}
+
+// legend adds the entries of the worlds and of the paper.
+func (x *drawn) legend() {
+	x.Figure.Legend = figure.Place(x.Look.Legend)
+	add := func(name string, form figure.Form, dash figure.Dash) {
+		x.Extra = append(x.Extra, figure.Entry{Name: name, Form: form, Dash: dash, Series: -1})
+	}
+	switch {
+	case x.both && x.own.plain:
+		add(simulatorName, figure.Line, figure.Solid)
+		add(labName, figure.Line, figure.Broken)
+	case x.both:
+		form := figure.Line
+		if x.barred() {
+			form = figure.Bars
+		}
+		add(simulatorName, form, figure.Solid)
+		add(labName, figure.Hollow, figure.BySeries)
+	}
+	if x.crossed {
+		add(paperName, figure.Crosses, figure.BySeries)
+	}
+	if len(x.Figure.Names) == 1 && (x.names[0] == x.Measured() || x.own.each) && len(x.Extra) == 0 {
+		x.Figure.Names[0] = ""
+	}
+	if x.own.each { // every curve has a panel of its own, with its name
+		for i := range x.Figure.Names {
+			x.Figure.Names[i] = ""
+		}
 	}
 }
 
-// limits sets the ranges of the axes.
-func (f *figure) limits() {
-	x, y := &f.pl.X, &f.pl.Y
-	if words := f.own.words; words != nil {
-		var nominal []plot.Tick
-		for i, w := range words {
-			nominal = append(nominal, plot.Tick{Value: float64(i), Label: w})
-		}
-		x.Tick.Marker = plot.ConstantTicks(nominal)
-		x.Min, x.Max = -0.4, float64(len(words))-0.6
-		tilt(x, words)
-	} else if x.Min == x.Max { // a sweep of one value
-		w := max(math.Abs(x.Min)/2, 1)
-		x.Min, x.Max = x.Min-w, x.Max+w
-	}
-	if f.logX && x.Min == x.Max {
-		x.Min, x.Max = x.Min/2, x.Max*2
-	}
-	if f.LogY {
-		y.Min, y.Max = y.Min/1.2, y.Max*1.2
+// heading makes title and note, and the figure's size.
+func (x *drawn) heading() {
+	x.Figure.Size = sizeOf(x.Look)
+	if x.Untitled {
 		return
 	}
-	y.Min = min(y.Min, 0)
-	y.Max = max(y.Max, 0)
-	if y.Max == y.Min {
-		y.Max++
+	x.Figure.Title = Title(x.Plot)
+	if only := x.Only(); len(only) > 0 {
+		x.Figure.Title += "\n" + strings.Join(only, " ")
 	}
-	y.Max += (y.Max - y.Min) * 0.04
+	x.Figure.Note = x.own.note
+	if x.Error == "none" {
+		x.Figure.Note = strings.Replace(x.Figure.Note, "mean and 95 % interval", "mean", 1)
+	}
+	var none []string
+	for _, n := range x.names {
+		if !x.shown[n] {
+			none = append(none, x.call(n))
+		}
+	}
+	if len(none) > 0 {
+		x.Figure.Note += "; without a value: " + strings.Join(none, ", ")
+	}
 }
 
-// mostWords is how much of an axis words may take side by side.
-const mostWords = vg.Length(300)
-
-// tilt slants the words of an axis that would run into each other.
-func tilt(x *plot.Axis, words []string) {
-	widest := vg.Length(0)
-	for _, w := range words {
-		widest = max(widest, x.Tick.Label.Width(w))
+// sizeOf is the size of a figure.
+func sizeOf(l spec.Look) figure.Size {
+	size := figure.Screen()
+	if l.Width > 0 {
+		size = figure.Print(vg.Length(l.Width))
 	}
-	if (widest+vg.Points(4))*vg.Length(len(words)) <= mostWords {
-		return
+	if l.Text > 0 {
+		size.Text = vg.Length(l.Text)
 	}
-	l := &x.Tick.Label
-	l.Rotation, l.XAlign, l.YAlign = math.Pi/5, draw.XRight, draw.YTop
-}
-
-// entry is one of a plot's legend.
-type entry struct {
-	name   string
-	thumbs []plot.Thumbnailer
-}
-
-// newPlot is a plot with the fonts and ticks of all.
-func newPlot() *plot.Plot {
-	pl := plot.New()
-	pl.Title.TextStyle.Font = sans(12)
-	pl.Title.Padding = vg.Points(8)
-	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
-		a.Label.TextStyle.Font = sans(12)
-		a.Tick.Label.Font = sans(11)
-		a.Tick.Marker = plot.TickerFunc(ticks)
-		a.Padding = vg.Points(4)
-	}
-	return pl
-}
-
-// plainGrid are the lines behind a plot.
-func plainGrid() *plotter.Grid {
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
-	return grid
-}
-
-// render draws a plot and below it, where no curve can be, its legend, in as many
-// columns as the longest name allows.
-func render(pl *plot.Plot, entries []entry) ([]byte, error) {
-	const side, rowHeight = vg.Length(12), vg.Length(16)
-	var legends []plot.Legend
-	widest := vg.Length(0)
-	for _, e := range entries {
-		l := plot.NewLegend()
-		l.TextStyle.Font = sans(11)
-		l.ThumbnailWidth = vg.Points(30)
-		l.Top, l.Left = true, true
-		l.Add(e.name, e.thumbs...)
-		widest = max(widest, l.ThumbnailWidth+l.TextStyle.Width(" "+e.name)+vg.Points(16))
-		legends = append(legends, l)
-	}
-	width := max(plotWidth, widest+2*side)
-	columns := max(1, min(len(legends), int((width-2*side)/widest)))
-	rows := (len(legends) + columns - 1) / columns
-	columns = (len(legends) + rows - 1) / rows // rows of equal length
-	height := plotHeight + vg.Length(rows)*rowHeight
-	canvas := vgsvg.New(width, height)
-	c := draw.New(canvas)
-	for i := range legends {
-		left := side + vg.Length(i%columns)*widest
-		top := plotHeight + vg.Length(i/columns)*rowHeight
-		legends[i].Draw(draw.Crop(c, left, 0, 0, -top))
-	}
-	pl.Draw(draw.Crop(c, vg.Points(4), -vg.Points(14), height-plotHeight+vg.Points(4), -vg.Points(6)))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	return []byte(text.Lines(strings.ReplaceAll(b.String(), drawnFont, namedFont))), nil
+	size.Height = vg.Length(l.Height)
+	return size
 }

@@ -23,6 +23,7 @@ import (
 	"weir/core/transport/udp"
 	"weir/internal/testutil"
 	"weir/study/claim"
+	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
 )
@@ -217,7 +218,7 @@ func TestSizesCount(t *testing.T) {
 			Values: measure.Values{Bins: []measure.Binned{{Name: "fct", Unit: "s", Traffic: "x",
 				Bins: []measure.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}}})
 	}
-	text := Sizes(Summarise(runs))
+	text := Sizes(resolved(t), Summarise(runs))
 	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
 		t.Error(text)
 	}
@@ -291,6 +292,15 @@ func TestWrite(t *testing.T) {
 		t.Error("two pages of one outcome differ")
 	}
 	page := pages[0]
+	for i := range 2 { // a plot can be enlarged, and left again
+		id := fmt.Sprintf("plot-%d", i)
+		_, plot, _ := strings.Cut(page, `<figure id="`+id+`">`)
+		plot, _, _ = strings.Cut(plot, "</figure>")
+		if !strings.Contains(plot, `href="#`+id+`"`) || !strings.Contains(plot, `href="#plots"`) ||
+			!strings.Contains(page, "figure:target svg") {
+			t.Errorf("%s cannot be enlarged: %.100s", id, plot)
+		}
+	}
 	for _, bad := range []string{"<title>A <title>", "first <claim>", "http://", "https://", "<script"} {
 		t.Run(bad, func(t *testing.T) {
 			text := strings.ReplaceAll(page, `"http://www.w3.org/2000/svg"`, "")
@@ -346,7 +356,7 @@ func TestContrast(t *testing.T) {
 			for _, v := range []string{"holds", "fails", "undecided"} {
 				pairs = append(pairs, [2]string{v, v + "-band"})
 			}
-			for i := range palette {
+			for i := range figure.Palette() {
 				pairs = append(pairs, [2]string{fmt.Sprintf("curve%d", i+1), "panel"})
 			}
 			for _, p := range pairs {
@@ -391,9 +401,8 @@ func TestInPage(t *testing.T) {
 // intervals, keys that stay in place as far as a phone has room.
 func TestPageTable(t *testing.T) {
 	o := outcome(t)
-	points := Summarise(o.Runs)
-	keys, values := columnsOf(o.Spec, points)
-	got := tableOf("results", keys, values, len(points))
+	keys, values := worldsOf(o).columns()
+	got := tableOf("results", keys, values, len(values[0].cells))
 	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
 		t.Errorf("spans %s", s)
 	}
@@ -404,7 +413,7 @@ func TestPageTable(t *testing.T) {
 		"pin-wide edge-wide}]" {
 		t.Errorf("keys %s", s)
 	}
-	if c := got.Rows[0].Cells[0]; c != (tableCell{Mean: "10.1", Half: "0.2", Width: 3}) {
+	if c := got.Rows[0].Cells[0]; c != (tableCell{Mean: "10.10", Half: "0.25", Width: 4}) {
 		t.Errorf("cell %+v", c)
 	}
 	if c := got.Rows[2].Cells[2]; c.Mean != "–" || c.Half != "" {

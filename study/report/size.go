@@ -103,47 +103,101 @@ func (t *SizeTable) defined() bool {
 	return false
 }
 
-// columns are the table's, as the terminal and the page have them.
-func (t *SizeTable) columns() (keys, values []column) {
-	size := column{head: []string{"", "", "up to"}}
-	n := column{head: []string{"", "", "n"}}
+// sizeGrid is a table by flow size that is laid out.
+type sizeGrid struct {
+	grid
+	title string
+}
+
+// sizeGrids are the tables by flow size of what a look shows: a column for each point; of one point alone a column for
+// each of mean and percentiles.
+func (w *worlds) sizeGrids(l *Look) (out []sizeGrid) {
+	points := w.sizes()
+	keys := varying(points)
+	for _, t := range SizeTables(points) {
+		if !l.shows(Value{Measure: t.name(), Group: t.Traffic}) {
+			continue
+		}
+		g := w.sizeGrid(&t, points, keys)
+		if last := len(out) - 1; len(points) == 1 && last >= 0 && out[last].title == g.title {
+			out[last].values = append(out[last].values, g.values...)
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// name is that of the measure that the table has by size: fct_p99.
+func (t *SizeTable) name() string {
+	if t.Of == "mean" {
+		return t.Measure
+	}
+	p, _ := strconv.ParseFloat(t.Of[1:], 64)
+	return measure.PercentileName(t.Measure, p)
+}
+
+// sizeGrid lays a table out. In a row the best of the points are marked that are compared.
+func (w *worlds) sizeGrid(t *SizeTable, points []PointSummary, keys []int) sizeGrid {
+	g := sizeGrid{grid: grid{rows: len(t.Edges)}}
+	sc := w.scales.scale(t.Measure, t.Unit)
+	unit := inBrackets(sc.Unit)
+	heads := func(last string) []string { return append(make([]string, max(len(keys), 1)), last) }
+	size, n := column{head: heads("up to")}, column{head: heads("n")}
 	for i, e := range t.Edges {
-		size.cells = append(size.cells, Bytes(e))
 		low, high := math.MaxInt, 0
 		for _, flows := range t.N {
 			low, high = min(low, flows[i]), max(high, flows[i])
 		}
-		if low == high {
-			n.cells = append(n.cells, strconv.Itoa(low))
-		} else { // they differ between the points
-			n.cells = append(n.cells, fmt.Sprintf("%d … %d", low, high))
+		count := strconv.Itoa(low)
+		if low != high { // they differ between the points
+			count = fmt.Sprintf("%d … %d", low, high)
 		}
+		size.cells, n.cells = append(size.cells, word(Bytes(e))), append(n.cells, word(count))
 	}
-	keys = []column{size, n}
-	for p, name := range t.Points {
-		sc := scaleFor(t.Unit, largest(t.Mean[p]))
-		decimals := decimalsFor(largest(t.Mean[p]) * sc.Factor)
-		unit := sc.Unit
-		if unit != "" {
-			unit = "[" + unit + "]"
+	for i, k := range keys {
+		size.head[i] = points[0].Point[k].Key
+	}
+	g.keys = []column{size, n}
+	for p := range points {
+		c := column{head: append(pointOf(points[p].Point, keys), unit), of: Value{Measure: t.name(), Group: t.Traffic}}
+		if len(keys) == 0 {
+			c.head = []string{"", unit}
 		}
-		c := column{head: []string{"", strings.TrimPrefix(name, "scheme="), unit}}
+		if g.title = t.Title(); len(points) == 1 {
+			g.title, c.head[0] = strings.Replace(g.title, ", "+t.Of+" by", " by", 1), t.Of
+		}
 		for i := range t.Edges {
-			c.cells = append(c.cells, Cell(t.Mean[p][i]*sc.Factor, t.Half[p][i]*sc.Factor, decimals))
+			c.cells = append(c.cells, number(t.Mean[p][i]*sc.Factor, t.Half[p][i]*sc.Factor))
 		}
-		values = append(values, c)
+		g.values = append(g.values, c)
 	}
-	return keys, values
+	if w.sim != nil {
+		return g // points are those of two worlds, in another order
+	}
+	for i := range t.Edges {
+		for _, set := range w.sets {
+			of := make([]estimate, len(set))
+			for k, p := range set {
+				of[k] = estimate{t.Mean[p][i], t.Half[p][i]}
+			}
+			for k, m := range marks(of, w.spec.Better(t.name())) {
+				g.values[set[k]].cells[i].mark = m
+			}
+		}
+	}
+	return g
 }
 
-// Sizes prints the tables by flow size, within 80 columns.
-func Sizes(points []PointSummary) string {
-	var b strings.Builder
+// seeSizes counts the values by flow size of points.
+func (s *scales) seeSizes(points []PointSummary) {
 	for _, t := range SizeTables(points) {
-		keys, values := t.columns()
-		b.WriteString("\n" + t.Title() + "\n" + blocks(keys, values, len(t.Edges), nil))
+		for _, row := range t.Mean {
+			for _, v := range row {
+				s.see(t.Measure, t.Unit, v)
+			}
+		}
 	}
-	return b.String()
 }
 
 // Bytes prints a size as an experiment writes it: 10kB, 1.5MB.

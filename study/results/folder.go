@@ -15,7 +15,9 @@ import (
 
 	"weir/internal/atomicfile"
 	"weir/internal/document"
+	"weir/internal/revision"
 	"weir/internal/text"
+	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/spec"
@@ -35,16 +37,8 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 
 // openAs is Open with what runs.json has, or is to have.
 func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
-	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	src.Name = doc.Experiment
-	src.Open = func(name string) ([]byte, error) {
-		return document.ReadFile(inputFile(dir, name), document.LargestInput)
-	}
 	from, unknown := openOrigin(dir)
-	s, err := plan.Load(r, src, spec.Options{Resolved: true, Origin: from.spec()})
+	s, err := specOf(r, dir, doc.Experiment, from)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +47,12 @@ func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
 	}
 	o := &Outcome{Name: doc.Experiment, World: doc.World, Spec: s, Dir: dir, Programs: doc.Programs}
 	if from != nil {
-		o.Command = from.Command
+		o.Command, o.Version, o.Program = from.Command, from.Version, from.Program
 	}
 	if err := o.openRuns(doc); err != nil {
+		return nil, err
+	}
+	if o.Hosts, err = ReadHosts(dir); err != nil {
 		return nil, err
 	}
 	o.Claims = Judge(s, o.Runs, o.Seeds())
@@ -66,6 +63,37 @@ func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// specOf reads what a folder's results are of.
+func specOf(r *spec.Registry, dir, name string, from *originFile) (*spec.Spec, error) {
+	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	src.Name = name
+	src.Open = func(name string) ([]byte, error) {
+		return document.ReadFile(inputFile(dir, name), document.LargestInput)
+	}
+	return plan.Load(r, src, spec.Options{Resolved: true, Origin: from.spec()})
+}
+
+// Begun reads what is carried out into a folder, or was until somebody ended it: the experiment, where its runs are
+// carried out, and the command. It needs no runs.json.
+func Begun(r *spec.Registry, dir string) (s *spec.Spec, world, command string, err error) {
+	p, err := openPart(dir)
+	if err != nil {
+		return nil, "", "", err
+	}
+	from, err := openOrigin(dir)
+	if err != nil {
+		return nil, "", "", err
+	}
+	if from != nil {
+		command = from.Command
+	}
+	s, err = specOf(r, dir, p.name(), from)
+	return s, p.world, command, err
 }
 
 // wrong is an error about a file of a results folder.
@@ -80,6 +108,9 @@ type index struct {
 	World      string    `json:"world"`
 	Programs   []Program `json:"programs"`
 	Runs       []indexed `json:"runs"`
+	Claims     []struct {
+		Verdict claim.Verdict `json:"verdict"`
+	} `json:"claims"`
 }
 
 // indexed is a run of runs.json.
@@ -178,16 +209,24 @@ func (o *Outcome) openRuns(doc *index) error {
 // command that it was made of.
 type originFile struct {
 	Command    string           `json:"command"`
+	Version    string           `json:"version"` // of the program that carried out the runs, as people call it
+	Program    string           `json:"program"` // its revision; empty: of several, or not known
 	Quick      bool             `json:"quick"`
 	Parameters []spec.Parameter `json:"parameters"`
 }
 
+// Origin is origin.json of what this program carries out.
 func Origin(s *spec.Spec, command string) []byte {
+	return originOf(s, command, revision.Version(), revision.This().String())
+}
+
+// originOf is Origin for another program.
+func originOf(s *spec.Spec, command, version, program string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	e.Encode(originFile{command, s.Quick(), s.Parameters()}) // of strings, into memory
+	e.Encode(originFile{command, version, program, s.Quick(), s.Parameters()}) // of strings, into memory
 	return []byte(text.Lines(b.String()))
 }
 

@@ -50,7 +50,7 @@ func Merge(ctx context.Context, r *spec.Registry, dirs []string, m Merging) (*Me
 	}
 	x.executables = []string{revision.Executable()}
 	for _, p := range x.parts {
-		for _, h := range p.hosts {
+		for _, h := range p.hosts.Machines {
 			if h.Executable != "" && !slices.Contains(x.executables, h.Executable) {
 				x.executables = append(x.executables, h.Executable)
 			}
@@ -91,7 +91,9 @@ type merging struct {
 	name, world string
 	spec        *spec.Spec
 	command     string
-	origin      bool // it is known
+	origin      bool   // it is known
+	version     string // of the program that has carried out the runs, as people call it; "": of several
+	program     string // its revision
 	dir         string
 	plan        map[string]*plan.Run // by place
 	order       []*plan.Run
@@ -207,11 +209,36 @@ func (x *merging) load(text []byte, from *originFile, base *part) error {
 	if x.origin = from != nil; x.origin {
 		x.command = from.Command
 	}
+	x.oneProgram()
 	x.plan, x.order = map[string]*plan.Run{}, plan.RunsOn(x.spec, x.world)
 	for _, r := range x.order {
 		x.plan[place(r.Point, r.Seed)] = r
 	}
 	return nil
+}
+
+// oneProgram finds the program of all parts, if they are of one.
+func (x *merging) oneProgram() {
+	for k, p := range x.parts {
+		version, program := p.program()
+		if k > 0 && program != x.program {
+			x.version, x.program = "", severalKey
+			return
+		}
+		x.version, x.program = version, program
+	}
+}
+
+// key is what the merged folder's name has of the program.
+func (x *merging) key() string {
+	r, err := revision.Parse(x.program)
+	switch {
+	case x.program == severalKey:
+		return severalKey
+	case err != nil: // it is not known
+		return revision.This().Key()
+	}
+	return r.Key()
 }
 
 // openTarget finds the folder that all goes into, which is one of the parts if it is there.
@@ -220,7 +247,7 @@ func (x *merging) openTarget() error {
 		return document.InputErrors{{File: x.Into, Line: 1, Column: 1, Msg: "this is a results folder itself",
 			Allowed: "--into with the folder that a results folder is to be in, as --out of weir run"}}
 	}
-	x.dir = Folder(x.spec, x.Into, x.world)
+	x.dir = folderOf(x.spec, x.Into, x.world, x.key())
 	if err := Usable(x.spec, x.dir); err != nil {
 		return err
 	}
@@ -301,7 +328,12 @@ func (x *merging) end() (*Merged, error) {
 		return nil, err
 	}
 	o.keepPrograms()
-	if err := o.writeIndex(hostsJSON(x.parts)); err != nil {
+	all := &Hosts{}
+	for _, p := range x.parts {
+		all = all.together(p.hosts)
+	}
+	o.Hosts = all
+	if err := o.writeIndex(); err != nil {
 		return nil, err
 	}
 	out := &Merged{Outcome: o, Folders: x.given, New: len(o.ofThese(x.written)), Alike: len(o.ofThese(x.alike))}
@@ -339,14 +371,14 @@ func (o *Outcome) keepPrograms() {
 }
 
 // writeIndex writes the files that are made of all runs, and what is said of machines.
-func (o *Outcome) writeIndex(hosts []byte) error {
+func (o *Outcome) writeIndex() error {
 	if err := WriteFile(filepath.Join(o.Dir, "runs.json"), o.JSON()); err != nil {
 		return err
 	}
 	if err := o.WriteTables(); err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(o.Dir, "host.json"), hosts)
+	return WriteHosts(o.Dir, o.Hosts)
 }
 
 // named is how a message names a run.

@@ -79,7 +79,7 @@ func (x *merging) label(p program) string {
 		text = "one that no host.json names"
 	}
 	for _, part := range x.parts {
-		for _, h := range part.hosts {
+		for _, h := range part.hosts.Machines {
 			if h.Executable == p.executable && h.Revision != "" {
 				text = h.Revision
 			}

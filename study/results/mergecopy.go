@@ -42,8 +42,8 @@ func (x *merging) vouchedFiles(dir string, run *Run) (all []vouched, err error) 
 		v := vouched{list: list, text: text}
 		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 			_, name, is := strings.Cut(line, "  ")
-			if i == 0 {
-				continue // whose they are, which CheckTrace knows
+			if i == 0 || strings.HasPrefix(line, "#") {
+				continue // whose they are, which CheckTrace knows, and of what
 			}
 			file := filepath.Join(filepath.Dir(list), name)
 			if base := strings.TrimSuffix(filepath.Base(list), TraceDigests); !is || name != base+filepath.Ext(name) ||
@@ -70,7 +70,12 @@ func (x *merging) write(ctx context.Context) error {
 		return err
 	}
 	if x.origin {
-		if err := WriteFile(filepath.Join(x.dir, "origin.json"), Origin(x.spec, x.command)); err != nil {
+		program := x.program
+		if program == severalKey {
+			program = ""
+		}
+		origin := originOf(x.spec, x.command, x.version, program)
+		if err := WriteFile(filepath.Join(x.dir, "origin.json"), origin); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,10 @@
 package results
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,16 +25,9 @@ type part struct {
 	world  string
 	spec   []byte
 	origin []byte // nil: there is none
-	hosts  []host
+	hosts  *Hosts
 	named  map[string]bool // ids of doc
 	runs   []*mergeable
-}
-
-// host is what host.json has of a machine.
-type host struct {
-	facts      json.RawMessage
-	Executable string `json:"executable_sha256"`
-	Revision   string `json:"revision"`
 }
 
 // mergeable is a run's file of a part.
@@ -125,7 +115,7 @@ func openPart(dir string) (*part, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, wrong(dir, "origin.json", "it cannot be read: %v", document.Reason(err))
 	}
-	p.hosts, err = openHosts(dir)
+	p.hosts, err = ReadHosts(dir)
 	return p, err
 }
 
@@ -135,67 +125,36 @@ func (p *part) name() string {
 	if p.doc != nil {
 		return p.doc.Experiment
 	}
-	ending := folderName("", fmt.Sprintf("%x", sha256.Sum256(p.spec)), p.world)
-	name, is := strings.CutSuffix(filepath.Base(filepath.Clean(p.dir)), ending)
-	if !is {
+	parts := folderForm.FindStringSubmatch(filepath.Base(filepath.Clean(p.dir)))
+	hash := hashOf(p.spec)
+	if parts == nil || parts[2] != hash[:hashLength] || (parts[4] != "") != (p.world == spec.Lab) {
 		return ""
 	}
 	if from, err := openOrigin(p.dir); err == nil && from != nil { // a name with slashes has lost them
-		if words := shellWords(from.Command); len(words) > 2 && folderName(words[2], "", spec.Sim) == name+"-" {
+		if words := shellWords(from.Command); len(words) > 2 && plainName(words[2]) == parts[1] {
 			return words[2]
 		}
 	}
-	return name
+	return parts[1]
 }
 
-// openHosts reads the machines of host.json: one, or of a merged folder several.
-func openHosts(dir string) ([]host, error) {
-	const name = "host.json"
-	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, wrong(dir, name, "it cannot be read: %v", document.Reason(err))
-	}
-	var doc struct {
-		Hosts []json.RawMessage `json:"hosts"`
-	}
-	err = json.Unmarshal(data, &doc)
-	if doc.Hosts == nil {
-		doc.Hosts = []json.RawMessage{data}
-	}
-	var all []host
-	for _, raw := range doc.Hosts {
-		var h host
-		var facts bytes.Buffer
-		if err == nil {
-			err = json.Unmarshal(raw, &h)
-		}
-		if err != nil {
-			return nil, wrong(dir, name, "it is not what weir writes: %v", err)
-		}
-		json.Compact(&facts, raw) // it has been read
-		h.facts = facts.Bytes()
-		all = append(all, h)
-	}
-	return all, nil
-}
+// hashOf is the hash of a spec as a results folder has it.
+func hashOf(spec []byte) string { return fmt.Sprintf("%x", sha256.Sum256(spec)) }
 
-// hostsJSON is host.json of what has come from several machines.
-func hostsJSON(parts []*part) []byte {
-	all := map[string]bool{}
-	for _, p := range parts {
-		for _, h := range p.hosts {
-			all[string(h.facts)] = true
-		}
+// program is what carried out the part's runs, as people call it and by its revision: by origin.json, or else
+// host.json.
+func (p *part) program() (version, line string) {
+	if from, err := openOrigin(p.dir); err == nil && from != nil && from.Program != "" {
+		return from.Version, from.Program
 	}
-	list := []json.RawMessage{}
-	for _, facts := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, json.RawMessage(facts))
+	lines := map[string]bool{}
+	for _, m := range p.hosts.Machines {
+		lines[m.Revision], line = true, m.Revision
 	}
-	data, _ := json.Marshal(map[string]any{"hosts": list}) // of what was read as JSON
-	return Indent(data)
+	if len(lines) > 1 {
+		return "", severalKey
+	}
+	return "", line
 }
 
 // place is where a run is in the plan, whatever carried it out.
@@ -266,7 +225,7 @@ func (x *merging) readRun(p *part, base string) (*mergeable, error) {
 // runs.json does not name, are not.
 func (p *part) counts(m *mergeable) bool {
 	own := m.program.executable == revision.Executable()
-	for _, h := range p.hosts {
+	for _, h := range p.hosts.Machines {
 		own = own || h.Executable == m.program.executable && h.Executable != ""
 	}
 	return p.doc == nil || p.named[m.id] || own
@@ -293,8 +252,8 @@ func (x *merging) programOf(p *part, r *plan.Run, id string) program {
 			}
 		}
 	}
-	if p.named[id] && len(p.hosts) == 1 {
-		return program{executable: p.hosts[0].Executable}
+	if p.named[id] && len(p.hosts.Machines) == 1 {
+		return program{executable: p.hosts.Machines[0].Executable}
 	}
 	return program{}
 }

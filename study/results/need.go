@@ -203,12 +203,15 @@ func (c *Chosen) Counts(seed uint64) bool { return c == nil || seed < uint64(c.N
 // Next is how many seeds are worth having before the next choice, if the runs of the first done seeds are all there and
 // are not enough: half of the way to where their variance says that it ends, so that few are in vain. No outcome
 // depends on it.
-func (c *Chosen) Next(done int) int {
+func (c *Chosen) Next(done int) int { return min(done+(c.Likely(done)-done+1)/2, c.Most) }
+
+// Likely is where the variance of the first done seeds says that it ends, if they are not enough.
+func (c *Chosen) Likely(done int) int {
 	wanted := done + 1
 	for p := range c.at.points {
 		wanted = max(wanted, c.at.expected(p, done))
 	}
-	return min(done+(wanted-done+1)/2, c.Most)
+	return min(wanted, c.Most)
 }
 
 // expected is how many seeds of a point are enough if mean and variance stay those of the first n.

@@ -181,8 +181,9 @@ func TestNext(t *testing.T) {
 		}
 		return absent
 	}
-	if next := results.Choose(s, made(s, values), spec.Sim).Next(5); next != 28 {
-		t.Errorf("%d", next)
+	c := results.Choose(s, made(s, values), spec.Sim)
+	if next, likely := c.Next(5), c.Likely(5); next != 28 || likely != 51 {
+		t.Errorf("%d, and likely %d", next, likely)
 	}
 	s = needed(t, "{measure: goodput.a, until: 8.8%, most: 20}")
 	undefined := func(_, seed int) float64 { return []float64{1, math.NaN(), 1, 1, 1, absent}[min(seed, 5)] }

@@ -2,8 +2,8 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +19,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/core/workload/job"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
 	"weir/study/plan"
@@ -43,9 +44,14 @@ type Options struct {
 	OnNotice func(text string)
 	// Report writes what is made of the outcome besides into its folder, while no other process does.
 	Report func(*results.Outcome) error
-	Runner Runner   // where runs are carried out; nil: here. The simulator's only, without traces
+	Runner Runner   // where runs are carried out; nil: here. The simulator's only
 	Trace  []string // ports, or patterns with *, of which every run leaves a trace; needs Dir; not in the lab
-	Lab    *Lab
+	// Tracing says what of a trace is kept.
+	Tracing Tracing
+	Lab     *Lab
+	// Observe, if given, is told of each run that is carried out here in the simulator, before it begins, with what it
+	// is carried out with. Several may go on at a time. Nothing that observers do reaches a result.
+	Observe func(r *plan.Run, c *sim.Config) Observer
 }
 
 // world says where runs are carried out.
@@ -84,26 +90,27 @@ func (o *Options) folder(s *spec.Spec) string {
 // processes may carry out one experiment: they share its runs out among them.
 func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, error) {
 	runs := plan.RunsOn(s, o.world())
-	ports, err := tracePorts(s, o.Trace)
+	ports, err := TracePorts(s, o.Trace)
 	if err != nil {
 		return nil, err
 	}
 	if o.Lab != nil {
 		o.Jobs = 1 // two would disturb each other
 	}
-	if o.Runner != nil && (o.Lab != nil || len(o.Trace) > 0) {
-		return nil, errors.New("runs of the lab, and those that leave traces, are carried out here: no runner can")
+	if err := o.suits(s); err != nil {
+		return nil, err
 	}
 	x := &execution{
 		o: &o, runs: runs, ports: ports,
-		out: &results.Outcome{Name: s.Name(), World: o.world(), Spec: s, Command: o.Command},
+		out: &results.Outcome{Name: s.Name(), World: o.world(), Spec: s, Command: o.Command,
+			Version: revision.Version(), Program: revision.This().String()},
 		all: make([]*results.Run, len(runs)), before: make([]*results.Run, len(runs)), failures: make([]error, len(runs)),
 		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)), leave: func() {},
 	}
 	if o.Lab != nil {
 		x.out.Beside = o.Lab.Beside
 	}
-	x.seeds = x.firstSeeds()
+	x.seeds, x.own = x.firstSeeds(), NewAccount(results.ByHere)
 	defer func() { x.leave() }()
 	if o.Dir != "" {
 		if err := x.begin(ctx); err != nil {
@@ -115,7 +122,7 @@ func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, er
 		x.gather()
 		return x.out, lost
 	}
-	if err := x.end(); lost == nil {
+	if err := x.withSpace(ctx, x.end); lost == nil {
 		lost = err
 	}
 	if lost != nil {
@@ -137,12 +144,17 @@ type execution struct {
 	files    []fs.FileInfo  // by run: its file when it was looked at last; nil: there was none
 	seeds    int            // the first so many of each point are wanted so far
 	telling  sync.Mutex     // around Options.OnNotice
-	leave    func()         // those who trace the same ports
+
+	own         results.Execution   // what happened here
+	told        []results.Execution // what the runner says has happened
+	interrupted bool
+	full        atomic.Bool // what others have made waits for space on the disk
+	leave       func()      // those who trace the same ports
 }
 
 // tracer makes the traces of a run; nil if none is wanted.
 func (x *execution) tracer(r *plan.Run) *tracer {
-	return newTracer(x.out.Dir, x.o.id(r), x.ports[r.Index])
+	return newTracer(x.out.Dir, x.o.id(r), x.ports[r.Index], &x.o.Tracing, r.Spec.TraceQuota())
 }
 
 // begin makes the results folder, and finds the runs that are there.
@@ -222,11 +234,15 @@ func (x *execution) carryOut(ctx context.Context) (lost error) {
 	next := x.lacking(0)
 	if len(next) == 0 {
 		if next, lost = x.more(ctx); len(next) == 0 {
-			return lost
+			return cmp.Or(lost, x.account(ctx))
 		}
 	}
+	defer func() { x.interrupted = ctx.Err() != nil }()
 	if x.o.Runner != nil {
 		defer func() {
+			if err := x.account(ctx); lost == nil {
+				lost = err
+			}
 			if err := x.o.Runner.End(); lost == nil {
 				lost = err
 			}
@@ -350,13 +366,14 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 	var claim *atomicfile.File
 	if x.out.Dir != "" {
 		var err error
-		if claim, err = atomicfile.Claim(file); err != nil {
+		err = x.withSpace(ctx, func() error { claim, err = atomicfile.Claim(file); return err })
+		if err != nil {
 			if err == atomicfile.ErrTaken {
 				return err
 			}
 			return results.Unwritten(file, err)
 		}
-		defer claim.Discard()
+		defer func() { claim.Discard() }()
 		if x.isNew(i, file) {
 			if err := x.find(i); err != nil || x.all[i] != nil {
 				return err
@@ -366,7 +383,7 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 	t := x.tracer(r)
 	defer t.abandon()
 	if x.o.Runner != nil {
-		x.all[i], x.failures[i] = x.elsewhere(ctx, i, progress)
+		x.all[i], x.failures[i] = x.elsewhere(ctx, i, t, progress)
 	} else {
 		x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, threads, progress)
 	}
@@ -384,15 +401,12 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 			filepath.Base(file))
 		return nil
 	}
-	err := t.finish(x.all[i])
+	err := x.withSpace(ctx, func() error { return t.finish(x.all[i]) })
 	if err == nil && x.o.Lab != nil {
 		err = x.o.Lab.vouch(x.all[i], x.out.Dir)
 	}
 	if err == nil {
-		if _, err = claim.Write(data); err == nil {
-			err = claim.Commit()
-		}
-		err = results.Unwritten(file, err)
+		err = results.Unwritten(file, x.withSpace(ctx, func() error { return keep(&claim, file, data) }))
 	}
 	if err != nil {
 		x.all[i], x.failures[i] = nil, errInterrupted
@@ -450,24 +464,13 @@ func (x *execution) end() error {
 	if err := x.out.WriteTables(); err != nil {
 		return err
 	}
-	if err := results.WriteFile(filepath.Join(x.out.Dir, "host.json"), hostFacts(*x.o)); err != nil {
+	if err := x.keepHosts(); err != nil {
 		return err
 	}
 	if x.o.Report != nil {
 		return x.o.Report(x.out)
 	}
 	return nil
-}
-
-// hostFacts are all that results say of the machine.
-func hostFacts(o Options) []byte {
-	host, _ := os.Hostname()
-	data, _ := json.Marshal(map[string]any{
-		"host": host, "os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(),
-		"go": runtime.Version(), "executable_sha256": o.Executable, "jobs": o.Jobs,
-		"revision": revision.This(),
-	})
-	return results.Indent(data)
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -492,7 +495,7 @@ func carryOut(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 
 // simulate runs one run in the simulator.
 func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
-	progress howFar) (*results.Run, error) {
+	progress howFar) (run *results.Run, err error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err
@@ -503,6 +506,11 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	}
 	c.Stopped = func() bool { return ctx.Err() != nil || c.Trace != nil && c.Trace.Err() != nil }
 	c.Progress = reporter(r, c, progress)
+	if o.Observe != nil {
+		x := o.Observe(r, c)
+		c.View = x.Look
+		defer func() { x.End(err) }()
+	}
 	var frames []results.PFCFrame
 	if n, _ := r.Of.Measures().Needs(r.Of.Measured(), c); n.Pauses {
 		c.OnPFC = func(e sim.PFCEvent) {
@@ -526,7 +534,10 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	if res.End == sim.Interrupted {
 		return nil, errInterrupted
 	}
-	run := result(r, c, res, o.id(r))
+	if err := t.close(); err != nil {
+		return nil, err
+	}
+	run = result(r, c, res, o.id(r))
 	if c.OnPFC != nil {
 		// Nodes run one after another within a window; each one's frames are in order.
 		sort.SliceStable(frames, func(i, j int) bool {
@@ -563,14 +574,21 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 	for k, i := range res.Unfinished {
 		f := &c.Flows[i]
 		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entry(f.Group).Name(),
-			Src: c.Network.Nodes[f.Src].Name,
-			Dst: c.Network.Nodes[f.Dst].Name, SizeBytes: int64(f.Size), DoneBytes: int64(res.Delivered[k])})
+			Src: c.Network.Nodes[r.Of.Measured().Host(f.Src)].Name,
+			Dst: c.Network.Nodes[r.Of.Measured().Host(f.Dst)].Name, SizeBytes: int64(f.Size),
+			DoneBytes: int64(res.Delivered[k])})
 		if k < len(res.Waits) {
 			run.Unfinished[k].WaitsFor = res.Waits[k].String()
 		}
 	}
 	if len(res.Waits) > 0 {
 		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
+	}
+	for i := range res.Jobs {
+		if o := &res.Jobs[i]; o.Left > 0 && run.End.WaitsFor == "" {
+			tr := r.Of.Entry(res.JobGroups[i])
+			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), job.Deadlock(tr.Job().Program, o))
+		}
 	}
 	return run
 }

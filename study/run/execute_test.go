@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"weir/internal/revision"
 	"weir/study/results"
 
 	"weir/core/cc/cubic"
@@ -63,7 +64,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err != nil || info.IsDir() || info.Name() == "host.json" {
+		if err != nil || info.IsDir() || strings.HasPrefix(info.Name(), "host.") {
 			return err
 		}
 		data, err := os.ReadFile(path)
@@ -158,7 +159,8 @@ func TestEndToEnd(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if want := filepath.Join(dir, "test-"+out.Spec.Hash()[:12]); out.Dir != want {
+	want := filepath.Join(dir, "test-"+out.Spec.Hash()[:12]+"-"+revision.This().Key())
+	if out.Dir != want {
 		t.Errorf("the folder is %s, not %s", out.Dir, want)
 	}
 }

@@ -45,18 +45,20 @@ func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
 				c.Fail(m.At, "", "there is no %s in the lab: %s", m.Name, why)
 			}
 		}
-		linked := make([]bool, len(p.Network().Nodes))
+		links := make([]int, len(p.Network().Nodes))
 		hosts := 0
 		for _, l := range p.Network().Links {
-			linked[l.Ends[0]], linked[l.Ends[1]] = true, true
+			links[l.Ends[0]]++
+			links[l.Ends[1]]++
 		}
 		for n, node := range p.Network().Nodes {
 			if node.Switch {
 				continue
 			}
-			if hosts++; !linked[n] { // no host of a network has two
-				c.Fail(s.At("topology"), "hosts with one link", "host %s has no link; a host of the lab has one interface",
-					node.Name)
+			if hosts++; links[n] != 1 {
+				c.Fail(s.At("topology"), "hosts with one link", "host %s has %s; a host of the lab has one interface",
+					node.Name, map[bool]string{true: "no link", false: fmt.Sprint(links[n], " links")}[links[n] == 0])
+				break
 			}
 		}
 		if c.OK() { // it takes all of the above
@@ -100,6 +102,16 @@ func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 // checkStacks tells what hosts of Linux and those of Weir's own cannot have together.
 func checkStacks(p *spec.Point, c *document.Reader) {
 	said := map[int]bool{}
+	if all := p.Triggers(); len(all) > 0 {
+		tr := p.Entry(0)
+		for _, t := range all {
+			for _, f := range t.Begins {
+				tr = p.Entry(p.Flow(f).Traffic)
+			}
+		}
+		c.Fail(tr.At(), "flows with starts", "traffic %s has triggers, which act at once wherever flows end: hosts of the "+
+			"lab cannot know", tr.Name())
+	}
 	for i := range p.Flows() {
 		f := p.Flow(i)
 		for _, j := range f.After() {
@@ -114,6 +126,10 @@ func checkStacks(p *spec.Point, c *document.Reader) {
 
 // checkLab tells what of a traffic the kernel cannot carry.
 func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
+	if tr.Job() != nil {
+		c.Fail(tr.At(), "weir run", "traffic %s is a job, which only the simulator can carry out", tr.Name())
+		return
+	}
 	if over := ipPacket(p, tr) - mostMTU; over > 0 {
 		c.Fail(tr.At(), fmt.Sprintf("a payload of %d B", tr.Payload()-over),
 			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name(),

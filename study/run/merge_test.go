@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/revision"
 	"weir/internal/testutil"
@@ -506,6 +507,30 @@ func TestMergeHosts(t *testing.T) {
 	two, err = merge(into, false, a.Dir)
 	if err != nil || hosts(two.Dir) != 2 {
 		t.Error(err)
+	}
+}
+
+// What happened in the sweeps of all folders is in what was merged, each execution once.
+func TestMergeAccounts(t *testing.T) {
+	a, b := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "x")
+	for i, o := range []*results.Outcome{a, b} {
+		e := NewAccount(results.ByWorkers)
+		e.Runs, e.Begun = i+1, e.Begun.Add(-time.Duration(i)*time.Hour)
+		if err := results.WriteHosts(o.Dir, results.HostsOf(results.Machine{Host: "a"}, []results.Execution{e})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	into := t.TempDir()
+	for _, dirs := range [][]string{{a.Dir, b.Dir}, {b.Dir}} {
+		m, err := merge(into, false, dirs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := results.ReadHosts(m.Dir)
+		if err != nil || len(h.Machines) != 1 || len(h.Executions) != 2 || h.Executions[0].Runs != 2 ||
+			h.Executions[1].Runs != 1 || len(m.Hosts.Executions) != 2 {
+			t.Errorf("%v, %+v", err, h)
+		}
 	}
 }
 

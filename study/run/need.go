@@ -95,8 +95,7 @@ func (x *execution) more(ctx context.Context) (todo []int, err error) {
 			return nil, nil
 		}
 		done, points := x.seeds, len(x.out.Spec.Points())
-		busy := min((x.jobs()+points-1)/points, done) // a runner may have room for far more than are needed
-		x.seeds = min(max(c.Next(done), done+busy), c.Most)
+		x.seeds = further(c, done, (x.jobs()+points-1)/points)
 		if x.out.Dir != "" {
 			if err := x.look(ctx, done); err != nil {
 				return nil, err
@@ -105,6 +104,14 @@ func (x *execution) more(ctx context.Context) (todo []int, err error) {
 		todo = x.lacking(done)
 	}
 	return todo, nil
+}
+
+// further is how many seeds are wanted next if the first done are not enough, and so many more could be carried out at
+// once. Few seeds say little of the variance, so that there are never more than twice as many. Beyond what half of the
+// way to the likely end asks for, the room is used only up to that end: a cluster may have room for far more than are
+// needed.
+func further(c *results.Chosen, done, room int) int {
+	return min(max(c.Next(done), min(done+room, c.Likely(done))), 2*done, c.Most)
 }
 
 // jobs is how many runs are carried out at a time.

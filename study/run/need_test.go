@@ -65,6 +65,28 @@ func home(t *testing.T, text string) map[string]string {
 	return files
 }
 
+// ahead leaves every other run in a folder below dir, also of later seeds than are needed, as another process may.
+func ahead(t *testing.T, dir string) {
+	t.Helper()
+	s := load(t, byNeed(wanted), spec.Options{})
+	folder := results.Folder(s, dir, spec.Sim)
+	if err := results.MakeFolder(folder); err != nil {
+		t.Fatal(err)
+	}
+	for k, r := range plan.Runs(s) {
+		if k%2 != 0 {
+			continue
+		}
+		data, err := One(t.Context(), r, "e", 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(results.RunFile(folder, r.ID("e")), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func sameAs(t *testing.T, want, got map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -82,6 +104,7 @@ func sameAs(t *testing.T, want, got map[string]string) {
 func TestSeedsByNeed(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir := t.TempDir()
+	ahead(t, dir)
 	o := execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Jobs: 30})
 	if len(o.Runs) != wantedRuns || o.Missing != 0 || o.Seeds() != wantedN || o.Chosen.State != results.Met {
 		t.Fatalf("%d runs, %d missing: %s", len(o.Runs), o.Missing, o.Chosen)
@@ -119,7 +142,7 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 	got, beyond := left(t, dir)
 	if sameAs(t, files, got); beyond == 0 {
-		t.Error("no run beyond was carried out: nothing is shown")
+		t.Error("there is no run beyond: nothing is shown")
 	}
 	again, err := results.Open(room(), o.Dir)
 	if err != nil {
@@ -153,20 +176,7 @@ func TestSeedsByNeedSameBytes(t *testing.T) {
 			}}}
 		}},
 		{"with later seeds", func(dir string) Options {
-			s := load(t, byNeed(wanted), spec.Options{})
-			folder := results.Folder(s, dir, spec.Sim)
-			if err := results.MakeFolder(folder); err != nil {
-				t.Fatal(err)
-			}
-			for k, r := range plan.Runs(s) { // of another process
-				if data, err := One(t.Context(), r, "e", 1, nil); err != nil {
-					t.Fatal(err)
-				} else if k%2 == 0 {
-					if err := os.WriteFile(results.RunFile(folder, r.ID("e")), data, 0o666); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
+			ahead(t, dir)
 			return Options{Jobs: 1}
 		}},
 	} {
@@ -177,6 +187,26 @@ func TestSeedsByNeedSameBytes(t *testing.T) {
 			execute(t, byNeed(wanted), o)
 			got, _ := left(t, dir)
 			sameAs(t, files, got)
+		})
+	}
+}
+
+// A cluster has room for all seeds at once, and is asked for no more than are likely needed, nor for more than twice as
+// many as there are: of the first three it asks for six, and where nine lack little, for no nine more.
+func TestSeedsByNeedOnCluster(t *testing.T) {
+	for _, c := range []struct {
+		least string
+		most  int // seeds that are asked for
+	}{{"3", 12}, {"9", 12}} {
+		t.Run(c.least, func(t *testing.T) {
+			text, e := byNeed(strings.Replace(wanted, "least: 3", "least: "+c.least, 1)), &elsewhere{t: t, room: 1000}
+			dir := t.TempDir()
+			o := execute(t, text, Options{Dir: dir, Executable: "e", Runner: e})
+			if asked := len(e.order); o.Seeds() != wantedN || asked < wantedRuns || asked > 3*c.most {
+				t.Errorf("%d runs were asked for, of which %d seeds count", asked, o.Seeds())
+			}
+			got, _ := left(t, dir)
+			sameAs(t, home(t, text), got)
 		})
 	}
 }
@@ -282,7 +312,9 @@ func TestSeedsByNeedWithdrawn(t *testing.T) {
 // nothing there either.
 func TestSeedsByNeedMerged(t *testing.T) {
 	files := home(t, byNeed(wanted))
-	whole := execute(t, byNeed(wanted), Options{Dir: t.TempDir(), Executable: "e", Jobs: 30})
+	root := t.TempDir()
+	ahead(t, root)
+	whole := execute(t, byNeed(wanted), Options{Dir: root, Executable: "e", Jobs: 30})
 	var parts []string
 	for part := range 2 {
 		dir := filepath.Join(t.TempDir(), filepath.Base(whole.Dir))

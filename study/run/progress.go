@@ -17,6 +17,12 @@ type Progress struct {
 	Time       unit.Time // in the run that has begun first and is not done; 0: the lab has it
 }
 
+// Observer looks on at a run.
+type Observer interface {
+	Look(v *sim.View) // after every execution window, while the run waits; v is good until it returns
+	End(err error)    // once; nil: the run is finished
+}
+
 // howFar tells of one run: what the simulator says of it, and its share of the run, about.
 type howFar func(s sim.Progress, share float64)
 

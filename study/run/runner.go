@@ -6,8 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
+	"time"
 
+	"weir/core/trace"
+	"weir/internal/atomicfile"
+	"weir/internal/document"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
@@ -21,6 +27,11 @@ type Work struct {
 	Executable string // the program's part of every run's id
 	Dir        string // of the results; "" if they are not kept
 	Fresh      bool   // what is there already is carried out again
+
+	// Trace are ports, or patterns, of which every run leaves a trace: then Carry returns what Traced does. Only a Tracer
+	// is asked for that.
+	Trace   []string
+	Tracing Tracing
 }
 
 // Task is one of its runs.
@@ -51,6 +62,36 @@ type Runner interface {
 	End() error
 }
 
+// Tracer is a Runner that brings the traces of runs along.
+type Tracer interface{ Traces() }
+
+// suits refuses what the runner that is wanted cannot carry out.
+func (o *Options) suits(s *spec.Spec) error {
+	_, traces := o.Runner.(Tracer)
+	switch {
+	case o.Runner == nil:
+	case o.Lab != nil:
+		return errors.New("runs of the lab are carried out here: no runner can")
+	case len(o.Trace) > 0 && !traces:
+		return errors.New("this runner leaves no traces: they stay on the machine that makes them")
+	case len(o.Trace) > 0 && s.TraceQuota() == 0:
+		c := document.NewReader(spec.FileKind)
+		file, _ := s.Text()
+		c.Fail(document.Place{File: file, Line: 1, Column: 1}, "trace_quota: 100 MB, as a key of the experiment or by --set",
+			"its traces have no bound, and who carries out runs for others has only so much room")
+		return c.Err()
+	}
+	return nil
+}
+
+// Accountant is a Runner that says what happened, for host.json and `weir report`. Execute asks when no run is handed
+// over any more, before End, and also where none had to be, without Begin: a process that was killed may have left word
+// in the folder of the results. Of an execution that was there before what is said last counts. Interrupted is whether
+// this one was.
+type Accountant interface {
+	Account(dir string, interrupted bool) []results.Execution
+}
+
 // ErrLeft is the error of a Runner about a run that was not carried out, for a reason that is not the run's: it is
 // missing, and the same command goes on with it.
 var ErrLeft = errors.New("it was not carried out")
@@ -58,29 +99,53 @@ var ErrLeft = errors.New("it was not carried out")
 // LostError says that nothing more can be carried out, whichever run.
 func LostError(err error) error { return lostError{err} }
 
-// One carries out a run in the simulator with so many threads, and returns what a file of the run has
-// (results.Run.Json(true)). A panic of a scheme is an error. When ctx ends, the error is ctx's.
+// One carries out a run in the simulator with so many threads at most, and with one for as long as that is faster:
+// others on the machine may have the cores. It returns what a file of the run has (results.Run.Json(true)). A panic
+// of a scheme is an error. When ctx ends, the error is ctx's.
 func One(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
 	share float64)) ([]byte, error) {
+	return Traced(ctx, r, nil, nil, executable, threads, far)
+}
+
+// Traced is One for a run of which a trace of ports is wanted (TracePorts), if there are any: then it returns a bundle
+// of the run and the trace's files, which Received reads. It keeps them in memory until then.
+func Traced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string, threads int,
+	far func(packetHops uint64, share float64)) ([]byte, error) {
 	progress := func(p sim.Progress, share float64) {
 		if far != nil {
 			far(p.PacketHops, share)
 		}
 	}
-	run, err := carryOut(ctx, r, &Options{Executable: executable, Threads: threads}, nil, threads, progress)
+	t := newTracer(inMemory, r.ID(executable), ports, tracing, r.Spec.TraceQuota())
+	if t != nil {
+		t.keeps = true
+	}
+	run, err := carryOut(ctx, r, &Options{Executable: executable}, t, threads, progress)
 	if ctx.Err() != nil && run == nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return run.Json(true), nil
+	return t.bundle(run.Json(true))
+}
+
+// Again carries out a run once more, or for the first time, for those who look on: it keeps nothing. When ctx ends, the
+// error is ctx's.
+func Again(ctx context.Context, r *plan.Run, executable string, observe func(*plan.Run, *sim.Config) Observer) (
+	*results.Run, error) {
+	o := &Options{Executable: executable, Observe: observe}
+	run, err := carryOut(ctx, r, o, nil, o.threads(1), func(sim.Progress, float64) {})
+	if ctx.Err() != nil && run == nil {
+		return nil, ctx.Err()
+	}
+	return run, err
 }
 
 // elsewhere has the runner carry out a run, and checks that what it gives is that run's.
-func (x *execution) elsewhere(ctx context.Context, i int, progress howFar) (*results.Run, error) {
-	t := Task{Run: x.runs[i], ID: x.o.id(x.runs[i]), Hops: plan.Estimate(x.runs[i])}
-	data, err := x.o.Runner.Carry(ctx, t, func(hops uint64, share float64) {
+func (x *execution) elsewhere(ctx context.Context, i int, t *tracer, progress howFar) (*results.Run, error) {
+	task := Task{Run: x.runs[i], ID: x.o.id(x.runs[i]), Hops: plan.Estimate(x.runs[i])}
+	data, err := x.o.Runner.Carry(ctx, task, func(hops uint64, share float64) {
 		progress(sim.Progress{PacketHops: hops}, share)
 	})
 	if errors.Is(err, ErrLeft) || ctx.Err() != nil && err != nil {
@@ -89,9 +154,12 @@ func (x *execution) elsewhere(ctx context.Context, i int, progress howFar) (*res
 	if err != nil {
 		return nil, err
 	}
-	run, err := results.Vouched(data, x.runs[i], t.ID)
+	run, files, err := Received(data, x.runs[i], task.ID, x.ports[x.runs[i].Index], &x.o.Tracing)
 	if err != nil {
 		return nil, fmt.Errorf("what came back is not the run's: %w", err)
+	}
+	if t != nil {
+		t.given = files
 	}
 	return run, nil
 }
@@ -110,7 +178,7 @@ func (x *execution) largestFirst(todo []int) []int {
 // beginElsewhere tells the runner of the experiment.
 func (x *execution) beginElsewhere(ctx context.Context) error {
 	return x.o.Runner.Begin(ctx, &Work{Spec: x.out.Spec, Command: x.o.Command, Executable: x.o.Executable,
-		Dir: x.out.Dir, Fresh: x.o.Fresh})
+		Dir: x.out.Dir, Fresh: x.o.Fresh, Trace: x.o.Trace, Tracing: x.o.Tracing})
 }
 
 // settled waits until the runner trusts what it has given, and returns which runs are to be carried out again.
@@ -133,9 +201,56 @@ func (x *execution) discard(ids []string) (again []int) {
 			x.all[i], x.before[i], x.found[i], x.files[i], x.failures[i] = nil, nil, false, nil, nil
 			if x.out.Dir != "" {
 				os.Remove(results.RunFile(x.out.Dir, id)) // what is left there is found to be damaged, or written over
+				os.Remove(filepath.Join(x.out.Dir, "traces", id+results.TraceDigests))
 			}
 			again = append(again, i)
 		}
 	}
 	return again
+}
+
+// withSpace writes something. What others have made waits when the disk is full: here it would be lost with all that
+// is under way elsewhere.
+func (x *execution) withSpace(ctx context.Context, write func() error) error {
+	for {
+		err := write()
+		if x.o.Runner == nil || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+			if err == nil && x.full.Swap(false) {
+				x.notice(fmt.Sprintf("%s has space again: it goes on", x.out.Dir))
+			}
+			return err
+		}
+		if !x.full.Swap(true) {
+			x.notice(fmt.Sprintf("the disk of %s is full: what comes back waits for space", x.out.Dir))
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+func (x *execution) notice(text string) {
+	if x.o.OnNotice != nil {
+		x.telling.Lock()
+		defer x.telling.Unlock()
+		x.o.OnNotice(text)
+	}
+}
+
+// keep writes a claimed file. If that fails at its end the claim has gone, and another is made at the next try.
+func keep(claim **atomicfile.File, file string, data []byte) (err error) {
+	if *claim == nil {
+		if *claim, err = atomicfile.Claim(file); err != nil {
+			return err
+		}
+	}
+	if _, err = (*claim).WriteAt(data, 0); err != nil {
+		return err
+	}
+	if err = (*claim).Commit(); err != nil {
+		*claim = nil
+	}
+	return err
 }

@@ -241,10 +241,11 @@ func TestRunnerErrors(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []Options{{Lab: &Lab{}}, {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
+	for why, o := range map[string]Options{"are carried out here": {Lab: &Lab{}},
+		"leaves no traces": {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
 		o.Runner = &elsewhere{t: t}
 		if _, err := Execute(t.Context(), load(t, runnable, spec.Options{}), o); err == nil ||
-			!strings.Contains(err.Error(), "are carried out here") {
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,9 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"weir/core/trace"
+	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/pcapng"
@@ -20,9 +23,9 @@ import (
 	"weir/worlds/sim"
 )
 
-// tracePorts returns the ports of each point's network, those marked that the
+// TracePorts returns the ports of each point's network, those marked that the
 // patterns pick. A pattern that picks none at any point is an error.
-func tracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
+func TracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
 	points := make([][]trace.Port, len(s.Points()))
 	if len(patterns) == 0 {
 		return points, nil
@@ -73,7 +76,11 @@ func (x *execution) share() error {
 		return fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
 	}
 	place := filepath.Join(dir, "ports")
-	leave, joined, with, err := atomicfile.Share(place, strings.Join(names, ", "))
+	text := strings.Join(names, ", ")
+	if x.o.Tracing.Forms != nil || x.o.Tracing.Snap > 0 {
+		text += fmt.Sprintf(" (%s, %d bytes of a frame)", strings.Join(x.o.Tracing.Forms, ", "), x.o.Tracing.Snap)
+	}
+	leave, joined, with, err := atomicfile.Share(place, text)
 	if err != nil {
 		return results.Unwritten(place, err)
 	}
@@ -87,21 +94,41 @@ func (x *execution) share() error {
 	return nil
 }
 
-// The files of a trace below traces/, by run. A list of their digests is moved in last and
-// taken away first: when it is there, all are. The head of the text tells of which ports.
-var traceForms = [...]string{".pcapng", ".parquet", ".txt"}
+// Tracing says what of a trace is kept.
+type Tracing struct {
+	Forms []string // of TraceForms; nil: all
+	Snap  int      // bytes of each frame in pcapng; 0: all headers and the beginning of the payload
+}
 
-const traceText = 2
+// TraceForms are the forms of traces.
+func TraceForms() (names []string) {
+	for _, f := range traceForms {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// wants reports whether a form is kept.
+func (t *Tracing) wants(name string) bool { return t.Forms == nil || slices.Contains(t.Forms, name) }
+
+// The files of a trace below traces/, by run. A list of their digests is moved in last and
+// taken away first: when it is there, all are. Its second line tells of which ports.
+var traceForms = [...]struct{ name, suffix string }{{"pcapng", ".pcapng"}, {"parquet", ".parquet"}, {"text", ".txt"}}
 
 // tracer writes one run's trace into files that are moved in when the run is
 // finished. nil is that of a run without a trace; its methods do nothing.
 type tracer struct {
-	dir   string // traces
-	id    string
-	ports []trace.Port
-	names []string // of the ports that are traced
-	files []*traceFile
-	sinks []traceSink
+	dir    string // traces
+	id     string
+	ports  []trace.Port
+	names  []string // of the ports that are traced
+	wanted *Tracing
+	files  []*traceFile
+	sinks  []traceSink
+	quota  unit.Bytes // of all files together; 0: none
+	used   unit.Bytes
+	keeps  bool     // in memory, for a bundle: nothing is written
+	given  [][]byte // the files that somebody else has made
 }
 
 type traceSink interface {
@@ -111,14 +138,34 @@ type traceSink interface {
 
 // traceFile is a file of a trace that is being written.
 type traceFile struct {
-	*atomicfile.File
+	traceOutput
+	of   *tracer
 	name string
 	sum  hash.Hash
 	lost error // why it cannot be written
 }
 
+// traceOutput is where a trace's file goes.
+type traceOutput interface {
+	io.Writer
+	Commit() error
+	Discard()
+}
+
+// kept is a file in memory.
+type kept struct{ bytes.Buffer }
+
+func (*kept) Commit() error { return nil }
+func (*kept) Discard()      {}
+
+// errQuota says that a run's trace is larger than its experiment allows, which is so wherever it is carried out.
+var errQuota = errors.New("its trace is larger than the experiment's trace_quota")
+
 func (f *traceFile) Write(b []byte) (int, error) {
-	n, err := f.File.Write(b)
+	if f.of.used += unit.Bytes(len(b)); f.of.quota > 0 && f.of.used > f.of.quota {
+		return 0, fmt.Errorf("%w, %v", errQuota, f.of.quota)
+	}
+	n, err := f.traceOutput.Write(b)
 	f.sum.Write(b[:n])
 	if err != nil && f.lost == nil {
 		f.lost = lostError{results.Unwritten(f.name, err)}
@@ -128,8 +175,8 @@ func (f *traceFile) Write(b []byte) (int, error) {
 
 // newTracer returns the tracer of a run, nil if no port is traced or there is no
 // results folder.
-func newTracer(dir, id string, ports []trace.Port) *tracer {
-	t := &tracer{dir: filepath.Join(dir, "traces"), id: id, ports: ports}
+func newTracer(dir, id string, ports []trace.Port, tracing *Tracing, quota unit.Bytes) *tracer {
+	t := &tracer{dir: filepath.Join(dir, "traces"), id: id, ports: ports, wanted: tracing, quota: quota}
 	for _, p := range ports {
 		if p.Traced {
 			t.names = append(t.names, p.Name)
@@ -149,32 +196,38 @@ func (t *tracer) there(run *results.Run) (bool, error) {
 	if t == nil {
 		return true, nil
 	}
-	head, err := readHead(t.name(traceForms[traceText]), trace.TextHead(t.names))
+	list, err := document.ReadFile(t.name(results.TraceDigests), document.LargestResult)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", filepath.Join("traces", t.id+results.TraceDigests), err)
+	}
 	of := results.DigestHead(run)
 	for _, form := range traceForms {
-		file := filepath.Join("traces", t.id+form)
-		switch listed, err := results.CheckTrace(t.name(form), of); {
+		if !t.wanted.wants(form.name) {
+			continue
+		}
+		file := filepath.Join("traces", t.id+form.suffix)
+		switch listed, err := results.CheckTrace(t.name(form.suffix), of); {
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", file, err)
-		case !listed:
+		case !listed && t.wanted.Forms == nil:
 			return false, fmt.Errorf("%s: its digest is not there", file)
+		case !listed: // it was made in other forms
+			return false, nil
 		}
 	}
-	return head && err == nil, nil
+	return strings.HasPrefix(string(list), of+t.what()), nil
 }
 
-// readHead reports whether a file begins with this.
-func readHead(name, want string) (bool, error) {
-	f, _, err := document.Open(name)
-	if err != nil {
-		return false, err
+// what is the line of the digests that says what the trace is of.
+func (t *tracer) what() string {
+	snap := ""
+	if t.wanted.Snap > 0 {
+		snap = fmt.Sprintf("; %d bytes of a frame", t.wanted.Snap)
 	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, int64(len(want))))
-	return string(head) == want, err
+	return fmt.Sprintf("# ports %s%s\n", strings.Join(t.names, " "), snap)
 }
 
 // begin opens the files and makes the run tell them its events.
@@ -182,24 +235,24 @@ func (t *tracer) begin(c *sim.Config) error {
 	if t == nil {
 		return nil
 	}
-	config := trace.Config{Ports: t.ports, Book: c.Hosts, Frames: true}
+	config := trace.Config{Ports: t.ports, Book: c.Hosts, Frames: t.wanted.wants("pcapng"), Snap: t.wanted.Snap}
 	for _, n := range c.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
-	for form, suffix := range traceForms {
-		name := t.name(suffix)
-		file, err := atomicfile.Create(name)
-		if err != nil {
-			return lostError{results.Unwritten(name, err)}
+	for _, form := range traceForms {
+		if !t.wanted.wants(form.name) {
+			continue
 		}
-		f := &traceFile{File: file, name: name, sum: sha256.New()}
-		t.files = append(t.files, f)
+		f, err := t.create(form.suffix)
+		if err != nil {
+			return lostError{err}
+		}
 		var sink traceSink
-		switch form {
-		case traceText:
+		switch form.name {
+		case "text":
 			sink = trace.NewText(f, t.names)
-		case 0:
-			if sink, err = pcapng.NewWriter(f, t.names); err != nil {
+		case "pcapng":
+			if sink, err = pcapng.NewSnapWriter(f, t.names, t.wanted.Snap); err != nil {
 				return err
 			}
 		default:
@@ -210,6 +263,22 @@ func (t *tracer) begin(c *sim.Config) error {
 	}
 	c.Trace = trace.NewCollector(config)
 	return nil
+}
+
+// create opens a file of the trace.
+func (t *tracer) create(form string) (*traceFile, error) {
+	f := &traceFile{of: t, name: t.name(form), sum: sha256.New()}
+	if t.keeps {
+		f.traceOutput = &kept{}
+	} else {
+		file, err := atomicfile.Create(f.name)
+		if err != nil {
+			return nil, results.Unwritten(f.name, err)
+		}
+		f.traceOutput = file
+	}
+	t.files = append(t.files, f)
+	return f, nil
 }
 
 // buffered is a sink whose writer has a buffer below it.
@@ -233,24 +302,43 @@ func (t *tracer) lost() error {
 	return nil
 }
 
+// close writes what is not in the files yet. The error is the run's, or a lostError.
+func (t *tracer) close() error {
+	if t == nil {
+		return nil
+	}
+	for k, f := range t.files {
+		switch err := t.sinks[k].Close(); {
+		case err == nil:
+		case f.lost != nil:
+			return f.lost
+		case errors.Is(err, errQuota):
+			return err
+		default:
+			return lostError{results.Unwritten(f.name, err)}
+		}
+	}
+	return nil
+}
+
 // finish moves the files in.
 func (t *tracer) finish(run *results.Run) error {
 	if t == nil {
 		return nil
 	}
-	for form, f := range t.files {
-		if err := t.sinks[form].Close(); err != nil {
-			if f.lost != nil {
-				return f.lost
-			}
-			return results.Unwritten(f.name, err)
-		}
+	if err := t.take(); err != nil {
+		return err
 	}
 	list := t.name(results.TraceDigests)
 	if err := os.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return results.Unwritten(list, err)
 	}
-	digests := results.DigestHead(run)
+	for _, form := range traceForms { // what is left of another trace is none of this one
+		if !t.wanted.wants(form.name) {
+			os.Remove(t.name(form.suffix))
+		}
+	}
+	digests := results.DigestHead(run) + t.what()
 	for _, f := range t.files {
 		if err := f.Commit(); err != nil {
 			return results.Unwritten(f.name, err)

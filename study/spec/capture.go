@@ -54,7 +54,7 @@ func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
 	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
 	c.mapping()
 	s := c.read()
-	if s == nil || !d.OK() || !c.places(s) {
+	if s == nil || !d.fine() || !c.places(s) {
 		return
 	}
 	id := len(p.entries)
@@ -64,7 +64,7 @@ func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
 	} else {
 		c.packets(s, id, offset)
 	}
-	if d.OK() {
+	if d.fine() {
 		c.tell(s)
 	}
 }
@@ -117,7 +117,7 @@ func (c *captureDecoder) mapping() {
 			c.Unknown(e.Value.Place, "host", e.Value.Text, c.named.hosts)
 			continue
 		case n.Nodes[i].Switch:
-			c.Fail(e.Value.Place, document.Choices(c.named.hosts), "%q is a switch; flows go from host to host",
+			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.named.hosts), "%q is a switch; flows go from host to host",
 				e.Value.Text)
 			continue
 		}
@@ -258,7 +258,7 @@ func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst in
 		c.leave("within one host")
 	case at < offset:
 		c.leave("before the offset")
-	case c.p.seen.Routes.Hops(src, dst) < 0:
+	case !c.p.seen.Routes.Joined(src, dst):
 		n := c.p.seen.Network
 		c.Fail(c.x.Get("file").Place, "hosts that links and switches join", "there is no path from %s to %s",
 			n.Nodes[src].Name, n.Nodes[dst].Name)

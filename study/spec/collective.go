@@ -24,11 +24,11 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 		x.Missing("size", "a collective needs the size of what every host has")
 	}
 	hosts := d.hosts(x, "hosts", p)
-	if !d.OK() {
+	if !d.fine() {
 		return
 	}
 	for _, h := range hosts[1:] {
-		if p.seen.Routes.Hops(hosts[0], h) < 0 {
+		if !p.seen.Routes.Joined(hosts[0], h) {
 			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
 				p.seen.Network.Nodes[hosts[0]].Name, p.seen.Network.Nodes[h].Name)
 			return

@@ -12,8 +12,9 @@ import (
 // decoder turns trees into values and notes what is wrong.
 type decoder struct {
 	*document.Reader
-	tree     *document.Node  // what is decoded; nothing changes it
-	mentions map[string]bool // names that the file uses, be it in a block that this point has not
+	tree     *document.Node    // what is decoded; nothing changes it
+	defaults document.Defaults // of the points so far
+	mentions map[string]bool   // names that the file uses, be it in a block that this point has not
 	registry *Registry
 	trial    Trial
 	machine  float64 // bytes of memory that it has; 0: not known
@@ -27,10 +28,19 @@ type decoder struct {
 	bufferAt []document.Place          // by link of the point's network, where its buffer is given
 	limits   []limit                   // of queues, of the point in hand
 	named    directory                 // the nodes and links of its network
+	groups   map[string][]int          // hosts by the name that the file gives them, of the point in hand
 	around   surroundings              // of the point in hand
+	jobs     map[string]*Job           // by all that decides them
 	captures map[string]*pcapng.Source // by what of them is wanted
-	matches  int                       // names that its patterns were compared with
+	// incomplete: there is no network or no traffic
+	incomplete bool
+	ideally    bool // an ideal network carries what the point in hand has
+	before     int  // how much was wrong before the traffic in hand
+	matches    int  // names that its patterns were compared with
 }
+
+// fine reports whether nothing is wrong with the traffic in hand so far.
+func (d *decoder) fine() bool { return d.Count() == d.before }
 
 // limit is a bound of a queue in bytes, and where it is given.
 type limit struct {

@@ -41,6 +41,9 @@ func (d *decoder) eventList(root document.Map, p *Point) {
 				at.Text)
 		}
 		e.Link = d.link(ends, p)
+		if from := x.Get("from"); from != nil && e.Link >= 0 {
+			e.One = d.leaving(from, e.Link, p)
+		}
 		down, rate := x.Get("down"), x.Get("rate")
 		switch {
 		case down == nil && rate == nil:
@@ -63,6 +66,20 @@ func (d *decoder) eventList(root document.Map, p *Point) {
 		}
 	}
 	sort.SliceStable(p.events, func(i, j int) bool { return p.events[i].At < p.events[j].At })
+}
+
+// leaving reads which direction of a link is meant: 1 + the end that it leaves.
+func (d *decoder) leaving(t *document.Node, link int, p *Point) uint8 {
+	n := p.seen.Network
+	ends := n.Links[link].Ends
+	name := d.Text(t)
+	for e, node := range ends {
+		if n.Nodes[node].Name == name {
+			return uint8(1 + e)
+		}
+	}
+	d.Fail(t.Place, n.Nodes[ends[0]].Name+" or "+n.Nodes[ends[1]].Name, "%q is no end of the link", name)
+	return 0
 }
 
 // Stalls are when the simulator's hosts stand still, as sim.Stalls says.

@@ -4,7 +4,11 @@ import (
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/claim"
+	"weir/study/measure"
 )
+
+// Shape is what runs of an experiment have.
+func Shape(s *Spec) *measure.Values { return s.shape() }
 
 // Tables are those of the keys of experiments, as docs/spec.md names them.
 var Tables = []struct {

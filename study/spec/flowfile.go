@@ -43,28 +43,45 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	data, name := d.openText(x.Get("file"))
-	if !d.OK() {
+	if !d.fine() {
 		return
 	}
-	flows, ok := d.readFlows(x, format, each, data, name)
+	flows, triggers, ok := d.readFlows(x, format, each, data, name)
 	if !ok {
 		return
 	}
 	if !d.room(x.Get("file").Place, p, float64(len(flows))) {
 		return
 	}
-	id := len(p.entries)
+	l := listing{name: name, port: port, offset: offset, triggers: triggers}
+	d.listFlows(x, p, tr, &l, flows)
+}
+
+// listing is what is known of a flow file beside its flows.
+type listing struct {
+	name     string
+	port     int // −1: all
+	offset   unit.Time
+	triggers []workload.Trigger
+}
+
+// listFlows adds the flows of a file to the point.
+func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, flows []workload.Flow) {
+	id, first := len(p.entries), p.flows.n
 	p.entries = append(p.entries, tr)
+	for _, t := range l.triggers {
+		p.triggers = append(p.triggers, moved(t, first))
+	}
 	nodes := p.seen.Network.Nodes
 	for i, f := range flows {
-		if port >= 0 && f.Port != port {
+		if l.port >= 0 && f.Port != l.port {
 			continue
 		}
 		for e, node := range [2]int{f.Src, f.Dst} {
 			if node < len(nodes) && !nodes[node].Switch {
 				continue
 			}
-			at := d.InFile(name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // which goes through the file
+			at := d.InFile(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // which goes through the file
 			if node >= len(nodes) {
 				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
 			} else {
@@ -72,34 +89,54 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 			}
 			return
 		}
-		if p.seen.Routes.Hops(f.Src, f.Dst) < 0 {
-			d.Fail(d.InFile(name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
+		if !p.seen.Routes.Joined(f.Src, f.Dst) {
+			d.Fail(d.InFile(l.name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
 				nodes[f.Src].Name, nodes[f.Dst].Name)
 			return
 		}
-		if f.Start < offset {
-			d.Fail(d.InFile(name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", offset),
+		if f.At.Start == 0 && len(l.triggers) > 0 { // it waits for others
+			f.Start = max(f.Start, l.offset)
+		}
+		if f.Start < l.offset {
+			d.Fail(d.InFile(l.name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", l.offset),
 				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
 		p.flows.add(Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
-			Start: f.Start - offset, Port: f.Port})
+			Start: f.Start - l.offset, Port: f.Port})
 	}
-	if port >= 0 && (p.flows.n == 0 || p.flows.at(p.flows.n-1).Traffic != id) {
-		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", port)
+	if l.port >= 0 && (p.flows.n == 0 || p.flows.at(p.flows.n-1).Traffic != id) {
+		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", l.port)
 	}
 }
 
 // readFlows reads a flow file's data.
 func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
-	name string) ([]workload.Flow, bool) {
-	flows, err := format.Read(bytes.NewReader(data), name, each)
+	name string) (flows []workload.Flow, triggers []workload.Trigger, ok bool) {
+	var err error
+	if format.Chained != nil {
+		flows, triggers, err = format.Chained(bytes.NewReader(data), name, each)
+	} else {
+		flows, err = format.Read(bytes.NewReader(data), name, each)
+	}
 	if d.ignored(x, traffic, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err != nil {
 		Foreign(d.Reader, x.Get("file"), err)
-		return nil, false
+		return nil, nil, false
 	}
-	return flows, true
+	return flows, triggers, true
+}
+
+// moved is a trigger of flows that come behind first ones.
+func moved(t workload.Trigger, first int) workload.Trigger {
+	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
+		list := make([]int, len(*flows))
+		for i, f := range *flows {
+			list[i] = f + first
+		}
+		*flows = list
+	}
+	return t
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"weir/core/topology"
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
@@ -104,7 +105,7 @@ func (d *decoder) sizes(t *document.Node) *workload.CDF {
 			return nil
 		}
 		data, name := d.openText(file)
-		if !d.OK() {
+		if !d.fine() {
 			return nil
 		}
 		c, err := workload.ReadCDF(bytes.NewReader(data), name)
@@ -154,19 +155,10 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Place, "load: 50%", "arrivals need a load")
 	}
-	if !d.OK() {
+	if !d.fine() {
 		return
 	}
-	g.rates = map[int]float64{}
-	for _, l := range p.seen.Network.Links {
-		for _, e := range l.Ends {
-			if !p.seen.Network.Nodes[e].Switch {
-				if g.rates[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
-					g.rates[e] = float64(l.Rate.Packets) * 12000
-				}
-			}
-		}
-	}
+	g.rates = hostRates(p.seen.Network)
 	switch hosts := len(g.From); {
 	case g.FromN+max(g.ToN, len(g.Aside())) > hosts && g.FromN > 0:
 		d.Fail(x.Place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
@@ -179,7 +171,7 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 	}
 	for _, hosts := range [][]int{g.From, g.To} {
 		for _, h := range hosts {
-			if d.OK() && h != g.From[0] && p.seen.Routes.Hops(g.From[0], h) < 0 {
+			if d.fine() && h != g.From[0] && !p.seen.Routes.Joined(g.From[0], h) {
 				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
 					p.seen.Network.Nodes[g.From[0]].Name, p.seen.Network.Nodes[h].Name)
 			}
@@ -214,7 +206,7 @@ func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 		return nil
 	}
 	n, every := d.Integer(count, 1, int(d.mostFlows())), d.Positive(interval)
-	if !d.OK() {
+	if !d.fine() {
 		return nil
 	}
 	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
@@ -346,4 +338,36 @@ func (g *Generator) Aside() map[int]bool {
 		return nil
 	}
 	return map[int]bool{g.To[0]: true}
+}
+
+// hostRates are what hosts can send, in bit/s: over all their links to switches that lead to others, so not over one to
+// their server's own, or else over all.
+func hostRates(n *topology.Network) map[int]float64 {
+	leads := make([]bool, len(n.Nodes))
+	for _, l := range n.Links {
+		if n.Nodes[l.Ends[0]].Switch && n.Nodes[l.Ends[1]].Switch {
+			leads[l.Ends[0]], leads[l.Ends[1]] = true, true
+		}
+	}
+	out, all := map[int]float64{}, map[int]float64{}
+	for _, l := range n.Links {
+		rate := float64(l.Rate.Bits)
+		if l.Rate.Bits == 0 {
+			rate = float64(l.Rate.Packets) * 12000
+		}
+		for e, host := range l.Ends {
+			if n.Nodes[host].Switch {
+				continue
+			}
+			if all[host] += rate; leads[l.Ends[1-e]] {
+				out[host] += rate
+			}
+		}
+	}
+	for host, rate := range all {
+		if out[host] == 0 {
+			out[host] = rate
+		}
+	}
+	return out
 }

@@ -57,6 +57,9 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		"measures; another `repeat` by `--quick` or `--set` leaves it as it is", Without: "`repeat`, or its `least`",
 		Traits: ofFile | byQuick},
 	{Name: "seed", Form: aNumber, Doc: "the first; the others follow", Default: "1", Source: "ours", Traits: ofFile},
+	{Name: "trace_quota", Form: document.Value("size"), Doc: "what the files of a run's trace (`weir run --trace`) may " +
+		"take together: a run that has more fails, and workers leave traces only with it", Without: "no bound",
+		Traits: ofFile},
 	{Name: "framing", Form: document.AnyOf(document.Spelt(framings())+", or `{overhead, mpu, cells}`",
 		document.OneOf(framings()...), document.MapOf(switchfile.Line)), Doc: "what a frame counts as", Default: "l2",
 		Source: "ours: frames without FCS, what Linux counts", Traits: ofBuild},
@@ -64,12 +67,17 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		"(`1448 B payload`)", Default: "1500 B", Source: "IEEE 802.3"},
 	{Name: "topology", Form: document.MapOf(network), Doc: "the network: written out, a family, or a file",
 		Required: true, Example: "topology: {…}", Traits: ofBuild},
+	{Name: "network", Form: document.Registered("ideal network", "`packets`, or an ideal network", Packets),
+		Doc: "what carries messages: packets over links and switches or, for jobs alone, an ideal network between the " +
+			"hosts, for which neither these nor transports count", Without: "`packets`"},
 	{Name: "addresses", Form: document.AnyOf("`flat`, `hierarchical`, or prefixes by leaf",
 		document.OneOf("flat", hierarchical), document.MapBy(document.Value("prefix"), "")), Doc: "of the hosts",
 		Default: "flat", Source: "ours: one after another", Traits: ofBuild},
 	{Name: "switch", Form: programs, Doc: "of all switches, in their order", Traits: ofBuild},
 	{Name: "switches", Form: document.MapBy(document.MapOf(perSwitch), "map by name or pattern"),
 		Doc: "what differs by switch", Traits: ofBuild},
+	{Name: "groups", Form: document.MapBy(someHost, "`{name: hosts}`"), Doc: "names for hosts, which traffic can use in " +
+		"place of them", Without: "none"},
 	{Name: "traffic", Form: document.ListOf(document.MapOf(traffic), "list"), Doc: "the flows", Required: true,
 		Example: "traffic: [{…}]"},
 	{Name: "events", Form: document.ListOf(document.MapOf(event), "list"), Doc: "what happens to links",
@@ -135,7 +143,7 @@ var paperValue = &document.Table{What: "key of the paper's values", Doc: "number
 // network is a topology that is written out, or that a file has. Families of a registry
 // stand in place of these keys.
 var network = &document.Table{What: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
-	{Name: "hosts", Form: manyNames, Doc: "end points, each with one link"},
+	{Name: "hosts", Form: manyNames, Doc: "end points; each link of one is a NIC of its own"},
 	{Name: "switches", Form: manyNames, Doc: "what forwards"},
 	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "between two nodes, in both directions"},
 	{Name: "file", Form: aFile, Doc: "beside the experiment, in place of these"},
@@ -151,6 +159,7 @@ var link = &document.Table{What: "a link's key", Doc: "a link", Keys: []document
 	{Name: "rate", Form: aRate, Doc: "in each direction", Required: true, Example: "rate: 100Mbps"},
 	{Name: "delay", Form: aTime, Doc: "one way", Required: true, Example: "delay: 5ms"},
 	{Name: "buffer", Form: aQueue, Doc: "limit of the switch ports at its ends: what waits there", Without: "no limit"},
+	{Name: "bundle", Form: aNumber, Doc: "so many links side by side, each with this rate", Without: "one"},
 	{Name: "loss", Form: document.Value("share"), Doc: "probability that a frame is lost on the way", Default: "0%",
 		Source: "ours: no loss"},
 	{Name: "jitter", Form: aTime, Doc: "largest delay added at random; nothing is reordered", Default: "0s",
@@ -204,8 +213,11 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		Without: "by the number of the flow", Traits: notListed | notRing},
 	{Name: "collective", Form: document.OneOf(workload.Collectives...), Doc: "all-reduce, in place of `from` and `to`",
 		Without: "none"},
+	{Name: "job", Form: document.Registered("job", "job", ""), Doc: "what hosts do together, in iterations or as a " +
+		"trace says, in place of `from` and `to`", Without: "none"},
 	{Name: "hosts", Form: document.AnyOf("host, pattern, list of them, or `{10.0.0.1: host}`", someHost,
-		document.MapBy(document.Value("host"), "")), Doc: "of a collective; or those that addresses and prefixes of a " +
+		document.MapBy(document.Value("host"), "")), Doc: "of a collective, or of a job in the order of its ranks " +
+		"(without the key, all); or those that addresses and prefixes of a " +
 		"capture stand for, in place of their order", Example: "hosts: host"},
 	{Name: "transport", Form: document.Registered("transport", "transport", ""),
 		Doc: "how it is carried, with its parameters inside or beside it", Required: true,
@@ -229,7 +241,10 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 	{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
 		Default: "0s..1s", Source: "ours: spreads the phases of senders, of which P4-ABC says nothing",
 		Cases: []document.Case{{When: "collective", Default: "0s", Source: "ours: a collective begins with the run"},
-			{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"}}, Traits: notListed},
+			{When: "job", Default: "0s", Source: "ours: a job begins with the run"},
+			{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"},
+			{When: "if run or `stop` end by 1s", Default: "0s..a tenth of that", Source: startsSoon}},
+		Traits: notListed},
 	{Name: "sets", Form: document.MapOf(sets), Doc: "all of the traffic begins so often, one interval after another; " +
 		"not with `load`", Without: "one", Traits: notListed | notRing},
 	{Name: "stop", Form: aTime, Doc: "at which the sender stops", Without: "none", Traits: notListed | notRing},
@@ -237,6 +252,10 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 		document.Value("number"), document.MapBy(document.Value("number"), "")),
 		Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
 	{Name: "ip", Form: document.OneOf("4", "6"), Doc: "its version", Default: "4", Source: "ours"},
+	{Name: "nic", Form: document.AnyOf("`hash`, `round_robin`, `rail`, or the number of a NIC, from 0",
+		document.OneOf(nicChoices()...), document.Value("number")), Doc: "which of its NICs a host with several sends a " +
+		"flow by: of those that are nearest to the receiver by a hash, or in turn; each in turn, to the receiver's of the " +
+		"same number, a rail; or always this one", Without: "hash"},
 	{Name: "file", Form: aFile, Doc: "a flow file, or a capture (pcapng, pcap), in place of all that decides flows",
 		Traits: notRing},
 	{Name: "as", Form: document.OneOf(asFlows, asPackets), Doc: "what of a capture is traffic: its TCP connections, or " +
@@ -281,6 +300,8 @@ var sets = &document.Table{What: "key of sets", Doc: "all of the traffic begins 
 var event = &document.Table{What: "an event's key", Doc: "an event", Keys: []document.Key{
 	{Name: "at", Form: aTime, Doc: "from the beginning of the warm-up", Required: true, Example: eventExample},
 	{Name: "link", Form: document.Pair("`[node, node]`"), Doc: "its two ends", Required: true, Example: eventExample},
+	{Name: "from", Form: document.Value("node"), Doc: "only the direction that leaves this end; without it both",
+		Example: "from: s1"},
 	{Name: "down", Form: document.OneOf("true", "false"), Doc: "it goes down, or up",
 		Example: "down: true, down: false, or rate: 5Gbps"},
 	{Name: "rate", Form: aRate, Doc: "its new rate, in place of `down`"},
@@ -298,15 +319,3 @@ var stalls = &document.Table{What: "a key of stalls", Doc: "when the simulator's
 	Keys: []document.Key{
 		{Name: "every", Form: aTime, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
 		{Name: "length", Form: aTime, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
-
-// plot is a plot.
-var plot = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
-	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
-		Doc: "the horizontal axis", Required: true},
-	{Name: "y", Form: document.Value("measure, or `cdf`"), Doc: "the vertical axis", Required: true},
-	{Name: "lines", Form: document.AnyOf("list of sweep keys and `traffic`", document.Value("key"),
-		document.ListOf(document.Value("key"), "")), Doc: "what tells curves apart", Without: "what the sweep varies"},
-	{Name: "where", Form: where, Doc: "points that are shown", Without: "all"},
-	{Name: "log", Form: document.OneOf("x", "y", "xy", "none"), Doc: "logarithmic axes",
-		Without: "`none`; with `flow_size` `x`"},
-}}

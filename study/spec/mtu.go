@@ -89,7 +89,10 @@ func (p *Point) telemetryBytes(tr *Traffic, id, first int) int32 {
 		return 0
 	}
 	hops := 0
-	p.eachPair(tr, id, first, func(src, dst int) { hops = max(hops, p.seen.Routes.Hops(src, dst)-1) })
+	p.eachPair(tr, id, first, func(src, dst int) {
+		near, _ := p.seen.Routes.Near(src, dst)
+		hops = max(hops, p.seen.Routes.Hops(near.From, near.To)-1)
+	})
 	switch when := x.Asks().When; {
 	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
 		return 0

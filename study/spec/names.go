@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -56,20 +55,40 @@ func (d *decoder) matching(at document.Place, pattern string, switches bool, n *
 		}
 		return nil
 	}
-	if !strings.ContainsAny(pattern, `*?[\`) {
+	above, of, below := strings.Cut(pattern, "/")
+	if !topology.IsPattern(pattern) && (!below || switches) {
 		return nil
 	}
 	if !d.compare(at, len(n.Nodes)) {
 		return nil
 	}
+	if below && !switches {
+		return d.below(at, above, of, n)
+	}
 	for i, node := range n.Nodes {
-		if node.Switch != switches {
-			continue
-		}
-		if ok, err := path.Match(pattern, node.Name); err == nil && ok {
+		if node.Switch == switches && topology.Match(pattern, node.Name) {
 			found = append(found, i)
 		}
 	}
+	return found
+}
+
+// below are the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
+func (d *decoder) below(at document.Place, above, pattern string, n *topology.Network) (found []int) {
+	under := make(map[int]bool)
+	for _, sw := range d.matching(at, above, true, n) {
+		under[sw] = true
+	}
+	is := make(map[int]bool)
+	for _, l := range n.Links {
+		for e, node := range l.Ends {
+			if under[l.Ends[1-e]] && !n.Nodes[node].Switch && !is[node] && topology.Match(pattern, n.Nodes[node].Name) {
+				is[node] = true
+				found = append(found, node)
+			}
+		}
+	}
+	slices.Sort(found)
 	return found
 }
 

@@ -125,7 +125,7 @@ func (s *Spec) checkNeed(d *decoder) {
 		}
 	}
 	if groups != nil {
-		d.Fail(t.Place, document.Choices(groups), "%s is not one number", t.Text)
+		d.Fail(t.Place, document.Near(t.Text, groups), "%s is not one number", t.Text)
 		return
 	}
 	d.Unknown(t.Place, "measure", t.Text, names)

@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/core/scheme"
@@ -28,14 +29,25 @@ func (d *decoder) network(root document.Map, p *Point) {
 		}
 		families = append(families, s.Name)
 	}
+	before := d.Count()
 	x, ok := d.Map(t, network, families...)
 	if ok {
 		d.noFile(x, network)
 	}
-	if !ok || !d.OK() { // a slip in a key makes other errors out of nothing
+	if !ok || d.Count() > before { // a slip in a key makes other errors out of nothing
 		return
 	}
-	n := d.nodes(t, x)
+	if x.Get("hosts") == nil {
+		d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
+	}
+	n := listingOf(&topology.Network{})
+	d.nodes(x, n)
+	d.links(t, x, n)
+	p.seen.Network = n.Network
+}
+
+// links reads the links of a topology that are written out.
+func (d *decoder) links(t *document.Node, x document.Map, n *listed) {
 	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
 		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
@@ -46,7 +58,6 @@ func (d *decoder) network(root document.Map, p *Point) {
 			d.oneLink(x, n)
 		}
 	}
-	p.seen.Network = n.Network
 }
 
 // listed is a network whose nodes and links a file lists, as far as it has been read.
@@ -55,18 +66,26 @@ type listed struct {
 	index  map[string]int // of a node, by name
 	names  []string
 	joined map[[2]int]bool // pairs of nodes with a link, the lower first
-	degree []int           // links by node
 }
 
-// nodes reads the hosts and switches of topology t.
-func (d *decoder) nodes(t *document.Node, x document.Map) *listed {
-	n := &listed{Network: &topology.Network{}, index: map[string]int{}, joined: map[[2]int]bool{}}
+// listingOf goes on from a network that is there.
+func listingOf(network *topology.Network) *listed {
+	n := &listed{Network: network, index: map[string]int{}, joined: map[[2]int]bool{}}
+	for i, x := range network.Nodes {
+		n.index[x.Name] = i
+		n.names = append(n.names, x.Name)
+	}
+	for _, l := range network.Links {
+		n.joined[[2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}] = true
+	}
+	return n
+}
+
+// nodes reads the hosts and switches of a topology.
+func (d *decoder) nodes(x document.Map, n *listed) {
 	for _, kind := range []string{"hosts", "switches"} {
 		l := x.Get(kind)
 		if l == nil {
-			if kind == "hosts" {
-				d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
-			}
 			continue
 		}
 		if l.Kind != document.List {
@@ -88,8 +107,6 @@ func (d *decoder) nodes(t *document.Node, x document.Map) *listed {
 			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
 		}
 	}
-	n.degree = make([]int, len(n.Nodes))
-	return n
 }
 
 // ends reads what nodes a link joins.
@@ -121,16 +138,11 @@ func (d *decoder) ends(x document.Map, n *listed) (l topology.Link, ok bool) {
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if n.joined[pair] {
-		d.Fail(ends.Place, "one link between two nodes", "%s and %s are linked already", ends.Items[0].Text,
+		d.Fail(ends.Place, "bundle: 2 at the first", "%s and %s are linked already", ends.Items[0].Text,
 			ends.Items[1].Text)
 		return l, false
 	}
 	n.joined[pair] = true
-	for e, node := range l.Ends {
-		if n.degree[node]++; n.degree[node] > 1 && !n.Nodes[node].Switch {
-			d.Fail(ends.Items[e].Place, "one link a host", "host %s has a link already; a host has one NIC", n.Nodes[node].Name)
-		}
-	}
 	return l, true
 }
 
@@ -154,18 +166,31 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 	if b := x.Get("buffer"); b != nil {
 		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
 	}
-	d.bufferAt = append(d.bufferAt, bufferAt)
 	l.Loss = d.loss(x.Default("loss"))
 	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
 	l.Spaced = d.Word(x.Default("spaced"), "value", link.Key("spaced").Form.Words) == "true"
-	n.Links = append(n.Links, l)
+	bundle := 1
+	if b := x.Get("bundle"); b != nil {
+		bundle = d.Integer(b, 1, 1024)
+	}
+	for i := range bundle {
+		l.Nth = uint16(i)
+		n.Links, d.bufferAt = append(n.Links, l), append(d.bufferAt, bufferAt)
+	}
 }
 
-// generated decodes a network that is given by its family and parameters.
+// extras are the keys beside a family: hosts, switches and links that are added to what it makes.
+func extras() *document.Table { return network.Only("hosts", "switches", "links") }
+
+// generated decodes a network that is given by its family and parameters, and by what stands beside it.
 func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
+	added := false
 	for _, k := range t.Keys {
-		if k.Name != s.Name {
-			d.Fail(k.Place, s.Name+" alone", "%q stands beside %s, which makes the network", k.Name, s.Name)
+		if slices.Contains(extras().Names(), k.Name) {
+			added = true
+		} else if k.Name != s.Name {
+			d.Fail(k.Place, s.Name+" alone, or with hosts, switches and links that are added to it",
+				"%q stands beside %s, which makes the network", k.Name, s.Name)
 		}
 	}
 	params := t.Find(s.Name)
@@ -196,7 +221,27 @@ func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
 	for i := range d.bufferAt {
 		d.bufferAt[i] = at
 	}
+	if added {
+		d.add(t, s, n)
+	}
 	p.seen.Network = n
+}
+
+// add adds the hosts, switches and links beside a family to its network.
+func (d *decoder) add(t *document.Node, s *topology.Scheme, n *topology.Network) {
+	x, ok := d.Map(t, extras(), s.Name)
+	if !ok {
+		return
+	}
+	l := listingOf(n)
+	d.nodes(x, l)
+	d.links(t, x, l)
+	if !d.OK() {
+		return
+	}
+	if err := n.Validate(); err != nil {
+		d.Fail(x.Get("links").Place, "", "%v", err)
+	}
 }
 
 // buffers checks that buffers and queues bounded in bytes hold the largest frame of

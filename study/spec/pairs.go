@@ -47,11 +47,11 @@ func (d *decoder) pairs(x document.Map, p *Point) (pairs [][2]int) {
 			case !ok:
 				d.Unknown(y.Place, "host", y.Text, d.named.hosts)
 			case n.Nodes[i].Switch:
-				d.Fail(y.Place, document.Choices(d.named.hosts), "%q is a switch; flows go from host to host", y.Text)
+				d.Fail(y.Place, document.Near(y.Text, d.named.hosts), "%q is a switch; flows go from host to host", y.Text)
 			}
 			pair[e] = i
 		}
-		if pair[0] == pair[1] && d.OK() {
+		if pair[0] == pair[1] && d.fine() {
 			d.Fail(item.Place, "another host", "the traffic goes from %q to itself", n.Nodes[pair[0]].Name)
 		}
 		pairs = append(pairs, pair)
@@ -71,7 +71,7 @@ func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator
 	index := 0
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
-		if p.seen.Routes.Hops(a, b) < 0 {
+		if !p.seen.Routes.Joined(a, b) {
 			d.Fail(at.Place, "hosts that links and switches join", "there is no path from %s to %s",
 				p.seen.Network.Nodes[a].Name, p.seen.Network.Nodes[b].Name)
 			return

@@ -14,6 +14,8 @@ import (
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/core/workload"
+	"weir/core/workload/job"
 	"weir/internal/document"
 	"weir/internal/switchfile"
 	"weir/study/measure"
@@ -35,11 +37,14 @@ type Point struct {
 	telemetry *telemetry.Format    // nil: no switch writes any
 	entries   []Traffic
 	flows     flowList
+	triggers  []workload.Trigger // of flows in it
 	measures  measure.List
 	events    []wiring.Event
 	stalls    Stalls
-	samples   float64 // values that the measures of a run keep
-	memory    int64   // bytes that it does not share with points before it
+	ideal     job.Ideal // in place of packets; nil: there is none
+	samples   float64   // values that the measures of a run look at
+	kept      float64   // of these, those that are kept beyond it
+	memory    int64     // bytes that it does not share with points before it
 }
 
 // At are the values of the sweep.
@@ -58,8 +63,11 @@ func (p *Point) Measured() *measure.Point {
 // Measures are those of its runs.
 func (p *Point) Measures() measure.List { return slices.Clone(p.measures) }
 
-// Samples are the values that the measures of a run keep.
+// Samples are the values that the measures of a run look at.
 func (p *Point) Samples() float64 { return p.samples }
+
+// Kept are those of them that are kept beyond the run.
+func (p *Point) Kept() float64 { return p.kept }
 
 // Network is the point's; other points may share it.
 func (p *Point) Network() *topology.Network { return p.seen.Network }
@@ -110,6 +118,9 @@ func (p *Point) Entry(i int) *Traffic { return &p.entries[i] }
 // Flows is how many flows the file lists: those that are not drawn for each seed.
 func (p *Point) Flows() int { return p.flows.n }
 
+// Triggers begin flows of the file when others have ended.
+func (p *Point) Triggers() []workload.Trigger { return slices.Clone(p.triggers) }
+
 // Flow is one of these.
 func (p *Point) Flow(i int) Flow { return p.flows.at(i) }
 
@@ -119,11 +130,14 @@ type Traffic struct {
 	at, ccAt        document.Place
 	transportConfig scheme.Config
 	generator       *Generator // nil: the flows are listed
+	job             *Job       // in place of flows
 	cc              *cc.Scheme
 	ccConfig        scheme.Config
 	tos             uint8
 	fixedPayload    bool       // the file says how long payload is
 	tosBySize       []sizedTOS // ascending; tos is that of the last
+	nic             topology.Choice
+	nicPort         int // −1: none is named
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
@@ -163,6 +177,10 @@ func (tr *Traffic) Version() uint8 { return tr.seen.Version }
 
 // Headers are the bytes of a full packet's headers, from Ethernet's on.
 func (tr *Traffic) Headers() int32 { return tr.seen.Headers() }
+
+// NIC is by which of its NICs a host with several sends the traffic's flows, and the port of the one that is named; −1:
+// none is.
+func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic, tr.nicPort }
 
 // Start is when its flows start, drawn between the two.
 func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }
@@ -239,12 +257,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	d.Bound = map[document.Place]string{}
 	tree := document.Copy(d.tree)
 	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, ofFile) })
-	index := make([]int, len(s.sweep))
-	for k := len(s.sweep) - 1; k >= 0; k-- {
-		n := len(s.sweep[k].Values)
-		index[k] = i % n
-		i /= n
-	}
+	index, before := s.indexOf(i), d.Count()
 	var places []document.Place
 	var variables []variable
 	for k, dim := range s.sweep {
@@ -274,7 +287,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 			d.Unknown(v.Place, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
 		}
 	}
-	if !d.OK() {
+	if d.Count() > before {
 		return p
 	}
 	p.seen.Duration = d.Positive(root.Get("duration"))
@@ -282,36 +295,67 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	if p.seen.End() < 0 {
 		d.Fail(root.Get("duration").Place, "106 days in all", "duration and warm-up are too long")
 	}
+	timeless := d.Count() > before
+	if timeless { // nothing is said against a duration that is not meant
+		p.seen.Duration, p.seen.Warmup = 1000*3600*unit.Second, 0
+	}
 	p.seen.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
-	d.network(root, p)
-	if !d.OK() {
+	before = d.Count()
+	if !d.incomplete {
+		d.network(root, p)
+	}
+	if !d.incomplete && d.Count() == before && p.seen.Network != nil {
+		d.route(root, p)
+	}
+	// the rest is read as far as it goes without
+	if d.incomplete || timeless || d.Count() > before || p.seen.Network == nil {
+		d.sketch(root, p)
 		return p
 	}
-	if d.route(root, p); !d.OK() {
-		return p
-	}
+	d.ideal(root, p)
 	d.switchConfigs(root, p)
 	d.trafficList(root, p)
 	d.eventList(root, p)
 	d.stalls(root, p)
+	if d.ideally {
+		d.onlyJobs(root.Get("network"), p)
+	}
 	p.see(d.OK())
 	d.measureList(root, p)
 	d.buffers(p)
 	d.programsSuit(p)
 	if d.OK() {
-		var b strings.Builder
-		root.Write(&b, 0)
-		fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
-		p.canonical = b.String()
-		for _, x := range parameters(tree) {
-			if strings.HasPrefix(x.Source, "default: ") {
-				p.defaults = append(p.defaults, x)
-			}
-		}
+		d.identify(tree, p)
 		d.share(p)
 		d.try(root, p)
 	}
 	return p
+}
+
+// indexOf is which value of each key of the sweep combination i has.
+func (s *Spec) indexOf(i int) []int {
+	index := make([]int, len(s.sweep))
+	for k := len(s.sweep) - 1; k >= 0; k-- {
+		n := len(s.sweep[k].Values)
+		index[k] = i % n
+		i /= n
+	}
+	return index
+}
+
+// identify takes what decides a point's runs out of its tree, and which defaults are among it.
+func (d *decoder) identify(tree *document.Node, p *Point) {
+	d.defaults.Note(tree)
+	for _, x := range parameters(tree) {
+		if strings.HasPrefix(x.Source, "default: ") {
+			p.defaults = append(p.defaults, x)
+		}
+	}
+	var b strings.Builder
+	tree.Arrange()
+	tree.Write(&b, 0)
+	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.at), d.files)
+	p.canonical = b.String()
 }
 
 // try has the run built once, so that what only constructors can know is an error of the file and
@@ -327,7 +371,7 @@ func (d *decoder) try(root document.Map, p *Point) {
 	}
 	fmt.Fprintf(&b, "%q", d.files)
 	what, err := b.String(), error(nil)
-	if p.samples, err = d.trial.Build(p, !d.built[what]); err == nil {
+	if p.samples, p.kept, err = d.trial.Build(p, !d.built[what]); err == nil {
 		d.built[what] = true
 	}
 	var much *measure.TooMuch

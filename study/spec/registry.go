@@ -17,6 +17,7 @@ import (
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/workload"
+	"weir/core/workload/job"
 	"weir/internal/document"
 	"weir/study/measure"
 )
@@ -30,6 +31,8 @@ type Registry struct {
 	Controllers []cc.Scheme
 	Topologies  []topology.Scheme
 	Measures    []measure.Kind
+	Jobs        []job.Scheme      // traffic: [{job: {NAME: {…}}}]
+	Ideals      []job.Model       // network: {NAME: {…}}
 	Workloads   []workload.CDF    // sizes: NAME
 	Networks    []topology.Format // topology: {file: …, format: NAME}
 	Flows       []workload.Format // traffic: [{file: …, format: NAME}]
@@ -121,10 +124,6 @@ const Standard = "-"
 // Open finds an experiment by its library name, or a file by its path, or reads it from standard input;
 // files that such a one names are looked for in the current folder.
 func (r *Registry) Open(name string) (*Source, error) {
-	var names []string
-	for _, e := range r.Experiments() {
-		names = append(names, e.Name)
-	}
 	for _, l := range r.Library {
 		rest, ok := strings.CutPrefix(name, l.Name+"/")
 		if !ok {
@@ -164,6 +163,10 @@ func (r *Registry) Open(name string) (*Source, error) {
 			Allowed: "a file, or a name that weir list has"}}
 	}
 	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
+	var names []string
+	for _, e := range r.Experiments() {
+		names = append(names, e.Name)
+	}
 	likely := document.Nearest(name, names)
 	for _, n := range names { // without the room's name
 		if path.Base(n) == name {
@@ -177,6 +180,6 @@ func (r *Registry) Open(name string) (*Source, error) {
 	if filepath.IsAbs(name) { // no folder of this machine is like an experiment
 		meant = base
 	}
-	e.Allowed = "a file, or one of " + document.Likely(meant, names, 8) + " (weir list)"
+	e.Allowed = "a file, or one of " + document.Near(meant, names) + " (weir list)"
 	return nil, document.InputErrors{e}
 }

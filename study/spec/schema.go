@@ -129,6 +129,14 @@ func (r *Registry) schemes(kind string) (list []*scheme.Scheme) {
 		for i := range r.Topologies {
 			list = append(list, &r.Topologies[i].Scheme)
 		}
+	case "job":
+		for i := range r.Jobs {
+			list = append(list, &r.Jobs[i].Scheme)
+		}
+	case "ideal network":
+		for i := range r.Ideals {
+			list = append(list, &r.Ideals[i].Scheme)
+		}
 	}
 	return list
 }

@@ -252,10 +252,11 @@ func (d *decoder) chooses(tr *Traffic) {
 func (p *Point) sitePaths(site *cc.Site, tr *Traffic, id, first int) {
 	seen := map[cc.Path]bool{}
 	add := func(src, dst int) {
-		if src == dst || p.seen.Routes.Hops(src, dst) < 0 {
+		near, joined := p.seen.Routes.Near(src, dst)
+		if src == dst || !joined {
 			return
 		}
-		x := p.seen.Path(src, dst, &tr.seen)
+		x := p.seen.Path(near.From, near.To, &tr.seen)
 		if !seen[x] {
 			seen[x] = true
 			site.Paths = append(site.Paths, x)
@@ -271,6 +272,12 @@ func (p *Point) eachPair(tr *Traffic, id, first int, add func(src, dst int)) {
 	for i := first; i < p.flows.n; i += step {
 		if f := p.flows.at(i); f.Traffic == id {
 			add(f.Src, f.Dst)
+		}
+	}
+	if j := tr.job; j != nil {
+		n := len(j.Hosts)
+		for i := range min(mostPairs, n*n) { // neighbours, and others
+			add(j.Hosts[i%n], j.Hosts[(i+1+i/n)%n])
 		}
 	}
 	if g := tr.generator; g != nil && len(g.From) > 0 && len(g.To) > 0 {

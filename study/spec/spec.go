@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/claim"
 	"weir/study/measure"
@@ -52,6 +53,7 @@ type Spec struct {
 	need      *Need // how many of them by what is measured; nil: all
 	labRepeat int   // and in the lab, where a run takes as long as what it measures
 	seed      uint64
+	quota     unit.Bytes // of a run's trace; 0: none
 	quick     bool
 	warnings  []string
 
@@ -79,8 +81,8 @@ type Spec struct {
 // an error of the file and not of a run. Package plan, which makes the runs, has it.
 type Trial interface {
 	// Build makes the run, and all of its network too if whole is set. It returns how many values
-	// the run's measures keep.
-	Build(p *Point, whole bool) (samples float64, err error)
+	// the run's measures look at, and how many of these are kept beyond it.
+	Build(p *Point, whole bool) (samples, kept float64, err error)
 	// Shape gives the names of what runs of the point have.
 	Shape(p *Point) measure.Values
 }
@@ -106,9 +108,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 			whole.Missing(k.Name, "the key %q is missing", k.Name)
 		}
 	}
-	if !c.OK() {
-		return nil, c.Err()
-	}
+	lacks := !c.OK()
 	s.root = document.Clone(root)
 	s.applyQuick(c)
 	s.applySet(c)
@@ -123,12 +123,15 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	s.root = document.Clone(s.root)
 	d.tree = document.Copy(s.root)
 	s.decodeHead(d)
-	s.decodeSweep(d)
-	if !c.OK() {
+	before := c.Count()
+	if s.decodeSweep(d); c.Count() > before || lacks {
+		s.withoutPoints(d, lacks && c.Count() == before)
 		return nil, c.Err()
 	}
 	s.decodePoints(d, root)
-	if c.OK() {
+	if !c.OK() {
+		s.blindly(d)
+	} else {
 		s.see()
 		s.decodeRatios(d)
 		s.checkNeed(d)
@@ -154,7 +157,8 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	return s, nil
 }
 
-// decodePoints decodes every combination of the sweep, up to the first that is wrong.
+// decodePoints decodes every combination of the sweep, up to the first that is wrong, and then those that differ from
+// it in one block.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	c, used := d.Reader, map[string]bool{}
 	combinations, ok := s.combinations(c, root)
@@ -163,15 +167,21 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	}
 	r := tally{of: combinations}
 	for i := range combinations {
+		before := c.Count()
 		p := s.decodePoint(d, i, used)
 		s.points = append(s.points, p)
-		if !c.OK() {
+		if c.Count() > before {
+			s.otherBlocks(d, i, used)
 			break
 		}
-		if r.add(s, d, i, p); !c.OK() {
+		if r.add(s, d, i, p); c.Count() > before {
+			break
+		}
+		if !c.OK() { // the head has errors: one point is enough to find what else is wrong
 			break
 		}
 	}
+	d.defaults.Settle()
 	if s.agree(); c.OK() {
 		s.points[0].measures.Check(c, &s.points[0].seen)
 	}
@@ -313,7 +323,8 @@ func (s *Spec) agree() {
 
 // decodeHead reads what is the same for all points.
 func (s *Spec) decodeHead(d *decoder) {
-	root := d.View(document.Copy(d.tree), top)
+	tree := document.Copy(d.tree)
+	root := d.View(tree, top)
 	if t := root.Get("title"); t != nil {
 		s.title = d.Text(t)
 	} else {
@@ -339,6 +350,15 @@ func (s *Spec) decodeHead(d *decoder) {
 		d.Fail(seed.Place, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
 	}
 	s.seed = n
+	if t := root.Get("trace_quota"); t != nil {
+		var ok bool
+		if s.quota, ok = document.ReadOK(d.Reader, t, unit.ParseBytes); ok && s.quota < 1 {
+			d.Fail(t.Place, "1 B or more", "a quota of %v leaves no trace", s.quota)
+		}
+	}
+	var defaults document.Defaults
+	defaults.Note(tree)
+	defaults.Settle()
 }
 
 // Resolved returns the spec as an experiment file with every option applied and
@@ -397,6 +417,10 @@ func (s *Spec) LabRepeat() int { return s.labRepeat }
 // Seed is the first.
 func (s *Spec) Seed() uint64 { return s.seed }
 
+// TraceQuota is what the files of a run's trace may take together; 0: as much as there is, and only where the results
+// are.
+func (s *Spec) TraceQuota() unit.Bytes { return s.quota }
+
 // Quick reports whether it is the quick variant.
 func (s *Spec) Quick() bool { return s.quick }
 
@@ -410,7 +434,7 @@ func (s *Spec) Text() (file string, data []byte) { return s.source.File, slices.
 func (s *Spec) Inputs() map[string][]byte { return maps.Clone(s.inputs) }
 
 // Given is what the spec was loaded of: its file's text, and options. Loaded again they give the same spec, and runs
-// with the same ids; the resolved text is as the reader would have written it, and its runs have others.
+// with the same ids, as its resolved text does; that does not say any more where its values come from.
 func (s *Spec) Given() (*Source, Options) {
 	src, o := *s.source, s.options
 	o.Set = slices.Clone(o.Set)

@@ -206,6 +206,32 @@ func TestResolved(t *testing.T) {
 	}
 }
 
+// What blocks of the sweep stand for has different defaults at each point, and a name used twice has those of both
+// places: the resolved spec has what all points have alike, and the rest follows from it.
+func TestResolvedPoints(t *testing.T) {
+	s := load(t, small+`switch: [$first]
+traffic: [{name: a, from: a, to: c, start: 0s, transport: $over},
+  {name: b, from: b, to: c, start: 0s, transport: {tcp: {}}, cc: $cc}]
+sweep:
+  over: {tcp: {over: {tcp: {nacks: loss}}}, udp: {over: {udp: {rate: 1Mbps}}}}
+  first: {x: {first: forward}, y: {first: abc, mtu: 1400 B}}
+  cc: [cubic, reno]
+`, spec.Options{})
+	again := load(t, string(s.Resolved()), spec.Options{Resolved: true})
+	was, is := plan.Runs(s), plan.Runs(again)
+	if len(was) != len(is) || len(was) == 0 {
+		t.Fatalf("%d runs were %d", len(is), len(was))
+	}
+	for i := range was {
+		if was[i].ID("") != is[i].ID("") {
+			t.Errorf("%v: it was\n%s\nand is\n%s", was[i].Point, was[i].Of.Canonical(), is[i].Of.Canonical())
+		}
+	}
+	if !bytes.Equal(s.Resolved(), again.Resolved()) {
+		t.Errorf("resolved again it is\n%s\nand was\n%s", again.Resolved(), s.Resolved())
+	}
+}
+
 // TestFigure4: p4abc/fig4 of the library is valid; --quick keeps both schemes and both
 // ends; the paper's length is two --set away.
 func TestFigure4(t *testing.T) {

@@ -2,10 +2,12 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
 
+	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload"
@@ -14,6 +16,7 @@ import (
 )
 
 func (d *decoder) trafficList(root document.Map, p *Point) {
+	d.hostGroups(root, p)
 	t := root.Get("traffic")
 	if t.Kind != document.List || len(t.Items) == 0 {
 		d.Fail(t.Place, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
@@ -27,12 +30,18 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 			continue
 		}
 		id, first := len(p.entries), p.flows.n
+		d.before = d.Count()
 		d.oneTraffic(d.View(x, traffic, d.trafficWords()...), p, mtu, seen)
+		if !d.fine() { // others are read all the same
+			continue
+		}
 		if d.OK() && id < len(p.entries) {
 			mtu.told(d, p, id, first)
 		}
-		d.suits(p, id, first)
-		if d.OK() {
+		if !d.ideally {
+			d.suits(p, id, first)
+		}
+		if d.fine() {
 			d.room(x.Place, p, 0)
 		}
 	}
@@ -75,16 +84,23 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	if !d.trafficName(x, &tr, seen) || !d.transport(x, &tr) {
 		return
 	}
-	d.controller(x, &tr, p)
+	if x.Get("transport") != nil {
+		d.controller(x, &tr, p)
+	}
 	d.packets(x, &tr, mtu)
+	d.nic(x, &tr, p)
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
 	}
-	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && (x.Get("file") == nil || !d.captured(x)) {
-		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective, or of a capture")
+	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
+		(x.Get("file") == nil || !d.captured(x)) {
+		d.Fail(v.Place, "from and to, or collective: ring", "hosts are those of a collective, of a job, or of a capture")
 		return
 	}
 	switch {
+	case x.Get("job") != nil:
+		d.job(x, p, tr)
+		return
 	case x.Get("collective") != nil: // refuses a file and what belongs to one
 	case x.Get("file") != nil && d.captured(x):
 		d.captureFile(x, p, tr)
@@ -113,14 +129,14 @@ func (d *decoder) oneTraffic(x document.Map, p *Point, mtu mtu, seen map[string]
 	}
 	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.sets(x, p, &tr)}
 	if x.Get("pairs") != nil {
-		if pairs := d.pairs(x, p); d.OK() {
+		if pairs := d.pairs(x, p); d.fine() {
 			d.listedFlows(x, p, tr, g, pairs, flows)
 		}
 		return
 	}
 	from, drawnFrom := d.endpoints(x, "from", p, g)
 	to, drawnTo := d.endpoints(x, "to", p, g)
-	if !d.OK() {
+	if !d.fine() {
 		return
 	}
 	g.From, g.To = from, to
@@ -161,6 +177,17 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		names = append(names, s.Name)
 	}
 	sort.Strings(names)
+	if tt == nil && d.ideally && x.Get("job") != nil { // nothing of it is used
+		for i := range d.registry.Transports {
+			s := &d.registry.Transports[i]
+			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
+				tr.seen.Transport = s
+				d.around.transport = &document.Node{Place: x.Place, Kind: document.Mapping}
+				tr.transportConfig = d.Configuration(&s.Scheme, d.around.transport, nil)
+				return true
+			}
+		}
+	}
 	if tt == nil {
 		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+strings.Join(names, ", "),
 			"the traffic has no transport")
@@ -190,9 +217,6 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		}
 	}
 	if inline {
-		if tt.Bound {
-			x.Orig = nil // its parameters are those of this point's transport
-		}
 		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, x.Node, traffic.Names())
 	} else {
 		d.Keys(x.Node, traffic.What, traffic.Names())
@@ -227,10 +251,12 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	switch {
 	case x.Get("collective") != nil:
 		start = x.DefaultWhen("start", "collective")
+	case x.Get("job") != nil:
+		start = x.DefaultWhen("start", "job")
 	case isDrawn(x):
 		start = x.DefaultWhen("start", "drawn")
 	default:
-		start = x.Default("start")
+		start = d.spreadStarts(x, tr, p)
 	}
 	low, high, ranged := strings.Cut(d.Text(start), "..")
 	var err error
@@ -252,6 +278,18 @@ func (d *decoder) starts(x document.Map, tr *Traffic, p *Point) {
 	if tr.stop <= tr.startHigh && err == nil {
 		d.Fail(x.Get("stop").Place, "a time after the start "+start.Text, "the traffic stops before it starts")
 	}
+}
+
+// startsSoon is the source of the default start where a second is too long.
+const startsSoon = "ours: spreads the phases of senders over a tenth of the time that they have"
+
+// spreadStarts is the start of flows that are listed. By default it is spread over a second, or, if run or traffic
+// end by then, over a tenth of the time until that.
+func (d *decoder) spreadStarts(x document.Map, tr *Traffic, p *Point) *document.Node {
+	if end := min(p.seen.End(), tr.stop); end > 0 && end <= unit.Second {
+		return x.DefaultAs("start", "0s.."+(end/10).String(), startsSoon)
+	}
+	return x.Default("start")
 }
 
 // trafficWords are all keys that a traffic can have, its transport's parameters included.
@@ -284,6 +322,11 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 		x.Missing(key, "the traffic has no %q", key)
 		return nil
 	}
+	return d.hostsIn(t, p)
+}
+
+// hostsIn are the hosts that a name, a group, a pattern, or a list of them means, each once.
+func (d *decoder) hostsIn(t *document.Node, p *Point) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		items = t.Items
@@ -293,7 +336,10 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 	taken := map[int]bool{}
 	for _, y := range items {
 		pattern := d.Text(y)
-		found := d.matching(y.Place, pattern, false, n)
+		found, grouped := d.groups[pattern]
+		if !grouped {
+			found = d.matching(y.Place, pattern, false, n)
+		}
 		for _, i := range found {
 			if !taken[i] {
 				out = append(out, i)
@@ -301,9 +347,9 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 			taken[i] = true
 		}
 		if i, ok := d.named.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Place, document.Choices(d.named.hosts), "%q is a switch; flows go from host to host", pattern)
-		} else if len(found) == 0 {
-			d.Unknown(y.Place, "host", pattern, d.named.hosts)
+			d.Fail(y.Place, document.Near(pattern, d.named.hosts), "%q is a switch; flows go from host to host", pattern)
+		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
+			d.Unknown(y.Place, "host", pattern, slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.named.hosts))
 		}
 	}
 	return out

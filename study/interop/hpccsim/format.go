@@ -3,6 +3,7 @@ package hpccsim
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"weir/core/unit"
 	"weir/study/measure"
@@ -54,13 +55,38 @@ func (x *files) Write(r *spec.Registry, dir, into string, out io.Writer) error {
 		return err
 	}
 	exports, err := Export(o, into, offset)
+	all := alike(exports)
 	for i := range exports {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
 		exports[i].print(out, x.Bins)
 	}
+	for i, f := range all {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintln(out, report.Wrap(fmt.Sprintf("of all %d runs: %s", len(exports), f), report.Width, ""))
+	}
 	return err
+}
+
+// alike takes what is to be said of every one of several runs out of what is said of each.
+func alike(exports []Exported) (all []string) {
+	if len(exports) < 2 {
+		return nil
+	}
+	for _, f := range exports[0].Left {
+		if !slices.ContainsFunc(exports, func(x Exported) bool { return !slices.Contains(x.Left, f) }) {
+			all = append(all, f)
+		}
+	}
+	for i := range exports {
+		exports[i].Left = slices.DeleteFunc(slices.Clone(exports[i].Left), func(f string) bool {
+			return slices.Contains(all, f)
+		})
+	}
+	return all
 }
 
 // print says what was written of a run, and what was not.

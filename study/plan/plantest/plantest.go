@@ -30,6 +30,11 @@ import (
 	"weir/core/transport/udp"
 	"weir/core/transport/window"
 	"weir/core/workload"
+	"weir/core/workload/chakra"
+	"weir/core/workload/collective"
+	"weir/core/workload/goal"
+	"weir/core/workload/job"
+	"weir/core/workload/loggops"
 	"weir/internal/document"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -54,6 +59,8 @@ func Registry(paper dataplane.Scheme, library string) *spec.Registry {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
 			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return crash{}, nil },
 		}},
+		Jobs:       append(collective.Schemes(), chakra.Scheme(), goal.Scheme()),
+		Ideals:     []job.Model{loggops.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
 		Topologies: topology.Schemes(),

@@ -1,7 +1,9 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
+	crand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,14 +14,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
+	"weir/core/trace"
+	"weir/internal/atomicfile"
 	"weir/internal/revision"
 	"weir/study/plan"
+	"weir/study/results"
 	"weir/study/run"
 	"weir/study/spec"
 )
@@ -32,24 +37,31 @@ type Config struct {
 	Server   *Join  // one that is there
 	Jobs     int    // runs at a time of its own worker; below 0: it has none; 0: one a core
 	Memory   float64
+	// Keys is a folder of the server's keys and the file to join with, by which workers come back to one experiment after
+	// the other (Prepare). "": each has its own, in the folder of its queue.
+	Keys     string
 	OnNotice func(text string)
 	OnStatus func(Status) // several times a second
 
 	patience time.Duration // 0: 10 s
 	draw     func() bool   // whether one more run of a worker is checked; nil: one in fifty
 	joined   func(file string)
+	queue    string // folder of the queue; "": in that of the results
 }
 
 // Coordinator is a run.Runner whose runs workers carry out.
 type Coordinator struct {
 	Config
 	work   *run.Work
-	dir    string // of the queue
+	ports  [][]trace.Port   // to trace, by point
+	dir    string           // of the queue
+	lone   *atomicfile.File // nobody else has that folder
 	sweep  sweep
 	server *Server
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	inbox  jetstream.ConsumeContext
+	stale  atomic.Bool // it is of a connection that broke
 	store  jetstream.ObjectStore
 	ended  context.CancelFunc
 	judges context.Context // of runs that the coordinator makes itself
@@ -64,12 +76,14 @@ type Coordinator struct {
 	checks  map[string]*check // under way, by run
 	settled *sync.Cond
 	status  Status
-	waiting string // why nothing goes on, as was told; "": it does
+	deaf    string // why the server does not answer, as was told; "": it does
+	full    string // why it cannot write; "": it can
 
 	hands       chan struct{} // of as many results at a time
-	moved       time.Time     // when the last one came
+	misfits     map[int]bool  // classes of which it was said that no worker takes them
+	left        int           // how often in a row reconcile has left it to those that have come
 	withdrawn   []string      // runs whose workers have been set aside
-	interrupted bool          // some run has not come back
+	interrupted bool          // some run has not come back, or was not even handed over
 }
 
 // New is a coordinator.
@@ -81,7 +95,7 @@ func New(c Config) *Coordinator {
 		c.draw = func() bool { return rand.IntN(oneIn) == 0 }
 	}
 	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: map[string]*member{},
-		checks: map[string]*check{}, hands: make(chan struct{}, 16), own: nuid.Next()}
+		checks: map[string]*check{}, misfits: map[int]bool{}, hands: make(chan struct{}, 16), own: crand.Text()}
 	x.settled = sync.NewCond(&x.lock)
 	return x
 }
@@ -92,10 +106,10 @@ type task struct {
 	class  int
 	result chan outcome
 	far    func(uint64, float64)
-	began  []*member // that took it and have not reported
-	lost   []string  // names of workers that did not come back with it
-	errors []string  // what workers reported
-	tries  int       // how often it has been published anew
+	began  []*member   // that took it and have not reported
+	lost   []string    // names of workers that did not come back with it
+	errors []complaint // what workers reported
+	tries  int         // how often it has been published anew
 	over   bool
 	queued bool    // it has been published
 	by     *member // who has made what was taken
@@ -116,19 +130,36 @@ type outcome struct {
 	err  error
 }
 
+// Traces says that workers bring the traces of runs along.
+func (c *Coordinator) Traces() {}
+
 // Room is more than any number of workers takes at a time.
 func (c *Coordinator) Room() int { return 4096 }
 
 // Begin starts the server, or reaches the one that there is, and makes the queue.
 func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.work = w
-	if c.dir = queueFolder(w.Dir); w.Dir == "" {
+	if w.Dir == "" {
 		return errors.New("workers need a folder of results")
 	}
+	if c.dir = c.queue; c.dir == "" {
+		c.dir = queueFolder(w.Dir)
+	}
+	c.interrupted = true // until it has begun: what is there of before stays
+	defer func() { c.interrupted = err != nil }()
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	if c.journal, err = openJournal(filepath.Join(c.dir, "journal")); err != nil {
+	if c.ports, err = run.TracePorts(w.Spec, w.Trace); err != nil {
+		return err
+	}
+	if c.lone, err = atomicfile.Claim(filepath.Join(c.dir, "coordinator")); err != nil {
+		if err == atomicfile.ErrTaken {
+			return fmt.Errorf("another process has workers carry out this experiment (%s)", c.dir)
+		}
+		return results.Unwritten(filepath.Join(c.dir, "coordinator"), err)
+	}
+	if c.journal, err = openJournal(filepath.Join(c.dir, "journal"), traced(w)); err != nil {
 		return err
 	}
 	c.sweep = c.journal.sweep
@@ -136,7 +167,8 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if err != nil {
 		return err
 	}
-	options = append(options, nats.ReconnectHandler(func(*nats.Conn) { c.group.Go(c.reconcile) }))
+	c.journal.begin(join.Address)
+	options = append(options, c.watched()...)
 	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
 		return err
 	}
@@ -145,6 +177,10 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	}
 	running, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c.ended, c.judges = ended, running
+	if before := c.journal.before; before != "" { // what it has left gives other traces
+		c.conn.Publish(announceSubject, encode(announcement{Sweep: before, Over: true}))
+		before.remove(ctx, c.js)
+	}
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
@@ -173,7 +209,7 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	secrets, err := openSecrets(c.dir, host)
+	secrets, err := openSecrets(c.keys(), host)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,12 +225,14 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 		write(c.joinFile()); err != nil {
 		return nil, nil, err
 	}
-	c.notice("workers join with: weir worker --join %s", c.joinFile())
+	if c.Keys == "" { // else it was told before
+		c.notice("workers join with: weir worker --join %s", c.joinFile())
+	}
 	if c.joined != nil {
 		c.joined(c.joinFile())
 	}
 	return &Join{Address: address, Key: secrets.Coordinator, Certificate: string(secrets.authority)},
-		[]nats.Option{nats.InProcessServer(c.server.of)}, nil
+		[]nats.Option{nats.InProcessServer(c.server)}, nil
 }
 
 // Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
@@ -210,7 +248,9 @@ func Reachable(listen string) (host string, err error) {
 	return host, nil
 }
 
-func (c *Coordinator) joinFile() string { return filepath.Join(c.dir, "join.json") }
+func (c *Coordinator) keys() string { return cmp.Or(c.Keys, c.dir) }
+
+func (c *Coordinator) joinFile() string { return joinFile(c.keys()) }
 
 func (c *Coordinator) notice(format string, args ...any) {
 	if c.OnNotice != nil {
@@ -231,7 +271,8 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 	manifest, files := run.Pack(c.work.Spec)
 	files[run.Digest(manifest)] = manifest
 	c.hello = announcement{Sweep: c.sweep, Experiment: c.work.Spec.Name(), Manifest: run.Digest(manifest),
-		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience}
+		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience, Trace: c.work.Trace,
+		Tracing: c.work.Tracing}
 	return c.persist(ctx, func(ctx context.Context) error {
 		if err := c.sweep.streams(ctx, c.js, c.patience); err != nil {
 			return err
@@ -256,8 +297,8 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 // persist does something with the server until it works, and says why it waits.
 func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) error) error {
 	wait := 20 * time.Millisecond
-	for {
-		each, cancel := context.WithTimeout(ctx, 10*time.Second)
+	for n := 0; ; n++ {
+		each, cancel := context.WithTimeout(ctx, answer(n))
 		err := do(each)
 		cancel()
 		if err == nil {
@@ -270,7 +311,7 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 			return fmt.Errorf("the server lets nobody in with these credentials: %w", err)
 		}
 		if wait >= time.Second {
-			c.stuck(fmt.Sprintf("the server does not answer (%v): everything waits for it", err))
+			c.stuck(&c.deaf, fmt.Sprintf("the server does not answer (%v): everything waits for it", err))
 		}
 		select {
 		case <-ctx.Done():
@@ -281,17 +322,28 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 	}
 }
 
+// answer is for how long the server has to answer at the n-th try (from 0): what was asked when a connection broke is
+// never answered, and what is large takes its time.
+func answer(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
+
 // stuck tells once why nothing goes on; "": it goes on.
-func (c *Coordinator) stuck(why string) {
+func (c *Coordinator) stuck(reason *string, why string) {
 	c.lock.Lock()
-	was := c.waiting
-	c.waiting = why
-	c.status.Waiting = why
+	before := cmp.Or(c.full, c.deaf)
+	*reason = why
+	now := cmp.Or(c.full, c.deaf)
+	c.status.Waiting = now
+	switch {
+	case now != "" && before == "":
+		c.journal.note(entry{Event: waits, Text: now})
+	case now == "" && before != "":
+		c.journal.note(entry{Event: goesOn})
+	}
 	c.lock.Unlock()
 	switch {
-	case why != "" && was == "":
-		c.notice("%s", why)
-	case why == "" && was != "":
+	case now != "" && before == "":
+		c.notice("%s", now)
+	case now == "" && before != "":
 		c.notice("it goes on")
 	}
 }
@@ -316,6 +368,10 @@ func (c *Coordinator) attend(ctx context.Context) {
 	c.announce()
 	second, all, status := time.NewTicker(time.Second), time.NewTicker(c.patience), time.NewTicker(200*time.Millisecond)
 	for ctx.Err() == nil {
+		if c.stale.Swap(false) && c.inbox != nil {
+			c.inbox.Stop()
+			c.inbox = nil
+		}
 		if c.inbox == nil {
 			c.inbox = c.consume(ctx)
 		}
@@ -323,7 +379,7 @@ func (c *Coordinator) attend(ctx context.Context) {
 		case <-ctx.Done():
 		case <-second.C:
 			c.announce()
-			c.watch(ctx)
+			c.watch()
 		case <-all.C:
 			c.reconcile()
 		case <-status.C:
@@ -337,7 +393,11 @@ func (c *Coordinator) attend(ctx context.Context) {
 
 // consume takes what workers have done; nil: not now.
 func (c *Coordinator) consume(ctx context.Context) jetstream.ConsumeContext {
-	consumer, err := c.js.CreateOrUpdateConsumer(ctx, c.sweep.done(), jetstream.ConsumerConfig{Durable: "coordinator",
+	const name = "coordinator"
+	ctx, cancel := context.WithTimeout(ctx, answer(0))
+	defer cancel()
+	c.js.DeleteConsumer(ctx, c.sweep.done(), name) // what another had in hand when it was killed comes at once
+	consumer, err := c.js.CreateOrUpdateConsumer(ctx, c.sweep.done(), jetstream.ConsumerConfig{Durable: name,
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second, MaxDeliver: -1, MaxAckPending: -1})
 	if err != nil {
 		return nil
@@ -349,68 +409,75 @@ func (c *Coordinator) consume(ctx context.Context) jetstream.ConsumeContext {
 	return x
 }
 
-// watch lets JetStream go on when it has stopped for its disk was full.
-func (c *Coordinator) watch(ctx context.Context) {
-	if c.server == nil {
+// watch starts the server anew when it could not write, and can again.
+func (c *Coordinator) watch() {
+	if c.server == nil || c.server.Sound() {
 		return
 	}
-	if c.server.Enabled() {
-		return
-	}
-	c.stuck(fmt.Sprintf("JetStream has stopped, for it cannot write into %s: everything waits for space there", c.dir))
-	if !room(c.dir, 4<<20) {
+	c.stuck(&c.full, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))
+	if !room(c.dir, enough) {
 		return
 	}
 	if err := c.server.Restart(); err != nil {
-		c.notice("%v", err)
-		return
+		return // it is not sound: the next second has another try
 	}
-	c.stuck("")
-	if c.inbox != nil {
-		c.inbox.Stop()
-		c.inbox = nil
-	}
-	c.group.Go(c.reconcile)
+	c.stuck(&c.full, "") // the connection comes back by itself, and all is looked after then
 }
+
+// enough is how much space there has to be for the queue to go on [bytes].
+const enough = 16 << 20
 
 // reconcile makes again what the server may have lost, and publishes the runs that nobody has reported: those that are
 // still in the queue stay there once.
 func (c *Coordinator) reconcile() {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), answer(3))
 	defer cancel()
 	if c.sweep.streams(ctx, c.js, c.patience) != nil {
 		return
 	}
+	done, err := c.js.Stream(ctx, c.sweep.done())
+	if err != nil {
+		return
+	}
 	c.lock.Lock()
-	if time.Since(c.moved) < c.patience/2 { // what was taken from the queue may be among what comes next
+	if done.CachedInfo().State.Msgs > 0 && c.left < mostLeft {
+		c.left++ // what was taken from the queue may be among what has come: it would be made twice
 		c.lock.Unlock()
 		return
 	}
+	c.left = 0
 	var jobs []func(ctx context.Context) error
 	for _, t := range c.tasks {
-		if t.over || !t.queued {
+		if t.over || !t.queued || t.by != nil { // what is held until its worker is trusted is there
 			continue
 		}
 		suffix := t.suffix()
 		jobs = append(jobs, func(ctx context.Context) error {
-			return c.publish(ctx, t, suffix, job{Run: t.ID, Hops: t.Hops})
+			return c.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops})
 		})
 	}
 	for _, k := range c.checks {
-		jobs = append(jobs, func(ctx context.Context) error { return c.publishCheck(ctx, k) })
+		subject, j := c.sweep.check(k.t.class, k.t.ID), k.job()
+		jobs = append(jobs, func(ctx context.Context) error { return c.publish(ctx, subject, j) })
 	}
 	c.lock.Unlock()
 	for _, publish := range jobs {
-		if publish(ctx) != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), answer(1))
+		err := publish(ctx)
+		cancel()
+		if err != nil {
 			return
 		}
 	}
-	c.conn.Publish(c.sweep.subject("wake"), nil)
+	c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
 }
 
+// mostLeft is how often in a row nothing is published anew because results have come.
+const mostLeft = 5
+
 // publish puts a run into the queue, unless it is there.
-func (c *Coordinator) publish(ctx context.Context, t *task, suffix string, j job) error {
-	_, err := c.js.Publish(ctx, c.sweep.run(t.class, t.ID, suffix), encode(j))
+func (c *Coordinator) publish(ctx context.Context, subject string, j job) error {
+	_, err := c.js.Publish(ctx, subject, encode(j))
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == onePerSubject {
 		return nil
@@ -427,18 +494,20 @@ func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, f
 	c.lock.Lock()
 	c.tasks[of.ID] = t
 	c.status.Queued++
-	c.unfit(t)
 	fresh := !slices.Contains(c.hello.Classes, t.class)
 	if fresh {
 		c.hello.Classes = append(c.hello.Classes, t.class)
 	}
 	c.lock.Unlock()
+	c.unfit()
 	if fresh {
 		c.announce()
 	}
-	err := c.persist(ctx, func(ctx context.Context) error { return c.publish(ctx, t, "", job{Run: t.ID, Hops: t.Hops}) })
+	err := c.persist(ctx, func(ctx context.Context) error {
+		return c.publish(ctx, c.sweep.run(t.class, t.ID, ""), job{Run: t.ID, Hops: t.Hops})
+	})
 	if err == nil {
-		c.stuck("")
+		c.stuck(&c.deaf, "")
 		c.lock.Lock()
 		t.queued = true
 		c.lock.Unlock()
@@ -451,27 +520,13 @@ func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, f
 		}
 	}
 	c.lock.Lock()
-	t.over, c.interrupted = true, true
-	c.lock.Unlock()
-	return nil, err
-}
-
-// unfit says at once that a run fits no worker that is there. It waits for one that it fits.
-func (c *Coordinator) unfit(t *task) {
-	largest := -1
-	for _, m := range c.members {
-		if m.gone || m.bad != "" {
-			continue
-		}
-		top := Classes - 1
-		if m.memory > 0 {
-			top = fits(m.memory)
-		}
-		largest = max(largest, top)
-	}
-	if len(c.members) > 0 && t.class > largest {
-		go c.notice("%s takes about %.0f MB of memory, and no worker gives a run so much: it waits for one that does",
-			nameOf(t), plan.EstimateMemory(t.Run)/1e6)
+	defer c.lock.Unlock()
+	select {
+	case o := <-t.result: // it came just then, and has been counted
+		return o.data, o.err
+	default:
+		t.over, c.interrupted = true, true
+		return nil, err
 	}
 }
 
@@ -484,6 +539,7 @@ func (c *Coordinator) give(t *task, o outcome) {
 	c.status.Queued--
 	if o.err != nil {
 		c.status.Failed++
+		c.journal.note(entry{Event: gaveUp, Run: nameOf(t), Text: o.err.Error()})
 	} else {
 		c.status.Done++
 	}
@@ -500,6 +556,7 @@ func (c *Coordinator) End() error {
 		if !c.interrupted && c.js != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
+			c.conn.Publish(announceSubject, encode(announcement{Sweep: c.sweep, Over: true}))
 			c.sweep.remove(ctx, c.js)
 		}
 		c.conn.Close()
@@ -510,6 +567,7 @@ func (c *Coordinator) End() error {
 	if c.journal != nil {
 		c.journal.close()
 	}
+	defer c.lone.Discard()
 	if !c.interrupted && c.conn != nil {
 		return os.RemoveAll(c.dir)
 	}

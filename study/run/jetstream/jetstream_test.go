@@ -36,7 +36,7 @@ func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == "host.json" {
+		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), "host.") {
 			if e != nil && e.IsDir() && e.Name() == "queue" {
 				return fs.SkipDir
 			}
@@ -85,6 +85,16 @@ func (o *told) has(part string) bool {
 	return slices.ContainsFunc(o.all, func(s string) bool { return strings.Contains(s, part) })
 }
 
+// count is how many have this part.
+func (o *told) count(part string) (n int) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	for _, s := range o.all {
+		n += strings.Count(s, part)
+	}
+	return n
+}
+
 // until waits for something that comes for sure.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
@@ -120,6 +130,9 @@ func newParty(t testing.TB) *party {
 	return p
 }
 
+// unhurried is for tests in which nobody may be thought to be lost, however busy the machine is.
+const unhurried = 20 * time.Second
+
 func (p *party) end() {
 	p.stop()
 	p.group.Wait()
@@ -128,7 +141,10 @@ func (p *party) end() {
 // worker adds one. What it returns ends it.
 func (p *party) worker(w Worker, j *Join) context.CancelFunc {
 	ctx, stop := context.WithCancel(p.ctx)
-	w.Registry, w.OnNotice = registry(), p.told.hear
+	w.OnNotice = p.told.hear
+	if w.Registry == nil {
+		w.Registry = registry()
+	}
 	if w.Revision == (revision.Revision{}) {
 		w.Revision = revision.This()
 	}
@@ -160,7 +176,8 @@ func (p *party) guests(come func(j *Join)) {
 // execute carries out an experiment.
 func (p *party) execute(ctx context.Context, s *spec.Spec) (*results.Outcome, *Coordinator, error) {
 	c := New(p.config)
-	o, err := run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: c, OnProgress: p.progress})
+	o, err := run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: c, OnProgress: p.progress,
+		OnNotice: p.told.hear})
 	return o, c, err
 }
 
@@ -180,6 +197,7 @@ func TestSameBytes(t *testing.T) {
 	for _, x := range []struct{ own, workers int }{{2, 0}, {-1, 1}, {-1, 3}, {1, 2}} {
 		t.Run(fmt.Sprintf("%d own, %d", x.own, x.workers), func(t *testing.T) {
 			p := newParty(t)
+			p.config.patience = unhurried
 			p.config.Jobs = x.own
 			p.guests(func(j *Join) {
 				for i := range x.workers {
@@ -300,7 +318,11 @@ func TestRefused(t *testing.T) {
 	other.Arch = "m68k"
 	p.guests(func(j *Join) {
 		p.worker(Worker{Name: "amiga", Revision: other}, j)
-		p.worker(Worker{Name: "stranger"}, &Join{Address: j.Address})
+		stranger := Worker{Name: "stranger", Registry: registry(), Revision: revision.This()}
+		if err := stranger.Work(p.ctx, &Join{Address: j.Address}); err == nil ||
+			!strings.Contains(err.Error(), "lets nobody in without credentials") {
+			t.Error(err)
+		}
 		until(t, "a refusal", func() bool { return p.told.has("architecture m68k") })
 		p.worker(Worker{Name: "same"}, j)
 	})

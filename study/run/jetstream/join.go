@@ -1,49 +1,183 @@
 package jetstream
 
 import (
+	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
 	"weir/internal/document"
 )
 
 // Join is all that a worker needs to find a coordinator's server and to be let in: a file of it is as good as a key.
 type Join struct {
-	Address     string `json:"address"`               // URL of NATS: nats://host:port
+	Address     string `json:"address"`               // URL of NATS: nats://host:port; several with commas between them
 	Key         string `json:"key,omitempty"`         // seed of an nkey
 	Certificate string `json:"certificate,omitempty"` // PEM, of the server; else the system checks a URL of tls:
-	Credentials string `json:"credentials,omitempty"` // name of a file that NATS has for users (.creds)
+	Credentials string `json:"credentials,omitempty"` // name of a file that NATS has for users: .creds, or an nkey's seed
 }
 
-// ReadJoin reads a file of it. One that others can read is refused: it has a key.
+// ReadJoin reads a file of it. One that others can read is refused: it has a key. Errors say nothing of what it has.
 func ReadJoin(name string) (*Join, error) {
+	wrong := func(line, column int, allowed, msg string) error {
+		return document.InputErrors{{File: name, Line: line, Column: column, Msg: msg, Allowed: allowed}}
+	}
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1,
-			Msg: fmt.Sprintf("others can read it (mode %04o), and it has a key", info.Mode().Perm()), Allowed: "0600"}}
+		return nil, wrong(1, 1, "0600", fmt.Sprintf("others can read it (mode %04o), and it has a key", info.Mode().Perm()))
 	}
 	data, err := document.ReadFile(name, 1<<20)
 	if err != nil {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: fmt.Sprintf("it cannot be read: %v",
-			document.Reason(err))}}
+		return nil, wrong(1, 1, "", fmt.Sprintf("it cannot be read: %v", document.Reason(err)))
 	}
-	j := &Join{}
-	if err = json.Unmarshal(data, j); err == nil && j.Address == "" {
-		err = errors.New("it has no address")
-	}
-	if err != nil {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1,
-			Msg: fmt.Sprintf("it is not what weir writes for workers to join: %v", err)}}
+	j, bad := parseJoin(data)
+	if bad != nil {
+		line, column := position(data, bad.at)
+		return nil, wrong(line, column, bad.allowed, bad.msg)
 	}
 	return j, nil
+}
+
+// badJoin is what is wrong with a file to join with, and where.
+type badJoin struct {
+	at           int64
+	msg, allowed string
+}
+
+const aJoin = `{"address": …, "key": …, "certificate": …}, as weir run --workers writes it`
+
+// parseJoin reads what such a file has.
+func parseJoin(data []byte) (*Join, *badJoin) {
+	j := &Join{}
+	fields := map[string]*string{"address": &j.Address, "key": &j.Key, "certificate": &j.Certificate,
+		"credentials": &j.Credentials}
+	d := json.NewDecoder(bytes.NewReader(data))
+	next := func() (json.Token, int64, *badJoin) {
+		at := d.InputOffset()
+		for at < int64(len(data)) && strings.IndexByte(" \t\r\n:,", data[at]) >= 0 {
+			at++
+		}
+		t, err := d.Token()
+		var syntax *json.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			return nil, 0, &badJoin{max(syntax.Offset-1, 0), "it is no JSON", aJoin}
+		case err != nil: // the file ends
+			return nil, 0, &badJoin{int64(len(data)), "the file ends here", aJoin}
+		}
+		return t, at, nil
+	}
+	t, at, bad := next()
+	if bad == nil && t != json.Delim('{') {
+		bad = &badJoin{at, "it is no file to join with", aJoin}
+	}
+	seen, places := map[string]bool{}, map[string]int64{}
+	for bad == nil && d.More() {
+		var key, value json.Token
+		if key, at, bad = next(); bad != nil {
+			break
+		}
+		name, _ := key.(string)
+		to := fields[name]
+		switch {
+		case to == nil:
+			return nil, &badJoin{at, fmt.Sprintf("there is no such key as %q", name), "address, key, certificate, credentials"}
+		case seen[name]:
+			return nil, &badJoin{at, name + " is there twice", ""}
+		}
+		seen[name] = true
+		if value, at, bad = next(); bad != nil {
+			break
+		}
+		text, ok := value.(string)
+		if !ok {
+			return nil, &badJoin{at, name + " is no text", ""}
+		}
+		*to, places[name] = text, at
+	}
+	if bad == nil {
+		_, at, bad = next()
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, &badJoin{at + 1, "there is more behind it", ""}
+	}
+	if name, err := j.wrong(); err != nil {
+		return nil, &badJoin{places[name], err.Error(), ""}
+	}
+	return j, nil
+}
+
+// position is the line and column of an offset.
+func position(data []byte, at int64) (line, column int) {
+	before := data[:min(max(at, 0), int64(len(data)))]
+	return 1 + bytes.Count(before, []byte("\n")), len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
+}
+
+// wrong says which field cannot be used, and why. It says nothing of what the field has.
+func (j *Join) wrong() (field string, err error) {
+	for one := range strings.SplitSeq(j.Address, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case j.Address == "":
+			return "address", errors.New("it has no address")
+		case err != nil || u.Hostname() == "":
+			return "address", errors.New("the address is no URL; allowed: nats://HOST:PORT, tls://HOST:PORT")
+		case u.Scheme != "nats" && u.Scheme != "tls" && u.Scheme != "ws" && u.Scheme != "wss":
+			return "address", fmt.Errorf("an address of %q is none of NATS; allowed: nats, tls, ws, wss", u.Scheme)
+		}
+	}
+	if j.Key != "" {
+		if _, err := withSeed(j.Key); err != nil {
+			return "key", errors.New("the key is no seed of a user's nkey")
+		}
+	}
+	if j.Certificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(j.Certificate)) {
+		return "certificate", errors.New("the certificate is none (PEM)")
+	}
+	if j.Credentials != "" {
+		if _, err := withCredentials(j.Credentials); err != nil {
+			return "credentials", fmt.Errorf("%s: %w", j.Credentials, err)
+		}
+	}
+	return "", nil
+}
+
+// Wrong says what of it cannot be used; nil: all can. It says nothing of secrets.
+func (j *Join) Wrong() error {
+	_, err := j.wrong()
+	return err
+}
+
+// withCredentials is the option of a connection as the user of a file.
+func withCredentials(name string) (nats.Option, error) {
+	data, err := document.ReadFile(name, 1<<20)
+	if err != nil {
+		return nil, document.Reason(err)
+	}
+	if _, err := nkeys.ParseDecoratedUserNKey(data); err != nil {
+		return nil, errors.New("it has no key of a user; allowed: a file of credentials (.creds), or the seed of an nkey")
+	}
+	if bytes.Contains(data, []byte("BEGIN NATS USER JWT")) {
+		return nats.UserCredentials(name), nil
+	}
+	return nats.NkeyOptionFromSeed(name)
 }
 
 // write makes a file of it.
@@ -55,15 +189,68 @@ func (j *Join) write(name string) error {
 	return writePrivate(name, append(data, '\n'))
 }
 
-// connect reaches the server, also if it comes later, and again whenever the connection breaks.
+// joinFile is the file to join with in a folder of keys.
+func joinFile(keys string) string { return filepath.Join(keys, "join.json") }
+
+// Prepare writes the file to join with before there is anything to do: who joins waits. Port 0 is one that is free, the
+// same one as before if there was one. The server listens at address, which Config.Listen is to be, and does when an
+// experiment begins.
+func Prepare(listen, keys string) (file, address string, err error) {
+	host, err := Reachable(listen)
+	if err != nil {
+		return "", "", err
+	}
+	if err := os.MkdirAll(keys, 0o700); err != nil {
+		return "", "", err
+	}
+	if before, err := ReadJoin(joinFile(keys)); err == nil && strings.HasSuffix(listen, ":0") {
+		if at := strings.TrimPrefix(before.Address, "nats://"); strings.HasPrefix(at, strings.TrimSuffix(listen, "0")) {
+			listen = at
+		}
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return "", "", err
+	}
+	address = l.Addr().String()
+	l.Close()
+	secrets, err := openSecrets(keys, host)
+	if err != nil {
+		return "", "", err
+	}
+	file = joinFile(keys)
+	return file, address, (&Join{Address: "nats://" + address, Key: secrets.Worker,
+		Certificate: string(secrets.authority)}).write(file)
+}
+
+// shown is an address without the user and password that it may have.
+func (j *Join) shown() string {
+	var all []string
+	for one := range strings.SplitSeq(j.Address, ",") {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil {
+			all = append(all, u.Scheme+"://"+u.Host)
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// away is for how long a server that somebody else runs is waited for at first.
+const away = 5 * time.Second
+
+// connect reaches the server, and again whenever the connection breaks. A coordinator's may come later; those that
+// others run are there, so that it is an error if they are not, let nobody in or have no JetStream.
 func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) {
+	if err := j.Wrong(); err != nil {
+		return nil, err
+	}
+	own := j.Key != ""
 	options = append([]nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.PingInterval(5 * time.Second),
 		nats.MaxPingsOutstanding(2), nats.Timeout(5 * time.Second), nats.ReconnectBufSize(-1),
-		nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
+		nats.RetryOnFailedConnect(own), nats.IgnoreAuthErrorAbort(),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // what fails is done again
 	}, options...)
-	if j.Key != "" {
+	if own {
 		o, err := withSeed(j.Key)
 		if err != nil {
 			return nil, err
@@ -71,19 +258,62 @@ func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		options = append(options, o)
 	}
 	if j.Credentials != "" {
-		options = append(options, nats.UserCredentials(j.Credentials))
+		o, err := withCredentials(j.Credentials)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", j.Credentials, err)
+		}
+		options = append(options, o)
 	}
 	if j.Certificate != "" {
 		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM([]byte(j.Certificate)) {
-			return nil, errors.New("its certificate is none")
-		}
+		pool.AppendCertsFromPEM([]byte(j.Certificate))
 		options = append(options, nats.Secure(&tls.Config{RootCAs: pool, ServerName: certified,
 			MinVersion: tls.VersionTLS13}))
 	}
 	conn, err := nats.Connect(j.Address, options...)
+	for begun := time.Now(); errors.Is(err, nats.ErrNoServers) && time.Since(begun) < away; {
+		time.Sleep(250 * time.Millisecond) // it may be starting anew just now
+		conn, err = nats.Connect(j.Address, options...)
+	}
+	if err == nil && !own {
+		if err = hasJetStream(conn); err != nil {
+			conn.Close()
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(j.Address), err)
+		return nil, j.refused(err)
 	}
 	return conn, nil
+}
+
+// refused is an error of a server.
+func (j *Join) refused(err error) error {
+	if errors.Is(err, nats.ErrAuthorization) {
+		switch {
+		case j.Key != "":
+			err = errors.New("it does not let this worker in: the file to join with is another sweep's, or an old one")
+		case j.Credentials != "":
+			err = fmt.Errorf("it lets nobody in with the credentials of %s", j.Credentials)
+		default:
+			err = errors.New("it lets nobody in without credentials (--creds FILE)")
+		}
+	}
+	return fmt.Errorf("the server %s: %w", j.shown(), err)
+}
+
+// hasJetStream asks a server. One that does not say is taken to have it: a user may not be allowed to ask.
+func hasJetStream(conn *nats.Conn) error {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	switch _, err := js.AccountInfo(ctx); {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
+		return errors.New("it has no JetStream, or not for this user: workers need it")
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return errors.New("it has no JetStream for this user's account: workers need it")
+	}
+	return nil
 }

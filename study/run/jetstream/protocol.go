@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"weir/internal/revision"
+	"weir/study/run"
 )
 
 // Subjects of a sweep, whose name is a number in hexadecimal: weir.NAME.…
@@ -30,6 +31,12 @@ func (s sweep) results() string          { return "weir-results-" + string(s) }
 // run is the subject of a run's message: there is one of each at a time.
 func (s sweep) run(class int, id, suffix string) string {
 	return s.subject(fmt.Sprintf("run.%d.%s%s", class, id, suffix))
+}
+
+// check is the subject of a check's message. Checks come before runs: until a worker's first one is done nothing of it
+// is kept.
+func (s sweep) check(class int, id string) string {
+	return s.subject(fmt.Sprintf("check.%d.%s", class, id))
 }
 
 // Class is the size class of a run that takes so much memory [bytes]: 2^class MiB are enough.
@@ -53,17 +60,23 @@ type announcement struct {
 	Manifest   string            `json:"manifest"`   // digest of the parcel (run.Pack), in the store of inputs
 	Executable string            `json:"executable"` // part of ids
 	Revision   revision.Revision `json:"revision"`
-	Classes    []int             `json:"classes"`  // of which there are runs
-	Patience   time.Duration     `json:"patience"` // a run of which nothing is heard for so long goes to another worker
+	Trace      []string          `json:"trace,omitempty"` // ports of which every run leaves a trace
+	Tracing    run.Tracing       `json:"tracing"`         // and what of it
+	Classes    []int             `json:"classes"`         // of which there are runs
+	Patience   time.Duration     `json:"patience"`        // unheard of for so long, a run goes to another
+	Over       bool              `json:"over,omitempty"`
 }
 
 // job is a run that is to be carried out.
 type job struct {
-	Run   string  `json:"run"` // id
-	Hops  float64 `json:"hops"`
-	Check bool    `json:"check,omitempty"` // it has been carried out, by Not, and is to be compared
-	Not   string  `json:"not,omitempty"`
+	Run   string   `json:"run"` // id
+	Hops  float64  `json:"hops"`
+	Check bool     `json:"check,omitempty"` // it has been carried out, and is to be compared
+	Not   []string `json:"not,omitempty"`   // secretly: who is not to do it
 }
+
+// secretly is a worker's id as all workers may know it.
+func secretly(id string) string { return run.Digest([]byte(id)) }
 
 // hello is what a worker tells of itself, at first and every few seconds. The answer is a welcome.
 type hello struct {
@@ -73,6 +86,9 @@ type hello struct {
 	Memory   float64           `json:"memory"`   // for one run [bytes]
 	Jobs     int               `json:"jobs"`
 	Bye      bool              `json:"bye,omitempty"`
+	Unable   string            `json:"unable,omitempty"` // why it cannot carry out this experiment
+	Host     string            `json:"host"`
+	Broken   int               `json:"broken,omitempty"` // times that its connection broke
 }
 
 // welcome is the answer: Why says why a worker is refused.
@@ -86,6 +102,7 @@ type begun struct {
 	Name   string  `json:"name"`
 	Run    string  `json:"run"`
 	Check  bool    `json:"check,omitempty"`
+	Back   bool    `json:"back,omitempty"` // it does not any more, and the queue has the run again: nothing was lost
 	Hops   uint64  `json:"hops,omitempty"`
 	Share  float64 `json:"share,omitempty"`
 }
@@ -103,22 +120,26 @@ type done struct {
 	Digest string `json:"sha256,omitempty"` // of the result, and the object's name if that is in the store
 	Data   []byte `json:"data,omitempty"`   // the result, if it is not
 	Error  string `json:"error,omitempty"`
+	Limit  bool   `json:"limit,omitempty"` // the error is that a limit of the worker was reached
 }
 
 // streams makes what a sweep needs, unless it is there.
 func (s sweep) streams(ctx context.Context, js jetstream.JetStream, patience time.Duration) error {
-	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.runs(), Subjects: []string{s.subject("run.>")},
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
-		MaxMsgsPerSubject: 1, Storage: jetstream.FileStorage, Description: "runs to be carried out"})
+	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.runs(),
+		Subjects: []string{s.subject("run.>"), s.subject("check.>")}, Retention: jetstream.WorkQueuePolicy,
+		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
+		Storage: jetstream.FileStorage, Description: "runs to be carried out"})
 	if err != nil {
 		return err
 	}
 	for class := range Classes {
-		_, err := js.CreateOrUpdateConsumer(ctx, s.runs(), jetstream.ConsumerConfig{Durable: className(class),
-			FilterSubject: s.subject(fmt.Sprintf("run.%d.>", class)), AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait: patience, MaxDeliver: -1, MaxAckPending: -1})
-		if err != nil {
-			return err
+		for _, kind := range []string{"run", "check"} {
+			_, err := js.CreateOrUpdateConsumer(ctx, s.runs(), jetstream.ConsumerConfig{Durable: queueName(kind, class),
+				FilterSubject: s.subject(fmt.Sprintf("%s.%d.>", kind, class)), AckPolicy: jetstream.AckExplicitPolicy,
+				AckWait: patience, MaxDeliver: -1, MaxAckPending: -1})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	if _, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.done(),
@@ -146,7 +167,11 @@ func (s sweep) remove(ctx context.Context, js jetstream.JetStream) error {
 	return lost
 }
 
-func className(class int) string { return fmt.Sprintf("class-%d", class) }
+// queueName is the consumer of a size class's runs or checks.
+func queueName(kind string, class int) string { return fmt.Sprintf("%s-%d", kind, class) }
+
+// wakeChecks is what wakes workers when there is a check.
+const wakeChecks = "check"
 
 // encode is a message. What it has can always be written as JSON.
 func encode(v any) []byte {

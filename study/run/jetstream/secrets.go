@@ -51,7 +51,7 @@ func newSecrets(host string) (*stored, error) {
 		}
 		*to = string(seed)
 	}
-	if loopback(host) {
+	if Loopback(host) {
 		return s, nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -83,8 +83,8 @@ func newSecrets(host string) (*stored, error) {
 // certified is the name that certificates have: workers know the certificate itself, wherever its server is.
 const certified = "weir"
 
-// loopback reports whether a host is this one alone.
-func loopback(host string) bool {
+// Loopback reports whether a host is this one alone.
+func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -100,7 +100,7 @@ func openSecrets(dir, host string) (*Secrets, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != loopback(host) {
+	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != Loopback(host) {
 		if s, err = newSecrets(host); err != nil {
 			return nil, err
 		}

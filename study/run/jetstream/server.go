@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -15,12 +16,13 @@ import (
 
 // Server is a NATS server with JetStream in this process.
 type Server struct {
-	of  *server.Server
-	dir string // of its files
+	lock    sync.Mutex
+	of      *server.Server
+	options *server.Options
 }
 
 // serve starts a server that listens on a host and port (0: some) and keeps its files in a folder. Users have keys, and
-// beyond loopback the connection is encrypted.
+// beyond loopback the connection is encrypted. Without secrets all are let in: tests have that.
 func serve(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -34,58 +36,88 @@ func serve(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
 		port = server.RANDOM_PORT
 	}
 	o := &server.Options{ServerName: "weir", Host: host, Port: port, NoLog: true, NoSigs: true, JetStream: true,
-		StoreDir: dir, MaxPayload: largestMessage, Nkeys: secrets.users(of), JetStreamMaxMemory: 64 << 20,
+		StoreDir: dir, MaxPayload: largestMessage, JetStreamMaxMemory: 64 << 20,
 		JetStreamMaxStore: 1 << 50} // the disk ends first
-	if secrets.Certificate != nil {
-		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
-		o.TLS, o.TLSTimeout = true, 5
-	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return nil, fmt.Errorf("the server for workers: %w", err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(30 * time.Second) {
-		s.Shutdown()
-		if l, err := net.Listen("tcp", address); err != nil {
-			return nil, fmt.Errorf("the server for workers cannot listen: %w", err)
-		} else {
-			l.Close()
-		}
-		return nil, errors.New("the server for workers did not begin within 30 s")
-	}
-	x := &Server{of: s, dir: dir}
-	if !s.JetStreamEnabled() {
-		if err := x.Restart(); err != nil {
-			x.Close()
-			return nil, err
+	if secrets != nil {
+		o.Nkeys = secrets.users(of)
+		if secrets.Certificate != nil {
+			o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
+			o.TLS, o.TLSTimeout = true, 5
 		}
 	}
-	return x, nil
+	s := &Server{options: o}
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	o.Port = s.of.Addr().(*net.TCPAddr).Port // the same one again after a restart
+	return s, nil
 }
+
+// start starts it, with what its files have.
+func (s *Server) start() error {
+	if !room(s.options.StoreDir, 1<<20) {
+		return fmt.Errorf("it cannot write into %s", s.options.StoreDir)
+	}
+	// The server does not say why it cannot listen, and is waited for until then.
+	l, err := net.Listen("tcp", net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
+	if err != nil {
+		return fmt.Errorf("the server for workers cannot listen: %w", err)
+	}
+	l.Close()
+	of, err := server.NewServer(s.options.Clone())
+	if err != nil {
+		return fmt.Errorf("the server for workers: %w", err)
+	}
+	of.Start()
+	if !of.ReadyForConnections(30 * time.Second) {
+		of.Shutdown()
+		return errors.New("the server for workers did not begin within 30 s")
+	}
+	if !of.JetStreamEnabled() {
+		of.Shutdown()
+		of.WaitForShutdown()
+		return fmt.Errorf("JetStream does not begin with the files in %s", s.options.StoreDir)
+	}
+	s.lock.Lock()
+	s.of = of
+	s.lock.Unlock()
+	return nil
+}
+
+func (s *Server) now() *server.Server {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.of
+}
+
+// InProcessConn is a connection with the server that is there now: nats.InProcessServer asks for one whenever the
+// connection breaks.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.now().InProcessConn() }
 
 // largestMessage is more than any message has: what is larger travels in pieces.
 const largestMessage = 8 << 20
 
 // Address is where it listens.
-func (s *Server) Address() string { return s.of.Addr().String() }
+func (s *Server) Address() string { return s.now().Addr().String() }
 
-// Enabled reports whether JetStream is at work. It stops when it cannot write.
-func (s *Server) Enabled() bool { return s.of.JetStreamEnabled() }
+// Sound reports whether all of it can write. A stream that could not write once, because its disk was full, does not
+// try again before the server starts anew; of what it cannot know JetStream stops altogether.
+func (s *Server) Sound() bool {
+	of := s.now()
+	return of.JetStreamEnabled() && of.Healthz(nil).Error == ""
+}
 
-// Restart lets JetStream go on with what its files have, after it has stopped.
+// Restart ends it and starts it anew at the same address, with what its files have. Who was connected comes back.
 func (s *Server) Restart() error {
-	err := s.of.EnableJetStream(&server.JetStreamConfig{MaxMemory: 64 << 20, MaxStore: 1 << 50, StoreDir: s.dir})
-	if err != nil {
-		return fmt.Errorf("JetStream in %s: %w", s.dir, err)
-	}
-	return nil
+	s.Close()
+	return s.start()
 }
 
 // Close ends it. Its files stay.
 func (s *Server) Close() {
-	s.of.Shutdown()
-	s.of.WaitForShutdown()
+	of := s.now()
+	of.Shutdown()
+	of.WaitForShutdown()
 }
 
 // room reports whether a folder's disk has room for so many bytes, by writing them.

@@ -25,6 +25,7 @@ type Status struct {
 type WorkerStatus struct {
 	Name string
 	Jobs int
+	Hand int // runs that it carries out now
 	Done int
 	Gone bool
 	Bad  string
@@ -43,7 +44,7 @@ func (c *Coordinator) report() {
 		}
 	}
 	for _, k := range c.checks {
-		if !k.judging && !c.others(k.of) {
+		if !k.judging && !c.others(k.t.class, k.not()...) {
 			c.recheck(k)
 		}
 	}
@@ -58,9 +59,15 @@ func (c *Coordinator) report() {
 func (c *Coordinator) now() Status {
 	s := c.status
 	s.Events = slices.Clone(s.Events)
+	hand := map[*member]int{}
+	for _, t := range c.tasks {
+		if n := len(t.began); n > 0 && !t.over {
+			hand[t.began[n-1]]++
+		}
+	}
 	for _, m := range c.members {
 		if !m.refused {
-			s.Workers = append(s.Workers, WorkerStatus{m.name, m.jobs, m.done, m.gone, m.bad})
+			s.Workers = append(s.Workers, WorkerStatus{m.name, m.jobs, hand[m], m.done, m.gone, m.bad})
 		}
 	}
 	slices.SortFunc(s.Workers, func(a, b WorkerStatus) int { return strings.Compare(a.Name, b.Name) })
@@ -74,15 +81,14 @@ func (c *Coordinator) Status() Status {
 	return c.now()
 }
 
-// there is how many workers are, and how many runs they carry out at a time.
-func (s *Status) there() (workers, jobs int) {
+// there is how many workers are.
+func (s *Status) there() (workers int) {
 	for _, w := range s.Workers {
 		if !w.Gone && w.Bad == "" {
 			workers++
-			jobs += w.Jobs
 		}
 	}
-	return workers, jobs
+	return workers
 }
 
 // Short is it in a few words, for a line that is written over.
@@ -90,8 +96,11 @@ func (s Status) Short() string {
 	if s.Waiting != "" {
 		return "waits"
 	}
-	n, jobs := s.there()
-	return fmt.Sprintf("%d workers for %d", n, jobs)
+	text := fmt.Sprintf("%d workers", s.there())
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	return text + fmt.Sprintf(", %d queued", s.Queued)
 }
 
 // String is it in a sentence or two.

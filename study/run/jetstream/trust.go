@@ -11,9 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"weir/internal/revision"
 	"weir/study/measure"
-	"weir/study/results"
+	"weir/study/plan"
 	"weir/study/run"
 )
 
@@ -22,20 +21,6 @@ const (
 	mostLosses = 5  // of workers that take a run; with one more it is the run that ends them
 	mostErrors = 3  // that workers report of a run
 )
-
-// member is a worker as the coordinator knows it.
-type member struct {
-	id, name string
-	memory   float64 // for a run; 0: no limit
-	jobs     int
-	heard    time.Time
-	gone     bool   // it has said goodbye, or is not heard any more
-	refused  bool   // it is another program
-	trusted  bool   // its first run was found right
-	bad      string // why nothing of it is taken; "": it is
-	done     int    // runs
-	held     []held // what it has made and is not trusted with yet
-}
 
 // held is a result that waits for its worker to be trusted.
 type held struct {
@@ -49,51 +34,18 @@ type check struct {
 	of      *member
 	digest  string // of what it has made
 	judging bool   // the coordinator makes it itself
+	waits   bool   // nobody can make it, as was told
+	unable  []*member
 }
 
-// member is the worker of that id. The lock is held.
-func (c *Coordinator) member(id, name string) *member {
-	m := c.members[id]
-	if m == nil {
-		m = &member{id: id, name: name, trusted: id == c.own || c.journal.trusted[id], heard: time.Now()}
-		if c.journal.bad[id] {
-			m.bad = "it was set aside before"
-		}
-		c.members[id] = m
-	}
-	return m
-}
-
-// greet hears a worker that says hello.
-func (c *Coordinator) greet(msg *nats.Msg) {
-	var h hello
-	if !decode(msg.Data, &h) || h.Worker == "" {
-		return
-	}
-	ok, why := revision.Same(h.Revision, c.Revision)
-	c.lock.Lock()
-	m := c.member(h.Worker, h.Name)
-	if m.gone && !h.Bye {
-		c.say("%s is back", m.name)
-	}
-	m.heard, m.memory, m.jobs, m.gone = time.Now(), h.Memory, h.Jobs, h.Bye
-	if !ok && !m.refused {
-		m.refused = true
-		c.say("%s is refused: it has %s", m.name, why)
-	}
-	if m.bad != "" {
-		why = "its results were wrong"
-	}
-	c.lock.Unlock()
-	if msg.Reply != "" {
-		msg.Respond(encode(welcome{Why: why}))
-	}
-}
+// not are those who are not to make it: who has made the run, and who could not make it again.
+func (k *check) not() []*member { return append(slices.Clone(k.unable), k.of) }
 
 // say tells something while the lock is held.
 func (c *Coordinator) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.journal.note(entry{Event: toldPeople, Text: text})
 	if c.OnNotice != nil {
-		text := fmt.Sprintf(format, args...)
 		c.status.Events = append(c.status.Events, text)
 		go c.OnNotice(text)
 	}
@@ -109,13 +61,17 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 	defer c.lock.Unlock()
 	m, t := c.member(b.Worker, b.Name), c.tasks[b.Run]
 	m.heard = time.Now()
-	if t == nil || t.over || b.Check || slices.Contains(t.began, m) {
+	if t != nil && b.Back && !b.Check {
+		t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
+	}
+	if t == nil || t.over || b.Check || b.Back || slices.Contains(t.began, m) {
 		return
 	}
 	for _, before := range t.began {
 		if time.Since(before.heard) > c.patience/2 || before.gone { // it did not come back with it
 			t.lost = append(t.lost, before.name)
 			c.status.Lost++
+			c.journal.note(entry{Event: lostRun, Worker: before.id})
 			c.say("%s was lost with %s: it is made again", before.name, nameOf(t))
 		}
 	}
@@ -128,7 +84,7 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 
 // take takes a run out of the queue, for it ends those who carry it out.
 func (c *Coordinator) take(t *task) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 	defer cancel()
 	if s, err := c.js.Stream(ctx, c.sweep.runs()); err == nil {
 		s.Purge(ctx, jetstream.WithPurgeSubject(c.sweep.run(t.class, t.ID, t.suffix())))
@@ -162,25 +118,45 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 		defer func() { <-c.hands }()
 		if c.heed(&d) {
 			msg.Ack()
+			c.drop(&d)
 		} else {
 			msg.NakWithDelay(time.Second)
 		}
 	})
 }
 
-// fetch is a worker's result. Wrong says why it is none; an error, that it cannot be had now.
+// errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
+var errGone = errors.New("what it says to have made is not there")
+
+// drop takes a result that was dealt with out of the store.
+func (c *Coordinator) drop(d *done) {
+	if len(d.Data) == 0 && d.Digest != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		defer cancel()
+		c.store.Delete(ctx, d.Digest)
+	}
+}
+
+// fetch is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
 func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
 	if data = d.Data; len(data) == 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		switch d.Digest {
+		case "":
+			return nil, nil, errGone
+		case run.Digest(nil):
+			return nil, errors.New("it has made nothing"), nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
 		data, err = c.store.GetBytes(ctx, d.Digest)
 		switch {
-		case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrDigestMismatch):
-			return nil, errors.New("what it says to have made is not there"), nil
+		case errors.Is(err, jetstream.ErrObjectNotFound):
+			return nil, nil, errGone
+		case errors.Is(err, jetstream.ErrDigestMismatch):
+			return nil, errors.New("what it has made is damaged"), nil
 		case err != nil:
 			return nil, nil, err
 		}
-		defer c.store.Delete(ctx, d.Digest)
 	}
 	if run.Digest(data) != d.Digest {
 		return nil, errors.New("what it has made has another digest than it says"), nil
@@ -201,19 +177,20 @@ func (c *Coordinator) heed(d *done) bool {
 	var wrong error
 	if d.Error == "" && m.bad == "" {
 		var err error
-		if data, wrong, err = c.fetch(d); err != nil {
+		switch data, wrong, err = c.fetch(d); {
+		case errors.Is(err, errGone):
+			d.Error = err.Error()
+		case err != nil:
 			return false
-		}
-		if wrong == nil {
-			_, wrong = results.Vouched(data, t.Run, t.ID)
+		case wrong == nil:
+			_, _, wrong = run.Received(data, t.Run, t.ID, c.ports[t.Run.Index], &c.work.Tracing)
 		}
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.moved = time.Now()
 	t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
 	switch {
-	case m.bad != "":
+	case m.bad != "" || m.stranger():
 		c.anew(t, d.Check)
 	case wrong != nil:
 		c.setAside(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
@@ -221,24 +198,105 @@ func (c *Coordinator) heed(d *done) bool {
 	case d.Check:
 		c.compare(t, m, d, data)
 	case d.Error != "":
-		c.reported(t, m, d.Error)
+		c.reported(t, m, d)
 	default:
 		c.made(t, m, d.Digest, data)
 	}
 	return true
 }
 
-// reported notes an error of a run.
-func (c *Coordinator) reported(t *task, m *member, text string) {
-	if t.over {
+// reported notes an error of a run. The last one is the run's, if the coordinator has it too: a worker may not be
+// honest about that either. The lock is held.
+func (c *Coordinator) reported(t *task, m *member, d *done) {
+	if t.over || t.by != nil {
 		return
 	}
-	t.errors = append(t.errors, text)
+	if d.Limit && slices.ContainsFunc(t.errors, func(r complaint) bool { return r.of == m && r.limit }) &&
+		c.others(t.class, t.limited()...) {
+		c.later(t) // it has said so, and others may have more
+		return
+	}
+	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
+	c.journal.note(entry{Event: erred, Worker: m.id})
+	if d.Limit && c.others(t.class, t.limited()...) {
+		c.again(t)
+		return
+	}
 	if len(t.errors) < mostErrors {
 		c.again(t)
 		return
 	}
-	c.give(t, outcome{err: errors.New(text)})
+	if len(t.errors) > mostErrors { // it is being judged
+		return
+	}
+	if !c.fitsHere(t) || slices.ContainsFunc(t.errors, func(r complaint) bool { return r.limit || r.of.id == c.own }) {
+		c.give(t, outcome{err: errors.New(d.Error)})
+		return
+	}
+	c.group.Go(func() {
+		data, err := c.make(t)
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		switch {
+		case c.judges.Err() != nil || t.over:
+		case err != nil:
+			c.give(t, outcome{err: err})
+		default:
+			for _, r := range t.errors {
+				c.setAside(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
+			}
+			t.by, t.digest = c.member(c.own, "this process"), run.Digest(data)
+			c.give(t, outcome{data: data})
+		}
+	})
+}
+
+// make makes a run here.
+func (c *Coordinator) make(t *task) ([]byte, error) {
+	return run.Traced(c.judges, t.Run, c.ports[t.Run.Index], &c.work.Tracing, c.work.Executable, 1, nil)
+}
+
+// complaint is what a worker says to be wrong with a run.
+type complaint struct {
+	of    *member
+	text  string
+	limit bool // it is the worker's limit
+}
+
+// limited are the workers that have reported limits of theirs.
+func (t *task) limited() (all []*member) {
+	for _, r := range t.errors {
+		if r.limit {
+			all = append(all, r.of)
+		}
+	}
+	return all
+}
+
+// later publishes a run anew when others have had time to be free. The lock is held.
+func (c *Coordinator) later(t *task) {
+	c.group.Go(func() {
+		select {
+		case <-c.judges.Done():
+			return
+		case <-time.After(time.Second):
+		}
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		if !t.over && t.by == nil {
+			c.again(t)
+		}
+	})
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// fitsHere reports whether the coordinator has the memory to make a run itself.
+func (c *Coordinator) fitsHere(t *task) bool {
+	return c.Memory == 0 || plan.EstimateMemory(t.Run) <= c.Memory
 }
 
 // again publishes a run anew. The lock is held.
@@ -246,9 +304,9 @@ func (c *Coordinator) again(t *task) {
 	t.tries++
 	suffix := t.suffix()
 	c.group.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
-		if c.publish(ctx, t, suffix, job{Run: t.ID, Hops: t.Hops}) == nil {
+		if c.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops}) == nil {
 			c.conn.Publish(c.sweep.subject("wake"), nil)
 		} // else reconcile does
 	})
@@ -272,6 +330,7 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 			c.judge(t, map[*member]string{t.by: t.digest, m: digest})
 		}
 		c.status.Twice++
+		c.journal.note(entry{Event: cameTwice})
 		return
 	}
 	if t.over {
@@ -281,7 +340,7 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 	m.done++
 	switch {
 	case m.id == c.own:
-		c.give(t, outcome{data: data})
+		c.keep(m, t, data)
 	case m.trusted:
 		c.keep(m, t, data)
 		if c.draw() {
@@ -310,44 +369,62 @@ func (c *Coordinator) check(t *task, m *member) {
 
 // recheck has a check published, or made by the coordinator if there is nobody else. The lock is held.
 func (c *Coordinator) recheck(k *check) {
-	if !c.others(k.of) {
+	if !c.others(k.t.class, k.not()...) {
+		if !c.fitsHere(k.t) {
+			if !k.waits {
+				k.waits = true
+				c.say("%s was made by %s, and nobody else has the %.0f MB of memory to make it again and compare: "+
+					"it waits for a worker that does", nameOf(k.t), k.of.name, plan.EstimateMemory(k.t.Run)/1e6)
+			}
+			return
+		}
 		c.judge(k.t, map[*member]string{k.of: k.digest})
 		return
 	}
+	j := k.job()
 	c.group.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
-		if c.publishCheck(ctx, k) == nil {
-			c.conn.Publish(c.sweep.subject("wake"), nil)
+		if c.publish(ctx, c.sweep.check(k.t.class, k.t.ID), j) == nil {
+			c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
 		}
 	})
 }
 
-// publishCheck puts a check into the queue, unless it is there.
-func (c *Coordinator) publishCheck(ctx context.Context, k *check) error {
-	return c.publish(ctx, k.t, "-check", job{Run: k.t.ID, Hops: k.t.Hops, Check: true, Not: k.of.id})
+// job is what is published of a check. The lock is held.
+func (k *check) job() job {
+	j := job{Run: k.t.ID, Hops: k.t.Hops, Check: true}
+	for _, m := range k.not() {
+		j.Not = append(j.Not, secretly(m.id))
+	}
+	return j
 }
 
-// others reports whether there is a worker but for one that can make its runs again. The lock is held.
-func (c *Coordinator) others(but *member) bool {
+// others reports whether there is a worker that can make a run of that class again, but for some. The lock is held.
+func (c *Coordinator) others(class int, but ...*member) bool {
 	for _, m := range c.members {
-		if m != but && !m.gone && !m.refused && m.bad == "" {
+		if !slices.Contains(but, m) && !m.gone && !m.refused && m.bad == "" && class <= m.largest() {
 			return true
 		}
 	}
 	return false
 }
 
-// compare holds what a worker has made against what another has. The lock is held.
+// compare holds what a worker has made against what another has. Two of whom nothing is known yet may be one: the
+// coordinator makes the run itself then. The lock is held.
 func (c *Coordinator) compare(t *task, m *member, d *done, data []byte) {
 	k := c.checks[t.ID]
 	if k == nil || k.judging {
 		return
 	}
+	c.journal.note(entry{Event: compared, Worker: m.id})
 	switch {
-	case m == k.of || d.Error != "":
+	case m == k.of:
 		c.recheck(k)
-	case d.Digest == k.digest:
+	case d.Error != "": // the next time would be the same: it may have a limit that the other has not
+		k.unable = append(k.unable, m)
+		c.recheck(k)
+	case d.Digest == k.digest && (m.trusted || k.of.trusted || !c.fitsHere(t)):
 		c.passed(k)
 	default:
 		c.judge(t, map[*member]string{k.of: k.digest, m: d.Digest})
@@ -358,6 +435,7 @@ func (c *Coordinator) compare(t *task, m *member, d *done, data []byte) {
 func (c *Coordinator) passed(k *check) {
 	delete(c.checks, k.t.ID)
 	c.status.Checked++
+	c.journal.note(entry{Event: checked})
 	m := k.of
 	if m.bad == "" && !m.trusted {
 		m.trusted = true
@@ -386,12 +464,13 @@ func (c *Coordinator) judge(t *task, gave map[*member]string) {
 	}
 	k.judging = true
 	c.group.Go(func() {
-		data, err := run.One(c.judges, t.Run, c.work.Executable, 1, nil)
+		data, err := c.make(t)
 		c.lock.Lock()
 		defer c.lock.Unlock()
 		if c.judges.Err() != nil {
 			return
 		}
+		c.journal.note(entry{Event: judged})
 		right := run.Digest(data)
 		for m, digest := range gave {
 			if err != nil || digest != right {
@@ -414,8 +493,8 @@ func (c *Coordinator) setAside(m *member, why string) {
 	}
 	m.bad = why
 	c.conn.Publish(c.sweep.subject("wake"), []byte(m.id)) // so that it asks, and is refused
-	c.journal.setAside(m.id)
 	n := len(m.held)
+	c.journal.setAside(m.id, why, n)
 	for _, h := range m.held {
 		h.t.by = nil
 		c.again(h.t)

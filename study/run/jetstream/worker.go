@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,12 +11,13 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
+	"weir/core/trace"
 	"weir/internal/revision"
 	"weir/study/plan"
 	"weir/study/run"
@@ -40,8 +42,11 @@ type Worker struct {
 
 // Work carries out runs until ctx ends. Then it gives up those under way: they go to others.
 func (w Worker) Work(ctx context.Context, j *Join) error {
+	within := limits{memory: w.Memory, longest: w.Longest}
 	if w.own == "" {
-		w.own = nuid.Next()
+		w.own = rand.Text() // in its name others could report, if they knew it
+	} else {
+		within.memory = 0 // as for runs that no worker carries out
 	}
 	if w.Name == "" {
 		host, _ := os.Hostname()
@@ -50,15 +55,35 @@ func (w Worker) Work(ctx context.Context, j *Join) error {
 	if w.Jobs < 1 {
 		w.Jobs = runtime.GOMAXPROCS(0)
 	}
-	x := &working{Worker: w, sweeps: map[sweep]*serving{}, wake: make(chan struct{}, 1)}
+	x := &working{Worker: w, sweeps: map[sweep]*serving{}, wake: make(chan struct{}, 1), limits: &within}
+	within.jobs = w.Jobs
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	said := "" // that a connection is lost is no news where there is another reason again
 	conn, err := j.connect("weir worker "+w.Name, nats.CustomInboxPrefix(workerInbox),
-		nats.ReconnectHandler(func(c *nats.Conn) { c.Publish(askSubject, nil) }))
+		nats.ReconnectHandler(func(c *nats.Conn) { said = ""; c.Publish(askSubject, nil) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if errors.Is(err, nats.ErrAuthorization) {
+				end(refusal{j.refused(err)})
+			} else if text := err.Error(); text != said {
+				said = text
+				x.notice("%v: it is tried again and again", j.refused(err))
+			}
+		}))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return x.work(ctx, conn)
+	err = x.work(ctx, conn)
+	var refused refusal
+	if errors.As(context.Cause(ctx), &refused) {
+		return refused.error
+	}
+	return err
 }
+
+// refusal is why a server does not let a worker in.
+type refusal struct{ error }
 
 // working is a worker at work.
 type working struct {
@@ -66,23 +91,31 @@ type working struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 
-	lock   sync.Mutex
+	ctx  context.Context // of the worker
+	lock sync.Mutex
+
 	sweeps map[sweep]*serving
 	wake   chan struct{} // there may be something to do
+	limits *limits
 }
 
 // serving is what a worker knows of a sweep.
 type serving struct {
 	announcement
+	ctx     context.Context // ends when the sweep is over
+	cancel  context.CancelFunc
 	heard   time.Time
+	hands   int // runs of it under way here
 	refused string
 	ready   bool // it has been welcomed
 	woken   *nats.Subscription
-	classes []jetstream.Consumer
+	checks  bool // there may be some
+	queues  map[string]jetstream.Consumer
 	results jetstream.ObjectStore
 	loading sync.Once
 	runs    map[string]*plan.Run
-	err     error // why it cannot be loaded
+	ports   [][]trace.Port        // to trace, by point
+	err     atomic.Pointer[error] // why it cannot be loaded
 }
 
 // silent is for how long a coordinator is not heard before its sweep is thought to be over.
@@ -90,7 +123,7 @@ const silent = 30 * time.Second
 
 // work is Work with a connection.
 func (w *working) work(ctx context.Context, conn *nats.Conn) (err error) {
-	w.conn = conn
+	w.conn, w.ctx = conn, ctx
 	if w.js, err = jetstream.New(conn); err != nil {
 		return err
 	}
@@ -133,15 +166,27 @@ func (w *working) announced(m *nats.Msg) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	s := w.sweeps[a.Sweep]
+	if a.Over {
+		if s != nil {
+			w.forget(s)
+		}
+		return
+	}
 	if s == nil {
 		s = &serving{announcement: a}
+		s.ctx, s.cancel = context.WithCancel(w.ctx)
 		if ok, why := revision.Same(w.Revision, a.Revision); !ok {
 			s.refused = why
 			w.notice("%s is another program's: this one has %s", a.Experiment, why)
 		}
 		s.woken, _ = w.conn.Subscribe(a.Sweep.subject("wake"), func(m *nats.Msg) {
-			if string(m.Data) == w.own {
+			switch string(m.Data) {
+			case w.own:
 				go w.tell(false)
+			case wakeChecks:
+				w.lock.Lock()
+				s.checks = true
+				w.lock.Unlock()
 			}
 			w.rouse()
 		})
@@ -149,6 +194,13 @@ func (w *working) announced(m *nats.Msg) {
 		go w.tell(false)
 	}
 	s.heard, s.Classes = time.Now(), a.Classes
+}
+
+// forget ends what is under way of a sweep that is over. The lock is held.
+func (w *working) forget(s *serving) {
+	delete(w.sweeps, s.Sweep)
+	s.woken.Unsubscribe()
+	s.cancel()
 }
 
 // present says hello every few seconds.
@@ -169,16 +221,21 @@ const presence = 2 * time.Second
 // tell says hello, or goodbye, to all coordinators.
 func (w *working) tell(bye bool) {
 	w.lock.Lock()
-	for id, s := range w.sweeps {
-		if time.Since(s.heard) > silent {
-			delete(w.sweeps, id)
-			s.woken.Unsubscribe()
+	for _, s := range w.sweeps {
+		if time.Since(s.heard) > silent && s.hands == 0 {
+			w.forget(s)
 		}
 	}
 	all := slices.Collect(maps.Values(w.sweeps))
 	w.lock.Unlock()
+	host, _ := os.Hostname()
 	for _, s := range all {
-		h := encode(hello{w.own, w.Name, w.Revision, w.Memory, w.Jobs, bye})
+		about := hello{Worker: w.own, Name: w.Name, Revision: w.Revision, Memory: w.Memory, Jobs: w.Jobs, Bye: bye,
+			Host: host, Broken: int(w.conn.Stats().Reconnects)}
+		if err := s.unable(); err != nil {
+			about.Unable = err.Error()
+		}
+		h := encode(about)
 		if bye {
 			w.conn.Publish(s.Sweep.subject("hello"), h)
 			continue
@@ -196,7 +253,7 @@ func (w *working) tell(bye bool) {
 			w.notice("%s refuses this worker: %s", s.Experiment, answer.Why)
 		}
 		if s.refused = answer.Why; s.refused == "" {
-			s.ready = true
+			s.ready, s.checks = true, true
 		}
 		w.lock.Unlock()
 		w.rouse()
@@ -225,47 +282,68 @@ func (w *working) slot(ctx context.Context) {
 	}
 }
 
-// next takes a run of some sweep, of the largest class that fits, and carries it out.
+// next takes a check or a run of some sweep, of the largest class that fits, and carries it out.
 func (w *working) next(ctx context.Context) bool {
 	w.lock.Lock()
 	var all []*serving
 	for _, id := range slices.Sorted(maps.Keys(w.sweeps)) {
-		if s := w.sweeps[id]; s.ready && s.refused == "" && s.err == nil {
+		if s := w.sweeps[id]; s.ready && s.refused == "" && s.unable() == nil {
 			all = append(all, s)
 		}
 	}
 	w.lock.Unlock()
 	for _, s := range all {
-		if err := w.bind(ctx, s); err != nil {
-			continue
-		}
-		top := Classes - 1
-		if w.Memory > 0 {
-			top = fits(w.Memory)
-		}
-		w.lock.Lock()
-		classes := slices.Clone(s.Classes)
-		w.lock.Unlock()
-		slices.Sort(classes)
-		for _, class := range slices.Backward(classes) {
-			if class > top || class < 0 || class >= len(s.classes) {
-				continue
-			}
-			if j, m := w.fetch(s, class); m != nil {
-				w.take(ctx, s, j, m)
-				return true
-			}
+		if j, m := w.find(ctx, s); m != nil {
+			w.hand(s, +1)
+			w.take(s, j, m)
+			w.hand(s, -1)
+			return true
 		}
 	}
 	return false
 }
 
-// mostPassed is how many checks of its own runs a worker passes over to find another run behind them.
+// find takes what a sweep has for this worker out of its queues; nil: nothing.
+func (w *working) find(ctx context.Context, s *serving) (*job, jetstream.Msg) {
+	top := Classes - 1
+	if w.Memory > 0 {
+		top = fits(w.Memory)
+	}
+	w.lock.Lock()
+	classes, kinds := slices.Clone(s.Classes), []string{"run"}
+	if s.checks {
+		kinds, s.checks = []string{"check", "run"}, false
+	}
+	w.lock.Unlock()
+	slices.Sort(classes)
+	for _, kind := range kinds {
+		for _, class := range slices.Backward(classes) {
+			if class > top || class < 0 || class >= Classes {
+				continue
+			}
+			q, err := w.queue(ctx, s, queueName(kind, class))
+			if err != nil {
+				continue
+			}
+			if j, m := w.fetch(q); m != nil {
+				if kind == "check" { // it may not be the last
+					w.lock.Lock()
+					s.checks = true
+					w.lock.Unlock()
+				}
+				return j, m
+			}
+		}
+	}
+	return nil, nil
+}
+
+// mostPassed is how many checks of its own runs a worker passes over to find another behind them.
 const mostPassed = 16
 
-// fetch takes a run of a class out of the queue; nil: there is none for this worker. Checks of its own runs are for
-// others: it gives them back when it has found another.
-func (w *working) fetch(s *serving, class int) (*job, jetstream.Msg) {
+// fetch takes a message out of a queue; nil: there is none for this worker. Checks of its own runs are for others: it
+// gives them back when it has found another.
+func (w *working) fetch(queue jetstream.Consumer) (*job, jetstream.Msg) {
 	var others []jetstream.Msg
 	defer func() {
 		for _, m := range others {
@@ -273,7 +351,7 @@ func (w *working) fetch(s *serving, class int) (*job, jetstream.Msg) {
 		}
 	}()
 	for len(others) < mostPassed {
-		batch, err := s.classes[class].FetchNoWait(1)
+		batch, err := queue.FetchNoWait(1)
 		if err != nil {
 			return nil, nil
 		}
@@ -285,7 +363,7 @@ func (w *working) fetch(s *serving, class int) (*job, jetstream.Msg) {
 		switch {
 		case json.Unmarshal(m.Data(), j) != nil:
 			m.Term()
-		case j.Not == w.own:
+		case slices.Contains(j.Not, secretly(w.own)):
 			others = append(others, m)
 		default:
 			return j, m
@@ -294,31 +372,42 @@ func (w *working) fetch(s *serving, class int) (*job, jetstream.Msg) {
 	return nil, nil
 }
 
-// bind looks up the consumers of a sweep.
-func (w *working) bind(ctx context.Context, s *serving) error {
+// queue looks up a consumer of a sweep.
+func (w *working) queue(ctx context.Context, s *serving, name string) (jetstream.Consumer, error) {
+	w.lock.Lock()
+	store, q := s.results, s.queues[name]
+	w.lock.Unlock()
+	if store != nil && q != nil {
+		return q, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answer(1))
+	defer cancel()
+	store, err := w.js.ObjectStore(ctx, s.Sweep.results())
+	if err != nil {
+		return nil, err
+	}
+	if q, err = w.js.Consumer(ctx, s.Sweep.runs(), name); err != nil {
+		return nil, err
+	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	if s.classes != nil {
-		return nil
+	if s.queues == nil {
+		s.queues = map[string]jetstream.Consumer{}
 	}
-	var all []jetstream.Consumer
-	for class := range Classes {
-		c, err := w.js.Consumer(ctx, s.Sweep.runs(), className(class))
-		if err != nil {
-			return err
-		}
-		all = append(all, c)
-	}
-	results, err := w.js.ObjectStore(ctx, s.Sweep.results())
-	if err != nil {
-		return err
-	}
-	s.classes, s.results = all, results
-	return nil
+	s.results, s.queues[name] = store, q
+	return q, nil
+}
+
+// hand counts the runs of a sweep that are under way here.
+func (w *working) hand(s *serving, n int) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	s.hands += n
 }
 
 // take carries out the run of a message, and says what it gives.
-func (w *working) take(ctx context.Context, s *serving, j *job, m jetstream.Msg) {
+func (w *working) take(s *serving, j *job, m jetstream.Msg) {
+	ctx := s.ctx
 	b := begun{Worker: w.own, Name: w.Name, Run: j.Run, Check: j.Check}
 	w.conn.Publish(s.Sweep.subject("begun"), encode(b))
 	stop := w.hold(s, m)
@@ -326,16 +415,16 @@ func (w *working) take(ctx context.Context, s *serving, j *job, m jetstream.Msg)
 		b.Hops, b.Share = hops, share
 		w.conn.Publish(s.Sweep.subject("far"), encode(b))
 	})
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errUnable) {
 		stop()
+		b.Back = true
+		w.conn.Publish(s.Sweep.subject("begun"), encode(b))
 		m.Nak()
 		return
 	}
 	d := done{Worker: w.own, Name: w.Name, Run: j.Run, Check: j.Check}
 	if err != nil {
-		d.Error = err.Error()
-	} else if w.Largest > 0 && len(data) > w.Largest {
-		d.Error, data = fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", len(data), w.Largest), nil
+		d.Error, d.Limit = err.Error(), errors.Is(err, errLimit)
 	}
 	if w.change != nil && data != nil {
 		data = w.change(data)
@@ -378,15 +467,25 @@ func (w *working) report(ctx context.Context, s *serving, d *done, data []byte) 
 			}
 		}
 		_, err := w.js.Publish(ctx, s.Sweep.subject("done."+d.Run), encode(d))
+		if errors.Is(err, jetstream.ErrNoStreamResponse) && w.unheard(s) {
+			return nil // the sweep has been taken away, and nobody makes it again
+		}
 		return err
 	}, 0)
+}
+
+// unheard reports whether the coordinator has said nothing for long, although the server is there.
+func (w *working) unheard(s *serving) bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return time.Since(s.heard) > silent && w.conn.IsConnected()
 }
 
 // again does something until it works, ctx ends or it has been tried so often; 0: always. It waits longer and longer.
 func again(ctx context.Context, do func(ctx context.Context) error, times int) {
 	wait := 50 * time.Millisecond
 	for n := 1; ; n++ {
-		each, cancel := context.WithTimeout(ctx, 10*time.Second)
+		each, cancel := context.WithTimeout(ctx, answer(n-1))
 		err := do(each)
 		cancel()
 		if err == nil || ctx.Err() != nil || n == times {
@@ -403,33 +502,30 @@ func again(ctx context.Context, do func(ctx context.Context) error, times int) {
 // carryOut loads the experiment, if this is its first run here, and carries out a run within the worker's limits.
 func (w *working) carryOut(ctx context.Context, s *serving, j *job, far func(uint64, float64)) ([]byte, error) {
 	s.loading.Do(func() { w.load(ctx, s) })
-	w.lock.Lock()
-	err := s.err
-	w.lock.Unlock()
-	if err != nil {
-		return nil, err
+	if s.unable() != nil {
+		w.tell(false)
+		return nil, errUnable
 	}
 	r := s.runs[j.Run]
 	if r == nil {
 		return nil, errors.New("the experiment has no such run")
 	}
 	if need := plan.EstimateMemory(r); w.Memory > 0 && need > w.Memory {
-		return nil, fmt.Errorf("it takes about %.0f MB of memory, and this worker has %.0f MB for a run", need/1e6,
-			w.Memory/1e6)
+		return nil, limitError(fmt.Sprintf("it takes about %.0f MB of memory, and this worker has %.0f MB for a run",
+			need/1e6, w.Memory/1e6))
 	}
-	if w.Longest > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, w.Longest, errLong)
-		defer cancel()
-		ctx = limited
-	}
-	data, err := run.One(ctx, r, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1), far)
-	if err != nil && errors.Is(context.Cause(ctx), errLong) {
-		err = fmt.Errorf("it has not ended within %v, which is as long as this worker gives a run", w.Longest)
+	data, err := w.limits.within(ctx, r, func(ctx context.Context) ([]byte, error) {
+		return run.Traced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1), far)
+	})
+	if err == nil && w.Largest > 0 && len(data) > w.Largest {
+		return nil, limitError(fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", len(data),
+			w.Largest))
 	}
 	return data, err
 }
 
-var errLong = errors.New("too long")
+// errUnable says that a worker can carry out no run of the experiment: that is no fault of the run's.
+var errUnable = errors.New("the experiment cannot be loaded")
 
 // load unpacks the experiment.
 func (w *working) load(ctx context.Context, s *serving) {
@@ -451,6 +547,12 @@ func (w *working) load(ctx context.Context, s *serving) {
 		if manifest, err = fetch(s.Manifest); err == nil {
 			var exp *spec.Spec
 			if exp, err = run.Unpack(w.Registry, manifest, fetch); err == nil {
+				s.ports, err = run.TracePorts(exp, s.Trace)
+			}
+			if err == nil && len(s.Trace) > 0 && exp.TraceQuota() == 0 {
+				err = errors.New("its traces have no bound")
+			}
+			if err == nil {
 				runs := map[string]*plan.Run{}
 				for _, r := range plan.RunsOn(exp, spec.Sim) {
 					runs[r.ID(s.Executable)] = r
@@ -461,9 +563,16 @@ func (w *working) load(ctx context.Context, s *serving) {
 		}
 	}
 	if ctx.Err() == nil {
-		w.lock.Lock()
-		defer w.lock.Unlock()
-		s.err = fmt.Errorf("the experiment cannot be loaded: %w", err)
-		w.notice("%s: %v", s.Experiment, s.err)
+		err = fmt.Errorf("%w: %w", errUnable, err)
+		s.err.Store(&err)
+		w.notice("%s: %v", s.Experiment, err)
 	}
+}
+
+// unable is why a worker cannot carry out runs of a sweep; nil: it can.
+func (s *serving) unable() error {
+	if err := s.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"weir/study/results"
 	"weir/study/run"
@@ -19,6 +20,13 @@ type Collector struct {
 	folder *Folder
 	lack   map[int]int // by task: runs of which nothing is there
 	total  int
+
+	lock    sync.Mutex
+	taken   map[string]bool   // ids of runs that were given
+	failed  map[string]string // why others have failed
+	account results.Execution
+	why     []string // of what is missing
+	asked   bool     // why is known
 }
 
 // Collector makes a runner of what the folder has.
@@ -26,7 +34,8 @@ func (f *Folder) Collector() *Collector { return &Collector{folder: f} }
 
 // Begin looks for what is there.
 func (c *Collector) Begin(_ context.Context, w *run.Work) error {
-	c.lack, c.total = map[int]int{}, 0
+	c.lack, c.total, c.asked = map[int]int{}, 0, false
+	c.taken, c.failed, c.account = map[string]bool{}, map[string]string{}, run.NewAccount(results.ByCollect)
 	refresh(c.folder.Dir)
 	for task, ids := range c.folder.Job.Tasks {
 		for _, id := range ids {
@@ -50,10 +59,18 @@ func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)
 	if c.folder.runs[t.ID] == nil {
 		return nil, run.ErrLeft
 	}
-	if data := c.folder.result(t.ID); data != nil {
+	data, why := c.folder.result(t.ID), ""
+	if data == nil {
+		why = c.folder.failure(t.ID)
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if data != nil {
+		c.taken[t.ID] = true
 		return data, nil
 	}
-	if why := c.folder.failure(t.ID); why != "" {
+	if why != "" {
+		c.failed[t.ID] = why
 		return nil, errors.New(why)
 	}
 	return nil, run.ErrLeft
@@ -66,7 +83,14 @@ func (c *Collector) Settle(context.Context) ([]string, error) { return nil, nil 
 func (c *Collector) End() error { return nil }
 
 // Missing says why runs are not there, as far as Slurm or the tasks' logs say it, and what carries them out.
-func (c *Collector) Missing(ctx context.Context) (texts []string) {
+func (c *Collector) Missing(ctx context.Context) []string {
+	if !c.asked {
+		c.asked, c.why = true, c.missing(ctx)
+	}
+	return c.why
+}
+
+func (c *Collector) missing(ctx context.Context) (texts []string) {
 	f := c.folder
 	if len(c.lack) == 0 {
 		return nil

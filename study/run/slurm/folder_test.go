@@ -147,7 +147,12 @@ func TestFailedRun(t *testing.T) {
 func TestTaskInterrupted(t *testing.T) {
 	f := exported(t, six, Options{Task: 1e12, Tasks: 1, Threads: 1})
 	ctx, stop := context.WithCancel(t.Context())
-	if _, err := f.Carry(ctx, 0, 1, func(string) { stop() }); !errors.Is(err, context.Canceled) {
+	after := func(text string) {
+		if strings.HasSuffix(text, "is finished") {
+			stop()
+		}
+	}
+	if _, err := f.Carry(ctx, 0, 1, after); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if said := carry(t, f.Dir, 0); strings.Count(said, "is there already") != 1 ||

@@ -94,13 +94,13 @@ func (r *Runner) ask(ctx context.Context) {
 		if r.silent.IsZero() {
 			r.silent = time.Now()
 		}
-		if time.Since(r.silent) > patience && !r.told && ctx.Err() == nil {
-			r.told = true
+		if time.Since(r.silent) > patience && !r.said && ctx.Err() == nil {
+			r.said = true
 			r.tell("%v; tasks go on, and it is asked again", err)
 		}
 		return
 	}
-	r.silent, r.told = time.Time{}, false
+	r.silent, r.said = time.Time{}, false
 	for _, b := range r.batches {
 		b.note(tasks)
 		r.waiting(b, tasks)
@@ -277,6 +277,9 @@ func (r *Runner) End() error {
 			r.tell("the sweep goes on in the cluster, and the same command takes what it gives; scancel %s ends it",
 				strings.Join(jobs, " "))
 		}
+	}
+	if r.account != nil {
+		os.Remove(r.account.file) // the results have it
 	}
 	r.lock.Discard()
 	os.Remove(r.base) // if it is empty

@@ -3,6 +3,7 @@ package slurm
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"weir/papers/p4abc"
@@ -80,7 +81,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == "host.json" {
+		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), "host.") {
 			return err
 		}
 		data, err := os.ReadFile(name)

@@ -42,8 +42,10 @@ type Runner struct {
 	quiet   time.Time // since when no run was handed over
 	broken  error     // nothing more can be carried out
 
+	account *account // what happens
+
 	silent time.Time // since when the controller does not answer
-	told   bool      // that it does not
+	said   bool      // that it does not
 }
 
 // entry is a run that is wanted, or was submitted.
@@ -116,6 +118,9 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 			return fmt.Errorf("another process follows this sweep already (%s)", r.base)
 		}
 		return results.Unwritten(r.base, err)
+	}
+	if r.account, err = openAccount(r.base); err != nil {
+		return err
 	}
 	if err := r.recall(tasks); err != nil {
 		return err
@@ -389,7 +394,9 @@ func (r *Runner) free() string {
 }
 
 func (r *Runner) tell(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.account.tell(text)
 	if r.Notice != nil {
-		r.Notice(fmt.Sprintf(format, args...))
+		r.Notice(text)
 	}
 }

@@ -32,9 +32,10 @@ func newCluster(t *testing.T) *cluster {
 	t.Setenv("CLUSTER", c.dir)
 	tool(t, c.dir, "squeue", `cat "$CLUSTER/queue" 2>/dev/null; exit 0`)
 	tool(t, c.dir, "scancel", `echo "$@" >>"$CLUSTER/cancelled"`)
-	tool(t, c.dir, "sbatch", `pwd >>"$CLUSTER/jobs"
-job=$(wc -l <"$CLUSTER/jobs")
+	tool(t, c.dir, "sbatch", `touch "$CLUSTER/jobs"
+job=$(($(wc -l <"$CLUSTER/jobs") + 1))
 echo "$job|$(sed -n 's/^#SBATCH --array=//p' "$2")|PENDING|None|$(pwd)" >>"$CLUSTER/queue"
+pwd >>"$CLUSTER/jobs" # last, for tests go on then, and may empty the queue
 echo $job`)
 	return c
 }
@@ -56,13 +57,19 @@ func (c *cluster) queue(lines ...string) {
 // submitted waits for so many jobs.
 func (c *cluster) submitted(n int) []string {
 	c.t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); len(c.jobs()) < n; time.Sleep(5 * time.Millisecond) {
+	c.until(fmt.Sprintf("%d jobs", n), func() bool { return len(c.jobs()) >= n })
+	return c.jobs()
+}
+
+// until waits for something that comes for sure.
+func (c *cluster) until(what string, is func() bool) {
+	c.t.Helper()
+	for deadline := time.Now().Add(40 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Errorf("%d jobs, want %d", len(c.jobs()), n)
-			break
+			c.t.Errorf("waited for %s", what)
+			return
 		}
 	}
-	return c.jobs()
 }
 
 // execution is an execution on the cluster, and what it tells.

@@ -20,6 +20,7 @@ func (f *Folder) Carry(ctx context.Context, task, threads int, say func(text str
 	if task < 0 || task >= len(f.Job.Tasks) {
 		return 0, fmt.Errorf("there is no task %d: %s has 0 … %d", task, f.Dir, len(f.Job.Tasks)-1)
 	}
+	sayHost(say)
 	for _, id := range f.Job.Tasks[task] {
 		if err := ctx.Err(); err != nil {
 			return failed, err

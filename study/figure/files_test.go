@@ -1,0 +1,230 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image/png"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// look is a folder for pictures of the samples, to be looked at: LOOK=/tmp/pictures go test -run TestEveryKind
+var look = os.Getenv("LOOK")
+
+// Every kind of figure is drawn on a screen and at the widths of journals, in the same bytes each time, on a
+// background that is whole.
+func TestEveryKind(t *testing.T) {
+	for name, f := range samples() {
+		for _, size := range []struct {
+			name string
+			Size
+		}{{"screen", Screen()}, {"89 mm", Print(89 * vg.Millimeter)}, {"183 mm", Print(183 * vg.Millimeter)}} {
+			t.Run(name+" "+size.name, func(t *testing.T) {
+				f.Size = size.Size
+				a, err := f.Write("svg")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, _ := f.Write("svg"); !bytes.Equal(a, b) {
+					t.Error("two drawings differ")
+				}
+				svg := string(a)
+				first := regexp.MustCompile(`<path d="([^"]*)"[^>]*fill:#FFFFFF`).FindStringSubmatch(svg)
+				box := regexp.MustCompile(`viewBox="0 0 (\S+) (\S+)"`).FindStringSubmatch(svg)
+				if first == nil || box == nil || !covers(first[1], box[1], box[2]) {
+					t.Errorf("the background is %v of %v", first, box)
+				}
+				if look != "" {
+					os.WriteFile(filepath.Join(look, strings.ReplaceAll(name+"-"+size.name, " ", "-")+".svg"), a, 0o666)
+				}
+			})
+		}
+	}
+}
+
+// covers reports whether a path goes to the corners of a page.
+func covers(path, w, h string) bool {
+	var x, y float64
+	for _, m := range regexp.MustCompile(`(-?[\d.]+),(-?[\d.]+)`).FindAllStringSubmatch(path, -1) {
+		a, _ := strconv.ParseFloat(m[1], 64)
+		b, _ := strconv.ParseFloat(m[2], 64)
+		x, y = max(x, a), max(y, b)
+	}
+	wide, _ := strconv.ParseFloat(w, 64)
+	high, _ := strconv.ParseFloat(h, 64)
+	return math.Abs(x-wide) < 0.01*wide && math.Abs(y-high) < 0.01*high
+}
+
+// No text is smaller than 7 points in print, whatever the size of labels is; on a screen of 390 px, on which a
+// report leaves 350 for a plot, none is smaller than 10 px.
+func TestTextSizes(t *testing.T) {
+	least := func(t *testing.T, f Figure) (smallest, wide float64) {
+		svg, err := f.Write("svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		smallest = math.Inf(1)
+		for _, m := range regexp.MustCompile(`font-size:([\d.]+)px`).FindAllStringSubmatch(string(svg), -1) {
+			v, _ := strconv.ParseFloat(m[1], 64)
+			smallest = min(smallest, v)
+		}
+		box := regexp.MustCompile(`viewBox="0 0 (\S+) `).FindStringSubmatch(string(svg))
+		wide, _ = strconv.ParseFloat(box[1], 64)
+		return smallest, wide
+	}
+	for _, text := range []vg.Length{7, 7.5, 8, 12} {
+		for _, width := range []vg.Length{89, 183} {
+			f := curves(16)
+			f.Size = Print(width * vg.Millimeter)
+			f.Size.Text = text
+			if got, wide := least(t, f); !(got >= 7) || math.Abs(wide-width.Points()*72/25.4) > 0.1 {
+				t.Errorf("labels of %v at %v mm: %.2f pt at a width of %.2f pt", text, width.Points(), got, wide)
+			}
+		}
+	}
+	for name, f := range samples() {
+		if name != "many words" { // forty words take the width that they need
+			if got, wide := least(t, f); got*350/wide < 10 {
+				t.Errorf("%s: %.1f px", name, got*350/wide)
+			}
+		}
+	}
+}
+
+// A PDF has the size that was asked for, embeds its fonts, and none of them is of Type 3; the words that it shows
+// can be found in it.
+func TestPDF(t *testing.T) {
+	for _, tool := range []string{"pdffonts", "pdfinfo", "pdftotext"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed (apt-get install poppler-utils)", tool)
+		}
+	}
+	for name, f := range samples() {
+		t.Run(name, func(t *testing.T) {
+			f.Title = "queue ≤ 5 µs → α"
+			f.Size = Print(89 * vg.Millimeter)
+			data, err := f.Write("pdf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, _ := f.Write("pdf"); !bytes.Equal(data, again) {
+				t.Error("two drawings differ")
+			}
+			file := filepath.Join(t.TempDir(), "f.pdf")
+			if err := os.WriteFile(file, data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			run := func(tool string, args ...string) string {
+				out, err := exec.Command(tool, args...).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%s: %v: %s", tool, err, out)
+				}
+				return string(out)
+			}
+			fonts := strings.Split(strings.TrimSpace(run("pdffonts", file)), "\n")
+			if len(fonts) < 3 {
+				t.Fatalf("no font: %v", fonts)
+			}
+			for _, l := range fonts[2:] {
+				if !regexp.MustCompile(`TrueType +\S+ +yes `).MatchString(l) || strings.Contains(l, "Type 3") {
+					t.Errorf("a font: %s", l)
+				}
+			}
+			if info := run("pdfinfo", file); !regexp.MustCompile(`Page size: +252\.28\d* x`).MatchString(info) {
+				t.Errorf("its size is %s", info)
+			}
+			if text := run("pdftotext", file, "-"); !strings.Contains(text, "≤ 5 µs → α") {
+				t.Errorf("its text is %s", text)
+			}
+		})
+	}
+}
+
+// A PNG has 600 dots an inch, and says so.
+func TestPNG(t *testing.T) {
+	for _, mm := range []vg.Length{89, 183} {
+		f := curves(3)
+		f.Size = Print(mm * vg.Millimeter)
+		data, err := f.Write("png")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := png.DecodeConfig(bytes.NewReader(data))
+		if want := mm.Points() / 25.4 * 600; err != nil || math.Abs(float64(c.Width)-want) > 2 {
+			t.Errorf("%v mm: %d pixels, want %.0f: %v", mm.Points(), c.Width, want, err)
+		}
+		at := bytes.Index(data, []byte("pHYs"))
+		if at < 0 || binary.BigEndian.Uint32(data[at+4:]) != 23622 || data[at+12] != 1 {
+			t.Error("it does not say 23622 pixels a metre")
+		}
+		if _, err := png.Decode(bytes.NewReader(data)); err != nil {
+			t.Error(err)
+		}
+	}
+	f := curves(1)
+	f.Size = Print(1000 * vg.Millimeter)
+	f.Size.Height = 1000 * vg.Millimeter
+	if _, err := f.Write("png"); err == nil || !strings.Contains(err.Error(), "million") {
+		t.Errorf("a square metre: %v", err)
+	}
+}
+
+// allScripts is set where tests may be slow.
+var allScripts = false
+
+// The numbers of a figure are drawn again by gnuplot and matplotlib, each by the script beside them.
+func TestScripts(t *testing.T) {
+	python := "/usr/bin/python3" // Debian's, which has Debian's packages
+	hasPython := exec.Command(python, "-c", "import matplotlib").Run() == nil
+	_, err := exec.LookPath("gnuplot")
+	if err != nil && !hasPython {
+		t.Skip("neither gnuplot nor matplotlib is installed (apt-get install gnuplot-nox python3-matplotlib)")
+	}
+	for name, f := range samples() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			f.Names = append([]string{}, f.Names...)
+			if len(f.Names) > 1 {
+				f.Names[1] = `it's "1,5" \ $x$ """ =1+1`
+			}
+			csv, err := f.CSV()
+			if err != nil {
+				t.Fatal(err)
+			}
+			gp, err1 := f.Gnuplot("f.csv", "g.svg")
+			py, err2 := f.Matplotlib("f.csv")
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			for file, data := range map[string][]byte{"f.csv": csv, "f.gp": gp, "f.py": py} {
+				if err := os.WriteFile(filepath.Join(dir, file), data, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run := func(made string, args ...string) {
+				c := exec.Command(args[0], args[1:]...)
+				c.Dir = dir
+				if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
+					t.Fatalf("%v: %v: %s", args, err, out)
+				}
+				if info, err := os.Stat(filepath.Join(dir, made)); err != nil || info.Size() < 2000 {
+					t.Errorf("%v has left nothing: %v", args, err)
+				}
+			}
+			if _, err := exec.LookPath("gnuplot"); err == nil {
+				run("g.svg", "gnuplot", "f.gp")
+			}
+			if hasPython && (name == "bars" || allScripts) { // it is slow
+				run("f-matplotlib.pdf", python, "f.py")
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// curves is a figure with so many series over 1, 2, 4, 8, 16.
+func curves(n int) Figure {
+	f := Figure{Title: "goodput over n", Note: "mean and 95 % interval, n = 5", X: Auto("n"), Y: Auto("goodput [Mb/s]"),
+		Size: Screen()}
+	f.X.Log, f.X.At = true, []float64{1, 2, 4, 8, 16}
+	p := Panel{}
+	for s := range n {
+		m := Mark{Series: s}
+		for k := range 5 {
+			y := 10 + 3*float64(s) + 4*math.Sin(float64(k+s))
+			m.X, m.Y = append(m.X, math.Pow(2, float64(k))), append(m.Y, y)
+			m.Low, m.High = append(m.Low, y-1), append(m.High, y+1)
+		}
+		f.Names = append(f.Names, fmt.Sprintf("scheme %d", s))
+		p.Marks = append(p.Marks, m)
+	}
+	p.Marks = append(p.Marks, Mark{Series: 0, Form: Crosses, X: []float64{1, 16}, Y: []float64{20, 25}})
+	f.Extra = []Entry{{Name: "paper", Form: Crosses, Series: -1}}
+	f.Panels = []Panel{p}
+	return f
+}
+
+// barred is a figure of bars over words.
+func barred(series int, words ...string) Figure {
+	f := curves(series)
+	f.X = Auto("scheme")
+	f.X.Words, f.Y.Zero, f.Extra = words, true, nil
+	p := Panel{}
+	for s := range series {
+		m := Mark{Series: s, Form: Bars}
+		for k := range words {
+			y := float64(1 + (k+s)%7)
+			m.X, m.Y = append(m.X, float64(k)), append(m.Y, y)
+			m.Low, m.High = append(m.Low, y-0.5), append(m.High, y+0.5)
+		}
+		p.Marks = append(p.Marks, m)
+	}
+	f.Panels = []Panel{p}
+	return f
+}
+
+// boxed has boxes in place of bars.
+func boxed() Figure {
+	f := barred(3, "without", "abc", "codel")
+	for i := range f.Panels[0].Marks {
+		m := &f.Panels[0].Marks[i]
+		m.Form, m.Low, m.High = Boxes, nil, nil
+		for _, y := range m.Y {
+			m.Boxes = append(m.Boxes, Box{y - 0.8, y - 0.3, y, y + 0.5, y + 2})
+		}
+	}
+	return f
+}
+
+// overTime has series of 200 values.
+func overTime(series, panels int, band bool) Figure {
+	f := Figure{Title: "queue over time", X: Auto("time [s]"), Y: Auto("queue [packets]"), Size: Screen()}
+	for s := range series {
+		f.Names = append(f.Names, fmt.Sprintf("s%d->server", s))
+	}
+	for i := range panels {
+		p := Panel{}
+		if panels > 1 {
+			p.Title = fmt.Sprintf("load=%d0%%", i+1)
+		}
+		for s := range series {
+			m := Mark{Series: s, Plain: true, Band: band}
+			for k := range 200 {
+				y := float64(5+s*3) + 3*math.Sin(float64(k)/10+float64(s+i))
+				m.X, m.Y = append(m.X, float64(k)*0.05), append(m.Y, y)
+				if band {
+					m.Low, m.High = append(m.Low, y-2), append(m.High, y+2)
+				}
+			}
+			p.Marks = append(p.Marks, m)
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+// stairs are distributions all of whose shares are above 0.9.
+func stairs() Figure {
+	f := Figure{Title: "distribution of queue", X: Auto("queue [packets]"), Y: Auto("share of values"), Size: Screen(),
+		Names: []string{"a", "b", "c"}}
+	f.Y.Top = 1
+	p := Panel{}
+	for s := range 3 {
+		m := Mark{Series: s, Form: Steps}
+		for k := range 30 {
+			m.X, m.Y = append(m.X, float64(k)), append(m.Y, 1-0.09*math.Exp(-float64(k)/float64(5+s)))
+		}
+		p.Marks = append(p.Marks, m)
+	}
+	f.Panels = []Panel{p}
+	return f
+}
+
+// warm is a heat map with a value that is not defined.
+func warm() Figure {
+	bar := Auto("goodput [Mb/s]")
+	f := Figure{Title: "goodput", X: Auto("n"), Y: Auto("load"), Bar: &bar, Size: Screen()}
+	f.X.Words, f.Y.Words = []string{"1", "2", "4", "8", "16"}, []string{"10%", "20%", "40%", "80%"}
+	h := &Heat{Rows: 4, Columns: 5, Label: func(v float64) string { return fmt.Sprintf("%.1f", v) }}
+	for k := range 20 {
+		h.Values = append(h.Values, float64(k)*1.7)
+	}
+	h.Values[7] = math.NaN()
+	f.Panels = []Panel{{Heat: h}}
+	return f
+}
+
+// samples has a figure of every kind.
+func samples() map[string]Figure {
+	var many []string
+	for k := range 40 {
+		many = append(many, fmt.Sprintf("category-%d", k))
+	}
+	paper := warm()
+	paper.Panels[0].Heat.Paper = slices.Repeat([]float64{math.NaN()}, 20)
+	for _, k := range []int{0, 7, 12, 19} { // of 7 there is no value of our own
+		paper.Panels[0].Heat.Paper[k] = float64(k)*1.7 + 1
+	}
+	paper.Extra = []Entry{{Name: "paper", Form: Crosses, Series: -1}}
+	points, right := curves(3), overTime(2, 1, true)
+	for i := range points.Panels[0].Marks {
+		points.Panels[0].Marks[i].Form = Points
+	}
+	right.Legend = Right
+	return map[string]Figure{"lines": curves(3), "16 lines": curves(16), "points": points,
+		"bars": barred(6, "without", "abc-long-name", "codel", "pie", "fq"), "16 bars": barred(16, "a", "b"),
+		"many words": barred(1, many...), "boxes": boxed(), "time": overTime(6, 1, false), "band": right,
+		"multiples": overTime(6, 5, false), "stairs": stairs(), "heat": warm(), "heat with paper": paper}
+}

@@ -1,0 +1,5 @@
+//go:build slow
+
+package figure
+
+func init() { allScripts = true }

@@ -1,0 +1,150 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strings"
+	"sync"
+
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"golang.org/x/image/font/opentype"
+	"gonum.org/v1/plot/font"
+	words "gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"weir/internal/text"
+)
+
+// Formats are those that a figure can be written in.
+func Formats() []string { return []string{"svg", "pdf", "png"} }
+
+// DPI is the resolution of a PNG.
+const DPI = 600
+
+// fonts of an SVG: Liberation Sans has the widths of Arial and Helvetica, which stand in for it where it is not
+// installed.
+const (
+	drawnFont = "font-family:Liberation Sans;"
+	namedFont = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
+)
+
+// handler knows the font of all figures.
+var handler = sync.OnceValue(func() words.Handler {
+	face, err := opentype.Parse(liberationsansregular.TTF)
+	if err != nil {
+		panic("the font that is built in: " + err.Error())
+	}
+	return words.Plain{Fonts: font.NewCache(font.Collection{{Font: font.Font{Typeface: "Liberation", Variant: "Sans"},
+		Face: face}})}
+})
+
+func styleOf(size vg.Length) words.Style {
+	return words.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size), Handler: handler()}
+}
+
+// width is that of a text in one line.
+func width(s string, size vg.Length) vg.Length {
+	if s == "" {
+		return 0
+	}
+	style := styleOf(size)
+	return style.Width(s)
+}
+
+// Write draws a figure in one of the Formats.
+func (f *Figure) Write(format string) ([]byte, error) {
+	shown := *f // what acts on a terminal is escaped in every text
+	shown.clean()
+	slack := 1.0
+	if format == "svg" { // a viewer without the font takes another
+		slack = 1.12
+	}
+	s, err := shown.arrange(slack)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case "svg":
+		c := vgsvg.New(s.width, s.height)
+		s.on(c)
+		var b bytes.Buffer
+		if _, err := c.WriteTo(&b); err != nil {
+			return nil, err
+		}
+		return []byte(text.Lines(strings.ReplaceAll(b.String(), drawnFont, namedFont))), nil
+	case "pdf":
+		c := newPDF(s.width, s.height, strings.Join(s.title, " "))
+		s.on(c)
+		var b bytes.Buffer
+		err := c.writeTo(&b)
+		return b.Bytes(), err
+	case "png":
+		if s.width.Dots(DPI)*s.height.Dots(DPI) > mostPixels {
+			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; up to %d million are drawn", DPI,
+				s.width.Dots(DPI), s.height.Dots(DPI), int(mostPixels/1e6))
+		}
+		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(DPI))}
+		s.on(c)
+		var b bytes.Buffer
+		if _, err := c.WriteTo(&b); err != nil {
+			return nil, err
+		}
+		return resolved(b.Bytes()), nil
+	}
+	return nil, fmt.Errorf("a figure has no format %q; %s are allowed", format, strings.Join(Formats(), ", "))
+}
+
+// mostPixels bounds the memory that a PNG takes while it is drawn.
+const mostPixels = 200e6
+
+func (s *sheet) on(c vg.CanvasSizer) {
+	(&pen{draw.New(c), s}).draw()
+}
+
+// clean makes texts of others harmless, without changing what others hold.
+func (f *Figure) clean() {
+	f.Title, f.Note = text.Lines(f.Title), text.Lines(f.Note)
+	axis := func(a Axis) Axis {
+		a.Label, a.Words = text.Shown(a.Label), shownAll(a.Words)
+		return a
+	}
+	f.X, f.Y, f.Names = axis(f.X), axis(f.Y), shownAll(f.Names)
+	if f.Bar != nil {
+		bar := axis(*f.Bar)
+		f.Bar = &bar
+	}
+	f.Panels = append([]Panel{}, f.Panels...)
+	for i := range f.Panels {
+		f.Panels[i].Title = text.Shown(f.Panels[i].Title)
+	}
+}
+
+func shownAll(all []string) []string {
+	if all == nil {
+		return nil
+	}
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = text.Shown(s)
+	}
+	return out
+}
+
+// resolved says in a PNG how many of its pixels an inch has: programs that place it then give it its size.
+func resolved(png []byte) []byte {
+	const head = 8 + 4 + 4 + 13 + 4 // signature, and the chunk IHDR
+	perMetre := uint32(math.Round(DPI / 0.0254))
+	chunk := binary.BigEndian.AppendUint32(nil, 9)
+	chunk = append(chunk, "pHYs"...)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = append(chunk, 1) // metre
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+	return append(append(append([]byte{}, png[:head]...), chunk...), png[head:]...)
+}

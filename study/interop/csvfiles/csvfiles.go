@@ -1,0 +1,50 @@
+package csvfiles
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// Format is what the command names: weir export results DIR --format csv.
+func Format() spec.Format {
+	return spec.Format{Name: "csv", Doc: "tables of all runs: values.csv, series.csv (over time), flows.csv, " +
+		"distributions.csv (docs/data.md)", New: func() spec.Export { return &files{} }}
+}
+
+// files has no options.
+type files struct{}
+
+// Write writes the four files into a folder.
+func (*files) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+	o, err := results.Open(r, dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(into, 0o777); err != nil {
+		return err
+	}
+	write := func(name string, fill func(w io.Writer) error) error {
+		var b bytes.Buffer
+		if err := fill(&b); err != nil {
+			return err
+		}
+		file := filepath.Join(into, name+".csv")
+		fmt.Fprintln(out, file)
+		return results.WriteFile(file, b.Bytes())
+	}
+	if err := write("values", o.CSV); err != nil {
+		return err
+	}
+	for _, s := range results.Sheets() {
+		if err := write(s.Name, func(w io.Writer) error { return s.WriteCSV(o, w) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package measure
+
+import (
+	"math"
+	"slices"
+
+	"weir/core/unit"
+	"weir/core/workload/job"
+)
+
+// jobKind is the kind of measures of jobs.
+func jobKind() Kind {
+	return Kind{Name: "job", Doc: "of jobs, by traffic: time from the start until all is done [s]; of iterations mean " +
+		"and longest (job_iteration, job_iteration_max [s]) with a distribution; of collective operations mean " +
+		"(job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth [bit/s]); of hosts the " +
+		"time in which they compute (job_computing [s]) and in which they do not before their end, mean and longest " +
+		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank); what all send " +
+		"(job_sent [bytes]), operations that never ran (job_left)",
+		Keys:   []Key{by("traffic", "traffic"), limit()},
+		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
+			"job_slowest_rank": Neither, "job_sent": Neither},
+		New: func() Measure { return &jobs{} }}
+}
+
+// jobs is what became of jobs.
+type jobs struct{ Plain }
+
+// Check says that there must be one.
+func (*jobs) Check(p *Point) (why, allowed string) {
+	if slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Job }) {
+		return "", ""
+	}
+	return "no traffic of the experiment is a job", "a traffic with a job"
+}
+
+// Evaluate adds how long jobs and their parts took. What is not over is not a number.
+func (*jobs) Evaluate(e *Evaluation) {
+	add := func(name, unitName string, value func(o *job.Outcome, t int) float64) {
+		m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
+		for t := range e.Point.Traffic {
+			if o := e.Result.Job(t); o != nil {
+				m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: value(o, t)})
+			}
+		}
+		e.Add(m)
+	}
+	seconds := func(t unit.Time) float64 { return t.Seconds() }
+	add("job", "s", func(o *job.Outcome, t int) float64 {
+		if o.Left > 0 {
+			return math.NaN()
+		}
+		return seconds(jobEnd(o) - e.Point.Traffic[t].Start)
+	})
+	add("job_iteration", "s", func(o *job.Outcome, t int) float64 { return mean(iterations(o, e.Point.Traffic[t].Start)) })
+	add("job_iteration_max", "s", func(o *job.Outcome, t int) float64 {
+		return largest(iterations(o, e.Point.Traffic[t].Start))
+	})
+	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(operations(o)) })
+	add("job_bus_bandwidth", "bps", func(o *job.Outcome, t int) float64 {
+		if bus := e.Point.Traffic[t].Bus; bus > 0 {
+			return bus * 8 / mean(operations(o))
+		}
+		return math.NaN()
+	})
+	add("job_computing", "s", func(o *job.Outcome, _ int) float64 {
+		return mean(ofRanks(o, func(r *job.RankOutcome) float64 { return seconds(r.Computing) }))
+	})
+	exposed := func(t int) func(r *job.RankOutcome) float64 {
+		return func(r *job.RankOutcome) float64 { return seconds(r.Exposed() - e.Point.Traffic[t].Start) }
+	}
+	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(ofRanks(o, exposed(t))) })
+	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return largest(ofRanks(o, exposed(t))) })
+	add("job_slowest_rank", "", func(o *job.Outcome, _ int) float64 { return slowestRank(o) })
+	add("job_sent", "bytes", func(o *job.Outcome, _ int) float64 {
+		sum := 0.0
+		for i := range o.Ranks {
+			sum += float64(o.Ranks[i].Sent)
+		}
+		return sum
+	})
+	add("job_left", "", func(o *job.Outcome, _ int) float64 { return float64(o.Left) })
+	for t := range e.Point.Traffic {
+		if o := e.Result.Job(t); o != nil {
+			all := iterations(o, e.Point.Traffic[t].Start)
+			slices.Sort(all)
+			e.AddDistribution(distributionOf("job_iteration", "s", e.Point.Traffic[t].Name, all))
+		}
+	}
+}
+
+// jobEnd is when the last rank of a job ended.
+func jobEnd(o *job.Outcome) (end unit.Time) {
+	for i := range o.Ranks {
+		end = max(end, o.Ranks[i].End)
+	}
+	return end
+}
+
+// iterations are how long they took, from the end of one at its last rank to that of the next.
+func iterations(o *job.Outcome, start unit.Time) (out []float64) {
+	for _, x := range o.Iterations {
+		out = append(out, (x.Last - start).Seconds())
+		start = x.Last
+	}
+	return out
+}
+
+// operations are how long those took that are over, from when the first rank began.
+func operations(o *job.Outcome) (out []float64) {
+	for _, x := range o.Operations {
+		if x.End != unit.Never {
+			out = append(out, (x.End - x.Begin).Seconds())
+		}
+	}
+	return out
+}
+
+func ofRanks(o *job.Outcome, value func(r *job.RankOutcome) float64) (out []float64) {
+	for i := range o.Ranks {
+		out = append(out, value(&o.Ranks[i]))
+	}
+	return out
+}
+
+// largest is the largest value; not a number if there is none.
+func largest(all []float64) float64 {
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	return slices.Max(all)
+}
+
+// slowestRank is the one for which most iterations waited: the rank that computed longest, the first of several.
+func slowestRank(o *job.Outcome) float64 {
+	slowest := -1
+	for i := range o.Ranks {
+		if slowest < 0 || o.Ranks[i].Computing > o.Ranks[slowest].Computing {
+			slowest = i
+		}
+	}
+	if slowest < 0 {
+		return math.NaN()
+	}
+	return float64(slowest)
+}

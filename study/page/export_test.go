@@ -1,0 +1,62 @@
+package page
+
+import (
+	"io/fs"
+	"net/http"
+
+	"weir/study/page/live"
+	"weir/study/spec"
+)
+
+// What tests see of the inside.
+
+func (s *Server) Session() string                   { return s.session }
+func (s *Server) CookieName(r *http.Request) string { return s.cookieName(r) }
+func (s *Server) Jobs() []*live.Job                 { return s.jobs.Jobs() }
+func (s *Server) Job(id int) *live.Job              { return s.jobs.Job(id) }
+func (s *Server) About(name string) (any, string)   { a := s.index.of(name); return a, a.Experiment }
+func (s *Server) SetHosts(names ...string)          { s.options.Hosts = names }
+func (s *Server) DocFiles() (files []string) {
+	for _, p := range s.docs.pages {
+		files = append(files, p.File)
+	}
+	return files
+}
+
+// Files are those of a folder that its line in the list is made of.
+func Files() []string { return read[:] }
+
+// Static is the address of a script or a style.
+func Static(name string) string { return address(name) }
+
+// Picture reports whether a page of the documentation may be that picture.
+func Picture(name string) bool { return picture.MatchString(name) }
+
+// Rendered is the first page of a documentation.
+func Rendered(files fs.FS) (string, error) {
+	d, err := newDocs(files)
+	if err != nil {
+		return "", err
+	}
+	html, err := d.render(&d.pages[0])
+	return string(html), err
+}
+
+// Placed are the nodes of a drawing.
+type Placed = drawnNode
+
+// Draw draws a point's network.
+func Draw(p *spec.Point) (nodes []Placed, links, rows int) {
+	d := draw(p)
+	return d.Nodes, len(d.Links), d.Rows
+}
+
+// MostListed is how many folders a page of the list has.
+const MostListed = mostListed
+
+// Read is how many folders have been read.
+func (s *Server) Read() int {
+	s.index.mu.Lock()
+	defer s.index.mu.Unlock()
+	return len(s.index.about)
+}

@@ -1,0 +1,15 @@
+package live_test
+
+import (
+	"fmt"
+
+	"weir/study/page/live"
+)
+
+// A manager that is closed has ended, and takes no more jobs.
+func Example() {
+	m := live.New(live.Config{Dir: "results"})
+	m.Close()
+	fmt.Println(len(m.Jobs()), live.Done.Over(), live.Waiting.Over())
+	// Output: 0 true false
+}

@@ -1,0 +1,137 @@
+package page
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"math"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"weir/study/claim"
+	"weir/study/measure"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// parsePages makes a template of each file, with the frame around all.
+func parsePages() (map[string]*template.Template, error) {
+	base := template.New("base").Funcs(template.FuncMap{
+		"quantity": quantity, "ago": ago, "when": when, "verdictClass": verdictClass, "plural": plural,
+		"percent": func(v float64) string { return fmt.Sprintf("%.0f", 100*v) },
+		"add":     func(a, b int) int { return a + b },
+		"figure":  figure,
+		"static":  address,
+		"lasted":  func(d time.Duration) string { return measure.Quantity(d.Round(time.Millisecond).Seconds(), "s") },
+		"float":   func(n int64) float64 { return float64(n) },
+		"dict": func(pairs ...any) map[string]any {
+			m := map[string]any{}
+			for i := 0; i+1 < len(pairs); i += 2 {
+				m[pairs[i].(string)] = pairs[i+1]
+			}
+			return m
+		},
+	})
+	if _, err := base.ParseFS(templates, "templates/base.tmpl", "templates/parts.tmpl"); err != nil {
+		return nil, err
+	}
+	files, err := fs.Glob(templates, "templates/*.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]*template.Template{}
+	for _, f := range files {
+		name := strings.TrimSuffix(path.Base(f), ".tmpl")
+		if name == "base" || name == "parts" {
+			continue
+		}
+		t, err := base.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if pages[name], err = t.ParseFS(templates, f); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// shown is what the frame around a page shows.
+type shown struct {
+	Title   string
+	Here    string // part of the page: the first word of its path
+	Version string
+	Going   int // jobs that are not done
+	Data    any
+}
+
+// show writes a page. It is made as a whole before: half a page is none.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, page string, status int, title string, data any) error {
+	here, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	x := shown{Title: title, Here: here, Version: s.options.Version, Data: data}
+	for _, j := range s.jobs.Jobs() {
+		if !j.State().Over() {
+			x.Going++
+		}
+	}
+	var b bytes.Buffer
+	if err := s.pages[page].ExecuteTemplate(&b, "base", x); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+	return nil
+}
+
+func quantity(v float64, unit string) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return measure.Quantity(v, unit)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// ago is how long a time is past, for people.
+func ago(t time.Time) string {
+	switch d := time.Since(t); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return t.Format(time.DateOnly)
+}
+
+func when(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+
+func verdictClass(v claim.Verdict) string {
+	switch v {
+	case claim.Holds:
+		return "holds"
+	case claim.Fails:
+		return "fails"
+	}
+	return "undecided"
+}
+
+// figure says which one of a paper an experiment is: a number alone is that of a figure.
+func figure(name string) string {
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		return "figure " + name
+	}
+	return name
+}

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/core/workload/job"
+	"weir/worlds/sim"
+)
+
+// jobs adds the jobs of a run, and tries a message of each.
+func (b *builder) jobs(c *sim.Config) error {
+	c.Ideal = b.point.Ideal()
+	for id := range b.point.Entries() {
+		tr := b.point.Entry(id)
+		j := tr.Job()
+		if j == nil {
+			continue
+		}
+		start, _ := tr.Start()
+		c.Jobs = append(c.Jobs, sim.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start, Ends: b})
+		if c.Ideal != nil || len(j.Hosts) < 2 {
+			continue
+		}
+		f := sim.Flow{Group: id, Src: j.Hosts[0], Dst: j.Hosts[1], Size: 1000, Start: start}
+		if err := b.Message(len(c.Jobs)-1, &job.Message{}, 1, &f); err != nil {
+			return err
+		}
+		if _, _, err := b.MessageEnds(&f, 0, 0, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostPorts is how many source ports flows have.
+const mostPorts = 50000
+
+// Message gives a message the ports of its queue pair: all from one rank to another, over the same lane or NIC, have
+// the same, in every iteration (sim.JobEnds).
+func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow) error {
+	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
+	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb
+	pair ^= pair >> 29
+	pair *= 0xbf58476d1ce4e5b9
+	pair ^= pair >> 32
+	f.SrcPort, f.DstPort = uint16(firstPort+pair%mostPorts), serverPort
+	tr := b.point.Entry(f.Group)
+	f.Class = tr.TOSOf(f.Size) >> 5
+	how, port := tr.NIC()
+	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(pair))
+	if err != nil {
+		return fmt.Errorf("traffic %s: %w", tr.Name(), err)
+	}
+	f.Src, f.Dst = nics.From, nics.To
+	return nil
+}
+
+// path is that between two hosts of a traffic. Messages take the same again and again; a run with jobs has one thread.
+func (b *builder) path(f *sim.Flow) cc.Path {
+	key := [3]int{f.Src, f.Dst, f.Group}
+	p, known := b.paths[key]
+	if !known {
+		if b.paths == nil {
+			b.paths = map[[3]int]cc.Path{}
+		}
+		p = b.seen.Path(f.Src, f.Dst, &b.seen.Traffic[f.Group])
+		b.paths[key] = p
+	}
+	return p
+}
+
+// MessageEnds makes both endpoints of a message (sim.JobEnds).
+func (b *builder) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Time) (sender,
+	receiver transport.Endpoint, err error) {
+	tr := b.point.Entry(f.Group)
+	controller, config := tr.CC()
+	scheme, parameters := tr.Transport()
+	sender, receiver, err = scheme.Build(transport.Flow{
+		ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
+		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
+		Start: start, Stop: unit.Never, Size: f.Size, Payload: tr.Payload(), Framing: b.point.Framing(),
+		Random: unit.NewRandom(b.seed, fmt.Sprintf("message %s %d", tr.Name(), number)), Seed: b.seed,
+		Path: b.path(f), CC: controller, CCConfig: config,
+		Telemetry: b.telemetry, Host: &b.hosts[f.Dst],
+	}, parameters)
+	if err != nil {
+		err = fmt.Errorf("traffic %s: %w", tr.Name(), err)
+	}
+	return sender, receiver, err
+}

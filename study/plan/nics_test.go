@@ -1,0 +1,268 @@
+package plan_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"weir/core/unit"
+	"weir/papers/p4abc"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// homed is hosts with NICs of 1 and of 2 Gb/s at different switches, which a bundle joins.
+const homed = `duration: 20ms
+topology:
+  hosts: [a, b, c]
+  switches: [s, z]
+  links:
+    - {ends: [a, s], rate: 1Gbps, delay: 1us}
+    - {ends: [a, z], rate: 2Gbps, delay: 1us}
+    - {ends: [b, s], rate: 1Gbps, delay: 1us}
+    - {ends: [b, z], rate: 2Gbps, delay: 1us}
+    - {ends: [c, z], rate: 10Gbps, delay: 1us}
+    - {ends: [s, z], rate: 2Gbps, delay: 1us, bundle: 2}
+switch: [ecmp]
+measure: [goodput]
+`
+
+func configured(t *testing.T, text string) *sim.Config {
+	t.Helper()
+	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, spec.Options{})
+	c, err := plan.Config(plan.Runs(s)[0].Of, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func ran(t *testing.T, c *sim.Config) *sim.Result {
+	t.Helper()
+	r, err := sim.Run(c)
+	if err != nil || r.Violation != "" {
+		t.Fatal(err, r.Violation)
+	}
+	return r
+}
+
+// Flows take the NICs that the file says, and each NIC carries its own rate.
+func TestFlowsChooseNICs(t *testing.T) {
+	for _, x := range []struct {
+		name, to, nic string
+		links         map[string]float64 // Mb/s that a's NICs and b's send at least; at most 1 % more
+	}{
+		{"rails", "b", "rail", map[string]float64{"a->s": 980, "a->z": 1960}},
+		{"in turn", "b", "round_robin", map[string]float64{"a->s": 980, "a->z": 1960}},
+		{"by hash", "b", "hash", map[string]float64{"a->s": 980, "a->z": 1960}},
+		{"the first", "b", "0", map[string]float64{"a->s": 980, "a->z": 0}},
+		{"the second", "b", "1", map[string]float64{"a->s": 0, "a->z": 1960}},
+		{"the nearest", "c", "hash", map[string]float64{"a->s": 0, "a->z": 1960}},
+		{"the farther", "c", "0", map[string]float64{"a->s": 980, "a->z": 0}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := configured(t, homed+"traffic: [{name: x, from: a, to: "+x.to+", transport: udp, rate: 200Mbps, flows: 32, "+
+				"start: 0s, nic: "+x.nic+"}]\n")
+			r := ran(t, c)
+			for i, p := range r.Ports {
+				name := c.Network.PortName(p.Link, p.End)
+				want, there := x.links[name]
+				if got := float64(p.TxBytes) * 8 / 20e-3 / 1e6; there && (got < want || got > want*1.03) {
+					t.Errorf("port %d, %s: %.0f Mb/s, want %.0f", i, name, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A NIC that fails takes its own flows with it and no others.
+func TestNICFails(t *testing.T) {
+	c := configured(t, homed+"events: [{at: 5ms, link: [a, s], down: true}]\n"+
+		"traffic: [{name: x, from: a, to: b, transport: tcp, size: 2MB, flows: 2, start: 0s, nic: rail}]\n")
+	r := ran(t, c)
+	if r.Flows[0].FCT != unit.Never || r.Flows[1].FCT == unit.Never || r.Flows[1].FCT > 12*unit.Millisecond {
+		t.Errorf("completion times %v and %v; the first NIC failed", r.Flows[0].FCT, r.Flows[1].FCT)
+	}
+}
+
+// GPUs with a NIC in each of four planes and one to their server: a collective's flows wait for others that come in at
+// other NICs of a host; packets go inside of a server where they can; neither threads nor wire form change anything.
+func TestPlanes(t *testing.T) {
+	const rails = `duration: 50ms
+topology: {rails: {servers: 4, gpus: 2, planes: 4, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
+switch: [ecmp]
+traffic: [{name: ring, hosts: "h*", collective: ring, transport: tcp, size: 4MB, nic: %s}]
+measure: [collective]
+`
+	for _, nic := range []string{"hash", "round_robin", "rail"} {
+		t.Run(nic, func(t *testing.T) {
+			var first *sim.Result
+			for _, change := range []func(c *sim.Config){func(*sim.Config) {}, func(c *sim.Config) { c.Threads = 3 },
+				func(c *sim.Config) { c.Wire = true }} {
+				c := configured(t, fmt.Sprintf(rails, nic))
+				change(c)
+				r := ran(t, c)
+				if len(r.Unfinished) > 0 || r.End != sim.AllDone {
+					t.Fatalf("%s, %d flows are not finished", r.End, len(r.Unfinished))
+				}
+				if first == nil {
+					first = r
+				} else if !reflect.DeepEqual(r.Flows, first.Flows) || !reflect.DeepEqual(r.Ports, first.Ports) {
+					t.Error("other results")
+				}
+				nics, used := c.Network.NICs(), map[int]int{}
+				for i := range c.Flows {
+					f := &c.Flows[i]
+					port := nics.Port(f.Src)
+					used[port]++
+					if inside := nics.Node(f.Src)/2 == nics.Node(f.Dst)/2; nic != "rail" && inside != (port == 4) {
+						t.Errorf("flow %d from h%d to h%d by NIC %d", i, nics.Node(f.Src), nics.Node(f.Dst), port)
+					}
+				}
+				if len(used) < 4 {
+					t.Errorf("NICs are used so often: %v", used)
+				}
+			}
+		})
+	}
+}
+
+// What cannot be is said with its place.
+func TestWrongNICs(t *testing.T) {
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	traffic := "traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s, nic: %s}]\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"no such NIC", homed + fmt.Sprintf(traffic, "2"), "a has 2 NICs, and NIC 2 is asked for"},
+		{"no choice", homed + fmt.Sprintf(traffic, "hsah"), `choice of a NIC "hsah" is not known; did you mean "hash"?`},
+		{"one NIC each", "duration: 1s\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}\nswitch: [ecmp]\n" +
+			"measure: [goodput]\ntraffic: [{name: x, from: h0, to: h1, transport: tcp, start: 0s, nic: rail}]\n",
+			"no host of this network has more than one NIC"},
+		{"a bundle of none", strings.Replace(homed, "bundle: 2", "bundle: 0", 1) + fmt.Sprintf(traffic, "0"), "allowed: 1"},
+		{"linked twice", strings.Replace(homed, "    - {ends: [s, z]", "    - {ends: [z, s], rate: 1Gbps, delay: 1us}\n"+
+			"    - {ends: [s, z]", 1) + fmt.Sprintf(traffic, "0"),
+			"s and z are linked already; allowed: bundle: 2 at the first"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := plantest.Wrong(t, registry, x.text, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+				t.Errorf("got %v, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// What stands beside a family is added to it; what is wrong there is said with its place.
+func TestAddedHosts(t *testing.T) {
+	const text = `duration: 10ms
+topology:
+  star: {hosts: 2, rate: 1Gbps, delay: 1us}
+  hosts: [store]
+  switches: [t]
+  links:
+    - {ends: [store, t], rate: 10Gbps, delay: 1us}
+    - {ends: [t, s], rate: 10Gbps, delay: 1us, bundle: 2}
+switch: [ecmp]
+measure: [goodput]
+traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100kB}]
+`
+	c := configured(t, text)
+	if n := c.Network; len(n.Nodes) != 5 || len(n.Links) != 5 || len(c.Flows) != 2 {
+		t.Fatalf("%d nodes, %d links, %d flows", len(n.Nodes), len(n.Links), len(c.Flows))
+	}
+	if r := ran(t, c); r.End != sim.AllDone {
+		t.Error(r.End)
+	}
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	for _, x := range []struct{ old, new, want string }{
+		{"hosts: [store]\n", "hosts: [h0]\n", `:4:11: the name "h0" is taken`},
+		{"  switches: [t]\n", "  fat_tree: {}\n", `"star" stands beside fat_tree`},
+		{"ends: [store, t]", "ends: [store, r]", `:7:22: node "r" is not known`},
+		{"ends: [t, s]", "ends: [h0, s]", ":8:14: h0 and s are linked already"},
+		{"rate: 10Gbps, dela", "rat: 10Gbps, dela", `a link's key "rat" is not known`},
+	} {
+		t.Run(x.new, func(t *testing.T) {
+			got := plantest.Wrong(t, registry, strings.Replace(text, x.old, x.new, 1), spec.Options{})
+			if !strings.Contains(got.Error(), x.want) {
+				t.Errorf("got %v, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// Groups are names for hosts, and may be of groups before them.
+func TestHostGroups(t *testing.T) {
+	const text = `duration: 1ms
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
+groups: {storage: [h0, h7], training: "h[1-6]", all: [training, storage], alone: h3}
+switch: [ecmp]
+measure: [goodput]
+traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
+`
+	for _, x := range []struct {
+		from, to string
+		flows    int
+	}{{"training", "storage", 12}, {"alone", "all", 7}, {"[storage, h1]", "[h2]", 3}, {"all", "{random: 1}", 7}} {
+		t.Run(x.from+" to "+x.to, func(t *testing.T) {
+			if got := len(configured(t, fmt.Sprintf(text, x.from, x.to)).Flows); got != x.flows {
+				t.Errorf("%d flows, want %d", got, x.flows)
+			}
+		})
+	}
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	for _, x := range []struct{ name, old, new, want string }{
+		{"a node's name", "alone: h3", "h3: h3", `:3:75: a node is named "h3"`},
+		{"no name", "alone: h3", "3a: h3", `:3:75: "3a" is not a name`},
+		{"of none", "[h0, h7]", "[h0, h8]", `:3:24: host "h8" is not known`},
+		{"behind it", "[h0, h7]", "[all]", `:3:20: host "all" is not known`},
+		{"misspelt", "from: training", "from: trainin", `did you mean "training"?`},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			file := strings.Replace(fmt.Sprintf(text, "training", "storage"), x.old, x.new, 1)
+			if got := plantest.Wrong(t, registry, file, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+				t.Errorf("got %v, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// Hosts are named by patterns with ranges, and by the switch that they are at.
+func TestHostPatterns(t *testing.T) {
+	for pattern, want := range map[string]int{"h[8-15]": 8, "leaf0/*": 4, "nv[2-3]/*": 8, "leaf[0-1]/h[0-4]": 3} {
+		t.Run(pattern, func(t *testing.T) {
+			c := configured(t, "duration: 1ms\ntopology: {rails: {servers: 4, gpus: 4, spines: 1, rate: 10Gbps, delay: 1us}}\n"+
+				"switch: [ecmp]\nmeasure: [goodput]\ntraffic: [{name: x, from: \""+pattern+"\", to: h7, transport: tcp, "+
+				"start: 0s, size: 1kB}]\n")
+			if got := len(c.Flows); got != want {
+				t.Errorf("%d hosts, want %d", got, want)
+			}
+		})
+	}
+}
+
+// Messages of jobs take the NICs of their traffic: in a server over its own switch, else over the planes; each rank is
+// told of them, whatever NIC they come in at.
+func TestJobsOverNICs(t *testing.T) {
+	const text = `duration: 50ms
+topology: {rails: {servers: 4, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
+switch: [ecmp]
+traffic: [{name: train, hosts: "h*", job: {all_reduce: {size: 1MB}}, transport: tcp}]
+measure: [job]
+`
+	c := configured(t, text)
+	r := ran(t, c)
+	if r.End != sim.AllDone || len(r.Jobs) != 1 || r.Jobs[0].Left > 0 {
+		t.Fatalf("%s, %+v", r.End, r.Jobs)
+	}
+	sent := map[string]uint64{}
+	for _, p := range r.Ports {
+		if name := c.Network.PortName(p.Link, p.End); strings.HasPrefix(name, "h") {
+			kind, _, _ := strings.Cut(name[strings.Index(name, ">")+1:], "0")
+			sent[strings.TrimRight(kind, "123456789")] += p.TxBytes
+		}
+	}
+	if sent["nv"] < 4e6 || sent["leaf"] < 4e6 {
+		t.Errorf("bytes by kind of NIC: %v", sent)
+	}
+}

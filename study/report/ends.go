@@ -1,0 +1,77 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/study/measure"
+	"weir/study/results"
+)
+
+// Ends says how the runs ended, and lists what is unfinished or failed. Whether runs are new or were there
+// before makes no difference: the same results give the same text.
+func Ends(o *results.Outcome) string {
+	s := (&Look{}).sheet()
+	ends(s, o)
+	return s.b.String()
+}
+
+func ends(s *sheet, o *results.Outcome) {
+	count := map[string]int{}
+	var order []string
+	for _, r := range o.Runs {
+		if count[r.End.Reason] == 0 {
+			order = append(order, r.End.Reason)
+		}
+		count[r.End.Reason]++
+	}
+	var parts []string
+	for _, r := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", count[r], r))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "none finished")
+	}
+	s.note(fmt.Sprintf("%d runs: %s", len(o.Runs), strings.Join(parts, ", ")), plain)
+	for _, r := range o.Runs {
+		if n := len(r.End.Ports); n > 0 {
+			ports := strings.Join(r.End.Ports[:min(n, 10)], ", ")
+			if n > 10 {
+				ports += fmt.Sprintf(" and %d more", n-10)
+			}
+			s.note(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
+				r.End.TimeS, ports), plain)
+		}
+	}
+	for _, r := range o.Runs {
+		if r.End.Violation != "" {
+			s.note(fmt.Sprintf("%s: %s seed %d, at %g s: %s", r.End.Reason, measure.PointName(r.Point), r.Seed,
+				r.End.TimeS, r.End.Violation), plain)
+		}
+	}
+	listed := 0
+	for _, r := range o.Runs {
+		for _, u := range r.Unfinished {
+			if listed++; listed <= 20 {
+				line := fmt.Sprintf("unfinished: %s seed %d: flow %d (%s) %s → %s, %d of %d bytes", measure.PointName(r.Point),
+					r.Seed, u.Flow, u.Traffic, u.Src, u.Dst, u.DoneBytes, u.SizeBytes)
+				if u.WaitsFor != "" {
+					line += "; it waited for " + u.WaitsFor
+				}
+				s.note(line, plain)
+			}
+		}
+	}
+	if listed > 20 {
+		s.note(fmt.Sprintf("… and %d more unfinished flows, in runs.json", listed-20), plain)
+	}
+	for _, f := range o.Failed {
+		lines := strings.Split(fmt.Sprintf("failed: %s seed %d: %v", measure.PointName(f.Point), f.Seed, f.Err), "\n")
+		for _, l := range lines { // as it is: a message may have lines of its own
+			s.line(bit{l, bad})
+		}
+	}
+	if o.Missing > 0 {
+		s.note(fmt.Sprintf("%d runs are missing; the same command goes on with them", o.Missing), plain)
+	}
+}

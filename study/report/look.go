@@ -1,0 +1,215 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/spec"
+)
+
+// Look is how a report is shown: how wide, in colours or not, which columns, in which order. The zero Look has
+// everything, as wide as a terminal of which nothing is known.
+type Look struct {
+	Width   int      // of a line, in columns; 0: Width
+	Color   bool     // with the codes of a terminal; what others wrote is then escaped already
+	Columns []string // measures, or measures with a group (goodput.client0); * stands for any characters; none: all
+	Sort    []string // keys of the sweep, or such names; with :desc the largest first
+}
+
+// descending is what a name of Sort ends with whose largest value comes first.
+const descending = ":desc"
+
+// Choice is an error of Columns or Sort: a word that names nothing.
+type Choice struct {
+	Option, Word string
+	Several      bool // it names several, of which one is wanted
+	Allowed      []string
+}
+
+func (e *Choice) Error() string {
+	text := fmt.Sprintf("--%s: %q names nothing that the results have", e.Option, e.Word)
+	if e.Several {
+		text = fmt.Sprintf("--%s: %q names several, and one decides the order", e.Option, e.Word)
+	} else if near := document.Nearest(e.Word, e.Allowed); near != "" {
+		text += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return text + "; allowed: " + document.Choices(e.Allowed)
+}
+
+// Check reports what Columns and Sort name that runs of an experiment do not have.
+func (l *Look) Check(s *spec.Spec) error {
+	var values []Value
+	var keys []string
+	for _, m := range s.Measures() {
+		if m.Groups == nil {
+			values = append(values, Value{Measure: m.Name})
+		}
+		for _, g := range m.Groups {
+			values = append(values, Value{Measure: m.Name, Group: g.Group})
+		}
+	}
+	for _, d := range s.Sweep() {
+		keys = append(keys, d.Key)
+	}
+	return l.check(keys, values)
+}
+
+func (l *Look) check(keys []string, values []Value) error {
+	allowed := namesOf(values)
+	for _, word := range l.Columns {
+		if !slices.ContainsFunc(values, func(v Value) bool { return names(word, v) }) {
+			return &Choice{"columns", word, false, allowed}
+		}
+	}
+	for _, word := range l.Sort {
+		name := strings.TrimSuffix(word, descending)
+		if n := count(values, name); n != 1 && !slices.Contains(keys, name) {
+			if n > 1 {
+				allowed = nil
+				for _, v := range values {
+					if names(name, v) {
+						allowed = append(allowed, v.Measure+"."+v.Group)
+					}
+				}
+				return &Choice{"sort", name, true, allowed}
+			}
+			return &Choice{"sort", name, false, append(slices.Clone(keys), allowed...)}
+		}
+	}
+	return nil
+}
+
+// namesOf are the names by which values can be chosen: measures, and where they have groups also each.
+func namesOf(values []Value) (out []string) {
+	for _, v := range values {
+		if !slices.Contains(out, v.Measure) {
+			out = append(out, v.Measure)
+		}
+	}
+	for _, v := range values {
+		if v.Group != "" {
+			out = append(out, v.Measure+"."+v.Group)
+		}
+	}
+	return out
+}
+
+func count(values []Value, name string) (n int) {
+	for _, v := range values {
+		if names(name, v) {
+			n++
+		}
+	}
+	return n
+}
+
+// names reports whether a word means a value: its measure, or measure and group.
+func names(word string, v Value) bool {
+	return matches(word, v.Measure) || v.Group != "" && matches(word, v.Measure+"."+v.Group)
+}
+
+// matches reports whether a name fits a pattern in which * stands for any characters.
+func matches(pattern, name string) bool {
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	for i := range len(name) + 1 {
+		if matches(rest, name[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// shows reports whether a value is chosen.
+func (l *Look) shows(v Value) bool {
+	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool { return names(word, v) })
+}
+
+// choose leaves the columns of a results table that are asked for, in that order, and sorts its rows.
+func (l *Look) choose(g *grid, points []PointSummary) {
+	if len(l.Columns) > 0 {
+		place := func(c column) int {
+			return slices.IndexFunc(l.Columns, func(word string) bool { return names(word, c.of) })
+		}
+		g.values = slices.DeleteFunc(g.values, func(c column) bool { return place(c) < 0 })
+		slices.SortStableFunc(g.values, func(a, b column) int { return place(a) - place(b) })
+	}
+	if len(l.Sort) == 0 || g.rows != len(points) {
+		return
+	}
+	order := make([]int, g.rows)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		for _, word := range l.Sort {
+			if c := compareBy(word, &points[i], &points[j]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	for _, columns := range [][]column{g.keys, g.values} {
+		for i := range columns {
+			cells := make([]cell, g.rows)
+			for to, from := range order {
+				cells[to] = columns[i].cells[from]
+			}
+			columns[i].cells = cells
+		}
+	}
+}
+
+// compareBy orders two points by a key of the sweep, as a number if it is one, or by a value. What is not defined comes
+// last in either direction.
+func compareBy(word string, p, q *PointSummary) int {
+	name, down := strings.CutSuffix(word, descending)
+	turn := 1
+	if down {
+		turn = -1
+	}
+	if k := slices.IndexFunc(p.Point, func(c measure.Coordinate) bool { return c.Key == name }); k >= 0 {
+		a, b := p.Point[k], q.Point[k]
+		if a.IsNum && b.IsNum {
+			return turn * cmp.Compare(a.Value, b.Value)
+		}
+		return turn * cmp.Compare(a.Text, b.Text)
+	}
+	value := func(p *PointSummary) float64 {
+		for _, v := range p.Values {
+			if names(name, v) {
+				return v.Mean
+			}
+		}
+		return math.NaN()
+	}
+	a, b := value(p), value(q)
+	switch {
+	case math.IsNaN(a) && math.IsNaN(b):
+		return 0
+	case math.IsNaN(a):
+		return 1
+	case math.IsNaN(b):
+		return -1
+	}
+	return turn * cmp.Compare(a, b)
+}
+
+func (l *Look) sheet() *sheet {
+	s := &sheet{width: l.Width, color: l.Color}
+	if s.width <= 0 {
+		s.width = Width
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+package run
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/core/trace"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// bundled is a run of which a trace is wanted, and the bundle of both.
+func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
+	t.Helper()
+	s := load(t, strings.Replace(runnable, "sweep: ", quota+"sweep: ", 1), spec.Options{})
+	ports, err := TracePorts(s, []string{"s->*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := plan.Runs(s)[0]
+	data, err := Traced(t.Context(), r, ports[r.Index], &Tracing{}, "e", 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, ports[r.Index], data
+}
+
+// What came from somebody else is a run with its trace, in the form that it has to have, or it is refused.
+func TestReceived(t *testing.T) {
+	r, ports, data := bundled(t, "trace_quota: 10 MB\n")
+	run, files, err := Received(data, r, r.ID("e"), ports, &Tracing{})
+	if err != nil || run.ID != r.ID("e") || len(files) != 3 || len(files[0]) == 0 {
+		t.Fatalf("%v, %d files", err, len(files))
+	}
+	alone, err := One(t.Context(), r, "e", 1, nil)
+	if err != nil || !bytes.Equal(alone, run.Json(true)) {
+		t.Errorf("%v: the run is another with a trace", err)
+	}
+	if _, _, err := Received(alone, r, r.ID("e"), nil, &Tracing{}); err != nil {
+		t.Errorf("without a trace: %v", err)
+	}
+	pack := func(of ...string) []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, name := range of {
+			body := map[string][]byte{"run.json": alone, "trace.pcapng": files[0], "trace.parquet": files[1],
+				"trace.txt": files[2]}[name]
+			w.WriteHeader(&tar.Header{Name: name, Size: int64(len(body)), Mode: 0o444})
+			w.Write(body)
+		}
+		w.Close()
+		return b.Bytes()
+	}
+	other := append([]trace.Port{}, ports...)
+	for i := range other {
+		other[i].Traced = !other[i].Traced
+	}
+	for name, x := range map[string]struct {
+		data []byte
+		says string
+	}{
+		"nothing":           {nil, "the bundle has no run.json"},
+		"the run alone":     {alone, "the bundle has no run.json"},
+		"cut off":           {data[:len(data)/2], "of the bundle"},
+		"no trace":          {pack("run.json"), "the bundle has no trace.pcapng"},
+		"another order":     {pack("run.json", "trace.txt", "trace.parquet", "trace.pcapng"), `"trace.txt" in the place of`},
+		"a path":            {pack("run.json", "../../x"), `"../../x" in the place of trace.pcapng`},
+		"no text of ports":  {bytes.Replace(data, files[2][:20], []byte(strings.Repeat("x", 20)), 1), "of other ports"},
+		"another run's run": {bytes.Replace(data, []byte(r.ID("e")), []byte(r.ID("f")), 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := Received(x.data, r, r.ID("e"), ports, &Tracing{})
+			if err == nil || !strings.Contains(err.Error(), x.says) {
+				t.Errorf("%v, want %q", err, x.says)
+			}
+		})
+	}
+	if _, _, err := Received(data, r, r.ID("e"), other, &Tracing{}); err == nil {
+		t.Error("a trace of other ports is taken")
+	}
+}
+
+// A bound of traces is no part of what a run is, and none of a trace that keeps it.
+func TestTraceQuota(t *testing.T) {
+	with, tracedPorts, large := bundled(t, "trace_quota: 10 MB\n")
+	without, _, _ := bundled(t, "")
+	if with.ID("e") != without.ID("e") {
+		t.Error("a run has another id with it")
+	}
+	_, files, err := Received(large, with, with.ID("e"), tracedPorts, &Tracing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, f := range files {
+		size += len(f)
+	}
+	for _, x := range []struct {
+		quota  int
+		enough bool
+	}{{size, true}, {size - 1, false}, {1, false}} {
+		t.Run(fmt.Sprint(x.quota), func(t *testing.T) {
+			s := load(t, strings.Replace(runnable, "sweep: ", fmt.Sprintf("trace_quota: %d B\nsweep: ", x.quota), 1),
+				spec.Options{})
+			dir := t.TempDir()
+			o, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e", Trace: []string{"s->*"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := false
+			for _, f := range o.Failed {
+				failed = failed || f.ID == with.ID("e") && strings.Contains(f.Err.Error(), "trace_quota")
+			}
+			if failed == x.enough {
+				t.Errorf("failed: %v", o.Failed)
+			}
+		})
+	}
+}
+
+// FuzzReceived: whatever comes, it is refused or is the run's.
+func FuzzReceived(f *testing.F) {
+	r, ports, data := bundled(f, "trace_quota: 10 MB\n")
+	f.Add(data[:600])
+	f.Add([]byte("run.json"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run, files, err := Received(data, r, r.ID("e"), ports, &Tracing{})
+		if err == nil && (run.ID != r.ID("e") || len(files) != 3) {
+			t.Errorf("%+v, %d files", run, len(files))
+		}
+	})
+}

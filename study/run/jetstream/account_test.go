@@ -1,0 +1,295 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/revision"
+	"weir/study/plan/plantest"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// accountsIn reads what a folder keeps of what happened.
+func accountsIn(t *testing.T, dir string) []results.Execution {
+	t.Helper()
+	h, err := results.ReadHosts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Executions
+}
+
+// named is the worker of that name.
+func named(e results.Execution, name string) results.Worker {
+	for _, w := range e.Workers {
+		if w.Name == name {
+			return w
+		}
+	}
+	return results.Worker{}
+}
+
+// host.json and the report name those who took part, with what each made, who was refused, and who was wrong.
+func TestAccount(t *testing.T) {
+	p := newParty(t)
+	p.config.draw = func() bool { return true }
+	other := revision.This()
+	other.Arch = "m68k"
+	p.guests(func(j *Join) {
+		p.worker(Worker{Name: "amiga", Revision: other}, j)
+		p.worker(Worker{Name: "liar", change: func(data []byte) []byte {
+			r, err := results.ReadRun(data)
+			if err != nil {
+				t.Error(err)
+			}
+			r.Events++
+			return r.Json(true)
+		}}, j)
+		until(t, "a refusal", func() bool { return p.told.has("architecture m68k") })
+		p.worker(Worker{Name: "honest"}, j)
+	})
+	o, _, err := p.execute(t.Context(), sweepOf(t, 40))
+	if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
+		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
+	}
+	all := accountsIn(t, o.Dir)
+	if len(all) != 1 {
+		t.Fatalf("%+v", all)
+	}
+	e, host := all[0], must(os.Hostname())
+	if e.By != results.ByWorkers || e.Runs != 40 || e.Checked == 0 || e.Interrupted || e.Ended.Before(e.Begun) ||
+		e.Host != host || e.Revision != revision.This().String() || !strings.HasPrefix(e.Place, "nats://127.0.0.1:") {
+		t.Errorf("%+v", e)
+	}
+	if w := named(e, "honest"); w.Runs != 40 || w.Host != host || w.Jobs != 1 || w.SetAside != "" ||
+		w.Revision != revision.This().String() {
+		t.Errorf("%+v", w)
+	}
+	if w := named(e, "liar"); w.Runs != 0 || w.Anew == 0 || !strings.Contains(w.SetAside, "is not what the run gives") {
+		t.Errorf("%+v", w)
+	}
+	if w := named(e, "amiga"); w.Runs != 0 || !strings.Contains(w.Refused, "architecture m68k") {
+		t.Errorf("%+v", w)
+	}
+	path, err := report.Write(o, report.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(filepath.Dir(path), "host.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{report.Account(o), string(page)} {
+		for _, want := range []string{"liar was set aside", "amiga took no part: it has architecture m68k", "honest",
+			"liar is set aside"} {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+				t.Errorf("%s lacks %s", text, want)
+			}
+		}
+	}
+	if main, err := os.ReadFile(path); err != nil || bytes.Contains(main, []byte("liar")) {
+		t.Errorf("the report itself depends on who carried the runs out: %v", err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A run that fails is told with its last error.
+func TestAccountOfErrors(t *testing.T) {
+	s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
+		"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", spec.Options{})
+	p := newParty(t)
+	p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+	o, _, err := p.execute(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := accountsIn(t, o.Dir)[0]
+	if e.Runs != 1 || len(e.Failed) != 1 || e.Failed[0].Error != "panic: a mistake of the scheme" ||
+		!strings.HasPrefix(e.Failed[0].Run, "x=crash") || named(e, "a").Errors != mostErrors {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A sweep that was interrupted, or whose coordinator was killed, has what happened in each execution; one that goes on
+// without workers is told beside them.
+func TestAccountsGoOn(t *testing.T) {
+	s := sweepOf(t, 30)
+	for _, killed := range []bool{false, true} {
+		for _, here := range []bool{false, true} {
+			if killed && here {
+				continue // what was in the journal waits for a coordinator
+			}
+			t.Run(fmt.Sprintf("killed %v, here %v", killed, here), func(t *testing.T) {
+				p := newParty(t)
+				p.config.Jobs = 1
+				p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+				first := interrupted(t, p, s)
+				if killed {
+					unend(t, first.Dir)
+				}
+				var o *results.Outcome
+				var err error
+				if here {
+					o, err = run.Execute(t.Context(), s, run.Options{Dir: p.dir, Executable: executable})
+				} else {
+					o, _, err = p.execute(t.Context(), s)
+				}
+				if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
+					t.Fatalf("%v, %+v", err, o)
+				}
+				all := accountsIn(t, o.Dir)
+				if len(all) != 2 || all[0].Ended.IsZero() != killed || all[0].Interrupted == killed ||
+					all[1].Interrupted ||
+					all[0].Runs != len(first.Runs) || all[0].Runs+all[1].Runs != 30 ||
+					named(all[0], "a").Runs+named(all[0], "this process").Runs != all[0].Runs ||
+					(all[1].By == results.ByHere) != here {
+					t.Errorf("%d runs at first, %+v", len(first.Runs), all)
+				}
+			})
+		}
+	}
+}
+
+// interrupted carries out some runs of a sweep.
+func interrupted(t *testing.T, p *party, s *spec.Spec) *results.Outcome {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	p.progress = func(now run.Progress) {
+		if now.Done > 5 {
+			stop()
+		}
+	}
+	o, _, err := p.execute(ctx, s)
+	if err != nil || o.Missing == 0 || len(o.Runs) == 0 {
+		t.Fatalf("%v, %+v", err, o)
+	}
+	p.progress = nil
+	return o
+}
+
+// unend leaves of a sweep what a coordinator does that is killed: no word of its end, in the middle of a line.
+func unend(t *testing.T, dir string) {
+	t.Helper()
+	name := filepath.Join(dir, "queue", "journal")
+	data, err := os.ReadFile(name)
+	at := bytes.Index(data, []byte(`"event":"ended"`))
+	if err != nil || at < 0 {
+		t.Fatalf("%v, %s", err, data)
+	}
+	if err := os.WriteFile(name, data[:at], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "host.json")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the journal of a coordinator has that was killed when all was done is told by the next, which has nothing to do.
+func TestAccountOfNothing(t *testing.T) {
+	s := sweepOf(t, 30)
+	p := newParty(t)
+	p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+	first := interrupted(t, p, s)
+	other := t.TempDir()
+	if _, err := run.Execute(t.Context(), s, run.Options{Dir: other, Executable: executable}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(first.Dir, "runs")); err != nil {
+		t.Fatal(err)
+	}
+	whole := must(filepath.Glob(filepath.Join(other, "*", "runs")))
+	if err := os.CopyFS(filepath.Join(first.Dir, "runs"), os.DirFS(whole[0])); err != nil {
+		t.Fatal(err)
+	}
+	unend(t, first.Dir)
+	o, _, err := p.execute(t.Context(), s)
+	if err != nil || o.Found != 30 {
+		t.Fatalf("%v, %+v", err, o)
+	}
+	if all := accountsIn(t, o.Dir); len(all) != 1 || !all[0].Ended.IsZero() || all[0].Runs != len(first.Runs) {
+		t.Errorf("%+v", all)
+	}
+}
+
+// What a journal could not write for its disk was full is there when it could again, and no line is cut off.
+func TestJournalOnFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	name := filepath.Join(t.TempDir(), "journal")
+	j, err := openJournal(name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	j.begin("nats://me:secret@a:1,nats://b:2")
+	file := j.file
+	j.file = full
+	j.note(entry{Event: waits, Text: "full"})
+	j.made("1", "w")
+	if _, err := file.WriteAt([]byte(`{"made":"a part of a lin`), j.end); err != nil { // as a disk does that becomes full
+		t.Fatal(err)
+	}
+	j.file = file
+	j.note(entry{Event: goesOn})
+	j.trust("w")
+	again, err := openJournal(name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.close()
+	e := again.telling.now()
+	if e.Runs != 1 || len(e.Waits) != 1 || e.Waits[0].To.IsZero() || !slices.Equal(e.Waits[0].Why, []string{"full"}) ||
+		again.by["1"] != "w" || !again.trusted["w"] || e.Place != "nats://a:1,nats://b:2" {
+		t.Errorf("%+v, by %v", e, again.by)
+	}
+}
+
+// Reasons of one wait stand together, and another begins when it has gone on; events are bounded.
+func TestTelling(t *testing.T) {
+	var told telling
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	told.hear(&entry{Made: "0", Worker: "of a journal without accounts"})
+	told.hear(&entry{Event: beganHere, Of: &results.Execution{ID: "x"}})
+	for i, e := range []entry{{Event: goesOn}, {Event: waits, Text: "a"}, {Event: waits, Text: "b"},
+		{Event: waits, Text: "a"}, {Event: goesOn}, {Event: waits, Text: "c"}} {
+		e.At = at.Add(time.Duration(i) * time.Second)
+		told.hear(&e)
+	}
+	for range mostTold + 3 {
+		told.hear(&entry{Event: toldPeople, Text: "x"})
+	}
+	e := told.now()
+	if w := e.Waits; len(w) != 2 || !slices.Equal(w[0].Why, []string{"a", "b"}) ||
+		w[0].To.Sub(w[0].From) != 3*time.Second ||
+		!w[1].To.IsZero() || len(e.Events) != mostTold || e.Further != 3 || e.Runs != 0 {
+		t.Errorf("%+v, %d events, %d more", w, len(e.Events), e.Further)
+	}
+	told.hear(&entry{Made: "1", Worker: "w"})
+	told.hear(&entry{Event: beganHere, Of: &results.Execution{ID: "y"}})
+	told.hear(&entry{Made: "2", Worker: "w"})
+	told.hear(&entry{Worker: "w", Bad: true, Held: 3, Text: "why"})
+	if a, b := told.all[0].Workers[0], told.all[1].Workers[0]; a.Runs+b.Runs != 0 || a.Anew != 1 || b.Anew != 4 ||
+		b.SetAside != "why" || told.all[0].Runs+told.all[1].Runs != 0 {
+		t.Errorf("%+v", told.all)
+	}
+}

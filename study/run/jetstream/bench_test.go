@@ -1,0 +1,44 @@
+package jetstream
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"weir/study/run"
+)
+
+// What the queue costs: 2,000 short runs by a server and 8 workers, and by 8 at a time without. The figure is how much
+// longer a run takes; the files are the same.
+func BenchmarkOverhead(b *testing.B) {
+	const runs, workers = 2000, 8
+	s := sweepOf(b, runs)
+	var local, far time.Duration
+	for b.Loop() {
+		dir := b.TempDir()
+		begun := time.Now()
+		if _, err := run.Execute(b.Context(), s, run.Options{Dir: dir, Executable: executable, Jobs: workers,
+			Threads: 1}); err != nil {
+			b.Fatal(err)
+		}
+		local += time.Since(begun)
+		p := newParty(b)
+		p.guests(func(j *Join) {
+			for i := range workers {
+				p.worker(Worker{Name: fmt.Sprint(i)}, j)
+			}
+		})
+		begun = time.Now()
+		if o, _, err := p.execute(b.Context(), s); err != nil || len(o.Runs) != runs {
+			b.Fatal(err, len(o.Runs))
+		}
+		far += time.Since(begun)
+		p.end()
+		if !maps.Equal(contents(b, dir), contents(b, p.dir)) {
+			b.Fatal("the files differ")
+		}
+	}
+	b.ReportMetric((far-local).Seconds()*1e3/runs/float64(b.N), "ms/run-more")
+	b.ReportMetric(local.Seconds()*1e3/runs/float64(b.N), "ms/run-local")
+}

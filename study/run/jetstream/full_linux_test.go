@@ -1,0 +1,89 @@
+package jetstream
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/study/run"
+)
+
+// When the disk of the queue is full, or of the results, or of both, the coordinator says so and waits, and goes on
+// when there is space.
+func TestFullDisk(t *testing.T) {
+	for name, parts := range map[string]struct {
+		queue, results bool
+		says           string
+	}{
+		"of the queue":   {true, false, "it cannot write into"},
+		"of the results": {false, true, "what comes back waits for space"},
+		"of both":        {true, true, "what comes back waits for space"},
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); fullDisk(t, parts.queue, parts.results, parts.says) })
+	}
+}
+
+func fullDisk(t *testing.T, queue, kept bool, says string) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	s := sweepOf(t, 200)
+	want := here(t, s)
+	disk := t.TempDir()
+	if err := unix.Mount("weir", disk, "tmpfs", 0, "size=64m"); err != nil {
+		t.Skipf("disturbed: no disk can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	p := newParty(t)
+	if p.config.queue = filepath.Join(t.TempDir(), "queue"); queue {
+		p.config.queue = filepath.Join(disk, "queue")
+	}
+	if kept {
+		p.dir = filepath.Join(disk, "results")
+	}
+	ballast := filepath.Join(disk, "ballast")
+	slow := func(data []byte) []byte { time.Sleep(5 * time.Millisecond); return data }
+	p.guests(func(j *Join) {
+		p.worker(Worker{Name: "a", change: slow}, j)
+		p.worker(Worker{Name: "b", change: slow}, j)
+	})
+	var once atomic.Bool
+	p.progress = func(now run.Progress) {
+		if now.Done < 20 || !once.CompareAndSwap(false, true) {
+			return
+		}
+		fill(t, ballast)
+		p.group.Go(func() {
+			until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
+			if err := os.Remove(ballast); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	o, c, err := p.execute(t.Context(), s)
+	if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
+		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
+	}
+	p.same(want)
+	if !p.told.has(says) || !p.told.has("it goes on") {
+		t.Errorf("%q", p.told.all)
+	}
+	t.Logf("%v; %q", c.Status(), p.told.all)
+}
+
+// fill writes a file until nothing more can be written to its disk.
+func fill(t *testing.T, name string) {
+	f, err := os.Create(name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+}

@@ -1,0 +1,107 @@
+package jetstream
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// large is an experiment whose results do not fit into messages.
+func large(t *testing.T) *spec.Spec {
+	t.Helper()
+	s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
+		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [{goodput: {every: 3us}}]\n",
+		spec.Options{})
+	for _, r := range plan.Runs(s) {
+		if data := result(t, r); len(data) <= atOnce {
+			t.Fatalf("a result has %d bytes only", len(data))
+		}
+	}
+	return s
+}
+
+func result(t *testing.T, r *plan.Run) []byte {
+	t.Helper()
+	data, err := run.One(t.Context(), r, executable, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Results that do not fit into messages come by the store, with the same bytes.
+func TestLargeResults(t *testing.T) {
+	s := large(t)
+	want := here(t, s)
+	p := newParty(t)
+	p.config.draw = func() bool { return true }
+	p.guests(func(j *Join) {
+		p.worker(Worker{Name: "a"}, j)
+		p.worker(Worker{Name: "b"}, j)
+	})
+	o, c, err := p.execute(t.Context(), s)
+	if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+		t.Fatalf("%v, %+v, %v", err, o, c.Status())
+	}
+	p.same(want)
+}
+
+// What a worker reports may come to the coordinator twice, when the result has been taken out of the store, or may have
+// been lost with it: that is no lie. The run is made again, if it is not there.
+func TestReportedTwice(t *testing.T) {
+	s := large(t)
+	want := here(t, s)
+	for name, there := range map[string]bool{"twice": true, "gone": false} {
+		t.Run(name, func(t *testing.T) {
+			p := newParty(t)
+			p.guests(func(j *Join) {
+				w := newPuppet(t, j, "w")
+				got, m := w.take()
+				var data []byte
+				for _, r := range plan.Runs(s) {
+					if r.ID(executable) == got.Run {
+						data = result(t, r)
+					}
+				}
+				store, err := w.js.ObjectStore(t.Context(), w.about.Sweep.results())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				report := func() {
+					if _, err := w.js.Publish(t.Context(), w.about.Sweep.subject("done."+got.Run),
+						encode(done{Worker: "w", Name: "w", Run: got.Run, Digest: run.Digest(data)})); err != nil {
+						t.Error(err)
+					}
+				}
+				if there {
+					if _, err := store.PutBytes(t.Context(), run.Digest(data), data); err != nil {
+						t.Error(err)
+					}
+					report()
+					until(t, "it is taken", func() bool {
+						_, err := store.GetInfo(t.Context(), run.Digest(data))
+						return err != nil
+					})
+				}
+				report()
+				m.DoubleAck(t.Context())
+				time.Sleep(200 * time.Millisecond) // it is heard before the last one
+				w.hello.Bye = true
+				w.greet()
+				w.conn.Close()
+				p.worker(Worker{Name: "last"}, j)
+			})
+			o, c, err := p.execute(t.Context(), s)
+			if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+				t.Fatalf("%v, %+v, %v, %q", err, o, c.Status(), p.told.all)
+			}
+			p.same(want)
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/study/plan/plantest"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// tracedSweep is a sweep whose traces may be so large.
+func tracedSweep(t testing.TB, runs int, quota string) *spec.Spec {
+	t.Helper()
+	return plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", fmt.Sprintf("repeat: %d", runs/2), 1)+
+		plantest.SmallTraffic+"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput, delay]\n"+quota,
+		spec.Options{})
+}
+
+const quota = "trace_quota: 10 MB\n"
+
+// traced carries a sweep out by workers, with traces of ports.
+func (p *party) traced(ctx context.Context, s *spec.Spec, ports ...string) (*results.Outcome, error) {
+	return run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: New(p.config), Trace: ports,
+		OnProgress: p.progress, OnNotice: p.told.hear})
+}
+
+// tracedHere is what one machine gives.
+func tracedHere(t testing.TB, s *spec.Spec, ports ...string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	o, err := run.Execute(t.Context(), s, run.Options{Dir: dir, Executable: executable, Trace: ports})
+	if err != nil || o.Traces != len(o.Runs) || len(o.Runs) == 0 {
+		t.Fatalf("%v, %+v", err, o)
+	}
+	return contents(t, dir)
+}
+
+// Where the experiment bounds traces workers leave them, with the bytes of one machine's; runs that are there without
+// one are made again for it; and what differs in the trace alone sets a worker aside.
+func TestTracesOfWorkers(t *testing.T) {
+	s := tracedSweep(t, 20, quota)
+	want := tracedHere(t, s, "s->c", "a*")
+	for name, x := range map[string]struct {
+		before bool
+		change func([]byte) []byte
+		said   string
+	}{
+		"honest":              {},
+		"runs that are there": {before: true},
+		"a trace of its own": {change: func(data []byte) []byte {
+			at := bytes.LastIndex(data, []byte("transmit"))
+			return append(append(bytes.Clone(data[:at]), "transmut"...), data[at+8:]...)
+		}, said: "is not what the run gives"},
+		"the run without it": {change: func(data []byte) []byte {
+			at, end := bytes.IndexByte(data, '{'), bytes.LastIndexByte(data[:bytes.Index(data, []byte("trace.pcapng"))], '}')
+			return append(bytes.Clone(data[at:end+1]), '\n')
+		}, said: "gave what it cannot be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newParty(t)
+			p.guests(func(j *Join) {
+				if x.change != nil {
+					p.worker(Worker{Name: "liar", change: x.change}, j)
+					until(t, "the liar to be found", func() bool { return p.told.has("liar is set aside") })
+				}
+				p.worker(Worker{Name: "a"}, j)
+				p.worker(Worker{Name: "b"}, j)
+			})
+			if x.before {
+				if _, err := run.Execute(t.Context(), s, run.Options{Dir: p.dir, Executable: executable}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o, err := p.traced(t.Context(), s, "s->c", "a*")
+			if err != nil || o.Missing > 0 || len(o.Failed) > 0 || o.Traces != 20 {
+				t.Fatalf("%v, %d missing, %d traces, failed %v", err, o.Missing, o.Traces, o.Failed)
+			}
+			if p.same(want); !p.told.has(x.said) {
+				t.Errorf("nobody said %q: %q", x.said, p.told.all)
+			}
+		})
+	}
+}
+
+// A trace that is larger than its quota fails its run, at a worker as here; without a quota no worker is asked.
+func TestTracesAreBounded(t *testing.T) {
+	const says = "its trace is larger than the experiment's trace_quota, 1kB"
+	s := tracedSweep(t, 2, "trace_quota: 1 kB\n")
+	p := newParty(t)
+	p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+	far, err := p.traced(t.Context(), s, "s->c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := run.Execute(t.Context(), s, run.Options{Dir: t.TempDir(), Executable: executable,
+		Trace: []string{"s->c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]*results.Outcome{"here": near, "at a worker": far} {
+		t.Run(name, func(t *testing.T) {
+			if left, _ := filepath.Glob(filepath.Join(o.Dir, "traces", "*")); len(o.Failed) != 2 ||
+				o.Failed[0].Err.Error() != says || len(left) > 0 {
+				t.Errorf("failed %v, %q is left", o.Failed, left)
+			}
+		})
+	}
+	if _, err := p.traced(t.Context(), tracedSweep(t, 2, ""), "s->c"); err == nil ||
+		!strings.Contains(err.Error(), "trace_quota: 100 MB") {
+		t.Error(err)
+	}
+}
+
+// Who interrupts a sweep and wants traces of other ports then, or none, gets those: what the queue still has is of the
+// sweep before.
+func TestOtherTraces(t *testing.T) {
+	s := tracedSweep(t, 30, quota)
+	for name, ports := range map[string][]string{"others": {"s->c"}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			p := newParty(t)
+			p.config.Jobs = 1
+			p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			p.progress = func(now run.Progress) {
+				if now.Done > 5 {
+					stop()
+				}
+			}
+			if o, err := p.traced(ctx, s, "s->*"); err != nil || o.Missing == 0 || len(o.Runs) == 0 {
+				t.Fatalf("%v, %+v", err, o)
+			}
+			p.progress = nil
+			o, err := p.traced(t.Context(), s, ports...)
+			if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
+				t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
+			}
+			got := contents(t, p.dir)
+			if ports == nil {
+				maps.DeleteFunc(got, func(name, _ string) bool { return strings.Contains(name, "traces") })
+				if !maps.Equal(got, here(t, s)) {
+					t.Error("the files differ")
+				}
+			} else if !maps.Equal(got, tracedHere(t, s, ports...)) {
+				t.Error("the files differ")
+			}
+		})
+	}
+}

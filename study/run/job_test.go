@@ -1,0 +1,302 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// given is where the given GOAL files are, from the folder of this test's files.
+const given = "../../../core/workload/goal/testdata/"
+
+const jobSpec = `duration: 1s
+framing: hpcc
+mtu: 1000 B payload
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: %d, rate: 100Gbps, delay: 1us}}
+switch: [ecmp]
+measure: [job]
+%s`
+
+// measures are those of the only traffic, by name.
+func measures(t *testing.T, o *results.Outcome) map[string]float64 {
+	t.Helper()
+	if len(o.Failed) > 0 {
+		t.Fatal(o.Failed[0].Err)
+	}
+	out := map[string]float64{}
+	for _, m := range o.Runs[0].Measures {
+		if len(m.Groups) > 0 {
+			out[m.Name] = m.Groups[0].Value
+		}
+	}
+	return out
+}
+
+func executeJob(t *testing.T, text string) *results.Outcome {
+	t.Helper()
+	o, err := Execute(context.Background(), load(t, text, spec.Options{}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func exactly(t *testing.T, name string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-12*max(1, math.Abs(want)) || math.IsNaN(got) != math.IsNaN(want) {
+		t.Errorf("%s is %v, not %v", name, got, want)
+	}
+}
+
+// The given files from a user's experiment, on the ideal network: to the nanosecond.
+func TestGoalIdeal(t *testing.T) {
+	for file, want := range map[string]float64{"ring_allreduce_8": 450954e-9, "pipeline_4x6": 965913e-9,
+		"straggler_5": 1013003e-9} {
+		t.Run(file, func(t *testing.T) {
+			o := executeJob(t, fmt.Sprintf(jobSpec, 8, `network: {loggops: {L: 1us, o: 0s, g: 0s, G: 20ps, S: 1GB}}
+traffic: [{name: x, job: {goal: {file: `+given+file+`.goal}}}]
+`))
+			exactly(t, "job", measures(t, o)["job"], want)
+			if o.Runs[0].End.Reason != string(sim.AllDone) {
+				t.Error(o.Runs[0].End)
+			}
+		})
+	}
+}
+
+// Traces of two hosts, one all-reduce of 4 kB: two transfers of 2 kB one after the other.
+func TestChakraIdeal(t *testing.T) {
+	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `network: {loggops: {L: 1us, o: 0s, g: 0s, G: 20ps, S: 1GB}}
+traffic: [{name: x, job: {chakra: {file: two}}}]
+`))
+	exactly(t, "job", measures(t, o)["job"], 2*1039e-9)
+	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 3, `traffic: [{name: x, job: {chakra: {file: two}},
+    transport: tcp}]
+`)), spec.Options{})
+	if err == nil || !strings.Contains(err.Error(), `"two.2.et" cannot be read`) {
+		t.Error(err)
+	}
+}
+
+// The ring of the given file on packets. A message of 1,048,576 B is 1,048 full frames and a rest; it has arrived when
+// all have left the host, a full frame has left the switch, too, and both links' delays have passed. So the
+// difference to the ideal network of the same rate and delay is headers, and what is stored and forwarded: nothing
+// else.
+func TestGoalPackets(t *testing.T) {
+	const tx, rest, delay, calc = 1090 * 8 * unit.Nanosecond / 100, 666 * 8 * unit.Nanosecond / 100, unit.Microsecond,
+		20480 * unit.Nanosecond
+	text := fmt.Sprintf(jobSpec, 8, `traffic:
+  - {name: x, job: {goal: {file: `+given+`ring_allreduce_8.goal}}, hosts: "*", transport: udp, rate: 200Gbps}
+`)
+	packets := measures(t, executeJob(t, text))["job"]
+	step := 1048*tx + rest + tx + 2*delay
+	exactly(t, "on packets", packets, (14*step + 7*calc).Seconds())
+	ideal := measures(t, executeJob(t, text+"network: {loggops: {L: 2us, o: 0s, g: 0s, G: 80ps, S: 1GB}}\n"))["job"]
+	const headers, stored = 1049 * 90 * 80 * unit.Picosecond, tx
+	floor := unit.Time(1048575*80) / unit.Nanosecond * unit.Nanosecond
+	first := 1048576*80*unit.Picosecond - floor // the ideal network leaves out the first byte, and what is below 1 ns
+	exactly(t, "the difference", packets-ideal, (14 * (headers + stored + first)).Seconds())
+}
+
+// A job by formula: iterations of computing and communicating, with a straggler. On both networks all hosts have as
+// many iterations, and measures say what the definition says.
+func TestJobMeasures(t *testing.T) {
+	const traffic = `traffic:
+  - {name: train, job: {all_reduce: {size: 400kB, iterations: 3, compute: 100us, slow: {h2: 1.5}}}, hosts: "*",
+     transport: rdma, cc: dctcp, start: 10us}
+`
+	for _, network := range []string{"packets", "{loggops: {L: 2us, o: 0s, g: 0s, G: 80ps, S: 1GB}}"} {
+		t.Run(network, func(t *testing.T) {
+			o := executeJob(t, fmt.Sprintf(jobSpec, 4, traffic+"network: "+network+"\n"))
+			m := measures(t, o)
+			exactly(t, "sent", m["job_sent"], 3*2*3*400e3)
+			exactly(t, "computing", m["job_computing"], 3*(3*100e-6+150e-6)/4)
+			exactly(t, "slowest rank", m["job_slowest_rank"], 2)
+			exactly(t, "left", m["job_left"], 0)
+			exactly(t, "bus", m["job_bus_bandwidth"], 1.5*400e3*8/m["job_operation"])
+			exactly(t, "iterations", 3*m["job_iteration"], m["job"])
+			if m["job_iteration"] < 150e-6+6*8e-6 || m["job_iteration_max"] < m["job_iteration"] ||
+				m["job_exposed_max"] < m["job_exposed"] || m["job_exposed"] <= 0 {
+				t.Errorf("%v", m)
+			}
+			d := o.Runs[0].Distribution("job_iteration", "train")
+			if d.N() != 3 {
+				t.Errorf("%d iterations", d.N())
+			}
+		})
+	}
+}
+
+// Jobs of every kind end on packets, beside each other, beside other traffic, and placed as the file says, over
+// transports with and without acknowledgements.
+func TestJobKinds(t *testing.T) {
+	for _, kind := range []string{"all_reduce: {size: 80kB, algorithm: ring, channels: 2, chunks: 2}",
+		"all_reduce: {size: 80kB, algorithm: double_tree, chunks: 3}",
+		"all_reduce: {size: 80kB, algorithm: halving_doubling}",
+		"all_reduce: {size: 80kB, algorithm: hierarchical, local: 2}",
+		"all_gather: {size: 80kB}", "reduce_scatter: {size: 80kB, reduce: 10Gbps}", "all_to_all: {size: 80kB, buckets: 2}",
+		"broadcast: {size: 80kB, chunks: 8}", "broadcast: {size: 80kB, algorithm: tree}",
+		"pipeline: {size: 20kB, batches: 4, forward: 10us, backward: 20us, iterations: 2}"} {
+		t.Run(kind, func(t *testing.T) {
+			o := executeJob(t, `duration: 1s
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us, buffer: 100 packets}}
+switch: [ecmp]
+measure: [job, goodput]
+traffic:
+  - {name: a, job: {`+kind+`}, hosts: [h0, h5, h1, h4], transport: tcp, cc: cubic}
+  - {name: b, job: {`+kind+`}, hosts: [h2, h7, h3, h6], transport: tcp, cc: cubic, start: 5us}
+  - {name: web, from: h0, to: h7, size: 100kB, start: 0s, transport: tcp}
+`)
+			if len(o.Failed) > 0 || o.Runs[0].End.Reason != string(sim.AllDone) {
+				t.Fatalf("%v %+v", o.Failed, o.Runs[0].End)
+			}
+			j := o.Runs[0].Named("job")
+			if len(j.Groups) != 2 || !(j.Groups[0].Value > 0 && j.Groups[1].Value > 0) {
+				t.Errorf("%+v", j)
+			}
+			if got := len(o.Runs[0].Flows.SizeBytes); got != 1 {
+				t.Errorf("%d flows are listed", got)
+			}
+		})
+	}
+}
+
+// However the run is carried out, a job gives the same.
+func TestJobSame(t *testing.T) {
+	s := load(t, `duration: 1s
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us, buffer: 20 packets}}
+switch: [ecmp]
+measure: [job]
+traffic: [{name: a, job: {all_to_all: {size: 400kB, iterations: 3}}, hosts: "*", transport: tcp, cc: cubic}]
+`, spec.Options{})
+	first := ""
+	for i, change := range []func(c *sim.Config){func(*sim.Config) {}, func(c *sim.Config) { c.Threads = 4 },
+		func(c *sim.Config) { c.Window = 100 * unit.Nanosecond }} {
+		c, err := plan.Config(s.Points()[0], 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(c)
+		r, err := sim.Run(c)
+		if err != nil || r.End != sim.AllDone {
+			t.Fatal(err, r)
+		}
+		out := fmt.Sprintf("%+v", r.Jobs)
+		if i == 0 {
+			first = out
+		} else if out != first {
+			t.Errorf("form %d differs:\n%s\n%s", i, out, first)
+		}
+	}
+}
+
+// A job that waits for ever ends the run, which says who waits for what. Receives of any rank are checked when they
+// run.
+func TestJobDeadlock(t *testing.T) {
+	for _, network := range []string{"packets", "{loggops: {}}"} {
+		t.Run(network, func(t *testing.T) {
+			o := executeJob(t, fmt.Sprintf(jobSpec, 2, `traffic:
+  - {name: x, job: {goal: {file: any_stuck.goal}}, transport: udp, rate: 1Gbps}
+network: `+network+"\n"))
+			m := measures(t, o)
+			exactly(t, "job", m["job"], math.NaN())
+			exactly(t, "left", m["job_left"], 4)
+			e := o.Runs[0].End
+			if e.Reason != string(sim.NoProgress) || !strings.Contains(e.WaitsFor, "job x: 4 operations of 2 of 2 ranks never "+
+				"run") || !strings.Contains(e.WaitsFor, "any_stuck.goal:3: a of rank 0 waits for a message from any rank with "+
+				"tag 1, and 1 others of the rank wait") {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// What is wrong with a job is an error of the file, at its place.
+func TestJobErrors(t *testing.T) {
+	for _, x := range [][2]string{
+		{`job: {goal: {file: ` + given + `cycle.goal}}`,
+			"cycle.goal:3:1: rank 0: a (line 3) after b (line 4) after a (line 3)"},
+		{`job: {goal: {file: ` + given + `deadlock_2.goal}}`, "4 operations of 2 of 2 ranks never run"},
+		{`job: {goal: {file: ` + given + `deadlock_tag.goal}}`,
+			"deadlock_tag.goal:3:1: rank 0: s (line 3) sends 4096 B to " +
+				"rank 1 with tag 5, and the other side receives with tag 6"},
+		{`job: {goal: {file: ` + given + `syntax_error.goal}}`,
+			"syntax_error.goal:4:15: \"to\" behind the size 4096; b is"},
+		{`job: {goal: {file: ` + given + `undefined_label.goal}}`, "rank 0 has no label l9 above this line"},
+		{`job: {goal: {file: none.goal}}`, `t.yaml:1:40: "none.goal" cannot be read`},
+		{`job: {goal: {}}`, `goal needs the parameter "file"`},
+		{`job: {goal: {file: ` + given + `ring_allreduce_8.goal}}`, "8 ranks, and the job 4 hosts"},
+		{`job: {goal: {file: ` + given + `straggler_5.goal}}, hosts: [h0, h1]`, "5 ranks, and the job 2 hosts"},
+		{`job: {all_reduse: {size: 1MB}}`, `job "all_reduse"`},
+		{`job: {all_reduce: {}}`, `all_reduce needs the parameter "size"`},
+		{`job: {all_reduce: {size: 3 B}}`, "3B cannot be shared among 1 parts of 4 blocks"},
+		{`job: {all_reduce: {size: 1MB, algorithm: star}}`, "star"},
+		{`job: {all_reduce: {size: 1MB, algorithm: hierarchical, local: 3}}`, "4 members cannot be in groups of 3"},
+		{`job: {all_reduce: {size: 1MB, algorithm: halving_doubling}}, hosts: [h0, h1, h2]`, "among 2, 4, 8"},
+		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members"},
+		{`job: {all_reduce: {size: 1MB}}, size: 1MB`, `"size" stands beside job`},
+		{`job: {all_reduce: {size: 1MB}}, from: h0`, `"from" stands beside job`},
+		{`job: {all_reduce: {size: 1MB}}, start: 0s..1us`, "a job begins at one time"},
+	} {
+		traffic, want := x[0], x[1]
+		t.Run(traffic, func(t *testing.T) {
+			_, err := plan.Load(room(), file("t.yaml", `traffic: [{name: x, `+traffic+`, transport: tcp}]
+duration: 1s
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+measure: [job]
+`), spec.Options{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, not %s", err, want)
+			}
+		})
+	}
+}
+
+// What an ideal network cannot carry is refused.
+func TestIdealErrors(t *testing.T) {
+	const jobs = "traffic: [{name: x, job: {all_reduce: {size: 1MB}}, hosts: [h0, h1]}]\n"
+	for _, x := range [][2]string{
+		{"network: {loggop: {}}\n" + jobs, `network "loggop"`},
+		{"network: {loggops: {G: 0.5ps}}\n" + jobs, "G of loggops"},
+		{"network: {loggops: {H: 1us}}\n" + jobs, `"H"`},
+		{"network: {loggops: {}}\ntraffic: [{name: f, from: h0, to: h1, transport: tcp}]\n",
+			"traffic f has flows, and an ideal"},
+		{"network: {loggops: {}}\nevents: [{at: 1ms, link: [h0, leaf0], down: true}]\n" + jobs,
+			"events happen to links"},
+		{"network: {loggops: {}}\ntraffic: [{name: x, job: {all_reduce: {size: 1MB}}}, {name: y, job: {all_gather: " +
+			"{size: 1MB}}, hosts: [h0, h1]}]\n",
+			"host h0 is of traffic x and of y"},
+		{jobs, "the traffic has no transport"},
+	} {
+		text, want := x[0], x[1]
+		t.Run(text, func(t *testing.T) {
+			_, err := plan.Load(room(), file("t.yaml", text+`duration: 1s
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+measure: [job]
+`), spec.Options{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, not %s", err, want)
+			}
+		})
+	}
+	_, err := plan.Load(room(), file("t.yaml", `duration: 2s
+topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+traffic: [{name: x, from: h0, to: h1, transport: tcp}]
+measure: [job]
+`), spec.Options{})
+	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a job") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,52 @@
+package run
+
+import (
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// TraceSize guesses the bytes that the traces of an experiment's runs take by form, in the order of TraceForms, and all
+// together. Of a choice of seeds by what is measured it counts the most.
+func TraceSize(s *spec.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
+	points, err := TracePorts(s, patterns)
+	if err != nil {
+		return nil, 0, err
+	}
+	// what events take, as docs/traces.md has it
+	const (
+		textEvent    = 117
+		parquetEvent = 2.5
+		frameBlock   = 36 // around a frame
+		frameKept    = 80 // headers and the beginning of the payload
+		fullFrame    = 1514
+	)
+	frame := float64(frameKept)
+	if kept.Snap > 0 {
+		frame = min(float64(kept.Snap), fullFrame)
+	}
+	forms = make([]float64, len(traceForms))
+	var events, packets float64
+	runs := plan.Runs(s)
+	for i, r := range runs {
+		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+			events, packets = 0, 0
+			of := plan.Crossings(r)
+			for k, p := range points[r.Index] {
+				if !p.Traced {
+					continue
+				}
+				packets += of[k]
+				if events += 2 * of[k]; r.Of.Network().Nodes[p.Node].Switch { // hosts queue what they can send
+					events += of[k]
+				}
+			}
+		}
+		for k, each := range []float64{(frameBlock + frame) * packets, parquetEvent * events, textEvent * events} {
+			if kept.wants(traceForms[k].name) {
+				forms[k] += each
+				all += each
+			}
+		}
+	}
+	return forms, all, nil
+}
