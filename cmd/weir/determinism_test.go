@@ -51,7 +51,7 @@ func build(t *testing.T, extra ...string) string {
 }
 
 // results runs an experiment in a process of its own and returns every result file
-// but host.json.
+// but host.json and host.html.
 func results(t *testing.T, binary string, env []string, args ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func results(t *testing.T, binary string, env []string, args ...string) map[stri
 	}
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "host.json" {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "host.") {
 			return err
 		}
 		data, err := os.ReadFile(name)

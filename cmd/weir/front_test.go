@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 )
 
 // The README is read before anything else: it is short.
@@ -103,4 +105,40 @@ func hasAnchor(page, name string) bool {
 		}
 	}
 	return false
+}
+
+// The citation is what programs that read such files take: the keys that version 1.2.0 of the format wants, and names
+// of all authors. (https://github.com/citation-file-format/citation-file-format)
+func TestCitation(t *testing.T) {
+	data, err := os.ReadFile("../../CITATION.cff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type work struct {
+		Title   string
+		Type    string
+		Authors []map[string]string
+	}
+	var cited struct {
+		Version                 string `yaml:"cff-version"`
+		Message, License, Title string
+		Authors                 []map[string]string
+		References              []work
+	}
+	if err := yaml.Unmarshal(data, &cited); err != nil {
+		t.Fatal(err)
+	}
+	if cited.Version != "1.2.0" || cited.Message == "" || cited.License != "Apache-2.0" || len(cited.References) != 4 {
+		t.Errorf("%+v", cited)
+	}
+	for _, w := range append(cited.References, work{cited.Title, "software", cited.Authors}) {
+		if w.Title == "" || w.Type == "" || len(w.Authors) == 0 {
+			t.Errorf("%+v", w)
+		}
+		for _, a := range w.Authors {
+			if a["name"] == "" && (a["family-names"] == "" || a["given-names"] == "") {
+				t.Errorf("%s: %v", w.Title, a)
+			}
+		}
+	}
 }

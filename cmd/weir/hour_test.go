@@ -28,7 +28,7 @@ func TestFirstHour(t *testing.T) {
 		"./weir check mine.yaml": {"mine is valid: 30 runs"},
 		"./weir run mine.yaml":   {"BBR against CUBIC\n", "holds      mine.cubic-lives", "report.html\n"},
 		"./weir diff p4abc/fig5 mine.yaml": {"A  p4abc/fig5, 30 runs\nB  mine, 30 runs\n",
-			"traffic.client0.cc: not there → bbr\n", "scheme=without n=16\n"},
+			"traffic.client0.cc: cubic → bbr\n", "scheme=without n=16\n"},
 	} {
 		t.Run(command, func(t *testing.T) {
 			for _, w := range want {

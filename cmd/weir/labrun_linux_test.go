@@ -26,7 +26,11 @@ type labDocument struct {
 			CPU      float64  `json:"cpu"`
 			OwnCPU   float64  `json:"own_cpu"`
 			LateMaxS float64  `json:"late_max_s"`
-			Replays  []struct {
+
+			Disturbed []string
+			Upset     float64
+
+			Replays []struct {
 				In, Out    uint64
 				Difference string
 			} `json:"replays"`
@@ -151,7 +155,7 @@ measure:
 `), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	data, err := exec.Command(binary, "run", file, "--on", "lab", "--json", "--out", dir, "--attempts", "1").Output()
+	data, err := exec.Command(binary, "run", file, "--on", "lab", "--json", "--out", dir, "--attempts", "4").Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said(err))
 	}
@@ -159,12 +163,17 @@ measure:
 	if err := json.Unmarshal(data, &doc); err != nil || len(doc.Runs) != 1 {
 		t.Fatalf("%v: %s", err, data)
 	}
+	attempts := doc.Runs[0].Attempts
+	share := map[bool]float64{true: 0.5, false: 1}[attempts[len(attempts)-1].Upset > 0] // a stall costs TCP more
 	by := func(measure, group string) float64 {
 		var groups map[string]float64
 		if err := json.Unmarshal(doc.Runs[0].Measures[measure], &groups); err != nil {
 			t.Errorf("%s: %v: %s", measure, err, doc.Runs[0].Measures[measure])
 		}
 		return groups[group]
+	}
+	if why := attempts[len(attempts)-1].Disturbed; len(why) > 0 && by("collective_s", "ring") == 0 { // time-outs, too
+		t.Skipf("disturbed: %d attempts, the last: %.200q", len(attempts), why)
 	}
 	for _, x := range []struct {
 		measure, group string
@@ -185,8 +194,12 @@ measure:
 		{"delay_s", "random", 0.002, 0.1},
 	} {
 		t.Run(x.measure, func(t *testing.T) {
-			if v := by(x.measure, x.group); !(v >= x.low && v <= x.high) {
-				t.Errorf("%s %s: %g, want %g to %g", x.measure, x.group, v, x.low, x.high)
+			low := x.low
+			if x.measure == "goodput_bps" {
+				low *= share
+			}
+			if v := by(x.measure, x.group); !(v >= low && v <= x.high) {
+				t.Errorf("%s %s: %g, want %g to %g; %+v", x.measure, x.group, v, low, x.high, attempts)
 			}
 		})
 	}

@@ -112,7 +112,7 @@ func TestRecipes(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	runs(t, binary, slices.DeleteFunc(slices.Clone(recipes), func(r recipe) bool {
+	runs(t, binary, "ownscheme", slices.DeleteFunc(slices.Clone(recipes), func(r recipe) bool {
 		return r.in == "" // a module of one's own has no library: the claim's file is named
 	}))
 }
@@ -165,12 +165,12 @@ func TestRecipesInTree(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	runs(t, binary, recipes)
+	runs(t, binary, "weir", recipes)
 }
 
 // runs holds a binary against recipes: it lists them, carries out the experiment that uses all,
 // whose claims hold, whose measure has a value, and exports what that gave.
-func runs(t *testing.T, binary string, all []recipe) {
+func runs(t *testing.T, binary, name string, all []recipe) {
 	t.Helper()
 	dir := t.TempDir()
 	weir := func(args ...string) string {
@@ -196,6 +196,15 @@ func runs(t *testing.T, binary string, all []recipe) {
 		if !strings.Contains(out, want) {
 			t.Errorf("the experiment's output lacks %q\n%s", want, out)
 		}
+	}
+	pages, _ := filepath.Glob(filepath.Join(dir, "recipes-*", "report.html"))
+	if len(pages) != 1 {
+		t.Fatalf("pages %v", pages)
+	}
+	page, err := os.ReadFile(pages[0]) // it names the program that ran
+	if err != nil || !strings.Contains(string(page), ">To reproduce</h2>\n<pre>"+name+" run recipes.yaml</pre>") ||
+		!strings.Contains(string(page), "Carried out by unknown, SHA-256 ") {
+		t.Errorf("the page does not say that %s has run, %v", name, err)
 	}
 	weir("export", "recipes.yaml", "--format", "flowlist", "--out", dir, "--into", filepath.Join(dir, "flows"))
 	flows, err := os.ReadFile(filepath.Join(dir, "flows/flows.csv"))

@@ -62,7 +62,10 @@ var crossing = []fixture{
 	{"sim to plumbing", "worlds/sim/x.go", "package sim\nimport _ \"weir/internal/rtnl\"\n",
 		"worlds/sim may not import storey internal"},
 	{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no storey`},
-	{"root folder", "x.go", "package weir\n", `folder "." is in no storey`},
+	{"root folder", "x.go", "package weir\nimport _ \"weir/core/unit\"\n", "storey . may not import storey core"},
+	{"root folder is for the program", "study/run/x.go", "package run\nimport _ \"weir\"\n",
+		"storey study may not import storey ."},
+	{"program to the root folder", "cmd/weir/x.go", "package main\nimport _ \"weir\"\n", ""},
 	{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no storey"},
 	{"prefix is not a storey", "studying/x.go", "package studying\n", "in no storey"},
 	{"study", "study/run/x.go", "package run\nimport (_ \"weir/worlds/sim\"; _ \"os\"; _ \"example.org/yaml\"; _ " +
@@ -169,7 +172,7 @@ func furnished() fstest.MapFS {
 		"core/dataplane/tm/tm.go": {Data: []byte("package tm\nvar X int\n")},
 	}
 	for _, r := range Storeys {
-		fsys[r.Name+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + path.Base(r.Name) + "\n")}
+		fsys[path.Join(r.Name, "doc.go")] = &fstest.MapFile{Data: []byte("package furnished\n")}
 		for _, room := range strings.Fields(r.Floors) {
 			if room != "<" {
 				fsys[r.Name+"/"+room+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + room + "\n")}

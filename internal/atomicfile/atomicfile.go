@@ -100,9 +100,9 @@ func (f *File) Commit() error {
 	return errors.Join(err, f.Close()) // the lock goes last
 }
 
-// Discard takes the file away, unless it was committed.
+// Discard takes the file away, unless it was committed or is nil.
 func (f *File) Discard() {
-	if !f.ended {
+	if f != nil && !f.ended {
 		f.ended = true
 		os.Remove(f.Name())
 		f.Close()
@@ -178,6 +178,26 @@ func Sweep(dir string) {
 		}
 		f.Close()
 	}
+}
+
+// Written is how many files of a folder somebody living writes just now. Where there are no locks, nobody is told.
+func Written(dir string) (n int) {
+	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
+	if err != nil {
+		return 0
+	}
+	for _, name := range left {
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if f, err := os.Open(name); err == nil {
+			if locked(f) && there(f) {
+				n++
+			}
+			f.Close()
+		}
+	}
+	return n
 }
 
 // escape makes of a folder's name a pattern that matches it alone.

@@ -90,6 +90,39 @@ func TestClaim(t *testing.T) {
 
 const role = "ATOMICFILE_ROLE"
 
+// What somebody living writes is counted, and neither what is finished nor what the dead have left.
+func TestWritten(t *testing.T) {
+	dir := t.TempDir()
+	count := func(want int) {
+		t.Helper()
+		if n := Written(dir); n != want {
+			t.Errorf("%d files are written, want %d", n, want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".new-dead"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count(0)
+	a, err := Claim(filepath.Join(dir, "a.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Create(filepath.Join(dir, "b.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count(2)
+	if err := a.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	count(1)
+	b.Discard()
+	count(0)
+	if n := Written(filepath.Join(dir, "none")); n != 0 {
+		t.Errorf("a folder that is not there: %d", n)
+	}
+}
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(role); dir != "" {
 		hold(dir)

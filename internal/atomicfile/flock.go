@@ -40,6 +40,13 @@ func share(f *os.File) {
 	}
 }
 
+// locked reports whether somebody has a file alone. Whoever wants it alone is kept from that by this look for so short
+// that it has to try again.
+func locked(f *os.File) bool {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	return err == unix.EWOULDBLOCK
+}
+
 // own reports whether a file is this user's.
 func own(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)

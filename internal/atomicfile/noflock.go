@@ -14,4 +14,6 @@ func wait(*os.File) {}
 
 func share(*os.File) {}
 
+func locked(*os.File) bool { return false }
+
 func own(fs.FileInfo) bool { return false }

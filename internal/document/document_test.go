@@ -50,7 +50,7 @@ func written(t *testing.T, text string) string {
 	return b.String()
 }
 
-// Defaults appear where they are filled in, and in what the map was copied from.
+// Defaults appear where they are filled in, and when they are settled in what the map was copied from.
 func TestDefault(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
@@ -61,8 +61,52 @@ func TestDefault(t *testing.T) {
 	if v := r.Default(part.Find("a"), "b", "2", "ours"); r.Integer(v, 1, 3) != 1 {
 		t.Errorf("the file's value is %+v", v)
 	}
+	if got := root.Flow(); got != "{a: {b: 1}}" {
+		t.Error(got)
+	}
+	var defaults Defaults
+	defaults.Note(part)
+	defaults.Settle()
 	if got := root.Flow(); got != "{a: {b: 1, c: 2}}" {
 		t.Error(got)
+	}
+}
+
+// What is settled is what all copies had alike; parameters of a name too.
+func TestSettle(t *testing.T) {
+	root := Parse(NewReader(kind), "x.yaml", []byte("[{b: 1}, x, y, z]\n"))
+	var defaults Defaults
+	for _, c := range []struct{ of, third string }{{"1", "z"}, {"2", "z"}, {"2", ""}} {
+		r := NewReader(kind)
+		part := Copy(root)
+		r.Default(part.Items[0], "same", "0", "ours")
+		r.Default(part.Items[0], "other", c.of, "ours")
+		if c.of == "2" {
+			r.Default(part.Items[0], "some", "0", "ours")
+		}
+		_, x := r.Named(part.Items[1], "thing")
+		r.Default(x, "same", "0", "ours")
+		_, y := r.Named(part.Items[2], "thing")
+		r.Default(y, "other", c.of, "ours")
+		if c.third != "" {
+			r.Named(part.Items[3], "thing")
+		}
+		defaults.Note(part)
+	}
+	defaults.Settle()
+	if got, want := root.Flow(), "[{b: 1, same: 0}, {x: {same: 0}}, y, z]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Declared keys are sorted, names of the file are not.
+func TestArrange(t *testing.T) {
+	r := NewReader(kind)
+	root := Parse(r, "x.yaml", []byte("{z: {d: 1, c: 2}, y: {b: 1, a: 2}}\n"))
+	r.Default(root.Find("y"), "aa", "0", "ours")
+	root.Arrange()
+	if got, want := root.Flow(), "{z: {d: 1, c: 2}, y: {a: 2, aa: 0, b: 1}}"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

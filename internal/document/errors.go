@@ -90,8 +90,11 @@ type Reader struct {
 	failed []Place        // of errors
 	unsaid map[Place]bool // of those that are too many
 	kind   Kind
-	used   []use          // parameters that act under conditions, in the order of reading
-	idle   map[use]string // why they do not act; "": they do
+	once   bool // a place has one error at most
+	// repeated is how often a place has been wrong again since then
+	repeated int
+	used     []use          // parameters that act under conditions, in the order of reading
+	idle     map[use]string // why they do not act; "": they do
 }
 
 // Kind is a kind of file as messages name it.
@@ -108,7 +111,7 @@ func NewReader(k Kind) *Reader { return &Reader{kind: k} }
 func (r *Reader) OK() bool { return len(r.errors) == 0 }
 
 // Count is how much was wrong so far.
-func (r *Reader) Count() int { return len(r.errors) + len(r.unsaid) }
+func (r *Reader) Count() int { return len(r.errors) + len(r.unsaid) + r.repeated }
 
 // LineIn is line n of a file that was read, counted from 1; "" if there is none.
 func (r *Reader) LineIn(file string, n int) string { return LineOf(r.files[file], n) }
@@ -152,7 +155,10 @@ func (r *Reader) Fail(at Place, allowed, format string, args ...any) {
 		e.Msg += " (" + shorten(value, longMessage) + ")"
 	}
 	for _, o := range r.errors {
-		if o.File == e.File && o.Line == e.Line && o.Column == e.Column && o.Msg == e.Msg {
+		if o.File == e.File && o.Line == e.Line && o.Column == e.Column && (r.once || o.Msg == e.Msg) {
+			if r.once {
+				r.repeated++
+			}
 			return
 		}
 	}
@@ -160,6 +166,10 @@ func (r *Reader) Fail(at Place, allowed, format string, args ...any) {
 	r.errors = append(r.errors, e)
 	r.failed = append(r.failed, at)
 }
+
+// Again says that what was read is read again with other values: what is wrong at a place that has an error already is
+// that error.
+func (r *Reader) Again() { r.once = true }
 
 // full reports whether no further error is said. One at a place that has none is counted then.
 func (r *Reader) full(at Place) bool {

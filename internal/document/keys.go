@@ -165,6 +165,7 @@ type Map struct {
 // View reads t by a table without refusing other keys, which are others' business: more are
 // those that there can be.
 func (r *Reader) View(t *Node, table *Table, more ...string) Map {
+	t.declared = true
 	return Map{t, r, table, append(table.Names(), more...)}
 }
 
@@ -213,6 +214,11 @@ func (m Map) DefaultWhen(name, when string) *Node {
 	panic("the key " + name + " has no default for " + when)
 }
 
+// DefaultAs is Default with a text that follows from the rest of the file, in place of the key's own default.
+func (m Map) DefaultAs(name, text, source string) *Node {
+	return m.standard(m.table.Key(name), text, source)
+}
+
 func (m Map) standard(k *Key, text, source string) *Node {
 	if v := m.Node.Find(k.Name); v != nil {
 		return v
@@ -228,14 +234,10 @@ func (m Map) standard(k *Key, text, source string) *Node {
 
 // fillList is fill for a list of plain values.
 func (t *Node) fillList(name, items, source string) *Node {
-	kept := &Node{Place: t.Place, Kind: List, From: "default: " + source}
+	v := &Node{Place: t.Place, Kind: List, From: defaultOf + source}
 	for _, x := range strings.Split(items, ", ") {
-		kept.Items = append(kept.Items, &Node{Place: t.Place, Text: x})
+		v.Items = append(v.Items, &Node{Place: t.Place, Text: x})
 	}
-	if t.Orig != nil && t.Orig.Find(name) == nil {
-		t.Orig.Set(name, kept)
-	}
-	v := Copy(kept)
 	t.Set(name, v)
 	return v
 }

@@ -24,6 +24,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 			r.Unknown(k.Place, what, k.Name, names)
 		}
 	}
+	t.declared = true
 	before, missing := len(r.errors), false
 	for _, p := range params.List() {
 		switch v := t.Find(p.Name); {

@@ -38,9 +38,9 @@ func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, for
 	r.Fail(t.Place, allowed, format, args...)
 }
 
-// Default returns a key's value; if it is missing, the default, which it writes
-// into the tree.
+// Default returns a key's value; if it is missing, the default, which it fills in.
 func (r *Reader) Default(t *Node, key, standard, from string) *Node {
+	t.declared = true
 	if v := t.Find(key); v != nil {
 		return v
 	}
@@ -110,12 +110,6 @@ func (r *Reader) Named(t *Node, what string) (string, *Node) {
 		params := &Node{Place: t.Place, Kind: Mapping}
 		name := t.Text
 		*t = Node{Place: t.Place, Kind: Mapping, Keys: []Entry{{t.Place, name, params}}, Orig: t.Orig, From: t.From}
-		if t.Orig != nil && t.Orig.Kind == Scalar {
-			kept := &Node{Place: t.Place, Kind: Mapping}
-			from := t.Orig.From
-			*t.Orig = Node{Place: t.Place, Kind: Mapping, Keys: []Entry{{t.Place, name, kept}}, From: from}
-			params.Orig = kept
-		}
 		return name, params
 	}
 	if t.Kind != Mapping || len(t.Keys) != 1 || t.Keys[0].Value.Kind != Mapping {
@@ -131,5 +125,5 @@ func (r *Reader) Unknown(at Place, what, word string, words []string) {
 		return
 	}
 	nearest := Nearest(word, words)
-	r.Fail(at, Choices(words), "%s %q is not known%s", what, word, meant(word, nearest))
+	r.Fail(at, Near(word, words), "%s %q is not known%s", what, word, meant(word, nearest))
 }

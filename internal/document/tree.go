@@ -19,6 +19,8 @@ type Node struct {
 	From   string  // "--set", "quick", or a default's source; "" for the file
 	Bound  bool    // text is a sweep value that stands for a $key
 	Orig   *Node   // what this one was copied from
+
+	declared bool // of a map: it has been read by a table or as parameters, so that its keys have no order
 }
 
 // NodeKind is what a node is.
@@ -95,14 +97,10 @@ func Clone(t *Node) *Node {
 	return &c
 }
 
-// fill adds a default to a map and to what the map was copied from, so that it
-// appears in the resolved file.
+// fill adds a default to a map. Defaults.Settle writes it into what the map was copied from.
 func (t *Node) fill(name, text, source string) *Node {
-	v := &Node{Place: t.Place, Text: text, From: "default: " + source}
+	v := &Node{Place: t.Place, Text: text, From: defaultOf + source}
 	t.Set(name, v)
-	if t.Orig != nil && t.Orig.Find(name) == nil {
-		t.Orig.Set(name, v)
-	}
 	return v
 }
 

@@ -11,6 +11,8 @@ const (
 	MostNear    = 2000 // words that it is compared with; no message needs more
 	mostListed  = 100  // words that a message lists in full; of more it has the first
 	fewListed   = 20
+	fewWords    = 8 // words in whose place one that is not known is told all of them
+	nearWords   = 5 // and of more the nearest
 )
 
 // Nearest returns the word most like s for an error message, "" if none is, or if it is s itself. Its work has
@@ -72,6 +74,14 @@ func Choices(words []string) string {
 	return strings.Join(short, ", ") + more
 }
 
+// Near joins the words that a message says are allowed in place of s: all of a few, the nearest of many.
+func Near(s string, words []string) string {
+	if len(words) <= fewWords {
+		return Choices(words)
+	}
+	return Likely(s, words, nearWords)
+}
+
 // Likely joins so many of the words that a message says are allowed, those that are most like s first, as in a
 // choice of which most are not what was meant.
 func Likely(s string, words []string, most int) string {
@@ -116,3 +126,6 @@ func shorten(s string, most int) string {
 	end := most * 4 / 9
 	return string(r[:most-end]) + "…" + string(r[len(r)-end:])
 }
+
+// Shorten is a name that somebody else gives, as a message has it.
+func Shorten(s string) string { return shorten(s, longestWord) }

@@ -23,7 +23,7 @@ func TestMessagesAreCapped(t *testing.T) {
 		r.Count() != 8000 {
 		t.Errorf("%d of %d: …%s", n, r.Count(), said[len(said)-100:])
 	}
-	if !strings.Contains(said, "word18, word19 and 8980 more") || len(said) > 50*400 {
+	if !strings.Contains(said, "allowed: word49, ") || !strings.Contains(said, ", … and 8995 more") || len(said) > 50*400 {
 		t.Errorf("%d bytes: %.1000s", len(said), said)
 	}
 	long := strings.Repeat("n", 100000)

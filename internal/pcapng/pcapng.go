@@ -41,17 +41,25 @@ type Writer struct {
 }
 
 // NewWriter begins a pcapng file with the interfaces of the ports; Close must end it.
-func NewWriter(w io.Writer, ports []string) (*Writer, error) {
+func NewWriter(w io.Writer, ports []string) (*Writer, error) { return NewSnapWriter(w, ports, 0) }
+
+// NewSnapWriter is NewWriter for records that keep so many bytes of a frame; 0: trace.SnapLength at most.
+func NewSnapWriter(w io.Writer, ports []string, snap int) (*Writer, error) {
 	if len(ports) == 0 {
 		return nil, errors.New("pcapng: a trace without ports")
 	}
 	p := &Writer{ports: map[string]int{}}
+	kept := fmt.Sprintf("the headers and %d bytes of payload", trace.Captured)
+	if snap > 0 {
+		kept = fmt.Sprintf("the first %d bytes", snap)
+	} else {
+		snap = trace.SnapLength
+	}
 	options := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: application,
-		Comment: "time 0 is the simulation's; of each frame the headers and " + fmt.Sprint(trace.Captured) +
-			" bytes of payload"}}
+		Comment: "time 0 is the simulation's; of each frame " + kept}}
 	for i, name := range ports {
 		for k, suffix := range []string{"", drops} {
-			n := pcapgo.NgInterface{Name: name + suffix, LinkType: layers.LinkTypeEthernet, SnapLength: trace.SnapLength,
+			n := pcapgo.NgInterface{Name: name + suffix, LinkType: layers.LinkTypeEthernet, SnapLength: uint32(snap),
 				TimestampResolution: 9}
 			var err error
 			if i+k == 0 {

@@ -35,6 +35,8 @@ func (b *benchCmd) Run(a *app) error {
 		return b.runSwitch(a)
 	case "scale", "threads", "peers":
 		return b.runTurns(a)
+	case "page":
+		return b.runPage(a)
 	}
 	if b.Runs != 0 || b.Time != 0 {
 		return fmt.Errorf("%w: --runs and --time are for other benchmarks", errInput)
@@ -50,11 +52,7 @@ func (b *benchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if b.JSON {
-		a.stdout.Write(f.JSON())
-	} else {
-		fmt.Fprint(a.stdout, f)
-	}
+	b.print(a, f)
 	return nil
 }
 
@@ -84,16 +82,12 @@ func (b *benchCmd) runSwitch(a *app) error {
 	if o.Time == 0 {
 		o.Time = 2 * time.Second
 	}
-	const clear = "\r\x1b[K"
-	if a.terminal {
-		o.Progress = func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }
-	}
+	var done func()
+	o.Progress, done = a.doing()
 	signals := listen(a.screen, grace{ofLab(nil).time, lab.CloseAll, "nothing was measured"})
 	defer signals.stop()
 	f, err := bench.Switch(signals, a.registry, o)
-	if a.terminal {
-		fmt.Fprint(a.screen, clear)
-	}
+	done()
 	switch {
 	case errors.Is(err, context.Canceled):
 		a.code = Interrupted
@@ -103,10 +97,29 @@ func (b *benchCmd) runSwitch(a *app) error {
 	case err != nil:
 		return err
 	}
+	b.print(a, f)
+	return nil
+}
+
+// doing shows on a terminal what a benchmark does; done clears that. Elsewhere nothing is shown.
+func (a *app) doing() (show func(doing string), done func()) {
+	const clear = "\r\x1b[K"
+	if !a.terminal {
+		return nil, func() {}
+	}
+	return func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }, func() { fmt.Fprint(a.screen, clear) }
+}
+
+// figures is what a benchmark gives.
+type figures interface {
+	fmt.Stringer
+	JSON() []byte
+}
+
+func (b *benchCmd) print(a *app, f figures) {
 	if b.JSON {
 		a.stdout.Write(f.JSON())
 	} else {
 		fmt.Fprint(a.stdout, f)
 	}
-	return nil
 }

@@ -13,14 +13,12 @@ import (
 	"strings"
 
 	"weir/internal/atomicfile"
-	"weir/internal/text"
 	"weir/study/bench"
 )
 
 // turnFigures is what a benchmark of turns gives.
 type turnFigures interface {
-	fmt.Stringer
-	JSON() []byte
+	figures
 	Markdown() string
 }
 
@@ -58,10 +56,8 @@ func (b *benchCmd) runTurns(a *app) error {
 	if o.Rounds == 0 {
 		o.Rounds = bench.Rounds
 	}
-	const clear = "\r\x1b[K"
-	if a.terminal {
-		o.Progress = func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }
-	}
+	var done func()
+	o.Progress, done = a.doing()
 	signals := listen(a.screen, inSimulation)
 	defer signals.stop()
 	var f turnFigures
@@ -77,20 +73,14 @@ func (b *benchCmd) runTurns(a *app) error {
 		}
 		f, err = bench.Peers(signals, a.registry, 8, o)
 	}
-	if a.terminal {
-		fmt.Fprint(a.screen, clear)
-	}
+	done()
 	if signals.Err() != nil {
 		return errors.New("interrupted: nothing is said of what was measured")
 	}
 	if err != nil {
 		return err
 	}
-	if b.JSON {
-		a.stdout.Write(f.JSON())
-	} else {
-		fmt.Fprint(a.stdout, f)
-	}
+	b.print(a, f)
 	return b.put(f)
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"weir/study/bench"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
@@ -18,10 +19,10 @@ type checkCmd struct {
 }
 
 // mostRows is how many runs are listed.
-const mostRows = 1000
+const mostRows = 100
 
 func (c *checkCmd) Run(a *app) error {
-	s, err := c.load(a)
+	s, err := c.loadWatched(a)
 	if err != nil {
 		return err
 	}
@@ -35,33 +36,37 @@ func (c *checkCmd) Run(a *app) error {
 		share = float64(need.Most) / float64(need.Least)
 	}
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
-	total, seconds, most := 0.0, 0.0, 0.0
+	total, seconds := 0.0, 0.0
 	var hops, each, size float64
+	speed := bench.Speed() / bench.Reference
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
-			hops, each, size = plan.Estimate(r), plan.EstimateTime(r), plan.EstimateMemory(r)
+			hops, each, size = plan.Estimate(r), plan.EstimateTime(r)/speed, plan.EstimateMemory(r)
 		}
-		total, seconds, most = total+hops, seconds+each, max(most, size)
+		total, seconds = total+hops, seconds+each
 		if i >= mostRows {
 			continue
 		}
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
 			measure.SI(hops), took(each), report.Bytes(int64(roundUp(size))))})
 	}
-	fmt.Fprint(a.stdout, grid(rows))
-	if len(runs) > mostRows {
-		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
-	}
 	jobs := min(runtime.GOMAXPROCS(0), len(runs))
-	memory := fmt.Sprintf("up to %s of memory a run (%d at a time here)", report.Bytes(int64(roundUp(most))), jobs)
-	text := fmt.Sprintf("%s is valid: %d runs, about %s packet-hops, %s on one core, and %s", s.Name(), len(runs),
-		measure.SI(total), took(seconds), memory)
+	memory := fmt.Sprintf("up to %s of memory (%d at a time here)",
+		report.Bytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
+	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s on one core, and %s", s.Name(),
+		plural(len(runs), "run"), measure.SI(total), took(seconds), memory)
 	if byNeed {
 		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
 			"%s packet-hops, %s on one core, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,
 			measure.SI(total), measure.SI(share*total), upTo(took(seconds), took(share*seconds)), memory)
 	}
-	fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(text, report.Width, ""))
+	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
+	fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
+		"times as fast as the one of docs/performance.md, if nothing else goes on.", speed), a.width(), ""))
+	fmt.Fprint(a.stdout, grid(rows, a.width()))
+	if len(runs) > mostRows {
+		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
+	}
 	return nil
 }
 

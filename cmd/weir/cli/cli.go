@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
+	"weir/internal/revision"
 	"weir/internal/text"
 	"weir/study/plan"
+	"weir/study/results"
 	"weir/study/spec"
 )
 
@@ -32,23 +36,30 @@ type command struct {
 	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
 	Run     runCmd     `cmd:"" help:"Run an experiment."`
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
+	Plot    plotCmd    `cmd:"" help:"Make a figure of finished results, as SVG, PDF or PNG."`
 	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
 	Diff    diffCmd    `cmd:"" help:"Compare two results folders, or the flows of results and a fct.txt."`
-	Results resultsCmd `cmd:"" help:"Results folders of several machines."`
+	Results resultsCmd `cmd:"" help:"Results: list, find, remove, bundle and merge them."`
 	Import  importCmd  `cmd:"" help:"Make an experiment of another program's configuration."`
 	Export  exports    `cmd:"" help:"Write results as files for other programs, or an experiment for a cluster."`
 	Collect collectCmd `cmd:"" help:"Gather what tasks of weir export slurm have given into a results folder."`
 	Task    taskCmd    `cmd:"" help:"Carry out one task of a folder of weir export slurm, as its scripts do."`
-	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema of experiment files, for editors."`
+	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema: of experiment files, for editors, or of a file of results."`
 	Bench   benchCmd   `cmd:"" help:"Measure speed."`
 	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
 	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
 	Agent   agentCmd   `cmd:"" help:"Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs."`
+	Serve   serveCmd   `cmd:"" help:"Serve a page on which to choose, start, watch and compare experiments."`
 	Worker  workerCmd  `cmd:"" help:"Carry out runs for weir run --workers, or --nats, of other machines."`
+	Docs    docsCmd    `cmd:"" help:"Read the documentation, or write it as a site for a browser."`
 	Help    helpCmd    `cmd:"" help:"Show the help of a command."`
 	Version versionCmd `cmd:"" help:"Print the version, and the revision of the program."`
 
-	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print what bash, zsh or fish need to complete commands, names and flags."`
+	Man        manCmd        `cmd:"" help:"Print the manual page: weir man | man -l -"`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Answer the shell of weir completion."`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
 	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
 	LabHosts     labHostsCmd     `cmd:"" hidden:"" name:"lab-hosts" help:"The process of hosts of Weir's own in a lab."`
@@ -63,9 +74,10 @@ type app struct {
 	registry *spec.Registry
 	stdout   io.Writer
 	stderr   io.Writer
-	pipe     io.Writer // stdout as it is, for the messages of our own processes
-	screen   io.Writer // stderr as it is, for lines that are written over
-	terminal bool      // stderr is one
+	pipe     io.Writer  // stdout as it is, for the messages of our own processes
+	screen   io.Writer  // stderr as it is, for lines that are written over
+	terminal bool       // stderr is one
+	look     screenLook // of stdout
 	machine  machine
 	args     []string
 	code     int
@@ -74,16 +86,22 @@ type app struct {
 // Main runs the command line of this process and returns its exit code.
 func Main(r *spec.Registry) int {
 	info, err := os.Stderr.Stat()
-	return Run(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0)
+	return execute(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0,
+		lookOf(os.Stdout, os.Getenv))
 }
 
 // Run is Main with everything handed in.
 func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
+	return execute(r, args, stdout, stderr, terminal, screenLook{})
+}
+
+func execute(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal bool,
+	look screenLook) (code int) {
 	var c command
 	pipe := &output{to: stdout}
 	out, failures := text.NewWriter(pipe), text.NewWriter(stderr)
 	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args,
-		machine: thisMachine()}
+		look: look, machine: thisMachine()}
 	type exited int
 	defer func() { // kong ends the process after --help by calling Exit
 		if x := recover(); x != nil {
@@ -124,14 +142,14 @@ func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal boo
 // newParser reads a command line; formats of the registry have flags of their own.
 func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
 	c.Export.Results.formats(r.Formats)
-	vars := kong.Vars{"version": "weir " + version(), "importFormat": "", "exportFormat": ""}
+	vars := kong.Vars{"importFormat": "", "exportFormat": ""}
 	if len(r.Imports) > 0 {
 		vars["importFormat"] = r.Imports[0].Name
 	}
 	if len(r.Formats) > 0 {
 		vars["exportFormat"] = r.Formats[0].Name
 	}
-	return kong.New(c, append(options, kong.Name("weir"), texts, vars,
+	return kong.New(c, append(options, kong.Name(revision.Name()), texts, vars,
 		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
 			"compared with."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)
@@ -195,9 +213,22 @@ func (s *selection) load(a *app) (*spec.Spec, error) {
 	return exp, nil
 }
 
-type schemaCmd struct{}
+type schemaCmd struct {
+	Of string `arg:"" optional:"" default:"experiment" help:"${schemaOf}"`
+}
 
-func (schemaCmd) Run(a *app) error {
-	_, err := a.stdout.Write(a.registry.Schema())
+func (s *schemaCmd) Run(a *app) error {
+	doc := a.registry.Schema()
+	switch names := results.SchemaNames(); {
+	case s.Of == "experiment":
+	case s.Of == "results":
+		doc = results.Schemas()
+	case slices.Contains(names, s.Of):
+		doc = results.Schema(s.Of)
+	default:
+		return fmt.Errorf("%w: there is no schema of %q; experiment, results, %s are allowed", errInput, s.Of,
+			strings.Join(names, ", "))
+	}
+	_, err := a.stdout.Write(doc)
 	return err
 }

@@ -207,8 +207,9 @@ func TestFolders(t *testing.T) {
 		t.Errorf("diff of an experiment: exit code %d\n%s%s", code, text, stderr)
 	}
 	for args, want := range map[string]string{
-		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/ as it is now",
-		"report p4abc/fig9":              "no results folder; as an experiment: p4abc/fig9:1:1: there is no such experiment",
+		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/: run it, or name a " +
+			"folder",
+		"report p4abc/fig9": "no results folder; as an experiment: p4abc/fig9:1:1: there is no such experiment",
 	} {
 		t.Run(args, func(t *testing.T) {
 			if code, _, stderr := weir(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
@@ -232,7 +233,8 @@ func TestRun(t *testing.T) {
 	if len(dirs) != 1 {
 		t.Fatalf("folders %v", dirs)
 	}
-	for _, f := range []string{"spec.yaml", "runs.json", "host.json", "report.html", "plots/1-goodput-over-rate.svg"} {
+	for _, f := range []string{"spec.yaml", "runs.json", "host.json", "report.html", "host.html",
+		"plots/1-goodput-over-rate.svg"} {
 		t.Run(f, func(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dirs[0], f)); err != nil {
 				t.Error(err)

@@ -81,10 +81,10 @@ func TestFormats(t *testing.T) {
 		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", WrongInput},
 		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines", WrongInput},
 		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", WrongInput},
-		{"export small.yaml --format line", `--format is "line"; hpcc, lines are allowed`, WrongInput},
+		{"export small.yaml --format line", `--format is "line"; hpcc, csv, lines are allowed`, WrongInput},
 		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", WrongInput},
 		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", WrongInput},
-		{"export small.yml --format lines", "is no results folder", WrongInput},
+		{"export smal.yml --format lines", "is no results folder", WrongInput},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if code, out := run(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) {

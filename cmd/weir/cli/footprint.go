@@ -74,17 +74,17 @@ func (s *showCmd) footprint(a *app) error {
 	if s.Topology != "" {
 		title += " in " + s.Topology
 	}
-	fmt.Fprintln(a.stdout, report.Wrap(title, report.Width, "    "))
+	fmt.Fprintln(a.stdout, report.Wrap(title, a.width(), "    "))
 	for _, p := range points {
 		if len(points) > 1 || p.Points[0] != "" {
-			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), report.Width, "    "))
+			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), a.width(), "    "))
 		}
 		for i := 0; i < len(p.Switches); {
 			n := i + 1
 			for n < len(p.Switches) && reflect.DeepEqual(p.Switches[n].Programs, p.Switches[i].Programs) {
 				n++
 			}
-			fmt.Fprint(a.stdout, "\n", footprintText(p.Switches[i:n]))
+			fmt.Fprint(a.stdout, "\n", footprintText(p.Switches[i:n], a.width()))
 			i = n
 		}
 	}
@@ -121,8 +121,8 @@ func plural(n int, one string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// footprintText is the table of kinds of switches whose programs use the same.
-func footprintText(kinds []plan.SwitchFootprint) string {
+// footprintText is the table of kinds of switches whose programs use the same, within a width.
+func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	var b strings.Builder
 	for i := range kinds {
 		k := &kinds[i]
@@ -135,20 +135,21 @@ func footprintText(kinds []plan.SwitchFootprint) string {
 		wide := 0
 		for _, x := range p.Stages {
 			for _, r := range uses(&x) {
-				wide = min(max(wide, utf8.RuneCountInString(r[1])), 28)
+				wide = min(max(wide, utf8.RuneCountInString(r[1])), max(width-52, 8))
 			}
 		}
 		for _, x := range p.Stages {
 			fmt.Fprintf(&b, "    %-8s %s\n", x.Gress, x.Name)
 			for _, r := range uses(&x) {
 				line := fmt.Sprintf("      %-8s  %-*s  %s", r[0], wide, r[1], r[2])
-				if utf8.RuneCountInString(r[1]) > wide || utf8.RuneCountInString(line) > report.Width {
-					line = fmt.Sprintf("      %-8s  %s\n%18s%s", r[0], r[1], "", r[2])
+				if utf8.RuneCountInString(r[1]) > wide || utf8.RuneCountInString(line) > width {
+					below := strings.Repeat(" ", min(18, width/3))
+					line = fmt.Sprintf("      %-8s  %s\n%s", r[0], r[1], report.Hang(below, r[2], below, width))
 				}
 				b.WriteString(line + "\n")
 			}
 			for _, o := range x.Operations {
-				b.WriteString("      ! " + report.Wrap(o.String(), report.Width-8, "        ") + "\n")
+				b.WriteString(report.Hang("      ! ", o.String(), "        ", width) + "\n")
 			}
 		}
 	}
@@ -157,7 +158,7 @@ func footprintText(kinds []plan.SwitchFootprint) string {
 		"registers a packet",
 		plural(s.Ingress, "stage"), s.Egress, plural(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM), memory(s.Registers),
 		plural(s.Meters, "meter"), plural(s.Reads, "read"), plural(s.Writes, "write"))
-	b.WriteString("  " + report.Wrap(sums, report.Width-2, "    ") + "\n")
+	b.WriteString(report.Hang("  ", sums, "    ", width) + "\n")
 	breaks := f.Breaks(dataplane.RMT)
 	if len(breaks) == 0 {
 		b.WriteString("  nothing breaks the limits of P4TE §4\n")
@@ -170,7 +171,7 @@ func footprintText(kinds []plan.SwitchFootprint) string {
 		if len(f.Programs) > 1 && x.Program != x.Stage {
 			where = x.Program + ", " + x.Stage
 		}
-		b.WriteString("    " + report.Wrap(fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), report.Width-4, "         ") +
+		b.WriteString(report.Hang("    ", fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), "         ", width) +
 			"\n")
 	}
 	return b.String()

@@ -17,16 +17,17 @@ var footprintTwoTiers = []string{"--topology", "fat_tree: {k: 8, tiers: 2, rate:
 
 // needs is what programs need beyond the defaults.
 var needs = map[string][]string{
-	"conga":   footprintTwoTiers,
-	"input":   {"--set", "capacity=10kpps"},
-	"loss":    {"--set", "probability=1%"},
-	"ncf":     {"--set", "queues=3", "--set", "buffer=1MB"},
-	"ndp":     {"--set", "queues=2"},
-	"plan":    {"--set", "others=10Mbps"},
-	"pfc":     {"--set", "trigger=static", "--set", "xoff=100KB"},
-	"dualpi2": {"--set", "queues=2"},
-	"fdpa":    {"--set", "queues=4"},
-	"afq":     {"--set", "queues=16", "--set", "scheduler=calendar"},
+	"conga":    footprintTwoTiers,
+	"input":    {"--set", "capacity=10kpps"},
+	"loss":     {"--set", "probability=1%"},
+	"ncf":      {"--set", "queues=3", "--set", "buffer=1MB"},
+	"ndp":      {"--set", "queues=2"},
+	"trimming": {"--set", "queues=2"},
+	"plan":     {"--set", "others=10Mbps"},
+	"pfc":      {"--set", "trigger=static", "--set", "xoff=100KB"},
+	"dualpi2":  {"--set", "queues=2"},
+	"fdpa":     {"--set", "queues=4"},
+	"afq":      {"--set", "queues=16", "--set", "scheduler=calendar"},
 }
 
 func show(t *testing.T, args ...string) string {

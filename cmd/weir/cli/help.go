@@ -16,12 +16,20 @@ var texts = kong.Vars{
 	"listed":           "experiments,schemes,measures,workloads,topologies,formats",
 	"switchSupervisor": "What a switch's process becomes.",
 	"switchDataplane":  "The process of a switch's data plane.",
+	"docsPage": "A page, as its Markdown: spec; or a part of one: spec#expect. Without it, and without --site, the " +
+		"pages are listed.",
+	"docsSite": "Folder to write all pages into as a site, with a search; it needs no server. It must be new, empty, or " +
+		"have such a site, which is written over.",
 	"diffA": "Results folder, or an experiment that was run; or a fct.txt of the HPCC simulator, whose flows " +
 		"are compared with the other side's by bins of size.",
 	"diffTolerance": "With a fct.txt: how far a bin's median slowdown may be from that of the other side; " +
 		"off: it is not judged.",
 	"diffUnpaired": "With a fct.txt: the largest share of flows that only one side has. Without it they are the same " +
 		"flows.",
+	"plotNumber": "The experiment's plot of this number, changed by what else is given. Default: all, without --x, --y " +
+		"and --z.",
+	"schemaOf": "Of experiment files; results: of all files of a results folder; or of one of them: runs.json, run.json " +
+		"(runs/<id>.json), origin.json, host.json, flows.parquet, series.parquet, trace.parquet (a row).",
 	"diffPort": "With a fct.txt: only flows to this destination port (100, or 200 of incasts).",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",
@@ -30,8 +38,17 @@ var texts = kong.Vars{
 		"large.",
 	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +
 		"beside it.",
+	"tableFormat": "Form of tables: text, markdown, or latex, which needs the package booktabs.",
+	"tableColumns": "Show these alone, in this order: goodput, goodput.client0, or a pattern with *. Commas stand " +
+		"between them.",
+	"tableSort":  "Sort by a key of the sweep or by a value (goodput.client0); with :desc the largest first.",
+	"tableColor": "Colours: auto, on a terminal unless NO_COLOR is set; always; never.",
 	"runWorkers": "Have workers carry out runs, and this machine too: start a server for them at this address and port, " +
 		"and write a file that weir worker joins with. Beyond loopback it is encrypted.",
+	"serveFiles": "Experiments beside those of the library: files, which are read anew whenever the page shows them.",
+	"serveListen": "Address and port to listen at. Beyond loopback nothing is encrypted: ssh -L is safer. Port 0 takes " +
+		"any that is free.",
+	"serveHost": "A name under which browsers may ask for the server, beside addresses, localhost and this host's name.",
 	"runRunner": "Where runs of the simulator are carried out: local, on this machine, or slurm, by a cluster whose " +
 		"machines see --out.",
 	"slurmOption": "Slurm: an option for sbatch, as partition=short, account=NAME or exclusive; given, time and mem " +
@@ -44,15 +61,19 @@ var texts = kong.Vars{
 		"time, and one while that is faster; or a number. They change speed only.",
 	"runTrace": "Ports (s1->server, or a pattern with *) whose packets are traced in every run, into traces/ " +
 		"of the results folder: pcapng, Parquet and text.",
+	"resultsList": "List results, the newest first: options, when, verdicts, program, folder.",
+	"runTraceFormat": "Forms that traces are kept in: pcapng, parquet, text; all if it is not given. Their size is said " +
+		"before they are made.",
+	"runTraceSnap": "Bytes of each frame in pcapng; headers and the beginning of the payload if it is not given.",
 	"benchHosts":   "Sizes of scale: 16, 128, 1024, 8192, 65536; all but the last if it is not given.",
 	"benchDocs":    "Page whose block of figures scale, threads and peers rewrite, with pictures beside it.",
 	"benchProfile": "Folder for CPU profiles: of the process or, of switch, of its data planes.",
-	"benches":      "engine,sim,tcp,switch,clock,scale,threads,peers",
-	"benchRuns":    "Interleaved runs of switch, clock, scale and threads; 5 if it is not given.",
+	"benches":      "engine,sim,tcp,switch,clock,scale,threads,peers,page",
+	"benchRuns":    "Interleaved runs of switch, clock, scale and threads, rounds of page; 5 if it is not given.",
 	"benchTime":    "How long a flow of switch or clock is measured; 2s if it is not given.",
 	"benchWhat": "Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and " +
 		"HPCC++; tcp, with TCP and CUBIC. scale: time and memory of 16 to 65,536 hosts; threads: one run on several; " +
-		"peers: Debian's ns-3 beside it. " +
+		"peers: Debian's ns-3 beside it. page: first paint of weir serve's with 10,000 results, in Chromium. " +
 		"Or, as root, switch: the lab's data plane between two kernels, unshaped and shaped; clock: kinds of scheduling.",
 	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
 		"folder, and replays through the simulator's: both must give the same bytes. hosts: so are those of Weir's own.",

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"weir/internal/document"
+	"weir/study/spec"
 )
 
 type importCmd struct {
@@ -29,6 +33,9 @@ func (i *importCmd) Run(a *app) error {
 	}
 	data, warnings, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
 	if err != nil {
+		if hint := a.otherFile(i.Config); hint != "" {
+			return fmt.Errorf("%w\n%s", err, hint)
+		}
 		return err
 	}
 	for _, w := range warnings {
@@ -50,4 +57,31 @@ func (i *importCmd) Run(a *app) error {
 		err = err2
 	}
 	return err
+}
+
+// otherFile says what a file is that an experiment names as it is, and that is not imported; "" if it is none.
+func (a *app) otherFile(name string) string {
+	data, err := document.ReadFile(name, document.LargestInput)
+	if err != nil {
+		return ""
+	}
+	for _, f := range a.registry.Flows {
+		_, err := f.Read(bytes.NewReader(data), name, 1)
+		if err == nil || spec.Excess(err) {
+			clock := ""
+			if f.Unclear != "" {
+				clock = ", time_unit: 1ps"
+			}
+			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
+				"    traffic: [{name: x, file: %s, format: %s%s, transport: tcp}]", f.Doc,
+				document.Quote(name, false), f.Name, clock)
+		}
+	}
+	for _, f := range a.registry.Networks {
+		if _, err := f.Read(bytes.NewReader(data), name); err == nil || spec.Excess(err) {
+			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
+				"    topology: {file: %s, format: %s}", f.Doc, document.Quote(name, false), f.Name)
+		}
+	}
+	return ""
 }

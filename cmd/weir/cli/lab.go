@@ -157,11 +157,11 @@ func (a *app) checkLab(s *spec.Spec) error {
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed),
 			fmt.Sprintf("%s, %s", measure.SI(frames), took(seconds))})
 	}
-	fmt.Fprint(a.stdout, grid(rows))
+	fmt.Fprint(a.stdout, grid(rows, a.width()))
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
 			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
-			s.Name(), k.Release, len(runs), took(total), measure.SI(run.LabFrames)), report.Width, ""))
+			s.Name(), k.Release, len(runs), took(total), measure.SI(run.LabFrames)), a.width(), ""))
 	if err := k.Err(); err != nil {
 		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
 	}

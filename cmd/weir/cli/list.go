@@ -16,22 +16,20 @@ func (l *listCmd) Run(a *app) error {
 	switch l.What {
 	case "experiments":
 		for _, e := range a.registry.Experiments() {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", e.Name, report.Wrap(e.Title, report.Width-25, strings.Repeat(" ", 25)))
+			a.entry(24, e.Name, e.Title)
 		}
 	case "schemes":
 		for _, k := range a.schemes() {
-			fmt.Fprintf(a.stdout, "%-10s %-13s %s\n", k.kind, k.s.Name, report.Wrap(k.s.Doc, report.Width-25,
-				strings.Repeat(" ", 25)))
+			a.entry(24, fmt.Sprintf("%-10s %s", k.kind, k.s.Name), k.s.Doc)
 		}
 	case "measures":
 		for _, m := range a.registry.Measures {
-			fmt.Fprintf(a.stdout, "%-16s %s\n", m.Name, report.Wrap(m.Doc, report.Width-17, strings.Repeat(" ", 17)))
+			a.entry(16, m.Name, m.Doc)
 		}
 	case "workloads":
-		fmt.Fprintf(a.stdout, "%-24s %s\n", "transport: udp, rate: …",
-			"constant rate, bursts, Poisson, on/off (weir show udp)")
+		a.entry(24, "transport: udp, rate: …", "constant rate, bursts, Poisson, on/off (weir show udp)")
 		for _, f := range a.registry.Flows {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: "+f.Name, f.Doc)
+			a.entry(24, "file: …, format: "+f.Name, f.Doc)
 		}
 		for _, w := range [][2]string{
 			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
@@ -39,30 +37,37 @@ func (l *listCmd) Run(a *app) error {
 			{"load: 50%", "arrivals that offer this share of links"},
 			{"collective: ring", "all-reduce of hosts, in a ring or as a tree"},
 		} {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", w[0], w[1])
+			a.entry(24, w[0], w[1])
+		}
+		for _, s := range a.registry.Jobs {
+			a.entry(24, "job: {"+s.Name+": {…}}", s.Doc+" (weir show "+s.Name+")")
 		}
 		for _, d := range a.registry.Workloads {
-			fmt.Fprintf(a.stdout, "%-24s flow sizes, mean %.0f bytes\n", "sizes: "+d.Name, d.Mean())
+			a.entry(24, "sizes: "+d.Name, fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()))
 		}
 	case "formats":
 		for _, f := range a.registry.Imports {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", "import --format "+f.Name, report.Wrap(f.Doc, report.Width-25,
-				strings.Repeat(" ", 25)))
+			a.entry(24, "import --format "+f.Name, f.Doc)
 		}
 		for _, f := range a.registry.Formats {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", "--format "+f.Name, report.Wrap(f.Doc, report.Width-25, strings.Repeat(" ", 25)))
+			a.entry(24, "--format "+f.Name, f.Doc)
 		}
 	case "topologies":
-		fmt.Fprintf(a.stdout, "%-24s %s\n", "hosts, switches, links", "written out in the experiment")
+		a.entry(24, "hosts, switches, links", "written out in the experiment")
 		for _, f := range a.registry.Networks {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", "file: …, format: "+f.Name, f.Doc)
+			a.entry(24, "file: …, format: "+f.Name, f.Doc)
 		}
 		for _, s := range a.registry.Topologies {
-			fmt.Fprintf(a.stdout, "%-24s %s\n", s.Name+": {…}", report.Wrap(s.Doc+" (weir show "+s.Name+")", report.Width-25,
-				strings.Repeat(" ", 25)))
+			a.entry(24, s.Name+": {…}", s.Doc+" (weir show "+s.Name+")")
 		}
 	}
 	return nil
+}
+
+// entry prints a name of a list, in so many columns, and beside it what it is.
+func (a *app) entry(columns int, name, doc string) {
+	fmt.Fprintln(a.stdout, report.Hang(fmt.Sprintf("%-*s ", columns, name), doc, strings.Repeat(" ", columns+1),
+		a.width()))
 }
 
 type kindOf struct {
@@ -87,6 +92,12 @@ func (a *app) schemes() []kindOf {
 	}
 	for _, s := range a.registry.Topologies {
 		out = append(out, kindOf{"topology", s.Scheme})
+	}
+	for _, s := range a.registry.Jobs {
+		out = append(out, kindOf{"job", s.Scheme})
+	}
+	for _, s := range a.registry.Ideals {
+		out = append(out, kindOf{"network", s.Scheme})
 	}
 	sort.SliceStable(out, func(i, j int) bool {
 		return out[i].kind < out[j].kind || out[i].kind == out[j].kind && out[i].s.Name < out[j].s.Name

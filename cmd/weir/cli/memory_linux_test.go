@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/study/plan"
+	"weir/study/report"
 	"weir/study/run/slurm"
 	"weir/study/spec"
 )
@@ -20,7 +21,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared := plan.SharedMemory(s)
-	own := plan.EstimateMemory(plan.Runs(s)[0]) - shared // some 200 MB
+	own := plan.EstimateMemory(plan.Runs(s)[0]) - shared // some 500 MB
 	for _, x := range []struct {
 		name   string
 		m      machine
@@ -44,7 +45,8 @@ func TestRunsFitIntoMemory(t *testing.T) {
 				t.Errorf("%d, %q", jobs, notice)
 			}
 			if (err != nil) != (x.wrong != "") || err != nil && (!errors.Is(err, errInput) ||
-				!strings.Contains(err.Error(), x.wrong) || !strings.Contains(err.Error(), "this machine has 1")) {
+				!strings.Contains(err.Error(), x.wrong) ||
+				!strings.Contains(err.Error(), "this machine has "+report.Bytes(int64(roundUp(x.m.all))))) {
 				t.Error(err)
 			}
 		})
@@ -73,8 +75,9 @@ func TestRunInLittleMemory(t *testing.T) {
 		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
 		dir := t.TempDir()
 		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
-			CSV: true, slurmFlags: slurmFlags{SlurmTask: slurm.Standard.Task, SlurmTasks: slurm.Standard.Tasks},
-			labFlags: labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
+			tableFlags: tableFlags{CSV: true},
+			slurmFlags: slurmFlags{SlurmTask: slurm.Standard.Task, SlurmTasks: slurm.Standard.Tasks},
+			labFlags:   labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
 		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
 			t.Errorf("%v is left", left)
 		}

@@ -55,7 +55,7 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 	const choice = "n = 10, chosen by the data: delay.a within 6 % at 95 %"
 	const worth = "it is a little too narrow on average"
-	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (n = 30)", "2100kbps 10 ")
+	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (n = 30)", "at all points: n = 10")
 	folders, _ := filepath.Glob(filepath.Join(out, "*"))
 	if len(folders) != 1 {
 		t.Fatalf("%q", folders)

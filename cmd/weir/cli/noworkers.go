@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 
+	"weir/study/page"
 	"weir/study/run"
 )
 
@@ -16,6 +17,12 @@ func (f *workerFlags) runner(*app, *progressBar, int) (run.Runner, func() error,
 		return nil, nil, errNoJetStream
 	}
 	return nil, nil, f.alone()
+}
+
+// paged leaves the jobs of weir serve to be carried out here.
+func (f *workerFlags) paged(*app, *page.Options, string) error {
+	_, _, err := f.runner(nil, nil, 0)
+	return err
 }
 
 func (workerCmd) Run(*app) error { return errNoJetStream }

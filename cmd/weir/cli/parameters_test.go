@@ -25,6 +25,12 @@ func named() map[string]scheme.Scheme {
 	for _, s := range r.Controllers {
 		all["cc "+s.Name] = s.Scheme
 	}
+	for _, s := range r.Jobs {
+		all["job "+s.Name] = s.Scheme
+	}
+	for _, s := range r.Ideals {
+		all["network "+s.Name] = s.Scheme
+	}
 	return all
 }
 

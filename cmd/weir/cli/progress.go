@@ -9,7 +9,6 @@ import (
 
 	"weir/core/unit"
 	"weir/study/measure"
-	"weir/study/report"
 	"weir/study/run"
 )
 
@@ -18,12 +17,18 @@ type progressBar struct {
 	lock  sync.Mutex // notices clear it while runs go on
 	out   io.Writer
 	on    bool
+	wide  func() int // columns of the terminal, which may change
 	start time.Time
 	last  time.Time
 	shown bool
 	begun bool
 	found int // runs that were there before
 	also  string
+}
+
+// progress is a line that begins now.
+func (a *app) progress() *progressBar {
+	return &progressBar{out: a.screen, on: a.terminal, wide: a.columns, start: time.Now()}
 }
 
 func (b *progressBar) show(p run.Progress) {
@@ -37,7 +42,8 @@ func (b *progressBar) show(p run.Progress) {
 	} else {
 		b.last = now
 	}
-	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds(), b.also))
+	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds(), b.also,
+		b.wide()))
 	b.shown = true
 }
 
@@ -49,28 +55,35 @@ func (b *progressBar) beside(text string) {
 }
 
 // progressLine says how far runs are after so many seconds: which share, of how many runs, packet-hops in all and a
-// second, the simulated time, and what is left. It is narrower than a terminal.
-func progressLine(p run.Progress, found int, elapsed float64, also string) string {
+// second, the simulated time, and what is left. It is narrower than a terminal of so many columns.
+func progressLine(p run.Progress, found int, elapsed float64, also string, columns int) string {
 	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, plural(p.Runs, "run"))
 	switch {
+	case p.PacketHops > 0 && also != "": // there is no room for all
+		line += fmt.Sprintf("  %s hops/s", measure.SI(float64(p.PacketHops)/elapsed))
 	case p.PacketHops > 0:
 		line += fmt.Sprintf("  %s hops, %s/s", measure.SI(float64(p.PacketHops)), measure.SI(float64(p.PacketHops)/elapsed))
 	case p.Share > 0.01:
 		line += fmt.Sprintf("  %.1f runs/s", p.Share*float64(p.Runs-found)/elapsed)
 	}
-	if p.Time > 0 {
+	if p.Time > 0 && also == "" {
 		line += "  at " + short(p.Time)
 	}
 	if p.Share > 0.01 {
 		line += fmt.Sprintf("  %s left", duration(elapsed*(1-p.Share)/p.Share))
 	}
-	if also != "" {
-		line += "  " + also
+	between := "  "
+	for part := range strings.SplitSeq(also, ", ") { // the first ones matter most
+		if part == "" || len(line)+len(between)+len(part) >= columns {
+			break
+		}
+		line, between = line+between+part, ", "
 	}
 	const widest, narrowest = 24, 4
-	width := min(report.Width-len(line)-3, widest)
+	width := min(columns-len(line)-3, widest)
 	if width < narrowest {
-		return strings.TrimLeft(line, " ")
+		line = strings.TrimLeft(line, " ")
+		return line[:min(len(line), columns-1)]
 	}
 	full := min(int(p.Share*float64(width)), width)
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]" + line

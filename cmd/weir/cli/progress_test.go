@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,12 +34,41 @@ func TestProgressLine(t *testing.T) {
 			Time: 123456 * unit.Microsecond}, 0, 1e7, "88888 of 99999 runs  123.5 T hops, 12.35 M/s  at 123ms  14 days left"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := progressLine(x.p, x.found, x.elapsed, "")
+			got := progressLine(x.p, x.found, x.elapsed, "", report.Width)
 			if !strings.Contains(got, strings.TrimPrefix(x.want, "[######..................]")) {
 				t.Errorf("%q, want %q", got, x.want)
 			}
 			if n := utf8.RuneCountInString(got); n >= report.Width {
 				t.Errorf("%d columns of %d: %q", n, report.Width, got)
+			}
+		})
+	}
+	for _, x := range []struct{ also, want string }{
+		{"8 workers, 496 queued", "  8 workers, 496 queued"},
+		{"8 workers, 12 failed, 496 queued", "  8 workers, 12 failed"},
+		{"waits", "  waits"},
+	} {
+		t.Run(x.also, func(t *testing.T) {
+			p := run.Progress{Runs: 2000, Done: 1500, Share: 0.75, PacketHops: 41_250_000, Time: unit.Second}
+			want := "75 %  1500 of 2000 runs  4.125 M hops/s  3 s left" + x.want
+			if got := progressLine(p, 0, 10, x.also, report.Width); !strings.HasSuffix(got, want) || len(got) >= report.Width {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// On a wide terminal the line has room for what else there is to say; on a narrow one it ends before the edge, for a
+// line that goes on below it cannot be written over.
+func TestProgressWidth(t *testing.T) {
+	p := run.Progress{Runs: 2000, Done: 1500, Share: 0.75, PacketHops: 41_250_000, Time: unit.Second}
+	const also = "8 workers, 12 failed, 496 queued"
+	for columns, want := range map[int]string{132: also, 80: "8 workers, 12 failed", 60: "3 s left", 30: "75 %",
+		20: "75 %"} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			got := progressLine(p, 0, 10, also, columns)
+			if n := utf8.RuneCountInString(got); n >= columns || !strings.Contains(got, want) {
+				t.Errorf("%d columns of %d: %q", n, columns, got)
 			}
 		})
 	}

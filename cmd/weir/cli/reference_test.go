@@ -42,13 +42,7 @@ func TestReference(t *testing.T) {
 func reference(n *kong.Node) string {
 	var rows strings.Builder
 	row := func(name string, v *kong.Value) {
-		help, standard := v.Help, ""
-		for _, word := range v.EnumSlice() {
-			if !strings.Contains(help, word) {
-				help += " One of " + strings.Join(v.EnumSlice(), ", ") + "."
-				break
-			}
-		}
+		help, standard := helpOf(v), ""
 		if v.HasDefault {
 			standard = "`" + v.Default + "`"
 		}
@@ -63,14 +57,7 @@ func reference(n *kong.Node) string {
 			continue
 		}
 		flags++
-		name := "--" + f.Name
-		if f.Short != 0 {
-			name = "-" + string(f.Short) + ", " + name
-		}
-		if !f.IsBool() {
-			name += " " + placeholder(f)
-		}
-		row(name, f.Value)
+		row(flagTerm(f), f.Value)
 	}
 	usage := "weir " + n.Summary()
 	if flags == 0 {
@@ -81,14 +68,6 @@ func reference(n *kong.Node) string {
 		text += "\n| argument or flag | meaning | default |\n|---|---|---|\n" + rows.String()
 	}
 	return text
-}
-
-// placeholder stands for a flag's value; help has the default in its place.
-func placeholder(f *kong.Flag) string {
-	if f.PlaceHolder == "" || f.PlaceHolder == f.Default {
-		return strings.ToUpper(f.Name)
-	}
-	return f.PlaceHolder
 }
 
 // cell is text in a table of Markdown.

@@ -40,6 +40,7 @@ import (
 	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/spray"
 	"weir/core/dataplane/tm"
+	"weir/core/dataplane/trimming"
 	"weir/core/dataplane/wecmp"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -47,13 +48,20 @@ import (
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
+	"weir/core/transport/uet"
 	"weir/core/transport/window"
 	"weir/core/workload"
+	"weir/core/workload/chakra"
+	"weir/core/workload/collective"
+	"weir/core/workload/goal"
+	"weir/core/workload/job"
+	"weir/core/workload/loggops"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
 	"weir/papers/p4te"
 	"weir/study/bench"
+	"weir/study/interop/csvfiles"
 	"weir/study/interop/hpccsim"
 	"weir/study/measure"
 	"weir/study/spec"
@@ -69,19 +77,21 @@ func Registry() *spec.Registry {
 			drill.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(), hula.Scheme(),
 			inband.Scheme(), p4abc.ForgerScheme(),
 			inputloss.Scheme(), inputring.Scheme(), letflow.Scheme(), ncf.Scheme(), ndpswitch.Scheme(), pfc.Scheme(),
-			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), wecmp.Scheme(),
+			p4te.Scheme(), pie.Scheme(), red.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme(), wecmp.Scheme(),
 			// shares among users
 			ppv.Scheme(), afq.Scheme(), fdpa.Scheme(), rainbow.Scheme(),
 			plan.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
-			window.Scheme()},
+			uet.Scheme(), window.Scheme()},
 		Topologies: topology.Schemes(),
 		Workloads:  workload.Distributions(),
 		Networks:   topology.Formats(),
+		Jobs:       append(collective.Schemes(), chakra.Scheme(), goal.Scheme()),
+		Ideals:     []job.Model{loggops.Scheme()},
 		Flows:      workload.Formats(),
 		Imports:    []spec.Import{hpccsim.Importer()},
-		Formats:    []spec.Format{hpccsim.Format()},
+		Formats:    []spec.Format{hpccsim.Format(), csvfiles.Format()},
 		Controllers: []cc.Scheme{bbr.Scheme(), boltsender.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(),
 			hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),

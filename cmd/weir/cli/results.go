@@ -7,15 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
-// folders finds results: of a folder, of its report, or of an experiment as weir run
-// was given it without options.
+// folders finds results: of a folder, of its report, or of an experiment that was run, be it with options.
 type folders struct {
 	Out target `default:"results" help:"Folder in which results of experiments are looked for."`
 }
@@ -35,18 +32,8 @@ func (f *folders) find(a *app, name string) (string, error) {
 	if err == nil && !info.IsDir() && filepath.Base(name) == "report.html" {
 		dir = filepath.Dir(name)
 	} else if err != nil || !info.IsDir() {
-		src, err := a.registry.Open(name)
-		if err != nil {
-			return "", fmt.Errorf("%s is no results folder; as an experiment: %w", name, err)
-		}
-		s, err := plan.Load(a.registry, src, spec.Options{})
-		if err != nil {
+		if dir, err = f.chosen(a, name); err != nil {
 			return "", err
-		}
-		dir = results.Folder(s, string(f.Out), spec.Sim)
-		if _, err := os.Stat(dir); err != nil {
-			return "", fmt.Errorf("%w: %s has no results in %s/ as it is now: run it, or name a folder", errInput, name,
-				filepath.Base(string(f.Out)))
 		}
 	}
 	return filepath.Abs(dir) // run prints whole paths too
@@ -55,13 +42,15 @@ func (f *folders) find(a *app, name string) (string, error) {
 type reportCmd struct {
 	folders
 	Dirs []string `arg:"" name:"dir" help:"Results folders, as weir run leaves them, or experiments that were run."`
-	JSON bool     `name:"json" help:"Print one JSON document each instead of tables." xor:"format"`
-	CSV  bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+	tableFlags
 }
 
 func (r *reportCmd) Run(a *app) error {
 	signals := listen(a.screen, grace{0, nothing, "the same command makes the rest"})
 	defer signals.stop()
+	if _, err := r.look(a); err != nil {
+		return err
+	}
 	for i, dir := range r.Dirs {
 		o, err := r.open(a, dir)
 		if err != nil {
@@ -71,26 +60,26 @@ func (r *reportCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case r.JSON:
-			a.stdout.Write(o.JSON())
-		case r.CSV:
-			if err := o.CSV(a.stdout); err != nil {
-				return err
-			}
-		default:
-			if i > 0 {
-				fmt.Fprintln(a.stdout)
-			}
-			o.Found = 0 // a report runs nothing, so all of them are
-			a.tables(o, path)
+		if i > 0 && !r.JSON && !r.CSV {
+			fmt.Fprintln(a.stdout)
+		}
+		o.Found = 0 // a report runs nothing, so all of them are
+		if err := r.tableFlags.print(a, o, path); err != nil {
+			return err
+		}
+		if what := (&report.Look{Width: a.look.width}).Account(o); what != "" && !r.JSON && !r.CSV && r.asText() {
+			fmt.Fprintf(a.stdout, "\n%s", what)
 		}
 	}
 	return nil
 }
 
 type resultsCmd struct {
-	Merge mergeCmd `cmd:"" help:"Make one results folder of several of one experiment, as one machine would have."`
+	List   shelfCmd  `cmd:"" default:"withargs" help:"${resultsList}"`
+	Remove removeCmd `cmd:"" help:"Remove results folders, after asking; nothing but what weir has written."`
+	Bundle bundleCmd `cmd:"" help:"Put results folders into one archive, for another machine or for good."`
+	Open   openCmd   `cmd:"" help:"Open an archive of weir results bundle, whoever it is from."`
+	Merge  mergeCmd  `cmd:"" help:"Make one results folder of several of one experiment, as one machine would have."`
 }
 
 type mergeCmd struct {
@@ -127,6 +116,5 @@ func (m *mergeCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Alike)
 	}
 	fmt.Fprint(a.stdout, "\n\n")
-	a.tables(merged.Outcome, path)
-	return nil
+	return a.tables(merged.Outcome, path)
 }

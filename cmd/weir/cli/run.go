@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"weir/internal/revision"
 	"weir/study/claim"
@@ -24,11 +23,13 @@ type runCmd struct {
 	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
 	Out     target `default:"results" help:"Folder that results go into."`
 	Fresh   bool   `help:"Run also what is finished already."`
-	JSON    bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
-	CSV     bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
 	Check   bool   `help:"Exit with 3 if a claim fails."`
 
-	Trace []string `placeholder:"PORT" help:"${runTrace}"`
+	tableFlags
+
+	Trace       []string `placeholder:"PORT" help:"${runTrace}"`
+	TraceFormat []string `placeholder:"FORMAT" help:"${runTraceFormat}"`
+	TraceSnap   int      `placeholder:"BYTES" help:"${runTraceSnap}"`
 
 	Runner string `enum:"local,slurm" default:"local" help:"${runRunner}"`
 
@@ -66,6 +67,9 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := r.tableFlags.check(a, s); err != nil {
+		return err
+	}
 	if err := r.checkRunner(); err != nil {
 		return err
 	}
@@ -73,12 +77,16 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	tracing, err := r.tracing(a, s)
+	if err != nil {
+		return err
+	}
 	signals.next(inSimulation)
-	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
+	bar := a.progress()
 	path := ""
 	options := run.Options{
 		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: revision.Executable(),
-		OnProgress: bar.show, Trace: r.Trace,
+		OnProgress: bar.show, Trace: r.Trace, Tracing: tracing,
 		Command:  reproduce(s.Name(), r.Name, a.args),
 		OnNotice: bar.notice(a),
 		Report: func(o *results.Outcome) (err error) {
@@ -91,6 +99,9 @@ func (r *runCmd) Run(a *app) error {
 		return err
 	}
 	defer func() { ended() }()
+	if options.Runner != nil {
+		signals.next(inSweep)
+	}
 	var o *results.Outcome
 	if r.On == spec.Lab {
 		o, err = r.lab(signals, a, s, options, bar)
@@ -102,7 +113,7 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := a.print(o, path, r.JSON, r.CSV); err != nil {
+	if err := r.tableFlags.print(a, o, path); err != nil {
 		return err
 	}
 	a.code = exitCode(o, interrupted, r.Check)
@@ -125,9 +136,8 @@ func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ende
 		return nil, err
 	case runner == nil:
 		return func() error { return nil }, nil
-	case r.On == spec.Lab || len(r.Trace) > 0:
-		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator, and without --trace: workers keep no traces",
-			errInput)
+	case r.On == spec.Lab:
+		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator", errInput)
 	}
 	options.Runner = runner
 	return ended, nil
@@ -148,21 +158,13 @@ func (r *runCmd) jobs(a *app, s *spec.Spec, threads int) (int, error) {
 	return jobs, err
 }
 
-// print writes an outcome in the form that is asked for.
-func (a *app) print(o *results.Outcome, path string, asJSON, asCSV bool) error {
-	switch {
-	case asJSON:
-		a.stdout.Write(o.JSON())
-	case asCSV:
-		return o.CSV(a.stdout)
-	default:
-		a.tables(o, path)
-	}
-	return nil
+// tables prints an outcome as it is shown if nothing else is asked for.
+func (a *app) tables(o *results.Outcome, path string) error {
+	return (&tableFlags{Format: asText, Color: "auto"}).print(a, o, path)
 }
 
-func (a *app) tables(o *results.Outcome, path string) {
-	fmt.Fprint(a.stdout, report.Text(o))
+// after says what stands behind the tables: what was there already, and where the report is.
+func (a *app) after(o *results.Outcome, path string) {
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
 	}
@@ -202,14 +204,14 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 	return Done
 }
 
-// reproduce is the command that gives the same report: the experiment and all that changes it,
+// reproduce is the command of this program that gives the same report: the experiment and all that changes it,
 // but not what only changes how it runs. Of a file only the name is kept: results say nothing
 // about the machine.
 func reproduce(known, name string, args []string) string {
 	if name != known { // not one of the library
 		name = filepath.Base(name)
 	}
-	words := []string{"weir", "run", quoted(name)}
+	words := []string{quoted(revision.Name()), "run", quoted(name)}
 	for i := 0; i < len(args); i++ {
 		name, _, joined := strings.Cut(args[i], "=")
 		switch name {

@@ -78,7 +78,7 @@ func (s *showCmd) Run(a *app) error {
 	for _, p := range exp.Parameters() {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})
 	}
-	fmt.Fprint(a.stdout, grid(rows))
+	fmt.Fprint(a.stdout, grid(rows, a.width()))
 	if text := report.PaperValues(exp); text != "" {
 		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
 	}
@@ -104,8 +104,8 @@ func (s *showCmd) file(a *app) error {
 }
 
 func (a *app) showScheme(k kindOf) {
-	fmt.Fprintf(a.stdout, "%s\nsource: %s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, report.Width, "    "),
-		k.s.Source)
+	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, a.width(), "    "),
+		report.Wrap("source: "+k.s.Source, a.width(), "    "))
 	params := k.s.Parameters()
 	if len(params) == 0 {
 		fmt.Fprintln(a.stdout, "It has no parameters.")
@@ -125,19 +125,25 @@ func (a *app) showScheme(k kindOf) {
 		for _, limit := range p.Range {
 			value += "; " + limit.String()
 		}
-		fmt.Fprintf(a.stdout, "%s\n    %s\n    %s\n    source: %s\n", p.Name, report.Wrap(p.Doc, report.Width-4, "    "),
-			report.Wrap(value, report.Width-4, "    "), p.Source)
+		fmt.Fprintln(a.stdout, p.Name)
+		for _, text := range []string{p.Doc, value, "source: " + p.Source} {
+			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.width()))
+		}
 	}
 }
 
-// grid prints three columns within 80: the last ones are wrapped.
-func grid(rows [][]string) string {
-	first, second := 0, 0
+// grid prints three columns within a width. Where that is too narrow for all, the first has 34 of 80 at most, the
+// second 20, and each is wrapped.
+func grid(rows [][]string, width int) string {
+	first, second, third := 0, 0, 0
 	for _, r := range rows {
-		first, second = max(first, len([]rune(r[0]))), max(second, len([]rune(r[1])))
+		first, second = max(first, utf8.RuneCountInString(r[0])), max(second, utf8.RuneCountInString(r[1]))
+		third = max(third, utf8.RuneCountInString(r[2]))
 	}
-	first, second = min(first, 34), min(second, 20)
-	third := report.Width - first - second - 4
+	if width < first+second+third+4 {
+		first, second = min(first, width*34/80), min(second, width*20/80)
+		third = max(width-first-second-4, 8)
+	}
 	var b strings.Builder
 	for _, r := range rows {
 		cells := [][]string{fold(r[0], first), fold(r[1], second), fold(r[2], third)}

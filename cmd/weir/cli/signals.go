@@ -30,10 +30,13 @@ type grace struct {
 
 const goesOn = "what was finished is kept, and the same command goes on with the rest"
 
-// A simulation ends within a second and a run of the lab within five, with all that comes after its grace.
+// A simulation ends within a second, a run of the lab within five and a sweep by others within ten, with all that comes
+// after its grace.
 var (
 	inPreparation = grace{0, nothing, "nothing was run"}
 	inSimulation  = grace{800 * time.Millisecond, nothing, "it did not end in time and was cut; " + goesOn}
+	// Others are told, and a server or a queue answers.
+	inSweep = grace{8 * time.Second, nothing, "it did not end in time and was cut; " + goesOn}
 )
 
 func ofLab(closeAll func() error) grace {

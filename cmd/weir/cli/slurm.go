@@ -158,10 +158,10 @@ func openSweep(a *app, dir string, any bool) (*slurm.Folder, error) {
 type collectCmd struct {
 	Dir        string `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
 	Out        target `default:"results" help:"Folder that results go into."`
-	JSON       bool   `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
-	CSV        bool   `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
 	Check      bool   `help:"Exit with 3 if a claim fails."`
 	AnyProgram bool   `help:"${slurmAnyProgram}"`
+
+	tableFlags
 }
 
 func (c *collectCmd) Run(a *app) error {
@@ -171,7 +171,10 @@ func (c *collectCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	bar := &progressBar{out: a.screen, on: a.terminal, start: time.Now()}
+	if err := c.tableFlags.check(a, f.Spec); err != nil {
+		return err
+	}
+	bar := a.progress()
 	path, from := "", f.Collector()
 	o, err := run.Execute(signals, f.Spec, run.Options{
 		Dir: string(c.Out), Executable: f.Job.Executable, Command: f.Job.Command, Runner: from, OnProgress: bar.show,
@@ -185,7 +188,7 @@ func (c *collectCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := a.print(o, path, c.JSON, c.CSV); err != nil {
+	if err := c.tableFlags.print(a, o, path); err != nil {
 		return err
 	}
 	for _, text := range from.Missing(signals) {

@@ -64,6 +64,7 @@ var threadsForms = map[string][2]string{
 	"program loss":      {"switch: [ecmp, {loss: {probability: 1%}}]", overTCP},
 	"program input":     {"switch: [ecmp, {input: {capacity: 300000pps}}]", overTCP},
 	"program ndp":       {`switches: {"*": {programs: [spray, ndp], queues: 2}}`, "transport: ndp"},
+	"program trimming":  {`switches: {"*": {programs: [ecmp, trimming], queues: 2}}`, "transport: uet"},
 	"program pfc":       {"switch: [ecmp, {shared_buffer: {size: 200kB}}, pfc]", "transport: rdma, cc: dcqcn"},
 	"program p4te":      {"addresses: hierarchical\nswitch: [p4te]", "transport: tcp, cc: dctcp"},
 	"program afq":       {`switches: {"*": {programs: [ecmp, afq], queues: 8, scheduler: calendar}}`, overTCP},
@@ -77,6 +78,7 @@ var threadsForms = map[string][2]string{
 		"transport: rdma, cc: {hpcc_pint: {t: 30us}}"},
 	"controller bolt":  {"switch: [ecmp, bolt]", "transport: rdma, cc: bolt"},
 	"transport ndp":    {`switches: {"*": {programs: [spray, ndp], queues: 2}}`, "transport: ndp"},
+	"transport uet":    {`switches: {"*": {programs: [ecmp, trimming], queues: 2}}`, "transport: {uet: {control: both}}"},
 	"transport window": {"switch: [ecmp]", "transport: window, window: 24 packets"},
 	"transport udp":    {"switch: [ecmp]", "transport: udp, rate: 500Mbps"},
 }

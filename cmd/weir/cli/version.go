@@ -2,33 +2,35 @@ package cli
 
 import (
 	"fmt"
-	"runtime/debug"
+	"runtime"
+
+	"github.com/alecthomas/kong"
 
 	"weir/internal/revision"
 )
 
-// version is the module's version or its revision.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "development"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v += " " + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return v + " " + info.GoVersion
-}
+// version is what reports say of the program.
+func version() string { return revision.Version() + " " + runtime.Version() }
 
 type versionCmd struct{}
 
 func (versionCmd) Run(a *app) error {
-	fmt.Fprintln(a.stdout, "weir", version())
+	fmt.Fprintln(a.stdout, revision.Name(), version())
 	fmt.Fprintln(a.stdout, revision.This())
+	fmt.Fprintln(a.stdout, "SHA-256 of the program:", revision.Executable())
+	fmt.Fprintf(a.stdout, "its results folders: results/<experiment>-<hash>-%s\n", revision.This().Key())
 	return nil
 }
+
+// versionFlag prints the version, which takes a look at the whole program where nothing else tells it.
+type versionFlag bool
+
+// BeforeReset acts before arguments are asked for.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	fmt.Fprintln(app.Stdout, revision.Name(), version())
+	app.Exit(0)
+	return nil
+}
+
+// IsBool has the flag take no value.
+func (versionFlag) IsBool() bool { return true }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,5 +38,36 @@ func TestGuess(t *testing.T) {
 				t.Errorf("show %s: exit code %d, %s", name, code, errs.String())
 			}
 		})
+	}
+}
+
+// Whatever a command prints is as wide as the terminal: nothing wider, and a wide one is used. Lines of one long word,
+// such as a path, cannot be broken.
+func TestCommandWidths(t *testing.T) {
+	file := write(t, strings.Replace(small, "sweep: {rate: [1Mbps, 5Mbps]}", "sweep: {rate: [1Mbps, 5Mbps], "+
+		"a_key_with_a_long_name: {a_value_with_a_long_name: {switch: [forward]}, another_one: {switch: [forward]}}}", 1))
+	out := t.TempDir()
+	a, b := ran(t, out, file), ran(t, out, file, "--set", "duration=150ms", "--set", "traffic.x.start=1ms")
+	for _, width := range []int{40, 60, 80, 132} {
+		for _, args := range [][]string{{"check", file}, {"show", file}, {"show", "cubic"}, {"list"}, {"list", "workloads"},
+			{"list", "topologies"}, {"show", "ecn", "--footprint"}, {"diff", a, b}, {"docs"}, {"report", a}} {
+			t.Run(fmt.Sprint(width, " ", strings.Join(args[:1], " ")), func(t *testing.T) {
+				var printed, errs bytes.Buffer
+				if code := execute(Registry(), args, &printed, &errs, false, screenLook{width: width}); code != Done {
+					t.Fatalf("exit code %d, %s", code, &errs)
+				}
+				widest := 0
+				for l := range strings.Lines(printed.String()) {
+					n := utf8.RuneCountInString(strings.TrimRight(l, "\n"))
+					if words := strings.Fields(l); n > width && len(words) > 2 { // a sign, and a word
+						t.Errorf("%d columns: %s", n, l)
+					}
+					widest = max(widest, n)
+				}
+				if widest < min(width, 80)/2 {
+					t.Errorf("%d columns of %d are used:\n%s", widest, width, &printed)
+				}
+			})
+		}
 	}
 }

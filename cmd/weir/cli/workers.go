@@ -38,7 +38,7 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 	}
 	var memory float64
 	if a.machine.available > 0 {
-		memory = a.machine.available / float64(max(jobs, 1))
+		memory = a.machine.available / float64(atATime(jobs))
 	}
 	c := jetstream.New(jetstream.Config{Registry: a.registry, Revision: revision.This(), Listen: f.Workers, Server: join,
 		Jobs: jobs, Memory: memory, OnNotice: func(text string) {
@@ -58,10 +58,22 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 	}, nil
 }
 
+// atATime is how many runs a number of jobs is.
+func atATime(jobs int) int {
+	if jobs == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return max(jobs, 1)
+}
+
 // serve serves the sweep's metrics, if that is asked for.
 func (f *workerFlags) serve(a *app, c *jetstream.Coordinator) (stop func() error, err error) {
 	if f.Metrics == "" {
 		return func() error { return nil }, nil
+	}
+	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !jetstream.Loopback(host) {
+		return nil, fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
+			"as 127.0.0.1:9100", errInput, f.Metrics)
 	}
 	l, err := net.Listen("tcp", f.Metrics)
 	if err != nil {
@@ -86,7 +98,11 @@ func (f *serverFlags) join() (*jetstream.Join, error) {
 	case f.NATS == "":
 		return nil, fmt.Errorf("%w: --creds is for the server of --nats", errInput)
 	}
-	return &jetstream.Join{Address: f.NATS, Credentials: string(f.Creds)}, nil
+	j := &jetstream.Join{Address: f.NATS, Credentials: string(f.Creds)}
+	if err := j.Wrong(); err != nil {
+		return nil, fmt.Errorf("%w: --nats: %w", errInput, err)
+	}
+	return j, nil
 }
 
 // Run carries out runs until it is interrupted.
@@ -107,17 +123,14 @@ func (c *workerCmd) Run(a *app) error {
 	if c.Jobs < 0 || c.Time < 0 {
 		return fmt.Errorf("%w: --jobs is %d and --time %v; 0 or more is allowed", errInput, c.Jobs, c.Time)
 	}
-	jobs := c.Jobs
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
+	jobs := atATime(c.Jobs)
 	memory := c.Memory * 1e6
 	if memory == 0 && a.machine.available > 0 {
 		memory = math.Floor(a.machine.available / float64(jobs))
 	}
 	signals := listen(a.screen, inPreparation)
 	defer signals.stop()
-	signals.next(inSimulation)
+	signals.next(inSweep)
 	w := jetstream.Worker{Registry: a.registry, Revision: revision.This(), Name: c.Name, Jobs: jobs, Memory: memory,
 		Longest: c.Time, Largest: int(c.Disk * 1e6), OnNotice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) }}
 	fmt.Fprintf(a.stderr, "a worker for %d runs at a time; Ctrl-C ends it, and what it has in hand goes to others\n", jobs)

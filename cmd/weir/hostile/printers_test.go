@@ -15,10 +15,11 @@ const guardLoop = "cmd/weir/guard/loop/main_amd64.go" // prints a count, for a t
 // printers are the files that may use what else would go past the function that shows text: the process's own
 // outputs, and tables that have no care for cells.
 var printers = map[string][]string{
-	"os.Stdout":     {"cmd/weir/cli/cli.go", "worlds/lab/labtest/labtest_linux.go", guardLoop},
-	"os.Stderr":     {"cmd/weir/cli/cli.go", "worlds/lab/labtest/labtest_linux.go", guardLoop},
-	"csv.NewWriter": {"study/results/csv.go"},
-	"fmt.Print":     nil, "fmt.Printf": nil, "fmt.Println": nil,
+	"os.Stdout": {"cmd/weir/cli/cli.go", "worlds/lab/labtest/labtest_linux.go", guardLoop},
+	"os.Stderr": {"cmd/weir/cli/cli.go", "worlds/lab/labtest/labtest_linux.go", guardLoop,
+		"cmd/release/main.go"}, // of this repository's own files
+	"csv.NewWriter": {"study/results/csv.go", "study/figure/data.go"}, // by text.Cell
+	"fmt.Print":     nil, "fmt.Printf": nil, "fmt.Println": {"cmd/release/main.go"},
 }
 
 // All that is printed goes through one place.

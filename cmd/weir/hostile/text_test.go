@@ -280,7 +280,7 @@ func files(t *testing.T, dir string) {
 		silent(t, filepath.Base(name), string(data))
 		return nil
 	})
-	if err != nil || found[".svg"] != 2 || found[".html"] != 1 || found[".json"] < 6 || found[".yaml"] != 1 {
+	if err != nil || found[".svg"] != 2 || found[".html"] != 2 || found[".json"] < 6 || found[".yaml"] != 1 {
 		t.Errorf("%v: %v", found, err)
 	}
 }

@@ -211,7 +211,7 @@ func outcomes(t *testing.T) (all []victim) {
 	if traces < 3 {
 		t.Fatalf("there are %d traces", traces)
 	}
-	return append(all, folders(t, files)...)
+	return append(append(all, bundles(t, o.Dir)...), folders(t, files)...)
 }
 
 func listed(all []victim, name string) bool {
@@ -232,7 +232,7 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		kind := name
 		switch {
-		case strings.HasPrefix(name, "traces/") || name == "host.json":
+		case strings.HasPrefix(name, "traces/"):
 			continue
 		case strings.HasPrefix(name, "runs/"):
 			kind = "run"
@@ -252,6 +252,7 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 					return err
 				}
 				report.Text(o)
+				report.Account(o)
 				o.JSON()
 				if pages {
 					if _, err := report.Write(o, report.Page{}); err != nil {

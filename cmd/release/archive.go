@@ -1,0 +1,62 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// entry is a file of an archive.
+type entry struct {
+	name    string
+	data    []byte
+	program bool
+}
+
+// compress makes an archive of files in a folder of its own. Nothing of this machine is in it: all files are of one
+// time, of root, and in the order of their names.
+func compress(folder string, at time.Time, content []entry) ([]byte, error) {
+	content = slices.SortedFunc(slices.Values(content), func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	w := tar.NewWriter(z)
+	for _, e := range content {
+		mode := int64(0o644)
+		if e.program {
+			mode = 0o755
+		}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + e.name, Size: int64(len(e.data)), Mode: mode,
+			ModTime: at, Format: tar.FormatUSTAR}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.name, err)
+		}
+		if _, err := w.Write(e.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// checksums is a line for each file, which sha256sum -c reads.
+func checksums(files map[string][]byte) []byte {
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(files[name]), name)
+	}
+	return b.Bytes()
+}

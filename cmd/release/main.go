@@ -1,0 +1,36 @@
+// Release makes what is published of a commit: an archive for each platform, with the licences and the components of
+// what is in it, the documentation as a site, and the checksums of all. The same commit gives the same bytes, wherever
+// and whenever it is made.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// options are the command line.
+type options struct {
+	Commit    string   `arg:"" optional:"" default:"HEAD" help:"What to release: a commit or a tag of this repository."`
+	Version   string   `help:"In the names of files; the tag of the commit, or its hash, if it is not given."`
+	Out       string   `default:"release" placeholder:"DIR" help:"Folder to write into, new or empty (${default})."`
+	Platforms []string `default:"${platforms}" help:"Systems and processors (${default})."`
+	Pgo       string   `default:"auto" enum:"auto,off" hidden:"" help:"Whether a profile guides the compiler."`
+}
+
+func main() {
+	var o options
+	kong.Parse(&o, kong.Name("release"), kong.UsageOnError(),
+		kong.Description("Make the archives, the site of the documentation and the checksums of a release."),
+		kong.Vars{"platforms": strings.Join(platforms, ",")})
+	files, err := o.make(".")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+	for _, f := range files {
+		fmt.Println(f)
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// platforms are what is released unless somebody asks for others.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+
+var (
+	plainVersion  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+	plainPlatform = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
+)
+
+// source is a commit's files, and what is said of them.
+type source struct {
+	dir, commit, version string
+	at                   time.Time // of the commit: the time of everything in the release
+}
+
+// make makes the release of a commit of the repository that a folder is in, and returns the files.
+func (o *options) make(repository string) ([]string, error) {
+	for _, p := range o.Platforms {
+		if !plainPlatform.MatchString(p) {
+			return nil, fmt.Errorf("%q is not a platform; one is %s", p, strings.Join(platforms, ", "))
+		}
+	}
+	if o.Version != "" && !plainVersion.MatchString(o.Version) {
+		return nil, fmt.Errorf("%q cannot be part of a file's name; a version is such as v1.2.0", o.Version)
+	}
+	if entries, err := os.ReadDir(o.Out); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%s has files already; name a new or an empty folder", o.Out)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	work, err := os.MkdirTemp("", "weir-release-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	s, err := take(repository, o.Commit, o.Version, filepath.Join(work, "source"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, platform := range o.Platforms {
+		binary := filepath.Join(work, strings.ReplaceAll(platform, "/", "-"))
+		if err := s.build(platform, o.Pgo, binary); err != nil {
+			return nil, err
+		}
+		if err := s.pack(files, platform, binary); err != nil {
+			return nil, err
+		}
+		if platform == runtime.GOOS+"/"+runtime.GOARCH { // its program runs here: it makes the site
+			if err := s.site(files, binary, filepath.Join(work, "site")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return publish(o.Out, files)
+}
+
+// take puts the files of a commit into a folder, as git archive gives them: nothing of a work tree is in a release.
+func take(repository, commit, version, dir string) (*source, error) {
+	s := &source{dir: dir, version: version}
+	var err error
+	if s.commit, err = git(repository, "rev-parse", "--verify", "--end-of-options", commit+"^{commit}"); err != nil {
+		return nil, err
+	}
+	seconds, err := git(repository, "log", "-1", "--format=%ct", s.commit)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	s.at = time.Unix(n, 0).UTC()
+	if s.version == "" {
+		if s.version, err = git(repository, "describe", "--tags", "--always", s.commit); err != nil {
+			return nil, err
+		}
+	}
+	out, err := git(repository, "archive", "--format=tar", s.commit)
+	if err != nil {
+		return nil, err
+	}
+	return s, unpack(strings.NewReader(out), dir)
+}
+
+// git asks git, and returns what it prints without the last line's end.
+func git(dir string, args ...string) (string, error) {
+	c := exec.Command("git", append([]string{"-C", dir}, args...)...)
+	var failure bytes.Buffer
+	c.Stderr = &failure
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(failure.String()))
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// unpack writes the files of an archive into a folder.
+func unpack(archive io.Reader, dir string) error {
+	for r := tar.NewReader(archive); ; {
+		h, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case h.Typeflag != tar.TypeReg:
+			continue
+		case !filepath.IsLocal(h.Name):
+			return fmt.Errorf("%q leads out of the archive", h.Name)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, data, 0o666); err != nil {
+			return err
+		}
+	}
+}
+
+// build compiles the program for a platform. What could differ between two machines is set: paths, versions of
+// processors, libraries of C.
+func (s *source) build(platform, pgo, binary string) error {
+	system, processor, _ := strings.Cut(platform, "/")
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-pgo="+pgo, "-ldflags=-s -w", "-o", binary,
+		"./cmd/weir")
+	c.Dir = s.dir
+	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off",
+		"GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build for %s: %w\n%s", platform, err, out)
+	}
+	return nil
+}
+
+// pack adds the archive of a platform, and its list of components, to the files of the release.
+func (s *source) pack(files map[string][]byte, platform, binary string) error {
+	name := "weir-" + s.version + "-" + strings.ReplaceAll(platform, "/", "-")
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	components, err := s.components(platform, binary)
+	if err != nil {
+		return err
+	}
+	notices, err := licences(s.dir, binary)
+	if err != nil {
+		return err
+	}
+	content := []entry{{"weir", program, true}, {"components.cdx.json", components, false},
+		{"NOTICES.txt", notices, false}}
+	for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "Dockerfile"} {
+		data, err := os.ReadFile(filepath.Join(s.dir, file))
+		if err != nil {
+			return err
+		}
+		content = append(content, entry{file, data, false})
+	}
+	archive, err := compress(name, s.at, content)
+	if err != nil {
+		return err
+	}
+	files[name+".tar.gz"], files[name+".cdx.json"] = archive, components
+	return nil
+}
+
+// site adds the documentation, made by the program itself.
+func (s *source) site(files map[string][]byte, binary, dir string) error {
+	if out, err := exec.Command(binary, "docs", "--site", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("weir docs: %w\n%s", err, out)
+	}
+	var content []entry
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, file)
+		content = append(content, entry{filepath.ToSlash(name), data, false})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	name := "weir-" + s.version + "-docs"
+	files[name+".tar.gz"], err = compress(name, s.at, content)
+	return err
+}
+
+// publish writes the files of a release, and their checksums as sha256sum has them.
+func publish(dir string, files map[string][]byte) (written []string, err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	files["SHA256SUMS"] = checksums(files)
+	for name, data := range files {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, data, 0o666); err != nil {
+			return nil, err
+		}
+		written = append(written, file)
+	}
+	slices.Sort(written)
+	return written, nil
+}

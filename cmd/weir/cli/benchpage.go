@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"weir/study/bench"
+)
+
+// runPage measures the page of weir serve.
+func (b *benchCmd) runPage(a *app) error {
+	if b.Time != 0 || b.Profile != "" || b.Docs != "" || b.Hosts != nil || b.Threads != 0 {
+		return fmt.Errorf("%w: of the options only --runs and --json are for page", errInput)
+	}
+	if b.Runs < 0 {
+		return fmt.Errorf("%w: --runs is %d; 1 or more is allowed", errInput, b.Runs)
+	}
+	o := bench.PageOptions{Rounds: b.Runs}
+	if o.Rounds == 0 {
+		o.Rounds = bench.Rounds
+	}
+	var done func()
+	o.Progress, done = a.doing()
+	signals := listen(a.screen, grace{inSimulation.time, nothing, "nothing was measured"})
+	defer signals.stop()
+	f, err := bench.Page(signals, a.registry, o)
+	done()
+	switch {
+	case signals.Err() != nil, errors.Is(err, context.Canceled):
+		a.code = Interrupted
+		return nil
+	case errors.Is(err, bench.ErrNoBrowser):
+		return fmt.Errorf("%w: %w", errInput, err)
+	case err != nil:
+		return err
+	}
+	b.print(a, f)
+	return nil
+}

@@ -1,0 +1,148 @@
+//go:build slow
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// every is the rule by which experiments of the catalogue are taken: every fourth of its sorted names, of those whose
+// quick runs take less than so many packet-hops; and besides many small flows.
+const (
+	every    = 4
+	mostHops = 60e6
+)
+
+// estimated are they; there are twenty at least.
+func estimated(t *testing.T, r *spec.Registry) (names []string) {
+	var all []string
+	for _, x := range r.Experiments() {
+		src, err := r.Open(x.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := plan.Load(r, src, spec.Options{Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hops := 0.0
+		for _, x := range plan.Runs(s) {
+			hops += plan.Estimate(x)
+		}
+		if hops < mostHops {
+			all = append(all, x.Name)
+		}
+	}
+	slices.Sort(all)
+	for i := every / 2; i < len(all); i += every {
+		names = append(names, all[i])
+	}
+	if names = append(names, "many small flows"); len(names) < 20 {
+		t.Fatalf("%d experiments: %v", len(names), names)
+	}
+	return names
+}
+
+// What weir check says of packet-hops and of memory is within a factor of two of what weir run takes, and of time
+// within four, of which the machine decides a part.
+func TestEstimates(t *testing.T) {
+	const many = `duration: 2s
+topology: {leaf_spine: {leaves: 4, spines: 4, hosts: 16, rate: 100Gbps, delay: 1us}}
+switch: [ecmp]
+traffic: [{name: x, from: "*", to: random, transport: tcp, size: 1kB, flows: 3000, start: 0s..1.9s}]
+measure: [goodput, fct]
+`
+	program := filepath.Join(t.TempDir(), "weir") // what tests have in memory is not weir's
+	if out, err := exec.Command("go", "build", "-o", program, "weir/cmd/weir").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r := Registry()
+	for _, name := range estimated(t, r) {
+		t.Run(name, func(t *testing.T) {
+			file := name
+			if !strings.Contains(name, "/") {
+				file = write(t, many)
+			}
+			src, err := r.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := plan.Load(r, src, spec.Options{Quick: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			hops, seconds := 0.0, 0.0
+			for _, x := range plan.Runs(s) {
+				hops += plan.Estimate(x)
+				seconds += plan.EstimateTime(x)
+			}
+			c := exec.Command(program, "run", file, "--quick", "--jobs", "1", "--threads", "1", "--json", "--out",
+				t.TempDir())
+			out, peak := watched(t, c)
+			var doc struct {
+				Runs []struct {
+					Hops float64 `json:"packet_hops"`
+				} `json:"runs"`
+			}
+			if err := json.Unmarshal(out, &doc); err != nil {
+				t.Fatal(err)
+			}
+			real := 0.0
+			for _, x := range doc.Runs {
+				real += x.Hops
+			}
+			within := func(what string, real, said, factor float64) {
+				t.Logf("%s: %.3g, estimated %.3g (%.2f)", what, real, said, said/real)
+				if said < real/factor || said > real*factor {
+					t.Errorf("%s: %.3g, estimated %.3g", what, real, said)
+				}
+			}
+			within("packet-hops", real, hops, 2)
+			within("memory", peak, plan.CommandMemory(s, 1), 2)
+			if took := c.ProcessState.UserTime().Seconds(); took > 2 { // below, what is around runs counts more
+				within("seconds", took, seconds, 4)
+			}
+		})
+	}
+}
+
+// watched runs a program, and returns what it prints and the most memory that it had. What wait4(2) tells of that is
+// its parent's, too.
+func watched(t *testing.T, c *exec.Cmd) (out []byte, peak float64) {
+	t.Helper()
+	var b bytes.Buffer
+	c.Stdout = &b
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for {
+		if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Process.Pid)); err == nil {
+			kib := 0.0
+			_, most, _ := strings.Cut(string(status), "VmHWM:")
+			fmt.Sscan(most, &kib)
+			peak = max(peak, 1024*kib)
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b.Bytes(), peak
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"weir/internal/revision"
+)
+
+type manCmd struct{}
+
+// Run prints the manual page, made of the same declarations as --help and docs/commands.md.
+func (manCmd) Run(a *app, ctx *kong.Context) error {
+	fmt.Fprint(a.stdout, manual(ctx.Model))
+	return nil
+}
+
+// manual is the page in the macros of man(7).
+func manual(model *kong.Application) string {
+	name := revision.Name()
+	m := &roff{}
+	m.line(`.TH ` + quoteRoff(strings.ToUpper(name)) + ` 1 "" ` + quoteRoff(name+" "+revision.Version()) +
+		` "User Commands"`)
+	m.line(".SH NAME")
+	m.text(name + ` \- ` + escapeRoff("network-assisted congestion control: simulator, lab and switch"))
+	m.line(".SH SYNOPSIS")
+	m.line(".B " + escapeRoff(name))
+	m.text(`\fICOMMAND\fR [\fIARGUMENT\fR ...] [\fIFLAGS\fR]`)
+	m.line(".SH DESCRIPTION")
+	m.text(escapeRoff(model.Help))
+	m.text(escapeRoff("Tables and documents go to standard output, progress and warnings to standard error."))
+	m.line(".SH COMMANDS")
+	for _, n := range model.Leaves(true) {
+		m.command(n)
+	}
+	m.line(".SH EXIT STATUS")
+	for _, x := range []struct {
+		code int
+		text string
+	}{{Done, "done; a claim that fails is a result"}, {RunFailed, "a run failed or was cut short"},
+		{WrongInput, "the input is wrong"}, {ClaimFailed, "a claim fails, with --check"}, {Interrupted, "interrupted"}} {
+		m.item(fmt.Sprint(x.code), x.text)
+	}
+	m.line(".SH FILES")
+	m.item("results/", "Results folders, one for each experiment, set of options and program.")
+	m.line(".SH EXAMPLES")
+	m.item(name+" run p4abc/fig5", "Run a figure of a paper, and print its tables, verdicts and the path of a report.")
+	m.item(name+" show p4abc/fig5 --yaml > mine.yaml", "Have a copy of an experiment to change.")
+	m.item(name+" results list", "List what was run, the newest first.")
+	return m.b.String()
+}
+
+// roff writes a manual page.
+type roff struct{ b strings.Builder }
+
+func (m *roff) line(s string) { m.b.WriteString(s + "\n") }
+
+// text is a paragraph's text, whose lines begin with no request.
+func (m *roff) text(s string) {
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	m.line(s)
+}
+
+// item is a term with its meaning.
+func (m *roff) item(term, meaning string) {
+	m.line(".TP")
+	m.line(`.B ` + quoteRoff(term))
+	m.text(escapeRoff(meaning))
+}
+
+// command is what the page says of one.
+func (m *roff) command(n *kong.Node) {
+	m.line(".SS " + quoteRoff(n.FullPath()))
+	m.text(escapeRoff(n.Help))
+	for _, p := range n.Positional {
+		m.item(p.Summary(), meaningOf(p))
+	}
+	for _, f := range n.Flags {
+		if f.Hidden {
+			continue
+		}
+		m.item(flagTerm(f), meaningOf(f.Value))
+	}
+}
+
+// flagTerm is a flag as a reference has it.
+func flagTerm(f *kong.Flag) string {
+	term := "--" + f.Name
+	if f.Short != 0 {
+		term = "-" + string(f.Short) + ", " + term
+	}
+	if !f.IsBool() {
+		term += " " + placeholder(f)
+	}
+	return term
+}
+
+// placeholder stands for a flag's value; help has the default in its place.
+func placeholder(f *kong.Flag) string {
+	if f.PlaceHolder == "" || f.PlaceHolder == f.Default {
+		return strings.ToUpper(f.Name)
+	}
+	return f.PlaceHolder
+}
+
+// meaningOf is a value's help, with its words and its default.
+func meaningOf(v *kong.Value) string {
+	text := helpOf(v)
+	if v.HasDefault && v.Default != "" {
+		text += " Default: " + v.Default + "."
+	}
+	return text
+}
+
+// helpOf is a value's help, with the words that it can be.
+func helpOf(v *kong.Value) string {
+	for _, word := range v.EnumSlice() {
+		if !strings.Contains(v.Help, word) {
+			return v.Help + " One of " + strings.Join(v.EnumSlice(), ", ") + "."
+		}
+	}
+	return v.Help
+}
+
+// escapeRoff is text as roff prints it. What is not ASCII has its number, which every device knows.
+func escapeRoff(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\\':
+			b.WriteString(`\e`)
+		case r == '-':
+			b.WriteString(`\-`)
+		case r == '\'':
+			b.WriteString(`\(aq`)
+		case r == '`':
+			b.WriteString(`\(ga`)
+		case r == '^':
+			b.WriteString(`\(ha`)
+		case r == '~':
+			b.WriteString(`\(ti`)
+		case r == '"':
+			b.WriteString(`\(dq`)
+		case r == '\n':
+			b.WriteByte(' ')
+		case r > '~':
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// quoteRoff is an argument of a request.
+func quoteRoff(s string) string { return `"` + escapeRoff(s) + `"` }

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir/internal/atomicfile"
+	"weir/internal/document"
+	"weir/study/figure"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// plotFlags are the keys of a plot; a test compares them with those that files have.
+type plotFlags struct {
+	X       string `placeholder:"KEY" help:"Horizontal axis: a sweep key, time, flow_size, or a measure."`
+	Y       string `placeholder:"MEASURE" help:"Vertical axis: a measure, measure.group, cdf or ccdf."`
+	Z       string `placeholder:"MEASURE" help:"What the colours of a heat map show."`
+	Kind    string `placeholder:"KIND" help:"lines, points, bars, box, cdf, ccdf, heat or series."`
+	Lines   string `placeholder:"[KEY, …]" help:"What tells curves apart."`
+	Traffic string `placeholder:"[GROUP, …]" help:"Only these traffics, ports or other groups."`
+	Where   string `placeholder:"POINTS" help:"Points that are shown: {scheme: abc}, or an expression."`
+	Panels  string `placeholder:"KEY" help:"Small multiples: a panel for each value of this key."`
+	Log     string `placeholder:"AXES" help:"Logarithmic axes: x, y, xy or none."`
+	XRange  string `placeholder:"LOW..HIGH" help:"Ends of the axis; one may be missing."`
+	YRange  string `placeholder:"LOW..HIGH" help:"Ends of the axis; one may be missing."`
+	ZRange  string `placeholder:"LOW..HIGH" help:"Ends of a heat map's colours."`
+	XTicks  string `placeholder:"[VALUE, …]" help:"Where ticks stand, or how many."`
+	YTicks  string `placeholder:"[VALUE, …]" help:"Where ticks stand, or how many."`
+	XLabel  string `placeholder:"TEXT" help:"Label of the axis."`
+	YLabel  string `placeholder:"TEXT" help:"Label of the axis."`
+	ZLabel  string `placeholder:"TEXT" help:"Label of a heat map's colours."`
+	Title   string `placeholder:"TEXT" help:"Above the figure; none for no title and no note."`
+	Legend  string `placeholder:"PLACE" help:"below, above, right, best, a corner such as top_left, or none."`
+	Order   string `placeholder:"[VALUE, …]" help:"Values that come first, or rising or falling."`
+	Names   string `placeholder:"{VALUE: TEXT}" help:"What values and keys are called."`
+	Error   string `placeholder:"HOW" help:"Intervals as bars, band or none."`
+	Width   string `placeholder:"LENGTH" help:"Such as 89mm or 183mm; default: a screen's."`
+	Height  string `placeholder:"LENGTH" help:"Such as 60mm."`
+	Text    string `placeholder:"SIZE" help:"Size of labels, from 7pt."`
+}
+
+type plotCmd struct {
+	folders
+	Dir    string `arg:"" name:"dir" help:"Results folder, its report, or an experiment that was run."`
+	Number int    `short:"n" placeholder:"N" help:"${plotNumber}"`
+	plotFlags
+	To     string `placeholder:"FILE" help:"File that is written; its ending is the format."`
+	Format string `placeholder:"FORMAT" help:"svg, pdf or png, without --to. Default: svg."`
+	Data   bool   `help:"Write the numbers as CSV beside it, with scripts for gnuplot and matplotlib."`
+}
+
+// given are the keys that flags set, in the order of a file's.
+func (f *plotFlags) given() (keys []spec.PlotKey) {
+	values := f.values()
+	for _, k := range spec.PlotKeys() {
+		v, ok := values[k.Name]
+		if !ok || *v == "" {
+			continue
+		}
+		text := *v
+		if plainText(k.Name) { // words of a label are no YAML
+			text = document.Quote(text, true)
+		}
+		if listed := slices.Contains([]string{"lines", "traffic", "order", "x_ticks", "y_ticks"}, k.Name); listed &&
+			strings.Contains(text, ",") && !strings.HasPrefix(text, "[") { // --lines scheme,traffic
+			text = "[" + text + "]"
+		}
+		keys = append(keys, spec.PlotKey{Name: k.Name, Text: text, Place: "--" + strings.ReplaceAll(k.Name, "_", "-")})
+	}
+	return keys
+}
+
+func plainText(key string) bool { return key == "title" || strings.HasSuffix(key, "_label") }
+
+// values are the flags by the names of keys.
+func (f *plotFlags) values() map[string]*string {
+	return map[string]*string{"x": &f.X, "y": &f.Y, "z": &f.Z, "kind": &f.Kind, "lines": &f.Lines, "traffic": &f.Traffic,
+		"where": &f.Where, "panels": &f.Panels, "log": &f.Log, "x_range": &f.XRange, "y_range": &f.YRange,
+		"z_range": &f.ZRange, "x_ticks": &f.XTicks, "y_ticks": &f.YTicks, "x_label": &f.XLabel, "y_label": &f.YLabel,
+		"z_label": &f.ZLabel, "title": &f.Title, "legend": &f.Legend, "order": &f.Order, "names": &f.Names,
+		"error": &f.Error, "width": &f.Width, "height": &f.Height, "text": &f.Text}
+}
+
+func (p *plotCmd) Run(a *app) error {
+	format, err := p.format()
+	if err != nil {
+		return err
+	}
+	o, err := p.open(a, p.Dir)
+	if err != nil {
+		return err
+	}
+	plots, err := p.plots(o.Spec)
+	if err != nil {
+		return err
+	}
+	if p.To != "" && len(plots) > 1 {
+		return fmt.Errorf("%w: --to names one file, and the experiment has %d plots; --number chooses one", errInput,
+			len(plots))
+	}
+	empty := 0
+	for i, x := range plots {
+		f, err := report.Figure(o, x)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errInput, err)
+		}
+		if f == nil {
+			empty++
+			fmt.Fprintf(a.stderr, "warning: %s: no value of it is defined\n", report.Title(x))
+			continue
+		}
+		to := p.To
+		if to == "" {
+			to = report.FileName(report.Title(x)) + "." + format
+			if n := p.Number; len(plots) > 1 || n > 0 {
+				to = fmt.Sprintf("%d-%s", max(n, i+1), to)
+			}
+		}
+		if err := p.write(a, f, to, format); err != nil {
+			return err
+		}
+	}
+	if empty == len(plots) {
+		return fmt.Errorf("%w: there is nothing to draw", errInput)
+	}
+	return nil
+}
+
+// format is that of the file.
+func (p *plotCmd) format() (string, error) {
+	format, from := p.Format, "--format"
+	if p.To != "" {
+		ending := strings.TrimPrefix(filepath.Ext(p.To), ".")
+		if format != "" && format != ending {
+			return "", fmt.Errorf("%w: --format is %s, and --to ends in .%s", errInput, format, ending)
+		}
+		format, from = ending, "--to"
+	} else if format == "" {
+		format = "svg"
+	}
+	if !slices.Contains(figure.Formats(), format) {
+		return "", fmt.Errorf("%w: the format of %s is %q; %s are allowed", errInput, from, format,
+			strings.Join(figure.Formats(), ", "))
+	}
+	return format, nil
+}
+
+// plots are those that are asked for: one of the experiment's or all, with the keys that are given in place of
+// theirs, or one of its own.
+func (p *plotCmd) plots(s *spec.Spec) (out []spec.Plot, err error) {
+	given := p.given()
+	own := len(s.Plots())
+	if p.X != "" || p.Y != "" || p.Z != "" {
+		if p.Number == 0 {
+			x, err := s.ParsePlot(given)
+			return []spec.Plot{x}, err
+		}
+	} else if own == 0 {
+		return nil, fmt.Errorf("%w: the experiment has no plot; --x and --y say what is drawn", errInput)
+	}
+	if p.Number < 0 || p.Number > own {
+		return nil, fmt.Errorf("%w: --number is %d; the experiment has plots 1 … %d", errInput, p.Number, own)
+	}
+	for i := range own {
+		if p.Number > 0 && i != p.Number-1 {
+			continue
+		}
+		keys := s.PlotKeysOf(i)
+		for _, k := range given {
+			if at := slices.IndexFunc(keys, func(x spec.PlotKey) bool { return x.Name == k.Name }); at >= 0 {
+				keys[at] = k
+			} else {
+				keys = append(keys, k)
+			}
+		}
+		x, err := s.ParsePlot(keys)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// write leaves the figure and, with --data, its numbers and scripts.
+func (p *plotCmd) write(a *app, f *figure.Figure, to, format string) error {
+	drawn, err := f.Write(format)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errInput, err)
+	}
+	files := []struct {
+		name string
+		make func() ([]byte, error)
+	}{{to, func() ([]byte, error) { return drawn, nil }}}
+	if base := strings.TrimSuffix(to, filepath.Ext(to)); p.Data {
+		data := filepath.Base(base) + ".csv"
+		files = append(files, []struct {
+			name string
+			make func() ([]byte, error)
+		}{{base + ".csv", f.CSV},
+			{base + ".gp", func() ([]byte, error) { return f.Gnuplot(data, filepath.Base(base)+"-gnuplot.svg") }},
+			{base + ".py", func() ([]byte, error) { return f.Matplotlib(data) }}}...)
+	}
+	if err := atomicfile.MkdirAll(filepath.Dir(to)); err != nil {
+		return fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(to), document.Reason(err))
+	}
+	for _, x := range files {
+		data, err := x.make()
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(x.name); err == nil && info.IsDir() {
+			return fmt.Errorf("%w: %s is a folder", errInput, x.name)
+		}
+		if err := results.WriteFile(x.name, data); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stdout, x.name)
+	}
+	return nil
+}

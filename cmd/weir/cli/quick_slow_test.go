@@ -1,0 +1,50 @@
+//go:build slow
+
+package cli
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// Every quick variant that takes a while at most draws all of its plots, and gives each claim numbers to be judged by.
+func TestQuickRuns(t *testing.T) {
+	const most = 20 // seconds on one core
+	undefined := regexp.MustCompile(`(?m)^(?:holds|fails|undecided) +(\S+) \(n = 0\)|not defined|runs are missing`)
+	r := Registry()
+	for _, x := range r.Experiments() {
+		t.Run(x.Name, func(t *testing.T) {
+			src, err := r.Open(x.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := plan.Load(r, src, spec.Options{Quick: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seconds := 0.0
+			for _, run := range plan.Runs(s) {
+				seconds += plan.EstimateTime(run)
+			}
+			if seconds > most {
+				t.Skipf("about %.0f s", seconds)
+			}
+			dir := t.TempDir()
+			var out, failures strings.Builder
+			if code := Run(Registry(), []string{"run", x.Name, "--quick", "--out", dir}, &out, &failures, false); code != Done {
+				t.Fatalf("exit code %d\n%s\n%s", code, out.String(), failures.String())
+			}
+			if m := undefined.FindString(out.String()); m != "" {
+				t.Errorf("a claim without numbers: %s\n%s", m, out.String())
+			}
+			if drawn, _ := filepath.Glob(filepath.Join(dir, "*", "plots", "*.svg")); len(drawn) != len(s.Plots()) {
+				t.Errorf("%d plots of %d are drawn: %v", len(drawn), len(s.Plots()), drawn)
+			}
+		})
+	}
+}

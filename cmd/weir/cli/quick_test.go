@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/study/claim"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
+// one place on its axis if the whole sweep has; each claim means points that it has, and so do the paper's values.
+func TestQuickShowsFigures(t *testing.T) {
+	eachExperiment(t, func(t *testing.T, _ *app, load func(spec.Options) *spec.Spec) {
+		for _, missing := range leftOut(load(spec.Options{}), load(spec.Options{Quick: true})) {
+			t.Error("--quick leaves out", missing)
+		}
+	})
+}
+
+// leftOut is what a narrower variant of an experiment cannot show.
+func leftOut(whole, quick *spec.Spec) (missing []string) {
+	for i, p := range quick.Plots() {
+		name := fmt.Sprintf("plot %d, %s over %s", i+1, p.Y, p.X)
+		if places(quick, p, "") == 0 {
+			missing = append(missing, name+": no point is left")
+			continue
+		}
+		keys := p.Lines
+		if p.Kind == spec.OverSweep {
+			keys = append([]string{p.X}, keys...)
+		}
+		for _, key := range keys {
+			if key != "traffic" && places(whole, p, key) > 1 && places(quick, p, key) < 2 {
+				missing = append(missing, fmt.Sprintf("%s: one value of %s is left", name, key))
+			}
+		}
+	}
+	for _, c := range quick.Judge(unmeasured(quick), quick.Repeat()) {
+		if c.N == 0 {
+			missing = append(missing, fmt.Sprintf("claim %s: no run bears on it", c.ID))
+		}
+	}
+	for _, v := range quick.PaperValues() {
+		if !slices.ContainsFunc(quick.Points(), func(p *spec.Point) bool { return v.Means(p.At()) }) {
+			missing = append(missing, fmt.Sprintf("the paper's %s (%s): no point is left", v.Name(), v.Source))
+		}
+	}
+	return missing
+}
+
+// places is how many values of a sweep key a plot has, or, without a key, how many points.
+func places(s *spec.Spec, p spec.Plot, key string) int {
+	values := map[string]bool{}
+	for _, point := range s.Points() {
+		at := point.At()
+		if !p.Means(at) {
+			continue
+		}
+		value := measure.PointName(at)
+		for _, c := range at {
+			if key == c.Key {
+				value = c.Text
+			}
+		}
+		values[value] = true
+	}
+	return len(values)
+}
+
+// unmeasured are all runs of an experiment as if they were finished, and nothing of them defined.
+func unmeasured(s *spec.Spec) (runs []claim.Sample) {
+	for _, r := range plan.Runs(s) {
+		runs = append(runs, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &measure.Values{}})
+	}
+	return runs
+}
+
+// silent are the experiments without numbers of a paper, and why. A star stands for the rest of a name.
+var silent = map[string]string{
+	"bench/*": "no paper has them", "ncf/*": "the paper has no evaluation",
+	"p4abc/fig4*": "the paper draws figure 4 and says no number", "p4abc/prototype-fig4": "as fig4",
+	"p4abc/prototype-single": "ours", "p4abc/single": "ours",
+	"p4abc/fig5-200": "four times the paper's rates", "p4abc/fig6-200": "four times the paper's rates",
+	"p4abc/fig6-stalls": "R0 ends at 80 Mb/s, and the paper's number is for very large ones",
+	"p4abc/aggregates":  "ours", "p4abc/cbr-references": "ours",
+	"p4abc/delay-*": "ours", "p4abc/domain*": "ours", "p4abc/fair-meter": "ours", "p4abc/flows": "ours",
+	"p4abc/forged": "ours", "p4abc/joins": "ours", "p4abc/mixes": "ours", "p4abc/plans": "ours",
+	"p4abc/references": "ours", "p4abc/scale*": "ours", "p4abc/sensitivity": "another buffer", "p4abc/uploads": "ours",
+	"p4te/figure11*": "the paper draws packets of ports and says no number", "p4te/gains*": "another network",
+	"p4te/ablation": "ours", "p4te/compose": "ours", "p4te/failure": "ours", "p4te/lab*": "another network",
+	"hpcc/joins": "the paper draws figure 9g and says no number", "hpcc/rates": "so it does with figure 6",
+	"hpcc/incast16-reaction": "and with figure 13", "hpcc/flow-control": "and with figure 12",
+	"hpcc/long-short": "the paper counts from the end of the short flow, the measure from its start",
+	"hpcc/hadoop-30":  "not drawn in the paper", "hpcc/hadoop-50-incast": "not drawn in the paper",
+	"hpcc/websearch-*": "not drawn in the paper, whose numbers are of a testbed", "hpcc/capture": "theory",
+	"hpcc/clocks": "ours", "hpcc/collectives*": "ours", "hpcc/every-nth": "ours", "hpcc/fairness*": "theory",
+	"hpcc/lab*": "ours", "hpcc/mixed-nics": "ours", "hpcc/overhead": "ours", "hpcc/parameters": "ours",
+	"hpcc/parking-lot": "theory", "hpcc/paths-*": "ours", "hpcc/thinning": "ours", "hpcc/wan": "ours",
+}
+
+// Every experiment has the numbers that its paper gives, or is listed with the reason why there are none; no reason is
+// out of date.
+func TestPaperValues(t *testing.T) {
+	r := Registry()
+	used := map[string]bool{}
+	for _, x := range r.Experiments() {
+		src, err := r.Open(x.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := spec.Load(r, src, spec.Options{}, untried{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := ""
+		for pattern := range silent {
+			if ok, _ := path.Match(pattern, x.Name); ok {
+				why, used[pattern] = pattern, true
+			}
+		}
+		if (len(s.PaperValues()) > 0) == (why != "") {
+			t.Errorf("%s has %d numbers of its paper, and the reason why there are none is %q", x.Name,
+				len(s.PaperValues()), silent[why])
+		}
+	}
+	for pattern := range silent {
+		if !used[pattern] {
+			t.Errorf("no experiment is %s", pattern)
+		}
+	}
+}
+
+// What is left out is found: a plot's points, its axis, its lines, a claim's points and the other points that it
+// names, and the paper's numbers.
+func TestLeftOut(t *testing.T) {
+	const text = `
+duration: 1s
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 10Mbps, delay: 1ms}, {ends: [s, b], rate: 10Mbps, delay: 1ms}]
+switch: [forward]
+paper: {name: p4-abc, values: [{where: {rate: 2Mbps}, goodput.x: 2Mbps, source: §6.2.1}]}
+traffic: [{name: x, from: a, to: b, transport: {udp: {rate: $rate, pattern: $pattern}}, start: 0s}]
+sweep: {rate: [1Mbps, 2Mbps, 3Mbps], pattern: [cbr, poisson]}
+quick: %s
+measure: [goodput]
+plot:
+  - {x: rate, y: goodput, lines: [pattern]}
+  - {x: rate, y: goodput, where: {rate: [1Mbps, 2Mbps]}}
+expect:
+  - {id: low, says: x, where: {rate: 1Mbps}, that: goodput.x > 0.5Mbps}
+  - {id: rises, says: x, along: rate, that: next.goodput.x > goodput.x}
+  - {id: more, says: x, where: {rate: 3Mbps}, that: goodput.x > point(rate='1Mbps').goodput.x}
+`
+	for _, c := range []struct{ name, quick, want string }{
+		{"nothing", "{rate: [1Mbps, 2Mbps, 3Mbps]}", ""},
+		{"axis", "{rate: [1Mbps, 3Mbps]}", "plot 2, goodput over rate: one value of rate is left; " +
+			"the paper's goodput.x (§6.2.1): no point is left"},
+		{"lines", "{pattern: [cbr]}", "plot 1, goodput over rate: one value of pattern is left"},
+		{"points", "{rate: [3Mbps]}", "plot 1, goodput over rate: one value of rate is left; " +
+			"plot 2, goodput over rate: no point is left; claim low: no run bears on it; claim rises: no run bears on it; " +
+			"claim more: no run bears on it; the paper's goodput.x (§6.2.1): no point is left"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := Registry()
+			src := &spec.Source{Name: "x", File: "x.yaml", Data: fmt.Appendf(nil, text, c.quick)}
+			whole, err := spec.Load(r, src, spec.Options{}, untried{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			quick, err := spec.Load(r, src, spec.Options{Quick: true}, untried{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(leftOut(whole, quick), "; "); got != c.want {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+		})
+	}
+}

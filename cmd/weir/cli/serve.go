@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"time"
+
+	pages "weir"
+	"weir/internal/revision"
+	"weir/study/page"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+type serveCmd struct {
+	Files  []string `arg:"" optional:"" name:"file" help:"${serveFiles}"`
+	Out    target   `default:"results" help:"Folder that results are looked for in, and go into."`
+	Listen string   `default:"127.0.0.1:8100" placeholder:"ADDR" help:"${serveListen}"`
+	Host   []string `placeholder:"NAME" help:"${serveHost}"`
+	workerFlags
+}
+
+// Run serves the page until it is interrupted.
+func (c *serveCmd) Run(a *app) error {
+	listens, err := c.listens()
+	if err != nil {
+		return err
+	}
+	for _, f := range c.Files {
+		if _, err := a.registry.Open(f); err != nil {
+			return err
+		}
+	}
+	out, err := filepath.Abs(string(c.Out))
+	if err != nil {
+		return err
+	}
+	o := page.Options{Registry: a.registry, Files: c.Files, Out: out, Executable: revision.Executable(),
+		Version: version(), Docs: pages.Files, Hosts: c.Host, Machine: a.machine.all,
+		Jobs:   func(s *spec.Spec) (int, string, error) { return a.machine.jobs(s, 0) },
+		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{Version: version()}); return err },
+	}
+	if err := c.workerFlags.paged(a, &o, string(c.Out)); err != nil {
+		return err
+	}
+	signals := listen(a.screen, grace{serveGrace, nothing, "it did not end in time and was cut; " + goesOn})
+	defer signals.stop()
+	s, err := page.New(o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	l, err := net.Listen("tcp", listens)
+	if err != nil {
+		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
+	}
+	if host, _, _ := net.SplitHostPort(listens); !loopback(host) {
+		fmt.Fprintln(a.stderr, "warning: beyond this machine's loopback what the page says, and its token, can be read on "+
+			"the way; ssh -L 8100:127.0.0.1:8100 HOST is safer")
+	}
+	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
+	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)
+	return serveUntil(signals, l, s)
+}
+
+// serveGrace is how long what is under way may take to end.
+const serveGrace = 5 * time.Second
+
+// serveUntil serves until ctx ends.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 1 << 16, BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog: log.New(discard{}, "", 0)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	short, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := server.Shutdown(short); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	}
+	return nil
+}
+
+// discard takes what a server says of connections that break.
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// loopback reports whether a host is this machine's own.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// listens is the address to listen at. All addresses at once are refused: whoever has the token and sees the traffic
+// could start simulations.
+func (c *serveCmd) listens() (string, error) {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return "", fmt.Errorf("%w: --listen: %q is no ADDRESS:PORT, as 127.0.0.1:8100", errInput, c.Listen)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		return "", fmt.Errorf("%w: --listen: %q is every address of this machine; allowed: one of them, as 127.0.0.1:%s",
+			errInput, c.Listen, port)
+	}
+	for _, name := range c.Host {
+		if name == "" || strings.ContainsAny(name, ":/ *") {
+			return "", fmt.Errorf("%w: --host: %q is no name of a host, as lab.example.org", errInput, name)
+		}
+	}
+	return c.Listen, nil
+}

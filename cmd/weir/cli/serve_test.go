@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What weir serve cannot do is said before it listens.
+func TestServeFlags(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"every address", []string{"--listen", "0.0.0.0:8100"}, "every address of this machine; allowed: one of them"},
+		{"every address of IPv6", []string{"--listen", "[::]:8100"}, "every address of this machine"},
+		{"no host", []string{"--listen", ":8100"}, "every address of this machine"},
+		{"no port", []string{"--listen", "127.0.0.1"}, "is no ADDRESS:PORT, as 127.0.0.1:8100"},
+		{"no name", []string{"--host", "http://x/"}, "is no name of a host"},
+		{"any name", []string{"--host", "*"}, "is no name of a host"},
+		{"no file", []string{filepath.Join(t.TempDir(), "none.yaml")}, "no such file"},
+		{"metrics", []string{"--workers", "127.0.0.1:0", "--metrics", "127.0.0.1:0"}, "--metrics is for weir run"},
+		{"alone", []string{"--no-own"}, "--no-own and --metrics are for --workers and --nats"},
+		{"workers everywhere", []string{"--workers", "0.0.0.0:1"}, "--workers: "},
+		{"an address of others", []string{"--listen", "192.0.2.1:8100"}, "--listen 127.0.0.1:0 takes any port"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{"serve", "--out", t.TempDir()}, c.args...)
+			code, out, errs := weir(args...)
+			if code != WrongInput || out != "" || !strings.Contains(errs, c.want) {
+				t.Errorf("code %d, %q, %q", code, out, errs)
+			}
+		})
+	}
+	for _, args := range [][]string{{"--threads", "2"}, {"--hosts", "16"}, {"--time", "1s"}, {"--runs", "-1"}} {
+		if code, _, errs := weir(append([]string{"bench", "page"}, args...)...); code != WrongInput {
+			t.Errorf("bench page %v: code %d, %q", args, code, errs)
+		}
+	}
+}

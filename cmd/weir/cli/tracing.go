@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir/internal/document"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+// Bounds of --trace-snap: a header of Ethernet, and the largest frame that any experiment has.
+const (
+	leastSnap = 14
+	mostSnap  = 65536
+)
+
+// tracing reads the flags of traces, and says what they take before they are made.
+func (r *runCmd) tracing(a *app, s *spec.Spec) (t run.Tracing, err error) {
+	if len(r.Trace) == 0 {
+		if len(r.TraceFormat) > 0 || r.TraceSnap != 0 {
+			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", errInput)
+		}
+		return t, nil
+	}
+	known := run.TraceForms()
+	for _, f := range r.TraceFormat {
+		if !slices.Contains(known, f) {
+			near := ""
+			if n := document.Nearest(f, known); n != "" {
+				near = fmt.Sprintf("; did you mean %q?", n)
+			}
+			return t, fmt.Errorf("%w: --trace-format is %q%s; %s are allowed", errInput, f, near, strings.Join(known, ", "))
+		}
+	}
+	for _, f := range known { // in their order, each once
+		if slices.Contains(r.TraceFormat, f) {
+			t.Forms = append(t.Forms, f)
+		}
+	}
+	if len(t.Forms) == len(known) {
+		t.Forms = nil
+	}
+	if r.TraceSnap != 0 && (r.TraceSnap < leastSnap || r.TraceSnap > mostSnap) {
+		return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", errInput, r.TraceSnap, leastSnap, mostSnap)
+	}
+	if r.TraceSnap != 0 && t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
+		return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", errInput)
+	}
+	t.Snap = r.TraceSnap
+	if r.On == spec.Lab {
+		return t, nil // which refuses traces
+	}
+	forms, all, err := run.TraceSize(s, r.Trace, t)
+	if err != nil {
+		return t, err
+	}
+	var parts []string
+	for k, bytes := range forms {
+		if bytes > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", known[k], report.Bytes(int64(roundUp(bytes)))))
+		}
+	}
+	more := ""
+	if t.Forms == nil {
+		more = "; --trace-format parquet alone takes least"
+	}
+	fmt.Fprintf(a.stderr, "notice: the traces of all runs take about %s (%s) in %s%s\n",
+		report.Bytes(int64(roundUp(all))), strings.Join(parts, ", "),
+		filepath.Join(results.Folder(s, string(r.Out), r.On), "traces"), more)
+	return t, nil
+}

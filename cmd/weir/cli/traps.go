@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+
+	"weir/study/spec"
+	"weir/study/traps"
+)
+
+// loadWatched is load, and looks for mistakes of the controllers and programs that the experiment uses: the harmless
+// ones are warnings, others an error.
+func (s *selection) loadWatched(a *app) (*spec.Spec, error) {
+	registry, watched := traps.Watch(a.registry)
+	own := *a
+	own.registry = registry
+	x, err := s.load(&own)
+	if err != nil {
+		return nil, err
+	}
+	found, why := watched.Find(x)
+	if why != "" {
+		fmt.Fprintf(a.stderr, "notice: mistakes in controllers and programs were not looked for: %s\n", why)
+	}
+	fatal := 0
+	for _, t := range found {
+		word := "warning"
+		if t.Fatal {
+			word, fatal = "trap", fatal+1
+		}
+		fmt.Fprintf(a.stderr, "%s: %s\n", word, t.Text)
+	}
+	if fatal > 0 {
+		return nil, fmt.Errorf("%w: what %s uses has %s; its results would be wrong", errInput, x.Name(),
+			plural(fatal, "mistake"))
+	}
+	return x, nil
+}

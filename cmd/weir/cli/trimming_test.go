@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// Over the switch that trims, with packets on all paths, the other laws and transports work as well: HPCC++ on many
+// paths, Swift, DCQCN and NDP beside uet. Who is not trimmed may be dropped, and sends again.
+func TestOverTrimming(t *testing.T) {
+	for name, x := range map[string]struct {
+		programs, traffic string
+		trims             bool
+	}{
+		"hpcc on paths": {"ecmp, {trimming: {rtt: 14us}}, telemetry",
+			"transport: {rdma: {recovery: selective_repeat, paths: 8}}, cc: hpcc", false},
+		"swift": {"ecmp, {trimming: {rtt: 14us}}", "transport: {rdma: {recovery: selective_repeat}}, cc: swift", false},
+		"dcqcn": {"ecmp, {trimming: {rtt: 14us}}", "transport: {rdma: {recovery: selective_repeat}}, cc: dcqcn", false},
+		"ndp":   {"spray, {trimming: {rtt: 14us, queue: 0.2}}", "transport: ndp", true},
+		"uet": {"ecmp, {trimming: {rtt: 14us}}",
+			"transport: {uet: {control: both, ack_delay: 500ns, nack_delay: 200ns}}", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := plan.Load(Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
+duration: 50ms
+mtu: 4000 B
+topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}
+switches: {"*": {queues: 2, programs: [%s]}}
+traffic:
+  - {name: perm, from: "*", to: permutation, size: 300kB, %s}
+  - {name: incast, from: {random: 8}, to: {random: 1}, size: 200kB, %s}
+measure: [fct]
+`, x.programs, x.traffic, x.traffic)}, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := plan.Config(s.Points()[0], 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := int64(0)
+			for i := range r.Flows {
+				again += r.Flows[i].Sender.Retransmitted
+			}
+			if r.End != sim.AllDone || x.trims && (again == 0 || r.Drops[dataplane.QueueByteLimit] > 0) {
+				t.Errorf("%v, %d packets again, drops %v", r.End, again, r.Drops)
+			}
+		})
+	}
+}

@@ -1,0 +1,334 @@
+package docsite
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/net/html"
+
+	repository "weir"
+)
+
+// pages are files of Markdown by their names.
+func pages(list ...string) fstest.MapFS {
+	files := fstest.MapFS{}
+	for i := 0; i < len(list); i += 2 {
+		files[list[i]] = &fstest.MapFile{Data: []byte(list[i+1])}
+	}
+	return files
+}
+
+// All of the repository's pages become a site in which each link leads somewhere.
+func TestRepository(t *testing.T) {
+	s, err := New(repository.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "site")
+	if err := s.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	sources, _ := filepath.Glob("../../docs/*.md")
+	deeper, _ := filepath.Glob("../../docs/*/*.md")
+	own, _ := filepath.Glob("../../*.md")
+	if want := len(sources) + len(deeper) + len(own); len(s.Pages) != want || want < 15 {
+		t.Errorf("%d pages, and the repository has %d", len(s.Pages), want)
+	}
+	followed := 0
+	for _, p := range s.Pages {
+		for _, link := range linksOf(t, filepath.Join(dir, filepath.FromSlash(p.Path))) {
+			if strings.Contains(link, "://") {
+				continue
+			}
+			followed++
+			file, at, _ := strings.Cut(link, "#")
+			if file == "" {
+				file = path.Base(p.Path)
+			}
+			target := filepath.Join(dir, filepath.FromSlash(path.Join(path.Dir(p.Path), file)))
+			if data, err := os.ReadFile(target); err != nil {
+				t.Errorf("%s: %v", p.Path, err)
+			} else if at != "" && !bytes.Contains(data, []byte(`id="`+at+`"`)) {
+				t.Errorf("%s: %s has no %s", p.Path, target, at)
+			}
+		}
+	}
+	if followed < 500 {
+		t.Errorf("only %d links: this test sees nothing", followed)
+	}
+}
+
+// linksOf are the addresses that a page names, as a browser reads it.
+func linksOf(t *testing.T, file string) (links []string) {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tree, err := html.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range tree.Descendants() {
+		for _, a := range n.Attr {
+			if a.Key == "href" || a.Key == "src" {
+				links = append(links, a.Val)
+			}
+		}
+	}
+	return links
+}
+
+// A link that leads nowhere is told with its line, and all of them are.
+func TestBroken(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"file":   {"# A\n\nSee [b](b.md).\n", "README.md:3: link to b.md: there is no file b.md"},
+		"folder": {"# A\n\n[b](docs)\n", "README.md:3: link to docs: there is no file docs"},
+		"anchor": {"# A\n\n- one\n- two: [b](docs/c.md#lates)\n",
+			"README.md:4: link to docs/c.md#lates: docs/c.md has no heading with this anchor; there is #late-words"},
+		"own":     {"# A\n\ntext [b](#c)\n", "README.md:3: link to #c: README.md has no heading with this anchor"},
+		"picture": {"# A\n\n![b](b.svg)\n", "README.md:3: link to b.svg: there is no file b.svg"},
+		"above":   {"# A\n\n[b](../b.md)\n", "README.md:3: link to ../b.md: there is no file ../b.md"},
+		"absolute": {"# A\n\n[b](/etc/passwd)\n",
+			"README.md:3: link to /etc/passwd: it does not start from this page's folder"},
+		"script": {"# A\n\n[b](javascript:alert)\n",
+			"README.md:3: link to javascript:alert: javascript: is not allowed; http, https and mailto are"},
+		"heading of no page": {"# A\n\n[b](x.svg#y)\n",
+			"README.md:3: link to x.svg#y: x.svg has no headings: it is no page"},
+		"two": {"# A\n\n[b](b.md)\n[c](c.md)\n",
+			"README.md:3: link to b.md: there is no file b.md\nREADME.md:4: link to c.md: there is no file c.md"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(pages("README.md", c.text, "docs/c.md", "# C\n\n## Late words\n", "x.svg", "<svg/>"))
+			if fmt.Sprint(err) != c.want {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+// What becomes of Markdown: links to pages and files, anchors as GitHub has them, and no HTML of the page's own.
+func TestBodies(t *testing.T) {
+	s, err := New(pages("README.md", "# Weir\n\n[spec](docs/spec.md#the-keys-a-b), [licence](LICENSE)\n",
+		"docs/spec.md", "# Spec\n\n## The `keys`: a, b\n\n### Twice\n\n### Twice\n\n<!-- keys -->\n"+
+			"<a id=\"own\"></a>Hello <b>you</b> <script>x()</script> [home](../README.md) [here](#own)\n\n"+
+			"    a < b\n\n| a | b |\n|---|---|\n| 1 | `2` |\n",
+		"LICENSE", "words\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Page("spec")
+	if p == nil || p != s.Page("docs/spec.md") || p != s.Page("SPEC") || s.Page("speck") != nil {
+		t.Fatalf("pages by name: %v", p)
+	}
+	const want = `<h1 id="spec">Spec</h1>
+<h2 id="the-keys-a-b">The <code>keys</code>: a, b{#the-keys-a-b}</h2>
+<h3 id="twice">Twice{#twice}</h3>
+<h3 id="twice-1">Twice{#twice-1}</h3>
+<p><a id="own"></a>Hello you x() <a href="../index.html">home</a> <a href="#own">here</a></p>
+<pre tabindex="0"><code>a &lt; b
+</code></pre>
+<div class="scroll" tabindex="0"><table>
+<thead>
+<tr>
+<th>a</th>
+<th>b</th>
+</tr>
+</thead>
+<tbody>
+<tr>
+<td>1</td>
+<td><code>2</code></td>
+</tr>
+</tbody>
+</table></div>
+`
+	self := regexp.MustCompile(`<a class="self" aria-hidden="true" tabindex="-1" href="(#[a-z0-9-]+)">#</a>`)
+	if body := self.ReplaceAllString(string(p.Body), "{$1}"); body != want {
+		t.Errorf("%s\nwant\n%s", body, want)
+	}
+	files, err := s.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(files))
+	if got := strings.Join(names, " "); got != "LICENSE.txt assets/index.js assets/search.js assets/site.css "+
+		"docs/spec.html index.html" {
+		t.Errorf("files: %s", got)
+	}
+	if !strings.Contains(string(s.Pages[0].Body),
+		`<a href="docs/spec.html#the-keys-a-b">spec</a>, <a href="LICENSE.txt">`) {
+		t.Errorf("front page: %s", s.Pages[0].Body)
+	}
+	index, err := s.Index()
+	if err != nil || !strings.Contains(string(index),
+		`{"page":"Spec","path":"docs/spec.html#twice-1","heading":"Twice","text":"Hello you x() home here a \u003c b a b `+
+			`1 2"}`) {
+		t.Errorf("index: %s, %v", index, err)
+	}
+}
+
+// A part of a page is a heading with what is below it.
+func TestPart(t *testing.T) {
+	s, err := New(pages("README.md", "# A\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"a": "# A\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
+		"b": "## B\n\nb\n\n### C\n\nc\n\n",
+		"c": "### C\n\nc\n\n",
+		"d": "## D\n\nd\n",
+		"e": "",
+	} {
+		t.Run(id, func(t *testing.T) {
+			if got := string(s.Pages[0].Part(id)); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// Pages come in the order in which the front page names them; one without a heading has its file's name.
+func TestOrder(t *testing.T) {
+	s, err := New(pages("a.md", "", "docs/z.md", "# Z", "docs/b.md", "# B", "README.md", "# W\n\n[z](docs/z.md)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var titles []string
+	for _, p := range s.Pages {
+		titles = append(titles, p.Title)
+	}
+	if got := strings.Join(titles, " "); got != "W Z a B" {
+		t.Errorf("order: %s", got)
+	}
+	if _, err := New(pages("x.txt", "")); err == nil {
+		t.Error("a site without pages")
+	}
+}
+
+// The site is written into a folder of its own only, and again over itself.
+func TestWrite(t *testing.T) {
+	site := func(list ...string) *Site {
+		s, err := New(pages(list...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	dir := filepath.Join(t.TempDir(), "deep", "site")
+	if err := site("README.md", "# A", "old.md", "# Old").Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	keep := filepath.Join(dir, "mine.html")
+	if err := os.WriteFile(keep, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := site("README.md", "# A").Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "old.html")); err == nil {
+		t.Error("a page that is gone is still there")
+	}
+	if _, err := os.Stat(keep); err != nil {
+		t.Error(err)
+	}
+	for name, prepare := range map[string]func(dir string) error{
+		"foreign folder": func(dir string) error { return os.WriteFile(filepath.Join(dir, "x"), nil, 0o666) },
+		"foreign mark":   func(dir string) error { return os.WriteFile(filepath.Join(dir, mark), []byte("mine"), 0o666) },
+		"mark that leads out": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, mark), []byte(markHead+"../x\n"), 0o666)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := site("README.md", "# A").Write(dir); err == nil {
+				t.Error("it was written over")
+			}
+			if _, err := os.Stat(filepath.Join(dir, "index.html")); err == nil {
+				t.Error("half of it was written")
+			}
+		})
+	}
+}
+
+// TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.
+func TestSearch(t *testing.T) {
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("the search is tried in a browser: apt-get install chromium")
+	}
+	s, err := New(repository.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := s.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	// One start of the browser for all: each query has a frame, and once all are there, what they found is in the page.
+	queries := map[string]string{
+		"seeds+warmup":         `href="docs/spec.html`,
+		"expect":               `href="docs/spec.html#expect"`,
+		"%3Cscript%3E+nowhere": "No section has all of these words.",
+	}
+	var asking strings.Builder
+	for query := range queries {
+		fmt.Fprintf(&asking, "<iframe src=\"index.html?q=%s\"></iframe>\n<pre id=\"%[1]s\"></pre>\n", query)
+	}
+	asking.WriteString(`<script>
+setInterval(() => document.querySelectorAll("iframe").forEach((f) => {
+  f.nextElementSibling.textContent = f.contentDocument.getElementById("found")?.innerHTML;
+}), 100);
+</script>`)
+	page := filepath.Join(dir, "asking.html")
+	if err := os.WriteFile(page, []byte(asking.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+		"--allow-file-access-from-files", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+page)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range queries {
+		t.Run(query, func(t *testing.T) {
+			_, list, _ := strings.Cut(string(out), `<pre id="`+query+`">`)
+			list, _, _ = strings.Cut(list, "</pre>")
+			if !strings.Contains(html.UnescapeString(list), want) {
+				t.Errorf("%s finds\n%s\nwant %s", query, list, want)
+			}
+		})
+	}
+}
+
+// A site of two pages, from a folder of Markdown.
+func Example() {
+	s, err := New(pages("README.md", "# Lab\n\nRead [how](docs/how.md#ports).\n", "docs/how.md", "# How\n\n## Ports\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range s.Pages {
+		fmt.Println(p.Path, p.Title)
+	}
+	fmt.Print(s.Pages[0].Body)
+	// Output:
+	// index.html Lab
+	// docs/how.html How
+	// <h1 id="lab">Lab</h1>
+	// <p>Read <a href="docs/how.html#ports">how</a>.</p>
+}

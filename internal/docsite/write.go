@@ -1,0 +1,185 @@
+package docsite
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir/internal/atomicfile"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var frame = template.Must(template.ParseFS(assets, "assets/page.html.tmpl"))
+
+// Files are all files of the site by their paths: the same for the same pages.
+func (s *Site) Files() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, p := range s.Pages {
+		var b bytes.Buffer
+		if err := frame.Execute(&b, s.view(p)); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.File, err)
+		}
+		files[p.Path] = b.Bytes()
+	}
+	for name := range s.attached {
+		data, err := fs.ReadFile(s.files, name)
+		if err != nil {
+			return nil, err
+		}
+		files[shown(name)] = data
+	}
+	for _, name := range []string{"site.css", "search.js"} {
+		data, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, err
+		}
+		files["assets/"+name] = data
+	}
+	index, err := s.Index()
+	if err != nil {
+		return nil, err
+	}
+	files["assets/index.js"] = slices.Concat([]byte("window.weirIndex = "), index, []byte(";\n"))
+	return files, nil
+}
+
+// found is a section in the index of the search.
+type found struct {
+	Page    string `json:"page"` // the page's title
+	Path    string `json:"path"` // from the site's folder, with the anchor
+	Heading string `json:"heading"`
+	Text    string `json:"text"`
+}
+
+// Index is what is searched, as JSON: a list of all sections of all pages.
+func (s *Site) Index() ([]byte, error) {
+	var all []found
+	for _, p := range s.Pages {
+		for _, part := range p.Sections {
+			at := p.Path
+			if part.ID != "" {
+				at += "#" + part.ID
+			}
+			all = append(all, found{p.Title, at, part.Heading, part.Text})
+		}
+	}
+	return json.Marshal(all) // with < as \u003c
+}
+
+// view is what the frame shows.
+type view struct {
+	*Page
+	Root string // the way to the site's folder: "", "../"
+	Nav  []entry
+	Next *entry // the page after this one
+}
+
+// entry is a page in the list of all.
+type entry struct {
+	Title, Link string
+	Here        bool
+	Parts       []Heading // of the page that is shown
+}
+
+func (s *Site) view(p *Page) view {
+	v := view{Page: p, Root: strings.Repeat("../", strings.Count(p.Path, "/"))}
+	for i, other := range s.Pages {
+		e := entry{Title: other.Title, Link: relative(p.Path, other.Path), Here: other == p}
+		if e.Here {
+			for _, h := range p.Headings {
+				if h.Level == 2 {
+					e.Parts = append(e.Parts, h)
+				}
+			}
+		}
+		v.Nav = append(v.Nav, e)
+		if i > 0 && s.Pages[i-1] == p {
+			v.Next = &v.Nav[i]
+		}
+	}
+	return v
+}
+
+// mark is the file by which a folder is known as a site that Write has made: it lists all others.
+const mark = "weir-docs.txt"
+
+const markHead = "Made by weir docs --site, which writes these files anew:\n"
+
+// Write writes the site into a folder: one that is not there, is empty, or has a site, whose files that are no longer
+// part of it go.
+func (s *Site) Write(dir string) error {
+	files, err := s.Files()
+	if err != nil {
+		return err
+	}
+	old, err := listed(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if _, stays := files[name]; !stays {
+			if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(files))
+	if err := save(dir, mark, []byte(markHead+strings.Join(names, "\n")+"\n")); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := save(dir, name, files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save writes a file of the site.
+func save(dir, name string, data []byte) error {
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	return atomicfile.Write(file, data)
+}
+
+// listed are the files of the site that a folder has.
+func listed(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(entries) == 0:
+		return nil, nil
+	}
+	data, err := os.ReadFile(filepath.Join(dir, mark))
+	list, ours := strings.CutPrefix(string(data), markHead)
+	if err != nil || !ours {
+		return nil, fmt.Errorf("%s has files and is no site that Weir has made (it has no %s): name a new or an empty folder",
+			dir, mark)
+	}
+	var names []string
+	for name := range strings.Lines(list) {
+		name = strings.TrimSuffix(name, "\n")
+		if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
+			return nil, fmt.Errorf("%s lists %q, which is not a file of its folder", filepath.Join(dir, mark), name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}

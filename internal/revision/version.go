@@ -1,0 +1,90 @@
+package revision
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"path"
+	"runtime/debug"
+	"strings"
+	"sync"
+)
+
+// stamp is what git archive makes of the file: the commit, and its day. Elsewhere it is the format itself.
+//
+//go:embed stamp.txt
+var stamp string
+
+// module is the one whose archives the stamp is of.
+const module = "weir"
+
+// Version is what people call this program: its commit, the version of its module or the stamp of the archive that its
+// sources came in. What none of these says is unknown, and the SHA-256 of the executable stands for it.
+var Version = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return versionOf(info, stamp, Executable)
+})
+
+// versionOf is the version of what was built so; digest is asked only if nothing else says it all.
+func versionOf(info *debug.BuildInfo, stamp string, digest func() string) string {
+	commit, modified := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.modified":
+			modified = s.Value
+		}
+	}
+	archived, day, _ := strings.Cut(strings.TrimSpace(stamp), " ")
+	switch {
+	case commit != "" && modified == "false" && pinned(info):
+		return "commit " + brief(commit)
+	case commit != "":
+		return "commit " + brief(commit) + " with changes, SHA-256 " + brief(digest())
+	case info.Main.Version != "" && info.Main.Version != "(devel)" && pinned(info):
+		return escaper.Replace(info.Main.Version)
+	case info.Main.Path == module && isHash(archived) && pinned(info):
+		return strings.TrimSpace("archive of commit " + brief(archived) + " " + escaper.Replace(day))
+	}
+	return "unknown, SHA-256 " + brief(digest())
+}
+
+// brief is as much of a hash as people need.
+func brief(hash string) string { return escaper.Replace(hash[:min(len(hash), 12)]) }
+
+// isHash reports whether a stamp was filled in.
+func isHash(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) >= 40
+}
+
+// Name is what this program is called: the last part of the path of its main package, which is part of its bytes, as
+// its file's name is not. A program of tests is called as what it tests.
+var Name = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return module
+	}
+	return nameOf(info.Path)
+})
+
+func nameOf(main string) string {
+	name := path.Base(main)
+	if main == "" || main == "command-line-arguments" || strings.HasSuffix(name, ".test") {
+		return module
+	}
+	return name
+}
+
+// Key is what folders of results have in their names, so that each program has its own.
+func (r Revision) Key() string {
+	h := sha256.Sum256([]byte(r.String()))
+	return hex.EncodeToString(h[:])[:KeyLength]
+}
+
+// KeyLength is how many characters a Key has.
+const KeyLength = 8

@@ -1,0 +1,114 @@
+package revision
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// The version is the commit, the module's version or the archive's stamp; of anything else the SHA-256 of the
+// executable.
+func TestVersion(t *testing.T) {
+	const commit = "1234567890abcdef1234567890abcdef12345678"
+	const stamped = commit + " 2026-11-26\n"
+	module := func(path, version string, change ...debug.BuildSetting) *debug.BuildInfo {
+		info := built(append(change, set("vcs.revision", ""), set("vcs.modified", ""))...)
+		info.Main = debug.Module{Path: path, Version: version}
+		return info
+	}
+	replaced := module("weir", "v1.2.0")
+	replaced.Deps = []*debug.Module{{Path: "a", Sum: "h1:x", Replace: &debug.Module{Path: "../a"}}}
+	for name, x := range map[string]struct {
+		info        *debug.BuildInfo
+		stamp, want string
+	}{
+		"commit": {built(), stamped, "commit 1234567890ab"},
+		"changed": {built(set("vcs.modified", "true")), "",
+			"commit 1234567890ab with changes, SHA-256 feedfeedfeed"},
+		"module":                {module("weir", "v1.2.0"), "", "v1.2.0"},
+		"module and archive":    {module("weir", "v1.2.0"), stamped, "v1.2.0"},
+		"archive":               {module("weir", "(devel)"), stamped, "archive of commit 1234567890ab 2026-11-26"},
+		"archive without a day": {module("weir", ""), commit, "archive of commit 1234567890ab"},
+		"no archive":            {module("weir", "(devel)"), "$Format:%H %cs$\n", "unknown, SHA-256 feedfeedfeed"},
+		"an empty stamp":        {module("weir", ""), "", "unknown, SHA-256 feedfeedfeed"},
+		"of another module":     {module("example.org/own", "(devel)"), stamped, "unknown, SHA-256 feedfeedfeed"},
+		"with a folder":         {replaced, stamped, "unknown, SHA-256 feedfeedfeed"},
+		"nothing":               {&debug.BuildInfo{}, "", "unknown, SHA-256 feedfeedfeed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := versionOf(x.info, x.stamp, func() string { return digest }); got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+		})
+	}
+}
+
+// git archive fills in the stamp.
+func TestArchiveHasStamp(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	attributes, err := os.ReadFile("../../.gitattributes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "internal/revision/stamp.txt"
+	os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700)
+	write(t, filepath.Join(dir, ".gitattributes"), attributes)
+	write(t, filepath.Join(dir, name), []byte("$Format:%H %cs$\n"))
+	git := func(args ...string) string {
+		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=x"},
+			args...)...)
+		c.Dir, c.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init")
+	git("add", "-f", ".gitattributes", name)
+	git("commit", "-m", "a")
+	commit := strings.TrimSpace(git("rev-parse", "HEAD"))
+	git("archive", "-o", "a.tar", "HEAD")
+	c := exec.Command("tar", "-xOf", "a.tar", name)
+	c.Dir = dir
+	out, err := c.Output()
+	if err != nil {
+		t.Skipf("tar: %v", err)
+	}
+	if !regexp.MustCompile(`^`+commit+` \d{4}-\d\d-\d\d\n$`).Match(out) || !isHash(commit) {
+		t.Errorf("the archive has %q", out)
+	}
+	if isHash(strings.Fields(stamp)[0]) == strings.HasPrefix(stamp, "$Format:") {
+		t.Errorf("the stamp here is %q", stamp)
+	}
+}
+
+func TestName(t *testing.T) {
+	for main, want := range map[string]string{"weir/cmd/weir": "weir", "example.org/ownscheme": "ownscheme", "": "weir",
+		"weir/cmd/weir/cli.test": "weir", "command-line-arguments": "weir"} {
+		if got := nameOf(main); got != want {
+			t.Errorf("%q is called %s, want %s", main, got, want)
+		}
+	}
+}
+
+// Programs that may compute other bytes have other keys.
+func TestKey(t *testing.T) {
+	keys := map[string]string{}
+	for name, r := range map[string]Revision{"clean": revisionOf(built()),
+		"level":   revisionOf(built(set("GOAMD64", "v3"))),
+		"changed": revisionOf(built(set("vcs.modified", "true"))), "none": {}} {
+		k := r.Key()
+		if len(k) != KeyLength || keys[k] != "" {
+			t.Errorf("%s has %s, as %q has", name, k, keys[k])
+		}
+		keys[k] = name
+	}
+}
