@@ -1,0 +1,60 @@
+// Package gentle is a controller of one's own: TCP's additive increase, and a decrease that leaves the share keep of
+// the window, where Reno leaves half.
+package gentle
+
+import (
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Config is what an experiment can set.
+type Config struct{ Keep float64 }
+
+// Params binds it.
+func (c *Config) Params(p *scheme.Params) {
+	p.Share(&c.Keep, "keep", "80%", "share of the window that a loss or a mark leaves", "ours").Min("10%").Max("99%")
+}
+
+// Scheme is what an experiment names: cc: {gentle: {keep: 90%}}.
+func Scheme() cc.Scheme {
+	return cc.Define(cc.Scheme{Scheme: scheme.Scheme{Name: "gentle", Doc: "Reno that gives up less", Source: "ours"}},
+		func(f cc.Flow, c Config) (*Gentle, error) { return &Gentle{window: cc.NewWindow(f), c: c}, nil })
+}
+
+// Gentle is the controller of one flow.
+type Gentle struct {
+	window cc.Window
+	c      Config
+}
+
+// OnAck grows the window by a packet a round trip, and doubles it in slow start.
+func (g *Gentle) OnAck(_ unit.Time, a *cc.Ack) {
+	if !a.Advanced || !a.Limited || a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery {
+		return
+	}
+	acked := a.Packets
+	if g.window.InSlowStart() {
+		acked = g.window.SlowStart(acked)
+	}
+	if acked > 0 {
+		g.window.Increase(float64(g.window.Packets), acked)
+	}
+}
+
+// OnLoss reduces it.
+func (g *Gentle) OnLoss(_ unit.Time, l cc.Loss) {
+	g.window.Lose(l, int(g.c.Keep*float64(g.window.Packets)))
+}
+
+// OnSend, OnNotice and OnTimer have nothing to do.
+func (g *Gentle) OnSend(unit.Time, cc.Sent) {}
+
+// OnNotice is what switches send: nothing here.
+func (g *Gentle) OnNotice(unit.Time, cc.Notice) {}
+
+// OnTimer is never asked for.
+func (g *Gentle) OnTimer(unit.Time) {}
+
+// Decision is the window.
+func (g *Gentle) Decision() cc.Decision { return g.window.Decision() }
