@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// Aggregate is a user, or a group of users metered together, and its reference rate R_r.
+// Aggregate is a user, or a group of users metered together, its Key, and its reference rate R_r, its Value.
 type Aggregate = scheme.Pair[Users, unit.Rate]
 
 // Belongs says whose a packet is that no world has assigned to a user.

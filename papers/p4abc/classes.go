@@ -28,7 +28,7 @@ const (
 	ByMark   Class = "mark"   // the edge writes it into the lowest bits of the mark
 )
 
-// Delay is the class of an aggregate's packets.
+// Delay is the class, its Value, of the packets of an aggregate, its Key.
 type Delay = scheme.Pair[Users, int]
 
 // classes is how many there can be in a mark.

@@ -7,7 +7,7 @@ import (
 	"weir/core/unit"
 )
 
-// Port says on which side of the domain a port is, by the name of the node at its other end.
+// Port says on which side of the domain, its Value, a port is, by the name of the node at its other end, its Key.
 type Port = scheme.Pair[string, Side]
 
 // Config has the parameters of the paper's §6.1.3.
