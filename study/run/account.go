@@ -36,7 +36,7 @@ func (x *execution) account(ctx context.Context) error {
 		return nil
 	}
 	defer atomicfile.Lock(x.out.Dir)()
-	return x.keepHosts()
+	return x.withSpace(ctx, x.keepHosts)
 }
 
 // keepHosts writes host.json: this machine, and what has happened, with what is there of that already.
