@@ -102,7 +102,7 @@ func TestRecipesShown(t *testing.T) {
 // TestRecipes: the example's own tests pass, and its binary has all of the seven.
 func TestRecipes(t *testing.T) {
 	tests := exec.Command("go", "test", "./...")
-	tests.Dir, tests.Env = example, append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off")
+	tests.Dir, tests.Env = example, append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off")
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -159,7 +159,7 @@ func TestRecipesInTree(t *testing.T) {
 		}
 	}
 	binary := filepath.Join(dir, "weir")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"),
+	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"),
 		"-o", binary, "./cmd/weir")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
