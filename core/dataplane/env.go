@@ -14,7 +14,7 @@ import (
 // Env is a hook's view of the switch while it runs. Requests (Send, Inject, Recirculate) are carried out
 // in order after the current packet, so that no hook is ever re-entered.
 type Env struct {
-	now    unit.Time
+	now    unit.Time `state:"-"`
 	id     int
 	sw     *Switch
 	random unit.Random

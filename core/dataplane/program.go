@@ -166,3 +166,10 @@ var refusals = [...]Reason{
 	tm.Fits: NotDropped, tm.QueuePackets: QueuePacketLimit, tm.QueueBytes: QueueByteLimit,
 	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
 }
+
+// A Redrawer draws when it is made.
+type Redrawer interface {
+	Program
+	// Redraw draws that again.
+	Redraw()
+}

@@ -220,14 +220,15 @@ type Datagram struct {
 // Scheme is a transport that an experiment can name.
 type Scheme struct {
 	scheme.Scheme
-	Controlled bool  // its flows have a congestion controller
-	Gauged     bool  // its senders are Gauged
-	Buffered   bool  // its senders have a send buffer: they count when the last write returned
-	Timed      bool  // they measure round-trip times and rates of delivery: Gauge.RTT, Gauge.Delivery
-	Headers    int32 // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
-	First      int32 // bytes that a flow's first packet has more, which an MTU leaves room for as well
-	Reply      int32 // bytes that an acknowledgement has more
-	Multiple   int32 // to a multiple of which it pads payload, and an MTU's payload is one; 0: it does not
+	Controlled bool      // its flows have a congestion controller
+	Gauged     bool      // its senders are Gauged
+	Buffered   bool      // its senders have a send buffer: they count when the last write returned
+	Timed      bool      // they measure round-trip times and rates of delivery: Gauge.RTT, Gauge.Delivery
+	Headers    int32     // bytes of the transport's header in a full packet: what an MTU leaves after IP's is the payload
+	First      int32     // bytes that a flow's first packet has more, which an MTU leaves room for as well
+	Reply      int32     // bytes that an acknowledgement has more
+	Tick       unit.Time // of which stamps that its endpoints read are multiples; 0: they read time as it is
+	Multiple   int32     // to a multiple of which it pads payload, and an MTU's payload is one; 0: it does not
 	// Kernel is the IP protocol whose sockets do the same in a kernel: packet.ProtoUDP, or, with the
 	// parameters of package tcp, packet.ProtoTCP; 0: no kernel has it.
 	Kernel uint8

@@ -57,6 +57,20 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.n += o.n
 }
 
+// Again adds n times the values that were added between two states of one histogram, first and last.
+func (h *Histogram) Again(n uint64, first, last *Histogram) {
+	if len(last.counts) > len(h.counts) {
+		h.counts = append(h.counts, make([]uint64, len(last.counts)-len(h.counts))...)
+	}
+	for i, k := range last.counts {
+		if i < len(first.counts) {
+			k -= first.counts[i]
+		}
+		h.counts[i] += n * k
+	}
+	h.n += n * (last.n - first.n)
+}
+
 // Count returns how many values were added.
 func (h *Histogram) Count() uint64 { return h.n }
 

@@ -104,3 +104,43 @@ func TestHistogramCountUpTo(t *testing.T) {
 		}
 	}
 }
+
+// Again adds what came between two states of a histogram so often.
+func TestHistogramAgain(t *testing.T) {
+	var first, last, h, want Histogram
+	for _, v := range []Time{1, 1000} {
+		first.Add(v)
+		last.Add(v)
+		h.Add(v)
+		want.Add(v)
+	}
+	for _, v := range []Time{5, 5, 70_000, 1} {
+		last.Add(v)
+		for range 3 {
+			want.Add(v)
+		}
+	}
+	if h.Again(3, &first, &last); !reflect.DeepEqual(h, want) {
+		t.Errorf("%v, not %v", h, want)
+	}
+}
+
+// Streams that begin anew give what they gave at first, which is what NewRandom gives.
+func TestStreams(t *testing.T) {
+	var s Streams
+	a, b, plain := s.New(3, "a"), s.New(3, "b"), NewRandom(3, "a")
+	var first [2]uint64
+	for i := range 3 {
+		got := [2]uint64{a.Uint64(), b.Uint64()}
+		if i == 0 {
+			first = got
+			if want := plain.Uint64(); got[0] != want || got[1] == want {
+				t.Errorf("%x, not %x", got, want)
+			}
+		} else if got != first {
+			t.Errorf("%x, and %x at first", got, first)
+		}
+		a.Uint64()
+		s.Restart()
+	}
+}

@@ -32,13 +32,16 @@ func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(
 func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 	tree, prefixes := p.Tree()
 	stalls := p.Stalls()
+	repeat, anew := p.Iterations()
 	c := &sim.Config{
 		Wiring: sim.Wiring{
 			Seed: seed, Network: p.Network(), Switches: p.Switches(), Hosts: p.Book(), Tree: tree, Prefixes: prefixes,
 			Events: p.Events(), Framing: p.Framing(), MaxFrame: p.LargestFrame(), Telemetry: p.Telemetry(),
+			Restarts: anew,
 		},
 		Duration: p.Warmup() + p.Duration(), Warmup: p.Warmup(), UntilDone: true,
 		Stalls: sim.Stalls{Every: stalls.Every, Length: stalls.Length},
+		Repeat: repeat, Anew: anew,
 	}
 	routes := p.Routes()
 	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry, chooser: routes.NewChooser(),

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/packet"
+	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload/job"
@@ -21,7 +22,9 @@ func (b *builder) jobs(c *sim.Config) error {
 			continue
 		}
 		start, _ := tr.Start()
-		c.Jobs = append(c.Jobs, sim.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start, Ends: b})
+		transport, _ := tr.Transport()
+		c.Jobs = append(c.Jobs, sim.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start, Ends: b,
+			Tick: transport.Tick})
 		if c.Ideal != nil || len(j.Hosts) < 2 {
 			continue
 		}
@@ -57,6 +60,14 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow) error {
 	}
 	f.Src, f.Dst = nics.From, nics.To
 	return nil
+}
+
+// State is what lasts of a message behind its end: what choosing NICs remembers, and what hosts share (sim.JobEnds).
+func (b *builder) State() any {
+	return &struct {
+		Chooser *topology.Chooser
+		Hosts   []cc.Host
+	}{b.chooser, b.hosts}
 }
 
 // path is that between two hosts of a traffic. Messages take the same again and again; a run with jobs has one thread.

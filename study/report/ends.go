@@ -49,6 +49,7 @@ func ends(s *sheet, o *results.Outcome) {
 				r.End.TimeS, r.End.Violation), plain)
 		}
 	}
+	iterations(s, o)
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
@@ -73,5 +74,30 @@ func ends(s *sheet, o *results.Outcome) {
 	}
 	if o.Missing > 0 {
 		s.note(fmt.Sprintf("%d runs are missing; the same command goes on with them", o.Missing), plain)
+	}
+}
+
+// mostRepeated is how many ways in which iterations were carried out are told.
+const mostRepeated = 5
+
+// iterations says how many of jobs were not carried out, as they are those before them once more, and else why.
+func iterations(s *sheet, o *results.Outcome) {
+	count := map[string]int{}
+	var order []string
+	for _, r := range o.Runs {
+		if r.End.Iterations == nil {
+			continue
+		}
+		text := r.End.Iterations.String()
+		if count[text]++; count[text] == 1 {
+			order = append(order, text)
+		}
+	}
+	for i, text := range order {
+		if i == mostRepeated {
+			s.note(fmt.Sprintf("… and in %d more ways, in runs.json", len(order)-i), plain)
+			return
+		}
+		s.note(fmt.Sprintf("iterations of the job, in %d runs: %s", count[text], text), plain)
 	}
 }

@@ -67,8 +67,28 @@ type End struct {
 	Ports []string `json:"ports,omitempty"`
 	// WaitsFor says what the first unfinished flow was waiting for, unless all flows are done.
 	WaitsFor string `json:"waits_for,omitempty"`
+	// Iterations says which of a job's were taken from another one, as the network's state recurred; nil: there are none.
+	Iterations *Iterations `json:"iterations,omitempty"`
 	// Violation is where packets are missing or too many.
 	Violation string `json:"violation,omitempty"`
+}
+
+// Iterations is how many of a job's were taken from another one in place of being carried out.
+type Iterations struct {
+	Repeated int     `json:"repeated"`
+	First    int     `json:"first,omitempty"`    // number of the first of them, from 1
+	PeriodS  float64 `json:"period_s,omitempty"` // from one to the next
+	Words    int     `json:"words,omitempty"`    // of the network's state that were compared, all the same
+	Why      string  `json:"why,omitempty"`      // there are none: the word of the state that differs, or what else it is
+}
+
+// String says it in words.
+func (i *Iterations) String() string {
+	if i.Repeated == 0 {
+		return "each was carried out: " + i.Why
+	}
+	return fmt.Sprintf("%d, from number %d on, are the one before them once more, every %.9g s: all %d words of the "+
+		"network's state recurred", i.Repeated, i.First, i.PeriodS, i.Words)
 }
 
 // Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,

@@ -581,6 +581,12 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 			run.Unfinished[k].WaitsFor = res.Waits[k].String()
 		}
 	}
+	if x := res.Repeated; x != nil && x.Iterations > 0 {
+		run.End.Iterations = &results.Iterations{Repeated: x.Iterations, First: x.First + 1, PeriodS: x.Period.Seconds(),
+			Words: x.Words}
+	} else if x != nil {
+		run.End.Iterations = &results.Iterations{Why: x.Why}
+	}
 	if len(res.Waits) > 0 {
 		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
 	}

@@ -18,7 +18,7 @@ var Tables = []struct {
 	{"top-level", top}, {"repeat", need},
 	{"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
 	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"ports", ports}, {"events", event},
-	{"stalls", stalls},
+	{"stalls", stalls}, {"iterations", iterations},
 	{"framing", switchfile.Line},
 	{"ratio", claim.RatioTable}, {"plot", plot}, {"expect", claim.Table},
 	{"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},

@@ -218,3 +218,23 @@ func sameJob(a, b *Traffic) bool {
 	}
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
+
+// iterations reads how those of jobs follow each other.
+func (d *decoder) iterations(root document.Map, p *Point) {
+	value := root.Get("iterations")
+	if value == nil {
+		value = &document.Node{Place: root.Place, Kind: document.Mapping}
+	} else if !slices.ContainsFunc(p.entries, func(tr Traffic) bool { return tr.job != nil }) && d.OK() {
+		d.Fail(value.Place, "a traffic with a job", "there is no job, which could have iterations")
+	}
+	t, ok := d.Map(value, iterations)
+	if !ok {
+		return
+	}
+	p.anew = d.word(t.Default("draws"), iterations, "draws") == drawsAnew
+	p.repeats = d.word(t.Default("repeat"), iterations, "repeat") == "true"
+}
+
+// Iterations reports whether iterations of jobs that recur are not carried out again, and whether random draws begin
+// anew between them.
+func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.anew }

@@ -83,6 +83,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "events", Form: document.ListOf(document.MapOf(event), "list"), Doc: "what happens to links",
 		Without: "none"},
 	{Name: "stalls", Form: document.MapOf(stalls), Doc: "when the simulator's hosts stand still", Without: "never"},
+	{Name: "iterations", Form: document.MapOf(iterations), Doc: "of a job: what is drawn in each, and whether those " +
+		"that recur exactly are carried out", Without: "draws go on, and what recurs is not carried out again"},
 	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
 		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
 	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
@@ -319,3 +321,20 @@ var stalls = &document.Table{What: "a key of stalls", Doc: "when the simulator's
 	Keys: []document.Key{
 		{Name: "every", Form: aTime, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
 		{Name: "length", Form: aTime, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
+
+// iterations is how a job's follow each other.
+var iterations = &document.Table{What: "a key of iterations", Doc: "iterations of a job", Keys: []document.Key{
+	{Name: "draws", Form: document.OneOf(drawsGoOn, drawsAnew), Doc: "random numbers of links, switches and messages: " +
+		"`running` goes on with them, so iterations differ; `anew` begins with the same ones wherever the network is " +
+		"idle between two iterations", Default: drawsGoOn, Source: "ours"},
+	{Name: "repeat", Form: document.OneOf("true", "false"), Doc: "an iteration is taken from the one before it, in " +
+		"place of being carried out, where the network's whole state recurs; that changes how long a run takes, and " +
+		"nothing else",
+		Default: "true", Source: "ours"},
+}}
+
+// Values of draws.
+const (
+	drawsGoOn = "running"
+	drawsAnew = "anew"
+)

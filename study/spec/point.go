@@ -41,6 +41,8 @@ type Point struct {
 	measures  measure.List
 	events    []wiring.Event
 	stalls    Stalls
+	repeats   bool      // iterations of jobs that recur are not carried out again
+	anew      bool      // random draws begin anew between iterations
 	ideal     job.Ideal // in place of packets; nil: there is none
 	samples   float64   // values that the measures of a run look at
 	kept      float64   // of these, those that are kept beyond it
@@ -317,7 +319,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	d.trafficList(root, p)
 	d.eventList(root, p)
 	d.stalls(root, p)
-	if d.ideally {
+	if d.iterations(root, p); d.ideally {
 		d.onlyJobs(root.Get("network"), p)
 	}
 	p.see(d.OK())

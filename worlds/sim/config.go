@@ -24,6 +24,11 @@ type Config struct {
 
 	Flows []Flow
 	Jobs  []Job
+	// Repeat has iterations of a job that recur exactly taken from the one that was carried out. It changes speed only.
+	Repeat bool
+	// Anew has all random draws of links, switches and messages begin anew where the network is idle between two
+	// iterations of a job. Restarts must be set as well.
+	Anew bool
 	// Ideal carries the jobs in place of packets, if there is one. Flows have no part in that.
 	Ideal job.Ideal
 	Ends  Ends // makes the endpoints of flows; nil: each has its own
@@ -164,6 +169,7 @@ type Result struct {
 	Waits     []Wait           // what the first Unfinished flows were waiting for, unless all is done
 	Jobs      []job.Outcome    // by Config.Jobs, whole run
 	JobGroups []int            // by Config.Jobs, Job.Group
+	Repeated  *Repetition      // of the iterations of a job; nil: it has none, or does not say what they are
 	Violation string           // with Violated, where packets are missing or too many
 	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
 	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group

@@ -30,6 +30,7 @@ type drive struct {
 	busy      int    // the host that pending has found last
 	nextAudit uint64 // packet-hops
 	violation string // what is wrong, with Violated
+	recurring *recurring
 }
 
 // Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
@@ -58,7 +59,7 @@ func (r *Simulation) Run() *Result {
 	if d.reason != Violated {
 		d.audit()
 	}
-	out := r.result(d.reason, d.now)
+	out := d.result(d.reason, d.now)
 	out.Stuck, out.Violation = d.stuck, d.violation
 	if out.Waits = nil; d.reason != AllDone {
 		out.Waits = r.waits(d.now, out.Unfinished)
@@ -75,6 +76,7 @@ func (r *Simulation) newDrive() *drive {
 		every: every, nextLook: every,
 	}
 	d.stop = d.asked
+	d.recurring = d.newRecurring()
 	return d
 }
 
@@ -180,10 +182,10 @@ func (d *drive) asked(done unit.Time) bool {
 	c := d.config
 	d.gather()
 	if c.Progress != nil {
-		c.Progress(Progress{done, d.fabric.Hops()})
+		c.Progress(Progress{done + d.recurring.shift(), d.fabric.Hops()})
 	}
 	if c.View != nil {
-		c.View(&View{Time: done, run: d.Simulation})
+		c.View(&View{Time: done + d.recurring.shift(), run: d.Simulation})
 	}
 	if c.Trace != nil {
 		d.flush(done)
@@ -199,6 +201,9 @@ func (d *drive) asked(done unit.Time) bool {
 				d.lastFinish = max(d.lastFinish, s.counters.Last)
 			}
 		}
+	}
+	if d.recurring != nil {
+		d.recurring.look(done)
 	}
 	if d.sweepDue() {
 		d.sweep()

@@ -20,6 +20,8 @@ type Job struct {
 	Hosts   []int // by rank, a node of its own
 	Start   unit.Time
 	Ends    JobEnds // makes the endpoints of messages
+	// Tick is of what stamps that endpoints read are multiples; 0: they read none.
+	Tick unit.Time
 }
 
 // JobEnds makes the endpoints of a job's messages.

@@ -289,16 +289,23 @@ func (r *Simulation) snapshot(now unit.Time) (s snapshot) {
 	return s
 }
 
-func (r *Simulation) result(reason EndReason, end unit.Time) *Result {
-	c := r.config
-	last, first := r.snapshot(end), r.atWarmup
-	delays, tally, notices := r.merged()
+// result is what the run gives that ends at a time of its clock.
+func (d *drive) result(reason EndReason, end unit.Time) *Result {
+	r, c := d.Simulation, d.config
+	_, _, notices := r.merged()
+	all, first := r.counted(end), r.atWarmup
+	d.recurring.complete(&all)
+	last := all.ports
+	end += d.recurring.shift()
 	out := &Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
-		Events: r.fabric.Events(), PacketHops: r.fabric.Hops(), Watched: r.watched, Delays: delays, Tally: tally,
+		Events: all.events, PacketHops: all.hops, Watched: r.watched, Delays: all.delays, Tally: all.tally,
 	}
 	if r.jobs != nil {
 		r.jobs.result(out, reason)
+	}
+	if d.recurring != nil {
+		out.Repeated = &d.recurring.told
 	}
 	out.Ports, out.Drops = r.wiring.Results(&first, &last, c.Warmup, end)
 	r.flowResults(out)

@@ -14,15 +14,15 @@ import (
 
 // Program writes telemetry.
 type Program struct {
-	format telemetry.Format
-	clock  telemetry.Clock
+	format telemetry.Format `state:"-"`
+	clock  telemetry.Clock  `state:"-"`
 	ports  []port
 	id     uint32
-	full   bool // the format is not HPCC's
-	coded  bool // it has codes of rates
-	keeps  bool // loads or classes, which every packet changes
-	exact  bool // the clock is, and the format is HPCC's without loads and classes: a record is one word
-	idle   unit.Time
+	full   bool      // the format is not HPCC's
+	coded  bool      // it has codes of rates
+	keeps  bool      // loads or classes, which every packet changes
+	exact  bool      // the clock is, and the format is HPCC's without loads and classes: a record is one word
+	idle   unit.Time `state:"span"`
 }
 
 // port is what the program keeps of an egress port. What hardly a packet needs is kept apart, so that of a switch's 16
@@ -42,8 +42,8 @@ type kept struct {
 
 type class struct {
 	share   float64
-	txBytes uint64
-	left    unit.Time // when a packet of it left last
+	txBytes uint64    `state:"count"`
+	left    unit.Time `state:"instant"` // when a packet of it left last
 }
 
 // Config is what is written, and how.

@@ -127,12 +127,12 @@ func (c *Config) probability(x *curve, average float64) float64 {
 type state struct {
 	average float64
 	count   int64     // packets since the last one that went; −1: the average is below min
-	idle    unit.Time // when the last packet that waited has been sent
+	idle    unit.Time `state:"instant"` // when the last packet that waited has been sent
 }
 
 // Program watches queues.
 type Program struct {
-	config Config
+	config Config  `state:"-"`
 	curves []curve // by port
 	states []state // by port and queue
 	queues int     // a port

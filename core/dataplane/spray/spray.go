@@ -31,9 +31,9 @@ func (c *Config) Params(p *scheme.Params) {
 
 // Program spreads packets over equal paths.
 type Program struct {
-	routes *dataplane.Routes
-	paths  [2]*packet.Paths // by IP version
-	turns  [2][]*turn       // by IP version and set of paths; nil where there is no choice
+	routes *dataplane.Routes `state:"-"`
+	paths  [2]*packet.Paths  `state:"-"` // by IP version
+	turns  [2][]*turn        // by IP version and set of paths; nil where there is no choice
 	order  string
 	random unit.Random
 }
@@ -61,12 +61,20 @@ func Scheme() dataplane.Scheme {
 func New(site *dataplane.Site, order string) *Program {
 	s := &Program{routes: site.Routes, order: order, random: site.Random("spray")}
 	for i, version := range []uint8{4, 6} {
-		paths := site.Routes.Paths(version)
-		s.paths[i], s.turns[i] = paths, make([]*turn, len(paths.Sets))
+		s.paths[i] = site.Routes.Paths(version)
+	}
+	s.Redraw()
+	return s
+}
+
+// Redraw draws the orders, or where turns begin (dataplane.Redrawer).
+func (s *Program) Redraw() {
+	for i, paths := range s.paths {
+		s.turns[i] = make([]*turn, len(paths.Sets))
 		for _, set := range paths.Via {
 			if ports := paths.Sets[set]; len(ports) > 1 && s.turns[i][set] == nil {
 				t := &turn{ports: append([]packet.PortID(nil), ports...)}
-				if s.turns[i][set] = t; order == RoundRobin {
+				if s.turns[i][set] = t; s.order == RoundRobin {
 					t.next = s.random.IntN(len(ports))
 				} else {
 					s.shuffle(t)
@@ -74,7 +82,6 @@ func New(site *dataplane.Site, order string) *Program {
 			}
 		}
 	}
-	return s
 }
 
 // Name is "spray".

@@ -76,25 +76,25 @@ func Scheme() dataplane.Scheme {
 
 // Program is the switch.
 type Program struct {
-	config  Config
+	config  Config  `state:"-"`
 	frame   float64 // of a full packet
 	rate    float64 // that Config's queue is of
 	ports   []port
 	random  unit.Random
-	trimmed uint64
-	marked  uint64
+	trimmed uint64 `state:"count"`
+	marked  uint64 `state:"count"`
 }
 
 // port is what the program knows of one.
 type port struct {
 	rate       unit.Rate // for which the limits are
-	perByte    unit.Time // of that rate; 0: it is no whole number
+	perByte    unit.Time `state:"span"` // of that rate; 0: it is no whole number
 	data       unit.Bytes
 	headers    unit.Bytes
 	kmin, kmax unit.Bytes
 	toHost     bool
-	until      unit.Time // when the wire is free of the data packet that left last
-	size       unit.Bytes
+	until      unit.Time  `state:"past"` // when the wire is free of the data packet that left last
+	size       unit.Bytes `state:"-"`
 }
 
 // New returns the program for a switch whose ports have two queues.

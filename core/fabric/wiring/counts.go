@@ -110,3 +110,36 @@ func (w *Wiring) capacity(link, end int, from, until unit.Time) float64 {
 	}
 	return total + float64(rate*max(until-from, 0).Seconds())
 }
+
+// Again adds n times what was counted between two others, first and last.
+func (c *Counts) Again(n uint64, first, last *Counts) {
+	for i := range c.ports {
+		p, a, b := &c.ports[i], &first.ports[i], &last.ports[i]
+		p.TxBytes += n * (b.TxBytes - a.TxBytes)
+		p.TxPackets += n * (b.TxPackets - a.TxPackets)
+		p.Lost += n * (b.Lost - a.Lost)
+		for k := range p.Drops {
+			p.Drops[k] += n * (b.Drops[k] - a.Drops[k])
+		}
+		p.Pauses.Frames += n * (b.Pauses.Frames - a.Pauses.Frames)
+		p.Pauses.Any += unit.Time(n) * (b.Pauses.Any - a.Pauses.Any)
+		for k := range p.Pauses.Time {
+			p.Pauses.Time[k] += unit.Time(n) * (b.Pauses.Time[k] - a.Pauses.Time[k])
+		}
+	}
+	for k := range c.Drops {
+		c.Drops[k] += n * (last.Drops[k] - first.Drops[k])
+	}
+	c.Made += n * (last.Made - first.Made)
+	c.NoticeDrops += n * (last.NoticeDrops - first.NoticeDrops)
+}
+
+// Uneven is the first port that has sent no multiple of so many bytes since another count; −1: there is none.
+func (c *Counts) Uneven(since *Counts, bytes unit.Bytes) int {
+	for i := range c.ports {
+		if (c.ports[i].TxBytes-since.ports[i].TxBytes)%uint64(bytes) != 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -102,7 +102,7 @@ func (w *Wiring) buffer(direction int32) tm.Limit {
 
 // random is a stream of the switch of that name.
 func (w *Wiring) random(name, entity string) unit.Random {
-	return unit.NewRandom(w.config.Seed, "switch "+name+entity)
+	return w.stream("switch " + name + entity)
 }
 
 // Site is the site for programs of a node's switch, which has these ports.

@@ -28,6 +28,8 @@ type Config struct {
 	// hosts' MTU.
 	MaxFrame  int32
 	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	// Restarts says that random draws can begin anew (Wiring.Restart).
+	Restarts bool
 }
 
 // Check returns an error if the configuration is impossible.
@@ -68,6 +70,7 @@ type Wiring struct {
 	tree    *topology.Tree // of networks with flat addresses, if a program asks
 	leafOf  []int32        // Tree.LeafOf, likewise
 	trip    unit.Time      // through the tree, likewise
+	streams unit.Streams   // with Config.Restarts, all that were given out
 }
 
 // New numbers the ports of a topology, at each node in the order of its links, and makes the links with
@@ -95,12 +98,30 @@ func New(c *Config) *Wiring {
 			w.Links = append(w.Links, fabric.Link{
 				From: from, To: to, FromPort: at[e], ToPort: at[1-e],
 				Rate: rate, Delay: l.Delay, Jitter: l.Jitter, Loss: l.Loss, Spaced: l.Spaced,
-				Random: unit.NewRandom(c.Seed, "link "+n.PortName(i, e)),
+				Random: w.stream("link " + n.PortName(i, e)),
 			})
 			w.Directions = append(w.Directions, Direction{i, e, from, at[e], n.Nodes[from].Switch})
 		}
 	}
 	return w
+}
+
+// stream is that of random numbers of an entity.
+func (w *Wiring) stream(entity string) unit.Random {
+	if w.config.Restarts {
+		return w.streams.New(w.config.Seed, entity)
+	}
+	return unit.NewRandom(w.config.Seed, entity)
+}
+
+// Restart has the random draws of links and switches begin anew.
+func (w *Wiring) Restart() {
+	w.streams.Restart()
+	for _, sw := range w.Switches {
+		if sw != nil {
+			sw.Redraw()
+		}
+	}
 }
 
 // unspaced is at what rate hosts send onto links that are spaced: BMv2's rates are those of switch ports.

@@ -175,7 +175,7 @@ func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme:     scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18"},
 		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP, Proto: packet.ProtoTCP,
-		Headers: packet.TCPHeader + timestampBytes,
+		Headers: packet.TCPHeader + timestampBytes, Tick: tick,
 	}, New)
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 	Iterations int             // 0: 1
 	Buckets    int             // parts of an iteration's computing, behind each of which there is an operation; 0: 1
 	Compute    unit.Time       // of an iteration
+	Align      unit.Time       // members begin each iteration at a multiple of it; 0: when the one before is over
 	Slow       map[int]float64 // by member, by how much its computing takes longer: 1.1
 	Reduce     unit.Rate       // at which a processor reduces what it receives; 0: at once
 	Local      int             // of hierarchical: members of a group
@@ -106,7 +107,7 @@ func (j *Job) length(m int) int { return j.algorithm.steps(m)*j.stride + 2 }
 // Ops is how many operations a lane has.
 func (j *Job) Ops(m, lane int) int {
 	if lane == 0 {
-		return j.Iterations * (j.Buckets + 1)
+		return j.Iterations * j.each()
 	}
 	return j.Iterations * j.Buckets * j.length(m)
 }
@@ -114,13 +115,30 @@ func (j *Job) Ops(m, lane int) int {
 // Window is how many of them are posted at a time.
 func (j *Job) Window(m, lane int) int {
 	if lane == 0 {
-		return 2 * (j.Buckets + 1)
+		return 2 * j.each()
 	}
 	if n := j.algorithm.open(); n > 0 {
 		return n * j.stride
 	}
 	return j.length(m)
 }
+
+// each is how many operations of lane 0 an iteration has: with Align one that waits; what computes; its end.
+func (j *Job) each() int { return j.lead() + j.Buckets + 1 }
+
+// lead is how many of them come before what computes.
+func (j *Job) lead() int {
+	if j.Align > 0 {
+		return 1
+	}
+	return 0
+}
+
+// Each is how many operations of a lane an iteration has: iterations are alike (job.Alike).
+func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
+
+// Ahead is two: the computing of the next one may be looked at.
+func (j *Job) Ahead() int { return 2 }
 
 // Count is how many collective operations there are.
 func (j *Job) Count() int { return j.Iterations * j.Buckets }
@@ -158,8 +176,11 @@ const communicates = 1
 // Op is what an operation does.
 func (j *Job) Op(m int, at job.Ref) job.Op {
 	if at.Lane == 0 {
-		t, x := int(at.Op)/(j.Buckets+1), int(at.Op)%(j.Buckets+1)
-		if x == j.Buckets {
+		t, x := int(at.Op)/j.each(), int(at.Op)%j.each()-j.lead()
+		switch {
+		case x < 0:
+			return job.Op{Kind: job.Wait, Time: j.Align}
+		case x == j.Buckets:
 			return job.Op{Kind: job.Calc, Mark: job.Iterates, Part: int32(t)}
 		}
 		return job.Op{Kind: job.Calc, Time: j.computing(m, x)}
@@ -213,7 +234,7 @@ func (j *Job) After(m int, at job.Ref, to []job.Dep) []job.Dep {
 	switch w.i {
 	case 0:
 		t, x := w.number/j.Buckets, w.number%j.Buckets
-		to = append(to, job.Dep{Op: int32(t*(j.Buckets+1) + x)})
+		to = append(to, job.Dep{Op: int32(t*j.each() + j.lead() + x)})
 		if w.number > 0 {
 			dep(-1)
 		}
@@ -242,7 +263,7 @@ func (j *Job) After(m int, at job.Ref, to []job.Dep) []job.Dep {
 
 // afterComputing appends what computing comes after: the part before it, and all operations of the iteration before.
 func (j *Job) afterComputing(m int, at job.Ref, to []job.Dep) []job.Dep {
-	t, x := int(at.Op)/(j.Buckets+1), int(at.Op)%(j.Buckets+1)
+	t, x := int(at.Op)/j.each(), int(at.Op)%j.each()-j.lead()
 	if at.Op > 0 {
 		to = append(to, job.Dep{Op: at.Op - 1})
 	}

@@ -80,6 +80,8 @@ type Tally struct {
 	operations []Operation
 	iterations []Iteration
 	over       []int32
+	ended      int       // iterations that are over (Over)
+	shift      unit.Time // how much later things are than they say (Skip)
 }
 
 // NewTally begins one.
@@ -90,6 +92,7 @@ func (t *Tally) Join(r *Rank) { r.OnMark, r.OnSpan = t.mark, t.watch.OnSpan }
 
 // mark notes the end of an operation with a mark.
 func (t *Tally) mark(rank int, m Mark, part int32, at unit.Time) {
+	at += t.shift
 	if m == Iterates {
 		for len(t.iterations) <= int(part) {
 			t.iterations = append(t.iterations, Iteration{First: unit.Never, Last: -1})
@@ -138,7 +141,7 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 		o.Iterations = append(o.Iterations, x)
 	}
 	for _, r := range ranks {
-		o.Ranks = append(o.Ranks, RankOutcome{r.last, r.computed, r.sent, r.messages, r.Done()})
+		o.Ranks = append(o.Ranks, RankOutcome{r.last + t.shift, r.computed, r.sent, r.messages, r.Done()})
 		if r.Done() {
 			continue
 		}

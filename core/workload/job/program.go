@@ -12,10 +12,11 @@ const (
 	Calc Kind = iota // keeps a processor busy
 	Send             // a message to another rank
 	Recv             // a message from another rank
+	Wait             // until the time is a multiple of Op.Time
 )
 
 // String names it as GOAL does.
-func (k Kind) String() string { return [...]string{"calc", "send", "recv"}[k] }
+func (k Kind) String() string { return [...]string{"calc", "send", "recv", "wait"}[k] }
 
 // What a receive takes from whichever rank, or with whichever tag.
 const (
@@ -37,7 +38,7 @@ const (
 // Op is one operation of a rank.
 type Op struct {
 	Size unit.Bytes // of a message
-	Time unit.Time  // of a Calc
+	Time unit.Time  // of a Calc; of a Wait, above 0
 	Peer int32      // to or from whom; of a Recv perhaps AnyRank
 	Tag  uint32     // of a message; perhaps AnyTag
 	Part int32      // that its Mark is about

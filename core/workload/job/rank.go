@@ -213,6 +213,11 @@ func (r *Rank) try(e event) {
 		cpu.free = nic.free + r.costs.Hold(e.msg.Size)
 		r.network.Received(cpu.free, int32(r.Number), e.msg)
 		r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
+	case op.Kind == Wait:
+		r.frontier.Began(e.ref)
+		r.takeReady(now)
+		at := (now + op.Time - 1) / op.Time * op.Time
+		r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now})
 	default:
 		r.frontier.Began(e.ref)
 		r.takeReady(now)
@@ -265,7 +270,7 @@ func (r *Rank) end(e event) {
 		}
 	}
 	r.last = max(r.last, e.at)
-	if r.OnSpan != nil && (op.Kind != Calc || op.Time > 0) {
+	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0) {
 		r.OnSpan(Span{r.Number, e.ref, op, e.since, e.at})
 	}
 	if op.Mark != NoMark && r.OnMark != nil {

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// training is a job whose iterations can recur.
+const training = `duration: 1s
+topology: {rails: {servers: 2, gpus: 4, spines: 2, rate: 400Gbps, delay: 500ns}}
+mtu: 4096 B payload
+switch: %s
+%s
+traffic: [{name: train, %s, job: %s}]
+measure: [job, drops, {delay: {traffic: train}}]
+`
+
+const (
+	reduce  = "{all_reduce: {size: 64KB, iterations: 9, compute: 10us, align: 50us}}"
+	lossy   = "[ROUTE, {ecn: {kmin: 100KB, kmax: 400KB}}, {telemetry: {format: int-md}}]"
+	trimmed = "[ROUTE, trimming]\nswitches: {\"*\": {queues: 2}}"
+)
+
+// twice carries out a run with every iteration and with those that do not recur, and compares all that comes of it.
+func twice(t *testing.T, text string) *sim.Repetition {
+	t.Helper()
+	s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [2]*sim.Result
+	var told [2]*sim.Repetition
+	for i := range out {
+		c, err := plan.Config(s.Points()[0], 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Repeat = i == 1
+		if out[i], err = sim.Run(c); err != nil {
+			t.Fatal(err)
+		}
+		told[i], out[i].Repeated = out[i].Repeated, nil
+	}
+	if told[0].Iterations != 0 {
+		t.Errorf("%d iterations are left out, and none is to be", told[0].Iterations)
+	}
+	for i := range reflect.TypeFor[sim.Result]().NumField() {
+		a, b := reflect.ValueOf(*out[0]).Field(i), reflect.ValueOf(*out[1]).Field(i)
+		if !reflect.DeepEqual(a.Interface(), b.Interface()) {
+			t.Errorf("%s differs:\n%.300s\n%.300s", reflect.TypeFor[sim.Result]().Field(i).Name, fmt.Sprintf("%+v", a),
+				fmt.Sprintf("%+v", b))
+		}
+	}
+	return told[1]
+}
+
+// What iterations give is the same whether those that recur are carried out or not, under every transport, and over one
+// path or many.
+func TestIterationsRecur(t *testing.T) {
+	for name, x := range map[string]struct{ programs, transport, job string }{
+		"hpcc":       {lossy, "transport: rdma, cc: {hpcc: {t: 12us}}", reduce},
+		"dcqcn":      {lossy, "transport: rdma, cc: dcqcn", reduce},
+		"swift":      {lossy, "transport: rdma, cc: swift", reduce},
+		"uet":        {trimmed, "transport: uet", reduce},
+		"ndp":        {"[ROUTE, ndp]\nswitches: {\"*\": {queues: 2}}", "transport: ndp", reduce},
+		"tcp":        {lossy, "transport: tcp, cc: cubic", strings.Replace(reduce, "50us", "1ms", 1)},
+		"all to all": {trimmed, "transport: uet", strings.Replace(reduce, "reduce", "to_all", 1)},
+		"buckets":    {trimmed, "transport: uet", strings.Replace(reduce, "size", "buckets: 3, size", 1)},
+		"straggler":  {trimmed, "transport: uet", strings.Replace(reduce, "size", "slow: {h3: 1.5}, size", 1)},
+		"channels":   {trimmed, "transport: uet", strings.Replace(reduce, "size", "channels: 2, chunks: 2, size", 1)},
+	} {
+		for _, route := range []string{"ecmp", "spray"} {
+			t.Run(name+" "+route, func(t *testing.T) {
+				t.Parallel()
+				told := twice(t, fmt.Sprintf(training, strings.Replace(x.programs, "ROUTE", route, 1),
+					"iterations: {draws: anew}", x.transport, x.job))
+				if told.Iterations < 3 || told.Why != "" {
+					t.Errorf("%+v", told)
+				}
+			})
+		}
+	}
+}
+
+// Where no iteration recurs, the word of the state that differs is named, or what else stands against it; and nothing
+// that comes of the run is another.
+func TestIterationsDiffer(t *testing.T) {
+	hpcc := "transport: rdma, cc: {hpcc: {t: 12us}}"
+	for name, x := range map[string]struct{ programs, more, transport, job, why string }{
+		"running draws": {trimmed, "", "transport: uet", reduce, "number of messages"},
+		"counters": {strings.Replace(lossy, "format: int-md", "multi: 16", 1), "iterations: {draws: anew}", hpcc, reduce,
+			"bytes sent by h0->leaf0, which count on for ever: telemetry has them in units of 2048 B"},
+		"stamps": {lossy, "iterations: {draws: anew}", hpcc, strings.Replace(reduce, "50us", "50.0005us", 1),
+			"stamps of telemetry: the period of 50000.5ns is no multiple of their tick of 1ns"},
+		"TCP's stamps": {lossy, "iterations: {draws: anew}", "transport: tcp, cc: cubic",
+			strings.Replace(reduce, "50us", "150us", 1), "stamps of the transport"},
+		"clocks": {lossy + "\nswitches: {\"*\": {clock: {resolution: 7ns}}}", "iterations: {draws: anew}", hpcc, reduce,
+			"clock of leaf0: the period of 50us is no multiple of its resolution of 7ns"},
+		"no pause": {trimmed, "iterations: {draws: anew}", "transport: uet",
+			strings.Replace(reduce, "compute: 10us, align: 50us", "compute: 0s", 1), "the network was never idle"},
+		"few":    {trimmed, "iterations: {draws: anew}", "transport: uet", strings.Replace(reduce, "9", "4", 1), "too few"},
+		"asked":  {trimmed, "iterations: {draws: anew}", "transport: uet", reduce, ""},
+		"series": {trimmed, "iterations: {draws: anew}", "transport: uet", reduce, "a series is kept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := fmt.Sprintf(training, strings.Replace(x.programs, "ROUTE", "ecmp", 1), x.more, x.transport, x.job)
+			if name == "series" {
+				text = strings.Replace(text, "drops,", "drops, {queue: {port: leaf0->h0, every: 1us}},", 1)
+			}
+			told := twice(t, text)
+			if !strings.Contains(told.Why, x.why) || (told.Iterations == 0) != (x.why != "") {
+				t.Errorf("%+v", told)
+			}
+		})
+	}
+}

@@ -1,0 +1,337 @@
+package sim
+
+import (
+	"fmt"
+
+	"weir/core/fabric/observe"
+	"weir/core/fabric/timerheap"
+	"weir/core/unit"
+	"weir/core/workload/job"
+	"weir/worlds/sim/recurrence"
+)
+
+// Iterations of a job are mostly alike. Where the network is idle between two of them, and all of its state, relative
+// to the moment, is what it was behind the iteration before, then the next iteration is the last one once more,
+// exactly: so it need not be carried out. The run goes on with the last iterations, as it would behind those that are
+// left out, and what it counts and when things happen are completed by these.
+//
+// Between iterations, whether or not any is left out, what has no effect is brought into one form: the places of
+// messages and endpoints that are over are free, and timers that nobody waits for are forgotten.
+
+// Repetition is which iterations of a job were taken from another one.
+type Repetition struct {
+	Iterations int       // so many were not carried out, as each would have been the one before them once more; 0: none
+	First      int       // number of the first of them, from 0
+	Period     unit.Time // from one to the next
+	Words      int       // of state that were compared
+	// Why is why there are none: the word of the state that differs, or what else stands against it; "": there are some.
+	Why string
+}
+
+// recurring looks for iterations that recur.
+type recurring struct {
+	drive   *drive
+	program job.Alike
+	over    int // iterations that were over when it last looked
+	told    Repetition
+	done    bool // nothing more is looked for, and the network is left alone only for being settled
+	before  *moment
+	skipped *skipped
+}
+
+// moment is what there was between two iterations.
+type moment struct {
+	over   int
+	at     unit.Time // when something happens next, by the run's clock
+	state  *recurrence.State
+	counts counted
+	passed []job.Passed
+}
+
+// counted is what a run had counted at a moment.
+type counted struct {
+	ports        snapshot
+	delays       []unit.Histogram
+	tally        Tally
+	events, hops uint64
+}
+
+// skipped is what the iterations have counted that were left out.
+type skipped struct {
+	n           uint64
+	first, last counted // behind the one that they are, and before it
+}
+
+// newRecurring begins to look; nil: the run has no job whose iterations are alike.
+func (d *drive) newRecurring() *recurring {
+	if d.jobs == nil {
+		return nil
+	}
+	program, alike := d.jobs.of[0].config.Program.(job.Alike)
+	x := &recurring{drive: d, program: program}
+	switch {
+	case !alike || x.iterations() < 2:
+		return nil
+	case len(d.jobs.of) > 1:
+		x.give("there are several jobs, and their iterations do not end together")
+	case !d.config.Repeat:
+		x.give("each iteration is to be carried out")
+	default:
+		if x.against(); x.iterations()-program.Ahead() < 3 {
+			x.give("there are too few iterations")
+		}
+		if !x.done {
+			x.told.Why = "the network was never idle between two iterations"
+		}
+	}
+	return x
+}
+
+// give says why nothing recurs, if that is not said already.
+func (x *recurring) give(format string, arguments ...any) {
+	if x.done = true; x.told.Why == "" {
+		x.told.Why = fmt.Sprintf(format, arguments...)
+	}
+}
+
+// against finds what of the configuration stands against leaving iterations out.
+func (x *recurring) against() {
+	c := x.drive.config
+	switch {
+	case len(c.Watches) > 0:
+		x.give("a series is kept, which looks at the network while iterations go on")
+	case c.Trace != nil:
+		x.give("packets are traced")
+	case x.drive.observation != nil:
+		x.give("a measure looks at single packets")
+	case c.Stalls.Length > 0:
+		x.give("hosts stand still at random")
+	case c.Steers || c.Taken:
+		x.give("a measure looks at what programs of switches do")
+	case c.OnPFC != nil:
+		x.give("each pause is noted")
+	}
+	for i := range c.Switches {
+		if c.Switches[i].Clock.Drift != 0 {
+			x.give("clocks of switches drift")
+		}
+	}
+}
+
+// iterations is how many the job has.
+func (x *recurring) iterations() int { return x.program.Ops(0, 0) / x.program.Each(0, 0) }
+
+// look is called when all that is before now has happened. Between iterations it settles the network, and leaves
+// iterations out if they recur.
+func (x *recurring) look(now unit.Time) {
+	r := x.drive.Simulation
+	over := r.jobs.of[0].tally.Over()
+	if len(r.jobs.of) > 1 || over == x.over || r.unfinished != 1 || r.live() > 0 || !r.settle() {
+		return
+	}
+	r.fabric.Settle()
+	if r.config.Anew {
+		r.wiring.Restart()
+		r.jobs.number = 0
+	}
+	x.over = over
+	if !x.done && over+x.program.Ahead() < x.iterations() {
+		x.compare(now)
+	}
+}
+
+// settle gives back all that belongs to messages that are over. It returns false if something is still under way.
+func (r *Simulation) settle() bool {
+	r.sweep()
+	x := r.jobs
+	if len(x.free) < len(x.message) {
+		return false
+	}
+	for _, h := range r.hosts {
+		if h != nil && (len(h.unused) < len(h.slot) || h.ready >= 0 || len(h.held) > 0 || len(h.kept) > 0) {
+			return false
+		}
+	}
+	for _, h := range r.hosts {
+		if h != nil {
+			h.settle()
+		}
+	}
+	n := r.listed
+	r.config.Flows, r.sender, r.receiver, r.outcome = r.config.Flows[:n], r.sender[:n], r.receiver[:n], r.outcome[:n]
+	x.message, x.free = x.message[:0], x.free[:0]
+	r.finished = 0
+	r.sweepAfter(len(r.linkOf))
+	return true
+}
+
+// settle forgets endpoints that were given back, and the timers that they had. What is to begin stays.
+func (h *host) settle() {
+	h.slot, h.unused, h.finished = h.slot[:0], h.unused[:0], h.finished[:0]
+	left := h.sends
+	h.sends, h.timers = timerheap.Heap{}, timerheap.Heap{}
+	for left.First() != unit.Never {
+		if e := left.Take(); int32(e.Key) == pending {
+			h.sends.Push(e)
+		}
+	}
+	h.setTimer()
+}
+
+// compare compares this moment with that behind the iteration before.
+func (x *recurring) compare(now unit.Time) {
+	r := x.drive.Simulation
+	j := &r.jobs.of[0]
+	m := &moment{over: x.over, at: r.fabric.Next(), counts: r.counted(now)}
+	for _, k := range j.ranks {
+		m.passed = append(m.passed, k.Passed())
+	}
+	var before *recurrence.State
+	if x.before != nil && x.before.over == x.over-1 {
+		before = x.before.state
+	}
+	var differs string
+	m.state, differs = recurrence.Take(r.roots(m.at), m.at, before)
+	was := x.before
+	if x.before = m; before == nil && x.told.Words == 0 {
+		x.told.Why = "the network was idle only once between two iterations that follow each other"
+	}
+	if x.told.Words = m.state.Words(); before == nil || len(x.drive.events) > 0 || !x.drive.warm {
+		return
+	}
+	period := m.at - was.at
+	if differs == "" {
+		differs = r.grain(period, was, m)
+	}
+	if x.told.Why = differs; differs != "" || !j.tally.Even() {
+		return
+	}
+	n := x.iterations() - x.over - x.program.Ahead()
+	if left := (x.drive.end - now) / period; unit.Time(n) >= left { // it ends earlier
+		n = int(left) - 1
+	}
+	if n < 1 {
+		return
+	}
+	x.skip(n, period, was, m)
+}
+
+// skip leaves n iterations out.
+func (x *recurring) skip(n int, period unit.Time, was, now *moment) {
+	r := x.drive.Simulation
+	j := &r.jobs.of[0]
+	for k, rank := range j.ranks {
+		rank.Skip(x.program, n, was.passed[k], now.passed[k])
+	}
+	j.tally.Skip(n, period)
+	x.told = Repetition{Iterations: n, First: x.over, Period: period, Words: now.state.Words()}
+	x.skipped = &skipped{uint64(n), was.counts, now.counts}
+	x.over += n
+	x.drive.end -= x.shift()
+	x.done, x.before = true, nil
+}
+
+// shift is how much later than by the run's clock things are.
+func (x *recurring) shift() unit.Time {
+	if x == nil {
+		return 0
+	}
+	return unit.Time(x.told.Iterations) * x.told.Period
+}
+
+// roots are where the state of the network begins.
+func (r *Simulation) roots(now unit.Time) []recurrence.Root {
+	c := r.config
+	all := []recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}
+	for i, h := range r.hosts {
+		if h != nil {
+			all = append(all, recurrence.Root{Name: r.nicName(i), Value: h})
+		}
+	}
+	for i, sw := range r.switches {
+		if sw != nil {
+			all = append(all, recurrence.Root{Name: c.Network.Nodes[i].Name, Value: sw})
+		}
+	}
+	all = append(all, recurrence.Root{Name: "network", Value: r.fabric})
+	if e, ok := c.Jobs[0].Ends.(interface{ State() any }); ok {
+		all = append(all, recurrence.Root{Name: "traffic", Value: e.State()})
+	}
+	for i, k := range r.jobs.of[0].ranks {
+		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
+			Words: func(word func(name string, value int64)) { k.State(now, word) }})
+	}
+	return all
+}
+
+// nicName names a NIC: a host's only one by the host.
+func (r *Simulation) nicName(nic int) string {
+	node := r.nics.Node(nic)
+	name := r.config.Network.Nodes[node].Name
+	if r.nics.Count(node) > 1 {
+		name += fmt.Sprintf(" NIC %d", r.nics.Port(nic))
+	}
+	return name
+}
+
+// grain says what is read in steps and has not moved by whole ones in a period; "": all has.
+func (r *Simulation) grain(period unit.Time, was, now *moment) string {
+	c := r.config
+	for _, j := range c.Jobs {
+		if t := j.Tick; t > 0 && period%t != 0 {
+			return fmt.Sprintf("stamps of the transport: the period of %v is no multiple of their tick of %v", period, t)
+		}
+	}
+	for i := range c.Switches {
+		if t := c.Switches[i].Clock.Resolution; t > 0 && period%t != 0 {
+			return fmt.Sprintf("clock of %s: the period of %v is no multiple of its resolution of %v",
+				c.Network.Nodes[i].Name, period, t)
+		}
+	}
+	if c.Telemetry == nil {
+		return ""
+	}
+	stamp, bytes := c.Telemetry.Grain()
+	if stamp > 0 && period%stamp != 0 {
+		return fmt.Sprintf("stamps of telemetry: the period of %v is no multiple of their tick of %v", period, stamp)
+	}
+	if bytes > 1 {
+		if i := now.counts.ports.Uneven(&was.counts.ports, bytes); i >= 0 {
+			d := r.linkOf[i]
+			return fmt.Sprintf("bytes sent by %s, which count on for ever: telemetry has them in units of %d B, and an "+
+				"iteration is no multiple of these", c.Network.PortName(d.Link, d.End), bytes)
+		}
+	}
+	return ""
+}
+
+// counted is what has been counted up to now.
+func (r *Simulation) counted(now unit.Time) counted {
+	delays, tally, _ := r.merged()
+	return counted{r.snapshot(now), delays, tally, r.fabric.Events(), r.fabric.Hops()}
+}
+
+// complete adds what the iterations that were left out have counted.
+func (x *recurring) complete(c *counted) {
+	if x == nil || x.skipped == nil {
+		return
+	}
+	s := x.skipped
+	c.ports.Again(s.n, &s.first.ports, &s.last.ports)
+	for i := range c.delays {
+		c.delays[i].Again(s.n, &s.first.delays[i], &s.last.delays[i])
+	}
+	c.tally = again(c.tally, s.n, &s.first.tally, &s.last.tally)
+	c.events += s.n * (s.last.events - s.first.events)
+	c.hops += s.n * (s.last.hops - s.first.hops)
+}
+
+// again is a tally with n times what was counted between two others.
+func again(t Tally, n uint64, first, last *Tally) observe.Tally {
+	for k := range t.Kinds {
+		t.Kinds[k] += n * (last.Kinds[k] - first.Kinds[k])
+	}
+	t.Payload += n * (last.Payload - first.Payload)
+	t.Extensions += n * (last.Extensions - first.Extensions)
+	return t
+}

@@ -1,0 +1,30 @@
+package recurrence_test
+
+import (
+	"fmt"
+
+	"weir/core/unit"
+	"weir/worlds/sim/recurrence"
+)
+
+// port is something with state: a queue, when it sends next, and what it has sent.
+type port struct {
+	queue int
+	next  unit.Time `state:"instant"`
+	sent  uint64    `state:"count"`
+}
+
+func ExampleTake() {
+	p := port{queue: 0, next: 150, sent: 7}
+	roots := []recurrence.Root{{Name: "leaf0", Value: &p}}
+	before, _ := recurrence.Take(roots, 100, nil)
+	p.next, p.sent = 1150, 99
+	_, differs := recurrence.Take(roots, 1100, before)
+	fmt.Printf("%q\n", differs)
+	p.queue = 2
+	_, differs = recurrence.Take(roots, 1100, before)
+	fmt.Println(differs)
+	// Output:
+	// ""
+	// leaf0.queue: 2, and 0 before
+}

@@ -1,0 +1,133 @@
+package recurrence
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"weir/core/unit"
+)
+
+// whole has all that state is made of.
+type whole struct {
+	flag    bool
+	number  int32
+	share   float64
+	name    string
+	sent    uint64    `state:"count"`
+	due     unit.Time `state:"instant"`
+	free    unit.Time `state:"past"`
+	delay   unit.Time `state:"span"`
+	scratch []int     `state:"-"`
+	list    []part
+	times   []unit.Time `state:"instant"`
+	table   map[string]int
+	self    *whole
+	other   any
+	call    func()
+	random  unit.Random
+	_       [8]byte
+}
+
+type part struct{ x, y uint16 }
+
+func begin() *whole {
+	w := &whole{flag: true, number: 7, share: .5, name: "a", sent: 10, due: 150, free: 40, delay: 3, scratch: []int{1},
+		list: []part{{1, 2}, {3, 4}}, times: []unit.Time{100, unit.Never}, table: map[string]int{"b": 2, "a": 1},
+		other: &part{5, 6}, random: unit.NewRandom(1, "x")}
+	w.self = w
+	return w
+}
+
+// later is the same state 1,000 later.
+func later() *whole {
+	w := begin()
+	w.sent, w.due, w.free, w.times[0] = 99, w.due+1000, 77, w.times[0]+1000
+	w.scratch = nil
+	return w
+}
+
+// Each word that differs is named; those that may differ are not.
+func TestTake(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(w *whole)
+		want   string
+	}{
+		"nothing": {func(*whole) {}, ""},
+		"flag":    {func(w *whole) { w.flag = false }, "x.flag: 0, and 1 before"},
+		"number":  {func(w *whole) { w.number = -1 }, "x.number: -1, and 7 before"},
+		"share":   {func(w *whole) { w.share = .25 }, "x.share: "},
+		"name":    {func(w *whole) { w.name = "b" }, "x.name: "},
+		"due":     {func(w *whole) { w.due++ }, "x.due: 51ps behind the moment, and 50ps before"},
+		"stale":   {func(w *whole) { w.due -= 1000 }, "x.due: "},
+		"free":    {func(w *whole) { w.free = 2000 }, "x.free: "},
+		"delay":   {func(w *whole) { w.delay = 1003 }, "x.delay: "},
+		"list":    {func(w *whole) { w.list[1].y = 0 }, "x.list[1].y: 0, and 4 before"},
+		"length":  {func(w *whole) { w.list = w.list[:1] }, "x.list: 1, and 2 before"},
+		"times":   {func(w *whole) { w.times[1] = 1200 }, "x.times[1]: "},
+		"table":   {func(w *whole) { w.table["a"] = 3 }, "x.table[a]: 3, and 1 before"},
+		"key":     {func(w *whole) { delete(w.table, "a"); w.table["c"] = 1 }, "x.table[b]: "},
+		"self":    {func(w *whole) { w.self = nil }, "x.self: 0, and "},
+		"other":   {func(w *whole) { w.other = &whole{} }, "x.other: "},
+		"kind":    {func(w *whole) { w.other = 5 }, "x.other: "},
+		"call":    {func(w *whole) { w.call = func() {} }, "x.call: "},
+		"random":  {func(w *whole) { w.random.Uint64() }, "x.random.Rand.src.hi: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := func(v *whole) []Root { return []Root{{Name: "x", Value: v}} }
+			before, differs := Take(at(begin()), 100, nil)
+			if differs != "" {
+				t.Fatal(differs)
+			}
+			w := later()
+			x.change(w)
+			_, differs = Take(at(w), 1100, before)
+			if !strings.HasPrefix(differs, x.want) || (differs == "") != (x.want == "") {
+				t.Errorf("%q, not %q", differs, x.want)
+			}
+		})
+	}
+}
+
+// A time of which nobody has said what it is differs, even from itself.
+func TestUntold(t *testing.T) {
+	type untold struct{ at unit.Time }
+	_, differs := Take([]Root{{Name: "x", Value: &untold{1}}}, 0, nil)
+	if differs != "x.at: nobody has said whether this time is an instant or a span" {
+		t.Error(differs)
+	}
+}
+
+// Who says its words itself is compared by these.
+func TestWords(t *testing.T) {
+	words := func(all ...int64) []Root {
+		return []Root{{Name: "x", Words: func(word func(string, int64)) {
+			for _, v := range all {
+				word("w", v)
+			}
+		}}}
+	}
+	before, _ := Take(words(1, 2), 0, nil)
+	for want, roots := range map[string][]Root{"": words(1, 2), "x.w: 3, and 2 before": words(1, 3),
+		"all in all: 1 words, 2 before": words(1), "x.w: there were fewer words before": words(1, 2, 3)} {
+		if _, differs := Take(roots, 9, before); differs != want {
+			t.Errorf("%q, not %q", differs, want)
+		}
+	}
+}
+
+// BenchmarkTake is what a word costs.
+func BenchmarkTake(b *testing.B) {
+	all := make([]part, 1<<16)
+	for i := range all {
+		all[i] = part{uint16(rand.Uint32()), uint16(i)}
+	}
+	roots := []Root{{Name: "x", Value: &all}}
+	before, _ := Take(roots, 0, nil)
+	for b.Loop() {
+		if _, differs := Take(roots, 1, before); differs != "" {
+			b.Fatal(differs)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(before.Words()), "ns/word")
+}
