@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 
 	"weir/core/cc"
 	"weir/core/packet"
@@ -90,11 +91,13 @@ func (b *builder) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Tim
 	tr := b.point.Entry(f.Group)
 	controller, config := tr.CC()
 	scheme, parameters := tr.Transport()
+	var room [32]byte // there may be hundreds of millions of messages
+	name := strconv.AppendUint(append(append(append(room[:0], "message "...), tr.Name()...), ' '), number, 10)
 	sender, receiver, err = scheme.Build(transport.Flow{
 		ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
 		Start: start, Stop: unit.Never, Size: f.Size, Payload: tr.Payload(), Framing: b.point.Framing(),
-		Random: unit.NewRandom(b.seed, fmt.Sprintf("message %s %d", tr.Name(), number)), Seed: b.seed,
+		Random: unit.NewRandom(b.seed, string(name)), Seed: b.seed,
 		Path: b.path(f), CC: controller, CCConfig: config,
 		Telemetry: b.telemetry, Host: &b.hosts[f.Dst],
 	}, parameters)
