@@ -295,4 +295,5 @@ func (b *browser) keyboard(pages []string) {
 	b.until(`document.documentElement.dataset.theme === "light"`)
 	b.do(chromedp.Navigate(b.url + "/docs"))
 	b.until(`getComputedStyle(document.documentElement).backgroundColor === "rgb(255, 255, 255)"`)
+	b.until(`localStorage.clear() === undefined`) // what is looked at next has the theme that is emulated
 }
