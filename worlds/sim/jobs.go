@@ -87,6 +87,8 @@ type jobs struct {
 	message []message       // of the flows behind those that are listed
 	free    []packet.FlowID // places of messages that are over
 	number  uint64          // messages so far
+	flow    Flow            // room for that of the message that begins
+	said    job.Message     // likewise for what it says
 }
 
 // jobOf is a job under way.
@@ -253,8 +255,10 @@ func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
 		return true
 	}
 	r := x.run
-	f := Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
-	if err := c.Ends.Message(k.job, &m, to, &f); err != nil {
+	x.flow = Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
+	x.said = m
+	f := &x.flow
+	if err := c.Ends.Message(k.job, &x.said, to, f); err != nil {
 		if k.host.failed == nil {
 			k.host.failed = err
 		}
@@ -271,7 +275,7 @@ func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
 		r.outcome = append(r.outcome, FlowResult{})
 		x.message = append(x.message, message{})
 	}
-	r.config.Flows[id] = f
+	r.config.Flows[id] = *f
 	r.sender[id], r.receiver[id] = unmade, unmade
 	r.outcome[id] = FlowResult{Start: now, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 		Receiver: transport.Received{DelayMin: unit.Never}}

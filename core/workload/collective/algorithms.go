@@ -61,12 +61,25 @@ type step struct {
 	time      unit.Time
 }
 
+// steps are those that a step comes after: few, in a place of their own, as there may be hundreds of millions.
+type steps struct {
+	at [4]int
+	n  int
+}
+
+func (s *steps) add(i int) { s.at[s.n], s.n = i, s.n+1 }
+
+func (s steps) and(i int) steps {
+	s.add(i)
+	return s
+}
+
 // algorithm is what the members of an operation do, by formula. Member m has steps 0 … steps(m)−1.
 type algorithm interface {
 	steps(m int) int
 	step(m, i int) step
 	// after appends steps below i that step i comes after; none: it is a first one.
-	after(m, i int, to []int) []int
+	after(m, i int) steps
 	blocks() int
 	tags() int
 	open() int // steps that are posted at a time; 0: all
@@ -79,11 +92,11 @@ func mod(x, n int) int { return (x%n + n) % n }
 // receive, too, so that what a member adds to is complete.
 type rounds struct{}
 
-func (rounds) after(_, i int, to []int) []int {
+func (rounds) after(_, i int) (to steps) {
 	if i < 2 {
 		return to
 	}
-	return append(to, (i/2-1)*2+1)
+	return to.and((i/2-1)*2 + 1)
 }
 
 // ringOpen is how many steps of a ring are posted at a time: 8 rounds, as many as NCCL has slots.
@@ -316,7 +329,7 @@ func (d *doubleTree) step(m, i int) step {
 	return s
 }
 
-func (d *doubleTree) after(m, i int, to []int) []int {
+func (d *doubleTree) after(m, i int) (to steps) {
 	first := 0
 	parent, children, n := d.parts(0, m)
 	if i >= n {
@@ -328,10 +341,10 @@ func (d *doubleTree) after(m, i int, to []int) []int {
 	case k < len(children) || parent >= 0 && k == len(children)+1:
 		return to
 	case parent >= 0 && k > len(children)+1:
-		return append(to, first+len(children)+1)
+		return to.and(first + len(children) + 1)
 	}
 	for c := range children {
-		to = append(to, first+c)
+		to.add(first + c)
 	}
 	return to
 }
@@ -339,11 +352,11 @@ func (d *doubleTree) after(m, i int, to []int) []int {
 // direct is an all-to-all: every member sends to every other one, first to its neighbour.
 type direct struct{ n int }
 
-func (d *direct) steps(int) int                  { return 2 * (d.n - 1) }
-func (d *direct) blocks() int                    { return d.n * d.n }
-func (d *direct) tags() int                      { return 1 }
-func (d *direct) open() int                      { return 0 }
-func (d *direct) after(_, _ int, to []int) []int { return to }
+func (d *direct) steps(int) int             { return 2 * (d.n - 1) }
+func (d *direct) blocks() int               { return d.n * d.n }
+func (d *direct) tags() int                 { return 1 }
+func (d *direct) open() int                 { return 0 }
+func (d *direct) after(_, _ int) (to steps) { return to }
 
 func (d *direct) step(m, i int) step {
 	k := i/2 + 1
@@ -375,9 +388,9 @@ func (c *chain) step(m, i int) step {
 	}
 	return step{kind: job.Send, peer: m + 1, high: 1}
 }
-func (c *chain) after(_, i int, to []int) []int {
+func (c *chain) after(_, i int) (to steps) {
 	if i > 0 {
-		to = append(to, 0)
+		to.add(0)
 	}
 	return to
 }
@@ -407,9 +420,9 @@ func (b *binomial) step(m, i int) step {
 	}
 	return step{kind: job.Send, peer: m + 1<<(first+i-received), high: 1}
 }
-func (b *binomial) after(_, i int, to []int) []int {
+func (b *binomial) after(_, i int) (to steps) {
 	if i > 0 {
-		to = append(to, i-1)
+		to.add(i - 1)
 	}
 	return to
 }
@@ -483,7 +496,7 @@ func (p *pipeline) step(m, i int) step {
 	return s
 }
 
-func (p *pipeline) after(m, i int, to []int) []int {
+func (p *pipeline) after(m, i int) (to steps) {
 	way, batch, part, first := p.at(m, i)
 	each := p.each(m, way)
 	hears, _ := p.ends(m, way)
@@ -491,21 +504,21 @@ func (p *pipeline) after(m, i int, to []int) []int {
 	case 0:
 		return to
 	case 2:
-		return append(to, i-1)
+		return to.and(i - 1)
 	}
 	if hears {
-		to = append(to, i-1)
+		to.add(i - 1)
 	}
 	switch {
 	case batch > 0: // the computing of the batch before
-		to = append(to, i-each)
+		to.add(i - each)
 	case way == 1: // and of the last one forward
 		own := p.each(m, 0)
 		last := first - own
 		if m > 0 {
 			last++
 		}
-		to = append(to, last)
+		to.add(last)
 	}
 	return to
 }

@@ -247,12 +247,11 @@ func (j *Job) After(m int, at job.Ref, to []job.Dep) []job.Dep {
 		dep(w.i - 1)
 		return to
 	}
-	var room [4]int
-	before := j.algorithm.after(m, i, room[:0])
-	for _, k := range before {
+	before := j.algorithm.after(m, i)
+	for _, k := range before.at[:before.n] {
 		dep(1 + k*j.stride + j.stride - 1)
 	}
-	if len(before) == 0 {
+	if before.n == 0 {
 		dep(0)
 	}
 	if s := j.algorithm.step(m, i); s.kind == job.Send && (int(at.Lane)-1)%j.Chunks > 0 { // chunks follow each other
