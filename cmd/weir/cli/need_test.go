@@ -98,7 +98,7 @@ func TestSeedsByNeedBefore(t *testing.T) {
 	file := write(t, phased)
 	for _, c := range []struct{ command, want string }{
 		{"check", "small is valid: 9 to 90 runs, of 3 to 30 seeds a point, as many as it takes for delay.a within 6 % at " +
-			"95 %; about 4.31 k to 43.1 k packet-hops, under 1 s on one core,"},
+			"95 %; about 4.31 k to 43.1 k packet-hops, under 1 s"},
 		{"show", "9 to 90 runs, 9 in the lab"},
 		{"show", "repeat.measure delay.a small.yaml:4"},
 		{"show", "repeat.confidence 95% default: ours: that of reports"},

@@ -20,12 +20,12 @@ type gate struct {
 	shut     bool
 }
 
-func newGate(t *testing.T) *gate {
+func newGate(t *testing.T, to string) *gate {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{listener: l, conns: map[net.Conn]bool{}}
+	g := &gate{to: to, listener: l, conns: map[net.Conn]bool{}}
 	t.Cleanup(func() { l.Close(); g.set(true) })
 	go func() {
 		for {
@@ -84,8 +84,7 @@ func broken(t *testing.T, long time.Duration, coordinator bool) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	g := newGate(t)
-	g.to = server.Address()
+	g := newGate(t, server.Address())
 	through, straight := &Join{Address: "nats://" + g.listener.Addr().String()}, &Join{Address: "nats://" + g.to}
 	p := newParty(t)
 	p.config.Listen, p.config.Server = "", straight
