@@ -14,8 +14,9 @@ func jobKind() Kind {
 		"and longest (job_iteration, job_iteration_max [s]) with a distribution; of collective operations mean " +
 		"(job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth [bit/s]); of hosts the " +
 		"time in which they compute (job_computing [s]) and in which they do not before their end, mean and longest " +
-		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank); what all send " +
-		"(job_sent [bytes]), operations that never ran (job_left)",
+		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank); of " +
+		"messages, from when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
+		"what all send (job_sent [bytes]), operations that never ran (job_left)",
 		Keys:   []Key{by("traffic", "traffic"), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
 			"job_slowest_rank": Neither, "job_sent": Neither},
@@ -79,7 +80,24 @@ func (*jobs) Evaluate(e *Evaluation) {
 		return sum
 	})
 	add("job_left", "", func(o *job.Outcome, _ int) float64 { return float64(o.Left) })
+	quantile := func(share float64) func(o *job.Outcome, t int) float64 {
+		return func(_ *job.Outcome, t int) float64 {
+			if h := e.Result.MessageTimes(t); h != nil && h.Count() > 0 {
+				return seconds(h.Quantile(share))
+			}
+			return math.NaN()
+		}
+	}
+	add("job_message_p50", "s", quantile(.5))
+	add("job_message_p99", "s", quantile(.99))
 	for t := range e.Point.Traffic {
+		if h := e.Result.MessageTimes(t); h != nil && h.Count() > 0 {
+			d := Distribution{Name: "job_message", Unit: "s", Group: e.Point.Traffic[t].Name}
+			for _, c := range h.Classes() {
+				d.Add(seconds(c.Middle()), c.Count)
+			}
+			e.AddDistribution(d)
+		}
 		if o := e.Result.Job(t); o != nil {
 			all := iterations(o, e.Point.Traffic[t].Start)
 			slices.Sort(all)

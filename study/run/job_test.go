@@ -300,3 +300,27 @@ measure: [job]
 		t.Error(err)
 	}
 }
+
+// Times of messages need no record of any: on a ring of two hosts all take the same, and there are as many as the ring
+// has.
+func TestMessageTimes(t *testing.T) {
+	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `traffic: [{name: x, transport: tcp, cc: reno,
+  job: {all_reduce: {size: 2000 B, iterations: 3}}}]
+`))
+	m := measures(t, o)
+	if m["job_message_p50"] != m["job_message_p99"] || m["job_message_p50"] <= 0 {
+		t.Errorf("median %v, 99 %% %v", m["job_message_p50"], m["job_message_p99"])
+	}
+	for _, d := range o.Runs[0].Distributions {
+		if n := uint64(0); d.Name == "job_message" {
+			for _, k := range d.Counts {
+				n += k
+			}
+			if n != 2*2*3 { // a step of scattering and one of gathering, at two hosts, three times
+				t.Errorf("%d messages", n)
+			}
+			return
+		}
+	}
+	t.Error("there is no distribution of them")
+}

@@ -44,6 +44,16 @@ func (r *Result) Job(group int) *job.Outcome {
 	return nil
 }
 
+// MessageTimes are those of a traffic's job; nil: it has none, or no packets carry it.
+func (r *Result) MessageTimes(group int) *unit.Histogram {
+	for i := range r.Messages {
+		if r.JobGroups[i] == group {
+			return &r.Messages[i]
+		}
+	}
+	return nil
+}
+
 // ideally carries out jobs on an ideal network, each on its own.
 func ideally(c *Config) (*Result, error) {
 	out := &Result{End: AllDone}
@@ -97,6 +107,8 @@ type jobOf struct {
 	ranks  []*job.Rank
 	tally  *job.Tally
 	left   int // ranks that have not done all
+	// times are those of messages that are over, from when the transport has them until it has them all acknowledged.
+	times unit.Histogram
 }
 
 // message is one that is under way.
@@ -311,6 +323,7 @@ func (x *jobs) arrived(flow packet.FlowID, now unit.Time) {
 func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.at(m.job, m.From)
+	x.of[m.job].times.Add(at - x.run.outcome[flow].Start)
 	x.of[m.job].ranks[m.From].Sent(at, m.Send)
 	h.jobs.due(h)
 }
@@ -321,5 +334,6 @@ func (x *jobs) result(out *Result, reason EndReason) {
 		o := x.of[i].tally.Outcome(x.of[i].ranks)
 		o.Cut = reason != NoProgress
 		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.of[i].config.Group)
+		out.Messages = append(out.Messages, x.of[i].times)
 	}
 }

@@ -53,6 +53,7 @@ type counted struct {
 	ports        snapshot
 	delays       []unit.Histogram
 	tally        Tally
+	times        unit.Histogram // of the job's messages
 	events, hops uint64
 }
 
@@ -308,7 +309,11 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 // counted is what has been counted up to now.
 func (r *Simulation) counted(now unit.Time) counted {
 	delays, tally, _ := r.merged()
-	return counted{r.snapshot(now), delays, tally, r.fabric.Events(), r.fabric.Hops()}
+	c := counted{ports: r.snapshot(now), delays: delays, tally: tally, events: r.fabric.Events(), hops: r.fabric.Hops()}
+	if r.jobs != nil {
+		c.times.Merge(&r.jobs.of[0].times)
+	}
+	return c
 }
 
 // complete adds what the iterations that were left out have counted.
@@ -321,6 +326,7 @@ func (x *recurring) complete(c *counted) {
 	for i := range c.delays {
 		c.delays[i].Again(s.n, &s.first.delays[i], &s.last.delays[i])
 	}
+	x.drive.jobs.of[0].times.Again(s.n, &s.first.times, &s.last.times)
 	c.tally = again(c.tally, s.n, &s.first.tally, &s.last.tally)
 	c.events += s.n * (s.last.events - s.first.events)
 	c.hops += s.n * (s.last.hops - s.first.hops)
