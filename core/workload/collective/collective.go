@@ -115,7 +115,7 @@ func (j *Job) Ops(m, lane int) int {
 // Window is how many of them are posted at a time.
 func (j *Job) Window(m, lane int) int {
 	if lane == 0 {
-		return 2 * j.each()
+		return j.each()
 	}
 	if n := j.algorithm.open(); n > 0 {
 		return n * j.stride
@@ -137,8 +137,8 @@ func (j *Job) lead() int {
 // Each is how many operations of a lane an iteration has: iterations are alike (job.Alike).
 func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
 
-// Ahead is two: the computing of the next one may be looked at.
-func (j *Job) Ahead() int { return 2 }
+// Ahead is one: what computes in the next one is looked at, too.
+func (j *Job) Ahead() int { return 1 }
 
 // Count is how many collective operations there are.
 func (j *Job) Count() int { return j.Iterations * j.Buckets }
