@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"weir/core/workload/job"
 	"weir/study/bench"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -63,11 +64,30 @@ func (c *checkCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
 	fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
 		"times as fast as the one of docs/performance.md, if nothing else goes on.", speed), a.width(), ""))
+	if slices.ContainsFunc(runs, mayRecur) {
+		fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap("It takes less if iterations of a job recur, which are not carried out "+
+			"again then: how many do is known when it has run.", a.width(), ""))
+	}
 	fmt.Fprint(a.stdout, grid(rows, a.width()))
 	if len(runs) > mostRows {
 		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
 	}
 	return nil
+}
+
+// mayRecur reports whether a run has a job whose iterations may recur: where random draws begin anew.
+func mayRecur(r *plan.Run) bool {
+	if repeats, anew := r.Of.Iterations(); !repeats || !anew {
+		return false
+	}
+	for id := range r.Of.Entries() {
+		if j := r.Of.Entry(id).Job(); j != nil {
+			if p, alike := j.Program.(job.Alike); alike && p.Ops(0, 0) > 2*p.Each(0, 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // upTo is a range in words.

@@ -121,3 +121,18 @@ func TestIterationsDiffer(t *testing.T) {
 		})
 	}
 }
+
+// weir check says that iterations may recur, where draws begin anew.
+func TestCheckIterations(t *testing.T) {
+	for more, want := range map[string]bool{"iterations: {draws: anew}": true, "": false,
+		"iterations: {draws: anew, repeat: false}": false} {
+		var out, errs strings.Builder
+		file := write(t, fmt.Sprintf(training, "[ecmp]", more, "transport: tcp, cc: reno", reduce))
+		if code := Run(Registry(), []string{"check", file}, &out, &errs, false); code != Done {
+			t.Errorf("%q: %s", more, errs.String())
+		}
+		if strings.Contains(out.String(), "It takes less if iterations of a job recur") != want {
+			t.Errorf("%q: %s", more, out.String())
+		}
+	}
+}
