@@ -169,9 +169,9 @@ type Result struct {
 	Waits     []Wait        // what the first Unfinished flows were waiting for, unless all is done
 	Jobs      []job.Outcome // by Config.Jobs, whole run
 	JobGroups []int         // by Config.Jobs, Job.Group
-	// Messages are the times of messages, by Config.Jobs, where packets carry them: from when the transport has one until
+	// Times are those of messages, by Config.Jobs, where packets carry them: from when the transport has one until
 	// it is over at its sender, whole run.
-	Messages  []unit.Histogram
+	Times     []unit.Histogram
 	Repeated  *Repetition      // of the iterations of a job; nil: it has none, or does not say what they are
 	Violation string           // with Violated, where packets are missing or too many
 	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every

@@ -46,9 +46,9 @@ func (r *Result) Job(group int) *job.Outcome {
 
 // MessageTimes are those of a traffic's job; nil: it has none, or no packets carry it.
 func (r *Result) MessageTimes(group int) *unit.Histogram {
-	for i := range r.Messages {
+	for i := range r.Times {
 		if r.JobGroups[i] == group {
-			return &r.Messages[i]
+			return &r.Times[i]
 		}
 	}
 	return nil
@@ -334,6 +334,6 @@ func (x *jobs) result(out *Result, reason EndReason) {
 		o := x.of[i].tally.Outcome(x.of[i].ranks)
 		o.Cut = reason != NoProgress
 		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.of[i].config.Group)
-		out.Messages = append(out.Messages, x.of[i].times)
+		out.Times = append(out.Times, x.of[i].times)
 	}
 }
