@@ -51,7 +51,7 @@ func flowKinds() []Kind {
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,
 			New:    func() Measure { return &jitter{} }},
-		jobKind(),
+		jobKind(), timelineKind(),
 		{Name: "loss", Doc: "share of the sent data packets that did not arrive within the measured part, by traffic",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,

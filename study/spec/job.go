@@ -70,7 +70,7 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			return
 		}
 	}
-	tr.seen.Job = true
+	tr.seen.Job, tr.seen.Ranks = true, tr.job.Hosts
 	if m, ok := tr.job.Program.(job.Measured); ok {
 		tr.seen.Bus = m.Bus()
 	}
