@@ -96,7 +96,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// What rows do is told apart in grey, as the lightness of any two colours (L* of CIE 1976) differs by 19 of 100 or more,
+// What rows do is told apart in grey, as the lightness of two colours (L* of CIE 1976) differs by 19 of 100 or more,
 // and by the colour-blind.
 func TestBlocksApart(t *testing.T) {
 	lightness := func(y float64) float64 { return 116*math.Cbrt(y) - 16 }

@@ -98,6 +98,12 @@ func (m *Entry) evaluate(e *Evaluation) {
 		m.Measure.Evaluate(e)
 		return
 	}
+	if x, ok := m.Measure.(ofGroups); ok && x.ofGroups() {
+		e.only = m.only
+		m.Measure.Evaluate(e)
+		e.only = nil
+		return
+	}
 	whole := e.Values
 	var own Values
 	e.Values = &own

@@ -20,6 +20,7 @@ type Point struct {
 	Warmup, Duration unit.Time // Duration is the measured part
 	Traffic          []Traffic
 	Groups           []Group // of hosts, in the file's order
+	NoPackets        bool    // messages of jobs are on an ideal network
 	Buffered         bool    // at some point a traffic has a send buffer
 	Partial          bool    // errors were found, so parts may be missing
 	// HostsOf are the hosts that a name, a group, a pattern, or a list of them means, while options are read.

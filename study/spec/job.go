@@ -181,7 +181,7 @@ func (d *decoder) ideal(root document.Map, p *Point) {
 		if p.ideal, err = m.Make(config); err != nil {
 			d.Fail(params.Place, "", "%v", err)
 		}
-		d.ideally = true
+		d.ideally, p.seen.NoPackets = true, true
 		return
 	}
 	d.Unknown(t.Place, "network", name, names)

@@ -132,6 +132,7 @@ const (
 	DeliveryRate  = observe.DeliveryRate
 	BufferBytes   = observe.BufferBytes
 	ProgramMetric = observe.ProgramMetric
+	MessageBytes  = observe.MessageBytes
 )
 
 // EndReason is why a run ended.
@@ -164,6 +165,7 @@ type Result struct {
 	Waits     []Wait           // what the first Unfinished flows were waiting for, unless all is done
 	Jobs      []job.Outcome    // by Config.Jobs, whole run
 	JobGroups []int            // by Config.Jobs, Job.Group
+	Messages  [][]Carried      // by Config.Jobs and rank, measured part; of jobs without packets, whole run
 	Violation string           // with Violated, where packets are missing or too many
 	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every
 	Delays    []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
