@@ -239,7 +239,10 @@ func TestReadHTSim(t *testing.T) {
 		{"Switch_Latency_ns 0", "Queue_Up 5", "t.topo:16:1: \"Queue_Up\" is not known"},
 		{"Podsize 32", "Podsize", "t.topo:4:8: the line ends"},
 		{"Radix_Up 2\n", "", "t.topo:6:1: tier 0 lacks Radix_Up"},
-		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2 links; only 1 is possible: divide Radix_Down"},
+		{"Tier 1\n", "Bundle 2\nTier 1\n", "t.topo:12:8: a bundle of 2 links to each node; only 1 is possible"},
+		{"Radix_Down 4\n", "Bundle 2\nRadix_Down 4\n", "there are 4 switches below, in bundles of 2"},
+		{"Radix_Down 4\n", "Bundle 3\nRadix_Down 12\n", "2 links up of each switch below are not in bundles of 3"},
+		{"Radix_Down 4\n", "Bundle 0\nRadix_Down 4\n", "a bundle of 0 links; 1 to 1024 are possible"},
 		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is given twice"},
 		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {
@@ -249,6 +252,32 @@ func TestReadHTSim(t *testing.T) {
 				t.Errorf("%q → %q: %v, want %s", c.from[:min(20, len(c.from))], c.to, err, c.want)
 			}
 		})
+	}
+}
+
+// A bundle has its links side by side, as radices count them: of half as many switches above. All of them are paths.
+func TestHTSimBundles(t *testing.T) {
+	n, err := ReadHTSim(strings.NewReader(strings.NewReplacer("Radix_Down 2\nRadix_Up 2\nBundle 1",
+		"Radix_Down 4\nRadix_Up 4\nBundle 2", "Downlink_speed_Gbps 40\nRadix_Down 4",
+		"Downlink_speed_Gbps 40\nRadix_Down 8\nBundle 2").Replace(threeTiers)), "t.topo")
+	if err != nil || n.Validate() != nil {
+		t.Fatal(err)
+	}
+	// 8 tors, each with 1 agg of its pod in 2 links; 4 aggs, each with 2 cores in 2 links
+	if got, want := shape(n), "16 hosts, 14 switches, 48 links, paths map[0:1 2:1 4:2 6:12]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	second := 0
+	for _, l := range n.Links {
+		if l.Nth == 1 {
+			second++
+		}
+	}
+	if second != 16 {
+		t.Errorf("%d links are the second of two", second)
+	}
+	if got := fmt.Sprint(n.Routes().Paths(16).Sets); !strings.Contains(got, "[2 3]") {
+		t.Errorf("the two ports of a tor to its agg are no paths beside each other: %s", got)
 	}
 }
 

@@ -17,6 +17,7 @@ type tier struct {
 	down, up       int // ports
 	latency        int // ns
 	oversubscribed int // 0: not given
+	bundle         int // links side by side to each switch below
 	given          map[string]bool
 }
 
@@ -36,9 +37,10 @@ func (f *topo) errorf(column int, format string, args ...any) error {
 // ReadHTSim reads a .topo file of htsim: Nodes, Tiers, Podsize, then a block for each
 // tier with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns and others.
 // Tier 0 are the top-of-rack switches (tor0, …), 1 the aggregation switches (agg0, …)
-// or, of two tiers, the cores, 2 the cores (core0, …). A latency of switches and more
-// than one link between two switches (Bundle) are refused: a Network has no such latency,
-// and how htsim's queues share a bundle is not looked into.
+// or, of two tiers, the cores, 2 the cores (core0, …). Radix counts links, of which a
+// Bundle of a tier has so many side by side to each switch below; its links are paths like
+// those to different switches. Several links to a host are refused, and a latency of
+// switches, which a Network does not have.
 // Queue lengths (Queue_…) are refused too: here they are the experiment's. Errors are
 // of type *FormatError; a network without one is valid.
 func ReadHTSim(r io.Reader, file string) (*Network, error) {
@@ -123,7 +125,7 @@ func (f *topo) set(key string, v, at, value int) error {
 		if v != len(f.blocks) {
 			return f.errorf(value, "tier %d; the next one is %d", v, len(f.blocks))
 		}
-		f.blocks = append(f.blocks, &tier{line: f.line, given: map[string]bool{}})
+		f.blocks = append(f.blocks, &tier{line: f.line, bundle: 1, given: map[string]bool{}})
 	default:
 		return f.errorf(at, "%q is not known here; Nodes, Tiers, Podsize and Tier are", key)
 	}
@@ -157,9 +159,13 @@ func (f *topo) setTier(t *tier, key string, v, at, value int) error {
 			return f.errorf(value, "a switch latency of %d ns; only 0 is possible: put it into the links' latency", v)
 		}
 	case "bundle":
-		if v != 1 {
-			return f.errorf(value, "a bundle of %d links; only 1 is possible: divide Radix_Down, and Radix_Up of the tier "+
-				"below, by %d, and multiply Downlink_speed_Gbps by it", v, v)
+		t.bundle = v
+		switch {
+		case v < 1 || v > mostBundled:
+			return f.errorf(value, "a bundle of %d links; 1 to %d are possible", v, mostBundled)
+		case v > 1 && len(f.blocks) == 1:
+			return f.errorf(value, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps by "+
+				"%d", v, v)
 		}
 	default:
 		return f.errorf(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+
@@ -227,21 +233,49 @@ func (f *topo) fits(nodes, links int) error {
 func (t *tier) delay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
 func (t *tier) rate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
 
+// said is what an error about ports adds of bundles.
+func (t *tier) said() string {
+	if t.bundle == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", in bundles of %d", t.bundle)
+}
+
+// bundled adds the links between a switch and one of the tier above.
+func (t *tier) bundled(b *builder, low, high int) {
+	for k := range t.bundle {
+		b.link(low, high, t.rate())
+		b.n.Links[len(b.n.Links)-1].Nth = uint16(k)
+	}
+}
+
+// shares is how many switches of a tier those below have links to, of so many links.
+func (f *topo) shares(up int, above *tier) (int, error) {
+	if up%above.bundle != 0 {
+		return 0, f.errorf(1, "%d links up of each switch below are not in bundles of %d", up, above.bundle)
+	}
+	return up / above.bundle, nil
+}
+
 // cores links each of the switches from the first one on to each core.
 func (f *topo) cores(b *builder, first, tors int) error {
 	up, top := f.blocks[0].up, f.blocks[1]
 	f.line = top.line
-	if top.down != tors {
-		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below", top.down, tors)
+	if top.down != tors*top.bundle {
+		return f.errorf(1, "the highest tier has %d ports down; there are %d switches below%s", top.down, tors, top.said())
 	}
-	if err := f.fits(f.nodes+tors+up, f.nodes+tors*up); err != nil {
+	cores, err := f.shares(up, top)
+	if err != nil {
 		return err
 	}
-	core := b.switches("core", up)
+	if err := f.fits(f.nodes+tors+cores, f.nodes+tors*up); err != nil {
+		return err
+	}
+	core := b.switches("core", cores)
 	b.links.Delay = top.delay()
 	for i := range tors {
-		for c := range up {
-			b.link(first+i, core+c, top.rate())
+		for c := range cores {
+			top.bundled(b, first+i, core+c)
 		}
 	}
 	return nil
@@ -256,30 +290,37 @@ func (f *topo) pods(b *builder, first, tors int) error {
 	switch {
 	case f.pod < 1 || f.nodes%f.pod != 0 || f.pod%leaf.down != 0:
 		return f.errorf(1, "a Podsize of %d does not divide %d nodes, or is no multiple of %d", f.pod, f.nodes, leaf.down)
-	case middle.down != perPod:
-		return f.errorf(1, "tier 1 has %d ports down; a pod has %d switches below", middle.down, perPod)
+	case middle.down != perPod*middle.bundle:
+		return f.errorf(1, "tier 1 has %d ports down; a pod has %d switches below%s", middle.down, perPod, middle.said())
+	}
+	perTor, err := f.shares(leaf.up, middle)
+	if err != nil {
+		return err
 	}
 	pods := f.nodes / f.pod
 	f.line = top.line
-	if top.down != pods {
-		return f.errorf(1, "tier 2 has %d ports down; there are %d pods", top.down, pods)
+	if top.down != pods*top.bundle {
+		return f.errorf(1, "tier 2 has %d ports down; there are %d pods%s", top.down, pods, top.said())
 	}
-	cores := leaf.up * middle.up
-	aggs := pods * leaf.up
+	perAgg, err := f.shares(middle.up, top)
+	if err != nil {
+		return err
+	}
+	cores, aggs := perTor*perAgg, pods*perTor
 	if err := f.fits(f.nodes+tors+aggs+cores, f.nodes+tors*leaf.up+aggs*middle.up); err != nil {
 		return err
 	}
-	agg, core := b.switches("agg", pods*leaf.up), b.switches("core", cores)
+	agg, core := b.switches("agg", aggs), b.switches("core", cores)
 	b.links.Delay = middle.delay()
 	for i := range tors {
-		for j := range leaf.up {
-			b.link(first+i, agg+i/perPod*leaf.up+j, middle.rate())
+		for j := range perTor {
+			middle.bundled(b, first+i, agg+i/perPod*perTor+j)
 		}
 	}
 	b.links.Delay = top.delay()
-	for i := range pods * leaf.up {
-		for c := range middle.up {
-			b.link(agg+i, core+i%leaf.up*middle.up+c, top.rate())
+	for i := range aggs {
+		for c := range perAgg {
+			top.bundled(b, agg+i, core+i%perTor*perAgg+c)
 		}
 	}
 	return nil

@@ -16,12 +16,12 @@ import (
 
 // dataHead are the columns of a figure's numbers, which are in the units of its axes. place is the word at x, of an
 // axis with words; a box has low, q1, median, q3, high; of a heat map series and row say which row it is, and y is the
-// value.
+// value; of a part of a row x and high are its ends, place is the row's name, and series what it does.
 var dataHead = []string{"panel", "series", "shown_as", "place", "x", "y", "low", "high", "q1", "median", "q3", "row"}
 
 // forms are the names of forms in a figure's numbers.
 var forms = [...]string{Line: "line", Steps: "steps", Points: "points", Hollow: "points", Crosses: "crosses",
-	Bars: "bars", Boxes: "boxes", Area: "area"}
+	Bars: "bars", Boxes: "boxes", Area: "area", Blocks: "span"}
 
 // nameOf is a series' in the numbers and scripts.
 func (f *Figure) nameOf(p *Panel, m *Mark) string {
@@ -68,6 +68,12 @@ func (f *Figure) CSV() ([]byte, error) {
 				w.Write(row)
 			}
 		}
+		if r := p.Rows; r != nil {
+			for _, x := range r.Spans {
+				w.Write([]string{text.Cell(p.Title), text.Cell(f.Does[x.Does]), forms[Blocks], text.Cell(r.Names[x.Row]),
+					number(x.From), "", number(x.From), number(x.To), "", "", "", strconv.Itoa(x.Row)})
+			}
+		}
 		if h := p.Heat; h != nil {
 			for n, v := range h.Values {
 				x := float64(n % h.Columns)
@@ -99,6 +105,13 @@ type script struct {
 	Bar    *scriptAxis   `json:"colours"`
 	Panels []scriptPanel `json:"panels"`
 	Across int           `json:"across"`
+	Does   []scriptDoes  `json:"does"`
+}
+
+// scriptDoes is something that rows do.
+type scriptDoes struct {
+	Name   string `json:"name"`
+	Colour string `json:"colour"`
 }
 
 type scriptAxis struct {
@@ -124,6 +137,8 @@ type scriptPanel struct {
 	Title string       `json:"title"`
 	Marks []scriptMark `json:"marks"`
 	Heat  bool         `json:"heat"`
+	// Rows are the names of what has parts over time, from above
+	Rows []string `json:"rows"`
 	// Paper: numbers of others are in it
 	Paper bool `json:"paper"`
 }
@@ -151,8 +166,12 @@ func (f *Figure) script(data string) (*script, error) {
 	f = &shown
 	out := &script{Data: data, Title: f.Title, Size: [2]float64{s.width.Points() / 72, s.height.Points() / 72},
 		X:      axisScript(f.X.Label, &s.x, f.X.Words, s.xTicks),
-		Y:      axisScript(f.Y.Label, &s.y, f.Y.Words, s.yTicks),
-		Across: s.across, Panels: []scriptPanel{}}
+		Y:      axisScript(f.Y.Label, &s.y, s.Figure.Y.Words, s.yTicks),
+		Across: s.across, Panels: []scriptPanel{}, Does: []scriptDoes{}}
+	for i, name := range f.Does {
+		c := blocks[i]
+		out.Does = append(out.Does, scriptDoes{text.Cell(name), fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)})
+	}
 	if f.Bar != nil {
 		b := s.barScale()
 		bar := axisScript(f.Bar.Label, &b, nil, nil)
@@ -162,6 +181,9 @@ func (f *Figure) script(data string) (*script, error) {
 		p := &f.Panels[i]
 		q := scriptPanel{Title: text.Cell(p.Title), Marks: []scriptMark{}, Heat: p.Heat != nil,
 			Paper: p.Heat != nil && p.Heat.Paper != nil}
+		if p.Rows != nil {
+			q.Rows = p.Rows.Names
+		}
 		slots := p.slots()
 		for k := range p.Marks {
 			m := &p.Marks[k]
@@ -240,6 +262,13 @@ func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
 	line("set multiplot layout %d,%d title %s noenhanced", down, s.Across, quoted(s.Title))
 	for _, p := range s.Panels {
 		line("set title %s", quoted(p.Title))
+		if p.Rows != nil {
+			var ticks []string
+			for k, name := range p.Rows {
+				ticks = append(ticks, fmt.Sprintf("%s %d", quoted(strings.ReplaceAll(name, "%", "%%")), len(s.Y.Words)-1-k))
+			}
+			line("set ytics (%s)", strings.Join(ticks, ", "))
+		}
 		b.WriteString("plot " + strings.Join(p.gnuplot(s), ", \\\n  ") + "\n")
 	}
 	line("unset multiplot")
@@ -249,6 +278,15 @@ func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
 // gnuplot are the panel's parts of a plot command.
 func (p *scriptPanel) gnuplot(s *script) (parts []string) {
 	from := quoted(s.Data)
+	if p.Rows != nil {
+		for _, d := range s.Does {
+			is := fmt.Sprintf("strcol(1) eq %s && strcol(2) eq %s", quoted(p.Title), quoted(d.Name))
+			y := fmt.Sprintf("(%d-$12)", len(s.Y.Words)-1)
+			parts = append(parts, fmt.Sprintf("%s using (%s ? $5 : NaN):%s:5:8:(%s-0.4):(%s+0.4) with boxxyerror "+
+				"fs solid 1 noborder lc rgb %s title %s", from, is, y, y, y, quoted(d.Colour), quoted(d.Name)))
+		}
+		return parts
+	}
 	if p.Heat {
 		of := func(shown, columns, with string) string {
 			return fmt.Sprintf("%s using (strcol(1) eq %s && strcol(3) eq '%s' ? $5 : NaN):%s with %s", from, quoted(p.Title),

@@ -77,7 +77,7 @@ func (p *pen) drawPanel(i int) {
 	right, bottom := left+size.X, top+size.Y
 	thin := draw.LineStyle{Color: lines, Width: p.em(0.05)}
 	of := &p.Panels[i]
-	if of.Heat == nil {
+	if of.Heat == nil && of.Rows == nil {
 		for _, t := range p.xTicks {
 			if p.Figure.X.Words == nil {
 				x := left + p.x.at(t.value)
@@ -95,6 +95,9 @@ func (p *pen) drawPanel(i int) {
 	}
 	if of.Heat != nil {
 		p.drawHeat(of.Heat, left, top)
+	}
+	if of.Rows != nil {
+		p.drawRows(of.Rows, left, top)
 	}
 	a := &area{pen: p, left: left, top: top, slots: of.slots()}
 	a.Canvas = draw.Canvas{Canvas: p.Canvas.Canvas, Rectangle: p.rectangle(left, top, right, bottom)}
@@ -132,6 +135,9 @@ func (p *pen) axes(i int, left, top, right, bottom vg.Length) {
 	for _, t := range p.yTicks {
 		y := top + p.y.at(t.value)
 		p.StrokeLines(line, []vg.Point{p.at(left, y), p.at(left-long, y)})
+		if r := p.Panels[i].Rows; r != nil && t.label != "" {
+			t.label = r.name(int(t.value), len(p.Figure.Y.Words))
+		}
 		if i%p.across == 0 {
 			p.label(t.label, left-long-p.em(0.2), y, p.small, draw.XRight, draw.YCenter, 0)
 		}

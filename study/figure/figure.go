@@ -19,8 +19,9 @@ type Figure struct {
 	Extra  []Entry  // what the legend has behind them
 	Legend Place
 	Size   Size
-	Across int   // panels beside each other; 0: as many as there is room for
-	Bar    *Axis // of a heat map: its colours
+	Across int      // panels beside each other; 0: as many as there is room for
+	Bar    *Axis    // of a heat map: its colours
+	Does   []string // what rows do, in the order of its colours, up to MostDone; the axis Y has no words of its own then
 }
 
 // Panel is one part of a figure.
@@ -28,6 +29,7 @@ type Panel struct {
 	Title string
 	Marks []Mark
 	Heat  *Heat
+	Rows  *Rows
 }
 
 // Form is how the values of a mark look.
@@ -42,7 +44,8 @@ const (
 	Crosses
 	Bars
 	Boxes
-	Area // rectangles from each X to the next one, from the axis up to Y
+	Area   // rectangles from each X to the next one, from the axis up to Y
+	Blocks // of the legend: what rows do
 )
 
 // Mark is one series in one form.
@@ -141,7 +144,17 @@ func (f *Figure) check() error {
 	if len(f.Panels) == 0 {
 		return errEmpty
 	}
+	if len(f.Does) > MostDone {
+		return fmt.Errorf("rows do %d things; up to %d can be told apart", len(f.Does), MostDone)
+	}
 	for _, p := range f.Panels {
+		if p.Rows != nil {
+			for _, x := range p.Rows.Spans {
+				if x.Row < 0 || x.Row >= len(p.Rows.Names) || x.Does < 0 || x.Does >= len(f.Does) {
+					return fmt.Errorf("a part of row %d does %d", x.Row, x.Does)
+				}
+			}
+		}
 		seen := map[int]bool{}
 		for _, m := range p.Marks {
 			if seen[m.Series] = true; m.Series >= 0 && m.Series >= len(f.Names) {

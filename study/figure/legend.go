@@ -48,6 +48,9 @@ func (s *sheet) entries() (out []cell) {
 			out = append(out, cell{Entry: Entry{Name: name, Series: i, Form: found.Form}, mark: found})
 		}
 	}
+	for i, name := range s.Does {
+		out = append(out, cell{Entry: Entry{Name: name, Series: i, Form: Blocks}})
+	}
 	for _, e := range s.Extra {
 		out = append(out, cell{Entry: e})
 	}
@@ -189,6 +192,9 @@ func (p *pen) sample(c *cell, x, y vg.Length) {
 	right, middle := x+s.swatch(), y+s.em(0.65)
 	colour := colourOf(c.Series)
 	switch c.Form {
+	case Blocks:
+		p.block(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series)
+		return
 	case Bars, Boxes, Area:
 		p.filled(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series, true)
 		return

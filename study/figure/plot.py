@@ -73,6 +73,17 @@ def draw(ax, panel):
             ax.plot(x, y, ls=line, lw=1, marker=None if m["plain"] else marker, ms=3.5, **look)
 
 
+def spans(ax, panel):
+    last = len(figure["y"]["words"]) - 1
+    for done in figure["does"]:
+        of = [r for r in rows if r["panel"] == panel["title"] and r["shown_as"] == "span" and r["series"] == done["name"]]
+        for k in {int(r["row"]) for r in of}:
+            ax.broken_barh([(number(r["x"]), number(r["high"]) - number(r["x"])) for r in of if int(r["row"]) == k],
+                           (last - k - .4, .8), color=done["colour"], lw=0)
+        ax.plot([], [], lw=5, color=done["colour"], label=done["name"])
+    ax.set_yticks([last - k for k in range(len(panel["rows"]))], panel["rows"])
+
+
 def heat(fig, ax, panel):
     of = [r for r in rows if r["panel"] == panel["title"] and r["shown_as"] == "heat"]
     xs = sorted({number(r["x"]) for r in of})
@@ -92,7 +103,8 @@ def heat(fig, ax, panel):
 panels = figure["panels"]
 down = -(-len(panels) // figure["across"])
 width, height = figure["size_inches"]
-fig, axes = plt.subplots(down, figure["across"], figsize=(width, height), sharex=True, sharey=True, squeeze=False,
+fig, axes = plt.subplots(down, figure["across"], figsize=(width, height), sharex=True,
+                         sharey=not figure["does"], squeeze=False,
                          layout="constrained")
 for ax, panel in zip(axes.flat, panels):
     for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
@@ -107,6 +119,8 @@ for ax, panel in zip(axes.flat, panels):
         ax.set_title(panel["title"], loc="left", fontsize=8)
     if panel["heat"]:
         heat(fig, ax, panel)
+    elif panel["rows"]:
+        spans(ax, panel)
     else:
         draw(ax, panel)
     ax.spines[["top", "right"]].set_visible(False)

@@ -138,5 +138,26 @@ func samples() map[string]Figure {
 	return map[string]Figure{"lines": curves(3), "16 lines": curves(16), "points": points,
 		"bars": barred(6, "without", "abc-long-name", "codel", "pie", "fq"), "16 bars": barred(16, "a", "b"),
 		"many words": barred(1, many...), "boxes": boxed(), "time": overTime(6, 1, false), "band": right,
-		"multiples": overTime(6, 5, false), "stairs": stairs(), "heat": warm(), "heat with paper": paper}
+		"multiples": overTime(6, 5, false), "stairs": stairs(), "heat": warm(), "heat with paper": paper,
+		"rows": rows(4, 3), "narrow rows": rows(20, 400)}
+}
+
+// rows is a figure of two panels, in the first of which so many ranks do so many things one after the other.
+func rows(ranks, parts int) Figure {
+	f := Figure{Title: "what ranks do", Note: "seed 1, n = 1 of 1", X: Auto("time [ms]"), Y: Auto("rank"), Size: Screen(),
+		Does: []string{"waiting", "computing", "communicating", "both"}}
+	for i := range 2 {
+		r := &Rows{}
+		for k := range ranks - i {
+			r.Names = append(r.Names, fmt.Sprintf("%d h%d", k, k+10*i))
+			at := 0.0
+			for n := range parts {
+				to := at + 1 + 0.5*math.Sin(float64(n+k))
+				r.Spans = append(r.Spans, Span{Row: k, Does: (n + k) % 4, From: at, To: to})
+				at = to
+			}
+		}
+		f.Panels = append(f.Panels, Panel{Title: fmt.Sprintf("scheme=%d", i), Rows: r})
+	}
+	return f
 }

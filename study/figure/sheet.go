@@ -49,6 +49,12 @@ func (f *Figure) arrange(slack float64) (*sheet, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	if f.rowed() {
+		shown := *f
+		f = &shown
+		f.rowWords()
+		f.Across = 1
+	}
 	s := &sheet{Figure: f, text: f.Size.Text, small: f.Size.Text * 0.92, width: f.Size.Width, slack: slack}
 	if f.Size.Text >= LeastText {
 		s.small = max(s.small, LeastText)
@@ -108,6 +114,12 @@ func (s *sheet) spans() (x, y span, n int) {
 				y.add(low, v, high)
 			})
 		}
+		if r := p.Rows; r != nil {
+			for _, v := range r.Spans {
+				n++
+				x.add(v.From, v.From, v.To)
+			}
+		}
 		if h := p.Heat; h != nil {
 			for _, v := range slices.Concat(h.Values, h.Paper) {
 				if !math.IsNaN(v) {
@@ -141,6 +153,9 @@ func (s *sheet) ranges(x, y span) {
 			s.x.low, s.x.high = -0.5, float64(len(s.X.Words))-0.5
 		}
 		s.y.low, s.y.high = -0.5, float64(len(s.Y.Words))-0.5
+	}
+	if s.rowed() {
+		s.y.low, s.y.high = -0.5, float64(len(s.Figure.Y.Words))-0.5
 	}
 	s.x.log, s.y.log = s.X.Log && s.X.Words == nil, s.Y.Log
 }
@@ -193,6 +208,9 @@ func (s *sheet) heading() {
 		add("1 value is outside of the axes")
 	case s.outside > 1:
 		add(fmt.Sprintf("%d values are outside of the axes", s.outside))
+	}
+	if s.narrow() {
+		add("where parts are too narrow, each place shows what most of it is")
 	}
 	if s.skipped > 1 {
 		add(fmt.Sprintf("of %d places one in %d is named", len(s.X.Words), s.skipped))
@@ -277,6 +295,9 @@ func (s *sheet) fit() error {
 	}
 	if s.Panels[0].Heat != nil && s.Size.Height == 0 {
 		high = max(high, min(vg.Length(len(s.Y.Words))*s.small*1.2, 6*wide))
+	}
+	if s.rowed() && s.Size.Height == 0 {
+		high = max(vg.Length(len(s.Figure.Y.Words))*s.small*1.35, s.em(3))
 	}
 	if s.Size.Height == 0 { // two lines of a label that stands upright
 		upright := s.wide(s.Figure.Y.Label, s.text)

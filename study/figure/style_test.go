@@ -5,7 +5,10 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // dichromat is how a colour looks without one kind of cone (Viénot, Brettel, Mollon 1999; tritan: Machado 2009).
@@ -90,6 +93,57 @@ func TestContrast(t *testing.T) {
 			t.Errorf("at %d of 64 the colours do not get darker", k)
 		}
 		last = now
+	}
+}
+
+// What rows do is told apart in grey, as the lightness of two colours (L* of CIE 1976) differs by 19 of 100 or more,
+// and by the colour-blind.
+func TestBlocksApart(t *testing.T) {
+	lightness := func(y float64) float64 { return 116*math.Cbrt(y) - 16 }
+	for i, a := range blocks {
+		for _, b := range blocks[:i] {
+			if far := math.Abs(lightness(light(a)) - lightness(light(b))); far < 19 {
+				t.Errorf("%v and %v differ by %.1f in lightness", a, b, far)
+			}
+			for name, m := range sights {
+				x, y := dichromat(a, m), dichromat(b, m)
+				if far := math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]); far < 0.15 {
+					t.Errorf("%s: %v and %v are %.2f apart", name, a, b, far)
+				}
+			}
+		}
+	}
+}
+
+// Of a row whose parts are too narrow to be drawn each place shows what most of it is, and what is drawn fills the row
+// as far as there are parts.
+func TestNarrowRows(t *testing.T) {
+	r := &Rows{Names: []string{"a", "b"}}
+	for k := range 10000 { // three quarters are 1, the others 2; in the last tenth it is the other way round
+		at := float64(k)
+		less := 0.25
+		if k >= 9000 {
+			less = 0.75
+		}
+		r.Spans = append(r.Spans, Span{0, 1, at, at + 1 - less}, Span{0, 2, at + 1 - less, at + 1})
+	}
+	r.Spans = append(r.Spans, Span{1, 1, 0, 4000}, Span{1, 3, 4000, 10000})
+	f := Figure{X: Auto("t"), Y: Auto("rank"), Size: Print(89 * vg.Millimeter), Does: []string{"a", "b", "c", "d"},
+		Panels: []Panel{{Rows: r}}}
+	s, err := f.arrange(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.visible(r.Spans[:20000])
+	if len(got) != 2 || got[0].Does != 1 || got[1].Does != 2 || math.Abs(got[0].To-9000) > s.cell() || got[0].From != 0 ||
+		math.Abs(got[1].To-10000) > s.cell() {
+		t.Errorf("%v", got)
+	}
+	if whole := s.visible(r.Spans[20000:]); len(whole) != 2 || whole[0] != r.Spans[20000] {
+		t.Errorf("a row with room has %v", whole)
+	}
+	if !strings.Contains(strings.Join(s.note, " "), "too narrow") {
+		t.Errorf("the note is %q", s.note)
 	}
 }
 

@@ -114,7 +114,7 @@ func (f *Figure) clean() {
 		a.Label, a.Words = text.Shown(a.Label), shownAll(a.Words)
 		return a
 	}
-	f.X, f.Y, f.Names = axis(f.X), axis(f.Y), shownAll(f.Names)
+	f.X, f.Y, f.Names, f.Does = axis(f.X), axis(f.Y), shownAll(f.Names), shownAll(f.Does)
 	if f.Bar != nil {
 		bar := axis(*f.Bar)
 		f.Bar = &bar
@@ -122,6 +122,9 @@ func (f *Figure) clean() {
 	f.Panels = append([]Panel{}, f.Panels...)
 	for i := range f.Panels {
 		f.Panels[i].Title = text.Shown(f.Panels[i].Title)
+		if r := f.Panels[i].Rows; r != nil {
+			f.Panels[i].Rows = &Rows{shownAll(r.Names), r.Spans}
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ type Evaluation struct {
 
 	seconds float64 // of the measured part
 	list    List
+	only    []string // traffics whose flows count in groups of hosts; nil: all
 }
 
 // Add appends a measure. If one of its name is there already, of another port, its groups join that one.

@@ -11,7 +11,7 @@ import (
 
 // completion is what the measures of completed flows share.
 type completion struct {
-	traffics
+	grouped
 	name        string
 	percentiles []float64 // ascending in the file's order
 	bins        int
@@ -22,7 +22,7 @@ const mostBins = 1000
 
 // decode reads by and percentiles.
 func (m *completion) decode(o *Options) {
-	m.traffics.Decode(o)
+	m.grouped.Decode(o)
 	m.percentiles = o.Percentiles()
 }
 
@@ -47,10 +47,10 @@ type completed struct {
 	value float64
 }
 
-// completions are a traffic's finished flows, ascending by the value.
-func (e *Evaluation) completions(t int, value func(i int, fct unit.Time) float64) (out []completed) {
+// completions are a class's finished flows, ascending by the value.
+func (e *Evaluation) completions(c *class, value func(i int, fct unit.Time) float64) (out []completed) {
 	for i := range e.Config.Flows {
-		if f := &e.Config.Flows[i]; f.Group == t && e.Result.Flows[i].FCT != unit.Never {
+		if f := &e.Config.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.has(e, i) {
 			out = append(out, completed{f.Size, value(i, e.Result.Flows[i].FCT)})
 		}
 	}
@@ -71,31 +71,33 @@ func values(of []completed) []float64 {
 
 // add adds what fct and slowdown have in common: percentiles, distribution and
 // the table by flow size.
-func (m *completion) add(e *Evaluation, unitName string, all [][]completed) {
+func (m *completion) add(e *Evaluation, of []class, unitName string, all [][]completed) {
 	for _, q := range m.percentiles {
-		e.OfSized(PercentileName(m.name, q), unitName, func(t int) float64 { return percentile(values(all[t]), q) })
+		e.ofClasses(of, PercentileName(m.name, q), unitName, true, func(k int) float64 {
+			return percentile(values(all[k]), q)
+		})
 	}
-	for t := range e.Point.Traffic {
-		if !e.Point.Traffic[t].Sized {
+	for k := range of {
+		if !of[k].sized {
 			continue
 		}
-		d := Distribution{Name: m.name, Unit: unitName, Group: e.Point.Traffic[t].Name}
-		for _, x := range all[t] {
+		d := Distribution{Name: m.name, Unit: unitName, Group: of[k].name}
+		for _, x := range all[k] {
 			d.Add(x.value, 1)
 		}
 		e.AddDistribution(d)
 		if m.bins > 0 {
-			e.Values.Bins = append(e.Values.Bins, m.binned(e, t, unitName, all[t]))
+			e.Values.Bins = append(e.Values.Bins, m.binned(e, &of[k], unitName, all[k]))
 		}
 	}
 }
 
-// binned splits a traffic's flows by size into bins of equally many flows. The bins are those
+// binned splits a class's flows by size into bins of equally many flows. The bins are those
 // of the distribution that sizes are drawn from, so that they are the same in all runs; without
 // one they are those of the run's own flows.
-func (m *completion) binned(e *Evaluation, t int, unitName string, all []completed) Binned {
-	b := Binned{Name: m.name, Unit: unitName, Traffic: e.Point.Traffic[t].Name, Percentiles: m.percentiles}
-	for _, edge := range m.edges(e, t) {
+func (m *completion) binned(e *Evaluation, c *class, unitName string, all []completed) Binned {
+	b := Binned{Name: m.name, Unit: unitName, Traffic: c.name, Percentiles: m.percentiles}
+	for _, edge := range m.edges(e, c) {
 		from := unit.Bytes(0)
 		if n := len(b.Bins); n > 0 {
 			from = unit.Bytes(b.Bins[n-1].ToBytes)
@@ -116,14 +118,14 @@ func (m *completion) binned(e *Evaluation, t int, unitName string, all []complet
 }
 
 // edges are the bins' largest sizes, ascending.
-func (m *completion) edges(e *Evaluation, t int) (out []unit.Bytes) {
+func (m *completion) edges(e *Evaluation, c *class) (out []unit.Bytes) {
 	var of func(share float64) unit.Bytes
-	if sizes := e.Point.Traffic[t].Sizes; sizes != nil {
-		of = func(share float64) unit.Bytes { return sizes.Size(share) }
+	if c.traffic >= 0 && e.Point.Traffic[c.traffic].Sizes != nil {
+		of = e.Point.Traffic[c.traffic].Sizes.Size
 	} else {
 		var sizes []unit.Bytes
 		for i := range e.Config.Flows {
-			if e.Config.Flows[i].Group == t && e.Config.Flows[i].Size > 0 {
+			if e.Config.Flows[i].Size > 0 && c.has(e, i) {
 				sizes = append(sizes, e.Config.Flows[i].Size)
 			}
 		}
@@ -157,25 +159,37 @@ func (m *fct) Decode(o *Options) {
 
 // Evaluate adds it.
 func (m *fct) Evaluate(e *Evaluation) {
-	all := make([][]completed, len(e.Point.Traffic))
-	for t := range all {
-		all[t] = e.completions(t, func(_ int, fct unit.Time) float64 { return fct.Seconds() })
+	of := m.classes(e)
+	all := make([][]completed, len(of))
+	for k := range all {
+		all[k] = e.completions(&of[k], func(_ int, fct unit.Time) float64 { return fct.Seconds() })
 	}
-	e.OfSized("fct", "s", func(t int) float64 { return mean(values(all[t])) })
-	e.OfSized("fct_max", "s", func(t int) float64 {
-		if n := len(all[t]); n > 0 {
-			return all[t][n-1].value
+	e.ofClasses(of, "fct", "s", true, func(k int) float64 { return mean(values(all[k])) })
+	e.ofClasses(of, "fct_max", "s", true, func(k int) float64 {
+		if n := len(all[k]); n > 0 {
+			return all[k][n-1].value
 		}
 		return math.NaN()
 	})
-	e.OfSized("fct_finished", "flows", func(t int) float64 { return float64(len(all[t])) })
-	m.add(e, "s", all)
+	e.ofClasses(of, "fct_finished", "flows", true, func(k int) float64 { return float64(len(all[k])) })
+	m.add(e, of, "s", all)
 	if m.deviation {
-		e.OfSized("fct_sd", "s", func(t int) float64 { return deviation(values(all[t])) })
+		e.ofClasses(of, "fct_sd", "s", true, func(k int) float64 { return deviation(values(all[k])) })
 	}
-	if !e.Point.Buffered {
-		return
+	if m.ofGroups() {
+		e.ofClasses(of, "fct_slowest", "s", true, func(k int) float64 {
+			return of[k].slowest(e, func(i int) (float64, bool) {
+				return e.Result.Flows[i].FCT.Seconds(), e.Result.Flows[i].FCT != unit.Never
+			})
+		})
 	}
+	if e.Point.Buffered && !m.ofGroups() {
+		m.written(e)
+	}
+}
+
+// written adds when writes of applications return, by traffic.
+func (m *fct) written(e *Evaluation) {
 	written := make([][]float64, len(e.Point.Traffic))
 	for i := range e.Config.Flows {
 		if at := e.Result.Flows[i].Written; at != unit.Never {
@@ -207,23 +221,25 @@ func (m *slowdown) Decode(o *Options) {
 
 // Evaluate adds it.
 func (m *slowdown) Evaluate(e *Evaluation) {
-	all := make([][]completed, len(e.Point.Traffic))
-	for t := range all {
-		all[t] = e.completions(t, func(i int, fct unit.Time) float64 { return fct.Seconds() / e.ideal(i) })
+	of := m.classes(e)
+	all := make([][]completed, len(of))
+	for k := range all {
+		all[k] = e.completions(&of[k], func(i int, fct unit.Time) float64 { return fct.Seconds() / e.ideal(i) })
 	}
-	e.OfSized("slowdown", "", func(t int) float64 { return mean(values(all[t])) })
-	m.add(e, "", all)
+	e.ofClasses(of, "slowdown", "", true, func(k int) float64 { return mean(values(all[k])) })
+	m.add(e, of, "", all)
 }
 
 // unfinished is how many flows did not reach their end: means of completion times leave them out.
-type unfinished struct{ traffics }
+type unfinished struct{ grouped }
 
 // Evaluate adds it.
-func (*unfinished) Evaluate(e *Evaluation) {
-	e.OfSized("unfinished", "", func(t int) float64 {
+func (m *unfinished) Evaluate(e *Evaluation) {
+	of := m.classes(e)
+	e.ofClasses(of, "unfinished", "", true, func(k int) float64 {
 		n := 0
 		for i := range e.Config.Flows {
-			if f := &e.Config.Flows[i]; f.Group == t && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
+			if f := &e.Config.Flows[i]; of[k].has(e, i) && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
 				n++
 			}
 		}

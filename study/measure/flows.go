@@ -21,6 +21,8 @@ func (*loss) Evaluate(e *Evaluation) {
 			sent += s.SentPackets
 			received += r.ReceivedPackets
 		})
+		m := e.messages(t)
+		sent, received = sent+m.Sent.SentPackets, received+m.Received.ReceivedPackets
 		return max(0, 1-float64(received)/float64(sent))
 	})
 }
@@ -49,11 +51,15 @@ func (m *delay) Evaluate(e *Evaluation) {
 			sum += r.DelaySum
 			n += r.ReceivedPackets - r.Duplicates
 		})
+		m := e.messages(t)
+		sum, n = sum+m.Received.DelaySum, n+m.Received.ReceivedPackets-m.Received.Duplicates
 		return sum.Seconds() / float64(n)
 	})
 	e.ByTraffic("delay_max", "s", func(t int) float64 {
 		most := unit.Time(-1)
 		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { most = max(most, r.DelayMax) })
+		m := e.messages(t)
+		most = max(most, m.Received.DelayMax)
 		if most <= 0 {
 			return math.NaN()
 		}
@@ -104,7 +110,8 @@ func (m *retransmissions) Evaluate(e *Evaluation) {
 	e.ByTraffic("retransmissions", "packets", func(t int) float64 {
 		n := 0.0
 		e.Each(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) { n += float64(s.Retransmitted) })
-		return n
+		m := e.messages(t)
+		return n + float64(m.Sent.Retransmitted)
 	})
 	if m.by == "traffic" {
 		return
@@ -249,6 +256,8 @@ func (*timeouts) Evaluate(e *Evaluation) {
 				n += e.Result.Flows[i].Timeouts
 			}
 		}
+		messages := e.messages(t)
+		n += messages.Timeouts
 		m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: float64(n)})
 	}
 	e.Add(m)

@@ -2,8 +2,8 @@ package measure
 
 import (
 	"math"
+	"slices"
 
-	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/worlds/sim"
@@ -11,15 +11,26 @@ import (
 
 // goodput is the payload that was new to receivers.
 type goodput struct {
-	Plain
-	by    string
+	grouped
 	every unit.Time
 }
 
 // Decode reads by and every.
 func (m *goodput) Decode(o *Options) {
-	m.by = o.Choose("by", "grouping")
+	m.grouped.Decode(o)
 	m.every = o.Every()
+}
+
+// Check refuses what is not known over time.
+func (m *goodput) Check(p *Point) (why, allowed string) {
+	jobs := slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Job })
+	switch {
+	case m.every > 0 && p.NoPackets:
+		return "goodput over time is of packets, which an ideal network does not carry", "goodput without every"
+	case m.every > 0 && m.ofGroups() && jobs:
+		return "goodput of jobs over time is by traffic", "by: traffic, or no every"
+	}
+	return "", ""
 }
 
 // Needs is what every flow has received.
@@ -29,16 +40,35 @@ func (m *goodput) Needs(_ *Point, c *sim.Config) Needs {
 
 // goodput is that of a traffic.
 func (e *Evaluation) goodput(t int) float64 {
-	var b unit.Bytes
-	e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { b += r.ReceivedBytes })
-	return float64(b) * 8 / e.seconds
+	return e.goodputOf(&class{traffic: t})
 }
 
-// received watches what the flows of a traffic have received, or all flows if traffic is negative.
+// goodputOf is that of a class: its flows, and the messages of its jobs.
+func (e *Evaluation) goodputOf(c *class) float64 {
+	if c.undone(e) {
+		return math.NaN()
+	}
+	messages := c.messages(e)
+	b := messages.Received.ReceivedBytes
+	for i := range e.Config.Flows {
+		if c.has(e, i) {
+			b += e.Result.Flows[i].Receiver.ReceivedBytes
+		}
+	}
+	return float64(b) * 8 / e.measuredSeconds()
+}
+
+// received watches what the flows and the jobs' messages of a traffic have received, or those of all if traffic is
+// negative.
 func received(c *sim.Config, every unit.Time, traffic int) (out []sim.Watch) {
 	for i := range c.Flows {
 		if every > 0 && (traffic < 0 || c.Flows[i].Group == traffic) {
 			out = append(out, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: every})
+		}
+	}
+	for i := range c.Jobs {
+		if every > 0 && c.Ideal == nil && (traffic < 0 || c.Jobs[i].Group == traffic) {
+			out = append(out, sim.Watch{What: sim.MessageBytes, Index: i, Every: every})
 		}
 	}
 	return out
@@ -54,14 +84,30 @@ func (e *Evaluation) received(traffic int, every unit.Time, k int) []float64 {
 			n++
 		}
 	}
+	for i := range e.Config.Jobs {
+		if g := e.Config.Jobs[i].Group; e.Config.Ideal == nil && (traffic < 0 || g == traffic) {
+			out[g] += float64(e.Samples[n][k+1]-e.Samples[n][k]) * 8 / every.Seconds()
+			n++
+		}
+	}
 	return out
 }
 
 // Evaluate adds it.
 func (m *goodput) Evaluate(e *Evaluation) {
-	if m.by == "traffic" {
+	all := m.classes(e)
+	switch {
+	case m.by == "traffic":
 		e.ByTraffic("goodput", "bps", e.goodput)
-	} else {
+	case m.ofGroups():
+		e.ofClasses(all, "goodput", "bps", false, func(k int) float64 { return e.goodputOf(&all[k]) })
+		e.ofClasses(all, "goodput_slowest", "bps", false, func(k int) float64 {
+			if hosts := all[k].byHost(e); len(hosts) > 0 && !all[k].undone(e) {
+				return slices.Min(hosts)
+			}
+			return math.NaN()
+		})
+	default:
 		sum := 0.0
 		for t := range e.Point.Traffic {
 			sum += e.goodput(t)
@@ -71,22 +117,43 @@ func (m *goodput) Evaluate(e *Evaluation) {
 	if m.every == 0 {
 		return
 	}
+	if m.ofGroups() {
+		m.overGroups(e, all)
+		return
+	}
 	over := make([][]float64, len(e.Point.Traffic))
-	var all []float64
+	var sums []float64
 	for k := range e.intervals() {
 		sum := 0.0
 		for t, x := range e.received(-1, m.every, k) {
 			over[t] = append(over[t], x)
 			sum += x
 		}
-		all = append(all, sum)
+		sums = append(sums, sum)
 	}
 	if m.by == "all" {
-		e.AddSeries("goodput", "bps", "", m.every, all)
+		e.AddSeries("goodput", "bps", "", m.every, sums)
 		return
 	}
 	for t := range e.Point.Traffic {
 		e.AddSeries("goodput", "bps", e.Point.Traffic[t].Name, m.every, over[t])
+	}
+}
+
+// overGroups adds the goodput of groups over time, which jobs have no part in.
+func (m *goodput) overGroups(e *Evaluation, all []class) {
+	for c := range all {
+		var over []float64
+		for k := range e.intervals() {
+			sum := 0.0
+			for i := range e.Config.Flows {
+				if all[c].has(e, i) {
+					sum += float64(e.Samples[i][k+1]-e.Samples[i][k]) * 8 / m.every.Seconds()
+				}
+			}
+			over = append(over, sum)
+		}
+		e.AddSeries("goodput", "bps", all[c].name, m.every, over)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"weir/core/unit"
 	"weir/core/workload/job"
+	"weir/worlds/sim"
 )
 
 // jobKind is the kind of measures of jobs.
@@ -17,15 +18,15 @@ func jobKind() Kind {
 		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank); of " +
 		"messages, from when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, " +
 		"job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
-		"what all send (job_sent [bytes]), operations that never ran (job_left)",
-		Keys:   []Key{by("traffic", "traffic"), limit()},
+		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
+		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
 			"job_slowest_rank": Neither, "job_sent": Neither},
 		New: func() Measure { return &jobs{} }}
 }
 
 // jobs is what became of jobs.
-type jobs struct{ Plain }
+type jobs struct{ grouped }
 
 // Check says that there must be one.
 func (*jobs) Check(p *Point) (why, allowed string) {
@@ -36,7 +37,11 @@ func (*jobs) Check(p *Point) (why, allowed string) {
 }
 
 // Evaluate adds how long jobs and their parts took. What is not over is not a number.
-func (*jobs) Evaluate(e *Evaluation) {
+func (m *jobs) Evaluate(e *Evaluation) {
+	if m.ofGroups() {
+		m.groups(e)
+		return
+	}
 	add := func(name, unitName string, value func(o *job.Outcome, t int) float64) {
 		m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
 		for t := range e.Point.Traffic {
@@ -64,14 +69,14 @@ func (*jobs) Evaluate(e *Evaluation) {
 		}
 		return math.NaN()
 	})
-	add("job_computing", "s", func(o *job.Outcome, _ int) float64 {
-		return mean(ofRanks(o, func(r *job.RankOutcome) float64 { return seconds(r.Computing) }))
+	add("job_computing", "s", func(o *job.Outcome, t int) float64 {
+		return mean(e.ofRanks(o, t, func(r *job.RankOutcome) float64 { return seconds(r.Computing) }))
 	})
 	exposed := func(t int) func(r *job.RankOutcome) float64 {
 		return func(r *job.RankOutcome) float64 { return seconds(r.Exposed() - e.Point.Traffic[t].Start) }
 	}
-	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(ofRanks(o, exposed(t))) })
-	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return largest(ofRanks(o, exposed(t))) })
+	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(e.ofRanks(o, t, exposed(t))) })
+	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return largest(e.ofRanks(o, t, exposed(t))) })
 	add("job_slowest_rank", "", func(o *job.Outcome, _ int) float64 { return slowestRank(o) })
 	add("job_sent", "bytes", func(o *job.Outcome, _ int) float64 {
 		sum := 0.0
@@ -107,6 +112,48 @@ func (*jobs) Evaluate(e *Evaluation) {
 	}
 }
 
+// groups adds what is of the ranks at the hosts of each group.
+func (m *jobs) groups(e *Evaluation) {
+	of := m.classes(e)
+	each := func(k int, all bool, value func(r *job.RankOutcome, start unit.Time) float64) (out []float64) {
+		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && (all || !e.serves(e.Config.Jobs[j].Group, rank)) {
+				out = append(out, value(&o.Ranks[rank], e.Point.Traffic[e.Config.Jobs[j].Group].Start))
+			}
+		})
+		return out
+	}
+	add := func(name, unitName string, over func(all []float64) float64,
+		value func(r *job.RankOutcome, start unit.Time) float64) {
+		e.ofClasses(of, name, unitName, false, func(k int) float64 { return over(each(k, name == "job", value)) })
+	}
+	add("job", "s", largest, func(r *job.RankOutcome, start unit.Time) float64 {
+		if !r.Done {
+			return math.NaN()
+		}
+		return (r.End - start).Seconds()
+	})
+	add("job_computing", "s", mean, func(r *job.RankOutcome, _ unit.Time) float64 { return r.Computing.Seconds() })
+	exposed := func(r *job.RankOutcome, start unit.Time) float64 { return (r.Exposed() - start).Seconds() }
+	add("job_exposed", "s", mean, exposed)
+	add("job_exposed_max", "s", largest, exposed)
+	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
+		slowest, most := math.NaN(), unit.Time(-1)
+		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && o.Ranks[rank].Computing > most {
+				slowest, most = float64(rank), o.Ranks[rank].Computing
+			}
+		})
+		return slowest
+	})
+	e.ofClasses(of, "job_sent", "bytes", false, func(k int) (sum float64) {
+		for _, v := range each(k, true, func(r *job.RankOutcome, _ unit.Time) float64 { return float64(r.Sent) }) {
+			sum += v
+		}
+		return sum
+	})
+}
+
 // jobEnd is when the last rank of a job ended.
 func jobEnd(o *job.Outcome) (end unit.Time) {
 	for i := range o.Ranks {
@@ -134,11 +181,25 @@ func operations(o *job.Outcome) (out []float64) {
 	return out
 }
 
-func ofRanks(o *job.Outcome, value func(r *job.RankOutcome) float64) (out []float64) {
+// ofRanks are values of the ranks of a traffic's job that do not serve others.
+func (e *Evaluation) ofRanks(o *job.Outcome, t int, value func(r *job.RankOutcome) float64) (out []float64) {
 	for i := range o.Ranks {
-		out = append(out, value(&o.Ranks[i]))
+		if !e.serves(t, i) {
+			out = append(out, value(&o.Ranks[i]))
+		}
 	}
 	return out
+}
+
+// serves reports whether a rank of a traffic's job serves others.
+func (e *Evaluation) serves(t, rank int) bool {
+	for i := range e.Config.Jobs {
+		if j := &e.Config.Jobs[i]; j.Group == t {
+			s, some := j.Program.(job.Serving)
+			return some && s.Serves(rank)
+		}
+	}
+	return false
 }
 
 // largest is the largest value; not a number if there is none.

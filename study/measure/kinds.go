@@ -27,8 +27,9 @@ func flowKinds() []Kind {
 			Better: Lower,
 			New:    func() Measure { return &delay{} }},
 		{Name: "fct", Doc: "flow completion time, from start to last byte acknowledged, mean and largest of the finished, " +
-			"percentiles, by size, and to the last write's return (fct_written), by traffic [s]",
-			Keys: []Key{by("traffic", "traffic"), limit(), percentiles("", ""), bins(),
+			"percentiles, by size, and to the last write's return (fct_written), by traffic, or by groups of senders or " +
+			"receivers, of which fct_slowest is the largest of the hosts' means [s]",
+			Keys: []Key{by("traffic", "traffic", bySender, byReceiver), limit(), percentiles("", ""), bins(),
 				yesOrNo("deviation", "also standard deviations, and when writes return")},
 			Better: Lower, Also: map[string]Better{"fct_finished": Higher, "fct_sd": Neither, "fct_written_sd": Neither},
 			New: func() Measure { return &fct{} }},
@@ -37,9 +38,10 @@ func flowKinds() []Kind {
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower, Also: map[string]Better{"incast_goodput": Higher},
 			New: func() Measure { return &fctLast{} }},
-		{Name: "goodput", Doc: "payload bits per second that were new to the receiver, by traffic or in all; with every " +
-			"over time too [bit/s]",
-			Keys:   []Key{by("traffic", "traffic", "all"), limit(), every("")},
+		{Name: "goodput", Doc: "payload bits per second that were new to the receiver, of flows and of messages of jobs, " +
+			"by traffic, in all, or by groups of senders or receivers, of which goodput_slowest is that of the host with the " +
+			"least; with every over time too [bit/s]",
+			Keys:   []Key{by("traffic", "traffic", "all", bySender, byReceiver), limit(), every("")},
 			Better: Higher,
 			New:    func() Measure { return &goodput{} }, Near: Tolerance{Share: 0.10, Difference: 1e6}},
 		{Name: "jain", Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with every over " +
@@ -51,7 +53,7 @@ func flowKinds() []Kind {
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,
 			New:    func() Measure { return &jitter{} }},
-		jobKind(),
+		jobKind(), timelineKind(),
 		{Name: "loss", Doc: "share of the sent data packets that did not arrive within the measured part, by traffic",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,
@@ -75,8 +77,9 @@ func flowKinds() []Kind {
 			Better: Lower,
 			New:    func() Measure { return &reordering{} }},
 		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + IdealFormula +
-			"; mean and percentiles of the finished, also by size, by traffic",
-			Keys:   []Key{by("traffic", "traffic"), limit(), percentiles("[50, 95, 99]", "HPCC §5"), bins()},
+			"; mean and percentiles of the finished, also by size, by traffic, or by groups of senders or receivers",
+			Keys: []Key{by("traffic", "traffic", bySender, byReceiver), limit(), percentiles("[50, 95, 99]", "HPCC §5"),
+				bins()},
 			Better: Lower,
 			New:    func() Measure { return &slowdown{} }},
 		{Name: "time_to_fairness", Doc: "time until Jain's index of the goodputs is and stays above a level, from a " +
@@ -85,8 +88,9 @@ func flowKinds() []Kind {
 				Doc: "the level", Default: "95%", Source: "ours"}, hold("10"), when("after", "from when on", "the warm-up's end")},
 			Better: Lower,
 			New:    func() Measure { return &timeToFairness{} }},
-		{Name: "unfinished", Doc: "flows that have an end and did not reach it, by traffic",
-			Keys:   []Key{by("traffic", "traffic"), limit()},
+		{Name: "unfinished", Doc: "flows that have an end and did not reach it, by traffic, or by groups of senders or " +
+			"receivers",
+			Keys:   []Key{by("traffic", "traffic", bySender, byReceiver), limit()},
 			Better: Lower,
 			New:    func() Measure { return &unfinished{} }},
 	}

@@ -28,8 +28,9 @@ func (o *Options) limit() (only []string) {
 		return nil
 	}
 	t := o.Node.Get(o.Kind.Keys[key].Name)
-	if by := o.Node.Get("by"); by != nil && by.Text == "all" {
-		o.Fail(t.Place, "by: traffic", "%s by %s has no traffics to choose from", o.Kind.Name, by.Text)
+	grouped := slices.ContainsFunc(o.Kind.Keys, func(k Key) bool { return k.Name == "by" })
+	if grouped && o.Node.Get("by") != nil && o.Node.Get("by").Text == "all" {
+		o.Fail(t.Place, "by: traffic", "%s by all has no traffics to choose from", o.Kind.Name)
 		return nil
 	}
 	items := []*document.Node{t}
@@ -97,6 +98,12 @@ func (m *Entry) evaluate(e *Evaluation) {
 		m.Measure.Evaluate(e)
 		return
 	}
+	if x, ok := m.Measure.(ofGroups); ok && x.ofGroups() {
+		e.only = m.only
+		m.Measure.Evaluate(e)
+		e.only = nil
+		return
+	}
 	whole := e.Values
 	var own Values
 	e.Values = &own
@@ -124,4 +131,9 @@ func (m *Entry) evaluate(e *Evaluation) {
 		}
 	}
 	whole.Histograms = append(whole.Histograms, own.Histograms...)
+	for _, x := range own.Timelines {
+		if m.shows(x.Traffic) {
+			whole.Timelines = append(whole.Timelines, x)
+		}
+	}
 }

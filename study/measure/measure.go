@@ -144,14 +144,15 @@ func (Plain) Lab(*Point) string { return "" }
 type Needs struct {
 	Watches  []sim.Watch
 	Onsets   []sim.Onset
-	Delays   bool // distribution of the delays of data packets
-	Tally    bool // what frames consist of
-	Peaks    bool // largest payload in flight
-	Notices  bool // what becomes of notices
-	Ordering bool // which packets come late
-	Pauses   bool // every pause frame
-	Taken    bool // what switches take
-	Steers   bool // what control planes do
+	Delays   bool   // distribution of the delays of data packets
+	Tally    bool   // what frames consist of
+	Peaks    bool   // largest payload in flight
+	Notices  bool   // what becomes of notices
+	Ordering bool   // which packets come late
+	Pauses   bool   // every pause frame
+	Taken    bool   // what switches take
+	Steers   bool   // what control planes do
+	Lines    []Line // what ranks of jobs do
 }
 
 // Apart is a measure that cannot be listed beside every other one of its kind.
@@ -280,6 +281,8 @@ func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 		all.Pauses = all.Pauses || n.Pauses
 		all.Taken = all.Taken || n.Taken
 		all.Steers = all.Steers || n.Steers
+		n.Lines = slices.DeleteFunc(n.Lines, func(x Line) bool { return !m.shows(p.Traffic[c.Jobs[x.Job].Group].Name) })
+		all.Lines = append(all.Lines, n.Lines...)
 		each = append(each, n)
 	}
 	return all, each
@@ -295,6 +298,9 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 	}
 	c.Delays, c.Tally, c.Peaks, c.Notices, c.Ordering = n.Delays, n.Tally, n.Peaks, n.Notices, n.Ordering
 	c.Taken, c.Steers = n.Taken, n.Steers
+	for i := range n.Lines {
+		n.Lines[i].timeline(c)
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/document"
 )
 
 // Point is what measures know of a point of an experiment's sweep.
@@ -18,8 +19,18 @@ type Point struct {
 	Framing          packet.Framing
 	Warmup, Duration unit.Time // Duration is the measured part
 	Traffic          []Traffic
-	Buffered         bool // at some point a traffic has a send buffer
-	Partial          bool // errors were found, so parts may be missing
+	Groups           []Group // of hosts, in the file's order
+	NoPackets        bool    // messages of jobs are on an ideal network
+	Buffered         bool    // at some point a traffic has a send buffer
+	Partial          bool    // errors were found, so parts may be missing
+	// HostsOf are the hosts that a name, a group, a pattern, or a list of them means, while options are read.
+	HostsOf func(t *document.Node) []int
+}
+
+// Group is a name for hosts.
+type Group struct {
+	Name  string
+	Hosts []int // nodes
 }
 
 // Traffic is what measures know of an entry of the traffic list.
@@ -33,6 +44,7 @@ type Traffic struct {
 	Sized      bool          // at some point of the sweep its flows have a size
 	Collective bool          // its flows wait for each other
 	Job        bool          // it is a job, and has no flows
+	Ranks      []int         // of a job, their hosts
 	Bus        float64       // bytes that each host of it moves at the least in a collective operation; 0: not known
 	Sizes      *workload.CDF // from which flows' sizes are drawn; nil: they are not drawn
 }

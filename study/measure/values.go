@@ -232,6 +232,7 @@ type Values struct {
 	Series        []Series
 	Distributions []Distribution
 	Histograms    []Histogram
+	Timelines     []*Timeline
 	Flows         *FlowTable
 }
 

@@ -52,6 +52,53 @@ func figureOf(t *testing.T, p spec.Plot, points []PointSummary) *figure.Figure {
 	return f
 }
 
+// A timeline has a panel for each point and job, its ranks in their order where there is room for all, and else those
+// that wait least; what is left out is said.
+func TestTimelines(t *testing.T) {
+	line := func(ranks int) *measure.Timeline {
+		x := &measure.Timeline{Traffic: "train"}
+		for r := range int32(ranks) {
+			x.Hosts = append(x.Hosts, fmt.Sprint("h", r))
+			wait := 1e-3 * float64((r*7)%int32(ranks)+1) // rank 0 waits least
+			x.Rank, x.Iteration, x.Operation = append(x.Rank, r, r), append(x.Iteration, 0, 0), append(x.Operation, -1, 0)
+			x.Does, x.BeginS, x.EndS = append(x.Does, 1, 0), append(x.BeginS, 0, 1), append(x.EndS, 1, 1+wait)
+		}
+		return x
+	}
+	of := func(points ...int) (out []PointSummary) {
+		var runs []*results.Run
+		for i, ranks := range points {
+			runs = append(runs, &results.Run{Seed: 1, Point: []measure.Coordinate{{Key: "n", Text: strconv.Itoa(i)}},
+				Values: measure.Values{Timelines: []*measure.Timeline{line(ranks)}}})
+		}
+		return Summarise(runs)
+	}
+	plot := spec.Plot{Kind: spec.OverRanks, Drawn: spec.KindTimeline, X: "time"}
+	f := figureOf(t, plot, of(5, 40))
+	if len(f.Panels) != 2 || f.Panels[0].Title != "n=0 train" || len(f.Panels[0].Rows.Names) != 5 ||
+		f.Panels[0].Rows.Names[4] != "4 h4" || len(f.Panels[1].Rows.Names) != 32 || f.Panels[1].Rows.Names[0] != "0 h0" {
+		t.Errorf("%+v", f.Panels)
+	}
+	if !strings.Contains(f.Note, "of the 40 ranks of train the 32 that wait least") {
+		t.Error(f.Note)
+	}
+	plot.Ranks = []int{3, 1}
+	if f = figureOf(t, plot, of(5)); !slices.Equal(f.Panels[0].Rows.Names, []string{"3 h3", "1 h1"}) ||
+		!strings.Contains(f.Note, "2 of the 5 ranks of train") {
+		t.Errorf("%v; %s", f.Panels[0].Rows.Names, f.Note)
+	}
+	f = figureOf(t, plot, of(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2))
+	if len(f.Panels) != 12 || !strings.Contains(f.Note, "of 14 jobs and points the first 12") {
+		t.Errorf("%d panels; %s", len(f.Panels), f.Note)
+	}
+	if data, err := f.CSV(); err != nil || !strings.Contains(string(data), "n=0 train,computing,span,1 h1,0,,0,1,,,,0\n") {
+		t.Errorf("%s, %v", data, err)
+	}
+	if none, err := (&worlds{own: swept([]float64{1}, []string{"a"}, 1)}).figure(plot); none != nil || err != nil {
+		t.Errorf("without a timeline: %v, %v", none, err)
+	}
+}
+
 // texts are those of a drawing.
 func texts(t *testing.T, f *figure.Figure) (all []string) {
 	t.Helper()

@@ -26,6 +26,8 @@ func Title(p spec.Plot) string {
 		of = " of " + p.Groups[0]
 	}
 	switch {
+	case p.Kind == spec.OverRanks:
+		return "what ranks do" + of
 	case p.Drawn == spec.KindHeat:
 		return spoken(p.Z) + of + " over " + spoken(p.X) + " and " + spoken(p.Y)
 	case p.Kind == spec.CDF && p.Y == spec.KindCCDF:
@@ -80,6 +82,9 @@ type drawn struct {
 func (all *worlds) figure(p spec.Plot) (*figure.Figure, error) {
 	if p.Drawn == spec.KindHeat {
 		return all.heat(p)
+	}
+	if p.Kind == spec.OverRanks {
+		return all.timeline(p)
 	}
 	x, err := all.collect(p)
 	if x == nil || err != nil {

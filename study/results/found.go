@@ -50,8 +50,8 @@ func Usable(s *spec.Spec, dir string) error {
 
 // The files of a results folder, and the folders in it, which have files only.
 var (
-	ownFiles = []string{"spec.yaml", "origin.json", "runs.json", FlowsFile, SeriesFile, "host.json", "report.html",
-		"host.html"}
+	ownFiles = []string{"spec.yaml", "origin.json", "runs.json", FlowsFile, SeriesFile, TimelineFile, "host.json",
+		"report.html", "host.html"}
 	ownFolders = []string{"runs", "traces", "captures", "inputs", "plots"}
 )
 

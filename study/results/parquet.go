@@ -2,8 +2,10 @@ package results
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 
@@ -16,6 +18,8 @@ import (
 const (
 	FlowsFile  = "flows.parquet"  // a row a flow
 	SeriesFile = "series.parquet" // a row a value
+	// TimelineFile has a row for each thing that a rank of a job does, where that is measured.
+	TimelineFile = "timeline.parquet"
 )
 
 // parquetTable writes rows of given columns. Undefined numbers of an optional column are null.
@@ -95,7 +99,13 @@ func (o *Outcome) WriteTables() error {
 	for _, f := range []struct {
 		name  string
 		sheet Sheet
-	}{{FlowsFile, flowsSheet()}, {SeriesFile, seriesSheet()}} {
+	}{{FlowsFile, flowsSheet()}, {SeriesFile, seriesSheet()}, {TimelineFile, timelineSheet()}} {
+		if f.name == TimelineFile && !o.timed() {
+			if err := os.Remove(filepath.Join(o.Dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			continue
+		}
 		data, err := o.parquet(&f.sheet)
 		if err == nil {
 			err = WriteFile(filepath.Join(o.Dir, f.name), data)

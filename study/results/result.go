@@ -278,6 +278,9 @@ func (r *Run) Json(whole bool) json.RawMessage {
 		if r.Histograms != nil {
 			o.add("histograms", r.Histograms)
 		}
+		if r.Timelines != nil {
+			o.add("timelines", r.Timelines)
+		}
 		if r.Flows != nil {
 			o.add("flows", r.Flows)
 		}
@@ -369,6 +372,7 @@ func ReadRun(data []byte) (*Run, error) {
 		Series     []measure.Series       `json:"series"`
 		Dists      []measure.Distribution `json:"distributions"`
 		Histograms []measure.Histogram    `json:"histograms"`
+		Timelines  []*measure.Timeline    `json:"timelines"`
 		Flows      *measure.FlowTable     `json:"flows"`
 		PFC        []PFCFrame             `json:"pfc"`
 		Record     struct {
@@ -386,28 +390,13 @@ func ReadRun(data []byte) (*Run, error) {
 	if !plan.IsID(f.ID) {
 		return nil, DamagedError{fmt.Sprintf("no run has the id %q", f.ID)}
 	}
-	for _, d := range f.Dists {
-		if len(d.Values) != len(d.Counts) {
-			return nil, fmt.Errorf("the distribution of %s has %d values and %d counts", d.Name, len(d.Values), len(d.Counts))
-		}
-	}
-	for _, b := range f.Bins {
-		for _, x := range b.Bins {
-			if len(x.Percentiles) != len(b.Percentiles) {
-				return nil, fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles),
-					len(x.Percentiles))
-			}
-		}
-	}
-	if f.Flows != nil {
-		if err := f.Flows.Check(); err != nil {
-			return nil, err
-		}
+	values := measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists, Histograms: f.Histograms,
+		Timelines: f.Timelines, Flows: f.Flows}
+	if err := columns(&values); err != nil {
+		return nil, err
 	}
 	r := &Run{ID: f.ID, Seed: f.Seed, Point: f.Record.Point, End: f.End, Drops: f.Record.Drops, Unfinished: f.Unfinished,
-		Attempts: f.Attempts, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops,
-		Values: measure.Values{Bins: f.Bins, Series: f.Series, Distributions: f.Dists,
-			Histograms: f.Histograms, Flows: f.Flows}}
+		Attempts: f.Attempts, PFC: f.PFC, Events: f.Events, PacketHops: f.PacketHops, Values: values}
 	for _, m := range f.Record.Measures {
 		if len(m.Groups) != len(m.Values) {
 			return nil, fmt.Errorf("%s has %d groups and %d values", m.Name, len(m.Groups), len(m.Values))
@@ -419,6 +408,31 @@ func ReadRun(data []byte) (*Run, error) {
 		r.Measures = append(r.Measures, x)
 	}
 	return r, nil
+}
+
+// columns reports whether the columns of a run's tables belong together.
+func columns(v *measure.Values) error {
+	for _, d := range v.Distributions {
+		if len(d.Values) != len(d.Counts) {
+			return fmt.Errorf("the distribution of %s has %d values and %d counts", d.Name, len(d.Values), len(d.Counts))
+		}
+	}
+	for _, b := range v.Bins {
+		for _, x := range b.Bins {
+			if len(x.Percentiles) != len(b.Percentiles) {
+				return fmt.Errorf("%s by size has %d percentiles and %d values", b.Name, len(b.Percentiles), len(x.Percentiles))
+			}
+		}
+	}
+	for _, x := range v.Timelines {
+		if err := x.Check(); err != nil {
+			return err
+		}
+	}
+	if v.Flows != nil {
+		return v.Flows.Check()
+	}
+	return nil
 }
 
 // JSON is the one document of --json and runs.json.

@@ -16,7 +16,7 @@ var schemas []byte
 // SchemaNames are the files that there are schemas of, in the order in which they are told of.
 func SchemaNames() []string {
 	return []string{"runs.json", "run.json", "origin.json", "host.json", "flows.parquet", "series.parquet",
-		"trace.parquet"}
+		"timeline.parquet", "trace.parquet"}
 }
 
 // Schemas is one JSON schema whose $defs have a schema for each of SchemaNames, and what these share. Those of Parquet
@@ -41,7 +41,7 @@ func schema(name string) []byte {
 		doc.Ref = "#/$defs/" + name
 		doc.Title = "A file of a results folder of Weir: " + name
 	}
-	for _, s := range []Sheet{flowsSheet(), seriesSheet()} {
+	for _, s := range []Sheet{flowsSheet(), seriesSheet(), timelineSheet()} {
 		doc.Defs[s.Name+".parquet"] = rowSchema(s.Name+".parquet: "+s.Doc, append(First(), s.own...), true)
 	}
 	doc.Defs["trace.parquet"] = rowSchema("traces/<id>.parquet: an event at a traced port", TraceColumns(), false)

@@ -42,7 +42,9 @@ func (c *Column) Type() string {
 }
 
 // Sheets are those that results can be given in.
-func Sheets() []Sheet { return []Sheet{flowsSheet(), seriesSheet(), distributionsSheet()} }
+func Sheets() []Sheet {
+	return []Sheet{flowsSheet(), seriesSheet(), distributionsSheet(), timelineSheet()}
+}
 
 // First are the columns that every sheet begins with, before those of the sweep.
 func First() []Column {

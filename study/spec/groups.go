@@ -1,6 +1,9 @@
 package spec
 
-import "weir/internal/document"
+import (
+	"weir/internal/document"
+	"weir/study/measure"
+)
 
 // hostGroups reads the names that the file gives to hosts. A group may be of others that stand before it.
 func (d *decoder) hostGroups(root document.Map, p *Point) {
@@ -25,6 +28,7 @@ func (d *decoder) hostGroups(root document.Map, p *Point) {
 		}
 		d.groups = groups // what stands before
 		groups[k.Name] = d.hostsIn(k.Value, p)
+		p.seen.Groups = append(p.seen.Groups, measure.Group{Name: k.Name, Hosts: groups[k.Name]})
 	}
 	d.groups = groups
 }

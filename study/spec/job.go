@@ -70,7 +70,7 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			return
 		}
 	}
-	tr.seen.Job = true
+	tr.seen.Job, tr.seen.Ranks = true, tr.job.Hosts
 	if m, ok := tr.job.Program.(job.Measured); ok {
 		tr.seen.Bus = m.Bus()
 	}
@@ -181,7 +181,7 @@ func (d *decoder) ideal(root document.Map, p *Point) {
 		if p.ideal, err = m.Make(config); err != nil {
 			d.Fail(params.Place, "", "%v", err)
 		}
-		d.ideally = true
+		d.ideally, p.seen.NoPackets = true, true
 		return
 	}
 	d.Unknown(t.Place, "network", name, names)

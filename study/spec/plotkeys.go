@@ -21,6 +21,9 @@ var plot = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.K
 	{Name: "where", Form: where, Doc: "points that are shown; `traffic` in it is as the key", Without: "all"},
 	{Name: "panels", Form: document.Value("sweep key or `traffic`"), Doc: "small multiples: a panel for each value",
 		Without: "one panel, or more where it would have over 16 curves"},
+	{Name: "ranks", Form: document.AnyOf("list of ranks, from 0, or how many", aNumber, document.ListOf(aNumber, "")),
+		Doc:     "of a timeline: these in this order, or so many of them, first those that others wait for, which wait least",
+		Without: "all in their order, if there are up to 32, and else 32"},
 	{Name: "log", Form: document.OneOf("x", "y", "xy", "none"), Doc: "logarithmic axes",
 		Without: "`x` over sizes, and over a sweep in steps of equal factors; `y` of a `ccdf`"},
 	{Name: "x_range", Form: aSpan, Doc: "ends of the axis", Without: "by the values"},
@@ -55,7 +58,7 @@ var (
 )
 
 // kinds of plots.
-var kinds = []string{KindLines, KindPoints, KindBars, KindBox, KindCDF, KindCCDF, KindHeat, KindSeries}
+var kinds = []string{KindLines, KindPoints, KindBars, KindBox, KindCDF, KindCCDF, KindHeat, KindSeries, KindTimeline}
 
 // legends are the places of a legend.
 var legends = []string{"below", "above", "right", "best", "top_left", "top_right", "bottom_left", "bottom_right",

@@ -23,6 +23,9 @@ type Plot struct {
 	LogY    bool
 	Scaled  bool // the file says which axes are logarithmic
 
+	Ranks   []int // of a timeline, in this order; nil: by Slowest
+	Slowest int   // so many, first those that others wait for; 0: all, if there is room
+
 	Look
 	claim.Filter
 }
@@ -58,24 +61,28 @@ type Ticks struct {
 type PlotKind uint8
 
 // Kinds of plots. OverSweep has a measure over a sweep key; OverTime a series; OverSize
-// a measure by flow size; CDF the share of values of X up to each, or beyond each.
+// a measure by flow size; CDF the share of values of X up to each, or beyond each; OverRanks
+// what ranks of jobs do over time.
 const (
 	OverSweep PlotKind = iota
 	OverTime
 	OverSize
 	CDF
+	OverRanks
+	plotKinds // how many there are
 )
 
 // Kinds that files name.
 const (
-	KindLines  = "lines"
-	KindPoints = "points"
-	KindBars   = "bars"
-	KindBox    = "box"
-	KindCDF    = "cdf"
-	KindCCDF   = "ccdf"
-	KindHeat   = "heat"
-	KindSeries = "series"
+	KindLines    = "lines"
+	KindPoints   = "points"
+	KindBars     = "bars"
+	KindBox      = "box"
+	KindCDF      = "cdf"
+	KindCCDF     = "ccdf"
+	KindHeat     = "heat"
+	KindSeries   = "series"
+	KindTimeline = "timeline"
 )
 
 // Names on axes that are no measures.
@@ -148,9 +155,12 @@ func (g shownGroups) add(name string, groups ...string) {
 }
 
 // plotted is what plots of each kind can show, with groups.
-func (s *Spec) plotted() [4]shownGroups {
+func (s *Spec) plotted() [plotKinds]shownGroups {
 	names := s.shape()
-	sets := [4]shownGroups{{}, {}, {}, {}}
+	var sets [plotKinds]shownGroups
+	for i := range sets {
+		sets[i] = shownGroups{}
+	}
 	for _, m := range names.Measures {
 		sets[OverSweep].add(m.Name)
 		for _, g := range m.Groups {
@@ -169,6 +179,9 @@ func (s *Spec) plotted() [4]shownGroups {
 	for _, x := range names.Distributions {
 		sets[CDF].add(x.Name, x.Group)
 	}
+	for _, x := range names.Timelines {
+		sets[OverRanks].add(KindTimeline, x.Traffic)
+	}
 	return sets
 }
 
@@ -185,10 +198,17 @@ func (s *Spec) traffics() (names []string) {
 }
 
 // onePlot reads an entry of the list.
-func (s *Spec) onePlot(d *decoder, x document.Map, sets *[4]shownGroups) {
+func (s *Spec) onePlot(d *decoder, x document.Map, sets *[plotKinds]shownGroups) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
 		p.Drawn = d.Word(v, "kind of plot", kinds)
+	}
+	if p.Drawn == KindTimeline {
+		s.timelinePlot(d, x, &p, sets)
+		return
+	}
+	if v := x.Get("ranks"); v != nil {
+		d.Fail(v.Place, "kind: timeline", "only a timeline has ranks")
 	}
 	measured := s.plotAxes(d, x, &p, sets)
 	if measured == nil {
@@ -227,7 +247,7 @@ func items(v *document.Node) []*document.Node {
 
 // plotAxes reads x and y, and says what the kind of plot is and which of the two is a measure; nil if that cannot be
 // told.
-func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[4]shownGroups) *document.Node {
+func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]shownGroups) *document.Node {
 	keys := sweepKeys(s.root)
 	axisX, axisY := x.Get("x"), x.Get("y")
 	shares := p.Drawn == KindCDF || p.Drawn == KindCCDF
@@ -302,7 +322,7 @@ func (s *Spec) heatAxes(d *decoder, x document.Map, p *Plot, axisX, axisY *docum
 }
 
 // plotMeasure reads what is shown: a measure, or measure.group.
-func (s *Spec) plotMeasure(d *decoder, x document.Map, p *Plot, measured *document.Node, sets *[4]shownGroups) {
+func (s *Spec) plotMeasure(d *decoder, x document.Map, p *Plot, measured *document.Node, sets *[plotKinds]shownGroups) {
 	set := sets[p.Kind]
 	if p.Drawn == KindBox { // of seeds, or of all values
 		set = maps.Clone(set)
@@ -312,7 +332,7 @@ func (s *Spec) plotMeasure(d *decoder, x document.Map, p *Plot, measured *docume
 	}
 	words := slices.Sorted(maps.Keys(set))
 	if len(words) == 0 {
-		why := [4]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
+		why := [plotKinds]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
 			"slowdown, fct, delay, queue, or nacks"}[p.Kind]
 		d.Fail(x.Place, "a measure such as "+why, "no measure of the experiment has what the plot shows")
 		return
@@ -347,6 +367,8 @@ func (p *Plot) Measured() string {
 	switch {
 	case p.Drawn == KindHeat:
 		return p.Z
+	case p.Kind == OverRanks:
+		return KindTimeline
 	case p.Kind == CDF:
 		return p.X
 	}
@@ -373,7 +395,7 @@ func (s *Spec) groupsOf(name string, set shownGroups) (out []string) {
 }
 
 // plotWhere reads the points, and the groups, that are shown.
-func (s *Spec) plotWhere(d *decoder, x document.Map, p *Plot, sets *[4]shownGroups) {
+func (s *Spec) plotWhere(d *decoder, x document.Map, p *Plot, sets *[plotKinds]shownGroups) {
 	groups := items(x.Get("traffic"))
 	if w := x.Get("where"); w != nil {
 		if t := w.Find(byGroup); t != nil && !slices.Contains(sweepKeys(s.root), byGroup) {
@@ -404,7 +426,7 @@ func (s *Spec) plotWhere(d *decoder, x document.Map, p *Plot, sets *[4]shownGrou
 }
 
 // allTraffics has a plot that does not say which traffic it shows tell all of them apart.
-func (s *Spec) allTraffics(p *Plot, sets *[4]shownGroups) {
+func (s *Spec) allTraffics(p *Plot, sets *[plotKinds]shownGroups) {
 	if p.Kind != OverSweep || slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || p.Y == byGroup {
 		return
 	}

@@ -112,7 +112,7 @@ func TestWrongPlots(t *testing.T) {
 		"{x: k, y: fct.storag}":                                 `"storag" is not known; did you mean "storage"?`,
 		"{x: k, y: fct, traffic: wep}":                          `did you mean "web"?`,
 		"{x: k, y: fct, where: {traffic: wep}}":                 `did you mean "web"?`,
-		"{x: k, y: fct, kind: pie}":                             "lines, points, bars, box, cdf, ccdf, heat, series",
+		"{x: k, y: fct, kind: pie}":                             `kind of plot "pie" is not known; allowed: lines,`,
 		"{x: time, y: cwnd, kind: bars}":                        `kind "bars" does not go with x: time`,
 		"{x: k, y: aqm, kind: heat}":                            "the heat map has no z",
 		"{x: k, y: k, z: fct, kind: heat}":                      "is on the other axis already",

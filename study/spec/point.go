@@ -217,7 +217,9 @@ func (p *Point) see(ok bool) {
 
 // measureList reads what is measured.
 func (d *decoder) measureList(root document.Map, p *Point) {
+	p.seen.HostsOf = func(t *document.Node) []int { return d.hostsIn(t, p) }
 	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.seen)
+	p.seen.HostsOf = nil
 }
 
 // Loaded reports whether its flows arrive so that they offer a load.

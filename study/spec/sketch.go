@@ -58,7 +58,7 @@ func (d *decoder) sketchTraffic(x document.Map, p *Point, seen map[string]bool) 
 	if v := x.Get("stop"); v != nil {
 		tr.stop = d.Positive(v)
 	}
-	if x.Get("file") == nil && x.Get("collective") == nil {
+	if x.Get("file") == nil && x.Get("collective") == nil && x.Get("job") == nil {
 		d.starts(x, &tr, p)
 		for _, key := range []string{"from", "to"} {
 			if x.Get("pairs") == nil && x.Get(key) == nil {
@@ -163,7 +163,7 @@ func (s *Spec) blindly(d *decoder) {
 		if !ok {
 			continue
 		}
-		for _, key := range []string{"x", "y"} {
+		for _, key := range neededAxes(x) {
 			if x.Get(key) == nil {
 				x.Missing(key, "the plot has no %s", key)
 			}
@@ -205,4 +205,21 @@ func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 		}
 	}
 	return names
+}
+
+// neededAxes are the axes that a plot cannot be without.
+func neededAxes(x document.Map) []string {
+	kind := ""
+	if v := x.Get("kind"); v != nil {
+		kind = v.Text
+	}
+	switch kind {
+	case KindTimeline:
+		return nil
+	case KindSeries:
+		return []string{"y"}
+	case KindCDF, KindCCDF:
+		return []string{"x"}
+	}
+	return []string{"x", "y"}
 }

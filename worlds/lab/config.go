@@ -108,7 +108,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
 		}
 	}
-	if err := c.Selection.Check(n, len(c.Flows)); err != nil {
+	if err := c.Selection.Check(n, len(c.Flows), 0); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return c.checkRises()

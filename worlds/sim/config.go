@@ -137,6 +137,7 @@ const (
 	DeliveryRate  = observe.DeliveryRate
 	BufferBytes   = observe.BufferBytes
 	ProgramMetric = observe.ProgramMetric
+	MessageBytes  = observe.MessageBytes
 )
 
 // EndReason is why a run ended.
@@ -172,6 +173,7 @@ type Result struct {
 	// Times are those of messages, by Config.Jobs, where packets carry them: from when the transport has one until
 	// it is over at its sender, whole run.
 	Times     []unit.Histogram
+	Messages  [][]Carried      // by Config.Jobs and rank, measured part; of jobs without packets, whole run
 	Repeated  *Repetition      // of the iterations of a job; nil: it has none, or does not say what they are
 	Violation string           // with Violated, where packets are missing or too many
 	Watched   [][]int64        // by Config.Watches: sample k is of the time Begins(Warmup) + k·Every

@@ -103,6 +103,9 @@ func (r *Simulation) addFlows() error {
 			}
 		}
 	}
+	for i := range c.Jobs {
+		r.over = append(r.over, noneCarried(c.Jobs[i].Program.Ranks()))
+	}
 	if err := r.addJobs(); err != nil {
 		return err
 	}
@@ -355,6 +358,7 @@ func (r *Simulation) noteBefore() {
 		o := &r.outcome[i]
 		r.before = append(r.before, before{i, o.Sender, o.Receiver, o.Timeouts})
 	}
+	r.overBefore = r.carriedNow()
 }
 
 // flowResults ends all flows: their outcomes are those of the measured part then.
@@ -373,6 +377,12 @@ func (r *Simulation) flowResults(out *Result) {
 		o.Timeouts -= b.timeouts
 	}
 	out.Flows = r.outcome[:r.listed:r.listed]
+	out.Messages = r.carriedNow()
+	for i, first := range r.overBefore {
+		for k := range first {
+			out.Messages[i][k] = out.Messages[i][k].since(&first[k])
+		}
+	}
 }
 
 // restartFlows makes the least and the largest delay of flows those of the measured part.
@@ -380,6 +390,12 @@ func (r *Simulation) restartFlows() {
 	for i := range r.outcome {
 		o := &r.outcome[i].Receiver
 		o.DelayMin, o.DelayMax = unit.Never, 0
+	}
+	for _, ranks := range r.over {
+		for i := range ranks {
+			o := &ranks[i].Received
+			o.DelayMin, o.DelayMax = unit.Never, 0
+		}
 	}
 	for _, h := range r.hosts {
 		if h == nil {

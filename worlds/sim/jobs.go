@@ -22,6 +22,8 @@ type Job struct {
 	Ends    JobEnds // makes the endpoints of messages
 	// Tick is of what stamps that endpoints read are multiples; 0: they read none.
 	Tick unit.Time
+	// Timeline, if given, keeps what the ranks do when.
+	Timeline *job.Timeline
 }
 
 // JobEnds makes the endpoints of a job's messages.
@@ -61,7 +63,7 @@ func ideally(c *Config) (*Result, error) {
 		j := &c.Jobs[i]
 		stopped := false
 		asked := 0
-		watch := job.Watch{Stopped: func(now unit.Time) bool {
+		watch := job.Watch{OnSpan: j.Timeline.Watch(j.Start), Stopped: func(now unit.Time) bool {
 			if asked++; asked%4096 == 0 && c.Stopped != nil && c.Stopped() {
 				stopped = true
 			}
@@ -162,7 +164,8 @@ func (r *Simulation) addJobs() error {
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
 		x := &r.jobs.of[i]
-		*x = jobOf{config: j, tally: job.NewTally(j.Program, &job.Watch{}), left: j.Program.Ranks()}
+		watch := &job.Watch{OnSpan: j.Timeline.Watch(0)}
+		*x = jobOf{config: j, tally: job.NewTally(j.Program, watch), left: j.Program.Ranks()}
 		if len(j.Hosts) != x.left {
 			return fmt.Errorf("sim: job %d has %d ranks and %d hosts", i, x.left, len(j.Hosts))
 		}

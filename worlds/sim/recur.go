@@ -54,6 +54,7 @@ type counted struct {
 	delays       []unit.Histogram
 	tally        Tally
 	times        unit.Histogram // of the job's messages
+	carried      [][]Carried
 	events, hops uint64
 }
 
@@ -103,6 +104,8 @@ func (x *recurring) against() {
 		x.give("a series is kept, which looks at the network while iterations go on")
 	case c.Trace != nil:
 		x.give("packets are traced")
+	case c.Jobs[0].Timeline != nil:
+		x.give("a timeline is kept")
 	case x.drive.observation != nil:
 		x.give("a measure looks at single packets")
 	case c.Stalls.Length > 0:
@@ -312,6 +315,7 @@ func (r *Simulation) counted(now unit.Time) counted {
 	c := counted{ports: r.snapshot(now), delays: delays, tally: tally, events: r.fabric.Events(), hops: r.fabric.Hops()}
 	if r.jobs != nil {
 		c.times.Merge(&r.jobs.of[0].times)
+		c.carried = r.carriedNow()
 	}
 	return c
 }
@@ -325,6 +329,9 @@ func (x *recurring) complete(c *counted) {
 	c.ports.Again(s.n, &s.first.ports, &s.last.ports)
 	for i := range c.delays {
 		c.delays[i].Again(s.n, &s.first.delays[i], &s.last.delays[i])
+	}
+	for k := range x.drive.over[0] {
+		x.drive.over[0][k].again(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
 	}
 	x.drive.jobs.of[0].times.Again(s.n, &s.first.times, &s.last.times)
 	c.tally = again(c.tally, s.n, &s.first.tally, &s.last.tally)

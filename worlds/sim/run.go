@@ -31,6 +31,7 @@ type Simulation struct {
 
 	sender, receiver []int32      // by flow, the slot at its host; unmade or over
 	outcome          []FlowResult // by flow; of those that are over, and when others began
+	over, overBefore [][]Carried  // by job and rank, of messages that are over; of all when the measured part began
 	before           []before     // of flows that had begun when the measured part did
 	missing          []int32      // by flow, how many of Flow.After it waits for; nil: none comes after others
 	waitsAt, waiting []int32      // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
@@ -62,7 +63,11 @@ type snapshot = wiring.Counts
 // Run runs one configuration. It returns an error if the configuration is impossible.
 func Run(c *Config) (*Result, error) {
 	if c.Ideal != nil {
-		return ideally(c)
+		res, err := ideally(c)
+		if err == nil {
+			res.idealMessages()
+		}
+		return res, err
 	}
 	r, err := New(c)
 	if err != nil {
@@ -84,7 +89,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := c.Wiring.Check(); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	if err := c.Selection.Check(n, len(c.Flows)); err != nil {
+	if err := c.Selection.Check(n, len(c.Flows), len(c.Jobs)); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	c, all, err := newTriggers(c)
@@ -193,8 +198,11 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 	if w.What == ProgramMetric {
 		return r.switches[w.Index].MetricBits(w.Name, now)
 	}
-	if !w.What.OfFlow() {
+	if w.What.OfPorts() {
 		return w.What.OfPort(r.wiring.Port(w.Index))
+	}
+	if w.What == MessageBytes {
+		return int64(r.carriedBytes(w.Index))
 	}
 	f := &r.config.Flows[w.Index]
 	if w.What == ReceivedBytes {

@@ -95,6 +95,7 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	}
 	r.sender[flow], r.receiver[flow] = over, over
 	if r.isMessage(flow) {
+		r.carry(r.over, int(flow))
 		r.jobs.free = append(r.jobs.free, flow)
 	}
 	return true

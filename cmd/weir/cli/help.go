@@ -29,7 +29,8 @@ var texts = kong.Vars{
 	"plotNumber": "The experiment's plot of this number, changed by what else is given. Default: all, without --x, --y " +
 		"and --z.",
 	"schemaOf": "Of experiment files; results: of all files of a results folder; or of one of them: runs.json, run.json " +
-		"(runs/<id>.json), origin.json, host.json, flows.parquet, series.parquet, trace.parquet (a row).",
+		"(runs/<id>.json), origin.json, host.json, flows.parquet, series.parquet, timeline.parquet, " +
+		"trace.parquet (a row).",
 	"diffPort": "With a fct.txt: only flows to this destination port (100, or 200 of incasts).",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",

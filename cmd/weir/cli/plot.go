@@ -20,10 +20,11 @@ type plotFlags struct {
 	X       string `placeholder:"KEY" help:"Horizontal axis: a sweep key, time, flow_size, or a measure."`
 	Y       string `placeholder:"MEASURE" help:"Vertical axis: a measure, measure.group, cdf or ccdf."`
 	Z       string `placeholder:"MEASURE" help:"What the colours of a heat map show."`
-	Kind    string `placeholder:"KIND" help:"lines, points, bars, box, cdf, ccdf, heat or series."`
+	Kind    string `placeholder:"KIND" help:"lines, points, bars, box, cdf, ccdf, heat, series or timeline."`
 	Lines   string `placeholder:"[KEY, …]" help:"What tells curves apart."`
 	Traffic string `placeholder:"[GROUP, …]" help:"Only these traffics, ports or other groups."`
 	Where   string `placeholder:"POINTS" help:"Points that are shown: {scheme: abc}, or an expression."`
+	Ranks   string `placeholder:"N" help:"Of a timeline: [RANK, …], or so many, first those that others wait for."`
 	Panels  string `placeholder:"KEY" help:"Small multiples: a panel for each value of this key."`
 	Log     string `placeholder:"AXES" help:"Logarithmic axes: x, y, xy or none."`
 	XRange  string `placeholder:"LOW..HIGH" help:"Ends of the axis; one may be missing."`
@@ -66,7 +67,7 @@ func (f *plotFlags) given() (keys []spec.PlotKey) {
 		if plainText(k.Name) { // words of a label are no YAML
 			text = document.Quote(text, true)
 		}
-		if listed := slices.Contains([]string{"lines", "traffic", "order", "x_ticks", "y_ticks"}, k.Name); listed &&
+		if listed := slices.Contains([]string{"lines", "traffic", "order", "ranks", "x_ticks", "y_ticks"}, k.Name); listed &&
 			strings.Contains(text, ",") && !strings.HasPrefix(text, "[") { // --lines scheme,traffic
 			text = "[" + text + "]"
 		}
@@ -80,7 +81,7 @@ func plainText(key string) bool { return key == "title" || strings.HasSuffix(key
 // values are the flags by the names of keys.
 func (f *plotFlags) values() map[string]*string {
 	return map[string]*string{"x": &f.X, "y": &f.Y, "z": &f.Z, "kind": &f.Kind, "lines": &f.Lines, "traffic": &f.Traffic,
-		"where": &f.Where, "panels": &f.Panels, "log": &f.Log, "x_range": &f.XRange, "y_range": &f.YRange,
+		"where": &f.Where, "ranks": &f.Ranks, "panels": &f.Panels, "log": &f.Log, "x_range": &f.XRange, "y_range": &f.YRange,
 		"z_range": &f.ZRange, "x_ticks": &f.XTicks, "y_ticks": &f.YTicks, "x_label": &f.XLabel, "y_label": &f.YLabel,
 		"z_label": &f.ZLabel, "title": &f.Title, "legend": &f.Legend, "order": &f.Order, "names": &f.Names,
 		"error": &f.Error, "width": &f.Width, "height": &f.Height, "text": &f.Text}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"weir/core/cc"
 	"weir/core/cc/bbr"
 	boltsender "weir/core/cc/bolt"
@@ -56,6 +58,7 @@ import (
 	"weir/core/workload/goal"
 	"weir/core/workload/job"
 	"weir/core/workload/loggops"
+	"weir/core/workload/storage"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
@@ -87,7 +90,7 @@ func Registry() *spec.Registry {
 		Topologies: topology.Schemes(),
 		Workloads:  workload.Distributions(),
 		Networks:   topology.Formats(),
-		Jobs:       append(collective.Schemes(), chakra.Scheme(), goal.Scheme()),
+		Jobs:       slices.Concat(collective.Schemes(), storage.Schemes(), []job.Scheme{chakra.Scheme(), goal.Scheme()}),
 		Ideals:     []job.Model{loggops.Scheme()},
 		Flows:      workload.Formats(),
 		Imports:    []spec.Import{hpccsim.Importer()},

@@ -237,7 +237,7 @@ func TestSchemaNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"runs.json", "run.json", "origin.json", "host.json", "flows.parquet", "series.parquet",
-		"trace.parquet"} {
+		"timeline.parquet", "trace.parquet"} {
 		if doc.Defs[name] == nil {
 			t.Errorf("all together lack %s", name)
 		}

@@ -19,19 +19,21 @@ type Selection struct {
 	Steers   bool    // ask control planes of switches at the end what they have done
 }
 
-// Check returns an error for a watch that is impossible in a network with this many flows.
-func (s *Selection) Check(n *topology.Network, flows int) error {
+// Check returns an error for a watch that is impossible in a network with this many flows and jobs.
+func (s *Selection) Check(n *topology.Network, flows, jobs int) error {
 	for i, w := range s.Watches {
 		limit := 2 * len(n.Links)
 		switch {
 		case w.What.OfFlow():
 			limit = flows
+		case w.What == MessageBytes:
+			limit = jobs
 		case w.What.OfSwitch() && (w.Index < 0 || w.Index >= len(n.Nodes) || !n.Nodes[w.Index].Switch):
 			limit = 0
 		case w.What.OfSwitch():
 			limit = len(n.Nodes)
 		}
-		if w.Every <= 0 || w.What > ProgramMetric || w.Index < 0 || w.Index >= limit {
+		if w.Every <= 0 || w.What > MessageBytes || w.Index < 0 || w.Index >= limit {
 			return fmt.Errorf("watch %d looks at %d of %d every %v", i, w.Index, limit, w.Every)
 		}
 	}

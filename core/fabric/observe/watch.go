@@ -9,7 +9,7 @@ import (
 // later: sample k is taken k·Every after that.
 type Watch struct {
 	What        Watched
-	Index       int       // of a port (2·link + end), of a flow or of a switch's node
+	Index       int       // of a port (2·link + end), of a flow, of a switch's node or of a job
 	Name        string    // of a ProgramMetric
 	Every       unit.Time // above 0
 	From, Until unit.Time // nothing is sampled before, and from then on; Until 0: to the end
@@ -58,12 +58,13 @@ const (
 	// ProgramMetric is a metric of a switch's programs (dataplane.Metered), the sum of its samples, as bits of a
 	// floating-point number; it is sampled once more at the end, too.
 	ProgramMetric
+	MessageBytes // payload of a job's messages that was new to their receivers; counts like ReceivedBytes
 )
 
 // Counts reports whether the quantity only grows: its growth at the end of a run then belongs to the last
 // interval.
 func (w Watched) Counts() bool {
-	return w == SentBytes || w == SentPackets || w == ReceivedBytes || w == ProgramMetric
+	return w == SentBytes || w == SentPackets || w == ReceivedBytes || w == ProgramMetric || w == MessageBytes
 }
 
 // OfSwitch reports whether the index is that of a node that is a switch.
@@ -71,6 +72,9 @@ func (w Watched) OfSwitch() bool { return w == BufferBytes || w == ProgramMetric
 
 // OfFlow reports whether the index is that of a flow.
 func (w Watched) OfFlow() bool { return w >= ReceivedBytes && w <= DeliveryRate }
+
+// OfPorts reports whether the index is that of a port.
+func (w Watched) OfPorts() bool { return w <= SentPackets }
 
 // OfPort reads the watched quantity of a port.
 func (w Watched) OfPort(p *tm.Port) int64 {

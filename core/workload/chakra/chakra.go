@@ -28,9 +28,9 @@ const (
 	ofMessages
 )
 
-// types are the collective operations by their numbers; "": not possible.
-var types = [...]string{collective.AllReduce, "", collective.AllGather, "", "", collective.Broadcast,
-	collective.AllToAll, collective.ReduceScatter, collective.ReduceScatter, barrier}
+// types are the collective operations by their numbers.
+var types = [...]string{collective.AllReduce, collective.Reduce, collective.AllGather, collective.Gather,
+	collective.Scatter, collective.Broadcast, collective.AllToAll, collective.ReduceScatter, collective.ReduceScatter, barrier}
 
 const barrier = "barrier"
 
@@ -202,9 +202,9 @@ func (b *building) size(x *node) (unit.Bytes, error) {
 // collective adds the operations of a collective one; first begins it, and with last it is over.
 func (b *building) collective(x *node) (first, last int32, err error) {
 	v, known := x.number("comm_type")
-	if !known || v < 0 || v >= int64(len(types)) || types[v] == "" {
-		return 0, 0, b.errorf(x, "its comm_type is %s; 0 (all-reduce), 2 (all-gather), 5 (broadcast), 6 (all-to-all), 7 "+
-			"and 8 (reduce-scatter) and 9 (barrier) are possible", said(v, known))
+	if !known || v < 0 || v >= int64(len(types)) {
+		return 0, 0, b.errorf(x, "its comm_type is %s; 0 (all-reduce), 1 (reduce), 2 (all-gather), 3 (gather), 4 (scatter), "+
+			"5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) are possible", said(v, known))
 	}
 	members, who, err := b.members(x)
 	if err != nil {

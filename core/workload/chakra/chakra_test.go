@@ -186,7 +186,8 @@ func TestGroups(t *testing.T) {
 		"outer":  {Options{Dims: []int{2, 2}}, []string{"1 7 0 comm_type=2 comm_size=400 involved_dim=01"}, "2 3 0 1"},
 		"groups": {Options{Groups: map[string][]int{"a": {0, 3}, "b": {2, 1}}}, nil, "3 2 1 0"},
 		"twice": {Options{}, []string{"1 7 0 comm_type=0 comm_size=400", "2 7 0 comm_type=6 comm_size=400",
-			"3 7 0 comm_type=9", "4 7 0 comm_type=5 comm_size=9", "5 7 0 3 comm_type=7 comm_size=9"}, "1 2 3 0"},
+			"3 7 0 comm_type=9", "6 7 0 comm_type=1 comm_size=400", "7 7 0 comm_type=3 comm_size=400",
+			"8 7 0 comm_type=4 comm_size=400", "4 7 0 comm_type=5 comm_size=9", "5 7 0 3 comm_type=7 comm_size=9"}, "1 2 3 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var traces [][]byte
@@ -236,7 +237,7 @@ func TestErrors(t *testing.T) {
 		"own":     {[][]byte{one, made("1 5 0 comm_src=0 comm_size=1 comm_dst=0")}, "its comm_src is 0, and the"},
 		"size":    {[][]byte{made("1 5 0 comm_dst=0")}, "its comm_size is missing"},
 		"tag":     {[][]byte{made("1 5 0 comm_size=1 comm_dst=0 comm_tag=-1")}, "its comm_tag is -1; 0 to 2147483647"},
-		"kind":    {[][]byte{made("1 7 0 comm_type=3 comm_size=1")}, "its comm_type is 3; 0 (all-reduce), 2 (all-gather)"},
+		"kind":    {[][]byte{made("1 7 0 comm_type=10 comm_size=1")}, "its comm_type is 10; 0 (all-reduce), 1 (reduce)"},
 		"group":   {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, `its process group "7" is none of those`},
 		"dims":    {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},
 		"other": {[][]byte{made("1 7 0 comm_type=0 comm_size=9"), made("5 7 0 comm_type=0 comm_size=8")},

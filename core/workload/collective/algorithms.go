@@ -17,10 +17,13 @@ const (
 	AllToAll      = "all_to_all"
 	Broadcast     = "broadcast"
 	Pipeline      = "pipeline"
+	Reduce        = "reduce"
+	Gather        = "gather"
+	Scatter       = "scatter"
 )
 
 // Operations are all of them.
-var Operations = []string{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Pipeline}
+var Operations = []string{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Pipeline, Reduce, Gather, Scatter}
 
 // What algorithms are called.
 const (
@@ -31,6 +34,8 @@ const (
 	Direct          = "direct"
 	Tree            = "tree"
 	Chain           = "chain"
+	GPipe           = "gpipe"
+	Alternating     = "1f1b"
 )
 
 // Algorithms are those of an operation; the first is its default.
@@ -40,12 +45,12 @@ func Algorithms(operation string) []string {
 		return []string{Ring, DoubleTree, HalvingDoubling, Hierarchical}
 	case AllGather, ReduceScatter:
 		return []string{Ring, HalvingDoubling}
-	case AllToAll:
+	case AllToAll, Gather, Scatter:
 		return []string{Direct}
-	case Broadcast:
+	case Broadcast, Reduce:
 		return []string{Chain, Tree}
 	case Pipeline:
-		return []string{Chain}
+		return []string{GPipe, Alternating}
 	}
 	return nil
 }
@@ -61,13 +66,14 @@ type step struct {
 	time      unit.Time
 }
 
-// steps are those that a step comes after: few, in a place of their own, as there may be hundreds of millions.
+// steps are those that a step comes after: few, in a place of their own, as there may be hundreds of millions. A member
+// of a tree comes after its children, which are 31 at the most.
 type steps struct {
-	at [4]int
-	n  int
+	at [31]int32
+	n  int32
 }
 
-func (s *steps) add(i int) { s.at[s.n], s.n = i, s.n+1 }
+func (s *steps) add(i int) { s.at[s.n], s.n = int32(i), s.n+1 }
 
 func (s steps) and(i int) steps {
 	s.add(i)
@@ -484,16 +490,7 @@ func (p *pipeline) at(m, i int) (way, batch, part, first int) {
 
 func (p *pipeline) step(m, i int) step {
 	way, batch, part, _ := p.at(m, i)
-	s := step{tag: 2*batch + way, high: 1, kind: [3]job.Kind{job.Recv, job.Calc, job.Send}[part]}
-	if s.kind == job.Calc {
-		s.time = [2]unit.Time{p.forward, p.backward}[way]
-		return s
-	}
-	s.peer = m + 1
-	if (part == 0) == (way == 0) {
-		s.peer = m - 1
-	}
-	return s
+	return p.does(m, way, batch, part)
 }
 
 func (p *pipeline) after(m, i int) (to steps) {
@@ -531,12 +528,23 @@ func newAlgorithm(c *Config) (algorithm, error) {
 		return nil, fmt.Errorf("%s has no algorithm %q", c.Operation, c.Algorithm)
 	}
 	switch {
+	case c.Operation == Pipeline && c.Algorithm == Alternating && c.Backward == 0:
+		return nil, &Wrong{"backward", "a time above 0s, or schedule: gpipe",
+			"without a way back there is nothing to do in turn"}
+	case c.Operation == Pipeline && c.Algorithm == Alternating:
+		return &alternating{pipeline{n, c.Batches, c.Forward, c.Backward}}, nil
 	case c.Operation == Pipeline:
 		return &pipeline{n, c.Batches, c.Forward, c.Backward}, nil
 	case c.Operation == Broadcast && c.Algorithm == Chain:
 		return &chain{n}, nil
 	case c.Operation == Broadcast:
 		return &binomial{n}, nil
+	case c.Operation == Reduce && c.Algorithm == Chain:
+		return &up{chain{n}}, nil
+	case c.Operation == Reduce:
+		return &reduceTree{binomial{n}}, nil
+	case c.Operation == Gather, c.Operation == Scatter:
+		return &star{n, c.Operation == Gather}, nil
 	case c.Operation == AllToAll:
 		return &direct{n}, nil
 	case c.Algorithm == DoubleTree:

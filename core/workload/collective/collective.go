@@ -249,7 +249,7 @@ func (j *Job) After(m int, at job.Ref, to []job.Dep) []job.Dep {
 	}
 	before := j.algorithm.after(m, i)
 	for _, k := range before.at[:before.n] {
-		dep(1 + k*j.stride + j.stride - 1)
+		dep(1 + int(k)*j.stride + j.stride - 1)
 	}
 	if before.n == 0 {
 		dep(0)
@@ -282,7 +282,7 @@ func Factor(operation string, members int) float64 {
 	switch operation {
 	case AllReduce:
 		return 2 * (n - 1) / n
-	case AllGather, ReduceScatter, AllToAll:
+	case AllGather, ReduceScatter, AllToAll, Gather, Scatter:
 		return (n - 1) / n
 	}
 	return 1
@@ -296,10 +296,12 @@ func (j *Job) Messages() (n float64) {
 		each = float64(a.steps(0)) / 2 * float64(j.Members)
 	case *doubleTree:
 		each = 4 * float64(j.Members-1)
-	case *chain, *binomial:
+	case *chain, *binomial, *up, *reduceTree, *star:
 		each = float64(j.Members - 1)
 	case *pipeline:
 		each = float64(a.ways()*a.batches) * float64(j.Members-1)
+	case *alternating:
+		each = float64(2*a.batches) * float64(j.Members-1)
 	}
 	return each * float64(j.parts) * float64(j.Count())
 }
@@ -314,8 +316,12 @@ func (j *Job) Bytes() float64 {
 		total = n * s * (2*float64(a.local-1)/float64(a.local) + 2*(groups-1)/groups/float64(a.local))
 	case *pipeline:
 		total = float64(a.ways()*a.batches) * (n - 1) * s
-	case *chain, *binomial:
+	case *alternating:
+		total = float64(2*a.batches) * (n - 1) * s
+	case *chain, *binomial, *up, *reduceTree:
 		total = (n - 1) * s
+	case *star:
+		total = (n - 1) / n * s
 	default:
 		total = n * Factor(j.Operation, j.Members) * s
 	}

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,6 +22,9 @@ func every(t *testing.T, visit func(t *testing.T, c Config)) {
 				for _, parts := range [][2]int{{1, 1}, {2, 3}} {
 					c := Config{Operation: operation, Algorithm: algorithm, Members: n, Size: 10007, Channels: parts[0],
 						Chunks: parts[1], Batches: 3, Forward: us}
+					if algorithm == Alternating {
+						c.Backward = 2 * us
+					}
 					switch {
 					case algorithm == HalvingDoubling && n&(n-1) != 0, operation == Pipeline && parts[0] > 1,
 						n > 9 && parts[0] > 1:
@@ -167,11 +171,11 @@ func (x *carrying) move(m int, at job.Ref) bool {
 // begins reports whether a member has a contribution to a block in the beginning.
 func begins(j *Job, m, b int) bool {
 	switch j.Operation {
-	case AllGather:
+	case AllGather, Gather:
 		return b == m
 	case AllToAll:
 		return b/j.Members == m
-	case Broadcast:
+	case Broadcast, Scatter:
 		return m == 0
 	}
 	return true
@@ -213,6 +217,20 @@ func TestEveryContributionOnce(t *testing.T) {
 							}
 							want[b/c.Members] = 1
 						case Broadcast:
+							want[0] = 1
+						case Reduce, Gather: // only the first has it
+							if m > 0 {
+								continue
+							}
+							if want[b] = 1; c.Operation == Reduce {
+								for who := range c.Members {
+									want[who] = 1
+								}
+							}
+						case Scatter:
+							if b != m {
+								continue
+							}
 							want[0] = 1
 						}
 						if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -418,4 +436,47 @@ func ExampleNew() {
 	// Output:
 	// 224 messages, 2.9360128e+07 bytes
 	// halving and doubling is among 2, 4, 8, … members, not 6
+}
+
+// Under 1F1B stage m of n has n−m batches under way at most, and under GPipe all of them; both take (batches + n − 1)
+// times a batch forward and back where messages take no time, as GPipe's analysis has it (§3.2 there).
+func TestSchedules(t *testing.T) {
+	const stages, batches = 4, 7
+	for _, schedule := range Algorithms(Pipeline) {
+		j, err := New(Config{Operation: Pipeline, Algorithm: schedule, Members: stages, Size: 1, Batches: batches,
+			Forward: 3 * us, Backward: 5 * us, Iterations: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open, most := make([]int, stages), make([]int, stages)
+		r, _, err := loggops.Model{}.Run(j, job.Watch{OnSpan: func(s job.Span) {
+			switch {
+			case s.Op.Kind == job.Calc && s.Op.Time == 3*us:
+				open[s.Rank]++
+				most[s.Rank] = max(most[s.Rank], open[s.Rank])
+			case s.Op.Kind == job.Calc && s.Op.Time == 5*us:
+				open[s.Rank]--
+			}
+		}})
+		if err != nil || r.Left > 0 {
+			t.Fatal(err, job.Deadlock(j, &r))
+		}
+		if got, want := r.Ranks[0].End, 2*(batches+stages-1)*8*us; got != want {
+			t.Errorf("%s: %v, not %v", schedule, got, want)
+		}
+		for m, got := range most {
+			want := batches
+			if schedule == Alternating {
+				want = stages - m
+			}
+			if got != want {
+				t.Errorf("%s: stage %d has %d batches under way, not %d", schedule, m, got, want)
+			}
+		}
+	}
+	_, err := New(Config{Operation: Pipeline, Algorithm: Alternating, Members: 2, Size: 1, Forward: us})
+	var w *Wrong
+	if !errors.As(err, &w) || w.Key != "backward" {
+		t.Errorf("without a way back: %v", err)
+	}
 }

@@ -129,11 +129,39 @@ func (c *broadcast) Params(p *scheme.Params) {
 	c.parts(p)
 }
 
+type reduce struct{ common }
+
+// Params binds the parameters.
+func (c *reduce) Params(p *scheme.Params) {
+	c.bind(p, "of the buffer that each host has, and whose sum the first gets")
+	c.algorithms(p, Reduce)
+	c.parts(p)
+	c.reduces(p)
+}
+
+type gather struct{ common }
+
+// Params binds the parameters.
+func (c *gather) Params(p *scheme.Params) {
+	c.bind(p, "of the buffer that the first host gets, with a block of each")
+	c.parts(p)
+}
+
+type scatter struct{ common }
+
+// Params binds the parameters.
+func (c *scatter) Params(p *scheme.Params) {
+	c.bind(p, "of the buffer that the first host has, with a block for each")
+	c.parts(p)
+}
+
 type stages struct{ common }
 
 // Params binds the parameters.
 func (c *stages) Params(p *scheme.Params) {
 	c.bind(p, "of a message from a stage to the next")
+	p.Text(&c.Algorithm, "schedule", GPipe, "order of batches at a stage: all forward and then back, or in turn",
+		"ours").Words(Algorithms(Pipeline)...)
 	p.Int(&c.Batches, "batches", "8", "micro-batches of an iteration", "ours").Min("1").Max("1000000")
 	p.Time(&c.Forward, "forward", "0s", "computing of a batch at a stage", "ours").Min("0s").Max("24h")
 	p.Time(&c.Backward, "backward", "0s", "computing on the way back; 0s: there is none", "ours").Min("0s").Max("24h")
@@ -150,9 +178,15 @@ func Schemes() []job.Scheme {
 			func(c allToAll, s job.Site) (job.Program, error) { return c.job(AllToAll, s) }),
 		job.Define(scheme.Scheme{Name: Broadcast, Doc: "all get the buffer of the first host", Source: "ours"},
 			func(c broadcast, s job.Site) (job.Program, error) { return c.job(Broadcast, s) }),
+		job.Define(scheme.Scheme{Name: Gather, Doc: "the first host gets a block of each", Source: "ours"},
+			func(c gather, s job.Site) (job.Program, error) { return c.job(Gather, s) }),
 		job.Define(scheme.Scheme{Name: Pipeline, Doc: "hosts are stages, and pass on what they compute", Source: "ours"},
 			func(c stages, s job.Site) (job.Program, error) { return c.job(Pipeline, s) }),
+		job.Define(scheme.Scheme{Name: Reduce, Doc: "the first host gets the sum of all buffers", Source: "ours"},
+			func(c reduce, s job.Site) (job.Program, error) { return c.job(Reduce, s) }),
 		job.Define(scheme.Scheme{Name: ReduceScatter, Doc: "each host gets a block of the sum of all buffers",
 			Source: "ours"}, func(c reduceScatter, s job.Site) (job.Program, error) { return c.job(ReduceScatter, s) }),
+		job.Define(scheme.Scheme{Name: Scatter, Doc: "each host gets a block from the first", Source: "ours"},
+			func(c scatter, s job.Site) (job.Program, error) { return c.job(Scatter, s) }),
 	}
 }

@@ -62,7 +62,8 @@ type Rank struct {
 	sent     unit.Bytes
 	messages int64
 
-	// OnMark is told of the end of an operation with a mark; OnSpan of what each operation took. Both may be nil.
+	// OnMark is told of the end of an operation with a mark; OnSpan of what each operation took, before OnMark is, but for
+	// those that take no time by what they are and have no mark. Both may be nil.
 	OnMark func(rank int, mark Mark, part int32, at unit.Time)
 	OnSpan func(s Span)
 }
@@ -270,7 +271,7 @@ func (r *Rank) end(e event) {
 		}
 	}
 	r.last = max(r.last, e.at)
-	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0) {
+	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0 || op.Mark != NoMark) {
 		r.OnSpan(Span{r.Number, e.ref, op, e.since, e.at})
 	}
 	if op.Mark != NoMark && r.OnMark != nil {

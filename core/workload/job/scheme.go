@@ -69,6 +69,10 @@ func (l *Listed) Bytes() (n float64) {
 // Bus is 0: a list does not say which of its operations belong together.
 func (l *Listed) Bus() float64 { return 0 }
 
+// Serving is a Program some of whose ranks serve others, and compute nothing: measures of how long ranks compute and
+// wait leave them out.
+type Serving interface{ Serves(rank int) bool }
+
 // Ideal is a network on which messages disturb each other nowhere but at their ranks.
 type Ideal interface {
 	// Run carries out a job. Events is how many steps that took.

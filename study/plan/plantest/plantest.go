@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ import (
 	"weir/core/workload/goal"
 	"weir/core/workload/job"
 	"weir/core/workload/loggops"
+	"weir/core/workload/storage"
 	"weir/internal/document"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -59,7 +61,7 @@ func Registry(paper dataplane.Scheme, library string) *spec.Registry {
 			Scheme: scheme.Scheme{Name: "crash", Doc: "panics", Source: "tests"},
 			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return crash{}, nil },
 		}},
-		Jobs:       append(collective.Schemes(), chakra.Scheme(), goal.Scheme()),
+		Jobs:       slices.Concat(collective.Schemes(), storage.Schemes(), []job.Scheme{chakra.Scheme(), goal.Scheme()}),
 		Ideals:     []job.Model{loggops.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), window.Scheme()},
