@@ -63,6 +63,12 @@ func (c *checkCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
 	fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
 		"times as fast as the one of docs/performance.md, if nothing else goes on.", speed), a.width(), ""))
+	for i, text := range report.Without(s) {
+		fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
+		if i+1 == len(s.Without()) {
+			fmt.Fprintln(a.stdout)
+		}
+	}
 	fmt.Fprint(a.stdout, grid(rows, a.width()))
 	if len(runs) > mostRows {
 		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
