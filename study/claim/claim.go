@@ -16,6 +16,7 @@ type View struct {
 	Paper    string // where claims come from
 	Sweep    []measure.Dimension
 	Points   [][]measure.Coordinate
+	Numbers  []int                  // of points among all combinations of the sweep, ascending; nil: all are there
 	Narrowed bool                   // options may have left out a part of the sweep
 	Shape    func() *measure.Values // what runs have: names, without values
 	// Blind is set where points are wrong, so that nobody knows what runs have: it reports whether a name may be a

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"math"
+	"slices"
 
 	"weir/study/measure"
 )
@@ -18,28 +19,53 @@ type Sample struct {
 func (s *View) matching(c *Compiled) []int {
 	var points []int
 	for i, at := range s.Points {
-		if c.Means(at) && (c.along == "" || s.neighbour(c, i) >= 0) {
+		if c.Means(at) && (c.along == "" || s.neighbour(c, i) >= 0) && !s.lacks(c, i) {
 			points = append(points, i)
 		}
 	}
 	return points
 }
 
+// lacks reports whether a claim compares point i with one that the sweep goes without.
+func (s *View) lacks(c *Compiled, i int) bool {
+	return slices.ContainsFunc(c.others, func(sel selector) bool { return !sel.gone && s.pointOf(&sel, i) < 0 })
+}
+
 // neighbour returns the next point along the claim's sweep key that the claim
 // means, −1 if there is none.
 func (s *View) neighbour(c *Compiled, i int) int {
-	stride := 1
+	stride, number := 1, s.number(i)
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
 		n := len(s.Sweep[k].Values)
 		if s.Sweep[k].Key == c.along {
-			for here := i / stride % n; here < n-1; here++ {
-				if i += stride; c.Means(s.Points[i]) {
-					return i
+			for here := number / stride % n; here < n-1; here++ {
+				number += stride
+				if next := s.numbered(number); next >= 0 && c.Means(s.Points[next]) {
+					return next
 				}
 			}
 			return -1
 		}
 		stride *= n
+	}
+	return -1
+}
+
+// number is that of point i among all combinations of the sweep.
+func (s *View) number(i int) int {
+	if s.Numbers == nil {
+		return i
+	}
+	return s.Numbers[i]
+}
+
+// numbered is the point with a number; −1 if the sweep goes without it.
+func (s *View) numbered(number int) int {
+	if s.Numbers == nil {
+		return number
+	}
+	if i, ok := slices.BinarySearch(s.Numbers, number); ok {
+		return i
 	}
 	return -1
 }

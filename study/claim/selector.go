@@ -62,20 +62,21 @@ func (s *View) selectors(d *document.Reader, c *Compiled, t *document.Node, text
 	return replaced, written
 }
 
-// pointOf is the point that a selector means at point i, −1 if it is not there.
+// pointOf is the point that a selector means at point i, −1 if it is not there, for options have left it out or the
+// sweep goes without it.
 func (s *View) pointOf(sel *selector, i int) int {
 	if sel.gone {
 		return -1
 	}
-	out, stride := 0, 1
+	out, stride, number := 0, 1, s.number(i)
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
 		n := len(s.Sweep[k].Values)
-		v := i / stride % n
+		v := number / stride % n
 		if sel.values[k] >= 0 {
 			v = sel.values[k]
 		}
 		out += v * stride
 		stride *= n
 	}
-	return out
+	return s.numbered(out)
 }

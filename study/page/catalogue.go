@@ -202,7 +202,7 @@ type room struct {
 
 // rooms says what they are about.
 var rooms = map[string]string{
-	own: "Yours", "hpcc": "HPCC++", "ncf": "NCF: near-source flow control", "p4te": "P4TE",
+	own: "Yours", "ai": "Fabrics for training", "hpcc": "HPCC++", "ncf": "NCF: near-source flow control", "p4te": "P4TE",
 	"p4abc": "P4-ABC", "bench": "Benchmarks",
 }
 

@@ -88,7 +88,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		command = revision.Name() + " run spec.yaml"
 	}
 	w := worldsOf(o)
-	keys, values := w.columns()
+	keys, values := w.sorted(o.Spec.Listing().Sort)
 	var same []string
 	if last := len(keys) - 1; len(w.own) > 1 { // n stays
 		g := grid{keys: keys[:last], rows: len(w.own)}
@@ -96,6 +96,9 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		keys = append(g.keys, keys[last])
 	}
 	runs := tableOf("results", keys, values, len(w.own))
+	for i := range runs.Rows { // sorted rows are no groups
+		runs.Rows[i].First = runs.Rows[i].First && len(o.Spec.Listing().Sort) == 0
+	}
 	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
 	var sizes []table
 	for _, g := range w.sizeGrids(&Look{}) {
@@ -119,7 +122,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same,
+		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec),
 		"Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),

@@ -16,6 +16,7 @@ const lineOfText = 110
 // package booktabs, and no other.
 func (l *Look) LaTeX(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
+	l = l.of(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}
@@ -45,6 +46,7 @@ func (l *Look) LaTeX(o *results.Outcome) (string, error) {
 	if legend := legendOf(g.values, w.conditions, "bold:", "underlined:"); legend != "" {
 		caption = append(caption, legend)
 	}
+	caption = append(caption, Without(o.Spec)...)
 	if empty := w.notDefined(l); empty != "" {
 		caption = append(caption, empty)
 	}

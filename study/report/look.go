@@ -12,17 +12,14 @@ import (
 	"weir/study/spec"
 )
 
-// Look is how a report is shown: how wide, in colours or not, which columns, in which order. The zero Look has
-// everything, as wide as a terminal of which nothing is known.
+// Look is how a report is shown: how wide, in colours or not, which columns, in which order. The zero Look has what the
+// experiment's file asks for, or else everything, as wide as a terminal of which nothing is known.
 type Look struct {
 	Width   int      // of a line, in columns; 0: Width
 	Color   bool     // with the codes of a terminal; what others wrote is then escaped already
 	Columns []string // measures, or measures with a group (goodput.client0); * stands for any characters; none: all
 	Sort    []string // keys of the sweep, or such names; with :desc the largest first
 }
-
-// descending is what a name of Sort ends with whose largest value comes first.
-const descending = ":desc"
 
 // Choice is an error of Columns or Sort: a word that names nothing.
 type Choice struct {
@@ -62,17 +59,17 @@ func (l *Look) Check(s *spec.Spec) error {
 func (l *Look) check(keys []string, values []Value) error {
 	allowed := namesOf(values)
 	for _, word := range l.Columns {
-		if !slices.ContainsFunc(values, func(v Value) bool { return names(word, v) }) {
+		if !slices.ContainsFunc(values, func(v Value) bool { return spec.Named(word, v.Measure, v.Group) }) {
 			return &Choice{"columns", word, false, allowed}
 		}
 	}
 	for _, word := range l.Sort {
-		name := strings.TrimSuffix(word, descending)
+		name := strings.TrimSuffix(word, spec.Descending)
 		if n := count(values, name); n != 1 && !slices.Contains(keys, name) {
 			if n > 1 {
 				allowed = nil
 				for _, v := range values {
-					if names(name, v) {
+					if spec.Named(name, v.Measure, v.Group) {
 						allowed = append(allowed, v.Measure+"."+v.Group)
 					}
 				}
@@ -101,46 +98,25 @@ func namesOf(values []Value) (out []string) {
 
 func count(values []Value, name string) (n int) {
 	for _, v := range values {
-		if names(name, v) {
+		if spec.Named(name, v.Measure, v.Group) {
 			n++
 		}
 	}
 	return n
 }
 
-// names reports whether a word means a value: its measure, or measure and group.
-func names(word string, v Value) bool {
-	return matches(word, v.Measure) || v.Group != "" && matches(word, v.Measure+"."+v.Group)
-}
-
-// matches reports whether a name fits a pattern in which * stands for any characters.
-func matches(pattern, name string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	if !strings.HasPrefix(name, first) {
-		return false
-	}
-	name = name[len(first):]
-	for i := range len(name) + 1 {
-		if matches(rest, name[i:]) {
-			return true
-		}
-	}
-	return false
-}
-
 // shows reports whether a value is chosen.
 func (l *Look) shows(v Value) bool {
-	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool { return names(word, v) })
+	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool {
+		return spec.Named(word, v.Measure, v.Group)
+	})
 }
 
 // choose leaves the columns of a results table that are asked for, in that order, and sorts its rows.
 func (l *Look) choose(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
-			return slices.IndexFunc(l.Columns, func(word string) bool { return names(word, c.of) })
+			return slices.IndexFunc(l.Columns, func(word string) bool { return spec.Named(word, c.of.Measure, c.of.Group) })
 		}
 		g.values = slices.DeleteFunc(g.values, func(c column) bool { return place(c) < 0 })
 		slices.SortStableFunc(g.values, func(a, b column) int { return place(a) - place(b) })
@@ -174,7 +150,7 @@ func (l *Look) choose(g *grid, points []PointSummary) {
 // compareBy orders two points by a key of the sweep, as a number if it is one, or by a value. What is not defined comes
 // last in either direction.
 func compareBy(word string, p, q *PointSummary) int {
-	name, down := strings.CutSuffix(word, descending)
+	name, down := strings.CutSuffix(word, spec.Descending)
 	turn := 1
 	if down {
 		turn = -1
@@ -188,7 +164,7 @@ func compareBy(word string, p, q *PointSummary) int {
 	}
 	value := func(p *PointSummary) float64 {
 		for _, v := range p.Values {
-			if names(name, v) {
+			if spec.Named(name, v.Measure, v.Group) {
 				return v.Mean
 			}
 		}
@@ -204,6 +180,24 @@ func compareBy(word string, p, q *PointSummary) int {
 		return -1
 	}
 	return turn * cmp.Compare(a, b)
+}
+
+// of is the look with the columns and the order that the experiment's file has, where it does not say its own. Results
+// that are not there, for runs have failed or are missing, have no columns.
+func (l *Look) of(s *spec.Spec, values []Value) *Look {
+	out, file := *l, s.Listing()
+	none := func(word string) bool { return count(values, strings.TrimSuffix(word, spec.Descending)) == 0 }
+	if len(out.Columns) == 0 {
+		out.Columns = slices.DeleteFunc(file.Columns, none)
+	}
+	if len(out.Sort) == 0 {
+		out.Sort = slices.DeleteFunc(file.Sort, func(word string) bool {
+			return none(word) && !slices.ContainsFunc(s.Sweep(), func(d measure.Dimension) bool {
+				return d.Key == strings.TrimSuffix(word, spec.Descending)
+			})
+		})
+	}
+	return &out
 }
 
 func (l *Look) sheet() *sheet {

@@ -23,6 +23,7 @@ func (g *grid) forPage() *grid {
 // Markdown is the report as a document with tables of GitHub's Markdown.
 func (l *Look) Markdown(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
+	l = l.of(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}
@@ -52,6 +53,7 @@ func (l *Look) Markdown(o *results.Outcome) (string, error) {
 	}
 	markdownTable(&b, g.forPage())
 	markdownLegend(&b, legendOf(g.values, w.conditions, "bold:", "italic:"))
+	list(Without(o.Spec))
 	if empty := w.notDefined(l); empty != "" {
 		paragraph(empty + ".")
 	}

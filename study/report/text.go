@@ -38,6 +38,9 @@ func (w *worlds) results(s *sheet, l *Look) {
 	if legend := legendOf(g.values, w.conditions, bestSign, tiedSign); legend != "" {
 		s.note(legend, faint)
 	}
+	for _, text := range Without(w.spec) {
+		s.note(text, plain)
+	}
 	if empty := w.notDefined(l); empty != "" {
 		s.note(empty, faint)
 	}
@@ -155,6 +158,7 @@ func Text(o *results.Outcome) string {
 // Text is that of the look's width and colours, with the columns that it asks for.
 func (l *Look) Text(o *results.Outcome) (string, error) {
 	w := worldsOf(o)
+	l = l.of(o.Spec, w.all)
 	if err := w.check(l, o); err != nil {
 		return "", err
 	}

@@ -447,6 +447,9 @@ func (o *Outcome) JSON() []byte {
 	if o.Chosen != nil {
 		doc.add("seeds", o.Chosen.json())
 	}
+	if left := o.withoutJSON(); left != nil {
+		doc.add("without", left)
+	}
 	runs := []json.RawMessage{}
 	for _, r := range o.Runs {
 		runs = append(runs, r.Json(false))

@@ -42,7 +42,7 @@ func (s *Spec) Conditions() (keys []string) {
 	for k := len(s.sweep) - 1; k >= 0; k-- {
 		n := len(s.sweep[k].Values)
 		for i := 1; i < n; i++ {
-			if at := i * step; at < len(s.points) && !sameConditions(s.points[0], s.points[at]) {
+			if p, q := s.differing(k, i, i*step); q != nil && !sameConditions(p, q) {
 				keys = append(keys, s.sweep[k].Key)
 				break
 			}
@@ -51,6 +51,26 @@ func (s *Spec) Conditions() (keys []string) {
 	}
 	slices.Reverse(keys)
 	return keys
+}
+
+// differing are the first two points that differ in key k alone, in which one has the first value and the other has
+// value i, so many combinations further on; nil if there are none.
+func (s *Spec) differing(k, i, further int) (p, q *Point) {
+	if s.numbers == nil {
+		if further < len(s.points) {
+			return s.points[0], s.points[further]
+		}
+		return nil, nil
+	}
+	for n, number := range s.numbers {
+		if s.indexOf(number)[k] != i {
+			continue
+		}
+		if first, ok := slices.BinarySearch(s.numbers, number-further); ok {
+			return s.points[first], s.points[n]
+		}
+	}
+	return nil, nil
 }
 
 // mostCompared bounds the flows that are compared one by one.

@@ -20,6 +20,7 @@ var Tables = []struct {
 	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"ports", ports}, {"events", event},
 	{"stalls", stalls}, {"iterations", iterations},
 	{"framing", switchfile.Line},
+	{"without", without}, {"tables", tables},
 	{"ratio", claim.RatioTable}, {"plot", plot}, {"expect", claim.Table},
 	{"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},
 }

@@ -87,6 +87,9 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		"that recur exactly are carried out", Without: "draws go on, and what recurs is not carried out again"},
 	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
 		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
+	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"), Doc: "points of the sweep " +
+		"that have no meaning: nothing runs there, and reports say which they are, and why", Without: "none",
+		Traits: ofFile | unlisted},
 	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
 		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing",
 		Traits: ofFile | unlisted | ofOptions},
@@ -94,6 +97,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Doc: "what is measured", Default: "[goodput]", Source: "ours", Traits: fixed | ofBuild},
 	{Name: "ratio", Form: document.ListOf(document.MapOf(claim.RatioTable), "list"),
 		Doc: "measures over those of a reference point, by seed", Without: "none", Traits: ofFile | unlisted},
+	{Name: "tables", Form: document.MapOf(tables), Doc: "which columns tables have, and in which order, unless they are " +
+		"asked for others", Without: "all, in the order of the sweep", Traits: ofFile | unlisted},
 	{Name: "plot", Form: document.ListOf(document.MapOf(plot), "list"), Doc: "what is drawn", Without: "none",
 		Traits: ofFile | unlisted},
 	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",

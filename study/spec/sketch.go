@@ -113,7 +113,7 @@ func (s *Spec) withoutPoints(d *decoder, sweep bool) {
 				d.tree.Set("duration", &document.Node{Place: tree.Place, Text: "2400h", From: "nothing"})
 			}
 			d.incomplete = root.Get("topology") == nil || root.Get("traffic") == nil || root.Get("duration") == nil
-			s.points = append(s.points, s.decodePoint(d, 0, map[string]bool{}))
+			s.points = append(s.points, s.decodePoint(d, s.first(combinations), map[string]bool{}))
 		}
 	}
 	if sweep {
@@ -130,8 +130,9 @@ func (s *Spec) otherBlocks(d *decoder, wrong int, used map[string]bool) {
 		n := len(s.sweep[k].Values)
 		own := wrong / step % n
 		for v := range n {
-			if v != own && s.given[k].blocks[v] != nil {
-				s.decodePoint(d, wrong+(v-own)*step, used)
+			other := wrong + (v-own)*step
+			if v != own && s.given[k].blocks[v] != nil && s.leaves(other) < 0 {
+				s.decodePoint(d, other, used)
 			}
 		}
 		step *= n

@@ -70,6 +70,10 @@ type Spec struct {
 	ratios   []claim.Ratio
 	view     claim.View // of claims
 	given    []origins  // by the sweep
+	leftOut  []absent   // what without says
+	absences []Absence  // what that leaves out of the sweep
+	numbers  []int      // of points among all combinations; nil: all are there
+	listing  Listing
 	set      []string
 	partial  bool
 	origins  map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
@@ -124,7 +128,11 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	d.tree = document.Copy(s.root)
 	s.decodeHead(d)
 	before := c.Count()
-	if s.decodeSweep(d); c.Count() > before || lacks {
+	s.decodeSweep(d)
+	if c.Count() == before {
+		s.decodeWithout(d)
+	}
+	if c.Count() > before || lacks {
 		s.withoutPoints(d, lacks && c.Count() == before)
 		return nil, c.Err()
 	}
@@ -135,6 +143,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		s.see()
 		s.decodeRatios(d)
 		s.checkNeed(d)
+		s.decodeTables(d)
 		s.decodePlots(d)
 		if t := top.Of(root).Get("expect"); t != nil {
 			s.claims = s.view.Decode(c, t)
@@ -165,8 +174,15 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	if !ok {
 		return
 	}
-	r := tally{of: combinations}
-	for i := range combinations {
+	kept, ok := s.kept(d, combinations)
+	if !ok {
+		return
+	}
+	if len(s.absences) > 0 {
+		s.numbers = kept
+	}
+	r := tally{of: len(kept)}
+	for n, i := range kept {
 		before := c.Count()
 		p := s.decodePoint(d, i, used)
 		s.points = append(s.points, p)
@@ -174,7 +190,7 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 			s.otherBlocks(d, i, used)
 			break
 		}
-		if r.add(s, d, i, p); c.Count() > before {
+		if r.add(s, d, n, p); c.Count() > before {
 			break
 		}
 		if !c.OK() { // the head has errors: one point is enough to find what else is wrong
@@ -226,7 +242,7 @@ func (s *Spec) combinations(c *document.Reader, root *document.Node) (n int, ok 
 // see makes what claims see of the spec.
 func (s *Spec) see() {
 	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
-		Narrowed: s.quick || s.partial || len(s.set) > 0}
+		Numbers: s.numbers, Narrowed: s.narrowed()}
 	for _, p := range s.points {
 		s.view.Points = append(s.view.Points, p.at)
 	}

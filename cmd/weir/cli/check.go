@@ -68,6 +68,12 @@ func (c *checkCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap("It takes less if iterations of a job recur, which are not carried out "+
 			"again then: how many do is known when it has run.", a.width(), ""))
 	}
+	for i, text := range report.Without(s) {
+		fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
+		if i+1 == len(s.Without()) {
+			fmt.Fprintln(a.stdout)
+		}
+	}
 	fmt.Fprint(a.stdout, grid(rows, a.width()))
 	if len(runs) > mostRows {
 		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)

@@ -59,6 +59,7 @@ import (
 	"weir/core/workload/job"
 	"weir/core/workload/loggops"
 	"weir/core/workload/storage"
+	"weir/papers/ai"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
@@ -99,8 +100,8 @@ func Registry() *spec.Registry {
 			hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library: []spec.Library{{Name: "bench", Files: bench.Experiments}, {Name: "hpcc", Files: hpcc.Experiments},
-			{Name: "ncf", Files: ncf.Experiments}, {Name: "p4abc", Files: p4abc.Experiments},
-			{Name: "p4te", Files: p4te.Experiments}},
+		Library: []spec.Library{{Name: "ai", Files: ai.Experiments}, {Name: "bench", Files: bench.Experiments},
+			{Name: "hpcc", Files: hpcc.Experiments}, {Name: "ncf", Files: ncf.Experiments},
+			{Name: "p4abc", Files: p4abc.Experiments}, {Name: "p4te", Files: p4te.Experiments}},
 	}
 }

@@ -1,0 +1,8 @@
+package ai
+
+import "embed"
+
+// Experiments are those of fabrics for training, for a spec.Library.
+//
+//go:embed experiments
+var Experiments embed.FS

@@ -1,0 +1,233 @@
+package ai_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/dcqcn"
+	"weir/core/cc/swift"
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/inband"
+	"weir/core/dataplane/letflow"
+	ndpswitch "weir/core/dataplane/ndp"
+	"weir/core/dataplane/pfc"
+	"weir/core/dataplane/sharedbuffer"
+	"weir/core/dataplane/spray"
+	"weir/core/dataplane/tm"
+	"weir/core/dataplane/trimming"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/ndp"
+	"weir/core/transport/rdma"
+	"weir/core/transport/uet"
+	"weir/core/workload/collective"
+	"weir/papers/ai"
+	"weir/papers/hpcc"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/run/runtest"
+	"weir/study/spec"
+)
+
+// library is the registry of the experiments in experiments/.
+func library() *spec.Registry {
+	return &spec.Registry{
+		Measures: measure.Kinds(),
+		Programs: []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), letflow.Scheme(), ndpswitch.Scheme(),
+			pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme()},
+		Schedulers:  tm.Schemes(),
+		Transports:  []transport.Scheme{ndp.Scheme(), rdma.Scheme(), uet.Scheme()},
+		Topologies:  topology.Schemes(),
+		Jobs:        collective.Schemes(),
+		Controllers: []cc.Scheme{dcqcn.Scheme(), hpcc.Scheme(), hpcc.RxScheme(), swift.Scheme()},
+		Library:     []spec.Library{{Name: "ai", Files: ai.Experiments}},
+	}
+}
+
+// load is an experiment of the room.
+func load(t *testing.T, name string, o spec.Options) *spec.Spec {
+	t.Helper()
+	return runtest.Load(t, library(), name, o)
+}
+
+// valuesOf are those of a key of the sweep; nil if it has none.
+func valuesOf(s *spec.Spec, key string) (values []string) {
+	for _, d := range s.Sweep() {
+		for _, v := range d.Values {
+			if d.Key == key {
+				values = append(values, v.Text)
+			}
+		}
+	}
+	return values
+}
+
+// schemes are those that the matrix is of, with what they are beside.
+var schemes = []string{"hpcc", "rx_hpcc", "dcqcn", "swift", "uet", "uet_switch", "ndp"}
+
+// Every experiment is valid, whole and quick, warns of nothing, and the quick variant keeps every scheme and every way
+// to spread flows.
+func TestExperimentsLoad(t *testing.T) {
+	all := library().Experiments()
+	if len(all) != 6 {
+		t.Errorf("%d experiments", len(all))
+	}
+	for _, e := range all {
+		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
+			whole, quick := load(t, e.Name, spec.Options{}), load(t, e.Name, spec.Options{Quick: true})
+			for _, s := range []*spec.Spec{whole, quick} {
+				if w := s.Warnings(); len(w) > 0 {
+					t.Errorf("warnings: %v", w)
+				}
+			}
+			for _, key := range []string{"scheme", "balance", "fault", "placement", "writing", "control", "pattern"} {
+				if a, b := valuesOf(whole, key), valuesOf(quick, key); !slices.Equal(a, b) {
+					t.Errorf("of %s %v, --quick keeps %v", key, a, b)
+				}
+			}
+			if a := valuesOf(whole, "scheme"); a != nil && !slices.Equal(a, schemes) {
+				t.Errorf("schemes %v", a)
+			}
+		})
+	}
+}
+
+// The matrices have 128 and 1,024 GPUs, with an estimate of either; --quick has 128.
+func TestSizes(t *testing.T) {
+	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
+		whole := load(t, name, spec.Options{})
+		a, b := valuesOf(whole, "gpus"), valuesOf(load(t, name, spec.Options{Quick: true}), "gpus")
+		if !slices.Equal(a, []string{"128", "1024"}) || !slices.Equal(b, []string{"128"}) {
+			t.Errorf("%s: %v, quick %v", name, a, b)
+		}
+		hosts := map[int]float64{}
+		for _, r := range plan.Runs(whole) {
+			n := 0
+			for _, node := range r.Of.Network().Nodes {
+				if !node.Switch {
+					n++
+				}
+			}
+			if hops := plan.Estimate(r); hops > hosts[n] {
+				hosts[n] = hops
+			}
+			if plan.EstimateMemory(r) <= 0 || plan.EstimateTime(r) <= 0 {
+				t.Errorf("%s %v has no estimate", name, r.Point)
+			}
+		}
+		if len(hosts) != 2 || hosts[1024] < 7.9*hosts[128] {
+			t.Errorf("%s: packet-hops by GPUs %v", name, hosts)
+		}
+	}
+}
+
+// Every cell of schemes and ways to spread flows is there, or is named with its reason: in the experiment and in each
+// form of the report.
+func TestCellsAreNamed(t *testing.T) {
+	for _, e := range library().Experiments() {
+		s := load(t, e.Name, spec.Options{Quick: true})
+		if valuesOf(s, "scheme") == nil {
+			continue
+		}
+		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
+			there, left := map[string]bool{}, map[string]string{}
+			for _, p := range s.Points() {
+				there[cell(p.At())] = true
+			}
+			for _, a := range s.Without() {
+				for _, p := range a.Points {
+					left[cell(p)] = a.Why
+				}
+			}
+			for _, b := range valuesOf(s, "balance") {
+				for _, x := range valuesOf(s, "scheme") {
+					at := b + " " + x
+					meant := b == "spray" || x != "ndp" && x != "uet_switch"
+					if there[at] != meant || (len(left[at]) > 40) == meant {
+						t.Errorf("%s: there %v, left out because %q", at, there[at], left[at])
+					}
+				}
+			}
+			named(t, s)
+		})
+	}
+}
+
+// cell is a place of the matrix.
+func cell(at []measure.Coordinate) string {
+	var b, s string
+	for _, c := range at {
+		switch c.Key {
+		case "balance":
+			b = c.Text
+		case "scheme":
+			s = c.Text
+		}
+	}
+	return b + " " + s
+}
+
+// named checks that reports of no runs at all name the cells that are left out.
+func named(t *testing.T, s *spec.Spec) {
+	t.Helper()
+	o := &results.Outcome{Spec: s, Name: s.Name(), World: spec.Sim}
+	markdown, err := (&report.Look{}).Markdown(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := report.HTML(o, nil, nil, report.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := report.Without(s)
+	if len(lines) != 2 {
+		t.Errorf("left out: %v", lines)
+	}
+	for form, text := range map[string]string{"text": report.Text(o), "Markdown": markdown, "page": string(page),
+		"JSON": string(o.JSON())} {
+		text = strings.Join(strings.Fields(strings.ReplaceAll(text, "&#39;", "'")), " ")
+		for _, a := range s.Without() {
+			if why := strings.Join(strings.Fields(a.Why), " "); !strings.Contains(text, why) {
+				t.Errorf("%s does not say: %s", form, why)
+			}
+		}
+	}
+}
+
+// judged checks that the claims of a fresh run are judged by numbers: none is demanded to hold.
+func judged(t *testing.T, o *results.Outcome) {
+	t.Helper()
+	for _, c := range o.Claims {
+		if c.N == 0 || strings.Contains(c.Measured, "runs are missing") || strings.Contains(c.Measured, "NaN") {
+			t.Errorf("%s %s (n = %d): %s", c.ID, c.Verdict, c.N, c.Measured)
+		}
+		t.Logf("%s %s: %s", c.Verdict, c.ID, c.Measured)
+	}
+}
+
+// A whole quick variant, 18 runs of Ultra Ethernet's transport: every flow ends, and claims are judged.
+func TestCredit(t *testing.T) {
+	o := runtest.CarryOut(t, library(), "ai/credit", spec.Options{Quick: true})
+	judged(t, o)
+	for _, r := range o.Runs {
+		if n := value(r, "unfinished"); n != 0 {
+			t.Errorf("%s: %v flows do not end", measure.PointName(r.Point), n)
+		}
+	}
+}
+
+// value is a run's measure of its only traffic.
+func value(r *results.Run, name string) float64 {
+	for _, m := range r.Measures {
+		if m.Name == name && len(m.Groups) > 0 {
+			return m.Groups[0].Value
+		}
+	}
+	return -1
+}

@@ -1,0 +1,23 @@
+package report
+
+import (
+	"fmt"
+
+	"weir/study/spec"
+)
+
+// Without says which points of the sweep are left out, and why, a sentence for each reason.
+func Without(s *spec.Spec) (lines []string) {
+	for _, a := range s.Without() {
+		lines = append(lines, fmt.Sprintf("left out: %s: %s", a.Which(s.Sweep()), a.Why))
+	}
+	return lines
+}
+
+// sorted are the columns of the results with their rows in an order that the experiment's file asks for.
+func (w *worlds) sorted(by []string) (keys, values []column) {
+	keys, values = w.columns()
+	g := &grid{keys: keys, values: values, rows: len(w.own)}
+	(&Look{Sort: by}).choose(g, w.own)
+	return g.keys, g.values
+}

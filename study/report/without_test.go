@@ -1,0 +1,89 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/forward"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/study/measure"
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+const listed = `
+title: x
+duration: 1s
+topology: {star: {hosts: 3, rate: 1Gbps, delay: 1us}}
+switch: [$how]
+traffic: [{name: x, from: [h1, h2], to: h0, transport: udp, rate: $rate}]
+sweep: {how: [forward, ecmp], rate: [1Mbps, 2Mbps, 3Mbps]}
+without:
+  - {where: {how: ecmp, rate: [1Mbps, 3Mbps]}, why: "it means nothing: <none> & nobody asks"}
+measure: [goodput, jain]
+tables: {columns: [goodput], sort: "goodput.x:desc"}
+`
+
+// listedOutcome has a run at each point that is not left out, the later the faster.
+func listedOutcome(t *testing.T, runs int) *results.Outcome {
+	t.Helper()
+	r := &spec.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
+	s, err := plan.Load(r, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(listed)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &results.Outcome{Name: "x", World: spec.Sim, Spec: s}
+	for i, x := range plan.Runs(s)[:runs] {
+		o.Runs = append(o.Runs, &results.Run{Seed: x.Seed, Point: x.Point, End: results.End{Reason: "time up"},
+			Values: measure.Values{Measures: []measure.Measured{grouped1("goodput", "bps", "x", float64(1+i)*1e6),
+				{Name: "jain", Value: 1}}}})
+	}
+	return o
+}
+
+// Tables have the columns and the order that the file asks for, unless they are asked for others; where runs are not
+// there they are shown nevertheless. Every form names what is left out.
+func TestListedTables(t *testing.T) {
+	o := listedOutcome(t, 4)
+	text := Text(o)
+	for _, want := range []string{"left out: how=ecmp rate=1Mbps|3Mbps: it means nothing: <none> & nobody asks",
+		"ecmp     2Mbps   4.000", "forward  3Mbps   3.000"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not in the text: %s\n%s", want, text)
+		}
+	}
+	if a, b := strings.Index(text, "ecmp     2Mbps"), strings.Index(text, "forward  1Mbps"); a > b {
+		t.Errorf("not sorted\n%s", text)
+	}
+	if strings.Contains(text, "jain") {
+		t.Errorf("a column that is not asked for\n%s", text)
+	}
+	text, err := (&Look{Columns: []string{"jain"}, Sort: []string{"rate"}}).Text(o)
+	if err != nil || strings.Contains(text, "goodput") || !strings.Contains(text, "1Mbps") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	for form, made := range map[string]func(*results.Outcome) (string, error){
+		"Markdown": (&Look{}).Markdown, "LaTeX": (&Look{}).LaTeX, "JSON": func(o *results.Outcome) (string, error) {
+			return string(o.JSON()), nil
+		}, "page": func(o *results.Outcome) (string, error) {
+			page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+			return string(page), err
+		}} {
+		for _, runs := range []int{4, 0} {
+			text, err := made(listedOutcome(t, runs))
+			if text = strings.Join(strings.Fields(text), " "); err != nil || !strings.Contains(text, "it means nothing:") {
+				t.Errorf("%s of %d runs does not name what is left out (%v)", form, runs, err)
+			}
+		}
+	}
+	page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+	if a, b := strings.Index(string(page), "4.000"), strings.Index(string(page), "1.000"); err != nil || a > b || a < 0 {
+		t.Errorf("the page is not sorted: %d, %d (%v)", a, b, err)
+	}
+}
