@@ -11,8 +11,10 @@ import (
 // BenchmarkMessages is what a message of a job costs: those of a ring, each of one packet, on rails of 128 GPUs.
 func BenchmarkMessages(b *testing.B) {
 	for name, x := range map[string]string{
-		"hpcc": "switch: [ecmp, {telemetry: {}}]\ntraffic: [{name: t, transport: rdma, cc: {hpcc: {t: 12us}}, job: {all_reduce: {size: 512KB, iterations: 2}}}]",
-		"uet":  "switch: [ecmp, trimming]\nswitches: {\"*\": {queues: 2}}\ntraffic: [{name: t, transport: uet, job: {all_reduce: {size: 512KB, iterations: 2}}}]",
+		"hpcc": "switch: [ecmp, {telemetry: {}}]\ntraffic: [{name: t, transport: rdma, cc: {hpcc: {t: 12us}}, " +
+			"job: {all_reduce: {size: 512KB, iterations: 2}}}]",
+		"uet": "switch: [ecmp, trimming]\nswitches: {\"*\": {queues: 2}}\ntraffic: [{name: t, transport: uet, " +
+			"job: {all_reduce: {size: 512KB, iterations: 2}}}]",
 	} {
 		b.Run(name, func(b *testing.B) {
 			text := "duration: 1s\nmtu: 4096 B payload\nmeasure: [job]\n" + x +
