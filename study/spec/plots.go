@@ -210,6 +210,7 @@ func (s *Spec) onePlot(d *decoder, x document.Map, sets *[4]shownGroups) {
 	}
 	s.plotWhere(d, x, &p, sets)
 	s.readLook(d, x, &p)
+	s.checkNames(d, x, &p, sets)
 	s.allTraffics(&p, sets)
 	s.plots = append(s.plots, p)
 }
