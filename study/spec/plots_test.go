@@ -127,6 +127,8 @@ func TestWrongPlots(t *testing.T) {
 		"{x: k, y: fct, text: 6pt}":                             "7pt … 30pt",
 		"{x: k, y: fct, panels: k}":                             "k is on an axis already",
 		"{x: k, y: fct, legend: left}":                          "top_left",
+		"{y: fctt, width: 1mm}":                                 `measure "fctt" is not known; did you mean "fct"?`,
+		"{y: fct, lines: [aqn], width: 1mm}":                    `"aqn" is not known; did you mean "aqm"?`,
 		"{x: k, y: fct, order: [wep]}":                          `value in order "wep" is not known; did you mean "web"?`,
 		"{x: k, y: fct, names: {aqn: AQM}}":                     `in names "aqn" is not known; did you mean "aqm"?`,
 		"{x: k, y: fct, names: [a]}":                            "names is a map",
