@@ -117,6 +117,24 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// Words of code within a line are not broken after their hyphens, unless they are long.
+func TestCodeSpans(t *testing.T) {
+	const long = "a-word-of-which-a-telephone-shows-a-part"
+	s, err := New(pages("README.md", "# Weir\n\nCode `weir run NAME\n--quick -x<y` and `"+long+"`, `*a_b*`\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `<code>weir run NAME <span class="whole">--quick</span> <span class="whole">-x&lt;y</span></code> and ` +
+		`<code>` + long + `</code>, <code>*a_b*</code>`
+	if body := string(s.Pages[0].Body); !strings.Contains(body, want) {
+		t.Errorf("%s\nwant\n%s", body, want)
+	}
+	files, err := s.Files()
+	if err != nil || !strings.Contains(string(files["assets/site.css"]), ".whole { white-space: nowrap; }") {
+		t.Errorf("the style of whole words is missing: %v", err)
+	}
+}
+
 // What becomes of Markdown: links to pages and files, anchors as GitHub has them, and no HTML of the page's own.
 func TestBodies(t *testing.T) {
 	s, err := New(pages("README.md", "# Weir\n\n[spec](docs/spec.md#the-keys-a-b), [licence](LICENSE)\n",

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
@@ -100,6 +101,7 @@ func (bodies) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindCodeBlock, code)
 	r.Register(ast.KindFencedCodeBlock, code)
 	r.Register(ast.KindHeading, heading)
+	r.Register(ast.KindCodeSpan, codeSpan)
 	r.Register(east.KindTable, table)
 }
 
@@ -125,6 +127,41 @@ func code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkS
 		_, _ = w.Write(util.EscapeHTML(n.Lines().Value(source)))
 		_, _ = w.WriteString("</code></pre>\n")
 	}
+	return ast.WalkSkipChildren, nil
+}
+
+// CodeSpans writes code within a line so that its words stay whole: a browser breaks lines after hyphens, and half of
+// --quick means something else.
+type CodeSpans struct{}
+
+// RegisterFuncs is called by goldmark.
+func (CodeSpans) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindCodeSpan, codeSpan)
+}
+
+// longestWhole is how many letters a word with hyphens has at most that stays whole: what a telephone's page has room
+// for, in a table too.
+const longestWhole = 24
+
+func codeSpan(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	var b strings.Builder
+	put(&b, n, source)
+	_, _ = w.WriteString("<code>")
+	for i, word := range strings.Split(strings.ReplaceAll(b.String(), "\n", " "), " ") {
+		if i > 0 {
+			_ = w.WriteByte(' ')
+		}
+		text := util.EscapeHTML([]byte(word))
+		if whole := strings.Contains(word, "-") && utf8.RuneCountInString(word) <= longestWhole; whole {
+			_, _ = w.WriteString(`<span class="whole">` + string(text) + "</span>")
+		} else {
+			_, _ = w.Write(text)
+		}
+	}
+	_, _ = w.WriteString("</code>")
 	return ast.WalkSkipChildren, nil
 }
 

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -56,6 +57,15 @@ func literals(text string, pairs ...string) *strings.Replacer {
 		}
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+// quantity prints a value of a comparison with its unit. What is below 1 and has none (a share, an index, a ratio), or
+// counts things, has no prefix: 0.007219, which nobody takes for metres.
+func quantity(v float64, unit string) string {
+	if a := math.Abs(v); a < 1 && (unit == "" || len(unit) > 3 && unit != "bytes") {
+		return strings.TrimSpace(strconv.FormatFloat(v, 'g', 4, 64) + " " + unit)
+	}
+	return measure.Quantity(v, unit)
 }
 
 func firstLine(err error) string {

@@ -7,8 +7,6 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
-
-	"weir/study/measure"
 )
 
 // truth is a boolean expression: and, or, not over comparisons. A comparison is
@@ -173,14 +171,13 @@ func (t *truth) compared(o *outcomes) verdict {
 	if len(o.differences) < 2 || math.IsInf(mean, 0) {
 		half = 0
 	}
-	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, measure.Quantity(left, t.unit), t.op,
-		measure.Quantity(right, t.unit))}
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, quantity(left, t.unit), t.op, quantity(right, t.unit))}
 	v.value, v.margin = byInterval(t.op, mean, half)
 	if scale := max(math.Abs(left), math.Abs(right)); scale > 0 {
 		v.margin /= scale
 	}
 	if half > 0 {
-		v.text += fmt.Sprintf(" (difference %s ± %s)", measure.Quantity(mean, t.unit), measure.Quantity(half, t.unit))
+		v.text += fmt.Sprintf(" (difference %s ± %s)", quantity(mean, t.unit), quantity(half, t.unit))
 	}
 	return v
 }

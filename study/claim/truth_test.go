@@ -2,6 +2,7 @@ package claim
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -26,5 +27,21 @@ func TestByInterval(t *testing.T) {
 				t.Errorf("%v by %g, want %v by %g", value, margin, c.value, c.margin)
 			}
 		})
+	}
+}
+
+// A plain number is never written as if it had a unit: 7.219 m would be metres.
+func TestPlainNumbers(t *testing.T) {
+	for _, c := range []struct {
+		v          float64
+		unit, want string
+	}{
+		{0.007219, "", "0.007219"}, {-0.0001234567, "", "-0.0001235"}, {0, "", "0"}, {0.92, "", "0.92"},
+		{1.25, "", "1.25"}, {12345, "", "12.35 k"}, {0.004, "packets", "0.004 packets"}, {0.004, "s", "4 ms"},
+		{0.25, "bytes", "0.25 B"}, {3e6, "bps", "3 Mb/s"}, {math.NaN(), "", "NaN"},
+	} {
+		if got := quantity(c.v, c.unit); got != c.want {
+			t.Errorf("%v in %q is %q, want %q", c.v, c.unit, got, c.want)
+		}
 	}
 }

@@ -14,7 +14,11 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"weir/internal/docsite"
 )
 
 // docs are the pages of the documentation.
@@ -75,7 +79,8 @@ func newDocs(files fs.FS) (*docs, error) {
 // markdown renders tables too, and gives headings names that links can name. HTML of a page is left out.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.
 	WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Linkify), goldmark.WithParserOptions(
-	parser.WithAutoHeadingID()))
+	parser.WithAutoHeadingID()), goldmark.WithRendererOptions(renderer.WithNodeRenderers(
+	util.Prioritized(docsite.CodeSpans{}, 100))))
 
 // render is a page as HTML, whose links lead to other pages of the documentation here.
 func (d *docs) render(p *docPage) (template.HTML, error) {

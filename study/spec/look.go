@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,4 +160,39 @@ func (r Range) String() string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return fmt.Sprintf("%s..%s", end(r.Low, r.HasLow), end(r.High, r.HasHigh))
+}
+
+// checkNames refuses an order, and names, of what no curve, panel or word of the plot has. --set and --quick may have
+// taken values away: then they are not looked at.
+func (s *Spec) checkNames(d *decoder, x document.Map, p *Plot, sets *[4]shownGroups) {
+	if s.view.Narrowed {
+		return
+	}
+	values := s.groupsOf(p.Measured(), sets[p.Kind])
+	for _, g := range s.groupsOf(p.Measured(), sets[CDF]) { // of a box
+		if !slices.Contains(values, g) {
+			values = append(values, g)
+		}
+	}
+	for _, dim := range s.view.Sweep {
+		for _, v := range dim.Values {
+			values = append(values, v.Text)
+		}
+	}
+	check := func(at document.Place, what, name string, words []string) {
+		for _, part := range strings.Split(name, " ") { // a curve's whole name has several
+			_, value, _ := strings.Cut(part, "=")
+			if !slices.Contains(words, name) && !slices.Contains(words, part) && !slices.Contains(words, value) {
+				d.Unknown(at, what, name, words)
+				return
+			}
+		}
+	}
+	for _, v := range items(x.Get("order")) {
+		check(v.Place, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
+	}
+	keys := append(append([]string{byGroup}, sweepKeys(s.root)...), values...)
+	for _, k := range x.Entries("names") {
+		check(k.Place, "value, traffic or key in names", k.Name, keys)
+	}
 }

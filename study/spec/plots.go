@@ -211,10 +211,9 @@ func (s *Spec) onePlot(d *decoder, x document.Map, sets *[plotKinds]shownGroups)
 		d.Fail(v.Place, "kind: timeline", "only a timeline has ranks")
 	}
 	measured := s.plotAxes(d, x, &p, sets)
-	if measured == nil {
-		return
+	if measured != nil {
+		s.plotMeasure(d, x, &p, measured, sets)
 	}
-	s.plotMeasure(d, x, &p, measured, sets)
 	if v := x.Get("log"); v != nil {
 		w := d.Word(v, "logarithmic axis", plot.Key("log").Form.Words)
 		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
@@ -228,8 +227,12 @@ func (s *Spec) onePlot(d *decoder, x document.Map, sets *[plotKinds]shownGroups)
 			d.Fail(v.Place, "another key", "%s is on an axis already", p.Panels)
 		}
 	}
-	s.plotWhere(d, x, &p, sets)
 	s.readLook(d, x, &p)
+	if measured == nil {
+		return
+	}
+	s.plotWhere(d, x, &p, sets)
+	s.checkNames(d, x, &p, sets)
 	s.allTraffics(&p, sets)
 	s.plots = append(s.plots, p)
 }
@@ -265,6 +268,9 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+strings.Join(slices.Sorted(maps.Keys(sets[OverSweep])), ", "),
 			"the plot has no y")
 	}
+	if axisX == nil && axisY != nil && p.Drawn != KindHeat {
+		s.lonelyY(d, axisY, sets)
+	}
 	if axisX == nil || axisY == nil {
 		return nil
 	}
@@ -286,6 +292,23 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 	}
 	s.fitting(d, x, p, shares)
 	return measured
+}
+
+// lonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
+func (s *Spec) lonelyY(d *decoder, axisY *document.Node, sets *[4]shownGroups) {
+	name, _, _ := strings.Cut(d.Text(axisY), ".")
+	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(sweepKeys(s.root), name) {
+		return
+	}
+	words := map[string]bool{}
+	for _, set := range sets {
+		for w := range set {
+			words[w] = true
+		}
+	}
+	if len(words) > 0 && !words[name] {
+		d.Unknown(axisY.Place, "measure", name, slices.Sorted(maps.Keys(words)))
+	}
 }
 
 // fitting refuses kinds that do not go with the axes.
