@@ -87,8 +87,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		"that recur exactly are carried out", Without: "draws go on, and what recurs is not carried out again"},
 	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
 		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
-	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"), Doc: "points of the sweep " +
-		"that have no meaning: nothing runs there, and reports say which they are, and why", Without: "none",
+	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"), Doc: "points of the " +
+		"sweep that have no meaning: nothing runs there, and reports say which they are, and why", Without: "none",
 		Traits: ofFile | unlisted},
 	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
 		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing",

@@ -164,7 +164,7 @@ func (r Range) String() string {
 
 // checkNames refuses an order, and names, of what no curve, panel or word of the plot has. --set and --quick may have
 // taken values away: then they are not looked at.
-func (s *Spec) checkNames(d *decoder, x document.Map, p *Plot, sets *[4]shownGroups) {
+func (s *Spec) checkNames(d *decoder, x document.Map, p *Plot, sets *[5]shownGroups) {
 	if s.view.Narrowed {
 		return
 	}

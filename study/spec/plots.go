@@ -295,7 +295,7 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 }
 
 // lonelyY refuses the y of a plot without an x if it is nothing that any plot can show.
-func (s *Spec) lonelyY(d *decoder, axisY *document.Node, sets *[4]shownGroups) {
+func (s *Spec) lonelyY(d *decoder, axisY *document.Node, sets *[5]shownGroups) {
 	name, _, _ := strings.Cut(d.Text(axisY), ".")
 	if slices.Contains([]string{cdfAxis, ccdfAxis, byGroup}, name) || slices.Contains(sweepKeys(s.root), name) {
 		return

@@ -307,15 +307,15 @@ func (j *Job) serverAfter(s, i int, to []job.Dep) []job.Dep {
 
 // Messages is how many messages all send.
 func (j *Job) Messages() float64 {
-	return float64(j.Clients) * (2*float64(j.parts())*float64(j.Iterations) +
-		float64(j.Stripes)*float64(j.checkpoints()))
+	return float64(j.Clients) * (float64(2*float64(j.parts())*float64(j.Iterations)) +
+		float64(float64(j.Stripes)*float64(j.checkpoints())))
 }
 
 // Bytes is how much they send.
 func (j *Job) Bytes() float64 {
 	asked := float64(request) * float64(j.parts())
-	return float64(j.Clients) * ((float64(j.Read)+asked)*float64(j.Iterations) +
-		float64(j.Write)*float64(j.checkpoints()))
+	return float64(j.Clients) * (float64((float64(j.Read)+asked)*float64(j.Iterations)) +
+		float64(float64(j.Write)*float64(j.checkpoints())))
 }
 
 // Bus is what a client sends in a checkpoint.
