@@ -293,6 +293,9 @@ type Scheme struct {
 	// Requests: its packets carry requests to switches (packet.Bolt), of which it hears again by acknowledgements
 	// and QueueNotices.
 	Requests bool
+	// Tick is in which its controllers take time, counted from the run's start (Linux: jiffies); 0: they look at
+	// differences of exact times only.
+	Tick unit.Time
 	// Signals of congestion, of which one is enough for the law; 0: it reacts to nothing, or does not say.
 	Signals Signals
 	// Build makes the controller of a flow with a configuration of the scheme: nil for the

@@ -10,6 +10,7 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload/job"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -23,9 +24,8 @@ func (b *builder) jobs(c *sim.Config) error {
 			continue
 		}
 		start, _ := tr.Start()
-		transport, _ := tr.Transport()
 		c.Jobs = append(c.Jobs, sim.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start, Ends: b,
-			Tick: transport.Tick})
+			Tick: tick(tr)})
 		if c.Ideal != nil || len(j.Hosts) < 2 {
 			continue
 		}
@@ -38,6 +38,15 @@ func (b *builder) jobs(c *sim.Config) error {
 		}
 	}
 	return nil
+}
+
+// tick is in which a traffic's transport and its controller take time.
+func tick(tr *spec.Traffic) unit.Time {
+	transport, _ := tr.Transport()
+	if controller, _ := tr.CC(); controller != nil {
+		return max(transport.Tick, controller.Tick) // one is a multiple of the other
+	}
+	return transport.Tick
 }
 
 // mostPorts is how many source ports flows have.

@@ -31,6 +31,7 @@ type drive struct {
 	nextAudit uint64 // packet-hops
 	violation string // what is wrong, with Violated
 	recurring *recurring
+	again     bool // how far the fabric runs is to be decided anew
 }
 
 // Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
@@ -64,6 +65,7 @@ func (r *Simulation) Run() *Result {
 	if out.Waits = nil; d.reason != AllDone {
 		out.Waits = r.waits(d.now, out.Unfinished)
 	}
+	d.recurring.late(out)
 	return out
 }
 
@@ -105,6 +107,10 @@ func (d *drive) step() bool {
 	if d.reason == Interrupted {
 		d.now = min(until, max(d.now, d.fabric.Next()))
 		return false
+	}
+	if d.again {
+		d.again = false
+		return true
 	}
 	if d.done() {
 		return true // decide where to cut, also if nothing more would happen before until
@@ -185,7 +191,7 @@ func (d *drive) asked(done unit.Time) bool {
 		c.Progress(Progress{done + d.recurring.shift(), d.fabric.Hops()})
 	}
 	if c.View != nil {
-		c.View(&View{Time: done + d.recurring.shift(), run: d.Simulation})
+		c.View(&View{Time: done + d.recurring.shift(), run: d.Simulation, left: d.recurring.left()})
 	}
 	if c.Trace != nil {
 		d.flush(done)
@@ -215,7 +221,7 @@ func (d *drive) asked(done unit.Time) bool {
 	case d.done():
 		return true
 	}
-	return false
+	return d.again
 }
 
 // look does what is to be done now, before which all has happened; false: the run ends.

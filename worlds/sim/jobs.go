@@ -20,7 +20,8 @@ type Job struct {
 	Hosts   []int // by rank, a node of its own
 	Start   unit.Time
 	Ends    JobEnds // makes the endpoints of messages
-	// Tick is of what stamps that endpoints read are multiples; 0: they read none.
+	// Tick is of what stamps that endpoints read are multiples, and times that they count from the run's start; 0: they
+	// read none.
 	Tick unit.Time
 	// Timeline, if given, keeps what the ranks do when.
 	Timeline *job.Timeline
@@ -34,6 +35,13 @@ type JobEnds interface {
 	// MessageEnds makes those of a message which begins now, as flow id of the run; number says which message of the
 	// run it is.
 	MessageEnds(f *Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
+}
+
+// Lasting is JobEnds that say what lasts of messages behind their ends. Iterations are taken from others with them only
+// (Config.Repeat).
+type Lasting interface {
+	JobEnds
+	State() any // a pointer to it, for package recurrence
 }
 
 // Job is what became of the job of a traffic; nil: it has none.
@@ -63,17 +71,16 @@ func ideally(c *Config) (*Result, error) {
 		j := &c.Jobs[i]
 		stopped := false
 		asked := 0
-		watch := job.Watch{OnSpan: j.Timeline.Watch(j.Start), Stopped: func(now unit.Time) bool {
+		watch := job.Watch{Start: j.Start, OnSpan: j.Timeline.Watch(), Stopped: func(now unit.Time) bool {
 			if asked++; asked%4096 == 0 && c.Stopped != nil && c.Stopped() {
 				stopped = true
 			}
-			return stopped || j.Start+now > c.Duration
+			return stopped || now > c.Duration
 		}}
 		o, events, err := c.Ideal.Run(j.Program, watch)
 		if err != nil {
 			return nil, fmt.Errorf("sim: job %d: %w", i, err)
 		}
-		o.Shift(j.Start)
 		for k := range o.Ranks {
 			out.Time = max(out.Time, o.Ranks[k].End)
 		}
@@ -164,7 +171,7 @@ func (r *Simulation) addJobs() error {
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
 		x := &r.jobs.of[i]
-		watch := &job.Watch{OnSpan: j.Timeline.Watch(0)}
+		watch := &job.Watch{OnSpan: j.Timeline.Watch()}
 		*x = jobOf{config: j, tally: job.NewTally(j.Program, watch), left: j.Program.Ranks()}
 		if len(j.Hosts) != x.left {
 			return fmt.Errorf("sim: job %d has %d ranks and %d hosts", i, x.left, len(j.Hosts))

@@ -35,6 +35,8 @@ type recurring struct {
 	over    int // iterations that were over when it last looked
 	told    Repetition
 	done    bool // nothing more is looked for, and the network is left alone only for being settled
+	failed  int  // comparisons that found a difference
+	from    int  // so many iterations must be over before the next one
 	before  *moment
 	skipped *skipped
 }
@@ -115,6 +117,9 @@ func (x *recurring) against() {
 	case c.OnPFC != nil:
 		x.give("each pause is noted")
 	}
+	if _, ok := c.Jobs[0].Ends.(Lasting); !ok {
+		x.give("what makes the endpoints of messages does not say what lasts of them")
+	}
 	for i := range c.Switches {
 		if c.Switches[i].Clock.Drift != 0 {
 			x.give("clocks of switches drift")
@@ -138,8 +143,11 @@ func (x *recurring) look(now unit.Time) {
 		r.wiring.Restart()
 		r.jobs.number = 0
 	}
+	x.drive.lookFrom(r.fabric.Next())
 	x.over = over
-	if !x.done && over+x.program.Ahead() < x.iterations() {
+	if over < x.from {
+		x.before = nil
+	} else if !x.done && over+x.program.Ahead() < x.iterations() {
 		x.compare(now)
 	}
 }
@@ -185,39 +193,77 @@ func (h *host) settle() {
 // compare compares this moment with that behind the iteration before.
 func (x *recurring) compare(now unit.Time) {
 	r := x.drive.Simulation
+	was := x.before
+	x.before = nil
+	switch next := r.fabric.Next(); {
+	case next == unit.Never:
+		return
+	case !x.drive.warm:
+		x.told.Why = "the warm-up lasts too long"
+		return
+	case len(x.drive.events) > 0: // what happens to links would be of one iteration
+		x.told.Why = "an event is to come"
+		return
+	}
 	j := &r.jobs.of[0]
-	m := &moment{over: x.over, at: r.fabric.Next(), counts: r.counted(now)}
+	m := &moment{over: x.over, at: r.fabric.Next()}
+	m.counts = r.counted(m.at)
 	for _, k := range j.ranks {
 		m.passed = append(m.passed, k.Passed())
 	}
 	var before *recurrence.State
-	if x.before != nil && x.before.over == x.over-1 {
-		before = x.before.state
+	if was != nil && was.over == x.over-1 {
+		before = was.state
 	}
 	var differs string
 	m.state, differs = recurrence.Take(r.roots(m.at), m.at, before)
-	was := x.before
 	if x.before = m; before == nil && x.told.Words == 0 {
 		x.told.Why = "the network was idle only once between two iterations that follow each other"
 	}
-	if x.told.Words = m.state.Words(); before == nil || len(x.drive.events) > 0 || !x.drive.warm {
+	if x.told.Words = m.state.Words(); before == nil {
 		return
 	}
 	period := m.at - was.at
 	if differs == "" {
 		differs = r.grain(period, was, m)
 	}
-	if x.told.Why = differs; differs != "" || !j.tally.Even() {
+	if x.told.Why = differs; differs != "" {
+		x.fail()
 		return
 	}
+	if !j.tally.Even() {
+		x.told.Why = "an iteration begins before the one before it is over"
+		return
+	}
+	if n := x.room(now, period); n > 0 {
+		x.skip(n, period, was, m)
+		return
+	}
+	x.told.Why = "too few iterations are left when the first recurs"
+}
+
+// usual is how many comparisons may fail before there are fewer.
+const usual = 16
+
+// fail has the state read less often, the more often it has differed: to read it takes about as long as a packet for
+// each port. Numbers of messages that go on never recur.
+func (x *recurring) fail() {
+	if x.failed++; x.failed > usual {
+		x.from = x.over + x.failed
+	}
+	x.done = !x.drive.config.Anew
+}
+
+// room is how many iterations can be left out, so that all ranks have what they look ahead at, and the run its end.
+func (x *recurring) room(now, period unit.Time) int {
 	n := x.iterations() - x.over - x.program.Ahead()
+	for _, k := range x.drive.jobs.of[0].ranks {
+		n = min(n, k.Room(x.program))
+	}
 	if left := (x.drive.end - now) / period; unit.Time(n) >= left { // it ends earlier
 		n = int(left) - 1
 	}
-	if n < 1 {
-		return
-	}
-	x.skip(n, period, was, m)
+	return n
 }
 
 // skip leaves n iterations out.
@@ -232,7 +278,16 @@ func (x *recurring) skip(n int, period unit.Time, was, now *moment) {
 	x.skipped = &skipped{uint64(n), was.counts, now.counts}
 	x.over += n
 	x.drive.end -= x.shift()
+	x.drive.again = true
 	x.done, x.before = true, nil
+}
+
+// lookFrom has the run looked at from a time on, at which something happens next. Windows of the fabric end where it is
+// looked at: so they are the same, relative to that time, in each iteration.
+func (d *drive) lookFrom(next unit.Time) {
+	if next < unit.Never-d.every {
+		d.nextLook, d.again = next+d.every, true
+	}
 }
 
 // shift is how much later than by the run's clock things are.
@@ -258,9 +313,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 		}
 	}
 	all = append(all, recurrence.Root{Name: "network", Value: r.fabric})
-	if e, ok := c.Jobs[0].Ends.(interface{ State() any }); ok {
-		all = append(all, recurrence.Root{Name: "traffic", Value: e.State()})
-	}
+	all = append(all, recurrence.Root{Name: "traffic", Value: c.Jobs[0].Ends.(Lasting).State()})
 	for i, k := range r.jobs.of[0].ranks {
 		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
 			Words: func(word func(name string, value int64)) { k.State(now, word) }})
@@ -283,7 +336,8 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	c := r.config
 	for _, j := range c.Jobs {
 		if t := j.Tick; t > 0 && period%t != 0 {
-			return fmt.Sprintf("stamps of the transport: the period of %v is no multiple of their tick of %v", period, t)
+			return fmt.Sprintf("stamps of the transport, or its controller's clock: the period of %v is no multiple of their "+
+				"tick of %v", period, t)
 		}
 	}
 	for i := range c.Switches {
@@ -305,6 +359,12 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 			return fmt.Sprintf("bytes sent by %s, which count on for ever: telemetry has them in units of %d B, and an "+
 				"iteration is no multiple of these", c.Network.PortName(d.Link, d.End), bytes)
 		}
+		for _, d := range r.linkOf {
+			if _, shares := r.portOf(d).Share(0); d.OfSwitch && shares {
+				return fmt.Sprintf("bytes of classes sent by %s, which count on for ever: telemetry has them in units of %d B",
+					c.Network.PortName(d.Link, d.End), bytes)
+			}
+		}
 	}
 	return ""
 }
@@ -318,6 +378,36 @@ func (r *Simulation) counted(now unit.Time) counted {
 		c.carried = r.carriedNow()
 	}
 	return c
+}
+
+// late has what a result says of the run's clock be so much later as things were.
+func (x *recurring) late(out *Result) {
+	for i := range out.Stuck {
+		out.Stuck[i].Since += x.shift()
+	}
+	for i := range out.Waits {
+		if w := &out.Waits[i]; w.Until != unit.Never {
+			w.Until += x.shift()
+		}
+	}
+}
+
+// left is what the iterations have counted that were left out; nil: none was.
+func (x *recurring) left() *skipped {
+	if x == nil {
+		return nil
+	}
+	return x.skipped
+}
+
+// port adds what they have counted of a port.
+func (s *skipped) port(i int, p *PortView) {
+	first, last := s.first.ports.Port(i), s.last.ports.Port(i)
+	p.SentBytes += s.n * (last.TxBytes - first.TxBytes)
+	p.Drops += s.n * (last.Lost - first.Lost)
+	for k := range last.Drops {
+		p.Drops += s.n * (last.Drops[k] - first.Drops[k])
+	}
 }
 
 // complete adds what the iterations that were left out have counted.

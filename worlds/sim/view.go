@@ -10,6 +10,7 @@ import (
 type View struct {
 	Time unit.Time
 	run  *Simulation
+	left *skipped // what iterations that were left out have counted; nil: nothing
 }
 
 // PortView is a port: one direction of a link. What it counts, it counts from the start of the run.
@@ -41,6 +42,9 @@ func (v *View) Port(i int) (p PortView) {
 		for _, n := range w.Switches[d.Node].PortDrops(d.Port) {
 			p.Drops += n
 		}
+	}
+	if v.left != nil {
+		v.left.port(i, &p)
 	}
 	return p
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,16 +38,26 @@ func twice(t *testing.T, text string) *sim.Repetition {
 	}
 	var out [2]*sim.Result
 	var told [2]*sim.Repetition
+	var seen [2][]sim.PortView
 	for i := range out {
 		c, err := plan.Config(s.Points()[0], 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Repeat = i == 1
+		c.View = func(v *sim.View) {
+			seen[i] = seen[i][:0]
+			for k := range 2 * len(c.Network.Links) {
+				seen[i] = append(seen[i], v.Port(k))
+			}
+		}
 		if out[i], err = sim.Run(c); err != nil {
 			t.Fatal(err)
 		}
 		told[i], out[i].Repeated = out[i].Repeated, nil
+	}
+	if !slices.Equal(seen[0], seen[1]) {
+		t.Errorf("who looks at the run sees, in the end,\n%.300v\n%.300v", seen[0], seen[1])
 	}
 	if told[0].Iterations != 0 {
 		t.Errorf("%d iterations are left out, and none is to be", told[0].Iterations)
@@ -134,5 +146,47 @@ func TestCheckIterations(t *testing.T) {
 		if strings.Contains(out.String(), "It takes less if iterations of a job recur") != want {
 			t.Errorf("%q: %s", more, out.String())
 		}
+	}
+}
+
+// Neither the warm-up, nor the run's end, nor what happens to links, nor other flows make what recurs another one: it
+// is as if each iteration had been carried out.
+func TestIterationsAmong(t *testing.T) {
+	spray := "[spray, trimming]\nswitches: {\"*\": {queues: 2}}"
+	events := func(at ...string) string {
+		var all []string
+		for i, x := range at {
+			all = append(all, fmt.Sprintf("{at: %s, link: [spine0, leaf0], down: %v}", x, i%2 == 0))
+		}
+		return "events: [" + strings.Join(all, ", ") + "]"
+	}
+	for name, x := range map[string]struct{ programs, more, transport, iterations, align, duration, first, why string }{
+		"warm-up":       {more: "warmup: 120us"},
+		"end":           {iterations: "30000", duration: "430us"},
+		"end later":     {iterations: "30000", duration: "3.43ms"},
+		"end soon":      {iterations: "30000", duration: "170us", why: "too few iterations are left"},
+		"ahead":         {programs: spray, iterations: "120", align: "22.2us"},
+		"events":        {more: events("60us", "62us", "210us", "222us"), iterations: "12"},
+		"event to come": {more: events("410us"), why: "an event is to come"},
+		"flow before":   {first: "start: 3us, size: 100KB, transport: uet"},
+		"flow later":    {first: "start: 300us, size: 100KB, transport: uet", why: "rank 0.computing: "},
+		"endless later": {duration: "600us", first: "start: 300us, transport: udp, rate: 10Gbps", why: "sends.entries[0].At"},
+		"ticks":         {programs: lossy, transport: "transport: rdma, cc: cubic", why: "its controller's clock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := strings.Replace(reduce, "9", cmp.Or(x.iterations, "9"), 1)
+			job = strings.Replace(job, "50us", cmp.Or(x.align, "50us"), 1)
+			text := fmt.Sprintf(training, strings.Replace(cmp.Or(x.programs, trimmed), "ROUTE", "ecmp", 1),
+				"iterations: {draws: anew}\n"+x.more, cmp.Or(x.transport, "transport: uet"), job)
+			text = strings.Replace(text, "1s", cmp.Or(x.duration, "1s"), 1)
+			if x.first != "" {
+				text = strings.Replace(text, "traffic: [", "traffic: [{name: x, from: h0, to: h5, "+x.first+"}, ", 1)
+			}
+			told := twice(t, text)
+			if !strings.Contains(told.Why, x.why) || (told.Iterations == 0) != (x.why != "") {
+				t.Errorf("%+v", told)
+			}
+		})
 	}
 }

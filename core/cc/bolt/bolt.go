@@ -82,6 +82,7 @@ func Scheme() cc.Scheme {
 		Signals:     cc.ByRequests | cc.ByLosses,
 		OwnRecovery: true,
 		Requests:    true,
+		Tick:        unit.Nanosecond,
 	}, New)
 }
 

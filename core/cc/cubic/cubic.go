@@ -53,7 +53,7 @@ func Scheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss",
 			Source: "RFC 9438"},
 		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
-		Kernel: "cubic",
+		Kernel: "cubic", Tick: tick,
 	}, func(f cc.Flow, c Config) (*Cubic, error) { return New(f, c), nil })
 }
 

@@ -25,6 +25,7 @@ const (
 	leastDelay   = 4 * unit.Millisecond
 	largestDelay = 16 * unit.Millisecond
 	segmentBytes = 65536 // of a segmentation offload, sk_gso_max_size
+	tick         = unit.Millisecond
 )
 
 func (h *linuxHyStart) reset(now unit.Time, next int64) {
@@ -70,10 +71,10 @@ func (h *linuxHyStart) found44(now unit.Time, a *cc.Ack, delayMin unit.Time, win
 	if window < lowWindow {
 		return false
 	}
-	between := func(from unit.Time) unit.Time { return now/unit.Millisecond - from/unit.Millisecond }
-	if between(h.lastAck) <= ackDelta/unit.Millisecond {
+	between := func(from unit.Time) unit.Time { return now/tick - from/tick }
+	if between(h.lastAck) <= ackDelta/tick {
 		h.lastAck = now
-		found = between(h.roundStart) > delayMin/2/unit.Millisecond
+		found = between(h.roundStart) > delayMin/2/tick
 	}
 	if h.samples < minSamples {
 		h.lowest = min(h.lowest, a.RTT.Sample)

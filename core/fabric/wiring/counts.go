@@ -66,6 +66,9 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 	return c
 }
 
+// Port is what was counted at a port since the start: that of Directions i.
+func (c *Counts) Port(i int) *PortResult { return &c.ports[i] }
+
 // Results returns the difference between two Counts: first is of the time from and last of until, both in
 // the experiment's time.
 func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []PortResult,

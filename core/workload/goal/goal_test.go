@@ -5,12 +5,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"weir/core/unit"
 	"weir/core/workload"
+	"weir/core/workload/collective"
 	"weir/core/workload/job"
 )
 
@@ -270,4 +273,17 @@ func ExampleRead() {
 	// Output:
 	// 2 ranks, 2 operations
 	// y.goal:3:9: the time in ns is "x"; a number from 0 to 1000000000000000 is allowed
+}
+
+// A job that waits for a time cannot be written.
+func TestNoWait(t *testing.T) {
+	j, err := collective.New(collective.Config{Operation: collective.AllReduce, Algorithm: collective.Ring, Members: 2,
+		Size: 1000, Align: unit.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "rank 0 waits until a multiple of 1us, which GOAL cannot say"
+	if err := Write(io.Discard, j); err == nil || err.Error() != want {
+		t.Error(err)
+	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // Write writes a job as text. Of what a program has beyond GOAL, times below a nanosecond are rounded up, and several
-// lanes are written as one. Operations of a listed job keep their labels.
+// lanes are written as one. Operations of a listed job keep their labels. A job that waits for a time is an error: GOAL
+// has no word for that.
 func Write(w io.Writer, p job.Program) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "num_ranks %d\n", p.Ranks())
@@ -22,7 +23,11 @@ func Write(w io.Writer, p job.Program) error {
 		for lane := range p.Lanes(r) {
 			for i := range p.Ops(r, lane) {
 				at := job.Ref{Lane: int32(lane), Op: int32(i)}
-				writeOp(b, name(at), p.Op(r, at))
+				op := p.Op(r, at)
+				if op.Kind == job.Wait {
+					return fmt.Errorf("rank %d waits until a multiple of %v, which GOAL cannot say", r, op.Time)
+				}
+				writeOp(b, name(at), op)
 			}
 		}
 		for lane := range p.Lanes(r) {

@@ -4,6 +4,7 @@ import "weir/core/unit"
 
 // Watch is who looks at a run, beside its outcome.
 type Watch struct {
+	Start   unit.Time // when the ranks of an Ideal network begin
 	OnSpan  func(s Span)
 	Stopped func(now unit.Time) bool // asked now and then; true ends the run
 }
@@ -17,25 +18,6 @@ type Outcome struct {
 	Unfinished int     // ranks
 	Left       int64   // operations that never began or ended
 	Cut        bool    // the run was ended before nothing more could happen
-}
-
-// Shift adds a time to all times at which something happened.
-func (o *Outcome) Shift(by unit.Time) {
-	for i := range o.Ranks {
-		o.Ranks[i].End += by
-	}
-	for i := range o.Operations {
-		if x := &o.Operations[i]; x.End != unit.Never {
-			x.End += by
-		}
-		if x := &o.Operations[i]; x.Begin != unit.Never {
-			x.Begin += by
-		}
-	}
-	for i := range o.Iterations {
-		o.Iterations[i].First += by
-		o.Iterations[i].Last += by
-	}
 }
 
 // RankOutcome is what became of a rank.

@@ -75,6 +75,7 @@ func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 
 // Begin begins its program.
 func (r *Rank) Begin(at unit.Time) {
+	r.last = at
 	r.frontier.Begin()
 	r.takeReady(at)
 }

@@ -113,9 +113,22 @@ type Passed struct {
 // Passed says it.
 func (r *Rank) Passed() Passed { return Passed{r.computed, r.sent, r.messages, r.last} }
 
+// Room is by how many iterations of its program the rank can be further at most: all that it looks at is in the program
+// then, too.
+func (r *Rank) Room(p Alike) int {
+	n := int(^uint32(0) >> 1)
+	for k := range r.frontier.lanes {
+		if each := p.Each(r.Number, k); each > 0 {
+			l := &r.frontier.lanes[k]
+			n = min(n, int(l.ops-l.loaded)/each)
+		}
+	}
+	return n
+}
+
 // Skip has the rank be n iterations of its program further than it is, without having carried them out, at the same
 // time as before. Each of them is as the one was between two moments that were alike, of which was is the first and
-// now the second. At least as many iterations as the program looks ahead must be left behind them.
+// now the second. There must be Room for them.
 func (r *Rank) Skip(p Alike, n int, was, now Passed) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))

@@ -70,15 +70,12 @@ func NewTimeline(p Program, only []int) *Timeline {
 	return t
 }
 
-// Watch is what the run is to call (Watch.OnSpan) whose times are that much early; nil where there is no timeline.
-func (t *Timeline) Watch(early unit.Time) func(s Span) {
+// Watch is what the run is to call (Watch.OnSpan); nil where there is no timeline.
+func (t *Timeline) Watch() func(s Span) {
 	if t == nil {
 		return nil
 	}
-	return func(s Span) {
-		s.From, s.To = s.From+early, s.To+early
-		t.add(&s)
-	}
+	return func(s Span) { t.add(&s) }
 }
 
 // add keeps a span, of which those of a rank come in the order of their ends.

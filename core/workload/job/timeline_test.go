@@ -28,7 +28,7 @@ func carriedOut(t *testing.T, c collective.Config, change func(*job.Timeline), o
 	if change != nil {
 		change(line)
 	}
-	o, _, err := network().Run(p, job.Watch{OnSpan: line.Watch(0)})
+	o, _, err := network().Run(p, job.Watch{OnSpan: line.Watch()})
 	if err != nil || o.Left > 0 {
 		t.Fatal(err, o)
 	}

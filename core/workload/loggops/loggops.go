@@ -32,7 +32,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 		x.at[i] = -1
 	}
 	for i, r := range x.ranks {
-		r.Begin(0)
+		r.Begin(watch.Start)
 		x.moved(int32(i))
 	}
 	cut := false
@@ -40,7 +40,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 		i := x.queue[0]
 		r := x.ranks[i]
 		now := r.Next()
-		if now > latest {
+		if now-watch.Start > latest {
 			return out, events, fmt.Errorf("rank %d would go on after %v, which is too long", i, latest)
 		}
 		if watch.Stopped != nil && watch.Stopped(now) {

@@ -79,7 +79,8 @@ func New(c Config) (*Job, error) {
 	most := 0.0
 	for s := range j.served {
 		n := float64(len(j.served[s]))
-		most = max(most, float64(c.Iterations)*(1+2*n*float64(min(c.Read, 1)))+n*float64(j.checkpoints()))
+		each := 1 + float64(2*n*float64(min(c.Read, 1)))
+		most = max(most, float64(float64(c.Iterations)*each)+float64(n*float64(j.checkpoints())))
 	}
 	if most > mostServed {
 		return nil, &Wrong{"iterations", "fewer iterations, or more servers",
@@ -307,15 +308,17 @@ func (j *Job) serverAfter(s, i int, to []job.Dep) []job.Dep {
 
 // Messages is how many messages all send.
 func (j *Job) Messages() float64 {
-	return float64(j.Clients) * (float64(2*float64(j.parts())*float64(j.Iterations)) +
-		float64(float64(j.Stripes)*float64(j.checkpoints())))
+	reads := float64(2 * float64(j.parts()) * float64(j.Iterations))
+	writes := float64(float64(j.Stripes) * float64(j.checkpoints()))
+	return float64(j.Clients) * (reads + writes)
 }
 
 // Bytes is how much they send.
 func (j *Job) Bytes() float64 {
-	asked := float64(request) * float64(j.parts())
-	return float64(j.Clients) * (float64((float64(j.Read)+asked)*float64(j.Iterations)) +
-		float64(float64(j.Write)*float64(j.checkpoints())))
+	asked := float64(float64(request) * float64(j.parts()))
+	reads := float64((float64(j.Read) + asked) * float64(j.Iterations))
+	writes := float64(float64(j.Write) * float64(j.checkpoints()))
+	return float64(j.Clients) * (reads + writes)
 }
 
 // Bus is what a client sends in a checkpoint.

@@ -179,7 +179,10 @@ func (w *walk) value(v reflect.Value, tag string) {
 		w.fields(v, tag)
 	case reflect.Map:
 		w.table(v, tag)
-	case reflect.Func: // what it would do is a matter of what it has seen of the rest
+	case reflect.Func:
+		if !v.IsNil() { // its variables cannot be seen
+			w.fault("nobody has said that a function has no state")
+		}
 		w.word(same, uint64(v.Pointer()))
 	default:
 		w.fault("a %v has no state that could be compared", v.Kind())
@@ -279,6 +282,9 @@ func (w *walk) table(v reflect.Value, tag string) {
 	order := make([]string, 0, len(keys))
 	for _, k := range keys {
 		name := fmt.Sprint(k)
+		if _, twice := names[name]; twice {
+			w.fault("two keys are written %s", name)
+		}
 		names[name] = k
 		order = append(order, name)
 	}

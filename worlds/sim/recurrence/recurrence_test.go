@@ -98,6 +98,19 @@ func TestUntold(t *testing.T) {
 	}
 }
 
+// What cannot be seen differs, too: the variables of a function, and what is under two keys that are written alike.
+func TestUnseen(t *testing.T) {
+	n := 0
+	for want, value := range map[string]any{
+		"x: nobody has said that a function has no state": &[]func(){func() { n++ }}[0],
+		"x: two keys are written 1":                       &map[any]int{1: 5, "1": 6},
+	} {
+		if _, differs := Take([]Root{{Name: "x", Value: value}}, 0, nil); differs != want {
+			t.Errorf("%q, not %q", differs, want)
+		}
+	}
+}
+
 // Who says its words itself is compared by these.
 func TestWords(t *testing.T) {
 	words := func(all ...int64) []Root {
