@@ -102,7 +102,8 @@ mtu: 1000 B payload
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
 traffic:
-  - {name: train, job: {all_reduce: {size: 400kB, iterations: 4, compute: 100us, channels: 2}}, transport: rdma, cc: dctcp}
+  - {name: train, job: {all_reduce: {size: 400kB, iterations: 4, compute: 100us, channels: 2}}, transport: rdma,
+     cc: dctcp}
 `
 	measured := func(r *results.Run, warmup float64) float64 { return r.End.TimeS - warmup }
 	r := executeJob(t, job+"measure: [job, delay, retransmissions, loss, {goodput: {every: 50us}}]\n").Runs[0]

@@ -30,7 +30,8 @@ const (
 
 // types are the collective operations by their numbers.
 var types = [...]string{collective.AllReduce, collective.Reduce, collective.AllGather, collective.Gather,
-	collective.Scatter, collective.Broadcast, collective.AllToAll, collective.ReduceScatter, collective.ReduceScatter, barrier}
+	collective.Scatter, collective.Broadcast, collective.AllToAll, collective.ReduceScatter, collective.ReduceScatter,
+	barrier}
 
 const barrier = "barrier"
 
