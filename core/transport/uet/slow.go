@@ -1,10 +1,6 @@
 package uet
 
-import (
-	"math"
-
-	"weir/core/unit"
-)
+import "weir/core/unit"
 
 // slowdown has a receiver ask for less than its link carries where the network is oversubscribed: where packets are
 // trimmed elsewhere than before the receiver, or marked. Credit says nothing of that by itself.
@@ -52,13 +48,15 @@ func (x *slowdown) came(now unit.Time, marked, trimmed bool) {
 		x.rate -= x.trimmed / x.packets
 		x.raised = 0
 	case x.share > x.marks:
-		x.rate *= 1 - 0.5*(x.share-x.marks)
+		less := float64(0.5 * (x.share - x.marks))
+		x.rate = float64(x.rate * (1 - less))
 		x.raised = 0
 	case x.marked > 0:
 		x.rate += x.step
 		x.raised = 0
 	default:
-		x.rate += x.step * math.Pow(2, float64(min(x.raised, 20)))
+		more := float64(x.step * float64(int(1)<<min(x.raised, 20)))
+		x.rate += more
 		x.raised++
 	}
 	x.rate = min(max(x.rate, x.least), 1)
@@ -67,5 +65,6 @@ func (x *slowdown) came(now unit.Time, marked, trimmed bool) {
 
 // period is the time to the next change, a quarter more or less so that receivers do not change together.
 func (x *slowdown) period() unit.Time {
-	return unit.Time(float64(x.every) * (0.75 + 0.5*x.random.Float64()))
+	spread := float64(0.5 * x.random.Float64())
+	return unit.Time(float64(x.every) * (0.75 + spread))
 }
