@@ -25,6 +25,7 @@ type Site struct {
 	Wait       unit.Time         // behind the longest queue that a switch port holds; 0: queues do not end, or not known
 	Flowlets   bool              // packets of a flow take several paths: after gaps
 	Sprayed    bool              // or one by one
+	Trims      bool              // a switch cuts off the payload of what finds no room, so that receivers hear of it
 	Controller *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config     scheme.Config     // of the controller
 }

@@ -220,6 +220,12 @@ type Loser interface {
 	Loses()
 }
 
+// Trimmer is the configuration of a program that may cut off the payload of packets that find no room.
+type Trimmer interface {
+	// Trims reports whether it does so with these parameters.
+	Trims() bool
+}
+
 // Supplier is the configuration of a program that tells senders by NACKs what it has for their flows.
 type Supplier interface {
 	// Supplies reports whether it does so for flows of an IP protocol (packet.ProtoTCP and so on).

@@ -144,7 +144,12 @@ func TestJobKinds(t *testing.T) {
 		"all_reduce: {size: 80kB, algorithm: hierarchical, local: 2}",
 		"all_gather: {size: 80kB}", "reduce_scatter: {size: 80kB, reduce: 10Gbps}", "all_to_all: {size: 80kB, buckets: 2}",
 		"broadcast: {size: 80kB, chunks: 8}", "broadcast: {size: 80kB, algorithm: tree}",
-		"pipeline: {size: 20kB, batches: 4, forward: 10us, backward: 20us, iterations: 2}"} {
+		"pipeline: {size: 20kB, batches: 4, forward: 10us, backward: 20us, iterations: 2}",
+		"pipeline: {size: 20kB, batches: 4, forward: 10us, backward: 20us, schedule: 1f1b}",
+		"reduce: {size: 80kB, chunks: 2}", "reduce: {size: 80kB, algorithm: tree}", "gather: {size: 80kB}",
+		"scatter: {size: 80kB}", "checkpoint: {size: 50kB, every: 2, iterations: 5, servers: 2, stripes: 2, compute: 50us}",
+		"checkpoint: {size: 50kB, iterations: 3, compute: 50us, mode: beside}",
+		"read: {size: 50kB, iterations: 3, servers: 2, compute: 50us, ahead: true}"} {
 		t.Run(kind, func(t *testing.T) {
 			o := executeJob(t, `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us, buffer: 100 packets}}
@@ -161,6 +166,9 @@ traffic:
 			j := o.Runs[0].Named("job")
 			if len(j.Groups) != 2 || !(j.Groups[0].Value > 0 && j.Groups[1].Value > 0) {
 				t.Errorf("%+v", j)
+			}
+			if g := o.Runs[0].Named("goodput"); !(g.Groups[0].Value > 0 && g.Groups[1].Value > 0) {
+				t.Errorf("%+v", g)
 			}
 			if got := len(o.Runs[0].Flows.SizeBytes); got != 1 {
 				t.Errorf("%d flows are listed", got)

@@ -25,6 +25,7 @@ type surroundings struct {
 	drops       bool
 	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
 	pauses      bool
+	trims       bool                   // some program trims packets
 	answers     bool                   // some program answers requests of packets
 	suppliers   []dataplane.Supplier   // programs that tell senders by NACKs what they have for them
 	programs    [][]switchfile.Program // by node
@@ -69,6 +70,8 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 			}
 			_, pauses := x.Config.(dataplane.Pauser)
 			a.pauses, a.answers = a.pauses || pauses, a.answers || answers
+			trimmer, trims := x.Config.(dataplane.Trimmer)
+			a.trims = a.trims || trims && trimmer.Trims()
 			s := dataplane.Spreads(x.Config)
 			if choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
@@ -180,7 +183,7 @@ func (d *decoder) suits(p *Point, id, first int) {
 	tr, a := &p.entries[id], &d.around
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
 		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc,
-		Wait:   a.wait,
+		Wait: a.wait, Trims: a.trims,
 		Config: tr.ccConfig}
 	site.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(a.suppliers,
 		func(s dataplane.Supplier) bool { return s.Supplies(tr.seen.Transport.Proto) })

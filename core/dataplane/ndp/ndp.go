@@ -27,6 +27,9 @@ type Config struct {
 // Loses packets where queues grow.
 func (*Config) Loses() {}
 
+// Trims is true: it is what the program is for.
+func (*Config) Trims() bool { return true }
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Data, "data", "8 packets", "data packets that wait at most; what comes beyond is trimmed",

@@ -33,6 +33,18 @@ type Config struct {
 // Loses packets where queues grow.
 func (*Config) Loses() {}
 
+// Trims reports whether what finds no room is trimmed.
+func (c *Config) Trims() bool { return c.Trim }
+
+// MarksFrom is where its marks begin.
+func (c *Config) MarksFrom(rate unit.Rate) unit.Bytes {
+	from := c.Kmin * float64(rate.BytesIn(c.RTT))
+	if c.Kmin > c.Queue {
+		return -1
+	}
+	return unit.Bytes(from)
+}
+
 // simulator is what the defaults' sources are called.
 const simulator = "UEC htsim compositequeue.cpp: "
 

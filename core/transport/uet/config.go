@@ -60,6 +60,11 @@ type Config struct {
 	Ahead       float64
 	PullEntropy int
 
+	Oversubscription float64
+	SlowEvery        float64
+	SlowMarks        float64
+	SlowStep         float64
+
 	Law nscc.Config
 }
 
@@ -143,6 +148,21 @@ func (c *Config) bindCredit(p *scheme.Params) {
 	p.Float(&c.Ahead, "ahead", "1.5", "products of line rate and round trip of credit that a sender begins with, and "+
 		"that it may have at most", simulator+"1.5").Min("0.01").Max("1000")
 	p.Int(&c.PullEntropy, "pull_paths", "128", "entropy values of PULLs, in turn", simulator+"128").Min("1").Max("65536")
+	p.Float(&c.Oversubscription, "oversubscription", "1", "of the network, with control: rccc: beyond 1 a receiver asks "+
+		"for less, down to 0.9 over this, when packets are trimmed elsewhere than before it, or marked",
+		simulator+"off without").Min("1").Max("1000")
+	p.Float(&c.SlowEvery, "slow_every", "1.5", "round trips between its changes, a quarter more or less", simulator+"1.5").
+		Min("0.1").Max("1000")
+	p.Share(&c.SlowMarks, "slow_marks", "30%", "smoothed share of marked packets beyond which it asks for less",
+		simulator+"0.3").Min("0%").Max("100%")
+	p.Share(&c.SlowStep, "slow_step", "1%", "of the link by which it asks for more, doubled while nothing is marked",
+		simulator+"0.01").Min("0.01%").Max("100%")
+	p.Rule("oversubscription", func() error {
+		if c.Oversubscription > 1 && c.Control != ByReceiver {
+			return fmt.Errorf("with control: %s the sender's window knows of the network; rccc alone does not", c.Control)
+		}
+		return nil
+	})
 }
 
 // Defaults are the simulator's.
@@ -189,6 +209,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	var p *pacer
 	if c.Control != BySender {
 		p = host.Shared("uet pacer", func() any { return &pacer{} }).(*pacer)
+		if c.Oversubscription > 1 && p.slow == nil {
+			p.slow = newSlowdown(&c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
+		}
 	}
 	r := newReceiver(f, c, newEnds(&f, &c, true), upper, p)
 	r.own = f.SrcPort

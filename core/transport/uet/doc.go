@@ -20,6 +20,7 @@
 //	losses without trimming                            Sender.search            TestSleek
 //	credit: first window, targets, at most             Sender.target            TestCredit
 //	one pacer a host, in turn, ahead of demand         pacer                    TestPacer
+//	less credit where the network is oversubscribed    slowdown                 TestSlowdown
 //	delays of the NIC                                  Receiver.reply           TestDelays
 //	what is forged or of others changes nothing        Sender.Receive           TestStrangers
 //	any losses and any order                           all                      TestRandomPaths

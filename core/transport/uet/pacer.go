@@ -12,6 +12,7 @@ type pacer struct {
 	at           unit.Time `state:"past"` // when the next PULL may go
 	fraction     float64   // of a picosecond
 	rescheduled  bool
+	slow         *slowdown // nil: it gives all that the link carries
 }
 
 // member is a flow's place with a pacer.
@@ -89,7 +90,11 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	if units == 0 {
 		paid = none
 	}
-	took := float64(m.perQuantum*float64(paid)) + x.fraction
+	took := float64(m.perQuantum * float64(paid))
+	if x.slow != nil {
+		took /= x.slow.rate
+	}
+	took += x.fraction
 	whole := unit.Time(took)
 	x.fraction = took - float64(whole)
 	x.at = max(x.at, now-whole) + whole

@@ -172,6 +172,9 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	r.since += size
 	r.demand(now, p.Ack, false)
 	marks := p.TOS&packet.ECN == packet.CE
+	if r.pacer != nil && r.pacer.slow != nil {
+		r.pacer.slow.came(now, marks, false)
+	}
 	var flags uint8
 	if marks {
 		flags |= echoes
@@ -219,6 +222,9 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 // trimmed takes what is left of a trimmed packet.
 func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 	n := p.Seq
+	if r.pacer != nil && r.pacer.slow != nil {
+		r.pacer.slow.came(now, p.TOS&packet.ECN == packet.CE, p.TCP.Flags&packet.LastHop == 0)
+	}
 	if r.has(n) {
 		since := r.since
 		a := r.acknowledge(n, p.SrcPort, r.base(n), p.TCP.Flags&again)

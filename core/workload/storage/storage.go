@@ -76,15 +76,13 @@ func New(c Config) (*Job, error) {
 			j.served[s] = append(j.served[s], part{m, k})
 		}
 	}
-	most := 0.0
-	for s := range j.served {
-		n := float64(len(j.served[s]))
-		each := 1 + float64(2*n*float64(min(c.Read, 1)))
-		most = max(most, float64(float64(c.Iterations)*each)+float64(n*float64(j.checkpoints())))
+	most := 0
+	for s := range j.served { // no product of these is too large for a number
+		most = max(most, c.Iterations*j.serves(s)+j.checkpoints()*len(j.served[s]))
 	}
 	if most > mostServed {
 		return nil, &Wrong{"iterations", "fewer iterations, or more servers",
-			fmt.Sprintf("a server has %.3g operations, and up to %d fit", most, mostServed)}
+			fmt.Sprintf("a server has %d operations, and up to %d fit", most, mostServed)}
 	}
 	return j, nil
 }
@@ -308,17 +306,15 @@ func (j *Job) serverAfter(s, i int, to []job.Dep) []job.Dep {
 
 // Messages is how many messages all send.
 func (j *Job) Messages() float64 {
-	reads := float64(2 * float64(j.parts()) * float64(j.Iterations))
-	writes := float64(float64(j.Stripes) * float64(j.checkpoints()))
-	return float64(j.Clients) * (reads + writes)
+	return float64(j.Clients * (2*j.parts()*j.Iterations + j.Stripes*j.checkpoints()))
 }
 
 // Bytes is how much they send.
 func (j *Job) Bytes() float64 {
-	asked := float64(float64(request) * float64(j.parts()))
-	reads := float64((float64(j.Read) + asked) * float64(j.Iterations))
-	writes := float64(float64(j.Write) * float64(j.checkpoints()))
-	return float64(j.Clients) * (reads + writes)
+	asked := float64(int(request) * j.parts())
+	read := float64((float64(j.Read) + asked) * float64(j.Iterations))
+	written := float64(float64(j.Write) * float64(j.checkpoints()))
+	return float64(j.Clients) * (read + written)
 }
 
 // Bus is what a client sends in a checkpoint.

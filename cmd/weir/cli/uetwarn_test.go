@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// Where switches do not do what uet and ndp are made for, or times do not fit, it is said with the parameter; where all
+// fits, nothing is.
+func TestTrimmingWarnings(t *testing.T) {
+	const (
+		trims = "switches: {\"*\": {queues: 2, programs: [ecmp, trimming]}}"
+		plain = "switch: [ecmp, {ecn: {kmin: 30kB, kmax: 100kB, pmax: 100%}}]"
+		ends  = ", buffer: 200kB"
+	)
+	for name, x := range map[string]struct{ switches, buffer, transport, want string }{
+		"all fits":    {trims, "", "uet", ""},
+		"no trimming": {plain, ends, "uet", "sleek: no switch trims packets (program trimming)"},
+		"with sleek":  {plain, ends, "{uet: {sleek: true}}", ""},
+		"both":        {trims, "", "{uet: {sleek: true}}", "sleek: switches trim packets"},
+		"trim: false": {strings.Replace(trims, "trimming", "{trimming: {trim: false}}", 1), "", "uet",
+			"no switch trims packets"},
+		"reps":             {plain, ends, "{uet: {sleek: true, balance: reps}}", "balance: no switch trims packets"},
+		"no marks":         {"switch: [ecmp]", ends, "{uet: {sleek: true}}", "control: no switch marks packets"},
+		"credit, unmarked": {"switch: [ecmp]", ends, "{uet: {control: rccc, rto: estimated}}", "sleek: no switch trims"},
+		"sprayed": {strings.Replace(trims, "ecmp", "spray", 1), "", "uet",
+			"balance: a program of the switches spreads"},
+		"one, sprayed":  {strings.Replace(trims, "ecmp", "spray", 1), "", "{uet: {balance: one}}", ""},
+		"short network": {trims, "", "{uet: {network_rtt: 1us}}", "network_rtt: the longest path takes"},
+		"short timeout": {trims, "", "{uet: {rto_base: 1ns, rto_queues: 0}}", "rto_base: the timeout, 1ns"},
+		"ndp":           {"switch: [ecmp]", ends, "ndp", "no switch trims packets (program ndp or trimming)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := plan.Load(Registry(), &spec.Source{Name: "t", File: "t.yaml", Data: []byte(`duration: 1ms
+mtu: 4096 B payload
+topology:
+  hosts: [a, b]
+  switches: [s, u, v, w]
+  links:
+    - {ends: [a, s], rate: 100Gbps, delay: 1us}
+    - {ends: [s, u], rate: 100Gbps, delay: 1us` + x.buffer + `}
+    - {ends: [s, v], rate: 100Gbps, delay: 1us` + x.buffer + `}
+    - {ends: [u, w], rate: 100Gbps, delay: 1us` + x.buffer + `}
+    - {ends: [v, w], rate: 100Gbps, delay: 1us` + x.buffer + `}
+    - {ends: [w, b], rate: 100Gbps, delay: 1us` + x.buffer + `}
+` + x.switches + `
+traffic: [{name: x, from: a, to: b, transport: ` + x.transport + `, size: 1MB, start: 0s}]
+`)}, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(s.Warnings(), "\n")
+			if x.want == "" && all != "" || !strings.Contains(all, x.want) {
+				t.Errorf("%q\nwant %q", all, x.want)
+			}
+		})
+	}
+}

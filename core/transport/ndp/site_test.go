@@ -1,0 +1,22 @@
+package ndp
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+)
+
+// Over switches that drop and do not trim it is said that losses are found by timeouts; where nothing is lost, or what
+// finds no room is trimmed, there is nothing to say.
+func TestSuits(t *testing.T) {
+	c := &Config{}
+	if all := c.Suits(&cc.Site{}); len(all) != 1 || !strings.Contains(all[0].Text, "no switch trims packets") {
+		t.Errorf("%+v", all)
+	}
+	for _, s := range []cc.Site{{Trims: true}, {Lossless: "pfc"}} {
+		if all := c.Suits(&s); len(all) != 0 {
+			t.Errorf("%+v", all)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package uet
+
+import (
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Suits warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
+// too short.
+func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
+	lossy := s.Lossless == ""
+	switch {
+	case lossy && !s.Trims && !c.Sleek:
+		all = append(all, cc.Remark("sleek", "no switch trims packets (program trimming), and nothing but a timeout tells "+
+			"of one that is lost; sleek: true tells by what is out of order"))
+	case s.Trims && c.Sleek:
+		all = append(all, cc.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only came out of "+
+			"order is sent again, too"))
+	}
+	if lossy && !s.Trims && c.Balance == REPS {
+		all = append(all, cc.Remark("balance", "no switch trims packets (program trimming): reps hears of a path that "+
+			"loses packets by timeouts alone"))
+	}
+	if c.Control != ByReceiver && s.Unmarked != "" {
+		all = append(all, cc.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the delay",
+			s.Unmarked))
+	}
+	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
+		all = append(all, cc.Remark("balance", "a program of the switches spreads packets itself, so that entropy values "+
+			"choose no path; balance: one, or program ecmp"))
+	}
+	longest, ok := s.Longest()
+	if !ok {
+		return all
+	}
+	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
+		all = append(all, cc.Remark("network_rtt", "the longest path takes %v without queues: windows hold less than a "+
+			"round trip", rtt))
+	}
+	network := c.Network
+	if network == 0 {
+		network = longest.BaseRTT
+	}
+	if c.RTO == FixedRTO {
+		timeout := c.RTOBase + unit.Time(c.RTOQueues*float64(network))
+		if timeout <= longest.BaseRTT {
+			all = append(all, cc.Remark("rto_base", "the timeout, %v, is over before the round trip of the longest path, %v",
+				timeout, longest.BaseRTT))
+		}
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package uet
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// Where switches do not do what the transport is made for, or times do not fit, it is said of the parameter; where all
+// fits, nothing is.
+func TestSuits(t *testing.T) {
+	trims := cc.Site{Trims: true, Paths: []cc.Path{{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}}}
+	with := func(change func(s *cc.Site)) cc.Site {
+		s := trims
+		change(&s)
+		return s
+	}
+	plain := with(func(s *cc.Site) { s.Trims = false })
+	unmarked := with(func(s *cc.Site) { s.Unmarked = "no switch marks" })
+	for name, x := range map[string]struct {
+		site   cc.Site
+		change func(c *Config)
+		want   string
+	}{
+		"all fits":      {trims, func(*Config) {}, ""},
+		"no trimming":   {plain, func(*Config) {}, "sleek: no switch trims packets (program trimming)"},
+		"with sleek":    {plain, func(c *Config) { c.Sleek = true }, ""},
+		"lossless":      {with(func(s *cc.Site) { s.Trims, s.Lossless = false, "pfc" }), func(*Config) {}, ""},
+		"both":          {trims, func(c *Config) { c.Sleek = true }, "sleek: switches trim packets"},
+		"reps":          {plain, func(c *Config) { c.Sleek, c.Balance = true, REPS }, "balance: no switch trims packets"},
+		"no marks":      {unmarked, func(*Config) {}, "control: no switch marks"},
+		"credit":        {unmarked, func(c *Config) { c.Control = ByReceiver }, ""},
+		"sprayed":       {with(func(s *cc.Site) { s.Sprayed = true }), func(*Config) {}, "balance: a program of"},
+		"one path":      {with(func(s *cc.Site) { s.Flowlets = true }), func(c *Config) { c.Balance = OnePath }, ""},
+		"short network": {trims, func(c *Config) { c.Network = us }, "network_rtt: the longest path takes 10us"},
+		"short timeout": {trims, func(c *Config) { c.RTOBase, c.RTOQueues = 9*us, 0 }, "rto_base: the timeout, 9us"},
+		"no path":       {with(func(s *cc.Site) { s.Paths = nil }), func(c *Config) { c.RTOBase, c.RTOQueues = 1, 0 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Defaults()
+			x.change(&c)
+			var all []string
+			for _, r := range c.Suits(&x.site) {
+				all = append(all, r.Param+": "+r.Text)
+			}
+			if got := strings.Join(all, "\n"); x.want == "" && got != "" || len(all) > 1 || !strings.Contains(got, x.want) {
+				t.Errorf("%q\nwant %q", got, x.want)
+			}
+		})
+	}
+}
