@@ -85,9 +85,9 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "stalls", Form: document.MapOf(stalls), Doc: "when the simulator's hosts stand still", Without: "never"},
 	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
 		Doc: "what is varied: every combination is a point", Without: "one point", Traits: ofFile},
-	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"), Doc: "points of the sweep " +
-		"that have no meaning: nothing runs there, and reports say which they are, and why", Without: "none",
-		Traits: ofFile | unlisted},
+	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"),
+		Doc:     "points of the sweep that have no meaning: nothing runs there, and reports say which they are, and why",
+		Without: "none", Traits: ofFile | unlisted},
 	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
 		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing",
 		Traits: ofFile | unlisted | ofOptions},

@@ -11,8 +11,8 @@ import (
 	"weir/study/spec"
 )
 
-// The quick variant of every experiment of the catalogue gives the same on three threads as on one. Those of jobs, which
-// have one thread in any case, are left out.
+// The quick variant of every experiment of the catalogue gives the same on three threads as on one. Those of jobs,
+// which have one thread in any case, are left out.
 func TestThreadsSameEverywhere(t *testing.T) {
 	r := Registry()
 	for _, e := range r.Experiments() {

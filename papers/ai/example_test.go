@@ -1,0 +1,25 @@
+package ai_test
+
+import (
+	"fmt"
+
+	"weir/papers/ai"
+)
+
+// The experiments of the room.
+func Example() {
+	files, err := ai.Experiments.ReadDir("experiments")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files {
+		fmt.Println(f.Name())
+	}
+	// Output:
+	// all-reduce.yaml
+	// all-to-all.yaml
+	// credit.yaml
+	// faults.yaml
+	// storage.yaml
+	// two-jobs.yaml
+}
