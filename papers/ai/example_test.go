@@ -2,27 +2,24 @@ package ai_test
 
 import (
 	"fmt"
-	"io/fs"
-	"path"
-	"strings"
 
 	"weir/papers/ai"
 )
 
-// The experiments by name, as weir run ai/… has them.
+// The experiments of the room.
 func Example() {
-	files, err := fs.Glob(ai.Experiments, "experiments/*.yaml")
+	files, err := ai.Experiments.ReadDir("experiments")
 	if err != nil {
-		fmt.Println(err)
+		panic(err)
 	}
 	for _, f := range files {
-		fmt.Println("ai/" + strings.TrimSuffix(path.Base(f), ".yaml"))
+		fmt.Println(f.Name())
 	}
 	// Output:
-	// ai/all-reduce
-	// ai/all-to-all
-	// ai/credit
-	// ai/faults
-	// ai/storage
-	// ai/two-jobs
+	// all-reduce.yaml
+	// all-to-all.yaml
+	// credit.yaml
+	// faults.yaml
+	// storage.yaml
+	// two-jobs.yaml
 }
