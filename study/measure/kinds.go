@@ -78,7 +78,7 @@ func flowKinds() []Kind {
 			New:    func() Measure { return &reordering{} }},
 		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + IdealFormula +
 			"; mean and percentiles of the finished, also by size, by traffic, or by groups of senders or receivers",
-			Keys:   []Key{by("traffic", "traffic", bySender, byReceiver), limit(), percentiles("[50, 95, 99]", "HPCC §5"),
+			Keys: []Key{by("traffic", "traffic", bySender, byReceiver), limit(), percentiles("[50, 95, 99]", "HPCC §5"),
 				bins()},
 			Better: Lower,
 			New:    func() Measure { return &slowdown{} }},
