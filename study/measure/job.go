@@ -140,7 +140,8 @@ func (m *jobs) groups(e *Evaluation) {
 	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
 		slowest, most := math.NaN(), unit.Time(-1)
 		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
-			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && o.Ranks[rank].Computing > most {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && o.Ranks[rank].Computing > most &&
+				!e.serves(e.Config.Jobs[j].Group, rank) {
 				slowest, most = float64(rank), o.Ranks[rank].Computing
 			}
 		})
