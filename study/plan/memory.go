@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"weir/core/unit"
+	"weir/core/workload/job"
 	"weir/study/spec"
 )
 
@@ -138,11 +139,43 @@ func ownMemory(r *Run) float64 {
 		}
 		bytes += ofKept*n + each*atOnce(p, t, n)
 	}
+	for t := range p.Entries() {
+		open, packets := openMessages(p.Entry(t))
+		each := ofFlow
+		if s, _ := p.Entry(t).Transport(); s.Controlled {
+			each = ofControlled
+		}
+		bytes += open * (each + ofPacket*packets)
+	}
 	for i := range p.Flows() {
 		f := p.Flow(i)
 		bytes += ofDatagram * float64(f.Datagrams())
 	}
 	return garbage * (bytes + ofSample*p.Samples()*lasting(r))
+}
+
+// openMessages guesses how many messages of a traffic's job are under way at most, and how many packets each of them has
+// out: of what a rank looks at a half are sends, and what has no window is not all begun together.
+func openMessages(tr *spec.Traffic) (open, packets float64) {
+	const together, most = 64, 32
+	j := tr.Job()
+	if j == nil || len(j.Hosts) < 2 {
+		return 0, 0
+	}
+	m, ok := j.Program.(job.Measured)
+	if !ok || m.Messages() == 0 {
+		return 0, 0
+	}
+	for r := range j.Program.Ranks() {
+		for lane := range j.Program.Lanes(r) {
+			n, window := j.Program.Ops(r, lane), j.Program.Window(r, lane)
+			if window == 0 {
+				window = together
+			}
+			open += float64(min(n, window)) / 2
+		}
+	}
+	return min(open, m.Messages()), min(math.Ceil(m.Bytes()/m.Messages()/float64(max(tr.Payload(), 1))), most)
 }
 
 // atOnce guesses how many of a traffic's n flows have begun and are not over, at most. Each host of a collective

@@ -2,6 +2,7 @@ package traps
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -14,7 +15,6 @@ import (
 	"weir/core/cc/cctest"
 	"weir/core/dataplane"
 	"weir/core/transport"
-	"weir/core/unit"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/spec"
@@ -68,7 +68,7 @@ func (w *Watched) Find(s *spec.Spec) (found []Trap, why string) {
 	}
 	for _, r := range w.choose(s) {
 		if need := plan.EstimateMemory(r); need > mostMemory {
-			return found, fmt.Sprintf("a run of it takes about %v of memory", unit.Bytes(need))
+			return found, fmt.Sprintf("a run of it takes about %.0f MB of memory", math.Ceil(need/1e6))
 		}
 		marks := &marked{}
 		first, wrong := rehearse(r, marks.watch, nil)
