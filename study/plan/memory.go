@@ -154,8 +154,8 @@ func ownMemory(r *Run) float64 {
 	return garbage * (bytes + ofSample*p.Samples()*lasting(r))
 }
 
-// openMessages guesses how many messages of a traffic's job are under way at most, and how many packets each of them has
-// out: of what a rank looks at a half are sends, and what has no window is not all begun together.
+// openMessages guesses how many messages of a traffic's job are under way at most, and how many packets each of them
+// has out: of what a rank looks at a half are sends, and what has no window is not all begun together.
 func openMessages(tr *spec.Traffic) (open, packets float64) {
 	const together, most = 64, 32
 	j := tr.Job()

@@ -233,6 +233,32 @@ func (d *decoder) iterations(root document.Map, p *Point) {
 	}
 	p.anew = d.word(t.Default("draws"), iterations, "draws") == drawsAnew
 	p.repeats = d.word(t.Default("repeat"), iterations, "repeat") == "true"
+	if p.anew && d.OK() {
+		if why := p.goesOn(); why != "" {
+			d.Fail(t.Get("draws").Place, "one job, of a collective operation in iterations", "draws cannot begin anew: %s", why)
+		}
+	}
+}
+
+// goesOn is why random draws go on between iterations, whatever the file says; "": they can begin anew.
+func (p *Point) goesOn() string {
+	jobs, some := 0, false
+	for i := range p.entries {
+		j := p.entries[i].job
+		if j == nil {
+			continue
+		}
+		jobs++
+		a, alike := j.Program.(job.Alike)
+		some = some || alike && a.Ops(0, 0) > a.Each(0, 0)
+	}
+	switch {
+	case jobs > 1:
+		return "there are several jobs, whose iterations do not end together"
+	case !some:
+		return "the job does not say which of its operations are an iteration, or has one"
+	}
+	return ""
 }
 
 // Iterations reports whether iterations of jobs that recur are not carried out again, and whether random draws begin

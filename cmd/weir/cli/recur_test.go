@@ -208,3 +208,18 @@ func TestMessagesAtOnce(t *testing.T) {
 		t.Errorf("%.0f MB all to all, %.0f MB in a ring", all/1e6, ring/1e6)
 	}
 }
+
+// Draws that cannot begin anew are an error, at their place.
+func TestDrawsAnew(t *testing.T) {
+	for job, want := range map[string]string{
+		"{all_reduce: {size: 64KB}}":                                         "or has one",
+		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "there are several jobs",
+	} {
+		text := fmt.Sprintf(training, "[ecmp]", "iterations: {draws: anew}", "transport: tcp, cc: reno", job)
+		_, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+		if err == nil || !strings.Contains(err.Error(), "x.yaml:5:21: draws cannot begin anew: ") ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
