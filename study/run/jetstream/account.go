@@ -212,7 +212,7 @@ func (c *Coordinator) watched() []nats.Option {
 		nats.ReconnectHandler(func(*nats.Conn) {
 			tell("the server is reached again")
 			c.stale.Store(true)
-			c.group.Go(c.reconcile)
+			c.beside(c.reconcile)
 		}),
 	}
 }

@@ -66,6 +66,8 @@ type Coordinator struct {
 	ended  context.CancelFunc
 	judges context.Context // of runs that the coordinator makes itself
 	group  sync.WaitGroup
+	ending sync.Mutex
+	over   bool   // End waits for the group, to which nothing is added any more
 	own    string // its own worker
 	hello  announcement
 
@@ -187,11 +189,11 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if err := c.listen(); err != nil {
 		return err
 	}
-	c.group.Go(func() { c.attend(running) })
+	c.beside(func() { c.attend(running) })
 	if c.Jobs >= 0 {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
 			own: c.own}
-		c.group.Go(func() {
+		c.beside(func() {
 			if err := own.Work(running, join); err != nil {
 				c.notice("its own worker: %v", err)
 			}
@@ -546,11 +548,26 @@ func (c *Coordinator) give(t *task, o outcome) {
 	t.result <- o
 }
 
+// beside begins something in a goroutine, for which End waits; false: the coordinator has ended. Messages still come in
+// then.
+func (c *Coordinator) beside(do func()) bool {
+	c.ending.Lock()
+	defer c.ending.Unlock()
+	if c.over {
+		return false
+	}
+	c.group.Go(do)
+	return true
+}
+
 // End stops the server, and takes the queue away if all is done.
 func (c *Coordinator) End() error {
 	if c.ended != nil {
 		c.ended()
 	}
+	c.ending.Lock()
+	c.over = true
+	c.ending.Unlock()
 	c.group.Wait()
 	if c.conn != nil {
 		if !c.interrupted && c.js != nil {

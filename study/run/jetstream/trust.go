@@ -114,7 +114,7 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 		return
 	}
 	c.hands <- struct{}{}
-	c.group.Go(func() {
+	if !c.beside(func() {
 		defer func() { <-c.hands }()
 		if c.heed(&d) {
 			msg.Ack()
@@ -122,7 +122,9 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 		} else {
 			msg.NakWithDelay(time.Second)
 		}
-	})
+	}) {
+		<-c.hands // nobody deals with it: it comes again for who goes on with the sweep
+	}
 }
 
 // errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
@@ -233,7 +235,7 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		c.give(t, outcome{err: errors.New(d.Error)})
 		return
 	}
-	c.group.Go(func() {
+	c.beside(func() {
 		data, err := c.make(t)
 		c.lock.Lock()
 		defer c.lock.Unlock()
@@ -275,7 +277,7 @@ func (t *task) limited() (all []*member) {
 
 // later publishes a run anew when others have had time to be free. The lock is held.
 func (c *Coordinator) later(t *task) {
-	c.group.Go(func() {
+	c.beside(func() {
 		select {
 		case <-c.judges.Done():
 			return
@@ -303,7 +305,7 @@ func (c *Coordinator) fitsHere(t *task) bool {
 func (c *Coordinator) again(t *task) {
 	t.tries++
 	suffix := t.suffix()
-	c.group.Go(func() {
+	c.beside(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
 		if c.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops}) == nil {
@@ -382,7 +384,7 @@ func (c *Coordinator) recheck(k *check) {
 		return
 	}
 	j := k.job()
-	c.group.Go(func() {
+	c.beside(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 		defer cancel()
 		if c.publish(ctx, c.sweep.check(k.t.class, k.t.ID), j) == nil {
@@ -463,7 +465,7 @@ func (c *Coordinator) judge(t *task, gave map[*member]string) {
 		return
 	}
 	k.judging = true
-	c.group.Go(func() {
+	c.beside(func() {
 		data, err := c.make(t)
 		c.lock.Lock()
 		defer c.lock.Unlock()
