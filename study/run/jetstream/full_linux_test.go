@@ -46,7 +46,14 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		p.dir = filepath.Join(disk, "results")
 	}
 	ballast := filepath.Join(disk, "ballast")
-	slow := func(data []byte) []byte { time.Sleep(5 * time.Millisecond); return data }
+	var made atomic.Int64
+	var full atomic.Bool
+	slow := func(data []byte) []byte { // most come when the disk is full, however late progress is told
+		for time.Sleep(5 * time.Millisecond); made.Add(1) > 60 && !full.Load(); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		return data
+	}
 	p.guests(func(j *Join) {
 		p.worker(Worker{Name: "a", change: slow}, j)
 		p.worker(Worker{Name: "b", change: slow}, j)
@@ -57,6 +64,7 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 			return
 		}
 		fill(t, ballast)
+		full.Store(true)
 		p.group.Go(func() {
 			until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
 			if err := os.Remove(ballast); err != nil {
