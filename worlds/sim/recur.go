@@ -80,6 +80,8 @@ func (d *drive) newRecurring() *recurring {
 		x.give("there are several jobs, and their iterations do not end together")
 	case !d.config.Repeat:
 		x.give("each iteration is to be carried out")
+	case !d.config.Anew: // so the state need not be read
+		x.give("number of messages: their random numbers go on with it (draws: running)")
 	default:
 		if x.against(); x.iterations()-program.Ahead() < 3 {
 			x.give("there are too few iterations")
@@ -246,12 +248,11 @@ func (x *recurring) compare(now unit.Time) {
 const usual = 16
 
 // fail has the state read less often, the more often it has differed: to read it takes about as long as a packet for
-// each port. Numbers of messages that go on never recur.
+// each port.
 func (x *recurring) fail() {
 	if x.failed++; x.failed > usual {
 		x.from = x.over + x.failed
 	}
-	x.done = !x.drive.config.Anew
 }
 
 // room is how many iterations can be left out, so that all ranks have what they look ahead at, and the run its end.
