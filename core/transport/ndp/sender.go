@@ -14,22 +14,22 @@ type Sender struct {
 	start  unit.Time
 	stop   unit.Time
 
-	una      int64         // first packet that is not acknowledged
-	next     int64         // first packet never sent
-	ring     []sent        // of packets from una to next
-	flights  queue[flight] // transmissions by time; stale ones among them
-	repairs  queue[int64]  // packets to be sent again; stale ones among them
-	inFlight int64         // packets of which nothing was heard since they were sent
-	refused  int64         // packets that a NACK was for and that are not sent again yet
-	free     int64         // new packets that need no PULL
-	credit   int64         // packets that PULLs have asked for and that were not sent yet; below 0: sent without
-	pulled   int64         // highest PULL
-	answered int64         // ACKs and NACKs, for each of which there will be a PULL
-	returned int64         // packets of the first window whose headers switches have sent back
-	bounced  int64         // all whose headers switches have sent back
-	probing  bool          // a PULL may be lost: one packet goes without
-	quiet    unit.Time     // when something was last heard or sent
-	backoff  int           // timeouts since something was heard
+	una      int64                   // first packet that is not acknowledged
+	next     int64                   // first packet never sent
+	ring     []sent                  // of packets from una to next
+	flights  transport.Queue[flight] // transmissions by time; stale ones among them
+	repairs  transport.Queue[int64]  // packets to be sent again; stale ones among them
+	inFlight int64                   // packets of which nothing was heard since they were sent
+	refused  int64                   // packets that a NACK was for and that are not sent again yet
+	free     int64                   // new packets that need no PULL
+	credit   int64                   // packets that PULLs have asked for and that were not sent yet; below 0: sent without
+	pulled   int64                   // highest PULL
+	answered int64                   // ACKs and NACKs, for each of which there will be a PULL
+	returned int64                   // packets of the first window whose headers switches have sent back
+	bounced  int64                   // all whose headers switches have sent back
+	probing  bool                    // a PULL may be lost: one packet goes without
+	quiet    unit.Time               // when something was last heard or sent
+	backoff  int                     // timeouts since something was heard
 	round    transport.RoundTrip
 	wait     transport.RoundTrip // from NACKs to the PULLs that send their packets again
 
@@ -98,29 +98,29 @@ func (s *Sender) schedule(now unit.Time) {
 	if s.una == s.packets {
 		return
 	}
-	for s.repairs.n > 0 {
-		if n := *s.repairs.head(); n >= s.una && s.at(n).flags&waiting != 0 {
+	for s.repairs.Len() > 0 {
+		if n := *s.repairs.Head(); n >= s.una && s.at(n).flags&waiting != 0 {
 			break
 		}
-		s.repairs.pop()
+		s.repairs.Pop()
 	}
 	fresh := s.next < s.packets && s.next-s.una < mostOut && max(now, s.start) < s.stop
 	switch {
 	// NDP §3.2: before what is new
-	case s.repairs.n > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()):
-		s.plan, s.repair = *s.repairs.head(), true
+	case s.repairs.Len() > 0 && (s.credit > 0 || s.probing || s.inFlight == 0 && !s.expecting()):
+		s.plan, s.repair = *s.repairs.Head(), true
 	case fresh && (s.free > 0 || s.credit > 0 || s.probing):
 		s.plan = s.next
 	}
-	for s.flights.n > 0 {
-		f := s.flights.head()
+	for s.flights.Len() > 0 {
+		f := s.flights.Head()
 		if f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at {
 			s.timerAt = f.at + s.rto(0)
 			break
 		}
-		s.flights.pop()
+		s.flights.Pop()
 	}
-	if s.plan < 0 && s.inFlight == 0 && (s.repairs.n > 0 || fresh) {
+	if s.plan < 0 && s.inFlight == 0 && (s.repairs.Len() > 0 || fresh) {
 		s.timerAt = s.quiet + s.rto(s.wait.Smoothed+4*s.wait.Variation)
 	}
 	s.timerAt = max(s.timerAt, now)
@@ -159,7 +159,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		return
 	}
 	if s.repair {
-		s.repairs.pop()
+		s.repairs.Pop()
 		x := s.at(n)
 		if x.flags&nacked != 0 {
 			s.refused--
@@ -182,7 +182,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		s.counters.SentBytes += unit.Bytes(s.bytes(n))
 	}
-	s.flights.push(flight{n, now})
+	s.flights.Push(flight{n, now})
 	s.inFlight++
 	s.counters.SentPackets++
 	s.quiet, s.probing = now, false
@@ -312,7 +312,7 @@ func (s *Sender) deliver(x *sent) {
 // again notes that packet n, which is in flight no more, is to be sent again.
 func (s *Sender) again(now unit.Time, n int64, why uint8) {
 	*s.at(n) = sent{now, waiting | why}
-	s.repairs.push(n)
+	s.repairs.Push(n)
 }
 
 // NextTimer is when the retransmission timer expires.
@@ -327,13 +327,13 @@ func (s *Sender) Advance(now unit.Time) {
 	s.timeouts++
 	due := now - s.rto(0)
 	s.probing = s.inFlight == 0
-	for s.flights.n > 0 {
-		f := *s.flights.head()
+	for s.flights.Len() > 0 {
+		f := *s.flights.Head()
 		live := f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at
 		if live && f.at > due {
 			break
 		}
-		if s.flights.pop(); live {
+		if s.flights.Pop(); live {
 			s.inFlight--
 			s.credit++
 			s.again(now, f.n, 0)

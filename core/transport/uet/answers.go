@@ -3,6 +3,7 @@ package uet
 import (
 	"encoding/binary"
 	"math/bits"
+	"weir/core/transport"
 
 	"weir/core/cc/nscc"
 	"weir/core/packet"
@@ -140,7 +141,7 @@ func (s *Sender) finish(now unit.Time) {
 	s.done = true
 	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
 	s.counters.Finished = now
-	s.ring, s.flights, s.repairs = nil, queue[flight]{}, nil
+	s.ring, s.flights, s.repairs = nil, transport.Queue[flight]{}, nil
 	s.una = s.next
 }
 

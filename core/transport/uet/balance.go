@@ -1,6 +1,7 @@
 package uet
 
 import (
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -121,7 +122,7 @@ func (b *bitmap) heard(_ unit.Time, ev uint16, f feedback) {
 // recycling sends packets where others have done well, each as often as that, in order. The first window counts up.
 type recycling struct {
 	round
-	waiting queue[uint16]
+	waiting transport.Queue[uint16]
 	counted uint16
 }
 
@@ -138,17 +139,17 @@ func (r *recycling) next(_ unit.Time, psn, window int64) uint16 {
 
 // recycle takes the oldest value that has done well.
 func (r *recycling) recycle() (ev uint16, ok bool) {
-	if r.waiting.n == 0 {
+	if r.waiting.Len() == 0 {
 		return 0, false
 	}
-	ev = *r.waiting.head()
-	r.waiting.pop()
+	ev = *r.waiting.Head()
+	r.waiting.Pop()
 	return ev, true
 }
 
 func (r *recycling) heard(_ unit.Time, ev uint16, f feedback) {
 	if f == good {
-		r.waiting.push(ev)
+		r.waiting.Push(ev)
 	}
 }
 

@@ -2,13 +2,14 @@ package uet
 
 import (
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
 // pacer gives the credit of one host's link: PULLs, in turn to flows that ask for more, and where nobody does to flows
 // that have asked, ahead of what they need. Each takes as long as what it gives takes on the link.
 type pacer struct {
-	active, idle queue[*member]
+	active, idle transport.Queue[*member]
 	at           unit.Time `state:"past"` // when the next PULL may go
 	fraction     float64   // of a picosecond
 	rescheduled  bool
@@ -33,17 +34,17 @@ func (x *pacer) leave(m *member) {
 
 // head is whose turn it is; nil: nobody's.
 func (x *pacer) head() *member {
-	for x.active.n > 0 && (*x.active.head()).over {
-		x.active.pop()
+	for x.active.Len() > 0 && (*x.active.Head()).over {
+		x.active.Pop()
 	}
-	for x.idle.n > 0 && (*x.idle.head()).over {
-		x.idle.pop()
+	for x.idle.Len() > 0 && (*x.idle.Head()).over {
+		x.idle.Pop()
 	}
 	switch {
-	case x.active.n > 0:
-		return *x.active.head()
-	case x.idle.n > 0:
-		return *x.idle.head()
+	case x.active.Len() > 0:
+		return *x.active.Head()
+	case x.idle.Len() > 0:
+		return *x.idle.Head()
 	}
 	return nil
 }
@@ -57,33 +58,33 @@ func (x *pacer) request(now unit.Time, m *member) {
 		x.at, x.fraction = now, 0
 	}
 	m.active = true
-	x.active.push(m)
-	x.rescheduled = x.rescheduled || x.active.n == 1
+	x.active.Push(m)
+	x.rescheduled = x.rescheduled || x.active.Len() == 1
 }
 
 // send gives credit to the flow whose turn it is, and returns what that has been given in all.
 func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	m := x.head()
 	var units int64
-	if x.active.n > 0 {
-		x.active.pop()
+	if x.active.Len() > 0 {
+		x.active.Pop()
 		units = max(min(each, m.target-m.given), 0)
 		m.given += units
 		if m.target > m.given {
-			x.active.push(m)
+			x.active.Push(m)
 		} else {
 			m.active = false
 			if !m.inIdle {
 				m.inIdle = true
-				x.idle.push(m)
+				x.idle.Push(m)
 			}
 		}
 	} else {
-		x.idle.pop()
+		x.idle.Pop()
 		units = each
 		m.given += units
 		if m.inIdle = m.target <= m.given && m.given-m.target < m.most; m.inIdle {
-			x.idle.push(m)
+			x.idle.Push(m)
 		}
 	}
 	paid := units

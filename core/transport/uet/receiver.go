@@ -24,7 +24,7 @@ type Receiver struct {
 	asked    bool     // acknowledge once nothing is missing
 	nacks    int64
 
-	acks, refusals queue[delayed] // answers that the NIC has not made yet
+	acks, refusals transport.Queue[delayed] // answers that the NIC has not made yet
 }
 
 // delayed is an answer that goes at a time.
@@ -282,7 +282,7 @@ func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
 		delay, kept = r.config.NackDelay, &r.refusals
 	}
 	if delay > 0 {
-		kept.push(delayed{now + delay, *a})
+		kept.Push(delayed{now + delay, *a})
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
@@ -291,11 +291,11 @@ func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
 }
 
 // answers are those of which the next one goes first; nil: none waits.
-func (r *Receiver) answers() *queue[delayed] {
+func (r *Receiver) answers() *transport.Queue[delayed] {
 	switch {
-	case r.acks.n == 0 && r.refusals.n == 0:
+	case r.acks.Len() == 0 && r.refusals.Len() == 0:
 		return nil
-	case r.refusals.n == 0 || r.acks.n > 0 && r.acks.head().at <= r.refusals.head().at:
+	case r.refusals.Len() == 0 || r.acks.Len() > 0 && r.acks.Head().at <= r.refusals.Head().at:
 		return &r.acks
 	}
 	return &r.refusals
@@ -305,7 +305,7 @@ func (r *Receiver) answers() *queue[delayed] {
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
 	if q := r.answers(); q != nil {
-		t = q.head().at
+		t = q.Head().at
 	}
 	if r.pacer != nil && r.pacer.head() == &r.member {
 		t = min(t, r.pacer.at)
@@ -316,9 +316,9 @@ func (r *Receiver) NextSend() unit.Time {
 // Emit sends an answer or a PULL: the units that it has given in all, as sequence number. One that is lost is made
 // good by the next.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
-	if q := r.answers(); q != nil && q.head().at <= now {
-		q.head().write(&r.ends, p)
-		q.pop()
+	if q := r.answers(); q != nil && q.Head().at <= now {
+		q.Head().write(&r.ends, p)
+		q.Pop()
 		return
 	}
 	r.member.turns++

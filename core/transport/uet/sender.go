@@ -19,17 +19,17 @@ type Sender struct {
 	start    unit.Time
 	stop     unit.Time
 
-	left     int64         // payload never sent
-	next     int64         // first number never used
-	una      int64         // first number not acknowledged
-	last     int64         // number of the last packet with payload; −1: not sent yet
-	ring     []record      // of numbers from una to next
-	flights  queue[flight] // transmissions by time; stale ones among them
-	repairs  numbers       // packets to be sent again; stale ones among them
-	repaired int64         // bytes of frames of those that are not stale
-	waits    int           // how many these are
-	inFlight int64         // bytes of frames, as the receiver's counter says
-	got      int64         // that counter
+	left     int64                   // payload never sent
+	next     int64                   // first number never used
+	una      int64                   // first number not acknowledged
+	last     int64                   // number of the last packet with payload; −1: not sent yet
+	ring     []record                // of numbers from una to next
+	flights  transport.Queue[flight] // transmissions by time; stale ones among them
+	repairs  numbers                 // packets to be sent again; stale ones among them
+	repaired int64                   // bytes of frames of those that are not stale
+	waits    int                     // how many these are
+	inFlight int64                   // bytes of frames, as the receiver's counter says
+	got      int64                   // that counter
 	done     bool
 
 	credit      int64     // bytes; below 0 by up to a packet
@@ -194,7 +194,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.repaired -= size
 	x.sent = min(x.sent+1, math.MaxUint8)
 	x.at, x.state = now, flying
-	s.flights.push(flight{n, now})
+	s.flights.Push(flight{n, now})
 	s.inFlight += size
 	s.spend(size)
 	s.counters.Retransmitted++
@@ -211,7 +211,7 @@ func (s *Sender) note(now unit.Time, n, size int64) {
 		s.grow()
 	}
 	*s.at(n) = record{at: now, size: int32(size), sent: 1, state: flying}
-	s.flights.push(flight{n, now})
+	s.flights.Push(flight{n, now})
 }
 
 // mark writes the headers of packet n.
@@ -275,17 +275,17 @@ func (s *Sender) setTimer(now unit.Time) {
 	if now >= s.stop {
 		s.left = 0
 	}
-	for s.flights.n > 0 {
-		f := s.flights.head()
+	for s.flights.Len() > 0 {
+		f := s.flights.Head()
 		if f.n >= s.una {
 			if x := s.at(f.n); x.state == flying && x.at == f.at {
 				s.timerAt = f.at + s.rto()
 				break
 			}
 		}
-		s.flights.pop()
+		s.flights.Pop()
 	}
-	if s.flights.n == 0 {
+	if s.flights.Len() == 0 {
 		s.inFlight = 0 // whatever was doubled or lost on the way
 		if s.credited && s.credit <= 0 && !s.wantsAsk && s.upcoming() > 0 {
 			s.timerAt = s.quiet + s.rto() // a PULL may be lost
@@ -320,7 +320,7 @@ func (s *Sender) Advance(now unit.Time) {
 	if s.timerAt > now {
 		return
 	}
-	if s.flights.n == 0 {
+	if s.flights.Len() == 0 {
 		s.timeouts++
 		s.backoff++
 		s.quiet, s.wantsAsk = now, true
@@ -328,12 +328,12 @@ func (s *Sender) Advance(now unit.Time) {
 		s.setTimer(now)
 		return
 	}
-	n := s.flights.head().n
+	n := s.flights.Head().n
 	x := s.at(n)
 	s.balance.heard(now, s.first, timeout)
 	s.timeouts++
 	s.backoff++
-	s.flights.pop()
+	s.flights.Pop()
 	s.inFlight -= int64(x.size)
 	if s.law != nil {
 		s.law.OnTimeout(int64(x.size))

@@ -1,30 +1,5 @@
 package uet
 
-// queue is first in, first out, in a ring that grows.
-type queue[T any] struct {
-	ring  []T
-	first int
-	n     int
-}
-
-func (q *queue[T]) push(x T) {
-	if q.n == len(q.ring) {
-		ring := make([]T, max(16, 2*q.n))
-		k := copy(ring, q.ring[q.first:])
-		copy(ring[k:], q.ring[:q.first])
-		q.ring, q.first = ring, 0
-	}
-	q.ring[(q.first+q.n)&(len(q.ring)-1)] = x
-	q.n++
-}
-
-func (q *queue[T]) head() *T { return &q.ring[q.first] }
-
-func (q *queue[T]) pop() {
-	q.first = (q.first + 1) & (len(q.ring) - 1)
-	q.n--
-}
-
 // numbers gives the smallest of some numbers first: a heap.
 type numbers []int64
 

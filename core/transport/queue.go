@@ -1,0 +1,32 @@
+package transport
+
+// Queue is first in, first out, in a ring that grows. The zero Queue is empty.
+type Queue[T any] struct {
+	ring  []T // as long as a power of two
+	first int
+	n     int
+}
+
+// Len is how many are in it.
+func (q *Queue[T]) Len() int { return q.n }
+
+// Push appends x.
+func (q *Queue[T]) Push(x T) {
+	if q.n == len(q.ring) {
+		ring := make([]T, max(16, 2*q.n))
+		k := copy(ring, q.ring[q.first:])
+		copy(ring[k:], q.ring[:q.first])
+		q.ring, q.first = ring, 0
+	}
+	q.ring[(q.first+q.n)&(len(q.ring)-1)] = x
+	q.n++
+}
+
+// Head is the first of them; there must be one. It is good until the next Push or Pop.
+func (q *Queue[T]) Head() *T { return &q.ring[q.first] }
+
+// Pop removes the first of them, which must be there.
+func (q *Queue[T]) Pop() {
+	q.first = (q.first + 1) & (len(q.ring) - 1)
+	q.n--
+}

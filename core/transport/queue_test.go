@@ -1,0 +1,28 @@
+package transport
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// What goes in comes out in its order, however the ring has grown and turned.
+func TestQueue(t *testing.T) {
+	var q Queue[int]
+	random := rand.New(rand.NewPCG(1, 2))
+	in, out := 0, 0
+	for range 10_000 {
+		if q.Len() == 0 || random.IntN(100) < 52 {
+			q.Push(in)
+			in++
+		} else {
+			if got := *q.Head(); got != out {
+				t.Fatalf("%d, not %d", got, out)
+			}
+			q.Pop()
+			out++
+		}
+		if q.Len() != in-out {
+			t.Fatalf("%d are in it, not %d", q.Len(), in-out)
+		}
+	}
+}
