@@ -98,6 +98,6 @@ func iterations(s *sheet, o *results.Outcome) {
 			s.note(fmt.Sprintf("… and in %d more ways, in runs.json", len(order)-i), plain)
 			return
 		}
-		s.note(fmt.Sprintf("iterations of the job, in %d runs: %s", count[text], text), plain)
+		s.note(fmt.Sprintf("iterations of the job, in %d %s: %s", count[text], plural(count[text], "run"), text), plain)
 	}
 }

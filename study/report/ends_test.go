@@ -1,0 +1,29 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/report"
+	"weir/study/results"
+)
+
+// The end of a report says how many iterations of a job were taken from another one, or why none was; once for all runs
+// of which the same is true.
+func TestIterationsTold(t *testing.T) {
+	run := func(i *results.Iterations) *results.Run {
+		return &results.Run{End: results.End{Reason: "all flows done", Iterations: i}}
+	}
+	differs := &results.Iterations{Why: "leaf0.queue: 2, and 0 before"}
+	text := report.Ends(&results.Outcome{Runs: []*results.Run{run(nil), run(differs), run(differs),
+		run(&results.Iterations{Repeated: 97, First: 3, PeriodS: .0004, Words: 18826})}})
+	got := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{
+		"iterations of the job, in 2 runs: each was carried out: leaf0.queue: 2, and 0 before",
+		"iterations of the job, in 1 run: 97, from number 3 on, are the one before them once more, every 0.0004 s: all " +
+			"18826 words of the network's state recurred"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("it does not say %q once:\n%s", want, text)
+		}
+	}
+}
