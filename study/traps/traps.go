@@ -174,6 +174,7 @@ func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (re
 	}
 	var hops, steps atomic.Uint64
 	c.Warmup, c.Watches, c.Onsets, c.Threads = 0, nil, nil, 1
+	c.Repeat = false // the packets are what is looked at
 	c.Progress = func(p sim.Progress) {
 		hops.Store(p.PacketHops)
 		steps.Add(1)
