@@ -72,7 +72,7 @@ func streams(p *spec.Point) (list []stream) {
 	return list
 }
 
-// ofJob adds streams of a job's messages, each between neighbours in the order of its ranks.
+// ofJob adds streams of a job's messages: some of those that its ranks send, spread over ranks, lanes and time.
 func ofJob(list []stream, p *spec.Point, tr *spec.Traffic) []stream {
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {
@@ -82,12 +82,43 @@ func ofJob(list []stream, p *spec.Point, tr *spec.Traffic) []stream {
 	if !ok || m.Messages() == 0 {
 		return list
 	}
-	n := min(mostStreams, len(j.Hosts))
-	s := stream{traffic: tr, alike: m.Messages() / float64(n), size: max(m.Bytes()/m.Messages(), 1)}
-	for k := range n {
-		list = add(list, p, j.Hosts[k], j.Hosts[(k+1)%len(j.Hosts)], s)
+	random := unit.NewRandom(1, "estimate")
+	ranks, bytes := j.Program.Ranks(), 0.0
+	var from []int
+	var ops []job.Op
+	for k := range max(mostStreams, ranks) {
+		if op, ok := sends(j.Program, k%ranks, &random); ok {
+			from, ops, bytes = append(from, k%ranks), append(ops, op), bytes+float64(op.Size)
+		}
+	}
+	found := float64(len(ops))
+	for i, op := range ops { // those looked at stand for all, in number and in bytes
+		size := float64(op.Size) * m.Bytes() / m.Messages() * found / max(bytes, 1)
+		list = add(list, p, j.Hosts[from[i]], j.Hosts[op.Peer], stream{traffic: tr, alike: m.Messages() / found,
+			size: max(size, 1)})
 	}
 	return list
+}
+
+// sends finds a message that a rank sends: the first one from a drawn place of one of its lanes on.
+func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool) {
+	const most = 4096 // of a lane are looked at
+	lanes := p.Lanes(rank)
+	first := random.IntN(lanes)
+	for l := range lanes {
+		lane := (first + l) % lanes
+		n := p.Ops(rank, lane)
+		if n == 0 {
+			continue
+		}
+		at := random.IntN(n)
+		for i := range min(n, most) {
+			if op = p.Op(rank, job.Ref{Lane: int32(lane), Op: int32((at + i) % n)}); op.Kind == job.Send {
+				return op, true
+			}
+		}
+	}
+	return op, false
 }
 
 // weigh lets the streams of a list have the packets of all its flows: where few flows have most of the

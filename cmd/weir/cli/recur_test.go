@@ -208,6 +208,44 @@ func TestMessagesAtOnce(t *testing.T) {
 	if all < 867e6/2 || all > 867e6*2 || ring > 300e6 {
 		t.Errorf("%.0f MB all to all, %.0f MB in a ring", all/1e6, ring/1e6)
 	}
+	if few := memory("{all_to_all: {size: 16MiB, at_once: 8}}"); few > 300e6 {
+		t.Errorf("%.0f MB to eight at a time", few/1e6)
+	}
+}
+
+// What weir check says of a job's packet-hops is within a quarter of what it has, whoever sends to whom: neighbours,
+// all to all, or groups in a hierarchy, of whose messages few leave a server.
+func TestEstimateOfJobs(t *testing.T) {
+	for name, job := range map[string]string{
+		"ring":       "{all_reduce: {size: 16MB}}",
+		"hierarchy":  "{all_reduce: {size: 16MB, algorithm: hierarchical, local: 4}}",
+		"trees":      "{all_reduce: {size: 16MB, algorithm: double_tree, channels: 2}}",
+		"all to all": "{all_to_all: {size: 16MB}}",
+		"few":        "{all_to_all: {size: 16MB, at_once: 2}}",
+		"chain":      "{broadcast: {size: 4MB}}",
+		"checkpoint": "{checkpoint: {size: 4MB, servers: 2}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := fmt.Sprintf(training, "[ecmp]", "", "transport: rdma, cc: none", job)
+			text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 4, gpus: 4", 1)
+			s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := plan.Runs(s)[0]
+			c, err := r.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if real, said := float64(res.PacketHops), plan.Estimate(r); said < 0.8*real || said > 1.25*real {
+				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
+			}
+		})
+	}
 }
 
 // Draws that cannot begin anew are an error, at their place.

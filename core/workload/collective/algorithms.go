@@ -355,14 +355,23 @@ func (d *doubleTree) after(m, i int) (to steps) {
 	return to
 }
 
-// direct is an all-to-all: every member sends to every other one, first to its neighbour.
-type direct struct{ n int }
+// direct is an all-to-all: every member sends to every other one, first to its neighbour, and to so many at a time.
+type direct struct {
+	n      int
+	atOnce int // 0: all
+}
 
-func (d *direct) steps(int) int             { return 2 * (d.n - 1) }
-func (d *direct) blocks() int               { return d.n * d.n }
-func (d *direct) tags() int                 { return 1 }
-func (d *direct) open() int                 { return 0 }
-func (d *direct) after(_, _ int) (to steps) { return to }
+func (d *direct) steps(int) int { return 2 * (d.n - 1) }
+func (d *direct) blocks() int   { return d.n * d.n }
+func (d *direct) tags() int     { return 1 }
+func (d *direct) open() int     { return 2 * min(d.atOnce, d.n-1) }
+
+func (d *direct) after(_, i int) (to steps) {
+	if k := i/2 - d.atOnce; d.atOnce > 0 && k >= 0 {
+		to = to.and(2 * k).and(2*k + 1)
+	}
+	return to
+}
 
 func (d *direct) step(m, i int) step {
 	k := i/2 + 1
@@ -546,7 +555,7 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	case c.Operation == Gather, c.Operation == Scatter:
 		return &star{n, c.Operation == Gather}, nil
 	case c.Operation == AllToAll:
-		return &direct{n}, nil
+		return &direct{n, c.AtOnce}, nil
 	case c.Algorithm == DoubleTree:
 		return &doubleTree{n}, nil
 	case c.Algorithm == HalvingDoubling && n&(n-1) != 0:

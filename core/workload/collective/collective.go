@@ -26,6 +26,7 @@ type Config struct {
 	Slow       map[int]float64 // by member, by how much its computing takes longer: 1.1
 	Reduce     unit.Rate       // at which a processor reduces what it receives; 0: at once
 	Local      int             // of hierarchical: members of a group
+	AtOnce     int             // of an all-to-all: others that a member sends to, and hears from, at a time; 0: all
 	Batches    int             // of a pipeline
 	Forward    unit.Time       // of a pipeline, for a batch at a stage
 	Backward   unit.Time       // 0: there is none
@@ -66,6 +67,8 @@ func New(c Config) (*Job, error) {
 		return nil, &Wrong{"size", "up to " + mostSize.String(), fmt.Sprintf("%v is too much", c.Size)}
 	case c.Operation == Pipeline && j.parts > 1:
 		return nil, &Wrong{"chunks", "batches", "the stages of a pipeline have batches in place of channels and chunks"}
+	case c.AtOnce < 0:
+		return nil, &Wrong{"at_once", "0 or more", fmt.Sprintf("%d others at a time", c.AtOnce)}
 	case c.Channels > 64 || c.Chunks > 4096:
 		return nil, &Wrong{"chunks", "up to 64 channels and 4096 chunks", "too many parts"}
 	}
@@ -118,7 +121,7 @@ func (j *Job) Window(m, lane int) int {
 		return j.each()
 	}
 	if n := j.algorithm.open(); n > 0 {
-		return n * j.stride
+		return min(n*j.stride, j.length(m))
 	}
 	return j.length(m)
 }

@@ -29,6 +29,11 @@ func every(t *testing.T, visit func(t *testing.T, c Config)) {
 					case algorithm == HalvingDoubling && n&(n-1) != 0, operation == Pipeline && parts[0] > 1,
 						n > 9 && parts[0] > 1:
 						continue
+					case operation == AllToAll:
+						for _, c.AtOnce = range []int{0, 1, 3} {
+							one(t, c, visit)
+						}
+						continue
 					case algorithm == Hierarchical:
 						for c.Local = 2; c.Local < n; c.Local++ {
 							if n%c.Local == 0 {
@@ -45,7 +50,8 @@ func every(t *testing.T, visit func(t *testing.T, c Config)) {
 }
 
 func one(t *testing.T, c Config, visit func(t *testing.T, c Config)) {
-	t.Run(fmt.Sprintf("%s %s of %d in %d×%d and %d", c.Operation, c.Algorithm, c.Members, c.Channels, c.Chunks, c.Local),
+	t.Run(fmt.Sprintf("%s %s of %d in %d×%d and %d", c.Operation, c.Algorithm, c.Members, c.Channels, c.Chunks,
+		max(c.Local, c.AtOnce)),
 		func(t *testing.T) { visit(t, c) })
 }
 
@@ -308,6 +314,25 @@ func TestLikeGiven(t *testing.T) {
 	}
 }
 
+// Who sends to one at a time waits for each message; who sends to two has one on its way while the NIC has the other.
+// That many are under way, and no limit is one that all are below.
+func TestAtOnce(t *testing.T) {
+	const n, block = 8, 50001
+	const wire = 1000 * unit.Nanosecond // (block−1)·G
+	for atOnce, want := range map[int]unit.Time{
+		1:     (n - 1) * (us + wire),
+		2:     (n-1)/2*(us+wire) + us + wire, // the second follows the first by wire, which is the latency here
+		n - 1: us + (n-1)*wire,
+		0:     us + (n-1)*wire,
+		1000:  us + (n-1)*wire,
+	} {
+		r := run(t, Config{Operation: AllToAll, Members: n, Size: n * block, AtOnce: atOnce})
+		if got := r.Operations[0].End; got != want {
+			t.Errorf("%d at once: %v, want %v", atOnce, got, want)
+		}
+	}
+}
+
 // Stages compute so many batches forward and back: the last stage is never idle between, and the first waits for the
 // way there and back.
 func TestPipelineBack(t *testing.T) {
@@ -387,6 +412,7 @@ func TestRefuses(t *testing.T) {
 		"large":      {Config{Operation: AllReduce, Members: 8, Size: 1 << 41}, "size"},
 		"pipeline":   {Config{Operation: Pipeline, Members: 8, Size: 100, Chunks: 2}, "chunks"},
 		"parts":      {Config{Operation: AllReduce, Members: 8, Size: 1 << 20, Channels: 65}, "chunks"},
+		"at once":    {Config{Operation: AllToAll, Members: 8, Size: 1 << 20, AtOnce: -1}, "at_once"},
 		"endless":    {Config{Operation: AllReduce, Members: 1024, Size: 1 << 20, Iterations: 1 << 30}, "iterations"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,6 +117,8 @@ type allToAll struct{ common }
 // Params binds the parameters.
 func (c *allToAll) Params(p *scheme.Params) {
 	c.bind(p, "of the buffer that each host has, with a block for each")
+	p.Int(&c.AtOnce, "at_once", "0", "others that a host sends to, and hears from, at a time: the next one's turn is "+
+		"when the first of these is over both ways; 0: all at once", "ours").Min("0").Max("1000000")
 	c.parts(p)
 }
 
