@@ -1,6 +1,7 @@
 package ai_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ import (
 	"weir/study/results"
 	"weir/study/run/runtest"
 	"weir/study/spec"
+	"weir/worlds/sim"
 )
 
 // library is the registry of the experiments in experiments/.
@@ -86,7 +88,8 @@ func TestExperimentsLoad(t *testing.T) {
 					t.Errorf("warnings: %v", w)
 				}
 			}
-			for _, key := range []string{"scheme", "balance", "fault", "placement", "writing", "control", "pattern"} {
+			for _, key := range []string{"scheme", "balance", "algorithm", "fault", "placement",
+				"writing", "control", "pattern"} {
 				if a, b := valuesOf(whole, key), valuesOf(quick, key); !slices.Equal(a, b) {
 					t.Errorf("of %s %v, --quick keeps %v", key, a, b)
 				}
@@ -123,6 +126,42 @@ func TestSizes(t *testing.T) {
 		}
 		if len(hosts) != 2 || hosts[1024] < 7.9*hosts[128] {
 			t.Errorf("%s: packet-hops by GPUs %v", name, hosts)
+		}
+	}
+}
+
+// An all-to-all that is passed on within servers leaves the spines of one segment alone; sent directly, what is for
+// another rail passes them.
+func TestRelayed(t *testing.T) {
+	for algorithm, idle := range map[string]bool{"direct": false, "hierarchical": true} {
+		src := &spec.Source{Name: "x", File: "x.yaml", Data: []byte(fmt.Sprintf(`
+duration: 10ms
+topology: {rails: {servers: 4, gpus: 4, spines: 2, rate: 400Gbps, delay: 500ns}}
+switch: [ecmp]
+traffic:
+  - {name: train, transport: rdma, cc: dcqcn, job: {all_to_all: {size: 1MB, algorithm: %s, local: 4}}}
+measure: [job]
+`, algorithm))}
+		s, err := plan.Load(library(), src, spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := plan.Runs(s)[0].Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := sim.Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := int64(0)
+		for _, p := range r.Ports {
+			if strings.HasPrefix(c.Network.Nodes[p.Node].Name, "spine") {
+				sent += int64(p.TxPackets)
+			}
+		}
+		if r.Jobs[0].Left > 0 || (sent == 0) != idle {
+			t.Errorf("%s: %d operations are left, spines have sent %d packets", algorithm, r.Jobs[0].Left, sent)
 		}
 	}
 }

@@ -100,9 +100,10 @@ func ofJob(list []stream, p *spec.Point, tr *spec.Traffic) []stream {
 	return list
 }
 
-// sends finds a message that a rank sends: the first one from a drawn place of one of its lanes on.
+// sends finds a message that a rank sends, each as likely as any other of a lane; where they are rare, the next one
+// behind a drawn place.
 func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool) {
-	const most = 4096 // of a lane are looked at
+	const draws, most = 64, 4096 // of a lane so many are looked at
 	lanes := p.Lanes(rank)
 	first := random.IntN(lanes)
 	for l := range lanes {
@@ -111,9 +112,12 @@ func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool)
 		if n == 0 {
 			continue
 		}
-		at := random.IntN(n)
-		for i := range min(n, most) {
-			if op = p.Op(rank, job.Ref{Lane: int32(lane), Op: int32((at + i) % n)}); op.Kind == job.Send {
+		at := 0
+		for i := range draws + min(n, most) {
+			if at = (at + 1) % n; i < draws {
+				at = random.IntN(n)
+			}
+			if op = p.Op(rank, job.Ref{Lane: int32(lane), Op: int32(at)}); op.Kind == job.Send {
 				return op, true
 			}
 		}

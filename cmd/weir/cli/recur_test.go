@@ -221,6 +221,7 @@ func TestEstimateOfJobs(t *testing.T) {
 		"hierarchy":  "{all_reduce: {size: 16MB, algorithm: hierarchical, local: 4}}",
 		"trees":      "{all_reduce: {size: 16MB, algorithm: double_tree, channels: 2}}",
 		"all to all": "{all_to_all: {size: 16MB}}",
+		"relayed":    "{all_to_all: {size: 16MB, algorithm: hierarchical, local: 4}}",
 		"few":        "{all_to_all: {size: 16MB, at_once: 2}}",
 		"chain":      "{broadcast: {size: 4MB}}",
 		"checkpoint": "{checkpoint: {size: 4MB, servers: 2}}",

@@ -45,7 +45,9 @@ func Algorithms(operation string) []string {
 		return []string{Ring, DoubleTree, HalvingDoubling, Hierarchical}
 	case AllGather, ReduceScatter:
 		return []string{Ring, HalvingDoubling}
-	case AllToAll, Gather, Scatter:
+	case AllToAll:
+		return []string{Direct, Hierarchical}
+	case Gather, Scatter:
 		return []string{Direct}
 	case Broadcast, Reduce:
 		return []string{Chain, Tree}
@@ -355,36 +357,6 @@ func (d *doubleTree) after(m, i int) (to steps) {
 	return to
 }
 
-// direct is an all-to-all: every member sends to every other one, first to its neighbour, and to so many at a time.
-type direct struct {
-	n      int
-	atOnce int // 0: all
-}
-
-func (d *direct) steps(int) int { return 2 * (d.n - 1) }
-func (d *direct) blocks() int   { return d.n * d.n }
-func (d *direct) tags() int     { return 1 }
-func (d *direct) open() int     { return 2 * min(d.atOnce, d.n-1) }
-
-func (d *direct) after(_, i int) (to steps) {
-	if k := i/2 - d.atOnce; d.atOnce > 0 && k >= 0 {
-		to = to.and(2 * k).and(2*k + 1)
-	}
-	return to
-}
-
-func (d *direct) step(m, i int) step {
-	k := i/2 + 1
-	s := step{kind: job.Send, peer: (m + k) % d.n}
-	s.low = m*d.n + s.peer
-	if i%2 == 1 {
-		s.kind, s.peer = job.Recv, mod(m-k, d.n)
-		s.low = s.peer*d.n + m
-	}
-	s.high = s.low + 1
-	return s
-}
-
 // chain is a broadcast from one member to the next, which is a pipeline where there are chunks.
 type chain struct{ n int }
 
@@ -537,6 +509,9 @@ func newAlgorithm(c *Config) (algorithm, error) {
 		return nil, fmt.Errorf("%s has no algorithm %q", c.Operation, c.Algorithm)
 	}
 	switch {
+	case c.Algorithm == Hierarchical && (c.Local < 2 || n%c.Local != 0 || c.Local == n):
+		return nil, &Wrong{"local", "a divisor of the number of members, neither 1 nor that itself",
+			fmt.Sprintf("%d members cannot be in groups of %d", n, c.Local)}
 	case c.Operation == Pipeline && c.Algorithm == Alternating && c.Backward == 0:
 		return nil, &Wrong{"backward", "a time above 0s, or schedule: gpipe",
 			"without a way back there is nothing to do in turn"}
@@ -554,8 +529,6 @@ func newAlgorithm(c *Config) (algorithm, error) {
 		return &reduceTree{binomial{n}}, nil
 	case c.Operation == Gather, c.Operation == Scatter:
 		return &star{n, c.Operation == Gather}, nil
-	case c.Operation == AllToAll:
-		return &direct{n, c.AtOnce}, nil
 	case c.Algorithm == DoubleTree:
 		return &doubleTree{n}, nil
 	case c.Algorithm == HalvingDoubling && n&(n-1) != 0:
@@ -563,9 +536,10 @@ func newAlgorithm(c *Config) (algorithm, error) {
 			fmt.Sprintf("halving and doubling is among 2, 4, 8, … members, not %d", n)}
 	case c.Algorithm == HalvingDoubling:
 		return &halving{n: n, scatter: scatter, gather: gather}, nil
-	case c.Algorithm == Hierarchical && (c.Local < 2 || n%c.Local != 0 || c.Local == n):
-		return nil, &Wrong{"local", "a divisor of the number of members, neither 1 nor that itself",
-			fmt.Sprintf("%d members cannot be in groups of %d", n, c.Local)}
+	case c.Operation == AllToAll && c.Algorithm == Hierarchical:
+		return &relayed{n, c.Local, c.AtOnce}, nil
+	case c.Operation == AllToAll:
+		return &direct{n, c.AtOnce}, nil
 	case c.Algorithm == Hierarchical:
 		return &hierarchical{n: n, local: c.Local}, nil
 	}

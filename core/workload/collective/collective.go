@@ -26,7 +26,7 @@ type Config struct {
 	Slow       map[int]float64 // by member, by how much its computing takes longer: 1.1
 	Reduce     unit.Rate       // at which a processor reduces what it receives; 0: at once
 	Local      int             // of hierarchical: members of a group
-	AtOnce     int             // of an all-to-all: others that a member sends to, and hears from, at a time; 0: all
+	AtOnce     int             // of an all-to-all: others (groups) that a member sends to at a time; 0: all
 	Batches    int             // of a pipeline
 	Forward    unit.Time       // of a pipeline, for a batch at a stage
 	Backward   unit.Time       // 0: there is none
@@ -153,7 +153,7 @@ func (j *Job) bytes(part, low, high int) unit.Bytes {
 	blocks := unit.Bytes(j.algorithm.blocks())
 	if j.Operation == AllToAll { // of each member
 		blocks /= unit.Bytes(j.Members)
-		low, high = low%j.Members, low%j.Members+1
+		low, high = low%j.Members, low%j.Members+high-low
 	}
 	return total*unit.Bytes(high)/blocks - total*unit.Bytes(low)/blocks
 }
@@ -295,7 +295,7 @@ func Factor(operation string, members int) float64 {
 func (j *Job) Messages() (n float64) {
 	each := 0.0
 	switch a := j.algorithm.(type) {
-	case *ring, *halving, *hierarchical, *direct:
+	case *ring, *halving, *hierarchical, *direct, *relayed:
 		each = float64(a.steps(0)) / 2 * float64(j.Members)
 	case *doubleTree:
 		each = 4 * float64(j.Members-1)
@@ -317,6 +317,8 @@ func (j *Job) Bytes() float64 {
 	case *hierarchical:
 		groups := n / float64(a.local)
 		total = n * s * (2*float64(a.local-1)/float64(a.local) + 2*(groups-1)/groups/float64(a.local))
+	case *relayed:
+		total = s * float64((a.local-1)*a.groups()+(a.groups()-1)*a.local)
 	case *pipeline:
 		total = float64(a.ways()*a.batches) * (n - 1) * s
 	case *alternating:

@@ -43,6 +43,12 @@ func (c *common) parts(p *scheme.Params) {
 		"is computed", "ours").Min("1").Max("10000")
 }
 
+// groups binds who is together.
+func (c *common) groups(p *scheme.Params) {
+	p.Int(&c.Local, "local", "8", "of hierarchical: hosts of a group, which are neighbours in the list", "ours").Min("2").
+		Max("1000000")
+}
+
 // algorithms binds how it is done.
 func (c *common) algorithms(p *scheme.Params, operation string) {
 	words := Algorithms(operation)
@@ -87,8 +93,7 @@ type allReduce struct{ common }
 func (c *allReduce) Params(p *scheme.Params) {
 	c.bind(p, "of the buffer that each host has, and whose sum all get")
 	c.algorithms(p, AllReduce)
-	p.Int(&c.Local, "local", "8", "of hierarchical: hosts of a group, which are neighbours in the list", "ours").Min("2").
-		Max("1000000")
+	c.groups(p)
 	c.parts(p)
 	c.reduces(p)
 }
@@ -117,8 +122,11 @@ type allToAll struct{ common }
 // Params binds the parameters.
 func (c *allToAll) Params(p *scheme.Params) {
 	c.bind(p, "of the buffer that each host has, with a block for each")
-	p.Int(&c.AtOnce, "at_once", "0", "others that a host sends to, and hears from, at a time: the next one's turn is "+
-		"when the first of these is over both ways; 0: all at once", "ours").Min("0").Max("1000000")
+	c.algorithms(p, AllToAll)
+	c.groups(p)
+	p.Int(&c.AtOnce, "at_once", "0", "others (with hierarchical: groups) that a host sends to, and hears from, at a "+
+		"time: the next one's turn is when the first of these is over both ways; 0: all at once", "ours").Min("0").
+		Max("1000000")
 	c.parts(p)
 }
 
