@@ -27,6 +27,10 @@ func (q *Queue[T]) Head() *T { return &q.ring[q.first] }
 
 // Pop removes the first of them, which must be there.
 func (q *Queue[T]) Pop() {
+	var none T
+	q.ring[q.first] = none // so that what was in it can be collected, and is no state
 	q.first = (q.first + 1) & (len(q.ring) - 1)
-	q.n--
+	if q.n--; q.n == 0 {
+		q.first = 0
+	}
 }

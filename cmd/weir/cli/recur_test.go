@@ -76,12 +76,18 @@ func twice(t *testing.T, text string) *sim.Repetition {
 // path or many.
 func TestIterationsRecur(t *testing.T) {
 	for name, x := range map[string]struct{ programs, transport, job string }{
-		"hpcc":       {lossy, "transport: rdma, cc: {hpcc: {t: 12us}}", reduce},
-		"dcqcn":      {lossy, "transport: rdma, cc: dcqcn", reduce},
-		"swift":      {lossy, "transport: rdma, cc: swift", reduce},
-		"uet":        {trimmed, "transport: uet", reduce},
-		"ndp":        {"[ROUTE, ndp]\nswitches: {\"*\": {queues: 2}}", "transport: ndp", reduce},
-		"tcp":        {lossy, "transport: tcp, cc: cubic", strings.Replace(reduce, "50us", "1ms", 1)},
+		"hpcc":     {lossy, "transport: rdma, cc: {hpcc: {t: 12us}}", reduce},
+		"dcqcn":    {lossy, "transport: rdma, cc: dcqcn", reduce},
+		"swift":    {lossy, "transport: rdma, cc: swift", reduce},
+		"uet":      {trimmed, "transport: uet", reduce},
+		"ndp":      {"[ROUTE, ndp]\nswitches: {\"*\": {queues: 2}}", "transport: ndp", reduce},
+		"tcp":      {lossy, "transport: tcp, cc: cubic", strings.Replace(reduce, "50us", "1ms", 1)},
+		"receiver": {lossy, "transport: rdma, cc: {rx_hpcc: {t: 12us}}", reduce},
+		"credit":   {trimmed, "transport: {uet: {control: rccc}}", reduce},
+		"bolt":     {"[ROUTE, bolt]", "transport: rdma, cc: bolt", reduce},
+		"codel":    {"[ROUTE, codel]", "transport: tcp, cc: cubic", strings.Replace(reduce, "50us", "1ms", 1)},
+		"groups": {trimmed, "transport: uet", strings.Replace(reduce, "reduce: {", "to_all: {algorithm: hierarchical, "+
+			"local: 4, at_once: 1, ", 1)},
 		"all to all": {trimmed, "transport: uet", strings.Replace(reduce, "reduce", "to_all", 1)},
 		"buckets":    {trimmed, "transport: uet", strings.Replace(reduce, "size", "buckets: 3, size", 1)},
 		"straggler":  {trimmed, "transport: uet", strings.Replace(reduce, "size", "slow: {h3: 1.5}, size", 1)},

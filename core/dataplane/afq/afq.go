@@ -68,7 +68,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is AFQ in one switch.
 type Program struct {
-	config Config
+	config Config `state:"-"`
 	table  *users.Table
 	queues uint64
 	seeds  []uint32

@@ -14,7 +14,7 @@ import (
 
 // Program watches queues.
 type Program struct {
-	law    tm.CoDel
+	law    tm.CoDel        `state:"-"`
 	states []tm.CoDelState // by port and queue
 	queues int             // a port
 }

@@ -56,7 +56,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is CSFQ in one switch.
 type Program struct {
-	config Config
+	config Config      `state:"-"`
 	rates  users.Rates // by user: the only state for users, which a core would not have
 	ports  []Port
 	random unit.Random

@@ -118,7 +118,7 @@ func (s *state) recur(q int, probability float64) bool {
 
 // Program couples the queues of ports.
 type Program struct {
-	config Config
+	config Config  `state:"-"`
 	most   float64 // p_Cmax: probability from which on ECN is not believed
 	states []state
 }

@@ -82,7 +82,7 @@ func New(c Config) dataplane.Program {
 
 // notifier is what notifying before and after the queue have in common.
 type notifier struct {
-	config Config
+	config Config `state:"-"`
 	recent table
 	sent   uint64
 }

@@ -47,7 +47,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is FDPA in one switch.
 type Program struct {
-	config Config
+	config Config      `state:"-"`
 	rates  users.Rates // by user
 	ports  []port
 	queues int

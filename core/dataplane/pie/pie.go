@@ -92,18 +92,18 @@ type state struct {
 	gathered    float64 // probabilities since the last drop (§5.4: accu_prob)
 	waited      float64 // by the packet that left last
 
-	start     unit.Time // of the measurement
+	start     unit.Time `state:"instant"` // of the measurement
 	left      int64     // bytes since then
 	period    float64   // that so many bytes take to leave; 0: not known
 	measuring bool
 
 	active bool
-	since  unit.Time // when it became so
+	since  unit.Time `state:"instant"` // when it became so
 }
 
 // Program controls queues.
 type Program struct {
-	config Config
+	config Config  `state:"-"`
 	states []state // by port and queue
 	queues int     // a port
 	random unit.Random

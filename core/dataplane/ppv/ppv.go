@@ -115,7 +115,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is PPV in one switch.
 type Program struct {
-	config Config
+	config Config      `state:"-"`
 	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random

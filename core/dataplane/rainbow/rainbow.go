@@ -105,7 +105,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is Rainbow Fair Queueing in one switch.
 type Program struct {
-	config Config
+	config Config      `state:"-"`
 	rates  users.Rates // by user
 	ports  []Port
 	random unit.Random

@@ -30,6 +30,7 @@ type member struct {
 // leave takes a flow out that is complete.
 func (x *pacer) leave(m *member) {
 	m.over, x.rescheduled = true, true
+	x.head() // forgets those that are over
 }
 
 // head is whose turn it is; nil: nobody's.
