@@ -2,6 +2,7 @@ package transport
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -24,5 +25,11 @@ func TestQueue(t *testing.T) {
 		if q.Len() != in-out {
 			t.Fatalf("%d are in it, not %d", q.Len(), in-out)
 		}
+	}
+	for q.Len() > 0 { // an empty one has no state but its room
+		q.Pop()
+	}
+	if x := q.ring; q.first != 0 || slices.Max(x) != 0 {
+		t.Errorf("begins at %d, %v", q.first, x)
 	}
 }
