@@ -351,6 +351,17 @@ const (
 	LastHop   = PSH // of a header that the last switch before the receiver has made
 )
 
+// MayTrim reports whether a switch may cut the payload of p off: its receiver knows what is left.
+func (p *Packet) MayTrim() bool {
+	switch p.Proto {
+	case ProtoOwn:
+		return p.TCP.Flags&Trimmable != 0
+	case ProtoRDMA:
+		return p.TCP.Flags&Cuttable != 0 && p.Kind == Data
+	}
+	return false
+}
+
 // TCP is a view over a TCP segment (RFC 9293).
 type TCP []byte
 

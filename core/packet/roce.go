@@ -13,6 +13,7 @@ import (
 //
 // What of the headers is ours, beside real fields:
 //
+//   - that a switch may cut the payload off, in the first reserved bit behind FECN and BECN;
 //   - the number of a transmission, mod 128, in the 7 reserved bits behind BTH's AckReq,
 //     of data, and of the NACK by which the network sends a header back;
 //   - BECN in an acknowledgement echoes a mark, as it does in a CNP;
@@ -31,6 +32,8 @@ const (
 	TransmissionMask = 1<<7 - 1
 
 	ackRequest = 0x80 // before those bits
+
+	bthCuttable = 0x20 // the first reserved bit behind BTH's FECN and BECN: Cuttable, which is ours
 
 	bthHeader  = 12
 	rethHeader = 16 // virtual address 8, R_Key 4, DMA length 4
@@ -66,9 +69,10 @@ const (
 
 // Flags of RDMA's data, in place of TCP's.
 const (
-	Last    = FIN // of the packets of a message
-	First   = SYN
-	Unasked = PSH // BTH's AckReq is 0: the receiver may wait for more packets before it acknowledges
+	Last     = FIN // of the packets of a message
+	First    = SYN
+	Unasked  = PSH // BTH's AckReq is 0: the receiver may wait for more packets before it acknowledges
+	Cuttable = URG // a switch may cut the payload off: what Trimmable is to protocols of our own
 )
 
 // RDMAHeader is what RoCEv2 adds to p's payload: UDP, BTH and the header of p's kind, padding, ICRC.
@@ -107,6 +111,9 @@ func (p *Packet) emitBTH(b []byte) []byte {
 	op, psn, ours, first := opAcknowledge, p.Seq, uint8(0), uint8(0)
 	switch p.Kind {
 	case Data:
+		if p.TCP.Flags&Cuttable != 0 {
+			first = bthCuttable
+		}
 		op = [...]uint8{opWriteMiddle, opWriteLast, opWriteFirst, opWriteOnly}[p.TCP.Flags&(First|Last)]
 		if ours = uint8(p.Ack) & TransmissionMask; p.TCP.Flags&Unasked == 0 {
 			ours |= ackRequest
@@ -197,6 +204,9 @@ func (p *Packet) parseRDMA(b []byte, length int) bool {
 		}
 		if ack, pad = ours, 0; b[8]&ackRequest == 0 {
 			flags |= Unasked
+		}
+		if b[4]&bthCuttable != 0 {
+			flags |= Cuttable
 		}
 	case opCNP:
 		if kind = Notice; n != cnpHeader {

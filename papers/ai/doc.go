@@ -8,6 +8,7 @@
 //	storage      a checkpoint to one server beside training
 //	faults       a slow link, a dead link, a slow NIC, a straggler
 //	two-jobs     packed, scattered and alone
+//	trimming     HPCC++, Swift, DCQCN, UET and NDP over the same switches, which trim, or drop
 //	credit       NSCC, RCCC and both, in the network of Ultra Ethernet's simulator
 //
 // # Claims of others

@@ -31,7 +31,11 @@ func TestTrimmingWarnings(t *testing.T) {
 		"one, sprayed":  {strings.Replace(trims, "ecmp", "spray", 1), "", "{uet: {balance: one}}", ""},
 		"short network": {trims, "", "{uet: {network_rtt: 1us}}", "network_rtt: the longest path takes"},
 		"short timeout": {trims, "", "{uet: {rto_base: 1ns, rto_queues: 0}}", "rto_base: the timeout, 1ns"},
-		"ndp":           {"switch: [ecmp]", ends, "ndp", "no switch trims packets (program ndp or trimming)"},
+		"rdma": {plain, ends, "{rdma: {recovery: selective_repeat, trimmable: true}}, cc: dcqcn",
+			"trimmable: no switch trims packets (program trimming or ndp)"},
+		"rdma, trimmed": {trims, "", "{rdma: {recovery: selective_repeat, reordering: adaptive, trimmable: true}}, cc: dcqcn",
+			""},
+		"ndp": {"switch: [ecmp]", ends, "ndp", "no switch trims packets (program ndp or trimming)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := plan.Load(Registry(), &spec.Source{Name: "t", File: "t.yaml", Data: []byte(`duration: 1ms

@@ -118,23 +118,18 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	if int(q.Packets()) < n.config.Data && port.Fits(Data, p.Size) == tm.Fits {
 		return dataplane.Accept
 	}
-	if tail := q.Tail(); tail != nil && trimmable(tail) && env.Random().Float64() < n.config.TrimTail {
+	if tail := q.Tail(); tail != nil && tail.MayTrim() && env.Random().Float64() < n.config.TrimTail {
 		n.trimmed++
 		env.TrimTail(m.Out, Data)
 		if port.Fits(Data, p.Size) == tm.Fits { // else the tail was shorter
 			return dataplane.Accept
 		}
 	}
-	if !trimmable(p) {
+	if !p.MayTrim() {
 		return dataplane.Drop(dataplane.QueuePacketLimit)
 	}
 	n.trimmed++
 	return dataplane.Trim
-}
-
-// trimmable reports whether the packet's transport supports trimming.
-func trimmable(p *packet.Packet) bool {
-	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoOwn
 }
 
 // overflow decides about a packet for which the header queue has no room.
@@ -142,7 +137,7 @@ func (n *Program) overflow(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 	switch {
 	case p.Kind != packet.Data:
 		return dataplane.Drop(dataplane.QueueByteLimit)
-	case !n.config.ReturnToSender || !trimmable(p): // one that was sent back is not trimmable
+	case !n.config.ReturnToSender || p.Proto != packet.ProtoOwn || !p.MayTrim(): // one that was sent back is not trimmable
 		return dataplane.Drop(dataplane.TrimFailed)
 	}
 	n.returned++

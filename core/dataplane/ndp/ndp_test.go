@@ -27,6 +27,7 @@ type bench struct {
 	book *packet.Book
 	n    *Program
 	wire bool
+	rdma bool // packets are RoCEv2's
 	now  unit.Time
 }
 
@@ -61,14 +62,29 @@ func newBench(t testing.TB, c Config, wire bool, total tm.Limit) *bench {
 	return b
 }
 
+// proto and header are what the packets are of, and the size of one without payload.
+func (b *bench) proto() uint8 {
+	if b.rdma {
+		return packet.ProtoRDMA
+	}
+	return packet.ProtoOwn
+}
+
+func (b *bench) header() int32 {
+	if b.rdma {
+		return packet.EthernetHeader + packet.IPv4Header + packet.RDMAHeaders
+	}
+	return 50
+}
+
 // send lets a packet come in for port 1; Seq is its number.
 func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.t.Helper()
 	p := b.pool.Get()
 	p.Kind, p.Seq, p.Payload, p.TCP.Flags = kind, n, payload, flags
-	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = 1, 2, 10, 20, packet.ProtoOwn, 4, 64
+	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = 1, 2, 10, 20, b.proto(), 4, 64
 	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
-	p.Size = 50 + payload
+	p.Size = b.header() + payload
 	if b.wire {
 		data, err := p.Emit(b.book, nil)
 		if err != nil {
@@ -110,7 +126,7 @@ func (b *bench) leave(port packet.PortID) string {
 		case p.Kind != packet.Data:
 			out = append(out, fmt.Sprintf("%c%d", "dan!"[p.Kind], p.Seq))
 		case p.Payload == 0:
-			if p.Size != 50 {
+			if p.Size != b.header() {
 				b.t.Fatalf("a header of %d bytes", p.Size)
 			}
 			out = append(out, fmt.Sprintf("(%d)", p.Seq))
@@ -247,6 +263,25 @@ func TestReturnToSender(t *testing.T) {
 		if d[dataplane.Returned] != 3 || b.n.Returned() != 3 || d[dataplane.TrimFailed] != 2 ||
 			d[dataplane.QueueByteLimit] != 1 {
 			t.Errorf("drops %v", d)
+		}
+	}
+}
+
+// RoCEv2's packets whose sender says so are trimmed, too, but none goes back: its sender knows no such headers.
+func TestRDMA(t *testing.T) {
+	for _, wire := range []bool{false, true} {
+		b := newBench(t, Config{Data: 1, Headers: 100, ReturnToSender: true}, wire, tm.Limit{})
+		b.rdma = true
+		for n := range int64(4) {
+			b.send(packet.Data, n, 1000, packet.Cuttable)
+		}
+		b.send(packet.Data, 4, 1000, 0)
+		if got := b.leave(1); got != "(1) 0" {
+			t.Errorf("%s leaves", got)
+		}
+		if got, d := b.leave(0), b.sw.Drops(); got != "" || d[dataplane.TrimFailed] != 2 ||
+			d[dataplane.QueuePacketLimit] != 1 {
+			t.Errorf("%s goes back, drops %v", got, d)
 		}
 	}
 }

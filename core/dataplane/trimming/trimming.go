@@ -219,14 +219,14 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return dataplane.Drop(dataplane.QueueByteLimit)
 	}
 	t, at := env.Port(m.Out), &x.ports[m.Out]
-	if tail := t.Queue(Data).Tail(); tail != nil && trimmable(tail) && x.random.Float64() < x.config.TrimTail {
+	if tail := t.Queue(Data).Tail(); tail != nil && tail.MayTrim() && x.random.Float64() < x.config.TrimTail {
 		x.cut(at, tail)
 		env.TrimTail(m.Out, Data)
 		if t.Fits(Data, p.Size) == tm.Fits {
 			return dataplane.Accept
 		}
 	}
-	if !trimmable(p) {
+	if !p.MayTrim() {
 		return dataplane.Drop(dataplane.QueueByteLimit)
 	}
 	x.cut(at, p)
@@ -236,14 +236,9 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 // cut notes that a packet is trimmed, and writes into it whether that is at its last hop.
 func (x *Program) cut(at *port, p *packet.Packet) {
 	x.trimmed++
-	if at.toHost {
+	if at.toHost && p.Proto == packet.ProtoOwn {
 		p.TCP.Flags |= packet.LastHop
 	}
-}
-
-// trimmable reports whether the packet's transport supports trimming.
-func trimmable(p *packet.Packet) bool {
-	return p.TCP.Flags&packet.Trimmable != 0 && p.Proto == packet.ProtoOwn
 }
 
 // Egress marks data by the queue that it leaves behind when it has left the wire, and notes for how long it is on that.

@@ -34,6 +34,7 @@ type bench struct {
 	book *packet.Book
 	x    *Program
 	wire bool
+	rdma bool // packets are RoCEv2's
 	now  unit.Time
 }
 
@@ -71,14 +72,29 @@ func newBench(t testing.TB, c Config, wire bool, hosts bool) *bench {
 	return b
 }
 
+// proto and header are what the packets are of, and the size of one without payload.
+func (b *bench) proto() uint8 {
+	if b.rdma {
+		return packet.ProtoRDMA
+	}
+	return packet.ProtoOwn
+}
+
+func (b *bench) header() int32 {
+	if b.rdma {
+		return packet.EthernetHeader + packet.IPv4Header + packet.RDMAHeaders
+	}
+	return 50
+}
+
 // send lets a packet come in for port 1; Seq is its number.
 func (b *bench) send(kind packet.Kind, n int64, payload int32, flags uint8) {
 	b.t.Helper()
 	p := b.pool.Get()
 	p.Kind, p.Seq, p.Payload, p.TCP.Flags = kind, n, payload, flags
-	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = 1, 2, 10, 20, packet.ProtoOwn, 4, 64
+	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = 1, 2, 10, 20, b.proto(), 4, 64
 	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
-	p.Size = 50 + payload
+	p.Size = b.header() + payload
 	p.TOS = packet.ECT0
 	if b.wire {
 		data, err := p.Emit(b.book, nil)
@@ -116,7 +132,7 @@ func (b *bench) leave(port packet.PortID) string {
 		case p.Kind != packet.Data:
 			out = append(out, fmt.Sprintf("%c%d", "dan!"[p.Kind], p.Seq))
 		case p.Payload == 0:
-			if p.Size != 50 {
+			if p.Size != b.header() {
 				b.t.Fatalf("a header of %d bytes", p.Size)
 			}
 			out = append(out, fmt.Sprintf("(%d%s)", p.Seq, map[bool]string{true: "!"}[p.TCP.Flags&packet.LastHop != 0]))
@@ -153,6 +169,21 @@ func TestClasses(t *testing.T) {
 		b.send(packet.Data, 7, 0, 0)
 		if got := b.leave(1); got != "a3 n4 !5 (6) (7) 1 2" {
 			t.Errorf("%s leaves", got)
+		}
+	}
+}
+
+// RoCEv2's packets whose sender says so are trimmed, too, and others dropped. Of them it is not said where that was.
+func TestRDMA(t *testing.T) {
+	for _, wire := range []bool{false, true} {
+		b := newBench(t, config(), wire, true)
+		b.rdma = true
+		for i := range int64(9) {
+			b.send(packet.Data, i, 1000, packet.Cuttable)
+		}
+		b.send(packet.Data, 9, 1000, 0)
+		if got := b.leave(1); got != "(7) (8) 0 1 2 3 4 5 6" || b.sw.Drops()[dataplane.QueueByteLimit] != 1 {
+			t.Errorf("%s leaves, drops %v", got, b.sw.Drops())
 		}
 	}
 }

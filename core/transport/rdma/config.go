@@ -93,7 +93,8 @@ type Config struct {
 	Telemetry   transport.Asking
 	AckTOS      int // TOS of ACKs, NACKs and CNPs, by which switches may know them; −1: the data's
 
-	Nacks string // what NACKs of the network do: transport.NacksLoss …
+	Nacks     string // what NACKs of the network do: transport.NacksLoss …
+	Trimmable bool   // switches may cut payload off
 }
 
 // Defaults are a RoCE NIC's as the HPCC simulator has it, with a retransmission timer.
@@ -109,6 +110,8 @@ func (c *Config) Params(p *scheme.Params) {
 	c.bindTimeout(p)
 	c.bindMarks(p)
 	transport.BindNacks(p, &c.Nacks)
+	p.Bool(&c.Trimmable, "trimmable", "false", "switches that trim (trimming, ndp) may cut its payload off; the receiver "+
+		"then names the packet to the sender, in a NACK like a switch's (nacks)", "ours, as NDP §3.2")
 	c.Telemetry.Params(p)
 }
 

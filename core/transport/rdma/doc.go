@@ -28,6 +28,7 @@
 //	BS'19 §4.3, §5 … in every state            Sender.nack               TestNackStates
 //	BS'19 §4.3 incast without timeouts         transport.HoldOff         TestNackIncast, TestNackHold, TestNackHoldIncast
 //	BS'19 §5 attackers                         Sender.nack               TestNackAttacks, TestNackSweep, TestNackReplays
+//	NDP §3.2 a trimmed packet is named         Receiver.name             TestTrimmable, TestTrimmedDuplicate
 //	a switch's CNP                             Sender.notified           TestSwitchCNP
 //	Bolt §3: requests, answers, SRC            Sender.Emit, notice       TestRequests, TestQueueNotices
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
@@ -121,6 +122,13 @@
 //     time. 256 senders have 1.4 NACKs a packet, most of them of the first flight, where they had 14 (TestNackIncast),
 //     and with windows of one packet 0.2 where they had 4 (TestNackHoldIncast); both take half as long again.
 //   - With integrity: keyed they are refused, for a switch has no key.
+//
+// # Trimming
+//
+// With trimmable switches may cut the payload of data off (dataplane/trimming, dataplane/ndp), which its headers say in
+// the first bit that BTH reserves behind FECN and BECN. The receiver answers what is left by such a NACK, as NDP's does
+// (§3.2), and so nothing waits for a timeout. It stands for its packet alone: coalesced acknowledgements go on waiting,
+// and telemetry of the packet goes with the next of them.
 //
 // Controllers of TCP work too, but there is no PRR: a reduced window holds at once.
 package rdma

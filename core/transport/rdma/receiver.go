@@ -46,6 +46,7 @@ type reply struct {
 	seq, ack int64
 	marked   bool
 	port     uint16 // to which it goes, of the data's sender
+	lost     int64  // of a NACK: payload of packet seq, which was cut off in transmission ack; 0: it is no such NACK
 }
 
 func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
@@ -93,7 +94,7 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	x := r.out[0]
 	copy(r.out[:], r.out[1:])
 	r.outs--
-	if x.kind != packet.Notice {
+	if x.kind != packet.Notice && x.lost == 0 {
 		r.tele.Give(p)
 	}
 	r.write(p, x)
@@ -128,7 +129,7 @@ func (r *Receiver) wait(x reply) {
 // acknowledgement is an ACK or NACK of all that was received in order.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
-	return reply{kind, seq, r.expected, marked, r.port}
+	return reply{kind: kind, seq: seq, ack: r.expected, marked: marked, port: r.port}
 }
 
 // write fills p with a reply, whose extensions are there already.
@@ -138,6 +139,9 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 		flags = packet.ECE
 	}
 	r.tele.Open(p)
+	if x.lost > 0 {
+		p.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: int32(x.lost)})
+	}
 	p.Message = r.complete(r.expected)
 	r.fill(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
 	if r.entropy != 0 {
@@ -162,7 +166,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return true
 	}
 	n := r.number(p.Seq, r.expected)
-	trimmed := p.Meta.Flags&packet.Trimmed != 0
+	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.Trimmable
 	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
 		int64(p.Payload) != r.bytes(n) {
 		return false
@@ -192,7 +196,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		answers[k] = own
 		k++
 	}
-	if k == 1 && ok {
+	if k == 1 && ok && own.lost == 0 {
 		r.tele.Give(p)
 	} else { // the last answer has it, or one to come
 		r.tele.Keep(p)
@@ -230,6 +234,8 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		// what was lost.
 		c.Duplicates++
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
+	case trimmed && r.config.Trimmable:
+		return r.name(n, p), true
 	case trimmed:
 		return r.refuse(now)
 	case n > r.expected && !r.selects:
@@ -288,6 +294,17 @@ func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 	r.nacked, r.nackedAt = r.expected, now
 	r.nacks++
 	return r.acknowledgement(packet.Nack, r.expected, false), true
+}
+
+// name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches make
+// them, or by an ACK if it is there already.
+func (r *Receiver) name(n int64, p *packet.Packet) reply {
+	if r.held.test(n, r.expected) {
+		r.counters.Duplicates++
+		return r.acknowledgement(packet.Ack, p.Seq, false)
+	}
+	r.nacks++
+	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.bytes(n)}
 }
 
 // bitmap is a set of packet numbers less than mostOut apart, as a ring of bits that

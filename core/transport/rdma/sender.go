@@ -327,6 +327,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if p.Message = length; s.config.AckEvery > 1 {
 		place |= s.asks(bytes)
 	}
+	if s.config.Trimmable {
+		place |= packet.Cuttable
+	}
 	s.fill(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
 		s.firstSent, s.deliveredAt = now, now

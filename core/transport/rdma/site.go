@@ -37,6 +37,9 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			"cc %s hears of its packets' requests by their acknowledgements, and one for "+
 				"%d packets says what became of the last one only", x.Name, c.AckEvery))
 	}
+	if c.Trimmable && s.Lossless == "" && !s.Trims {
+		all = append(all, cc.Remark("trimmable", "no switch trims packets (program trimming or ndp)"))
+	}
 	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
 		all = append(all, cc.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
 			longest.BaseRTT))
