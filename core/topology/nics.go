@@ -211,6 +211,36 @@ func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, e
 	return pairs[int(h>>33)%len(pairs)], nil
 }
 
+// ByTurn gives a flow the pair of NICs of a turn: of a sender's NICs that are nearest to the receiver the first one has
+// turn 0, and behind the last one they begin anew. It comes in at the receiver's NIC of the same number, or at the first
+// of the nearest. ways is how many NICs of the sender have turns.
+func (c *Chooser) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
+	r := c.routes
+	if !r.nics.Several() {
+		return Pair{from, to}, 1, nil
+	}
+	pairs := c.nearest(from, to) // those of a NIC stand together
+	if len(pairs) == 0 {
+		return Pair{}, 0, fmt.Errorf("there is no path from %s to %s", r.network.Nodes[from].Name, r.network.Nodes[to].Name)
+	}
+	for i := range pairs {
+		if i == 0 || pairs[i].From != pairs[i-1].From {
+			ways++
+		}
+	}
+	turn %= ways
+	found := false
+	for i := range pairs {
+		if i > 0 && pairs[i].From != pairs[i-1].From {
+			turn--
+		}
+		if turn == 0 && (!found || r.nics.Port(pairs[i].To) == r.nics.Port(pairs[i].From)) {
+			p, found = pairs[i], true
+		}
+	}
+	return p, ways, nil
+}
+
 // rail is the next of a host's NICs that lead to another host, in turn; −1: none does.
 func (c *Chooser) rail(from, to int) int {
 	n := c.routes.nics.Count(from)

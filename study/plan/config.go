@@ -9,6 +9,7 @@ import (
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/core/workload/job"
 	"weir/study/measure"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -125,6 +126,7 @@ type builder struct {
 	listed    map[[3]int]int // flows of a list, by hosts and port
 	scripts   map[int]*transport.Script
 	paths     map[[3]int]cc.Path // of messages of jobs, by hosts and traffic
+	steers    []job.Program      // by job, those that say which NIC a message takes
 }
 
 // random is a flow's own stream.

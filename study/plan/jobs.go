@@ -26,8 +26,12 @@ func (b *builder) jobs(c *sim.Config) error {
 		start, _ := tr.Start()
 		c.Jobs = append(c.Jobs, sim.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start, Ends: b,
 			Tick: tick(tr)})
+		b.steers = append(b.steers, nil)
 		if c.Ideal != nil || len(j.Hosts) < 2 {
 			continue
+		}
+		if err := b.steered(j); err != nil {
+			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
 		f := sim.Flow{Group: id, Src: j.Hosts[0], Dst: j.Hosts[1], Size: 1000, Start: start}
 		if err := b.Message(len(c.Jobs)-1, &job.Message{}, 1, &f); err != nil {
@@ -35,6 +39,35 @@ func (b *builder) jobs(c *sim.Config) error {
 		}
 		if _, _, err := b.MessageEnds(&f, 0, 0, start); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// steered notes that a job says which NICs its messages take, if it does, and that there are as many as it demands: at
+// each host, to the others of the job.
+func (b *builder) steered(j *spec.Job) error {
+	s, ok := j.Program.(job.Steered)
+	if !ok {
+		return nil
+	}
+	nics, demands := s.Steers()
+	if nics == 0 {
+		return nil
+	}
+	b.steers[len(b.steers)-1] = j.Program
+	for i, from := range j.Hosts {
+		most, k := 0, 0
+		for k = 1; k < len(j.Hosts) && most < nics && demands; k++ {
+			_, ways, err := b.chooser.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)])
+			if err != nil {
+				return err
+			}
+			most = max(most, ways)
+		}
+		if demands && most < nics {
+			return fmt.Errorf("channels take turns at %d NICs (nics), and %s has %d that lead to others", nics,
+				b.point.Network().Nodes[from].Name, most)
 		}
 	}
 	return nil
@@ -63,6 +96,14 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow) error {
 	f.SrcPort, f.DstPort = uint16(firstPort+pair%mostPorts), serverPort
 	tr := b.point.Entry(f.Group)
 	f.Class = tr.TOSOf(f.Size) >> 5
+	if p := b.steers[j]; p != nil {
+		nics, _, err := b.chooser.ByTurn(int(p.Op(int(m.From), m.Send).NIC), f.Src, f.Dst)
+		if err != nil {
+			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
+		}
+		f.Src, f.Dst = nics.From, nics.To
+		return nil
+	}
 	how, port := tr.NIC()
 	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(pair))
 	if err != nil {

@@ -266,3 +266,42 @@ measure: [job]
 		t.Errorf("bytes by kind of NIC: %v", sent)
 	}
 }
+
+// Channels of a job take turns at NICs, so that as many bytes leave by either, whatever the traffic's choice, and within
+// a server, where there is one, all by that. A job that demands more NICs than hosts have is refused.
+func TestJobsTakeTurns(t *testing.T) {
+	const text = `duration: 50ms
+topology: {rails: {servers: 4, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
+switch: [ecmp]
+traffic: [{name: train, nic: NIC, job: {all_reduce: {size: 1MB, channels: 4, nics: 2}}, transport: tcp}]
+measure: [job]
+`
+	for _, choice := range []string{"hash", "rail", "round_robin", "2"} {
+		c := configured(t, strings.Replace(text, "NIC", choice, 1))
+		r := ran(t, c)
+		sent := map[string]uint64{}
+		for _, p := range r.Ports {
+			if from, to, _ := strings.Cut(c.Network.PortName(p.Link, p.End), "->"); from == "h1" {
+				sent[to] += p.TxBytes
+			}
+		}
+		// h1's next in the ring is in the second server: rank 1 sends over both planes, rank 0 within its server
+		if len(sent) != 3 || r.Jobs[0].Left > 0 {
+			t.Fatalf("%s: %d operations are left, %v", choice, r.Jobs[0].Left, sent)
+		}
+		var over []uint64
+		for to, n := range sent {
+			if !strings.HasPrefix(to, "nv") {
+				over = append(over, n)
+			}
+		}
+		if a, b := float64(over[0]), float64(over[1]); a < 0.9*b || b < 0.9*a || a < 400e3 {
+			t.Errorf("%s: %v", choice, sent)
+		}
+	}
+	got := plantest.Wrong(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"),
+		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), spec.Options{})
+	if !strings.Contains(got.Error(), "traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
+		t.Errorf("%v", got)
+	}
+}

@@ -143,6 +143,14 @@ func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
 // Ahead is one: what computes in the next one is looked at, too.
 func (j *Job) Ahead() int { return 1 }
 
+// Steers is how many NICs channels take turns at (job.Steered).
+func (j *Job) Steers() (nics int, demands bool) {
+	if j.NICs < 2 {
+		return 0, false
+	}
+	return j.NICs, true
+}
+
 // Count is how many collective operations there are.
 func (j *Job) Count() int { return j.Iterations * j.Buckets }
 

@@ -69,6 +69,25 @@ func (l *Listed) Bytes() (n float64) {
 // Bus is 0: a list does not say which of its operations belong together.
 func (l *Listed) Bus() float64 { return 0 }
 
+// Steered is a Program whose operations say which NIC of a host messages take, by Op.NIC.
+type Steered interface {
+	// Steers is how many there are, from 0 on; 0: it says nothing of them. A host must have that many if it demands so.
+	Steers() (nics int, demands bool)
+}
+
+// Steers is how many NICs operations name, if one of them names another one than the first. A list does not know what
+// hosts there are.
+func (l *Listed) Steers() (nics int, demands bool) {
+	most := uint8(0)
+	for i := range l.ops {
+		most = max(most, l.ops[i].NIC)
+	}
+	if most == 0 {
+		return 0, false
+	}
+	return int(most) + 1, false
+}
+
 // Serving is a Program some of whose ranks serve others, and compute nothing: measures of how long ranks compute and
 // wait leave them out.
 type Serving interface{ Serves(rank int) bool }
