@@ -23,7 +23,7 @@ type Config struct {
 	Buckets    int             // parts of an iteration's computing, behind each of which there is an operation; 0: 1
 	Compute    unit.Time       // of an iteration
 	Align      unit.Time       // members begin each iteration at a multiple of it; 0: when the one before is over
-	Slow       map[int]float64 // by member, by how much its computing takes longer: 1.1
+	Slow       map[int]float64 // by member, by how much its computing and reducing take longer: 1.1
 	Reduce     unit.Rate       // at which a processor reduces what it receives; 0: at once
 	Local      int             // of hierarchical: members of a group
 	AtOnce     int             // of an all-to-all: others (groups) that a member sends to at a time; 0: all
@@ -213,7 +213,7 @@ func (j *Job) Op(m int, at job.Ref) job.Op {
 	if (w.i-1)%j.stride == 1 {
 		op = job.Op{Kind: job.Calc, CPU: communicates}
 		if s.kind == job.Recv && s.reduces {
-			op.Time = unit.TransmitTime(j.bytes(part, s.low, s.high), j.Reduce)
+			op.Time = j.slowed(m, unit.TransmitTime(j.bytes(part, s.low, s.high), j.Reduce))
 		}
 		return op
 	}

@@ -544,3 +544,23 @@ func TestAlign(t *testing.T) {
 		}
 	}
 }
+
+// A straggler reduces more slowly, too, and all wait for it.
+func TestSlowReduces(t *testing.T) {
+	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Reduce: 400 * unit.Gbps}
+	even := run(t, c)
+	c.Slow = map[int]float64{1: 3}
+	odd := run(t, c)
+	for m := range c.Members {
+		want := even.Ranks[m].Computing
+		if m == 1 {
+			want *= 3
+		}
+		if got := odd.Ranks[m].Computing; got != want || want == 0 {
+			t.Errorf("member %d computes for %v, not %v", m, got, want)
+		}
+	}
+	if odd.Operations[0].End <= even.Operations[0].End {
+		t.Errorf("it takes %v, and %v without a straggler", odd.Operations[0].End, even.Operations[0].End)
+	}
+}

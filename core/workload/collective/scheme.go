@@ -29,7 +29,7 @@ func (c *common) bind(p *scheme.Params, size string) {
 	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
 	p.Time(&c.Align, "align", "0s", "hosts begin each iteration at a multiple of this time, and so together if it is "+
 		"longer than one is over earlier than another; 0s: when they have ended the one before", "ours").Min("0s").Max("24h")
-	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
+	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing, and reducing, takes so much longer: {h3: 1.5}",
 		"ours").Min("0.001").Max("1000000")
 }
 
