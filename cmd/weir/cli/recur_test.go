@@ -76,7 +76,11 @@ func twice(t *testing.T, text string) *sim.Repetition {
 // path or many.
 func TestIterationsRecur(t *testing.T) {
 	for name, x := range map[string]struct{ programs, transport, job string }{
-		"hpcc":       {lossy, "transport: rdma, cc: {hpcc: {t: 12us}}", reduce},
+		"hpcc": {lossy, "transport: rdma, cc: {hpcc: {t: 12us}}", reduce},
+		"NIC delays": {lossy, "transport: {rdma: {nic_ack_delay: 1us, nic_nack_delay: 2us, nic_cnp_delay: 2us}}, cc: dcqcn",
+			reduce},
+		"delays of ndp": {"[ROUTE, ndp]\nswitches: {\"*\": {queues: 2}}",
+			"transport: {ndp: {nic_ack_delay: 700ns, nic_nack_delay: 900ns}}", reduce},
 		"dcqcn":      {lossy, "transport: rdma, cc: dcqcn", reduce},
 		"swift":      {lossy, "transport: rdma, cc: swift", reduce},
 		"uet":        {trimmed, "transport: uet", reduce},
