@@ -171,11 +171,20 @@ func (c *Chooser) nearest(from, to int) []Pair {
 // Choose gives a flow its pair of NICs; number is that of the flow in its traffic. With a port ≥ 0 it leaves by that
 // of the sender, whatever the choice, and comes in at the nearest NIC from there. The error says what is not possible.
 func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, error) {
+	return c.ChooseUp(how, port, from, to, number, func(int) bool { return true })
+}
+
+// ChooseUp is Choose where it is known which NICs have a link that is up. By hash or in turn a flow takes two of these,
+// if there are any between which there is a path, as with bonded interfaces, of which a host and the switches before it
+// use those that are up; only flows of which a NIC's link is down take others. With Rail, or a port, a flow has its NIC
+// whatever becomes of that.
+func (c *Chooser) ChooseUp(how Choice, port, from, to int, number uint32, up func(nic int) bool) (Pair, error) {
 	r := c.routes
 	if !r.nics.Several() {
 		return Pair{from, to}, nil
 	}
 	name := func(host int) string { return r.network.Nodes[host].Name }
+	bound := port >= 0 || how == Rail
 	if port < 0 && how == Rail {
 		port = c.rail(from, to)
 	}
@@ -198,17 +207,56 @@ func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, e
 			}
 		}
 	}
+	p := c.one(how, pairs, from, to, number)
+	if bound || up(p.From) && up(p.To) {
+		return p, nil
+	}
+	return c.Away(how, p, number, up), nil
+}
+
+// one chooses one of several pairs of NICs.
+func (c *Chooser) one(how Choice, pairs []Pair, from, to int, number uint32) Pair {
 	if len(pairs) == 1 {
-		return pairs[0], nil
+		return pairs[0]
 	}
 	if how == RoundRobin {
 		c.turns[from]++
-		return pairs[(c.turns[from]-1)%len(pairs)], nil
+		return pairs[(c.turns[from]-1)%len(pairs)]
 	}
 	h := (uint64(number)<<32 | uint64(uint32(from*31+to))) * 0x9e3779b97f4a7c15 // Fibonacci hashing
 	h ^= h >> 29
 	h *= 0xbf58476d1ce4e5b9
-	return pairs[int(h>>33)%len(pairs)], nil
+	return pairs[int(h>>33)%len(pairs)]
+}
+
+// Away gives a flow that was given this pair another one, as ChooseUp does; the same, if there is none. It may be
+// called for flows of several hosts at once, but not for several of one.
+func (c *Chooser) Away(how Choice, p Pair, number uint32, up func(nic int) bool) Pair {
+	from, to := c.routes.nics.Node(p.From), c.routes.nics.Node(p.To)
+	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {
+		return c.one(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash: all that ask have that of one NIC
+	}
+	return p
+}
+
+// nearestUp is Nearest of NICs that are up.
+func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
+	hops := -1
+	for i := range r.nics.Count(from) {
+		nic := r.nics.Number(from, i)
+		for k := range r.nics.Count(to) {
+			p := Pair{nic, r.nics.Number(to, k)}
+			h := r.Hops(p.From, p.To)
+			switch {
+			case h < 0 || hops >= 0 && h > hops || !up(p.From) || !up(p.To):
+				continue
+			case h != hops:
+				pairs, hops = pairs[:0], h
+			}
+			pairs = append(pairs, p)
+		}
+	}
+	return pairs
 }
 
 // ByTurn gives a flow the pair of NICs of a turn: of a sender's NICs that are nearest to the receiver the first one has

@@ -8,5 +8,6 @@
 //	§9.1: integrity of feedback                            Asker.Genuine  TestCodeGolden, TestForgedFeedback, FuzzSealed
 //	… replays                                              Asker.Genuine  TestReplayedFeedback
 //	… what is not sealed, what has no room                 Answerer.Open  TestRoutersMayChange, TestRoomForCode
+//	NICs that take a time to answer                        NIC            TestNICDelays, TestNICAllocates
 //	… cost Answerer.Seal TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
 package transport

@@ -11,15 +11,19 @@ type Queue[T any] struct {
 func (q *Queue[T]) Len() int { return q.n }
 
 // Push appends x.
-func (q *Queue[T]) Push(x T) {
+func (q *Queue[T]) Push(x T) { *q.Extend() = x }
+
+// Extend appends one as it was left when its room was last used, and returns it. It is good until the next Push or
+// Extend.
+func (q *Queue[T]) Extend() *T {
 	if q.n == len(q.ring) {
 		ring := make([]T, max(16, 2*q.n))
 		k := copy(ring, q.ring[q.first:])
 		copy(ring[k:], q.ring[:q.first])
 		q.ring, q.first = ring, 0
 	}
-	q.ring[(q.first+q.n)&(len(q.ring)-1)] = x
 	q.n++
+	return &q.ring[(q.first+q.n-1)&(len(q.ring)-1)]
 }
 
 // Head is the first of them; there must be one. It is good until the next Push or Pop.

@@ -201,6 +201,17 @@ func stopOf(tr *spec.Traffic) unit.Time {
 	return tr.Stop()
 }
 
+// Away gives a flow other NICs of its hosts if one has no link (sim.Moving): by hash or in turn, as those that have a
+// named one, or a rail's, are bound to that.
+func (b *builder) Away(flow int, up func(nic int) bool) (src, dst int) {
+	f := &b.flows[flow]
+	if how, port := b.point.Entry(f.Group).NIC(); port < 0 && how != topology.Rail {
+		p := b.chooser.Away(how, topology.Pair{From: f.Src, To: f.Dst}, uint32(flow), up)
+		f.Src, f.Dst = p.From, p.To
+	}
+	return f.Src, f.Dst
+}
+
 // Sender makes that of a flow.
 func (b *builder) Sender(flow int, start unit.Time) (transport.Endpoint, error) {
 	sender, _, err := b.ends(flow, start, nil)

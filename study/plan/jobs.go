@@ -34,7 +34,7 @@ func (b *builder) jobs(c *sim.Config) error {
 			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
 		f := sim.Flow{Group: id, Src: j.Hosts[0], Dst: j.Hosts[1], Size: 1000, Start: start}
-		if err := b.Message(len(c.Jobs)-1, &job.Message{}, 1, &f); err != nil {
+		if err := b.Message(len(c.Jobs)-1, &job.Message{}, 1, &f, func(int) bool { return true }); err != nil {
 			return err
 		}
 		if _, _, err := b.MessageEnds(&f, 0, 0, start); err != nil {
@@ -87,7 +87,7 @@ const mostPorts = 50000
 
 // Message gives a message the ports of its queue pair: all from one rank to another, over the same lane or NIC, have
 // the same, in every iteration (sim.JobEnds).
-func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow) error {
+func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb
 	pair ^= pair >> 29
@@ -105,7 +105,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow) error {
 		return nil
 	}
 	how, port := tr.NIC()
-	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(pair))
+	nics, err := b.chooser.ChooseUp(how, port, f.Src, f.Dst, uint32(pair), up)
 	if err != nil {
 		return fmt.Errorf("traffic %s: %w", tr.Name(), err)
 	}

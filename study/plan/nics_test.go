@@ -88,6 +88,83 @@ func TestNICFails(t *testing.T) {
 	}
 }
 
+// Flows that begin while a NIC of their host has no link take another one by hash or in turn, whether they begin at a
+// time, behind another flow or as messages of a job; those of rails and of named NICs do not, nor do those that have
+// begun. Once the link is up the NIC is taken again. Neither threads nor wire form change anything.
+func TestFlowsBeginElsewhere(t *testing.T) {
+	const dual = `duration: 40ms
+topology: {rails: {servers: 4, gpus: 1, planes: 2, spines: 2, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+events:
+  - {at: 5ms, link: [h0, leaf0], down: true}
+  - {at: 20ms, link: [h0, leaf0], down: false}
+traffic:
+  - {name: before, from: h0, to: h2, size: 8MB, start: 0s, flows: 6, transport: {tcp: {rto_min: 1s}}, nic: NIC}
+  - {name: during, from: h0, to: h2, size: 20kB, start: 6ms..15ms, flows: 40, transport: tcp, nic: NIC}
+  - {name: after, from: h0, to: h2, size: 20kB, start: 21ms..30ms, flows: 40, transport: tcp, nic: NIC}
+measure: [fct]
+`
+	for nic, moves := range map[string]bool{"hash": true, "round_robin": true, "rail": false, "0": false} {
+		t.Run(nic, func(t *testing.T) {
+			var first *sim.Result
+			for _, change := range []func(c *sim.Config){func(*sim.Config) {}, func(c *sim.Config) { c.Threads = 3 },
+				func(c *sim.Config) { c.Wire = true }} {
+				c := configured(t, strings.ReplaceAll(dual, "NIC", nic))
+				change(c)
+				r := ran(t, c)
+				nics := c.Network.NICs()
+				var late, by [3]int
+				for i := range r.Flows {
+					g := c.Flows[i].Group
+					if by[g] += nics.Port(c.Flows[i].Src); r.Flows[i].FCT > 4*unit.Millisecond {
+						late[g]++
+					}
+				}
+				if (late[1] == 0) != moves || late[0] == 0 || late[2] > 0 {
+					t.Errorf("so many are late, of those before, during and after: %v", late)
+				}
+				if moves && (by[1] != 40 || by[0] == 6 || by[2] < 10 || by[2] > 30) {
+					t.Errorf("so many go by the second NIC: %v", by)
+				}
+				if first == nil {
+					first = r
+				} else if !reflect.DeepEqual(r.Flows, first.Flows) || !reflect.DeepEqual(r.Ports, first.Ports) {
+					t.Error("other results")
+				}
+			}
+		})
+	}
+}
+
+// So do flows that wait for others, and messages of jobs, whose iterations go on.
+func TestMessagesBeginElsewhere(t *testing.T) {
+	const text = `duration: 100ms
+topology: {rails: {servers: 4, gpus: 1, planes: 2, spines: 2, rate: 10Gbps, delay: 1us}}
+switch: [ecmp]
+events: [{at: 3010us, link: [h0, leaf0], down: true}]
+traffic:
+  - {name: x, hosts: "h*", transport: {tcp: {rto_min: 1ms}}, nic: %s, %s}
+measure: [%s]
+`
+	for name, x := range map[string]struct {
+		nic, what, measure string
+		ends               bool
+	}{
+		"a job":           {"hash", "job: {all_reduce: {size: 1MB, iterations: 20, compute: 1ms}}", "job", true},
+		"a job in turn":   {"round_robin", "job: {all_reduce: {size: 1MB, iterations: 20, compute: 1ms}}", "job", true},
+		"a job on rails":  {"rail", "job: {all_reduce: {size: 1MB, iterations: 20, compute: 1ms}}", "job", false},
+		"a ring":          {"hash", "collective: ring, size: 2MB, start: 5ms", "collective", true},
+		"a ring on rails": {"rail", "collective: ring, size: 2MB, start: 5ms", "collective", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := configured(t, fmt.Sprintf(text, x.nic, x.what, x.measure))
+			if r := ran(t, c); (r.End == sim.AllDone) != x.ends {
+				t.Errorf("%v", r.End)
+			}
+		})
+	}
+}
+
 // GPUs with a NIC in each of four planes and one to their server: a collective's flows wait for others that come in at
 // other NICs of a host; packets go inside of a server where they can; neither threads nor wire form change anything.
 func TestPlanes(t *testing.T) {

@@ -260,6 +260,7 @@ func (p *Point) sitePaths(site *cc.Site, tr *Traffic, id, first int) {
 			return
 		}
 		x := p.seen.Path(near.From, near.To, &tr.seen)
+		x.BaseRTT += transport.AnswersAfter(tr.transportConfig)
 		if !seen[x] {
 			seen[x] = true
 			site.Paths = append(site.Paths, x)

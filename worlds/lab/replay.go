@@ -272,14 +272,15 @@ func (r *replay) run() *Replayed {
 		r.fabric.Wake(i+1, 0)
 	}
 	for _, c := range r.changes {
-		r.fabric.Run(min(c.at, r.out.Until), nil)
+		at := min(c.at, r.out.Until)
+		r.fabric.Run(at, nil)
 		i := 2 * int(c.port)
 		if c.Rate == (unit.LinkRate{}) {
 			r.fabric.SetDown(i, c.Down)
-			r.Port(c.port).SetDown(c.Down)
+			r.Switch.SetDown(at, c.port, c.Down)
 			continue
 		}
-		r.fabric.SetRate(i, c.Rate, min(c.at, r.out.Until))
+		r.fabric.SetRate(i, c.Rate, at)
 		r.Port(c.port).SetRate(c.Rate)
 	}
 	r.fabric.Run(r.out.Until, nil)

@@ -24,6 +24,29 @@ type Ends interface {
 	Receiver(flow int) (transport.Endpoint, error)
 }
 
+// Moving are Ends of flows that may have another NIC than they were given.
+type Moving interface {
+	// Away gives a flow that begins while the link of one of its NICs is down other ones, and returns them: the NICs that
+	// it leaves by and comes in at. up says which NICs have a link that is up. It returns those that the flow had if there
+	// are no others. It may be called for flows of several hosts at once, but not for several of one.
+	Away(flow int, up func(nic int) bool) (src, dst int)
+}
+
+// up reports whether the link of a NIC is up. Links change when no node does anything, so that any may ask for any.
+func (r *Simulation) up(nic int) bool { return !r.hosts[nic].port.Down() }
+
+// linked reports whether both NICs of a flow have a link that is up.
+func (r *Simulation) linked(f *Flow) bool { return r.up(f.Src) && r.up(f.Dst) }
+
+// source is the NIC from which a flow begins now: where one of its NICs has no link, others of its hosts do.
+func (r *Simulation) source(flow packet.FlowID) *host {
+	f := &r.config.Flows[flow]
+	if r.moving != nil && f.Sender == nil && !r.linked(f) {
+		f.Src, f.Dst = r.moving.Away(int(flow), r.up)
+	}
+	return r.hosts[f.Src]
+}
+
 // MakeEnds makes the endpoints of all flows that do not come after others, in place of when these start: for those who
 // look into endpoints, or put others around them.
 func (c *Config) MakeEnds() (err error) {
@@ -241,13 +264,22 @@ func (h *host) fail(flow packet.FlowID, err error) int32 {
 	return unmade
 }
 
-// start makes the sender of the flow whose time has come, unless it has been looked at before, and returns its slot.
-func (h *host) start(flow packet.FlowID) int32 {
+// start makes the sender of the flow whose time has come, unless it has been looked at before, and returns its slot;
+// none if another NIC has it.
+func (h *host) start(flow packet.FlowID, now unit.Time) int32 {
 	i := h.run.sender[flow]
-	if i == unmade {
-		i = h.begin(flow, h.run.config.Flows[flow].Start)
+	if i != unmade {
+		return i
 	}
-	return i
+	start := h.run.config.Flows[flow].Start
+	if from := h.run.source(flow); from != h {
+		if k := from.begin(flow, start); k >= 0 {
+			from.update(k, now)
+		}
+		from.reschedule(now)
+		return unmade
+	}
+	return h.begin(flow, start)
 }
 
 // startDependents starts the flows that wait for that of slot i, once it has arrived, and for
@@ -261,7 +293,7 @@ func (h *host) startDependents(i int32, now unit.Time) {
 	flow := s.flow
 	for _, f := range h.run.dependents(flow) {
 		if h.run.missing[f]--; h.run.missing[f] == 0 {
-			from := h.run.hosts[h.run.config.Flows[f].Src] // a NIC of the same host
+			from := h.run.source(packet.FlowID(f)) // a NIC of the same host
 			if k := from.begin(packet.FlowID(f), max(now, h.run.config.Flows[f].Start)); k >= 0 {
 				from.update(k, now)
 			}
@@ -282,8 +314,8 @@ func (h *host) startDependents(i int32, now unit.Time) {
 // since; nil if there is none. All nodes must have reached the same time.
 func (r *Simulation) sent(flow int, now unit.Time) *slot {
 	h, i := r.hosts[r.config.Flows[flow].Src], r.sender[flow]
-	if i == unmade && r.outcome[flow].Start <= now {
-		i = h.start(packet.FlowID(flow))
+	if i == unmade && r.outcome[flow].Start <= now && (r.moving == nil || r.linked(&r.config.Flows[flow])) {
+		i = h.start(packet.FlowID(flow), now)
 	}
 	if i < 0 {
 		return nil

@@ -155,7 +155,7 @@ func (h *host) due(now unit.Time) {
 		e := h.sends.Take()
 		i := int32(e.Key)
 		if i == pending {
-			if i = h.start(packet.FlowID(e.Key >> 32)); i < 0 {
+			if i = h.start(packet.FlowID(e.Key>>32), now); i < 0 {
 				continue
 			}
 		} else if h.slot[i].flow != packet.FlowID(e.Key>>32) || h.slot[i].sendAt != e.At {

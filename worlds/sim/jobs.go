@@ -30,8 +30,8 @@ type Job struct {
 // JobEnds makes the endpoints of a job's messages.
 type JobEnds interface {
 	// Message says between which NICs of its hosts, with what ports and in which class a message is sent, of which all
-	// else is given. The error says that there is no path.
-	Message(j int, m *job.Message, to int32, f *Flow) error
+	// else is given; up says which NICs have a link that is up. The error says that there is no path.
+	Message(j int, m *job.Message, to int32, f *Flow, up func(nic int) bool) error
 	// MessageEnds makes those of a message which begins now, as flow id of the run; number says which message of the
 	// run it is.
 	MessageEnds(f *Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
@@ -103,11 +103,12 @@ func ideally(c *Config) (*Result, error) {
 type jobs struct {
 	run     *Simulation
 	of      []jobOf
-	message []message       // of the flows behind those that are listed
-	free    []packet.FlowID // places of messages that are over
-	number  uint64          // messages so far
-	flow    Flow            // room for that of the message that begins
-	said    job.Message     // likewise for what it says
+	message []message          // of the flows behind those that are listed
+	free    []packet.FlowID    // places of messages that are over
+	number  uint64             // messages so far
+	flow    Flow               // room for that of the message that begins
+	said    job.Message        // likewise for what it says
+	up      func(nic int) bool `state:"-"` // Simulation.up
 }
 
 // jobOf is a job under way.
@@ -167,7 +168,7 @@ func (r *Simulation) addJobs() error {
 	if c.Wire {
 		return fmt.Errorf("sim: packets in wire form say nothing of messages of jobs")
 	}
-	r.jobs = &jobs{run: r, of: make([]jobOf, len(c.Jobs))}
+	r.jobs = &jobs{run: r, of: make([]jobOf, len(c.Jobs)), up: r.up}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
 		x := &r.jobs.of[i]
@@ -280,7 +281,7 @@ func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
 	x.flow = Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
 	x.said = m
 	f := &x.flow
-	if err := c.Ends.Message(k.job, &x.said, to, f); err != nil {
+	if err := c.Ends.Message(k.job, &x.said, to, f, x.up); err != nil {
 		if k.host.failed == nil {
 			k.host.failed = err
 		}

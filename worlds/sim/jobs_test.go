@@ -19,7 +19,7 @@ import (
 // messageEnds are the ends of messages that nothing acknowledges.
 type messageEnds struct{ seed uint64 }
 
-func (messageEnds) Message(_ int, _ *job.Message, to int32, f *Flow) error {
+func (messageEnds) Message(_ int, _ *job.Message, to int32, f *Flow, _ func(int) bool) error {
 	f.SrcPort, f.DstPort = uint16(10000+to), 40000
 	return nil
 }

@@ -23,6 +23,7 @@ type Simulation struct {
 	threadOf []int32 // by node
 	wiring   *wiring.Wiring
 	nics     *topology.NICs
+	moving   Moving  // nil: no flow can have another NIC
 	hosts    []*host // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
@@ -98,6 +99,9 @@ func New(c *Config) (*Simulation, error) {
 	}
 	r := &Simulation{config: c, nics: n.NICs(), triggers: all}
 	r.hosts = make([]*host, r.nics.Len())
+	if r.nics.Several() {
+		r.moving, _ = c.Ends.(Moving)
+	}
 	r.wiring = wiring.New(&c.Wiring)
 	var threads int
 	r.threadOf, threads = divide(c, r.wiring.Links)

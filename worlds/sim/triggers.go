@@ -107,10 +107,10 @@ func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
 	for _, k := range list {
 		t.count[k]++
 		for _, f := range t.all[k].After(t.count[k]) {
-			at := r.hosts[r.config.Flows[f].Src]
 			if r.sender[f] != unmade {
 				continue
 			}
+			at := r.source(packet.FlowID(f))
 			if i := at.begin(packet.FlowID(f), max(now, r.config.Flows[f].Start)); i >= 0 {
 				at.update(i, now)
 			}

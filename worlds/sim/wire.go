@@ -16,26 +16,55 @@ type tuple struct {
 // tuples names flows by what packets say of them, in both directions; those that these hosts have.
 func (r *Simulation) tuples() map[tuple]packet.FlowID {
 	flows := map[tuple]packet.FlowID{}
+	var given []tuple
+	add := func(i int, src, dst packet.Addr, srcPort, dstPort uint16) {
+		for _, t := range []tuple{{src, dst, srcPort, dstPort}, {dst, src, dstPort, srcPort}} {
+			flows[t] = packet.FlowID(i)
+			given = append(given, t)
+		}
+	}
 	for i := range r.config.Flows {
 		if !r.carries(i) {
 			continue
 		}
 		f := &r.config.Flows[i]
 		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
-		flows[tuple{src, dst, f.SrcPort, f.DstPort}] = packet.FlowID(i)
-		flows[tuple{dst, src, f.DstPort, f.SrcPort}] = packet.FlowID(i)
+		add(i, src, dst, f.SrcPort, f.DstPort)
 		receiver := f.Receiver
 		if receiver == nil {
 			receiver, _ = r.config.Ends.Receiver(i) // what it says of its ports is all that is wanted of it
 		}
 		if x, ok := receiver.(transport.Ported); ok {
 			for _, port := range x.Ports() {
-				flows[tuple{src, dst, port, f.DstPort}] = packet.FlowID(i)
-				flows[tuple{dst, src, f.DstPort, port}] = packet.FlowID(i)
+				add(i, src, dst, port, f.DstPort)
 			}
 		}
 	}
+	if r.moving != nil {
+		r.addMoved(flows, given)
+	}
 	return flows
+}
+
+// addMoved names flows by what packets say of them where they have other NICs than they were given.
+func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
+	addresses := func(a packet.Addr) (all []packet.Addr) {
+		host := r.nics.Node(int(a) - 1)
+		for port := range r.nics.Count(host) {
+			all = append(all, packet.Addr(r.nics.Number(host, port)+1))
+		}
+		return all
+	}
+	for _, t := range given {
+		for _, src := range addresses(t.src) {
+			for _, dst := range addresses(t.dst) {
+				x := tuple{src, dst, t.srcPort, t.dstPort}
+				if _, named := flows[x]; !named {
+					flows[x] = flows[t]
+				}
+			}
+		}
+	}
 }
 
 // wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the

@@ -88,6 +88,10 @@ func TestIterationsRecur(t *testing.T) {
 		"codel":    {"[ROUTE, codel]", "transport: tcp, cc: cubic", strings.Replace(reduce, "50us", "1ms", 1)},
 		"groups": {trimmed, "transport: uet", strings.Replace(reduce, "reduce: {", "to_all: {algorithm: hierarchical, "+
 			"local: 4, at_once: 1, ", 1)},
+		"NIC delays": {lossy, "transport: {rdma: {nic_ack_delay: 1us, nic_nack_delay: 2us, nic_cnp_delay: 2us}}, cc: dcqcn",
+			reduce},
+		"delays of ndp": {"[ROUTE, ndp]\nswitches: {\"*\": {queues: 2}}",
+			"transport: {ndp: {nic_ack_delay: 700ns, nic_nack_delay: 900ns}}", reduce},
 		"all to all": {trimmed, "transport: uet", strings.Replace(reduce, "reduce", "to_all", 1)},
 		"buckets":    {trimmed, "transport: uet", strings.Replace(reduce, "size", "buckets: 3, size", 1)},
 		"straggler":  {trimmed, "transport: uet", strings.Replace(reduce, "size", "slow: {h3: 1.5}, size", 1)},

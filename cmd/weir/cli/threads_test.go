@@ -129,6 +129,17 @@ func TestThreadsSame(t *testing.T) {
 		"a link that fails, and stalls": threadsSpec(rdma+"stalls: {every: 1ms, length: 50us}\n"+
 			"events: [{at: 200us, link: [leaf0, spine1], down: true}, {at: 500us, link: [leaf1, spine0], rate: 100Mbps}]",
 			"transport: rdma, cc: dcqcn", ""),
+		"NICs that take a time": threadsSpec(
+			"switch: [ecmp, {shared_buffer: {size: 100kB}}, {ecn: {kmin: 20kB, kmax: 40kB}}]",
+			"transport: {rdma: {nic_ack_delay: 7us, nic_nack_delay: 3us, nic_cnp_delay: 11us}}, cc: dcqcn", ""),
+		"failover": threadsSpec("switch: [{ecmp: {failover: 50us}}]\n"+
+			"events: [{at: 200us, link: [leaf0, spine1], down: true}, {at: 600us, link: [leaf0, spine1], down: false}]",
+			overTCP, ""),
+		"failover of flowlets": threadsSpec("switch: [{letflow: {gap: 20us, failover: 50us}}]\n"+
+			"events: [{at: 200us, link: [leaf0, spine1], down: true}, {at: 600us, link: [leaf0, spine1], down: false}]",
+			overTCP, ""),
+		"NICs of ndp": threadsSpec(`switches: {"*": {programs: [spray, ndp], queues: 2}}`,
+			"transport: {ndp: {nic_ack_delay: 7us, nic_nack_delay: 3us}}", ""),
 		"control planes": threadsSpec("addresses: hierarchical\nswitch: [p4te]", "transport: tcp, cc: dctcp",
 			", control, balance"),
 		"flows after flows": `duration: 20ms

@@ -6,7 +6,10 @@
 // Swift has two windows, one for the fabric's delay and one for the hosts', and uses the
 // smaller. A simulated host has no delay beside its queue's: the RTT, from the
 // transport's sending to the ACK's arrival, is taken as fabric delay, the endpoint delay
-// is 0, and so the endpoint's window is always the largest one and is left out. What
+// is 0, and so the endpoint's window is always the largest one and is left out. What the
+// receiver's NIC takes to acknowledge (nic_ack_delay of rdma) is in the RTT, too, where
+// Swift's receiver echoes the delay of its host, which the sender takes off: a
+// target that is higher by it does the same. What
 // a packet waits in its sender's own port is part of the RTT, though Swift's NIC
 // timestamps would not have it in; a flow whose pacing or window keeps that queue
 // empty has no difference.

@@ -12,12 +12,16 @@ import (
 )
 
 // Config are the d and m of DRILL(d, m).
-type Config struct{ Draws, Memory int }
+type Config struct {
+	Draws, Memory int
+	Failover      unit.Time
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Int(&c.Draws, "d", "2", "queues drawn", "DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
 	p.Int(&c.Memory, "m", "1", "queues remembered", "DRILL §3.2").Min("0").Max("64")
+	dataplane.BindFailover(p, &c.Failover)
 }
 
 // Program spreads packets.
@@ -27,6 +31,7 @@ type Program struct {
 	memory int
 	random unit.Random
 	best   [][]dataplane.PortID // by number of the set of ports: what was best, shortest first
+	*dataplane.Failover
 }
 
 // NeedsNetwork says that a bridge has no paths.
@@ -41,7 +46,7 @@ func Scheme() dataplane.Scheme {
 		"the last best, among equal paths; hop limit", Source: "DRILL (Ghorbani et al., SIGCOMM 2017)"},
 		func(site *dataplane.Site, c Config) (*Program, error) {
 			return &Program{paths: dataplane.NewPathSet(site), draws: c.Draws, memory: c.Memory,
-				random: site.Random("drill")}, nil
+				random: site.Random("drill"), Failover: dataplane.NewFailover(site, c.Failover)}, nil
 		})
 }
 
@@ -59,6 +64,9 @@ func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	best := d.remembered(ports, set)
+	if d.Failover != nil {
+		ports = d.Live(env, ports)
+	}
 	m.Out = ports[d.draw(len(ports))]
 	least := env.Port(m.Out).Bytes()
 	for range d.draws - 1 {
@@ -68,7 +76,7 @@ func (d *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		}
 	}
 	for _, x := range best {
-		if n := env.Port(x).Bytes(); n < least {
+		if n := env.Port(x).Bytes(); n < least && !d.Leaves(env, x) {
 			m.Out, least = x, n
 		}
 	}

@@ -21,6 +21,6 @@ func (d *Program) Footprint() dataplane.Footprint {
 		x.Registers = []dataplane.RegisterUse{{Name: "best ports", Cells: cells, Bits: dataplane.PortBits, Reads: m,
 			Writes: m}}
 	}
-	f.Stages = append(f.Stages, x)
+	f.Stages = append(append(f.Stages, d.Stages()...), x)
 	return f
 }

@@ -13,6 +13,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // Program spreads flows over equal paths.
@@ -21,12 +22,15 @@ type Program struct {
 	paths  [2]*packet.Paths  `state:"-"` // by IP version
 	seed   uint32
 	crc    *selector // nil: the flow's hash, mixed with the seed
+	*dataplane.Failover
 }
 
 // Config says what is hashed, and how.
 type Config struct {
 	CRC16  bool
 	Fields string // of the CRC-16, in their order
+
+	Failover unit.Time
 }
 
 // Params binds the configuration.
@@ -36,6 +40,7 @@ func (c *Config) Params(p *scheme.Params) {
 			"number of ports, the same at every switch", "ours; BMv2: action_selector(HashAlgorithm.crc16, …)")
 	p.Text(&c.Fields, "fields", "dst src proto sport dport", "what crc16 hashes, in this order",
 		"P4TE code: upstream_routing.p4")
+	dataplane.BindFailover(p, &c.Failover)
 	p.Rule("fields", func() error {
 		_, err := c.fields()
 		return err
@@ -51,6 +56,7 @@ func Scheme() dataplane.Scheme {
 		Source: "RFC 2992; HPCC simulator: a seed a switch"},
 		func(site *dataplane.Site, c Config) (*Program, error) {
 			e := New(site, uint32(site.Random("ecmp").Uint64()))
+			e.Failover = dataplane.NewFailover(site, c.Failover)
 			if !c.CRC16 {
 				return e, nil
 			}
@@ -72,7 +78,7 @@ func (e *Program) Name() string { return "ecmp" }
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and
 // chooses among the destination's paths.
-func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
@@ -89,9 +95,24 @@ func (e *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	default:
 		if e.crc != nil {
 			p.Meta.Out = ports[uint64(e.crc.of(p))%n]
-			break
+		} else {
+			p.Meta.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
 		}
-		p.Meta.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
+		if e.Failover != nil && e.Leaves(env, p.Meta.Out) {
+			e.move(env, p, ports)
+		}
 	}
 	return dataplane.Accept
+}
+
+// move spreads the flows of a port that is left out over those of ports that are not, evenly: by what of the CRC-16 has
+// not decided yet, or by the hash mixed once more.
+func (e *Program) move(env *dataplane.Env, p *packet.Packet, ports []dataplane.PortID) {
+	live := e.Live(env, ports)
+	n := uint64(len(live))
+	if e.crc != nil {
+		p.Meta.Out = live[uint64(e.crc.of(p))/uint64(len(ports))%n]
+		return
+	}
+	p.Meta.Out = live[uint64(dataplane.MixHash(dataplane.MixHash(p.Hash^e.seed)+1))*n>>32]
 }

@@ -5,5 +5,5 @@ import "weir/core/dataplane"
 // Footprint is one lookup and the flowlet table.
 func (l *Program) Footprint() dataplane.Footprint {
 	gap, port := l.flowlets.Stages()
-	return dataplane.Footprint{Stages: []dataplane.Stage{l.paths.Stage(), gap, port}}
+	return dataplane.Footprint{Stages: append([]dataplane.Stage{l.paths.Stage(), gap, port}, l.Failover.Stages()...)}
 }

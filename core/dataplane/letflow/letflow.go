@@ -16,12 +16,15 @@ type Program struct {
 	flowlets *dataplane.Flowlets
 	seed     uint32
 	random   unit.Random
+	*dataplane.Failover
 }
 
 // Config are LetFlow's parameters.
 type Config struct {
 	Gap   unit.Time // that ends a flowlet
 	Cells int       // of the flowlet table
+
+	Failover unit.Time
 }
 
 // Params binds the configuration.
@@ -29,6 +32,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Gap, "gap", "500us", "that ends a flowlet", "LetFlow §5: 500us").Min("0s").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
+	dataplane.BindFailover(p, &c.Failover)
 }
 
 // NeedsNetwork says that a bridge has no paths.
@@ -47,14 +51,15 @@ func Scheme() dataplane.Scheme {
 // New returns the program of a switch.
 func New(site *dataplane.Site, c Config) *Program {
 	r := site.Random("letflow")
-	return &Program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r}
+	return &Program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r,
+		dataplane.NewFailover(site, c.Failover)}
 }
 
 // Name is "letflow".
 func (l *Program) Name() string { return "letflow" }
 
 // Ingress chooses the port of a flowlet when it begins. A flowlet also ends if its port does not lead to
-// the destination, because another flow shares the cell.
+// the destination, because another flow shares the cell, or if it is left out.
 func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := l.paths.To(p)
@@ -65,10 +70,12 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^l.seed)
-	if port, active := l.flowlets.Port(now, hash); active && leads(ports, port) {
+	if port, active := l.flowlets.Port(now, hash); active && leads(ports, port) &&
+		!l.Leaves(env, port) {
 		m.Out = port
 		return dataplane.Accept
 	}
+	ports = l.Live(env, ports)
 	m.Out = ports[l.random.Uint64()>>32*uint64(len(ports))>>32]
 	l.flowlets.Begin(now, hash, m.Out)
 	return dataplane.Accept

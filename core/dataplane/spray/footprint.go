@@ -5,7 +5,7 @@ import "weir/core/dataplane"
 // Footprint is one lookup; round robin and permutations have a turn for each group of
 // paths, and permutations their order, in which a round's end draws anew.
 func (s *Program) Footprint() dataplane.Footprint {
-	f := dataplane.Footprint{Stages: []dataplane.Stage{s.routes.Stage(true)}}
+	f := dataplane.Footprint{Stages: append([]dataplane.Stage{s.routes.Stage(true)}, s.Failover.Stages()...)}
 	groups, members, most := 0, 0, 0
 	for _, turns := range s.turns {
 		for _, t := range turns {

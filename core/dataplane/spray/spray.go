@@ -20,13 +20,17 @@ const (
 )
 
 // Config is the order of the ports.
-type Config struct{ Order string }
+type Config struct {
+	Order    string
+	Failover unit.Time
+}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Order, "order", Permutation,
 		"each port once in a random order, then in another one; in turn; or drawn for each packet",
 		"NDP §3.1.1: permutations").Words(Permutation, RoundRobin, Random)
+	dataplane.BindFailover(p, &c.Failover)
 }
 
 // Program spreads packets over equal paths.
@@ -36,6 +40,7 @@ type Program struct {
 	turns  [2][]*turn        // by IP version and set of paths; nil where there is no choice
 	order  string
 	random unit.Random
+	*dataplane.Failover
 }
 
 // turn is a switch's position in the round of one set of ports.
@@ -54,7 +59,11 @@ func (*Config) Spreads() dataplane.Spreading { return dataplane.EachPacket }
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
 		Source: "Packet spraying (Dixit et al., INFOCOM 2013); NDP (SIGCOMM 2017) §3.1.1"},
-		func(site *dataplane.Site, c Config) (*Program, error) { return New(site, c.Order), nil })
+		func(site *dataplane.Site, c Config) (*Program, error) {
+			s := New(site, c.Order)
+			s.Failover = dataplane.NewFailover(site, c.Failover)
+			return s, nil
+		})
 }
 
 // New returns the program with the site's routes, for one of the orders.
@@ -89,7 +98,7 @@ func (s *Program) Name() string { return "spray" }
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the
 // next one of the destination's paths.
-func (s *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if !p.TakeHop() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
@@ -108,16 +117,31 @@ func (s *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	}
 	t := s.turns[i][s.paths[i].Via[s.paths[i].Class[p.Dst]]]
 	if s.order == Random {
-		m.Out = t.ports[s.random.IntN(len(t.ports))]
+		live := t.ports
+		if s.Failover != nil {
+			live = s.Live(env, t.ports)
+		}
+		m.Out = live[s.random.IntN(len(live))]
 		return dataplane.Accept
 	}
-	m.Out = t.ports[t.next]
+	m.Out = s.take(t)
+	if s.Failover != nil { // those that are left out lose their turns, of this round and the next; if all are, so be it
+		for n := 2 * len(t.ports); n > 0 && s.Leaves(env, m.Out); n-- {
+			m.Out = s.take(t)
+		}
+	}
+	return dataplane.Accept
+}
+
+// take is the port whose turn it is.
+func (s *Program) take(t *turn) dataplane.PortID {
+	port := t.ports[t.next]
 	if t.next++; t.next == len(t.ports) {
 		if t.next = 0; s.order == Permutation {
 			s.shuffle(t)
 		}
 	}
-	return dataplane.Accept
+	return port
 }
 
 // shuffle draws a new order (Fisher, Yates).

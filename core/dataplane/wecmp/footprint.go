@@ -15,5 +15,6 @@ func (w *Program) Footprint() dataplane.Footprint {
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the paths' weights", Times: most},
 				{Kind: dataplane.FloatingPoint, What: "the hash's part of their sum", Times: 1}}})
 	}
+	f.Stages = append(f.Stages, w.Stages()...)
 	return f
 }

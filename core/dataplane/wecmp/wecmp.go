@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // Program spreads flows by weights.
@@ -17,12 +18,15 @@ type Program struct {
 	paths  dataplane.PathSet
 	seed   uint32
 	weight []uint64 // by port
+	*dataplane.Failover
 }
 
 // Config are the weights of ports.
 type Config struct {
 	// Weights are by number of the port, 1 where others are given; without any, the ports' rates.
 	Weights []scheme.Pair[int, int]
+
+	Failover unit.Time
 }
 
 // Params binds the configuration.
@@ -30,6 +34,7 @@ func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, portOf, scheme.Ints, "weights",
 		"weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
 		"WCMP §3.1: capacities").Min("0").Max("1000")
+	dataplane.BindFailover(p, &c.Failover)
 }
 
 func portOf(s string) (int, error) {
@@ -53,7 +58,7 @@ func Scheme() dataplane.Scheme {
 // New returns the program of a switch, which must have the ports that have weights.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	w := &Program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
-		weight: make([]uint64, site.Ports)}
+		weight: make([]uint64, site.Ports), Failover: dataplane.NewFailover(site, c.Failover)}
 	for i := range w.weight {
 		w.weight[i] = 1
 		if len(c.Weights) == 0 && i < len(site.Lines) {
@@ -75,7 +80,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 func (w *Program) Name() string { return "wecmp" }
 
 // Ingress chooses among the destination's paths; with all weights 0 the first.
-func (w *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (w *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.To(p)
 	if v != dataplane.Accept {
 		return v
@@ -83,18 +88,27 @@ func (w *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	if p.Meta.Out = ports[0]; len(ports) == 1 {
 		return dataplane.Accept
 	}
+	hash := dataplane.MixHash(p.Hash ^ w.seed)
+	p.Meta.Out = w.draw(ports, hash)
+	if w.Failover != nil && w.Leaves(env, p.Meta.Out) {
+		p.Meta.Out = w.draw(w.Live(env, ports), dataplane.MixHash(hash+1))
+	}
+	return dataplane.Accept
+}
+
+// draw chooses the port of a hash by the weights of ports.
+func (w *Program) draw(ports []dataplane.PortID, hash uint32) dataplane.PortID {
 	sum := uint64(0)
 	for _, x := range ports {
 		sum += w.weight[x]
 	}
 	// sum is below 2⁵³ for thousands of ports of Tb/s: 32 bits of hash are a fine enough part.
-	at := uint64(float64(dataplane.MixHash(p.Hash^w.seed)) / (1 << 32) * float64(sum))
+	at := uint64(float64(hash) / (1 << 32) * float64(sum))
 	for _, x := range ports {
 		if at < w.weight[x] {
-			p.Meta.Out = x
-			break
+			return x
 		}
 		at -= w.weight[x]
 	}
-	return dataplane.Accept
+	return ports[0]
 }

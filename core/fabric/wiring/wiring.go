@@ -170,7 +170,11 @@ func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 		}
 		if !e.Rated() {
 			f.SetDown(i, e.Down)
-			w.ports[i].SetDown(e.Down)
+			if d := &w.Directions[i]; d.OfSwitch {
+				w.Switches[d.Node].SetDown(now, d.Port, e.Down)
+			} else {
+				w.ports[i].SetDown(e.Down)
+			}
 			continue
 		}
 		if w.free(e.Link, i&1) {

@@ -17,6 +17,7 @@ type Config struct {
 	PullRate unit.Rate // of the frames that PULLs ask for, of all flows to a host; 0: of the receiver's link
 	Priority bool      // the flow's PULLs go before those of flows without it
 	RTOMin   unit.Time // of the retransmission timeout
+	NIC      transport.NICDelays
 }
 
 // Defaults are the paper's.
@@ -35,6 +36,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.RTOMin, "rto_min", "5ms",
 		"least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times",
 		"htsim ndp.h: DEFAULT_RTO_MIN").Min("1us").Max("60s")
+	c.NIC.Params(p)
 }
 
 // headerBytes is the transport's own header on the wire (packet.Emit).

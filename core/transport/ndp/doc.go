@@ -14,6 +14,7 @@
 //	§3.2 no PULLs after the last packet              Receiver.Receive           TestLastPackets
 //	§3.2.3 priority of flows at the receiver         pulls.head                 TestPacing
 //	§3.2.4 headers that were sent back               Sender.expecting           TestReturned
+//	NICs that take a time to answer                  transport.NIC              TestNICDelays
 //	timeouts as a last resort                        Sender.Advance             TestTimeouts
 //	no timeout unless something is lost              all                        TestNoTimeoutsWithoutLoss
 //	losses, reordering, doubling, bytes as fields    all                        TestRandomPaths, FuzzPath

@@ -490,3 +490,36 @@ func ExampleNew() {
 	// pull 1
 	// data 2000
 }
+
+// A NIC takes its time for ACKs and for NACKs, each its own, and they say what was so when their packets came. PULLs
+// do not wait for them.
+func TestNICDelays(t *testing.T) {
+	s, r, _ := New(flow(0, 100_000, nil), Config{Window: 6, RTOMin: unit.Millisecond, PullRate: lineRate,
+		NIC: transport.NICDelays{Ack: 30 * us, Nack: 20 * us}})
+	for i := range 3 {
+		p := &packet.Packet{}
+		if s.Emit(0, p); i == 1 {
+			p.Payload = 0
+		}
+		if r.Receive(unit.Time(10+i)*us, p) {
+			t.Fatalf("packet %d is answered at once", i)
+		}
+	}
+	for i, want := range []struct {
+		at       unit.Time
+		kind     packet.Kind
+		seq, ack int64
+	}{{10 * us, packet.Notice, 1, payload}, {10*us + 840_000, packet.Notice, 2, payload},
+		{10*us + 2*840_000, packet.Notice, 3, payload}, {31 * us, packet.Nack, payload, payload},
+		{40 * us, packet.Ack, 0, payload}, {42 * us, packet.Ack, 2 * payload, payload}} {
+		at := r.NextSend()
+		p := &packet.Packet{}
+		r.Emit(at, p)
+		if at != want.at || p.Kind != want.kind || p.Seq != want.seq || p.Ack != want.ack {
+			t.Errorf("%d: at %v kind %d, %d, %d; want %+v", i, at, p.Kind, p.Seq, p.Ack, want)
+		}
+	}
+	if r.NextSend() != unit.Never {
+		t.Error("something is left")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -20,7 +21,14 @@ func TestRandomPaths(t *testing.T) {
 				sizes[i] = unit.Bytes(1 + random.IntN(100_000))
 			}
 			window, floor, first := 1+random.IntN(40), unit.Time(20+random.IntN(500))*us, random.IntN(5)
-			w := newPipe(t, sizes, func(i int, c *Config) { c.Window, c.RTOMin, c.Priority = window, floor, i == first })
+			nic := unit.NewRandom(seed, "nic")
+			var d transport.NICDelays
+			if nic.IntN(2) == 0 {
+				d = transport.NICDelays{Ack: unit.Time(nic.IntN(300)) * us, Nack: unit.Time(nic.IntN(300)) * us}
+			}
+			w := newPipe(t, sizes, func(i int, c *Config) {
+				c.Window, c.RTOMin, c.Priority, c.NIC = window, floor, i == first, d
+			})
 			w.wire, w.log = wire, &strings.Builder{}
 			loss, back, twice, reorder := random.Float64()*0.2, random.Float64()*0.2, random.Float64()*0.1, random.Float64()*0.3
 			trim, bounce := random.Float64()*0.9, random.Float64()*0.5
@@ -48,7 +56,8 @@ func TestRandomPaths(t *testing.T) {
 			w.onData, w.onBack = hook(loss), hook(back)
 			w.run(unit.Never - 1)
 			w.done()
-			if loss == 0 && back == 0 && twice < 0.01 && reorder < 0.01 && w.timeouts() > 0 {
+			if loss == 0 && back == 0 && twice < 0.01 && reorder < 0.01 && w.timeouts() > 0 &&
+				max(d.Ack, d.Nack)+10*us < floor {
 				t.Errorf("seed %d: nothing is lost, and there are %d timeouts", seed, w.timeouts())
 			}
 			for i := range w.s {

@@ -18,11 +18,18 @@ type Receiver struct {
 	returned int64   // packets of the first window that switches sent back, as the sender tells
 	drained  bool    // what is new to the sender needs no PULL any more
 
+	nic    *transport.NIC[reply] // what it is making; nil: it takes no time
 	queue  *pulls
 	member member
 	gap    unit.Time // between PULLs
 	pulled int64     // PULLs sent
 	nacks  int64
+}
+
+// reply is an ACK or NACK of a packet.
+type reply struct {
+	kind     packet.Kind
+	seq, ack int64
 }
 
 // States of a packet, as bits.
@@ -33,7 +40,7 @@ const (
 
 func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver {
 	r := &Receiver{ends: newEnds(&f, true), state: make([]uint8, 64), queue: q, gap: gap,
-		member: member{flow: f.ID, ring: 1}}
+		nic: transport.NewNIC[reply](c.NIC), member: member{flow: f.ID, ring: 1}}
 	if c.Priority {
 		r.member.ring = 0
 	}
@@ -105,6 +112,10 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
 		r.queue.cut(&r.member, r.refused+r.returned)
 	}
+	if r.nic != nil && r.nic.Takes(kind) {
+		*r.nic.Keep(now, kind) = reply{kind, p.Seq, r.seq(r.expected)}
+		return false
+	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	if p.Extended() {
 		p.ClearExtensions()
@@ -122,17 +133,26 @@ func (r *Receiver) grow() {
 	r.state = state
 }
 
-// NextSend is when the host's next PULL may go, if it is this flow's turn.
+// NextSend is when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
 func (r *Receiver) NextSend() unit.Time {
-	if r.queue.head() != &r.member {
-		return unit.Never
+	t := unit.Never
+	if r.nic != nil {
+		t = r.nic.Next()
 	}
-	return r.queue.at
+	if r.queue.head() != &r.member {
+		return t
+	}
+	return min(t, r.queue.at)
 }
 
-// Emit sends a PULL: its number, which counts the flow's, as sequence number. One that is
-// lost is made good by the next.
+// Emit sends an answer that the NIC has made, or a PULL: its number, which counts the flow's, as sequence number. One
+// that is lost is made good by the next.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
+	if r.nic != nil && r.nic.Next() <= now {
+		x := r.nic.Take()
+		r.fill(p, x.kind, x.seq, x.ack, 0, 0)
+		return
+	}
 	r.queue.send(now, r.gap)
 	r.pulled++
 	r.fill(p, packet.Notice, r.pulled, r.seq(r.expected), 0, 0)

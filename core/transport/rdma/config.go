@@ -73,6 +73,7 @@ type Config struct {
 	AckEvery     int       // packets an ACK
 	AckDelay     unit.Time // longest wait of a coalesced ACK
 	NackInterval unit.Time // between NACKs of one expected sequence, with GoBackN
+	NIC          transport.NICDelays
 
 	Paths         int // that the sender chooses among
 	Reordering    string
@@ -139,7 +140,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 		When("bound: bytes", func() bool { return c.Bound == BoundBytes })
 	p.Rate(&c.LineRate, "line_rate", "0bps", "of the sender's NIC; 0bps: of its link", "ours")
 	p.Time(&c.BaseRTT, "base_rtt", "0s",
-		"RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK",
+		"RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK, with nic_ack_delay",
 		"HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
 	p.Rule("bound_bytes", func() error {
 		if c.Bound == BoundBytes && c.BoundBytes == 0 {
@@ -161,6 +162,8 @@ func (c *Config) bindReplies(p *scheme.Params) {
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
 		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
 		When("recovery: go_back_n", func() bool { return c.Recovery == GoBackN })
+	c.NIC.Params(p)
+	c.NIC.ParamsCNP(p)
 }
 
 // bindReordering binds how many paths there are, and what tells a loss from reordering.
@@ -275,6 +278,9 @@ func (c *Config) Warn() string {
 // Chooses is how many paths senders choose among.
 func (c *Config) Chooses() int { return c.Paths }
 
+// AnswersAfter is what the receiver's NIC takes to acknowledge.
+func (c *Config) AnswersAfter() unit.Time { return c.NIC.Ack }
+
 // Supplies: with nacks: supply.
 func (c *Config) Supplies() bool { return c.Nacks == transport.NacksSupply }
 
@@ -346,7 +352,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		c.LineRate = f.Path.NICRate
 	}
 	if c.BaseRTT == 0 {
-		c.BaseRTT = f.Path.BaseRTT
+		c.BaseRTT = f.Path.BaseRTT + c.NIC.Ack
 	}
 	if (c.Start == LineRate || c.Bound == BoundBDP) && (c.LineRate == 0 || c.BaseRTT == 0) {
 		return nil, nil, fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt "+

@@ -33,6 +33,9 @@
 //	Bolt §3: requests, answers, SRC            Sender.Emit, notice       TestRequests, TestQueueNotices
 //	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
 //	RFC 8257 §3.3 one reduction a window       Sender.updateState        TestEchoReduces
+//	NICs that take a time to answer            transport.NIC             TestNICDelays, TestNICDelaysProbes
+//	… longer than timeouts                     Receiver.later            TestNICDelaysAndTimeouts
+//	… for a CNP than for its packet's ACK      Sender.late               TestLateCNPs
 //	coalesced and delayed ACKs                 Receiver.data             TestCoalescing
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.conclude           TestDeliveryRate
 //	RoCEv2 (InfiniBand Annex A17): frames      packet.Packet.Emit        TestFrames
@@ -71,6 +74,14 @@
 // when an eighth of their window, or of bound, was sent since they last did. Without that, flows of windows as small as
 // ack_every hear once a round trip and build a queue of a window. A receiver that waits answers after ack_delay at
 // the latest. Controllers without a window, as dcqcn, never ask.
+//
+// # NICs that take a time
+//
+// nic_ack_delay, nic_nack_delay and nic_cnp_delay are what a receiver's NIC takes to make an answer (transport.NIC); an
+// ACK that waits for more packets (ack_delay) is made behind that. An answer says what was so when its packet came, in
+// its numbers and its telemetry. The round-trip times that a controller is told, and base_rtt where it is 0s, have
+// nic_ack_delay in them. A CNP that comes behind the ACK of its packet is taken, if it is of no packet before the last
+// one's.
 //
 // # Reordering
 //

@@ -6,15 +6,18 @@ import (
 
 	"weir/core/cc"
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 )
+
+// seeds is how many paths are tried.
+const seeds = 600
 
 // Paths that lose, delay, reorder, double and mark whatever they like, in both
 // directions, under controllers that change their mind: every byte is delivered once and
 // in order, the flow finishes, the window and the bound hold, and nothing stalls.
 func TestRandomPaths(t *testing.T) {
-	const seeds = 600
-	ran, again, timeouts, nacks, cnps := 0, int64(0), int64(0), int64(0), int64(0)
+	var ran, again, timeouts, nacks, cnps int64
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			random := unit.NewRandom(seed, "rdma")
@@ -52,6 +55,7 @@ func TestRandomPaths(t *testing.T) {
 					f.ReorderWindow = unit.Time(1 + random.IntN(int(20*us)))
 					f.Paths = max(1, random.IntN(9)-3)
 				}
+				f.NIC = slowNIC(seed)
 			}, c, []cc.ECNMode{cc.AsConfigured, cc.DCTCPMode, cc.CNPMode}[random.IntN(3)])
 			loss, back, twice, reorder, mark := random.Float64()*0.3, random.Float64()*0.3, random.Float64()*0.1,
 				random.Float64()*0.3, random.Float64()
@@ -91,6 +95,15 @@ func TestRandomPaths(t *testing.T) {
 		t.Errorf("the paths are too good: %d packets sent again, %d timeouts, %d NACKs, %d notices", again, timeouts,
 			nacks, cnps)
 	}
+}
+
+// slowNIC is a NIC that may take up to 100 us for its answers.
+func slowNIC(seed uint64) (d transport.NICDelays) {
+	if random := unit.NewRandom(seed, "nic"); random.IntN(2) == 0 {
+		slow := func() unit.Time { return unit.Time(random.IntN(3)*random.IntN(60)) * us }
+		d = transport.NICDelays{Ack: slow(), Nack: slow(), CNP: slow()}
+	}
+	return d
 }
 
 // Scripts of events, two bytes each: what is sent, arrives, gets lost, is doubled and

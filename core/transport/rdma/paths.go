@@ -274,7 +274,7 @@ func (s *Sender) silence(now unit.Time) {
 
 // Ports are the source ports of the data, to which acknowledgements go back, of a sender that chooses paths.
 func (r *Receiver) Ports() (ports []uint16) {
-	for k := range r.config.Paths {
+	for k := range r.config.paths {
 		if r.entropy != 0 {
 			ports = append(ports, r.entropy+uint16(k))
 		}

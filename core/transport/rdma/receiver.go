@@ -10,7 +10,7 @@ import (
 // and marks, and makes CNPs.
 type Receiver struct {
 	ends
-	config   Config
+	config   answering
 	src, dst packet.Addr // of what it sends
 	counters transport.Counters
 	class    uint8
@@ -35,6 +35,7 @@ type Receiver struct {
 
 	out   [4]reply // what waits for the NIC
 	outs  int
+	nic   *transport.NIC[making] // what it is making; nil: it takes no time, and nothing waits in out otherwise
 	tele  transport.Answerer
 	cnps  int64
 	nacks int64
@@ -49,9 +50,26 @@ type reply struct {
 	lost     int64  // of a NACK: payload of packet seq, which was cut off in transmission ack; 0: it is no such NACK
 }
 
+// answering is what matters of a configuration to a receiver.
+type answering struct {
+	recovery                            string
+	trimmable                           bool
+	paths, ackEvery                     int
+	ackDelay, nackInterval, cnpInterval unit.Time `state:"span"`
+}
+
+// making is a reply that the NIC is making.
+type making struct {
+	reply
+	message uint32        // packet.Packet.Message
+	with    packet.Packet `state:"-"` // has its extensions
+}
+
 func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), config: c, class: uint8(c.Class), selects: c.Recovery != GoBackN,
+	r := &Receiver{ends: newEnds(&f, true), class: uint8(c.Class), selects: c.Recovery != GoBackN,
 		notifies: c.ECN == ECNNotify,
+		config:   answering{c.Recovery, c.Trimmable, c.Paths, c.AckEvery, c.AckDelay, c.NackInterval, c.CNPInterval},
+		nic:      transport.NewNIC[making](c.NIC),
 		tele:     tele, ackAt: unit.Never, nacked: -1}
 	r.src, r.dst = f.Dst, f.Src
 	if r.port = r.dstPort; c.Paths > 1 {
@@ -81,23 +99,32 @@ func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
 func (r *Receiver) CNPs() int64     { return r.cnps }
 func (r *Receiver) Nacks() int64    { return r.nacks }
 
-// NextSend is at once when something waits for the NIC.
+// NextSend is at once when something waits for the NIC, or when that has made an answer.
 func (r *Receiver) NextSend() unit.Time {
 	if r.outs > 0 {
 		return 0
+	}
+	if r.nic != nil {
+		return r.nic.Next()
 	}
 	return unit.Never
 }
 
 // Emit sends what has waited longest.
 func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
+	if r.nic != nil {
+		m := r.nic.Take()
+		p.CopyExtensions(&m.with)
+		r.write(p, m.reply, m.message)
+		return
+	}
 	x := r.out[0]
 	copy(r.out[:], r.out[1:])
 	r.outs--
 	if x.kind != packet.Notice && x.lost == 0 {
 		r.tele.Give(p)
 	}
-	r.write(p, x)
+	r.write(p, x, r.complete(r.expected))
 }
 
 // NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
@@ -112,12 +139,18 @@ func (r *Receiver) NextTimer() unit.Time {
 // Advance sends the ACK that has waited.
 func (r *Receiver) Advance(now unit.Time) {
 	if told := r.tele.Timer(now); told || now >= r.ackAt {
-		r.wait(r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
+		r.wait(now, r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
 	}
 }
 
 // wait queues x for the NIC. If that does not come, the oldest is lost, as an ACK may be.
-func (r *Receiver) wait(x reply) {
+func (r *Receiver) wait(now unit.Time, x reply) {
+	if r.nic != nil {
+		if with := r.keep(now, x); x.kind != packet.Notice && x.lost == 0 {
+			r.tele.Give(with)
+		}
+		return
+	}
 	if r.outs == len(r.out) {
 		copy(r.out[:], r.out[1:])
 		r.outs--
@@ -126,14 +159,41 @@ func (r *Receiver) wait(x reply) {
 	r.outs++
 }
 
+// keep has the NIC make a reply, and gives what is to have its extensions.
+func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
+	m := r.nic.Keep(now, x.kind)
+	m.reply, m.message = x, r.complete(r.expected)
+	m.with.ClearExtensions()
+	return &m.with
+}
+
+// later has the NIC make replies, of which the first has the extensions of p. It reports whether p is the first one
+// already, of a kind that takes no time.
+func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made bool) {
+	if len(replies) == 0 {
+		return false
+	}
+	if made = !r.nic.Takes(replies[0].kind); !made {
+		r.keep(now, replies[0]).CopyExtensions(p)
+	}
+	for _, x := range replies[1:] {
+		r.wait(now, x)
+	}
+	if made {
+		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
+		r.write(p, replies[0], r.complete(r.expected))
+	}
+	return made
+}
+
 // acknowledgement is an ACK or NACK of all that was received in order.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
 	return reply{kind: kind, seq: seq, ack: r.expected, marked: marked, port: r.port}
 }
 
-// write fills p with a reply, whose extensions are there already.
-func (r *Receiver) write(p *packet.Packet, x reply) {
+// write fills p with a reply, whose extensions are there already, when so many messages were complete.
+func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 	var flags uint8
 	if x.marked {
 		flags = packet.ECE
@@ -142,7 +202,7 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 	if x.lost > 0 {
 		p.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: int32(x.lost)})
 	}
-	p.Message = r.complete(r.expected)
+	p.Message = messages
 	r.fill(p, x.kind, x.seq, x.ack, 0, p.ExtensionBytes(), flags, packet.NotECT)
 	if r.entropy != 0 {
 		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
@@ -151,7 +211,7 @@ func (r *Receiver) write(p *packet.Packet, x reply) {
 }
 
 // Receive takes a data packet in. The first of its answers is made of p in place: a
-// CNP, which must not come after the ACK of its packet, then an ACK of what came with
+// CNP, which without delays must not come after the ACK of its packet, then an ACK of what came with
 // another mark (RFC 8257 §3.2), then its own. Others wait for the NIC.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
@@ -161,12 +221,16 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if p.Kind == packet.Probe {
 		r.tele.Data(now, p)
+		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.expected, port: r.port}
+		if r.nic != nil {
+			return r.later(now, p, []reply{x})
+		}
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, reply{kind: packet.Probe, seq: p.Seq, ack: r.expected, port: r.port})
+		r.write(p, x, r.complete(r.expected))
 		return true
 	}
 	n := r.number(p.Seq, r.expected)
-	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.Trimmable
+	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.trimmable
 	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
 		int64(p.Payload) != r.bytes(n) {
 		return false
@@ -177,7 +241,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	var answers [3]reply
 	k := 0
 	if r.notifies && marked && now >= r.cnpAt && r.outs == 0 {
-		r.cnpAt = now + r.config.CNPInterval
+		r.cnpAt = now + r.config.cnpInterval
 		r.cnps++
 		answers[k] = reply{kind: packet.Notice, seq: p.Seq, port: r.port}
 		k++
@@ -202,14 +266,17 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.tele.Keep(p)
 		p.ClearExtensions()
 	}
+	if r.nic != nil {
+		return r.later(now, p, answers[:k])
+	}
 	for _, x := range answers[min(k, 1):k] {
-		r.wait(x)
+		r.wait(now, x)
 	}
 	if k == 0 {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, answers[0])
+	r.write(p, answers[0], r.complete(r.expected))
 	return true
 }
 
@@ -218,7 +285,7 @@ func (r *Receiver) comes(p *packet.Packet) bool {
 	if r.entropy == 0 {
 		return r.mine(p)
 	}
-	if p.SrcPort-r.entropy >= uint16(r.config.Paths) || p.DstPort != r.srcPort || p.Proto != packet.ProtoRDMA {
+	if p.SrcPort-r.entropy >= uint16(r.config.paths) || p.DstPort != r.srcPort || p.Proto != packet.ProtoRDMA {
 		return false
 	}
 	r.port = p.SrcPort
@@ -234,7 +301,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		// what was lost.
 		c.Duplicates++
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
-	case trimmed && r.config.Trimmable:
+	case trimmed && r.config.trimmable:
 		return r.name(n, p), true
 	case trimmed:
 		return r.refuse(now)
@@ -248,7 +315,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 			r.heldBack++
 			r.accept(now, n, p)
 		}
-		if r.config.Recovery == NoRecovery {
+		if r.config.recovery == NoRecovery {
 			return reply{}, false
 		}
 		// IRN §3.1: every packet out of order gives a NACK with the cumulative
@@ -270,12 +337,12 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		c.Finished = now
 	}
 	r.pendingSeq = p.Seq
-	if filled || r.pending >= r.tele.Coalesce(r.config.AckEvery) || r.expected == r.packets ||
+	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.expected == r.packets ||
 		p.TCP.Flags&packet.Unasked == 0 {
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	}
 	if r.ackAt == unit.Never {
-		r.ackAt = now + r.config.AckDelay
+		r.ackAt = now + r.config.ackDelay
 	}
 	return reply{}, false
 }
@@ -288,7 +355,7 @@ func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
 // refuse answers a packet that is not kept: by a NACK of the expected one, once an
 // interval (HPCC simulator), whose sequence number says that nothing was received beyond.
 func (r *Receiver) refuse(now unit.Time) (reply, bool) {
-	if r.config.Recovery == NoRecovery || r.nacked == r.expected && now-r.nackedAt < r.config.NackInterval {
+	if r.config.recovery == NoRecovery || r.nacked == r.expected && now-r.nackedAt < r.config.nackInterval {
 		return reply{}, false
 	}
 	r.nacked, r.nackedAt = r.expected, now

@@ -70,6 +70,7 @@ type Sender struct {
 	backoff   int
 	timeouts  int64
 	notices   int64
+	noticed   int64 // packets below have had one, as far as is still of interest (late)
 
 	// NACKs of the network
 	gate      transport.NackGate
@@ -492,7 +493,7 @@ func (s *Sender) comes(p *packet.Packet) bool {
 // this transmission of it.
 func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 	n, x := s.out(p.Seq)
-	if x == nil || x.flags&noticed != 0 {
+	if x == nil && !s.late(n) || x != nil && x.flags&noticed != 0 {
 		return
 	}
 	told := cc.Notice{Kind: cc.CNPNotice}
@@ -502,11 +503,21 @@ func (s *Sender) notice(now unit.Time, p *packet.Packet) {
 			return // of an earlier transmission, or not of a switch that has seen the packet
 		}
 	}
-	x.flags |= noticed
+	if x != nil {
+		x.flags |= noticed
+	}
+	s.noticed = max(s.noticed, n+1)
 	s.notices++
 	told.Seq = s.seq(n)
 	s.control.OnNotice(now, told)
 	s.decide()
+}
+
+// late reports whether a CNP about packet n, of which an acknowledgement has come already, tells something new: a NIC
+// that takes longer to make CNPs than ACKs is late with all of them. They come in the order of their packets, so one of
+// a packet before the last such one's is old, or of a retransmission that came twice.
+func (s *Sender) late(n int64) bool {
+	return s.config.NIC.CNP > 0 && !s.asker.Requests() && n >= s.noticed && n < s.top && s.una < s.packets
 }
 
 // probed takes the answer to a probe: telemetry of its own, which delivers nothing.

@@ -24,17 +24,12 @@ type Receiver struct {
 	asked    bool     // acknowledge once nothing is missing
 	nacks    int64
 
-	acks, refusals transport.Queue[delayed] // answers that the NIC has not made yet
-}
-
-// delayed is an answer that goes at a time.
-type delayed struct {
-	at unit.Time
-	answer
+	nic *transport.NIC[answer] // what it is making; nil: it takes no time
 }
 
 func newReceiver(f transport.Flow, c Config, e ends, first uint16, p *pacer) *Receiver {
-	r := &Receiver{ends: e, config: c, come: make([]uint64, 4), pacer: p}
+	r := &Receiver{ends: e, config: c, come: make([]uint64, 4), pacer: p,
+		nic: transport.NewNIC[answer](transport.NICDelays{Ack: c.AckDelay, Nack: c.NackDelay})}
 	r.first = first
 	r.member = member{flow: f.ID, most: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
 	if p != nil {
@@ -277,35 +272,26 @@ func (r *Receiver) demand(now unit.Time, target int64, anew bool) {
 
 // reply turns p into an answer, or keeps that until the NIC has made it.
 func (r *Receiver) reply(now unit.Time, p *packet.Packet, a *answer) bool {
-	delay, kept := r.config.AckDelay, &r.acks
-	if a.nack {
-		delay, kept = r.config.NackDelay, &r.refusals
-	}
-	if delay > 0 {
-		kept.Push(delayed{now + delay, *a})
-		return false
+	if r.nic != nil {
+		kind := packet.Ack
+		if a.nack {
+			kind = packet.Nack
+		}
+		if r.nic.Takes(kind) {
+			*r.nic.Keep(now, kind) = *a
+			return false
+		}
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	a.write(&r.ends, p)
 	return true
 }
 
-// answers are those of which the next one goes first; nil: none waits.
-func (r *Receiver) answers() *transport.Queue[delayed] {
-	switch {
-	case r.acks.Len() == 0 && r.refusals.Len() == 0:
-		return nil
-	case r.refusals.Len() == 0 || r.acks.Len() > 0 && r.acks.Head().at <= r.refusals.Head().at:
-		return &r.acks
-	}
-	return &r.refusals
-}
-
 // NextSend is when an answer is made, or when the host's next PULL may go, if it is this flow's turn.
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
-	if q := r.answers(); q != nil {
-		t = q.Head().at
+	if r.nic != nil {
+		t = r.nic.Next()
 	}
 	if r.pacer != nil && r.pacer.head() == &r.member {
 		t = min(t, r.pacer.at)
@@ -316,9 +302,8 @@ func (r *Receiver) NextSend() unit.Time {
 // Emit sends an answer or a PULL: the units that it has given in all, as sequence number. One that is lost is made
 // good by the next.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
-	if q := r.answers(); q != nil && q.Head().at <= now {
-		q.Head().write(&r.ends, p)
-		q.Pop()
+	if r.nic != nil && r.nic.Next() <= now {
+		r.nic.Take().write(&r.ends, p)
 		return
 	}
 	r.member.turns++

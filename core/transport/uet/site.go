@@ -44,9 +44,9 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	if c.RTO == FixedRTO {
 		timeout := c.RTOBase + unit.Time(c.RTOQueues*float64(network))
-		if timeout <= longest.BaseRTT {
+		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt {
 			all = append(all, cc.Remark("rto_base", "the timeout, %v, is over before the round trip of the longest path, %v",
-				timeout, longest.BaseRTT))
+				timeout, rtt))
 		}
 	}
 	return all

@@ -1,0 +1,77 @@
+package transport
+
+import (
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// A NIC makes answers of a kind in their order, each its time behind its cause; quicker kinds overtake, and at one time
+// a CNP goes first.
+func TestNICDelays(t *testing.T) {
+	const us = unit.Microsecond
+	n := NewNIC[int](NICDelays{Ack: 5 * us, Nack: 2 * us, CNP: 3 * us})
+	for i, x := range []struct {
+		at   unit.Time
+		kind packet.Kind
+	}{{0, packet.Ack}, {us, packet.Ack}, {us, packet.Probe}, {2 * us, packet.Nack}, {3 * us, packet.Notice},
+		{4 * us, packet.Nack}} {
+		if !n.Takes(x.kind) {
+			t.Errorf("answer %d takes no time", i)
+		}
+		*n.Keep(x.at, x.kind) = i
+	}
+	for _, want := range []struct {
+		at unit.Time
+		i  int
+	}{{4 * us, 3}, {5 * us, 0}, {6 * us, 4}, {6 * us, 1}, {6 * us, 2}, {6 * us, 5}} {
+		if at := n.Next(); at != want.at {
+			t.Errorf("answer %d at %v, not %v", want.i, at, want.at)
+		}
+		if i := *n.Take(); i != want.i {
+			t.Errorf("answer %d, not %d", i, want.i)
+		}
+	}
+	if n.Next() != unit.Never {
+		t.Error("something is left")
+	}
+}
+
+// A kind that takes no time goes through the pipeline only while others of its kind are in it, and without delays there
+// is none.
+func TestNICWithoutDelay(t *testing.T) {
+	if NewNIC[int](NICDelays{}) != nil {
+		t.Error("there is a pipeline without delays")
+	}
+	n := NewNIC[int](NICDelays{Nack: 1})
+	if n.Takes(packet.Ack) || !n.Takes(packet.Nack) {
+		t.Error("ACKs take time, or NACKs none")
+	}
+	n.Keep(7, packet.Ack)
+	if !n.Takes(packet.Ack) || n.Next() != 7 {
+		t.Error("an ACK overtakes one before it")
+	}
+}
+
+// Once it has been as full as it gets, nothing is allocated.
+func TestNICAllocates(t *testing.T) {
+	type answer struct{ with packet.Packet }
+	n := NewNIC[answer](NICDelays{Ack: 100})
+	now := unit.Time(0)
+	turn := func() {
+		now++
+		n.Keep(now, packet.Ack).with.Seq = int64(now)
+		for n.Next() <= now {
+			if x := n.Take(); x.with.Seq != int64(now-100) {
+				t.Fatalf("%d at %d", x.with.Seq, now)
+			}
+		}
+	}
+	for range 1000 {
+		turn()
+	}
+	if a := testing.AllocsPerRun(1000, turn); a > 0 {
+		t.Errorf("%v allocations for an answer", a)
+	}
+}
