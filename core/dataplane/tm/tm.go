@@ -107,9 +107,10 @@ type Buffer struct {
 	waiting uint16 // bit q: queue q has packets
 	paused  uint16 // bit q: PFC pauses queue q
 	last    QueueID
-	bounded bool // there is a limit
-	ranked  bool // when there is no room, packets give way by their ranks (NewLeast)
-	flags        // the port's
+	bounded bool  // there is a limit
+	ranked  bool  // when there is no room, packets give way by their ranks (NewLeast)
+	flags         // the port's
+	touched uint8 `state:"-"` // see pop; without meaning
 
 	queues []Queue
 	one    [1]Queue // of a port: its queue, if it has only one
@@ -239,6 +240,8 @@ func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	if l.head == nil {
 		l.tail = nil
 		b.waiting &^= 1 << q
+	} else {
+		b.touched = l.head.HopLimit // what leaves next is on its way from memory while this one is worked on
 	}
 	p.Next = nil
 	size := unit.Bytes(p.Size)
@@ -459,6 +462,12 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 		l := &p.one[0]
 		l.served = now
 		return p.pop(l, 0), false, unit.Never
+	}
+	if p.plain { // as strict.Next has it, which is in another line of memory
+		q := QueueID(bits.TrailingZeros16(p.waiting &^ p.paused))
+		l := &p.queues[q]
+		l.served = now
+		return p.pop(l, q), false, unit.Never
 	}
 	q, again := p.scheduler.Next(now, &p.Buffer)
 	if q == NoQueue {

@@ -31,7 +31,8 @@ var penalties = [...]uint8{good: 0, marked: 1, trimmed: 4, timeout: mostPenalty}
 
 // balancer chooses the entropy values of a flow's packets. It is a pure state machine.
 type balancer interface {
-	// next is that of the next packet; psn is its number, window how many packets the window holds.
+	// next is that of the next packet; psn is its number, window how many packets the window holds (recycling alone is
+	// told).
 	next(now unit.Time, psn, window int64) uint16
 	// heard says what has come of a packet with an entropy value.
 	heard(now unit.Time, ev uint16, f feedback)

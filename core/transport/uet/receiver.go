@@ -110,24 +110,20 @@ func (r *Receiver) grow() {
 
 // bitmap is which of the 64 packets from base on have come.
 func (r *Receiver) bitmap(base int64) (b uint64) {
-	if r.ahead == 0 {
+	from := max(base, r.expected) // those before it are not told so
+	if r.ahead == 0 || from-base >= 64 {
 		return 0
 	}
-	if base >= r.expected && base+64 <= r.expected+int64(64*len(r.come)) {
-		mask := int64(len(r.come) - 1)
-		word, shift := base>>6, uint(base&63)
-		b = r.come[word&mask] >> shift
-		if shift > 0 {
-			b |= r.come[(word+1)&mask] << (64 - shift)
-		}
-		return b
+	words := int64(len(r.come))
+	word, shift, last := from>>6, uint(from&63), r.expected>>6+words-1
+	if word > last {
+		return 0
 	}
-	for i := range int64(64) {
-		if n := base + i; n > r.expected && r.has(n) {
-			b |= 1 << i
-		}
+	b = r.come[word&(words-1)] >> shift
+	if shift > 0 && word < last {
+		b |= r.come[(word+1)&(words-1)] << (64 - shift)
 	}
-	return b
+	return b << uint(from-base)
 }
 
 // Receive takes a packet of the sender, and makes an answer of it if one is due.
