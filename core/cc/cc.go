@@ -249,6 +249,10 @@ type Flow struct {
 	// only and begins with its share of the flow; 0 or 1: it does not choose.
 	Paths int
 
+	// Old is the controller of a flow that is over, of a scheme that Reuses them, with the same configuration, which
+	// nobody has any more: the new one may take its memory. nil: there is none.
+	Old Controller
+
 	Path // what is known of it
 }
 
@@ -282,6 +286,8 @@ type Scheme struct {
 	// KeepsOnSend: OnSend leaves the Decision as it is, so that transports need not read it again after each packet,
 	// which is 1 % of a run's instructions.
 	KeepsOnSend bool
+	// Reuses: a controller may be made of one of another flow, which is over (Flow.Old).
+	Reuses bool
 	// PerPath: a flow may have several controllers of this scheme, one for each path that its sender chooses
 	// (Flow.Paths).
 	PerPath bool

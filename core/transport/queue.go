@@ -1,5 +1,7 @@
 package transport
 
+import "math/bits"
+
 // Queue is first in, first out, in a ring that grows. The zero Queue is empty.
 type Queue[T any] struct {
 	ring  []T // as long as a power of two
@@ -20,6 +22,13 @@ func (q *Queue[T]) Push(x T) {
 	}
 	q.ring[(q.first+q.n)&(len(q.ring)-1)] = x
 	q.n++
+}
+
+// Clear empties it, and makes room for n at least; the room that it has stays.
+func (q *Queue[T]) Clear(n int) {
+	if q.first, q.n = 0, 0; len(q.ring) < n {
+		q.ring = make([]T, 1<<bits.Len(uint(n-1)))
+	}
 }
 
 // Head is the first of them; there must be one. It is good until the next Push or Pop.

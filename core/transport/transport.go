@@ -206,7 +206,14 @@ type Flow struct {
 
 	CC       *cc.Scheme    // the congestion controller, of transports that are Controlled
 	CCConfig scheme.Config // of it
+
+	// Old are the ends of a flow that is over, of the same scheme and configuration, which nobody has any more: the new
+	// ones may take their memory. Both may be nil.
+	Old Ends
 }
+
+// Ends are the two ends of a flow.
+type Ends struct{ Sender, Receiver Endpoint }
 
 // Script is what a flow of a capture sends, in order.
 type Script []Datagram

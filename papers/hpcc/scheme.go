@@ -206,6 +206,6 @@ func Scheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
 			Source: "draft-miao-iccrg-hpccplus-01"},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
-		KeepsOnSend: true,
+		KeepsOnSend: true, Reuses: true,
 	}, New)
 }

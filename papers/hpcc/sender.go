@@ -13,11 +13,15 @@ type Sender struct {
 
 // New makes the controller of a flow.
 func New(f cc.Flow, c Config) (*Sender, error) {
-	l, err := newLaw(f, c)
-	if err != nil {
+	s, is := f.Old.(*Sender)
+	if !is {
+		s = &Sender{}
+	}
+	s.roundTrip = roundTrip{}
+	if err := s.law.begin(f, c); err != nil {
 		return nil, err
 	}
-	return &Sender{law: l}, nil
+	return s, nil
 }
 
 // OnAck is NewAck, lines 21 to 27. An acknowledgement without a measurement changes nothing: it neither

@@ -125,6 +125,7 @@ type builder struct {
 	listed    map[[3]int]int // flows of a list, by hosts and port
 	scripts   map[int]*transport.Script
 	paths     map[[3]int]cc.Path // of messages of jobs, by hosts and traffic
+	spare     [][]transport.Ends // by traffic, of messages that are over
 }
 
 // random is a flow's own stream.

@@ -48,8 +48,9 @@ type reply struct {
 	port     uint16 // to which it goes, of the data's sender
 }
 
-func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), config: c, class: uint8(c.Class), selects: c.Recovery != GoBackN,
+// begin makes it the receiver of a flow, whatever it was.
+func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) {
+	*r = Receiver{ends: newEnds(f, true), config: *c, class: uint8(c.Class), selects: c.Recovery != GoBackN,
 		notifies: c.ECN == ECNNotify,
 		tele:     tele, ackAt: unit.Never, nacked: -1}
 	r.src, r.dst = f.Dst, f.Src
@@ -64,7 +65,6 @@ func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver 
 		r.class = 0
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
-	return r
 }
 
 // Class is the priority class of acknowledgements.

@@ -213,9 +213,19 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 			p.slow = newSlowdown(&c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
 		}
 	}
-	r := newReceiver(f, c, newEnds(&f, &c, true), upper, p)
-	r.own = f.SrcPort
-	return newSender(f, c, x), r, nil
+	s, sent := f.Old.Sender.(*Sender)
+	r, received := f.Old.Receiver.(*Receiver)
+	if !sent || !received || p != nil { // a pacer may have the old one still
+		s, r = &Sender{}, &Receiver{}
+	}
+	own := s.config
+	if own == nil {
+		own = &Config{}
+	}
+	*own = c
+	r.begin(&f, own, newEnds(&f, &c, true), upper, p)
+	s.begin(&f, own, x)
+	return s, r, nil
 }
 
 // ends is what the two ends of a flow have in common. Packets are numbered from 0.

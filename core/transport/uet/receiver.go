@@ -9,19 +9,20 @@ import (
 // Receiver is the receiving half of a flow.
 type Receiver struct {
 	ends
-	config   Config
+	config   *Config
 	counters transport.Counters
 	pacer    *pacer // nil: the sender controls alone
 	own      uint16 // port of the flow's sender, beside those of its paths
 	member   member
 
-	expected int64    // first number that has not come
-	come     []uint64 // a bit for each number from expected on, a ring
-	ahead    int64    // of these, how many
-	got      int64    // bytes of frames, in all
-	payloads int64    // bytes of payload, in all
-	since    int64    // bytes of frames since the last acknowledgement
-	asked    bool     // acknowledge once nothing is missing
+	expected int64     // first number that has not come
+	come     []uint64  // a bit for each number from expected on, a ring
+	few      [4]uint64 // the first of these
+	ahead    int64     // of these, how many
+	got      int64     // bytes of frames, in all
+	payloads int64     // bytes of payload, in all
+	since    int64     // bytes of frames since the last acknowledgement
+	asked    bool      // acknowledge once nothing is missing
 	nacks    int64
 
 	acks, refusals transport.Queue[delayed] // answers that the NIC has not made yet
@@ -33,15 +34,16 @@ type delayed struct {
 	answer
 }
 
-func newReceiver(f transport.Flow, c Config, e ends, first uint16, p *pacer) *Receiver {
-	r := &Receiver{ends: e, config: c, come: make([]uint64, 4), pacer: p}
+// begin makes it the receiver of a flow, whatever it was.
+func (r *Receiver) begin(f *transport.Flow, c *Config, e ends, first uint16, p *pacer) {
+	*r = Receiver{ends: e, config: c, pacer: p, own: f.SrcPort}
+	r.come = r.few[:]
 	r.first = first
 	r.member = member{flow: f.ID, most: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
 	if p != nil {
 		r.member.perQuantum = 8e12 * float64(c.Quantum) / (float64(f.Path.ReceiverRate) * c.PullRate)
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
-	return r
 }
 
 // Counters returns what was counted. Finished is when the last byte came; ReceivedBytes

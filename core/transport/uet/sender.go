@@ -2,6 +2,7 @@ package uet
 
 import (
 	"math"
+	"math/bits"
 
 	"weir/core/cc/nscc"
 	"weir/core/packet"
@@ -12,7 +13,7 @@ import (
 // Sender is the sending half of a flow.
 type Sender struct {
 	ends
-	config   Config
+	config   *Config
 	law      *nscc.Law // nil: the receiver controls alone
 	credited bool      // the receiver gives credit
 	counts   bool      // the balancer looks at how many packets the window holds
@@ -72,12 +73,39 @@ type flight struct {
 	at unit.Time
 }
 
-func newSender(f transport.Flow, c Config, e ends) *Sender {
-	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, left: e.size, last: -1, ring: make([]record, 64),
-		credited: c.Control != BySender, counts: c.Balance == RecycleAll, reorder: int64(c.Reorder), speculating: true, asked: unit.Never, timerAt: unit.Never}
-	s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
+// Room for so many packets is made before any is sent, or for all of a flow that has fewer. What a flow has had that is
+// over is kept for another one up to that.
+const (
+	firstRing    = 64
+	firstFlights = 16
+)
+
+// begin makes it the sender of a flow, whatever it was.
+func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
+	packets := firstRing
+	if e.size < firstRing*e.payload {
+		packets = int((e.size + e.payload - 1) / e.payload)
+	}
+	ring, flights, repairs, law, balance := s.ring, s.flights, s.repairs[:0], s.law, s.balance
+	if len(ring) < packets {
+		ring = make([]record, 1<<bits.Len(uint(packets-1)))
+	}
+	flights.Clear(min(packets, firstFlights))
+	*s = Sender{ends: e, config: c, start: f.Start, stop: f.Stop, left: e.size, last: -1, ring: ring, flights: flights,
+		repairs: repairs, credited: c.Control != BySender, counts: c.Balance == RecycleAll, reorder: int64(c.Reorder),
+		speculating: true, asked: unit.Never, timerAt: unit.Never}
+	if m, is := balance.(*mixed); is {
+		m.again(c.Paths, e.first, f.Random)
+		s.balance = m
+	} else {
+		s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
+	}
 	if c.Control != ByReceiver {
-		s.law = nscc.New(c.Law, nscc.Site{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
+		if law == nil {
+			law = &nscc.Law{}
+		}
+		s.law = law
+		law.Begin(&c.Law, nscc.Site{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
 			Credit: s.credited})
 	}
 	s.most = int64(c.Ahead * float64(e.product))
@@ -89,7 +117,6 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 	}
 	s.sleek.probeAt = unit.Never
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	return s
 }
 
 // Counters returns what was counted. SentBytes is what was sent for the first time;
