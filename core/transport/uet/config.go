@@ -199,7 +199,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Network == 0 {
 		return nil, nil, fmt.Errorf("transport uet: network_rtt: 0s needs a path whose round trip is known")
 	}
-	x := newEnds(&f, &c, false)
+	x := newEnds(&f, &c)
 	upper := uint16(f.Random.IntN(1<<16)) &^ uint16(c.Paths-1)
 	x.first = upper
 	host := f.Host
@@ -223,7 +223,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		own = &Config{}
 	}
 	*own = c
-	r.begin(&f, own, newEnds(&f, &c, true), upper, p)
+	back := x
+	back.src, back.dst = x.dst, x.src
+	r.begin(&f, own, back, upper, p)
 	s.begin(&f, own, x)
 	return s, r, nil
 }
@@ -243,15 +245,12 @@ type ends struct {
 	product      int64 // bytes of line rate and round trip
 }
 
-func newEnds(f *transport.Flow, c *Config, back bool) ends {
+func newEnds(f *transport.Flow, c *Config) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPv4Header + headerBytes, port: f.DstPort,
 		paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
 		size: math.MaxInt64, src: f.Src, dst: f.Dst}
 	if f.Version == 6 {
 		e.headers += packet.IPv6Header - packet.IPv4Header
-	}
-	if back {
-		e.src, e.dst = f.Dst, f.Src
 	}
 	e.frame = int64(f.Framing.Frame(e.headers, f.Payload, true))
 	e.header = max(e.frame-e.payload, 1)
