@@ -107,10 +107,9 @@ type Buffer struct {
 	waiting uint16 // bit q: queue q has packets
 	paused  uint16 // bit q: PFC pauses queue q
 	last    QueueID
-	bounded bool  // there is a limit
-	ranked  bool  // when there is no room, packets give way by their ranks (NewLeast)
-	flags         // the port's
-	touched uint8 `state:"-"` // see pop; without meaning
+	bounded bool // there is a limit
+	ranked  bool // when there is no room, packets give way by their ranks (NewLeast)
+	flags        // the port's
 
 	queues []Queue
 	one    [1]Queue // of a port: its queue, if it has only one
@@ -240,8 +239,6 @@ func (b *Buffer) pop(l *Queue, q QueueID) *packet.Packet {
 	if l.head == nil {
 		l.tail = nil
 		b.waiting &^= 1 << q
-	} else {
-		b.touched = l.head.HopLimit // what leaves next is on its way from memory while this one is worked on
 	}
 	p.Next = nil
 	size := unit.Bytes(p.Size)
