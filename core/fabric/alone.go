@@ -75,15 +75,12 @@ func (f *Fabric) before(g *group, ports, timers unit.Time) (events int) {
 
 // gather returns the keys of the arrivals before end in order, and the time of the first arrival that is later.
 func (x *part) gather(g *group, base, end unit.Time) (keys []uint64, next unit.Time) {
-	room, touched := 0, int32(0)
-	for _, w := range g.wires { // cache misses of wires overlap, too
-		if w.count > 0 {
-			room += int(w.count)
-			touched += int32(w.first().at)
-		}
+	room := 0
+	for _, w := range g.wires {
+		room += int(w.count)
 	}
 	keys, next = x.order.room(room), unit.Never
-	busy, last, n := 0, uint64(0), 0
+	busy, last, touched, n := 0, uint64(0), int32(0), 0
 	for k, w := range g.wires {
 		mask, begins := uint32(len(w.ring)-1), n
 		for h, left := w.head, w.count; left > 0; h, left = h+1, left-1 {

@@ -151,7 +151,7 @@ func newLaw(f cc.Flow, c Config) (l law, err error) {
 
 // begin makes it the law of a flow, whatever it was.
 func (l *law) begin(f cc.Flow, c Config) error {
-	c, f.Old = c.resolved(), nil
+	c = c.resolved()
 	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn || c.Sampled) {
 		return fmt.Errorf("hpcc: mode rx_rate, mode per_hop, delay: sojourn and sample_feedback need records of " +
 			"hops; the network's format: relative has none")

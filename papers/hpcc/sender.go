@@ -12,8 +12,11 @@ type Sender struct {
 }
 
 // New makes the controller of a flow.
-func New(f cc.Flow, c Config) (*Sender, error) {
-	s, is := f.Old.(*Sender)
+func New(f cc.Flow, c Config) (*Sender, error) { return Renew(f, c, nil) }
+
+// Renew is New, which may take the memory of the controller of a flow that is over and that nobody has any more.
+func Renew(f cc.Flow, c Config, old cc.Controller) (*Sender, error) {
+	s, is := old.(*Sender)
 	if !is {
 		s = &Sender{}
 	}

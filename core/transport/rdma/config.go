@@ -328,17 +328,22 @@ const mostOut = 1 << 20
 
 // Scheme is what an experiment names: transport: rdma.
 func Scheme() transport.Scheme {
-	return transport.Define(transport.Scheme{
+	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
 			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3"},
 		Controlled: true, Gauged: true, Proto: packet.ProtoRDMA,
 		Headers: packet.RDMAHeaders, First: packet.RDMAFirst, Reply: packet.RDMAReply, Multiple: 4,
-	}, New)
+	}, Renew)
 }
 
 // New makes the two endpoints of a flow. Where the configuration leaves line rate and
 // base RTT out, the flow's count.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	return Renew(f, c, transport.Ends{})
+}
+
+// Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
+func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, error) {
 	if c.LineRate == 0 {
 		c.LineRate = f.Path.NICRate
 	}
@@ -371,7 +376,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + ipHeader(f.Version),
 		InitialWindow: initial, Start: f.Start,
 		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
-	s, r := endsFor(&f, &c)
+	s, r := endsFor(&c, &old)
 	controls, err := newControls(&f, &c, known)
 	if err == nil && controls == nil {
 		s.control, err = newControl(&f, &c, known, s.control)
@@ -417,9 +422,9 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 }
 
 // endsFor are the ends that a flow will have: new ones, or those of one that is over, if nobody else can know them.
-func endsFor(f *transport.Flow, c *Config) (*Sender, *Receiver) {
-	s, sent := f.Old.Sender.(*Sender)
-	r, received := f.Old.Receiver.(*Receiver)
+func endsFor(c *Config, old *transport.Ends) (*Sender, *Receiver) {
+	s, sent := old.Sender.(*Sender)
+	r, received := old.Receiver.(*Receiver)
 	if !sent || !received || !r.tele.Apart() || s.paths != nil || c.Paths > 1 {
 		return &Sender{}, &Receiver{}
 	}
@@ -444,8 +449,8 @@ func (c *Config) resolveECN(mode cc.ECNMode) {
 // newControl makes the controller of a flow that does not choose among paths, perhaps of an old one.
 func newControl(f *transport.Flow, c *Config, known cc.Flow, old cc.Controller) (cc.Controller, error) {
 	known.Paths = 1
-	if f.CC.Reuses && c.Nacks != transport.NacksSupply { // else it is within another one
-		known.Old = old
+	if f.CC.Rebuild != nil && c.Nacks != transport.NacksSupply { // else it is within another one
+		return f.CC.Rebuild(known, f.CCConfig, old)
 	}
 	k, err := f.CC.Build(known, f.CCConfig)
 	if err != nil {

@@ -173,16 +173,21 @@ const headerBytes = 16
 
 // Scheme is what an experiment names: transport: uet.
 func Scheme() transport.Scheme {
-	return transport.Define(transport.Scheme{
+	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet's: sprays each packet, NACKs of trimmed packets, a window " +
 			"by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp"},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
-	}, New)
+	}, Renew)
 }
 
 // New makes the two endpoints of a flow. Receivers of one host must be given the same
 // f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	return Renew(f, c, transport.Ends{})
+}
+
+// Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
+func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
 		return nil, nil, fmt.Errorf("transport uet: payload %d; 1 … 65000 bytes are possible", f.Payload)
@@ -213,8 +218,8 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 			p.slow = newSlowdown(&c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
 		}
 	}
-	s, sent := f.Old.Sender.(*Sender)
-	r, received := f.Old.Receiver.(*Receiver)
+	s, sent := old.Sender.(*Sender)
+	r, received := old.Receiver.(*Receiver)
 	if !sent || !received || p != nil { // a pacer may have the old one still
 		s, r = &Sender{}, &Receiver{}
 	}

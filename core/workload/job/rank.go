@@ -53,8 +53,8 @@ type Rank struct {
 	events   heap
 	streams  [3][]stream
 	ready    []Ref
-	flying   map[Ref]unit.Time // sends that others say the end of, and when they began
-	known    [4]known          // operations of late
+	flying   flying   // sends that others say the end of, and when they began
+	known    [4]known // operations of late
 
 	computes int // processors that compute
 	since    unit.Time
@@ -272,10 +272,7 @@ func (r *Rank) send(now, free unit.Time, at Ref, op *Op) {
 		r.events.push(event{at: free, kind: endsNow, ref: at, since: now})
 		return
 	}
-	if r.flying == nil {
-		r.flying = map[Ref]unit.Time{}
-	}
-	r.flying[at] = now
+	r.flying.add(at, now)
 }
 
 // end ends an operation.
@@ -287,8 +284,7 @@ func (r *Rank) end(e event) {
 			r.computed += e.at - r.since
 		}
 	case Send:
-		if began, is := r.flying[e.ref]; is {
-			delete(r.flying, e.ref)
+		if began, is := r.flying.take(e.ref); is {
 			e.since = began
 		}
 	}
