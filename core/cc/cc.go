@@ -301,6 +301,9 @@ type Scheme struct {
 	// Build makes the controller of a flow with a configuration of the scheme: nil for the
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (Controller, error)
+	// Rebuild is Build, which may take the memory of a controller of a flow that is over, with the same configuration,
+	// which nobody has any more, or is nil; nil: there is Build only. DefineReusing writes it.
+	Rebuild func(f Flow, c scheme.Config, old Controller) (Controller, error)
 	// Receiver makes the scheme's part at the receiver, for which the telemetry is then: it
 	// is not sent back. f is the sender's; host is shared by the flows that its host
 	// receives. nil: the scheme has none.
@@ -317,6 +320,24 @@ func Define[C any, P scheme.Bound[C], K Controller](s Scheme, build func(f Flow,
 			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
 		}
 		k, err := build(f, own)
+		if err != nil {
+			return nil, err
+		}
+		return k, nil
+	}
+	return s
+}
+
+// DefineReusing is Define for a scheme that may make a controller of an old one, if there is any.
+func DefineReusing[C any, P scheme.Bound[C], K Controller](s Scheme,
+	rebuild func(f Flow, c C, old Controller) (K, error)) Scheme {
+	s = Define[C, P](s, func(f Flow, c C) (K, error) { return rebuild(f, c, nil) })
+	s.Rebuild = func(f Flow, c scheme.Config, old Controller) (Controller, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
+		}
+		k, err := rebuild(f, own, old)
 		if err != nil {
 			return nil, err
 		}

@@ -335,6 +335,12 @@ func (f *Fabric) Arrived(i int) uint64 {
 	return f.ports[i].sent - f.counters[i].Lost - uint64(f.wires[i].count)
 }
 
+// Empty reports whether no packet is on link i. The fabric must not run meanwhile.
+func (f *Fabric) Empty(i int) bool {
+	f.takeIn()
+	return f.wires[i].count == 0
+}
+
 // OnWire returns the packets on link i, in the order of their arrival. The fabric must not run meanwhile.
 func (f *Fabric) OnWire(i int) iter.Seq[*packet.Packet] {
 	return func(yield func(*packet.Packet) bool) {

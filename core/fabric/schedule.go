@@ -22,22 +22,34 @@ func (s *schedule) push(e timerheap.Entry) {
 	if e.At < s.next {
 		s.next = e.At
 	}
-	if i := len(s.events) - mostPassed - 1; i >= s.head && e.Before(s.events[i]) {
+	n := len(s.events)
+	if i := n - mostPassed - 1; i >= s.head && e.Before(s.events[i]) {
 		s.early.Push(e)
 		return
 	}
-	if len(s.events) == cap(s.events) && s.head > len(s.events)/2 {
-		s.events = s.events[:copy(s.events, s.events[s.head:])]
-		s.head = 0
+	if n == cap(s.events) {
+		n = s.room()
 	}
-	s.events = append(s.events, e)
-	left := s.events[s.head:]
-	i := len(left) - 1
-	for i > 0 && e.Before(left[i-1]) {
-		left[i] = left[i-1]
-		i--
+	s.events = s.events[:n+1]
+	events, head := s.events, s.head
+	for n > head && e.Before(events[n-1]) {
+		events[n] = events[n-1]
+		n--
 	}
-	left[i] = e
+	events[n] = e
+}
+
+// room makes room for one more, and returns how many there are.
+//
+//go:noinline
+func (s *schedule) room() (n int) {
+	if n = len(s.events); s.head > n/2 {
+		n = copy(s.events, s.events[s.head:])
+		s.events, s.head = s.events[:n], 0
+		return n
+	}
+	s.events = append(s.events, timerheap.Entry{})[:n]
+	return n
 }
 
 // take returns the first event and removes it. There must be one.

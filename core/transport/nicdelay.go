@@ -39,6 +39,7 @@ func AnswersAfter(c scheme.Config) unit.Time {
 type NIC[T any] struct {
 	delay [answerKinds]unit.Time `state:"span"`
 	made  [answerKinds]Queue[answering[T]]
+	taken T `state:"-"` // out of these last
 }
 
 // answering is an answer that goes at a time.
@@ -79,8 +80,8 @@ func (n *NIC[T]) Takes(k packet.Kind) bool {
 	return n.delay[i] > 0 || n.made[i].Len() > 0
 }
 
-// Keep puts an answer in, whose cause has come now, and gives the room for what it says, as an earlier one has left it:
-// all of it is to be written. It is good until the next call.
+// Keep puts an answer in, whose cause has come now, and gives the room for what it says,
+// all of which is to be written. It is good until the next call.
 func (n *NIC[T]) Keep(now unit.Time, k packet.Kind) *T {
 	i := answerKind(k)
 	x := n.made[i].Extend()
@@ -99,7 +100,7 @@ func (n *NIC[T]) Next() unit.Time {
 	return t
 }
 
-// Take takes out what is ready first, which must be there. It is good until the next call of Keep.
+// Take takes out what is ready first, which must be there. It is good until the next call.
 func (n *NIC[T]) Take() *T {
 	first := -1
 	for i := range n.made {
@@ -107,7 +108,7 @@ func (n *NIC[T]) Take() *T {
 			first = i
 		}
 	}
-	x := n.made[first].Head()
+	n.taken = n.made[first].Head().says
 	n.made[first].Pop()
-	return &x.says
+	return &n.taken
 }

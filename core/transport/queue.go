@@ -1,5 +1,7 @@
 package transport
 
+import "math/bits"
+
 // Queue is first in, first out, in a ring that grows. The zero Queue is empty.
 type Queue[T any] struct {
 	ring  []T // as long as a power of two
@@ -13,8 +15,7 @@ func (q *Queue[T]) Len() int { return q.n }
 // Push appends x.
 func (q *Queue[T]) Push(x T) { *q.Extend() = x }
 
-// Extend appends one as it was left when its room was last used, and returns it. It is good until the next Push or
-// Extend.
+// Extend appends one, all of which is to be written, and returns it. It is good until the next Push or Extend.
 func (q *Queue[T]) Extend() *T {
 	if q.n == len(q.ring) {
 		ring := make([]T, max(16, 2*q.n))
@@ -24,6 +25,13 @@ func (q *Queue[T]) Extend() *T {
 	}
 	q.n++
 	return &q.ring[(q.first+q.n-1)&(len(q.ring)-1)]
+}
+
+// Clear empties it, and makes room for n at least; the room that it has stays.
+func (q *Queue[T]) Clear(n int) {
+	if q.first, q.n = 0, 0; len(q.ring) < n {
+		q.ring = make([]T, 1<<bits.Len(uint(n-1)))
+	}
 }
 
 // Head is the first of them; there must be one. It is good until the next Push or Pop.

@@ -86,8 +86,12 @@ type reading struct {
 	records telemetry.Records
 }
 
-func newReading(f *telemetry.Format) *reading {
-	r := &reading{}
+func newReading(f *telemetry.Format, old *reading) *reading {
+	r := old
+	if r == nil {
+		r = &reading{}
+	}
+	*r = reading{}
 	if f != nil {
 		r.unwrap.Span = f.Span()
 	}
@@ -96,7 +100,10 @@ func newReading(f *telemetry.Format) *reading {
 
 // NewAsker makes the sender's part for a flow. Where the controller wants no telemetry,
 // or the network has none, it asks for none.
-func NewAsker(f *Flow, a Asking) (Asker, error) {
+func NewAsker(f *Flow, a Asking) (Asker, error) { return MakeAsker(f, a, &Asker{}) }
+
+// MakeAsker is NewAsker, which may take the memory of an old one's that nobody has any more.
+func MakeAsker(f *Flow, a Asking, old *Asker) (Asker, error) {
 	x := Asker{format: f.Telemetry, when: a.When, every: a.Packets, base: f.Path.BaseRTT, receiverDriven: f.CC != nil &&
 		f.CC.Receiver != nil}
 	if f.CC != nil {
@@ -109,7 +116,7 @@ func NewAsker(f *Flow, a Asking) (Asker, error) {
 	if x.want == telemetry.Nothing {
 		return x, nil
 	}
-	x.reading = newReading(f.Telemetry)
+	x.reading = newReading(f.Telemetry, old.reading)
 	if c, ok := f.CCConfig.(cc.Counting); ok {
 		x.counts = c.Counts(cc.Flow{Path: f.Path}) > 0
 	}
@@ -246,7 +253,7 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	if x.control, err = f.CC.Receiver(control, f.CCConfig, f.Host); err != nil {
 		return x, err
 	}
-	x.reading, x.active = newReading(f.Telemetry), true
+	x.reading, x.active = newReading(f.Telemetry, nil), true
 	if p, ok := x.control.(cc.Patient); ok {
 		x.patient = p.Patient()
 	}
@@ -256,6 +263,9 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 // Active reports whether the flow has telemetry, or a controller's part at the receiver.
 // The transport of a flow that has neither need not ask the Answerer.
 func (x *Answerer) Active() bool { return x.active }
+
+// Apart reports whether nothing else of the receiver's host knows of it.
+func (x *Answerer) Apart() bool { return x.control == nil && x.census == nil }
 
 // Patient reports whether packets with telemetry are to be acknowledged like others.
 func (x *Answerer) Patient() bool { return x.patient }

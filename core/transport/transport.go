@@ -208,6 +208,9 @@ type Flow struct {
 	CCConfig scheme.Config // of it
 }
 
+// Ends are the two ends of a flow; both are nil where there are none.
+type Ends struct{ Sender, Receiver Endpoint }
+
 // Script is what a flow of a capture sends, in order.
 type Script []Datagram
 
@@ -238,6 +241,27 @@ type Scheme struct {
 	// Build makes the two endpoints of a flow with a configuration of the scheme: nil for the
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (sender, receiver Endpoint, err error)
+	// Rebuild is Build, which may take the memory of a flow that is over, of the same scheme and configuration, whose
+	// ends nobody has any more; nil: there is Build only. DefineReusing writes it.
+	Rebuild func(f Flow, c scheme.Config, old Ends) (sender, receiver Endpoint, err error)
+}
+
+// DefineReusing is Define for a scheme that may make the ends of a flow of old ones, if there are any.
+func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
+	rebuild func(f Flow, c C, old Ends) (S, R, error)) Scheme {
+	s = Define[C, P](s, func(f Flow, c C) (S, R, error) { return rebuild(f, c, Ends{}) })
+	s.Rebuild = func(f Flow, c scheme.Config, old Ends) (Endpoint, Endpoint, error) {
+		own, err := scheme.As[C, P](c)
+		if err != nil {
+			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
+		}
+		sender, receiver, err := rebuild(f, own, old)
+		if err != nil {
+			return nil, nil, err
+		}
+		return sender, receiver, nil
+	}
+	return s
 }
 
 // Define completes a scheme by what makes the two endpoints of a flow, for configurations of

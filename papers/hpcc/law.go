@@ -144,22 +144,29 @@ type law struct {
 	lastHop      unit.Rate // of that hop
 }
 
-func newLaw(f cc.Flow, c Config) (law, error) {
+func newLaw(f cc.Flow, c Config) (l law, err error) {
+	err = l.begin(f, c)
+	return l, err
+}
+
+// begin makes it the law of a flow, whatever it was.
+func (l *law) begin(f cc.Flow, c Config) error {
 	c = c.resolved()
 	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn || c.Sampled) {
-		return law{}, fmt.Errorf("hpcc: mode rx_rate, mode per_hop, delay: sojourn and sample_feedback need records of " +
+		return fmt.Errorf("hpcc: mode rx_rate, mode per_hop, delay: sojourn and sample_feedback need records of " +
 			"hops; the network's format: relative has none")
 	}
-	l := law{window: newWindow(f, c.T, c.MinRate), config: c}
+	*l = law{}
+	l.window, l.config = newWindow(f, c.T, c.MinRate), c
 	l.apart, l.loose = c.Bound != VariableWindow, c.Bound == NoWindow
 	l.paths.forget()
 	l.resetLoad(&l.paths.one.known)
 	l.ref.wc = l.w
 	if c.Census && l.t == 0 {
-		return law{}, errNoT
+		return errNoT
 	}
 	l.setIncrease(0, 0)
-	return l, nil
+	return nil
 }
 
 // setIncrease sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N. An N that was counted (§6.2) is of

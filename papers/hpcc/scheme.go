@@ -202,10 +202,10 @@ func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise stri
 
 // Scheme is what an experiment names: cc: hpcc.
 func Scheme() cc.Scheme {
-	return cc.Define(cc.Scheme{
+	return cc.DefineReusing(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
 			Source: "draft-miao-iccrg-hpccplus-01"},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
-	}, New)
+	}, Renew)
 }

@@ -12,12 +12,19 @@ type Sender struct {
 }
 
 // New makes the controller of a flow.
-func New(f cc.Flow, c Config) (*Sender, error) {
-	l, err := newLaw(f, c)
-	if err != nil {
+func New(f cc.Flow, c Config) (*Sender, error) { return Renew(f, c, nil) }
+
+// Renew is New, which may take the memory of the controller of a flow that is over and that nobody has any more.
+func Renew(f cc.Flow, c Config, old cc.Controller) (*Sender, error) {
+	s, is := old.(*Sender)
+	if !is {
+		s = &Sender{}
+	}
+	s.roundTrip = roundTrip{}
+	if err := s.law.begin(f, c); err != nil {
 		return nil, err
 	}
-	return &Sender{law: l}, nil
+	return s, nil
 }
 
 // OnAck is NewAck, lines 21 to 27. An acknowledgement without a measurement changes nothing: it neither

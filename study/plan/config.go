@@ -127,6 +127,7 @@ type builder struct {
 	scripts   map[int]*transport.Script
 	paths     map[[3]int]cc.Path // of messages of jobs, by hosts and traffic
 	steers    []job.Program      // by job, those that say which NIC a message takes
+	spare     [][]transport.Ends // by traffic, of messages that are over
 }
 
 // random is a flow's own stream.

@@ -143,16 +143,49 @@ func (b *builder) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Tim
 	scheme, parameters := tr.Transport()
 	var room [32]byte // there may be hundreds of millions of messages
 	name := strconv.AppendUint(append(append(append(room[:0], "message "...), tr.Name()...), ' '), number, 10)
-	sender, receiver, err = scheme.Build(transport.Flow{
+	flow := transport.Flow{
 		ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
 		Start: start, Stop: unit.Never, Size: f.Size, Payload: tr.Payload(), Framing: b.point.Framing(),
 		Random: unit.NewRandom(b.seed, string(name)), Seed: b.seed,
 		Path: b.path(f), CC: controller, CCConfig: config,
 		Telemetry: b.telemetry, Host: &b.hosts[f.Dst],
-	}, parameters)
+	}
+	if scheme.Rebuild != nil {
+		sender, receiver, err = scheme.Rebuild(flow, parameters, b.old(f.Group))
+	} else {
+		sender, receiver, err = scheme.Build(flow, parameters)
+	}
 	if err != nil {
 		err = fmt.Errorf("traffic %s: %w", tr.Name(), err)
 	}
 	return sender, receiver, err
+}
+
+// mostOld is how many ends a traffic keeps of messages that are over.
+const mostOld = 1024
+
+// Over takes the ends of a message that is over, for one that begins (sim.Reusing).
+func (b *builder) Over(group int, sender, receiver transport.Endpoint) {
+	if scheme, _ := b.point.Entry(group).Transport(); scheme.Rebuild == nil {
+		return
+	}
+	if b.spare == nil {
+		b.spare = make([][]transport.Ends, b.point.Entries())
+	}
+	if all := b.spare[group]; len(all) < mostOld {
+		b.spare[group] = append(all, transport.Ends{Sender: sender, Receiver: receiver})
+	}
+}
+
+// old are ends of a traffic's message that is over; none: none is left.
+func (b *builder) old(group int) (ends transport.Ends) {
+	if group < len(b.spare) {
+		if all := b.spare[group]; len(all) > 0 {
+			n := len(all) - 1
+			ends, all[n] = all[n], transport.Ends{}
+			b.spare[group] = all[:n]
+		}
+	}
+	return ends
 }

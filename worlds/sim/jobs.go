@@ -37,6 +37,13 @@ type JobEnds interface {
 	MessageEnds(f *Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
 }
 
+// Reusing is JobEnds that may make those of a message of what others have left.
+type Reusing interface {
+	JobEnds
+	// Over gives the ends of a message of a traffic, which nobody has any more.
+	Over(group int, sender, receiver transport.Endpoint)
+}
+
 // Lasting is JobEnds that say what lasts of messages behind their ends. Iterations are taken from others with them only
 // (Config.Repeat).
 type Lasting interface {
@@ -234,6 +241,14 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 	made := m.receiver
 	m.receiver = nil
 	return made, nil
+}
+
+// reuse has the ends of a message that is over made another's.
+func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
+	c := x.of[x.message[int(flow)-x.run.listed].job].config
+	if r, reuses := c.Ends.(Reusing); reuses {
+		r.Over(c.Group, sender, receiver)
+	}
 }
 
 // due notes when the first rank of a host is due, and has the host called then.

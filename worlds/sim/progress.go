@@ -116,10 +116,15 @@ func (r *Simulation) waits(now unit.Time, unfinished []int) []Wait {
 // each visits the packets of flows in the network.
 func (r *Simulation) each(visit func(*packet.Packet)) {
 	for i := range r.linkOf {
-		for p := range r.fabric.OnWire(i) {
-			visit(p)
+		if !r.fabric.Empty(i) {
+			for p := range r.fabric.OnWire(i) {
+				visit(p)
+			}
 		}
 		port := r.portOf(r.linkOf[i])
+		if port.Packets() == 0 {
+			continue
+		}
 		for q := range port.Queues() {
 			for p := range port.Queue(uint8(q)).All() {
 				visit(p)

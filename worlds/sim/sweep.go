@@ -89,6 +89,9 @@ func (r *Simulation) giveBack(flow packet.FlowID) bool {
 		return false
 	}
 	r.note(int(flow))
+	if r.isMessage(flow) && d >= 0 {
+		r.jobs.reuse(flow, src.slot[s].endpoint, dst.slot[d].endpoint)
+	}
 	src.free(s)
 	if d >= 0 {
 		dst.free(d)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 
 	"weir/study/plan"
@@ -39,6 +41,64 @@ func BenchmarkMessages(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/messages, "ns/message")
 			b.ReportMetric(hops/messages, "hops/message")
+		})
+	}
+}
+
+// forgetful are ends of messages that are made of nothing that others have left.
+type forgetful struct{ sim.JobEnds }
+
+// What messages do is the same to the event, whether their ends are made of those of messages that are over or not:
+// also where these had packets trimmed, lost and sent again.
+func TestOldEnds(t *testing.T) {
+	const trims = "switch: [ecmp, trimming]\nswitches: {\"*\": {queues: 2}}\n"
+	const lossy = "switch: [ecmp, {shared_buffer: {size: 300KB}}, {ecn: {kmin: 20KB, kmax: 80KB}}, {telemetry: {}}]\n"
+	for name, x := range map[string]string{
+		"hpcc":             lossy + "%transport: rdma, cc: {hpcc: {t: 12us}}",
+		"hpcc per hop":     lossy + "%transport: rdma, cc: {hpcc: {t: 12us, mode: per_hop}}",
+		"hpcc counted":     lossy + "%transport: rdma, cc: {hpcc: {t: 12us, census: on}}",
+		"hpcc at receiver": lossy + "%transport: rdma, cc: {rx_hpcc: {t: 12us}}",
+		"selective repeat": lossy + "%transport: {rdma: {recovery: selective_repeat}}, cc: {hpcc: {t: 12us}}",
+		"paths":            lossy + "%transport: {rdma: {paths: 4, recovery: selective_repeat}}, cc: {hpcc: {t: 12us}}",
+		"dcqcn":            lossy + "%transport: rdma, cc: dcqcn",
+		"uet":              trims + "%transport: uet",
+		"uet one":          trims + "%transport: {uet: {balance: one}}",
+		"uet rccc":         trims + "%transport: {uet: {control: rccc}}",
+		"uet both":         trims + "%transport: {uet: {control: both, balance: reps}}",
+		"ndp":              "switch: [spray, ndp]\nswitches: {\"*\": {queues: 2}}\n%transport: ndp",
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, of, _ := strings.Cut(x, "%")
+			text := "duration: 20ms\nmtu: 4096 B payload\nmeasure: [job]\n" + before + "traffic: [{name: t, " + of +
+				", job: {all_to_all: {size: 1600KB, iterations: 4}}}]\n" +
+				"topology: {rails: {servers: 4, gpus: 4, spines: 2, rate: 100Gbps, delay: 500ns}}\n"
+			s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out [2]*sim.Result
+			for i := range out {
+				c, err := plan.Config(s.Points()[0], 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i == 1 {
+					c.Jobs[0].Ends = forgetful{c.Jobs[0].Ends}
+				}
+				if out[i], err = sim.Run(c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			messages := 0.0
+			for _, r := range out[0].Jobs[0].Ranks {
+				messages += float64(r.Messages)
+			}
+			if out[0].End != sim.AllDone || messages != 4*16*15 {
+				t.Errorf("it ends with %v after %v messages", out[0].End, messages)
+			}
+			if !reflect.DeepEqual(out[0], out[1]) {
+				t.Errorf("with old ends %d events, without %d", out[0].Events, out[1].Events)
+			}
 		})
 	}
 }

@@ -82,9 +82,9 @@ type Site struct {
 	Credit  bool      // the receiver gives credit as well: trims at the last hop are its business
 }
 
-// Law is the window of one sender. It is made by New.
+// Law is the window of one sender. It is made by New, or Begin.
 type Law struct {
-	config Config
+	config *Config
 	site   Site
 
 	target, quick    unit.Time
@@ -111,9 +111,16 @@ type Law struct {
 
 // New makes the law of a sender, whose first window is its largest.
 func New(c Config, s Site) *Law {
+	l := &Law{}
+	l.Begin(&c, s)
+	return l
+}
+
+// Begin makes it the law of a sender as New does, whatever it was. The constants must stay as they are.
+func (l *Law) Begin(c *Config, s Site) {
 	rtt := s.RTT.Seconds()
 	bdp := int64(float64(rtt * float64(s.Rate) / 8))
-	l := &Law{config: c, site: s, target: c.Target, base: s.RTT}
+	*l = Law{config: c, site: s, target: c.Target, base: s.RTT}
 	if l.target == 0 {
 		l.target = unit.Time(float64(s.RTT) * c.TargetShare)
 	}
@@ -127,7 +134,6 @@ func New(c Config, s Site) *Law {
 	l.eta = c.Step * payload * l.scale
 	l.most = max(int64(c.MaxWindow*float64(bdp)), s.Frame)
 	l.window = l.most
-	return l
 }
 
 // Window is how many bytes of frames may be in flight.

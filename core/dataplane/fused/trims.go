@@ -47,19 +47,25 @@ func (x *trims) In(env *dataplane.Env, p *packet.Packet, routed bool) (v datapla
 	if int(m.Out) >= len(x.ports) {
 		return dataplane.ByHooks
 	}
-	port := x.ports[m.Out]
+	port, now := x.ports[m.Out], env.Now()
 	m.Queue = min(m.Class, port.Last())
-	if !x.trimming.Room(env, p) {
+	if !x.trimming.Room(now, port, p) {
 		return dataplane.ByHooks
 	}
 	if !port.Vacant() || !env.Passes(m.Out) {
 		return dataplane.Accept
 	}
-	p.Enqueued = env.Now()
-	x.trimming.Egress(env, p)
+	p.Enqueued = now
+	if m.Queue == trimming.Data {
+		x.trimming.Leave(now, port, p)
+	}
 	port.Sent(p)
 	return dataplane.Passed
 }
 
 // Out is Egress.
-func (x *trims) Out(env *dataplane.Env, p *packet.Packet) { x.trimming.Egress(env, p) }
+func (x *trims) Out(env *dataplane.Env, p *packet.Packet) {
+	if m := &p.Meta; m.Queue == trimming.Data {
+		x.trimming.Leave(env.Now(), x.ports[m.Out], p)
+	}
+}

@@ -460,6 +460,12 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 		l.served = now
 		return p.pop(l, 0), false, unit.Never
 	}
+	if p.plain { // as strict.Next has it, which is in another line of memory
+		q := QueueID(bits.TrailingZeros16(p.waiting &^ p.paused))
+		l := &p.queues[q]
+		l.served = now
+		return p.pop(l, q), false, unit.Never
+	}
 	q, again := p.scheduler.Next(now, &p.Buffer)
 	if q == NoQueue {
 		return nil, false, again

@@ -97,17 +97,20 @@ type Program struct {
 	marked  uint64 `state:"count"`
 }
 
-// port is what the program knows of one.
+// port is what the program knows of one, in one line of memory.
 type port struct {
-	rate       unit.Rate // for which the limits are
+	rate       unit.Rate // for which the limits are; unknown: for none yet
 	perByte    unit.Time `state:"span"` // of that rate; 0: it is no whole number
 	data       unit.Bytes
 	headers    unit.Bytes
 	kmin, kmax unit.Bytes
+	until      unit.Time `state:"past"` // when the wire is free of the data packet that left last
+	size       int32     `state:"-"`
 	toHost     bool
-	until      unit.Time  `state:"past"` // when the wire is free of the data packet that left last
-	size       unit.Bytes `state:"-"`
 }
+
+// unknown is the rate of a port through which nothing has gone.
+const unknown unit.Rate = -1
 
 // New returns the program for a switch whose ports have two queues.
 func New(site *dataplane.Site, c Config) (*Program, error) {
@@ -124,6 +127,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		if c.Rate == 0 {
 			x.rate = max(x.rate, float64(rate))
 		}
+	}
+	for i := range x.ports {
+		x.ports[i].rate = unknown
 	}
 	for i := range site.Lines {
 		x.ports[i].toHost = !site.Lines[i].Switch
@@ -146,26 +152,24 @@ func (x *Program) Marked() uint64  { return x.marked }
 
 // limits are those of a port at its present rate.
 func (x *Program) limits(p *port, rate unit.Rate) {
-	if rate == 0 {
-		rate = unit.Rate(x.rate)
-	}
+	p.rate = rate
+	rate = x.bits(rate)
 	whole := func(packets float64) float64 { return math.Ceil(packets-1e-9) * x.frame }
 	product := math.Ceil(x.config.RTT.Seconds() * x.rate / 8 / x.frame)
 	share := float64(rate) / x.rate
 	line := unit.NewSerialiser(unit.LinkRate{Bits: rate})
-	p.rate, p.perByte = rate, line.PerByte()
+	p.perByte = line.PerByte()
 	p.data = max(unit.Bytes(whole(x.config.Queue*product)*share), 1)
 	p.headers = unit.Bytes(float64(p.data) * x.config.Headers)
 	p.kmin, p.kmax = unit.Bytes(whole(x.config.Kmin*product)*share), unit.Bytes(whole(x.config.Kmax*product)*share)
 }
 
-// at is what is known of a port, whose rate may have changed.
-func (x *Program) at(out packet.PortID, t *tm.Port) *port {
-	p := &x.ports[out]
-	if rate := t.Rate().Bits; rate != p.rate || p.rate == 0 {
-		x.limits(p, rate)
+// bits is the rate that a port has, or is taken to have if it is none in bit/s.
+func (x *Program) bits(rate unit.Rate) unit.Rate {
+	if rate == 0 {
+		rate = unit.Rate(x.rate)
 	}
-	return p
+	return rate
 }
 
 // mostHeader is the largest Size of a packet without payload: headers of IPv6 and of a transport, and
@@ -190,28 +194,31 @@ func (x *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 // onWire is what of a data packet that has left its queue still goes onto the wire: it counts as if it waited.
 func (p *port) onWire(now unit.Time) unit.Bytes {
 	if now < p.until {
-		return p.size
+		return unit.Bytes(p.size)
 	}
 	return 0
 }
 
-// Room reports whether Admit accepts a packet, whose queue is m.Queue.
-func (x *Program) Room(env *dataplane.Env, p *packet.Packet) bool {
+// Room reports whether Admit accepts a packet now, whose queue is m.Queue, at its port.
+func (x *Program) Room(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	m := &p.Meta
-	t := env.Port(m.Out)
-	at := x.at(m.Out, t)
-	if m.Queue == Headers {
-		return t.Queue(Headers).Bytes()+unit.Bytes(p.Size) <= at.headers && t.Fits(Headers, p.Size) == tm.Fits
+	at := &x.ports[m.Out]
+	if rate := t.Rate().Bits; rate != at.rate {
+		x.limits(at, rate)
 	}
-	return t.Queue(Data).Bytes()+at.onWire(env.Now())+unit.Bytes(p.Size) <= at.data && t.Fits(Data, p.Size) == tm.Fits
+	waits, most := unit.Bytes(p.Size), at.headers
+	if m.Queue != Headers {
+		waits, most = waits+at.onWire(now), at.data
+	}
+	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.Bounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
 }
 
 // Admit trims data that finds no room, or the packet queued last in its place.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if x.Room(env, p) {
+	m := &p.Meta
+	if x.Room(env.Now(), env.Port(m.Out), p) {
 		return dataplane.Accept
 	}
-	m := &p.Meta
 	switch {
 	case m.Queue == Headers && p.Kind == packet.Data:
 		return dataplane.Drop(dataplane.TrimFailed)
@@ -243,30 +250,32 @@ func (x *Program) cut(at *port, p *packet.Packet) {
 
 // Egress marks data by the queue that it leaves behind when it has left the wire, and notes for how long it is on that.
 func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	m := &p.Meta
-	if m.Queue != Data {
-		return dataplane.Accept
+	if m := &p.Meta; m.Queue == Data {
+		x.Leave(env.Now(), env.Port(m.Out), p)
 	}
-	t := env.Port(m.Out)
-	at := x.at(m.Out, t)
+	return dataplane.Accept
+}
+
+// Leave is Egress for data that leaves a port now.
+func (x *Program) Leave(now unit.Time, t *tm.Port, p *packet.Packet) {
+	at := &x.ports[p.Meta.Out]
+	if rate := t.Rate().Bits; rate != at.rate {
+		x.limits(at, rate)
+	}
 	size := unit.Bytes(p.Size)
-	at.size, at.until = size, env.Now()
-	if at.perByte > 0 {
-		at.until += unit.Time(size) * at.perByte
+	if at.size = p.Size; at.perByte > 0 {
+		now += unit.Time(size) * at.perByte
 	} else {
-		at.until += unit.TransmitTime(size, at.rate)
+		now += unit.TransmitTime(size, x.bits(at.rate))
 	}
-	if p.TOS&packet.ECN == packet.NotECT || at.toHost && !x.config.MarkHosts {
-		return dataplane.Accept
-	}
+	at.until = now
 	// What waits when the packet has left the wire is not known yet: on average as much more has come as it is long.
 	left := t.Queue(Data).Bytes() + size
-	if left <= at.kmin {
-		return dataplane.Accept
+	if left <= at.kmin || p.TOS&packet.ECN == packet.NotECT || at.toHost && !x.config.MarkHosts {
+		return
 	}
 	if left > at.kmax || x.random.Float64()*float64(at.kmax-at.kmin) < float64(left-at.kmin) {
 		p.TOS |= packet.CE
 		x.marked++
 	}
-	return dataplane.Accept
 }

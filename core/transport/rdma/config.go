@@ -337,17 +337,22 @@ const mostOut = 1 << 20
 
 // Scheme is what an experiment names: transport: rdma.
 func Scheme() transport.Scheme {
-	return transport.Define(transport.Scheme{
+	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
 			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3"},
 		Controlled: true, Gauged: true, Proto: packet.ProtoRDMA,
 		Headers: packet.RDMAHeaders, First: packet.RDMAFirst, Reply: packet.RDMAReply, Multiple: 4,
-	}, New)
+	}, Renew)
 }
 
 // New makes the two endpoints of a flow. Where the configuration leaves line rate and
 // base RTT out, the flow's count.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	return Renew(f, c, transport.Ends{})
+}
+
+// Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
+func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, error) {
 	if c.LineRate == 0 {
 		c.LineRate = f.Path.NICRate
 	}
@@ -380,12 +385,16 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + ipHeader(f.Version),
 		InitialWindow: initial, Start: f.Start,
 		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
+	s, r := endsFor(&c, &old)
 	controls, err := newControls(&f, &c, known)
+	if err == nil && controls == nil {
+		s.control, err = newControl(&f, &c, known, s.control)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	f.Path = path
-	asker, err := transport.NewAsker(&f, c.Telemetry)
+	asker, err := transport.MakeAsker(&f, c.Telemetry, &s.asker)
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport rdma: %w", err)
 	}
@@ -416,7 +425,19 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Paths > 1 {
 		chosen = newPaths(&f, &c, controls)
 	}
-	return newSender(f, c, controls[0], chosen, bound, asker), newReceiver(reply, c, answerer), nil
+	s.begin(&f, &c, chosen, bound, asker)
+	r.begin(&reply, &c, answerer)
+	return s, r, nil
+}
+
+// endsFor are the ends that a flow will have: new ones, or those of one that is over, if nobody else can know them.
+func endsFor(c *Config, old *transport.Ends) (*Sender, *Receiver) {
+	s, sent := old.Sender.(*Sender)
+	r, received := old.Receiver.(*Receiver)
+	if !sent || !received || !r.tele.Apart() || s.paths != nil || c.Paths > 1 {
+		return &Sender{}, &Receiver{}
+	}
+	return s, r
 }
 
 // resolveECN replaces the controller's use of ECN by what that is.
@@ -434,10 +455,25 @@ func (c *Config) resolveECN(mode cc.ECNMode) {
 	}
 }
 
-// newControls makes the controllers of a flow, one for each path.
+// newControl makes the controller of a flow that does not choose among paths, perhaps of an old one.
+func newControl(f *transport.Flow, c *Config, known cc.Flow, old cc.Controller) (cc.Controller, error) {
+	known.Paths = 1
+	if f.CC.Rebuild != nil && c.Nacks != transport.NacksSupply { // else it is within another one
+		return f.CC.Rebuild(known, f.CCConfig, old)
+	}
+	k, err := f.CC.Build(known, f.CCConfig)
+	if err != nil {
+		return nil, err
+	}
+	return transport.WrapNacks(c.Nacks, k, known)
+}
+
+// newControls makes the controllers of a flow, one for each path; none: it does not choose.
 func newControls(f *transport.Flow, c *Config, known cc.Flow) (all []cc.Controller, err error) {
-	known.Paths = max(c.Paths, 1)
-	if known.Paths > 1 && !f.CC.PerPath {
+	if c.Paths <= 1 {
+		return nil, nil
+	}
+	if known.Paths = c.Paths; !f.CC.PerPath {
 		return nil, fmt.Errorf("transport rdma: paths: %d needs a controller a path, which cc %s is not made for", c.Paths,
 			f.CC.Name)
 	}

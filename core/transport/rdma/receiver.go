@@ -65,8 +65,9 @@ type making struct {
 	with    packet.Packet `state:"-"` // has its extensions
 }
 
-func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver {
-	r := &Receiver{ends: newEnds(&f, true), class: uint8(c.Class), selects: c.Recovery != GoBackN,
+// begin makes it the receiver of a flow, whatever it was.
+func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) {
+	*r = Receiver{ends: newEnds(f, true), class: uint8(c.Class), selects: c.Recovery != GoBackN,
 		notifies: c.ECN == ECNNotify,
 		config:   answering{c.Recovery, c.Trimmable, c.Paths, c.AckEvery, c.AckDelay, c.NackInterval, c.CNPInterval},
 		nic:      transport.NewNIC[making](c.NIC),
@@ -83,7 +84,6 @@ func newReceiver(f transport.Flow, c Config, tele transport.Answerer) *Receiver 
 		r.class = 0
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
-	return r
 }
 
 // Class is the priority class of acknowledgements.

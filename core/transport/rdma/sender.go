@@ -1,6 +1,8 @@
 package rdma
 
 import (
+	"math/bits"
+
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/transport"
@@ -103,12 +105,24 @@ const (
 	unasked                      // its answer may have waited for others
 )
 
-func newSender(f transport.Flow, c Config, control cc.Controller, paths *paths, bound int64,
-	asker transport.Asker) *Sender {
-	s := &Sender{ends: newEnds(&f, false), config: c, control: control, asker: asker, start: f.Start, stop: f.Stop,
+// Room for so many packets is made before any is sent, or for all of a flow that has fewer; another flow keeps the
+// room of one that is over up to mostRing.
+const (
+	firstRing = 16
+	mostRing  = 64
+)
+
+// begin makes it the sender of a flow, whatever it was but for its controller.
+func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, asker transport.Asker) {
+	e := newEnds(f, false)
+	control, ring, first := s.control, s.ring, int(min(e.packets, firstRing))
+	if len(ring) < first || len(ring) > mostRing {
+		ring = make([]sent, 1<<bits.Len(uint(first-1)))
+	}
+	*s = Sender{ends: e, config: *c, control: control, asker: asker, start: f.Start, stop: f.Stop,
 		bound: bound, keeps: f.CC.KeepsOnSend && paths == nil, repeats: c.Recovery == SelectiveRepeat,
 		begun: c.WindowTest == BegunPacket,
-		ring:  make([]sent, 16), timerAt: unit.Never}
+		ring:  ring, timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -128,7 +142,6 @@ func newSender(f transport.Flow, c Config, control cc.Controller, paths *paths, 
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
 	s.schedule(f.Start)
-	return s
 }
 
 // Class is the priority class of data.

@@ -141,7 +141,10 @@ func (s *Sender) finish(now unit.Time) {
 	s.done = true
 	s.wantsAsk, s.sleek.due, s.sleek.probeAt = false, false, unit.Never
 	s.counters.Finished = now
-	s.ring, s.flights, s.repairs = nil, transport.Queue[flight]{}, nil
+	if len(s.ring) > firstRing {
+		s.ring, s.flights, s.repairs = nil, transport.Queue[flight]{}, nil
+	}
+	s.flights.Clear(0)
 	s.una = s.next
 }
 

@@ -31,7 +31,8 @@ var penalties = [...]uint8{good: 0, marked: 1, trimmed: 4, timeout: mostPenalty}
 
 // balancer chooses the entropy values of a flow's packets. It is a pure state machine.
 type balancer interface {
-	// next is that of the next packet; psn is its number, window how many packets the window holds.
+	// next is that of the next packet; psn is its number, window how many packets the window holds (recycling alone is
+	// told).
 	next(now unit.Time, psn, window int64) uint16
 	// heard says what has come of a packet with an entropy value.
 	heard(now unit.Time, ev uint16, f feedback)
@@ -54,7 +55,7 @@ func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore
 	case RecycleAll:
 		return &recycling{round: r}
 	default:
-		return &mixed{bitmap: bitmap{round: r, penalty: make([]uint8, paths)}}
+		return &mixed{bitmap: bitmap{round: r}}
 	}
 }
 
@@ -99,10 +100,15 @@ func (*oblivious) heard(unit.Time, uint16, feedback) {}
 // bitmap passes over indices that have done badly. The first one that it passes over for a packet loses a point.
 type bitmap struct {
 	round
-	penalty []uint8
+	penalty []uint8 // nil: none has done badly so far
 }
 
 func (b *bitmap) next(unit.Time, int64, int64) uint16 {
+	if b.penalty == nil {
+		ev := b.upper | b.index()
+		b.step()
+		return ev
+	}
 	for passed := 0; passed <= int(b.mask) && b.penalty[b.index()] > 0; passed++ {
 		if passed == 0 {
 			b.penalty[b.index()]--
@@ -115,6 +121,12 @@ func (b *bitmap) next(unit.Time, int64, int64) uint16 {
 }
 
 func (b *bitmap) heard(_ unit.Time, ev uint16, f feedback) {
+	if penalties[f] == 0 {
+		return
+	}
+	if b.penalty == nil {
+		b.penalty = make([]uint8, int(b.mask)+1)
+	}
 	p := &b.penalty[ev&b.mask]
 	*p = min(*p+penalties[f], mostPenalty)
 }
@@ -157,6 +169,14 @@ func (r *recycling) heard(_ unit.Time, ev uint16, f feedback) {
 type mixed struct {
 	bitmap
 	kept recycling
+}
+
+// again makes it that of another flow.
+func (m *mixed) again(paths int, upper uint16, random unit.Random) {
+	m.round = round{upper: upper, mask: uint16(paths - 1), random: random}
+	m.begin()
+	m.penalty = nil
+	m.kept.waiting.Clear(0)
 }
 
 func (m *mixed) next(now unit.Time, psn, window int64) uint16 {

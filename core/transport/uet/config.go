@@ -173,16 +173,21 @@ const headerBytes = 16
 
 // Scheme is what an experiment names: transport: uet.
 func Scheme() transport.Scheme {
-	return transport.Define(transport.Scheme{
+	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet's: sprays each packet, NACKs of trimmed packets, a window " +
 			"by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp"},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
-	}, New)
+	}, Renew)
 }
 
 // New makes the two endpoints of a flow. Receivers of one host must be given the same
 // f.Host, by which they share the pace of their PULLs; without one a flow paces alone.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	return Renew(f, c, transport.Ends{})
+}
+
+// Renew is New, which may take the memory of the ends of a flow that is over and that nobody has any more.
+func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
 		return nil, nil, fmt.Errorf("transport uet: payload %d; 1 … 65000 bytes are possible", f.Payload)
@@ -199,7 +204,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Network == 0 {
 		return nil, nil, fmt.Errorf("transport uet: network_rtt: 0s needs a path whose round trip is known")
 	}
-	x := newEnds(&f, &c, false)
+	x := newEnds(&f, &c)
 	upper := uint16(f.Random.IntN(1<<16)) &^ uint16(c.Paths-1)
 	x.first = upper
 	host := f.Host
@@ -213,9 +218,21 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 			p.slow = newSlowdown(&c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
 		}
 	}
-	r := newReceiver(f, c, newEnds(&f, &c, true), upper, p)
-	r.own = f.SrcPort
-	return newSender(f, c, x), r, nil
+	s, sent := old.Sender.(*Sender)
+	r, received := old.Receiver.(*Receiver)
+	if !sent || !received || p != nil { // a pacer may have the old one still
+		s, r = &Sender{}, &Receiver{}
+	}
+	own := s.config
+	if own == nil {
+		own = &Config{}
+	}
+	*own = c
+	back := x
+	back.src, back.dst = x.dst, x.src
+	r.begin(&f, own, back, upper, p)
+	s.begin(&f, own, x)
+	return s, r, nil
 }
 
 // ends is what the two ends of a flow have in common. Packets are numbered from 0.
@@ -233,15 +250,12 @@ type ends struct {
 	product      int64 // bytes of line rate and round trip
 }
 
-func newEnds(f *transport.Flow, c *Config, back bool) ends {
+func newEnds(f *transport.Flow, c *Config) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPv4Header + headerBytes, port: f.DstPort,
 		paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
 		size: math.MaxInt64, src: f.Src, dst: f.Dst}
 	if f.Version == 6 {
 		e.headers += packet.IPv6Header - packet.IPv4Header
-	}
-	if back {
-		e.src, e.dst = f.Dst, f.Src
 	}
 	e.frame = int64(f.Framing.Frame(e.headers, f.Payload, true))
 	e.header = max(e.frame-e.payload, 1)

@@ -9,34 +9,36 @@ import (
 // Receiver is the receiving half of a flow.
 type Receiver struct {
 	ends
-	config   Config
+	config   *Config
 	counters transport.Counters
 	pacer    *pacer // nil: the sender controls alone
 	own      uint16 // port of the flow's sender, beside those of its paths
 	member   member
 
-	expected int64    // first number that has not come
-	come     []uint64 // a bit for each number from expected on, a ring
-	ahead    int64    // of these, how many
-	got      int64    // bytes of frames, in all
-	payloads int64    // bytes of payload, in all
-	since    int64    // bytes of frames since the last acknowledgement
-	asked    bool     // acknowledge once nothing is missing
+	expected int64     // first number that has not come
+	come     []uint64  // a bit for each number from expected on, a ring
+	few      [4]uint64 // the first of these
+	ahead    int64     // of these, how many
+	got      int64     // bytes of frames, in all
+	payloads int64     // bytes of payload, in all
+	since    int64     // bytes of frames since the last acknowledgement
+	asked    bool      // acknowledge once nothing is missing
 	nacks    int64
 
 	nic *transport.NIC[answer] // what it is making; nil: it takes no time
 }
 
-func newReceiver(f transport.Flow, c Config, e ends, first uint16, p *pacer) *Receiver {
-	r := &Receiver{ends: e, config: c, come: make([]uint64, 4), pacer: p,
-		nic: transport.NewNIC[answer](transport.NICDelays{Ack: c.AckDelay, Nack: c.NackDelay})}
+// begin makes it the receiver of a flow, whatever it was.
+func (r *Receiver) begin(f *transport.Flow, c *Config, e ends, first uint16, p *pacer) {
+	*r = Receiver{ends: e, config: c, pacer: p, own: f.SrcPort}
+	r.nic = transport.NewNIC[answer](transport.NICDelays{Ack: c.AckDelay, Nack: c.NackDelay})
+	r.come = r.few[:]
 	r.first = first
 	r.member = member{flow: f.ID, most: int64(c.Ahead*float64(e.product)) / int64(c.Quantum)}
 	if p != nil {
 		r.member.perQuantum = 8e12 * float64(c.Quantum) / (float64(f.Path.ReceiverRate) * c.PullRate)
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
-	return r
 }
 
 // Counters returns what was counted. Finished is when the last byte came; ReceivedBytes
@@ -105,24 +107,20 @@ func (r *Receiver) grow() {
 
 // bitmap is which of the 64 packets from base on have come.
 func (r *Receiver) bitmap(base int64) (b uint64) {
-	if r.ahead == 0 {
+	from := max(base, r.expected) // those before it are not told so
+	if r.ahead == 0 || from-base >= 64 {
 		return 0
 	}
-	if base >= r.expected && base+64 <= r.expected+int64(64*len(r.come)) {
-		mask := int64(len(r.come) - 1)
-		word, shift := base>>6, uint(base&63)
-		b = r.come[word&mask] >> shift
-		if shift > 0 {
-			b |= r.come[(word+1)&mask] << (64 - shift)
-		}
-		return b
+	words := int64(len(r.come))
+	word, shift, last := from>>6, uint(from&63), r.expected>>6+words-1
+	if word > last {
+		return 0
 	}
-	for i := range int64(64) {
-		if n := base + i; n > r.expected && r.has(n) {
-			b |= 1 << i
-		}
+	b = r.come[word&(words-1)] >> shift
+	if shift > 0 && word < last {
+		b |= r.come[(word+1)&(words-1)] << (64 - shift)
 	}
-	return b
+	return b << uint(from-base)
 }
 
 // Receive takes a packet of the sender, and makes an answer of it if one is due.

@@ -2,6 +2,7 @@ package uet
 
 import (
 	"math"
+	"math/bits"
 
 	"weir/core/cc/nscc"
 	"weir/core/packet"
@@ -12,9 +13,11 @@ import (
 // Sender is the sending half of a flow.
 type Sender struct {
 	ends
-	config   Config
+	config   *Config
 	law      *nscc.Law // nil: the receiver controls alone
 	credited bool      // the receiver gives credit
+	counts   bool      // the balancer looks at how many packets the window holds
+	reorder  int64     // packets from una to next at most
 	balance  balancer
 	start    unit.Time
 	stop     unit.Time
@@ -70,12 +73,39 @@ type flight struct {
 	at unit.Time
 }
 
-func newSender(f transport.Flow, c Config, e ends) *Sender {
-	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, left: e.size, last: -1, ring: make([]record, 64),
-		credited: c.Control != BySender, speculating: true, asked: unit.Never, timerAt: unit.Never}
-	s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
+// Room for so many packets is made before any is sent, or for all of a flow that has fewer. What a flow has had that is
+// over is kept for another one up to that.
+const (
+	firstRing    = 64
+	firstFlights = 16
+)
+
+// begin makes it the sender of a flow, whatever it was.
+func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
+	packets := firstRing
+	if e.size < firstRing*e.payload {
+		packets = int((e.size + e.payload - 1) / e.payload)
+	}
+	ring, flights, repairs, law, balance := s.ring, s.flights, s.repairs[:0], s.law, s.balance
+	if len(ring) < packets {
+		ring = make([]record, 1<<bits.Len(uint(packets-1)))
+	}
+	flights.Clear(min(packets, firstFlights))
+	*s = Sender{ends: e, config: c, start: f.Start, stop: f.Stop, left: e.size, last: -1, ring: ring, flights: flights,
+		repairs: repairs, credited: c.Control != BySender, counts: c.Balance == RecycleAll, reorder: int64(c.Reorder),
+		speculating: true, asked: unit.Never, timerAt: unit.Never}
+	if m, is := balance.(*mixed); is {
+		m.again(c.Paths, e.first, f.Random)
+		s.balance = m
+	} else {
+		s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
+	}
 	if c.Control != ByReceiver {
-		s.law = nscc.New(c.Law, nscc.Site{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
+		if law == nil {
+			law = &nscc.Law{}
+		}
+		s.law = law
+		law.Begin(&c.Law, nscc.Site{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
 			Credit: s.credited})
 	}
 	s.most = int64(c.Ahead * float64(e.product))
@@ -87,7 +117,6 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 	}
 	s.sleek.probeAt = unit.Never
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	return s
 }
 
 // Counters returns what was counted. SentBytes is what was sent for the first time;
@@ -117,7 +146,7 @@ func (s *Sender) upcoming() int64 {
 		}
 		return int64(s.at(s.repairs[0]).size)
 	}
-	if s.left == 0 || s.next-s.una >= int64(s.config.Reorder) {
+	if s.left == 0 || s.next-s.una >= s.reorder {
 		return 0
 	}
 	return s.header + min(s.left, s.payload)
@@ -140,6 +169,13 @@ func (s *Sender) permitted() bool {
 
 // NextSend is when Emit has something to send.
 func (s *Sender) NextSend() unit.Time {
+	if s.waits == 0 && !s.wantsAsk && !s.sleek.due { // as permitted has it, of what is new
+		if s.done || s.left == 0 || s.next-s.una >= s.reorder || s.credited && s.credit <= 0 ||
+			s.law != nil && s.inFlight+s.header+min(s.left, s.payload) > s.law.Window() {
+			return unit.Never
+		}
+		return s.start
+	}
 	if s.done || !s.wantsAsk && !s.sleek.due && !s.permitted() {
 		return unit.Never
 	}
@@ -159,9 +195,9 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		s.mark(now, p, s.next-1, 0, 0)
 		return
 	}
-	s.upcoming() // what is stale is not at the head of repairs
 	s.counters.SentPackets++
 	if s.waits > 0 {
+		s.upcoming() // what is stale is not at the head of repairs
 		s.resend(now, p)
 		return
 	}
@@ -216,14 +252,21 @@ func (s *Sender) note(now unit.Time, n, size int64) {
 
 // mark writes the headers of packet n.
 func (s *Sender) mark(now unit.Time, p *packet.Packet, n, payload int64, flags uint8) {
-	window := s.most / s.payload
-	if s.law != nil {
-		window = s.law.Window() / s.payload
+	window := int64(0)
+	if s.counts {
+		if window = s.most; s.law != nil {
+			window = s.law.Window()
+		}
+		window /= s.payload
 	}
 	p.Seq, p.Ack = n, s.target()
 	s.fill(p, packet.Data, s.balance.next(now, n, window), true, payload, flags)
 	if flags&probing == 0 {
 		s.quiet = now
+	}
+	if s.flights.Len() > 1 && flags&probing == 0 && now < s.stop {
+		s.timerAt = max(s.timerAt, now) // the oldest transmission is the one that setTimer has found
+		return
 	}
 	s.setTimer(now)
 }

@@ -53,7 +53,8 @@ type Rank struct {
 	events   heap
 	streams  [3][]stream
 	ready    []Ref
-	flying   map[Ref]unit.Time // sends that others say the end of, and when they began
+	flying   flying   // sends that others say the end of, and when they began
+	known    [4]known // operations of late
 
 	computes int // processors that compute
 	since    unit.Time
@@ -70,7 +71,27 @@ type Rank struct {
 
 // NewRank is a rank of a program, before Begin.
 func NewRank(p Program, number int, c *Costs, n Network) *Rank {
-	return &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
+	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
+	for i := range r.known {
+		r.known[i].at = Ref{-1, -1}
+	}
+	return r
+}
+
+// known is an operation. A program that has its operations by formula takes long to say what one is, and a rank asks
+// when it is tried, when its message has come and when it ends.
+type known struct {
+	at Ref
+	op Op
+}
+
+// op is an operation of the program.
+func (r *Rank) op(at Ref) *Op {
+	k := &r.known[uint32(at.Op^at.Lane)%uint32(len(r.known))]
+	if k.at != at {
+		k.at, k.op = at, r.program.Op(r.Number, at)
+	}
+	return &k.op
 }
 
 // Begin begins its program.
@@ -182,7 +203,7 @@ func (r *Rank) next(e event) {
 
 // try begins an operation, or has it wait for its processor or its NIC.
 func (r *Rank) try(e event) {
-	op, now := r.program.Op(r.Number, e.ref), e.at
+	op, now := *r.op(e.ref), e.at
 	if op.Kind == Recv && !e.received { // to post it takes no time
 		r.frontier.Began(e.ref)
 		r.takeReady(now)
@@ -251,23 +272,19 @@ func (r *Rank) send(now, free unit.Time, at Ref, op *Op) {
 		r.events.push(event{at: free, kind: endsNow, ref: at, since: now})
 		return
 	}
-	if r.flying == nil {
-		r.flying = map[Ref]unit.Time{}
-	}
-	r.flying[at] = now
+	r.flying.add(at, now)
 }
 
 // end ends an operation.
 func (r *Rank) end(e event) {
-	op := r.program.Op(r.Number, e.ref)
+	op := *r.op(e.ref)
 	switch op.Kind {
 	case Calc:
 		if r.computes--; r.computes == 0 {
 			r.computed += e.at - r.since
 		}
 	case Send:
-		if began, is := r.flying[e.ref]; is {
-			delete(r.flying, e.ref)
+		if began, is := r.flying.take(e.ref); is {
 			e.since = began
 		}
 	}

@@ -24,7 +24,7 @@ func (r *Rank) State(now unit.Time, word func(name string, value int64)) {
 	if r.computes > 0 {
 		word("computing since", int64(r.since-now))
 	}
-	if n := len(r.flying) + r.match.posted.n + len(r.match.any) + r.match.came.n; n > 0 {
+	if n := r.flying.len() + r.match.posted.n + len(r.match.any) + r.match.came.n; n > 0 {
 		word("messages under way, of which each has a tag of its own", int64(now))
 	}
 	events := slices.Clone(r.events)

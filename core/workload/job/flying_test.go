@@ -1,0 +1,34 @@
+package job
+
+import (
+	"testing"
+
+	"weir/core/unit"
+)
+
+// Operations are found with the time at which they began, each once, whether few are under way or many.
+func TestFlying(t *testing.T) {
+	random := unit.NewRandom(1, "flying")
+	var f flying
+	want := map[Ref]unit.Time{}
+	most := 0
+	for step := range 20_000 {
+		at := Ref{int32(random.IntN(3)), int32(random.IntN(12))}
+		since, there := want[at]
+		switch got, is := f.take(at); {
+		case is != there || got != since:
+			t.Fatalf("step %d: %v began at %v (%v), want %v (%v)", step, at, got, is, since, there)
+		case is:
+			delete(want, at)
+		default:
+			f.add(at, unit.Time(step))
+			want[at] = unit.Time(step)
+		}
+		if most = max(most, len(want)); f.len() != len(want) {
+			t.Fatalf("step %d: %d, want %d", step, f.len(), len(want))
+		}
+	}
+	if most <= mostFew {
+		t.Errorf("%d at a time: the map was not needed", most)
+	}
+}
