@@ -210,7 +210,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if c.Control != BySender {
 		p = host.Shared("uet pacer", func() any { return &pacer{} }).(*pacer)
 		if c.Oversubscription > 1 && p.slow == nil {
-			p.slow = newSlowdown(&c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
+			p.slow = newSlowdown(f.Start, &c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
 		}
 	}
 	r := newReceiver(f, c, newEnds(&f, &c, true), upper, p)
