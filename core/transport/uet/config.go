@@ -215,7 +215,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	if c.Control != BySender {
 		p = host.Shared("uet pacer", func() any { return &pacer{} }).(*pacer)
 		if c.Oversubscription > 1 && p.slow == nil {
-			p.slow = newSlowdown(&c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
+			p.slow = newSlowdown(f.Start, &c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
 		}
 	}
 	s, sent := old.Sender.(*Sender)

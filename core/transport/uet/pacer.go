@@ -94,6 +94,7 @@ func (x *pacer) send(now unit.Time, each, none int64) int64 {
 	}
 	took := float64(m.perQuantum * float64(paid))
 	if x.slow != nil {
+		x.slow.pass(now)
 		took /= x.slow.rate
 	}
 	took += x.fraction

@@ -165,9 +165,11 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	r.since += size
 	r.demand(now, p.Ack, false)
 	marks := p.TOS&packet.ECN == packet.CE
-	if r.pacer != nil && r.pacer.slow != nil {
-		r.pacer.slow.came(now, marks, false)
+	var way arrivals
+	if marks {
+		way.marked = 1
 	}
+	r.slow(now, way)
 	var flags uint8
 	if marks {
 		flags |= echoes
@@ -215,9 +217,11 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 // trimmed takes what is left of a trimmed packet.
 func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 	n := p.Seq
-	if r.pacer != nil && r.pacer.slow != nil {
-		r.pacer.slow.came(now, p.TOS&packet.ECN == packet.CE, p.TCP.Flags&packet.LastHop == 0)
+	way := arrivals{trimmed: 1}
+	if p.TCP.Flags&packet.LastHop == 0 {
+		way.within = 1
 	}
+	r.slow(now, way)
 	if r.has(n) {
 		since := r.since
 		a := r.acknowledge(n, p.SrcPort, r.base(n), p.TCP.Flags&again)
@@ -234,8 +238,16 @@ func (r *Receiver) trimmed(now unit.Time, p *packet.Packet) bool {
 	return r.reply(now, p, &a)
 }
 
+// slow tells the pacer of what has become of a packet on its way, if the network is oversubscribed.
+func (r *Receiver) slow(now unit.Time, way arrivals) {
+	if r.pacer != nil && r.pacer.slow != nil {
+		r.pacer.slow.came(now, way)
+	}
+}
+
 // request takes a request to send, which has a number like data.
 func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
+	r.slow(now, arrivals{})
 	n := p.Seq
 	r.demand(now, p.Ack, true)
 	base := n

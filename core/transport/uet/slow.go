@@ -3,7 +3,8 @@ package uet
 import "weir/core/unit"
 
 // slowdown has a receiver ask for less than its link carries where the network is oversubscribed: where packets are
-// trimmed elsewhere than before the receiver, or marked. Credit says nothing of that by itself.
+// trimmed elsewhere than before the receiver, or marked. Credit says nothing of that by itself. Its share of the link
+// changes in periods, also of those in which nothing comes.
 type slowdown struct {
 	rate, least float64 // shares of the link's credit
 	every       unit.Time
@@ -11,60 +12,91 @@ type slowdown struct {
 	at          unit.Time // when the share changes next
 	random      unit.Random
 
-	packets, marked, trimmed float64 // since it changed
-	share                    float64 // of packets that were marked, smoothed
-	raised                   int     // times in a row
+	since  arrivals // since it changed
+	share  float64  // of packets that were marked, smoothed
+	raised int      // times in a row
+}
+
+// arrivals are counts of packets.
+type arrivals struct {
+	all, marked, trimmed float64
+	within               float64 // of those trimmed, elsewhere than before the receiver
 }
 
 // leastShare is the smallest share, whatever the network.
 const leastShare = 0.01
 
-// newSlowdown begins with all of the link.
-func newSlowdown(c *Config, random unit.Random) *slowdown {
-	return &slowdown{rate: 1, least: max(leastShare, 0.9/c.Oversubscription), marks: c.SlowMarks, step: c.SlowStep,
+// lessByMarks is how much of the share of marks beyond the bound is taken off.
+const lessByMarks = 0.5
+
+// longPause is after how many periods without a packet all is forgotten: marks have halved away, and the share, which
+// doubles its steps, is that of the whole link.
+const longPause = 64
+
+// newSlowdown begins with all of the link, when the first flow to the receiver does.
+func newSlowdown(now unit.Time, c *Config, random unit.Random) *slowdown {
+	x := &slowdown{rate: 1, least: max(leastShare, 0.9/c.Oversubscription), marks: c.SlowMarks, step: c.SlowStep,
 		every: unit.Time(c.SlowEvery * float64(c.Network)), random: random}
+	x.at = now + x.period()
+	return x
 }
 
-// came takes a packet in: what it was, and whether the time has come to change the share.
-func (x *slowdown) came(now unit.Time, marked, trimmed bool) {
-	if x.at == 0 {
+// came takes a packet in, with what has become of it on its way.
+func (x *slowdown) came(now unit.Time, p arrivals) {
+	x.pass(now)
+	x.since.all++
+	x.since.marked += p.marked
+	x.since.trimmed += p.trimmed
+	x.since.within += p.within
+}
+
+// pass changes the share as often as periods have passed.
+func (x *slowdown) pass(now unit.Time) {
+	if now-x.at > longPause*x.every {
+		x.rate, x.share, x.raised, x.since = 1, 0, longPause, arrivals{}
 		x.at = now + x.period()
 	}
-	x.packets++
-	if marked {
-		x.marked++
+	for now >= x.at {
+		x.change()
+		x.at += x.period()
 	}
-	if trimmed {
-		x.trimmed++
+}
+
+// change takes off the share of packets that were trimmed within the network, and half of what is marked beyond the
+// bound, of the packets that came whole. If neither is so it adds a step, twice that of the last time if nothing was
+// marked.
+func (x *slowdown) change() {
+	c, marks := x.since, 0.0
+	if whole := c.all - c.trimmed; whole > 0 {
+		marks = c.marked / whole
 	}
-	if now < x.at {
-		return
-	}
-	x.at = now + x.period()
-	marks := x.marked / x.packets
 	x.share = (x.share + marks) / 2
+	less := c.within > 0
+	if less {
+		x.rate -= c.within / c.all
+	}
+	if over := x.share - x.marks; over > 0 {
+		off := float64(lessByMarks * over)
+		x.rate = float64(x.rate * (1 - off))
+		less = true
+	}
 	switch {
-	case x.trimmed > 0:
-		x.rate -= x.trimmed / x.packets
+	case less:
 		x.raised = 0
-	case x.share > x.marks:
-		less := float64(0.5 * (x.share - x.marks))
-		x.rate = float64(x.rate * (1 - less))
-		x.raised = 0
-	case x.marked > 0:
+	case c.marked > 0:
 		x.rate += x.step
-		x.raised = 0
+		x.raised++
 	default:
 		more := float64(x.step * float64(int(1)<<min(x.raised, 20)))
 		x.rate += more
 		x.raised++
 	}
 	x.rate = min(max(x.rate, x.least), 1)
-	x.packets, x.marked, x.trimmed = 0, 0, 0
+	x.since = arrivals{}
 }
 
 // period is the time to the next change, a quarter more or less so that receivers do not change together.
 func (x *slowdown) period() unit.Time {
 	spread := float64(0.5 * x.random.Float64())
-	return unit.Time(float64(x.every) * (0.75 + spread))
+	return max(unit.Time(float64(x.every)*(0.75+spread)), 1)
 }

@@ -2,7 +2,6 @@ package uet
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -405,50 +404,6 @@ func TestPacer(t *testing.T) {
 	// one whose flow is over has no turn
 	if x.leave(c); x.head() == c {
 		t.Error("a flow that is over has its turn")
-	}
-}
-
-// On an oversubscribed network a receiver asks for less by the share of packets that were trimmed within it, by half of
-// what is marked beyond 30 %, and for 1 %, 2 %, 4 % … more while neither is so; never for less than 0.9 over the
-// oversubscription. What is trimmed before the receiver does not count.
-func TestSlowdown(t *testing.T) {
-	c := Defaults()
-	c.Control, c.Network, c.Oversubscription = ByReceiver, 10*us, 4
-	x := newSlowdown(&c, unit.NewRandom(1, "x"))
-	now := unit.Time(0)
-	change := func(packets, marked, trimmed int) float64 {
-		before := x.at
-		if before == 0 {
-			x.came(now, false, false)
-			before, packets = x.at, packets-1
-		}
-		for i := range packets {
-			if i == packets-1 {
-				now = before
-			}
-			x.came(now, i < marked, i < trimmed)
-		}
-		if x.at == before || x.at < now+11250*unit.Nanosecond || x.at > now+18750*unit.Nanosecond {
-			t.Fatalf("the next change is at %v, after %v", x.at, now)
-		}
-		return x.rate
-	}
-	for i, want := range []struct {
-		packets, marked, trimmed int
-		rate                     float64
-	}{{10, 0, 2, 0.8}, {10, 0, 0, 0.81}, {10, 0, 0, 0.83}, {10, 0, 0, 0.87}, {10, 10, 0, 0.87 * (1 - 0.5*0.2)},
-		{10, 1, 0, 0.793}, {10, 0, 9, 0.225}} { // (0.5 + 0.1)/2 is 30 %, which is not beyond
-		got := change(want.packets, want.marked, want.trimmed)
-		if math.Abs(got-want.rate) > 1e-9 {
-			t.Errorf("change %d: %v, not %v", i, got, want.rate)
-		}
-	}
-	// a PULL then takes as much longer
-	p := &pacer{slow: x}
-	m := &member{flow: 1, perQuantum: 1000, target: 64}
-	p.request(0, m)
-	if p.send(0, 64, 4); p.at != 284444 {
-		t.Errorf("the next PULL goes at %v", p.at)
 	}
 }
 

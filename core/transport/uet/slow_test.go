@@ -1,0 +1,83 @@
+package uet
+
+import (
+	"math"
+	"testing"
+
+	"weir/core/unit"
+)
+
+// On an oversubscribed network a receiver asks for less by the share of packets that were trimmed within it, and by
+// half of what is marked beyond 30 % of those that came whole, and for 1 % more while neither is so, or 1 %, 2 %, 4 %
+// … while nothing is marked; never for less than 0.9 over the oversubscription. What is trimmed before the receiver
+// does not count. Its share changes in periods from the first flow's start on, also of those in which nothing comes.
+func TestSlowdown(t *testing.T) {
+	c := Defaults()
+	c.Control, c.Network, c.Oversubscription = ByReceiver, 10*us, 4
+	x := newSlowdown(5*us, &c, unit.NewRandom(1, "x"))
+	apart := func(from unit.Time) {
+		if d := x.at - from; d < 11250*unit.Nanosecond || d > 18750*unit.Nanosecond {
+			t.Fatalf("the next change is at %v, after %v", x.at, from)
+		}
+	}
+	apart(5 * us)
+	change := func(packets, marked, within, before int) float64 {
+		for i := range packets {
+			var p arrivals
+			switch {
+			case i < marked:
+				p.marked = 1
+			case i < marked+within:
+				p.trimmed, p.within = 1, 1
+			case i < marked+within+before:
+				p.trimmed = 1
+			}
+			x.came(x.at-us, p)
+		}
+		at := x.at
+		x.pass(at)
+		apart(at)
+		return x.rate
+	}
+	for i, want := range []struct {
+		packets, marked, within, before int
+		rate                            float64
+	}{
+		{10, 0, 2, 0, 0.8},
+		{10, 0, 0, 8, 0.81},
+		{0, 0, 0, 0, 0.83},
+		{10, 0, 0, 0, 0.87},
+		{10, 10, 0, 0, 0.87 * 0.9},           // 50 % smoothed
+		{10, 1, 0, 0, 0.793},                 // (50 + 10)/2 is 30 %, which is not beyond
+		{10, 1, 0, 0, 0.803},                 // marked: the step is not doubled
+		{10, 0, 0, 0, 0.843},                 // but it counts among those in a row
+		{10, 8, 2, 0, (0.843 - 0.2) * 0.875}, // all of 8 that came whole: (10 + 100)/2 = 55 %
+		{10, 0, 9, 0, 0.225},                 // the least
+		{10, 0, 0, 0, 0.235},                 // the next one is the first in a row
+	} {
+		if got := change(want.packets, want.marked, want.within, want.before); math.Abs(got-want.rate) > 1e-9 {
+			t.Errorf("change %d: %v, not %v", i, got, want.rate)
+		}
+	}
+	x.rate = 0.225
+	// a PULL then takes as much longer
+	p := &pacer{slow: x}
+	m := &member{flow: 1, perQuantum: 1000, target: 64}
+	p.request(0, m)
+	if p.send(0, 64, 4); p.at != 284444 {
+		t.Errorf("the next PULL goes at %v", p.at)
+	}
+	// when nothing has come for a while it asks for all again, at the first PULL as at the first packet
+	y, at := *x, x.at+20*x.every
+	p = &pacer{slow: x, at: at}
+	p.request(at, &member{flow: 2, perQuantum: 1000, target: 64})
+	if p.send(at, 64, 4); p.at != at+64000 {
+		t.Errorf("after a pause the next PULL goes %v later", p.at-at)
+	}
+	at = y.at + 1000*y.every
+	if y.came(at, arrivals{}); y.rate != 1 || y.share != 0 || y.since.all != 1 {
+		t.Errorf("after a long pause: %+v", y)
+	}
+	x = &y
+	apart(at)
+}
