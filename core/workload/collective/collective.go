@@ -140,6 +140,9 @@ func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
 // Ahead is one: what computes in the next one is looked at, too.
 func (j *Job) Ahead() int { return 1 }
 
+// Asked is how many iterations there are (job.Iterating).
+func (j *Job) Asked() int { return j.Iterations }
+
 // Count is how many collective operations there are.
 func (j *Job) Count() int { return j.Iterations * j.Buckets }
 

@@ -73,6 +73,9 @@ func (l *Listed) Bus() float64 { return 0 }
 // wait leave them out.
 type Serving interface{ Serves(rank int) bool }
 
+// Iterating is a Program that says how many iterations it has.
+type Iterating interface{ Asked() int }
+
 // Ideal is a network on which messages disturb each other nowhere but at their ranks.
 type Ideal interface {
 	// Run carries out a job. Events is how many steps that took.
