@@ -6,7 +6,7 @@
 //	all-reduce   hierarchical, of 128 and of 1,024 GPUs: what iterations take, by scheme and way to spread flows
 //	all-to-all   of as many GPUs, all at once
 //	storage      a checkpoint to one server beside training
-//	faults       a slow link, a dead link, a slow NIC, a straggler
+//	faults       a slow link, a dead link (with failover or not), a slow NIC, a straggler
 //	two-jobs     packed, scattered and alone
 //	trimming     HPCC++, Swift, DCQCN, UET and NDP over the same switches, which trim, or drop
 //	credit       NSCC, RCCC and both, in the network of Ultra Ethernet's simulator

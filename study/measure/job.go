@@ -12,7 +12,8 @@ import (
 // jobKind is the kind of measures of jobs.
 func jobKind() Kind {
 	return Kind{Name: "job", Doc: "of jobs, by traffic: time from the start until all is done [s]; of iterations mean " +
-		"and longest (job_iteration, job_iteration_max [s]) with a distribution; of collective operations mean " +
+		"and longest of those that ended (job_iteration, job_iteration_max [s]) with a distribution, how many these are " +
+		"(job_iterations) and how many there are to be (job_iterations_asked); of collective operations mean " +
 		"(job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth [bit/s]); of hosts the " +
 		"time in which they compute (job_computing [s]) and in which they do not before their end, mean and longest " +
 		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank); of " +
@@ -21,9 +22,14 @@ func jobKind() Kind {
 		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
 		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
-			"job_slowest_rank": Neither, "job_sent": Neither},
+			"job_slowest_rank": Neither, "job_sent": Neither, "job_iterations": Higher, "job_iterations_asked": Neither},
+		Parts: map[string][2]string{"job_iteration": ended, "job_iteration_max": ended, "job_operation": ended,
+			"job_bus_bandwidth": ended},
 		New: func() Measure { return &jobs{} }}
 }
+
+// ended are the names of how many iterations have ended, and of how many there were to be.
+var ended = [2]string{"job_iterations", "job_iterations_asked"}
 
 // jobs is what became of jobs.
 type jobs struct{ grouped }
@@ -62,6 +68,8 @@ func (m *jobs) Evaluate(e *Evaluation) {
 	add("job_iteration_max", "s", func(o *job.Outcome, t int) float64 {
 		return largest(iterations(o, e.Point.Traffic[t].Start))
 	})
+	add(ended[0], "", func(o *job.Outcome, t int) float64 { return float64(len(o.Iterations)) + 0*e.asked(t) })
+	add(ended[1], "", func(_ *job.Outcome, t int) float64 { return e.asked(t) })
 	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(operations(o)) })
 	add("job_bus_bandwidth", "bps", func(o *job.Outcome, t int) float64 {
 		if bus := e.Point.Traffic[t].Bus; bus > 0 {
@@ -190,6 +198,18 @@ func (e *Evaluation) ofRanks(o *job.Outcome, t int, value func(r *job.RankOutcom
 		}
 	}
 	return out
+}
+
+// asked is how many iterations a traffic's job is to have; not a number if it does not say so, as a trace does not.
+func (e *Evaluation) asked(t int) float64 {
+	for i := range e.Config.Jobs {
+		if j := &e.Config.Jobs[i]; j.Group == t {
+			if x, says := j.Program.(job.Iterating); says {
+				return float64(x.Asked())
+			}
+		}
+	}
+	return math.NaN()
 }
 
 // serves reports whether a rank of a traffic's job serves others.

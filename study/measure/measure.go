@@ -31,6 +31,10 @@ type Kind struct {
 	// records.
 	Better Better
 	Also   map[string]Better
+
+	// Parts are, by the name of a mean or a maximum of several things, the names of two values: of how many it is, and of
+	// how many it was to be. Tables mark it where these differ, and do not compare it with others.
+	Parts map[string][2]string
 }
 
 // Better says which of two values is the better one.

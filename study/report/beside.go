@@ -189,7 +189,8 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 	if over := w.spec.Over(v.Measure); over != "" {
 		unit = "over " + over
 	}
-	add := func(of []*Value, paper bool, head ...string) {
+	add := func(of []*Value, points []PointSummary, head ...string) {
+		paper := points == nil
 		c := column{head: append(head, unit), of: v}
 		for _, x := range of {
 			switch {
@@ -202,6 +203,7 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 			}
 		}
 		if !paper {
+			markParts(w.spec, v, c.cells, points)
 			markColumn(c.cells, of, w.spec.Better(v.Measure), w.sets)
 		}
 		out = append(out, c)
@@ -209,23 +211,23 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 	m := strings.ReplaceAll(v.Measure, "_", " ")
 	hasPaper := slices.ContainsFunc(paper, known)
 	if !w.lab {
-		add(own, false, m, v.Group)
+		add(own, w.own, m, v.Group)
 		if hasPaper {
-			add(paper, true, m, strings.TrimSpace(v.Group+" "+paperName))
+			add(paper, nil, m, strings.TrimSpace(v.Group+" "+paperName))
 		}
 		for _, r := range w.more {
 			if of := of(r.points); slices.ContainsFunc(of, known) {
-				add(of, true, m, strings.TrimSpace(v.Group+" "+r.name))
+				add(of, nil, m, strings.TrimSpace(v.Group+" "+r.name))
 			}
 		}
 		return out
 	}
 	if w.sim != nil {
-		add(sim, false, title, simulatorName)
+		add(sim, w.sim, title, simulatorName)
 	}
-	add(own, false, title, labName)
+	add(own, w.own, title, labName)
 	if hasPaper {
-		add(paper, true, title, paperName)
+		add(paper, nil, title, paperName)
 	}
 	if judged {
 		difference.head, difference.of = []string{title, "lab − sim", unit}, v

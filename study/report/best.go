@@ -75,12 +75,28 @@ func marks(of []estimate, better measure.Better) []mark {
 	return out
 }
 
-// markColumn marks the best of a column's cells, which have these values; nil is none.
+// markParts notes which of a column's cells are of fewer things than they were to be, at these points.
+func markParts(s *spec.Spec, v Value, cells []cell, points []PointSummary) {
+	parts, ok := s.Parts(v.Measure)
+	if !ok {
+		return
+	}
+	for i := range cells {
+		of, to := v, v
+		of.Measure, to.Measure = parts[0], parts[1]
+		a, b := find(points[i].Values, of), find(points[i].Values, to)
+		if known(a) && known(b) && a.Mean < b.Mean && cells[i].mean != "" {
+			cells[i].partial = parts[0]
+		}
+	}
+}
+
+// markColumn marks the best of a column's cells, which have these values; nil is none. What is partial is not compared.
 func markColumn(cells []cell, values []*Value, better measure.Better, sets [][]int) {
 	for _, set := range sets {
 		of := make([]estimate, len(set))
 		for k, i := range set {
-			if of[k] = (estimate{math.NaN(), math.NaN()}); values[i] != nil {
+			if of[k] = (estimate{math.NaN(), math.NaN()}); values[i] != nil && cells[i].partial == "" {
 				of[k] = estimate{values[i].Mean, values[i].Half}
 			}
 		}
@@ -109,9 +125,13 @@ func (m mark) sign() string {
 // legend says what marks are; "" if nothing is marked. The signs are as the form has them.
 func legendOf(columns []column, conditions []string, best, tied string) string {
 	var seen [3]bool
+	partial := ""
 	for i := range columns {
 		for k := range columns[i].cells {
-			seen[columns[i].cells[k].mark] = true
+			x := &columns[i].cells[k]
+			if seen[x.mark] = true; x.partial != "" {
+				partial = partialSign + " of fewer than there were to be (" + x.partial + ")"
+			}
 		}
 	}
 	var words []string
@@ -122,11 +142,14 @@ func legendOf(columns []column, conditions []string, best, tied string) string {
 		words = append(words, tied+" as good as the best, as far as the 95 % intervals tell")
 	}
 	if len(words) == 0 {
-		return ""
+		return partial
+	}
+	if partial != "" {
+		partial = "; " + partial
 	}
 	among := "of all points"
 	if len(conditions) > 0 {
 		among = "of points with the same " + strings.Join(conditions, " and ")
 	}
-	return strings.Join(words, ", ") + ", " + among
+	return strings.Join(words, ", ") + ", " + among + partial
 }

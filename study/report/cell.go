@@ -32,10 +32,22 @@ type cell struct {
 	text       string // of what is no number
 	mean, half string
 	mark       mark
-	outside    bool // the lab's value does not agree with the simulator's
+	outside    bool   // the lab's value does not agree with the simulator's
+	partial    string // of how many it is, the name of that, where these are fewer than they were to be; ""
 }
 
 func word(text string) cell { return cell{text: text} }
+
+// partialSign stands behind what is partial.
+const partialSign = "†"
+
+// sign is what stands behind a number.
+func (c *cell) sign() string {
+	if c.partial != "" {
+		return partialSign
+	}
+	return c.mark.sign()
+}
 
 // String is the cell without its mark.
 func (c *cell) String() string {

@@ -318,7 +318,11 @@ func tableOf(title string, keys, values []column, rows int) table {
 		}
 		for c := range values {
 			x := &values[c].cells[i]
-			r.Cells = append(r.Cells, tableCell{Mean: x.text + x.mean, Half: x.half, Width: widths[c],
+			mean := x.text + x.mean
+			if x.partial != "" {
+				mean += partialSign
+			}
+			r.Cells = append(r.Cells, tableCell{Mean: mean, Half: x.half, Width: widths[c],
 				Pad: aligned[c].missing(x), Outside: x.outside, Best: x.mark == bestMark, Tied: x.mark == tiedMark})
 		}
 		r.First = i > 0 && len(keys) > 2 && keys[0].cells[i].String() != keys[0].cells[i-1].String()

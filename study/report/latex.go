@@ -170,6 +170,9 @@ func latexCell(c *cell) string {
 	case tiedMark:
 		mean = "\\underline{" + mean + "}"
 	}
+	if c.partial != "" {
+		mean += "^\\dagger"
+	}
 	if c.half != "" {
 		mean += " \\pm " + latexNumber(c.half)
 	}
@@ -200,7 +203,8 @@ var latexOf = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '#
 	'µ': `$\mu$`, 'α': `$\alpha$`, 'β': `$\beta$`, 'γ': `$\gamma$`, 'δ': `$\delta$`, 'ε': `$\varepsilon$`, 'η': `$\eta$`,
 	'θ': `$\theta$`, 'κ': `$\kappa$`, 'λ': `$\lambda$`, 'μ': `$\mu$`, 'π': `$\pi$`, 'ρ': `$\rho$`, 'σ': `$\sigma$`,
 	'τ': `$\tau$`, 'φ': `$\varphi$`, 'ω': `$\omega$`, 'Δ': `$\Delta$`, 'Σ': `$\Sigma$`, 'Ω': `$\Omega$`, 'Φ': `$\Phi$`,
-	'“': "``", '”': "''", '‘': "`", '’': "'", '\u00a0': "~", '′': `$'$`}
+	'“': "``", '”': "''", '‘': "`", '’': "'", '\u00a0': "~", '′': `$'$`,
+	'†': `$^\dagger$`}
 
 // inLaTeX is a text of which nothing is a command. Letters of Latin alphabets stay; a character that the fonts of a
 // plain document do not have is named by its code.

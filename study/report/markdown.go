@@ -132,6 +132,9 @@ func markdownTable(b *strings.Builder, g *grid) {
 			case tiedMark:
 				x = "*" + x + "*"
 			}
+			if c.partial != "" {
+				x += partialSign
+			}
 			b.WriteString(" " + x + " |")
 		}
 		b.WriteString("\n")

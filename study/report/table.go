@@ -91,14 +91,14 @@ type column struct {
 // printed are the cells as they stand below each other: points below points, signs behind.
 func (c *column) printed() []string {
 	a := alignmentOf(c.cells)
-	signs := slices.ContainsFunc(c.cells, func(x cell) bool { return x.mark != unmarked })
+	signs := slices.ContainsFunc(c.cells, func(x cell) bool { return x.sign() != "" })
 	out := make([]string, len(c.cells))
 	for i := range c.cells {
 		if out[i] = c.cells[i].String(); !c.loose {
 			out[i] = a.aligned(&c.cells[i])
 		}
-		if signs && (c.cells[i].text == "" || c.cells[i].mark != unmarked) {
-			out[i] += pad(c.cells[i].mark.sign(), 1, true)
+		if sign := c.cells[i].sign(); signs && (c.cells[i].text == "" || sign != "") {
+			out[i] += pad(sign, 1, true)
 		}
 	}
 	return out

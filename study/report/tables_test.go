@@ -208,6 +208,50 @@ func TestMarked(t *testing.T) {
 	}
 }
 
+// A mean over fewer iterations than there were to be is marked in every form, and is not the best, however low it is.
+func TestPartial(t *testing.T) {
+	o := tableOutcome(t, func(point, seed int) []measure.Measured {
+		ended := 3.0
+		if point == 2 && seed == 2 {
+			ended = 1
+		}
+		return []measure.Measured{
+			grouped1("job_iteration", "s", "web", []float64{0.2, 0.4, 0.1, 0.3}[point]*(1+0.01*float64(seed-1))),
+			grouped1("job_iterations", "", "web", ended), grouped1("job_iterations_asked", "", "web", 3)}
+	})
+	look := &Look{}
+	markdown, err := look.Markdown(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	latex, err := look.LaTeX(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const legend = "of fewer than there were to be (job_iterations)"
+	inCode := strings.ReplaceAll(legend, "_", `\_`)
+	for name, x := range map[string]struct{ got, sign, best, legend string }{
+		"text":     {strings.Join(strings.Fields(Text(o)), " "), "†", bestSign + " ", legend},
+		"markdown": {markdown, "†", "**", inCode},
+		"latex":    {latex, `^\dagger`, `\mathbf{`, inCode},
+		"page":     {string(page), "†", `class="best">`, legend},
+	} {
+		if n := strings.Count(x.got, x.sign); n != 2 || !strings.Contains(x.got, x.legend) {
+			t.Errorf("%s: %d marks in\n%s", name, n, x.got)
+		}
+		if strings.Contains(x.got, x.best+"100.0") || !strings.Contains(x.got, "300.0") {
+			t.Errorf("%s: the mean over fewer is the best", name)
+		}
+	}
+	if strings.Contains(Text(o), "2.5*") || !strings.Contains(Text(o), "7.5*") {
+		t.Errorf("it is the best, and not that of as many as there were to be:\n%s", Text(o))
+	}
+}
+
 // The claims stand before the tables, and what is cut short is said before them; the first lines are a summary.
 func TestSummaryFirst(t *testing.T) {
 	o := outcome(t)

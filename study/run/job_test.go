@@ -121,6 +121,8 @@ func TestJobMeasures(t *testing.T) {
 			exactly(t, "computing", m["job_computing"], 3*(3*100e-6+150e-6)/4)
 			exactly(t, "slowest rank", m["job_slowest_rank"], 2)
 			exactly(t, "left", m["job_left"], 0)
+			exactly(t, "ended", m["job_iterations"], 3)
+			exactly(t, "asked", m["job_iterations_asked"], 3)
 			exactly(t, "bus", m["job_bus_bandwidth"], 1.5*400e3*8/m["job_operation"])
 			exactly(t, "iterations", 3*m["job_iteration"], m["job"])
 			if m["job_iteration"] < 150e-6+6*8e-6 || m["job_iteration_max"] < m["job_iteration"] ||

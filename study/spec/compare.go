@@ -34,6 +34,13 @@ func (s *Spec) Better(name string) measure.Better {
 	return kind.Of(name)
 }
 
+// Parts are the names of how many things a mean is of, and of how many it was to be; false: it is of all there are.
+func (s *Spec) Parts(name string) (parts [2]string, ok bool) {
+	kind := s.KindOf(name)
+	parts, ok = kind.Parts[name]
+	return parts, ok
+}
+
 // Conditions are the keys of the sweep that vary what a scheme has to cope with: the network, what is sent over it,
 // times and events. Points that differ in one of them are not compared with each other, for none of them is better;
 // what the other keys vary are alternatives.

@@ -151,6 +151,9 @@ func (j *Job) Steers() (nics int, demands bool) {
 	return j.NICs, true
 }
 
+// Asked is how many iterations there are (job.Iterating).
+func (j *Job) Asked() int { return j.Iterations }
+
 // Count is how many collective operations there are.
 func (j *Job) Count() int { return j.Iterations * j.Buckets }
 

@@ -92,6 +92,9 @@ func (l *Listed) Steers() (nics int, demands bool) {
 // wait leave them out.
 type Serving interface{ Serves(rank int) bool }
 
+// Iterating is a Program that says how many iterations it has.
+type Iterating interface{ Asked() int }
+
 // Ideal is a network on which messages disturb each other nowhere but at their ranks.
 type Ideal interface {
 	// Run carries out a job. Events is how many steps that took.

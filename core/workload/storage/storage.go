@@ -52,6 +52,9 @@ type Job struct {
 	served [][]part // by server
 }
 
+// Asked is how many iterations there are (job.Iterating).
+func (j *Job) Asked() int { return j.Iterations }
+
 // part is one stripe of a client.
 type part struct{ client, stripe int }
 
