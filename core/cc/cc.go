@@ -302,7 +302,8 @@ type Scheme struct {
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (Controller, error)
 	// Rebuild is Build, which may take the memory of a controller of a flow that is over, with the same configuration,
-	// which nobody has any more, or is nil; nil: there is Build only. DefineReusing writes it.
+	// which nobody has any more. It makes none if that is no controller of its own, but one of who has put something
+	// around Build: who asks builds then. nil: there is Build only. DefineReusing writes it.
 	Rebuild func(f Flow, c scheme.Config, old Controller) (Controller, error)
 	// Receiver makes the scheme's part at the receiver, for which the telemetry is then: it
 	// is not sent back. f is the sender's; host is shared by the flows that its host
@@ -333,6 +334,9 @@ func DefineReusing[C any, P scheme.Bound[C], K Controller](s Scheme,
 	rebuild func(f Flow, c C, old Controller) (K, error)) Scheme {
 	s = Define[C, P](s, func(f Flow, c C) (K, error) { return rebuild(f, c, nil) })
 	s.Rebuild = func(f Flow, c scheme.Config, old Controller) (Controller, error) {
+		if _, own := old.(K); !own {
+			return nil, nil
+		}
 		own, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("cc %s: %w", s.Name, err)

@@ -242,7 +242,8 @@ type Scheme struct {
 	// defaults. Define writes it.
 	Build func(f Flow, c scheme.Config) (sender, receiver Endpoint, err error)
 	// Rebuild is Build, which may take the memory of a flow that is over, of the same scheme and configuration, whose
-	// ends nobody has any more; nil: there is Build only. DefineReusing writes it.
+	// ends nobody has any more. It makes none if these are not of its own kind: who asks builds then. nil: there is
+	// Build only. DefineReusing writes it.
 	Rebuild func(f Flow, c scheme.Config, old Ends) (sender, receiver Endpoint, err error)
 }
 
@@ -251,6 +252,10 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 	rebuild func(f Flow, c C, old Ends) (S, R, error)) Scheme {
 	s = Define[C, P](s, func(f Flow, c C) (S, R, error) { return rebuild(f, c, Ends{}) })
 	s.Rebuild = func(f Flow, c scheme.Config, old Ends) (Endpoint, Endpoint, error) {
+		_, sends := old.Sender.(S)
+		if _, receives := old.Receiver.(R); !sends || !receives {
+			return nil, nil, nil
+		}
 		own, err := scheme.As[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)

@@ -153,7 +153,8 @@ func (b *builder) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Tim
 	}
 	if scheme.Rebuild != nil {
 		sender, receiver, err = scheme.Rebuild(flow, parameters, b.old(f.Group))
-	} else {
+	}
+	if sender == nil && err == nil {
 		sender, receiver, err = scheme.Build(flow, parameters)
 	}
 	if err != nil {

@@ -459,7 +459,9 @@ func (c *Config) resolveECN(mode cc.ECNMode) {
 func newControl(f *transport.Flow, c *Config, known cc.Flow, old cc.Controller) (cc.Controller, error) {
 	known.Paths = 1
 	if f.CC.Rebuild != nil && c.Nacks != transport.NacksSupply { // else it is within another one
-		return f.CC.Rebuild(known, f.CCConfig, old)
+		if k, err := f.CC.Rebuild(known, f.CCConfig, old); k != nil || err != nil {
+			return k, err
+		}
 	}
 	k, err := f.CC.Build(known, f.CCConfig)
 	if err != nil {
