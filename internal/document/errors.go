@@ -142,15 +142,34 @@ const (
 	longMessage = 180  // characters of a message: a name is as long as its file allows
 	longAllowed = 6000 // and of the list of what is allowed
 	longFile    = 300  // and of a file's name, which --set gives
+	longFact    = 800  // and of a line of a message of facts, whose names are short, beside that of a file
+	mostFacts   = 32   // lines of one
 )
 
 // Fail notes an error at a place, once. Of those after the first mostErrors it keeps the number of places.
 func (r *Reader) Fail(at Place, allowed, format string, args ...any) {
+	r.fail(at, allowed, shorten(fmt.Sprintf(format, args...), longMessage))
+}
+
+// Tell notes an error as Fail does, with a message that may have several lines, in each of which whoever made it has
+// bounded what a file gives: no line loses its middle.
+func (r *Reader) Tell(at Place, message string) {
+	lines := strings.Split(message, "\n")
+	if more := len(lines) - mostFacts; more > 0 {
+		lines = append(lines[:mostFacts], fmt.Sprintf("and %d more", more))
+	}
+	for i, l := range lines {
+		lines[i] = shorten(l, longFile+longFact)
+	}
+	r.fail(at, "", strings.Join(lines, "\n"))
+}
+
+func (r *Reader) fail(at Place, allowed, message string) {
 	if r.full(at) {
 		return
 	}
-	e := InputError{File: shorten(at.File, longFile), Line: max(at.Line, 1), Column: max(at.Column, 1),
-		Msg: shorten(fmt.Sprintf(format, args...), longMessage), Allowed: shorten(allowed, longAllowed)}
+	e := InputError{File: shorten(at.File, longFile), Line: max(at.Line, 1), Column: max(at.Column, 1), Msg: message,
+		Allowed: shorten(allowed, longAllowed)}
 	if value, ok := r.Bound[at]; ok {
 		e.Msg += " (" + shorten(value, longMessage) + ")"
 	}

@@ -34,6 +34,21 @@ func TestMessagesAreCapped(t *testing.T) {
 	}
 }
 
+// A message of facts keeps each of its lines whole, up to a bound of what a file can make of them.
+func TestTell(t *testing.T) {
+	r := NewReader(kind)
+	line := strings.Repeat("rank 7 waits for rank 8, ", 12)
+	r.Tell(Place{File: "x.yaml"}, "it waits\n"+line+"\n"+line)
+	if said := r.Err().Error(); strings.Count(said, line) != 2 || strings.Contains(said, "…") {
+		t.Error(said)
+	}
+	r = NewReader(kind)
+	r.Tell(Place{File: "x.yaml"}, strings.Repeat(strings.Repeat("n", 100000)+"\n", 1000))
+	if said := r.Err().Error(); len(said) > 40000 || !strings.HasSuffix(said, "\nand 969 more") {
+		t.Errorf("%d bytes: …%s", len(said), said[len(said)-100:])
+	}
+}
+
 // What is not known and what is meant are told apart, or nothing is said to be meant.
 func TestMeant(t *testing.T) {
 	for _, x := range []struct{ name, word, known, want string }{

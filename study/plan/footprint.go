@@ -73,7 +73,7 @@ func Footprints(s *spec.Spec) (out []PointFootprint, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Flows, c.Events, c.Watches, c.Onsets = nil, nil, nil, nil
+		c.Flows, c.Jobs, c.Events, c.Watches, c.Onsets = nil, nil, nil, nil, nil
 		f, err := footprints(c)
 		if err != nil {
 			return nil, err

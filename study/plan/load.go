@@ -26,6 +26,7 @@ func (trial) Build(p *spec.Point, whole bool) (samples, kept float64, err error)
 		return samples, kept, nil
 	}
 	if err = reduce(p, c); err == nil && whole {
+		c.Jobs = nil // configure has tried a message of each; their beginnings may be more than fits into memory
 		_, err = sim.New(c)
 	}
 	return samples, kept, err

@@ -229,6 +229,19 @@ network: `+network+"\n"))
 	}
 }
 
+// A deadlock is said whole, with each place and rank, however long the file's name is.
+func TestDeadlockIsSaidWhole(t *testing.T) {
+	name := strings.Repeat("../testdata/", 14) + given + "deadlock_2.goal"
+	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2,
+		"traffic: [{name: x, transport: tcp, job: {goal: {file: "+name+"}}}]\n")), spec.Options{})
+	for _, want := range []string{".goal:3: a of rank 0 waits for a message from rank 1 with tag 1, and 1 others",
+		".goal:8: a of rank 1 waits for a message from rank 0 with tag 2, and 1 others"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // What is wrong with a job is an error of the file, at its place.
 func TestJobErrors(t *testing.T) {
 	for _, x := range [][2]string{

@@ -139,7 +139,7 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		d.Fail(at, wrong.Allowed, "job %s: %s: %v", s.Name, wrong.Param, wrong.Err)
 		return nil
 	case errors.As(err, &format):
-		d.Fail(d.InFile(format.File, format.Line, format.Column), "", "%s", format.Msg)
+		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)
 		return nil
 	case err != nil:
 		at := params.Place

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -256,6 +257,25 @@ func TestEstimateOfJobs(t *testing.T) {
 				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
 			}
 		})
+	}
+}
+
+// To read and to try a job takes no more memory where all its messages would begin at once.
+func TestCheckOfManyMessages(t *testing.T) {
+	text := fmt.Sprintf(training, "[ecmp, trimming]\nswitches: {\"*\": {queues: 2}}", "", "transport: uet",
+		"{all_to_all: {size: 1MB}}")
+	text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 64, gpus: 4", 1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := plan.Runs(s)[0]
+	hops, memory := plan.Estimate(r), plan.EstimateMemory(r)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 60e6 || hops < 256*255*2 || memory < 200e6 {
+		t.Errorf("%d B for %.0f packet-hops and %.0f B of a run", took, hops, memory)
 	}
 }
 

@@ -97,10 +97,7 @@ func (l *Listed) walk(rank int, held []int32) *Fault {
 
 // name is that of an operation for messages.
 func (l *Listed) name(rank int, op int32) string {
-	name := l.Label(rank, op)
-	if name == "" {
-		name = fmt.Sprintf("operation %d", op)
-	}
+	name := l.called(rank, op)
 	if line := l.Line(rank, op); line > 0 {
 		name += fmt.Sprintf(" (line %d)", line)
 	}

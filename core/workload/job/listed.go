@@ -58,10 +58,7 @@ func (l *Listed) Line(rank int, op int32) int {
 
 // Where is the place of an operation: "x.goal:4: s0 of rank 1".
 func (l *Listed) Where(rank int, at Ref) string {
-	name := l.Label(rank, at.Op)
-	if name == "" {
-		name = fmt.Sprintf("operation %d", at.Op)
-	}
+	name := l.called(rank, at.Op)
 	name += fmt.Sprintf(" of rank %d", rank)
 	if line := l.Line(rank, at.Op); line > 0 {
 		return fmt.Sprintf("%s:%d: %s", l.File, line, name)
@@ -70,6 +67,19 @@ func (l *Listed) Where(rank int, at Ref) string {
 		return l.File + ": " + name
 	}
 	return name
+}
+
+// called is the label of an operation for messages, or its number: a label is as long as its file allows.
+func (l *Listed) called(rank int, op int32) string {
+	const most = 40
+	name := []rune(l.Label(rank, op))
+	switch {
+	case len(name) == 0:
+		return fmt.Sprintf("operation %d", op)
+	case len(name) > most:
+		return string(name[:most/2]) + "…" + string(name[len(name)-most/2+1:])
+	}
+	return string(name)
 }
 
 // Total is how many operations there are.
