@@ -11,14 +11,14 @@ import (
 
 // jobKind is the kind of measures of jobs.
 func jobKind() Kind {
-	return Kind{Name: "job", Doc: "of jobs, by traffic: time from the start until all is done [s]; of iterations mean " +
-		"and longest of those that ended (job_iteration, job_iteration_max [s]) with a distribution, how many these are " +
-		"(job_iterations) and how many there are to be (job_iterations_asked); of collective operations mean " +
-		"(job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth [bit/s]); of hosts the " +
+	return Kind{Name: "job", Doc: "of jobs, by traffic: time from the start until all is done [s]; of iterations that " +
+		"began after the warm-up and ended mean and longest (job_iteration, job_iteration_max [s]) with a distribution, " +
+		"how many have ended (job_iterations) and how many there are to be (job_iterations_asked); of collective " +
+		"operations likewise mean (job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth [bit/s]); of hosts the " +
 		"time in which they compute (job_computing [s]) and in which they do not before their end, mean and longest " +
-		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank); of " +
-		"messages, from when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, " +
-		"job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
+		"(job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank), if not all compute " +
+		"alike; of messages, from when the transport has one until all of it is acknowledged, median and 99 % " +
+		"(job_message_p50, job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
 		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
 		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
@@ -64,16 +64,16 @@ func (m *jobs) Evaluate(e *Evaluation) {
 		}
 		return seconds(jobEnd(o) - e.Point.Traffic[t].Start)
 	})
-	add("job_iteration", "s", func(o *job.Outcome, t int) float64 { return mean(iterations(o, e.Point.Traffic[t].Start)) })
+	add("job_iteration", "s", func(o *job.Outcome, t int) float64 { return mean(e.iterations(o, t)) })
 	add("job_iteration_max", "s", func(o *job.Outcome, t int) float64 {
-		return largest(iterations(o, e.Point.Traffic[t].Start))
+		return largest(e.iterations(o, t))
 	})
 	add(ended[0], "", func(o *job.Outcome, t int) float64 { return float64(len(o.Iterations)) + 0*e.asked(t) })
 	add(ended[1], "", func(_ *job.Outcome, t int) float64 { return e.asked(t) })
-	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(operations(o)) })
+	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(e.operations(o)) })
 	add("job_bus_bandwidth", "bps", func(o *job.Outcome, t int) float64 {
 		if bus := e.Point.Traffic[t].Bus; bus > 0 {
-			return bus * 8 / mean(operations(o))
+			return bus * 8 / mean(e.operations(o))
 		}
 		return math.NaN()
 	})
@@ -113,7 +113,7 @@ func (m *jobs) Evaluate(e *Evaluation) {
 			e.AddDistribution(d)
 		}
 		if o := e.Result.Job(t); o != nil {
-			all := iterations(o, e.Point.Traffic[t].Start)
+			all := e.iterations(o, t)
 			slices.Sort(all)
 			e.AddDistribution(distributionOf("job_iteration", "s", e.Point.Traffic[t].Name, all))
 		}
@@ -146,13 +146,23 @@ func (m *jobs) groups(e *Evaluation) {
 	add("job_exposed", "s", mean, exposed)
 	add("job_exposed_max", "s", largest, exposed)
 	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
-		slowest, most := math.NaN(), unit.Time(-1)
+		slowest, most, alike, first := math.NaN(), unit.Time(-1), true, unit.Time(-1)
 		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
-			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && o.Ranks[rank].Computing > most &&
-				!e.serves(e.Config.Jobs[j].Group, rank) {
-				slowest, most = float64(rank), o.Ranks[rank].Computing
+			o := &e.Result.Jobs[j]
+			if rank >= len(o.Ranks) || e.serves(e.Config.Jobs[j].Group, rank) {
+				return
+			}
+			computed := o.Ranks[rank].Computing
+			if first < 0 {
+				first = computed
+			}
+			if alike = alike && computed == first; computed > most {
+				slowest, most = float64(rank), computed
 			}
 		})
+		if alike {
+			return math.NaN()
+		}
 		return slowest
 	})
 	e.ofClasses(of, "job_sent", "bytes", false, func(k int) (sum float64) {
@@ -171,19 +181,23 @@ func jobEnd(o *job.Outcome) (end unit.Time) {
 	return end
 }
 
-// iterations are how long they took, from the end of one at its last rank to that of the next.
-func iterations(o *job.Outcome, start unit.Time) (out []float64) {
+// iterations are how long those of a traffic took that began after the warm-up, from the end of one at its last rank to
+// that of the next.
+func (e *Evaluation) iterations(o *job.Outcome, t int) (out []float64) {
+	begin := e.Point.Traffic[t].Start
 	for _, x := range o.Iterations {
-		out = append(out, (x.Last - start).Seconds())
-		start = x.Last
+		if begin >= e.Point.Warmup {
+			out = append(out, (x.Last - begin).Seconds())
+		}
+		begin = x.Last
 	}
 	return out
 }
 
-// operations are how long those took that are over, from when the first rank began.
-func operations(o *job.Outcome) (out []float64) {
+// operations are how long those took that began after the warm-up and are over, from when the first rank began.
+func (e *Evaluation) operations(o *job.Outcome) (out []float64) {
 	for _, x := range o.Operations {
-		if x.End != unit.Never {
+		if x.End != unit.Never && x.Begin >= e.Point.Warmup {
 			out = append(out, (x.End - x.Begin).Seconds())
 		}
 	}
@@ -231,15 +245,17 @@ func largest(all []float64) float64 {
 	return slices.Max(all)
 }
 
-// slowestRank is the one for which most iterations waited: the rank that computed longest, the first of several.
+// slowestRank is the one for which most iterations waited: the rank that computed longest, the first of several; none
+// where all have computed alike.
 func slowestRank(o *job.Outcome) float64 {
-	slowest := -1
+	slowest, alike := -1, true
 	for i := range o.Ranks {
+		alike = alike && o.Ranks[i].Computing == o.Ranks[0].Computing
 		if slowest < 0 || o.Ranks[i].Computing > o.Ranks[slowest].Computing {
 			slowest = i
 		}
 	}
-	if slowest < 0 {
+	if alike {
 		return math.NaN()
 	}
 	return float64(slowest)

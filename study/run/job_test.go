@@ -137,6 +137,30 @@ func TestJobMeasures(t *testing.T) {
 	}
 }
 
+// Iterations and operations count that began after the warm-up; how many have ended, and what all sent, is of the whole
+// run. Where all hosts compute alike none is the slowest.
+func TestJobWarmup(t *testing.T) {
+	const text = `traffic:
+  - {name: train, job: {all_reduce: {size: 400kB, iterations: 5, compute: 1ms, align: 2ms}}, hosts: "*",
+     transport: rdma, cc: dctcp, start: 0s}
+`
+	for warmup, want := range map[string]uint64{"0s": 5, "3ms": 3, "7ms": 1} {
+		o := executeJob(t, fmt.Sprintf(jobSpec, 4, text+"warmup: "+warmup+"\n"))
+		m := measures(t, o)
+		if d := o.Runs[0].Distribution("job_iteration", "train"); d.N() != want {
+			t.Errorf("%s: %d iterations, want %d", warmup, d.N(), want)
+		}
+		exactly(t, "ended", m["job_iterations"], 5)
+		exactly(t, "sent", m["job_sent"], 5*2*3*400e3)
+		if m["job_operation"] <= 0 || m["job_operation"] > 1e-3 || m["job_iteration_max"] > 2.5e-3 {
+			t.Errorf("%s: %v", warmup, m)
+		}
+		if v := o.Runs[0].Named("job_slowest_rank").Groups[0].Value; !math.IsNaN(v) {
+			t.Errorf("rank %v is the slowest", v)
+		}
+	}
+}
+
 // Jobs of every kind end on packets, beside each other, beside other traffic, and placed as the file says, over
 // transports with and without acknowledgements.
 func TestJobKinds(t *testing.T) {
