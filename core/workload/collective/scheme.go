@@ -74,7 +74,7 @@ func (c *common) job(operation string, s job.Site) (job.Program, error) {
 	j, err := New(c.Config)
 	var w *Wrong
 	switch {
-	case errors.As(err, &w) && w.Key != "hosts":
+	case errors.As(err, &w):
 		return nil, &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
 	case err != nil:
 		return nil, err
