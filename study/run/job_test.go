@@ -268,6 +268,7 @@ func TestJobErrors(t *testing.T) {
 		{`job: {all_reduce: {size: 1MB}}, hosts: ["h*", h1]`, `"h1" is among the hosts twice`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: "h[0-99]"`, `of "h[0-99]" there are no h4 … h99; allowed: h[0-3], or *`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: "leaf[0-9]/h*"`, `there are no leaf1 … leaf9; allowed: leaf[0], or *`},
+		{`job: {checkpoint: {size: 1MB, every: 5, iterations: 3}}`, "no checkpoint is written in 3 iterations"},
 		{`job: {all_reduce: {size: 1MB}}, hosts: "h[3-0]"`, `the range 3-0 of "h[3-0]" is backwards; allowed: 0-3`},
 		{`job: {all_reduce: {size: 1MB}}, size: 1MB`, `"size" stands beside job`},
 		{`job: {all_reduce: {size: 1MB}}, from: h0`, `"from" stands beside job`},
@@ -296,6 +297,30 @@ func TestIdealWithoutSwitches(t *testing.T) {
 	if _, err := plan.Load(room(), file("t.yaml", strings.Replace(text, "network: {loggops: {}}", "", 1)),
 		spec.Options{}); err == nil {
 		t.Error("packets need programs")
+	}
+}
+
+// A parameter of a job that changes nothing is warned of, and one that acts is not.
+func TestJobIdle(t *testing.T) {
+	for job, want := range map[string]string{
+		"{all_reduce: {size: 1MB, local: 2}}":                          "local of all_reduce changes nothing",
+		"{all_reduce: {size: 1MB, local: 2, algorithm: hierarchical}}": "",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}}}":                     "slow of all_reduce changes nothing",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}, reduce: 1Gbps}}":      "",
+		"{pipeline: {size: 1MB, slow: {h1: 2}, forward: 1us}}":         "",
+		"{checkpoint: {size: 1MB, slow: {h1: 2}}}":                     "slow of checkpoint changes nothing",
+		"{checkpoint: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
+	} {
+		s, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 4, "traffic: [{name: x, transport: tcp, cc: reno, "+
+			"job: "+job+"}]\n")), spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, want) ||
+			want == "" && strings.Contains(got, "changes nothing") {
+			t.Errorf("%s: %s, want %s", job, got, want)
+		}
 	}
 }
 

@@ -30,7 +30,9 @@ func (c *common) bind(p *scheme.Params, size string) {
 	p.Time(&c.Align, "align", "0s", "hosts begin each iteration at a multiple of this time, and so together if it is "+
 		"longer than one is over earlier than another; 0s: when they have ended the one before", "ours").Min("0s").Max("24h")
 	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
-		"ours").Min("0.001").Max("1000000")
+		"ours").Min("0.001").Max("1000000").When("computing: compute, reduce, forward or backward", func() bool {
+		return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0
+	})
 }
 
 // parts binds how data are divided.
@@ -46,7 +48,7 @@ func (c *common) parts(p *scheme.Params) {
 // groups binds who is together.
 func (c *common) groups(p *scheme.Params) {
 	p.Int(&c.Local, "local", "8", "of hierarchical: hosts of a group, which are neighbours in the list", "ours").Min("2").
-		Max("1000000")
+		Max("1000000").When("algorithm: "+Hierarchical, func() bool { return c.Algorithm == Hierarchical })
 }
 
 // algorithms binds how it is done.
