@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -78,4 +80,109 @@ func within(ranges [][2]int, n int) bool {
 		}
 	}
 	return false
+}
+
+// explicit are the ranges of numbers that a pattern has in [ ], with where they stand.
+type explicit struct {
+	open, end int // of the pattern, the brackets included
+	ranges    [][2]int
+	digit     bool // one is compared with a digit, not with a number
+}
+
+func explicits(pattern string) (all []explicit) {
+	for at := 0; ; {
+		open := strings.IndexByte(pattern[at:], '[')
+		if open < 0 {
+			return all
+		}
+		open += at
+		length := strings.IndexByte(pattern[open:], ']')
+		if length < 0 {
+			return all
+		}
+		inside := pattern[open+1 : open+length]
+		at = open + length + 1
+		if ranges, ok := rangesOf(inside); ok && (len(inside) != 2) { // [12] is 1 or 2
+			all = append(all, explicit{open, at, ranges, len(inside) <= 3})
+		}
+	}
+}
+
+// Backwards is the first range of a pattern that ends before it begins, such as 3-0, and the other way round; "": there
+// is none.
+func Backwards(pattern string) (is, meant string) {
+	for _, x := range explicits(pattern) {
+		for _, r := range x.ranges {
+			if r[0] > r[1] {
+				return fmt.Sprintf("%d-%d", r[0], r[1]), fmt.Sprintf("%d-%d", r[1], r[0])
+			}
+		}
+	}
+	return "", ""
+}
+
+// Absent says of a pattern and all names that match it which numbers of its ranges none of them has, as h16 … h99, and
+// the pattern with those that some have; "": each number is there. Ranges are looked at one by one.
+func Absent(pattern string, matching []string) (absent, there string) {
+	for _, x := range explicits(pattern) {
+		before, after := pattern[:x.open], pattern[x.end:]
+		seen := map[int]bool{}
+		var numbers []int
+		for _, name := range matching {
+			for at := 0; at < len(name); at++ {
+				end := at
+				for end < len(name) && name[end] >= '0' && name[end] <= '9' && (!x.digit || end == at) {
+					end++
+				}
+				n, err := strconv.Atoi(name[at:end])
+				if err == nil && within(x.ranges, n) && !seen[n] && Match(before+name[at:end]+after, name) {
+					seen[n], numbers = true, append(numbers, n)
+				}
+				at = max(at, end-1)
+			}
+		}
+		var has, lacks [][2]int
+		slices.Sort(numbers)
+		for _, r := range x.ranges {
+			next := r[0]
+			for _, n := range numbers {
+				if n < next || n > r[1] {
+					continue
+				}
+				if n > next {
+					lacks = append(lacks, [2]int{next, n - 1})
+				}
+				if k := len(has) - 1; k >= 0 && has[k][1] == n-1 {
+					has[k][1] = n
+				} else {
+					has = append(has, [2]int{n, n})
+				}
+				next = n + 1
+			}
+			if next <= r[1] {
+				lacks = append(lacks, [2]int{next, r[1]})
+			}
+		}
+		if lacks != nil {
+			return spans(lacks, ", ", " … ", before, after), before + "[" + spans(has, ",", "-", "", "") + "]" + after
+		}
+	}
+	return "", ""
+}
+
+// spans writes the first of some ranges, with what stands around each number.
+func spans(all [][2]int, between, to, before, after string) string {
+	const most = 5
+	var parts []string
+	for _, r := range all[:min(len(all), most)] {
+		part := before + strconv.Itoa(r[0]) + after
+		if r[1] > r[0] {
+			part += to + before + strconv.Itoa(r[1]) + after
+		}
+		parts = append(parts, part)
+	}
+	if len(all) > most {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, between)
 }

@@ -46,3 +46,38 @@ func FuzzMatch(f *testing.F) {
 		}
 	})
 }
+
+// What a range says and no name has is found, range by range; what has no range lacks nothing.
+func TestAbsent(t *testing.T) {
+	names := strings.Fields("h0 h1 h2 h3 h5 h15 h16 leaf0 leaf1 leaf10 r0h0 r0h1 r1h0")
+	for _, x := range []struct{ pattern, absent, there string }{
+		{"h[0-3]", "", ""}, {"h[0-5]", "h4", "h[0-3,5]"}, {"h[0-99]", "h4, h6 … h14, h17 … h99", "h[0-3,5,15-16]"},
+		{"h[0-1,15-16]", "", ""}, {"h[0-1,15-17]", "h17", "h[0-1,15-16]"}, {"leaf[0-9]", "leaf2 … leaf9", "leaf[0-1]"},
+		{"leaf[0-9]*", "leaf2* … leaf9*", "leaf[0-1]*"}, {"h*", "", ""}, {"h?", "", ""}, {"h[12]", "", ""},
+		{"h[2]", "", ""}, {"r[0-1]h[0-1]", "", ""}, {"r[0-1]h[0-2]", "r[0-1]h2", "r[0-1]h[0-1]"},
+		{"r[0-10]h0", "r2h0 … r10h0", "r[0-1]h0"}, {"h[0-2000000000]", "h4, h6 … h14, h17 … h2000000000", "h[0-3,5,15-16]"},
+		{"h[0,2,4,6,8,10,12]", "h4, h6, h8, h10, h12", "h[0,2]"},
+	} {
+		t.Run(x.pattern, func(t *testing.T) {
+			var matching []string
+			for _, name := range names {
+				if Match(x.pattern, name) {
+					matching = append(matching, name)
+				}
+			}
+			if absent, there := Absent(x.pattern, matching); absent != x.absent || there != x.there {
+				t.Errorf("%q, %q, want %q, %q", absent, there, x.absent, x.there)
+			}
+		})
+	}
+}
+
+// A range that ends before it begins is told.
+func TestBackwards(t *testing.T) {
+	for pattern, want := range map[string]string{"h[3-0]": "3-0", "h[0-3,15-8]": "15-8", "h[0-3]": "", "[b-a]": "",
+		"h*": ""} {
+		if is, _ := Backwards(pattern); is != want {
+			t.Errorf("%s: %q, want %q", pattern, is, want)
+		}
+	}
+}

@@ -27,7 +27,8 @@ func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
 // "trigger id n oneshot", multishot or "barrier [count] k" says what that is. That all flows
 // begin is checked.
 func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) ([]Flow, []Trigger, error) {
-	m := &matrix{file: file, each: each, nodes: -1, announced: -1, chained: -1, triggers: map[int64]*Trigger{}}
+	m := &matrix{file: file, each: each, nodes: -1, announced: -1, chained: -1, triggers: map[int64]*Trigger{},
+		ids: map[int64]int{}}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		m.line++
@@ -70,7 +71,8 @@ type matrix struct {
 	end              ending
 	nodes, announced int64 // −1: not read yet
 	flows            []Flow
-	chained          int64 // triggers that are announced; −1: none are
+	ids              map[int64]int // of flows, with their lines
+	chained          int64         // triggers that are announced; −1: none are
 	triggers         map[int64]*Trigger
 	order            []int64 // in which they are declared
 	uses             []use
@@ -161,7 +163,13 @@ func (m *matrix) options(f *Flow) (err error) {
 		var v int64
 		switch m.fields[i] {
 		case "id":
-			_, err = m.number(i+1, "the id", 0, 1<<40)
+			if v, err = m.number(i+1, "the id", 0, 1<<40); err != nil {
+				break
+			}
+			if line, taken := m.ids[v]; taken {
+				return m.errorf(i+1, "the id %d is taken by the connection of line %d", v, line)
+			}
+			m.ids[v] = m.line
 		case "start":
 			v, err = m.number(i+1, "the start", 0, int64(unit.Never/max(m.each, 1)))
 			f.Start, f.At.Start = unit.Time(v)*m.each, columnOf(m.text, i+1)

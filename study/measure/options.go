@@ -51,10 +51,34 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 			nodes = append(nodes, i)
 		}
 	}
+	var matching []string
+	for _, i := range nodes {
+		matching = append(matching, o.Point.Network.Nodes[i].Name)
+	}
+	if !Whole(o.Reader, t.Place, pattern, matching) {
+		return nodes
+	}
 	if len(nodes) == 0 {
 		o.Unknown(t.Place, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 	return nodes
+}
+
+// Whole reports an error at the place of a pattern if a range of it is backwards, or has numbers that none of the names
+// has that match, if there are any: what is looked at would be less than the file says.
+func Whole(r *document.Reader, at document.Place, pattern string, matching []string) (ok bool) {
+	if is, meant := topology.Backwards(pattern); is != "" {
+		r.Fail(at, meant, "the range %s of %q is backwards", is, pattern)
+		return false
+	}
+	if len(matching) == 0 {
+		return true
+	}
+	if absent, there := topology.Absent(pattern, matching); absent != "" {
+		r.Fail(at, there+", or *", "of %q there are no %s", pattern, absent)
+		return false
+	}
+	return true
 }
 
 // Hold reads how many consecutive samples have to be good. A span of time must have that many.

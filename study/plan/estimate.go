@@ -26,7 +26,10 @@ type stream struct {
 const mostStreams = 1024
 
 // streams are flows of a run: of a traffic with many some that are spread over it.
-func streams(p *spec.Point) (list []stream) {
+func streams(p *spec.Point) (list []stream) { return streamsOf(p, math.Inf(1)) }
+
+// streamsOf are those of a run that carries out so many iterations of jobs at most.
+func streamsOf(p *spec.Point, iterations float64) (list []stream) {
 	if p.Ideal() != nil { // it has no packets
 		return nil
 	}
@@ -51,7 +54,7 @@ func streams(p *spec.Point) (list []stream) {
 			}
 			weigh(list[first:], p, tr, listed[id])
 		}
-		list = ofJob(list, p, tr)
+		list = ofJob(list, p, tr, iterations)
 		g, drawn := tr.Generator()
 		if !drawn {
 			continue
@@ -73,7 +76,7 @@ func streams(p *spec.Point) (list []stream) {
 }
 
 // ofJob adds streams of a job's messages: some of those that its ranks send, spread over ranks, lanes and time.
-func ofJob(list []stream, p *spec.Point, tr *spec.Traffic) []stream {
+func ofJob(list []stream, p *spec.Point, tr *spec.Traffic, iterations float64) []stream {
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {
 		return list
@@ -91,13 +94,60 @@ func ofJob(list []stream, p *spec.Point, tr *spec.Traffic) []stream {
 			from, ops, bytes = append(from, k%ranks), append(ops, op), bytes+float64(op.Size)
 		}
 	}
-	found := float64(len(ops))
+	found, first := float64(len(ops)), len(list)
 	for i, op := range ops { // those looked at stand for all, in number and in bytes
 		size := float64(op.Size) * m.Bytes() / m.Messages() * found / max(bytes, 1)
 		list = add(list, p, j.Hosts[from[i]], j.Hosts[op.Peer], stream{traffic: tr, alike: m.Messages() / found,
 			size: max(size, 1)})
 	}
+	share := begun(p, tr, list[first:], iterations)
+	for i := range list[first:] {
+		s := &list[first+i]
+		s.alike, s.rate = s.alike*share, s.rate*share
+	}
 	return list
+}
+
+// begun is the share of a job's messages, of which these streams are all, that can begin within a run, and in so many
+// iterations: an iteration takes no less than a rank computes in it or waits for the next one's beginning, and about as
+// long as the busiest of the hosts' links takes for the bytes that it sends.
+func begun(p *spec.Point, tr *spec.Traffic, list []stream, iterations float64) float64 {
+	j := tr.Job()
+	start, _ := tr.Start()
+	left, all, least, sent := (p.Warmup() + p.Duration() - start).Seconds(), 1.0, 0.0, map[int]float64{}
+	for i := range list {
+		if s := &list[i]; len(s.path) > 0 {
+			d := s.path[0]
+			sent[d] += 8 * s.alike * s.size / bits(p.Network().Links[d/2].Rate)
+			least = max(least, sent[d])
+		}
+	}
+	if a, alike := j.Program.(job.Alike); alike && a.Each(0, 0) > 0 {
+		all = max(float64(a.Ops(0, 0)/a.Each(0, 0)), 1)
+		least = max(least/all, iterationTime(a))
+	}
+	if least <= 0 {
+		return min(iterations/all, 1)
+	}
+	return min(max(math.Floor(left/least)+1, 1)/all, iterations/all, 1)
+}
+
+// iterationTime is what the first ranks compute in the first iteration at most, in seconds, or how far the beginnings
+// of iterations are apart at least.
+func iterationTime(a job.Alike) (most float64) {
+	for r := range min(a.Ranks(), mostStreams) {
+		computes, waits := unit.Time(0), unit.Time(0)
+		for i := range min(a.Each(r, 0), mostStreams) {
+			switch op := a.Op(r, job.Ref{Op: int32(i)}); op.Kind {
+			case job.Calc:
+				computes += op.Time
+			case job.Wait:
+				waits = max(waits, op.Time)
+			}
+		}
+		most = max(most, computes.Seconds(), waits.Seconds())
+	}
+	return most
 }
 
 // sends finds a message that a rank sends, each as likely as any other of a lane; where they are rare, the next one
@@ -226,9 +276,9 @@ func Estimate(r *Run) (sum float64) {
 }
 
 // Crossings guesses how many packets cross each direction of links in a run, by 2·link + end.
-func Crossings(r *Run) []float64 {
-	p := r.Of
-	list := streams(p)
+func Crossings(r *Run) []float64 { return crossings(r.Of, streams(r.Of)) }
+
+func crossings(p *spec.Point, list []stream) []float64 {
 	seconds := (p.Warmup() + p.Duration()).Seconds()
 	rates, load := meanRates(p), make([]float64, 2*len(p.Network().Links))
 	for i := range list {
@@ -305,7 +355,18 @@ func meanRates(p *spec.Point) []float64 {
 
 // EstimateTime guesses the seconds that a run takes of one core, as this project's machines are: for packets on
 // their way, for making, starting and noting each flow, and for making the network and writing what came of it.
-func EstimateTime(r *Run) float64 {
+func EstimateTime(r *Run) float64 { return timeOf(r, Estimate(r)) }
+
+// EstimateRecurring guesses the packet-hops and the seconds of one core that a run takes if it carries out so many
+// iterations of its jobs, and those behind them recur.
+func EstimateRecurring(r *Run, iterations int) (hops, seconds float64) {
+	for _, n := range crossings(r.Of, streamsOf(r.Of, float64(iterations))) {
+		hops += n
+	}
+	return hops, timeOf(r, hops)
+}
+
+func timeOf(r *Run, hops float64) float64 {
 	const (
 		ofRun          = 5e-3
 		ofPart         = 30e-6 // a node or a link
@@ -317,7 +378,7 @@ func EstimateTime(r *Run) float64 {
 		flows += n
 	}
 	n := r.Of.Network()
-	return Estimate(r)/hopsPerSecond + flows/flowsPerSecond + ofRun + ofPart*float64(len(n.Nodes)+len(n.Links))
+	return hops/hopsPerSecond + flows/flowsPerSecond + ofRun + ofPart*float64(len(n.Nodes)+len(n.Links))
 }
 
 // flowsOf are the flows of a run by traffic, on average.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"weir/core/transport"
+	"weir/core/workload/job"
 	"weir/study/measure"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -26,11 +27,18 @@ func (trial) Build(p *spec.Point, whole bool) (samples, kept float64, err error)
 		return samples, kept, nil
 	}
 	if err = reduce(p, c); err == nil && whole {
-		c.Jobs = nil // configure has tried a message of each; their beginnings may be more than fits into memory
+		for i := range c.Jobs { // configure has tried a message of each; all that begin may not fit into memory
+			c.Jobs[i].Program = resting{c.Jobs[i].Program}
+		}
 		_, err = sim.New(c)
 	}
 	return samples, kept, err
 }
+
+// resting is a job whose ranks have nothing to do.
+type resting struct{ job.Program }
+
+func (resting) Ops(int, int) int { return 0 }
 
 // reduce leaves the first flows of each traffic, and what is observed of them, so that to try a run with many takes no
 // more memory than to read of them. They do not wait for each other any more.

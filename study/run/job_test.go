@@ -289,7 +289,13 @@ func TestJobErrors(t *testing.T) {
 		{`job: {all_reduce: {size: 1MB, algorithm: hierarchical, local: 3}}`, "4 members cannot be in groups of 3"},
 		{`job: {all_reduce: {size: 1MB, algorithm: halving_doubling}}, hosts: [h0, h1, h2]`, "among 2, 4, 8"},
 		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job`},
-		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members"},
+		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members; allowed: two hosts or more"},
+		{`job: {all_reduce: {size: 1MB}}, hosts: [h0, h1, h0, h1]`, `t.yaml:1:69: "h0" is among the hosts twice`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: ["h*", h1]`, `"h1" is among the hosts twice`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: "h[0-99]"`, `of "h[0-99]" there are no h4 … h99; allowed: h[0-3], or *`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: "leaf[0-9]/h*"`, `there are no leaf1 … leaf9; allowed: leaf[0], or *`},
+		{`job: {checkpoint: {size: 1MB, every: 5, iterations: 3}}`, "no checkpoint is written in 3 iterations"},
+		{`job: {all_reduce: {size: 1MB}}, hosts: "h[3-0]"`, `the range 3-0 of "h[3-0]" is backwards; allowed: 0-3`},
 		{`job: {all_reduce: {size: 1MB}}, size: 1MB`, `"size" stands beside job`},
 		{`job: {all_reduce: {size: 1MB}}, from: h0`, `"from" stands beside job`},
 		{`job: {all_reduce: {size: 1MB}}, start: 0s..1us`, "a job begins at one time"},
@@ -306,6 +312,41 @@ measure: [job]
 				t.Errorf("%v, not %s", err, want)
 			}
 		})
+	}
+}
+
+// On an ideal network switches do not count, so there may be none in the file.
+func TestIdealWithoutSwitches(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(jobSpec, 2, "network: {loggops: {}}\ntraffic: [{name: x, job: {all_reduce: "+
+		"{size: 1MB}}}]\n"), "switch: [ecmp]\n", "", 1)
+	exactly(t, "left", measures(t, executeJob(t, text))["job_left"], 0)
+	if _, err := plan.Load(room(), file("t.yaml", strings.Replace(text, "network: {loggops: {}}", "", 1)),
+		spec.Options{}); err == nil {
+		t.Error("packets need programs")
+	}
+}
+
+// A parameter of a job that changes nothing is warned of, and one that acts is not.
+func TestJobIdle(t *testing.T) {
+	for job, want := range map[string]string{
+		"{all_reduce: {size: 1MB, local: 2}}":                          "local of all_reduce changes nothing",
+		"{all_reduce: {size: 1MB, local: 2, algorithm: hierarchical}}": "",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}}}":                     "slow of all_reduce changes nothing",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}, reduce: 1Gbps}}":      "",
+		"{pipeline: {size: 1MB, slow: {h1: 2}, forward: 1us}}":         "",
+		"{checkpoint: {size: 1MB, slow: {h1: 2}}}":                     "slow of checkpoint changes nothing",
+		"{checkpoint: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
+	} {
+		s, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 4, "traffic: [{name: x, transport: tcp, cc: reno, "+
+			"job: "+job+"}]\n")), spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, want) ||
+			want == "" && strings.Contains(got, "changes nothing") {
+			t.Errorf("%s: %s, want %s", job, got, want)
+		}
 	}
 }
 

@@ -79,8 +79,10 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 
 // ranks are the hosts of a job; given reports whether the file says them.
 func (d *decoder) ranks(x document.Map, p *Point) (hosts []int, given bool) {
-	if x.Get("hosts") != nil {
-		return d.hosts(x, "hosts", p), true
+	if t := x.Get("hosts"); t != nil {
+		return d.hostsEach(t, p, func(item *document.Node, name string) {
+			d.Fail(item.Place, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
+		}), true
 	}
 	for i, n := range p.seen.Network.Nodes {
 		if !n.Switch {
@@ -136,7 +138,13 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		if v := params.Find(wrong.Param); v != nil {
 			at = v.Place
 		}
-		d.Fail(at, wrong.Allowed, "job %s: %s: %v", s.Name, wrong.Param, wrong.Err)
+		what := wrong.Param + ": "
+		if wrong.Param == "hosts" { // they stand beside the job
+			if what = ""; x.Get("hosts") != nil {
+				at = x.Get("hosts").Place
+			}
+		}
+		d.Fail(at, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
 		return nil
 	case errors.As(err, &format):
 		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)

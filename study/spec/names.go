@@ -7,6 +7,7 @@ import (
 
 	"weir/core/topology"
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // directory has a network's nodes and links by their names, so that a file that names many of a large network is
@@ -70,7 +71,18 @@ func (d *decoder) matching(at document.Place, pattern string, switches bool, n *
 			found = append(found, i)
 		}
 	}
+	d.whole(at, pattern, found, n)
 	return found
+}
+
+// whole reports an error if a range of a pattern is backwards, or has numbers that none of the nodes has which match:
+// the experiment would be smaller than its file says. Of nothing that matches the caller tells.
+func (d *decoder) whole(at document.Place, pattern string, found []int, n *topology.Network) {
+	names := make([]string, len(found))
+	for i, node := range found {
+		names[i] = n.Nodes[node].Name
+	}
+	measure.Whole(d.Reader, at, pattern, names)
 }
 
 // below are the hosts that match a pattern and have a link to a switch that matches another: leaf0/*.
@@ -89,6 +101,13 @@ func (d *decoder) below(at document.Place, above, pattern string, n *topology.Ne
 		}
 	}
 	slices.Sort(found)
+	var all []int // of a range there are hosts; which of them are below is a matter of the network
+	for i, node := range n.Nodes {
+		if !node.Switch && topology.Match(pattern, node.Name) {
+			all = append(all, i)
+		}
+	}
+	d.whole(at, pattern, all, n)
 	return found
 }
 

@@ -50,7 +50,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 		if !node.Switch {
 			continue
 		}
-		if len(programs[i]) == 0 && d.OK() {
+		if len(programs[i]) == 0 && !d.ideally && d.OK() {
 			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
 		}
 		list := programs[i]
@@ -88,7 +88,11 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 		list = switchfile.Programs(d.Reader, d.registry.Programs, x)
 	}
 	n := p.seen.Network
+	before := d.Count()
 	found := d.matching(k.Place, k.Name, true, n)
+	if d.Count() > before {
+		return
+	}
 	for _, i := range found {
 		if list != nil {
 			programs[i] = list

@@ -327,6 +327,11 @@ func (d *decoder) hosts(x document.Map, key string, p *Point) []int {
 
 // hostsIn are the hosts that a name, a group, a pattern, or a list of them means, each once.
 func (d *decoder) hostsIn(t *document.Node, p *Point) []int {
+	return d.hostsEach(t, p, func(*document.Node, string) {})
+}
+
+// hostsEach is hostsIn, and tells of each item of the list that has no host but those before it.
+func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		items = t.Items
@@ -335,16 +340,23 @@ func (d *decoder) hostsIn(t *document.Node, p *Point) []int {
 	var out []int
 	taken := map[int]bool{}
 	for _, y := range items {
-		pattern := d.Text(y)
+		pattern, before := d.Text(y), d.Count()
 		found, grouped := d.groups[pattern]
 		if !grouped {
 			found = d.matching(y.Place, pattern, false, n)
 		}
+		if d.Count() > before {
+			continue
+		}
+		had := len(out)
 		for _, i := range found {
 			if !taken[i] {
 				out = append(out, i)
 			}
 			taken[i] = true
+		}
+		if len(found) > 0 && len(out) == had {
+			again(y, pattern)
 		}
 		if i, ok := d.named.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
 			d.Fail(y.Place, document.Near(pattern, d.named.hosts), "%q is a switch; flows go from host to host", pattern)

@@ -386,7 +386,7 @@ var badInput = []struct {
 		inFile("flows, one word", "list.flow", strings.Repeat("7", megabytes)),
 		inFile("flows, lines of numbers", "list.flow", strings.Repeat("7\n", megabytes/2)),
 		inFile("connections, one word", "matrix.cm", strings.Repeat("x", megabytes)),
-		inFile("connections, lines", "matrix.cm", "Nodes 4\nConnections 2\n"+strings.Repeat("0->1 id 1 start 0 size 20000\n",
+		inFile("connections, lines", "matrix.cm", "Nodes 4\nConnections 2\n"+strings.Repeat("0->1 start 0 size 20000\n",
 			megabytes/29)),
 		inFile("sizes, one word", "sizes.cdf", strings.Repeat("1", megabytes)),
 		inFile("sizes, lines", "sizes.cdf", strings.Repeat("0 0\n", megabytes/4)),

@@ -260,6 +260,46 @@ func TestEstimateOfJobs(t *testing.T) {
 	}
 }
 
+// A job's messages are those that can begin within the run, whatever number of iterations its file says; and fewer
+// where they recur.
+func TestEstimateOfIterations(t *testing.T) {
+	for name, x := range map[string]struct{ job, more string }{
+		"computing": {"{all_reduce: {size: 1MB, iterations: 1000000, compute: 1ms}}", ""},
+		"alignment": {"{all_reduce: {size: 1MB, iterations: 1000000, align: 1ms}}", ""},
+		"bytes":     {"{all_reduce: {size: 4MB, iterations: 1000000}}", ""},
+		"recurring": {"{all_reduce: {size: 1MB, iterations: 1000, compute: 10us, align: 1ms}}",
+			"iterations: {draws: anew}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := fmt.Sprintf(training, "[ecmp]", x.more, "transport: rdma, cc: none", x.job)
+			if x.more == "" {
+				text = strings.Replace(text, "duration: 1s", "duration: 5ms", 1)
+			}
+			s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := plan.Runs(s)[0]
+			c, err := r.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			real, said := float64(res.PacketHops), plan.Estimate(r)
+			if said < 0.7*real || said > 2.2*real {
+				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
+			}
+			few, seconds := plan.EstimateRecurring(r, carriedOut)
+			if x.more != "" && (few > said/200 || few < said/400 || seconds > plan.EstimateTime(r)/20) {
+				t.Errorf("%.0f packet-hops of %.0f if iterations recur, in %v s of %v", few, said, seconds, plan.EstimateTime(r))
+			}
+		})
+	}
+}
+
 // To read and to try a job takes no more memory where all its messages would begin at once.
 func TestCheckOfManyMessages(t *testing.T) {
 	text := fmt.Sprintf(training, "[ecmp, trimming]\nswitches: {\"*\": {queues: 2}}", "", "transport: uet",

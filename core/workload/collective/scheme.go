@@ -29,8 +29,10 @@ func (c *common) bind(p *scheme.Params, size string) {
 	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
 	p.Time(&c.Align, "align", "0s", "hosts begin each iteration at a multiple of this time, and so together if it is "+
 		"longer than one is over earlier than another; 0s: when they have ended the one before", "ours").Min("0s").Max("24h")
-	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing, and reducing, takes so much longer: {h3: 1.5}",
-		"ours").Min("0.001").Max("1000000")
+	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing, and reducing, takes so much longer: "+
+		"{h3: 1.5}", "ours").Min("0.001").Max("1000000").When("computing: compute, reduce, forward or backward", func() bool {
+		return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0
+	})
 }
 
 // parts binds how data are divided.
@@ -46,7 +48,7 @@ func (c *common) parts(p *scheme.Params) {
 // groups binds who is together.
 func (c *common) groups(p *scheme.Params) {
 	p.Int(&c.Local, "local", "8", "of hierarchical: hosts of a group, which are neighbours in the list", "ours").Min("2").
-		Max("1000000")
+		Max("1000000").When("algorithm: "+Hierarchical, func() bool { return c.Algorithm == Hierarchical })
 }
 
 // algorithms binds how it is done.
@@ -74,7 +76,7 @@ func (c *common) job(operation string, s job.Site) (job.Program, error) {
 	j, err := New(c.Config)
 	var w *Wrong
 	switch {
-	case errors.As(err, &w) && w.Key != "hosts":
+	case errors.As(err, &w):
 		return nil, &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
 	case err != nil:
 		return nil, err

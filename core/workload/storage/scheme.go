@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"fmt"
 
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -26,7 +27,7 @@ func (c *common) bind(p *scheme.Params, size string) {
 	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
 	p.Time(&c.Compute, "compute", "0s", "computing of an iteration", "ours").Min("0s").Max("24h")
 	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
-		"ours").Min("0.001").Max("1000000")
+		"ours").Min("0.001").Max("1000000").When("compute above 0s", func() bool { return c.Compute > 0 })
 }
 
 // job makes the job.
@@ -56,6 +57,12 @@ type checkpoint struct{ common }
 func (c *checkpoint) Params(p *scheme.Params) {
 	c.bind(p, "of what each host writes in a checkpoint")
 	p.Int(&c.Every, "every", "1", "iterations to a checkpoint", "ours").Min("1").Max("1000000")
+	p.Rule("every", func() error {
+		if c.Every > c.Iterations {
+			return fmt.Errorf("no checkpoint is written in %d iterations, as one comes after %d", c.Iterations, c.Every)
+		}
+		return nil
+	})
 	p.Either(&c.Beside, [2]string{"blocking", "beside"}, "mode", "blocking", "whether the next iteration waits for it, "+
 		"or computes beside it", "ours")
 }
