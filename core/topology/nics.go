@@ -260,8 +260,8 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 }
 
 // ByTurn gives a flow the pair of NICs of a turn: of a sender's NICs that are nearest to the receiver the first one has
-// turn 0, and behind the last one they begin anew. It comes in at the receiver's NIC of the same number, or at the first
-// of the nearest. ways is how many NICs of the sender have turns.
+// turn 0, and behind the last one they begin anew. It comes in at the receiver's NIC of the same number, or at the
+// first of the nearest. ways is how many NICs of the sender have turns.
 func (c *Chooser) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 	r := c.routes
 	if !r.nics.Several() {

@@ -344,8 +344,8 @@ measure: [job]
 	}
 }
 
-// Channels of a job take turns at NICs, so that as many bytes leave by either, whatever the traffic's choice, and within
-// a server, where there is one, all by that. A job that demands more NICs than hosts have is refused.
+// Channels of a job take turns at NICs, so that as many bytes leave by either, whatever the traffic's choice, and
+// within a server all by its own switch. A job that demands more NICs than hosts have is refused.
 func TestJobsTakeTurns(t *testing.T) {
 	const text = `duration: 50ms
 topology: {rails: {servers: 4, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
@@ -378,7 +378,8 @@ measure: [job]
 	}
 	got := plantest.Wrong(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"),
 		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), spec.Options{})
-	if !strings.Contains(got.Error(), "traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
+	if !strings.Contains(got.Error(),
+		"traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
 		t.Errorf("%v", got)
 	}
 }

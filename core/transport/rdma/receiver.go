@@ -363,8 +363,8 @@ func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 	return r.acknowledgement(packet.Nack, r.expected, false), true
 }
 
-// name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches make
-// them, or by an ACK if it is there already.
+// name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches
+// make them, or by an ACK if it is there already.
 func (r *Receiver) name(n int64, p *packet.Packet) reply {
 	if r.held.test(n, r.expected) {
 		r.counters.Duplicates++
