@@ -17,8 +17,8 @@ func jobKind() Kind {
 		"operations likewise mean (job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth " +
 		"[bit/s]); of hosts the time in which they compute (job_computing [s]) and in which they do not before their end, " +
 		"mean and longest (job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank), if " +
-		"not all compute alike; of messages, from when the transport has one until all of it is acknowledged, median and 99 % " +
-		"(job_message_p50, job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
+		"not all compute alike; of messages, from when the transport has one until all of it is acknowledged, median and " +
+		"99 % (job_message_p50, job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
 		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
 		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
