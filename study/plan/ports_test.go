@@ -72,3 +72,30 @@ func TestPortsRefused(t *testing.T) {
 		})
 	}
 }
+
+// An event names any link of a bundle, as ports are named, from either end; without a number it is the first.
+func TestEventsOfBundles(t *testing.T) {
+	const text = `duration: 5ms
+topology:
+  hosts: [a, b]
+  switches: [s]
+  links: [{ends: [a, s], rate: 1Gbps, delay: 1us, bundle: 4}, {ends: [b, s], rate: 1Gbps, delay: 1us}]
+switch: [ecmp]
+traffic: [{name: t, from: a, to: b, size: 1kB, transport: tcp, start: 0s}]
+events: [{at: 1ms, link: %s, down: true}]
+measure: [fct]
+`
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	for link, want := range map[string]int{"[a, s]": 0, "[a, s~1]": 0, "[a, s~2]": 1, "[s, a~4]": 3} {
+		c := configured(t, fmt.Sprintf(text, link))
+		if got := int(c.Network.Links[c.Events[0].Link].Nth); got != want {
+			t.Errorf("%s is link %d of the bundle, want %d", link, got, want)
+		}
+	}
+	for link, want := range map[string]string{"[a, s~5]": "there is no link between a and s~5",
+		"[a, s~x]": `node "s~x" is not known`} {
+		if err := plantest.Wrong(t, registry, fmt.Sprintf(text, link), spec.Options{}); !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -289,6 +289,8 @@ func TestJobErrors(t *testing.T) {
 		{`job: {all_reduce: {size: 1MB, algorithm: hierarchical, local: 3}}`, "4 members cannot be in groups of 3"},
 		{`job: {all_reduce: {size: 1MB, algorithm: halving_doubling}}, hosts: [h0, h1, h2]`, "among 2, 4, 8"},
 		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job`},
+		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-9]": 2}}}`, `of "h[0-9]" there are no h4 … h9`},
+		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-1]": 2, h1: 3}}}`, `"h1" means a host that has a`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members; allowed: two hosts or more"},
 		{`job: {all_reduce: {size: 1MB}}, hosts: [h0, h1, h0, h1]`, `t.yaml:1:69: "h0" is among the hosts twice`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: ["h*", h1]`, `"h1" is among the hosts twice`},
@@ -323,6 +325,18 @@ func TestIdealWithoutSwitches(t *testing.T) {
 	if _, err := plan.Load(room(), file("t.yaml", strings.Replace(text, "network: {loggops: {}}", "", 1)),
 		spec.Options{}); err == nil {
 		t.Error("packets need programs")
+	}
+}
+
+// Slow hosts are named by patterns, too: all that a pattern means compute longer.
+func TestSlowPattern(t *testing.T) {
+	const text = "traffic: [{name: x, transport: tcp, cc: reno, job: {all_reduce: {size: 1MB, compute: 1ms, slow: %s}}}]\n"
+	var all []float64
+	for _, slow := range []string{`{"h[1-2]": 2}`, "{h1: 2, h2: 2}", "{h1: 2}"} {
+		all = append(all, measures(t, executeJob(t, fmt.Sprintf(jobSpec, 4, fmt.Sprintf(text, slow))))["job_computing"])
+	}
+	if all[0] != all[1] || all[0] <= all[2] {
+		t.Error(all)
 	}
 }
 

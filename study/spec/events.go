@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"weir/core/fabric/wiring"
@@ -132,16 +133,34 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 	n := p.seen.Network
 	known := d.named.of(n)
 	var ends [2]int
+	nth := 0
 	for i, x := range t.Items {
-		node, found := known.nodes[d.Text(x)]
+		name := d.Text(x)
+		node, found := known.nodes[name]
+		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // as ports are named
+			if k, err := strconv.Atoi(number); err == nil && k > 0 {
+				nth = k
+				node, found = known.nodes[before]
+			}
+		}
 		if !found {
 			d.Unknown(x.Place, "node", x.Text, known.all)
 			return -1
 		}
 		ends[i] = node
 	}
-	if i, ok := known.links[[2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}]; ok {
-		return i
+	first, ok := known.links[[2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}]
+	if ok && nth <= 1 {
+		return first
+	}
+	if ok && !d.compare(t.Place, len(n.Links)) {
+		return -1
+	}
+	for i := first; ok && i < len(n.Links); i++ {
+		l := &n.Links[i]
+		if int(l.Nth)+1 == nth && (l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]}) {
+			return i
+		}
 	}
 	var neighbours []string
 	for _, l := range n.Links {

@@ -97,12 +97,8 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 	hosts []int, given bool) *Job {
 	file := params
 	var opened []string
-	site := job.Site{Members: len(hosts), Fixed: given, Place: func(host string) (int, error) {
-		i, is := d.named.of(p.seen.Network).nodes[host]
-		if k := slices.Index(hosts, i); is && k >= 0 {
-			return k, nil
-		}
-		return 0, fmt.Errorf("%q is no host of the job", host)
+	site := job.Site{Members: len(hosts), Fixed: given, Places: func(name string) ([]int, error) {
+		return d.places(params, p, hosts, name)
 	}, Open: func(name string) ([]byte, string, error) {
 		for _, k := range params.Keys { // what names it, or begins its name
 			if k.Value.Text != "" && strings.HasPrefix(name, k.Value.Text) {
@@ -120,7 +116,7 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 		}
 		return data, name, nil
 	}}
-	key := fmt.Sprintf("%s %s %v %p", s.Name, params.Flow(), hosts, p.seen.Network)
+	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.groups, p.seen.Network)
 	if j := d.jobs[key]; j != nil {
 		for _, f := range j.files { // they are of this point, too
 			d.openFile(&document.Node{Place: file.Place, Text: f})
@@ -163,6 +159,30 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 	}
 	d.jobs[key] = j
 	return j
+}
+
+// places are the members of a job that a host, a group or a pattern means.
+func (d *decoder) places(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
+	found, grouped := d.groups[name]
+	if !grouped {
+		before := d.Count()
+		if found = d.matching(params.Place, name, false, p.seen.Network); d.Count() > before {
+			return nil, errUnread
+		}
+	}
+	means := make(map[int]bool, len(found))
+	for _, i := range found {
+		means[i] = true
+	}
+	for k, i := range hosts {
+		if means[i] {
+			places = append(places, k)
+		}
+	}
+	if len(places) == 0 {
+		return nil, fmt.Errorf("%q is no host of the job", name)
+	}
+	return places, nil
 }
 
 // errUnread is a file that could not be read, which is said already.

@@ -18,8 +18,8 @@ type Scheme struct {
 type Site struct {
 	Members int  // hosts that it has
 	Fixed   bool // and that the experiment says: else it may need fewer
-	// Place is the number of the member that a host is, by its name.
-	Place func(host string) (int, error)
+	// Places are the numbers of the members that hosts are: one by its name, or those of a group or a pattern.
+	Places func(hosts string) ([]int, error)
 	// Open reads a file beside the experiment. The name is that for errors.
 	Open func(file string) (data []byte, name string, err error)
 }

@@ -37,11 +37,16 @@ func (c *common) job(s job.Site) (job.Program, error) {
 		if c.Slow == nil {
 			c.Slow = map[int]float64{}
 		}
-		m, err := s.Place(x.Key)
+		places, err := s.Places(x.Key)
+		for _, m := range places {
+			if _, twice := c.Slow[m]; twice {
+				err = fmt.Errorf("%q means a host that has a factor already", x.Key)
+			}
+			c.Slow[m] = x.Value
+		}
 		if err != nil {
 			return nil, &scheme.Error{Param: "slow", Err: err}
 		}
-		c.Slow[m] = x.Value
 	}
 	j, err := New(c.Config)
 	var w *Wrong
