@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/revision"
@@ -180,11 +181,26 @@ func facts(o *results.Outcome, points int) string {
 	if n, known := simulated(o); known && n != o.Seeds() {
 		line += ", of the simulator " + seeds(o.Spec, n)
 	}
-	line += "; " + duration + " measured"
+	line += "; " + lasts(o.Spec, duration, (*spec.Point).Duration) + " measured"
 	if warmup != "" && warmup != "0s" {
-		line += " after " + warmup
+		line += " after " + lasts(o.Spec, warmup, (*spec.Point).Warmup)
 	}
 	return line
+}
+
+// lasts is a time as the file has it or, where the sweep says it, from the shortest to the longest of the points.
+func lasts(s *spec.Spec, text string, of func(p *spec.Point) unit.Time) string {
+	if !strings.Contains(text, "$") {
+		return text
+	}
+	shortest, longest := unit.Never, unit.Time(0)
+	for _, p := range s.Points() {
+		shortest, longest = min(shortest, of(p)), max(longest, of(p))
+	}
+	if shortest >= longest {
+		return longest.String()
+	}
+	return shortest.String() + " … " + longest.String()
 }
 
 // simulated is how many seeds a point has in the simulator, beside the lab's; it is not known where the data would

@@ -91,3 +91,28 @@ func TestListedTables(t *testing.T) {
 		t.Errorf("the page is not sorted: %d, %d (%v)", a, b, err)
 	}
 }
+
+// How long is measured, and after what, is said in times, also where the sweep has them.
+func TestLasts(t *testing.T) {
+	r := &spec.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
+	keys := map[string]string{"duration: 1s\nwarmup: $w": "w: [5ms, 2s], ", "duration: $w": "w: [5ms, 2s], ",
+		"duration: $d\nwarmup: $e": "d: [7ms], e: [3ms], "}
+	for text, want := range map[string]string{
+		"duration: 1s":                "; 1s measured",
+		"duration: 1s\nwarmup: $w":    "; 1s measured after 5ms … 2s",
+		"duration: $w":                "; 5ms … 2s measured",
+		"duration: 1s\nwarmup: 100ms": "; 1s measured after 100ms",
+		"duration: $d\nwarmup: $e":    "; 7ms measured after 3ms",
+	} {
+		file := strings.Replace(strings.Replace(listed, "duration: 1s", text, 1), "sweep: {",
+			"sweep: {"+keys[text], 1)
+		s, err := plan.Load(r, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(file)}, spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := facts(&results.Outcome{Name: "x", World: spec.Sim, Spec: s}, 0); !strings.HasSuffix(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
