@@ -46,6 +46,7 @@ type Sender struct {
 	fixed    unit.Time // timeout, where it is fixed
 	round    transport.RoundTrip
 	backoff  int
+	backedAt unit.Time // when that grew last: what was sent earlier has the timeout of before
 	timerAt  unit.Time
 	timeouts int64
 	sleek    recovery
@@ -322,7 +323,7 @@ func (s *Sender) setTimer(now unit.Time) {
 		f := s.flights.Head()
 		if f.n >= s.una {
 			if x := s.at(f.n); x.state == flying && x.at == f.at {
-				s.timerAt = f.at + s.rto()
+				s.timerAt = f.at + s.timeout(f.at)
 				break
 			}
 		}
@@ -337,15 +338,26 @@ func (s *Sender) setTimer(now unit.Time) {
 	s.timerAt = max(min(s.timerAt, s.sleek.probeAt), now)
 }
 
-// rto is for how long a packet may be out.
-func (s *Sender) rto() unit.Time {
+// rto is for how long a packet that is sent now may be out.
+func (s *Sender) rto() unit.Time { return s.after(s.backoff) }
+
+// timeout is for how long a packet may be out that was sent at a time.
+func (s *Sender) timeout(sent unit.Time) unit.Time {
+	if sent < s.backedAt {
+		return s.after(max(s.backoff-1, 0))
+	}
+	return s.after(s.backoff)
+}
+
+// after is the timeout that has doubled so often (RFC 6298 §5.5), where it is estimated.
+func (s *Sender) after(doubled int) unit.Time {
 	if s.config.RTO == FixedRTO {
 		return s.fixed
 	}
 	if s.round.Smoothed == 0 {
-		return max(s.fixed, s.config.RTOMin) << min(s.backoff, 6)
+		return max(s.fixed, s.config.RTOMin) << min(doubled, 6)
 	}
-	return max(s.round.Smoothed+4*s.round.Variation, s.config.RTOMin) << min(s.backoff, 6)
+	return max(s.round.Smoothed+4*s.round.Variation, s.config.RTOMin) << min(doubled, 6)
 }
 
 // NextTimer is when a timeout or a probe is due.
@@ -365,7 +377,7 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	if s.flights.Len() == 0 {
 		s.timeouts++
-		s.backoff++
+		s.backoff, s.backedAt = s.backoff+1, now
 		s.quiet, s.wantsAsk = now, true
 		s.listen()
 		s.setTimer(now)
@@ -375,7 +387,9 @@ func (s *Sender) Advance(now unit.Time) {
 	x := s.at(n)
 	s.balance.heard(now, s.first, timeout)
 	s.timeouts++
-	s.backoff++
+	if x.at >= s.backedAt { // what is lost of one window doubles it once
+		s.backoff, s.backedAt = s.backoff+1, now
+	}
 	s.flights.Pop()
 	s.inFlight -= int64(x.size)
 	if s.law != nil {

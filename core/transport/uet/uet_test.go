@@ -286,11 +286,19 @@ func TestEstimated(t *testing.T) {
 	if got := s.rto(); got != 30*us { // SRTT 10 us and RTTVAR 5 us
 		t.Errorf("%v", got)
 	}
-	for i := range 9 {
-		s.Advance(s.NextTimer())
-		if want := 30 * us << min(i+1, 6); s.rto() != want {
-			t.Errorf("after %d timeouts %v, want %v", i+1, s.rto(), want)
+	lost, doubled := 0, 0
+	for doubled < 8 && lost < 200 { // what one window has lost doubles it once
+		before, at := s.rto(), s.NextTimer()
+		s.Advance(at)
+		sent(s, at)
+		if lost++; s.rto() != before {
+			if doubled++; s.rto() != 2*before || doubled > 6 {
+				t.Errorf("after %d losses %v, %v before", lost, s.rto(), before)
+			}
 		}
+	}
+	if doubled != 6 || s.rto() != 30*us<<6 {
+		t.Errorf("doubled %d times, to %v", doubled, s.rto())
 	}
 	deliver(s, 3000*us, answer{caused: 1, expected: 2, got: 2100})
 	if s.rto() != 30*us {
