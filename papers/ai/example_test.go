@@ -21,5 +21,6 @@ func Example() {
 	// credit.yaml
 	// faults.yaml
 	// storage.yaml
+	// trimming.yaml
 	// two-jobs.yaml
 }
