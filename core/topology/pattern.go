@@ -122,10 +122,14 @@ func Backwards(pattern string) (is, meant string) {
 }
 
 // Absent says of a pattern and all names that match it which numbers of its ranges none of them has, as h16 … h99, and
-// the pattern with those that some have; "": each number is there. Ranges are looked at one by one.
+// the pattern with those that some have; "": each number is there. Ranges are looked at one by one, but for digits
+// that others may follow or precede, as in h[1-9]*.
 func Absent(pattern string, matching []string) (absent, there string) {
 	for _, x := range explicits(pattern) {
 		before, after := pattern[:x.open], pattern[x.end:]
+		if after != "" && strings.ContainsRune("*?[", rune(after[0])) || strings.HasSuffix(before, "]") {
+			continue
+		}
 		seen := map[int]bool{}
 		var numbers []int
 		for _, name := range matching {

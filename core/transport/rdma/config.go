@@ -112,7 +112,7 @@ func (c *Config) Params(p *scheme.Params) {
 	c.bindMarks(p)
 	transport.BindNacks(p, &c.Nacks)
 	p.Bool(&c.Trimmable, "trimmable", "false", "switches that trim (trimming, ndp) may cut its payload off; the receiver "+
-		"then names the packet to the sender, in a NACK like a switch's (nacks)", "ours, as NDP §3.2")
+		"then names the packet to the sender, in a NACK like a switch's (nacks)", "ours; NDP §3.2")
 	c.Telemetry.Params(p)
 }
 
