@@ -68,6 +68,9 @@ func (a *answer) read(p *packet.Packet) bool {
 // changes nothing.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
+	if !s.may {
+		s.turn = now
+	}
 	if p.SrcPort != s.port || p.DstPort&^s.paths != s.first && p.Kind != packet.Notice || p.Proto != packet.ProtoOwn ||
 		p.Payload != 0 || s.done {
 		return false
@@ -88,7 +91,11 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.listen()
 		if more := p.Seq - s.pulled; more > 0 && more < 1<<32 {
 			s.credit = min(s.credit+more*int64(s.config.Quantum), s.most)
-			s.pulled = p.Seq
+			s.pulled, s.asks = p.Seq, 0
+			if s.pulledAt > 0 {
+				s.every = now - s.pulledAt
+			}
+			s.pulledAt = now
 		}
 	default:
 		return false
@@ -173,6 +180,9 @@ func (s *Sender) sample(now unit.Time, a *answer) unit.Time {
 		return 0
 	}
 	s.round.Measure(rtt)
+	if s.config.RTO != FixedRTO {
+		s.setSlow()
+	}
 	return rtt
 }
 

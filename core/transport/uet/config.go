@@ -38,6 +38,7 @@ type Config struct {
 	Memory  int
 
 	AckBytes  unit.Bytes
+	AskLate   float64
 	Reorder   int
 	AckDelay  unit.Time
 	NackDelay unit.Time
@@ -82,6 +83,9 @@ func (c *Config) Params(p *scheme.Params) {
 	c.bindBalance(p)
 	p.Size(&c.AckBytes, "ack_bytes", "16384 B", "bytes of frames after which the receiver acknowledges, if nothing "+
 		"asks for it earlier", simulator+"16384").Min("0 B").Max("1GB")
+	p.Share(&c.AskLate, "ask_late", "0%", "a flow whose turns at its NIC come so late that ack_bytes take more than this "+
+		"share of the timeout asks for an acknowledgement of each packet; 0%: none does, and what waits for others may be "+
+		"sent again", simulator+"nothing asks for that").Min("0%").Max("100%")
 	p.Packets(&c.Reorder, "reorder_window", "16384 packets", "packets that may be ahead of the first that has not come",
 		simulator+"16384").Min("64 packets").Max("1048576 packets")
 	p.Time(&c.AckDelay, "ack_delay", "0s", "time that a NIC takes to make an acknowledgement", "ours").Max("1s")

@@ -12,6 +12,7 @@
 //	acknowledged: at once, or after 16 KiB             Receiver.data            TestAckPolicy
 //	64 bits of selective acknowledgement               Receiver.bitmap          TestSelective
 //	when a packet asks for its acknowledgement         Sender.Emit              TestAsks
+//	asking when turns at the NIC are late              Sender.setSlow           TestLateTurns, TestManyFlowsOnNIC
 //	in flight by the receiver's counter                Sender.onAck             TestInFlight
 //	round trips of packets that were sent again        Sender.sample            TestSamples
 //	NACKs, repairs in order and before what is new     Sender.onNack            TestNacks
@@ -19,6 +20,7 @@
 //	estimated timeouts                                 Sender.rto               TestEstimated
 //	losses without trimming                            Sender.search            TestSleek
 //	credit: first window, targets, at most             Sender.target            TestCredit
+//	credit that does not come                          Sender.unpulled          TestWaitsForCredit
 //	one pacer a host, in turn, ahead of demand         pacer                    TestPacer
 //	less credit where the network is oversubscribed    slowdown                 TestSlowdown
 //	delays of the NIC                                  Receiver.reply           TestDelays
@@ -38,5 +40,6 @@
 //
 // Numbers and credit have 40 bits on the wire. A request to send has a number, as there. Senders do not divide their
 // target by the flows that wait at their NIC, which a sender here does not know. A NIC sends answers before all that
-// flows have, not ten for each packet of data. A receiver that has all of a flow gives it no more credit.
+// flows have, not ten for each packet of data. A receiver that has all of a flow gives it no more credit. A flow that
+// waits for credit asks for it after a while, since a PULL may be lost here.
 package uet

@@ -42,7 +42,13 @@ type Sender struct {
 	quiet       unit.Time // when something was sent or heard last
 	asked       unit.Time // when a request to send went; Never: none has
 	wantsAsk    bool      // one is to go
+	asks        int       // requests since the last PULL that gave credit
+	pulledAt    unit.Time // when that came; 0: none has
+	every       unit.Time // how long after the one before
 
+	may      bool      // window and credit let the next packet go
+	turn     unit.Time // since when they do and nothing was sent
+	slow     unit.Time // a turn that comes later asks for an acknowledgement
 	fixed    unit.Time // timeout, where it is fixed
 	round    transport.RoundTrip
 	backoff  int
@@ -116,6 +122,8 @@ func (s *Sender) begin(f *transport.Flow, c *Config, e ends) {
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
+	s.turn = s.start
+	s.setSlow()
 	s.sleek.probeAt = unit.Never
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 }
@@ -171,16 +179,28 @@ func (s *Sender) permitted() bool {
 // NextSend is when Emit has something to send.
 func (s *Sender) NextSend() unit.Time {
 	if s.waits == 0 && !s.wantsAsk && !s.sleek.due { // as permitted has it, of what is new
-		if s.done || s.left == 0 || s.next-s.una >= s.reorder || s.credited && s.credit <= 0 ||
-			s.law != nil && s.inFlight+s.header+min(s.left, s.payload) > s.law.Window() {
+		s.may = !s.done && s.left > 0 && s.next-s.una < s.reorder && !(s.credited && s.credit <= 0) &&
+			(s.law == nil || s.inFlight+s.header+min(s.left, s.payload) <= s.law.Window())
+		if !s.may {
 			return unit.Never
 		}
 		return s.start
 	}
-	if s.done || !s.wantsAsk && !s.sleek.due && !s.permitted() {
+	s.may = !s.done && s.permitted()
+	if !s.may && (s.done || !s.wantsAsk && !s.sleek.due) {
 		return unit.Never
 	}
 	return s.start
+}
+
+// setSlow finds the turn that is too late to wait for others: at that pace the receiver gets what it acknowledges
+// unasked in a share of the timeout.
+func (s *Sender) setSlow() {
+	s.slow = unit.Never
+	if s.config.AskLate > 0 {
+		packets := max((int64(s.config.AckBytes)+s.frame-1)/s.frame, 1)
+		s.slow = unit.Time(s.config.AskLate*float64(s.rto())) / unit.Time(packets)
+	}
 }
 
 // Emit sends what is permitted: what is to be sent again before what is new, and before both what only asks.
@@ -197,6 +217,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		return
 	}
 	s.counters.SentPackets++
+	late := now-s.turn > s.slow
+	s.turn = now
 	if s.waits > 0 {
 		s.upcoming() // what is stale is not at the head of repairs
 		s.resend(now, p)
@@ -215,7 +237,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.spend(size)
 	s.counters.SentBytes += unit.Bytes(payload)
 	flags := packet.Trimmable
-	if s.left == 0 || s.credited && s.credit <= 0 || s.law != nil && s.inFlight+size >= s.law.Window() {
+	if late || s.left == 0 || s.credited && s.credit <= 0 || s.law != nil && s.inFlight+size >= s.law.Window() {
 		flags |= asks
 	}
 	s.mark(now, p, n, payload, flags)
@@ -332,11 +354,15 @@ func (s *Sender) setTimer(now unit.Time) {
 	if s.flights.Len() == 0 {
 		s.inFlight = 0 // whatever was doubled or lost on the way
 		if s.credited && s.credit <= 0 && !s.wantsAsk && s.upcoming() > 0 {
-			s.timerAt = s.quiet + s.rto() // a PULL may be lost
+			s.timerAt = s.quiet + s.unpulled()
 		}
 	}
 	s.timerAt = max(min(s.timerAt, s.sleek.probeAt), now)
 }
+
+// unpulled is how long a flow waits for credit until it asks, since a PULL may be lost: longer than it waited for the
+// latest ones, since its receiver may have many others, and twice as long each time that it has asked.
+func (s *Sender) unpulled() unit.Time { return max(s.rto(), 2*s.every) << min(s.asks, 6) }
 
 // rto is for how long a packet that is sent now may be out.
 func (s *Sender) rto() unit.Time { return s.after(s.backoff) }
@@ -368,6 +394,9 @@ func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
 	}
+	if !s.may {
+		s.turn = now
+	}
 	if s.sleek.probeAt <= now {
 		s.sleek.due, s.sleek.probeAt = true, unit.Never
 	}
@@ -377,7 +406,7 @@ func (s *Sender) Advance(now unit.Time) {
 	}
 	if s.flights.Len() == 0 {
 		s.timeouts++
-		s.backoff, s.backedAt = s.backoff+1, now
+		s.asks++
 		s.quiet, s.wantsAsk = now, true
 		s.listen()
 		s.setTimer(now)
