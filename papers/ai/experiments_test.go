@@ -226,6 +226,22 @@ measure: [fct]
 	}
 }
 
+// A value that a block of the sweep does not have is an error with those that it has, also where all of the network is
+// the block's.
+func TestNoSuchValue(t *testing.T) {
+	r := library()
+	src, err := r.Open("ai/all-to-all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"scheme", "gpus", "balance"} {
+		_, err := plan.Load(r, src, spec.Options{Set: []string{key + "=uet,uet_switch"}})
+		if err == nil || !strings.Contains(err.Error(), `the sweep's value "uet,uet_switch" is not known`) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
 // Every cell of schemes and ways to spread flows is there, or is named with its reason: in the experiment and in each
 // form of the report.
 func TestCellsAreNamed(t *testing.T) {

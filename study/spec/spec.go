@@ -186,6 +186,9 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 		before := c.Count()
 		p := s.decodePoint(d, i, used)
 		s.points = append(s.points, p)
+		if p.seen.Network == nil && c.Count() == before { // by what is wrong with the head, and is told
+			break
+		}
 		if c.Count() > before {
 			s.otherBlocks(d, i, used)
 			break
