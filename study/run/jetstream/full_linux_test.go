@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"weir/study/run"
 )
 
 // When the disk of the queue is full, or of the results, or of both, the coordinator says so and waits, and goes on
@@ -48,7 +46,7 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 	ballast := filepath.Join(disk, "ballast")
 	var made atomic.Int64
 	var full atomic.Bool
-	slow := func(data []byte) []byte { // most come when the disk is full, however late progress is told
+	slow := func(data []byte) []byte { // most come when the disk is full
 		for time.Sleep(5 * time.Millisecond); made.Add(1) > 60 && !full.Load(); {
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -58,20 +56,15 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		p.worker(Worker{Name: "a", change: slow}, j)
 		p.worker(Worker{Name: "b", change: slow}, j)
 	})
-	var once atomic.Bool
-	p.progress = func(now run.Progress) {
-		if now.Done < 20 || !once.CompareAndSwap(false, true) {
-			return
-		}
+	p.group.Go(func() { // by what was made, for not each of it is told as progress
+		until(t, "results are there", func() bool { return made.Load() >= 40 })
 		fill(t, ballast)
 		full.Store(true)
-		p.group.Go(func() {
-			until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
-			if err := os.Remove(ballast); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+		until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
+		if err := os.Remove(ballast); err != nil {
+			t.Error(err)
+		}
+	})
 	o, c, err := p.execute(t.Context(), s)
 	if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
 		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
