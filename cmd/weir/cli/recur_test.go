@@ -224,6 +224,25 @@ func TestMessagesAtOnce(t *testing.T) {
 	}
 }
 
+// hopsOf carries out the first run of a file, and gives it with its packet-hops.
+func hopsOf(t *testing.T, text string) (r *plan.Run, hops float64) {
+	t.Helper()
+	s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = plan.Runs(s)[0]
+	c, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, float64(res.PacketHops)
+}
+
 // What weir check says of a job's packet-hops is within a quarter of what it has, whoever sends to whom: neighbours,
 // all to all, or groups in a hierarchy, of whose messages few leave a server.
 func TestEstimateOfJobs(t *testing.T) {
@@ -240,20 +259,8 @@ func TestEstimateOfJobs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := fmt.Sprintf(training, "[ecmp]", "", "transport: rdma, cc: none", job)
 			text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 4, gpus: 4", 1)
-			s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := plan.Runs(s)[0]
-			c, err := r.Config()
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if real, said := float64(res.PacketHops), plan.Estimate(r); said < 0.8*real || said > 1.25*real {
+			r, real := hopsOf(t, text)
+			if said := plan.Estimate(r); said < 0.8*real || said > 1.25*real {
 				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
 			}
 		})
@@ -275,20 +282,8 @@ func TestEstimateOfIterations(t *testing.T) {
 			if x.more == "" {
 				text = strings.Replace(text, "duration: 1s", "duration: 5ms", 1)
 			}
-			s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := plan.Runs(s)[0]
-			c, err := r.Config()
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			real, said := float64(res.PacketHops), plan.Estimate(r)
+			r, real := hopsOf(t, text)
+			said := plan.Estimate(r)
 			if said < 0.7*real || said > 2.2*real {
 				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
 			}
