@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -138,7 +137,7 @@ func TestAccountsGoOn(t *testing.T) {
 			t.Run(fmt.Sprintf("killed %v, here %v", killed, here), func(t *testing.T) {
 				p := newParty(t)
 				p.config.Jobs = 1
-				p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+				p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })
 				first := interrupted(t, p, s)
 				if killed {
 					unend(t, first.Dir)
@@ -169,18 +168,10 @@ func TestAccountsGoOn(t *testing.T) {
 // interrupted carries out some runs of a sweep.
 func interrupted(t *testing.T, p *party, s *spec.Spec) *results.Outcome {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	p.progress = func(now run.Progress) {
-		if now.Done > 5 {
-			stop()
-		}
-	}
-	o, _, err := p.execute(ctx, s)
+	o, _, err := p.execute(p.interruption(), s)
 	if err != nil || o.Missing == 0 || len(o.Runs) == 0 {
 		t.Fatalf("%v, %+v", err, o)
 	}
-	p.progress = nil
 	return o
 }
 
@@ -201,11 +192,30 @@ func unend(t *testing.T, dir string) {
 	}
 }
 
+// What comes when nobody waits for it any more, as what was held back of a new worker does when a sweep has been
+// interrupted, is made again, and counts then.
+func TestTooLateForAccount(t *testing.T) {
+	j, err := openJournal(filepath.Join(t.TempDir(), "journal"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	j.begin("nats://a:1")
+	c := &Coordinator{journal: j}
+	left := &task{Task: run.Task{ID: "1"}, over: true}
+	waits := &task{Task: run.Task{ID: "2"}, result: make(chan outcome, 1)}
+	c.keep(&member{id: "w"}, left, nil)
+	c.keep(&member{id: "w"}, waits, nil)
+	if e := j.telling.now(); e.Runs != 1 || len(waits.result) != 1 || c.status.Done != 1 {
+		t.Errorf("%+v, %+v", e, c.status)
+	}
+}
+
 // What the journal of a coordinator has that was killed when all was done is told by the next, which has nothing to do.
 func TestAccountOfNothing(t *testing.T) {
 	s := sweepOf(t, 30)
 	p := newParty(t)
-	p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+	p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })
 	first := interrupted(t, p, s)
 	other := t.TempDir()
 	if _, err := run.Execute(t.Context(), s, run.Options{Dir: other, Executable: executable}); err != nil {

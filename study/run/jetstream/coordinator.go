@@ -46,7 +46,8 @@ type Config struct {
 	patience time.Duration // 0: 10 s
 	draw     func() bool   // whether one more run of a worker is checked; nil: one in fifty
 	joined   func(file string)
-	queue    string // folder of the queue; "": in that of the results
+	change   func(data []byte) []byte // of its own worker
+	queue    string                   // folder of the queue; "": in that of the results
 }
 
 // Coordinator is a run.Runner whose runs workers carry out.
@@ -192,7 +193,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.beside(func() { c.attend(running) })
 	if c.Jobs >= 0 {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
-			own: c.own}
+			own: c.own, change: c.change}
 		c.beside(func() {
 			if err := own.Work(running, join); err != nil {
 				c.notice("its own worker: %v", err)

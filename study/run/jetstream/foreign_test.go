@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,8 +138,17 @@ func tryForeign(t *testing.T, j *Join) {
 	workers, end := context.WithCancel(context.Background())
 	defer group.Wait()
 	defer end()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var made atomic.Int64
+	waits := func(data []byte) []byte { // not all may be made before one sweep is interrupted
+		if made.Add(1) > 20 {
+			halfSecond(ctx.Done())
+		}
+		return data
+	}
 	for _, name := range []string{"a", "b"} {
-		w := Worker{Name: name, Jobs: 1, Registry: registry(), Revision: revision.This()}
+		w := Worker{Name: name, Jobs: 1, Registry: registry(), Revision: revision.This(), change: waits}
 		group.Go(func() {
 			if err := w.Work(workers, j); err != nil {
 				t.Error(err)
@@ -153,8 +163,7 @@ func tryForeign(t *testing.T, j *Join) {
 		p.config.Listen, p.config.Server, p.config.Jobs = "", j, 1
 		sweeps.Go(func() {
 			if runs == 60 { // its own results come one by one
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
+				p.halted, p.config.change = ctx.Done(), p.waits
 				p.progress = func(now run.Progress) {
 					if now.Done > 0 {
 						stop()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,6 +119,8 @@ type party struct {
 	group  sync.WaitGroup
 
 	progress func(run.Progress)
+	made     atomic.Int64
+	halted   <-chan struct{}
 }
 
 func newParty(t testing.TB) *party {
@@ -128,6 +131,35 @@ func newParty(t testing.TB) *party {
 		patience: 2 * time.Second, joined: func(file string) { p.join <- file }}
 	t.Cleanup(p.end)
 	return p
+}
+
+// interruption is for the first execution of a sweep, which ends with it when some runs are done. Workers that wait keep
+// the rest from being made before: what a new worker makes is done all at once when another has made one of its runs, too.
+func (p *party) interruption() context.Context {
+	ctx, stop := context.WithCancel(p.t.Context())
+	p.halted, p.config.change = ctx.Done(), p.waits
+	p.progress = func(now run.Progress) {
+		if now.Done > 5 {
+			stop()
+		}
+	}
+	return ctx
+}
+
+// waits is what a worker does with a result.
+func (p *party) waits(data []byte) []byte {
+	if p.made.Add(1) > 10 {
+		halfSecond(p.halted)
+	}
+	return data
+}
+
+// halfSecond waits for the end of an execution, but not longer, for it may need one more result.
+func halfSecond(ended <-chan struct{}) {
+	select {
+	case <-ended:
+	case <-time.After(500 * time.Millisecond):
+	}
 }
 
 // unhurried is for tests in which nobody may be thought to be lost, however busy the machine is.
@@ -361,22 +393,14 @@ func TestInterrupted(t *testing.T) {
 	want := here(t, s)
 	p := newParty(t)
 	p.config.Jobs = 1
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "a"}, j)
-		p.worker(Worker{Name: "b"}, j)
+		p.worker(Worker{Name: "a", change: p.waits}, j)
+		p.worker(Worker{Name: "b", change: p.waits}, j)
 	})
-	p.progress = func(now run.Progress) {
-		if now.Done > 5 {
-			stop()
-		}
-	}
-	o, _, err := p.execute(ctx, s)
+	o, _, err := p.execute(p.interruption(), s)
 	if err != nil || len(o.Failed) > 0 || len(o.Runs) == 0 || o.Missing == 0 {
 		t.Fatalf("%v, %d runs, %d missing, failed %v", err, len(o.Runs), o.Missing, o.Failed)
 	}
-	p.progress = nil
 	if o, _, err = p.execute(t.Context(), s); err != nil || o.Missing > 0 || len(o.Failed) > 0 || o.Found == 0 {
 		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 	}

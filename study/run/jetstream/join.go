@@ -309,8 +309,17 @@ func hasJetStream(conn *nats.Conn) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	switch _, err := js.AccountInfo(ctx); {
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
+	none := false
+	for range 4 { // a server sets an account up when its first user comes, and says this to others who come just then
+		_, err = js.AccountInfo(ctx)
+		none = errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, nats.ErrNoResponders)
+		if !none {
+			break
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	switch {
+	case none:
 		return errors.New("it has no JetStream, or not for this user: workers need it")
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return errors.New("it has no JetStream for this user's account: workers need it")

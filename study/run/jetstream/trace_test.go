@@ -126,18 +126,10 @@ func TestOtherTraces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newParty(t)
 			p.config.Jobs = 1
-			p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			p.progress = func(now run.Progress) {
-				if now.Done > 5 {
-					stop()
-				}
-			}
-			if o, err := p.traced(ctx, s, "s->*"); err != nil || o.Missing == 0 || len(o.Runs) == 0 {
+			p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })
+			if o, err := p.traced(p.interruption(), s, "s->*"); err != nil || o.Missing == 0 || len(o.Runs) == 0 {
 				t.Fatalf("%v, %+v", err, o)
 			}
-			p.progress = nil
 			o, err := p.traced(t.Context(), s, ports...)
 			if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
 				t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
