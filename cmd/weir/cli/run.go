@@ -29,7 +29,7 @@ type runCmd struct {
 
 	Trace       []string `placeholder:"PORT" help:"${runTrace}"`
 	TraceFormat []string `placeholder:"FORMAT" help:"${runTraceFormat}"`
-	TraceSnap   int      `placeholder:"BYTES" help:"${runTraceSnap}"`
+	TraceSnap   *int     `placeholder:"BYTES" help:"${runTraceSnap}"`
 
 	Runner string `enum:"local,slurm" default:"local" help:"${runRunner}"`
 

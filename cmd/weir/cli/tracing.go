@@ -22,7 +22,7 @@ const (
 // tracing reads the flags of traces, and says what they take before they are made.
 func (r *runCmd) tracing(a *app, s *spec.Spec) (t run.Tracing, err error) {
 	if len(r.Trace) == 0 {
-		if len(r.TraceFormat) > 0 || r.TraceSnap != 0 {
+		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
 			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", errInput)
 		}
 		return t, nil
@@ -45,13 +45,15 @@ func (r *runCmd) tracing(a *app, s *spec.Spec) (t run.Tracing, err error) {
 	if len(t.Forms) == len(known) {
 		t.Forms = nil
 	}
-	if r.TraceSnap != 0 && (r.TraceSnap < leastSnap || r.TraceSnap > mostSnap) {
-		return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", errInput, r.TraceSnap, leastSnap, mostSnap)
+	if snap := r.TraceSnap; snap != nil {
+		if *snap < leastSnap || *snap > mostSnap {
+			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", errInput, *snap, leastSnap, mostSnap)
+		}
+		if t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
+			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", errInput)
+		}
+		t.Snap = *snap
 	}
-	if r.TraceSnap != 0 && t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
-		return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", errInput)
-	}
-	t.Snap = r.TraceSnap
 	if r.On == spec.Lab {
 		return t, nil // which refuses traces
 	}

@@ -73,6 +73,8 @@ func TestTraceForms(t *testing.T) {
 	}
 	for _, x := range []struct{ args, want string }{
 		{"--trace s->b --trace-format parket", `did you mean "parquet"?; pcapng, parquet, text are allowed`},
+		{"--trace s->b --trace-snap 0", "14 … 65536 are allowed"},
+		{"--trace-snap 0", "--trace-format and --trace-snap are for --trace"},
 		{"--trace s->b --trace-snap 3", "14 … 65536 are allowed"},
 		{"--trace s->b --trace-format text --trace-snap 100", "--trace-snap is for pcapng"},
 		{"--trace-format text", "are for --trace"},

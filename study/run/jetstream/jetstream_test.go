@@ -133,8 +133,9 @@ func newParty(t testing.TB) *party {
 	return p
 }
 
-// interruption is for the first execution of a sweep, which ends with it when some runs are done. Workers that wait keep
-// the rest from being made before: what a new worker makes is done all at once when another has made one of its runs, too.
+// interruption is for the first execution of a sweep, which ends with it when some runs are done. Workers that wait
+// keep the rest from being made before: what a new worker makes is done all at once when another has made one of its
+// runs, too.
 func (p *party) interruption() context.Context {
 	ctx, stop := context.WithCancel(p.t.Context())
 	p.halted, p.config.change = ctx.Done(), p.waits

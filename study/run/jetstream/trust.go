@@ -356,8 +356,8 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 	}
 }
 
-// keep gives a result of a worker that is trusted. Nobody waits for it any more if the sweep was interrupted: then it is
-// made again, and is no run of this execution. The lock is held.
+// keep gives a result of a worker that is trusted. Nobody waits for it any more if the sweep was interrupted: then it
+// is made again, and is no run of this execution. The lock is held.
 func (c *Coordinator) keep(m *member, t *task, data []byte) {
 	if t.over {
 		return
