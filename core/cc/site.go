@@ -26,6 +26,7 @@ type Site struct {
 	Flowlets   bool              // packets of a flow take several paths: after gaps
 	Sprayed    bool              // or one by one
 	Trims      bool              // a switch cuts off the payload of what finds no room, so that receivers hear of it
+	Holds      unit.Time         // what a queue of such a switch holds at most, in time at its port's rate; 0: not known
 	Controller *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config     scheme.Config     // of the controller
 }

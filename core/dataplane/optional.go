@@ -226,6 +226,12 @@ type Trimmer interface {
 	Trims() bool
 }
 
+// Holding is the configuration of a program that lets queues of data grow up to an end of its own.
+type Holding interface {
+	// Holds is that end, as the time that it takes at the rate of its port.
+	Holds() unit.Time
+}
+
 // Supplier is the configuration of a program that tells senders by NACKs what it has for their flows.
 type Supplier interface {
 	// Supplies reports whether it does so for flows of an IP protocol (packet.ProtoTCP and so on).

@@ -226,6 +226,60 @@ measure: [fct]
 	}
 }
 
+// Where links are long, too, nobody times out for what a NACK has told, for a queue of microseconds, or on a path that
+// answers: 1,050 flows to one host over links of 50 us (150 on several paths). Of go-back-N three flows do, in the
+// first burst: an answer behind a CNP waits until the NIC has sent those that other flows' packets were turned into.
+func TestLongTrimmedRDMA(t *testing.T) {
+	for name, x := range map[string]struct {
+		flows     string
+		most      int64
+		transport string
+	}{
+		"go back n": {"size: 300kB, flows: 70", 3, "{rdma: {trimmable: true}}, cc: dcqcn"},
+		"repeat":    {"size: 100kB, flows: 70", 0, "{rdma: {recovery: selective_repeat, trimmable: true}}, cc: dcqcn"},
+		"paths": {"size: 100kB, flows: 10", 0,
+			"{rdma: {recovery: selective_repeat, reordering: adaptive, trimmable: true, paths: 8}}, cc: hpcc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`
+duration: 500ms
+topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 50us}}
+mtu: 1000 B payload
+switches: {"*": {queues: 2, programs: [ecmp, {trimming: {rtt: 14us}}, telemetry]}}
+traffic: [{name: x, from: "h[1-15]", to: h0, start: 0s, ` + x.flows + `, transport: ` + x.transport + `}]
+measure: [fct]
+`)}
+			s, err := plan.Load(library(), src, spec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := plan.Runs(s)[0].Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := sim.Run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var timeouts, nacks, open int64
+			for i := range r.Flows {
+				f := &r.Flows[i]
+				timeouts, nacks = timeouts+f.Timeouts, nacks+f.Sender.NacksTaken
+				if f.FCT == unit.Never {
+					open++
+				}
+			}
+			drops := uint64(0)
+			for _, n := range r.Drops {
+				drops += uint64(n)
+			}
+			if timeouts > x.most || nacks == 0 || open > 0 || drops > 0 {
+				t.Errorf("%d timeouts, %d NACKs, %d flows have not ended, drops %v", timeouts, nacks, open, r.Drops)
+			}
+		})
+	}
+}
+
 // A value that a block of the sweep does not have is an error with those that it has, also where all of the network is
 // the block's.
 func TestNoSuchValue(t *testing.T) {

@@ -26,6 +26,7 @@ type surroundings struct {
 	wait        unit.Time // behind the longest queue that a port's buffer holds; 0: some does not end
 	pauses      bool
 	trims       bool                   // some program trims packets
+	holds       unit.Time              // what its queues hold at most
 	answers     bool                   // some program answers requests of packets
 	suppliers   []dataplane.Supplier   // programs that tell senders by NACKs what they have for them
 	programs    [][]switchfile.Program // by node
@@ -71,7 +72,12 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 			_, pauses := x.Config.(dataplane.Pauser)
 			a.pauses, a.answers = a.pauses || pauses, a.answers || answers
 			trimmer, trims := x.Config.(dataplane.Trimmer)
-			a.trims = a.trims || trims && trimmer.Trims()
+			if trims && trimmer.Trims() {
+				a.trims = true
+				if h, ok := x.Config.(dataplane.Holding); ok {
+					a.holds = max(a.holds, h.Holds())
+				}
+			}
 			s := dataplane.Spreads(x.Config)
 			if choice && s > a.spreads {
 				a.spreads, a.spreadAt, a.spreadBy = s, x.At, x.Scheme.Name
@@ -183,7 +189,7 @@ func (d *decoder) suits(p *Point, id, first int) {
 	tr, a := &p.entries[id], &d.around
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
 		Flowlets: a.spreads == dataplane.EachFlowlet, Sprayed: a.spreads == dataplane.EachPacket, Controller: tr.cc,
-		Wait: a.wait, Trims: a.trims,
+		Wait: a.wait, Trims: a.trims, Holds: a.holds,
 		Config: tr.ccConfig}
 	site.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(a.suppliers,
 		func(s dataplane.Supplier) bool { return s.Supplies(tr.seen.Transport.Proto) })

@@ -36,6 +36,9 @@ func (*Config) Loses() {}
 // Trims reports whether what finds no room is trimmed.
 func (c *Config) Trims() bool { return c.Trim }
 
+// Holds is what waits in a data queue at most, whatever the rate of its port.
+func (c *Config) Holds() unit.Time { return unit.Time(c.Queue * float64(c.RTT)) }
+
 // MarksFrom is where its marks begin.
 func (c *Config) MarksFrom(rate unit.Rate) unit.Bytes {
 	from := c.Kmin * float64(rate.BytesIn(c.RTT))

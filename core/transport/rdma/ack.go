@@ -29,6 +29,9 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	if ack < 0 || ack > s.top {
 		return
 	}
+	if s.paths != nil {
+		s.paths.alive(now, s.paths.now)
+	}
 	if s.orders != nil {
 		s.heard(now, about)
 	}

@@ -39,7 +39,7 @@ const (
 
 // What retransmission timeouts are made of: values of Config.RTO.
 const (
-	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR if that is more
+	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR or 1¼ SRTT if that is more
 	FixedRTO    = "fixed"    // the floor
 )
 
@@ -201,8 +201,8 @@ func (c *Config) bindReordering(p *scheme.Params) {
 // bindTimeout binds the retransmission timeout.
 func (c *Config) bindTimeout(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", MeasuredRTO,
-		"retransmission timeout: at least SRTT + 4 RTTVAR, or rto_min and rto_low as they are",
-		"RFC 6298 §2.3; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
+		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are",
+		"RFC 6298 §2.3, 5/4 ours; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
 	p.Time(&c.RTOMin, "rto_min", "320us", "retransmission timeout: the least, or the fixed one", "IRN §4.1: RTO_high").
 		Min("1us").Max("60s")
 	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",

@@ -20,6 +20,9 @@
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
 //	IRN §3.2 BDP-FC                            Sender.schedule           TestBound
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
+//	… longer than a round trip, by a quarter   leastMargin               TestLeastMargin
+//	… of what is out, not of what waits to go  Sender.schedule           TestNoTimeoutWhilePaced, TestNoTimeoutWhileHeld
+//	… of a path, from its last answer on       paths.alive               TestPathAnswers
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
 //	BS'19 §4.3 NACKs of the network: checks    Sender.nack               TestNackChecks, TestTransmissionNumbers
@@ -54,7 +57,8 @@
 //
 // From IRN: a packet that was sent again is not sent once more in the next recovery while
 // its retransmission may still arrive; only a timeout does that. A timeout starts anew
-// whenever the first unacknowledged packet is sent. Retransmissions keep to the window
+// whenever the first unacknowledged packet is sent, and does not run while that is known to be lost and waits for its
+// turn, as the hold-off below makes it wait. Retransmissions keep to the window
 // and the rate as well. While a timeout's first packet is out, the others do not count
 // as in flight.
 //

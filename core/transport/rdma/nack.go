@@ -78,6 +78,9 @@ func (s *Sender) nack(now unit.Time, p *packet.Packet, n *packet.Notification) b
 		return false
 	}
 	again := x.flags&resent != 0
+	if s.paths != nil {
+		s.paths.alive(now, s.paths.now)
+	}
 	lost := s.name(first, x)
 	told.Lost = unit.Bytes(n.Lost)
 	for _, span := range n.More[:n.Spans] {

@@ -134,6 +134,45 @@ func TestPathFails(t *testing.T) {
 	}
 }
 
+// Whatever comes back by a path tells that it is not silent: also a NACK of a switch, and an acknowledgement that
+// comes sooner than any before.
+func TestPathAnswers(t *testing.T) {
+	w, _ := chosen(t, 100_000, []unit.Bytes{4000, 4000}, make([]unit.Time, 2), nil)
+	var out []*packet.Packet
+	for range 8 {
+		p := &packet.Packet{Src: 1, Dst: 2}
+		w.s.Emit(0, p)
+		out = append(out, p)
+	}
+	back := func(kind packet.Kind, ack, about int64, by *packet.Packet) *packet.Packet {
+		p := answer(kind, ack, about)
+		p.DstPort = by.SrcPort
+		return p
+	}
+	a, b := out[0], out[1]
+	if a.SrcPort == b.SrcPort {
+		t.Fatal("the first two packets go by one path")
+	}
+	w.s.Receive(10*us, back(packet.Nack, 0, 1000, b))
+	w.s.Receive(200*us, nackOf(a, packet.CauseTrimmed))
+	if got := w.s.NextTimer(); got != 330*us {
+		t.Errorf("a NACK has come by one path: the other one's timeout is at %v", got)
+	}
+	w.s.Receive(210*us, back(packet.Nack, 0, 3000, b))
+	if got := w.s.NextTimer(); got != 520*us {
+		t.Errorf("both have answered: the first timeout is at %v", got)
+	}
+	again := &packet.Packet{Src: 1, Dst: 2}
+	if w.s.Emit(220*us, again); again.Seq != 0 {
+		t.Fatalf("packet %d goes", again.Seq)
+	}
+	k := w.s.paths.of(again.SrcPort)
+	w.s.Receive(223*us, back(packet.Ack, 1000, 0, again))
+	if got := w.s.paths.each[k].timerFrom; got != 223*us {
+		t.Errorf("answered at 223us, path %d waits from %v", k, got)
+	}
+}
+
 // With all paths dead nothing but probes goes, and the flow goes on when one is answered.
 func TestPathsAllFail(t *testing.T) {
 	w, _ := chosen(t, 3_000_000, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), nil)

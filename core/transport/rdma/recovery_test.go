@@ -105,6 +105,45 @@ func TestNoTimeoutWhilePaced(t *testing.T) {
 	}
 }
 
+// A packet that is known to be lost and waits for the hold-off is not silent, whatever else is in flight: no timeout.
+func TestNoTimeoutWhileHeld(t *testing.T) {
+	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO, c.BaseRTT = SelectiveRepeat, FixedRTO, 250*us },
+		&fixed{window: 5000}, 0)
+	first := &packet.Packet{}
+	w.s.Emit(0, first)
+	for range 4 {
+		w.s.Emit(0, &packet.Packet{})
+	}
+	for _, at := range []unit.Time{200 * us, 400 * us} {
+		w.s.Receive(at, nackOf(first, packet.CauseTrimmed))
+		w.s.Emit(at, first)
+	}
+	w.s.Receive(600*us, nackOf(first, packet.CauseTrimmed))
+	at := w.s.NextSend()
+	if at <= 720*us || at > 975*us || w.s.inFlight() != 4 || w.s.NextTimer() != unit.Never {
+		t.Fatalf("the first packet goes again at %v, %d are in flight, timeout at %v", at, w.s.inFlight(), w.s.NextTimer())
+	}
+	if w.s.Emit(at, first); w.s.NextTimer() != at+320*us {
+		t.Errorf("sent again at %v, timeout at %v", at, w.s.NextTimer())
+	}
+}
+
+// However little round trips vary, a measured timeout is a quarter longer: the floor does not help on paths that are
+// long against it.
+func TestLeastMargin(t *testing.T) {
+	w := newPipe(t, 0, func(c *Config) { c.BaseRTT = 400 * us }, &fixed{window: 1000}, 0)
+	now := unit.Time(0)
+	for n := range int64(60) {
+		w.s.Emit(now, &packet.Packet{})
+		now += 400 * us
+		w.s.Receive(now, answer(packet.Ack, 1000*(n+1), 1000*n))
+	}
+	w.s.Emit(now, &packet.Packet{})
+	if got := w.s.NextTimer() - now; got != 500*us || w.s.roundTrip.Variation > us {
+		t.Errorf("RTTVAR %v, timeout after %v", w.s.roundTrip.Variation, got)
+	}
+}
+
 // RFC 6298 §2: SRTT + 4 RTTVAR where that is above the floor; no sample of what was
 // sent twice.
 func TestMeasuredRTO(t *testing.T) {

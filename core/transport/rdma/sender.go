@@ -241,7 +241,8 @@ func (s *Sender) schedule(now unit.Time) {
 	s.timerAt = unit.Never
 	if s.paths != nil && s.una < s.packets {
 		s.schedulePaths()
-	} else if s.una < s.top && s.config.Recovery != NoRecovery && (s.plan < 0 || s.inFlight() > 0) {
+	} else if s.una < s.top && s.config.Recovery != NoRecovery && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
+		// What only waits for its time to go again, pace or hold-off, has not been silent: it has been asked for.
 		s.timerAt = s.timerFrom + s.rto()
 	}
 }
@@ -273,8 +274,13 @@ func (s *Sender) lost() int64 {
 	return n
 }
 
+// leastMargin is the part of a smoothed round trip by which a measured timeout is longer, however little round trips
+// have varied. RFC 6298 §2.3 has the clock's granularity there, which is nothing here. Where all is sent again there
+// are no samples (Karn), and a queue of some microseconds would be a timeout on a path that is long against rto_min.
+const leastMargin = 4
+
 // rto is the retransmission timeout: a floor, which is lower when few packets are in
-// flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), doubled for each
+// flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), at least 1¼ SRTT, doubled for each
 // timeout since there was progress (RFC 6298 §5.5).
 func (s *Sender) rto() unit.Time { return s.timeoutAfter(s.inFlight(), s.backoff) }
 
@@ -286,7 +292,7 @@ func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	}
 	if s.config.RTO == MeasuredRTO {
 		if s.roundTrip.Smoothed > 0 {
-			t = max(t, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
+			t = max(t, s.roundTrip.Smoothed+max(4*s.roundTrip.Variation, s.roundTrip.Smoothed/leastMargin))
 		} else {
 			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
 		}

@@ -34,6 +34,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	if !ok {
 		return all
 	}
+	all = append(all, c.impatient(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
 		all = append(all, cc.Remark("network_rtt", "the longest path takes %v without queues: windows hold less than a "+
 			"round trip", rtt))
@@ -43,11 +44,48 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		network = longest.BaseRTT
 	}
 	if c.RTO == FixedRTO {
-		timeout := c.RTOBase + unit.Time(c.RTOQueues*float64(network))
+		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt {
 			all = append(all, cc.Remark("rto_base", "the timeout, %v, is over before the round trip of the longest path, %v",
 				timeout, rtt))
 		}
 	}
 	return all
+}
+
+// impatient says that on some path a fixed timeout is over while packets wait in queues that switches let grow before
+// they trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is what its queues hold.
+func (c *Config) impatient(s *cc.Site) []scheme.Remark {
+	if c.RTO != FixedRTO || !s.Trims || s.Holds == 0 {
+		return nil
+	}
+	var path cc.Path
+	var timeout, most unit.Time
+	for _, p := range s.Paths {
+		network := c.Network
+		if network == 0 {
+			network = p.BaseRTT
+		}
+		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*s.Holds
+		if after > p.BaseRTT+c.AckDelay && waits-after > most-timeout {
+			path, timeout, most = p, after, waits
+		}
+	}
+	if most == timeout {
+		return nil
+	}
+	param := "rto_queues"
+	if c.Network == 0 {
+		param = "network_rtt"
+	}
+	longest, _ := s.Longest()
+	return []scheme.Remark{cc.Remark(param, "the timeout is %v on a path that takes %v without queues, and up to %v with "+
+		"those of its switches, %d times %v before they trim: what waits there is sent again; the round trip that the "+
+		"program that trims is made for (rtt of trimming) is to be the network's, %v", timeout, path.BaseRTT, most,
+		path.Hops, s.Holds, longest.BaseRTT)}
+}
+
+// fixedTimeout is it on a network with such a round trip.
+func (c *Config) fixedTimeout(network unit.Time) unit.Time {
+	return c.RTOBase + unit.Time(c.RTOQueues*float64(network))
 }

@@ -1,6 +1,7 @@
 package uet
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ func TestSuits(t *testing.T) {
 	trims := cc.Site{Trims: true, Paths: []cc.Path{{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}}}
 	with := func(change func(s *cc.Site)) cc.Site {
 		s := trims
+		s.Paths = slices.Clone(s.Paths)
 		change(&s)
 		return s
 	}
@@ -36,7 +38,15 @@ func TestSuits(t *testing.T) {
 		"one path":      {with(func(s *cc.Site) { s.Flowlets = true }), func(c *Config) { c.Balance = OnePath }, ""},
 		"short network": {trims, func(c *Config) { c.Network = us }, "network_rtt: the longest path takes 10us"},
 		"short timeout": {trims, func(c *Config) { c.RTOBase, c.RTOQueues = 9*us, 0 }, "rto_base: the timeout, 9us"},
-		"no path":       {with(func(s *cc.Site) { s.Paths = nil }), func(c *Config) { c.RTOBase, c.RTOQueues = 1, 0 }, ""},
+		"long queues": {with(func(s *cc.Site) { s.Holds, s.Paths[0].Hops = 20*us, 4 }), func(*Config) {},
+			"network_rtt: the timeout is 75us on a path that takes 10us without queues, and up to 90us with those of its " +
+				"switches, 4 times 20us before they trim"},
+		"few queues": {with(func(s *cc.Site) { s.Holds, s.Paths[0].Hops = 20*us, 4 }),
+			func(c *Config) { c.Network, c.RTOQueues = 10*us, 4 }, "rto_queues: the timeout is 55us on a path"},
+		"queues fit": {with(func(s *cc.Site) { s.Holds, s.Paths[0].Hops = 12*us, 5 }), func(*Config) {}, ""},
+		"estimated": {with(func(s *cc.Site) { s.Holds, s.Paths[0].Hops = 20*us, 4 }),
+			func(c *Config) { c.RTO = EstimatedRTO }, ""},
+		"no path": {with(func(s *cc.Site) { s.Paths = nil }), func(c *Config) { c.RTOBase, c.RTOQueues = 1, 0 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Defaults()
