@@ -161,6 +161,43 @@ func TestJobWarmup(t *testing.T) {
 	}
 }
 
+// Where hosts compute alike none is the slowest, though a job is cut short when some are further ahead than others, or
+// some are servers, which compute nothing. A straggler is the slowest all the same.
+func TestJobNoSlowest(t *testing.T) {
+	text := func(job, slow string) string {
+		return strings.Replace(fmt.Sprintf(jobSpec, 6, fmt.Sprintf(`traffic:
+  - {name: x, job: {%s, compute: 50us%s}}, transport: rdma, cc: dctcp, start: 0s}
+  - {name: aside, from: h0, to: h1, size: 1MB, transport: rdma, cc: dctcp, start: 0s}
+groups: {all: "*"}
+`, job, slow)), "measure: [job]", "measure: [job, {job: {by: group}}]", 1)
+	}
+	ran := func(text string, want float64) *results.Run {
+		t.Helper()
+		r := executeJob(t, text).Runs[0]
+		for _, group := range []string{"x", "all"} {
+			exactly(t, "the slowest of "+group, valueOf(r, t, "job_slowest_rank", group), want)
+		}
+		return r
+	}
+	const ring, straggles = "all_reduce: {size: 400kB, iterations: 50", ", slow: {h2: 1.02}"
+	apart := 0
+	for after := 200; after < 800; after += 30 {
+		cut := fmt.Sprintf("duration: %dus", after)
+		r := ran(strings.Replace(text(ring, ""), "duration: 1s", cut, 1), math.NaN())
+		if n := valueOf(r, t, "job_computing", "x") / 50e-6; math.Abs(n-math.Round(n)) > 1e-9 {
+			apart++ // some have computed once more than others
+		}
+		ran(strings.Replace(text(ring, straggles), "duration: 1s", cut, 1), 2)
+	}
+	if apart == 0 {
+		t.Error("no rank was ever ahead")
+	}
+	for _, kind := range []string{"checkpoint", "read"} {
+		ran(text(kind+": {size: 400kB, iterations: 3, servers: 2", ""), math.NaN())
+		ran(text(kind+": {size: 400kB, iterations: 3, servers: 2", straggles), 2)
+	}
+}
+
 // Jobs of every kind end on packets, beside each other, beside other traffic, and placed as the file says, over
 // transports with and without acknowledgements.
 func TestJobKinds(t *testing.T) {
