@@ -367,6 +367,7 @@ func (l List) Shape(p *Point, c *sim.Config) Values {
 	}
 	for i := range c.Jobs {
 		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, c.Jobs[i].Group)
+		res.Times = append(res.Times, unit.Histogram{})
 	}
 	return l.Evaluate(p, c, res)
 }

@@ -414,7 +414,8 @@ measure: [job]
 		}
 	}
 	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages go"
-	steered := plantest.Load(t, registry, strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1), spec.Options{})
+	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
+	steered := plantest.Load(t, registry, steers, spec.Options{})
 	if w := steered.Warnings(); !slices.Contains(w, taken) {
 		t.Errorf("%q\nwant %s", w, taken)
 	}

@@ -441,10 +441,11 @@ measure: [job]
 }
 
 // Times of messages need no record of any: on a ring of two hosts all take the same, and there are as many as the ring
-// has.
+// has. A plot can show their distribution.
 func TestMessageTimes(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `traffic: [{name: x, transport: tcp, cc: reno,
   job: {all_reduce: {size: 2000 B, iterations: 3}}}]
+plot: [{x: job_message, y: cdf}]
 `))
 	m := measures(t, o)
 	if m["job_message_p50"] != m["job_message_p99"] || m["job_message_p50"] <= 0 {
