@@ -198,6 +198,19 @@ groups: {all: "*"}
 	}
 }
 
+// A job ends on packets as soon as its ranks are through, though some have nothing to do, or no packet is ever in the
+// network.
+func TestJobWithoutPackets(t *testing.T) {
+	for file, took := range map[string]float64{"alone": 1e-6, "nothing": 0} {
+		o := executeJob(t, fmt.Sprintf(jobSpec, 3, "traffic: [{name: x, job: {goal: {file: "+file+
+			".goal}}, transport: tcp}]\n"))
+		exactly(t, file, measures(t, o)["job"], took)
+		if end := o.Runs[0].End; end.Reason != string(sim.AllDone) || end.TimeS > 1e-3 {
+			t.Errorf("%s: %+v", file, end)
+		}
+	}
+}
+
 // Jobs of every kind end on packets, beside each other, beside other traffic, and placed as the file says, over
 // transports with and without acknowledgements.
 func TestJobKinds(t *testing.T) {
