@@ -198,6 +198,32 @@ groups: {all: "*"}
 	}
 }
 
+// Measures of listed flows, packet by packet, have nothing to do with a job's messages, though some of these begin with
+// the run, and end before its warm-up does.
+func TestJobBesideWatchedFlows(t *testing.T) {
+	const job = `warmup: 30us
+traffic:
+  - {name: x, job: {all_reduce: {size: 30kB, iterations: 3, align: 1ms}}, transport: rdma, cc: dctcp}
+`
+	const aside = "  - {name: aside, from: h0, to: h3, transport: rdma, cc: dctcp, size: 2MB, start: 5us}\n"
+	ran := func(text, measure string) *results.Run {
+		t.Helper()
+		o := executeJob(t, strings.Replace(fmt.Sprintf(jobSpec, 4, text), "measure: [job]", "measure: "+measure, 1))
+		if len(o.Failed) > 0 {
+			t.Fatal(o.Failed[0].Err)
+		}
+		return o.Runs[0]
+	}
+	took := valueOf(ran(job, "[job]"), t, "job", "x")
+	exactly(t, "beside nothing", valueOf(ran(job, "[job, reordering]"), t, "job", "x"), took)
+	r := ran(job+aside, "[job, reordering, overshoot, {reduction: {traffic: aside}}]")
+	exactly(t, "beside a flow", valueOf(r, t, "job", "x"), valueOf(ran(job+aside, "[job]"), t, "job", "x"))
+	exactly(t, "reordering", valueOf(r, t, "reordering", "aside"), 0)
+	if v := valueOf(r, t, "overshoot", "aside"); v < 1 || v > 3 { // it begins with a window of a product
+		t.Errorf("overshoot %v", v)
+	}
+}
+
 // A job ends on packets as soon as its ranks are through, though some have nothing to do, or no packet is ever in the
 // network.
 func TestJobWithoutPackets(t *testing.T) {
