@@ -364,7 +364,7 @@ func TestJobErrors(t *testing.T) {
 		{`job: {all_reduce: {size: 1MB, algorithm: star}}`, "star"},
 		{`job: {all_reduce: {size: 1MB, algorithm: hierarchical, local: 3}}`, "4 members cannot be in groups of 3"},
 		{`job: {all_reduce: {size: 1MB, algorithm: halving_doubling}}, hosts: [h0, h1, h2]`, "among 2, 4, 8"},
-		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job`},
+		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job; allowed: hosts of the job, each once`},
 		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-9]": 2}}}`, `of "h[0-9]" there are no h4 … h9`},
 		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-1]": 2, h1: 3}}}`, `"h1" means a host that has a`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members; allowed: two hosts or more"},
