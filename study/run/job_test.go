@@ -224,6 +224,39 @@ traffic:
 	}
 }
 
+// On an ideal network what is of packets, ports and switches is not defined, whatever is measured, and stands beside
+// what packets give.
+func TestIdealWithoutPackets(t *testing.T) {
+	const text = `traffic: [{name: x, transport: rdma, cc: dctcp, job: {all_reduce: {size: 400kB}}}]
+sweep: {net: {ideal: {network: {loggops: {G: 80ps}}}, packets: {network: packets}}}
+groups: {all: "*"}
+plot: [{x: time, y: throughput}]
+`
+	const all = "measure: [{job: {by: group}}, drops, {goodput: {by: group}}, {queue: {port: leaf0->h0, every: 10us}}, " +
+		"{throughput: {port: h0->leaf0, every: 10us}}, {utilisation: {port: h0->leaf0}}, {buffer: {every: 10us}}, " +
+		"retransmissions, delay, reordering, nacks, overhead, " +
+		"{reaction: {after: 1us, throughput: h0->leaf0, every: 10us}}]"
+	short := strings.Replace(fmt.Sprintf(jobSpec, 4, text), "duration: 1s", "duration: 1ms", 1)
+	o := executeJob(t, strings.Replace(short, "measure: [job]", all, 1))
+	if len(o.Failed) > 0 {
+		t.Fatal(o.Failed[0].Err)
+	}
+	for _, r := range o.Runs {
+		ideal := r.Point[0].Text == "ideal"
+		for name, group := range map[string]string{"queue": "mean", "throughput": "h0->leaf0", "utilisation": "h0->leaf0",
+			"retransmissions": "x", "delay": "x", "overhead": "ack"} {
+			if v := valueOf(r, t, name, group); math.IsNaN(v) != ideal {
+				t.Errorf("%v: %s is %v", r.Point, name, v)
+			}
+		}
+		for name, group := range map[string]string{"job": "all", "goodput": "all", "drops": "all"} {
+			if v := valueOf(r, t, name, group); math.IsNaN(v) || v == 0 != (name == "drops") {
+				t.Errorf("%v: %s is %v", r.Point, name, v)
+			}
+		}
+	}
+}
+
 // A job ends on packets as soon as its ranks are through, though some have nothing to do, or no packet is ever in the
 // network.
 func TestJobWithoutPackets(t *testing.T) {

@@ -244,6 +244,9 @@ func (d *decoder) onlyJobs(t *document.Node, p *Point) {
 	if len(p.events) > 0 {
 		d.Fail(t.Place, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
 	}
+	if p.stalls.Length > 0 {
+		d.Fail(t.Place, "no stalls, or network: "+Packets, "stalls hold up packets, which an ideal network has not")
+	}
 }
 
 // sameJob reports whether two traffics have the same job.
