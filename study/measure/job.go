@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"weir/core/unit"
@@ -16,9 +18,10 @@ func jobKind() Kind {
 		"how many have ended (job_iterations) and how many there are to be (job_iterations_asked); of collective " +
 		"operations likewise mean (job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth " +
 		"[bit/s]); of hosts the time in which they compute (job_computing [s]) and in which they do not before their end, " +
-		"mean and longest (job_exposed, job_exposed_max [s]), and the rank that computes longest (job_slowest_rank), if " +
-		"not all compute alike; of messages, from when the transport has one until all of it is acknowledged, median and " +
-		"99 % (job_message_p50, job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; " +
+		"mean and longest (job_exposed, job_exposed_max [s]), and the rank that computes longest, or an iteration where " +
+		"not all are over (job_slowest_rank), if not all compute alike; of messages, from when the transport has one until " +
+		"all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 [s], within 1/64 of a value) with a " +
+		"distribution, on packets; " +
 		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
 		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
@@ -85,7 +88,7 @@ func (m *jobs) Evaluate(e *Evaluation) {
 	}
 	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(e.ofRanks(o, t, exposed(t))) })
 	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return largest(e.ofRanks(o, t, exposed(t))) })
-	add("job_slowest_rank", "", func(o *job.Outcome, _ int) float64 { return slowestRank(o) })
+	add("job_slowest_rank", "", e.slowestRank)
 	add("job_sent", "bytes", func(o *job.Outcome, _ int) float64 {
 		sum := 0.0
 		for i := range o.Ranks {
@@ -105,7 +108,7 @@ func (m *jobs) Evaluate(e *Evaluation) {
 	add("job_message_p50", "s", quantile(.5))
 	add("job_message_p99", "s", quantile(.99))
 	for t := range e.Point.Traffic {
-		if h := e.Result.MessageTimes(t); h != nil && h.Count() > 0 {
+		if h := e.Result.MessageTimes(t); h != nil {
 			d := Distribution{Name: "job_message", Unit: "s", Group: e.Point.Traffic[t].Name}
 			for _, c := range h.Classes() {
 				d.Add(seconds(c.Middle()), c.Count)
@@ -146,24 +149,13 @@ func (m *jobs) groups(e *Evaluation) {
 	add("job_exposed", "s", mean, exposed)
 	add("job_exposed_max", "s", largest, exposed)
 	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
-		slowest, most, alike, first := math.NaN(), unit.Time(-1), true, unit.Time(-1)
+		var x slowest
 		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
-			o := &e.Result.Jobs[j]
-			if rank >= len(o.Ranks) || e.serves(e.Config.Jobs[j].Group, rank) {
-				return
-			}
-			computed := o.Ranks[rank].Computing
-			if first < 0 {
-				first = computed
-			}
-			if alike = alike && computed == first; computed > most {
-				slowest, most = float64(rank), computed
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && !e.serves(e.Config.Jobs[j].Group, rank) {
+				x.add(o, rank, !math.IsNaN(e.asked(e.Config.Jobs[j].Group)))
 			}
 		})
-		if alike {
-			return math.NaN()
-		}
-		return slowest
+		return x.rank()
 	})
 	e.ofClasses(of, "job_sent", "bytes", false, func(k int) (sum float64) {
 		for _, v := range each(k, true, func(r *job.RankOutcome, _ unit.Time) float64 { return float64(r.Sent) }) {
@@ -245,18 +237,56 @@ func largest(all []float64) float64 {
 	return slices.Max(all)
 }
 
-// slowestRank is the one for which most iterations waited: the rank that computed longest, the first of several; none
-// where all have computed alike.
-func slowestRank(o *job.Outcome) float64 {
-	slowest, alike := -1, true
-	for i := range o.Ranks {
-		alike = alike && o.Ranks[i].Computing == o.Ranks[0].Computing
-		if slowest < 0 || o.Ranks[i].Computing > o.Ranks[slowest].Computing {
-			slowest = i
+// slowest finds the rank for which most iterations waited: the one that computed longest, the first of several. Where a
+// job was cut short, ranks that are further ahead have computed longer, so what counts is the time an iteration that
+// each has ended; a rank that has ended none does not count.
+type slowest struct {
+	number        int
+	time, of      int64 // that it computed, in so many iterations
+	some, unalike bool
+}
+
+func (s *slowest) add(o *job.Outcome, rank int, iterates bool) {
+	r := &o.Ranks[rank]
+	time, of := int64(r.Computing), int64(1)
+	if o.Left > 0 && iterates {
+		time, of = int64(r.Within), r.Ended
+	}
+	switch {
+	case of == 0:
+	case !s.some:
+		*s = slowest{number: rank, time: time, of: of, some: true}
+	default:
+		c := compareShares(time, of, s.time, s.of)
+		s.unalike = s.unalike || c != 0
+		if c > 0 {
+			s.number, s.time, s.of = rank, time, of
 		}
 	}
-	if alike {
+}
+
+// rank is its number; not a number where all have computed alike.
+func (s *slowest) rank() float64 {
+	if !s.unalike {
 		return math.NaN()
 	}
-	return float64(slowest)
+	return float64(s.number)
+}
+
+// slowestRank is that of a traffic's job.
+func (e *Evaluation) slowestRank(o *job.Outcome, t int) float64 {
+	var x slowest
+	for i := range o.Ranks {
+		if !e.serves(t, i) {
+			x.add(o, i, !math.IsNaN(e.asked(t)))
+		}
+	}
+	return x.rank()
+}
+
+// compareShares compares a/b with c/d, which are not below 0.
+func compareShares(a, b, c, d int64) int {
+	high, low := bits.Mul64(uint64(a), uint64(d))
+	high2, low2 := bits.Mul64(uint64(c), uint64(b))
+	return cmp.Or(cmp.Compare(high, high2), cmp.Compare(low, low2))
 }

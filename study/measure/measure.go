@@ -343,6 +343,9 @@ func (e *TooMuch) Error() string {
 
 // Evaluate computes the values of a run's result.
 func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
+	if c.Ideal != nil {
+		res = ideally(p, c, res)
+	}
 	e := &Evaluation{Point: p, Config: c, Result: res, Values: &v, seconds: res.Measured.Seconds(), list: l}
 	_, each := l.Needs(p, c)
 	samples, onsets := res.Watched, res.Onsets
@@ -350,14 +353,55 @@ func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
 		n, k := len(each[i].Watches), len(each[i].Onsets)
 		e.Samples, samples = samples[:n], samples[n:]
 		e.Onsets, onsets = onsets[:k], onsets[k:]
+		first := len(v.Measures)
 		m.evaluate(e)
+		if _, of := m.Measure.(OfJobs); !of && c.Ideal != nil {
+			undefine(v.Measures[first:])
+		}
 	}
 	v.Flows = e.flowTable()
 	return v
 }
 
+// OfJobs is a Measure that an ideal network, which carries jobs alone and has no packets, gives as well. Others are not
+// defined there.
+type OfJobs interface{ ofJobs() }
+
+func (*jobs) ofJobs()     {}
+func (*timeline) ofJobs() {}
+func (*goodput) ofJobs()  {}
+func (*drops) ofJobs()    {} // there are none
+
+// ideally is the result of a run on an ideal network, with nothing in what packets would fill.
+func ideally(p *Point, c *sim.Config, res *sim.Result) *sim.Result {
+	own, none := *res, nothing(p, c)
+	own.Flows, own.Ports, own.Watched, own.Delays = none.Flows, none.Ports, none.Watched, none.Delays
+	own.Onsets, own.Reordering, own.Peaks = none.Onsets, none.Reordering, none.Peaks
+	return &own
+}
+
+// undefine makes values none.
+func undefine(all []Measured) {
+	for i := range all {
+		all[i].Value = math.NaN()
+		for k := range all[i].Groups {
+			all[i].Groups[k].Value = math.NaN()
+		}
+	}
+}
+
 // Shape returns the names and units of what runs of a configuration have, by evaluating an empty result.
 func (l List) Shape(p *Point, c *sim.Config) Values {
+	res := nothing(p, c)
+	for i := range c.Jobs {
+		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, c.Jobs[i].Group)
+		res.Times = append(res.Times, unit.Histogram{})
+	}
+	return l.Evaluate(p, c, res)
+}
+
+// nothing is a result in which no packet was ever sent.
+func nothing(p *Point, c *sim.Config) *sim.Result {
 	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.Network.Links)),
 		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.Traffic)),
 		Onsets: make([]sim.OnsetResult, len(c.Onsets)), Reordering: make([]sim.Reordering, len(c.Flows)),
@@ -365,8 +409,5 @@ func (l List) Shape(p *Point, c *sim.Config) Values {
 	for i := range res.Flows {
 		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
 	}
-	for i := range c.Jobs {
-		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, c.Jobs[i].Group)
-	}
-	return l.Evaluate(p, c, res)
+	return res
 }

@@ -146,7 +146,7 @@ func (b *builder) add(f *spec.Flow) error {
 	how, port := tr.NIC()
 	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(i))
 	if err != nil {
-		return fmt.Errorf("traffic %s: %w", tr.Name(), err)
+		return b.noNIC(f.Traffic, err)
 	}
 	flow := sim.Flow{Group: f.Traffic, Src: nics.From, Dst: nics.To, Start: f.Start, Size: f.Size, After: b.after(f),
 		SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Class: tr.TOSOf(f.Size) >> 5}

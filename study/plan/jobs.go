@@ -30,8 +30,11 @@ func (b *builder) jobs(c *sim.Config) error {
 		if c.Ideal != nil || len(j.Hosts) < 2 {
 			continue
 		}
-		if err := b.steered(j); err != nil {
-			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
+		if err := b.steered(id, j); err != nil {
+			return err
+		}
+		if err := b.bound(id, j); err != nil {
+			return err
 		}
 		f := sim.Flow{Group: id, Src: j.Hosts[0], Dst: j.Hosts[1], Size: 1000, Start: start}
 		if err := b.Message(len(c.Jobs)-1, &job.Message{}, 1, &f, func(int) bool { return true }); err != nil {
@@ -46,7 +49,7 @@ func (b *builder) jobs(c *sim.Config) error {
 
 // steered notes that a job says which NICs its messages take, if it does, and that there are as many as it demands: at
 // each host, to the others of the job.
-func (b *builder) steered(j *spec.Job) error {
+func (b *builder) steered(id int, j *spec.Job) error {
 	s, ok := j.Program.(job.Steered)
 	if !ok {
 		return nil
@@ -61,16 +64,55 @@ func (b *builder) steered(j *spec.Job) error {
 		for k = 1; k < len(j.Hosts) && most < nics && demands; k++ {
 			_, ways, err := b.chooser.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)])
 			if err != nil {
-				return err
+				return fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), err)
 			}
 			most = max(most, ways)
 		}
 		if demands && most < nics {
-			return fmt.Errorf("channels take turns at %d NICs (nics), and %s has %d that lead to others", nics,
-				b.point.Network().Nodes[from].Name, most)
+			return &spec.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", most),
+				Why: fmt.Errorf("traffic %s: channels take turns at %d NICs (nics), and %s has %d that lead to others",
+					b.point.Entry(id).Name(), nics, b.point.Network().Nodes[from].Name, most)}
 		}
 	}
 	return nil
+}
+
+// mostLooked bounds the operations of a job that are looked at for whom ranks send to.
+const mostLooked = 1 << 22
+
+// bound tries that the NIC which a traffic names leads from each rank of its job to those that it sends to. It looks at
+// the first operations of each lane, which iterations repeat.
+func (b *builder) bound(id int, j *spec.Job) error {
+	tr := b.point.Entry(id)
+	how, port := tr.NIC()
+	if port < 0 || !b.point.Routes().NICs().Several() || b.steers[len(b.steers)-1] != nil {
+		return nil
+	}
+	each := max(mostLooked/len(j.Hosts), 64)
+	for r, from := range j.Hosts {
+		told := map[int32]bool{int32(r): true}
+		lanes := j.Program.Lanes(r)
+		for k := range lanes {
+			for i := range min(j.Program.Ops(r, k), max(each/lanes, 16)) {
+				op := j.Program.Op(r, job.Ref{Lane: int32(k), Op: int32(i)})
+				if op.Kind != job.Send || told[op.Peer] {
+					continue
+				}
+				told[op.Peer] = true
+				if _, err := b.chooser.Choose(how, port, from, j.Hosts[op.Peer], 0); err != nil {
+					return b.noNIC(id, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// noNIC is that a traffic asks for a NIC that a host has not, or that leads to no host that it sends to.
+func (b *builder) noNIC(id int, why error) error {
+	return &spec.NoNIC{Traffic: id,
+		Allowed: "hash, round_robin, rail, or a NIC that leads from each sender to its receivers",
+		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 
 // tick is in which a traffic's transport and its controller take time.
@@ -107,7 +149,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow, up func(
 	how, port := tr.NIC()
 	nics, err := b.chooser.ChooseUp(how, port, f.Src, f.Dst, uint32(pair), up)
 	if err != nil {
-		return fmt.Errorf("traffic %s: %w", tr.Name(), err)
+		return b.noNIC(f.Group, err)
 	}
 	f.Src, f.Dst = nics.From, nics.To
 	return nil

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -381,5 +382,44 @@ measure: [job]
 	if !strings.Contains(got.Error(),
 		"traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
 		t.Errorf("%v", got)
+	}
+}
+
+// A NIC that a job's traffic names has to lead from each rank to all that it sends to, not only from the first to the
+// second, and the error stands where the file says so. Ranks that send to each other by it alone may have it.
+func TestJobsNamedNIC(t *testing.T) {
+	const text = `duration: 50ms
+topology: {rails: {servers: 2, gpus: 2, planes: 2, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
+switch: [ecmp]
+traffic:
+  - name: train
+    nic: NIC
+    HOSTS
+    job: {all_reduce: {size: 1MB, channels: 4, nics: 1}}
+    transport: tcp
+measure: [job]
+`
+	named := func(nic, hosts string) string { return strings.NewReplacer("NIC", nic, "HOSTS", hosts).Replace(text) }
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	const led = "allowed: hash, round_robin, rail, or a NIC that leads from each sender to its receivers"
+	for _, x := range []struct{ text, want string }{
+		{named("2", "hosts: h*"), ":6:10: traffic train: there is no path from NIC 2 of h1 to h2; " + led},
+		{named("3", "hosts: h*"), ":6:10: traffic train: h0 has 3 NICs, and NIC 3 is asked for; they count from 0; " + led},
+		{strings.Replace(named("hash", "hosts: h*"), "nics: 1", "nics: 3", 1),
+			":8:54: traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others; " +
+				"allowed: nics: up to 2"},
+	} {
+		if got := plantest.Wrong(t, registry, x.text, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+			t.Errorf("%v\nwant %s", got, x.want)
+		}
+	}
+	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages go"
+	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
+	steered := plantest.Load(t, registry, steers, spec.Options{})
+	if w := steered.Warnings(); !slices.Contains(w, taken) {
+		t.Errorf("%q\nwant %s", w, taken)
+	}
+	if r := ran(t, configured(t, named("2", "hosts: [h2, h3]"))); r.End != sim.AllDone || r.Jobs[0].Left > 0 {
+		t.Errorf("%s, %d operations are left", r.End, r.Jobs[0].Left)
 	}
 }

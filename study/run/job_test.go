@@ -161,6 +161,115 @@ func TestJobWarmup(t *testing.T) {
 	}
 }
 
+// Where hosts compute alike none is the slowest, though a job is cut short when some are further ahead than others, or
+// some are servers, which compute nothing. A straggler is the slowest all the same.
+func TestJobNoSlowest(t *testing.T) {
+	text := func(job, slow string) string {
+		return strings.Replace(fmt.Sprintf(jobSpec, 6, fmt.Sprintf(`traffic:
+  - {name: x, job: {%s, compute: 50us%s}}, transport: rdma, cc: dctcp, start: 0s}
+  - {name: aside, from: h0, to: h1, size: 1MB, transport: rdma, cc: dctcp, start: 0s}
+groups: {all: "*"}
+`, job, slow)), "measure: [job]", "measure: [job, {job: {by: group}}]", 1)
+	}
+	ran := func(text string, want float64) *results.Run {
+		t.Helper()
+		r := executeJob(t, text).Runs[0]
+		for _, group := range []string{"x", "all"} {
+			exactly(t, "the slowest of "+group, valueOf(r, t, "job_slowest_rank", group), want)
+		}
+		return r
+	}
+	const ring, straggles = "all_reduce: {size: 400kB, iterations: 50", ", slow: {h2: 1.02}"
+	apart := 0
+	for after := 200; after < 800; after += 30 {
+		cut := fmt.Sprintf("duration: %dus", after)
+		r := ran(strings.Replace(text(ring, ""), "duration: 1s", cut, 1), math.NaN())
+		if n := valueOf(r, t, "job_computing", "x") / 50e-6; math.Abs(n-math.Round(n)) > 1e-9 {
+			apart++ // some have computed once more than others
+		}
+		ran(strings.Replace(text(ring, straggles), "duration: 1s", cut, 1), 2)
+	}
+	if apart == 0 {
+		t.Error("no rank was ever ahead")
+	}
+	for _, kind := range []string{"checkpoint", "read"} {
+		ran(text(kind+": {size: 400kB, iterations: 3, servers: 2", ""), math.NaN())
+		ran(text(kind+": {size: 400kB, iterations: 3, servers: 2", straggles), 2)
+	}
+}
+
+// Measures of listed flows, packet by packet, have nothing to do with a job's messages, though some of these begin with
+// the run, and end before its warm-up does.
+func TestJobBesideWatchedFlows(t *testing.T) {
+	const job = `warmup: 30us
+traffic:
+  - {name: x, job: {all_reduce: {size: 30kB, iterations: 3, align: 1ms}}, transport: rdma, cc: dctcp}
+`
+	const aside = "  - {name: aside, from: h0, to: h3, transport: rdma, cc: dctcp, size: 2MB, start: 5us}\n"
+	ran := func(text, measure string) *results.Run {
+		t.Helper()
+		o := executeJob(t, strings.Replace(fmt.Sprintf(jobSpec, 4, text), "measure: [job]", "measure: "+measure, 1))
+		if len(o.Failed) > 0 {
+			t.Fatal(o.Failed[0].Err)
+		}
+		return o.Runs[0]
+	}
+	took := valueOf(ran(job, "[job]"), t, "job", "x")
+	exactly(t, "beside nothing", valueOf(ran(job, "[job, reordering]"), t, "job", "x"), took)
+	r := ran(job+aside, "[job, reordering, overshoot, {reduction: {traffic: aside}}]")
+	exactly(t, "beside a flow", valueOf(r, t, "job", "x"), valueOf(ran(job+aside, "[job]"), t, "job", "x"))
+	exactly(t, "reordering", valueOf(r, t, "reordering", "aside"), 0)
+	if v := valueOf(r, t, "overshoot", "aside"); v < 1 || v > 3 { // it begins with a window of a product
+		t.Errorf("overshoot %v", v)
+	}
+}
+
+// On an ideal network what is of packets, ports and switches is not defined, whatever is measured, and stands beside
+// what packets give.
+func TestIdealWithoutPackets(t *testing.T) {
+	const text = `traffic: [{name: x, transport: rdma, cc: dctcp, job: {all_reduce: {size: 400kB}}}]
+sweep: {net: {ideal: {network: {loggops: {G: 80ps}}}, packets: {network: packets}}}
+groups: {all: "*"}
+plot: [{x: time, y: throughput}]
+`
+	const all = "measure: [{job: {by: group}}, drops, {goodput: {by: group}}, {queue: {port: leaf0->h0, every: 10us}}, " +
+		"{throughput: {port: h0->leaf0, every: 10us}}, {utilisation: {port: h0->leaf0}}, {buffer: {every: 10us}}, " +
+		"retransmissions, delay, reordering, nacks, overhead, " +
+		"{reaction: {after: 1us, throughput: h0->leaf0, every: 10us}}]"
+	short := strings.Replace(fmt.Sprintf(jobSpec, 4, text), "duration: 1s", "duration: 1ms", 1)
+	o := executeJob(t, strings.Replace(short, "measure: [job]", all, 1))
+	if len(o.Failed) > 0 {
+		t.Fatal(o.Failed[0].Err)
+	}
+	for _, r := range o.Runs {
+		ideal := r.Point[0].Text == "ideal"
+		for name, group := range map[string]string{"queue": "mean", "throughput": "h0->leaf0", "utilisation": "h0->leaf0",
+			"retransmissions": "x", "delay": "x", "overhead": "ack"} {
+			if v := valueOf(r, t, name, group); math.IsNaN(v) != ideal {
+				t.Errorf("%v: %s is %v", r.Point, name, v)
+			}
+		}
+		for name, group := range map[string]string{"job": "all", "goodput": "all", "drops": "all"} {
+			if v := valueOf(r, t, name, group); math.IsNaN(v) || v == 0 != (name == "drops") {
+				t.Errorf("%v: %s is %v", r.Point, name, v)
+			}
+		}
+	}
+}
+
+// A job ends on packets as soon as its ranks are through, though some have nothing to do, or no packet is ever in the
+// network.
+func TestJobWithoutPackets(t *testing.T) {
+	for file, took := range map[string]float64{"alone": 1e-6, "nothing": 0} {
+		o := executeJob(t, fmt.Sprintf(jobSpec, 3, "traffic: [{name: x, job: {goal: {file: "+file+
+			".goal}}, transport: tcp}]\n"))
+		exactly(t, file, measures(t, o)["job"], took)
+		if end := o.Runs[0].End; end.Reason != string(sim.AllDone) || end.TimeS > 1e-3 {
+			t.Errorf("%s: %+v", file, end)
+		}
+	}
+}
+
 // Jobs of every kind end on packets, beside each other, beside other traffic, and placed as the file says, over
 // transports with and without acknowledgements.
 func TestJobKinds(t *testing.T) {
@@ -288,7 +397,7 @@ func TestJobErrors(t *testing.T) {
 		{`job: {all_reduce: {size: 1MB, algorithm: star}}`, "star"},
 		{`job: {all_reduce: {size: 1MB, algorithm: hierarchical, local: 3}}`, "4 members cannot be in groups of 3"},
 		{`job: {all_reduce: {size: 1MB, algorithm: halving_doubling}}, hosts: [h0, h1, h2]`, "among 2, 4, 8"},
-		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job`},
+		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job; allowed: hosts of the job, each once`},
 		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-9]": 2}}}`, `of "h[0-9]" there are no h4 … h9`},
 		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-1]": 2, h1: 3}}}`, `"h1" means a host that has a`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members; allowed: two hosts or more"},
@@ -404,10 +513,11 @@ measure: [job]
 }
 
 // Times of messages need no record of any: on a ring of two hosts all take the same, and there are as many as the ring
-// has.
+// has. A plot can show their distribution.
 func TestMessageTimes(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(jobSpec, 2, `traffic: [{name: x, transport: tcp, cc: reno,
   job: {all_reduce: {size: 2000 B, iterations: 3}}}]
+plot: [{x: job_message, y: cdf}]
 `))
 	m := measures(t, o)
 	if m["job_message_p50"] != m["job_message_p99"] || m["job_message_p50"] <= 0 {

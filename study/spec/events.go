@@ -166,7 +166,11 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 	for _, l := range n.Links {
 		for e := range 2 {
 			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
-				neighbours = append(neighbours, n.Nodes[l.Ends[1-e]].Name)
+				name := n.Nodes[l.Ends[1-e]].Name
+				if l.Nth > 0 { // as its port is named
+					name += "~" + strconv.Itoa(int(l.Nth)+1)
+				}
+				neighbours = append(neighbours, name)
 			}
 		}
 	}

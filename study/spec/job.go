@@ -70,6 +70,13 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 			return
 		}
 	}
+	tr.jobNode = params
+	if s, ok := tr.job.Program.(job.Steered); ok && x.Get("nic") != nil && p.ideal == nil {
+		if nics, _ := s.Steers(); nics > 0 {
+			d.warn("%v: traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+				tr.nicAt, tr.seen.Name, nics)
+		}
+	}
 	tr.seen.Job, tr.seen.Ranks = true, tr.job.Hosts
 	if m, ok := tr.job.Program.(job.Measured); ok {
 		tr.seen.Bus = m.Bus()
@@ -236,6 +243,9 @@ func (d *decoder) onlyJobs(t *document.Node, p *Point) {
 	}
 	if len(p.events) > 0 {
 		d.Fail(t.Place, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
+	}
+	if p.stalls.Length > 0 {
+		d.Fail(t.Place, "no stalls, or network: "+Packets, "stalls hold up packets, which an ideal network has not")
 	}
 }
 

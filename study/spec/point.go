@@ -139,7 +139,9 @@ type Traffic struct {
 	fixedPayload    bool       // the file says how long payload is
 	tosBySize       []sizedTOS // ascending; tos is that of the last
 	nic             topology.Choice
-	nicPort         int // −1: none is named
+	nicPort         int            // −1: none is named
+	nicAt           document.Place // where the file says so
+	jobNode         *document.Node // parameters of its job; nil: it has none
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
@@ -380,11 +382,14 @@ func (d *decoder) try(root document.Map, p *Point) {
 	}
 	var much *measure.TooMuch
 	var refused *refusal
+	var without *NoNIC
 	switch {
 	case errors.As(err, &much):
 		d.Fail(root.Get("measure").Place, "", "%v", err)
 	case errors.As(err, &refused):
 		d.Fail(refused.Place, "", "this cannot be built: %v", err)
+	case errors.As(err, &without):
+		d.Fail(without.place(p), without.Allowed, "%v", without)
 	case err != nil:
 		d.Fail(root.Get("topology").Place, "", "this cannot be built: %v", err)
 	}

@@ -208,8 +208,12 @@ func (r *Simulation) addJobs() error {
 		}
 	}
 	for _, h := range r.hosts {
-		if h != nil && h.jobs != nil {
-			h.jobs.advance(h, 0)
+		if h == nil || h.jobs == nil {
+			continue
+		}
+		h.jobs.advance(h, 0)
+		for _, k := range h.jobs.of {
+			k.over(0) // one that has nothing to do is never due
 		}
 	}
 	return nil
@@ -270,15 +274,24 @@ func (k *ranks) advance(h *host, now unit.Time) {
 			continue
 		}
 		x.Advance(now)
-		if !x.done && x.Done() {
-			x.done = true
-			if x.jobs.of[x.job].left--; x.jobs.of[x.job].left == 0 {
-				x.jobs.run.finished-- // it is no flow
-				h.thread.finished(now)
-			}
-		}
+		x.over(now)
 	}
 	k.due(h)
+}
+
+// over notes that a rank has done all, if it has.
+func (k *rank) over(now unit.Time) {
+	if k.done || !k.Done() {
+		return
+	}
+	k.done = true
+	if of := &k.jobs.of[k.job]; of.left == 1 {
+		of.left = 0
+		k.jobs.run.finished-- // it is no flow
+		k.host.thread.finished(now)
+	} else {
+		of.left--
+	}
 }
 
 // itself is how long a message takes from a rank to itself.

@@ -102,7 +102,7 @@ func (r *Simulation) observe() {
 	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
 		return
 	}
-	o := &observation{run: r, flows: make([]observed, len(c.Flows))}
+	o := &observation{run: r, flows: make([]observed, r.listed)}
 	for i := range c.Onsets {
 		x := &c.Onsets[i]
 		n := onset{config: x, at: unit.Never, reduced: make([]unit.Time, len(x.Flows))}
@@ -116,7 +116,7 @@ func (r *Simulation) observe() {
 		o.onsets = append(o.onsets, n)
 	}
 	if c.Ordering {
-		o.order = make([]observe.Order, len(c.Flows))
+		o.order = make([]observe.Order, r.listed)
 	}
 	r.observation = o
 	for _, h := range r.hosts {

@@ -76,7 +76,7 @@ func (c *common) job(operation string, s job.Site) (job.Program, error) {
 			c.Slow[m] = x.Value
 		}
 		if err != nil {
-			return nil, &scheme.Error{Param: "slow", Err: err}
+			return nil, &scheme.Error{Param: "slow", Allowed: "hosts of the job, each once", Err: err}
 		}
 	}
 	j, err := New(c.Config)

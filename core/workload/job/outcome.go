@@ -27,6 +27,8 @@ type RankOutcome struct {
 	Sent      unit.Bytes
 	Messages  int64
 	Done      bool
+	Ended     int64     // iterations
+	Within    unit.Time // of Computing, until the last of these ended
 }
 
 // Exposed is how long the rank did not compute before its end: it communicated, or waited.
@@ -123,7 +125,8 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 		o.Iterations = append(o.Iterations, x)
 	}
 	for _, r := range ranks {
-		o.Ranks = append(o.Ranks, RankOutcome{r.last + t.shift, r.computed, r.sent, r.messages, r.Done()})
+		o.Ranks = append(o.Ranks, RankOutcome{r.last + t.shift, r.computed, r.sent, r.messages, r.Done(),
+			r.ended, r.within})
 		if r.Done() {
 			continue
 		}

@@ -59,6 +59,8 @@ type Rank struct {
 	computes int // processors that compute
 	since    unit.Time
 	computed unit.Time // when one or more of them did
+	ended    int64     // iterations
+	within   unit.Time // of computed, until the last of these ended
 	last     unit.Time // when an operation ended last
 	sent     unit.Bytes
 	messages int64
@@ -291,6 +293,11 @@ func (r *Rank) end(e event) {
 	r.last = max(r.last, e.at)
 	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0 || op.Mark != NoMark) {
 		r.OnSpan(Span{r.Number, e.ref, op, e.since, e.at})
+	}
+	if op.Mark == Iterates {
+		if r.ended, r.within = r.ended+1, r.computed; r.computes > 0 {
+			r.within += e.at - r.since
+		}
 	}
 	if op.Mark != NoMark && r.OnMark != nil {
 		r.OnMark(r.Number, op.Mark, op.Part, e.at)

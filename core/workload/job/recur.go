@@ -108,10 +108,14 @@ type Passed struct {
 	sent     unit.Bytes
 	messages int64
 	last     unit.Time
+	ended    int64
+	within   unit.Time
 }
 
 // Passed says it.
-func (r *Rank) Passed() Passed { return Passed{r.computed, r.sent, r.messages, r.last} }
+func (r *Rank) Passed() Passed {
+	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within}
+}
 
 // Room is by how many iterations of its program the rank can be further at most: all that it looks at is in the program
 // then, too.
@@ -156,6 +160,8 @@ func (r *Rank) Skip(p Alike, n int, was, now Passed) {
 	r.computed += unit.Time(n) * (now.computed - was.computed)
 	r.sent += unit.Bytes(n) * (now.sent - was.sent)
 	r.messages += int64(n) * (now.messages - was.messages)
+	r.ended += int64(n) * (now.ended - was.ended)
+	r.within += unit.Time(n) * (now.within - was.within)
 }
 
 // skip moves each lane on by so many operations.
