@@ -10,6 +10,18 @@ type RoundTrip struct {
 	Min       unit.Time // shortest sample
 }
 
+// leastMargin is the part of SRTT by which a timeout is longer, however little round trips have varied. RFC 6298 §2.3
+// has the clock's granularity there, which is nothing here.
+const leastMargin = 4
+
+// Timeout is a retransmission timeout: SRTT + 4 RTTVAR (2.3), and at least 1¼ SRTT. Without samples RTTVAR becomes
+// nothing: where all is sent again there are none (Karn), and where receivers acknowledge several packets by one, they
+// are of the last of them. Then a queue of some microseconds would be a timeout on paths that are long against the
+// least timeout that there is.
+func (r *RoundTrip) Timeout() unit.Time {
+	return r.Smoothed + max(4*r.Variation, r.Smoothed/leastMargin)
+}
+
 // Measure takes an RTT sample in: the first one sets SRTT to it and RTTVAR to its half
 // (2.2), later ones move SRTT by an eighth and RTTVAR by a quarter of the difference (2.3).
 func (r *RoundTrip) Measure(rtt unit.Time) {

@@ -20,7 +20,7 @@
 //	IRN §3.1 timeouts, RTO_low and RTO_high    Sender.rto, timeout       TestRTO, TestTailLoss
 //	IRN §3.2 BDP-FC                            Sender.schedule           TestBound
 //	RFC 6298 §2, §5 RTO, doubling              Sender.rto, measure       TestRTO, TestMeasuredRTO, TestEverythingLost
-//	… longer than a round trip, by a quarter   leastMargin               TestLeastMargin
+//	… longer than a round trip, by a quarter   RoundTrip.Timeout         TestLeastMargin
 //	… of what is out, not of what waits to go  Sender.schedule           TestNoTimeoutWhilePaced, TestNoTimeoutWhileHeld
 //	… of a path, from its last answer on       paths.alive               TestPathAnswers
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP

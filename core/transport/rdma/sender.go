@@ -274,11 +274,6 @@ func (s *Sender) lost() int64 {
 	return n
 }
 
-// leastMargin is the part of a smoothed round trip by which a measured timeout is longer, however little round trips
-// have varied. RFC 6298 §2.3 has the clock's granularity there, which is nothing here. Where all is sent again there
-// are no samples (Karn), and a queue of some microseconds would be a timeout on a path that is long against rto_min.
-const leastMargin = 4
-
 // rto is the retransmission timeout: a floor, which is lower when few packets are in
 // flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), at least 1¼ SRTT, doubled for each
 // timeout since there was progress (RFC 6298 §5.5).
@@ -292,7 +287,7 @@ func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	}
 	if s.config.RTO == MeasuredRTO {
 		if s.roundTrip.Smoothed > 0 {
-			t = max(t, s.roundTrip.Smoothed+max(4*s.roundTrip.Variation, s.roundTrip.Smoothed/leastMargin))
+			t = max(t, s.roundTrip.Timeout())
 		} else {
 			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
 		}

@@ -383,7 +383,7 @@ func (s *Sender) after(doubled int) unit.Time {
 	if s.round.Smoothed == 0 {
 		return max(s.fixed, s.config.RTOMin) << min(doubled, 6)
 	}
-	return max(s.round.Smoothed+4*s.round.Variation, s.config.RTOMin) << min(doubled, 6)
+	return max(s.round.Timeout(), s.config.RTOMin) << min(doubled, 6)
 }
 
 // NextTimer is when a timeout or a probe is due.

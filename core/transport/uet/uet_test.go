@@ -306,6 +306,20 @@ func TestEstimated(t *testing.T) {
 	}
 }
 
+// A receiver acknowledges several packets by the last of them: where round trips do not vary, the first of them must
+// not be taken to be lost.
+func TestEstimatedLongPath(t *testing.T) {
+	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = EstimatedRTO, 100*us })
+	s.round = transport.RoundTrip{}
+	for range 60 {
+		s.round.Measure(220 * us)
+	}
+	sent(s, 0)
+	if got := s.NextTimer(); got != 275*us || s.round.Variation > us {
+		t.Errorf("RTTVAR %v, timeout at %v", s.round.Variation, got)
+	}
+}
+
 // Without trimming as much out of order as the window is a loss: what is missing goes again. After a round trip without
 // an acknowledgement a probe asks, and if it comes back without delay, all that is out is lost.
 func TestSleek(t *testing.T) {
