@@ -202,7 +202,7 @@ func (c *Config) bindReordering(p *scheme.Params) {
 func (c *Config) bindTimeout(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", MeasuredRTO,
 		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are",
-		"RFC 6298 §2.3, 5/4 ours; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
+		"RFC 6298 §2.3; ours: 5/4; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
 	p.Time(&c.RTOMin, "rto_min", "320us", "retransmission timeout: the least, or the fixed one", "IRN §4.1: RTO_high").
 		Min("1us").Max("60s")
 	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",

@@ -123,7 +123,7 @@ func (c *Config) bindBalance(p *scheme.Params) {
 
 func (c *Config) bindRecovery(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", FixedRTO, "retransmission timeout: the same for all (fixed), or SRTT + 4 RTTVAR and "+
-		"at least 5/4 SRTT, doubled up to 64 times (estimated)", simulator+"fixed").Words(FixedRTO, EstimatedRTO)
+		"at least 5/4 SRTT, doubled up to 64 times (estimated)", simulator+"fixed; ours: 5/4").Words(FixedRTO, EstimatedRTO)
 	p.Time(&c.RTOBase, "rto_base", "15us", "fixed: a timeout without queues", "UEC htsim main_uec.cpp: 15 us").
 		Min("1ns").Max("10s")
 	p.Float(&c.RTOQueues, "rto_queues", "6", "fixed: products of line rate and round trip whose time is added, one a hop",
