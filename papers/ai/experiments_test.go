@@ -131,6 +131,31 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// first is the first run of a file of a test's own.
+func first(t *testing.T, src *spec.Source) *plan.Run {
+	t.Helper()
+	s, err := plan.Load(library(), src, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Runs(s)[0]
+}
+
+// carried is what a run gives, with something changed.
+func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config, *sim.Result) {
+	t.Helper()
+	c, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	res, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, res
+}
+
 // An all-to-all that is passed on within servers leaves the spines of one segment alone; sent directly, what is for
 // another rail passes them.
 func TestRelayed(t *testing.T) {
@@ -143,18 +168,7 @@ traffic:
   - {name: train, transport: rdma, cc: dcqcn, job: {all_to_all: {size: 1MB, algorithm: %s, local: 4}}}
 measure: [job]
 `, algorithm))}
-		s, err := plan.Load(library(), src, spec.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := plan.Runs(s)[0].Config()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, r := carried(t, first(t, src), func(*sim.Config) {})
 		sent := int64(0)
 		for _, p := range r.Ports {
 			if strings.HasPrefix(c.Network.Nodes[p.Node].Name, "spine") {
@@ -186,10 +200,7 @@ switches: {"*": {queues: 2, programs: [ecmp, {trimming: {rtt: 14us}}, telemetry]
 traffic: [{name: x, from: {random: 8}, to: {random: 1}, size: 100003 B, start: 0s, transport: ` + transport + `}]
 measure: [fct]
 `)}
-			s, err := plan.Load(library(), src, spec.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			of := first(t, src)
 			var want string
 			for i, change := range []func(c *sim.Config){
 				func(*sim.Config) {},
@@ -197,15 +208,7 @@ measure: [fct]
 				func(c *sim.Config) { c.Threads = 3 },
 				func(c *sim.Config) { c.Window = 300 * unit.Nanosecond },
 			} {
-				c, err := plan.Runs(s)[0].Config()
-				if err != nil {
-					t.Fatal(err)
-				}
-				change(c)
-				r, err := sim.Run(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				_, r := carried(t, of, change)
 				var nacks, timeouts, open int64
 				got := fmt.Sprint(r.Drops)
 				for i := range r.Flows {
@@ -249,18 +252,7 @@ switches: {"*": {queues: 2, programs: [ecmp, {trimming: {rtt: 14us}}, telemetry]
 traffic: [{name: x, from: "h[1-15]", to: h0, start: 0s, ` + x.flows + `, transport: ` + x.transport + `}]
 measure: [fct]
 `)}
-			s, err := plan.Load(library(), src, spec.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := plan.Runs(s)[0].Config()
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, r := carried(t, first(t, src), func(*sim.Config) {})
 			var timeouts, nacks, open int64
 			for i := range r.Flows {
 				f := &r.Flows[i]

@@ -17,7 +17,7 @@
 //	round trips of packets that were sent again        Sender.sample            TestSamples
 //	NACKs, repairs in order and before what is new     Sender.onNack            TestNacks
 //	timeout of the oldest packet, requests to send     Sender.Advance           TestTimeout, TestRequests
-//	estimated timeouts                                 Sender.rto               TestEstimated
+//	estimated timeouts                                 Sender.rto               TestEstimated, TestEstimatedLongPath
 //	losses without trimming                            Sender.search            TestSleek
 //	credit: first window, targets, at most             Sender.target            TestCredit
 //	credit that does not come                          Sender.unpulled          TestWaitsForCredit
