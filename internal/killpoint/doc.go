@@ -8,8 +8,8 @@
 //
 //	kill after rename runs/*.json 3
 //
-// The process then kills itself (SIGKILL) at the third such line. The action hold blocks the operation until the
-// folder has a file named release; the log then has a line that starts with "held". Counts are per process.
+// The process then kills itself (SIGKILL) at the third such line. The action hold blocks that operation and all later
+// ones that match, until the folder has a file named release; their lines start with "held". Counts are per process.
 package killpoint
 
 // Moments of an operation.

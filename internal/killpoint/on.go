@@ -73,7 +73,7 @@ func record(moment, operation, file string) (action string) {
 	defer state.Unlock()
 	p := &state.plan
 	if matches, _ := path.Match(p.pattern, file); matches && moment == p.moment && operation == p.operation {
-		if state.count++; state.count == p.count {
+		if state.count++; state.count >= p.count {
 			action = p.action
 		}
 	}

@@ -59,7 +59,7 @@ func listen(stderr io.Writer, first grace) *interrupts {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	killpoint.Reach(killpoint.After, "listen", "")
+	killpoint.Reach(killpoint.After, "listen", "signals")
 	ended := make(chan struct{})
 	i.stop = sync.OnceFunc(func() {
 		signal.Stop(signals)

@@ -12,6 +12,6 @@ import (
 func init() {
 	if os.Getenv("WEIR_GRACE") != "" {
 		const long = 24 * time.Hour
-		inSimulation.time, inSweep.time, labGrace, together = long, long, long, 0
+		inSimulation.time, inSweep.time, labGrace, serveGrace, together = long, long, long, long, 0
 	}
 }
