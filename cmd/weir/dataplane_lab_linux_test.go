@@ -1,22 +1,25 @@
+//go:build lab
+
 package main
 
 import (
 	"errors"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"weir/study/run"
 
 	"weir/cmd/weir/cli"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 	"weir/study/measure"
 	"weir/study/plan"
+	"weir/study/run"
 	"weir/study/spec"
 	"weir/worlds/lab"
 )
@@ -24,10 +27,7 @@ import (
 // The same file in the lab: each run of figure 5's quick variant has a data plane of its
 // own switches and programs, which carries a kernel's TCP.
 func TestLab(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it makes network namespaces and packet sockets")
-	}
-	binary := build(t)
+	needRoot(t)
 	registry := cli.Registry()
 	src, err := registry.Open("p4abc/fig5")
 	if err != nil {
@@ -38,33 +38,44 @@ func TestLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	for index, r := range plan.RunsOn(s, spec.Lab) {
-		name := measure.PointName(r.Point)
 		c, err := run.LabConfig(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := lab.Open(c.Network, c.Hosts, c.MTU)
-		if err != nil {
-			t.Fatal(err)
+		t.Run(measure.PointName(r.Point), func(t *testing.T) {
+			realtime.Test(t, func(try *realtime.Try) { carryTCP(try, c, index) })
+		})
+	}
+}
+
+// carryTCP has a data plane of a run of figure 5 carry a kernel's TCP for a second.
+func carryTCP(try *realtime.Try, c *lab.Config, index int) {
+	l, err := lab.Open(c.Network, c.Hosts, c.MTU)
+	if err != nil {
+		try.Fatal(err)
+	}
+	try.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			try.Error(err)
 		}
-		p, err := l.Start(exec.Command(binary, "lab-dataplane", "p4abc/fig5", "--quick", "--index", strconv.Itoa(index)))
-		if err == nil {
-			var got float64
-			got, err = sendFor(l, c, time.Second)
-			r, stopped := p.Stop()
-			if err = errors.Join(err, stopped); err == nil {
-				t.Logf("%s: %.1f Mb/s; %v", name, got/1e6, r)
-				if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Network.Links) {
-					t.Errorf("%s: %v, %+v, %d ports", name, r.Errors(), r.Counts, len(r.Ports))
-				}
-				if why := r.DisturbedAtAll(nil, 20*unit.Millisecond); got < 5e6 && len(why) == 0 {
-					t.Errorf("%s: %.1f of 50 Mb/s went through, undisturbed", name, got/1e6)
-				}
-			}
-		}
-		if err := errors.Join(err, l.Close()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+	})
+	p, err := l.Start(exec.Command(await.Program(try, "cmd/weir"), "lab-dataplane", "p4abc/fig5", "--quick", "--index",
+		strconv.Itoa(index)))
+	if err != nil {
+		try.Fatal(err)
+	}
+	got, err := sendFor(l, c, time.Second)
+	r, stopped := p.Stop()
+	if err = errors.Join(err, stopped); err != nil {
+		try.Fatal(err)
+	}
+	try.Logf("%.1f Mb/s; %v", got/1e6, r)
+	try.Disturbed(r.DisturbedAtAll(nil, 20*unit.Millisecond)...)
+	if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Network.Links) {
+		try.Errorf("%v, %+v, %d ports", r.Errors(), r.Counts, len(r.Ports))
+	}
+	if got < 5e6 {
+		try.Errorf("%.1f of 50 Mb/s went through", got/1e6)
 	}
 }
 

@@ -1,20 +1,24 @@
+//go:build lab
+
 package main
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 )
 
 // A capture is a source of traffic in both worlds: what TCP and datagrams of one run have sent, another one sends again
 // as packets, from Linux and from Weir's own hosts, and as connections. Simulator and lab give the same.
 func TestCaptureOnLab(t *testing.T) {
 	needRoot(t)
-	binary, dir := build(t), t.TempDir()
+	binary, dir := await.Program(t, "cmd/weir"), t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
 		file := filepath.Join(dir, name)
@@ -50,43 +54,16 @@ measure: [goodput]
   - {name: flows, file: FILE, as: flows, transport: tcp}
 measure: [goodput, loss, unfinished]
 `, "FILE", found[0]))
-	data, err := exec.Command(binary, "run", again, "--on", "lab", "--out", dir, "--attempts", "3", "--json").Output()
-	type measured struct{ Measures map[string]json.RawMessage }
-	var doc struct {
-		Simulator struct{ Runs []measured }
-		Runs      []struct {
-			measured
-			Attempts []struct {
-				Disturbed, Errors []string
-				Upset             float64
+	realtime.Test(t, func(try *realtime.Try) {
+		doc := runOnLab(try, try.TempDir(), again)
+		if len(doc.Runs) != 1 || len(doc.Simulator.Runs) != 1 {
+			try.Fatalf("%d runs, %d in the simulator", len(doc.Runs), len(doc.Simulator.Runs))
+		}
+		got, want := doc.Runs[0].values(try, "goodput_bps"), doc.Simulator.Runs[0].values(try, "goodput_bps")
+		for _, name := range []string{"kernel", "weir", "flows"} {
+			if math.Abs(got[name]/want[name]-1) > 0.1 || want[name] < 100e3 {
+				try.Errorf("goodput of %s %v, in the simulator %v", name, got[name], want[name])
 			}
 		}
-	}
-	if json.Unmarshal(data, &doc) != nil || len(doc.Runs) != 1 || len(doc.Simulator.Runs) != 1 {
-		t.Fatalf("%v: %s%s", err, said(err), data)
-	}
-	attempts := doc.Runs[0].Attempts
-	last := attempts[len(attempts)-1]
-	near := 0.1
-	if len(last.Disturbed) > 0 || last.Upset > 0 { // the machine's stalls are no mistake of ours
-		t.Logf("disturbed: %.200q, %.200q", last.Disturbed, last.Errors)
-		near, last.Errors = 0.4, nil
-	}
-	if len(last.Errors) > 0 {
-		t.Errorf("%q", last.Errors)
-	}
-	var got, want map[string]float64
-	for _, x := range []struct {
-		of measured
-		to *map[string]float64
-	}{{doc.Runs[0].measured, &got}, {doc.Simulator.Runs[0], &want}} {
-		if err := json.Unmarshal(x.of.Measures["goodput_bps"], x.to); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"kernel", "weir", "flows"} {
-		if math.Abs(got[name]/want[name]-1) > near || want[name] < 100e3 {
-			t.Errorf("goodput of %s %v, in the simulator %v", name, got[name], want[name])
-		}
-	}
+	})
 }

@@ -1,3 +1,5 @@
+//go:build lab
+
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/internal/testutil/await"
 	"weir/study/plan"
 	"weir/study/run"
 	"weir/study/spec"
@@ -21,7 +24,7 @@ import (
 // to the picosecond. A byte that is changed in it is found, with its place.
 func TestReplayOwnHostsOnLab(t *testing.T) {
 	needRoot(t)
-	program, dir := build(t), t.TempDir()
+	program, dir := await.Program(t, "cmd/weir"), t.TempDir()
 	file := filepath.Join(dir, "replay.yaml")
 	text := fmt.Appendf(nil, pairOfHosts, "1s", "[forward, {ecn: {}}]",
 		"  - {name: x, from: a, to: b, transport: {tcp: {stack: weir}}, cc: dctcp, start: 0s}\n")
@@ -30,11 +33,7 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 	}
 	args := []string{"run", file, "--on", "lab", "--out", dir, "--attempts", "1", "--json", "--capture", "hosts"}
 	data, err := exec.Command(program, args...).Output() // an error is one of the run's, too
-	var doc struct {
-		Runs []struct {
-			Attempts []struct{ Replays []replayed }
-		}
-	}
+	var doc labDocument
 	if json.Unmarshal(data, &doc) != nil || len(doc.Runs) != 1 || len(doc.Runs[0].Attempts[0].Replays) != 1 {
 		t.Fatalf("%v: %s%s", err, said(err), data)
 	}

@@ -1,11 +1,13 @@
+//go:build lab
+
 package main
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"weir/internal/testutil/realtime"
 )
 
 // echoed is two flows of the kernel's CUBIC through 50 Mb/s, by what the switch does: nothing, or copies of ACKs.
@@ -36,28 +38,21 @@ func TestNCFEchoesOnLab(t *testing.T) {
 	if err := os.WriteFile(file, []byte(echoed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	data, err := exec.Command(build(t), "run", file, "--on", "lab", "--out", t.TempDir(), "--attempts", "2",
-		"--json").Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said(err))
-	}
-	var doc domainDocument
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
-	judged, seen := doc.judge(t, []string{"long"})
-	t.Logf("%d of %d points judged", judged, seen)
-	lab := map[string]float64{}
-	for _, a := range doc.Agreement {
-		lab[a.Point["scheme"]+" "+a.Measure+" "+a.Group] = a.Lab
-	}
-	t.Logf("queue p99 %g and %g, goodput %.2f and %.2f Mb/s, %g and %g sent again", lab["drop queue_packets p99"],
-		lab["ece queue_packets p99"], lab["drop goodput_bps long"]/1e6, lab["ece goodput_bps long"]/1e6,
-		lab["drop retransmissions_packets long"], lab["ece retransmissions_packets long"])
-	if lab["drop queue_packets p99"] < 100 || lab["ece queue_packets p99"] > lab["drop queue_packets p99"]/2 ||
-		lab["ece goodput_bps long"] < 0.8*lab["drop goodput_bps long"] || lab["ece retransmissions_packets long"] > 20 {
-		t.Error("copies of ACKs do not do what they do in the simulator")
-	}
+	realtime.Test(t, func(try *realtime.Try) {
+		doc := runOnLab(try, try.TempDir(), file)
+		doc.agree(try, []string{"long"})
+		lab := map[string]float64{}
+		for _, a := range doc.Agreement {
+			lab[a.Point["scheme"]+" "+a.Measure+" "+a.Group] = a.Lab
+		}
+		try.Logf("queue p99 %g and %g, goodput %.2f and %.2f Mb/s, %g and %g sent again", lab["drop queue_packets p99"],
+			lab["ece queue_packets p99"], lab["drop goodput_bps long"]/1e6, lab["ece goodput_bps long"]/1e6,
+			lab["drop retransmissions_packets long"], lab["ece retransmissions_packets long"])
+		if lab["drop queue_packets p99"] < 100 || lab["ece queue_packets p99"] > lab["drop queue_packets p99"]/2 ||
+			lab["ece goodput_bps long"] < 0.8*lab["drop goodput_bps long"] || lab["ece retransmissions_packets long"] > 20 {
+			try.Error("copies of ACKs do not have the effect that they have in the simulator")
+		}
+	})
 	if left := namespaces(t); left != "" {
 		t.Errorf("left behind: %s", left)
 	}

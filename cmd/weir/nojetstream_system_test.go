@@ -1,3 +1,5 @@
+//go:build system
+
 package main
 
 import (
@@ -7,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil/await"
 )
 
 // queues are modules that are there for JetStream alone.
@@ -41,7 +45,7 @@ func TestWhoNeedsJetStream(t *testing.T) {
 
 // What JetStream's packages do before main, which every command pays: 245 kB were allocated when it came.
 func TestJetStreamBegins(t *testing.T) {
-	cmd := exec.Command(build(t), "version")
+	cmd := exec.Command(await.Program(t, "cmd/weir"), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,3 +1,5 @@
+//go:build system
+
 package main
 
 import (
@@ -12,7 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"weir/internal/testutil/await"
 )
 
 // cluster is a Slurm of one machine in namespaces of its own: munged, slurmctld and slurmd as Debian has them.
@@ -107,7 +110,7 @@ func startCluster(t *testing.T) *cluster {
 		cmd.Wait()
 	})
 	c.net = fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)
-	c.await("a machine that is idle", func() bool {
+	await.Until(t, "a machine that is idle", func() bool {
 		out, _ := c.command("", "sinfo", "--noheader", "--format=%T").Output()
 		return strings.TrimSpace(string(out)) == "idle"
 	})
@@ -139,58 +142,40 @@ func (c *cluster) run(dir, name string, args ...string) string {
 	return string(out)
 }
 
-// start begins a process of weir where the cluster is.
-func (c *cluster) start(binary string, args ...string) *child {
+// start starts weir where the cluster is.
+func (c *cluster) start(k killpoints, program string, args ...string) *await.Process {
 	c.t.Helper()
-	p := &child{Cmd: c.command("", binary, args...)}
-	p.Stdout, p.Stderr = &p.stdout, &p.stderr
-	if err := p.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	return p
+	cmd := c.command("", program, args...)
+	cmd.Env = append(cmd.Env, "WEIR_GRACE=long", "WEIR_KILLPOINTS="+k.folder)
+	return await.Start(c.t, cmd)
 }
 
-func (c *cluster) await(what string, is func() bool) {
-	c.t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("%s: not within 5 min", what)
-		}
-	}
-}
-
-// drained waits until the queue has no task any more.
+// drained waits until the queue is empty.
 func (c *cluster) drained() {
 	c.t.Helper()
-	c.await("an empty queue", func() bool {
+	await.Until(c.t, "an empty queue", func() bool {
 		out, err := c.command("", "squeue", "--noheader").Output()
 		return err == nil && len(bytes.TrimSpace(out)) == 0
 	})
 }
 
-// stop stops the process that carries out a task of a folder, so that what is done to it is done in the middle.
-func (c *cluster) stop(dir string, task int) (pid int) {
+// process waits for the process of a task of a folder, which is held, and returns its number.
+func (c *cluster) process(dir string, task int) (pid int) {
 	c.t.Helper()
 	want := fmt.Sprintf("task\x00.\x00--index\x00%d\x00", task)
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	await.Until(c.t, fmt.Sprint("task ", task), func() bool {
 		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range all {
 			data, err := os.ReadFile(name)
 			at, bad := os.Readlink(filepath.Join(filepath.Dir(name), "cwd"))
-			if err != nil || bad != nil || at != dir || !strings.Contains(string(data), want) {
-				continue
+			if err == nil && bad == nil && at == dir && strings.Contains(string(data), want) {
+				fmt.Sscan(filepath.Base(filepath.Dir(name)), &pid)
+				return true
 			}
-			fmt.Sscan(filepath.Base(filepath.Dir(name)), &pid)
-			syscall.Kill(pid, syscall.SIGSTOP)
-			return pid
 		}
-		log, _ := os.ReadFile(filepath.Join(dir, "log", fmt.Sprintf("1_%d.txt", task)))
-		if bytes.Contains(log, []byte("is finished")) {
-			c.t.Skipf("disturbed: task %d has ended before it was looked for", task)
-		}
-	}
-	c.t.Fatalf("task %d has not begun within 5 min", task)
-	return 0
+		return false
+	})
+	return pid
 }
 
 // twelve are runs of which the largest take a second or so.
@@ -217,7 +202,7 @@ func finishedRuns(dir string) int {
 // begun again: weir collect says what is missing and why, what it says carries that out, and then the results have the
 // bytes of a local sweep.
 func TestSlurmExport(t *testing.T) {
-	c, binary, file := startCluster(t), build(t), writeSpec(t, twelve)
+	c, binary, file := startCluster(t), killpointsProgram(t), writeSpec(t, twelve)
 	good, out, dir := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), `it's "a" $HOME; *|é`)
 	if text, err := exec.Command(binary, "run", file, "--out", good).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -227,16 +212,18 @@ func TestSlurmExport(t *testing.T) {
 	if !strings.Contains(text, "sweep.sbatch: 12 runs in 12 tasks") {
 		t.Fatal(text)
 	}
-	c.run(dir, "sbatch", "sweep.sbatch")
-	killed, again := c.stop(dir, 1), c.stop(dir, 2)
+	k := planKillpoints(t, "hold after claim runs/*.json 1") // of each task
+	c.run(dir, "env", "WEIR_KILLPOINTS="+k.folder, "sbatch", "sweep.sbatch")
+	killed := c.process(dir, 1)
+	c.process(dir, 2)
 	text = c.run(dir, "squeue", "--noheader", "--array", "--format=%k")
 	if !strings.Contains(text, `it's "so" # \ here`) {
 		t.Errorf("the comment is %q", text)
 	}
 	c.run(dir, "scancel", "1_11")
 	c.run(dir, "scontrol", "requeue", "1_2")
-	syscall.Kill(again, syscall.SIGCONT)
 	syscall.Kill(killed, syscall.SIGKILL)
+	k.release(t)
 	c.drained()
 	collect := func() (string, int) {
 		cmd := c.command("", binary, "collect", dir, "--out", out)
@@ -276,46 +263,48 @@ func TestSlurmExport(t *testing.T) {
 // queue, and the same command follows them without submitting any again. A task that is cancelled is missing, and the
 // same command submits its runs once more.
 func TestSlurmRunner(t *testing.T) {
-	c, binary, file := startCluster(t), build(t), writeSpec(t, twelve)
+	c, program, file := startCluster(t), killpointsProgram(t), writeSpec(t, twelve)
 	good, out := t.TempDir(), t.TempDir()
-	if text, err := exec.Command(binary, "run", file, "--out", good).CombinedOutput(); err != nil {
+	if text, err := exec.Command(program, "run", file, "--out", good).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	arguments := []string{"run", file, "--out", out, "--runner", "slurm", "--slurm-task", "100ms"}
-	p := c.start(binary, arguments...)
+	k := planKillpoints(t, "hold before remove failed/* 1") // each task, when its run is finished
+	p := c.start(k, program, arguments...)
 	var folder string
-	p.await(t, "a run", func() bool {
+	p.Until("a finished run", func() bool {
 		all, _ := filepath.Glob(filepath.Join(out, "*", "slurm", "1"))
 		if len(all) == 1 {
 			folder = all[0]
 		}
 		return folder != "" && finishedRuns(filepath.Dir(filepath.Dir(folder))) > 0
 	})
-	p.Process.Signal(syscall.SIGINT)
-	p.end(t)
-	if text := p.stderr.String(); !strings.Contains(text, "notice: job 1: 12 tasks of slurm/1\n") ||
+	p.Signal(syscall.SIGINT)
+	endInterrupted(t, p)
+	if text := p.Stderr(); !strings.Contains(text, "notice: job 1: 12 tasks of slurm/1\n") ||
 		!strings.Contains(text, "goes on in the cluster, and the same command takes what it gives; scancel 1 ends it\n") ||
 		!strings.Contains(text, "interrupted: ") {
-		t.Errorf("it says %s", text)
+		t.Errorf("it prints %s", text)
 	}
 	c.run("", "scontrol", "hold", "1_11")
-	p = c.start(binary, arguments...)
-	c.await("all but the task that is held", func() bool {
+	k.release(t)
+	p = c.start(planKillpoints(t, ""), program, arguments...)
+	p.Until("all runs but the one that Slurm holds", func() bool {
 		return finishedRuns(filepath.Dir(filepath.Dir(folder))) == 11
 	})
+	p.Line("notice: job 1 waits: JobHeldAdmin")
 	c.run("", "scancel", "1_11")
-	p.Wait()
-	if text := p.stderr.String(); p.ProcessState.ExitCode() != 1 || strings.Contains(text, "12 tasks") ||
-		!strings.Contains(text, "notice: job 1 waits: JobHeldAdmin\n") ||
+	code := p.Exit()
+	if text := p.Stderr(); code != 1 || strings.Contains(text, "12 tasks") ||
 		!strings.Contains(text, "task 11 of job 1 has ended without 1 of its runs: CANCELLED") ||
-		!strings.Contains(p.stdout.String(), "1 runs are missing") {
-		t.Errorf("exit code %d: %s%s", p.ProcessState.ExitCode(), text, &p.stdout)
+		!strings.Contains(p.Stdout(), "1 runs are missing") {
+		t.Errorf("exit code %d: %s", code, p.Output())
 	}
-	p = c.start(binary, arguments...)
-	if err := p.Wait(); err != nil || !strings.Contains(p.stderr.String(), ": 1 task of slurm/") {
-		t.Errorf("%v: %s%s", err, &p.stderr, &p.stdout)
+	p = c.start(planKillpoints(t, ""), program, arguments...)
+	if code := p.Exit(); code != 0 || !strings.Contains(p.Stderr(), ": 1 task of slurm/") {
+		t.Errorf("exit code %d: %s", code, p.Output())
 	}
-	if err := same(tree(good), tree(out)); err != nil { // also nothing of the sweep is left
+	if err := same(tree(good), tree(out)); err != nil { // the sweep has left no other files
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Dir(folder)); !errors.Is(err, fs.ErrNotExist) {

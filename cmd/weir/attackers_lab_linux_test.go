@@ -1,8 +1,8 @@
+//go:build lab
+
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +17,8 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/netns"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 	"weir/study/plan"
 	"weir/study/run"
 	"weir/study/spec"
@@ -45,60 +46,33 @@ measure: [goodput, nacks, retransmissions, timeouts]
 // acknowledgements of any number. All NACKs are refused, nothing is sent again, and the flow has its rate.
 func TestAttackerOnLab(t *testing.T) {
 	needRoot(t)
-	binary, dir := build(t), t.TempDir()
-	file := filepath.Join(dir, "beside.yaml")
+	file := filepath.Join(t.TempDir(), "beside.yaml")
 	if err := os.WriteFile(file, []byte(beside), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(binary, "run", file, "--on", "lab", "--out", dir, "--attempts", "1", "--json")
-	var out, said bytes.Buffer
-	command.Stdout, command.Stderr = &out, &said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	sent, err := 0, error(nil)
-	for over := false; !over; {
-		select {
-		case err = <-ended:
-			over = true
-		case <-time.After(10 * time.Millisecond):
-			sent += attack(namespacesOf(t, command.Process.Pid))
+	realtime.Test(t, func(try *realtime.Try) {
+		p := await.Start(try, exec.Command(await.Program(try, "cmd/weir"), onLab(try.TempDir(), file)...))
+		sent := 0
+		await.Until(try, "the end of the run", func() bool {
+			if !p.Running() {
+				return true
+			}
+			sent += attack(namespacesOf(p.PID()))
+			return false
+		})
+		r := &readLab(try, []byte(p.Stdout()), p.Stderr()).Runs[0]
+		nacks := r.values(try, "nacks_packets")
+		if sent < 200 {
+			try.Fatalf("%d frames sent", sent)
 		}
-	}
-	type values struct {
-		Measures struct {
-			Goodput         map[string]float64 `json:"goodput_bps"`
-			Nacks           map[string]float64 `json:"nacks_packets"`
-			Retransmissions map[string]float64 `json:"retransmissions_packets"`
-			Timeouts        map[string]float64 `json:"timeouts"`
+		if nacks["taken"] != 0 || nacks["refused"] < 100 {
+			try.Errorf("%v NACKs taken, %v refused", nacks["taken"], nacks["refused"])
 		}
-		Attempts []struct {
-			Disturbed []string
-			Upset     float64
+		again, timeouts := r.values(try, "retransmissions_packets")["x"], r.values(try, "timeouts")["x"]
+		if goodput := r.values(try, "goodput_bps")["x"]; again != 0 || timeouts != 0 || goodput < 7.8e6 {
+			try.Errorf("%v packets sent again, %v timeouts, %v bit/s", again, timeouts, goodput)
 		}
-	}
-	var doc struct{ Runs []values }
-	if json.Unmarshal(out.Bytes(), &doc) != nil || len(doc.Runs) != 1 {
-		t.Fatalf("%v: %s%s", err, said.String(), out.String())
-	}
-	r := doc.Runs[0]
-	t.Logf("%d frames sent: %+v", sent, r)
-	if sent < 200 {
-		t.Fatalf("%d frames sent", sent)
-	}
-	m := r.Measures
-	if m.Nacks["taken"] != 0 || m.Nacks["refused"] < 100 {
-		t.Errorf("%v NACKs taken, %v refused", m.Nacks["taken"], m.Nacks["refused"])
-	}
-	if len(r.Attempts[0].Disturbed) > 0 || r.Attempts[0].Upset > 0 { // which may cost a packet
-		t.Logf("disturbed: %.200q", r.Attempts[0].Disturbed)
-		return
-	}
-	if m.Retransmissions["x"] != 0 || m.Timeouts["x"] != 0 || m.Goodput["x"] < 7.8e6 {
-		t.Errorf("%v sent again, %v timeouts, %v bit/s", m.Retransmissions["x"], m.Timeouts["x"], m.Goodput["x"])
-	}
+	})
 }
 
 // attack sends some frames from host m of the lab that has these namespaces.

@@ -1,3 +1,5 @@
+//go:build system
+
 package main
 
 import (
@@ -7,25 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// task carries out an example's script in a new folder, with a program, and returns what it prints.
-func task(t *testing.T, weir, script string, args ...string) (out, dir string) {
-	t.Helper()
-	script, err := filepath.Abs(filepath.Join("../../examples", script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = filepath.Join(t.TempDir(), "with space")
-	c := exec.Command("sh", append([]string{script, dir}, args...)...)
-	c.Dir = t.TempDir() // a script works from anywhere
-	c.Env = append(os.Environ(), "WEIR="+weir, "GOFLAGS=-buildvcs=false", "GOWORK=off")
-	printed, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, printed)
-	}
-	return string(printed), dir
-}
+	"weir/internal/testutil/await"
+)
 
 // What modules among the examples need is what Weir needs now: after a change of its own modules, go mod tidy in these.
 func TestExampleModules(t *testing.T) {
@@ -46,7 +32,7 @@ func TestExampleModules(t *testing.T) {
 
 // The tasks that users tried are scripts that anybody can follow: a sweep of 200 runs becomes a PDF.
 func TestSweepExample(t *testing.T) {
-	out, dir := task(t, build(t), "sweep/run.sh")
+	out, dir := task(t, await.Program(t, "cmd/weir"), "sweep/run.sh")
 	for _, want := range []string{"fairness is valid: 200 runs", "200 runs: 200 time up", "holds      abc-is-fairer"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
@@ -57,7 +43,7 @@ func TestSweepExample(t *testing.T) {
 
 // 128 GPUs train on rails beside a storage incast, under HPCC++ and under DCQCN.
 func TestRailsExample(t *testing.T) {
-	out, dir := task(t, build(t), "rails/run.sh")
+	out, dir := task(t, await.Program(t, "cmd/weir"), "rails/run.sh")
 	for _, want := range []string{"rails is valid: 4 runs", "4 claims: 4 hold", "4 runs: 4 all flows done"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
@@ -66,21 +52,10 @@ func TestRailsExample(t *testing.T) {
 	figure(t, out, filepath.Join(dir, "rails.pdf"))
 }
 
-// figure looks at the file that a script names last.
-func figure(t *testing.T, out, file string) {
-	t.Helper()
-	if !strings.HasSuffix(out, file+"\n") {
-		t.Errorf("the last line does not name %s:\n%s", file, out)
-	}
-	if data, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) || len(data) < 3000 {
-		t.Errorf("%s: %d bytes, %v", file, len(data), err)
-	}
-}
-
 // A configuration of HPCC's simulator is imported, run and compared with its fct.txt; one that says something else ends
 // the script.
 func TestHPCCExample(t *testing.T) {
-	weir := build(t)
+	weir := await.Program(t, "cmd/weir")
 	out, dir := task(t, weir, "hpccsim/run.sh")
 	if !strings.Contains(out, "A and B agree: 4 of 4 bins") || strings.Contains(out, "warning") {
 		t.Error(out)
