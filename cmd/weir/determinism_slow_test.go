@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"weir/internal/testutil/await"
 )
 
 // A build with the race detector is another executable, so its runs have other
@@ -33,7 +35,8 @@ func TestSameMeasuresWithRaceDetector(t *testing.T) {
 		t.Fatal("there is no runs.json")
 		return ""
 	}
-	a, b := measures(results(t, build(t), nil)), measures(results(t, build(t, "-race"), nil))
+	a := measures(runResults(t, await.Program(t, "cmd/weir"), nil))
+	b := measures(runResults(t, await.Program(t, "cmd/weir", "-race"), nil))
 	if a != b {
 		t.Errorf("the race build measures\n%s\nthe other\n%s", b, a)
 	}

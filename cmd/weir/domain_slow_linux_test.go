@@ -2,10 +2,15 @@
 
 package main
 
-// domainPart is how many of the points must be judged: half. domainAttempts is how often one is tried that the machine
-// disturbs.
-const (
-	domainPart       = 0.5
-	domainAttempts   = 3
-	narrowDirections = "direction=[up, down, six]"
-)
+import "testing"
+
+// The remaining directions of TestDomainsOnLab's narrow domain.
+func TestNarrowDomainsOnLab(t *testing.T) {
+	for _, direction := range []string{"down", "six"} {
+		t.Run(direction, func(t *testing.T) {
+			x := domainPoint{"p4abc/domain", []string{"warmup=2s", "scheme=narrow", "direction=" + direction},
+				[]string{"client0", "client1"}}
+			x.agreeOnLab(t, "6s")
+		})
+	}
+}

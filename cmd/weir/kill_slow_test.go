@@ -4,7 +4,22 @@ package main
 
 import "testing"
 
-// TestKillAnywhere with as many kills as it takes to meet every kind of file.
-func TestKillAnywhereLong(t *testing.T) { killAnywhere(t, "2", 120) }
+// A sweep with traces is killed at each moment of each of its operations.
+func TestKillEverywhere(t *testing.T) {
+	c := newKilledCommand(t, traced(writeKinds(t, "2")))
+	all := make([]int, len(c.points))
+	for i := range all {
+		all[i] = i
+	}
+	c.killAt(t, all)
+}
 
-func TestKillAnywhereByNeedLong(t *testing.T) { killAnywhere(t, fourByNeed, 60) }
+// Where seeds follow from the measured values, the decisions after a kill are those of the undisturbed command.
+func TestKillEverywhereByNeed(t *testing.T) {
+	c := newKilledCommand(t, traced(writeKinds(t, fourByNeed)))
+	var points []int
+	for i := 0; i < len(c.points); i += 5 { // a prime: all moments of all kinds of operations
+		points = append(points, i)
+	}
+	c.killAt(t, points)
+}

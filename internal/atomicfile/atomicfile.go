@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"weir/internal/killpoint"
 )
 
 // prefix is that of the names of files that are not finished.
@@ -27,11 +29,13 @@ type File struct {
 
 // Create begins a file. Commit moves it to its place, Discard gives it up: one of them must be called.
 func Create(place string) (*File, error) {
+	killpoint.Reach(killpoint.Before, "create", place)
 	for {
 		f, err := os.CreateTemp(filepath.Dir(place), prefix+"*")
 		if err != nil {
 			return nil, err
 		}
+		killpoint.Reach(killpoint.After, "create", place)
 		switch err := lock(f); {
 		case err == ErrTaken: // somebody who clears up was faster
 			f.Close()
@@ -52,11 +56,13 @@ func Create(place string) (*File, error) {
 func Claim(place string) (*File, error) {
 	base := filepath.Base(place)
 	name := filepath.Join(filepath.Dir(place), prefix+strings.TrimSuffix(base, filepath.Ext(base)))
+	killpoint.Reach(killpoint.Before, "claim", place)
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, err
 		}
+		killpoint.Reach(killpoint.After, "claim", place)
 		if err := lock(f); err != nil && err != errNoLocks {
 			f.Close()
 			return nil, err
@@ -86,10 +92,14 @@ func there(f *os.File) bool {
 func (f *File) Commit() error {
 	err := f.Chmod(0o644)
 	if err == nil {
+		killpoint.Reach(killpoint.Before, "sync", f.place)
 		err = f.Sync()
+		killpoint.Reach(killpoint.After, "sync", f.place)
 	}
 	if err == nil {
+		killpoint.Reach(killpoint.Before, "rename", f.place)
 		err = os.Rename(f.Name(), f.place)
+		killpoint.Reach(killpoint.After, "rename", f.place)
 	}
 	if err != nil {
 		f.Discard()
@@ -104,9 +114,18 @@ func (f *File) Commit() error {
 func (f *File) Discard() {
 	if f != nil && !f.ended {
 		f.ended = true
+		killpoint.Reach(killpoint.Before, "discard", f.place)
 		os.Remove(f.Name())
+		killpoint.Reach(killpoint.After, "discard", f.place)
 		f.Close()
 	}
+}
+
+// Remove is os.Remove.
+func Remove(name string) error {
+	killpoint.Reach(killpoint.Before, "remove", name)
+	defer killpoint.Reach(killpoint.After, "remove", name)
+	return os.Remove(name)
 }
 
 // Write writes a whole file: a reader sees the old one or the new one, never a part, also after a loss of power.
@@ -133,7 +152,10 @@ func MkdirAll(dir string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(dir, 0o777); err != nil {
+	killpoint.Reach(killpoint.Before, "mkdir", dir)
+	err := os.Mkdir(dir, 0o777)
+	killpoint.Reach(killpoint.After, "mkdir", dir)
+	if err != nil {
 		info, bad := os.Stat(dir)
 		switch {
 		case !errors.Is(err, fs.ErrExist) || bad != nil:
@@ -153,6 +175,8 @@ func syncFolder(dir string) error {
 		return err
 	}
 	defer f.Close()
+	killpoint.Reach(killpoint.Before, "syncfolder", dir)
+	defer killpoint.Reach(killpoint.After, "syncfolder", dir)
 	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
@@ -174,7 +198,9 @@ func Sweep(dir string) {
 			continue // it is somebody else's, or was moved in by now
 		}
 		if lock(f) == nil && there(f) {
+			killpoint.Reach(killpoint.Before, "sweep", dir)
 			os.Remove(name)
+			killpoint.Reach(killpoint.After, "sweep", dir)
 		}
 		f.Close()
 	}

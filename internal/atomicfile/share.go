@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"weir/internal/killpoint"
 )
 
 // Share joins those that live and have joined under this name with the same text; the returned function leaves them,
@@ -21,7 +23,10 @@ func Share(place, text string) (leave func(), joined bool, with string, err erro
 		}
 		alone := lock(f)
 		if alone == nil || alone == errNoLocks {
-			if err := replace(f, text); err != nil {
+			killpoint.Reach(killpoint.Before, "share", place)
+			err := replace(f, text)
+			killpoint.Reach(killpoint.After, "share", place)
+			if err != nil {
 				f.Close()
 				return nil, false, "", err
 			}

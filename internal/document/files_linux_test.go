@@ -35,20 +35,12 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// A file of the kernel that waits for what comes, and seems to be a regular one, is given up; others are read.
-func TestFilesThatWait(t *testing.T) {
-	if data, err := ReadFile("/proc/self/status", LargestInput); err != nil || len(data) == 0 {
-		t.Errorf("%d bytes, %v", len(data), err)
-	}
-	if data, err := ReadFile("/proc/self/mounts", LargestInput); err != nil || len(data) == 0 { // which can be waited for
-		t.Errorf("%d bytes, %v", len(data), err)
-	}
-	if _, err := os.Open("/proc/kmsg"); err != nil {
-		t.Skip(err)
-	}
-	_, err := ReadFile("/proc/kmsg", LargestInput)
-	if err == nil || Reason(err).Error() != "it has not ended after a second; a path names a regular file" {
-		t.Error(err)
+// Files of the kernel are read, also one that a process can wait for (mounts).
+func TestFilesOfTheKernel(t *testing.T) {
+	for _, name := range []string{"/proc/self/status", "/proc/self/mounts"} {
+		if data, err := ReadFile(name, LargestInput); err != nil || len(data) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(data), err)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -163,7 +162,7 @@ func (x *merging) copyFiles(from []*mergeable, list string) error {
 	if err := atomicfile.MkdirAll(dir); err != nil {
 		return fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
 	}
-	if err := os.Remove(filepath.Join(x.dir, list)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Remove(filepath.Join(x.dir, list)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Unwritten(filepath.Join(x.dir, list), err)
 	}
 	for _, name := range v.files {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"weir/internal/atomicfile"
 )
 
 // Files of a results folder that are made of its runs, for DuckDB, pandas and the
@@ -101,7 +103,7 @@ func (o *Outcome) WriteTables() error {
 		sheet Sheet
 	}{{FlowsFile, flowsSheet()}, {SeriesFile, seriesSheet()}, {TimelineFile, timelineSheet()}} {
 		if f.name == TimelineFile && !o.timed() {
-			if err := os.Remove(filepath.Join(o.Dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := atomicfile.Remove(filepath.Join(o.Dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 			continue

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -200,8 +199,8 @@ func (x *execution) discard(ids []string) (again []int) {
 		if id := x.o.id(r); slices.Contains(ids, id) {
 			x.all[i], x.before[i], x.found[i], x.files[i], x.failures[i] = nil, nil, false, nil, nil
 			if x.out.Dir != "" {
-				os.Remove(results.RunFile(x.out.Dir, id)) // what is left there is found to be damaged, or written over
-				os.Remove(filepath.Join(x.out.Dir, "traces", id+results.TraceDigests))
+				atomicfile.Remove(results.RunFile(x.out.Dir, id)) // what is left there is found to be damaged, or written over
+				atomicfile.Remove(filepath.Join(x.out.Dir, "traces", id+results.TraceDigests))
 			}
 			again = append(again, i)
 		}

@@ -330,12 +330,12 @@ func (t *tracer) finish(run *results.Run) error {
 		return err
 	}
 	list := t.name(results.TraceDigests)
-	if err := os.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := atomicfile.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return results.Unwritten(list, err)
 	}
 	for _, form := range traceForms { // what is left of another trace is none of this one
 		if !t.wanted.wants(form.name) {
-			os.Remove(t.name(form.suffix))
+			atomicfile.Remove(t.name(form.suffix))
 		}
 	}
 	digests := results.DigestHead(run) + t.what()

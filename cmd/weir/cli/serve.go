@@ -72,7 +72,7 @@ func (c *serveCmd) Run(a *app) error {
 }
 
 // serveGrace is how long what is under way may take to end.
-const serveGrace = 5 * time.Second
+var serveGrace = 5 * time.Second
 
 // serveUntil serves until ctx ends.
 func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {

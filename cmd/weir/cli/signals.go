@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/internal/killpoint"
 )
 
 // interrupts are the signals that end a command: SIGINT, SIGTERM and SIGHUP alike, but the last one where it is
@@ -37,10 +39,12 @@ var (
 	inSimulation  = grace{800 * time.Millisecond, nothing, "it did not end in time and was cut; " + goesOn}
 	// Others are told, and a server or a queue answers.
 	inSweep = grace{8 * time.Second, nothing, "it did not end in time and was cut; " + goesOn}
+
+	labGrace = 3 * time.Second
 )
 
 func ofLab(closeAll func() error) grace {
-	return grace{3 * time.Second, closeAll, "it did not end in time and was cut; " + goesOn}
+	return grace{labGrace, closeAll, "it did not end in time and was cut; " + goesOn}
 }
 
 func nothing() error { return nil }
@@ -55,6 +59,7 @@ func listen(stderr io.Writer, first grace) *interrupts {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
+	killpoint.Reach(killpoint.After, "listen", "signals")
 	ended := make(chan struct{})
 	i.stop = sync.OnceFunc(func() {
 		signal.Stop(signals)
@@ -76,7 +81,7 @@ func listen(stderr io.Writer, first grace) *interrupts {
 }
 
 // together is within what time two signals are one: timeout(1) sends its child one, and its process group another.
-const together = 100 * time.Millisecond
+var together = 100 * time.Millisecond
 
 // again waits for one more signal, or until the grace is over; it is not ok if all has ended before.
 func again(ended <-chan struct{}, signals <-chan os.Signal, wait time.Duration) (more, ok bool) {

@@ -2,8 +2,8 @@
 // an exit, or any condition. A wait has no length of time. It ends with the event, with the exit of the
 // process, or when the process has used more processor time than its work budget allows.
 //
-// The budget counts what a process used and how long it waited for a processor, summed over all
-// threads of the process and its descendants. A busy machine therefore does not exhaust it. A process that
+// The budget counts the processor time that a process used, summed over all threads of the process and its
+// descendants. Time without a processor does not count, so a busy machine does not exhaust it. A process that
 // hangs without using a processor is stopped after [HangLimit], and its stacks are reported.
 package await
 
@@ -135,16 +135,16 @@ func (p *Process) read(r io.Reader, into *strings.Builder) {
 	}
 }
 
-// Within limits the work that the process may do, from now on, until any later wait ends: processor time
-// used plus time spent runnable without a processor. It replaces bounds on wall-clock time: a program that must end
-// within a second of a signal is given Within(time.Second) before it.
+// Within limits the processor time that the process may use, from now on, until any later wait ends. It replaces
+// bounds on wall-clock time: a program that must end within a second of a signal is given Within(time.Second) before
+// it.
 func (p *Process) Within(work time.Duration) *Process {
 	p.budget = p.Work() + work
 	return p
 }
 
-// Work returns the processor time that the process and its descendants have used since they started, plus
-// the time that they waited for a processor. Where the system does not count it (only Linux does), it is 0.
+// Work returns the processor time that the process and its descendants have used since they started. Where the
+// system does not count it (only Linux does), it is 0.
 func (p *Process) Work() time.Duration { return p.usage.total() }
 
 // Line waits for a line of standard output or standard error that contains part, and returns it. Lines are

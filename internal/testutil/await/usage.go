@@ -49,23 +49,13 @@ func (u *usage) addTree(pid int) {
 	}
 }
 
-// readSchedstat returns the sum of the first two fields of a schedstat file: time on a processor and time
-// runnable without one, in nanoseconds.
+// readSchedstat returns the first field of a schedstat file: time on a processor, in nanoseconds.
 func readSchedstat(file string) (work time.Duration, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, false
 	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return 0, false
-	}
-	for _, field := range fields[:2] {
-		ns, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, false
-		}
-		work += time.Duration(ns)
-	}
-	return work, true
+	first, _, _ := strings.Cut(string(text), " ")
+	ns, err := strconv.ParseInt(first, 10, 64)
+	return time.Duration(ns), err == nil
 }

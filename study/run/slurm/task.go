@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"weir/internal/atomicfile"
 	"weir/study/measure"
@@ -75,6 +74,6 @@ func (f *Folder) carry(ctx context.Context, r *plan.Run, id string, threads int)
 	if _, err = claim.Write(data); err == nil {
 		err = claim.Commit()
 	}
-	os.Remove(f.failureFile(id)) // of before, if there is one
+	atomicfile.Remove(f.failureFile(id)) // an earlier failure
 	return results.Unwritten(file, err)
 }

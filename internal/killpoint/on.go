@@ -1,0 +1,93 @@
+//go:build killpoints
+
+package killpoint
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Variable names the environment variable with the folder of the plan and the log.
+const Variable = "WEIR_KILLPOINTS"
+
+// plan is what to do at which operation.
+type plan struct {
+	action, moment, operation, pattern string
+	count                              int
+}
+
+var state struct {
+	sync.Mutex
+	folder string
+	plan   plan
+	count  int // of the operations that match the plan
+}
+
+func init() {
+	if state.folder = os.Getenv(Variable); state.folder == "" {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(state.folder, "plan"))
+	if os.IsNotExist(err) {
+		return
+	}
+	p := &state.plan
+	if _, scanErr := fmt.Sscan(string(text), &p.action, &p.moment, &p.operation, &p.pattern, &p.count); err != nil ||
+		scanErr != nil || p.action != "kill" && p.action != "hold" {
+		panic(fmt.Sprintf("%s: the plan %q is wrong: %v, %v", Variable, text, err, scanErr))
+	}
+}
+
+// Reach marks a moment of an operation on a file, and carries the plan out there. The file is logged by its name and
+// that of its folder.
+func Reach(moment, operation, file string) {
+	if state.folder == "" {
+		return
+	}
+	if file = filepath.ToSlash(file); file != "" {
+		file = path.Base(path.Dir(file)) + "/" + path.Base(file)
+	}
+	switch record(moment, operation, file) {
+	case "kill":
+		if p, err := os.FindProcess(os.Getpid()); err == nil {
+			p.Kill()
+		}
+		select {} // until the signal arrives
+	case "hold":
+		for {
+			if _, err := os.Stat(filepath.Join(state.folder, "release")); err == nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// record logs a moment, and returns the action that the plan has for it.
+func record(moment, operation, file string) (action string) {
+	state.Lock()
+	defer state.Unlock()
+	p := &state.plan
+	if matches, _ := path.Match(p.pattern, file); matches && moment == p.moment && operation == p.operation {
+		if state.count++; state.count >= p.count {
+			action = p.action
+		}
+	}
+	log, err := os.OpenFile(filepath.Join(state.folder, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	defer log.Close()
+	line := fmt.Sprintf("%s %s %s\n", moment, operation, file)
+	if action == "hold" {
+		line = "held " + line
+	}
+	if _, err := log.WriteString(line); err != nil {
+		panic(err)
+	}
+	return action
+}
