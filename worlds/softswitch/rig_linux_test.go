@@ -1,3 +1,5 @@
+//go:build lab || slow
+
 package softswitch_test
 
 import (
