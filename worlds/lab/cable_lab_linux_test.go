@@ -11,6 +11,8 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 )
 
 func init() {
@@ -33,7 +35,9 @@ func cabled() *Config {
 
 // A link is down from when the kernel takes its cable down, by RTM_SETLINK as ip-link(8) does, until it is up again,
 // and the data plane knows it by the carrier alone: also of what no event has wanted. What is put onto it is lost.
-func TestCarrier(t *testing.T) {
+func TestCarrier(t *testing.T) { realtime.Test(t, carrier) }
+
+func carrier(t *realtime.Try) {
 	needRoot(t)
 	c := cabled()
 	l, err := Open(c.Network, c.Hosts, c.MTU)
@@ -49,6 +53,7 @@ func TestCarrier(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
+	defer disturbed(t, p)
 	ctx, cancel := context.WithCancel(t.Context())
 	pulled := make(chan error, 1)
 	go func() { pulled <- p.Pull(ctx, c) }()
@@ -70,8 +75,9 @@ func TestCarrier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond)
-	if answered(t, l, c, 99, 100*time.Millisecond) {
+	seq := uint16(99)
+	await.Until(t, "the loss of an echo", func() bool { seq++; return !answered(t, l, c, seq, 100*time.Millisecond) })
+	if answered(t, l, c, 98, 100*time.Millisecond) {
 		t.Error("an echo has crossed a link whose other end is down")
 	}
 	cancel()
@@ -98,7 +104,7 @@ func TestCarrier(t *testing.T) {
 }
 
 // answered reports whether an echo comes back within that time, which it takes in any case.
-func answered(t *testing.T, l *Network, c *Config, seq uint16, within time.Duration) bool {
+func answered(t testing.TB, l *Network, c *Config, seq uint16, within time.Duration) bool {
 	t.Helper()
 	end := time.Now().Add(within)
 	defer func() { time.Sleep(time.Until(end)) }()

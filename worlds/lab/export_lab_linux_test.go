@@ -16,7 +16,7 @@ var Roles = map[string]func(of string) error{}
 const Role = role
 
 // NeedRoot skips a test where the lab cannot be.
-var NeedRoot func(t *testing.T)
+var NeedRoot func(t testing.TB)
 
 // PID is the number of the data plane's process.
 func (p *DataPlane) PID() int { return p.command.Process.Pid }

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,13 +16,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
 	"weir/internal/netns"
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
 )
 
 // Interfaces are as the data plane needs them.
@@ -67,7 +67,7 @@ func TestInterfaces(t *testing.T) {
 }
 
 // ours are the namespaces that a lab has.
-func ours(t *testing.T) (names []string) {
+func ours(t testing.TB) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(netns.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func ours(t *testing.T) (names []string) {
 // hold returns whether a namespace's name is still that namespace's: once it is free,
 // another lab may take the number and the name. To keep it open is what makes its inode
 // its own until the test ends.
-func hold(t *testing.T, name string) func() bool {
+func hold(t testing.TB, name string) func() bool {
 	t.Helper()
 	f, err := os.Open(netns.Path(name))
 	if err != nil {
@@ -127,23 +127,32 @@ func victim() error {
 	return errors.Join(err, l.Close())
 }
 
-// gone waits until a process is no more, or is only waited for.
-func gone(pid int) bool {
-	for range 200 {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(b), ") Z ") {
-			return true
-		}
-		time.Sleep(20 * time.Millisecond)
+// startVictim runs a lab in a process of its own until a signal ends it (victim), and returns the data plane's number and
+// the names of its namespaces.
+func startVictim(t testing.TB) (p *await.Process, plane int, names []string) {
+	t.Helper()
+	p = await.Start(t, again(t, "victim"))
+	names = make([]string, 3)
+	if _, err := fmt.Sscan(p.Line(netns.Prefix), &plane, &names[0], &names[1], &names[2]); err != nil {
+		t.Fatal(err)
 	}
-	return false
+	return p, plane, names
+}
+
+// ended waits until a process has ended, whoever waits for it.
+func ended(t testing.TB, pid int) {
+	t.Helper()
+	await.Until(t, "the data plane's end", func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(b), ") Z ")
+	})
 }
 
 // However a lab ends, nothing of it stays, and nothing of others goes.
 func TestEnds(t *testing.T) {
 	needRoot(t)
 	bystander, _ := open(t, "") // a living lab
-	foreign := netns.Prefix + "77-foreign"
+	foreign := fmt.Sprintf("%s77-foreign-%d", netns.Prefix, os.Getpid())
 	f, err := os.OpenFile(netns.Path(foreign), os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		t.Fatal(err)
@@ -151,39 +160,22 @@ func TestEnds(t *testing.T) {
 	f.Close()
 	defer os.Remove(netns.Path(foreign))
 	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL, syscall.SIGKILL} {
-		c := again(t, "victim")
-		out, err := c.StdoutPipe()
-		if err == nil {
-			c.Stderr = os.Stderr
-			err = c.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var pid int
-		names := make([]string, 3)
-		if _, err := fmt.Fscan(out, &pid, &names[0], &names[1], &names[2]); err != nil {
-			t.Fatal(err)
-		}
+		p, plane, names := startVictim(t)
 		stays := make([]func() bool, len(names))
 		for i, n := range names {
 			if stays[i] = hold(t, n); !stays[i]() {
 				t.Errorf("%v: %s is not there while it lives", s, n)
 			}
 		}
-		c.Process.Signal(s)
-		io.Copy(io.Discard, out)
-		if err := c.Wait(); (err != nil) != (s == syscall.SIGKILL) {
-			t.Errorf("%v: %v", s, err)
+		p.Signal(s)
+		if code := p.Exit(); (code != 0) != (s == syscall.SIGKILL) {
+			t.Errorf("%v: exit code %d", s, code)
 		}
-		if !gone(pid) {
-			t.Errorf("%v: the data plane goes on", s)
-		}
+		ended(t, plane)
 		var removed []string
-		switch { // unless another lab that starts has done it already
-		case i <= 2:
+		if i <= 2 {
 			removed, err = Clean()
-		case i == 3: // the next start does it as well
+		} else { // the next start does it as well
 			c := shaped("")
 			c.Network.Nodes[client].Name, c.Network.Nodes[server].Name = "next", "after"
 			var l *Network
@@ -196,9 +188,7 @@ func TestEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, n := range names {
-			if stays[i]() {
-				t.Errorf("%v: %s is still there", s, n)
-			}
+			await.Until(t, n+" is removed", func() bool { return !stays[i]() }) // another lab that starts may do it
 			// a lab of the same number that was killed may have had a data plane, too
 			if slices.Contains(removed, n) && s != syscall.SIGKILL && !strings.HasSuffix(n, planeName) {
 				t.Errorf("%v: cleaning up removed %v", s, removed)
@@ -212,48 +202,86 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// Labs of several processes that live at one time have numbers of their own: each is leased by a lock that ends with
+// its process, however that ends. Cleaning up removes only what the dead one has left.
+func TestNumbersAreLeased(t *testing.T) {
+	needRoot(t)
+	number := func(name string) string { return strings.SplitN(strings.TrimPrefix(name, netns.Prefix), "-", 2)[0] }
+	own, _ := open(t, "")
+	type lab struct {
+		*await.Process
+		plane int
+		names []string
+		stays []func() bool
+	}
+	var labs [2]lab
+	numbers := map[string]bool{fmt.Sprint(own.set.ID): true}
+	for i := range labs {
+		x := &labs[i]
+		x.Process, x.plane, x.names = startVictim(t)
+		numbers[number(x.names[0])] = true
+		for _, n := range x.names {
+			x.stays = append(x.stays, hold(t, n))
+		}
+	}
+	if len(numbers) != 3 {
+		t.Fatalf("three labs have the numbers %v", slices.Collect(maps.Keys(numbers)))
+	}
+	labs[0].Kill()
+	ended(t, labs[0].plane)
+	for i, n := range labs[0].names {
+		await.Until(t, n+" is removed", func() bool {
+			if _, err := Clean(); err != nil {
+				t.Fatal(err)
+			}
+			return !labs[0].stays[i]()
+		})
+	}
+	for i, n := range labs[1].names {
+		if !labs[1].stays[i]() {
+			t.Errorf("%s is gone, and its lab lives", n)
+		}
+	}
+	for _, n := range []string{own.Namespace(client), own.Namespace(server)} {
+		if !slices.Contains(ours(t), n) {
+			t.Errorf("%s is gone, and its lab lives", n)
+		}
+	}
+	labs[1].Signal(syscall.SIGTERM)
+	if code := labs[1].Exit(); code != 0 {
+		t.Errorf("exit code %d: %s", code, labs[1].Output())
+	}
+}
+
 // A namespace that has a host's name already is an error that leaves both as they were.
 func TestNameClash(t *testing.T) {
 	needRoot(t)
 	c := shaped("")
-	const first, name = "before-clash", "clash" // no other lab of the tests has such hosts
+	first, name := fmt.Sprint("before-clash-", os.Getpid()), fmt.Sprint("clash-", os.Getpid()) // no other lab's hosts
 	c.Network.Nodes[client].Name, c.Network.Nodes[server].Name = first, name
-	for range 10 { // another lab may take the number in between
-		l, err := Open(c.Network, c.Hosts, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		clash, id := l.Namespace(server), l.set.ID
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(netns.Path(clash), os.O_CREATE|os.O_EXCL, 0o444)
+	for id := 1; id <= 256; id++ { // whatever number the lab has
+		path := netns.Path(fmt.Sprintf("%s%d-%s", netns.Prefix, id, name))
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.Close()
-		l, err = Open(c.Network, c.Hosts, 0)
-		if err == nil {
-			if l.set.ID == id {
-				t.Errorf("a lab with the namespace %s, which was there", clash)
+		defer func() {
+			if err := os.Remove(path); err != nil {
+				t.Errorf("what was there is gone: %v", err)
 			}
-			l.Close()
-			os.Remove(netns.Path(clash))
-			continue
-		}
-		if l != nil || !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), clash) ||
-			!strings.Contains(err.Error(), "not this lab's") {
-			t.Errorf("error: %v", err)
-		}
-		if err := os.Remove(netns.Path(clash)); err != nil {
-			t.Errorf("what was there is gone: %v", err)
-		}
-		if left := ours(t); slices.Contains(left, fmt.Sprintf("%s%d-%s", netns.Prefix, id, first)) {
-			t.Errorf("it left of %v", left)
-		}
-		return
+		}()
 	}
-	t.Skip("disturbed: other labs took the number every time")
+	l, err := Open(c.Network, c.Hosts, 0)
+	if l != nil || !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), name) ||
+		!strings.Contains(err.Error(), "not this lab's") {
+		t.Errorf("error: %v", err)
+	}
+	for _, n := range ours(t) {
+		if strings.HasSuffix(n, first) {
+			t.Errorf("it left %s", n)
+		}
+	}
 }
 
 // A data plane that cannot be started says why.
@@ -285,21 +313,21 @@ func TestStartingThread(t *testing.T) {
 	}
 	defer l.Close()
 	var p *DataPlane
-	begun := make(chan struct{})
+	begun, thread := make(chan struct{}), 0
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		thread = unix.Gettid()
 		p, err = l.Start(again(t, "dataplane "))
 		close(begun)
 	}()
 	if <-begun; err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-p.Done():
-		t.Errorf("it has ended: %v", p.Err())
-	case <-time.After(200 * time.Millisecond):
-	}
-	if _, err := p.Stop(); err != nil {
+	await.Until(t, "the thread's end", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", thread))
+		return err != nil
+	})
+	if _, err := p.Stop(); err != nil { // a signal would have killed it by now
 		t.Error(err)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"weir/study/run"
 
 	"golang.org/x/sys/unix"
 
@@ -25,8 +24,10 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testutil/realtime"
 	"weir/study/measure"
 	"weir/study/plan"
+	"weir/study/run"
 	"weir/study/spec"
 	"weir/worlds/lab"
 )
@@ -81,7 +82,7 @@ func role(as string) *exec.Cmd {
 }
 
 // start makes a lab and starts its data plane.
-func start(t *testing.T, c *lab.Config, as string) (*lab.Network, *lab.DataPlane) {
+func start(t testing.TB, c *lab.Config, as string) (*lab.Network, *lab.DataPlane) {
 	t.Helper()
 	l, err := lab.Open(c.Network, c.Hosts, c.MTU)
 	if err != nil {
@@ -165,11 +166,10 @@ func send(l *lab.Network, c *lab.Config, flows []lab.Flow, length time.Duration)
 // it got is replayed through the simulator's switch: tens of thousands, byte for byte. One
 // with a q_base of a packet less does not. The flows' packets are known by the kernel's
 // frames.
-func TestReplayTCP(t *testing.T) {
+func TestReplayTCP(t *testing.T) { realtime.Test(t, replayTCP) }
+
+func replayTCP(t *realtime.Try) {
 	lab.NeedRoot(t)
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
 	c, err := figure5("")
 	if err != nil {
 		t.Fatal(err)
@@ -185,6 +185,7 @@ func TestReplayTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(r)
+	t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
 	x := r.Captured
 	if len(r.Errors()) > 0 || x == nil || x.Error != "" || x.Cut != unit.Never {
 		t.Fatalf("%v, %+v", r.Errors(), x)
@@ -199,11 +200,7 @@ func TestReplayTCP(t *testing.T) {
 		t.Errorf("%+v of %+v: %v", got, x, got.First)
 	}
 	if got.In+got.Out < 10_000 || got.Out < 5_000 {
-		why := r.DisturbedAtAll(nil, 10*unit.Millisecond)
-		if len(why) == 0 {
-			t.Fatalf("only %d frames came in and %d went out, undisturbed", got.In, got.Out)
-		}
-		t.Skipf("disturbed: only %d frames came in and %d went out: %s", got.In, got.Out, strings.Join(why, ", "))
+		t.Fatalf("only %d frames came in and %d went out", got.In, got.Out)
 	}
 	mutant, err := figure5("19 packets")
 	if err != nil {
@@ -247,11 +244,10 @@ func happening() *lab.Config {
 
 // Events of links happen when they are to, with real traffic: no more goes through than the
 // rate of the time, and nothing arrives when the link is down.
-func TestEvents(t *testing.T) {
+func TestEvents(t *testing.T) { realtime.Test(t, eventsOfLinks) }
+
+func eventsOfLinks(t *realtime.Try) {
 	lab.NeedRoot(t)
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
 	c := happening()
 	l, p := start(t, c, "happening ")
 	if _, err := send(l, c, c.Flows, 4200*time.Millisecond); err != nil {
@@ -262,6 +258,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(r)
+	t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
 	w := r.Watched[0]
 	if len(w) != 40 {
 		t.Fatalf("%d samples: %v", len(w), w)
@@ -286,11 +283,7 @@ func TestDies(t *testing.T) {
 	c := happening()
 	ended := func(p *lab.DataPlane) error {
 		t.Helper()
-		select {
-		case <-p.Done():
-		case <-time.After(5 * time.Second):
-			t.Fatal("nobody notices")
-		}
+		<-p.Done()
 		err := p.Err()
 		if _, stop := p.Stop(); stop == nil || err == nil || stop.Error() != err.Error() {
 			t.Errorf("the end was %v, stopping it gives %v", err, stop)

@@ -135,7 +135,7 @@ var switches = []struct {
 }
 
 // replay replays a capture's switch.
-func replay(t *testing.T, c *lab.Config, name string, file []byte) *lab.Replayed {
+func replay(t testing.TB, c *lab.Config, name string, file []byte) *lab.Replayed {
 	t.Helper()
 	r, err := lab.Replay(c, name, bytes.NewReader(file))
 	if err != nil {
@@ -206,7 +206,7 @@ func TestReplay(t *testing.T) {
 
 // without is a capture without a frame that came in at a switch and went out there, the nth
 // that came in or a later one; gone says that there was one.
-func without(t *testing.T, capture []byte, node string, nth uint64) (out []byte, gone bool) {
+func without(t testing.TB, capture []byte, node string, nth uint64) (out []byte, gone bool) {
 	all := read(t, capture)
 	segment := func(f *trace.Frame) string { // what no switch changes: behind the IP header
 		if f.Data[12] == 0x08 {
@@ -234,7 +234,7 @@ func without(t *testing.T, capture []byte, node string, nth uint64) (out []byte,
 }
 
 // read reads the frames of a capture.
-func read(t *testing.T, capture []byte) (out []trace.Frame) {
+func read(t testing.TB, capture []byte) (out []trace.Frame) {
 	t.Helper()
 	r, err := trace.NewFrameReader(bytes.NewReader(capture))
 	if err != nil {

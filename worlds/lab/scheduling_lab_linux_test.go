@@ -20,7 +20,7 @@ type thread struct {
 }
 
 // threads are those of a process.
-func threads(t *testing.T, pid int) (all []thread) {
+func threads(t testing.TB, pid int) (all []thread) {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {

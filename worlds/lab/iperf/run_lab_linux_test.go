@@ -17,6 +17,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testutil/realtime"
 	"weir/worlds/lab"
 	"weir/worlds/lab/labtest"
 	"weir/worlds/lab/traffic"
@@ -24,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m) }
 
-func needIperf(t *testing.T) {
+func needIperf(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("iperf3"); err != nil {
 		t.Skip(ErrMissing)
@@ -43,7 +44,7 @@ func between(l *lab.Network, d labtest.Dumbbell, epoch int64, flows ...traffic.F
 }
 
 // datagrams is a flow of UDP.
-func datagrams(t *testing.T, f traffic.Flow, rate unit.Rate) traffic.Flow {
+func datagrams(t testing.TB, f traffic.Flow, rate unit.Rate) traffic.Flow {
 	t.Helper()
 	s, r, err := udp.New(transport.Flow{Src: labtest.Client + 1, Dst: labtest.Server + 1, SrcPort: f.SrcPort,
 		DstPort: f.DstPort, Version: f.Version, Payload: f.Payload},
@@ -77,111 +78,113 @@ func children(t *testing.T) (all []string) {
 }
 
 // A flow of TCP has what the line carries of its payload, and one of UDP its rate, as
-// with package traffic: within 3 %. A machine that is busy with something else has three
-// attempts.
+// with package traffic: within 3 %.
 func TestGoodput(t *testing.T) {
 	needIperf(t)
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
 	d := labtest.Dumbbell{Rate: 50 * unit.Mbps, Delay: 2500 * unit.Microsecond, Packets: 1000}
-	l, _ := labtest.Open(t, d)
-	soon := func() int64 { return now() + int64(200*time.Millisecond) }
-	tcp := func() traffic.Flow {
+	tcp := func(testing.TB) traffic.Flow {
 		return flow(func(f *traffic.Flow) { f.TCP.CongestionControl = "cubic" })
 	}
-	udp := func() traffic.Flow {
+	udp := func(t testing.TB) traffic.Flow {
 		return datagrams(t, flow(func(f *traffic.Flow) { f.Version, f.Payload = 6, 1428 }), 10*unit.Mbps)
 	}
 	for _, x := range []struct {
 		name string
-		flow func() traffic.Flow
+		flow func(t testing.TB) traffic.Flow
 		want float64 // Mb/s: of TCP with time stamps, 1448 of 1514 bytes are payload
 	}{{"TCP over IPv4", tcp, 50 * 1448. / 1514}, {"UDP over IPv6", udp, 10}} {
-		var why string
-		for range 3 {
-			ours, err := traffic.Run(t.Context(), between(l, d, soon(), x.flow()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			theirs, err := Run(t.Context(), between(l, d, soon(), x.flow()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, b, f := float64(ours.Flows[0].Receiver.ReceivedBytes)*8/3e6, float64(theirs.Goodput(0))/1e6, theirs.Flows[0]
-			t.Logf("%s: traffic %.3f Mb/s, iperf %s %.3f, possible %.3f; begun after %v, lost %+v, sent again %d and %d",
-				x.name, a, theirs.Version, b, x.want, theirs.Begun.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted,
-				f.Sender.Retransmitted)
-			if theirs.Version == "" || theirs.Short[0] > 0 || theirs.End != traffic.TimeUp || theirs.Ports[0] != 5001 {
-				t.Fatalf("%+v", theirs)
-			}
-			why = ""
-			if b < 0.97*a || b > 1.03*a || b < 0.97*x.want || b > 1.01*x.want {
-				why = "they differ by more than 3 %"
-			} else if ours.Flows[0].Receiver.ReceivedPackets > 0 && x.want == 10 &&
-				(f.Receiver.ReceivedPackets < 2500 || f.Sender.SentPackets < 2500 || theirs.Lost[0].Share() > 0.01) {
-				why = "datagrams are missing"
-			}
-			if why == "" {
-				break
-			}
-		}
-		if why != "" {
-			t.Errorf("%s: %s", x.name, why)
-		}
+		t.Run(x.name, func(t *testing.T) {
+			realtime.Test(t, func(t *realtime.Try) {
+				l, p := labtest.Open(t, d)
+				defer disturbed(t, p)
+				soon := func() int64 { return now() + int64(200*time.Millisecond) }
+				ours, err := traffic.Run(t.Context(), between(l, d, soon(), x.flow(t)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				theirs, err := Run(t.Context(), between(l, d, soon(), x.flow(t)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, b, f := float64(ours.Flows[0].Receiver.ReceivedBytes)*8/3e6, float64(theirs.Goodput(0))/1e6, theirs.Flows[0]
+				t.Logf("traffic %.3f Mb/s, iperf %s %.3f, possible %.3f; begun after %v, lost %+v, sent again %d and %d",
+					a, theirs.Version, b, x.want, theirs.Begun.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted,
+					f.Sender.Retransmitted)
+				if theirs.Version == "" || theirs.Short[0] > 0 || theirs.End != traffic.TimeUp || theirs.Ports[0] != 5001 {
+					t.Errorf("%+v", theirs)
+				}
+				if b < 0.97*a || b > 1.03*a || b < 0.97*x.want || b > 1.01*x.want {
+					t.Errorf("iperf %.3f Mb/s, traffic %.3f, possible %.3f: they differ by more than 3 %%", b, a, x.want)
+				}
+				if ours.Flows[0].Receiver.ReceivedPackets > 0 && x.want == 10 &&
+					(f.Receiver.ReceivedPackets < 2500 || f.Sender.SentPackets < 2500 || theirs.Lost[0].Share() > 0.01) {
+					t.Errorf("datagrams are missing: %+v, lost %+v", f, theirs.Lost[0])
+				}
+			})
+		})
 	}
 }
 
-// Two flows to one port, one of which begins later and ends earlier, and datagrams of which
-// half are too many.
+// disturbed stops a data plane at the end of an attempt, and records by what the machine disturbed it.
+func disturbed(try *realtime.Try, p *lab.DataPlane) {
+	if r, err := p.Stop(); err == nil {
+		try.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+	}
+}
+
+// Two flows to one port, one of which begins later and ends earlier.
 func TestFlows(t *testing.T) {
 	needIperf(t)
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
-	d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
-	l, _ := labtest.Open(t, d)
-	c := between(l, d, now()+int64(300*time.Millisecond),
-		flow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
-		flow(func(f *traffic.Flow) {
-			f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps,
-				Pacing: true}
-		}))
-	var reported []unit.Time
-	c.Progress = func(now unit.Time) { reported = append(reported, now) }
-	r, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, b := r.Goodput(0), r.Goodput(1); a < 3800*unit.Kbps || a > 4200*unit.Kbps || b < 1800*unit.Kbps ||
-		b > 2200*unit.Kbps {
-		t.Errorf("%v and %v, want 4Mbps and, of 3 s for 1 s, 6Mbps", a, b)
-	}
-	if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(reported) < 2 || r.Begun.Count() != 2 {
-		t.Errorf("%+v, reported %v", r, reported)
-	}
+	realtime.Test(t, func(t *realtime.Try) {
+		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
+		l, p := labtest.Open(t, d)
+		defer disturbed(t, p)
+		c := between(l, d, now()+int64(300*time.Millisecond),
+			flow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
+			flow(func(f *traffic.Flow) {
+				f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps,
+					Pacing: true}
+			}))
+		var reported []unit.Time
+		c.Progress = func(now unit.Time) { reported = append(reported, now) }
+		r, err := Run(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := r.Goodput(0), r.Goodput(1); a < 3800*unit.Kbps || a > 4200*unit.Kbps || b < 1800*unit.Kbps ||
+			b > 2200*unit.Kbps {
+			t.Errorf("%v and %v, want 4Mbps and, of 3 s for 1 s, 6Mbps", a, b)
+		}
+		if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(reported) < 2 || r.Begun.Count() != 2 {
+			t.Errorf("%+v, reported %v", r, reported)
+		}
+	})
+}
 
-	for n := 1; ; n++ {
+// Of datagrams of which half are too many, half are lost.
+func TestHalf(t *testing.T) {
+	needIperf(t)
+	realtime.Test(t, func(t *realtime.Try) {
+		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
+		l, p := labtest.Open(t, d)
+		defer disturbed(t, p)
 		u := datagrams(t, flow(nil), 40*unit.Mbps)
-		if r, err = Run(t.Context(), between(l, d, now()+int64(300*time.Millisecond), u)); err != nil {
+		r, err := Run(t.Context(), between(l, d, now()+int64(300*time.Millisecond), u))
+		if err != nil {
 			t.Fatal(err)
 		}
 		// 1448 of 1490 bytes.
 		got, want, lost := float64(r.Goodput(0)), 20e6*1448/1490, r.Lost[0]
-		if got >= 0.97*want && got <= 1.01*want && lost.Share() >= 0.47 && lost.Share() <= 0.56 {
-			return
-		}
 		// A client that had no processor for some of the 3 s has sent less than 40 Mb/s: what it makes up for comes in
 		// bursts, which the switch drops.
 		sent := float64(lost.Of) * 1448 * 8 / 3
-		text := fmt.Sprintf("%.0f of %.0f bit/s, lost %.3f of %.0f bit/s that were sent", got, want, lost.Share(), sent)
-		switch {
-		case got > 1.01*want || sent >= 0.97*40e6:
-			t.Fatal(text)
-		case n == 3:
-			t.Skip("disturbed: " + text)
+		if sent < 0.97*40e6 {
+			t.Disturbed(fmt.Sprintf("others: the client sent %.1f of 40 Mb/s", sent/1e6))
 		}
-	}
+		if got < 0.97*want || got > 1.01*want || lost.Share() < 0.47 || lost.Share() > 0.56 {
+			t.Errorf("%.0f of %.0f bit/s, lost %.3f of %.0f bit/s that were sent", got, want, lost.Share(), sent)
+		}
+	})
 }
 
 // Nothing of it remains when it is cancelled, and when iperf3 fails.
@@ -197,7 +200,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s, these are left: %q, %q, %v", when, all, left, err)
 		}
 	}
-	for _, after := range []time.Duration{0, 100 * time.Millisecond, 1500 * time.Millisecond} {
+	for _, after := range []time.Duration{0, 100 * time.Millisecond, 700 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		_, err := Run(ctx, between(l, d, now()+int64(200*time.Millisecond), flow(nil),
 			flow(func(f *traffic.Flow) { f.SrcPort, f.Start = 10001, unit.Second })))
@@ -207,10 +210,9 @@ func TestCancel(t *testing.T) {
 		}
 		clean("cancelled after " + after.String())
 	}
-	start := time.Now()
 	_, err := Run(t.Context(), between(l, d, now(), flow(func(f *traffic.Flow) { f.TCP.CongestionControl = "nosuch" })))
-	if err == nil || !strings.Contains(err.Error(), "TCP_CONGESTION") || time.Since(start) > 10*time.Second {
-		t.Errorf("after %v: %v", time.Since(start), err)
+	if err == nil || !strings.Contains(err.Error(), "TCP_CONGESTION") {
+		t.Error(err)
 	}
 	t.Log(err)
 	clean("after an error")

@@ -21,6 +21,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
+	"weir/internal/testutil/realtime"
 	"weir/worlds/lab"
 	"weir/worlds/lab/labtest"
 )
@@ -30,7 +31,7 @@ var ne = binary.NativeEndian
 func TestMain(m *testing.M) { labtest.Main(m) }
 
 // modules are those that the kernel has loaded.
-func modules(t *testing.T) (names []string) {
+func modules(t testing.TB) (names []string) {
 	t.Helper()
 	all, err := os.ReadFile("/proc/modules")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -88,7 +89,7 @@ func TestAsk(t *testing.T) {
 }
 
 // dial makes a connection between the dumbbell's hosts and sends size bytes over it.
-func dial(t *testing.T, l *lab.Network, to netip.AddrPort, size int, sender, receiver []Option) (here,
+func dial(t testing.TB, l *lab.Network, to netip.AddrPort, size int, sender, receiver []Option) (here,
 	there *net.TCPConn) {
 	t.Helper()
 	with := func(options []Option) func(string, string, syscall.RawConn) error {
@@ -130,7 +131,7 @@ func dial(t *testing.T, l *lab.Network, to netip.AddrPort, size int, sender, rec
 	return here, there
 }
 
-func info(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
+func info(t testing.TB, c *net.TCPConn) (i sockdiag.Info) {
 	t.Helper()
 	raw, err := c.SyscallConn()
 	if err == nil {
@@ -152,7 +153,7 @@ func waits(k *Kernel, i sockdiag.Info, least unit.Time) bool {
 }
 
 // apply gives the dumbbell's hosts what a flow from the client to the server wants.
-func apply(t *testing.T, l *lab.Network, s Settings) (changed [2][]string) {
+func apply(t testing.TB, l *lab.Network, s Settings) (changed [2][]string) {
 	t.Helper()
 	err := errors.Join(
 		l.Do(labtest.Client, func() (err error) { changed[0], err = s.Sender.Apply(lab.NIC); return err }),
@@ -238,7 +239,7 @@ func TestApply(t *testing.T) {
 }
 
 // refuses applies a sysctl that no kernel has, and a value that none takes.
-func refuses(t *testing.T, l *lab.Network) {
+func refuses(t testing.TB, l *lab.Network) {
 	none := Host{Sysctls: []Sysctl{{"tcp_nosuch", "1"}}}
 	wrong := Host{Sysctls: []Sysctl{{"tcp_ecn", "99"}}}
 	l.Do(labtest.Client, func() error {
@@ -255,7 +256,7 @@ func refuses(t *testing.T, l *lab.Network) {
 }
 
 // gaps are the times between data packets that arrive at a port.
-func gaps(t *testing.T, l *lab.Network, port uint16, while func()) (all []time.Duration) {
+func gaps(t testing.TB, l *lab.Network, port uint16, while func()) (all []time.Duration) {
 	t.Helper()
 	fd := -1
 	err := l.Do(labtest.Server, func() (err error) {
@@ -297,34 +298,36 @@ func gaps(t *testing.T, l *lab.Network, port uint16, while func()) (all []time.D
 // Without bursts, packets of a paced flow come one by one; with them, at least every
 // second one (tcp_min_tso_segs) comes right after the one before.
 func TestBursts(t *testing.T) {
-	d := labtest.Dumbbell{Rate: 200 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 500}
-	l, _ := labtest.Open(t, d)
-	port := uint16(5000)
-	measure := func(segments int) float64 {
-		apply(t, l, Settings{Sender: Host{Segments: segments}})
-		port++
-		to := netip.AddrPortFrom(d.Config().Hosts.V4(packet.Addr(labtest.Server+1)), port)
-		// 10 Mb/s: a packet every 1.2 ms, which takes 61 us on the link.
-		paced := []Option{{"SO_MAX_PACING_RATE", unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, 1_250_000}}
-		near, n := 0.0, 0.0
-		for _, gap := range gaps(t, l, port, func() { dial(t, l, to, 500_000, paced, nil) }) {
-			if n++; gap < 300*time.Microsecond {
-				near++
+	realtime.Test(t, func(t *realtime.Try) {
+		d := labtest.Dumbbell{Rate: 200 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 500}
+		l, p := labtest.Open(t, d)
+		defer func() {
+			if r, err := p.Stop(); err == nil { // a machine that stands still makes bursts of its own
+				t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
 			}
+		}()
+		port := uint16(5000)
+		measure := func(segments int) float64 {
+			apply(t, l, Settings{Sender: Host{Segments: segments}})
+			port++
+			to := netip.AddrPortFrom(d.Config().Hosts.V4(packet.Addr(labtest.Server+1)), port)
+			// 10 Mb/s: a packet every 1.2 ms, which takes 61 us on the link.
+			paced := []Option{{"SO_MAX_PACING_RATE", unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, 1_250_000}}
+			near, n := 0.0, 0.0
+			for _, gap := range gaps(t, l, port, func() { dial(t, l, to, 500_000, paced, nil) }) {
+				if n++; gap < 300*time.Microsecond {
+					near++
+				}
+			}
+			if n < 250 {
+				t.Fatalf("%v packets came", n)
+			}
+			return near / n
 		}
-		if n < 250 {
-			t.Fatalf("%v packets came", n)
+		with, without := measure(0), measure(1)
+		t.Logf("right after the one before: %.2f with bursts, %.2f without", with, without)
+		if with < 0.35 || without > 0.5*with {
+			t.Errorf("with bursts %.2f, without %.2f of the packets come right after the one before", with, without)
 		}
-		return near / n
-	}
-	with, without := measure(0), 1.0
-	for range 5 { // a machine that stands still makes bursts of its own
-		if without = min(without, measure(1)); without < 0.1 {
-			break
-		}
-	}
-	t.Logf("right after the one before: %.2f with bursts, %.2f without", with, without)
-	if with < 0.35 || without > 0.5*with {
-		t.Errorf("with bursts %.2f, without %.2f of the packets come right after the one before", with, without)
-	}
+	})
 }

@@ -2,8 +2,13 @@ package traffic
 
 import (
 	"cmp"
+	"net/netip"
+	"strings"
 	"testing"
 
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
 )
@@ -102,5 +107,41 @@ func TestLateness(t *testing.T) {
 	if !near(l.At(0.5), 50*unit.Microsecond) || !near(l.At(0.99), 99*unit.Microsecond) || l.At(1) > l.Max ||
 		l.Max != 100*unit.Microsecond {
 		t.Errorf("%v, %v, %v", l.At(0.5), l.At(0.99), l.Max)
+	}
+}
+
+// What cannot be carried is an error before anything is opened.
+func TestBadConfig(t *testing.T) {
+	for want, change := range map[string]func(c *Config){
+		"flows 0 and 1 are both from": func(c *Config) { c.Flows = append(c.Flows, c.Flows[0]) },
+		"version 5":                   func(c *Config) { c.Flows[0].Version = 5 },
+		"no IPv6 address":             func(c *Config) { c.Flows[0].Version, c.Flows[0].Src = 6, 7 },
+		"a port is":                   func(c *Config) { c.Flows[0].SrcPort = 0 },
+		"size -1":                     func(c *Config) { c.Flows[0].Size = -1 },
+		"of TCP or of UDP":            func(c *Config) { c.Flows[0].TCP = nil },
+		"comes after flow 0":          func(c *Config) { c.Flows[0].After = []int{0} },
+		"sample 0":                    func(c *Config) { c.Samples = []Sample{{whats, 0, 1}} },
+		"must not be longer":          func(c *Config) { c.Warmup = 2 * c.Duration },
+		"from 16 bytes on": func(c *Config) {
+			f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 1448}
+			sender, receiver, err := udp.New(f, udp.Config{Rate: unit.Mbps, Pattern: udp.CBR})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Flows[0].TCP, c.Flows[0].UDP, c.Flows[0].UDPReceiver, c.Flows[0].Payload = nil, sender, receiver, 15
+		},
+	} {
+		book := packet.NewBook()
+		for _, a := range []string{"127.0.0.1", "127.0.0.2"} {
+			book.Add(netip.MustParseAddr(a), netip.IPv6Loopback())
+		}
+		c := Config{Flows: []Flow{{Src: 0, Dst: 1, SrcPort: 1, DstPort: 2, Version: 4, Size: 1000, Payload: 1448,
+			TCP: &TCP{CongestionControl: "reno"}}}, Duration: unit.Second, Book: book,
+			Do: func(int, func() error) error { t.Error("something is opened"); return nil }}
+		change(&c)
+		r, err := Run(t.Context(), c)
+		if r != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "traffic: ") {
+			t.Errorf("%q: %v", want, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package traffic
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -21,6 +22,8 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 )
 
 // loopback is a configuration of two hosts of this machine's own namespace, that begins
@@ -72,11 +75,16 @@ func schedule(t testing.TB, f *Flow, c udp.Config) {
 	}
 }
 
-func carry(t testing.TB, c Config) *Result {
+// carry runs a configuration, and records whether this process waited for a processor meanwhile.
+func carry(t *realtime.Try, c Config) *Result {
 	t.Helper()
+	waited := runDelays(t)
 	r, err := Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if waited = runDelays(t) - waited; waited > 5*unit.Millisecond {
+		t.Disturbed(fmt.Sprintf("others: this process waited for a processor for %v", waited))
 	}
 	if e := r.Errors(); len(e) > 0 {
 		t.Errorf("lost: %v", e)
@@ -85,7 +93,9 @@ func carry(t testing.TB, c Config) *Result {
 }
 
 // A flow of each kind, complete and counted.
-func TestLoopback(t *testing.T) {
+func TestLoopback(t *testing.T) { realtime.Test(t, bothOverLoopback) }
+
+func bothOverLoopback(t *realtime.Try) {
 	const size = 1_000_000
 	cbr := udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}
 	c := loopback(t, stream(4, size), stream(6, size), datagrams(t, 4, size, cbr), datagrams(t, 6, size, cbr))
@@ -112,7 +122,9 @@ func TestLoopback(t *testing.T) {
 
 // The measured part is what happens between the warm-up's end and the end: an endless flow
 // of a constant rate has its share in it, one that was done before has nothing.
-func TestMeasured(t *testing.T) {
+func TestMeasured(t *testing.T) { realtime.Test(t, measured) }
+
+func measured(t *realtime.Try) {
 	steady, early := stream(4, 0), stream(6, 100_000)
 	steady.TCP.Rate, steady.Payload = 8*unit.Mbps, 1000
 	udp := datagrams(t, 4, 0, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR})
@@ -164,7 +176,9 @@ func TestMeasured(t *testing.T) {
 
 // Of flows that are cut off by the run's end it is known how much has come, also before the
 // warm-up's end.
-func TestReceived(t *testing.T) {
+func TestReceived(t *testing.T) { realtime.Test(t, received) }
+
+func received(t *realtime.Try) {
 	const size = 100_000_000
 	slow, datagrams := stream(4, size), datagrams(t, 6, size, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR})
 	slow.TCP.Rate, slow.Payload = 8*unit.Mbps, 1000
@@ -183,7 +197,9 @@ func TestReceived(t *testing.T) {
 }
 
 // A flow begins when all that it comes after have arrived, TCP or UDP.
-func TestAfter(t *testing.T) {
+func TestAfter(t *testing.T) { realtime.Test(t, after) }
+
+func after(t *realtime.Try) {
 	first, second := stream(4, 50_000), stream(4, 50_000)
 	second.Start = 20 * unit.Millisecond
 	third := datagrams(t, 6, 20_000, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR})
@@ -236,7 +252,9 @@ func TestAfter(t *testing.T) {
 }
 
 // An endless flow stops when it should: nothing new is sent, and all that was sent arrives.
-func TestStop(t *testing.T) {
+func TestStop(t *testing.T) { realtime.Test(t, stops) }
+
+func stops(t *realtime.Try) {
 	endless, steady, never := stream(4, 0), stream(6, 0), stream(4, 0)
 	endless.Stop, steady.Stop = 200*unit.Millisecond, 200*unit.Millisecond
 	endless.TCP.Pacing = true
@@ -273,7 +291,9 @@ func TestStop(t *testing.T) {
 }
 
 // A segment is as long as it may be, and TCP itself paces if it is asked to.
-func TestOptions(t *testing.T) {
+func TestOptions(t *testing.T) { realtime.Test(t, options) }
+
+func options(t *realtime.Try) {
 	short, paced := stream(4, 200_000), stream(6, 200_000)
 	short.TCP.MSS = 1000
 	short.TOS, paced.TOS = 0x28, 0x28
@@ -290,7 +310,9 @@ func TestOptions(t *testing.T) {
 }
 
 // The last datagram of a flow may be too short to say what it is.
-func TestShortDatagram(t *testing.T) {
+func TestShortDatagram(t *testing.T) { realtime.Test(t, shortDatagram) }
+
+func shortDatagram(t *realtime.Try) {
 	c := loopback(t, datagrams(t, 4, 3*1448+1, udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}),
 		datagrams(t, 6, 5, udp.Config{Rate: 80 * unit.Mbps, Pattern: udp.CBR}))
 	c.UntilDone, c.Duration = false, unit.Second/2
@@ -305,19 +327,24 @@ func TestShortDatagram(t *testing.T) {
 }
 
 // What comes of no flow of the run is an error of it, and counts for no flow.
-func TestStrays(t *testing.T) {
+func TestStrays(t *testing.T) { realtime.Test(t, strays) }
+
+func strays(t *realtime.Try) {
 	c := loopback(t, datagrams(t, 4, 14480, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR}), stream(4, 0))
 	c.UntilDone, c.Duration = false, unit.Second
-	go func() {
-		time.Sleep(100 * time.Millisecond)
-		for _, at := range []string{"127.0.0.2:19998", "127.0.0.2:19999"} {
-			network := map[bool]string{true: "udp", false: "tcp"}[at[len(at)-1] == '8']
+	sent := false
+	c.Progress = func(now unit.Time) {
+		if sent || now < 0 { // sockets are there before time 0
+			return
+		}
+		sent = true
+		for network, at := range map[string]string{"udp": "127.0.0.2:19998", "tcp": "127.0.0.2:19999"} {
 			if s, err := net.Dial(network, at); err == nil {
 				s.Write(make([]byte, 100))
 				s.Close()
 			}
 		}
-	}()
+	}
 	r, err := Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +356,9 @@ func TestStrays(t *testing.T) {
 
 // A connection that is refused is an unfinished flow with its reason. What comes after it
 // will not begin, and the run does not wait for that.
-func TestRefused(t *testing.T) {
+func TestRefused(t *testing.T) { realtime.Test(t, refusedFlow) }
+
+func refusedFlow(t *realtime.Try) {
 	refused, after, good := stream(4, 1000), stream(4, 1000), stream(4, 1000)
 	good.DstPort = 19997
 	after.Src, after.Dst, after.After, after.SrcPort = 1, 0, []int{0}, 30003
@@ -385,19 +414,6 @@ func TestErrors(t *testing.T) {
 				return do(node, what)
 			}
 		},
-		"flows 0 and 1 are both from": func(c *Config) { c.Flows = append(c.Flows, c.Flows[0]) },
-		"version 5":                   func(c *Config) { c.Flows[0].Version = 5 },
-		"no IPv6 address":             func(c *Config) { c.Flows[0].Version, c.Flows[0].Src = 6, 7 },
-		"a port is":                   func(c *Config) { c.Flows[0].SrcPort = 0 },
-		"size -1":                     func(c *Config) { c.Flows[0].Size = -1 },
-		"of TCP or of UDP":            func(c *Config) { c.Flows[0].TCP = nil },
-		"comes after flow 0":          func(c *Config) { c.Flows[0].After = []int{0} },
-		"sample 0":                    func(c *Config) { c.Samples = []Sample{{whats, 0, 1}} },
-		"must not be longer":          func(c *Config) { c.Warmup = 2 * c.Duration },
-		"from 16 bytes on": func(c *Config) {
-			c.Flows[0] = datagrams(t, 4, 0, udp.Config{Rate: unit.Mbps, Pattern: udp.CBR})
-			c.Flows[0].Payload = 15
-		},
 	} {
 		c := loopback(t, stream(4, 1000))
 		change(&c)
@@ -429,7 +445,11 @@ func TestEnds(t *testing.T) {
 		defer cancel()
 		if cancelled {
 			c.Duration = 100 * unit.Second
-			time.AfterFunc(450*time.Millisecond, cancel)
+			c.Progress = func(now unit.Time) {
+				if now > 300*unit.Millisecond {
+					cancel()
+				}
+			}
 		}
 		if broken {
 			c.Flows = append(c.Flows, stream(4, 0))
@@ -442,7 +462,6 @@ func TestEnds(t *testing.T) {
 				return what()
 			}
 		}
-		begin := time.Now()
 		r, err := Run(ctx, c)
 		switch {
 		case broken:
@@ -452,7 +471,7 @@ func TestEnds(t *testing.T) {
 		case err != nil:
 			t.Fatal(err)
 		case cancelled:
-			if r.End != Interrupted || r.Time <= 0 || r.Time > 20*unit.Second || time.Since(begin) > 20*time.Second {
+			if r.End != Interrupted || r.Time <= 0 || r.Time >= c.Duration {
 				t.Errorf("%s at %v", r.End, r.Time)
 			}
 			fallthrough
@@ -465,15 +484,10 @@ func TestEnds(t *testing.T) {
 	try(false, false)
 	try(true, false)
 	try(false, true)
-	now := 0
-	for range 100 { // goroutines end a moment after what they do
-		if now = runtime.NumGoroutine(); now <= routines {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if now > routines || files(t) > before {
-		t.Errorf("%d goroutines and %d files, of which there were %d and %d", now, files(t), routines, before)
+	// Goroutines end a moment after what they do.
+	await.Until(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= routines })
+	if files(t) > before {
+		t.Errorf("%d files, of which there were %d", files(t), before)
 	}
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +21,7 @@ import (
 	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/internal/netns"
+	"weir/internal/testutil/realtime"
 	"weir/worlds/lab"
 )
 
@@ -76,7 +76,7 @@ func network(how string) *lab.Config {
 }
 
 // needRoot skips a test where the lab cannot be.
-func needRoot(t *testing.T) {
+func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes network namespaces and packet sockets")
@@ -91,8 +91,9 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// inLab runs a configuration's traffic in a lab of its own.
-func inLab(t *testing.T, how string, c Config) (*Result, *lab.Report) {
+// inLab runs a configuration's traffic in a lab of its own, and records what disturbed it. What is to come before the
+// traffic does when the data plane runs.
+func inLab(t *realtime.Try, how string, c Config, before ...func()) (*Result, *lab.Report) {
 	t.Helper()
 	needRoot(t)
 	n := network(how)
@@ -112,44 +113,30 @@ func inLab(t *testing.T, how string, c Config) (*Result, *lab.Report) {
 		t.Fatal(err)
 	}
 	defer p.Kill()
+	for _, f := range before {
+		f()
+	}
 	c.Book, c.Do, c.Epoch = n.Hosts, l.Do, p.Epoch+int64(lead/unit.Nanosecond)
+	waited := runDelays(t)
 	r, err := Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	waited = runDelays(t) - waited
 	report, err := p.Stop()
 	if err != nil {
 		t.Fatal(err)
 	}
 	report.Kernels = r.Waiting
 	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.Late.Max, r.Begun.Max, report)
-	if e := append(r.Errors(), report.Errors()...); len(e) > 0 && lost(report) == 0 {
+	t.Disturbed(report.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+	if waited > r.Time/20 {
+		t.Disturbed(fmt.Sprintf("others: this process waited for a processor for %v of %v", waited, r.Time))
+	}
+	if e := append(r.Errors(), report.Errors()...); len(e) > 0 {
 		t.Errorf("errors: %v", e)
 	}
 	return r, report
-}
-
-// lost is how many frames the machine has lost.
-func lost(r *lab.Report) uint64 { return r.Gates.RingLost + r.VethLost + r.Counts.SendLost }
-
-// undisturbed repeats a test that the machine has disturbed.
-func undisturbed(t *testing.T, try func(t *testing.T) (wrong []string, report *lab.Report)) {
-	t.Helper()
-	var why []string
-	for range 3 {
-		wrong, report := try(t)
-		if n := lost(report); n > 0 {
-			wrong = append(wrong, fmt.Sprintf("%d frames lost", n))
-		}
-		if len(wrong) == 0 {
-			return
-		}
-		if why = report.DisturbedAtAll(nil, 10*unit.Millisecond); len(why) == 0 {
-			t.Fatal(strings.Join(wrong, "\n"))
-		}
-		t.Logf("%s, disturbed by %s", strings.Join(wrong, "; "), strings.Join(why, ", "))
-	}
-	t.Skipf("disturbed: the machine disturbed all runs, the last one by %s", strings.Join(why, ", "))
 }
 
 // through are flows from the left host to the server.
@@ -180,14 +167,14 @@ func TestCompletion(t *testing.T) {
 			flows = append(flows, f)
 		}
 	}
-	undisturbed(t, func(t *testing.T) (wrong []string, report *lab.Report) {
+	realtime.Test(t, func(t *realtime.Try) {
 		c := Config{Flows: flows, Duration: 10 * unit.Second, UntilDone: true}
 		for i := range flows {
 			for _, w := range []What{ReceivedBytes, Window, Rate, InFlight, RTT, DeliveryRate} {
 				c.Samples = append(c.Samples, Sample{w, i, 10 * unit.Millisecond})
 			}
 		}
-		r, report := inLab(t, "50 200", c)
+		r, _ := inLab(t, "50 200", c)
 		if r.End != AllDone {
 			t.Fatalf("%s: %+v", r.End, r.Flows)
 		}
@@ -209,16 +196,15 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("flow %d: %d packets: %+v", i, packets, f)
 			}
 			if f.FCT > 2*least {
-				wrong = append(wrong, fmt.Sprintf("flow %d took %v instead of %v", i, f.FCT, least))
+				t.Errorf("flow %d took %v instead of %v", i, f.FCT, least)
 			}
-			wrong = append(wrong, samples(t, c, r, i)...)
+			samples(t, c, r, i)
 		}
-		return wrong, report
 	})
 }
 
 // samples looks at those of a flow in TestCompletion.
-func samples(t *testing.T, c Config, r *Result, i int) (wrong []string) {
+func samples(t *realtime.Try, c Config, r *Result, i int) {
 	t.Helper()
 	f := &r.Flows[i]
 	s := r.Sampled[6*i : 6*i+6]
@@ -229,8 +215,8 @@ func samples(t *testing.T, c Config, r *Result, i int) (wrong []string) {
 			continue // the thread that looks may have been late
 		}
 		if alive != (s[Window][k] >= 0) {
-			wrong = append(wrong, fmt.Sprintf("flow %d, alive from %v to %v, has a window of %d at %v", i, f.Start, end,
-				s[Window][k], at))
+			t.Errorf("flow %d, alive from %v to %v, has a window of %d at %v", i, f.Start, end,
+				s[Window][k], at)
 		}
 		if s[Window][k]%int64(c.Flows[i].Payload) != 0 && s[Window][k] != -1 {
 			t.Errorf("flow %d: a window of %d at %v", i, s[Window][k], at)
@@ -241,22 +227,23 @@ func samples(t *testing.T, c Config, r *Result, i int) (wrong []string) {
 		payload := int64(c.Flows[i].Payload)
 		if s[Window][k] < payload || s[InFlight][k] > s[Window][k]+payload || s[RTT][k] < int64(10*unit.Millisecond) ||
 			s[Rate][k] <= 0 {
-			wrong = append(wrong, fmt.Sprintf("flow %d at %v: window %d, in flight %d, RTT %d, rate %d", i, at, s[Window][k],
-				s[InFlight][k], s[RTT][k], s[Rate][k]))
+			t.Errorf("flow %d at %v: window %d, in flight %d, RTT %d, rate %d", i, at, s[Window][k],
+				s[InFlight][k], s[RTT][k], s[Rate][k])
 		}
 	}
 	received := s[ReceivedBytes]
 	for k := range received {
 		if at := unit.Time(k) * c.Samples[0].Every; k > 0 && received[k] < received[k-1] || at > f.Arrived+unit.Millisecond &&
 			received[k] != int64(c.Flows[i].Size) || at < f.Start && received[k] != 0 {
-			wrong = append(wrong, fmt.Sprintf("flow %d, arrived at %v: %d bytes at %v", i, f.Arrived, received[k], at))
+			t.Errorf("flow %d, arrived at %v: %d bytes at %v", i, f.Arrived, received[k], at)
 		}
 	}
-	return wrong
 }
 
 // Two thousand short flows, some at once, all of them complete.
-func TestShortFlows(t *testing.T) {
+func TestShortFlows(t *testing.T) { realtime.Test(t, shortFlows) }
+
+func shortFlows(t *realtime.Try) {
 	const size = 10_000
 	random := unit.NewRandom(1, "arrivals")
 	at := unit.Time(0)
@@ -286,7 +273,9 @@ func TestShortFlows(t *testing.T) {
 
 // Datagrams of each pattern are as many as in the schedule, and all arrive, 5 ms and what
 // sending takes later.
-func TestDatagrams(t *testing.T) {
+func TestDatagrams(t *testing.T) { realtime.Test(t, allDatagrams) }
+
+func allDatagrams(t *realtime.Try) {
 	patterns := []udp.Config{
 		{Pattern: udp.CBR, Rate: 10 * unit.Mbps, GapJitter: 0.1},
 		{Pattern: udp.Burst, Rate: 10 * unit.Mbps, Interval: 5 * unit.Millisecond},
@@ -358,7 +347,9 @@ func TestDatagrams(t *testing.T) {
 }
 
 // What a small buffer drops is what does not arrive.
-func TestLoss(t *testing.T) {
+func TestLoss(t *testing.T) { realtime.Test(t, loss) }
+
+func loss(t *realtime.Try) {
 	f := Flow{Src: left, Dst: server, SrcPort: 7000, DstPort: 7, Version: 4, Payload: 1472, Stop: unit.Second}
 	schedule(t, &f, udp.Config{Pattern: udp.CBR, Rate: 60 * unit.Mbps, GapJitter: 0.1})
 	r, report := inLab(t, "50 5", Config{Flows: []Flow{f}, Duration: 1600 * unit.Millisecond})
@@ -372,10 +363,7 @@ func TestLoss(t *testing.T) {
 
 // 17 and 35 thousand datagrams a second go through two cores with their data plane.
 func TestLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
-	undisturbed(t, func(t *testing.T) (wrong []string, report *lab.Report) {
+	realtime.Test(t, func(t *realtime.Try) {
 		var flows []Flow
 		for i, rate := range []unit.Rate{200 * unit.Mbps, 400 * unit.Mbps} {
 			f := Flow{Src: i, Dst: server, SrcPort: 7000, DstPort: 7, Version: 4, Payload: 1448, Stop: 2 * unit.Second}
@@ -384,38 +372,33 @@ func TestLoad(t *testing.T) {
 		}
 		var before, after unix.Rusage
 		unix.Getrusage(unix.RUSAGE_SELF, &before)
-		r, report := inLab(t, "1000 10000", Config{Flows: flows, Duration: 2500 * unit.Millisecond})
+		r, _ := inLab(t, "1000 10000", Config{Flows: flows, Duration: 2500 * unit.Millisecond})
 		unix.Getrusage(unix.RUSAGE_SELF, &after)
 		t.Logf("%.0f %% of a core", float64(after.Utime.Nano()+
 			after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/2e7)
 		for i, f := range r.Flows {
 			if f.Sender.SentPackets < 30_000 || f.Sender.SentPackets != f.Receiver.ReceivedPackets {
-				wrong = append(wrong, fmt.Sprintf("flow %d: %d of %d arrived", i, f.Receiver.ReceivedPackets, f.Sender.SentPackets))
+				t.Errorf("flow %d: %d of %d arrived", i, f.Receiver.ReceivedPackets, f.Sender.SentPackets)
 			}
 		}
-		return wrong, report
 	})
 }
 
-// The thread of all flows of TCP tells for how long it waited for a processor, as the kernel counts it, and when:
-// beside busy threads of as much weight.
+// The thread of all flows of TCP tells for how long it waited for a processor, as the kernel counts it, and when: it
+// shares one with busy threads. The data plane, and what else the machine does, has the other ones.
 func TestWaiting(t *testing.T) {
 	needRoot(t)
-	for range 4 * runtime.NumCPU() {
-		busy := exec.Command("sh", "-c", "while :; do :; done")
-		if err := busy.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Setpriority(unix.PRIO_PROCESS, busy.Process.Pid, -10); err != nil {
-			t.Log(err)
-		}
-		defer busy.Wait()
-		defer busy.Process.Kill()
-	}
+	realtime.Test(t, waiting)
+}
+
+func waiting(t *realtime.Try) {
 	const duration = 1500 * unit.Millisecond
-	before := runDelays(t)
-	r, report := inLab(t, "100 100", Config{Flows: []Flow{through(stream(4, 0))}, Duration: duration})
-	all := runDelays(t) - before
+	delays := unit.Time(0)
+	r, report := inLab(t, "100 100", Config{Flows: []Flow{through(stream(4, 0))}, Duration: duration}, func() {
+		share(t)
+		delays = runDelays(t)
+	})
+	delays = runDelays(t) - delays
 	w := &r.Waiting
 	long := unit.Time(0)
 	for i, x := range w.Waits {
@@ -423,22 +406,62 @@ func TestWaiting(t *testing.T) {
 			t.Errorf("wait %d: %+v", i, x)
 		}
 	}
-	share := report.WaitedShare(10 * unit.Millisecond)
-	t.Logf("all threads waited for %v, that of TCP for %v, %d times for long, %v together, %d starved; %.3f of %v", all,
-		w.Sum, len(w.Waits), long, len(w.Starved), share, report.Measured)
-	if w.Sum > all || long > w.Sum || len(w.Starved) > len(w.Waits) {
+	part := report.WaitedShare(10 * unit.Millisecond)
+	t.Logf("all threads waited for %v, that of TCP for %v, %d times for long, %v together, %d starved; %.3f of %v", delays,
+		w.Sum, len(w.Waits), long, len(w.Starved), part, report.Measured)
+	if w.Sum > delays || long > w.Sum || len(w.Starved) > len(w.Waits) {
 		t.Error("that is more than there was")
 	}
-	if w.Sum < 20*unit.Millisecond {
-		t.Skip("left out: busy threads did not take the processor from it")
+	if w.Sum < 20*unit.Millisecond || len(w.Waits) == 0 {
+		t.Errorf("it waited for %v, and %d times for long, next to %d busy threads", w.Sum, len(w.Waits), busyThreads)
 	}
-	if len(w.Waits) == 0 {
-		t.Error("none was long")
+}
+
+// busyThreads is how many threads run without end on the processor of TestWaiting.
+const busyThreads = 3
+
+// share has all threads of this process share the first processor with busy ones of more weight, until the attempt
+// ends.
+func share(t *realtime.Try) {
+	var all, first unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; first.Count() == 0; cpu++ {
+		if all.IsSet(cpu) {
+			first.Set(cpu)
+		}
+	}
+	pin := func(to *unix.CPUSet) {
+		tasks, _ := filepath.Glob("/proc/self/task/*")
+		for _, task := range tasks {
+			if id, err := strconv.Atoi(filepath.Base(task)); err == nil {
+				unix.SchedSetaffinity(id, to) // one that has ended meanwhile needs none
+			}
+		}
+	}
+	t.Cleanup(func() { pin(&all) })
+	pin(&first)
+	for range busyThreads {
+		busy := exec.Command("sh", "-c", "while kill -0 $PPID; do :; done") // no longer than this process lives
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			busy.Process.Kill()
+			busy.Wait()
+		})
+		if err := unix.SchedSetaffinity(busy.Process.Pid, &first); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Setpriority(unix.PRIO_PROCESS, busy.Process.Pid, -10); err != nil {
+			t.Log(err)
+		}
 	}
 }
 
 // runDelays are of all threads of this process (proc(5), schedstat).
-func runDelays(t *testing.T) (sum unit.Time) {
+func runDelays(t testing.TB) (sum unit.Time) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/self/task/*/schedstat")
 	if err != nil || len(files) == 0 {

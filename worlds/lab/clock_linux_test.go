@@ -1,9 +1,8 @@
-//go:build lab
-
 package lab
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/core/unit"
@@ -11,7 +10,9 @@ import (
 
 // A step of the clock is noticed once, in either direction, and stamps from before and
 // after it are near now all the same; time itself goes on.
-func TestClockSteps(t *testing.T) {
+func TestClockSteps(t *testing.T) { synctest.Test(t, clockSteps) }
+
+func clockSteps(t *testing.T) {
 	w := &wallClock{}
 	if err := w.start(); err != nil {
 		t.Fatal(err)
@@ -46,7 +47,9 @@ func TestClockSteps(t *testing.T) {
 
 // A stamp that is far after the last reading is right if time has gone on meanwhile: a thread
 // that stood still finds frames that came one after the other, not all at once.
-func TestStampsAfterAStall(t *testing.T) {
+func TestStampsAfterAStall(t *testing.T) { synctest.Test(t, stampsAfterAStall) }
+
+func stampsAfterAStall(t *testing.T) {
 	w := &wallClock{}
 	if err := w.start(); err != nil {
 		t.Fatal(err)
