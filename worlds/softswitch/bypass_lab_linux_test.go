@@ -19,6 +19,8 @@ import (
 
 	"weir/internal/ring"
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 )
 
 // stream sends numbered frames from one host to another, one about every millisecond, and notes what arrives.
@@ -30,6 +32,7 @@ type stream struct {
 	back     int   // that came back to their sender
 	last     time.Time
 	looked   time.Time
+	stood    time.Duration // the longest for which nobody looked
 	still    time.Duration // for which nobody looked, since last
 	gap      time.Duration // longest between two arrivals, but for that
 	came     atomic.Int64
@@ -58,6 +61,7 @@ func (s *stream) step(send bool) {
 	now := time.Now()
 	if pause := now.Sub(s.looked); !s.looked.IsZero() && pause > stands {
 		s.still += pause - stands
+		s.stood = max(s.stood, pause)
 	}
 	s.looked = now
 	for {
@@ -87,7 +91,7 @@ func (s *stream) step(send bool) {
 
 // both are streams in both directions that run until stop.
 type both struct {
-	t      *testing.T
+	t      testing.TB
 	ways   [2]*stream
 	halt   chan bool
 	halted chan bool
@@ -117,7 +121,7 @@ func (b *both) more(n int64) {
 	b.t.Helper()
 	for _, s := range b.ways {
 		least := s.came.Load() + n
-		until(b.t, "a frame", func() bool { return s.came.Load() >= least })
+		await.Until(b.t, "a frame", func() bool { return s.came.Load() >= least })
 	}
 }
 
@@ -126,10 +130,12 @@ func (b *both) stop(what string) (gap time.Duration) {
 	b.t.Helper()
 	close(b.halt)
 	<-b.halted
-	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		for _, s := range b.ways {
-			s.step(false)
-		}
+	for _, s := range b.ways { // until one that is sent now has come, all others have
+		first := s.sent
+		await.Until(b.t, "a last frame", func() bool {
+			s.step(true)
+			return slices.Max(s.count[first:]) > 0
+		})
 	}
 	for i, s := range b.ways {
 		lost, twice := 0, 0
@@ -139,6 +145,9 @@ func (b *both) stop(what string) (gap time.Duration) {
 			} else if n > 1 {
 				twice++
 			}
+		}
+		if try, is := b.t.(*realtime.Try); is && s.stood > 5*stands {
+			try.Disturbed(fmt.Sprintf("this process stood still for %v", s.stood))
 		}
 		b.t.Logf("%s, direction %d: %d frames, %d lost, %d doubled, longest gap %v", what, i, s.sent, lost, twice, s.gap)
 		if twice > 0 || s.back > 0 {
@@ -163,7 +172,10 @@ const bypassSpan = time.Second
 // With --bypass a bridge of the kernel carries on within a second when the switch ends in order or any of its
 // processes is killed, all of them at once, too; no frame takes both ways, then or when the switch starts
 // again beside the bridge, and none goes round. Offloads are as without a bypass.
-func TestBypass(t *testing.T) {
+func TestBypass(t *testing.T) { realtime.Test(t, bypass) }
+
+func bypass(t *realtime.Try) {
+	defer busy(t)()
 	w := lay(t, 1500, "left", "right")
 	w.prepare = func(c *exec.Cmd) { c.Args = append(c.Args, "--bypass") }
 	before := w.offloads("left")
@@ -173,55 +185,52 @@ func TestBypass(t *testing.T) {
 		restored bool // offloads are on again without anybody's help
 	}{
 		{"kill the data plane", func(_ *process, child int) { syscall.Kill(child, syscall.SIGKILL) }, true},
-		{"kill the supervisor", func(p *process, _ int) { p.signal(syscall.SIGKILL) }, false},
-		{"kill both", func(p *process, child int) { p.signal(syscall.SIGKILL); syscall.Kill(child, syscall.SIGKILL) }, false},
+		{"kill the supervisor", func(p *process, _ int) { p.Signal(syscall.SIGKILL) }, false},
+		{"kill both", func(p *process, child int) { p.Signal(syscall.SIGKILL); syscall.Kill(child, syscall.SIGKILL) }, false},
 		{"kill both, the data plane first", func(p *process, child int) {
 			syscall.Kill(child, syscall.SIGKILL)
-			p.signal(syscall.SIGKILL)
+			p.Signal(syscall.SIGKILL)
 		}, false},
-		{"end in order", func(p *process, _ int) { p.signal(syscall.SIGTERM) }, true},
+		{"end in order", func(p *process, _ int) { p.Signal(syscall.SIGTERM) }, true},
 		{"end of one that hangs", func(p *process, child int) {
 			syscall.Kill(child, syscall.SIGSTOP)
-			p.signal(syscall.SIGTERM)
+			p.Signal(syscall.SIGTERM)
 		}, true},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			w.t = t
-			var b *both
-			if i > 0 { // the bridge of the case before carries
-				b = w.both()
-				b.more(50)
-			}
-			p := w.open(bypassed)
-			if b != nil {
-				b.more(50)
-				b.stop("from the bridge to the switch")
-			}
-			if on := w.offloads("left"); len(on) > 0 {
-				t.Errorf("while the switch runs there are the offloads %v", on)
-			}
-			w.bridged(t)
+		var b *both
+		if i > 0 { // the bridge of the case before carries
 			b = w.both()
-			b.more(100)
-			child := p.child()
-			x.end(p, child)
-			until(t, "the end", p.over)
-			until(t, "the data plane's end", func() bool { return syscall.Kill(child, 0) == unix.ESRCH })
-			b.more(100)
-			if gap := b.stop(x.name); gap > bypassSpan {
-				t.Errorf("the bridge took over after %v", gap)
-			}
-			now := w.offloads("left")
-			if want := before; x.restored && !slices.Equal(now, want) || !x.restored && len(now) > 0 {
-				t.Errorf("offloads are %v, before the switch %v", now, before)
-			}
-			w.bridged(t)
-		})
+			b.more(50)
+		}
+		p := w.open(bypassed)
+		if b != nil {
+			b.more(50)
+			b.stop("from the bridge to the switch")
+		}
+		if on := w.offloads("left"); len(on) > 0 {
+			t.Errorf("while the switch runs there are the offloads %v", on)
+		}
+		w.bridged(t)
+		b = w.both()
+		b.more(100)
+		child := p.child()
+		x.end(p, child)
+		p.Exit()
+		await.Until(t, "the data plane's end", func() bool { return syscall.Kill(child, 0) == unix.ESRCH })
+		b.more(100)
+		if gap := b.stop(x.name); gap > bypassSpan {
+			t.Errorf("the bridge took over after %v: %s", gap, x.name)
+		}
+		now := w.offloads("left")
+		if want := before; x.restored && !slices.Equal(now, want) || !x.restored && len(now) > 0 {
+			t.Errorf("offloads are %v, before the switch %v: %s", now, before, x.name)
+		}
+		w.bridged(t)
 	}
 }
 
 // bridged asks that the ports belong to one bridge and nothing else does.
-func (w *wire) bridged(t *testing.T) {
+func (w *wire) bridged(t testing.TB) {
 	t.Helper()
 	w.in(middle, func(c *rtnl.Conn) error {
 		l, err := c.Interface("left")
@@ -246,7 +255,7 @@ func TestBypassForwards(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.prepare = func(c *exec.Cmd) { c.Args = append(c.Args, "--bypass") }
 	p := w.open(plain)
-	if s := p.said.String(); !strings.Contains(s, "bridge weir-bypass1 takes over when this ends") {
+	if s := p.Stderr(); !strings.Contains(s, "bridge weir-bypass1 takes over when this ends") {
 		t.Errorf("the start says\n%s", s)
 	}
 	in, out := w.socket("left", 1500), w.socket("right", 1500)
@@ -265,8 +274,8 @@ func TestBypassForwards(t *testing.T) {
 		}
 	}
 	asks("switch")
-	p.signal(syscall.SIGTERM) // on a slow machine it kills the data plane, and says so
-	until(t, "the end", p.over)
+	p.Signal(syscall.SIGTERM) // on a slow machine it kills the data plane, and says so
+	p.Exit()
 	asks("bridge")
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
 )
 
 // ends runs weir in the switch's namespace with a file, and returns its exit code and what
@@ -144,16 +145,16 @@ func (w *wire) checks(t *testing.T, shaped string) {
 
 // openTwice starts two switches of the same interfaces at once: whoever comes second gets them
 // too late, if at all.
-func (w *wire) openTwice(t *testing.T, yaml string) *process {
+func (w *wire) openTwice(t testing.TB, yaml string) *process {
 	p, late := w.launch(yaml), w.launch(yaml)
-	until(t, "the end of one of two", func() bool { return p.over() || late.over() })
+	await.Until(t, "the end of one of two", func() bool { return p.over() || late.over() })
 	if p.over() {
 		p, late = late, p
 	}
-	if !strings.Contains(late.said.String(), taken) {
-		t.Errorf("of two that started at once one said\n%s", late.said)
+	if !strings.Contains(late.Stderr(), taken) {
+		t.Errorf("of two that started at once one said\n%s", late.Stderr())
 	}
-	until(t, "the other one", func() bool { return strings.Contains(p.said.String(), "switching between") || p.over() })
+	await.Until(t, "the other one", func() bool { return strings.Contains(p.Stderr(), "switching between") || p.over() })
 	if p.over() { // each has seen the other
 		p = w.open(yaml)
 	}
@@ -162,7 +163,7 @@ func (w *wire) openTwice(t *testing.T, yaml string) *process {
 
 // checksBeside are starts and --check beside a switch that runs.
 func (w *wire) checksBeside(t *testing.T, p *process, shaped string) {
-	runs := fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read its file anew", p.cmd.Process.Pid)
+	runs := fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read its file anew", p.PID())
 	for _, x := range []struct {
 		name, yaml string
 		as         uint32

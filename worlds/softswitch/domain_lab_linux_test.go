@@ -15,6 +15,8 @@ import (
 
 	"weir/internal/netns"
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 )
 
 // trunk joins two switches in the switches' namespace, by interfaces trunk0 and trunk1 with an MTU.
@@ -94,24 +96,20 @@ func (w *wire) icmp(host string) (errors string) {
 
 // Two switches that are one domain, between unmodified hosts: activities cross in real frames, TCP over IPv4 and
 // IPv6 leaves them room, no host sees a mark, and senders of datagrams learn how long these may be.
-func TestDomain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
+func TestDomain(t *testing.T) { realtime.Test(t, domain) }
+
+func domain(t *realtime.Try) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
 	w.trunk(1500)
 	w.open(fmt.Sprintf(half, "left", "trunk0", "none"))
 	w.open(fmt.Sprintf(half, "right", "trunk1", "9465"))
+	defer w.judge(t)()
 	for _, to := range []string{"10.9.0.2", "fd09::2"} {
-		rate := 0.0
-		for attempt := 0; attempt < 3 && rate < 25e6; attempt++ { // others may have the machine
-			var err error
-			rate, err = w.transfer("left", "right", netip.AddrPortFrom(netip.MustParseAddr(to), 5001), 1, time.Second,
-				2*time.Second, "cubic")
-			if err != nil {
-				t.Fatal(err)
-			}
+		rate, err := w.transfer("left", "right", netip.AddrPortFrom(netip.MustParseAddr(to), 5001), 1, time.Second,
+			2*time.Second, "cubic")
+		if err != nil {
+			t.Fatal(err)
 		}
 		if rate < 25e6 { // 47 on a quiet machine
 			t.Errorf("TCP to %s gets %.1f Mb/s", to, rate/1e6)
@@ -133,12 +131,12 @@ func TestDomain(t *testing.T) {
 		to                   string
 		family, option, want int
 	}{{"10.9.0.2", unix.IPPROTO_IP, unix.IP_MTU, 1492}, {"fd09::2", unix.IPPROTO_IPV6, unix.IPV6_MTU, 1492}} {
-		t.Run(x.to, func(t *testing.T) { w.learns(t, x.to, x.family, x.option, x.want) })
+		w.learns(t, x.to, x.family, x.option, x.want)
 	}
 }
 
 // learns sends datagrams that are too long until the kernel knows how long they may be.
-func (w *wire) learns(t *testing.T, to string, family, option, want int) {
+func (w *wire) learns(t testing.TB, to string, family, option, want int) {
 	at := netip.AddrPortFrom(netip.MustParseAddr(to), 7)
 	w.echo("right", at)
 	var c net.Conn
@@ -151,14 +149,13 @@ func (w *wire) learns(t *testing.T, to string, family, option, want int) {
 		t.Fatal(err)
 	}
 	known := 0
-	until(t, "an MTU", func() bool {
+	await.Until(t, "an MTU", func() bool {
 		payload := 1472
 		if family == unix.IPPROTO_IPV6 {
 			payload -= 20
 		}
 		c.Write(make([]byte, payload))
 		raw.Control(func(fd uintptr) { known, _ = unix.GetsockoptInt(int(fd), family, option) })
-		time.Sleep(20 * time.Millisecond)
 		return known < 1500
 	})
 	if known != want {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
 )
 
 // rename gives an interface another name (SIOCSIFNAME).
@@ -89,14 +90,14 @@ func TestVanished(t *testing.T) {
 		return remove(x.Index)
 	})
 	s := w.socket("left", 1500) // hosts send, too: it may have ended by now
-	until(t, "the end", func() bool {
+	await.Until(t, "the end", func() bool {
 		s.Put(append(append(mac(1), mac(0)...), 0x88, 0xb5))
 		s.Flush()
 		return p.over()
 	})
-	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
-		!strings.Contains(p.said.String(), "the interface of a port is gone: host right") {
-		t.Errorf("%v, offloads %v, before %v\n%s", p.err, now, before, p.said)
+	if now := w.offloads("left"); p.Exit() == 0 || !slices.Equal(now, before) ||
+		!strings.Contains(p.Stderr(), "the interface of a port is gone: host right") {
+		t.Errorf("exit code %d, offloads %v, before %v\n%s", p.Exit(), now, before, p.Stderr())
 	}
 }
 
@@ -111,7 +112,7 @@ func TestDown(t *testing.T) {
 	set := func(up bool) { w.in(middle, func(c *rtnl.Conn) error { return setUp(c, "right", up) }) }
 	set(false)
 	p.awaits("is down")
-	w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1)
+	w.tell("left", netip.MustParseAddrPort("10.9.0.2:7"), 8)
 	set(true)
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 10); err != nil {
 		t.Errorf("after the interface came up again: %v", err)

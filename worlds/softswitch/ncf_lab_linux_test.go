@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir/internal/testutil/realtime"
 )
 
 // set4 writes a parameter of IPv4 in a host, as sysctl(8) does.
@@ -58,12 +60,10 @@ func (w *wire) resent(host string) (n int) {
 // §2), and there is one in a window. 1 flow and 8, which lose some in slow start. Flows keep their queue, for who
 // changes it is reordered.
 func TestKernelObeysEchoes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
-	w := lay(t, 1500, "left", "right")
-	w.loopback()
-	for i, x := range []struct {
+	lab := lay(t, 1500, "left", "right")
+	lab.loopback()
+	port := uint16(5100)
+	for _, x := range []struct {
 		cc, sack, options string
 		flows             int
 		obeys             bool
@@ -75,16 +75,18 @@ func TestKernelObeysEchoes(t *testing.T) {
 		{"reno", "0", "form: ece, early: 20%", 8, true},
 	} {
 		t.Run(fmt.Sprint(x.cc, " sack ", x.sack, ", ", x.flows, ", ", x.options), func(t *testing.T) {
-			for _, host := range []string{"left", "right"} {
-				w.set4(host, "tcp_ecn", "1")
-				w.set4(host, "tcp_sack", x.sack)
-			}
-			programs := "[forward, {ncf: {round_trip: 10ms, change: flowlet, change_wait: 10s, " + x.options + "}}]"
-			p := w.open(fmt.Sprintf(shaped, "20Mbps", 100, programs, "9465") + "queues: 3\nscheduler: ncf\n")
-			defer p.stop()
-			for try := 1; ; try++ {
+			realtime.Test(t, func(t *realtime.Try) {
+				w := lab.on(t)
+				for _, host := range []string{"left", "right"} {
+					w.set4(host, "tcp_ecn", "1")
+					w.set4(host, "tcp_sack", x.sack)
+				}
+				programs := "[forward, {ncf: {round_trip: 10ms, change: flowlet, change_wait: 10s, " + x.options + "}}]"
+				w.open(fmt.Sprintf(shaped, "20Mbps", 100, programs, "9465") + "queues: 3\nscheduler: ncf\n")
+				defer w.judge(t)()
 				resent, before := w.resent("left"), w.metrics()
-				at := netip.AddrPortFrom(netip.MustParseAddr("10.9.0.2"), uint16(5100+10*i+try))
+				port++
+				at := netip.AddrPortFrom(netip.MustParseAddr("10.9.0.2"), port)
 				got, err := w.transfer("left", "right", at, x.flows, time.Second, 2*time.Second, x.cc)
 				if err != nil {
 					t.Fatal(err)
@@ -102,18 +104,13 @@ func TestKernelObeysEchoes(t *testing.T) {
 				told, lost := sum("weir_ncf_notices_total"), sum("weir_switch_dropped_frames_total")
 				text := fmt.Sprintf("%.2f Mb/s, %.0f told, %.0f lost, %d sent again", got/1e6, told, lost, resent)
 				t.Log(text)
-				if float64(resent) <= lost+float64(3*x.flows) && got > 0.9*20e6*1448/1514 && x.obeys == (told > 0) &&
-					(x.flows > 1 || x.obeys == (lost == 0)) {
-					return
+				if float64(resent) > lost+float64(3*x.flows) {
+					t.Errorf("too much is sent again: %s", text)
 				}
-				if float64(resent) > lost+float64(3*x.flows) && try == 3 {
-					t.Error(text)
-					return
+				if got <= 0.9*20e6*1448/1514 || x.obeys != (told > 0) || x.flows == 1 && x.obeys != (lost == 0) {
+					t.Errorf("it does not obey, or has too little: %s", text)
 				}
-				if try == 3 {
-					t.Skip("disturbed: " + text)
-				}
-			}
+			})
 		})
 	}
 }

@@ -15,10 +15,11 @@ import (
 	"testing"
 
 	"weir/internal/netns"
+	"weir/internal/testutil/await"
 )
 
 // status reads a process's status (proc(5)) as words by their name.
-func status(t *testing.T, path string) map[string][]string {
+func status(t testing.TB, path string) map[string][]string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -34,7 +35,7 @@ func status(t *testing.T, path string) map[string][]string {
 }
 
 // children are the processes whose parent a process is.
-func children(t *testing.T, of int) (all []int) {
+func children(t testing.TB, of int) (all []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -60,7 +61,7 @@ func children(t *testing.T, of int) (all []int) {
 // child is the process of the data plane.
 func (p *process) child() int {
 	p.t.Helper()
-	all := children(p.t, p.cmd.Process.Pid)
+	all := children(p.t, p.PID())
 	if len(all) != 1 {
 		p.t.Fatalf("the supervisor has the children %v", all)
 	}
@@ -72,7 +73,7 @@ func (p *process) child() int {
 func TestPrivileges(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)
-	parent := p.cmd.Process.Pid
+	parent := p.PID()
 	child := p.child()
 	var least []string
 	const none, netAdmin = "0000000000000000", "0000000000001000"
@@ -123,7 +124,7 @@ func TestIntruders(t *testing.T) {
 	for _, process := range []string{"supervisor", "dataplane"} {
 		t.Run(process, func(t *testing.T) {
 			p.write(strings.Replace(plain, "[forward]", "[forward, intruder-"+process+"]", 1))
-			p.signal(syscall.SIGHUP)
+			p.Signal(syscall.SIGHUP)
 			p.awaits("all is refused to the " + process)
 		})
 	}
@@ -136,7 +137,7 @@ func TestIntruders(t *testing.T) {
 }
 
 // open are the files that a process has, by descriptor.
-func open(t *testing.T, pid int) map[int]string {
+func open(t testing.TB, pid int) map[int]string {
 	t.Helper()
 	all := map[int]string{}
 	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
@@ -168,7 +169,7 @@ func TestDescriptors(t *testing.T) {
 		}
 	}
 	p := w.open(plain)
-	for name, pid := range map[string]int{"supervisor": p.cmd.Process.Pid, "data plane": p.child()} {
+	for name, pid := range map[string]int{"supervisor": p.PID(), "data plane": p.child()} {
 		t.Run(name, func(t *testing.T) {
 			for n, to := range open(t, pid) {
 				switch {
@@ -192,22 +193,20 @@ func TestKilled(t *testing.T) {
 	before := w.offloads("left")
 	p := w.open(plain)
 	syscall.Kill(p.child(), syscall.SIGKILL)
-	until(t, "the end", p.over)
-	if now := w.offloads("left"); p.err == nil || !slices.Equal(now, before) ||
-		!strings.Contains(p.said.String(), "the data plane has ended") {
-		t.Errorf("without its data plane: %v, offloads %v, before %v\n%s", p.err, now, before, p.said)
+	code := p.Exit()
+	if now := w.offloads("left"); code == 0 || !slices.Equal(now, before) ||
+		!strings.Contains(p.Stderr(), "the data plane has ended") {
+		t.Errorf("without its data plane: exit code %d, offloads %v, before %v\n%s", code, now, before, p.Stderr())
 	}
 	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))
-	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 1); err == nil {
-		t.Error("something goes through without the data plane")
-	}
+	w.separate("left", "right")
 	kill := func() {
 		t.Helper()
 		p := w.open(plain)
 		child := p.child()
-		p.cmd.Process.Kill()
-		until(t, "the end", p.over)
-		until(t, "the data plane's end", func() bool {
+		p.Signal(syscall.SIGKILL)
+		p.Exit()
+		await.Until(t, "the data plane's end", func() bool {
 			_, err := os.Stat(fmt.Sprintf("/proc/%d", child))
 			return err != nil
 		})
@@ -227,8 +226,8 @@ func TestKilled(t *testing.T) {
 	}
 	kill()
 	p = w.open(plain)
-	if !strings.Contains(p.said.String(), "restored what a switch has left that died: left ") {
-		t.Errorf("the next start says\n%s", p.said)
+	if !strings.Contains(p.Stderr(), "restored what a switch has left that died: left ") {
+		t.Errorf("the next start says\n%s", p.Stderr())
 	}
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {
 		t.Errorf("after the next start: %v", err)

@@ -3,22 +3,20 @@
 package softswitch_test
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"weir/internal/testutil/await"
+	"weir/internal/testutil/realtime"
 )
 
 // recipe is the script of docs/switch.md, as it is there.
-func recipe(t *testing.T) string {
+func recipe(t testing.TB) string {
 	doc, err := os.ReadFile("../../docs/switch.md")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +35,10 @@ func recipe(t *testing.T) string {
 
 // The recipe of the documentation works as it is copied: each of its commands, in a network namespace and with a place
 // for names of others that are nobody else's. The user with one connection gets a part that a FIFO would not give.
-func TestRecipe(t *testing.T) {
+func TestRecipe(t *testing.T) { realtime.Test(t, works) }
+
+func works(t *realtime.Try) {
+	defer busy(t)()
 	needRoot(t)
 	for _, tool := range []string{"ip", "ethtool", "iperf3", "curl", "unshare"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -63,18 +64,13 @@ func TestRecipe(t *testing.T) {
 	c := exec.Command("unshare", "--net", "--mount", "sh", "-c",
 		"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec sh -e -c \"$1\"", "sh", script)
 	c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
-	var out bytes.Buffer
-	c.Stdout, c.Stderr, c.WaitDelay = &out, &out, time.Second
-	if err := c.Start(); err != nil {
-		t.Skipf("no namespaces here: %v", err)
+	p := await.Start(t, c)
+	code, said := p.Exit(), p.Output()
+	if strings.HasPrefix(said, "unshare: ") {
+		t.Skipf("no namespaces here: %s", said)
 	}
-	late := time.AfterFunc(2*time.Minute, func() { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
-	err = c.Wait()
-	late.Stop()
-	said := out.String()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, said)
 	}
 	for _, want := range []string{"switching between lan (lan0), wan (wan0)", `weir_abc_user_activity{user="10.77.0.1"`,
 		`weir_abc_user_activity{user="10.77.0.2"`, `reason="activity"`, "port wan: "} {
