@@ -204,13 +204,6 @@ func (p *process) stopBy(s syscall.Signal) string {
 	return p.Stdout()
 }
 
-ports:
-  left: {interface: left}
-  right: {interface: right}
-switch: [forward]
-metrics: none
-`
-
 // echo answers datagrams at a host until the test ends.
 func (w *wire) echo(host string, at netip.AddrPort) {
 	w.t.Helper()

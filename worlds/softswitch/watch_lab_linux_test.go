@@ -106,6 +106,12 @@ func (w *wire) on(t testing.TB) *wire {
 func (p *process) over() bool { return !p.Running() }
 
 const plain = `
+ports:
+  left: {interface: left}
+  right: {interface: right}
+switch: [forward]
+metrics: none
+`
 
 func mac(host int) []byte { return []byte{2, 0, 0, 0, 0, byte(host + 1)} }
 
