@@ -1,6 +1,9 @@
 package netns
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,5 +19,61 @@ func TestNames(t *testing.T) {
 				t.Errorf("%s: %v", name, !want)
 			}
 		})
+	}
+}
+
+// A record names the namespaces of its lab, also where it was cut short; names that no lab has are left out.
+func TestParseRecord(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		want       []entry
+	}{
+		{"empty", "", nil},
+		{"whole", "owner 5\nmakes weir-1-a\nmade weir-1-a 77\nmakes weir-1-b\nmade weir-1-b 78\n",
+			[]entry{{"weir-1-a", 77}, {"weir-1-b", 78}}},
+		{"died while it made one", "makes weir-1-a\nmade weir-1-a 77\nmakes weir-1-b", []entry{{"weir-1-a", 77},
+			{"weir-1-b", 0}}},
+		{"not made", "makes weir-1-a\nnot weir-1-a\n", nil},
+		{"made without a beginning", "made weir-1-a 77\n", nil},
+		{"names of others", "makes other\nmakes ../netns/weir-1-a\nmakes /run/netns/weir-1-a\n", nil},
+		{"damaged", "makes\n\x00\xff\nmakes weir-1-a b\nmade\n", nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := parseRecord(strings.NewReader(x.text)); !slices.Equal(got, x.want) {
+				t.Errorf("%v, want %v", got, x.want)
+			}
+		})
+	}
+}
+
+// A record is leased by one at a time, and a dead lab's lock is free. A record that was removed meanwhile is none.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lab-1")
+	first, err := lock(path)
+	if err != nil || first == nil {
+		t.Fatal(first, err)
+	}
+	if second, err := lock(path); second != nil || err != nil {
+		t.Errorf("leased to two: %v, %v", second, err)
+	}
+	first.Close()
+	second, err := lock(path)
+	if err != nil || second == nil {
+		t.Fatalf("not free: %v, %v", second, err)
+	}
+	if err := os.Remove(path); err != nil { // as Set.Close does, with the lock
+		t.Fatal(err)
+	}
+	third, err := lock(path)
+	if err != nil || third == nil {
+		t.Fatalf("a new record is not free: %v, %v", third, err)
+	}
+	second.Close()
+	if fourth, err := lock(path); fourth != nil || err != nil {
+		t.Errorf("leased to two: %v, %v", fourth, err)
+	}
+	third.Close()
+	if _, err := lock(filepath.Join(path, "no", "folder")); err == nil {
+		t.Error("a record in no folder is locked")
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/testutil/await"
 )
 
 // open opens a Conn, or skips the test where there is no sock_diag.
@@ -98,13 +99,9 @@ func converse(t testing.TB, here, there *net.TCPConn, b []byte) {
 			t.Fatal(err)
 		}
 	}
-	for range 200 {
-		if getsockopt(t, here).Unacked == 0 && getsockopt(t, there).Unacked == 0 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Error("it is not acknowledged")
+	await.Until(t, "its acknowledgement", func() bool {
+		return getsockopt(t, here).Unacked == 0 && getsockopt(t, there).Unacked == 0
+	})
 }
 
 // Without root: one's own connection over the loopback interface, found by a dump, by its
@@ -165,12 +162,10 @@ func TestLoopback(t *testing.T) {
 			here.Close()
 			io.Copy(io.Discard, there)
 			there.Close()
-			for range 100 {
-				if s, err = c.Socket(local, remote); err != nil || s.State == TimeWait {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
+			await.Until(t, "the wait", func() bool {
+				s, err = c.Socket(local, remote)
+				return err != nil || s.State == TimeWait
+			})
 			if err != nil || s.State != TimeWait || s.Info != (Info{}) {
 				t.Errorf("after the end: %+v, %v", s, err)
 			}

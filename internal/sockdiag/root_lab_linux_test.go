@@ -8,13 +8,13 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
+	"weir/internal/testutil/await"
 	"weir/worlds/lab/labtest"
 )
 
@@ -80,12 +80,7 @@ func TestHosts(t *testing.T) {
 		if _, err := io.ReadFull(there, make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
-		for range 100 {
-			if get(t, here).Unacked == 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		await.Until(t, "its acknowledgement", func() bool { return get(t, here).Unacked == 0 })
 
 		for i, conn := range []*net.TCPConn{here, there} {
 			local, remote := conn.LocalAddr().(*net.TCPAddr).AddrPort(), conn.RemoteAddr().(*net.TCPAddr).AddrPort()
