@@ -3,7 +3,6 @@
 package lab_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -20,15 +19,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/cmd/weir/cli"
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/testutil/realtime"
-	"weir/study/measure"
-	"weir/study/plan"
-	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -44,34 +38,6 @@ func init() {
 		return lab.Serve(c, os.Stdin, os.Stdout)
 	}
 	lab.Roles["happening"] = func(string) error { return lab.Serve(happening(), os.Stdin, os.Stdout) }
-}
-
-// figure5 is a run of figure 5's quick variant with ABC, one flow a client; or with another
-// q_base than the paper's.
-func figure5(base string) (*lab.Config, error) {
-	registry := cli.Registry()
-	src, err := registry.Open("p4abc/fig5")
-	if err != nil {
-		return nil, err
-	}
-	if base != "" {
-		src.Data = bytes.ReplaceAll(src.Data, []byte("q_base: 20 packets"), []byte("q_base: "+base))
-	}
-	s, err := plan.Load(registry, src, spec.Options{Quick: true})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range plan.Runs(s) {
-		if strings.Contains(measure.PointName(r.Point), "abc") {
-			c, err := run.LabConfig(r)
-			if err != nil {
-				return nil, err
-			}
-			c.Lead, c.Warmup, c.Duration = 0, 500*unit.Millisecond, 2*unit.Second
-			return c, nil
-		}
-	}
-	return nil, errors.New("figure 5 has no run with ABC")
 }
 
 // role is this binary as a data plane.

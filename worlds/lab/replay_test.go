@@ -19,15 +19,20 @@ import (
 	"weir/worlds/lab"
 )
 
-// configuration is the lab's of a spec's first run.
-func configuration(t testing.TB, text string) *lab.Config {
-	t.Helper()
+// loadConfig makes the lab's configuration of a spec's first run.
+func loadConfig(text string) (*lab.Config, error) {
 	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	c, err := run.LabConfig(plan.Runs(s)[0])
+	return run.LabConfig(plan.Runs(s)[0])
+}
+
+// configuration is loadConfig for tests, with a lead.
+func configuration(t testing.TB, text string) *lab.Config {
+	t.Helper()
+	c, err := loadConfig(text)
 	if err != nil {
 		t.Fatal(err)
 	}
