@@ -154,7 +154,10 @@ func TestForged(t *testing.T) {
 		sum(forged)
 		r.pass(1, forged)
 		if x.taken || x.refused > 0 {
-			await.Until(t, x.name, func() bool { c := connections(t, a)[0]; return c.Refused+c.Tells > before.Refused+before.Tells })
+			await.Until(t, x.name, func() bool {
+				c := connections(t, a)[0]
+				return c.Refused+c.Tells > before.Refused+before.Tells
+			})
 		}
 		after := connections(t, a)[0]
 		if after.Refused-before.Refused != x.refused || (after.Told.Window == window) != x.taken ||

@@ -263,7 +263,9 @@ func TestFloodOfNacks(t *testing.T) {
 			nothing := func([]byte) {}
 			r.node.watch.Store(&nothing)
 			end := time.Now()
-			await.Until(t, "the end of the bound", func() bool { return connections(t, a)[0].Nacks.Bound == 0 && f.inFlight(t) > 4 })
+			await.Until(t, "the end of the bound", func() bool {
+				return connections(t, a)[0].Nacks.Bound == 0 && f.inFlight(t) > 4
+			})
 			t.Logf("%v after the attack it has %d segments in flight", time.Since(end), f.inFlight(t))
 			if x.control == "bbr" {
 				return

@@ -127,8 +127,8 @@ func victim() error {
 	return errors.Join(err, l.Close())
 }
 
-// startVictim runs a lab in a process of its own until a signal ends it (victim), and returns the data plane's number and
-// the names of its namespaces.
+// startVictim runs a lab in a process of its own until a signal ends it (victim), and returns the data plane's
+// number and the names of its namespaces.
 func startVictim(t testing.TB) (p *await.Process, plane int, names []string) {
 	t.Helper()
 	p = await.Start(t, again(t, "victim"))

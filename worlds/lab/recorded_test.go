@@ -32,8 +32,8 @@ var recordings = []struct {
 	drops  bool // there are some
 	marks  bool
 }{
-	{"abc", func() (*lab.Config, error) { return recorded("") }, func() (*lab.Config, error) { return recorded("19 packets") },
-		true, false},
+	{"abc", func() (*lab.Config, error) { return recorded("") },
+		func() (*lab.Config, error) { return recorded("19 packets") }, true, false},
 	{"ecn", func() (*lab.Config, error) { return marking("5kB") }, func() (*lab.Config, error) { return marking("8kB") },
 		false, true},
 }
@@ -169,8 +169,8 @@ func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arrivin
 					continue
 				}
 				size := c.Framing.Frame(int32(len(f.Data)), 0, false)
-				script = append(script, lab.Arriving{At: f.At - l.Delay - unit.TransmitTime(unit.Bytes(size), l.Rate.Bits), Node: node,
-					Frame: f.Data})
+				takes := unit.TransmitTime(unit.Bytes(size), l.Rate.Bits)
+				script = append(script, lab.Arriving{At: f.At - l.Delay - takes, Node: node, Frame: f.Data})
 			}
 		}
 	}

@@ -85,8 +85,8 @@ metrics: 9465
 	})
 }
 
-// judge records at the end of an attempt by what the machine disturbed a switch whose metrics are read: frames that left
-// late, frames lost in its rings, and hosts without a processor.
+// judge records at the end of an attempt by what the machine disturbed a switch whose metrics are read: frames that
+// left late, frames lost in its rings, and hosts without a processor.
 func (w *wire) judge(try *realtime.Try) (end func()) {
 	try.Helper()
 	before, busy := w.metrics(), busy(try)
