@@ -256,9 +256,6 @@ func flushDown(t *testing.T, a, b *ring.Socket) error {
 // With checksum offload on, a kernel's datagrams come without a checksum: they are
 // counted, and not passed on.
 func TestPartialChecksum(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a namespace")
-	}
 	pair(t, func() error {
 		b, err := ring.Open(ring.Config{Interface: "b", MaxFrame: 9014, Rx: 32, Tx: 8})
 		if err != nil {
