@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -147,18 +148,16 @@ func lock(path string) (*os.File, error) {
 	}
 }
 
-// sweep removes the namespaces that a record names, if they are still those, and returns their names. One that cannot
-// be removed does not keep it from the others.
-func sweep(f *os.File) (removed []string, err error) {
-	if _, err := f.Seek(0, 0); err != nil {
-		return nil, err
-	}
-	type entry struct {
-		name string
-		ino  uint64
-	}
-	var entries []entry
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+// entry is a namespace that a record names. Its inode is 0 where the lab has died while it made it.
+type entry struct {
+	name string
+	ino  uint64
+}
+
+// parseRecord returns the namespaces that a record names. Lines that are damaged, or whose names cannot be a lab's, are
+// left out.
+func parseRecord(r io.Reader) (entries []entry) {
+	for lines := bufio.NewScanner(r); lines.Scan(); {
 		w := strings.Fields(lines.Text())
 		switch {
 		case len(w) == 2 && w[0] == "makes" && proper(w[1]):
@@ -169,6 +168,16 @@ func sweep(f *os.File) (removed []string, err error) {
 			entries[len(entries)-1].ino, _ = strconv.ParseUint(w[2], 10, 64)
 		}
 	}
+	return entries
+}
+
+// sweep removes the namespaces that a record names, if they are still those, and returns their names. One that cannot
+// be removed does not keep it from the others.
+func sweep(f *os.File) (removed []string, err error) {
+	if _, err := f.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	entries := parseRecord(f)
 	var failed []error
 	for _, e := range entries {
 		ino, err := inode(Path(e.name))

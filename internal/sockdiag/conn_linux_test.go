@@ -3,260 +3,12 @@ package sockdiag
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// open opens a Conn, or skips the test where there is no sock_diag.
-func open(t testing.TB) *Conn {
-	t.Helper()
-	c, err := Open()
-	if errors.Is(err, unix.EPROTONOSUPPORT) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		t.Skipf("no sock_diag here: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-// getsockopt is TCP_INFO of a connection's own descriptor.
-func getsockopt(t testing.TB, conn *net.TCPConn) (i Info) {
-	t.Helper()
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var refused error
-	err = raw.Control(func(fd uintptr) {
-		refused = i.Get(int(fd))
-	})
-	if err = errors.Join(err, refused); err != nil {
-		t.Fatal(err)
-	}
-	return i
-}
-
-// pair is a connection over a listening socket, and what it takes to talk over it.
-func pair(t testing.TB, network string, at netip.AddrPort) (dialled, accepted *net.TCPConn) {
-	t.Helper()
-	l, err := net.ListenTCP(network, net.TCPAddrFromAddrPort(at))
-	if err != nil {
-		t.Skipf("no %s on %v: %v", network, at, err)
-	}
-	t.Cleanup(func() { l.Close() })
-	dialled, err = net.DialTCP(network, nil, l.Addr().(*net.TCPAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dialled.Close() })
-	if accepted, err = l.AcceptTCP(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { accepted.Close() })
-	return dialled, accepted
-}
-
-func ends(c *net.TCPConn) (local, remote netip.AddrPort) {
-	return c.LocalAddr().(*net.TCPAddr).AddrPort(), c.RemoteAddr().(*net.TCPAddr).AddrPort()
-}
-
-func find(sockets []Socket, local, remote netip.AddrPort) *Socket {
-	for i := range sockets {
-		if sockets[i].Local == local && sockets[i].Remote == remote {
-			return &sockets[i]
-		}
-	}
-	return nil
-}
-
-// same compares what does not change while nothing is sent.
-func same(t testing.TB, got, want Info) {
-	t.Helper()
-	for _, i := range []*Info{&got, &want} {
-		i.LastDataSent, i.LastDataReceived, i.LastAckReceived, i.ATO = 0, 0, 0, 0
-	}
-	if got != want {
-		t.Errorf("sock_diag\n%+v\ngetsockopt\n%+v", got, want)
-	}
-}
-
-// converse sends b and has it answered, and waits until all is acknowledged.
-func converse(t testing.TB, here, there *net.TCPConn, b []byte) {
-	t.Helper()
-	for _, way := range [2][2]*net.TCPConn{{here, there}, {there, here}} {
-		go way[0].Write(b)
-		if _, err := io.ReadFull(way[1], make([]byte, len(b))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 200 {
-		if getsockopt(t, here).Unacked == 0 && getsockopt(t, there).Unacked == 0 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Error("it is not acknowledged")
-}
-
-// Without root: one's own connection over the loopback interface, found by a dump, by its
-// ports, by its state and by itself, is what getsockopt(TCP_INFO) says of it.
-func TestLoopback(t *testing.T) {
-	for _, x := range []struct {
-		network string
-		at      string
-		family  uint8
-	}{{"tcp4", "127.0.0.1:0", unix.AF_INET}, {"tcp6", "[::1]:0", unix.AF_INET6}} {
-		t.Run(x.network, func(t *testing.T) {
-			c := open(t)
-			here, there := pair(t, x.network, netip.MustParseAddrPort(x.at))
-			sent := make([]byte, 100_000)
-			converse(t, here, there, sent)
-			local, remote := ends(here)
-
-			all, err := c.TCP(x.family)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := find(all, local, remote)
-			if s == nil || find(all, remote, local) == nil {
-				t.Fatalf("%v, %v is not among %d sockets", local, remote, len(all))
-			}
-			same(t, s.Info, getsockopt(t, here))
-			if s.State != Established || s.Info.State != Established || s.Received != 0 || s.Unsent != 0 || s.Inode == 0 ||
-				!s.Memory.Known {
-				t.Errorf("%+v", s)
-			}
-			if i := &s.Info; i.Has(BytesRetrans) && (i.BytesSent < 100_000 || i.BytesReceived != 100_000 ||
-				i.BytesAcked != 100_001 || i.Window == 0 || i.RTT == 0) {
-				t.Errorf("%+v", i)
-			}
-			if s.CongestionControl.String() == "" {
-				t.Error("without congestion control")
-			}
-
-			some, err := c.Dump(x.family, Filter{States: []State{Established}, LocalPort: local.Port(),
-				RemotePort: remote.Port()})
-			if err != nil || len(some) != 1 || find(some, local, remote) == nil {
-				t.Errorf("by its ports: %v, %v", some, err)
-			}
-			some, err = c.Dump(x.family, Filter{States: []State{Listen}, LocalPort: remote.Port()})
-			if err != nil || len(some) != 1 || some[0].State != Listen || some[0].Remote.Port() != 0 {
-				t.Errorf("the listening one: %v, %v", some, err)
-			}
-			one, err := c.Socket(remote, local)
-			if err != nil || one.Local != remote || one.Remote != local {
-				t.Fatalf("the other end: %v, %v", one, err)
-			}
-			same(t, one.Info, getsockopt(t, there))
-			if _, err := c.Socket(remote, netip.AddrPortFrom(local.Addr(), 1)); !errors.Is(err, unix.ENOENT) {
-				t.Errorf("one that is not there: %v", err)
-			}
-
-			// The end that closes first waits, without any data.
-			here.Close()
-			io.Copy(io.Discard, there)
-			there.Close()
-			for range 100 {
-				if s, err = c.Socket(local, remote); err != nil || s.State == TimeWait {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
-			if err != nil || s.State != TimeWait || s.Info != (Info{}) {
-				t.Errorf("after the end: %+v, %v", s, err)
-			}
-		})
-	}
-}
-
-// What cannot be is an error that says so.
-func TestRefused(t *testing.T) {
-	c := open(t)
-	v4, v6 := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:1")
-	_, family := c.TCP(99)
-	_, state := c.Dump(unix.AF_INET, Filter{States: []State{77}})
-	_, mixed := c.Socket(v4, v6)
-	_, none := c.Socket(netip.AddrPort{}, netip.AddrPort{})
-	for err, want := range map[error]string{family: "family 99", state: "state 77", mixed: "one version",
-		none: "one version"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
-// A connection of bbr comes with its model.
-func TestBBR(t *testing.T) {
-	c := open(t)
-	here, there := pair(t, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
-	raw, err := here.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var refused error
-	raw.Control(func(fd uintptr) {
-		refused = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr")
-	})
-	if refused != nil {
-		t.Skipf("no bbr here: %v", refused)
-	}
-	converse(t, here, there, make([]byte, 1_000_000))
-	s, err := c.Socket(ends(here))
-	if err != nil || !s.CongestionControl.Is("bbr") || !s.BBR.Known || s.BBR.Bandwidth <= 0 || s.BBR.MinRTT <= 0 ||
-		s.BBR.PacingGain < 128 {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// Nothing is allocated after the first time.
-func TestAllocations(t *testing.T) {
-	c := open(t)
-	here, _ := pair(t, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
-	local, remote := ends(here)
-	var err error
-	dump := testing.AllocsPerRun(20, func() {
-		if _, e := c.Dump(unix.AF_INET, Filter{LocalPort: local.Port()}); e != nil {
-			err = e
-		}
-	})
-	one := testing.AllocsPerRun(20, func() {
-		if _, e := c.Socket(local, remote); e != nil {
-			err = e
-		}
-	})
-	if err != nil || dump != 0 || one != 0 {
-		t.Errorf("%v and %v allocations, %v", dump, one, err)
-	}
-}
-
-func BenchmarkTCP(b *testing.B) {
-	c := open(b)
-	pair(b, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
-	for b.Loop() {
-		if _, err := c.TCP(unix.AF_INET); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkSocket(b *testing.B) {
-	c := open(b)
-	here, _ := pair(b, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
-	local, remote := ends(here)
-	for b.Loop() {
-		if _, err := c.Socket(local, remote); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
 
 // A dump that was disturbed is begun again, and given up after ten times.
 func TestInterrupted(t *testing.T) {
@@ -292,5 +44,21 @@ func TestInterrupted(t *testing.T) {
 			}
 			unix.Close(pair[1])
 		})
+	}
+}
+
+// What cannot be is an error that says so.
+func TestRefused(t *testing.T) {
+	c := &Conn{fd: -1} // nothing is asked
+	v4, v6 := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:1")
+	_, family := c.TCP(99)
+	_, state := c.Dump(unix.AF_INET, Filter{States: []State{77}})
+	_, mixed := c.Socket(v4, v6)
+	_, none := c.Socket(netip.AddrPort{}, netip.AddrPort{})
+	for err, want := range map[error]string{family: "family 99", state: "state 77", mixed: "one version",
+		none: "one version"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

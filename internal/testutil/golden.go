@@ -11,6 +11,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
+// Updating reports whether tests rewrite what they compare with (go test -update).
+func Updating() bool { return *update }
+
 // Golden compares text with the file testdata/name, or with -update rewrites it.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()

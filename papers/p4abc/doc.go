@@ -36,7 +36,7 @@
 //	                rates that users have bought      experiments/plans.yaml, worlds/softswitch/plan_test.go
 //	                VLANs and hosts behind as users   worlds/softswitch/config_test.go, users_test.go
 //	                overhead per frame                worlds/softswitch/framing_test.go
-//	                bypass; recipe for operators      worlds/softswitch/bypass_linux_test.go, recipe_linux_test.go
+//	                bypass; recipe for operators      worlds/softswitch/bypass_lab_linux_test.go, recipe_lab_linux_test.go
 //	ours            figures 4 to 6 at 200 Mb/s        experiments/fig4-200.yaml, fig5-200.yaml, fig6-200.yaml
 //	                stalls of the machine in figure 6 experiments/fig6-stalls.yaml
 //	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes
@@ -261,7 +261,7 @@
 // are virtual and have any, unless mtu says how long IP packets may be there; in weir switch it is the
 // interface's MTU. A SYN that goes inside gets its MSS lowered (RFC 9293 §3.7.1), so that TCP leaves the room.
 // What still does not fit is dropped, counted as too long (TestMTU), and in weir switch its sender is told by ICMP
-// (worlds/softswitch/domain_linux_test.go, mark_test.go).
+// (worlds/softswitch/domain_lab_linux_test.go, mark_test.go).
 //
 // The return path. §6.1.1 has no ABC there. Here every egress port has an AQM with an A_avg of its own, which
 // drops nothing at queues up to Q_min; on a return path without congestion that makes no difference

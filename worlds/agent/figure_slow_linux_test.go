@@ -25,7 +25,7 @@ type seen struct {
 }
 
 // measure says what happened during a time from now on.
-func (n *node) measure(t *testing.T, during time.Duration) seen {
+func (n *node) measure(t testing.TB, during time.Duration) seen {
 	t.Helper()
 	n.mu.Lock()
 	o := n.ports[0]
@@ -53,7 +53,7 @@ func (s seen) String() string {
 
 // pair are two flows over a path of 200 Mb/s with a round trip of 10 ms and 1,000 packets of buffer, from second 5 on
 // for some time: what the port has done, and by how much their goodputs differ.
-func pair(t *testing.T, agents bool, during time.Duration) (s seen, differ float64) {
+func pair(t testing.TB, agents bool, during time.Duration) (s seen, differ float64) {
 	r := lay(t, path{Rate: 200e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 1000, Telemetry: 1}, 2)
 	if agents {
 		for _, name := range r.hosts {
@@ -76,7 +76,7 @@ func pair(t *testing.T, agents bool, during time.Duration) (s seen, differ float
 
 // first has all threads of this process come before others', as the lab's do, until the test ends: the bottleneck is
 // one of them.
-func first(t *testing.T) {
+func first(t testing.TB) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)

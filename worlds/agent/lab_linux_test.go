@@ -1,3 +1,5 @@
+//go:build lab || slow
+
 package agent_test
 
 import (
@@ -23,6 +25,7 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
+	"weir/internal/testutil/realtime"
 	"weir/papers/ncf"
 	"weir/worlds/agent"
 	"weir/worlds/lab"
@@ -94,7 +97,7 @@ func serveStar() (bool, error) {
 // running is a star with its data plane.
 type running struct {
 	star
-	t      *testing.T
+	t      testing.TB
 	config *lab.Config
 	net    *lab.Network
 	plane  *lab.DataPlane
@@ -102,7 +105,7 @@ type running struct {
 	over   bool
 }
 
-func (s star) run(t *testing.T) *running {
+func (s star) run(t testing.TB) *running {
 	t.Helper()
 	needAgent(t)
 	r := &running{star: s, t: t, config: s.config()}
@@ -200,7 +203,7 @@ func (r *running) open(i int, control string, version int) *flow {
 }
 
 // info is what the kernel says of a connection's sender.
-func (f *flow) info(t *testing.T) (i sockdiag.Info) {
+func (f *flow) info(t testing.TB) (i sockdiag.Info) {
 	t.Helper()
 	c, err := f.from.(*net.TCPConn).SyscallConn()
 	if err != nil {
@@ -274,4 +277,22 @@ func (o *outcome) total() (sum float64) {
 		sum += v
 	}
 	return sum
+}
+
+// judge measures a star until the verdict is clear (package realtime).
+func (s star) judge(t *testing.T, measure func(r *running) (outcome, *lab.Report), check func(try *realtime.Try,
+	o outcome)) {
+	t.Helper()
+	realtime.Test(t, func(try *realtime.Try) {
+		o, report := measure(s.run(try))
+		try.Logf("%+v", o)
+		try.Disturbed(report.Disturbed(nil, s.RTT)...)
+		check(try, o)
+	})
+}
+
+// shallow is a star in which two CUBIC flows lose packets all the time.
+func shallow() star {
+	return star{Hosts: 3, Rate: 100 * unit.Mbps, RTT: 10 * unit.Millisecond, Buffer: unit.Length{Bytes: 125000},
+		NCF: []string{}}
 }

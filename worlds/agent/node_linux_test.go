@@ -1,3 +1,5 @@
+//go:build lab || slow
+
 package agent_test
 
 import (
@@ -159,13 +161,6 @@ func (n *node) step(now int64) (next int64, err error) {
 		}
 	}
 	return next, nil
-}
-
-// inject has a frame leave by a port at once, ahead of all others.
-func (n *node) inject(port int, b []byte) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.injected[port] = append(n.injected[port], b)
 }
 
 // came puts a frame into the queue of where it goes: the receiver's, or by the address's last byte.

@@ -1,11 +1,16 @@
+//go:build lab || slow
+
 package agent_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,19 +20,18 @@ import (
 
 	"weir/internal/netns"
 	"weir/internal/rtnl"
-	"weir/internal/sockdiag"
 	"weir/worlds/agent"
 )
 
 // rig is a receiver and senders around a node, each in a namespace, with eth0 and fd09::1, fd09::2 and so on.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	set   *netns.Set
 	hosts []string
 	node  *node
 }
 
-func needAgent(t *testing.T) {
+func needAgent(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it loads BPF programs, and makes network namespaces and packet sockets")
@@ -38,7 +42,7 @@ func needAgent(t *testing.T) {
 }
 
 // lay makes a rig.
-func lay(t *testing.T, p path, senders int) *rig {
+func lay(t testing.TB, p path, senders int) *rig {
 	t.Helper()
 	r := place(t, senders)
 	r.in("mid", func() (err error) { r.node, err = newNode(p, r.hosts...); return err })
@@ -58,7 +62,7 @@ func lay(t *testing.T, p path, senders int) *rig {
 }
 
 // place makes a rig whose namespace in the middle, mid, has interfaces by the hosts' names, and nothing between them.
-func place(t *testing.T, senders int) *rig {
+func place(t testing.TB, senders int) *rig {
 	t.Helper()
 	needAgent(t)
 	set, _, err := netns.NewSet()
@@ -205,16 +209,6 @@ func (r *rig) open(from string) *flow {
 	return f
 }
 
-// write writes so much and waits until it has come.
-func (f *flow) write(t *testing.T, n int64) {
-	t.Helper()
-	want := f.came.Load() + n
-	if _, err := f.from.Write(make([]byte, n)); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "all data", func() bool { return f.came.Load() == want })
-}
-
 // send has it write until the test ends.
 func (f *flow) send() {
 	go func() {
@@ -239,58 +233,49 @@ func (f *flow) drain() {
 	}
 }
 
-// connections are those of an agent.
-func connections(t *testing.T, a *agent.Agent) []agent.Connection {
+// counters are those of TCP that the kernel has in this thread's namespace.
+func counters(t testing.TB) map[string]int {
 	t.Helper()
-	c, err := a.Connections(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// patience is how long something may take that takes no time on an idle machine.
-const patience = 30 * time.Second
-
-// until waits for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s does not come", what)
+	all := map[string]int{}
+	for _, name := range []string{"netstat", "snmp"} {
+		b, err := os.ReadFile("/proc/thread-self/net/" + name)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-// following waits until a connection's sender follows the window that it is told.
-func following(t *testing.T, a *agent.Agent) (c agent.Connection) {
-	t.Helper()
-	until(t, "a connection that follows", func() bool {
-		for _, c = range connections(t, a) {
-			if c.Following && c.Told.Hops > 0 && c.Told.Load > 0 {
-				return true
+		lines := strings.Split(string(b), "\n")
+		for i := 0; i+1 < len(lines); i += 2 {
+			names, values := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+			for k := 1; k < len(names) && (names[0] == "TcpExt:" || names[0] == "Tcp:"); k++ {
+				all[names[k]], _ = strconv.Atoi(values[k])
 			}
 		}
-		return false
-	})
-	return c
+	}
+	return all
 }
 
-// controllerOf is the congestion control of the one connection from a host.
-func (r *rig) controllerOf(host string) (name string) {
-	r.t.Helper()
-	r.in(host, func() error {
-		c, err := sockdiag.Open()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		all, err := c.Dump(unix.AF_INET6, sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}})
-		if err != nil || len(all) != 1 {
-			return fmt.Errorf("%d connections: %w", len(all), err)
-		}
-		name = all[0].CongestionControl.String()
-		return nil
-	})
-	return name
+// segment is a TCP segment in a frame of IPv6, as RFC 8200 and RFC 9293 have it.
+type segment struct {
+	trace, options, data []byte // trace: the header of hop-by-hop options
+	from                 uint16 // port
+	seq, ack             uint32
+	flags                byte
+}
+
+func segmentOf(b []byte) (s segment, ok bool) {
+	if len(b) < 74 || b[12] != 0x86 || b[13] != 0xdd {
+		return s, false
+	}
+	next, rest := b[20], b[54:54+int(binary.BigEndian.Uint16(b[18:]))]
+	if next == 0 {
+		n := 8 * (int(rest[1]) + 1)
+		next, s.trace, rest = rest[0], rest[:n], rest[n:]
+	}
+	if next != 6 {
+		return s, false
+	}
+	n := int(rest[12]>>4) * 4
+	s.from = binary.BigEndian.Uint16(rest)
+	s.seq, s.ack, s.flags = binary.BigEndian.Uint32(rest[4:]), binary.BigEndian.Uint32(rest[8:]), rest[13]
+	s.options, s.data = rest[20:n], rest[n:]
+	return s, true
 }

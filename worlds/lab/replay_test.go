@@ -19,15 +19,20 @@ import (
 	"weir/worlds/lab"
 )
 
-// configuration is the lab's of a spec's first run.
-func configuration(t testing.TB, text string) *lab.Config {
-	t.Helper()
+// loadConfig makes the lab's configuration of a spec's first run.
+func loadConfig(text string) (*lab.Config, error) {
 	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
 		spec.Options{})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	c, err := run.LabConfig(plan.Runs(s)[0])
+	return run.LabConfig(plan.Runs(s)[0])
+}
+
+// configuration is loadConfig for tests, with a lead.
+func configuration(t testing.TB, text string) *lab.Config {
+	t.Helper()
+	c, err := loadConfig(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +140,7 @@ var switches = []struct {
 }
 
 // replay replays a capture's switch.
-func replay(t *testing.T, c *lab.Config, name string, file []byte) *lab.Replayed {
+func replay(t testing.TB, c *lab.Config, name string, file []byte) *lab.Replayed {
 	t.Helper()
 	r, err := lab.Replay(c, name, bytes.NewReader(file))
 	if err != nil {
@@ -206,7 +211,7 @@ func TestReplay(t *testing.T) {
 
 // without is a capture without a frame that came in at a switch and went out there, the nth
 // that came in or a later one; gone says that there was one.
-func without(t *testing.T, capture []byte, node string, nth uint64) (out []byte, gone bool) {
+func without(t testing.TB, capture []byte, node string, nth uint64) (out []byte, gone bool) {
 	all := read(t, capture)
 	segment := func(f *trace.Frame) string { // what no switch changes: behind the IP header
 		if f.Data[12] == 0x08 {
@@ -234,7 +239,7 @@ func without(t *testing.T, capture []byte, node string, nth uint64) (out []byte,
 }
 
 // read reads the frames of a capture.
-func read(t *testing.T, capture []byte) (out []trace.Frame) {
+func read(t testing.TB, capture []byte) (out []trace.Frame) {
 	t.Helper()
 	r, err := trace.NewFrameReader(bytes.NewReader(capture))
 	if err != nil {

@@ -3,7 +3,6 @@ package softswitch
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -179,8 +178,8 @@ func (a *arena) until(end unit.Time) unit.Rate {
 	return unit.Rate(8 * got / (end - begin).Seconds())
 }
 
-// abused are switches that an attacker meets, and what the victim's flow looks like there.
-var abused = []struct {
+// abuse is a switch that an attacker meets, and what the victim's flow looks like there.
+type abuse struct {
 	name, file string
 	version    uint8
 	vlan       byte
@@ -188,7 +187,9 @@ var abused = []struct {
 	only       string // a pattern of attacks' names
 	third      bool   // the bridge has three ports, and the attacker is at the third
 	group      bool   // … and sends to a group, so that the bridge floods it
-}{
+}
+
+var abused = []abuse{
 	{"named", stage(`aggregates: {10.9.0.1: 10kbps, "fd09:1::/64": 10kbps}`, ""), 4, 0, true, "", false, false},
 	{"named as users, IPv6", stage("", `named: [10.9.0.1, "fd09:1::/64"]`), 6, 0, true,
 		"sources|solicitations|PPPoE|^UDP|ARP|bursts", false, false},
@@ -211,32 +212,41 @@ func third(file string) string {
 	return strings.Replace(file, "}}\nswitch", "}, evil: {interface: c}}\nswitch", 1)
 }
 
-// Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Without
-// names it does, too, unless the attacker keeps to many addresses, each of which is a user then.
+// kept has a switch be attacked, and checks what the victim keeps: 0.8 of its half, unless nobody is named
+// and the attacker keeps to many addresses, each of which is a user then.
+func (in *abuse) kept(t *testing.T, x *Attack) {
+	a := newArena(t, in.file, x, in.version)
+	a.vlan, a.third, a.group = in.vlan, in.third, in.group
+	a.until(attackFrom)
+	got := a.until(attackTo)
+	t.Logf("%v; %d of %d frames of the attack came through", got, a.passed, a.attacked)
+	switch part := unit.Rate(Part * 50e6); {
+	case !in.named && x.Many:
+		if float64(got) >= Kept*float64(part) {
+			t.Errorf("the victim keeps %v of %v: who needs names?", got, part)
+		}
+	case float64(got) < Kept*float64(part):
+		t.Errorf("the victim keeps %v of %v", got, part)
+	}
+}
+
+// Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Here attacks
+// of each kind are tried; TestEveryAbuse has them all.
 func TestAbuse(t *testing.T) {
-	for _, in := range abused {
-		t.Run(in.name, func(t *testing.T) {
-			for _, x := range Attacks() {
-				if !regexp.MustCompile(in.only).MatchString(x.Name) || x.Third && !in.third {
-					continue
-				}
-				t.Run(strings.ReplaceAll(x.Name, "/", "_"), func(t *testing.T) {
-					a := newArena(t, in.file, &x, in.version)
-					a.vlan, a.third, a.group = in.vlan, in.third, in.group
-					a.until(attackFrom)
-					got := a.until(attackTo)
-					t.Logf("%v; %d of %d frames of the attack came through", got, a.passed, a.attacked)
-					switch part := unit.Rate(Part * 50e6); {
-					case !in.named && x.Many:
-						if float64(got) >= Kept*float64(part) {
-							t.Errorf("the victim keeps %v of %v: who needs names?", got, part)
-						}
-					case float64(got) < Kept*float64(part):
-						t.Errorf("the victim keeps %v of %v", got, part)
-					}
-				})
-			}
-		})
+	for name, attacks := range map[string][]string{
+		"named":                {"IPv4 longer than its frame", "changing sources of IPv4"},
+		"named as users, IPv6": {"sources within a /64"},
+		"VLANs":                {"tags"},
+		"to all ports":         {"Ethernet type 0x88b5"},
+	} {
+		in := &abused[slices.IndexFunc(abused, func(x abuse) bool { return x.name == name })]
+		for _, attack := range attacks {
+			all := Attacks()
+			i := slices.IndexFunc(all, func(x Attack) bool { return strings.Contains(x.Name, attack) && !x.Third })
+			t.Run(name+": "+strings.ReplaceAll(attack, "/", "_"), func(t *testing.T) {
+				in.kept(t, &all[i])
+			})
+		}
 	}
 }
 
@@ -246,59 +256,5 @@ func TestArena(t *testing.T) {
 	a.until(attackFrom)
 	if got := a.until(attackTo); got < 49500*unit.Kbps || got > 50100*unit.Kbps {
 		t.Errorf("alone, the victim gets %v of 50 Mb/s", got)
-	}
-}
-
-// It is the same at a tenth and at ten times the rate, and with a tenth and fifty times the round trip. At 100 ms ABC
-// needs thresholds for that (round_trip) and a buffer that holds them, as docs/switch.md#users has it: the defaults
-// hold a single flow down without any attack, and leave it a half of its part against what is sent steadily. The flow
-// is looked at when it has recovered from its beginnings. Bursts cost a flow with such a round trip half of its part
-// all the same, although the attacker has less than its own: a user who was silent comes first, and CUBIC needs
-// seconds to recover.
-func TestAbuseElsewhere(t *testing.T) {
-	for _, at := range []struct {
-		scale float64
-		way   unit.Time
-		from  unit.Time
-		lasts unit.Time
-		most  float64 // frames a second: more take too long here
-	}{{0.1, unit.Millisecond, attackFrom, 5 * unit.Second, 1e6},
-		{10, unit.Millisecond, attackFrom, 5 * unit.Second, 1e5},
-		{1, 100 * unit.Microsecond, attackFrom, 5 * unit.Second, 1e6},
-		{1, 50 * unit.Millisecond, 10 * unit.Second, 12 * unit.Second, 1e4}} {
-		t.Run(fmt.Sprintf("%g of 50 Mb_s, %v", at.scale, at.way), func(t *testing.T) {
-			rate := unit.Rate(at.scale * 50e6)
-			arena := func(x *Attack) (got unit.Rate, a *arena) {
-				file := stageAt(rate, "aggregates: {10.9.0.1: 10kbps}", "")
-				if at.way > 10*unit.Millisecond {
-					fitted := fmt.Sprintf("abc: {round_trip: %v, ", 2*at.way)
-					file = strings.NewReplacer("100 packets", "412 packets", "abc: {", fitted).Replace(file)
-				}
-				a = newArena(t, file, x, 4)
-				a.scale, a.way = at.scale, at.way
-				a.next, a.end = at.from, at.from+at.lasts
-				a.until(at.from)
-				return a.until(a.end), a
-			}
-			alone, _ := arena(nil)
-			part := min(Part*float64(rate), float64(alone))
-			for _, x := range Attacks() {
-				few := []string{"UDP", "small solicitations, hop limit 255", "idle, then a burst"}
-				if !slices.Contains(few, x.Name) || at.scale*float64(AttackRate)/8/float64(len(x.Frame(0))) > at.most {
-					continue
-				}
-				t.Run(x.Name, func(t *testing.T) {
-					got, a := arena(&x)
-					t.Logf("%v, and alone %v; %d of %d frames of the attack came through", got, alone, a.passed, a.attacked)
-					kept := Kept
-					if x.On > 0 && at.way > 10*unit.Millisecond {
-						kept = 0.4
-					}
-					if float64(got) < kept*part {
-						t.Errorf("the victim keeps %v of %v", got, unit.Rate(part))
-					}
-				})
-			}
-		})
 	}
 }

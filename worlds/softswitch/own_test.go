@@ -2,7 +2,6 @@ package softswitch
 
 import (
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -191,24 +190,4 @@ func (thief) Book(*dataplane.Env, *packet.Packet)      {}
 func (thief) Sample(unit.Time, []dataplane.Sample) int { return 0 }
 func (thief) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{{Name: "weir_switch_up", Help: "x"}}
-}
-
-// The switch links no room of study, no paper, and no library that plots or evaluates.
-func TestDependencies(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	all := strings.Fields(string(out))
-	if !slices.Contains(all, "weir/core/dataplane") {
-		t.Fatalf("%d packages, and not the data plane", len(all))
-	}
-	for _, p := range all {
-		for _, no := range []string{"weir/study", "weir/papers", "weir/cmd", "weir/worlds/sim", "gonum.org",
-			"github.com/expr-lang", "github.com/parquet-go", "git.sr.ht", "codeberg.org"} {
-			if p == no || strings.HasPrefix(p, no+"/") {
-				t.Errorf("it links %s", p)
-			}
-		}
-	}
 }

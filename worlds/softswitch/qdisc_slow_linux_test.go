@@ -97,7 +97,7 @@ func TestQdiscs(t *testing.T) {
 }
 
 // compare measures both ways, in turns, until they agree or the machine has had its chances to be quiet.
-func (w *wire) compare(t *testing.T, q qdisc) {
+func (w *wire) compare(t testing.TB, q qdisc) {
 	const tries = 4
 	for try := 1; ; try++ {
 		theirs, err := w.kernel(q)

@@ -1,7 +1,8 @@
+//go:build lab || slow
+
 package softswitch_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,12 +21,13 @@ import (
 	"weir/internal/netns"
 	"weir/internal/ring"
 	"weir/internal/rtnl"
+	"weir/internal/testutil/await"
 )
 
 // wire is hosts, each with an interface eth0 that leads to the switch's namespace, where
 // its other end has the host's name.
 type wire struct {
-	t       *testing.T
+	t       testing.TB
 	set     *netns.Set
 	hosts   []string
 	prepare func(*exec.Cmd) // changes how a switch is started
@@ -35,7 +36,7 @@ type wire struct {
 // middle is the switch's namespace.
 const middle = "switch"
 
-func needRoot(t *testing.T) {
+func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes network namespaces and packet sockets")
@@ -44,7 +45,7 @@ func needRoot(t *testing.T) {
 
 // lay makes namespaces of a switch and of hosts, of which host i has 10.9.0.i+1/24 and
 // fd09::i+1/64, and interfaces with that MTU. Neighbours find each other by themselves.
-func lay(t *testing.T, mtu int, hosts ...string) *wire {
+func lay(t testing.TB, mtu int, hosts ...string) *wire {
 	t.Helper()
 	needRoot(t)
 	set, _, err := netns.NewSet()
@@ -117,66 +118,13 @@ func (w *wire) in(name string, what func(c *rtnl.Conn) error) {
 	}
 }
 
-// setUp sets an interface of the switch's namespace up or down.
-func setUp(c *rtnl.Conn, name string, up bool) error {
-	i, err := c.Interface(name)
-	if err != nil {
-		return err
-	}
-	if up {
-		return c.Up(i.Index)
-	}
-	return c.Down(i.Index)
-}
-
 func (w *wire) do(name string, what func() error) error { return netns.Do(w.set.Name(name), what) }
-
-// offloads are those that are on in the switch's namespace.
-func (w *wire) offloads(name string) (on []string) {
-	w.in(middle, func(*rtnl.Conn) (err error) { on, err = rtnl.Offloads(name); return err })
-	return on
-}
 
 // process is a running switch.
 type process struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	file   string
-	said   *log
-	out    bytes.Buffer
-	waited bool
-	err    error
-}
-
-// log is what a process says, to be waited for.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// patience is how long something may take that takes no time on an idle machine.
-const patience = time.Minute
-
-// until waits for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s does not come", what)
-		}
-	}
+	*await.Process
+	t    testing.TB
+	file string
 }
 
 // write writes the switch's file, where the user that it runs as can read it.
@@ -200,12 +148,7 @@ func (w *wire) command(args ...string) *exec.Cmd {
 func (w *wire) open(yaml string) *process {
 	w.t.Helper()
 	p := w.launch(yaml)
-	until(w.t, "the switch: "+p.said.String(), func() bool {
-		if p.over() {
-			w.t.Fatalf("the switch has ended: %v\n%s", p.err, p.said)
-		}
-		return strings.Contains(p.said.String(), "switching between")
-	})
+	p.awaits("switching between")
 	return p
 }
 
@@ -219,47 +162,31 @@ func (w *wire) launch(yaml string) *process {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { os.RemoveAll(dir) })
-	p := &process{t: w.t, file: filepath.Join(dir, "switch.yaml"), said: &log{}}
+	p := &process{t: w.t, file: filepath.Join(dir, "switch.yaml")}
 	p.write(yaml)
-	p.cmd = w.command("switch", "-c", p.file)
+	cmd := w.command("switch", "-c", p.file)
 	// root, with a group to lose
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}}
-	p.cmd.Stderr, p.cmd.Stdout = p.said, &p.out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{4}}}
 	if w.prepare != nil {
-		w.prepare(p.cmd)
+		w.prepare(cmd)
 	}
-	if err := w.do(middle, p.cmd.Start); err != nil {
+	if err := w.do(middle, func() error { p.Process = await.Start(w.t, cmd); return nil }); err != nil {
 		w.t.Fatal(err)
 	}
-	go func() {
-		err := p.cmd.Wait()
-		p.said.mu.Lock()
-		p.err, p.waited = err, true
-		p.said.mu.Unlock()
-	}()
 	w.t.Cleanup(func() {
-		p.cmd.Process.Signal(syscall.SIGTERM)
-		until(w.t, "the end", p.over)
+		p.Signal(syscall.SIGTERM)
+		p.Exit()
 		if w.t.Failed() {
-			w.t.Logf("the switch said:\n%s%s", p.said, p.out.String())
+			w.t.Logf("the switch said:\n%s%s", p.Stderr(), p.Stdout())
 		}
 	})
 	return p
 }
 
-func (p *process) over() bool {
-	p.said.mu.Lock()
-	defer p.said.mu.Unlock()
-	return p.waited
-}
-
 // awaits returns when the switch has printed what contains this text.
 func (p *process) awaits(what string) {
 	p.t.Helper()
-	until(p.t, fmt.Sprintf("%q", what), func() bool { return strings.Contains(p.said.String(), what) || p.over() })
-	if p.over() {
-		p.t.Fatalf("the switch has ended: %v\n%s", p.err, p.said)
-	}
+	p.Until(fmt.Sprintf("%q", what), func() bool { return strings.Contains(p.Stderr(), what) })
 }
 
 // stop stops the switch in order and returns its summary.
@@ -270,23 +197,12 @@ func (p *process) stop() string {
 
 func (p *process) stopBy(s syscall.Signal) string {
 	p.t.Helper()
-	p.cmd.Process.Signal(s)
-	until(p.t, "the end", p.over)
-	if p.err != nil {
-		p.t.Errorf("it ended with %v\n%s", p.err, p.said)
+	p.Signal(s)
+	if code := p.Exit(); code != 0 {
+		p.t.Errorf("exit code %d\n%s", code, p.Stderr())
 	}
-	return p.out.String()
+	return p.Stdout()
 }
-
-const plain = `
-ports:
-  left: {interface: left}
-  right: {interface: right}
-switch: [forward]
-metrics: none
-`
-
-func mac(host int) []byte { return []byte{2, 0, 0, 0, 0, byte(host + 1)} }
 
 // echo answers datagrams at a host until the test ends.
 func (w *wire) echo(host string, at netip.AddrPort) {
@@ -311,33 +227,6 @@ func (w *wire) echo(host string, at netip.AddrPort) {
 	}()
 }
 
-// silence is when a datagram counts as lost.
-const silence = 3 * time.Second
-
-// ask sends datagrams to an echo until one comes back, and returns how many it took.
-func (w *wire) ask(host string, to netip.AddrPort, size, most int) (tries int, err error) {
-	var c net.Conn
-	if err := w.do(host, func() (err error) { c, err = net.Dial("udp", to.String()); return err }); err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	sent, got := bytes.Repeat([]byte("weir"), size/4), make([]byte, 10000)
-	for tries = 1; tries <= most; tries++ {
-		if _, err = c.Write(sent); err != nil {
-			return tries, err
-		}
-		c.SetReadDeadline(time.Now().Add(silence))
-		n := 0
-		if n, err = c.Read(got); err == nil {
-			if !bytes.Equal(got[:n], sent) {
-				return tries, fmt.Errorf("%d bytes came back as %d others", size, n)
-			}
-			return tries, nil
-		}
-	}
-	return tries, err
-}
-
 // socket opens a packet socket at a host's interface.
 func (w *wire) socket(host string, mtu int) *ring.Socket {
 	w.t.Helper()
@@ -354,44 +243,6 @@ func (w *wire) socket(host string, mtu int) *ring.Socket {
 	return s
 }
 
-// pass sends a frame in at one socket and returns what comes out at another that begins
-// with the same addresses.
-func pass(t *testing.T, from, to *ring.Socket, frame []byte) []byte {
-	t.Helper()
-	if !from.Put(frame) {
-		t.Fatal("no room in the ring")
-	}
-	if err := from.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		for {
-			if _, ok := to.Stamp(); !ok {
-				break
-			}
-			if got := to.Take(nil); len(got) >= 12 && bytes.Equal(got[:12], frame[:12]) {
-				return got
-			}
-		}
-	}
-	return nil
-}
-
-// setMTU sets an interface's MTU (SIOCSIFMTU).
-func setMTU(name string, mtu uint32) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	r, err := unix.NewIfreq(name)
-	if err != nil {
-		return err
-	}
-	r.SetUint32(mtu)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFMTU, r)
-}
-
 // transfer sends by TCP from host to a listener at an address of another one for some
 // time, in so many connections, and returns what arrived in bit/s, of bytes after a warm-up.
 func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, warmup, length time.Duration,
@@ -402,7 +253,7 @@ func (w *wire) transfer(from, to string, at netip.AddrPort, connections int, war
 	}
 	defer listener.Close()
 	start := time.Now()
-	listener.(*net.TCPListener).SetDeadline(start.Add(patience)) // a handshake may be lost, too
+	listener.(*net.TCPListener).SetDeadline(start.Add(await.HangLimit)) // a handshake may be lost, too
 	end := start.Add(warmup + length)
 	type counted struct {
 		bytes int

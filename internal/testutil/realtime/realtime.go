@@ -94,7 +94,9 @@ func (try *Try) run(attempt func(try *Try)) {
 			if !finished {
 				crash = recover() // nil if FailNow or Skip ended the goroutine
 			}
-			try.cleanUp()
+			if c := try.cleanUp(); crash == nil {
+				crash = c
+			}
 			done <- crash
 		}()
 		attempt(try)
@@ -105,14 +107,31 @@ func (try *Try) run(attempt func(try *Try)) {
 	}
 }
 
-// cleanUp runs the attempt's cleanups, the last one first.
-func (try *Try) cleanUp() {
+// cleanUp runs the attempt's cleanups, the last one first. Each has a goroutine of its own, so that one that
+// ends with Fatal keeps none of the others from running. It returns the first panic.
+func (try *Try) cleanUp() (crash any) {
 	for len(try.cleanups) > 0 {
 		last := len(try.cleanups) - 1
 		f := try.cleanups[last]
 		try.cleanups = try.cleanups[:last]
-		f()
+		done := make(chan any)
+		go func() {
+			finished := false
+			defer func() {
+				if finished {
+					done <- nil
+				} else {
+					done <- recover() // nil if FailNow ended the goroutine
+				}
+			}()
+			f()
+			finished = true
+		}()
+		if c := <-done; crash == nil {
+			crash = c
+		}
 	}
+	return crash
 }
 
 // confirms returns an earlier attempt that was wrong in the same way, if it or this one was undisturbed.

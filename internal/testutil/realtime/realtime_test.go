@@ -112,3 +112,15 @@ func TestPanicsReachTheTest(t *testing.T) {
 	}()
 	Test(t, func(*Try) { panic("broken") })
 }
+
+// A cleanup that fails is a finding of the attempt, and the other cleanups run all the same.
+func TestFatalInACleanup(t *testing.T) {
+	cleaned := 0
+	verdict, text := outcome(t, func(try *Try) {
+		try.Cleanup(func() { cleaned++ })
+		try.Cleanup(func() { try.Fatal("the process does not end") })
+	})
+	if verdict != "fail" || cleaned != 2 || !strings.Contains(text, "does not end") {
+		t.Errorf("%s, %d cleanups: %s", verdict, cleaned, text)
+	}
+}

@@ -1,0 +1,163 @@
+//go:build lab
+
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// apart runs what on a thread with a view of its own of all mounts, in which Dir is empty.
+func apart(t *testing.T, what func() error) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it mounts")
+	}
+	view, err := os.Open("/proc/self/ns/mnt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	done := make(chan error)
+	allowed := true
+	go func() {
+		runtime.LockOSThread() // and never free: the thread ends with its view
+		err := leave(int(view.Fd()))
+		if err == nil {
+			err = unix.Mount("none", filepath.Dir(Dir), "tmpfs", 0, "")
+		}
+		if allowed = !errors.Is(err, unix.EPERM); err == nil {
+			err = what()
+		}
+		done <- err
+	}()
+	if err := <-done; !allowed {
+		t.Skipf("no mounts here: %v", err)
+	} else if err != nil {
+		t.Error(err)
+	}
+}
+
+// mounts counts those of a name in this thread's view.
+func mounts(name string) int {
+	b, _ := os.ReadFile("/proc/thread-self/mountinfo")
+	return strings.Count(string(b), " "+Path(name)+" ")
+}
+
+// A name that was there before ip-netns(8) made Dir a mount of itself lies below that mount, and goes all the same.
+func TestBelow(t *testing.T) {
+	apart(t, func() error {
+		if err := os.MkdirAll(Dir, 0o755); err != nil {
+			return err
+		}
+		for _, name := range []string{"x", "stays"} {
+			if err := os.WriteFile(Path(name), nil, 0o444); err != nil {
+				return err
+			}
+			if err := unix.Mount(own, Path(name), "", unix.MS_BIND, ""); err != nil {
+				return err
+			}
+		}
+		if err := share(); err != nil { // as ip does
+			return err
+		}
+		if n := mounts("x"); n != 2 {
+			return fmt.Errorf("%d mounts of the name, 2 are to be tried", n)
+		}
+		if err := remove("x"); err != nil {
+			return err
+		}
+		if n := mounts("x"); n != 0 {
+			return fmt.Errorf("%d mounts of the name are left", n)
+		}
+		if n := mounts("stays"); n != 2 {
+			return fmt.Errorf("%d mounts of the other name are left of 2", n)
+		}
+		if err := unix.Unmount(Dir, unix.MNT_DETACH); err != nil {
+			return err
+		}
+		if _, err := os.Lstat(Path("x")); !os.IsNotExist(err) {
+			return fmt.Errorf("the name is still there below: %v", err)
+		}
+		return remove("stays")
+	})
+}
+
+// A namespace's name is one mount, whoever makes Dir one afterwards.
+func TestShared(t *testing.T) {
+	apart(t, func() error {
+		if _, err := create("x"); err != nil {
+			return err
+		}
+		if err := share(); err != nil { // as ip does
+			return err
+		}
+		if n := mounts("x"); n != 1 {
+			return fmt.Errorf("%d mounts of the name", n)
+		}
+		if err := remove("x"); err != nil {
+			return err
+		}
+		if n := mounts("x"); n != 0 {
+			return fmt.Errorf("%d mounts of the name are left", n)
+		}
+		return nil
+	})
+}
+
+// What cannot be removed of a dead lab keeps nobody from removing the rest, nor from beginning: a number of which
+// something is left is passed over.
+func TestLeft(t *testing.T) {
+	apart(t, func() error {
+		if err := os.MkdirAll(Path("weir-1-stays/full"), 0o755); err != nil { // rmdir(2) fails, and so does umount(2)
+			return err
+		}
+		if err := os.MkdirAll(recordPath(4), 0o755); err != nil { // no record can be opened
+			return err
+		}
+		if err := os.WriteFile(Path("weir-1-goes"), nil, 0o444); err != nil {
+			return err
+		}
+		for id, text := range map[int]string{1: "owner 1\nmakes weir-1-stays\nmakes weir-1-goes\n",
+			2: "owner 1\nmakes weir-2-goes\n"} {
+			if err := os.WriteFile(recordPath(id), []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(Path("weir-2-goes"), nil, 0o444); err != nil {
+			return err
+		}
+		removed, err := Clean()
+		if err == nil || !strings.Contains(err.Error(), recordPath(1)+": ") ||
+			!strings.Contains(err.Error(), Path("weir-1-stays")) || !strings.Contains(err.Error(), recordPath(4)) {
+			return fmt.Errorf("what is left: %v", err)
+		}
+		if fmt.Sprint(removed) != "[weir-1-goes weir-2-goes]" {
+			return fmt.Errorf("removed %v", removed)
+		}
+		for _, want := range []int{2, 3, 5} {
+			set, _, err := NewSet()
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if set.ID != want {
+				return fmt.Errorf("a lab has the number %d, want %d", set.ID, want)
+			}
+		}
+		if err := os.RemoveAll(Path("weir-1-stays/full")); err != nil {
+			return err
+		}
+		if removed, _ = Clean(); fmt.Sprint(removed) != "[weir-1-stays]" {
+			return fmt.Errorf("removed %v when that could be", removed)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,211 @@
+//go:build lab
+
+package agent_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/testutil/await"
+	"weir/worlds/agent"
+)
+
+// short is a path for tests of what happens, not of how much.
+var short = path{Rate: 50e6, Back: 1e9, Delay: 2 * time.Millisecond, Buffer: 300, Telemetry: 3}
+
+// captured keeps frames that come in at a node.
+type captured struct {
+	mu     sync.Mutex
+	frames [][]byte
+}
+
+func capture(n *node) *captured {
+	c := &captured{}
+	add := func(b []byte) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.frames) < 5000 {
+			c.frames = append(c.frames, bytes.Clone(b))
+		}
+	}
+	n.watch.Store(&add)
+	return c
+}
+
+// option is a TCP option with its head; nil: there is none.
+func (s *segment) option(kind byte) []byte {
+	for b := s.options; len(b) > 1 && b[0] != 0; {
+		if b[0] == 1 {
+			b = b[1:]
+			continue
+		}
+		if b[0] == kind {
+			return b[:b[1]]
+		}
+		b = b[b[1]:]
+	}
+	return nil
+}
+
+// A connection between programs that know nothing: its segments carry traces and are as long as the MTU allows, the
+// records of three hops reach the receiver, its acknowledgements carry window, U and bottleneck in twelve bytes beside
+// the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
+func TestConnection(t *testing.T) {
+	r := lay(t, short, 1)
+	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	seen := capture(r.node)
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	const frame = 1514
+	await.Until(t, "a window in the kernel as it was told", func() bool {
+		c := connections(t, a)[0]
+		want := max(2, (int64(c.Told.Window)+frame-1)/frame)
+		return c.Following && int64(c.Window) == want && c.Controller == a.Controller && c.Told.Hops == 3 &&
+			c.Told.Bottleneck == 1 && c.Traced > 100
+	})
+	if a.Controller[:9] != "weir_hpcc" {
+		t.Errorf("the controller is %s", a.Controller)
+	}
+	var other agent.Connection
+	await.Until(t, "measurements", func() bool { other = connections(t, b)[0]; return other.Measured >= 50 })
+	// A receiver refuses records of what it has already: a machine that stands still has the sender send again.
+	again := f.info(t).TotalRetrans
+	if other.Tell.Hops != 3 || other.Tell.Node != 100 || other.Following || other.Refused > again {
+		t.Errorf("at the receiver, of %d that were sent again: %+v", again, other)
+	}
+	await.Until(t, "frames", func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return len(seen.frames) > 500 })
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	full, told := 0, 0
+	for _, x := range seen.frames {
+		s, ok := segmentOf(x)
+		if !ok {
+			continue
+		}
+		if len(x) > frame {
+			t.Fatalf("a frame of %d bytes", len(x))
+		}
+		if (len(s.data) > 0) != (s.trace != nil) {
+			t.Fatalf("%d bytes of data, %d of trace", len(s.data), len(s.trace))
+		}
+		if len(x) == frame {
+			full++
+		}
+		if o := s.option(253); o != nil {
+			told++
+			if len(o) > 12 || s.option(8) == nil || binary.BigEndian.Uint16(o[2:]) != 0x5745 {
+				t.Fatalf("options % x", s.options)
+			}
+		}
+	}
+	if full < 50 || told < 20 {
+		t.Errorf("%d full frames, %d options in %d frames", full, told, len(seen.frames))
+	}
+}
+
+// Without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with the next records.
+func TestTelemetryComesAndGoes(t *testing.T) {
+	r := lay(t, short, 1)
+	r.agent("b", agent.Defaults())
+	a := r.agent("a1", agent.Defaults())
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	for range 2 {
+		before := connections(t, a)[0]
+		r.node.mute.Store(true)
+		await.Until(t, "CUBIC", func() bool {
+			c := connections(t, a)[0]
+			return c.Controller == "cubic" && !c.Following && c.Fallbacks > before.Fallbacks
+		})
+		r.node.mute.Store(false)
+		await.Until(t, "HPCC++", func() bool { following(t, a); return r.controllerOf("a1") == a.Controller })
+	}
+}
+
+// A host without an agent skips the trace, and one that has none gets nothing that it has not asked for.
+func TestOneAgentAlone(t *testing.T) {
+	for _, x := range []struct {
+		at     string
+		traces bool
+	}{{"a1", true}, {"b", false}} {
+		t.Run(x.at, func(t *testing.T) {
+			r := lay(t, short, 1)
+			a := r.agent(x.at, agent.Defaults())
+			seen := capture(r.node)
+			f := r.open("a1")
+			f.send()
+			await.Until(t, "data", func() bool { return f.came.Load() > 1<<20 })
+			if c := r.controllerOf("a1"); c != "cubic" {
+				t.Errorf("the sender has %s", c)
+			}
+			if c := connections(t, a); len(c) != 1 || c[0].Following || c[0].Tells+c[0].Measured+c[0].Refused > 0 {
+				t.Errorf("%+v", c)
+			}
+			seen.mu.Lock()
+			defer seen.mu.Unlock()
+			for _, b := range seen.frames {
+				s, ok := segmentOf(b)
+				if ok && (s.option(253) != nil || (s.trace != nil) != (x.traces && len(s.data) > 0)) {
+					t.Fatalf("% x", b[:min(len(b), 300)])
+				}
+			}
+		})
+	}
+}
+
+// Where frames are lost, acknowledgements tell the window all the same: beside a block of SACK in twelve bytes, beside
+// two in eight, and in the place of the third (RFC 2018 §4 has each block told three times). Their checksums are right,
+// for nothing else would be taken, and the sender goes on following.
+func TestSACK(t *testing.T) {
+	p := short
+	p.Lossy = 20
+	r := lay(t, p, 1)
+	r.agent("b", agent.Defaults())
+	a := r.agent("a1", agent.Defaults())
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	seen := capture(r.node)
+	lengths := map[int]int{} // of options, by blocks
+	with, without := 0, 0
+	await.Until(t, "acknowledgements of three blocks", func() bool {
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
+		for _, b := range seen.frames {
+			s, ok := segmentOf(b)
+			if !ok || len(s.data) > 0 || s.flags != 16 {
+				continue
+			}
+			sack, o := len(s.option(5))/8, s.option(253)
+			if !summed(b) {
+				t.Fatalf("a wrong checksum: % x", b)
+			}
+			if o == nil {
+				without++
+				continue
+			}
+			with++
+			if sack > 0 {
+				lengths[10*sack+len(o)]++
+			}
+		}
+		seen.frames = nil
+		return lengths[12+10] > 5 && lengths[8+20] > 20
+	})
+	t.Logf("%v (10 times blocks and the option's length) of %d, %d without", lengths, with, without)
+	for n := range lengths {
+		if n != 12+10 && n != 8+20 {
+			t.Errorf("options and blocks that do not go together: %v", lengths)
+		}
+	}
+	// A machine that stands still lets telemetry grow too old to be told, and has acknowledgements overtake each other:
+	// those are not refused.
+	if c := connections(t, a)[0]; c.Refused > 0 || without > 10+with/20 {
+		t.Errorf("%d without, %+v", without, c)
+	}
+}

@@ -1,0 +1,103 @@
+//go:build lab
+
+package agent_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/core/unit"
+	"weir/internal/testutil/await"
+	"weir/worlds/agent"
+)
+
+// A segment with a trace is a frame of 1514 bytes (IEEE 802.3), of which 14 are Ethernet's, 40 IPv6's, 160 the trace
+// and 32 TCP's, with a time stamp.
+const (
+	ofFrame = 1514
+	payload = ofFrame - 14 - 40 - 160 - 32
+)
+
+// exaggerate has every acknowledgement that passes claim this window.
+func exaggerate(n *node, window uint32) (changed *atomic.Int64) {
+	changed = new(atomic.Int64)
+	change := func(b []byte) {
+		s, ok := segmentOf(b)
+		if !ok || len(s.option(253)) < 8 {
+			return
+		}
+		binary.BigEndian.PutUint32(b[optionAt(b, 253)+4:], window)
+		sum(b)
+		changed.Add(1)
+	}
+	n.watch.Store(&change)
+	return changed
+}
+
+// obeyed waits until a connection has this window, in segments, and this pacing rate.
+func obeyed(t testing.TB, a *agent.Agent, window uint32, pacing unit.Rate) {
+	t.Helper()
+	await.Until(t, fmt.Sprintf("window %d, paced at %v", window, pacing), func() bool {
+		c := connections(t, a)[0]
+		return c.Following && c.Window == window && c.Pacing == pacing
+	})
+}
+
+// A receiver that claims more than the link of the sender's host carries is obeyed up to W = Rate*T, which is
+// ceil(W/frame) segments, paced at Rate, of which a frame's payload counts.
+func TestClaimed(t *testing.T) {
+	const window = 1 << 30
+	rtt := 8 * unit.Millisecond
+	for _, rate := range []unit.Rate{20 * unit.Mbps, 5 * unit.Mbps} {
+		t.Run(rate.String(), func(t *testing.T) {
+			r := lay(t, short, 1)
+			r.agent("b", agent.Defaults())
+			c := agent.Defaults()
+			c.RTT, c.Rate = rtt, rate
+			a := r.agent("a1", c)
+			claims := exaggerate(r.node, window)
+			f := r.open("a1")
+			f.send()
+			following(t, a)
+			w := int64(rate) / 8 * int64(rtt/unit.Microsecond) / 1e6
+			paced := w * payload / ofFrame * 1e6 / int64(rtt/unit.Microsecond)
+			obeyed(t, a, uint32((w+ofFrame-1)/ofFrame), unit.Rate(8*paced))
+			if c := connections(t, a)[0]; c.Told.Window != window || claims.Load() == 0 {
+				t.Errorf("%d claims, %+v", claims.Load(), c)
+			}
+			carries(t, f, float64(rate)*payload/ofFrame)
+		})
+	}
+}
+
+// An honest receiver's window is obeyed up to Rate*T as well: with a tenth of the path's rate the connection has a
+// tenth.
+func TestTenth(t *testing.T) {
+	r := lay(t, short, 1)
+	r.agent("b", agent.Defaults())
+	c := agent.Defaults()
+	c.RTT, c.Rate = 5*unit.Millisecond, unit.Rate(short.Rate)/10
+	a := r.agent("a1", c)
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	w := int64(c.Rate) / 8 * 5000 / 1e6
+	obeyed(t, a, uint32((w+ofFrame-1)/ofFrame), unit.Rate(8*(w*payload/ofFrame*1e6/5000)))
+	if c := connections(t, a)[0]; int64(c.Told.Window) <= w {
+		t.Errorf("the receiver tells %v, which is not more than %d B", c.Told.Window, w)
+	}
+	carries(t, f, float64(c.Rate)*payload/ofFrame)
+}
+
+// carries waits for a fifth of a second in which a flow has this goodput, within 10 %: on a machine that stands still
+// now and then not each one will do.
+func carries(t testing.TB, f *flow, want float64) {
+	t.Helper()
+	await.Until(t, "its goodput", func() bool {
+		got := f.rate(200 * time.Millisecond)
+		return got > 0.9*want && got < 1.1*want
+	})
+}

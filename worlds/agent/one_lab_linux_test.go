@@ -1,0 +1,160 @@
+//go:build lab
+
+package agent_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"weir/internal/netns"
+	"weir/internal/rtnl"
+	"weir/worlds/agent"
+)
+
+// A network namespace has one agent, whatever it and another would follow, and of whichever cgroups. The refusal names
+// the process that is there. Another namespace has its own, and when an agent has ended, or is killed, the next can
+// start at once.
+func TestOneAgent(t *testing.T) {
+	r := place(t, 1)
+	first := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
+	second := cgroup(t, fmt.Sprintf("weir-test-beside-%d", os.Getpid()))
+	configs := map[string]agent.Config{"NCF": followNCF(agent.NacksLoss), "HPCC++": agent.Defaults()}
+	cgroups := agent.Defaults()
+	cgroups.Cgroup = second
+	configs["another cgroup"] = cgroups
+	for _, args := range [][]string{{"--interface", "eth0"}, {"--interface", "eth0", "--follow", "ncf"},
+		{"--cgroup", first}} {
+		c := r.command("a1", args...)
+		for name, config := range configs {
+			err := netns.Do(r.set.Name("a1"), func() error {
+				a, err := agent.Start(config)
+				if err == nil {
+					a.Close()
+				}
+				return err
+			})
+			want := fmt.Sprintf("process %d (weir) has this network namespace", c.PID())
+			if !errors.Is(err, agent.ErrOther) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, and %s: %v, want %s", args, name, err, want)
+			}
+		}
+		r.in("b", func() error {
+			a, err := agent.Start(agent.Defaults())
+			if err == nil {
+				err = a.Close()
+			}
+			return err
+		})
+		c.end(syscall.SIGKILL)
+	}
+	r.agent("a1", agent.Defaults()) // and nothing is left of those that were killed
+}
+
+// Of agents that start at the same time in a namespace one does.
+func TestOneAgentOfMany(t *testing.T) {
+	r := place(t, 1)
+	for range 3 {
+		var started [6]*agent.Agent
+		var errs [len(started)]error
+		var all sync.WaitGroup
+		for i := range started {
+			all.Go(func() {
+				errs[i] = netns.Do(r.set.Name("a1"), func() (err error) {
+					started[i], err = agent.Start(followNCF(agent.NacksLoss))
+					return err
+				})
+			})
+		}
+		all.Wait()
+		n := 0
+		for i, a := range started {
+			if a != nil {
+				n++
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			} else if !errors.Is(errs[i], agent.ErrOther) {
+				t.Error(errs[i])
+			}
+		}
+		if n != 1 {
+			t.Fatalf("%d agents started: %v", n, errs)
+		}
+	}
+}
+
+// remove deletes an interface.
+func (r *rig) remove(host, name string) {
+	r.t.Helper()
+	r.in(host, func() error {
+		c, err := rtnl.Open()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		x, err := c.Interface(name)
+		if err != nil {
+			return err
+		}
+		return c.Remove(x.Index)
+	})
+}
+
+// ends waits until a command has ended in error, having said something.
+func (c *command) ends(t testing.TB, says string) {
+	t.Helper()
+	if code := c.Exit(); code == 0 || !strings.Contains(c.Output(), says) {
+		t.Fatalf("exit code %d, want another one and %q: %s", code, says, c.Output())
+	}
+}
+
+// An agent whose interface is deleted ends with an error that names it. One of a cgroup alone goes on with those
+// interfaces that are left, says so, and ends with the last.
+func TestInterfaceGone(t *testing.T) {
+	for _, follow := range []string{"hpcc", "ncf"} {
+		t.Run(follow, func(t *testing.T) {
+			r := place(t, 1)
+			c := r.command("a1", "--interface", "eth0", "--follow", follow, "--every", "0s")
+			r.remove("a1", "eth0")
+			c.ends(t, "interface gone: eth0")
+		})
+	}
+	t.Run("of a cgroup", func(t *testing.T) {
+		r := place(t, 1)
+		there, err := os.Open(netns.Path(r.set.Name("a1")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer there.Close()
+		r.in("a1", func() error {
+			c, err := rtnl.Open()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := c.AddVeth(rtnl.End{Name: "x0", MAC: mac(10)}, rtnl.End{Name: "x1", MAC: mac(11)}, int(there.Fd()),
+				1500); err != nil {
+				return err
+			}
+			x, err := c.Interface("x0")
+			if err != nil {
+				return err
+			}
+			return c.Up(x.Index)
+		})
+		c := r.command("a1", "--cgroup", cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid())))
+		said := c.Output()
+		if !strings.Contains(said, "through eth0, x0") && !strings.Contains(said, "through x0, eth0") {
+			t.Errorf("it says %s", said)
+		}
+		r.remove("a1", "x0")
+		c.Line("interface x0 is gone; connections go through eth0")
+		r.remove("a1", "eth0")
+		c.ends(t, "interface gone: eth0")
+	})
+}

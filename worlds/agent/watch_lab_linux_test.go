@@ -1,0 +1,88 @@
+//go:build lab
+
+package agent_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/internal/sockdiag"
+	"weir/internal/testutil/await"
+	"weir/worlds/agent"
+)
+
+// resetLate begins to measure anew how late frames leave, and mostLate is the result.
+func (n *node) resetLate() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.late = 0
+}
+
+func (n *node) mostLate() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Duration(n.late)
+}
+
+// inject has frames leave by a port at once, in this order, ahead of all others.
+func (n *node) inject(port int, frames ...[]byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.injected[port] = append(n.injected[port], frames...)
+}
+
+// write writes so much and waits until it has come.
+func (f *flow) write(t testing.TB, n int64) {
+	t.Helper()
+	want := f.came.Load() + n
+	if _, err := f.from.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "all data", func() bool { return f.came.Load() == want })
+}
+
+// connections are those of an agent.
+func connections(t testing.TB, a *agent.Agent) []agent.Connection {
+	t.Helper()
+	c, err := a.Connections(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// following waits until a connection's sender follows the window that it is told.
+func following(t testing.TB, a *agent.Agent) (c agent.Connection) {
+	t.Helper()
+	await.Until(t, "a connection that follows", func() bool {
+		for _, c = range connections(t, a) {
+			if c.Following && c.Told.Hops > 0 && c.Told.Load > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	return c
+}
+
+// controllerOf is the congestion control of the one connection from a host.
+func (r *rig) controllerOf(host string) (name string) {
+	r.t.Helper()
+	r.in(host, func() error {
+		c, err := sockdiag.Open()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		all, err := c.Dump(unix.AF_INET6, sockdiag.Filter{States: []sockdiag.State{sockdiag.Established}})
+		if err != nil || len(all) != 1 {
+			return fmt.Errorf("%d connections: %w", len(all), err)
+		}
+		name = all[0].CongestionControl.String()
+		return nil
+	})
+	return name
+}

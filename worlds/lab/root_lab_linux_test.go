@@ -1,0 +1,445 @@
+//go:build lab
+
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/core/packet"
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/internal/netns"
+	"weir/internal/testutil/realtime"
+)
+
+// role is what this binary is when it is run again: a data plane, or a lab that is ended.
+const role = "WEIR_LAB_ROLE"
+
+func TestMain(m *testing.M) {
+	var err error
+	switch what, of, _ := strings.Cut(os.Getenv(role), " "); what {
+	case "":
+		os.Exit(m.Run())
+	case "dataplane":
+		err = Serve(shaped(of), os.Stdin, os.Stdout)
+	case "victim":
+		err = victim()
+	default:
+		err = Roles[what](of)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// shaped is the dumbbell with 5 ms in each direction altogether, 50 Mb/s, or 200, and more
+// buffer than TCP needs to keep that busy; or one whose links are as good as none.
+func shaped(how string) *Config {
+	c := dumbbell()
+	c.Network.Links[0].Delay, c.Network.Links[1].Delay = 2500*unit.Microsecond, 2500*unit.Microsecond
+	c.Network.Links[1].Buffer = unit.Length{Packets: 100}
+	c.Duration = unit.Second
+	switch how {
+	case "200":
+		c.Network.Links[0].Rate, c.Network.Links[1].Rate = unit.LinkRate{Bits: 400 * unit.Mbps},
+			unit.LinkRate{Bits: 200 * unit.Mbps}
+		c.Network.Links[1].Buffer = unit.Length{Packets: 400}
+	case "unshaped":
+		for i := range c.Network.Links {
+			c.Network.Links[i] = topology.Link{Ends: c.Network.Links[i].Ends, Rate: unit.LinkRate{Bits: 400 * unit.Gbps}}
+		}
+	}
+	return c
+}
+
+// needRoot skips a test where the lab cannot be.
+func needRoot(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it makes network namespaces and packet sockets")
+	}
+	if s, _, err := netns.NewSet(); err != nil {
+		t.Skipf("no network namespaces here: %v", err)
+	} else {
+		err = s.Add("probe")
+		s.Close()
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
+			t.Skipf("no network namespaces here: %v", err)
+		}
+	}
+}
+
+func init() { NeedRoot = needRoot }
+
+// disturbed stops a data plane at the end of an attempt, and records by what the machine disturbed it.
+func disturbed(try *realtime.Try, p *DataPlane) {
+	if r, err := p.Stop(); err == nil {
+		try.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+	}
+}
+
+func again(t testing.TB, as string) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), role+"="+as)
+	return c
+}
+
+// open makes the lab of a configuration and starts its data plane.
+func open(t testing.TB, how string) (*Network, *DataPlane) {
+	t.Helper()
+	c := shaped(how)
+	l, err := Open(c.Network, c.Hosts, c.MTU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := l.Start(again(t, "dataplane "+how))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	return l, p
+}
+
+const (
+	client = 0
+	server = 2
+)
+
+// Datagrams of both versions of IP go through two links and back: 10 ms and what sending
+// 50 bytes takes, four times.
+func TestDatagrams(t *testing.T) { realtime.Test(t, datagramsReturn) }
+
+func datagramsReturn(t *realtime.Try) {
+	needRoot(t)
+	l, p := open(t, "")
+	defer disturbed(t, p)
+	c := shaped("")
+	for _, book := range []func(packet.Addr) netip.Addr{c.Hosts.V4, c.Hosts.V6} {
+		to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(book(server+1), 7))
+		var there, here *net.UDPConn
+		err := errors.Join(
+			l.Do(server, func() (err error) { there, err = net.ListenUDP("udp", to); return err }),
+			l.Do(client, func() (err error) { here, err = net.DialUDP("udp", nil, to); return err }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer here.Close()
+		defer there.Close()
+		go func() {
+			b := make([]byte, 2000)
+			for {
+				n, from, err := there.ReadFromUDP(b)
+				if err != nil {
+					return
+				}
+				there.WriteToUDP(b[:n], from)
+			}
+		}()
+		least := time.Hour
+		for i := range 20 {
+			sent := fmt.Sprintf("datagram %d", i)
+			start := time.Now()
+			if _, err := here.Write([]byte(sent)); err != nil {
+				t.Fatal(err)
+			}
+			here.SetReadDeadline(start.Add(5 * time.Second))
+			b := make([]byte, 2000)
+			n, err := here.Read(b)
+			if err != nil || string(b[:n]) != sent {
+				t.Fatalf("%s came back as %q: %v", sent, b[:n], err)
+			}
+			least = min(least, time.Since(start))
+		}
+		if least < 10*time.Millisecond || least > 20*time.Millisecond {
+			t.Errorf("%v: the fastest of 20 took %v", to, least)
+		}
+	}
+	r, err := p.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r)
+	if r.Counts.In != 80 || r.Counts.Out != 80 || r.Counts.NonIP != 0 || len(r.Errors()) > 0 {
+		t.Errorf("80 datagrams went through, and no kernel says anything by itself: %+v, %v", r.Counts, r.Errors())
+	}
+}
+
+// echoRequest is an ICMP echo request (RFC 792) with a sequence number.
+func echoRequest(seq uint16) []byte {
+	b := []byte{8, 0, 0, 0, 0xbe, 0xef, byte(seq >> 8), byte(seq)}
+	b = append(b, make([]byte, 48)...)
+	sum := packet.Checksum(packet.Sum(0, b))
+	b[2], b[3] = byte(sum>>8), byte(sum)
+	return b
+}
+
+// oversleeps is how much longer a sleep takes than it should: what the machine does to
+// whoever waits for a packet.
+func oversleeps(length time.Duration) time.Duration {
+	timeout := unix.NsecToTimespec(int64(length))
+	start := time.Now()
+	unix.Ppoll(nil, &timeout, nil)
+	return time.Since(start) - length
+}
+
+// A data plane that has nothing to do sleeps, and has the least timer slack (PR_SET_TIMERSLACK,
+// prctl(2)) on the thread that it runs on.
+func TestSleeps(t *testing.T) { realtime.Test(t, sleeps) }
+
+func sleeps(t *realtime.Try) {
+	needRoot(t)
+	_, p := open(t, "50")
+	defer disturbed(t, p)
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.command.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slacks []string
+	for _, thread := range threads {
+		b, err := os.ReadFile("/proc/" + thread.Name() + "/timerslack_ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slacks = append(slacks, strings.TrimSpace(string(b)))
+	}
+	if !slices.Contains(slacks, "1") && !slices.Contains(slacks, "0") { // Linux gives a real-time thread none
+		t.Errorf("timer slacks of its threads in ns: %v, want 1 of one, or 0", slacks)
+	}
+	time.Sleep(500 * time.Millisecond) // what is measured
+	r, err := p.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.CPU > 0.1 {
+		t.Errorf("it used %.0f %% of a core for nothing: %v", 100*r.CPU, r)
+	}
+}
+
+// An idle network is as late as its links are, and hardly more: below 0.5 ms for 99 % of
+// pings, if nothing disturbs the machine.
+func TestPing(t *testing.T) {
+	needRoot(t)
+	for _, how := range []string{"50", "200"} {
+		t.Run(how+" Mbps", func(t *testing.T) {
+			realtime.Test(t, func(try *realtime.Try) {
+				p99, late := pings(try, how)
+				// A ping is three wake-ups: the switch's twice, and its receiver's.
+				if late > 100*time.Microsecond {
+					try.Disturbed(fmt.Sprintf("others, for which 1 %% of sleeps took %v longer", late))
+				}
+				if p99 >= 500*time.Microsecond {
+					try.Errorf("1 %% of pings took %v longer than the links", p99)
+				}
+			})
+		})
+	}
+}
+
+// pings sends 200 of them, and returns by how much 1 % took longer than the links do, and by how
+// much 1 % of sleeps did in between.
+func pings(t *realtime.Try, how string) (p99, late time.Duration) {
+	t.Helper()
+	l, p := open(t, how)
+	defer disturbed(t, p)
+	config := shaped(how)
+	var c net.PacketConn
+	if err := l.Do(client, func() (err error) {
+		c, err = net.ListenPacket("ip4:icmp", "0.0.0.0")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var took, woke []time.Duration
+	to := &net.IPAddr{IP: config.Hosts.V4(server + 1).AsSlice()}
+	for seq := range uint16(200) {
+		start := time.Now()
+		if _, err := c.WriteTo(echoRequest(seq), to); err != nil {
+			t.Fatal(err)
+		}
+		c.SetReadDeadline(start.Add(5 * time.Second))
+		b := make([]byte, 200)
+		n, _, err := c.ReadFrom(b)
+		if err != nil || n != 56 || b[0] != 0 || b[6] != byte(seq>>8) || b[7] != byte(seq) {
+			t.Fatalf("echo %d: % x, %v", seq, b[:n], err)
+		}
+		took = append(took, time.Since(start))
+		woke = append(woke, oversleeps(2*time.Millisecond))
+	}
+	r, err := p.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(took)
+	slices.Sort(woke)
+	links := 10 * time.Millisecond // and what sending 98 bytes takes, on both, there and back
+	for _, link := range config.Network.Links {
+		links += 2 * time.Duration(98*8*unit.Second/unit.Time(link.Rate.Bits)/unit.Nanosecond)
+	}
+	p99 = took[len(took)*99/100] - links
+	t.Logf("pings took %v at least, %v in the median, %v (99 %%): %v", took[0], took[len(took)/2], p99+links, r)
+	if took[0] < links {
+		t.Errorf("a ping took %v, faster than the links: %v", took[0], links)
+	}
+	return p99, woke[len(woke)*99/100]
+}
+
+// bulk sends for some time by one TCP connection, and returns the payload that arrives a
+// second between two times.
+func bulk(t *realtime.Try, l *Network, warm, measured time.Duration) (bps float64) {
+	t.Helper()
+	book := shaped("").Hosts
+	var listener net.Listener
+	err := l.Do(server, func() (err error) {
+		listener, err = net.Listen("tcp", netip.AddrPortFrom(book.V4(server+1), 5001).String())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	arrived := make(chan float64, 1)
+	go func() {
+		defer close(arrived)
+		in, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer in.Close()
+		b := make([]byte, 1<<16)
+		var from time.Time
+		for begin, sum := time.Now(), 0; ; {
+			n, err := in.Read(b)
+			now := time.Now()
+			switch {
+			case err != nil:
+				return
+			case from.IsZero():
+				if now.Sub(begin) >= warm {
+					from = now
+				}
+				continue
+			}
+			if sum += n; now.Sub(from) >= measured {
+				arrived <- 8 * float64(sum) / now.Sub(from).Seconds()
+				return
+			}
+		}
+	}()
+	var out net.Conn
+	err = l.Do(client, func() (err error) {
+		d := net.Dialer{Timeout: 5 * time.Second, Control: func(_, _ string, c syscall.RawConn) (err error) {
+			c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic") })
+			return err
+		}}
+		out, err = d.Dial("tcp", listener.Addr().String())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	out.SetDeadline(time.Now().Add(warm + measured + 20*time.Second))
+	go func() {
+		for b := make([]byte, 1<<16); ; {
+			if _, err := out.Write(b); err != nil {
+				return
+			}
+		}
+	}()
+	idle, all := idleTimes(t)
+	bps, ok := <-arrived
+	// A data plane need not wait for a processor, but hosts have to.
+	if i, a := idleTimes(t); float64(i-idle) < 0.1*float64(a-all) {
+		t.Disturbed("others: no core was idle")
+	}
+	if !ok {
+		t.Fatal("the connection ended too early")
+	}
+	return bps
+}
+
+// idleTimes are for how long cores have been idle, and all their time (proc(5)).
+func idleTimes(t testing.TB) (idle, all uint64) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	if _, all = parseCPU(line); all == 0 {
+		t.Fatalf("%q", line)
+	}
+	if _, err := fmt.Sscan(strings.Fields(line)[4], &idle); err != nil {
+		t.Fatal(err)
+	}
+	return idle, all
+}
+
+// One flow of unmodified TCP at 50 and at 200 Mb/s and 5 ms each way carries the frames'
+// share of payload, 1448 of 1514 bytes, within 0.3 % if nothing disturbs the machine.
+func TestShapedGoodput(t *testing.T) {
+	needRoot(t)
+	for _, how := range []string{"50", "200"} {
+		t.Run(how+" Mbps", func(t *testing.T) {
+			want := float64(shaped(how).Network.Links[1].Rate.Bits) * 1448 / 1514
+			realtime.Test(t, func(try *realtime.Try) {
+				l, p := open(try, how)
+				defer disturbed(try, p)
+				got := bulk(try, l, 1500*time.Millisecond, 3*time.Second)
+				r, err := p.Stop()
+				if err != nil {
+					try.Fatal(err)
+				}
+				try.Logf("%.3f Mb/s of %.3f: %v", got/1e6, want/1e6, r)
+				if g := r.Gates; g.TooLong+g.Partial+g.Tagged+r.Counts.Unwritable > 0 {
+					try.Errorf("errors: %v", r.Errors())
+				}
+				if off := got/want - 1; off >= 0.003 || off <= -0.003 {
+					try.Errorf("%.3f Mb/s instead of %.3f", got/1e6, want/1e6)
+				}
+			})
+		})
+	}
+}
+
+// Links that are as good as none: how much goes through depends on the machine (weir bench switch
+// has the bars), but not that every frame is one that the data plane can take.
+func TestUnshaped(t *testing.T) {
+	needRoot(t)
+	realtime.Test(t, func(try *realtime.Try) {
+		l, p := open(try, "unshaped")
+		defer disturbed(try, p)
+		got := bulk(try, l, 500*time.Millisecond, time.Second)
+		r, err := p.Stop()
+		if err != nil {
+			try.Fatal(err)
+		}
+		try.Logf("%.0f Mb/s: %v", got/1e6, r)
+		if g := r.Gates; got < 100e6 || g.TooLong+g.Partial+g.Tagged+r.Counts.Unwritable > 0 {
+			try.Errorf("%.0f Mb/s, %+v, %+v", got/1e6, g, r.Counts)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+//go:build lab
+
+package lab
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// thread is what the kernel says of one.
+type thread struct {
+	policy   uint32
+	niceness int32
+	cores    []int
+}
+
+// threads are those of a process.
+func threads(t testing.TB, pid int) (all []thread) {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := unix.SchedGetAttr(id, 0)
+		var set unix.CPUSet
+		if err == nil {
+			err = unix.SchedGetaffinity(id, &set)
+		}
+		if err == unix.ESRCH {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := thread{policy: a.Policy, niceness: a.Nice}
+		for c := 0; len(x.cores) < set.Count(); c++ {
+			if set.IsSet(c) {
+				x.cores = append(x.cores, c)
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// The kernel schedules the data plane as it was told to, one thread of it; its report says so. Threads of this process
+// keep away from processors that are its own, until the network is closed.
+func TestScheduling(t *testing.T) {
+	needRoot(t)
+	had, err := cores()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(slices.Clone(Schedulings), "") {
+		c := shaped("")
+		l, err := Open(c.Network, c.Hosts, c.MTU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if s != "" {
+			if err := l.Schedule(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := l.Start(again(t, "dataplane "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, rest := s.duties(had)
+		got := want.Kind
+		if got == Deadline && !slices.ContainsFunc(threads(t, p.command.Process.Pid), func(x thread) bool {
+			return x.policy == unix.SCHED_DEADLINE
+		}) { // other labs have what the kernel grants
+			got = FIFO
+		}
+		like := func(x thread) bool {
+			switch got {
+			case Deadline:
+				return x.policy == unix.SCHED_DEADLINE && slices.Equal(x.cores, had)
+			case FIFO:
+				return x.policy == unix.SCHED_FIFO && slices.Equal(x.cores, want.Cores)
+			}
+			return x.policy == unix.SCHED_NORMAL && x.niceness == niceness &&
+				(want.Cores == nil || slices.Equal(x.cores, want.Cores))
+		}
+		all := threads(t, p.command.Process.Pid)
+		if n := len(all) - len(slices.DeleteFunc(slices.Clone(all), like)); n != 1 {
+			t.Errorf("%q: %d threads as they are to be (%+v): %+v", s, n, want, all)
+		}
+		for _, x := range threads(t, os.Getpid()) {
+			if want := rest; want != nil && !slices.Equal(x.cores, want) || want == nil && !slices.Equal(x.cores, had) {
+				t.Errorf("%q: a thread of ours on %v", s, x.cores)
+			}
+		}
+		r, err := p.Stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Scheduling != got {
+			t.Errorf("%q: the report says %q", s, r.Scheduling)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, x := range threads(t, os.Getpid()) {
+			if !slices.Equal(x.cores, had) {
+				t.Errorf("%q: after its end a thread of ours is on %v", s, x.cores)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package traffic
+
+import (
+	"cmp"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/transport/udp"
+	"weir/core/unit"
+	"weir/internal/sockdiag"
+)
+
+// The agenda gives what is due in the order of time.
+func TestAgenda(t *testing.T) {
+	random := unit.NewRandom(1, "agenda")
+	var a agenda
+	if a.next() != unit.Never {
+		t.Error("an empty agenda has something to do")
+	}
+	for range 1000 {
+		a.add(unit.Time(random.Int64N(100)), random.IntN(1000), task(random.IntN(int(send)+1)))
+	}
+	type entry struct {
+		at   unit.Time
+		flow int
+		task task
+	}
+	var last entry
+	for range 1000 {
+		e := entry{at: a.next()}
+		e.flow, e.task = a.take()
+		if order := cmp.Or(cmp.Compare(e.at, last.at), cmp.Compare(e.flow, last.flow),
+			cmp.Compare(e.task, last.task)); order < 0 {
+			t.Fatalf("%+v after %+v", e, last)
+		}
+		last = e
+	}
+	if a.next() != unit.Never {
+		t.Error("the agenda has more than was entered")
+	}
+}
+
+// Flows are made ready soon before they begin, those of one host together.
+func TestStarts(t *testing.T) {
+	all := make([]Flow, 10)
+	for i := range all {
+		all[i].Src, all[i].Start = i%2, unit.Time(9-i)*10*unit.Millisecond
+	}
+	all[0].After = []int{1}
+	s := newStarts([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, all)
+	var got []int
+	for now := -readyBefore; s.next() != unit.Never; now += unit.Millisecond {
+		if now < s.next() {
+			continue
+		}
+		ready := s.ready(now, all)
+		for k, i := range ready {
+			if start := all[i].Start; start < now || start > now+readyBefore+readyWith || k > 0 &&
+				all[i].Src < all[ready[k-1]].Src {
+				t.Errorf("flow %d, from host %d at %v, is made ready at %v with %v", i, all[i].Src, start, now, ready)
+			}
+		}
+		got = append(got, ready...)
+	}
+	if len(got) != 9 {
+		t.Errorf("%v", got)
+	}
+}
+
+// What samples show is TCP_INFO's in the simulator's units.
+func TestQuantity(t *testing.T) {
+	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2,
+		Retrans: 1,
+		RTT:     20 * unit.Millisecond, DeliveryRate: unit.Mbps}
+	for what, want := range map[What]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
+		if got := quantity(what, info); got != want {
+			t.Errorf("%d: %d, not %d", what, got, want)
+		}
+	}
+	if info.PacingRate = sockdiag.NoLimit; quantity(Rate, info) != 0 {
+		t.Error("no limit is a rate")
+	}
+}
+
+// Headers of datagrams say what was put into them.
+func TestHeader(t *testing.T) {
+	var b [LeastDatagram]byte
+	putHeader(b[:], 1<<30, 1<<32-1, -5)
+	if flow, seq, sent := header(b[:]); flow != 1<<30 || seq != 1<<32-1 || sent != -5 {
+		t.Errorf("%d, %d, %v", flow, seq, sent)
+	}
+}
+
+// By how much most were late.
+func TestLateness(t *testing.T) {
+	var l Lateness
+	if l.At(1) != 0 {
+		t.Error("none were late by nothing")
+	}
+	for i := range 100 {
+		l.add(unit.Time(i+1) * unit.Microsecond)
+	}
+	near := func(a, b unit.Time) bool { return a > b-b/50 && a < b+b/50 }
+	if !near(l.At(0.5), 50*unit.Microsecond) || !near(l.At(0.99), 99*unit.Microsecond) || l.At(1) > l.Max ||
+		l.Max != 100*unit.Microsecond {
+		t.Errorf("%v, %v, %v", l.At(0.5), l.At(0.99), l.Max)
+	}
+}
+
+// What cannot be carried is an error before anything is opened.
+func TestBadConfig(t *testing.T) {
+	for want, change := range map[string]func(c *Config){
+		"flows 0 and 1 are both from": func(c *Config) { c.Flows = append(c.Flows, c.Flows[0]) },
+		"version 5":                   func(c *Config) { c.Flows[0].Version = 5 },
+		"no IPv6 address":             func(c *Config) { c.Flows[0].Version, c.Flows[0].Src = 6, 7 },
+		"a port is":                   func(c *Config) { c.Flows[0].SrcPort = 0 },
+		"size -1":                     func(c *Config) { c.Flows[0].Size = -1 },
+		"of TCP or of UDP":            func(c *Config) { c.Flows[0].TCP = nil },
+		"comes after flow 0":          func(c *Config) { c.Flows[0].After = []int{0} },
+		"sample 0":                    func(c *Config) { c.Samples = []Sample{{whats, 0, 1}} },
+		"must not be longer":          func(c *Config) { c.Warmup = 2 * c.Duration },
+		"from 16 bytes on": func(c *Config) {
+			f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 1448}
+			sender, receiver, err := udp.New(f, udp.Config{Rate: unit.Mbps, Pattern: udp.CBR})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Flows[0].TCP, c.Flows[0].UDP, c.Flows[0].UDPReceiver, c.Flows[0].Payload = nil, sender, receiver, 15
+		},
+	} {
+		book := packet.NewBook()
+		for _, a := range []string{"127.0.0.1", "127.0.0.2"} {
+			book.Add(netip.MustParseAddr(a), netip.IPv6Loopback())
+		}
+		c := Config{Flows: []Flow{{Src: 0, Dst: 1, SrcPort: 1, DstPort: 2, Version: 4, Size: 1000, Payload: 1448,
+			TCP: &TCP{CongestionControl: "reno"}}}, Duration: unit.Second, Book: book,
+			Do: func(int, func() error) error { t.Error("something is opened"); return nil }}
+		change(&c)
+		r, err := Run(t.Context(), c)
+		if r != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "traffic: ") {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,19 @@
+//go:build slow
+
+package softswitch_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+// TestMain runs the tests, or this binary is weir, when its first argument is one of weir's.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "switch") {
+		os.Exit(cli.Main(cli.Registry()))
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,116 @@
+//go:build lab
+
+package softswitch_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/testutil/realtime"
+)
+
+// set4 writes a parameter of IPv4 in a host, as sysctl(8) does.
+func (w *wire) set4(host, name, value string) {
+	w.t.Helper()
+	err := w.do(host, func() error { return os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0) })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// resent is how many segments of TCP a host has sent again.
+func (w *wire) resent(host string) (n int) {
+	w.t.Helper()
+	err := w.do(host, func() error {
+		data, err := os.ReadFile("/proc/thread-self/net/snmp")
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, line := range strings.Split(string(data), "\n") {
+			f := strings.Fields(line)
+			if len(f) == 0 || f[0] != "Tcp:" {
+				continue
+			}
+			if names == nil {
+				names = f
+				continue
+			}
+			for i, x := range names {
+				if x == "RetransSegs" {
+					n, err = strconv.Atoi(f[i])
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// The kernel's CUBIC and Reno obey copies of their ACKs: of one flow nothing is lost, where the same switch without a
+// word loses. Nothing is sent again for a copy either, with SACK and without: without, a copy is a duplicate (RFC 5681
+// §2), and there is one in a window. 1 flow and 8, which lose some in slow start. Flows keep their queue, for who
+// changes it is reordered.
+func TestKernelObeysEchoes(t *testing.T) {
+	lab := lay(t, 1500, "left", "right")
+	lab.loopback()
+	port := uint16(5100)
+	for _, x := range []struct {
+		cc, sack, options string
+		flows             int
+		obeys             bool
+	}{
+		{"cubic", "1", "nack: none", 1, false},
+		{"cubic", "1", "form: ece, early: 20%", 1, true},
+		{"cubic", "0", "form: ece, early: 20%", 1, true},
+		{"cubic", "1", "form: ece, early: 20%", 8, true},
+		{"reno", "0", "form: ece, early: 20%", 8, true},
+	} {
+		t.Run(fmt.Sprint(x.cc, " sack ", x.sack, ", ", x.flows, ", ", x.options), func(t *testing.T) {
+			realtime.Test(t, func(t *realtime.Try) {
+				w := lab.on(t)
+				for _, host := range []string{"left", "right"} {
+					w.set4(host, "tcp_ecn", "1")
+					w.set4(host, "tcp_sack", x.sack)
+				}
+				programs := "[forward, {ncf: {round_trip: 10ms, change: flowlet, change_wait: 10s, " + x.options + "}}]"
+				w.open(fmt.Sprintf(shaped, "20Mbps", 100, programs, "9465") + "queues: 3\nscheduler: ncf\n")
+				defer w.judge(t)()
+				resent, before := w.resent("left"), w.metrics()
+				port++
+				at := netip.AddrPortFrom(netip.MustParseAddr("10.9.0.2"), port)
+				got, err := w.transfer("left", "right", at, x.flows, time.Second, 2*time.Second, x.cc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resent = w.resent("left") - resent
+				after := w.metrics()
+				sum := func(name string) (n float64) {
+					for k, v := range after {
+						if strings.HasPrefix(k, name) {
+							n += v - before[k]
+						}
+					}
+					return n
+				}
+				told, lost := sum("weir_ncf_notices_total"), sum("weir_switch_dropped_frames_total")
+				text := fmt.Sprintf("%.2f Mb/s, %.0f told, %.0f lost, %d sent again", got/1e6, told, lost, resent)
+				t.Log(text)
+				if float64(resent) > lost+float64(3*x.flows) {
+					t.Errorf("too much is sent again: %s", text)
+				}
+				if got <= 0.9*20e6*1448/1514 || x.obeys != (told > 0) || x.flows == 1 && x.obeys != (lost == 0) {
+					t.Errorf("it does not obey, or has too little: %s", text)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,111 @@
+//go:build lab
+
+package softswitch_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// aggregated is a file whose abc has so many aggregates.
+func aggregated(memory string, aggregates int) string {
+	var all strings.Builder
+	for i := range aggregates {
+		fmt.Fprintf(&all, `%s"2001:db8:%x:%x::/64": 10kbps`, strings.Repeat(", ", min(i, 1)), i/256, i%256)
+	}
+	return fmt.Sprintf(shaped, "50Mbps", 100, fmt.Sprintf("[forward, {abc: {memory: %s, aggregates: {%s}}}]", memory,
+		all.String()), "none")
+}
+
+// A reload by which thousands of aggregates go says so in a line that can be read; frames go on, the next reload is
+// done, and the switch ends in order.
+func TestReloadLosesManyAggregates(t *testing.T) {
+	for _, aggregates := range []int{2000, 4000} {
+		t.Run(fmt.Sprint(aggregates), func(t *testing.T) {
+			w := lay(t, 1500, "left", "right")
+			p := w.open(aggregated("3s", aggregates))
+			to := netip.MustParseAddrPort("10.9.0.2:7")
+			w.echo("right", to)
+			p.write(aggregated("5s", 0))
+			p.Signal(syscall.SIGHUP)
+			p.awaits("read anew: abc has other parameters and keeps its meters; " +
+				"lost: the activity of 2001:db8::/64; lost: ")
+			p.awaits(fmt.Sprintf("; lost: %d more\n", aggregates-20))
+			if _, err := w.ask("left", to, 1000, 3); err != nil {
+				t.Errorf("frames have stopped: %v", err)
+			}
+			p.write(aggregated("7s", 0))
+			p.Signal(syscall.SIGHUP)
+			p.awaits("read anew: abc has other parameters and keeps its meters\n")
+			p.stop()
+		})
+	}
+}
+
+// dead has a file system that answers nobody hide a folder, as one of a dead NFS server is; alive ends that.
+func dead(t testing.TB, folder string) (alive func()) {
+	t.Helper()
+	server, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no file systems of one's own here: %v", err)
+	}
+	err = unix.Mount("weir", folder, "fuse", unix.MS_NOSUID|unix.MS_NODEV,
+		fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", server))
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENODEV) {
+		unix.Close(server)
+		t.Skipf("no file systems of one's own here: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	alive = func() {
+		if ended {
+			return
+		}
+		ended = true
+		if err := unix.Unmount(folder, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+		unix.Close(server) // who waits gets an error
+	}
+	t.Cleanup(alive)
+	return alive
+}
+
+// A file that is never read holds up later reloads, and the log says so; when that ends, they are done.
+func TestFileHangs(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	p := w.open(fmt.Sprintf(shaped, "50Mbps", 100, "[forward]", "none"))
+	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward]", "none"))
+	alive := dead(t, filepath.Dir(p.file))
+	p.Signal(syscall.SIGHUP)
+	p.awaits("switch.yaml: it has not been read within 5s; SIGHUPs that come meanwhile wait for that\n")
+	p.Signal(syscall.SIGHUP)
+	alive()
+	p.awaits("refused, and nothing has changed")
+	p.awaits("read anew: port right has another rate")
+	if s := p.Stderr(); strings.Index(s, "read anew") < strings.Index(s, "refused, and nothing has changed") {
+		t.Errorf("a file that nobody can read was read:\n%s", s)
+	}
+	p.stop()
+	if _, err := os.Stat(p.file); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file that is never read does not hold up the end.
+func TestFileHangsAtTheEnd(t *testing.T) {
+	w := lay(t, 1500, "left", "right")
+	p := w.open(plain)
+	dead(t, filepath.Dir(p.file))
+	p.Signal(syscall.SIGHUP) // which Linux delivers before SIGTERM
+	p.stop()
+}
