@@ -83,8 +83,8 @@ func TestCensusNetwork(t *testing.T) {
 func TestReceiverOvershoot(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {
-			r := sprayed(t, 8, "3ms", "ecmp", `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17, h18, h19,
-  h20, h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: `+c+`, start: 0s}]`)
+			r := sprayed(t, 8, "3ms", "ecmp", `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17, h18,
+  h19, h20, h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: `+c+`, start: 0s}]`)
 			used := float64(r.Ports[1].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
 			if p := percentile(r.Watched[0], 99); p > 20_000 || used < 0.94 {
 				t.Errorf("p99 of the queue %d bytes, utilisation %.3f", p, used)

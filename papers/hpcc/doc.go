@@ -64,10 +64,12 @@
 //	                    HPCC §5.3, figure 11: simulation, 320 hosts, six schemes  TestFlowCompletionTimes (slow)
 //	flow-control        HPCC §5.3: PFC, go-back-N, IRN            TestFlowControl (slow)
 //	incast16, incast16-reaction  HPCC §5.4: simulation            TestExperiments
-//	rates               HPCC figure 6: txRate and rxRate          TestExperiments, TestExperimentsFull (slow)
+//	rates               HPCC figure 6: txRate and rxRate          TestExperiments
+//	                    all of these, with all seeds              TestExperimentsFull (slow)
 //	long-short, incast-long, elephant-mice, joins
 //	                    HPCC §5.2: the testbed's cases            TestExperiments
-//	parameters          HPCC §5.1, footnotes; the draft's §4.1, §5  TestOwnExperiments, TestOwnExperimentsFull (slow), TestPresets
+//	parameters          HPCC §5.1, footnotes; the draft's §4.1, §5  TestOwnExperiments, TestPresets
+//	                    these and those below, in their quick variants  TestOwnExperimentsFull (slow)
 //	collectives         ours: all-reduces by hashes, flowlets, spray  TestOwnExperiments
 //	collectives-chosen  … on paths that senders choose            TestOwnExperiments
 //	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments

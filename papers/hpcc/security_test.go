@@ -152,9 +152,10 @@ func TestAttacks(t *testing.T) {
 			var controllers []cc.Controller
 			r := hostile(&controllers)
 			text := strings.Replace(dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
-  - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 2100kB, start: 0s}
-  - {name: two, from: left1, to: right1, transport: %s, integrity: %s, cc: {%s: {w_ai: 150 B}}, size: 2100kB, start: 0s}`,
-				x[0], integrity, x[1], x[0], integrity, x[1])),
+  - {name: one, from: left0, to: right0, transport: %[1]s, integrity: %[2]s, cc: {%[3]s: {w_ai: 150 B}}, size: 2100kB,
+     start: 0s}
+  - {name: two, from: left1, to: right1, transport: %[1]s, integrity: %[2]s, cc: {%[3]s: {w_ai: 150 B}}, size: 2100kB,
+     start: 0s}`, x[0], integrity, x[1])),
 				`{"*": {programs: [ecmp, telemetry]}}`,
 				fmt.Sprintf(`{"*": {programs: [ecmp, telemetry]}, right: {programs: [{attacker: {mode: %s}}, ecmp, telemetry]}}`,
 					mode), 1)
