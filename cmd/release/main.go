@@ -17,7 +17,7 @@ type options struct {
 	Version   string   `help:"In the names of files; the tag of the commit, or its hash, if it is not given."`
 	Out       string   `default:"release" placeholder:"DIR" help:"Folder to write into, new or empty (${default})."`
 	Platforms []string `default:"${platforms}" help:"Systems and processors (${default})."`
-	Pgo       string   `default:"auto" enum:"auto,off" hidden:"" help:"Whether a profile guides the compiler."`
+	Pgo       string   `default:"profiles/weir.pgo" hidden:"" help:"Profile that guides the compiler; off: none."`
 }
 
 func main() {

@@ -22,7 +22,7 @@ func TestRelease(t *testing.T) {
 	}
 	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
 	for dir, repository := range map[string]string{first: "../..", second: clone} {
-		o := options{Commit: "HEAD", Version: "v0.0.1", Out: dir, Platforms: []string{here}, Pgo: "auto"}
+		o := options{Commit: "HEAD", Version: "v0.0.1", Out: dir, Platforms: []string{here}, Pgo: "profiles/weir.pgo"}
 		if files, err := o.make(repository); err != nil || len(files) != 4 {
 			t.Fatalf("%v: %v", files, err)
 		}

@@ -2,24 +2,12 @@ package archtest
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
-
-// TestStoreys holds this module against the order of its storeys.
-func TestStoreys(t *testing.T) {
-	found, err := Check(os.DirFS("../.."), "weir", Storeys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range found {
-		t.Error(v)
-	}
-}
 
 // source is a fixture: one file of a room of a pure storey with what it imports and does.
 func source(imports, body string) string {

@@ -2,21 +2,9 @@ package archtest
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"testing/fstest"
 )
-
-// TestExamples: every public package of this module has an Example.
-func TestExamples(t *testing.T) {
-	found, err := Examples(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range found {
-		t.Error(v)
-	}
-}
 
 func TestExamplesCatches(t *testing.T) {
 	const shown = "package a\nfunc ExampleX() {}\n"

@@ -2,22 +2,10 @@ package archtest
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
-
-// TestSizes holds this module against what a reader can hold at once.
-func TestSizes(t *testing.T) {
-	found, err := Sizes(os.DirFS("../.."), Exceptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range found {
-		t.Error(v)
-	}
-}
 
 func TestSizesCatches(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("\n", n) }

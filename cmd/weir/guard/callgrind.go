@@ -11,19 +11,11 @@ import (
 	"strings"
 )
 
-// Build makes the program whose loop is counted. What compilers make depends on flags and on the kind of machine, so
-// it is not the environment that sets them; the profile is that of the weir that users have, if it has one. Without C
-// it is one static file, which valgrind carries out anywhere.
+// Build builds the program whose loop is counted. The flags and the environment are fixed, because the
+// instructions that a compiler makes depend on them. No profile guides it: an ordinary build of weir has none.
+// Without C the program is one static file, which valgrind can run anywhere.
 func Build(binary string) error {
-	args := []string{"build", "-buildvcs=false", "-o", binary}
-	profile, err := exec.Command("go", "list", "-f", "{{.Dir}}", "weir/cmd/weir").Output()
-	if err != nil {
-		return fmt.Errorf("go list: %w", err)
-	}
-	name := filepath.Join(strings.TrimSpace(string(profile)), "default.pgo")
-	if _, err := os.Stat(name); err == nil {
-		args = append(args, "-pgo="+name)
-	}
+	args := []string{"build", "-pgo=off", "-buildvcs=false", "-o", binary}
 	build := exec.Command("go", append(args, "weir/cmd/weir/guard/loop")...)
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOAMD64=v1", "GOEXPERIMENT=", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

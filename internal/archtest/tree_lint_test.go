@@ -1,0 +1,52 @@
+//go:build lint
+
+package archtest
+
+import (
+	"strings"
+	"testing"
+
+	"weir/internal/testutil"
+)
+
+// root is the module's folder.
+const root = "../.."
+
+// TestStoreys holds this module to the order of its layers.
+func TestStoreys(t *testing.T) {
+	found, err := Check(testutil.TrackedFiles(t, root), "weir", Storeys)
+	report(t, found, err)
+}
+
+// TestSizes holds this module to the limits of lines, functions and files.
+func TestSizes(t *testing.T) {
+	found, err := Sizes(testutil.TrackedFiles(t, root), Exceptions)
+	report(t, found, err)
+}
+
+// TestExamples checks that every public package of this module has an Example.
+func TestExamples(t *testing.T) {
+	found, err := Examples(testutil.TrackedFiles(t, root))
+	report(t, found, err)
+}
+
+// report fails the test for each violation.
+func report(t *testing.T, found []Violation, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range found {
+		t.Error(v)
+	}
+}
+
+// TestAliasesNameFields holds the packages that others write controllers, programs and measures with. The aliases of
+// worlds are for Weir itself.
+func TestAliasesNameFields(t *testing.T) {
+	for _, lacks := range aliases(t, testutil.TrackedFiles(t, root)) {
+		if !strings.HasPrefix(lacks, "worlds/") {
+			t.Error(lacks)
+		}
+	}
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+const (
+	// catalogueFolder holds the results of the programs that are compared, by program. Git ignores it.
+	catalogueFolder = "results/catalogue"
+	// movedShare is the relative change of a measure from which on it is listed.
+	movedShare = 0.01
+)
+
+// realTime matches experiments whose results depend on the machine: they are not compared.
+var realTime = regexp.MustCompile(`^bench/|/lab$|/lab-`)
+
+// catalogueCommand runs the catalogue's quick variants with the program of another commit and with that of this work
+// tree, and prints what differs. Runs that are there already are not repeated.
+func catalogueCommand(root string, args []string) error {
+	flags := flag.NewFlagSet("catalogue BASE [PATTERN]", flag.ContinueOnError)
+	full := flags.Bool("full", false, "run the experiments in full, not their quick variants")
+	var positional []string
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			positional, args = append(positional, args[0]), args[1:]
+		}
+	}
+	if len(positional) == 0 || len(positional) > 2 {
+		return errors.New("usage: ci catalogue BASE [-full] [PATTERN]; PATTERN is a regular expression of names")
+	}
+	pattern, err := regexp.Compile(strings.Join(positional[1:], ""))
+	if err != nil {
+		return err
+	}
+	base, err := buildCommit(root, positional[0])
+	if err != nil {
+		return err
+	}
+	here, err := buildHere(root)
+	if err != nil {
+		return err
+	}
+	before, err := base.experiments()
+	if err != nil {
+		return err
+	}
+	after, err := here.experiments()
+	if err != nil {
+		return err
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before, after))))
+	var rows []change
+	for _, name := range names {
+		if !pattern.MatchString(name) || realTime.MatchString(name) {
+			continue
+		}
+		found, err := compareExperiment(base, here, name, *full, slices.Contains(before, name), slices.Contains(after, name))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		rows = append(rows, found...)
+		fmt.Fprintf(os.Stderr, "%s: %d differ\n", name, len(found))
+	}
+	return printChanges(os.Stdout, rows)
+}
+
+// program is one of the two programs that are compared.
+type program struct {
+	binary string
+	folder string // of its results
+}
+
+// buildCommit builds the program of a commit in a work tree of its own, which is removed, unless it is there.
+func buildCommit(root, commit string) (program, error) {
+	id, err := output(root, "git", "rev-parse", "--verify", commit+"^{commit}")
+	if err != nil {
+		return program{}, err
+	}
+	id = strings.TrimSpace(id)
+	folder := filepath.Join(root, catalogueFolder, id)
+	p := program{filepath.Join(folder, "weir"), folder}
+	if _, err := os.Stat(p.binary); err == nil {
+		return p, nil
+	}
+	dir, err := os.MkdirTemp("", "weir-catalogue-")
+	if err != nil {
+		return program{}, err
+	}
+	defer os.RemoveAll(dir)
+	tree := filepath.Join(dir, "tree")
+	if _, err := output(root, "git", "worktree", "add", "--detach", tree, id); err != nil {
+		return program{}, err
+	}
+	defer output(root, "git", "worktree", "remove", "--force", tree)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return program{}, err
+	}
+	_, err = output(tree, "go", "build", "-buildvcs=false", "-o", p.binary, "./cmd/weir")
+	return p, err
+}
+
+// buildHere builds the program of this work tree. Its results are kept by the digest of the binary.
+func buildHere(root string) (program, error) {
+	keep := filepath.Join(root, catalogueFolder)
+	if err := os.MkdirAll(keep, 0o777); err != nil {
+		return program{}, err
+	}
+	built := filepath.Join(keep, fmt.Sprintf("weir.%d", os.Getpid()))
+	if _, err := output(root, "go", "build", "-buildvcs=false", "-o", built, "./cmd/weir"); err != nil {
+		return program{}, err
+	}
+	data, err := os.ReadFile(built)
+	if err != nil {
+		return program{}, err
+	}
+	folder := filepath.Join(keep, fmt.Sprintf("%x", sha256.Sum256(data))[:12])
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return program{}, err
+	}
+	binary := filepath.Join(folder, "weir")
+	return program{binary, folder}, os.Rename(built, binary)
+}
+
+// experiments returns the names of the program's catalogue.
+func (p program) experiments() ([]string, error) {
+	out, err := output(p.folder, p.binary, "list")
+	if err != nil {
+		return nil, err
+	}
+	return regexp.MustCompile(`(?m)^[\w-]+/[\w-]+`).FindAllString(out, -1), nil
+}
+
+// outcomeFile is what is read of a results folder's runs.json.
+type outcomeFile struct {
+	Runs []struct {
+		Point    map[string]string
+		End      struct{ Reason string }
+		Measures map[string]json.RawMessage
+	}
+	Claims []struct{ ID, Verdict string }
+}
+
+// results runs an experiment, unless its results are there, and reads them.
+func (p program) results(name string, full bool) (*outcomeFile, error) {
+	variant := "quick"
+	if full {
+		variant = "full"
+	}
+	out := filepath.Join(p.folder, variant, filepath.FromSlash(name))
+	done := filepath.Join(out, "done")
+	if _, err := os.Stat(done); err != nil {
+		args := []string{"run", name, "--out", out}
+		if !full {
+			args = append(args, "--quick")
+		}
+		text, err := exec.Command(p.binary, args...).CombinedOutput()
+		if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() == 2) {
+			return nil, fmt.Errorf("%w\n%s", err, text)
+		}
+		if err := os.WriteFile(done, nil, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*", "runs.json"))
+	if err != nil || len(files) != 1 {
+		return nil, fmt.Errorf("%d files runs.json in %s (%v)", len(files), out, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		return nil, err
+	}
+	o := &outcomeFile{}
+	return o, json.Unmarshal(data, o)
+}
+
+// change is one row of the table: a verdict that changed or a measure that moved.
+type change struct{ experiment, what, before, after, note string }
+
+// compareExperiment runs an experiment with both programs, as far as they have it.
+func compareExperiment(base, here program, name string, full, old, now bool) ([]change, error) {
+	if !old || !now {
+		word := map[bool]string{true: "yes", false: "no"}
+		return []change{{name, "in the catalogue", word[old], word[now], ""}}, nil
+	}
+	a, err := base.results(name, full)
+	if err != nil {
+		return nil, fmt.Errorf("base: %w", err)
+	}
+	b, err := here.results(name, full)
+	if err != nil {
+		return nil, err
+	}
+	return append(changedVerdicts(name, a, b), movedMeasures(name, a, b)...), nil
+}
+
+// changedVerdicts returns the claims whose verdicts differ, or that only one side has.
+func changedVerdicts(name string, a, b *outcomeFile) (rows []change) {
+	verdicts := func(o *outcomeFile) map[string]string {
+		v := map[string]string{}
+		for _, c := range o.Claims {
+			v[c.ID] = c.Verdict
+		}
+		return v
+	}
+	before, after := verdicts(a), verdicts(b)
+	for _, id := range unionOfKeys(before, after) {
+		if before[id] != after[id] {
+			rows = append(rows, change{name, "claim " + id, orDash(before[id]), orDash(after[id]), ""})
+		}
+	}
+	return rows
+}
+
+// movedMeasures returns a row for each measure that moved at some point: the point where it moved most.
+func movedMeasures(name string, a, b *outcomeFile) (rows []change) {
+	before, after := a.means(), b.means()
+	for _, measure := range unionOfKeys(before, after) {
+		moved, points := 0, unionOfKeys(before[measure], after[measure])
+		largest := change{}
+		most := 0.0
+		for _, point := range points {
+			x, inA := before[measure][point]
+			y, inB := after[measure][point]
+			share := relativeChange(x, y)
+			if inA != inB {
+				share = math.Inf(1)
+			}
+			if share <= movedShare {
+				continue
+			}
+			moved++
+			if share > most {
+				most = share
+				largest = change{name, measure, formatMean(x, inA), formatMean(y, inB), point}
+			}
+		}
+		if moved > 0 {
+			largest.note = fmt.Sprintf("%d of %d points, most at %s", moved, len(points), largest.note)
+			rows = append(rows, largest)
+		}
+	}
+	return rows
+}
+
+// means returns the mean over seeds of each number, by measure and point.
+func (o *outcomeFile) means() map[string]map[string]float64 {
+	type sum struct {
+		total float64
+		n     int
+	}
+	sums := map[string]map[string]sum{}
+	for _, r := range o.Runs {
+		point := ""
+		for _, key := range unionOfKeys(r.Point, nil) {
+			point += " " + key + "=" + r.Point[key]
+		}
+		for measure, raw := range r.Measures {
+			for leaf, x := range numbers(measure, raw) {
+				if sums[leaf] == nil {
+					sums[leaf] = map[string]sum{}
+				}
+				s := sums[leaf][point]
+				sums[leaf][point] = sum{s.total + x, s.n + 1}
+			}
+		}
+	}
+	means := map[string]map[string]float64{}
+	for measure, points := range sums {
+		means[measure] = map[string]float64{}
+		for point, s := range points {
+			means[measure][strings.TrimSpace(point)] = s.total / float64(s.n)
+		}
+	}
+	return means
+}
+
+// numbers returns the numbers of a measure's JSON by dotted name. null has none.
+func numbers(name string, raw json.RawMessage) map[string]float64 {
+	found := map[string]float64{}
+	var x float64
+	var groups map[string]json.RawMessage
+	if string(raw) != "null" && json.Unmarshal(raw, &x) == nil {
+		found[name] = x
+	} else if json.Unmarshal(raw, &groups) == nil {
+		for group, raw := range groups {
+			for leaf, x := range numbers(name+"."+group, raw) {
+				found[leaf] = x
+			}
+		}
+	}
+	return found
+}
+
+// relativeChange returns how far y is from x, relative to the larger of the two.
+func relativeChange(x, y float64) float64 {
+	if x == y {
+		return 0
+	}
+	return math.Abs(y-x) / max(math.Abs(x), math.Abs(y))
+}
+
+func formatMean(x float64, there bool) string {
+	if !there {
+		return "–"
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+// unionOfKeys returns the keys of two maps, sorted.
+func unionOfKeys[V any](a, b map[string]V) []string {
+	var keys []string
+	for _, m := range []map[string]V{a, b} {
+		for k := range m {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// printChanges prints the table.
+func printChanges(out io.Writer, rows []change) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(out, "no verdict changed, and no measure moved by more than 1 %")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "experiment\twhat\tbase\there\twhere")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.experiment, r.what, r.before, r.after, r.note)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// languageFile has the bounds of the language counts: a number and a name a line. A bound only falls.
+const languageFile = "internal/ci/language.txt"
+
+// commentPatterns are expressions of the old dialect, counted in comments of Go code without tests.
+var commentPatterns = []struct {
+	name    string
+	pattern *regexp.Regexp
+}{
+	{"comments: of which, of whom, of whose", regexp.MustCompile(`\bof (which|whom|whose)\b`)},
+	{"comments: that of, those of", regexp.MustCompile(`\b(that|those) of\b`)},
+	{"comments: who as a subject", regexp.MustCompile(
+		`(?:^|[^a-z] |[^ ])\b[Ww]ho (heeds|is|has|asks|makes|takes|sends|gets|wants|reacts|runs|wait|does|builds)`)},
+	{"comments: say, tell", regexp.MustCompile(`\b(says?|said|tells?|told)\b`)},
+	{"comments: heed, vouch, beside, anew, mend", regexp.MustCompile(
+		`\b(heeds?|heeded|vouch\w*|beside|besides|anew|mend\w*)\b`)},
+	{"comments: nothing, none, nobody, whoever", regexp.MustCompile(`\b(nothing|none|nobody|whoever|whatever|whose)\b`)},
+	{"comments: a clause with for", regexp.MustCompile(`, for (it|they|a|the|no)\b`)},
+	{"comments: is that of, are those of", regexp.MustCompile(`\b(is|are) (that|those) of\b`)},
+	{"comments: ours", regexp.MustCompile(`\bours\b`)},
+}
+
+// oddWords are words of the old dialect in names of functions and types.
+var oddWords = strings.Fields(`alone heed think thinks told tell tells hear hears heard beside shelf look looks mend
+	mended mends shown traps trap twins twin reach begun carried stuck vouch deaf gone early late ends end around
+	surroundings anew without need needs bare kept given asked ask asks answers answer said say says judge agree obey
+	doomed dooms silent rigid facing settled suits patient counting followed upset rise rest spare spread forge census
+	crew thread stride pace paced settle janitor employ guard hostile owed dealt deal parcel sheet cell found folder fit
+	supply offer allowance echo elephants budget change top site bounded led lead sent seen saw wish fine mayrecur
+	recurring alike aimed holding loser lasting moving reusing serving iterating named stacked ported echoing rateless
+	warner informed gauge gauged classed`)
+
+var (
+	nameWord     = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+	oneWordName  = regexp.MustCompile(`^([A-Z]?[a-z0-9]+|[A-Z][A-Z0-9]*)$`)
+	boundPattern = regexp.MustCompile(`^(\d+) (.+)$`)
+)
+
+// languageCounts counts the dialect in the module's Go files other than tests, by name of the count.
+func languageCounts(root string, files []string) (map[string]int, error) {
+	counts := map[string]int{}
+	functions, oneWord := 0, 0
+	for _, name := range goFiles(files) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil,
+			parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		var text strings.Builder
+		for _, group := range file.Comments {
+			text.WriteString(strings.ReplaceAll(group.Text(), "\n", " ") + "\n")
+		}
+		for _, p := range commentPatterns {
+			counts[p.name] += len(p.pattern.FindAllString(text.String(), -1))
+		}
+		for _, d := range file.Decls {
+			for _, declared := range declaredNames(d) {
+				if hasOddWord(declared) {
+					counts["names: words of the dialect"]++
+				}
+			}
+			if f, ok := d.(*ast.FuncDecl); ok {
+				functions++
+				if oneWordName.MatchString(f.Name.Name) {
+					oneWord++
+				}
+			}
+		}
+	}
+	counts["names: functions of one word, per mille"] = 1000 * oneWord / max(functions, 1)
+	return counts, nil
+}
+
+// declaredNames returns the names of a function and of types.
+func declaredNames(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		names = append(names, d.Name.Name)
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			if t, ok := s.(*ast.TypeSpec); ok {
+				names = append(names, t.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// hasOddWord reports whether a name has a word of the dialect.
+func hasOddWord(name string) bool {
+	for _, word := range nameWord.FindAllString(name, -1) {
+		if slices.Contains(oddWords, strings.ToLower(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readBounds parses the file of bounds.
+func readBounds(text string) (map[string]int, error) {
+	bounds := map[string]int{}
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		m := boundPattern.FindStringSubmatch(line)
+		if m == nil {
+			return nil, fmt.Errorf("%s:%d: %q is not a number and a name", languageFile, i+1, line)
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", languageFile, i+1, err)
+		}
+		bounds[m[2]] = n
+	}
+	return bounds, nil
+}
+
+// checkLanguage compares the counts with their bounds, and the bounds with those of the last commit. It prints
+// bounds that could be lowered.
+func checkLanguage(root string, files []string, out io.Writer) error {
+	counts, err := languageCounts(root, files)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(root, languageFile))
+	if err != nil {
+		return err
+	}
+	bounds, err := readBounds(string(data))
+	if err != nil {
+		return err
+	}
+	var wrong []string
+	for _, name := range sortedKeys(counts) {
+		bound, ok := bounds[name]
+		switch n := counts[name]; {
+		case !ok:
+			wrong = append(wrong, fmt.Sprintf("%q has no bound in %s", name, languageFile))
+		case n > bound:
+			wrong = append(wrong, fmt.Sprintf("%s: %d, at most %d are allowed", name, n, bound))
+		case n < bound:
+			fmt.Fprintf(out, "language: %s: %d, below its bound of %d: `go run ./internal/ci language -lower` lowers it\n",
+				name, n, bound)
+		}
+	}
+	raised, err := raisedBounds(root, bounds)
+	if err != nil {
+		return err
+	}
+	if wrong = append(wrong, raised...); len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// raisedBounds compares bounds with those of the last two commits that touched the file.
+func raisedBounds(root string, bounds map[string]int) (raised []string, err error) {
+	commits, err := output(root, "git", "log", "-2", "--format=%H", "--", languageFile)
+	if err != nil {
+		return nil, err
+	}
+	for _, commit := range strings.Fields(commits) {
+		text, err := output(root, "git", "show", commit+":"+languageFile)
+		if err != nil {
+			return nil, err
+		}
+		earlier, err := readBounds(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range sortedKeys(earlier) {
+			if bound, ok := bounds[name]; !ok || bound > earlier[name] {
+				raised = append(raised, fmt.Sprintf("%s: the bound was %d in %.8s and is %d; a bound only falls", name,
+					earlier[name], commit, bound))
+			}
+		}
+	}
+	return raised, nil
+}
+
+// sortedKeys returns the names of counts in order.
+func sortedKeys(counts map[string]int) []string {
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// languageCommand prints the counts, or writes those that are lower than their bounds.
+func languageCommand(root string, args []string) error {
+	files, err := trackedFiles(root)
+	if err != nil {
+		return err
+	}
+	counts, err := languageCounts(root, files)
+	if err != nil {
+		return err
+	}
+	lower := slices.Equal(args, []string{"-lower"})
+	bounds := map[string]int{}
+	if data, err := os.ReadFile(filepath.Join(root, languageFile)); err == nil {
+		if bounds, err = readBounds(string(data)); err != nil {
+			return err
+		}
+	}
+	var b strings.Builder
+	for _, name := range sortedKeys(counts) {
+		n := counts[name]
+		if bound, ok := bounds[name]; ok && lower {
+			n = min(n, bound)
+		}
+		fmt.Fprintf(&b, "%d %s\n", n, name)
+	}
+	if lower {
+		return os.WriteFile(filepath.Join(root, languageFile), []byte(b.String()), 0o644)
+	}
+	fmt.Print(b.String())
+	return nil
+}

@@ -1,0 +1,47 @@
+// Ci runs Weir's stages of tests and its checks of the source. The scripts in .ci call it:
+//
+//	go run ./internal/ci list [-update]        # compare internal/testlist.txt with the tests, or write it
+//	go run ./internal/ci stage NAME [FLAG …]   # run a stage's tests; flags are those of go test
+//	go run ./internal/ci race [FLAG …]         # run tests of packages that start goroutines with the race detector
+//	go run ./internal/ci lint                  # check the source, as .ci/lint does
+//	go run ./internal/ci language [-lower]     # count words of the old dialect, or lower the bounds
+//	go run ./internal/ci coverage DIR          # print the coverage by package of `go test ./...` here and in DIR
+//	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with that of commit BASE
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// commands are the program's subcommands. Each gets the module's root and its arguments.
+var commands = map[string]func(root string, args []string) error{
+	"list":      listCommand,
+	"stage":     stageCommand,
+	"race":      raceCommand,
+	"lint":      lintCommand,
+	"language":  languageCommand,
+	"coverage":  coverageCommand,
+	"catalogue": catalogueCommand,
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == execCommand {
+		os.Exit(execTest(os.Args[2:]))
+	}
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "ci:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 || commands[args[0]] == nil {
+		return fmt.Errorf("usage: ci list|stage|race|lint|language|coverage|catalogue …")
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	return commands[args[0]](root, args[1:])
+}

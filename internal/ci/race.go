@@ -1,0 +1,69 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// threadTests is the prefix of tests that the race detector runs in packages that start no goroutine
+// themselves.
+const threadTests = "TestThreads"
+
+// raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that
+// start goroutines, and those named TestThreads… of the others. A file that cannot be run with the detector has `!race`
+// in its build constraint.
+func raceCommand(root string, flags []string) error {
+	files, err := trackedFiles(root)
+	if err != nil {
+		return err
+	}
+	tests, err := findTests(root, files)
+	if err != nil {
+		return err
+	}
+	starts, err := startsGoroutines(root, files)
+	if err != nil {
+		return err
+	}
+	s := selection{stages: []string{pureStage, "system"}, tests: tests, accept: func(t test) bool {
+		return starts[t.folder] || strings.HasPrefix(t.name, threadTests)
+	}}
+	return s.run(root, "race", append([]string{"-race", "-tags", "system"}, flags...))
+}
+
+// startsGoroutines returns the folders whose code or tests have a go statement or call a method Go, as
+// sync.WaitGroup has one.
+func startsGoroutines(root string, files []string) (map[string]bool, error) {
+	starts := map[string]bool{}
+	for _, name := range goFiles(files) {
+		folder := path.Dir(name)
+		if starts[folder] {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts[folder] = true
+			case *ast.CallExpr:
+				if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Go" {
+					starts[folder] = true
+				}
+			}
+			return true
+		})
+	}
+	return starts, nil
+}

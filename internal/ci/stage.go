@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/testutil/await"
+)
+
+// stagePrograms are the programs under test that a stage builds before its first test, so that nothing
+// compiles next to a test that measures real time. Each is a folder, then flags of go build.
+var stagePrograms = map[string][][]string{
+	"lab": {{"cmd/weir"}},
+}
+
+// stageCommand runs the tests of one stage.
+func stageCommand(root string, args []string) error {
+	if len(args) == 0 || args[0] != pureStage && !slices.Contains(taggedStages, args[0]) {
+		return fmt.Errorf("usage: ci stage %s|%s [flags of go test]", pureStage, strings.Join(taggedStages, "|"))
+	}
+	stage, flags := args[0], args[1:]
+	files, err := trackedFiles(root)
+	if err != nil {
+		return err
+	}
+	tests, err := findTests(root, files)
+	if err != nil {
+		return err
+	}
+	s := selection{stages: []string{stage}, tests: tests}
+	switch stage {
+	case pureStage:
+	case "lab":
+		flags = append([]string{"-tags", stage, "-p", "1"}, flags...) // real time: one package at a time
+	default:
+		flags = append([]string{"-tags", stage}, flags...)
+	}
+	if stage == "lab" || stage == "system" || stage == "slow" {
+		programs, err := os.MkdirTemp("", "weir-programs-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(programs)
+		if err := os.Setenv(await.ProgramsVariable, programs); err != nil {
+			return err
+		}
+		for _, p := range stagePrograms[stage] {
+			if _, err := await.BuildProgram(p[0], p[1:]...); err != nil {
+				return err
+			}
+		}
+	}
+	return s.run(root, "stage "+stage, flags)
+}
+
+// selection is the tests of some stages in some packages.
+type selection struct {
+	stages []string
+	tests  []test                   // of the module
+	accept func(t test) bool        // nil: all tests of the stages
+	strict func(reason string) bool // whether a skip for this reason is an error; nil: none is
+}
+
+// selects reports whether a test is run.
+func (s *selection) selects(t test) bool {
+	return slices.Contains(s.stages, t.stage) && (s.accept == nil || s.accept(t))
+}
+
+// packages returns the folders with a selected test, sorted, and for each the pattern of the tests of
+// the same test binary that are left out.
+func (s *selection) packages() (folders []string, skip map[string]string) {
+	left := map[string][]string{}
+	for _, t := range s.tests {
+		if s.selects(t) {
+			if len(folders) == 0 || folders[len(folders)-1] != t.folder {
+				folders = append(folders, t.folder)
+			}
+		} else if t.stage == pureStage || slices.Contains(s.stages, t.stage) {
+			left[t.folder] = append(left[t.folder], regexp.QuoteMeta(t.name))
+		}
+	}
+	skip = map[string]string{}
+	for folder, names := range left {
+		skip[folder] = "^(" + strings.Join(names, "|") + ")$"
+	}
+	return folders, skip
+}
+
+// run runs the selected tests and prints the outcome under a title. An error names what failed.
+func (s *selection) run(root, title string, flags []string) error {
+	folders, skip := s.packages()
+	if len(folders) == 0 {
+		return errors.New("there is no such test")
+	}
+	dir, err := os.MkdirTemp("", "weir-ci-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return err
+	}
+	plan := execPlan{Root: root, Skip: skip, Usage: filepath.Join(dir, "usage")}
+	data, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	planFile := filepath.Join(dir, "plan.json")
+	if err := os.WriteFile(planFile, data, 0o666); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := []string{"test", "-json", "-vet=off", "-count=1", "-timeout=30m", "-exec", "'" + self + "' " + execCommand}
+	args = append(args, flags...)
+	for _, f := range folders {
+		args = append(args, "./"+f)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	cmd.Env = append(os.Environ(), planVariable+"="+planFile)
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	o := newOutcome(os.Stdout)
+	if err := o.read(events); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return err
+	}
+	failed := cmd.Wait()
+	if err := o.readUsage(plan.Usage); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	o.print(title, time.Since(start))
+	return o.verdict(failed, s.strict)
+}
+
+// folderOf returns the folder of a package of this module.
+func folderOf(pkg string) string {
+	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(pkg, "weir"), "/"))
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestStageOfFile(t *testing.T) {
+	const body = "package x\nimport \"testing\"\nfunc TestA(t *testing.T) {}\nfunc Testb(t *testing.T) {}\n" +
+		"func TestMain(m *testing.M) {}\nfunc FuzzC(f *testing.F) {}\nfunc helper() {}\nfunc ExampleD() {\n\t// Output: 1\n}\nfunc ExampleE() {}\n"
+	for _, x := range []struct{ name, header, stage string }{
+		{"no tag", "", "go"},
+		{"one tag", "//go:build lab\n\n", "lab"},
+		{"with a system", "//go:build system && linux\n\n", "system"},
+		{"with a comment in front", "// A comment.\n\n//go:build slow && !race\n\n", "slow"},
+		{"another tag", "//go:build linux || darwin\n\n", "go"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			tests, err := testsOf("a/x_test.go", []byte(x.header+body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, test := range tests {
+				got = append(got, test.String())
+			}
+			want := "a TestA " + x.stage + ",a FuzzC " + x.stage + ",a ExampleD " + x.stage
+			if strings.Join(got, ",") != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+	if _, err := testsOf("a/x_test.go", []byte("//go:build lab || system\n\n"+body)); err == nil ||
+		!strings.Contains(err.Error(), "several stages: lab, system") {
+		t.Errorf("a file of two stages: %v", err)
+	}
+	tests, err := testsOf("a/x_test.go", []byte("//go:build lab || system\n\npackage x\nfunc helper() {}\n"))
+	if err != nil || tests != nil {
+		t.Errorf("helpers of two stages: %v, %v", tests, err)
+	}
+}
+
+func TestGoFiles(t *testing.T) {
+	got := goFiles([]string{"a.go", "a.md", "go.mod", "x/testdata/b.go", "x/_y/c.go", ".z/d.go", "examples/own/go.mod",
+		"examples/own/e.go", "examples/other/f.go"})
+	if strings.Join(got, " ") != "a.go examples/other/f.go" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	s := selection{stages: []string{"lab"}, tests: []test{{"a", "TestA", "go"}, {"a", "TestB", "lab"},
+		{"a", "TestC", "system"}, {"b", "TestD", "go"}, {"c", "TestE", "lab"}}}
+	folders, skip := s.packages()
+	// TestC is not compiled with the tag lab.
+	if strings.Join(folders, " ") != "a c" || skip["a"] != "^(TestA)$" || skip["c"] != "" {
+		t.Errorf("folders %v, skip %v", folders, skip)
+	}
+}
+
+func TestPureRules(t *testing.T) {
+	for _, x := range []struct{ name, imports, body, want string }{
+		{"clean", `import "os"`, `func f() { os.ReadFile("x") }`, ""},
+		{"program", `import "os/exec"`, ``, "imports os/exec"},
+		{"sleep", `import "time"`, `func f() { time.Sleep(1) }`, "wall clock"},
+		{"sleep in a bubble", `import ("testing/synctest"; "time")`,
+			`func f() { synctest.Test(nil, func(t *testing.T) { time.Sleep(1) }) }`, ""},
+		{"duration", `import "time"`, `var x = 2 * time.Second`, ""},
+		{"port of the kernel", `import "net"`, `func f() { net.Listen("tcp", "127.0.0.1:0") }`, ""},
+		{"fixed port", `import "net"`, `func f() { net.Listen("tcp", "127.0.0.1:80") }`, "port"},
+		{"user", `import "os"`, `func f() { os.Geteuid() }`, "user"},
+		{"with a reason", `import "time"`, "func f() {\n//weir:impure a bound in a message\ntime.Now() }", ""},
+		{"without a reason", `import "time"`, "func f() {\n//weir:impure \ntime.Now() }", "wall clock"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			found, err := impurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(found, "\n"); (x.want == "") != (got == "") || !strings.Contains(got, x.want) {
+				t.Errorf("found %q, want %q", got, x.want)
+			}
+			tagged, err := impurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body))
+			if err != nil || len(tagged) > 0 {
+				t.Errorf("with a tag: %v, %v", tagged, err)
+			}
+		})
+	}
+}
+
+func TestStartsGoroutines(t *testing.T) {
+	root := t.TempDir()
+	for name, body := range map[string]string{"a/a.go": "func f() { go f() }", "b/b_test.go": "func f(w w) { w.Go(nil) }",
+		"c/c.go": "func f() { defer f() }"} {
+		writeFile(t, root, name, "package x\n"+body)
+	}
+	starts, err := startsGoroutines(root, []string{"a/a.go", "b/b_test.go", "c/c.go"})
+	if err != nil || !starts["a"] || !starts["b"] || starts["c"] {
+		t.Errorf("%v, %v", starts, err)
+	}
+}
+
+// writeFile writes a file below a folder.
+func writeFile(t *testing.T, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestListDiffers(t *testing.T) {
+	root := t.TempDir()
+	const want = "a TestA go\na TestB lab\n"
+	for _, x := range []struct{ name, text, err string }{
+		{"the same", want, ""},
+		{"a test is missing", "a TestA go\n", "missing: a TestB lab"},
+		{"a test is gone", want + "a TestC go\n", "no such test: a TestC go"},
+		{"another stage", "a TestA go\na TestB go\n", "missing: a TestB lab\nno such test: a TestB go"},
+		{"another order", "a TestB lab\na TestA go\n", "the order differs"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			writeFile(t, root, testListFile, x.text)
+			err := checkTestList(root, want)
+			if (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
+				t.Errorf("error %v, want %q", err, x.err)
+			}
+		})
+	}
+}
+
+func TestLanguageCounts(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root, "a.go", "package a\n\n// heed is that of a port, of which nothing is told.\nfunc heed() {}\n\n"+
+		"// parseAll parses.\nfunc parseAll() {}\n\ntype shelfKind int\n")
+	counts, err := languageCounts(root, []string{"a.go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"comments: say, tell": 1, "comments: that of, those of": 1,
+		"comments: of which, of whom, of whose": 1, "comments: nothing, none, nobody, whoever": 1,
+		"names: words of the dialect": 2, "names: functions of one word, per mille": 500} {
+		if counts[name] != want {
+			t.Errorf("%s: %d, want %d", name, counts[name], want)
+		}
+	}
+}
+
+func TestReadBounds(t *testing.T) {
+	bounds, err := readBounds("3 comments: ours\n12 names: words\n")
+	if err != nil || bounds["comments: ours"] != 3 || bounds["names: words"] != 12 {
+		t.Errorf("%v, %v", bounds, err)
+	}
+	if _, err := readBounds("3 a\nb\n"); err == nil || !strings.Contains(err.Error(), "language.txt:2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMovedMeasures(t *testing.T) {
+	parse := func(text string) *outcomeFile {
+		o := &outcomeFile{}
+		if err := json.Unmarshal([]byte(text), o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const run = `{"point":{"n":"%s"},"measures":{"goodput_bps":{"a":%s,"b":10},"jain":%s}}`
+	before := parse(`{"runs":[` + fmt.Sprintf(run, "1", "100", "0.5") + "," + fmt.Sprintf(run, "1", "200", "0.5") + "," +
+		fmt.Sprintf(run, "2", "50", "null") + `],"claims":[{"id":"x","verdict":"holds"},{"id":"y","verdict":"holds"}]}`)
+	after := parse(`{"runs":[` + fmt.Sprintf(run, "1", "100", "0.5") + "," + fmt.Sprintf(run, "1", "206", "0.504") + "," +
+		fmt.Sprintf(run, "2", "60", "0.1") + `],"claims":[{"id":"x","verdict":"fails"},{"id":"z","verdict":"holds"}]}`)
+	got := fmt.Sprint(append(changedVerdicts("e", before, after), movedMeasures("e", before, after)...))
+	want := "[{e claim x holds fails } {e claim y holds – } {e claim z – holds } " +
+		"{e goodput_bps.a 50 60 2 of 2 points, most at n=2} {e jain – 0.1 1 of 2 points, most at n=2}]"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,281 @@
+// Package await lets tests wait for events of processes that they start: a line of output, a file,
+// an exit, or any condition. A wait has no length of time. It ends with the event, with the exit of the
+// process, or when the process has used more processor time than its work budget allows.
+//
+// The budget counts what a process used and how long it waited for a processor, summed over all
+// threads of the process and its descendants. A busy machine therefore does not exhaust it. A process that
+// hangs without using a processor is stopped after [HangLimit], and its stacks are reported.
+package await
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	// HangLimit is how long a wait may last before the process counts as hung.
+	HangLimit = 10 * time.Minute
+
+	maxPoll   = 20 * time.Millisecond // between two looks at a condition
+	stackWait = 5 * time.Second       // for a hung process to print its stacks
+)
+
+// Until waits until happened returns true. The condition belongs to the test's own process, such as a
+// goroutine or a server in it. For a condition that another process brings about use [Process.Until], which
+// notices when that process exits.
+//
+// Until fails the test, with the stacks of all goroutines, after HangLimit.
+func Until(t testing.TB, what string, happened func() bool) {
+	t.Helper()
+	if poll(happened, func() bool { return false }) != eventHappened {
+		stacks := make([]byte, 1<<20)
+		t.Fatalf("%s: did not happen within %v\n%s", what, HangLimit, stacks[:runtime.Stack(stacks, true)])
+	}
+}
+
+// pollResult is why poll returned.
+type pollResult int
+
+const (
+	eventHappened pollResult = iota
+	waitStopped              // the caller's condition ended the wait
+	waitHung                 // HangLimit passed
+)
+
+// poll looks at a condition at intervals that grow from 0.5 to 20 ms.
+func poll(happened, stopped func() bool) pollResult {
+	start, interval := time.Now(), 500*time.Microsecond
+	for {
+		ended := stopped() // before the condition: what happens last still counts
+		switch {
+		case happened():
+			return eventHappened
+		case ended:
+			return waitStopped
+		case time.Since(start) > HangLimit:
+			return waitHung
+		}
+		time.Sleep(interval)
+		interval = min(interval*5/4, maxPoll)
+	}
+}
+
+// Process is a running program under test. Its methods fail the test with t.Fatal, so they must be called
+// from the goroutine that runs the test.
+type Process struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when the process has been waited for
+
+	mu     sync.Mutex
+	stdout strings.Builder
+	stderr strings.Builder
+	lines  []string // of both streams, in the order of arrival
+	next   int      // the first line that Line has not returned
+
+	usage  usage
+	budget time.Duration // of work; 0: no limit
+}
+
+// Start starts a command and reads its standard output and standard error line by line. The command's
+// Stdout and Stderr must be nil. The process and its descendants are killed when the test ends.
+func Start(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{t: t, cmd: cmd, exited: make(chan struct{})}
+	var readers sync.WaitGroup
+	streams := []struct {
+		open func() (io.ReadCloser, error)
+		into *strings.Builder
+	}{{cmd.StdoutPipe, &p.stdout}, {cmd.StderrPipe, &p.stderr}}
+	for _, stream := range streams {
+		r, err := stream.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers.Go(func() { p.read(r, stream.into) })
+	}
+	leadGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.usage.pid = cmd.Process.Pid
+	go func() {
+		readers.Wait()
+		cmd.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		killGroup(cmd)
+		<-p.exited
+	})
+	return p
+}
+
+// read stores the lines of one stream until it ends.
+func (p *Process) read(r io.Reader, into *strings.Builder) {
+	b := bufio.NewReader(r)
+	for {
+		line, err := b.ReadString('\n')
+		p.mu.Lock()
+		into.WriteString(line)
+		if line != "" {
+			p.lines = append(p.lines, strings.TrimSuffix(line, "\n"))
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Within limits the work that the process may do, from now on, until any later wait ends: processor time
+// used plus time spent runnable without a processor. It replaces bounds on wall-clock time: a program that must end
+// within a second of a signal is given Within(time.Second) before it.
+func (p *Process) Within(work time.Duration) *Process {
+	p.budget = p.Work() + work
+	return p
+}
+
+// Work returns the processor time that the process and its descendants have used since they started, plus
+// the time that they waited for a processor. Where the system does not count it (only Linux does), it is 0.
+func (p *Process) Work() time.Duration { return p.usage.total() }
+
+// Line waits for a line of standard output or standard error that contains part, and returns it. Lines are
+// consumed: the next call looks only at the lines after it.
+func (p *Process) Line(part string) string {
+	p.t.Helper()
+	found := ""
+	p.wait("a line with "+part, false, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for ; p.next < len(p.lines); p.next++ {
+			if strings.Contains(p.lines[p.next], part) {
+				found = p.lines[p.next]
+				p.next++
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// Until waits for a condition that the process brings about. It fails the test if the process exits first.
+func (p *Process) Until(what string, happened func() bool) {
+	p.t.Helper()
+	p.wait(what, false, happened)
+}
+
+// File waits until a file exists.
+func (p *Process) File(path string) {
+	p.t.Helper()
+	p.wait("file "+path, false, func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
+}
+
+// Exit waits for the process to exit and returns its exit code, or -1 if a signal ended it.
+func (p *Process) Exit() int {
+	p.t.Helper()
+	p.wait("its exit", true, func() bool {
+		select {
+		case <-p.exited:
+			return true
+		default:
+			return false
+		}
+	})
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Running reports whether the process has not exited yet.
+func (p *Process) Running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// Signal sends a signal to the process. A process that has exited gets none.
+func (p *Process) Signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && p.Running() {
+		p.t.Fatal(err)
+	}
+}
+
+// Kill ends the process and its descendants at once and waits for its exit.
+func (p *Process) Kill() {
+	killGroup(p.cmd)
+	<-p.exited
+}
+
+// PID returns the process's number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Stdout returns what the process has printed to standard output.
+func (p *Process) Stdout() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stdout.String()
+}
+
+// Stderr returns what the process has printed to standard error.
+func (p *Process) Stderr() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
+}
+
+// Output returns the lines of both streams in the order in which they arrived.
+func (p *Process) Output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.lines, "\n")
+}
+
+// wait waits for a condition. The exit of the process fails the test unless the condition then holds.
+func (p *Process) wait(what string, forExit bool, happened func() bool) {
+	p.t.Helper()
+	exhausted := false
+	why := poll(happened, func() bool {
+		if p.budget > 0 && p.Work() > p.budget {
+			exhausted = true
+		}
+		return exhausted || !forExit && !p.Running()
+	})
+	switch {
+	case why == eventHappened:
+		p.budget = 0
+		return
+	case why == waitHung || exhausted:
+		reason := "hung for " + HangLimit.String()
+		if exhausted {
+			reason = "the work budget is exhausted"
+		}
+		p.dumpStacks()
+		p.t.Fatalf("waiting for %s: %s\n%s", what, reason, p.Output())
+	default:
+		p.t.Fatalf("waiting for %s: the process exited with %v\n%s", what, p.cmd.ProcessState, p.Output())
+	}
+}
+
+// dumpStacks makes a Go program print its goroutines, and ends it.
+func (p *Process) dumpStacks() {
+	quit(p.cmd)
+	select {
+	case <-p.exited:
+	case <-time.After(stackWait):
+		p.Kill()
+	}
+}

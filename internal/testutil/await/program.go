@@ -1,0 +1,86 @@
+package await
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// ProgramsVariable names the environment variable with the folder in which a stage keeps the programs under
+// test. Test binaries that share the folder build each program once.
+const ProgramsVariable = "WEIR_PROGRAMS"
+
+// Program returns the path of a program of this module, built with the given flags of go build. The package is
+// named by its folder, such as cmd/weir. It is built at most once per stage, or per test binary without a stage.
+func Program(t testing.TB, folder string, flags ...string) string {
+	t.Helper()
+	path, err := BuildProgram(folder, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// BuildProgram is Program for callers that are not tests.
+func BuildProgram(folder string, flags ...string) (path string, err error) {
+	into, err := programsFolder()
+	if err != nil {
+		return "", err
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	id := sha256.Sum256([]byte(strings.Join(append([]string{folder}, flags...), "\x00")))
+	path = filepath.Join(into, fmt.Sprintf("%x", id[:6]), filepath.Base(folder))
+	unlock, err := lockFile(path + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false", "-o", path + ".new"}, flags...),
+		"./"+folder)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", folder, err, out)
+	}
+	return path, os.Rename(path+".new", path)
+}
+
+// ownPrograms is the folder of a test binary that no stage runs. It is left to the system's cleaning of
+// temporary files, because a test binary has no end that a package could hook into.
+var ownPrograms = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "weir-programs-") })
+
+func programsFolder() (string, error) {
+	if dir := os.Getenv(ProgramsVariable); dir != "" {
+		return dir, nil
+	}
+	return ownPrograms()
+}
+
+// moduleRoot returns the folder of go.mod, searched from the working directory upwards.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("no go.mod above the working directory")
+		}
+		dir = up
+	}
+}

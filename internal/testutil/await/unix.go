@@ -1,0 +1,45 @@
+//go:build unix
+
+package await
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// leadGroup makes a command the leader of its own process group, so that its descendants end with it.
+func leadGroup(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	if !cmd.SysProcAttr.Setsid {
+		cmd.SysProcAttr.Setpgid = true
+	}
+}
+
+// killGroup kills a process and its group.
+func killGroup(cmd *exec.Cmd) {
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	cmd.Process.Kill()
+}
+
+// quit asks the Go programs of a process group to print their stacks and exit.
+func quit(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT) }
+
+// lockFile locks a file, which it makes, against other processes. The lock ends with unlock or the process.
+func lockFile(name string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,71 @@
+package await
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// usage sums the work of a process and its descendants from the counters of Linux's scheduler. Threads and
+// children that have exited keep the last value that was read.
+type usage struct {
+	pid int
+
+	mu   sync.Mutex
+	seen map[string]time.Duration // by thread
+}
+
+// total reads all counters anew and returns their sum.
+func (u *usage) total() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.seen == nil {
+		u.seen = map[string]time.Duration{}
+	}
+	u.addTree(u.pid)
+	sum := time.Duration(0)
+	for _, d := range u.seen {
+		sum += d
+	}
+	return sum
+}
+
+// addTree reads the threads of one process and of all processes below it.
+func (u *usage) addTree(pid int) {
+	tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
+	for _, task := range tasks {
+		if work, ok := readSchedstat(task + "/schedstat"); ok {
+			u.seen[task] = max(u.seen[task], work)
+		}
+		children, _ := os.ReadFile(task + "/children")
+		for _, child := range strings.Fields(string(children)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				u.addTree(n)
+			}
+		}
+	}
+}
+
+// readSchedstat returns the sum of the first two fields of a schedstat file: time on a processor and time
+// runnable without one, in nanoseconds.
+func readSchedstat(file string) (work time.Duration, ok bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, false
+	}
+	for _, field := range fields[:2] {
+		ns, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		work += time.Duration(ns)
+	}
+	return work, true
+}

@@ -1,0 +1,230 @@
+// Package realtime runs tests whose outcome depends on the machine's timing. An attempt reports what was wrong
+// and what disturbed it, as values; it never touches the outer test. The verdict is
+//
+//   - pass, as soon as one attempt finds nothing wrong;
+//   - fail, as soon as two attempts are wrong in the same way and at least one of them was undisturbed;
+//   - inconclusive otherwise, after [MaxAttempts]: the test is skipped with a reason that starts with
+//     [Inconclusive], and the stage that runs it lists its name and cause at the end.
+//
+// Two attempts are wrong in the same way if the same check failed in both: the same format of Errorf or
+// Fatalf, or the same line that called Error, Fatal or Fail.
+package realtime
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	// MaxAttempts is how often an attempt is made before the test is inconclusive.
+	MaxAttempts = 4
+	// Inconclusive starts the reason of a skipped test that reached no verdict.
+	Inconclusive = "inconclusive: "
+)
+
+// Try is one attempt. It is a testing.TB for helpers, but its failures are values of this attempt.
+// Log, Name, TempDir, Setenv and Context are the outer test's. Skip skips the outer test. Fatal ends the attempt.
+// Every method may be called from any goroutine, but FailNow, Fatal, Fatalf and Skip only from the one that runs
+// the attempt.
+type Try struct {
+	testing.TB
+
+	mu        sync.Mutex
+	wrong     []finding
+	disturbed []string
+	cleanups  []func()
+	skip      string
+	skipped   bool
+}
+
+// finding is one failed check.
+type finding struct{ kind, text string }
+
+// Test makes attempts until the verdict is clear. See the package for the rules.
+func Test(t *testing.T, attempt func(try *Try)) {
+	t.Helper()
+	v := decide(func() *Try {
+		try := &Try{TB: t}
+		try.run(attempt)
+		return try
+	}, func(number int, try *Try) { t.Logf("attempt %d: %s", number, try) })
+	switch v.name {
+	case "fail":
+		t.Fatal(v.text)
+	case "skip", "inconclusive":
+		t.Skip(v.text)
+	}
+}
+
+// verdict is how a test ends: pass, fail, skip or inconclusive, with the reason.
+type verdict struct{ name, text string }
+
+// decide makes attempts until the verdict is clear, and logs those that are wrong.
+func decide(attempt func() *Try, log func(number int, try *Try)) verdict {
+	var all []*Try
+	for range MaxAttempts {
+		try := attempt()
+		if try.skipped {
+			return verdict{"skip", try.skip}
+		}
+		if len(try.wrong) == 0 {
+			return verdict{"pass", ""}
+		}
+		if earlier := try.confirms(all); earlier != nil {
+			return verdict{"fail", fmt.Sprintf("two attempts are wrong in the same way, and one was undisturbed:\n%s\n%s",
+				earlier, try)}
+		}
+		all = append(all, try)
+		log(len(all), try)
+	}
+	return verdict{"inconclusive", Inconclusive + all[len(all)-1].cause()}
+}
+
+// run makes the attempt in a goroutine of its own, which FailNow and Skip can end.
+func (try *Try) run(attempt func(try *Try)) {
+	done := make(chan any)
+	go func() {
+		finished := false
+		defer func() {
+			var crash any
+			if !finished {
+				crash = recover() // nil if FailNow or Skip ended the goroutine
+			}
+			try.cleanUp()
+			done <- crash
+		}()
+		attempt(try)
+		finished = true
+	}()
+	if crash := <-done; crash != nil {
+		panic(crash)
+	}
+}
+
+// cleanUp runs the attempt's cleanups, the last one first.
+func (try *Try) cleanUp() {
+	for len(try.cleanups) > 0 {
+		last := len(try.cleanups) - 1
+		f := try.cleanups[last]
+		try.cleanups = try.cleanups[:last]
+		f()
+	}
+}
+
+// confirms returns an earlier attempt that was wrong in the same way, if it or this one was undisturbed.
+func (try *Try) confirms(all []*Try) *Try {
+	for _, earlier := range all {
+		if len(try.disturbed) > 0 && len(earlier.disturbed) > 0 {
+			continue
+		}
+		for _, w := range try.wrong {
+			if slices.ContainsFunc(earlier.wrong, func(e finding) bool { return e.kind == w.kind }) {
+				return earlier
+			}
+		}
+	}
+	return nil
+}
+
+// String describes what was wrong and what disturbed the attempt.
+func (try *Try) String() string {
+	texts := make([]string, len(try.wrong))
+	for i, w := range try.wrong {
+		texts[i] = w.text
+	}
+	text := strings.Join(texts, "\n")
+	if len(try.disturbed) > 0 {
+		text += "\n(disturbed by " + strings.Join(try.disturbed, ", ") + ")"
+	}
+	return text
+}
+
+// cause describes on one line why there is no verdict.
+func (try *Try) cause() string {
+	cause := "the attempts were wrong in different ways"
+	if len(try.disturbed) > 0 {
+		cause = strings.Join(try.disturbed, ", ")
+	}
+	return fmt.Sprintf("%d attempts, the last disturbed by: %s; it found: %s", MaxAttempts, cause, try.wrong[0].text)
+}
+
+// Disturbed records what disturbed the attempt, such as lost frames or a late thread. No argument records
+// nothing.
+func (try *Try) Disturbed(causes ...string) {
+	try.mu.Lock()
+	defer try.mu.Unlock()
+	try.disturbed = append(try.disturbed, causes...)
+}
+
+// add records a failed check. An empty kind stands for the line of the caller's caller.
+func (try *Try) add(kind, text string) {
+	if kind == "" {
+		_, file, line, _ := runtime.Caller(2)
+		kind = fmt.Sprintf("%s:%d", file, line)
+	}
+	try.mu.Lock()
+	defer try.mu.Unlock()
+	try.wrong = append(try.wrong, finding{kind, strings.TrimSuffix(text, "\n")})
+}
+
+// Cleanup registers a function that runs at the end of the attempt.
+func (try *Try) Cleanup(f func()) { try.cleanups = append(try.cleanups, f) }
+
+// Error records a failed check of this attempt.
+func (try *Try) Error(args ...any) { try.add("", fmt.Sprintln(args...)) }
+
+// Errorf records a failed check of this attempt.
+func (try *Try) Errorf(format string, args ...any) { try.add(format, fmt.Sprintf(format, args...)) }
+
+// Fail records a failed check without a text.
+func (try *Try) Fail() { try.add("", "failed") }
+
+// Failed reports whether a check of this attempt has failed.
+func (try *Try) Failed() bool {
+	try.mu.Lock()
+	defer try.mu.Unlock()
+	return len(try.wrong) > 0
+}
+
+// Fatal records a failed check and ends the attempt.
+func (try *Try) Fatal(args ...any) {
+	try.add("", fmt.Sprintln(args...))
+	runtime.Goexit()
+}
+
+// Fatalf records a failed check and ends the attempt.
+func (try *Try) Fatalf(format string, args ...any) {
+	try.add(format, fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
+// FailNow records a failed check and ends the attempt.
+func (try *Try) FailNow() {
+	try.add("", "failed")
+	runtime.Goexit()
+}
+
+// Skip ends the attempt and skips the outer test, for what is missing on this machine.
+func (try *Try) Skip(args ...any) {
+	try.skip = strings.TrimSuffix(fmt.Sprintln(args...), "\n")
+	try.SkipNow()
+}
+
+// Skipf ends the attempt and skips the outer test, for what is missing on this machine.
+func (try *Try) Skipf(format string, args ...any) {
+	try.skip = fmt.Sprintf(format, args...)
+	try.SkipNow()
+}
+
+// SkipNow ends the attempt and skips the outer test.
+func (try *Try) SkipNow() {
+	try.skipped = true
+	runtime.Goexit()
+}
+
+// Skipped reports whether the attempt was skipped.
+func (try *Try) Skipped() bool { return try.skipped }

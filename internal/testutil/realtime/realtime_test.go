@@ -1,0 +1,114 @@
+package realtime
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// attemptScript is what one attempt finds.
+type attemptScript struct {
+	wrong     string // a format; "": right
+	disturbed string
+}
+
+func TestVerdicts(t *testing.T) {
+	right, late := attemptScript{}, "a thread was late"
+	slow, lost := attemptScript{wrong: "took %d ms"}, attemptScript{wrong: "lost %d frames"}
+	disturbedSlow, disturbedLost := attemptScript{"took %d ms", late}, attemptScript{"lost %d frames", late}
+	for _, x := range []struct {
+		name     string
+		script   []attemptScript
+		want     string // of verdict
+		attempts int
+	}{
+		{"right at once", []attemptScript{right}, "pass", 1},
+		{"right after a wrong one", []attemptScript{slow, right}, "pass", 2},
+		{"right after three disturbed ones", []attemptScript{disturbedSlow, disturbedSlow, disturbedSlow, right}, "pass", 4},
+		{"wrong twice, undisturbed", []attemptScript{slow, slow}, "fail", 2},
+		{"wrong twice, the first disturbed", []attemptScript{disturbedSlow, slow}, "fail", 2},
+		{"wrong twice, the second disturbed", []attemptScript{slow, disturbedSlow}, "fail", 2},
+		{"wrong in two ways, then one again", []attemptScript{slow, lost, slow}, "fail", 3},
+		{"always disturbed", []attemptScript{disturbedSlow, disturbedSlow, disturbedSlow, disturbedSlow}, "inconclusive", 4},
+		{"always another way", []attemptScript{slow, disturbedLost, {"a %d", late}, {wrong: "b %d"}}, "inconclusive", 4},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			attempts := 0
+			verdict, text := outcome(t, func(try *Try) {
+				s := x.script[attempts]
+				attempts++
+				if s.disturbed != "" {
+					try.Disturbed(s.disturbed)
+				}
+				if s.wrong != "" {
+					try.Errorf(s.wrong, attempts) // other figures, the same check
+				}
+			})
+			if verdict != x.want || attempts != x.attempts {
+				t.Errorf("%s after %d attempts, want %s after %d: %s", verdict, attempts, x.want, x.attempts, text)
+			}
+			if verdict == "inconclusive" && !strings.HasPrefix(text, Inconclusive) {
+				t.Errorf("the reason is %q", text)
+			}
+		})
+	}
+}
+
+// outcome makes attempts as Test does, and returns the verdict as a value.
+func outcome(t *testing.T, attempt func(*Try)) (verdict, text string) {
+	v := decide(func() *Try {
+		try := &Try{TB: t}
+		try.run(attempt)
+		return try
+	}, func(int, *Try) {})
+	return v.name, v.text
+}
+
+func TestFatalEndsTheAttemptAlone(t *testing.T) {
+	var order []string
+	attempts := 0
+	Test(t, func(try *Try) {
+		attempts++
+		try.Cleanup(func() { order = append(order, "first") })
+		try.Cleanup(func() { order = append(order, "second") })
+		if attempts == 1 {
+			try.Fatal("wrong")
+		}
+		order = append(order, "end")
+	})
+	if got := fmt.Sprint(order); got != "[second first end second first]" || t.Failed() {
+		t.Errorf("%s, failed: %v", got, t.Failed())
+	}
+}
+
+func TestSkipReachesTheOuterTest(t *testing.T) {
+	verdict, text := outcome(t, func(try *Try) { try.Skipf("needs %s", "root") })
+	if verdict != "skip" || text != "needs root" {
+		t.Errorf("%s: %s", verdict, text)
+	}
+}
+
+// The same line of Error is the same way, two lines are two.
+func TestWaysByLine(t *testing.T) {
+	n := 0
+	verdict, _ := outcome(t, func(try *Try) {
+		n++
+		if n%2 == 1 {
+			try.Error("one of", n)
+		} else {
+			try.Error("another of", n)
+		}
+	})
+	if verdict != "fail" || n != 3 {
+		t.Errorf("%s after %d", verdict, n)
+	}
+}
+
+func TestPanicsReachTheTest(t *testing.T) {
+	defer func() {
+		if got := recover(); got != "broken" {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	Test(t, func(*Try) { panic("broken") })
+}
