@@ -524,8 +524,8 @@ func fairToRTTs(t *testing.T, end int, tested []maker, buffers ...int) {
 				x, y := a.Delivered, b.Delivered
 				loop.Run(unit.Time(end) * unit.Second)
 				p, q := float64(a.Delivered-x), float64(b.Delivered-y)
-				t.Logf("%s, buffer %d, wrapped %v: %.0f and %.0f packets/s, %d trimmed", m.name, buffer, wrapped, p/seconds, q/seconds,
-					loop.Trimmed)
+				t.Logf("%s, buffer %d, wrapped %v: %.0f and %.0f packets/s, %d trimmed", m.name, buffer, wrapped, p/seconds,
+					q/seconds, loop.Trimmed)
 				return (p + q) * (p + q) / 2 / (p*p + q*q), (p + q) / seconds / 10_000
 			}
 			jain, use := shares(true)

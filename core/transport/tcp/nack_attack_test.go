@@ -214,7 +214,8 @@ func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
 				w.run((9 + seconds) * unit.Second)
 				back := w.goodput(b, from)
 				t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in %d s, %d NACKs taken, %d of %d packets sent "+
-					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, seconds, taken, again, sent, w.s.timeouts, back)
+					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, seconds, taken, again, sent,
+					w.s.timeouts, back)
 				if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 ||
 					again > 4*(sent-again) {
 					t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,
