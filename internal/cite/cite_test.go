@@ -2,28 +2,12 @@ package cite_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"weir/internal/cite"
 )
-
-// TestTree holds every citation of this tree against docs/sources.md.
-func TestTree(t *testing.T) {
-	tree, err := cite.Open(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong, err := tree.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range wrong {
-		t.Error(w)
-	}
-}
 
 const list = `# Sources
 

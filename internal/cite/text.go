@@ -109,9 +109,13 @@ func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []s
 // places finds places in a text that are of no work, see Text.
 func (w *Works) places(text, home string) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	named := w.mentions(text)
 	sections, counted := section.FindAllStringIndex(text, -1), numbered.FindAllStringIndex(text, -1)
-	for i, at := range slices.Concat(sections, counted, loose.FindAllStringIndex(text, -1)) {
+	all := slices.Concat(sections, counted, loose.FindAllStringIndex(text, -1))
+	if len(all) == 0 { // as in most texts, and finding names takes longest
+		return nil
+	}
+	named := w.mentions(text)
+	for i, at := range all {
 		what := text[at[0]:min(len(text), at[1]+4)]
 		before := beside(text[:at[0]], i < len(sections))
 		if before == "source:" { // of an experiment's file: a place in the paper that it names

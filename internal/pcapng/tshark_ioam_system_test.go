@@ -4,76 +4,14 @@ package pcapng_test
 
 import (
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
 
-	"weir/core/dataplane/inband"
 	"weir/core/packet"
 	"weir/core/telemetry"
-	"weir/core/trace"
 	"weir/core/unit"
-	"weir/internal/pcapng"
-	"weir/papers/hpcc"
-	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
 )
-
-// traced is HPCC over three switches, with telemetry in a format.
-const traced = `title: a trace
-duration: 1ms
-mtu: 1000 B payload
-topology:
-  hosts: [a, b, c]
-  switches: [s, u, v]
-  links:
-    - {ends: [a, s], rate: 10Gbps, delay: 2us}
-    - {ends: [b, u], rate: 10Gbps, delay: 1us}
-    - {ends: [s, u], rate: 10Gbps, delay: 2us}
-    - {ends: [u, v], rate: 10Gbps, delay: 2us}
-    - {ends: [v, c], rate: 10Gbps, delay: 2us}
-switch: [forward, {telemetry: {format: FORMAT}}]
-traffic:
-  - {name: far, from: a, to: c, transport: TRANSPORT, cc: hpcc, ip: 6, size: 30000 B, start: 0s}
-  - {name: near, from: b, to: c, transport: TRANSPORT, cc: hpcc, ip: VERSION, size: 20000 B, start: 0s}
-measure: [goodput]
-`
-
-func traceOf(t *testing.T, format, transport, version string) (*files, *telemetry.Format) {
-	t.Helper()
-	r := plantest.Registry(p4abc.Scheme(), ".")
-	r.Programs = append(r.Programs, inband.Scheme())
-	r.Controllers = append(r.Controllers, hpcc.Scheme())
-	text := strings.NewReplacer("FORMAT", format, "TRANSPORT", transport, "VERSION", version).Replace(traced)
-	f := capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
-		return plantest.TraceOf(t, r, text, sinks, "*")
-	})
-	name, sojourn := strings.CutSuffix(format, ", sojourn: on")
-	x, err := telemetry.NewFormat(name, 1, 1.05, nil)
-	if err == nil {
-		err = x.Shape(0, sojourn)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, &x
-}
-
-// parsed reads a record's frame, of which the payload may be missing.
-func parsed(t *testing.T, r *trace.Record) *packet.Packet {
-	t.Helper()
-	frame := append(append([]byte(nil), r.Frame...), make([]byte, r.Size-int64(len(r.Frame)))...)
-	book := packet.NewBook()
-	for i := range byte(3) {
-		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, 1 + i}), netip.AddrFrom16([16]byte{0xfd, 15: 1 + i}))
-	}
-	p := &packet.Packet{}
-	if err := p.Parse(book, frame); err != nil {
-		t.Fatalf("%v: %s", err, trace.AppendText(nil, r))
-	}
-	return p
-}
 
 var traceFields = []string{"ipv6.opt.type", "ipv6.opt.ioam.opt_type", "ipv6.opt.ioam.trace.ns",
 	"ipv6.opt.ioam.trace.nodelen", "ipv6.opt.ioam.trace.flag.o", "ipv6.opt.ioam.trace.remlen",
@@ -98,7 +36,6 @@ func TestTsharkIOAM(t *testing.T) {
 			if deepest != 3 {
 				t.Errorf("at most %d hops", deepest)
 			}
-			sameByDissector(t, f)
 		})
 	}
 }
@@ -173,34 +110,4 @@ func number(s string) string {
 		return s
 	}
 	return strconv.FormatUint(v, 10)
-}
-
-// weir trace reads what happened, whatever the telemetry between transport and payload; and frames of all formats are
-// as long as the simulator counts.
-func TestTracedFormats(t *testing.T) {
-	for _, x := range []struct{ format, transport, version string }{
-		{"int-md", "rdma", "4"}, {"int-md", "tcp", "6"}, {"ifa-ext", "rdma", "6"},
-		{"ifa-ext", "tcp", "4"}, {"ioam", "tcp", "4"}, {"hpcc", "rdma", "4"},
-	} {
-		t.Run(fmt.Sprint(x), func(t *testing.T) {
-			f, _ := traceOf(t, x.format, x.transport, x.version)
-			want, n := f.transmitted(), 0
-			_, err := pcapng.Read(strings.NewReader(f.pcapng.String()), func(r *trace.Record) error {
-				w := &want[n]
-				if r.Proto != w.Proto || r.Seq != w.Seq && w.Proto != packet.ProtoUDP || r.SrcPort != w.SrcPort ||
-					r.DstPort != w.DstPort || r.Payload != w.Payload || r.TOS != w.TOS {
-					t.Fatalf("packet %d: %s, want\n%s", n+1, trace.AppendText(nil, r), trace.AppendText(nil, w))
-				}
-				p := parsed(t, w)
-				if length := int64(p.Headers() + p.ExtensionBytes() + p.Payload); length != w.Size {
-					t.Fatalf("packet %d: %d bytes, counted as %d", n+1, length, w.Size)
-				}
-				n++
-				return nil
-			})
-			if err != nil || n != len(want) || n < 100 {
-				t.Errorf("%d of %d packets: %v", n, len(want), err)
-			}
-		})
-	}
 }

@@ -32,6 +32,17 @@ traffic:
 measure: [goodput]
 `
 
+// nackFiles runs nacked with NACKs in a form, signed or not.
+func nackFiles(t *testing.T, form, signed string) *files {
+	t.Helper()
+	r := plantest.Registry(p4abc.Scheme(), ".")
+	r.Programs = append(r.Programs, ncf.Scheme())
+	text := strings.NewReplacer("FORM", form, "SIGNED", signed).Replace(nacked)
+	return capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
+		return plantest.TraceOf(t, r, text, sinks, "*")
+	})
+}
+
 // tshark takes a NACK in a TCP option for a pure ACK of the flow, with time stamps and an option for experiments of
 // our identifier: the checksum is right, nothing is malformed, and its analysis finds no duplicate ACK. As an
 // extension a NACK is no segment of TCP over IPv4, and one over IPv6.
@@ -40,12 +51,7 @@ func TestTsharkNack(t *testing.T) {
 	for _, form := range []string{"tcp_option", "extension"} {
 		for _, signed := range []string{"false", "true"} {
 			t.Run(form+", signed "+signed, func(t *testing.T) {
-				r := plantest.Registry(p4abc.Scheme(), ".")
-				r.Programs = append(r.Programs, ncf.Scheme())
-				text := strings.NewReplacer("FORM", form, "SIGNED", signed).Replace(nacked)
-				f := capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
-					return plantest.TraceOf(t, r, text, sinks, "*")
-				})
+				f := nackFiles(t, form, signed)
 				checkNacks(t, f.transmitted(), faultless(t, f), form == "tcp_option", signed == "true")
 			})
 		}

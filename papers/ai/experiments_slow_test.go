@@ -4,11 +4,13 @@ package ai_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"weir/study/measure"
 	"weir/study/plan"
+	"weir/study/results"
 	"weir/study/run"
 	"weir/study/run/runtest"
 	"weir/study/spec"
@@ -66,5 +68,72 @@ func TestReceiversInStep(t *testing.T) {
 				t.Errorf("hpcc takes %.3g s, rx_hpcc %.3g s", took[0], took[1])
 			}
 		})
+	}
+}
+
+// Every experiment is valid, whole and quick, warns of nothing, and the quick variant keeps every scheme and every way
+// to spread flows.
+func TestExperimentsLoad(t *testing.T) {
+	all := library().Experiments()
+	if len(all) != 7 {
+		t.Errorf("%d experiments", len(all))
+	}
+	for _, e := range all {
+		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
+			whole, quick := load(t, e.Name, spec.Options{}), load(t, e.Name, spec.Options{Quick: true})
+			for _, s := range []*spec.Spec{whole, quick} {
+				if w := s.Warnings(); len(w) > 0 {
+					t.Errorf("warnings: %v", w)
+				}
+			}
+			for _, key := range []string{"scheme", "balance", "algorithm", "fault", "placement",
+				"writing", "control", "pattern", "room"} {
+				if a, b := valuesOf(whole, key), valuesOf(quick, key); !slices.Equal(a, b) {
+					t.Errorf("of %s %v, --quick keeps %v", key, a, b)
+				}
+			}
+			if a := valuesOf(whole, "scheme"); a != nil && !slices.Equal(a, schemes) {
+				t.Errorf("schemes %v", a)
+			}
+		})
+	}
+}
+
+// Every scheme, with 128 and 1,024 GPUs.
+func TestSizesFull(t *testing.T) {
+	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
+		estimates(t, name, load(t, name, spec.Options{}))
+	}
+}
+
+// 1,050 flows to one host (150 on several paths).
+func TestLongTrimmedRDMAFull(t *testing.T) {
+	longTrimmed(t, map[string]longIncast{
+		"go back n": {"size: 300kB, flows: 70", 3, "{rdma: {trimmable: true}}, cc: dcqcn"},
+		"repeat":    {"size: 100kB, flows: 70", 0, "{rdma: {recovery: selective_repeat, trimmable: true}}, cc: dcqcn"},
+		"paths": {"size: 100kB, flows: 10", 0,
+			"{rdma: {recovery: selective_repeat, reordering: adaptive, trimmable: true, paths: 8}}, cc: hpcc"},
+	})
+}
+
+// Every experiment that compares schemes.
+func TestCellsAreNamedFull(t *testing.T) {
+	var names []string
+	for _, e := range library().Experiments() {
+		if sweep, _ := runtest.Variants(t, library(), e.Name); sweep["scheme"] != nil {
+			names = append(names, e.Name)
+		}
+	}
+	cellsAreNamed(t, names...)
+}
+
+// judged checks that the claims of a fresh run are judged by numbers: none is demanded to hold.
+func judged(t *testing.T, o *results.Outcome) {
+	t.Helper()
+	for _, c := range o.Claims {
+		if c.N == 0 || strings.Contains(c.Measured, "runs are missing") || strings.Contains(c.Measured, "NaN") {
+			t.Errorf("%s %s (n = %d): %s", c.ID, c.Verdict, c.N, c.Measured)
+		}
+		t.Logf("%s %s: %s", c.Verdict, c.ID, c.Measured)
 	}
 }

@@ -2,6 +2,8 @@ package hpcc_test
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"weir/core/unit"
@@ -14,7 +16,7 @@ import (
 // have got in the second half, in Gb/s, slow ones first, and the use of the link.
 func shares(t *testing.T, controller string, delay unit.Time) (got [4]float64, used float64) {
 	t.Helper()
-	end := 2000*delay + 8*ms
+	end := 1000*delay + 4*ms
 	c := configure(t, fmt.Sprintf(`
 duration: %v
 warmup: %v
@@ -48,6 +50,9 @@ func TestCensusNetwork(t *testing.T) {
 	for _, delay := range []unit.Time{us, 10 * us} {
 		for _, c := range []string{"rx_hpcc: {}", "rx_hpcc: {census: on, n: 16}", "hpcc: {census: on}",
 			"hpcc: {census: on, n: 16}"} {
+			if delay > us && strings.Contains(c, "n: 16") {
+				continue // each law once with the long round trip
+			}
 			t.Run(fmt.Sprintf("%s %v", c, delay), func(t *testing.T) {
 				got, used := shares(t, c, delay)
 				for _, x := range got {
@@ -78,8 +83,8 @@ func TestCensusNetwork(t *testing.T) {
 func TestReceiverOvershoot(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {
-			r := sprayed(t, 8, "ecmp", `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17, h18, h19, h20,
-  h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: `+c+`, start: 0s}]`)
+			r := sprayed(t, 8, "3ms", "ecmp", `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17, h18,
+  h19, h20, h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: `+c+`, start: 0s}]`)
 			used := float64(r.Ports[1].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
 			if p := percentile(r.Watched[0], 99); p > 20_000 || used < 0.94 {
 				t.Errorf("p99 of the queue %d bytes, utilisation %.3f", p, used)
@@ -90,14 +95,14 @@ func TestReceiverOvershoot(t *testing.T) {
 
 // A sender that is cut sends nothing until the queue has drained, and the queue of the last packets says nothing of how
 // long they waited. Receivers that went by it cut twice for one queue, and then swung for ever, with some draws of
-// the starts: 2 of these 20 with the count, 10 without (queues of 540 to 810 kB, 85 to 91 % of the link).
+// the starts: 2 of 20 with the count, 10 of 20 without (queues of 540 to 810 kB, 85 to 91 % of the link).
 func TestReceiverDrains(t *testing.T) {
-	for _, c := range []string{"{}", "{census: off}"} {
+	for c, seeds := range map[string]int{"{}": 20, "{census: off}": 6} {
 		t.Run(c, func(t *testing.T) {
 			s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`
 duration: 500us
 warmup: 2ms
-repeat: 20
+repeat: ` + strconv.Itoa(seeds) + `
 topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 32MB}}
 mtu: 1000 B payload
 switch: [ecmp, telemetry]

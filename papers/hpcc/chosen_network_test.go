@@ -16,8 +16,8 @@ import (
 func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
 	t.Helper()
 	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
-duration: 1ms
-warmup: 500us
+duration: 500us
+warmup: 400us
 topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, delay: 1us, buffer: 1MB}}
 mtu: 1000 B payload
 switch: [ecmp, telemetry]

@@ -65,17 +65,19 @@
 //	flow-control        HPCC §5.3: PFC, go-back-N, IRN            TestFlowControl (slow)
 //	incast16, incast16-reaction  HPCC §5.4: simulation            TestExperiments
 //	rates               HPCC figure 6: txRate and rxRate          TestExperiments
+//	                    all of these, with all seeds              TestExperimentsFull (slow)
 //	long-short, incast-long, elephant-mice, joins
 //	                    HPCC §5.2: the testbed's cases            TestExperiments
 //	parameters          HPCC §5.1, footnotes; the draft's §4.1, §5  TestOwnExperiments, TestPresets
+//	                    these and those below, in their quick variants  TestOwnExperimentsFull (slow)
 //	collectives         ours: all-reduces by hashes, flowlets, spray  TestOwnExperiments
 //	collectives-chosen  … on paths that senders choose            TestOwnExperiments
 //	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments
-//	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad
-//	wan                 ours                                      TestExperimentsLoad
+//	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad (slow)
+//	wan                 ours                                      TestExperimentsLoad (slow)
 //	capture, fairness, fairness-beside, convergence, parking-lot, mixed-nics, clocks, every-nth
 //	                    HPCC Appendix A, draft-miao §5, §6, beside packets  TestTheory (slow)
-//	lab                 ours: hosts of Weir's own, in the lab too  TestExperimentsLoad
+//	lab                 ours: hosts of Weir's own, in the lab too  TestExperimentsLoad (slow)
 //	lab-kernel          ours: Linux' own TCP by agents, in the lab  TestOwnExperiments
 //	paths-incast, paths-permutation, paths-half, paths-failure
 //	                    ours: many paths                          TestOwnExperiments, TestPermutationOnManyPaths,

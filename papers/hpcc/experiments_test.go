@@ -1,6 +1,7 @@
 package hpcc_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,6 @@ import (
 	"weir/core/dataplane/spray"
 	"weir/papers/hpcc"
 	"weir/study/claim"
-	"weir/study/plan"
 	"weir/study/run/runtest"
 	"weir/study/spec"
 )
@@ -38,72 +38,89 @@ func library() *spec.Registry {
 	return r
 }
 
-// The paper's testbed and single-switch cases, in full: every claim but those named here
-// holds.
+// The paper's testbed and single-switch cases, with one seed: the claims named here hold. TestExperimentsFull has all
+// seeds, and the claims that depend on them.
 func TestExperiments(t *testing.T) {
-	otherwise := map[string]claim.Verdict{
-		// 3.9 ± 1.2 kB with 5 B and 3.5 ± 1.5 kB with 25 B, which add so little that single packets show
-		"incast16.short-queue": claim.Undecided,
-		// it depends on the seed: the vendor's target rate is not clamped, so that fast recovery may
-		// bring the long flow back at once; long-short.clamped-slow holds
-		"long-short.dcqcn-slow": claim.Undecided,
-		// 25 us: our DCQCN's queue is 70 kB on average, the testbed's must have been above 100 kB, as it
-		// is here with the increase timer of DCQCN's paper: mice.dcqcn-timer holds
-		"mice.dcqcn": claim.Fails,
-	}
-	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
-		"elephant-mice"} {
-		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{}).Claims {
-				want, ok := otherwise[c.ID]
-				if !ok {
-					want = claim.Holds
-				}
-				if c.Verdict != want {
-					t.Errorf("%s %s, want %s: %s", c.ID, c.Verdict, want, c.Measured)
-				}
-			}
-		})
+	for name, claims := range map[string][]string{
+		"incast16":          {"incast16.above-bound", "incast16.fairer", "incast16.full"},
+		"incast16-reaction": {"incast16.per-ack", "incast16.per-rtt", "incast16.combined"},
+		"rates":             {"fig6.rx-rate"},
+		"joins":             {"joins.fair", "joins.no-queue"},
+		"long-short":        {"long-short.hpcc-recovers", "long-short.clamped-slow"},
+		"incast-long":       {"incast-long.hpcc-drains", "incast-long.dcqcn-queue", "incast-long.shorter"},
+		"elephant-mice":     {"mice.hpcc", "mice.dcqcn-timer"},
+	} {
+		t.Run(name, func(t *testing.T) { claimsHold(t, name, spec.Options{Set: []string{"repeat=1"}}, claims...) })
 	}
 }
 
-// What is ours beside the paper: every claim holds with one seed.
+// What is ours beside the paper, with one seed and some of the points: the claims named here hold.
+// TestOwnExperimentsFull has the quick variants.
 func TestOwnExperiments(t *testing.T) {
-	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
-		"paths-half", "paths-failure", "lab-kernel"} {
-		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
-				if c.Verdict != claim.Holds {
-					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
-				}
-			}
+	for _, x := range []struct {
+		name        string
+		set, claims []string
+	}{
+		{"thinning", []string{"scheme=hpcc", "ack_every=[1 packet, 2 packets, 4 packets, 32 packets]"},
+			[]string{"thinning.acks", "thinning.cheap", "thinning.queue", "thinning.no-collapse"}},
+		{"parameters", []string{"set=[paper, draft]", "traffic.web.stop=1ms"},
+			[]string{"parameters.not-critical", "parameters.short-t"}},
+		{"collectives", []string{"shape=ring", "scheme=hpcc", "spread=[ecmp, spray]"},
+			[]string{"collectives.sprayed", "collectives.lossless"}},
+		{"collectives", []string{"shape=tree", "scheme=[none, rx_hpcc]", "spread=[ecmp, spray]"},
+			[]string{"collectives.short-queues", "collectives.lossless"}},
+		{"collectives-chosen", []string{"shape=ring"},
+			[]string{"collectives.chosen", "collectives.chosen-lossless"}},
+		{"paths-incast", []string{"duration=1ms", "warmup=2ms", "law=hpcc"}, []string{"paths-incast.queue",
+			"paths-incast.full", "paths-incast.equal", "paths-incast.lossless"}},
+		{"paths-half", []string{"duration=200us", "warmup=400us", "how=[ecmp, drill, chosen]"}, []string{"paths-half.chosen",
+			"paths-half.chosen-full", "paths-half.lossless", "paths-half.drill"}},
+		{"paths-failure", []string{"duration=4ms", "how=[spray, chosen]"},
+			[]string{"paths-failure.finds"}},
+		{"lab-kernel", []string{"duration=5s", "warmup=3s"}, []string{"lab-kernel.busy", "lab-kernel.empty",
+			"lab-kernel.fair", "lab-kernel.cubic"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			claimsHold(t, x.name, spec.Options{Set: append(x.set, "repeat=1")}, x.claims...)
 		})
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme.
-func TestExperimentsLoad(t *testing.T) {
+// claimsHold runs an experiment and checks that these of its claims hold.
+func claimsHold(t *testing.T, name string, o spec.Options, claims ...string) {
+	t.Helper()
+	held := map[string]bool{}
+	for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, o).Claims {
+		held[c.ID] = c.Verdict == claim.Holds
+		if slices.Contains(claims, c.ID) && !held[c.ID] {
+			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
+		}
+	}
+	for _, id := range claims {
+		if _, ok := held[id]; !ok {
+			t.Errorf("%s has no claim %s", name, id)
+		}
+	}
+}
+
+// The quick variants of HPCC's §5.3 keep every scheme.
+func TestQuickKeepsSchemes(t *testing.T) {
+	seen := 0
 	for _, e := range library().Experiments() {
-		src, err := library().Open(e.Name)
-		if err != nil {
-			t.Fatal(err)
+		if !strings.HasPrefix(e.Name, "hpcc/websearch") && !strings.HasPrefix(e.Name, "hpcc/hadoop") {
+			continue
 		}
-		points := map[bool]int{}
-		for _, quick := range []bool{false, true} {
-			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
-			if err != nil {
-				t.Fatalf("%s: %v", e.Name, err)
-			}
-			points[quick] = len(plan.Runs(s)) / s.Repeat()
-			if strings.HasPrefix(e.Name, "hpcc/websearch") || strings.HasPrefix(e.Name, "hpcc/hadoop") {
-				want := 6
-				if strings.HasSuffix(e.Name, "-incast") {
-					want = 7 // HPCC also with PFC's trigger as the paper's text has it
-				}
-				if points[quick] != want {
-					t.Errorf("%s: %d schemes", e.Name, points[quick])
-				}
-			}
+		seen++
+		want := 6
+		if strings.HasSuffix(e.Name, "-incast") {
+			want = 7 // HPCC also with PFC's trigger as the paper's text has it
 		}
+		sweep, quick := runtest.Variants(t, library(), e.Name)
+		if _, changed := quick["scheme"]; changed || len(sweep["scheme"]) != want {
+			t.Errorf("%s: %d schemes, the quick variant changes them: %v", e.Name, len(sweep["scheme"]), changed)
+		}
+	}
+	if seen != 8 {
+		t.Errorf("%d experiments", seen)
 	}
 }

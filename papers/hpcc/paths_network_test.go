@@ -13,18 +13,18 @@ import (
 )
 
 // sprayed runs traffic on a leaf-spine of 4 leaves with 8 hosts each under a load balancer.
-func sprayed(t *testing.T, spines int, balancer, more string) *sim.Result {
+func sprayed(t *testing.T, spines int, duration, balancer, more string) *sim.Result {
 	t.Helper()
 	r := registry()
 	r.Programs = append(r.Programs, spray.Scheme(), drill.Scheme())
 	s, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
-duration: 3ms
+duration: %s
 warmup: 1ms
 topology: {leaf_spine: {leaves: 4, spines: %d, hosts: 8, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 32MB}}
 mtu: 1000 B payload
 switch: [%s, telemetry]
 measure: [goodput]
-%s`, spines, balancer, more))}, spec.Options{})
+%s`, duration, spines, balancer, more))}, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ measure: [goodput]
 // path, three times that at most, and the link is used. That holds of more paths than a flow follows, too.
 func TestIncastOnManyPaths(t *testing.T) {
 	incast := func(spines int, balancer string) (queue int64, utilisation float64) {
-		r := sprayed(t, spines, balancer, `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17,
+		r := sprayed(t, spines, "3ms", balancer, `traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15, h16, h17,
   h18, h19, h20, h21, h22, h23], to: h0, transport: {rdma: {recovery: selective_repeat}}, cc: hpcc, start: 0s}]`)
 		return percentile(r.Watched[0], 95), float64(r.Ports[1].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
 	}
@@ -66,8 +66,8 @@ func TestIncastOnManyPaths(t *testing.T) {
 func TestPermutationOnManyPaths(t *testing.T) {
 	for _, balancer := range []string{"spray", "drill"} {
 		t.Run(balancer, func(t *testing.T) {
-			r := sprayed(t, 8, balancer, "traffic: [{name: x, from: \"h[0-9]*\", to: {stride: 8}, transport: {rdma: {recovery: "+
-				"selective_repeat, reordering: adaptive}}, cc: hpcc, start: 0s}]")
+			r := sprayed(t, 8, "300us", balancer, "traffic: [{name: x, from: \"h[0-9]*\", to: {stride: 8}, "+
+				"transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: hpcc, start: 0s}]")
 			drops, bytes, sent, again := uint64(0), int64(0), int64(0), int64(0)
 			for why, n := range r.Drops {
 				if dataplane.Reason(why) != dataplane.NotDropped {

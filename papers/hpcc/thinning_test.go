@@ -13,7 +13,7 @@ import (
 // had a Jain index of 0.27 at 8 packets, and two flows 41 Gb/s at 64.
 func TestThinnedWindows(t *testing.T) {
 	for _, every := range []int{1, 8, 16, 64} {
-		for _, flows := range []int{1, 2, 8, 16} {
+		for _, flows := range []int{1, 16} {
 			t.Run(fmt.Sprintf("%d flows, %d packets", flows, every), func(t *testing.T) {
 				r := run(t, fmt.Sprintf(`
 duration: 1ms

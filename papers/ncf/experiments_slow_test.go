@@ -5,6 +5,7 @@ package ncf_test
 import (
 	"testing"
 
+	"weir/study/plan"
 	"weir/study/spec"
 )
 
@@ -25,5 +26,41 @@ func TestExperiments(t *testing.T) {
 			"knobs.epsilon", "knobs.early", "knobs.early-supply"},
 	} {
 		t.Run(name, func(t *testing.T) { mechanisms(t, name, spec.Options{Quick: true}, claims...) })
+	}
+}
+
+// Every experiment is valid, also its quick variant, which keeps every scheme and both ends
+// of every other sweep, with one seed.
+func TestExperimentsLoad(t *testing.T) {
+	for _, e := range library().Experiments() {
+		src, err := library().Open(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var whole *spec.Spec
+		for _, quick := range []bool{false, true} {
+			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
+			if err != nil {
+				t.Errorf("%s: %v", e.Name, err)
+				break
+			}
+			if !quick {
+				whole = s
+				continue
+			}
+			if s.Repeat() != 1 {
+				t.Errorf("%s: quick has %d seeds", e.Name, s.Repeat())
+			}
+			for i, d := range s.Sweep() {
+				all := whole.Sweep()[i].Values
+				switch {
+				case d.Key == "length": // of the run: shorter is what makes it quick
+				case d.Key == "scheme" && len(d.Values) != len(all):
+					t.Errorf("%s: quick has %d of %d schemes", e.Name, len(d.Values), len(all))
+				case d.Values[0] != all[0] || d.Values[len(d.Values)-1] != all[len(all)-1]:
+					t.Errorf("%s: quick has %v of %v", e.Name, d.Values, all)
+				}
+			}
+		}
 	}
 }

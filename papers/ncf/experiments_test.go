@@ -1,6 +1,7 @@
 package ncf_test
 
 import (
+	"slices"
 	"testing"
 
 	"weir/core/cc"
@@ -36,7 +37,6 @@ import (
 	"weir/papers/ncf"
 	"weir/study/claim"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/study/run/runtest"
 	"weir/study/spec"
 )
@@ -61,37 +61,21 @@ func library() *spec.Registry {
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme and both ends
-// of every other sweep, with one seed.
-func TestExperimentsLoad(t *testing.T) {
+// The quick variant of every experiment has one seed, every scheme, and both ends of every other sweep.
+func TestQuickKeepsEnds(t *testing.T) {
 	for _, e := range library().Experiments() {
-		src, err := library().Open(e.Name)
-		if err != nil {
-			t.Fatal(err)
+		sweep, quick := runtest.Variants(t, library(), e.Name)
+		if !slices.Equal(quick["repeat"], []string{"1"}) {
+			t.Errorf("%s: quick has %v seeds", e.Name, quick["repeat"])
 		}
-		var whole *spec.Spec
-		for _, quick := range []bool{false, true} {
-			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
-			if err != nil {
-				t.Errorf("%s: %v", e.Name, err)
-				break
-			}
-			if !quick {
-				whole = s
-				continue
-			}
-			if s.Repeat() != 1 {
-				t.Errorf("%s: quick has %d seeds", e.Name, s.Repeat())
-			}
-			for i, d := range s.Sweep() {
-				all := whole.Sweep()[i].Values
-				switch {
-				case d.Key == "length": // of the run: shorter is what makes it quick
-				case d.Key == "scheme" && len(d.Values) != len(all):
-					t.Errorf("%s: quick has %d of %d schemes", e.Name, len(d.Values), len(all))
-				case d.Values[0] != all[0] || d.Values[len(d.Values)-1] != all[len(all)-1]:
-					t.Errorf("%s: quick has %v of %v", e.Name, d.Values, all)
-				}
+		for key, all := range sweep {
+			values, changed := quick[key]
+			switch {
+			case !changed, key == "length": // of the run: shorter is what makes it quick
+			case key == "scheme" && len(values) != len(all):
+				t.Errorf("%s: quick has %d of %d schemes", e.Name, len(values), len(all))
+			case values[0] != all[0] || values[len(values)-1] != all[len(all)-1]:
+				t.Errorf("%s: quick has %v of %v", e.Name, values, all)
 			}
 		}
 	}

@@ -36,3 +36,9 @@ func TestMiceAttack(t *testing.T) {
 	mechanisms(t, "attack", spec.Options{Quick: true}, "attack.half", "attack.half-supply", "attack.sound", "attack.drop",
 		"attack.mice", "attack.idle", "attack.top")
 }
+
+func TestReactionFull(t *testing.T) {
+	mechanisms(t, "reaction", spec.Options{Quick: true},
+		"reaction.way", "reaction.drop", "reaction.ndp", "reaction.ecn", "reaction.ecn-early", "reaction.cnp",
+		"reaction.fast-cnp", "reaction.early", "reaction.early-supply")
+}

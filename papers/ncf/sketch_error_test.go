@@ -55,7 +55,7 @@ func websearch() traffic {
 // missed and with less than θ − ε rarely alarmed about. The table says how often, over hashes
 // drawn anew, n = 4, θ = 5 %, average; false alarms are of flows that sent in the last window.
 func TestErrorBound(t *testing.T) {
-	const windows, seeds, threshold = 4, 8, 0.05
+	const windows, seeds, threshold = 4, 3, 0.05
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-10s %6s %6s %6s %5s %9s | %9s %9s %9s | %9s %9s %6s %6s\n", "traffic", "eps", "delta", "width",
 		"depth", "bytes", "over eps", "mean/T", "most/T", "flows", "elephants", "false", "missed")

@@ -240,8 +240,13 @@ func ambiguous(all []Aggregate) error {
 			matches, of = append(matches, m[k]), append(of, i)
 		}
 	}
-	// Prefixes alone nest or have nothing in common: of these only equal ones are looked for, which takes no square of
-	// the many that there may be.
+	return eachRival(matches, of, func(k, i int) error { return twice(all, matches, of, k, i) })
+}
+
+// eachRival calls compare with each pair of alternatives that may be ambiguous, by their places in matches. It stops at
+// the first error. Two plain prefixes are nested or disjoint, so only equal ones are a pair: the number of pairs grows
+// with the number of prefixes, not with its square.
+func eachRival(matches []match, of []int, compare func(k, i int) error) error {
 	var narrow []int // those that ask for more, by place in matches
 	first := map[netip.Prefix]int{}
 	for i := range matches {
@@ -251,17 +256,17 @@ func ambiguous(all []Aggregate) error {
 			if !seen {
 				first[matches[i].user] = i
 			} else if of[k] != of[i] {
-				return twice(all, matches, of, k, i)
+				return compare(k, i)
 			}
 			for _, k := range narrow {
-				if err := twice(all, matches, of, k, i); err != nil {
+				if err := compare(k, i); err != nil {
 					return err
 				}
 			}
 			continue
 		}
 		for k := range matches[:i] {
-			if err := twice(all, matches, of, k, i); err != nil {
+			if err := compare(k, i); err != nil {
 				return err
 			}
 		}

@@ -71,10 +71,11 @@
 //
 // The claims of figure 4 are in that file: fig4.without.proportional, fig4.abc.light-gains,
 // fig4.abc.heavy-loses, fig4.abc.full. TestFigure4 runs the whole sweep, with shorter and fewer runs, and
-// compares the outcome with a golden table. fig4.without.proportional fails: without ABC, senders of constant
+// compares the outcome with a golden table. Tests whose names end in Full have longer runs and more points, with
+// -tags slow. fig4.without.proportional fails: without ABC, senders of constant
 // rate synchronise with the departures from the full queue, and phase decides who finds the free slot. A
 // jitter of one service time on the access links makes the claim hold (experiments/fig4-phase.yaml,
-// TestPhase). TestQuickVariants runs the --quick variant of each experiment.
+// TestPhase). TestQuickVariants, with -tags slow, runs the --quick variant of each experiment.
 //
 // Figure 5's claims hold, and so do figure 6's except fig6.abc.32. In the paper client 0 gets 32 Mb/s for very
 // large R0. Here it gets 3.4, and less the faster it sends, as in figure 4. TestSingle: a single flow
@@ -94,7 +95,7 @@
 //
 // None satisfies all: goodput that rises with R0 throughout, and bursts of iperf3, are left out of the nine, for we
 // found no configuration that has them, as is said below. For the nine the best is at a distance of 0.82
-// (TestPrototype;
+// (TestPrototype, with -tags slow;
 // experiments/prototype-fig4.yaml, -fig5, -fig6, -single): the switch reads 10,800 packets/s, of both directions and
 // all ports, and 64 wait. Below that nothing is lost, so figure 5 and the single flow do not feel it. At large R0
 // the CBR sender takes up to 8400 of them, TCP and its acknowledgements want more than the rest, and TCP's rate is

@@ -17,7 +17,7 @@ func TestDomainsShare(t *testing.T) {
 			if name == "p4abc/domain" {
 				set, groups = "scheme=[abc, narrow]", []string{"client0", "client1"}
 			}
-			o := carryOut(t, name, spec.Options{Quick: true, Set: []string{set}})
+			o := carryOut(t, name, spec.Options{Quick: true, Set: []string{set, "duration=4s"}})
 			if len(o.Runs) != points {
 				t.Errorf("%d runs, want %d", len(o.Runs), points)
 			}

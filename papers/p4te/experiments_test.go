@@ -1,8 +1,8 @@
 package p4te_test
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"weir/core/cc"
@@ -51,10 +51,16 @@ func library() *spec.Registry {
 // What table 1 turns on, by the options that show it: ECMP as slow as the released runs has one upward port, and
 // P4TE's flows are reordered (gap) and take turns with feedback (delay_delta).
 func TestOptions(t *testing.T) {
+	optionsShow(t, "scenario=stride_high", "repeat=1")
+}
+
+// optionsShow runs table 1's options with the given settings and checks their claims.
+func optionsShow(t *testing.T, set ...string) {
+	t.Helper()
 	want := []string{"options.one-port.stride_high", "options.gap", "options.delta", "options.against-one-port",
 		"options.against-ecmp"}
 	for _, c := range runtest.CarryOut(t, library(), "p4te/table1-options", spec.Options{
-		Set: []string{"scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]"}}).Claims {
+		Set: append(set, "scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]")}).Claims {
 		if slices.Contains(want, c.ID) && c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
@@ -64,9 +70,15 @@ func TestOptions(t *testing.T) {
 // Without its parts P4TE is ECMP, flow by flow: it has ecmp's paths, and its frames no headers. Another hash was up to
 // 20 % better or worse.
 func TestNothingIsECMP(t *testing.T) {
+	nothingIsECMP(t, "repeat=1", "sizes=websearch")
+}
+
+// nothingIsECMP compares P4TE without its parts with ECMP, with the given settings.
+func nothingIsECMP(t *testing.T, set ...string) {
+	t.Helper()
 	seen := 0
 	for _, c := range runtest.CarryOut(t, library(), "p4te/ablation", spec.Options{Quick: true,
-		Set: []string{"arrivals=[1ms]", "scheme=[ecmp, nothing]"}}).Claims {
+		Set: append(set, "arrivals=[1ms]", "scheme=[ecmp, nothing]")}).Claims {
 		if c.ID == "ablation.nothing" {
 			if seen++; c.Verdict != claim.Holds {
 				t.Errorf("%s: %s", c.ID, c.Measured)
@@ -74,22 +86,29 @@ func TestNothingIsECMP(t *testing.T) {
 		}
 	}
 	if seen != 1 {
-		t.Error("the claim is not there")
+		t.Error("the experiment has no claim ablation.nothing")
 	}
 }
 
 // All flows of each part of the ablation, of the composition and of what P4TE brings end, with what
-// P4TE does at work in each.
+// P4TE does at work in each. TestVariantsFull has more seeds and networks.
 func TestVariants(t *testing.T) {
-	for name, set := range map[string][]string{
-		"ablation": {"arrivals=[1ms]", "load=[50%]",
+	allFlowsEnd(t, map[string][]string{
+		"ablation": {"repeat=1", "arrivals=[500us]", "load=[50%]", "sizes=websearch",
 			"scheme=[full, no_monitoring, path_only, rate_only, enforced, nothing]"},
-		"compose":       {"arrivals=[300us]", "load=[50%]", "scheme=[ecmp, p4te]"},
-		"gains":         {"repeat=1", "arrivals=[1ms]"},
-		"gains-sweep":   {"repeat=1", "arrivals=[1ms]", "scheme=[ecmp, letflow, paths_1us, all_100us]"},
-		"gains-factors": {"repeat=1", "scheme=[ecmp, quick_marks]", "cell=[slow, rate_100g, fat_tree, incast]"},
-		"failure":       {"scheme=[ecmp, p4te]", "cc=dctcp", "traffic.leaving.stop=12ms", "traffic.coming.stop=12ms"},
-	} {
+		"compose":       {"repeat=1", "arrivals=[200us]", "load=[50%]", "scheme=p4te"},
+		"gains":         {"repeat=1", "arrivals=[200us]"},
+		"gains-sweep":   {"repeat=1", "arrivals=[500us]", "gap=10us", "scheme=[letflow, paths_1us, all_100us]"},
+		"gains-factors": {"repeat=1", "scheme=quick_marks", "cell=incast"},
+		"failure": {"repeat=1", "scheme=p4te", "cc=dctcp", "traffic.leaving.stop=12ms",
+			"traffic.coming.stop=12ms"},
+	})
+}
+
+// allFlowsEnd runs the quick variants of the experiments with the settings given by name.
+func allFlowsEnd(t *testing.T, experiments map[string][]string) {
+	t.Helper()
+	for name, set := range experiments {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range runtest.CarryOut(t, library(), "p4te/"+name, spec.Options{Quick: true,
 				Set: set}).Runs {
@@ -101,10 +120,17 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// Appendix A's quick variant comes to its end. A flow that is not finished has lost its SYNs, and no other. P4TE's
+// Appendix A.2 comes to its end with CUBIC. A flow that is not finished has lost its SYNs, and no other. P4TE's
 // flowlets of 40 ms reorder what a host sends every 50 ms, so its flows take longer than with flowlets of 4 s.
+// TestAppendixFull has all three parts.
 func TestAppendix(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "p4te/appendix", spec.Options{Quick: true})
+	appendixEnds(t, 2, "repeat=1", "case=a2", "cc=cubic", "scheme=[p4te, patient]")
+}
+
+// appendixEnds runs appendix A's quick variant with the given settings.
+func appendixEnds(t *testing.T, runs int, set ...string) {
+	t.Helper()
+	o := runtest.CarryOut(t, library(), "p4te/appendix", spec.Options{Quick: true, Set: set})
 	for _, r := range o.Runs {
 		if r.End.Reason != "all flows done" && len(r.Unfinished) == 0 {
 			t.Errorf("%s ends: %s", measure.PointName(r.Point), r.End.Reason)
@@ -116,7 +142,7 @@ func TestAppendix(t *testing.T) {
 			}
 		}
 	}
-	if len(o.Runs) != 48 || len(o.Failed) > 0 || o.Missing > 0 {
+	if len(o.Runs) != runs || len(o.Failed) > 0 || o.Missing > 0 {
 		t.Errorf("%d runs, %d failed, %d are missing", len(o.Runs), len(o.Failed), o.Missing)
 	}
 	large := map[string][]float64{} // completion times in A.2, by scheme
@@ -134,8 +160,14 @@ func TestAppendix(t *testing.T) {
 // What P4TE gains at 10 Gb/s is its marks: with the same flows they make slowdowns smaller, and fake ACKs without
 // marks do not.
 func TestMarksGain(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "p4te/gains", spec.Options{Quick: true, Set: []string{"repeat=5",
-		"scheme=[ecmp, marks, fake_acks]"}})
+	marksGain(t, 2)
+}
+
+// marksGain compares the slowdowns of the given number of seeds.
+func marksGain(t *testing.T, seeds int) {
+	t.Helper()
+	o := runtest.CarryOut(t, library(), "p4te/gains", spec.Options{Quick: true, Set: []string{
+		fmt.Sprintf("repeat=%d", seeds), "scheme=[ecmp, marks, fake_acks]"}})
 	ratios := map[string][]float64{}
 	for _, r := range o.Runs {
 		for _, m := range r.Ratios {
@@ -148,28 +180,19 @@ func TestMarksGain(t *testing.T) {
 	for scheme, within := range map[string][2]float64{"ecmp": {1, 1}, "marks": {0.7, 0.97}, "fake_acks": {0.95, 1.3}} {
 		t.Run(scheme, func(t *testing.T) {
 			mean, half := claim.MeanInterval(ratios[scheme])
-			if len(ratios[scheme]) != 5 || !(mean >= within[0] && mean <= within[1]) {
+			if len(ratios[scheme]) != seeds || !(mean >= within[0] && mean <= within[1]) {
 				t.Errorf("slowdown over ECMP's %.3f ± %.3f (%d seeds), want %v", mean, half, len(ratios[scheme]), within)
 			}
 		})
 	}
 }
 
-// Every experiment is valid, also its quick variant, which keeps every scheme.
-func TestExperimentsLoad(t *testing.T) {
+// The quick variant of every experiment keeps every scheme.
+func TestQuickKeepsSchemes(t *testing.T) {
 	for _, e := range library().Experiments() {
-		t.Run(strings.TrimPrefix(e.Name, "p4te/"), func(t *testing.T) {
-			schemes := func(quick bool) int {
-				for _, d := range runtest.Load(t, library(), e.Name, spec.Options{Quick: quick}).Sweep() {
-					if d.Key == "scheme" {
-						return len(d.Values)
-					}
-				}
-				return 0
-			}
-			if whole, quick := schemes(false), schemes(true); whole != quick {
-				t.Errorf("%d schemes, and %d in the quick variant", whole, quick)
-			}
-		})
+		sweep, quick := runtest.Variants(t, library(), e.Name)
+		if values, ok := quick["scheme"]; ok && len(values) != len(sweep["scheme"]) {
+			t.Errorf("%s: %d schemes, and %d in the quick variant", e.Name, len(sweep["scheme"]), len(values))
+		}
 	}
 }

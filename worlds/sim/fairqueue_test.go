@@ -111,7 +111,7 @@ func (s seen) Seed(seed uint32) { *s.seeds = append(*s.seeds, seed) }
 // Fair queues give the same trace with packets as bytes and in any window; marks go with
 // them. The seed of the hash is the run's, for each port another.
 func TestFairQueueingSame(t *testing.T) {
-	run := func(change func(*Config)) string {
+	build := func(change func(*Config)) *Config {
 		c := config(t, 1, nil)
 		c.Duration = 400 * unit.Microsecond
 		for i := range c.Switches {
@@ -128,13 +128,14 @@ func TestFairQueueingSame(t *testing.T) {
 				return append(list, p), err
 			}
 		}
-		change(c)
-		queuePairs(t, c)
-		r, _, list := traced(t, c, "*")
-		if r.Drops[dataplane.Evicted] == 0 {
-			t.Error("nobody gives way")
+		if change != nil {
+			change(c)
 		}
-		return frames(list)
+		queuePairs(t, c)
+		return c
+	}
+	if r := runOf(t, build(nil)); r.Drops[dataplane.Evicted] == 0 {
+		t.Error("no packet is evicted")
 	}
 	var seeds []uint32
 	c := config(t, 1, nil)
@@ -147,16 +148,5 @@ func TestFairQueueingSame(t *testing.T) {
 	if seeds = slices.Compact(slices.Sorted(slices.Values(seeds))); len(seeds) != 20 {
 		t.Errorf("%d ports have seeds of their own, there are 20", len(seeds))
 	}
-	want := run(func(*Config) {})
-	for how, change := range map[string]func(*Config){
-		"again":         func(*Config) {},
-		"wire":          func(c *Config) { c.Wire = true },
-		"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
-		"three threads": func(c *Config) { c.Threads = 3 },
-		"one group":     func(c *Config) { c.Window = unit.Second },
-	} {
-		if got := run(change); got != want {
-			t.Errorf("%s: another trace: %s", how, difference(got, want))
-		}
-	}
+	sameInEveryForm(t, "fair queues", mainForms, build, nil)
 }

@@ -109,7 +109,7 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 // Ends are made once each, when their flow begins, and are given back: of thousands of flows, a few at a time, there
 // are never many. The outcome is that of ends which were there from the beginning and stayed.
 func TestEndsAreGivenBack(t *testing.T) {
-	const flows = 3000
+	const flows = 1500
 	for name, make := range transports() {
 		t.Run(name, func(t *testing.T) {
 			c, m := oneByOne(t, make, flows)

@@ -1,7 +1,8 @@
 package sim
 
 import (
-	"strings"
+	"bytes"
+	"fmt"
 	"testing"
 
 	"weir/core/dataplane"
@@ -43,44 +44,28 @@ func TestSameResultNCF(t *testing.T) {
 	sameWithNCF(t, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {}, "rdma": queuePairs})
 }
 
-func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
+// sameWithNCF compares forms of runs with NCF and the given transports, and checks that NACKs have every cause.
+func sameWithNCF(t *testing.T, transports map[string]func(t testing.TB, c *Config)) {
+	t.Helper()
 	causes := map[packet.Cause]int{}
-	for name, transports := range forms {
+	for name, transport := range transports {
 		for seed, given := range [][]string{{}, {"coalesce", "20us", "change", "flowlet"}, {"early", "20%", "udp", "true",
 			"pool", "switch", "memory", "25kB"}} {
-			with := func(change func(*Config)) (result, text string, records []trace.Record) {
-				build := func() *Config {
-					c := config(t, uint64(seed), change)
-					c.Duration = unit.Millisecond
-					c.MaxFrame = 1200
-					transports(t, c)
-					feedback(t, c, given...)
-					return c
-				}
-				_, text, records = traced(t, build(), "*")
-				return outcome(t, build()), text, records
-			}
-			want, wantText, records := with(nil)
-			if !strings.Contains(wantText, "notified") {
-				t.Errorf("%s, seed %d: no drop became a NACK", name, seed)
-			}
-			for i := range records {
-				var p packet.Packet
-				var n packet.Notification
-				if len(records[i].Frame) > 0 && p.Parse(config(t, 0, nil).Hosts, records[i].Frame) == nil && p.Notification(&n) {
-					causes[n.Cause]++
-				}
-			}
-			for form, change := range map[string]func(*Config){
-				"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
-				"three threads": func(c *Config) { c.Threads = 3 },
-				"one group":     func(c *Config) { c.Window = unit.Second },
-				"wire":          func(c *Config) { c.Wire = true },
-			} {
-				got, text, _ := with(change)
-				if got != want || text != wantText {
-					t.Errorf("%s, seed %d, %s: another result\n%s\n%s\n%s", name, seed, form, got, want, difference(text, wantText))
-				}
+			what := fmt.Sprintf("%s, seed %d", name, seed)
+			hosts, notified := config(t, 0, nil).Hosts, 0
+			sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), transport, given),
+				func(x *trace.Record, text []byte) {
+					var p packet.Packet
+					var n packet.Notification
+					if len(x.Frame) > 0 && p.Parse(hosts, x.Frame) == nil && p.Notification(&n) {
+						causes[n.Cause]++
+					}
+					if bytes.Contains(text, []byte("notified")) {
+						notified++
+					}
+				})
+			if notified == 0 {
+				t.Errorf("%s: no drop became a NACK", what)
 			}
 		}
 	}
@@ -89,7 +74,19 @@ func sameWithNCF(t *testing.T, forms map[string]func(t testing.TB, c *Config)) {
 			t.Errorf("no NACK says %v", c)
 		}
 	}
-	t.Log(causes)
+}
+
+// withNCF returns a function that builds a run of half a millisecond with NCF in its switches.
+func withNCF(t testing.TB, seed uint64, transport func(testing.TB, *Config),
+	given []string) func(func(*Config)) *Config {
+	return func(change func(*Config)) *Config {
+		c := config(t, seed, change)
+		c.Duration = 500 * unit.Microsecond
+		c.MaxFrame = 1200
+		transport(t, c)
+		feedback(t, c, given...)
+		return c
+	}
 }
 
 // And over TCP, whose senders take the NACKs.
@@ -100,31 +97,16 @@ func TestSameResultNCFTCP(t *testing.T) {
 // So do copies of ACKs with ECE, which are packets of the flow's other end that a switch makes.
 func TestSameResultEchoes(t *testing.T) {
 	for seed, given := range [][]string{{"form", "ece"}, {"form", "ece", "early", "20%", "acks", "mice"}} {
-		with := func(change func(*Config)) (result, text string) {
-			build := func() *Config {
-				c := config(t, uint64(seed), change)
-				c.Duration = unit.Millisecond
-				c.MaxFrame = 1200
-				connections(t, c)
-				feedback(t, c, given...)
-				return c
-			}
-			_, text, _ = traced(t, build(), "*")
-			return outcome(t, build()), text
-		}
-		want, wantText := with(nil)
-		if !strings.Contains(wantText, "notified") {
-			t.Errorf("seed %d: no sender was told of a drop", seed)
-		}
-		for form, change := range map[string]func(*Config){
-			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
-			"three threads": func(c *Config) { c.Threads = 3 },
-			"one group":     func(c *Config) { c.Window = unit.Second },
-			"wire":          func(c *Config) { c.Wire = true },
-		} {
-			if got, text := with(change); got != want || text != wantText {
-				t.Errorf("seed %d, %s: another result\n%s\n%s\n%s", seed, form, got, want, difference(text, wantText))
-			}
+		what := fmt.Sprint("seed ", seed)
+		notified := 0
+		sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), connections, given),
+			func(_ *trace.Record, text []byte) {
+				if bytes.Contains(text, []byte("notified")) {
+					notified++
+				}
+			})
+		if notified == 0 {
+			t.Errorf("%s: no sender was told of a drop", what)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedb
 // are empty at the end. Without headroom many of the same runs lose packets.
 func TestLossless(t *testing.T) {
 	lost, pauses := 0, uint64(0)
-	const runs = 150
+	const runs = 60
 	for seed := range uint64(runs) {
 		c, buffers := bursts(t, seed)
 		r, err := Run(c)

@@ -63,46 +63,31 @@ func queuePairs(t testing.TB, c *Config) {
 
 // The same result in every form holds with queue pairs, too: echoes, NACKs, CNPs,
 // classes.
-func TestSameResultRDMA(t *testing.T) {
-	for seed := range uint64(3) {
-		with := func(change func(*Config)) string {
-			c := config(t, seed, change)
-			queuePairs(t, c)
-			return outcome(t, c)
-		}
-		want := with(nil)
-		for name, change := range map[string]func(*Config){
-			"again":         nil,
-			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
-			"three threads": func(c *Config) { c.Threads = 3 },
-			"ends kept":     func(c *Config) { c.sweeps = 1 << 30 },
-			"no end kept":   func(c *Config) { c.sweeps = 1 },
-			"threads, none": func(c *Config) { c.Threads, c.sweeps = 3, 1 },
-			"one group":     func(c *Config) { c.Window = unit.Second },
-			"wire":          func(c *Config) { c.Wire = true },
-		} {
-			t.Run(fmt.Sprintf("seed %d, %s", seed, name), func(t *testing.T) {
-				if got := with(change); got != want {
-					t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
-				}
-			})
-		}
-		c := config(t, seed, nil)
+func TestSameResultRDMA(t *testing.T) { sameResultRDMA(t, 0) }
+
+// sameResultRDMA compares all forms of a run with queue pairs, and checks that it loses packets and ends flows.
+func sameResultRDMA(t *testing.T, seed uint64) {
+	t.Helper()
+	build := func(change func(*Config)) *Config {
+		c := config(t, seed, change)
+		c.Duration = 3 * unit.Millisecond
 		queuePairs(t, c)
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
+		return c
+	}
+	sameInEveryForm(t, fmt.Sprint("seed ", seed), everyForm, build, nil)
+	r, err := Run(build(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resent, done := int64(0), 0
+	for _, f := range r.Flows {
+		resent += f.Sender.Retransmitted
+		if f.FCT != unit.Never {
+			done++
 		}
-		resent, done := int64(0), 0
-		for _, f := range r.Flows {
-			resent += f.Sender.Retransmitted
-			if f.FCT != unit.Never {
-				done++
-			}
-		}
-		if resent == 0 || done == 0 {
-			t.Errorf("seed %d: %d packets sent again, %d of %d flows done", seed, resent, done, len(r.Flows))
-		}
+	}
+	if resent == 0 || done == 0 {
+		t.Errorf("seed %d: %d packets sent again, %d of %d flows done", seed, resent, done, len(r.Flows))
 	}
 }
 

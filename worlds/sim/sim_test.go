@@ -165,44 +165,32 @@ func connections(t testing.TB, c *Config) {
 
 // The same holds with TCP: retransmissions, SACK, ECN, pacing, IPv4 and IPv6, and
 // sequence numbers that wrap.
-func TestSameResultTCP(t *testing.T) {
-	for seed := range uint64(3) {
-		with := func(change func(*Config)) string {
-			c := config(t, seed, change)
-			connections(t, c)
-			return outcome(t, c)
-		}
-		want := with(nil)
-		for name, change := range map[string]func(*Config){
-			"again":         nil,
-			"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
-			"three threads": func(c *Config) { c.Threads = 3 },
-			"ends kept":     func(c *Config) { c.sweeps = 1 << 30 },
-			"no end kept":   func(c *Config) { c.sweeps = 1 },
-			"threads, none": func(c *Config) { c.Threads, c.sweeps = 3, 1 },
-			"one group":     func(c *Config) { c.Window = unit.Second },
-			"wire":          func(c *Config) { c.Wire = true },
-		} {
-			if got := with(change); got != want {
-				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, name, got, want)
-			}
-		}
-		c := config(t, seed, nil)
+func TestSameResultTCP(t *testing.T) { sameResultTCP(t, 0) }
+
+// sameResultTCP compares all forms of a run with TCP, and checks that it loses packets and ends flows.
+func sameResultTCP(t *testing.T, seed uint64) {
+	t.Helper()
+	build := func(change func(*Config)) *Config {
+		c := config(t, seed, change)
+		c.Duration = 3 * unit.Millisecond
 		connections(t, c)
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
+		return c
+	}
+	sameInEveryForm(t, fmt.Sprint("seed ", seed), everyForm, build, nil)
+	c := build(nil)
+	r, err := Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resent, done := int64(0), 0
+	for i, f := range r.Flows {
+		resent += f.Sender.Retransmitted
+		if c.Flows[i].Size > 0 && f.FCT != unit.Never && f.Written <= f.FCT {
+			done++
 		}
-		resent, done := int64(0), 0
-		for i, f := range r.Flows {
-			resent += f.Sender.Retransmitted
-			if c.Flows[i].Size > 0 && f.FCT != unit.Never && f.Written <= f.FCT {
-				done++
-			}
-		}
-		if resent == 0 || done < 6 {
-			t.Errorf("seed %d: %d packets sent again, %d of 8 flows complete", seed, resent, done)
-		}
+	}
+	if resent == 0 || done < 6 {
+		t.Errorf("seed %d: %d packets sent again, %d of 8 flows complete", seed, resent, done)
 	}
 }
 

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"hash/crc32"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -21,20 +20,9 @@ import (
 // trace as text and as records, with the frames in the text.
 func traced(t testing.TB, c *Config, patterns ...string) (*Result, string, []trace.Record) {
 	t.Helper()
-	ports := TracePorts(c.Network)
-	for _, p := range patterns {
-		if !trace.Select(ports, p) {
-			t.Fatalf("no port is like %s", p)
-		}
-	}
 	var b strings.Builder
-	text := trace.NewText(&b, nil)
-	all := &records{}
-	tc := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: []trace.Sink{text, all}}
-	for _, n := range c.Network.Nodes {
-		tc.Nodes = append(tc.Nodes, n.Name)
-	}
-	c.Trace = trace.NewCollector(tc)
+	text, all := trace.NewText(&b, nil), &records{}
+	record(t, c, patterns, text, all)
 	r, err := Run(c)
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +32,22 @@ func traced(t testing.TB, c *Config, patterns ...string) (*Result, string, []tra
 	}
 	text.Close()
 	return r, b.String(), all.list
+}
+
+// record has a run traced: the ports that the patterns name, with frames, into the sinks.
+func record(t testing.TB, c *Config, patterns []string, sinks ...trace.Sink) {
+	t.Helper()
+	ports := TracePorts(c.Network)
+	for _, p := range patterns {
+		if !trace.Select(ports, p) {
+			t.Fatalf("no port is like %s", p)
+		}
+	}
+	tc := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: sinks}
+	for _, n := range c.Network.Nodes {
+		tc.Nodes = append(tc.Nodes, n.Name)
+	}
+	c.Trace = trace.NewCollector(tc)
 }
 
 type records struct{ list []trace.Record }
@@ -65,54 +69,49 @@ func frames(list []trace.Record) string {
 	return b.String()
 }
 
-// The bytes of a trace depend neither on execution windows nor on threads, nor on
-// the form in which packets cross the links; and a trace changes no result.
-func TestTraceSame(t *testing.T) {
-	for seed := range uint64(2) {
-		for name, transports := range map[string]func(testing.TB, *Config){
-			"window": func(testing.TB, *Config) {}, "tcp": mixed, "until done": untilDone,
-		} {
-			run := func(change func(*Config)) (string, *Config) {
-				c := config(t, seed, change)
-				c.Duration = 5 * unit.Millisecond
-				transports(t, c)
-				_, text, list := traced(t, c, "*")
-				f := frames(list)
-				if strings.Count(f, "\n") != strings.Count(text, "\n")-2 {
-					t.Fatal("the text has other events")
-				}
-				return f, c
-			}
-			want, c := run(nil)
-			if strings.Count(want, " drop ") == 0 || strings.Count(want, " lost ") == 0 {
-				t.Fatalf("seed %d, %s: too little happens", seed, name)
-			}
-			plain := config(t, seed, nil)
-			transports(t, plain)
-			again := config(t, seed, nil)
-			transports(t, again)
-			again.Trace = trace.NewCollector(trace.Config{Nodes: make([]string, len(c.Network.Nodes)), Ports: allTraced(c)})
-			if outcome(t, plain) != outcome(t, again) {
-				t.Errorf("seed %d, %s: a run with a trace gives another result", seed, name)
-			}
-			for how, change := range map[string]func(*Config){
-				"again":         nil,
-				"small window":  func(c *Config) { c.Window = 300 * unit.Nanosecond },
-				"three threads": func(c *Config) { c.Threads = 3 },
-				"pairs":         func(c *Config) { c.Window = 1500 * unit.Nanosecond },
-				"one group":     func(c *Config) { c.Window = unit.Second },
-				"wire":          func(c *Config) { c.Wire = true },
-			} {
-				if got, _ := run(change); got != want {
-					t.Errorf("seed %d, %s, %s: another trace: %s", seed, name, how, difference(got, want))
-				}
-			}
-			before := runtime.GOMAXPROCS(1)
-			got, _ := run(nil)
-			runtime.GOMAXPROCS(before)
-			if got != want {
-				t.Errorf("seed %d, %s, GOMAXPROCS 1: another trace", seed, name)
-			}
+// A trace changes no result, and its text has the events that its records have. That its bytes depend neither on
+// windows nor on threads is for sameInEveryForm: TestSameResultTCP, TestSameResultRDMA, TestTraceSame and others.
+func TestTraceChangesNothing(t *testing.T) {
+	for name, transports := range map[string]func(testing.TB, *Config){
+		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
+	} {
+		build := func() *Config {
+			c := config(t, 0, nil)
+			c.Duration = 5 * unit.Millisecond
+			transports(t, c)
+			return c
+		}
+		_, text, list := traced(t, build(), "*")
+		if strings.Count(frames(list), "\n") != strings.Count(text, "\n")-2 {
+			t.Errorf("%s: the text has other events", name)
+		}
+		again := build()
+		again.Trace = trace.NewCollector(trace.Config{Nodes: make([]string, len(again.Network.Nodes)),
+			Ports: allTraced(again)})
+		if outcome(t, build()) != outcome(t, again) {
+			t.Errorf("%s: a run with a trace gives another result", name)
+		}
+	}
+}
+
+// Flows of windows, of TCP beside datagrams, and those that all have an end.
+func TestTraceSame(t *testing.T) { traceSame(t, 0) }
+
+// traceSame compares all forms of three mixes of transports.
+func traceSame(t *testing.T, seed uint64) {
+	t.Helper()
+	for name, transports := range map[string]func(testing.TB, *Config){
+		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
+	} {
+		events := map[trace.Kind]int{}
+		sameInEveryForm(t, fmt.Sprintf("seed %d, %s", seed, name), everyForm, func(change func(*Config)) *Config {
+			c := config(t, seed, change)
+			c.Duration = 2 * unit.Millisecond
+			transports(t, c)
+			return c
+		}, func(x *trace.Record, _ []byte) { events[x.Kind]++ })
+		if events[trace.Drop] == 0 || events[trace.Lost] == 0 {
+			t.Fatalf("seed %d, %s: too little happens", seed, name)
 		}
 	}
 }

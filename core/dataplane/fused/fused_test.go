@@ -50,7 +50,7 @@ func Example() {
 
 // Every list of programs that have a part sends and counts fused what it does by hooks.
 func TestEveryList(t *testing.T) {
-	r := fusedtest.Check(t, dataplanetest.Direct, schemes(), 8)
+	r := fusedtest.Check(t, dataplanetest.Direct, schemes(), 4)
 	for _, list := range []string{"[]", "[ecn]", "[red]", "[shared_buffer]", "[telemetry]", "[red, ecn]", "[ecn, red]",
 		"[shared_buffer, pfc]", "[shared_buffer, ecn]", "[ecn, shared_buffer]", "[shared_buffer, pfc, ecn, telemetry]",
 		"[telemetry, ecn, shared_buffer, pfc]", "[red, shared_buffer, pfc, telemetry]", "[pfc]", "[pfc, ecn]"} {

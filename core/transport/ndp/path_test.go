@@ -11,9 +11,12 @@ import (
 
 // Paths that lose, trim, return, delay and double whatever they like: every byte comes
 // once, and nothing stalls; bytes on the wire give the same as fields.
-func TestRandomPaths(t *testing.T) {
+func TestRandomPaths(t *testing.T) { randomPaths(t, 100) }
+
+func randomPaths(t *testing.T, seeds uint64) {
+	t.Helper()
 	var timeouts, nacks, returned int64
-	for seed := range uint64(300) {
+	for seed := range seeds {
 		outcome := func(wire bool) string {
 			random := unit.NewRandom(seed, "ndp")
 			sizes := make([]unit.Bytes, 1+random.IntN(4))
@@ -76,8 +79,11 @@ func TestRandomPaths(t *testing.T) {
 
 // Without loss there is never a timeout, whatever is trimmed and returned: every packet
 // that needs one gets a PULL, or is sent at once (the argument is in doc.go).
-func TestNoTimeoutsWithoutLoss(t *testing.T) {
-	for seed := range uint64(400) {
+func TestNoTimeoutsWithoutLoss(t *testing.T) { noTimeoutsWithoutLoss(t, 150) }
+
+func noTimeoutsWithoutLoss(t *testing.T, seeds uint64) {
+	t.Helper()
+	for seed := range seeds {
 		random := unit.NewRandom(seed, "lossless")
 		sizes := make([]unit.Bytes, 1+random.IntN(6))
 		for i := range sizes {

@@ -125,7 +125,7 @@ func TestInjectedDuplicates(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(unit.Second)
+	w.run(400 * ms)
 	if w.s.counters.Retransmitted > 0 {
 		t.Errorf("50 copies of an ACK: %d packets sent again", w.s.counters.Retransmitted)
 	}

@@ -173,11 +173,16 @@ func replayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 // leaves two packets (RFC 5681 equation 4), as with an ECN echo on every ACK
 // (TestInjectedEchoes); and each packet goes out twice at the pace of NACKs, more often only as
 // ACKs of what is new allow. It never stops the flow, and when the attack ends the flow comes back.
-func TestNackOfDelivered(t *testing.T) {
+// TestNackOfDeliveredFull has longer attacks and more shares.
+func TestNackOfDelivered(t *testing.T) { nacksOfDelivered(t, 4, 1, 100) }
+
+// nacksOfDelivered attacks for some seconds, in which one in each share of packets is NACKed.
+func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
+	t.Helper()
 	for i, name := range []string{"reno", "cubic", "reno", "cubic"} {
 		form := nackForms[i/2]
 		t.Run(name+", "+form.name, func(t *testing.T) {
-			for _, share := range []int{1, 10, 100, 1000} {
+			for _, share := range shares {
 				w := newPipe(t, name, 0, nil)
 				w.run(2 * unit.Second)
 				b, from, sent, again := w.r.counters.ReceivedBytes, w.now, w.s.counters.SentPackets, w.s.counters.Retransmitted
@@ -199,17 +204,18 @@ func TestNackOfDelivered(t *testing.T) {
 					}
 					return true, 0
 				}
-				w.run(12 * unit.Second)
+				w.run((2 + seconds) * unit.Second)
 				got := w.goodput(b, from)
 				sent, again = w.s.counters.SentPackets-sent, w.s.counters.Retransmitted-again
 				taken := w.s.counters.NacksTaken
 				w.onData = nil
-				w.run(14 * unit.Second)
+				w.run((4 + seconds) * unit.Second)
 				b, from = w.r.counters.ReceivedBytes, w.now
-				w.run(19 * unit.Second)
+				w.run((9 + seconds) * unit.Second)
 				back := w.goodput(b, from)
-				t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in 10 s, %d NACKs taken, %d of %d packets sent "+
-					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, taken, again, sent, w.s.timeouts, back)
+				t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in %d s, %d NACKs taken, %d of %d packets sent "+
+					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, seconds, taken, again, sent,
+					w.s.timeouts, back)
 				if floor := 2 * 1448 * 8 / 0.0125 / 1e6; got < floor*0.5 || w.s.timeouts > 0 || back < 44 ||
 					again > 4*(sent-again) {
 					t.Errorf("%s, one in %d: %.2f Mb/s, %d timeouts, %d of %d sent again, afterwards %.1f Mb/s", name, share, got,

@@ -5,41 +5,43 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // Every part is carried out once a window, and no window begins before the last one has ended, with fewer and with more
-// threads than cores.
+// threads than cores. A part that is late returns when all others are parked: the time of a bubble passes only then.
 func TestCrew(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 9} {
-		c := New(parts, false, nil)
-		var done atomic.Int64
-		counts := make([]int, parts)
-		for window := range 500 {
-			c.Window(func(k int) {
-				if n := done.Load(); n < int64(window*parts) {
-					t.Errorf("%d parts: window %d begins after %d", parts, window, n)
-				}
-				if counts[k]++; window%100 == k { // somebody is late, so the others park
-					time.Sleep(2 * time.Millisecond)
-				}
-				done.Add(1)
-			})
-		}
-		c.End()
-		for k, n := range counts {
-			if n != 500 {
-				t.Errorf("%d parts: part %d was carried out %d times of 500", parts, k, n)
+		synctest.Test(t, func(t *testing.T) {
+			c := New(parts, false, nil)
+			var done atomic.Int64
+			counts := make([]int, parts)
+			for window := range 500 {
+				c.Window(func(k int) {
+					if n := done.Load(); n < int64(window*parts) {
+						t.Errorf("%d parts: window %d begins after %d", parts, window, n)
+					}
+					if counts[k]++; window%100 == k {
+						time.Sleep(time.Millisecond)
+					}
+					done.Add(1)
+				})
 			}
-		}
+			c.End()
+			for k, n := range counts {
+				if n != 500 {
+					t.Errorf("%d parts: part %d was carried out %d times of 500", parts, k, n)
+				}
+			}
+		})
 	}
 }
 
 // A panic of a thread is one of the run, after the others have ended, whichever it is; and its threads end.
 func TestCrewPanics(t *testing.T) {
-	before := runtime.NumGoroutine()
 	for failing := range 3 {
-		func() {
+		synctest.Test(t, func(t *testing.T) { // which fails if a thread does not end
 			c := New(3, false, nil)
 			defer c.End()
 			defer func() {
@@ -56,12 +58,7 @@ func TestCrewPanics(t *testing.T) {
 				})
 			}
 			t.Errorf("thread %d: nothing", failing)
-		}()
-	}
-	for wait := time.Now(); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Since(wait) > 10*time.Second {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
-		}
+		})
 	}
 }
 

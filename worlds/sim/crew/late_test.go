@@ -2,38 +2,39 @@ package crew
 
 import (
 	"testing"
-	"time"
+	"testing/synctest"
 )
 
 // Who sets a counter may lose its core before it looks for sleepers. A sleeper that has seen the value meanwhile, and
 // waits for the next one, is roused too early then: it goes on waiting.
 func TestRousedTooEarly(t *testing.T) {
 	for _, spins := range []int{0, 100} {
-		var x counter
-		s := newSleeper(spins)
-		x.Store(1)
-		s.await(&x, 1) // without sleeping: nobody has roused it
-		back := make(chan uint32)
-		go func() {
-			s.await(&x, 2)
-			back <- x.Load()
-		}()
-		for deadline := time.Now().Add(10 * time.Second); !s.parked.Load(); time.Sleep(100 * time.Microsecond) {
-			if time.Now().After(deadline) {
+		synctest.Test(t, func(t *testing.T) {
+			var x counter
+			s := newSleeper(spins)
+			x.Store(1)
+			s.await(&x, 1) // without sleeping: no thread has roused it
+			back := make(chan uint32)
+			go func() {
+				s.await(&x, 2)
+				back <- x.Load()
+			}()
+			if synctest.Wait(); !s.parked.Load() {
 				t.Fatal("it does not sleep")
 			}
-		}
-		s.rouse() // for 1
-		select {
-		case is := <-back:
-			t.Fatalf("%d spins: it has waited for 2 and comes back at %d", spins, is)
-		case <-time.After(20 * time.Millisecond):
-		}
-		x.Store(2)
-		s.rouse()
-		if is := <-back; is != 2 {
-			t.Errorf("%d spins: it has waited for 2 and comes back at %d", spins, is)
-		}
+			s.rouse() // for 1
+			synctest.Wait()
+			select {
+			case is := <-back:
+				t.Fatalf("%d spins: it has waited for 2 and comes back at %d", spins, is)
+			default:
+			}
+			x.Store(2)
+			s.rouse()
+			if is := <-back; is != 2 {
+				t.Errorf("%d spins: it has waited for 2 and comes back at %d", spins, is)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,25 @@
+//go:build lint
+
+package cite_test
+
+import (
+	"testing"
+
+	"weir/internal/cite"
+	"weir/internal/testutil"
+)
+
+// TestTree holds every citation of this tree against docs/sources.md.
+func TestTree(t *testing.T) {
+	tree, err := cite.Open(testutil.TrackedFiles(t, "../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := tree.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}

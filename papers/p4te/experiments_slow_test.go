@@ -1,0 +1,57 @@
+//go:build slow
+
+package p4te_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/run/runtest"
+	"weir/study/spec"
+)
+
+// All scenarios of table 1's options, with five seeds.
+func TestOptionsFull(t *testing.T) { optionsShow(t) }
+
+// Both distributions of sizes, with five seeds.
+func TestNothingIsECMPFull(t *testing.T) { nothingIsECMP(t) }
+
+func TestVariantsFull(t *testing.T) {
+	allFlowsEnd(t, map[string][]string{
+		"ablation": {"arrivals=[1ms]", "load=[50%]",
+			"scheme=[full, no_monitoring, path_only, rate_only, enforced, nothing]"},
+		"compose":       {"arrivals=[300us]", "load=[50%]", "scheme=[ecmp, p4te]"},
+		"gains":         {"repeat=1", "arrivals=[1ms]"},
+		"gains-sweep":   {"repeat=1", "arrivals=[1ms]", "scheme=[ecmp, letflow, paths_1us, all_100us]"},
+		"gains-factors": {"repeat=1", "scheme=[ecmp, quick_marks]", "cell=[slow, rate_100g, fat_tree, incast]"},
+		"failure":       {"scheme=[ecmp, p4te]", "cc=dctcp", "traffic.leaving.stop=12ms", "traffic.coming.stop=12ms"},
+	})
+}
+
+// Appendix A's quick variant, in full.
+func TestAppendixFull(t *testing.T) { appendixEnds(t, 48) }
+
+// Five seeds.
+func TestMarksGainFull(t *testing.T) { marksGain(t, 5) }
+
+// The committed share with twenty seeds.
+func TestCommittedRateFull(t *testing.T) { committedRate(t, "repeat=20") }
+
+// Every experiment is valid, also its quick variant, which keeps every scheme.
+func TestExperimentsLoad(t *testing.T) {
+	for _, e := range library().Experiments() {
+		t.Run(strings.TrimPrefix(e.Name, "p4te/"), func(t *testing.T) {
+			schemes := func(quick bool) int {
+				for _, d := range runtest.Load(t, library(), e.Name, spec.Options{Quick: quick}).Sweep() {
+					if d.Key == "scheme" {
+						return len(d.Values)
+					}
+				}
+				return 0
+			}
+			if whole, quick := schemes(false), schemes(true); whole != quick {
+				t.Errorf("%d schemes, and %d in the quick variant", whole, quick)
+			}
+		})
+	}
+}
