@@ -18,7 +18,6 @@ import (
 	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/internal/text"
-	"weir/study/claim"
 	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
@@ -28,7 +27,7 @@ import (
 //go:embed report.html.tmpl
 var pageSource string
 
-var page = template.Must(template.New("report").Parse(pageSource))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": text.Count}).Parse(pageSource))
 
 // Page is what report.html is made of besides the outcome.
 type Page struct {
@@ -60,22 +59,6 @@ func dropsOf(o *results.Outcome) (dropped []drops, stuck bool) {
 // scripts and refers to nothing outside itself.
 func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
 	dropped, stuck := dropsOf(o)
-	type count struct {
-		Verdict claim.Verdict
-		N       int
-	}
-	var counts []count
-	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
-		n := 0
-		for _, c := range o.Claims {
-			if c.Verdict == v {
-				n++
-			}
-		}
-		if n > 0 {
-			counts = append(counts, count{v, n})
-		}
-	}
 	var given, defaults []spec.Parameter
 	for _, x := range o.Spec.Parameters() {
 		if strings.HasPrefix(x.Source, "default") {
@@ -91,10 +74,9 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	w := worldsOf(o)
 	keys, values := w.sorted(o.Spec.Listing().Sort)
 	var same []string
-	if last := len(keys) - 1; len(w.own) > 1 { // n stays
-		g := grid{keys: keys[:last], rows: len(w.own)}
-		same = g.constant()
-		keys = append(g.keys, keys[last])
+	if len(w.own) > 1 {
+		g := grid{keys: keys, rows: len(w.own)}
+		same, keys = g.constant(), g.keys
 	}
 	runs := tableOf("results", keys, values, len(w.own))
 	for i := range runs.Rows { // sorted rows are no groups
@@ -129,7 +111,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
+		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programs(o),
@@ -156,7 +138,7 @@ func ran(o *results.Outcome, p Page) string {
 // programs says which runs are of which program, where several have carried them out.
 func programs(o *results.Outcome) (lines []string) {
 	for _, p := range o.Programs {
-		lines = append(lines, fmt.Sprintf("by program %s: %d %s: %s", p.Revision, len(p.Runs), plural(len(p.Runs), "run"),
+		lines = append(lines, fmt.Sprintf("by program %s: %s: %s", p.Revision, text.Count(len(p.Runs), "run"),
 			strings.Join(p.Runs, ", ")))
 	}
 	return lines
@@ -173,9 +155,9 @@ func facts(o *results.Outcome, points int) string {
 			warmup = p.Value
 		}
 	}
-	line := fmt.Sprintf("%d %s", len(o.Runs), plural(len(o.Runs), "run"))
+	line := text.Count(len(o.Runs), "run")
 	if points > 0 {
-		line += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
+		line += " of " + text.Count(points, "point")
 	}
 	line += ", " + seeds(o.Spec, o.Seeds())
 	if n, known := simulated(o); known && n != o.Seeds() {
@@ -223,13 +205,6 @@ func seeds(s *spec.Spec, n int) string {
 		return fmt.Sprintf("seed %d", s.Seed())
 	}
 	return fmt.Sprintf("seeds %d … %d", s.Seed(), s.Seed()+uint64(n)-1)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // table is the results as the page shows them: a head of two lines, measures over
@@ -287,7 +262,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 	for i, k := range keys {
 		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
 		left += c.Width
-		if sweep := i < len(keys)-1; sweep && left <= narrowKeys { // the last is n
+		if !k.ofRuns && left <= narrowKeys {
 			edge = i
 		}
 		if left <= wideKeys {

@@ -81,17 +81,17 @@ func markdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 		return
 	}
 	b.WriteString("**" + inMarkdown(verdictsOf(o.Claims)) + "**\n\n")
-	head, rule := "| verdict ", "|:--"
+	head, rule, runs := "| verdict ", "|:--", "runs"
 	if lab {
-		head, rule = "| simulator | lab ", "|:--|:--"
+		head, rule, runs = "| simulator | lab ", "|:--|:--", "runs (simulator, lab)"
 	}
-	b.WriteString(head + "| claim | n | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
+	b.WriteString(head + "| claim | " + runs + " | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
 	for _, c := range claimsBeside(o) {
 		verdict, n := string(c.Verdict), strconv.Itoa(c.N)
 		if lab && c.Sim != nil {
 			verdict, n = string(c.Sim.Verdict)+" | "+verdict, fmt.Sprintf("%d, %d", c.Sim.N, c.N)
 		} else if lab {
-			verdict = undefinedText + " | " + verdict
+			verdict, n = undefinedText+" | "+verdict, undefinedText+", "+n
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", verdict, inMarkdown(c.ID), n, inMarkdown(c.Says),
 			inMarkdown(c.Measured))
