@@ -83,6 +83,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 		runs.Rows[i].First = runs.Rows[i].First && len(o.Spec.Listing().Sort) == 0
 	}
 	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
+	runs.explain(o.Spec)
 	var sizes []table
 	for _, g := range w.sizeGrids(&Look{}) {
 		g = g.page()
@@ -105,7 +106,7 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec),
+		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec), "Explained": (&Look{}).Explained(o.Spec),
 		"Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
@@ -230,10 +231,12 @@ type keyColumn struct {
 type span struct {
 	Name, Unit string
 	N          int
+	Doc        string // what the measure is
 }
 
 type tableRow struct {
 	Keys  []string
+	Says  []string // what the keys' values stand for; nil: nothing is known of them
 	Cells []tableCell
 	First bool // the slowest key has another value than the row above
 }
@@ -290,7 +293,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 		if i > 0 && v.head[0] == values[i-1].head[0] && v.head[2] == values[i-1].head[2] {
 			t.Spans[len(t.Spans)-1].N++
 		} else {
-			t.Spans = append(t.Spans, span{v.head[0], strings.Trim(v.head[2], "[]"), 1})
+			t.Spans = append(t.Spans, span{Name: v.head[0], Unit: strings.Trim(v.head[2], "[]"), N: 1})
 		}
 		t.Groups = append(t.Groups, v.head[1])
 		t.Lone = t.Lone && v.head[1] == ""
@@ -320,6 +323,21 @@ func tableOf(title string, keys, values []column, rows int) table {
 		t.Rows = append(t.Rows, r)
 	}
 	return t
+}
+
+// explain adds what measures and values of the sweep are, which a reader sees who points at them.
+func (t *table) explain(s *spec.Spec) {
+	for i := range t.Spans {
+		t.Spans[i].Doc = MeasureDoc(s, t.Spans[i].Name)
+	}
+	all := s.Meanings()
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.Says = make([]string, len(r.Keys))
+		for k := range r.Keys {
+			r.Says[k] = meaningOf(all, t.Keys[k].Name, r.Keys[k])
+		}
+	}
 }
 
 // missing are spaces as wide as the decimals that a mean lacks (U+2007, U+2008).

@@ -53,6 +53,9 @@ func (l *Look) LaTeX(o *results.Outcome) (string, error) {
 	for _, s := range sources(o, w) {
 		caption = append(caption, "Of the paper, "+s)
 	}
+	for _, line := range l.Explained(o.Spec) {
+		comment(line)
+	}
 	latexTable(&b, g.forPage(), caption, label+"-results")
 	for i, t := range w.sizeGrids(l) {
 		caption := []string{o.Spec.Title() + ": " + t.title}

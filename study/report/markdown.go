@@ -53,6 +53,7 @@ func (l *Look) Markdown(o *results.Outcome) (string, error) {
 	}
 	markdownTable(&b, g.forPage())
 	markdownLegend(&b, legendOf(g.values, w.conditions, "bold:", "italic:"))
+	list(l.Explained(o.Spec))
 	list(Without(o.Spec))
 	if empty := w.notDefined(l); empty != "" {
 		paragraph(empty + ".")

@@ -403,7 +403,7 @@ func TestPageTable(t *testing.T) {
 	o := outcome(t)
 	keys, values := worldsOf(o).columns()
 	got := tableOf("results", keys, values, len(values[0].cells))
-	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
+	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2 } {delay ms 1 } {queue packets 2 } {jain  1 }]" {
 		t.Errorf("spans %s", s)
 	}
 	if s := fmt.Sprint(got.Groups, got.Lone); s != "[client0 client1 client0 mean max ] false" {

@@ -39,8 +39,11 @@ func (w *worlds) results(s *sheet, l *Look) {
 	if legend := legendOf(g.values, w.conditions, bestSign, tiedSign); legend != "" {
 		s.note(legend, faint)
 	}
-	for _, text := range Without(w.spec) {
-		s.note(text, plain)
+	for _, line := range l.Explained(w.spec) {
+		s.note(line, faint)
+	}
+	for _, line := range Without(w.spec) {
+		s.note(line, plain)
 	}
 	if empty := w.notDefined(l); empty != "" {
 		s.note(empty, faint)
