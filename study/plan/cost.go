@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"runtime"
 	"time"
 )
@@ -34,6 +35,19 @@ func EstimateCost(runs []*Run) (c Cost) {
 // relative to the reference machine. Each run has one core, and the longest run starts first.
 func (c *Cost) Elapsed(cores int, speed float64) float64 {
 	return max(c.CPUTime/float64(max(cores, 1)), c.Longest) / speed
+}
+
+// RoughTime rounds an estimated time to what it is worth.
+func RoughTime(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "under 1 s"
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 120*60:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return fmt.Sprintf("%.0f h", seconds/3600)
 }
 
 // ReferenceCores is the number of cores of the reference machine.

@@ -44,3 +44,19 @@ func countOf(low, high int) string {
 	}
 	return fmt.Sprintf("%d to %d runs", low, high)
 }
+
+// Columns returns which keys of points have a column in a table, the head of the column with the number of runs (""
+// if all points have the same), and what all points have in common.
+func Columns(points []PointSummary) (keys []string, runs string, same []string) {
+	columns := keyColumns(points)
+	g := grid{keys: columns, rows: len(points)}
+	same = g.constant()
+	for _, c := range g.keys {
+		if name := c.head[len(c.head)-1]; c.ofRuns {
+			runs = name
+		} else {
+			keys = append(keys, name)
+		}
+	}
+	return keys, runs, same
+}

@@ -126,14 +126,4 @@ func roundUp(v float64) float64 {
 }
 
 // took rounds an estimated time to what it is worth.
-func took(seconds float64) string {
-	switch {
-	case seconds < 1:
-		return "under 1 s"
-	case seconds < 120:
-		return fmt.Sprintf("%.0f s", seconds)
-	case seconds < 120*60:
-		return fmt.Sprintf("%.0f min", seconds/60)
-	}
-	return fmt.Sprintf("%.0f h", seconds/3600)
-}
+func took(seconds float64) string { return plan.RoughTime(seconds) }
