@@ -126,37 +126,8 @@ func FCTHash(r *sim.Result) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// calibrate returns operations per second of a fixed loop of dependent reads and
-// multiplications in 512 KB: much like an event loop's mix, and none of our code.
-func calibrate() float64 { return calibrated(20_000_000) }
-
-// Speed is the calibration figure of this machine, briefly: the best of a few short loops, for others may use the
-// machine besides.
-func Speed() (best float64) {
-	for range 8 {
-		best = max(best, calibrated(1_000_000))
-	}
-	return best
-}
-
-// Reference is the calibration figure, in operations a second, of the machine that plan.EstimateTime is about: an AMD
-// EPYC of two cores, with nothing else to do (weir bench engine).
-const Reference = 190e6
-
-func calibrated(operations int) float64 {
-	var table [1 << 16]uint64
-	for i := range table {
-		table[i] = uint64(i) * 0x9e3779b97f4a7c15
-	}
-	start := time.Now()
-	x := uint64(1)
-	for range operations {
-		x = x*6364136223846793005 + table[x>>48]
-	}
-	took := time.Since(start).Seconds()
-	runtime.KeepAlive(x)
-	return float64(operations) / took
-}
+// calibrate measures the speed of this machine, next to which that of the simulator is shown.
+func calibrate() float64 { return plan.Calibrate(20_000_000) }
 
 // peakMemory is the process's largest resident set in bytes; 0 where the system
 // does not tell.

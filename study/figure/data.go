@@ -159,7 +159,7 @@ type scriptMark struct {
 func (f *Figure) script(data string) (*script, error) {
 	shown := *f
 	shown.clean()
-	s, err := shown.arrange(1)
+	s, err := shown.arrange(width)
 	if err != nil {
 		return nil, err
 	}

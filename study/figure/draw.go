@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 
+	words "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -26,7 +27,18 @@ func (p *pen) label(text string, x, y, size vg.Length, alongX draw.XAlignment, a
 	}
 	style := styleOf(size)
 	style.Color, style.XAlign, style.YAlign, style.Rotation = ink, alongX, alongY, turn
-	p.FillText(style, p.at(x, y), text)
+	p.write(style, p.at(x, y), text)
+}
+
+// anchorer is a canvas whose texts keep their alignment in another font.
+type anchorer interface{ anchorTexts(at draw.XAlignment) }
+
+// write writes a text of a style. Its place is where the style aligns it.
+func (p *pen) write(style words.Style, at vg.Point, text string) {
+	if c, ok := p.Canvas.Canvas.(anchorer); ok {
+		c.anchorTexts(style.XAlign)
+	}
+	p.FillText(style, at, text)
 }
 
 func (p *pen) radius() vg.Length    { return p.em(0.27) }

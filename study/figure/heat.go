@@ -105,7 +105,7 @@ func (p *pen) cell(h *Heat, s *scale, i int, r vg.Rectangle) {
 		}
 		style := styleOf(p.small)
 		style.Color, style.XAlign, style.YAlign = on, draw.XCenter, draw.YCenter
-		p.FillText(style, at, text)
+		p.write(style, at, text)
 		return true
 	}
 	own := ""

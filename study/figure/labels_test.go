@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 )
 
@@ -30,10 +32,11 @@ func (t *turn) point(p vg.Point) vg.Point {
 	return vg.Point{X: t.at.X + p.X*cos - p.Y*sin, Y: t.at.Y + p.X*sin + p.Y*cos}
 }
 
-// textsOf are all texts of a figure, and the size of its page; none of one that is told to have no room in a height.
-func textsOf(t *testing.T, f Figure) (all []written, page vg.Point) {
+// textsOf are all texts of a figure with their boxes for a font, and the size of its page; none of one that is told to
+// have no room in a height.
+func textsOf(t *testing.T, f Figure, room widthFunc) (all []written, page vg.Point) {
 	t.Helper()
-	s, err := f.arrange(1)
+	s, err := f.arrange(room)
 	if err != nil && f.Size.Height > 0 && strings.Contains(err.Error(), "have no room in a height of") {
 		return nil, page
 	}
@@ -41,7 +44,8 @@ func textsOf(t *testing.T, f Figure) (all []written, page vg.Point) {
 		t.Fatal(err)
 	}
 	var c recorder.Canvas
-	s.on(sized{&c, s})
+	anchors := &anchors{sized: sized{&c, s}}
+	s.on(anchors)
 	now, stack := turn{}, []turn(nil)
 	for _, a := range c.Actions {
 		switch x := a.(type) {
@@ -54,13 +58,20 @@ func textsOf(t *testing.T, f Figure) (all []written, page vg.Point) {
 		case *recorder.Rotate:
 			now.angle += x.Angle
 		case *recorder.FillString:
-			wide := width(x.String, x.Size)
+			wide, left := room(x.String, x.Size), vg.Length(0)
+			switch anchors.all[len(all)] {
+			case draw.XCenter:
+				left = (width(x.String, x.Size) - wide) / 2
+			case draw.XRight:
+				left = width(x.String, x.Size) - wide
+			}
 			low, high := vg.Length(0), 0.7*x.Size
 			if strings.ContainsAny(x.String, "gjpqy,;()[]µ_") {
 				low = -0.16 * x.Size // they are a little lower, which may touch
 			}
 			w := written{text: x.String}
-			for i, p := range []vg.Point{{X: 0, Y: low}, {X: wide, Y: low}, {X: wide, Y: high}, {X: 0, Y: high}} {
+			for i, p := range []vg.Point{{X: left, Y: low}, {X: left + wide, Y: low}, {X: left + wide, Y: high},
+				{X: left, Y: high}} {
 				w.corners[i] = now.point(x.Point.Add(p))
 			}
 			all = append(all, w)
@@ -76,6 +87,20 @@ type sized struct {
 }
 
 func (c sized) Size() (x, y vg.Length) { return c.s.width, c.s.height }
+
+// anchors is a canvas that records how its texts are aligned.
+type anchors struct {
+	sized
+	now draw.XAlignment
+	all []draw.XAlignment
+}
+
+func (c *anchors) anchorTexts(at draw.XAlignment) { c.now = at }
+
+func (c *anchors) FillString(f font.Face, at vg.Point, s string) {
+	c.all = append(c.all, c.now)
+	c.sized.FillString(f, at, s)
+}
 
 // cover reports whether two boxes overlap: no side of either parts them.
 func cover(a, b *written) bool {
@@ -101,10 +126,18 @@ func cover(a, b *written) bool {
 	return true
 }
 
-// readable fails if texts of a figure overlap or are cut off by its edge.
+// readable fails if texts of a figure overlap or are cut off by its edge: in the font of a print, and in those that
+// stand in for it on a screen.
 func readable(t *testing.T, f Figure) {
 	t.Helper()
-	all, page := textsOf(t, f)
+	for _, room := range []widthFunc{width, ScreenWidth} {
+		readableIn(t, f, room)
+	}
+}
+
+func readableIn(t *testing.T, f Figure, room widthFunc) {
+	t.Helper()
+	all, page := textsOf(t, f, room)
 	for i := range all {
 		for _, p := range all[i].corners {
 			if p.X < -0.5 || p.Y < -0.5 || p.X > page.X+0.5 || p.Y > page.Y+0.5 {
@@ -256,7 +289,7 @@ func TestLongLabels(t *testing.T) {
 					}
 					own := f
 					own.Legend = place
-					texts, _ := textsOf(t, own)
+					texts, _ := textsOf(t, own, width)
 					for i := range texts {
 						for k := range i {
 							inside := place.inside() || place == Best // it may lie over ticks' lines, not over texts
@@ -276,7 +309,7 @@ func TestBestCornerOfLines(t *testing.T) {
 	f := Figure{X: Auto("x"), Y: Auto("y"), Names: []string{"a", "b"}, Size: Screen(), Legend: Best, Panels: []Panel{{
 		Marks: []Mark{{X: []float64{0, 10}, Y: []float64{9, 10}}, {Series: 1, X: []float64{0, 10}, Y: []float64{0, 1}}}}}}
 	f.Panels[0].Marks[1].Y = []float64{0, 10} // from corner to corner
-	s, err := f.arrange(1)
+	s, err := f.arrange(width)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +317,7 @@ func TestBestCornerOfLines(t *testing.T) {
 		t.Errorf("the legend stands %s", s.key.place)
 	}
 	f.Panels[0].Marks[0].Y = []float64{10, 0} // the other two, too
-	if s, err = f.arrange(1); err != nil || s.key.place != Below {
+	if s, err = f.arrange(width); err != nil || s.key.place != Below {
 		t.Errorf("the legend stands %v, %v", s.key.place, err)
 	}
 }
@@ -296,7 +329,7 @@ func TestSharesHaveNoPrefixes(t *testing.T) {
 	f.Y.Log, f.Y.Top = true, 1
 	for top, want := range map[float64]string{1: "1e-6 1e-5 0.0001 0.001 0.01 0.1 1", 0: "1µ 10µ 100µ 1m 0.01 0.1 1"} {
 		f.Y.Top = top
-		s, err := f.arrange(1)
+		s, err := f.arrange(width)
 		if err != nil {
 			t.Fatal(err)
 		}

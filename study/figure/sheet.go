@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
+
+	"weir/internal/text"
 )
 
 // sheet is a figure whose parts have their places. Lengths are from the left and from the top.
@@ -33,7 +35,7 @@ type sheet struct {
 	bottom        vg.Length // below the last row of panels, to the legend
 	outside       int       // values that the ranges leave out
 	skipped       int       // of so many words one is shown; 0: all
-	slack         float64   // of texts whose font may be another one where the figure is seen
+	room          widthFunc // the room that a text needs
 }
 
 // em is the sheet's unit of distance.
@@ -41,11 +43,14 @@ func (s *sheet) em(n float64) vg.Length { return vg.Length(n) * s.text }
 
 // wide is the width of a text in one line.
 func (s *sheet) wide(text string, size vg.Length) vg.Length {
-	return width(text, size) * vg.Length(s.slack)
+	return s.room(text, size)
 }
 
+// widthFunc returns the room that a text of a size needs in one line.
+type widthFunc func(text string, size vg.Length) vg.Length
+
 // arrange gives a figure's parts their places.
-func (f *Figure) arrange(slack float64) (*sheet, error) {
+func (f *Figure) arrange(room widthFunc) (*sheet, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -55,7 +60,7 @@ func (f *Figure) arrange(slack float64) (*sheet, error) {
 		f.rowWords()
 		f.Across = 1
 	}
-	s := &sheet{Figure: f, text: f.Size.Text, small: f.Size.Text * 0.92, width: f.Size.Width, slack: slack}
+	s := &sheet{Figure: f, text: f.Size.Text, small: f.Size.Text * 0.92, width: f.Size.Width, room: room}
 	if f.Size.Text >= LeastText {
 		s.small = max(s.small, LeastText)
 	}
@@ -85,6 +90,7 @@ func (f *Figure) arrange(slack float64) (*sheet, error) {
 				return nil, err
 			}
 		}
+		s.dropCutLabels()
 		wider := s.width * vg.Length(s.skipped)
 		switch {
 		case place == Best:
@@ -95,6 +101,20 @@ func (f *Figure) arrange(slack float64) (*sheet, error) {
 			s.width, s.skipped = min(wider, s.width+s.small*1.1*vg.Length(len(s.X.Words))), 0
 		default:
 			return s, nil
+		}
+	}
+}
+
+// dropCutLabels leaves out labels of ticks that would leave the figure: a narrow one may have no margin that fits all.
+func (s *sheet) dropCutLabels() {
+	if s.tilt > 0 || s.broken != nil {
+		return
+	}
+	first, size := s.panel.Min.X, s.panel.Size().X+s.gapX
+	for i, t := range s.xTicks {
+		at, half := s.x.at(t.value), s.wide(t.label, s.small)/2
+		if first+at < half || first+vg.Length(s.across-1)*size+at+half > s.width {
+			s.xTicks[i].label = ""
 		}
 	}
 }
@@ -197,17 +217,14 @@ func (s *sheet) heading() {
 		}
 	}
 	note := s.Note
-	add := func(text string) {
+	add := func(words string) {
 		if note != "" {
 			note += "; "
 		}
-		note += text
+		note += words
 	}
-	switch {
-	case s.outside == 1:
-		add("1 value is outside of the axes")
-	case s.outside > 1:
-		add(fmt.Sprintf("%d values are outside of the axes", s.outside))
+	if s.outside > 0 {
+		add(text.Count(s.outside, "value") + " outside of the axes")
 	}
 	if s.narrow() {
 		add("where parts are too narrow, each place shows what most of it is")
@@ -270,7 +287,7 @@ func (s *sheet) fit() error {
 	left, right := s.margins()
 	wide := (s.width - left - right - (across-1)*s.gapX) / across
 	if wide < s.em(3) {
-		return fmt.Errorf("%s beside each other have no room in a width of %.0f mm", count(s.across, "panel"),
+		return fmt.Errorf("%s beside each other have no room in a width of %.0f mm", text.Count(s.across, "panel"),
 			s.width.Points()/vg.Millimeter.Points())
 	}
 	head += s.panelTitles(wide)
@@ -309,7 +326,7 @@ func (s *sheet) fit() error {
 		}
 	}
 	if high < s.em(2.5) {
-		return fmt.Errorf("%s below each other have no room in a height of %.0f mm", count(s.down, "panel"),
+		return fmt.Errorf("%s below each other have no room in a height of %.0f mm", text.Count(s.down, "panel"),
 			s.Size.Height.Points()/vg.Millimeter.Points())
 	}
 	s.panel = vg.Rectangle{Min: vg.Point{X: left, Y: head}, Max: vg.Point{X: left + wide, Y: head + high}}
@@ -335,7 +352,7 @@ func (s *sheet) sideways(label string, high vg.Length) []string {
 	case high <= 0:
 		return []string{label}
 	}
-	return s.wrap(label, high+s.em(1.5), s.text)
+	return s.wrap(label, high+s.em(0.9), s.text)
 }
 
 // panelTitles breaks the panels' titles into lines of their width, and returns what they take above the first row.
@@ -345,7 +362,7 @@ func (s *sheet) panelTitles(wide vg.Length) (head vg.Length) {
 	for i := range s.Panels {
 		var lines []string
 		if t := s.Panels[i].Title; t != "" {
-			lines = s.wrap(t, wide+s.gapX-s.em(0.4), s.small)
+			lines = s.wrap(t, wide+min(s.gapX-s.em(0.4), s.em(0.5)), s.small) // the last one has a margin of 0.6 em
 		}
 		s.headings, most = append(s.headings, lines), max(most, len(lines))
 	}
@@ -371,13 +388,6 @@ func (s *sheet) apart(wide vg.Length) {
 		}
 	}
 	s.gapX = max(s.gapX, over+under+s.small*0.6)
-}
-
-func count(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // margins are what stands beside the panels.

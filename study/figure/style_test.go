@@ -130,7 +130,7 @@ func TestNarrowRows(t *testing.T) {
 	r.Spans = append(r.Spans, Span{1, 1, 0, 4000}, Span{1, 3, 4000, 10000})
 	f := Figure{X: Auto("t"), Y: Auto("rank"), Size: Print(89 * vg.Millimeter), Does: []string{"a", "b", "c", "d"},
 		Panels: []Panel{{Rows: r}}}
-	s, err := f.arrange(1)
+	s, err := f.arrange(width)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"weir/internal/text"
 )
@@ -26,13 +25,6 @@ func Formats() []string { return []string{"svg", "pdf", "png"} }
 
 // DPI is the resolution of a PNG.
 const DPI = 600
-
-// fonts of an SVG: Liberation Sans has the widths of Arial and Helvetica, which stand in for it where it is not
-// installed.
-const (
-	drawnFont = "font-family:Liberation Sans;"
-	namedFont = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
-)
 
 // handler knows the font of all figures.
 var handler = sync.OnceValue(func() words.Handler {
@@ -61,23 +53,17 @@ func width(s string, size vg.Length) vg.Length {
 func (f *Figure) Write(format string) ([]byte, error) {
 	shown := *f // what acts on a terminal is escaped in every text
 	shown.clean()
-	slack := 1.0
+	room := widthFunc(width)
 	if format == "svg" { // a viewer without the font takes another
-		slack = 1.12
+		room = ScreenWidth
 	}
-	s, err := shown.arrange(slack)
+	s, err := shown.arrange(room)
 	if err != nil {
 		return nil, err
 	}
 	switch format {
 	case "svg":
-		c := vgsvg.New(s.width, s.height)
-		s.on(c)
-		var b bytes.Buffer
-		if _, err := c.WriteTo(&b); err != nil {
-			return nil, err
-		}
-		return []byte(text.Lines(strings.ReplaceAll(b.String(), drawnFont, namedFont))), nil
+		return s.writeSVG()
 	case "pdf":
 		c := newPDF(s.width, s.height, strings.Join(s.title, " "))
 		s.on(c)

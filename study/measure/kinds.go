@@ -46,6 +46,7 @@ func flowKinds() []Kind {
 			New:    func() Measure { return &goodput{} }, Near: Tolerance{Share: 0.10, Difference: 1e6}},
 		{Name: "jain", Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with every over " +
 			"time too",
+			Reads:  "Jain's fairness index of the goodputs: 1 if all are the same, 1/k if one of k gets everything",
 			Keys:   []Key{by("traffic", "traffic", "flow", "sender"), every("")},
 			Better: Higher,
 			New:    func() Measure { return &jain{} }},
@@ -78,6 +79,7 @@ func flowKinds() []Kind {
 			New:    func() Measure { return &reordering{} }},
 		{Name: "slowdown", Doc: "flow completion time over the ideal one of the flow alone: " + IdealFormula +
 			"; mean and percentiles of the finished, also by size, by traffic, or by groups of senders or receivers",
+			Reads: "flow completion time over the ideal one of the flow alone: 1 is the shortest possible",
 			Keys: []Key{by("traffic", "traffic", bySender, byReceiver), limit(), percentiles("[50, 95, 99]", "HPCC §5"),
 				bins()},
 			Better: Lower,

@@ -17,9 +17,11 @@ import (
 // embeds Weir adds its own to the registry.
 type Kind struct {
 	Name string
-	Doc  string         // what is measured, with its unit
-	Keys []Key          // its options
-	New  func() Measure // a measure before its options are read
+	Doc  string // what is measured, with its unit
+	// Reads says how to read a value that has no unit; reports have it below their tables.
+	Reads string
+	Keys  []Key          // its options
+	New   func() Measure // a measure before its options are read
 
 	// What reports and tables do with values of the kind's name:
 	Near   Tolerance // how close simulator and lab have to be; none: they are not compared

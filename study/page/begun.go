@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/atomicfile"
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
@@ -55,16 +56,16 @@ func (u under) Share() float64 { return float64(u.Kept) / float64(max(u.All, 1))
 
 // Line says it for people.
 func (u under) Line() string {
-	text := plural(u.Kept, "run") + " kept"
+	line := text.Count(u.Kept, "run") + " kept"
 	if u.All > 0 {
-		text = fmt.Sprintf("%d of %s kept", u.Kept, plural(u.All, "run"))
+		line = fmt.Sprintf("%d of %s kept", u.Kept, text.Count(u.All, "run"))
 	}
 	if u.Minute > 0 {
-		text += fmt.Sprintf(", %d of them finished in the last minute", u.Minute)
+		line += fmt.Sprintf(", %d of them finished in the last minute", u.Minute)
 	} else if !u.Last.IsZero() {
-		text += ", the last one " + measure.Quantity(time.Since(u.Last).Round(time.Second).Seconds(), "s") + " ago"
+		line += ", the last one " + measure.Quantity(time.Since(u.Last).Round(time.Second).Seconds(), "s") + " ago"
 	}
-	return text
+	return line
 }
 
 // sweeps are what happened in a folder that has no account yet, and the last of it apart if it goes on.

@@ -117,7 +117,7 @@ func TestFirstHour(t *testing.T) {
 	b.do(chromedp.SendKeys("#find", "figure 5, tcp"))
 	b.until(`document.querySelector("#found").textContent.endsWith(" found")`)
 	b.click(`.cards a[href="/experiments/p4abc/fig5"]`)
-	b.until(`document.querySelector("#preview-text")?.textContent.startsWith("3 hosts, 1 switches")`)
+	b.until(`document.querySelector("#preview-text")?.textContent.startsWith("3 hosts, 1 switch,")`)
 	b.click(`input[name="quick"]`)
 	b.click(`details summary`)
 	b.do(chromedp.SendKeys(`input[name="trace"]`, "s1->server", chromedp.NodeVisible),

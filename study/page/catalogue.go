@@ -17,6 +17,7 @@ import (
 	"weir/internal/document"
 	"weir/study/measure"
 	"weir/study/plan"
+	"weir/study/report"
 	"weir/study/spec"
 )
 
@@ -229,25 +230,33 @@ func (s *Server) catalogue(w http.ResponseWriter, r *http.Request) error {
 
 // estimate is what an experiment would take.
 type estimate struct {
-	Runs, Points    int
-	Hops, Time      string
-	Memory, AtATime string
+	Runs, Points, AtATime int
+	AtLeast               bool // the data may ask for more runs
+	Hops, Time, Memory    string
 }
 
-func estimated(exp *spec.Spec) (e estimate) {
+// speed is the speed of a core of this machine: the best of all measurements, as other programs slow some of them.
+func (s *Server) speed() float64 {
+	now := s.options.Speed()
+	s.speeds.Lock()
+	defer s.speeds.Unlock()
+	s.fastest = max(s.fastest, now)
+	return s.fastest
+}
+
+// estimated estimates the cost of an experiment on a machine of a speed, by the rule of weir check (plan.Cost): runs
+// that only the data ask for are not counted.
+func estimated(exp *spec.Spec, speed float64) (e estimate) {
 	runs := plan.Runs(exp)
-	e.Runs, e.Points = len(runs), len(exp.Points())
-	hops, seconds, most := 0.0, 0.0, 0.0
-	var h, t, m float64
-	for i, r := range runs {
-		if i == 0 || r.Index != runs[i-1].Index {
-			h, t, m = plan.Estimate(r), plan.EstimateTime(r), plan.EstimateMemory(r)
-		}
-		hops, seconds, most = hops+h, seconds+t, max(most, m)
+	if need, byNeed := exp.Need(); byNeed {
+		e.AtLeast = true
+		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-exp.Seed() >= uint64(need.Least) })
 	}
-	e.Hops, e.Memory = measure.SI(hops), measure.Quantity(most, "bytes")
-	e.AtATime = strconv.Itoa(min(runtime.GOMAXPROCS(0), len(runs)))
-	e.Time = "about " + lasting(seconds/float64(min(runtime.GOMAXPROCS(0), max(len(runs), 1))))
+	e.Runs, e.Points = len(runs), len(exp.Points())
+	cost := plan.EstimateCost(runs)
+	e.Hops, e.Memory = measure.SI(cost.PacketHops), measure.Quantity(cost.Memory, "bytes")
+	e.AtATime = min(runtime.GOMAXPROCS(0), max(len(runs), 1))
+	e.Time = plan.RoughTime(cost.Elapsed(e.AtATime, speed))
 	return e
 }
 
@@ -282,7 +291,7 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 	if err != nil {
 		data["Wrong"], exp = s.clean(err.Error()), whole
 	}
-	data["Estimate"], data["Warnings"] = estimated(exp), exp.Warnings()
+	data["Estimate"], data["Warnings"] = estimated(exp, s.speed()), exp.Warnings()
 	data["Given"], data["Defaults"] = parted(exp.Parameters())
 	data["Command"] = command(src.Name, asked)
 	if c.Room == own {
@@ -296,7 +305,7 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 		}
 		sweep = append(sweep, x)
 	}
-	data["Sweep"] = sweep
+	data["Sweep"], data["Explained"] = sweep, (&report.Look{}).Explained(exp)
 	var paths []string
 	for _, p := range whole.Parameters() {
 		if !strings.HasPrefix(p.Path, "sweep.") {

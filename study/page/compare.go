@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/report"
@@ -54,7 +55,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(names) < 2 || len(names) > mostCompared {
 		return wrongInput(fmt.Sprintf("%s chosen; 2 to %d can be compared. Choose them in the list of results.",
-			plural(len(names), "result"), mostCompared))
+			text.Count(len(names), "result"), mostCompared))
 	}
 	var sides []side
 	for i, name := range names {

@@ -61,7 +61,7 @@ func TestNothingInCommon(t *testing.T) {
 			if has := strings.Contains(body, says); has == c.common {
 				t.Errorf("it says that there is nothing in common: %v", has)
 			}
-			if strings.Contains(body, "<h2>Points</h2>") != c.common {
+			if strings.Contains(body, "<h2>Results</h2>") != c.common {
 				t.Error("points are shown though there is nothing in common, or are not though there is")
 			}
 			if differ := strings.Contains(body, "They are of different experiments"); differ != (c.a[:3] != c.b[:3]) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/page/live"
 	"weir/study/plan"
@@ -125,7 +126,7 @@ func line(j *live.Job, x live.Status) string {
 	case live.Waiting:
 		return "It waits for its turn."
 	case live.Running:
-		text := fmt.Sprintf("%d of %s done", x.Far.Done, plural(max(x.Far.Runs, all), "run"))
+		text := fmt.Sprintf("%d of %s done", x.Far.Done, text.Count(max(x.Far.Runs, all), "run"))
 		if j.Single != nil {
 			text = "one run, of which only this film is kept"
 		}
@@ -165,17 +166,6 @@ func queueLine(w *live.Sweep) string {
 		text += ". It waits: " + w.Waiting
 	}
 	return text
-}
-
-// lasting is a time that is not known exactly.
-func lasting(seconds float64) string {
-	switch {
-	case seconds < 1:
-		return "a second"
-	case seconds < 120:
-		return fmt.Sprintf("%.0f s", seconds)
-	}
-	return fmt.Sprintf("%.0f min", seconds/60)
 }
 
 func (s *Server) job(w http.ResponseWriter, r *http.Request) error {

@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"weir/internal/document"
-	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
@@ -209,7 +208,8 @@ func (s *Server) result(w http.ResponseWriter, r *http.Request) error {
 	}
 	table := tableOf(report.Summarise(o.Runs), o.Spec)
 	data := map[string]any{"Name": name, "Out": o, "Table": table, "Claims": o.Claims, "Plots": plotFiles(dir),
-		"About": s.index.of(name), "Runs": runRows(o), "Sweeps": sweepsOf(o), "Counts": counts(o.Claims)}
+		"About": s.index.of(name), "Runs": runRows(o), "Sweeps": sweepsOf(o), "Counts": report.Verdicts(o.Claims),
+		"Explained": (&report.Look{}).Explained(o.Spec), "Without": report.Without(o.Spec)}
 	data["Given"], data["Defaults"] = parted(o.Spec.Parameters())
 	if room, short, ok := strings.Cut(o.Name, "/"); ok {
 		q := url.Values{}
@@ -237,52 +237,44 @@ func (s *Server) result(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "result", http.StatusOK, o.Spec.Title(), data)
 }
 
-// counts says how many claims have which verdict.
-func counts(all []claim.Claim) (list []struct {
-	Verdict claim.Verdict
-	N       int
-}) {
-	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
-		n := 0
-		for _, c := range all {
-			if c.Verdict == v {
-				n++
-			}
-		}
-		if n > 0 {
-			list = append(list, struct {
-				Verdict claim.Verdict
-				N       int
-			}{v, n})
-		}
-	}
-	return list
-}
-
 // table is points with their values.
 type table struct {
+	Same  []string // what all points have in common: it has no column
 	Keys  []string
+	Runs  string // head of the column with the number of runs; "": all points have the same
 	Heads []head
 	Rows  []tableRow
 }
 
-type head struct{ Measure, Group, Unit string }
+type head struct {
+	Measure, Group, Unit string
+	Doc                  string // what the measure is
+}
+
+// keyCell is a value of the sweep.
+type keyCell struct {
+	Text string
+	Says string // what it stands for
+}
 
 type tableRow struct {
-	Keys  []string
+	Keys  []keyCell
 	N     int
 	Cells []string
 }
 
 // tableOf makes a column of each value that any point has; what is not defined anywhere has none.
 func tableOf(points []report.PointSummary, of *spec.Spec) (t table) {
-	for _, d := range of.Sweep() {
-		t.Keys = append(t.Keys, d.Key)
+	t.Keys, t.Runs, t.Same = report.Columns(points)
+	meanings := map[string]string{}
+	for _, m := range of.Meanings() {
+		meanings[m.Key+"="+m.Value] = m.Text
 	}
 	for _, p := range points {
 		row := tableRow{N: p.N}
 		for _, key := range t.Keys {
-			row.Keys = append(row.Keys, coordinate(p.Point, key))
+			value := coordinate(p.Point, key)
+			row.Keys = append(row.Keys, keyCell{value, meanings[key+"="+value]})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -298,7 +290,8 @@ func tableOf(points []report.PointSummary, of *spec.Spec) (t table) {
 			continue
 		}
 		sc := units(v.Measure, v.Unit)
-		t.Heads = append(t.Heads, head{strings.ReplaceAll(v.Measure, "_", " "), v.Group, sc.Unit})
+		t.Heads = append(t.Heads, head{strings.ReplaceAll(v.Measure, "_", " "), v.Group, sc.Unit,
+			report.MeasureDoc(of, v.Measure)})
 		for i := range points {
 			cell := "–"
 			if x := find(points[i].Values, v); x != nil {

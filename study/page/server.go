@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"weir/study/page/live"
+	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/spec"
@@ -37,6 +38,9 @@ type Options struct {
 	Join   string // command by which workers join Runner; "": it is not known before, or there is none
 	// Account is what happened to a sweep that goes on, or was killed, by its folder of results; nil: nothing.
 	Account func(dir string) []results.Execution
+	// Speed is the speed of a core of this machine relative to the reference machine; nil: plan.MachineSpeed measures it
+	// for each estimate.
+	Speed func() float64
 	// Machine is the memory that a run must fit into, in bytes; 0: that of a usual machine.
 	Machine float64
 }
@@ -53,10 +57,15 @@ type Server struct {
 	pages   map[string]*template.Template
 	library func() []catalogued
 	opened  opened
+	speeds  sync.Mutex
+	fastest float64 // the best speed of this machine so far
 }
 
 // New makes a server, with a token of its own.
 func New(o Options) (*Server, error) {
+	if o.Speed == nil {
+		o.Speed = plan.MachineSpeed
+	}
 	s := &Server{options: o, token: rand.Text(), session: rand.Text(), mux: http.NewServeMux()}
 	s.library = sync.OnceValue(func() []catalogued { return libraryOf(o.Registry) })
 	s.jobs = live.New(live.Config{Dir: o.Out, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report, Runner: o.Runner})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
 )
@@ -22,7 +23,8 @@ var templates embed.FS
 // parsePages makes a template of each file, with the frame around all.
 func parsePages() (map[string]*template.Template, error) {
 	base := template.New("base").Funcs(template.FuncMap{
-		"quantity": quantity, "ago": ago, "when": when, "verdictClass": verdictClass, "plural": plural,
+		"quantity": quantity, "ago": ago, "when": when, "verdictClass": verdictClass, "count": text.Count,
+		"verb":    text.Verb,
 		"percent": func(v float64) string { return fmt.Sprintf("%.0f", 100*v) },
 		"add":     func(a, b int) int { return a + b },
 		"figure":  figure,
@@ -94,13 +96,6 @@ func quantity(v float64, unit string) string {
 		return "–"
 	}
 	return measure.Quantity(v, unit)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // ago is how long a time is past, for people.

@@ -76,9 +76,6 @@ func lasted(from, to time.Time) string {
 	return d.Round(time.Second).String()
 }
 
-// runsOf counts runs.
-func runsOf(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "run")) }
-
 func accountOf(e *results.Execution) account {
 	var a account
 	by := carriedOut[e.By]
@@ -94,7 +91,7 @@ func accountOf(e *results.Execution) account {
 	if e.Interrupted {
 		a.When += ", interrupted"
 	}
-	a.When += fmt.Sprintf(": %s %s", runsOf(e.Runs), by)
+	a.When += fmt.Sprintf(": %s %s", text.Count(e.Runs, "run"), by)
 	a.Who = append(a.Who, "asked for on "+e.Host)
 	if e.Place != "" {
 		a.Who = append(a.Who, "the server of the queue was "+e.Place)
@@ -130,7 +127,7 @@ func (a *account) workers(e *results.Execution) {
 		for _, w := range all[mostWorkers:] {
 			runs += w.Runs
 		}
-		a.More = fmt.Sprintf("and %d more with %s", n, runsOf(runs))
+		a.More = fmt.Sprintf("and %d more with %s", n, text.Count(runs, "run"))
 		all = all[:mostWorkers]
 	}
 	name, jobs := "worker", "jobs"
@@ -303,10 +300,10 @@ func HostHTML(o *results.Outcome, p Page) ([]byte, error) {
 	var machines []string
 	if o.Hosts != nil {
 		for _, m := range o.Hosts.Machines {
-			line := fmt.Sprintf("%s: %s/%s, %d %s, %s; %s", m.Host, m.OS, m.Arch, m.CPUs, plural(m.CPUs, "CPU"), m.Go,
+			line := fmt.Sprintf("%s: %s/%s, %s, %s; %s", m.Host, m.OS, m.Arch, text.Count(m.CPUs, "CPU"), m.Go,
 				m.Revision)
 			if m.Jobs > 0 {
-				line += fmt.Sprintf("; %s at a time", runsOf(m.Jobs))
+				line += fmt.Sprintf("; %s at a time", text.Count(m.Jobs, "run"))
 			}
 			machines = append(machines, line)
 		}

@@ -147,15 +147,17 @@ func (w *worlds) columns() (keys, values []column) {
 	return keys, values
 }
 
-// countBoth shows the runs of both worlds in the column n if their numbers differ.
+// countBoth shows the runs of both worlds in the column of runs if their numbers differ.
 func (w *worlds) countBoth(n *column) {
 	for i := range w.own {
 		if w.own[i].N != w.sim[i].N {
-			n.head[1], n.head[2] = "n", "lab/sim"
+			n.head[1], n.head[2] = n.head[2], "lab/sim"
+			n.lab, n.sim = w.own[0].N, w.sim[0].N
+			break
 		}
 	}
 	for i := range n.cells {
-		if n.head[1] != "" {
+		if n.head[2] == "lab/sim" {
 			n.cells[i] = word(fmt.Sprintf("%d/%d", w.own[i].N, w.sim[i].N))
 		}
 	}
@@ -204,7 +206,7 @@ func (w *worlds) columnsOf(v Value) (out []column) {
 		}
 		if !paper {
 			markParts(w.spec, v, c.cells, points)
-			markColumn(c.cells, of, w.spec.Better(v.Measure), w.sets)
+			markColumn(c.cells, of, w.spec.Better(v.Measure, v.Group), w.sets)
 		}
 		out = append(out, c)
 	}
@@ -294,7 +296,7 @@ func (w *worlds) print(s *sheet, g *grid) {
 		g.fitting(s.width).print(s)
 		return
 	}
-	for i := range g.keys { // n of both
+	for i := range g.keys { // runs of both
 		g.keys[i].head = []string{"", strings.TrimSpace(g.keys[i].head[1] + " " + g.keys[i].head[2])}
 	}
 	room := s.width - g.keysWidth()

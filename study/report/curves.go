@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir/study/claim"
@@ -59,10 +58,21 @@ func (d *drawing) bothNotes(sim *drawing) {
 	if d.note == sim.note || d.plain {
 		return
 	}
-	d.note = "; n = " + d.n + " in the lab, " + sim.n + " simulated"
+	d.note = d.runs + " in the lab, " + sim.runs + " in the simulator"
 	if max(d.most, sim.most) > 1 {
-		d.note = "; mean and 95 % interval, n = " + d.n + " in the lab, " + sim.n + " simulated"
+		d.note = meanNote + d.note
 	}
+}
+
+// meanNote begins the note of a plot with intervals; the number of runs follows.
+const meanNote = "mean and 95 % interval of "
+
+// oneRun is the note of a plot that shows a single run of several.
+func oneRun(seed uint64, runs int) string {
+	if runs > 1 {
+		return fmt.Sprintf("seed %d, one of %d runs", seed, runs)
+	}
+	return fmt.Sprintf("one run, seed %d", seed)
 }
 
 // measured reports whether a run has the measure, defined or not.
@@ -87,7 +97,7 @@ type drawing struct {
 	words        []string // of an x without numbers, at 0, 1, 2, …
 	xName, yName string
 	unit, xUnit  string
-	n, note      string // note is below the title: n, and what of it is shown
+	runs, note   string // note is below the title: the number of runs, and what of them is shown
 	most         int    // runs a point
 	plain, steps bool   // without markers; as stairs
 	each         bool   // a panel for every curve
@@ -188,13 +198,9 @@ func collect(p spec.Plot, points []PointSummary, each bool) drawing {
 			low, d.most = min(low, s.N), max(d.most, s.N)
 		}
 	}
-	n := strconv.Itoa(min(low, d.most))
-	if d.most > low {
-		n = fmt.Sprintf("%d … %d", low, d.most)
-	}
-	d.n = n
-	if d.note = "n = " + n; d.most > 1 {
-		d.note = "mean and 95 % interval, n = " + n
+	d.runs = countOf(min(low, d.most), d.most)
+	if d.note = d.runs; d.most > 1 {
+		d.note = meanNote + d.runs
 	}
 	name := labels(p, points)
 	switch {
@@ -298,10 +304,7 @@ func (d *drawing) overTime(p spec.Plot, points []PointSummary, name func(*PointS
 			}
 			r := s.Runs[0]
 			seeds[r.Seed] = true
-			d.note = fmt.Sprintf("one run, seed %d", r.Seed)
-			if s.N > 1 {
-				d.note = fmt.Sprintf("seed %d, n = 1 of %d", r.Seed, s.N)
-			}
+			d.note = oneRun(r.Seed, s.N)
 			for k := range r.Series {
 				x := &r.Series[k]
 				if x.Name != p.Y || !wanted(&p, x.Group) {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/results"
 	"weir/study/spec"
 )
 
 // Diff compares two outcomes, as wide as a terminal of which nothing is known.
-func Diff(a, b *results.Outcome) (text string, common int) { return (&Look{}).Diff(a, b) }
+func Diff(a, b *results.Outcome) (shown string, common int) { return (&Look{}).Diff(a, b) }
 
 // changed is a value of which two outcomes have different numbers.
 type changed struct {
@@ -25,7 +26,7 @@ type changed struct {
 // and for the others each value of both, with the change and its 95 % interval
 // (Welch). Values that agree exactly are only counted. common is how many values both have: of none there is nothing
 // to compare.
-func (l *Look) Diff(a, b *results.Outcome) (text string, common int) {
+func (l *Look) Diff(a, b *results.Outcome) (shown string, common int) {
 	out := l.sheet()
 	for _, x := range []struct {
 		name string
@@ -43,7 +44,7 @@ func (l *Look) Diff(a, b *results.Outcome) (text string, common int) {
 	rows, only, same := changes(a, b)
 	out.changes(rows)
 	if n := len(only) - mostOnly; n > 0 {
-		only = append(only[:mostOnly:mostOnly], fmt.Sprintf("and %s more that only one has", onlyPoints(n)))
+		only = append(only[:mostOnly:mostOnly], "and "+text.Count(n, "more point")+" that only one has")
 	}
 	if len(only) > 0 {
 		out.line()
@@ -159,16 +160,15 @@ func counted(differ, same int) string {
 	if differ+same == 0 {
 		return "A and B have nothing in common: no point of both has a value of the same measure"
 	}
-	return fmt.Sprintf("%d values differ, %d are the same", differ, same)
+	return fmt.Sprintf("%s %s, %d %s the same", text.Count(differ, "value"), text.Verb(differ, "differ"), same,
+		text.Verb(same, "are"))
 }
 
 // mostOnly is how many points are listed that only one outcome has.
 const mostOnly = 20
 
-func onlyPoints(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "point")) }
-
 func describe(o *results.Outcome) string {
-	text := fmt.Sprintf("%s, %d runs", o.Name, len(o.Runs))
+	text := o.Name + ", " + text.Count(len(o.Runs), "run")
 	if o.World == spec.Lab {
 		text += " in the lab"
 	}

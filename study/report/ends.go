@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/results"
 )
@@ -32,7 +33,7 @@ func ends(s *sheet, o *results.Outcome) {
 	if len(parts) == 0 {
 		parts = append(parts, "none finished")
 	}
-	s.note(fmt.Sprintf("%d runs: %s", len(o.Runs), strings.Join(parts, ", ")), plain)
+	s.note(text.Count(len(o.Runs), "run")+": "+strings.Join(parts, ", "), plain)
 	for _, r := range o.Runs {
 		if n := len(r.End.Ports); n > 0 {
 			ports := strings.Join(r.End.Ports[:min(n, 10)], ", ")
@@ -64,7 +65,7 @@ func ends(s *sheet, o *results.Outcome) {
 		}
 	}
 	if listed > 20 {
-		s.note(fmt.Sprintf("… and %d more unfinished flows, in runs.json", listed-20), plain)
+		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(listed-20, "more unfinished flow")), plain)
 	}
 	for _, f := range o.Failed {
 		lines := strings.Split(fmt.Sprintf("failed: %s seed %d: %v", measure.PointName(f.Point), f.Seed, f.Err), "\n")
@@ -73,7 +74,8 @@ func ends(s *sheet, o *results.Outcome) {
 		}
 	}
 	if o.Missing > 0 {
-		s.note(fmt.Sprintf("%d runs are missing; the same command goes on with them", o.Missing), plain)
+		s.note(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
+			text.Verb(o.Missing, "are")), plain)
 	}
 }
 
@@ -88,16 +90,16 @@ func iterations(s *sheet, o *results.Outcome) {
 		if r.End.Iterations == nil {
 			continue
 		}
-		text := r.End.Iterations.String()
-		if count[text]++; count[text] == 1 {
-			order = append(order, text)
+		how := r.End.Iterations.String()
+		if count[how]++; count[how] == 1 {
+			order = append(order, how)
 		}
 	}
-	for i, text := range order {
+	for i, how := range order {
 		if i == mostRepeated {
-			s.note(fmt.Sprintf("… and in %d more ways, in runs.json", len(order)-i), plain)
+			s.note(fmt.Sprintf("… and in %s, in runs.json", text.Count(len(order)-i, "more way")), plain)
 			return
 		}
-		s.note(fmt.Sprintf("iterations of the job, in %d %s: %s", count[text], plural(count[text], "run"), text), plain)
+		s.note(fmt.Sprintf("iterations of the job, in %s: %s", text.Count(count[how], "run"), how), plain)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/internal/text"
-	"weir/study/claim"
 	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
@@ -28,7 +27,7 @@ import (
 //go:embed report.html.tmpl
 var pageSource string
 
-var page = template.Must(template.New("report").Parse(pageSource))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{"count": text.Count}).Parse(pageSource))
 
 // Page is what report.html is made of besides the outcome.
 type Page struct {
@@ -60,22 +59,6 @@ func dropsOf(o *results.Outcome) (dropped []drops, stuck bool) {
 // scripts and refers to nothing outside itself.
 func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
 	dropped, stuck := dropsOf(o)
-	type count struct {
-		Verdict claim.Verdict
-		N       int
-	}
-	var counts []count
-	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
-		n := 0
-		for _, c := range o.Claims {
-			if c.Verdict == v {
-				n++
-			}
-		}
-		if n > 0 {
-			counts = append(counts, count{v, n})
-		}
-	}
 	var given, defaults []spec.Parameter
 	for _, x := range o.Spec.Parameters() {
 		if strings.HasPrefix(x.Source, "default") {
@@ -91,16 +74,16 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	w := worldsOf(o)
 	keys, values := w.sorted(o.Spec.Listing().Sort)
 	var same []string
-	if last := len(keys) - 1; len(w.own) > 1 { // n stays
-		g := grid{keys: keys[:last], rows: len(w.own)}
-		same = g.constant()
-		keys = append(g.keys, keys[last])
+	if len(w.own) > 1 {
+		g := grid{keys: keys, rows: len(w.own)}
+		same, keys = g.constant(), g.keys
 	}
 	runs := tableOf("results", keys, values, len(w.own))
 	for i := range runs.Rows { // sorted rows are no groups
 		runs.Rows[i].First = runs.Rows[i].First && len(o.Spec.Listing().Sort) == 0
 	}
 	runs.Legend = legendOf(values, w.conditions, "bold:", "underlined:")
+	runs.explain(o.Spec)
 	var sizes []table
 	for _, g := range w.sizeGrids(&Look{}) {
 		g = g.page()
@@ -123,13 +106,13 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	err = page.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": claimsBeside(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec),
+		"Outside": outside(o, w), "Empty": w.notDefined(&Look{}), "Same": same, "Without": Without(o.Spec), "Explained": (&Look{}).Explained(o.Spec),
 		"Sources": sources(o, w), "MachineFacts": machineFacts(o), "Machine": tableOf("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": Chosen(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": facts(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": counts, "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
+		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Table": runs, "Sizes": sizes, "Drops": dropped,
 		"Ends": Ends(o), "Given": grouped(given), "GivenN": len(given), "Defaults": grouped(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programs(o),
@@ -156,7 +139,7 @@ func ran(o *results.Outcome, p Page) string {
 // programs says which runs are of which program, where several have carried them out.
 func programs(o *results.Outcome) (lines []string) {
 	for _, p := range o.Programs {
-		lines = append(lines, fmt.Sprintf("by program %s: %d %s: %s", p.Revision, len(p.Runs), plural(len(p.Runs), "run"),
+		lines = append(lines, fmt.Sprintf("by program %s: %s: %s", p.Revision, text.Count(len(p.Runs), "run"),
 			strings.Join(p.Runs, ", ")))
 	}
 	return lines
@@ -173,9 +156,9 @@ func facts(o *results.Outcome, points int) string {
 			warmup = p.Value
 		}
 	}
-	line := fmt.Sprintf("%d %s", len(o.Runs), plural(len(o.Runs), "run"))
+	line := text.Count(len(o.Runs), "run")
 	if points > 0 {
-		line += fmt.Sprintf(" of %d %s", points, plural(points, "point"))
+		line += " of " + text.Count(points, "point")
 	}
 	line += ", " + seeds(o.Spec, o.Seeds())
 	if n, known := simulated(o); known && n != o.Seeds() {
@@ -225,13 +208,6 @@ func seeds(s *spec.Spec, n int) string {
 	return fmt.Sprintf("seeds %d … %d", s.Seed(), s.Seed()+uint64(n)-1)
 }
 
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
-}
-
 // table is the results as the page shows them: a head of two lines, measures over
 // their groups, and rows whose first columns stay in place when the rest is moved.
 type table struct {
@@ -255,10 +231,12 @@ type keyColumn struct {
 type span struct {
 	Name, Unit string
 	N          int
+	Doc        string // what the measure is
 }
 
 type tableRow struct {
 	Keys  []string
+	Says  []string // what the keys' values stand for; nil: nothing is known of them
 	Cells []tableCell
 	First bool // the slowest key has another value than the row above
 }
@@ -287,7 +265,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 	for i, k := range keys {
 		c := keyColumn{Name: k.head[2], Width: k.width() + 1, Left: left, Pads: i}
 		left += c.Width
-		if sweep := i < len(keys)-1; sweep && left <= narrowKeys { // the last is n
+		if !k.ofRuns && left <= narrowKeys {
 			edge = i
 		}
 		if left <= wideKeys {
@@ -315,7 +293,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 		if i > 0 && v.head[0] == values[i-1].head[0] && v.head[2] == values[i-1].head[2] {
 			t.Spans[len(t.Spans)-1].N++
 		} else {
-			t.Spans = append(t.Spans, span{v.head[0], strings.Trim(v.head[2], "[]"), 1})
+			t.Spans = append(t.Spans, span{Name: v.head[0], Unit: strings.Trim(v.head[2], "[]"), N: 1})
 		}
 		t.Groups = append(t.Groups, v.head[1])
 		t.Lone = t.Lone && v.head[1] == ""
@@ -345,6 +323,21 @@ func tableOf(title string, keys, values []column, rows int) table {
 		t.Rows = append(t.Rows, r)
 	}
 	return t
+}
+
+// explain adds what measures and values of the sweep are, which a reader sees who points at them.
+func (t *table) explain(s *spec.Spec) {
+	for i := range t.Spans {
+		t.Spans[i].Doc = MeasureDoc(s, t.Spans[i].Name)
+	}
+	all := s.Meanings()
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.Says = make([]string, len(r.Keys))
+		for k := range r.Keys {
+			r.Says[k] = meaningOf(all, t.Keys[k].Name, r.Keys[k])
+		}
+	}
 }
 
 // missing are spaces as wide as the decimals that a mean lacks (U+2007, U+2008).

@@ -314,7 +314,7 @@ func TestBothWorldsPlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(svg)
-	for _, want := range []string{"n = 2 in the lab, 3 simulated", "abc client1", ">simulator<", ">lab<", ">paper<"} {
+	for _, want := range []string{"2 runs in the lab", "abc client1", ">simulator<", ">lab<", ">paper<"} {
 		t.Run(want, func(t *testing.T) {
 			if !strings.Contains(text, want) {
 				t.Errorf("the plot does not say %q", want)

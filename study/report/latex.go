@@ -53,6 +53,9 @@ func (l *Look) LaTeX(o *results.Outcome) (string, error) {
 	for _, s := range sources(o, w) {
 		caption = append(caption, "Of the paper, "+s)
 	}
+	for _, line := range l.Explained(o.Spec) {
+		comment(line)
+	}
 	latexTable(&b, g.forPage(), caption, label+"-results")
 	for i, t := range w.sizeGrids(l) {
 		caption := []string{o.Spec.Title() + ": " + t.title}
@@ -69,9 +72,9 @@ func latexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string)
 	if len(o.Claims) == 0 {
 		return
 	}
-	form, head := "lp{0.6\\linewidth}r", "verdict & the paper says & n"
+	form, head := "lp{0.6\\linewidth}r", "verdict & the paper says & runs"
 	if lab {
-		form, head = "llp{0.55\\linewidth}r", "simulator & lab & the paper says & n"
+		form, head = "llp{0.55\\linewidth}r", "simulator & lab & the paper says & runs in the lab"
 	}
 	latexBegin(b, []string{o.Spec.Title() + ": " + verdictsOf(o.Claims)}, label+"-claims")
 	b.WriteString("\\begin{tabular}{" + form + "}\n\\toprule\n" + head + " \\\\\n\\midrule\n")

@@ -13,7 +13,7 @@ type grid struct {
 	apart        func(row int) bool // nil: nowhere
 }
 
-// constant takes the keys out that are the same in all rows, and returns what they are: "arrivals = 10ms".
+// constant takes the keys out that are the same in all rows, and returns what they are: "arrivals = 10ms", "3 runs".
 func (g *grid) constant() (same []string) {
 	if g.rows == 0 {
 		return nil
@@ -24,7 +24,7 @@ func (g *grid) constant() (same []string) {
 				return false
 			}
 		}
-		same = append(same, strings.TrimSpace(strings.Join(k.head, " "))+" = "+k.cells[0].String())
+		same = append(same, k.sameValue())
 		return true
 	})
 	return same

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir/core/fabric/observe"
+	"weir/internal/text"
 	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
@@ -139,8 +140,8 @@ func machineFacts(o *results.Outcome) []string {
 	}
 	sc := scaleFor("s", late)
 	out := []string{
-		fmt.Sprintf("%d %s in %d %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
-			runs, plural(runs, "run"), attempts, plural(attempts, "attempt"), repeated, disturbed),
+		fmt.Sprintf("%s in %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
+			text.Count(runs, "run"), text.Count(attempts, "attempt"), repeated, disturbed),
 		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
 			strings.TrimSpace(measure.SI(float64(frames))), plainNumber(late*sc.Factor),
 			sc.Unit),
@@ -168,7 +169,7 @@ func machineFacts(o *results.Outcome) []string {
 			"byte for byte, at the same times", capturedOf(switches, hosts), in, sent))
 	}
 	if wrong > 0 {
-		out = append(out, fmt.Sprintf("%d %s had errors: no measurement", wrong, plural(wrong, "run")))
+		out = append(out, text.Count(wrong, "run")+" had errors: no measurement")
 	}
 	return out
 }
@@ -176,14 +177,11 @@ func machineFacts(o *results.Outcome) []string {
 // capturedOf says how many switches were captured, and in how many runs hosts of Weir's own.
 func capturedOf(switches, hosts int) string {
 	var words []string
-	switch {
-	case switches == 1:
-		words = append(words, "1 captured switch")
-	case switches > 1:
-		words = append(words, fmt.Sprintf("%d captured switches", switches))
+	if switches > 0 {
+		words = append(words, text.Count(switches, "captured switch"))
 	}
 	if hosts > 0 {
-		words = append(words, fmt.Sprintf("hosts of %d captured %s", hosts, plural(hosts, "run")))
+		words = append(words, "hosts of "+text.Count(hosts, "captured run"))
 	}
 	return strings.Join(words, " and ")
 }
@@ -284,7 +282,7 @@ func LatenessSVG(o *results.Outcome) ([]byte, error) {
 		return x, y
 	}
 	bound := observe.MostLateness.Seconds() * 1e6
-	f := figure.Figure{Title: fmt.Sprintf("lateness of transmissions, %d %s", len(counted), plural(len(counted), "run")),
+	f := figure.Figure{Title: "lateness of transmissions, " + text.Count(len(counted), "run"),
 		X: figure.Auto("late by [µs]"), Y: figure.Auto("frames"), Size: figure.Screen(),
 		Names: []string{strings.TrimSpace(measure.SI(float64(n))) + " frames of the attempts that count"}}
 	f.X.Log, f.X.Min, f.X.Max = true, edge(from), max(edge(to), 1.5*bound)

@@ -53,6 +53,7 @@ func (l *Look) Markdown(o *results.Outcome) (string, error) {
 	}
 	markdownTable(&b, g.forPage())
 	markdownLegend(&b, legendOf(g.values, w.conditions, "bold:", "italic:"))
+	list(l.Explained(o.Spec))
 	list(Without(o.Spec))
 	if empty := w.notDefined(l); empty != "" {
 		paragraph(empty + ".")
@@ -81,17 +82,17 @@ func markdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 		return
 	}
 	b.WriteString("**" + inMarkdown(verdictsOf(o.Claims)) + "**\n\n")
-	head, rule := "| verdict ", "|:--"
+	head, rule, runs := "| verdict ", "|:--", "runs"
 	if lab {
-		head, rule = "| simulator | lab ", "|:--|:--"
+		head, rule, runs = "| simulator | lab ", "|:--|:--", "runs (simulator, lab)"
 	}
-	b.WriteString(head + "| claim | n | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
+	b.WriteString(head + "| claim | " + runs + " | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
 	for _, c := range claimsBeside(o) {
 		verdict, n := string(c.Verdict), strconv.Itoa(c.N)
 		if lab && c.Sim != nil {
 			verdict, n = string(c.Sim.Verdict)+" | "+verdict, fmt.Sprintf("%d, %d", c.Sim.N, c.N)
 		} else if lab {
-			verdict = undefinedText + " | " + verdict
+			verdict, n = undefinedText+" | "+verdict, undefinedText+", "+n
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", verdict, inMarkdown(c.ID), n, inMarkdown(c.Says),
 			inMarkdown(c.Measured))

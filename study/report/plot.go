@@ -136,7 +136,7 @@ func (all *worlds) collect(p spec.Plot) (*drawn, error) {
 		x.own.bothNotes(&x.sim)
 	}
 	if w.chosen && !x.own.plain {
-		x.own.note += " by the data"
+		x.own.note += ", chosen by the data"
 	}
 	return x, nil
 }
@@ -396,7 +396,7 @@ func (x *drawn) heading() {
 	}
 	x.Figure.Note = x.own.note
 	if x.Error == "none" {
-		x.Figure.Note = strings.Replace(x.Figure.Note, "mean and 95 % interval", "mean", 1)
+		x.Figure.Note = strings.Replace(x.Figure.Note, meanNote, "mean of ", 1)
 	}
 	var none []string
 	for _, n := range x.names {

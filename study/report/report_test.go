@@ -151,7 +151,7 @@ func TestSVG(t *testing.T) {
 		if string(a) != string(b) {
 			t.Errorf("%s: two drawings differ", Title(p))
 		}
-		for _, want := range []string{"r0 [Mb/s]", "n = 3", "without", "abc"} {
+		for _, want := range []string{"r0 [Mb/s]", "3 runs", "without", "abc"} {
 			if !strings.Contains(string(a), want) {
 				t.Errorf("%s does not say %q", Title(p), want)
 			}
@@ -403,13 +403,13 @@ func TestPageTable(t *testing.T) {
 	o := outcome(t)
 	keys, values := worldsOf(o).columns()
 	got := tableOf("results", keys, values, len(values[0].cells))
-	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2} {delay ms 1} {queue packets 2} {jain  1}]" {
+	if s := fmt.Sprint(got.Spans); s != "[{goodput Mb/s 2 } {delay ms 1 } {queue packets 2 } {jain  1 }]" {
 		t.Errorf("spans %s", s)
 	}
 	if s := fmt.Sprint(got.Groups, got.Lone); s != "[client0 client1 client0 mean max ] false" {
 		t.Errorf("groups %s", s)
 	}
-	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {n 2 16 2 "+
+	if s := fmt.Sprint(got.Keys); s != "[{scheme 8 0 0 pin pin-wide} {r0 8 8 1 pin pin-wide edge} {runs 5 16 2 "+
 		"pin-wide edge-wide}]" {
 		t.Errorf("keys %s", s)
 	}
@@ -480,7 +480,7 @@ func ExampleWrap() {
 func TestStuck(t *testing.T) {
 	o := &results.Outcome{Runs: []*results.Run{{Seed: 3, End: results.End{Reason: "pfc deadlock", TimeS: 0.001,
 		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
-	if got, want := Ends(o), "1 runs: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
+	if got, want := Ends(o), "1 run: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
 		"s1->s0 queue 3\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

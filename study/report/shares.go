@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"weir/internal/text"
 	"weir/study/figure"
 	"weir/study/spec"
 )
@@ -93,8 +94,8 @@ func (d *drawing) cumulative(p spec.Plot, points []PointSummary, name func(*Poin
 			l.y[last] = l.y[last-1]
 		}
 	}
-	if d.note = fmt.Sprintf("n = %d values", low); low != high {
-		d.note = fmt.Sprintf("n = %d … %d values", low, high)
+	if d.note = fmt.Sprintf("%d %s", low, text.Plural(int(low), "value")); low != high {
+		d.note = fmt.Sprintf("%d to %d values", low, high)
 	}
 }
 
@@ -136,7 +137,7 @@ func (d *drawing) boxes(p spec.Plot, points []PointSummary, name func(*PointSumm
 	}
 	d.note = fmt.Sprintf("quartiles and median of %s, whiskers to 5 %% and 95 %%", of)
 	if of == "the seeds" {
-		d.note = fmt.Sprintf("quartiles and median of %s, whiskers to the ends, n = %s", of, d.n)
+		d.note = fmt.Sprintf("quartiles and median of %s, whiskers to the ends, %s", of, d.runs)
 	}
 }
 

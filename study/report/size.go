@@ -143,7 +143,7 @@ func (w *worlds) sizeGrid(t *SizeTable, points []PointSummary, keys []int) sizeG
 	sc := w.scales.scale(t.Measure, t.Unit)
 	unit := inBrackets(sc.Unit)
 	heads := func(last string) []string { return append(make([]string, max(len(keys), 1)), last) }
-	size, n := column{head: heads("up to")}, column{head: heads("n")}
+	size, n := column{head: heads("up to")}, column{head: heads("flows")}
 	for i, e := range t.Edges {
 		low, high := math.MaxInt, 0
 		for _, flows := range t.N {
@@ -181,7 +181,7 @@ func (w *worlds) sizeGrid(t *SizeTable, points []PointSummary, keys []int) sizeG
 			for k, p := range set {
 				of[k] = estimate{t.Mean[p][i], t.Half[p][i]}
 			}
-			for k, m := range marks(of, w.spec.Better(t.name())) {
+			for k, m := range marks(of, w.spec.Better(t.name(), t.Traffic)) {
 				g.values[set[k]].cells[i].mark = m
 			}
 		}

@@ -83,6 +83,9 @@ type column struct {
 	left  bool
 	of    Value // what it shows, if it is a measure's
 
+	ofRuns   bool // its cells are numbers of runs
+	lab, sim int  // of such a column, where lab and simulator differ: the runs of the first point; 0: they do not
+
 	loose bool   // its cells are of several measures: they end below each other, but for that are as they are
 	title string // above its head, also above the gap behind it
 	least int    // width
@@ -132,17 +135,15 @@ func keyColumns(points []PointSummary) (keys []column) {
 	if len(points) == 0 {
 		return nil
 	}
-	count := "n"
+	var names []string
 	for k, c := range points[0].Point {
 		col := column{head: []string{"", "", c.Key}, left: true}
 		for _, p := range points {
 			col.cells = append(col.cells, word(p.Point[k].Text))
 		}
-		if keys = append(keys, col); c.Key == "n" { // the name is taken
-			count = "runs"
-		}
+		keys, names = append(keys, col), append(names, c.Key)
 	}
-	n := column{head: []string{"", "", count}}
+	n := column{head: []string{"", "", RunsColumn(names)}, ofRuns: true}
 	for _, p := range points {
 		n.cells = append(n.cells, word(strconv.Itoa(p.N)))
 	}

@@ -17,8 +17,8 @@ import (
 	"weir/study/spec"
 )
 
-// tableSpec sweeps schemes, which are alternatives, and a load, which is a condition.
-func tableSpec(t *testing.T) *spec.Spec {
+// tableSpec sweeps schemes, which are alternatives, and a load, which is a condition. Two traffics share the network.
+func tableSpec(t *testing.T, best string) *spec.Spec {
 	t.Helper()
 	return read(t, `
 title: Two schemes under load
@@ -34,13 +34,14 @@ sweep:
   scheme: {one: {cc: cubic}, two: {cc: {cubic: {beta: 0.5}}}}
   size: [10 kB, 20 kB]
 measure: [goodput, {fct: {percentiles: [50, 99]}}, {queue: {port: s->b}}, jain, delay, loss]
-`)
+`+best)
 }
 
 // tableOutcome has these values of every measure: by point, by seed.
 func tableOutcome(t *testing.T, values func(point, seed int) []measure.Measured) *results.Outcome {
 	t.Helper()
-	o := &results.Outcome{Name: "room/figure", World: spec.Sim, Spec: tableSpec(t)}
+	const best = "best: {goodput.web: higher, fct: lower}\n"
+	o := &results.Outcome{Name: "room/figure", World: spec.Sim, Spec: tableSpec(t, best)}
 	for i, scheme := range []string{"one", "one", "two", "two"} {
 		for seed := range 3 {
 			size := []string{"10 kB", "20 kB"}[i%2]
@@ -94,7 +95,7 @@ func many(point, seed int) (all []measure.Measured) {
 		if i == 7 {
 			v = math.NaN()
 		}
-		all = append(all, grouped1(fmt.Sprintf("delay_p%d", i+1), "s", "web", v))
+		all = append(all, grouped1(fmt.Sprintf("delay_p%d", i+1), "s", "all", v))
 	}
 	return all
 }
@@ -107,11 +108,11 @@ func TestFewPoints(t *testing.T) {
 	if n := strings.Count(s, "\n\n"); n > 2 { // one behind what is the same at all points
 		t.Errorf("%d tables of four points:\n%s", n, s)
 	}
-	if strings.Contains(s, "–") || !strings.Contains(s, "not defined at any point: delay p8 web\n") {
+	if strings.Contains(s, "–") || !strings.Contains(s, "not defined at any point: delay p8 all\n") {
 		t.Errorf("a value that is nowhere defined has a column, or is not named:\n%s", s)
 	}
 	for i := range 24 {
-		if !strings.Contains(s, fmt.Sprintf("delay p%d web ", i+1)) && i != 7 {
+		if !strings.Contains(s, fmt.Sprintf("delay p%d all ", i+1)) && i != 7 {
 			t.Errorf("delay p%d is not there", i+1)
 		}
 	}
@@ -208,6 +209,37 @@ func TestMarked(t *testing.T) {
 	}
 }
 
+// Without a word of the file no value of one traffic is marked, in any form: what it gains, the other may lose. Indices
+// and totals are marked.
+func TestUnmarkedTraffics(t *testing.T) {
+	o := tableOutcome(t, func(point, seed int) []measure.Measured {
+		x := 1 + float64(point/2) + 0.01*float64(seed)
+		return []measure.Measured{grouped1("goodput", "bps", "web", 1e6*x), grouped1("goodput", "bps", "bulk", 2e6/x),
+			grouped1("fct", "s", "web", x), {Name: "jain", Value: 0.3 * x}}
+	})
+	o.Spec = tableSpec(t, "")
+	for _, r := range o.Runs {
+		r.Bins = []measure.Binned{{Name: "fct", Unit: "s", Traffic: "web", Bins: []measure.Bin{{ToBytes: 100, N: 2,
+			Mean: measure.Number(r.Named("fct").Groups[0].Value)}}}}
+	}
+	look := &Look{}
+	markdown, err1 := look.Markdown(o)
+	latex, err2 := look.LaTeX(o)
+	page, err3 := HTML(o, Summarise(o.Runs), nil, Page{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		form, text, sign string
+		want             int
+	}{{"text", Text(o), bestSign, 2 + 1}, {"Markdown", markdown, " **", 2}, {"LaTeX", latex, `\mathbf`, 2},
+		{"page", string(page), `<strong class="best">`, 2}} {
+		if n := strings.Count(c.text, c.sign); n != c.want { // jain at two sizes, and the legend
+			t.Errorf("%s: %d marks, want %d:\n%s", c.form, n, c.want, c.text)
+		}
+	}
+}
+
 // A mean over fewer iterations than there were to be is marked in every form, and is not the best, however low it is.
 func TestPartial(t *testing.T) {
 	o := tableOutcome(t, func(point, seed int) []measure.Measured {
@@ -216,8 +248,8 @@ func TestPartial(t *testing.T) {
 			ended = 1
 		}
 		return []measure.Measured{
-			grouped1("job_iteration", "s", "web", []float64{0.2, 0.4, 0.1, 0.3}[point]*(1+0.01*float64(seed-1))),
-			grouped1("job_iterations", "", "web", ended), grouped1("job_iterations_asked", "", "web", 3)}
+			grouped1("job_iteration", "s", "all", []float64{0.2, 0.4, 0.1, 0.3}[point]*(1+0.01*float64(seed-1))),
+			grouped1("job_iterations", "", "all", ended), grouped1("job_iterations_asked", "", "all", 3)}
 	})
 	look := &Look{}
 	markdown, err := look.Markdown(o)
@@ -259,7 +291,7 @@ func TestSummaryFirst(t *testing.T) {
 	at := -1
 	for _, want := range []string{"A <title> & more\n", "18 runs of 6 points, seed 1; 5s measured\n",
 		"not all runs came to their end: 2 missing; see the last lines\n", "3 claims: 1 holds, 1 fails, 1 undecided\n",
-		"holds      a.b", "at all points: n = 3\n", "goodput", "18 runs: "} {
+		"holds      a.b", "at all points: 3 runs\n", "goodput", "18 runs: "} {
 		next := strings.Index(got, want)
 		if next <= at {
 			t.Errorf("%q stands at %d, after %d, in\n%s", want, next, at, got)

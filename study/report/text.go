@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/results"
@@ -38,8 +39,11 @@ func (w *worlds) results(s *sheet, l *Look) {
 	if legend := legendOf(g.values, w.conditions, bestSign, tiedSign); legend != "" {
 		s.note(legend, faint)
 	}
-	for _, text := range Without(w.spec) {
-		s.note(text, plain)
+	for _, line := range l.Explained(w.spec) {
+		s.note(line, faint)
+	}
+	for _, line := range Without(w.spec) {
+		s.note(line, plain)
 	}
 	if empty := w.notDefined(l); empty != "" {
 		s.note(empty, faint)
@@ -66,24 +70,44 @@ var ofVerdict = map[claim.Verdict]style{claim.Holds: good, claim.Fails: bad, cla
 // verdictsOf counts claims: "5 claims: 4 hold, 1 fails".
 func verdictsOf(claims []claim.Claim) string {
 	var counts []string
-	for _, v := range []struct {
-		verdict   claim.Verdict
-		one, more string
-	}{{claim.Holds, "holds", "hold"}, {claim.Fails, "fails", "fail"}, {claim.Undecided, "undecided", "undecided"}} {
-		n := 0
+	for _, v := range Verdicts(claims) {
+		counts = append(counts, v.String())
+	}
+	return text.Count(len(claims), "claim") + ": " + strings.Join(counts, ", ")
+}
+
+// Counted is the number of claims with a verdict, at least one.
+type Counted struct {
+	Verdict claim.Verdict
+	N       int
+}
+
+// Verdicts counts claims by their verdicts.
+func Verdicts(claims []claim.Claim) (counts []Counted) {
+	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
+		x := Counted{Verdict: v}
 		for i := range claims {
-			if claims[i].Verdict == v.verdict {
-				n++
+			if claims[i].Verdict == v {
+				x.N++
 			}
 		}
-		switch {
-		case n == 1:
-			counts = append(counts, "1 "+v.one)
-		case n > 1:
-			counts = append(counts, strconv.Itoa(n)+" "+v.more)
+		if x.N > 0 {
+			counts = append(counts, x)
 		}
 	}
-	return fmt.Sprintf("%d %s: %s", len(claims), plural(len(claims), "claim"), strings.Join(counts, ", "))
+	return counts
+}
+
+// String returns the number with the verdict as a verb: "1 holds", "3 hold", "2 undecided".
+func (c Counted) String() string {
+	word := string(c.Verdict)
+	switch c.Verdict {
+	case claim.Holds:
+		word = text.Verb(c.N, "hold")
+	case claim.Fails:
+		word = text.Verb(c.N, "fail")
+	}
+	return strconv.Itoa(c.N) + " " + word
 }
 
 // Claims prints each claim with its verdict first.
@@ -109,7 +133,7 @@ func printClaims(s *sheet, claims []claim.Claim) {
 		if room == 0 {
 			first += " "
 		}
-		s.say(first, ofVerdict[c.Verdict], fmt.Sprintf("%s (n = %d)", c.ID, c.N), indent)
+		s.say(first, ofVerdict[c.Verdict], fmt.Sprintf("%s (%s)", c.ID, text.Count(c.N, "run")), indent)
 		s.say(indent, plain, c.Says, indent)
 		if c.Measured != "" {
 			s.say(indent, plain, "→ "+c.Measured, indent)
@@ -125,13 +149,13 @@ func printBoth(s *sheet, claims []claimBeside) {
 	}
 	for _, c := range claims {
 		sim, as := undefinedText, plain
-		n := strconv.Itoa(c.N)
+		runs := text.Count(c.N, "run")
 		if c.Sim != nil {
 			if sim, as = string(c.Sim.Verdict), ofVerdict[c.Sim.Verdict]; c.Sim.N != c.N {
-				n = fmt.Sprintf("%d, %d", c.Sim.N, c.N)
+				runs = fmt.Sprintf("%s in the simulator, %d in the lab", text.Count(c.Sim.N, "run"), c.N)
 			}
 		}
-		lines := strings.Split(Hang(indent, fmt.Sprintf("%s (n = %s)", c.ID, n), indent, s.width), "\n")
+		lines := strings.Split(Hang(indent, fmt.Sprintf("%s (%s)", c.ID, runs), indent, s.width), "\n")
 		s.line(bit{pad(sim, len(besideVerdict), true), as},
 			bit{pad(string(c.Verdict), len(besideVerdict), true), ofVerdict[c.Verdict]},
 			bit{strings.TrimPrefix(lines[0], indent), plain})

@@ -54,7 +54,7 @@ func (all *worlds) timeline(p spec.Plot) (*figure.Figure, error) {
 			x.Figure.Panels = append(x.Figure.Panels, figure.Panel{Title: x.call(title)})
 			lines = append(lines, t)
 			last = max(last, slices.Max(t.EndS))
-			note(fmt.Sprintf("seed %d, n = 1 of %d", r.Seed, s.N))
+			note(oneRun(r.Seed, s.N))
 		}
 	}
 	if len(lines) == 0 {

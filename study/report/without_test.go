@@ -65,7 +65,7 @@ func TestListedTables(t *testing.T) {
 		t.Errorf("a column that is not asked for\n%s", text)
 	}
 	text, err := (&Look{Columns: []string{"jain"}, Sort: []string{"rate"}}).Text(o)
-	if err != nil || strings.Contains(text, "goodput") || !strings.Contains(text, "1Mbps") {
+	if err != nil || strings.Contains(text, "[Mb/s]") || !strings.Contains(text, "1Mbps") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	for form, made := range map[string]func(*results.Outcome) (string, error){

@@ -2,7 +2,6 @@ package results
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -98,7 +97,7 @@ func (o *Outcome) seedsOf(own bool) string {
 		o = o.Beside
 	}
 	if o.Chosen == nil {
-		return fmt.Sprintf("n = %d", o.Seeds())
+		return text.Count(o.Seeds(), "run") + " per point"
 	}
 	return o.Chosen.String()
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sort"
 
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
 	"weir/study/spec"
@@ -231,24 +232,24 @@ func (a *samples) expected(p, n int) int {
 
 // String is the choice in a sentence.
 func (c *Chosen) String() string {
-	wanted := c.Need.String()
+	wanted, runs := c.Need.String(), text.Count(c.N, "run")+" per point"
 	switch {
 	case c.State == Met && c.Without > 0:
-		return fmt.Sprintf("n = %d, chosen by the data: %s; points without a value: %d", c.N, wanted, c.Without)
+		return fmt.Sprintf("%s, chosen by the data: %s; points without a value: %d", runs, wanted, c.Without)
 	case c.State == Met:
-		return fmt.Sprintf("n = %d, chosen by the data: %s", c.N, wanted)
+		return fmt.Sprintf("%s, chosen by the data: %s", runs, wanted)
 	case c.State == Pending:
 		return fmt.Sprintf("how many seeds are needed is open, %d or more: the first %d of every point have to be there for "+
 			"%s", c.N, c.N, wanted)
 	case c.Partly != nil:
-		return fmt.Sprintf("n = %d, the most: %s is not reached, for %s has a value at some seeds only", c.N, wanted,
+		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a value at some seeds only", runs, wanted,
 			orPoint(c.Partly))
 	case math.IsNaN(c.Share):
-		return fmt.Sprintf("n = %d, the most: %s is not reached, for no run has a value", c.N, wanted)
+		return fmt.Sprintf("%s, the most: %s is not reached, for no run has a value", runs, wanted)
 	case math.IsInf(c.Share, 0):
-		return fmt.Sprintf("n = %d, the most: %s is not reached, for %s has a mean of 0", c.N, wanted, orPoint(c.Point))
+		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a mean of 0", runs, wanted, orPoint(c.Point))
 	}
-	return fmt.Sprintf("n = %d, the most: %s is not reached, %s is within %s", c.N, wanted, orPoint(c.Point),
+	return fmt.Sprintf("%s, the most: %s is not reached, %s is within %s", runs, wanted, orPoint(c.Point),
 		percent(c.Share))
 }
 

@@ -72,15 +72,15 @@ func TestChoose(t *testing.T) {
 		state        results.State
 		says         string
 	}{
-		{"at once", "until: 8.8%", at(few...), 5, results.Met, "n = 5, chosen by the data: goodput.a within 8.8 % at 95 %"},
-		{"one more", "until: 8.7%", at(few...), 6, results.Met, "n = 6, chosen by the data"},
-		{"two more", "until: 6.6%", at(few...), 7, results.Met, "n = 7, chosen by the data"},
+		{"at once", "until: 8.8%", at(few...), 5, results.Met, "5 runs per point, chosen by the data: goodput.a within 8.8 % at 95 %"},
+		{"one more", "until: 8.7%", at(few...), 6, results.Met, "6 runs per point, chosen by the data"},
+		{"two more", "until: 6.6%", at(few...), 7, results.Met, "7 runs per point, chosen by the data"},
 		{"less confidence", "until: 6.8%, confidence: 90%", at(few...), 5, results.Met, "within 6.8 % at 90 %"},
-		{"one point is wider", "until: 6.6%", only(2, at(few...), one(3)), 7, results.Met, "n = 7"},
+		{"one point is wider", "until: 6.6%", only(2, at(few...), one(3)), 7, results.Met, "7 runs per point"},
 		{"too few", "until: 5.3%, most: 7", at(few...), 7, results.Unmet,
-			"n = 7, the most: goodput.a within 5.3 % at 95 % is not reached, rate=1Mbps is within 5.4 %"},
-		{"all the same", "until: 0.001%, least: 2", one(4), 2, results.Met, "n = 2"},
-		{"all 0", "until: 1%", one(0), 5, results.Met, "n = 5"},
+			"7 runs per point, the most: goodput.a within 5.3 % at 95 % is not reached, rate=1Mbps is within 5.4 %"},
+		{"all the same", "until: 0.001%, least: 2", one(4), 2, results.Met, "2 runs per point"},
+		{"all 0", "until: 1%", one(0), 5, results.Met, "5 runs per point"},
 		{"a mean of 0", "until: 1%, least: 2, most: 2", at(-1, 1), 2, results.Unmet, "rate=1Mbps has a mean of 0"},
 		{"without a value at a point", "until: 8.8%", only(1, one(nan), at(few...)), 5, results.Met,
 			"points without a value: 1"},
@@ -92,14 +92,14 @@ func TestChoose(t *testing.T) {
 		{"a run is missing", "until: 8.8%", only(1, at(9, absent), one(1)), 5, results.Pending, "5 or more"},
 		{"a later run is missing", "until: 8.7%", only(1, at(9, 10, 10, 10, 11, absent), at(few...)), 6, results.Pending,
 			"6 or more"},
-		{"a run beyond is missing", "until: 8.8%", at(9, 10, 10, 10, 11, absent, absent), 5, results.Met, "n = 5"},
+		{"a run beyond is missing", "until: 8.8%", at(9, 10, 10, 10, 11, absent, absent), 5, results.Met, "5 runs per point"},
 		{"no run is there", "until: 8.8%", one(absent), 5, results.Pending, "5 or more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := needed(t, "{measure: goodput.a, "+c.repeat+"}")
 			got := results.Choose(s, made(s, c.values), spec.Sim)
 			if got.N != c.n || got.State != c.state || !strings.Contains(got.String(), c.says) {
-				t.Errorf("%s (%s), want n = %d, %s: %s", got, got.State, c.n, c.state, c.says)
+				t.Errorf("%s (%s), want %d runs, %s: %s", got, got.State, c.n, c.state, c.says)
 			}
 		})
 	}

@@ -23,17 +23,6 @@ func (s *Spec) KindOf(name string) (kind measure.Kind) {
 	return kind
 }
 
-// Better says which of two values of a name is the better one.
-func (s *Spec) Better(name string) measure.Better {
-	for i := range s.ratios {
-		if s.ratios[i].Name == name {
-			return s.Better(s.ratios[i].Of)
-		}
-	}
-	kind := s.KindOf(name)
-	return kind.Of(name)
-}
-
 // Parts are the names of how many things a mean is of, and of how many it was to be; false: it is of all there are.
 func (s *Spec) Parts(name string) (parts [2]string, ok bool) {
 	kind := s.KindOf(name)

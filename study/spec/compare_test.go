@@ -48,7 +48,7 @@ func TestBetter(t *testing.T) {
 		"port_packets": measure.Neither, "cwnd": measure.Neither, "foreign": measure.Neither, "delay_max": measure.Lower,
 		"fct_last_x": measure.Lower, "nacks_delay": measure.Neither} {
 		t.Run(name, func(t *testing.T) {
-			if got := s.Better(name); got != want {
+			if got := s.Better(name, ""); got != want {
 				t.Errorf("%d, want %d", got, want)
 			}
 		})

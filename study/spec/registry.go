@@ -8,7 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"weir/core/cc"
@@ -39,6 +39,7 @@ type Registry struct {
 	Imports     []Import          // weir import --format NAME
 	Formats     []Format          // weir export --format NAME
 	Library     []Library
+	Times       map[string]float64 // estimated seconds of experiments of the library, by name (plan.Cost.Elapsed)
 }
 
 // Format is a form in which results can be given to other programs.
@@ -76,12 +77,17 @@ type Import struct {
 type Library struct {
 	Name  string // p4abc: its file fig4.yaml is the experiment p4abc/fig4
 	Files fs.FS  // experiments/*.yaml, and what they name, relative to experiments/
+
+	Lab       []string // experiments that are made for the lab, which needs root: lab is NAME/lab
+	Benchmark bool     // lists show benchmarks after all other libraries
 }
 
 // Entry is one experiment of a library.
 type Entry struct {
 	Name, Title string
 	Paper       Paper
+	Lab         bool    // it is made for the lab, which needs root
+	Time        float64 // estimated seconds (Registry.Times); 0: unknown
 }
 
 // Source is an experiment file that was found.
@@ -92,9 +98,10 @@ type Source struct {
 	Open func(name string) ([]byte, error) // files that the spec names
 }
 
-// Experiments lists the library, sorted by name.
+// Experiments lists the library, sorted by name, with benchmarks last.
 func (r *Registry) Experiments() []Entry {
 	var list []Entry
+	benchmarks := map[string]bool{}
 	for _, l := range r.Library {
 		files, _ := fs.Glob(l.Files, "experiments/*.yaml")
 		for _, f := range files {
@@ -103,7 +110,8 @@ func (r *Registry) Experiments() []Entry {
 			if err != nil {
 				continue
 			}
-			e := Entry{Name: name}
+			e := Entry{Name: name, Time: r.Times[name], Lab: slices.Contains(l.Lab, path.Base(name))}
+			benchmarks[name] = l.Benchmark
 			c := document.NewReader(FileKind)
 			if t := document.Parse(c, f, data); t != nil {
 				if x := top.Of(t).Get("title"); x != nil {
@@ -114,7 +122,15 @@ func (r *Registry) Experiments() []Entry {
 			list = append(list, e)
 		}
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	slices.SortFunc(list, func(a, b Entry) int {
+		switch x, y := benchmarks[a.Name], benchmarks[b.Name]; {
+		case x == y:
+			return strings.Compare(a.Name, b.Name)
+		case x:
+			return 1
+		}
+		return -1
+	})
 	return list
 }
 

@@ -74,6 +74,7 @@ type Spec struct {
 	absences []Absence  // what that leaves out of the sweep
 	numbers  []int      // of points among all combinations; nil: all are there
 	listing  Listing
+	best     map[string]measure.Better // by measure or measure.group
 	set      []string
 	partial  bool
 	origins  map[string]Parameter // by path, of the file that a resolved spec was made of; nil if not known
@@ -144,6 +145,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		s.decodeRatios(d)
 		s.checkNeed(d)
 		s.decodeTables(d)
+		s.decodeBest(d)
 		s.decodePlots(d)
 		if t := top.Of(root).Get("expect"); t != nil {
 			s.claims = s.view.Decode(c, t)

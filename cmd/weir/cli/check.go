@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"weir/core/workload/job"
-	"weir/study/bench"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
@@ -37,35 +36,32 @@ func (c *checkCmd) Run(a *app) error {
 		share = float64(need.Most) / float64(need.Least)
 	}
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
-	total, seconds := 0.0, 0.0
 	var hops, each, size float64
-	speed := bench.Speed() / bench.Reference
-	for i, r := range runs {
+	speed := plan.MachineSpeed()
+	for i, r := range runs[:min(len(runs), mostRows)] {
 		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
 			hops, each, size = plan.Estimate(r), plan.EstimateTime(r)/speed, plan.EstimateMemory(r)
-		}
-		total, seconds = total+hops, seconds+each
-		if i >= mostRows {
-			continue
 		}
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
 			measure.SI(hops), took(each), report.Bytes(int64(roundUp(size))))})
 	}
-	jobs := min(runtime.GOMAXPROCS(0), len(runs))
+	cost, jobs := plan.EstimateCost(runs), min(runtime.GOMAXPROCS(0), len(runs))
+	elapsed := cost.Elapsed(jobs, speed)
 	memory := fmt.Sprintf("up to %s of memory (%d at a time here)",
 		report.Bytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
-	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s on one core, and %s", s.Name(),
-		plural(len(runs), "run"), measure.SI(total), took(seconds), memory)
+	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s, and %s", s.Name(),
+		plural(len(runs), "run"), measure.SI(cost.PacketHops), took(elapsed), memory)
 	if byNeed {
 		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
-			"%s packet-hops, %s on one core, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,
-			measure.SI(total), measure.SI(share*total), upTo(took(seconds), took(share*seconds)), memory)
+			"%s packet-hops, %s, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,
+			measure.SI(cost.PacketHops), measure.SI(share*cost.PacketHops), upTo(took(elapsed), took(share*elapsed)), memory)
 	}
 	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
 	fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
-		"times as fast as the one of docs/performance.md, if nothing else goes on.", speed), a.width(), ""))
+		"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.width(), ""))
 	if slices.ContainsFunc(runs, mayRecur) {
 		hops, each := recurring(runs)
+		each /= float64(jobs)
 		fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
 			"carried out again then: if all but %d of each do, about %s packet-hops and %s. How many do is known when it has "+
 			"run.", carriedOut, measure.SI(hops), took(each/speed)), a.width(), ""))
@@ -129,12 +125,5 @@ func roundUp(v float64) float64 {
 	return math.Ceil(v/unit) * unit
 }
 
-func took(seconds float64) string {
-	switch {
-	case seconds < 1:
-		return "under 1 s"
-	case seconds < 120:
-		return fmt.Sprintf("%.0f s", seconds)
-	}
-	return fmt.Sprintf("%.0f min", seconds/60)
-}
+// took rounds an estimated time to what it is worth.
+func took(seconds float64) string { return plan.RoughTime(seconds) }

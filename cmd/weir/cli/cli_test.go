@@ -225,8 +225,8 @@ func TestFolders(t *testing.T) {
 func TestRun(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", out)
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (n = 2)") ||
-		!strings.Contains(stdout, "holds      b (n = 2)") || !strings.Contains(stdout, "2 runs: 2 time up") {
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (2 runs)") ||
+		!strings.Contains(stdout, "holds      b (2 runs)") || !strings.Contains(stdout, "2 runs: 2 time up") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	dirs, _ := filepath.Glob(filepath.Join(out, "small-*"))

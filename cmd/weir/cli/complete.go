@@ -230,7 +230,7 @@ func (x *completer) values(v *kong.Value) []string {
 	}
 	switch kind := x.taking().Name + " " + v.Name; kind {
 	case "show name":
-		return append(x.experiments(), append(x.schemes(), filesToo)...)
+		return append(x.experiments(), append(x.listed(), filesToo)...)
 	case "check name", "run name", "slurm name":
 		return append(x.experiments(), filesToo)
 	case "report dir", "diff a", "diff b", "results dir", "bundle name", "remove name", "list name", "merge dir",
@@ -272,9 +272,14 @@ func (x *completer) experiments() (names []string) {
 	return names
 }
 
-func (x *completer) schemes() (names []string) {
-	for _, k := range x.a.schemes() {
-		names = append(names, k.s.Name+"\t"+k.kind+": "+oneSentence(k.s.Doc))
+// listed returns the names that weir show knows, each once, besides experiments.
+func (x *completer) listed() (names []string) {
+	known := map[string]bool{}
+	for _, n := range x.a.listed() {
+		if !known[n.name] {
+			names = append(names, n.name+"\t"+n.kind+": "+oneSentence(n.doc))
+		}
+		known[n.name] = true
 	}
 	return names
 }

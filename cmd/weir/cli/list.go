@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
+
 	"weir/core/scheme"
 	"weir/study/report"
 )
@@ -15,9 +17,7 @@ type listCmd struct {
 func (l *listCmd) Run(a *app) error {
 	switch l.What {
 	case "experiments":
-		for _, e := range a.registry.Experiments() {
-			a.entry(24, e.Name, e.Title)
-		}
+		a.listExperiments()
 	case "schemes":
 		for _, k := range a.schemes() {
 			a.entry(24, fmt.Sprintf("%-10s %s", k.kind, k.s.Name), k.s.Doc)
@@ -62,6 +62,38 @@ func (l *listCmd) Run(a *app) error {
 		}
 	}
 	return nil
+}
+
+// listExperiments prints a table of name, estimated time, whether it needs root, and title.
+func (a *app) listExperiments() {
+	list := a.registry.Experiments()
+	name := len("experiment")
+	for _, e := range list {
+		name = max(name, utf8.RuneCountInString(e.Name))
+	}
+	const others, minTitle = 15, 20 // columns
+	row := func(cells [4]string) {
+		if a.width() < name+others+minTitle {
+			fmt.Fprintln(a.stdout, strings.TrimRight(fmt.Sprintf("%s  %s  %s", cells[0], cells[1], cells[2]), " "))
+			fmt.Fprintln(a.stdout, report.Hang("    ", cells[3], "    ", a.width()))
+			return
+		}
+		a.entry(name+others-1, fmt.Sprintf("%-*s %6s  %-4s", name, cells[0], cells[1], cells[2]), cells[3])
+	}
+	row([4]string{"experiment", "time", "", "title"})
+	for _, e := range list {
+		cells := [4]string{e.Name, "-", "", e.Title}
+		if e.Time > 0 {
+			cells[1] = strings.Replace(took(e.Time), "under ", "<", 1)
+		}
+		if e.Lab {
+			cells[2] = "root"
+		}
+		row(cells)
+	}
+	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(a.stdout, report.Wrap("time: estimate for the simulator on two cores (weir check: on this machine). root: "+
+		"made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.width(), ""))
 }
 
 // entry prints a name of a list, in so many columns, and beside it what it is.

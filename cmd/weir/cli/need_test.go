@@ -53,16 +53,16 @@ func TestSeedsByNeed(t *testing.T) {
 			}
 		}
 	}
-	const choice = "n = 10, chosen by the data: delay.a within 6 % at 95 %"
+	const choice = "10 runs per point, chosen by the data: delay.a within 6 % at 95 %"
 	const worth = "it is a little too narrow on average"
-	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (n = 30)", "at all points: n = 10")
+	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (30 runs)", "at all points: 10 runs")
 	folders, _ := filepath.Glob(filepath.Join(out, "*"))
 	if len(folders) != 1 {
 		t.Fatalf("%q", folders)
 	}
 	says("the report", run("report", folders[0]), choice, worth)
 	for name, want := range map[string]string{"report.html": choice + ". Seeds were added", "runs.json": `"chosen": "met"`,
-		"plots/1-delay-over-rate.svg": "n = 10 by the data"} {
+		"plots/1-delay-over-rate.svg": "10 runs, chosen by the data"} {
 		data, err := os.ReadFile(filepath.Join(folders[0], name))
 		if err != nil {
 			t.Fatal(err)
@@ -76,13 +76,13 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 
 	few := run("run", file, "--set", "repeat.most=5")
-	says("the terminal", few, "n = 5, the most: delay.a within 6 % at 95 % is not reached, rate=2100kbps is within 11 %")
+	says("the terminal", few, "5 runs per point, the most: delay.a within 6 % at 95 % is not reached, rate=2100kbps is within 11 %")
 	if strings.Contains(few, "chosen by the data") {
 		t.Errorf("five seeds were enough:\n%s", few)
 	}
 	all, _ := filepath.Glob(filepath.Join(out, "*"))
 	_, difference, _ := weir("diff", all[0], all[1])
-	says("the difference", difference, choice, "n = 5, the most: delay.a within 6 %", "30 runs", "15 runs")
+	says("the difference", difference, choice, "5 runs per point, the most: delay.a within 6 %", "30 runs", "15 runs")
 	if quick := run("run", file, "--quick"); strings.Contains(quick, "chosen") || !strings.Contains(quick, "6 runs") {
 		t.Errorf("the quick variant says\n%s", quick)
 	}

@@ -100,8 +100,12 @@ func Registry() *spec.Registry {
 			hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library: []spec.Library{{Name: "ai", Files: ai.Experiments}, {Name: "bench", Files: bench.Experiments},
-			{Name: "hpcc", Files: hpcc.Experiments}, {Name: "ncf", Files: ncf.Experiments},
-			{Name: "p4abc", Files: p4abc.Experiments}, {Name: "p4te", Files: p4te.Experiments}},
+		Library: []spec.Library{{Name: "ai", Files: ai.Experiments},
+			{Name: "bench", Files: bench.Experiments, Lab: []string{"shaped", "switch"}, Benchmark: true},
+			{Name: "hpcc", Files: hpcc.Experiments, Lab: []string{"lab", "lab-kernel"}},
+			{Name: "ncf", Files: ncf.Experiments, Lab: []string{"lab"}},
+			{Name: "p4abc", Files: p4abc.Experiments},
+			{Name: "p4te", Files: p4te.Experiments, Lab: []string{"lab", "lab-failure"}}},
+		Times: times(),
 	}
 }

@@ -16,6 +16,7 @@ import (
 type showCmd struct {
 	selection
 	YAML      bool   `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
+	NoPaper   bool   `help:"With --yaml: leave out the paper, its values and its claims, for an experiment of your own."`
 	Footprint bool   `help:"What the programs take of a switch's pipeline, and what such a pipeline cannot do."`
 	Topology  string `placeholder:"NETWORK" help:"With --footprint of a program: the network, as an experiment has it."`
 	JSON      bool   `name:"json" help:"With --footprint: one JSON document instead of tables."`
@@ -27,19 +28,22 @@ func (s *showCmd) Run(a *app) error {
 		return s.footprint(a)
 	case s.Topology != "" || s.JSON:
 		return fmt.Errorf("%w: --topology and --json are for --footprint", errInput)
+	case s.NoPaper && !s.YAML:
+		return fmt.Errorf("%w: --no-paper is for --yaml", errInput)
 	}
 	if s.YAML {
 		return s.file(a)
 	}
+	all := a.listed()
 	shown := false
-	for _, k := range a.schemes() {
-		if k.s.Name != s.Name {
+	for _, x := range all {
+		if x.name != s.Name {
 			continue
 		}
 		if shown {
 			fmt.Fprintln(a.stdout)
 		}
-		a.showScheme(k)
+		x.show(a)
 		shown = true
 	}
 	if shown {
@@ -49,12 +53,8 @@ func (s *showCmd) Run(a *app) error {
 	var wrong document.InputErrors
 	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name &&
 		!strings.Contains(wrong[0].Msg, "did you mean") {
-		var names []string
-		for _, k := range a.schemes() {
-			names = append(names, k.s.Name)
-		}
-		if n := document.Nearest(s.Name, names); n != "" {
-			wrong[0].Msg += fmt.Sprintf("; did you mean the scheme %q?", n)
+		if text := nearestListed(all, s.Name); text != "" {
+			wrong[0].Msg += "; did you mean the " + text + "?"
 		}
 	}
 	if err != nil {
@@ -90,16 +90,26 @@ func (s *showCmd) file(a *app) error {
 		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
 			errInput)
 	}
-	for _, k := range a.schemes() {
-		if k.s.Name == s.Name {
-			return fmt.Errorf("%w: %s is a scheme (%s), which has no file; --yaml is for experiments", errInput, s.Name, k.kind)
+	for _, x := range a.listed() {
+		if x.name == s.Name {
+			what := x.general()
+			if what != x.kind {
+				what += " (" + x.kind + ")"
+			}
+			return fmt.Errorf("%w: %s is a %s, which has no file; --yaml is for experiments", errInput, s.Name, what)
 		}
 	}
 	src, err := a.registry.Open(s.Name)
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(bytes.TrimPrefix(src.Data, []byte("\ufeff"))) // a mark of byte order is for files
+	data := bytes.TrimPrefix(src.Data, []byte("\ufeff")) // a mark of byte order is for files
+	if s.NoPaper {
+		if data, err = spec.WithoutPaper(src); err != nil {
+			return err
+		}
+	}
+	_, err = a.stdout.Write(data)
 	return err
 }
 

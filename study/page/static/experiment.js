@@ -12,6 +12,7 @@ more.addEventListener("click", () => {
 });
 document.getElementById("wrong")?.focus();
 
+const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 const canvas = document.getElementById("preview");
 const text = document.getElementById("preview-text");
 const answer = await fetch(canvas.dataset.network);
@@ -19,7 +20,7 @@ if (answer.ok) {
   const net = await answer.json();
   const hosts = net.nodes.filter((n) => !n.switch).length;
   const rates = [...new Set(net.links.map((l) => l.text))];
-  text.textContent = `${hosts} hosts, ${net.nodes.length - hosts} switches, ${net.links.length} links (${rates.slice(0, 3).join("; ")}${rates.length > 3 ? "; …" : ""})`;
+  text.textContent = `${count(hosts, "host")}, ${count(net.nodes.length - hosts, "switch", "switches")}, ${count(net.links.length, "link")} (${rates.slice(0, 3).join("; ")}${rates.length > 3 ? "; …" : ""})`;
   new Drawing(canvas, net).draw();
 } else {
   text.textContent = "It cannot be drawn.";

@@ -151,7 +151,7 @@ function fill(rows, state, net, chosen) {
     row.port = p;
     row.button.textContent = portName(net, p);
     row.button.setAttribute("aria-pressed", String(p === chosen));
-    row.cells[0].textContent = s.unit === "packets" ? `${s.queue} packets` : quantity(s.queue, "bytes");
+    row.cells[0].textContent = s.unit === "packets" ? `${s.queue} ${s.queue === 1 ? "packet" : "packets"}` : quantity(s.queue, "bytes");
     row.cells[1].textContent = s.used === null || s.used === undefined ? "–" : `${Math.round(100 * s.used)} %`;
     row.cells[2].textContent = s.drops ?? "–";
   });

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"weir/core/workload/job"
+	"weir/study/figure/figuretest"
+	"weir/study/measure"
+	"weir/study/report"
+	"weir/study/results"
+	"weir/study/spec"
+)
+
+// madeUp are results of an experiment whose values are made up: three runs at every point, with what its plots show.
+func madeUp(s *spec.Spec) *results.Outcome {
+	o := &results.Outcome{Name: s.Name(), World: spec.Sim, Spec: s}
+	for i, p := range s.Points() {
+		for seed := range 3 {
+			o.Runs = append(o.Runs, &results.Run{Seed: uint64(seed + 1), Point: p.At(), End: results.End{Reason: "time up"},
+				Values: madeUpValues(s, p, float64(1+(i*7+seed)%11)*1234.567)})
+		}
+	}
+	return o
+}
+
+func madeUpValues(s *spec.Spec, p *spec.Point, v float64) (x measure.Values) {
+	x.Measures = s.Measures()
+	for i := range x.Measures {
+		m := &x.Measures[i]
+		m.Value = v
+		m.Groups = append([]measure.Grouped(nil), m.Groups...)
+		for k := range m.Groups {
+			m.Groups[k].Value = v * float64(k+1)
+		}
+	}
+	var names []string
+	for t := range p.Entries() {
+		names = append(names, p.Entry(t).Name())
+	}
+	for _, plot := range s.Plots() {
+		groups := plot.Groups
+		if groups == nil {
+			groups = names
+		}
+		for _, g := range groups {
+			switch plot.Kind {
+			case spec.OverTime:
+				x.Series = append(x.Series, measure.Series{Name: plot.Measured(), Unit: "bps", Group: g, StepS: 0.01,
+					Values: []measure.Number{measure.Number(v), measure.Number(3 * v), 0}})
+			case spec.CDF:
+				x.Distributions = append(x.Distributions, measure.Distribution{Name: plot.Measured(), Unit: "s", Group: g,
+					Values: []float64{1e-6 * v, 1e-4 * v}, Counts: []uint64{3, 1}})
+			case spec.OverSize:
+				name, _, _ := strings.Cut(plot.Y, "_")
+				x.Bins = append(x.Bins, measure.Binned{Name: name, Unit: "s", Traffic: g, Percentiles: []float64{50, 95, 99},
+					Bins: []measure.Bin{{ToBytes: 1e4, N: 5, Mean: measure.Number(v), Percentiles: []measure.Number{1, 2, 3}},
+						{ToBytes: 3e7, N: 5, Mean: measure.Number(2 * v), Percentiles: []measure.Number{1, 2, 30}}}})
+			case spec.OverRanks:
+				x.Timelines = append(x.Timelines, &measure.Timeline{Traffic: g, Hosts: []string{"h0"}, Rank: []int32{0},
+					Iteration: []int32{0}, Operation: []int32{0}, Does: []int8{int8(len(job.Doings()) - 1)}, BeginS: []float64{0},
+					EndS: []float64{v}})
+			}
+		}
+	}
+	return x
+}
+
+// No text of a figure of the catalogue leaves its picture, whatever font a viewer has, and no note has a number of runs
+// that reads as a key n of the sweep.
+func TestFigureTexts(t *testing.T) {
+	a := &app{registry: Registry(), stdout: io.Discard, stderr: io.Discard}
+	drawn := 0
+	for _, x := range a.registry.Experiments() {
+		src, err := a.registry.Open(x.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := spec.Load(a.registry, src, spec.Options{Quick: true}, untried{})
+		if err != nil {
+			t.Fatalf("%s: %v", x.Name, err)
+		}
+		o := madeUp(s)
+		for _, p := range s.Plots() {
+			name := fmt.Sprintf("%s, %s", x.Name, report.Title(p))
+			f, err := report.Figure(o, p)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if f == nil {
+				continue // of quantities that are not made up
+			}
+			svg, err := f.Write("svg")
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			drawn++
+			problems, err := figuretest.Problems(svg)
+			if err != nil || len(problems) > 0 {
+				t.Errorf("%s: %v\n%s", name, err, strings.Join(problems, "\n"))
+			}
+			if strings.Contains(f.Note, "n = ") {
+				t.Errorf("%s: the note is %q", name, f.Note)
+			}
+		}
+	}
+	if drawn < 100 {
+		t.Errorf("only %d figures were drawn", drawn)
+	}
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/measure"
+	"weir/study/report"
+)
+
+// listed is a name that weir list shows, except for names of experiments.
+type listed struct {
+	kind, name, doc string
+	show            func(a *app)
+}
+
+// listed returns all such names: schemes, measures, distributions of flow sizes, and formats.
+func (a *app) listed() (all []listed) {
+	for _, k := range a.schemes() {
+		all = append(all, listed{k.kind, k.s.Name, k.s.Doc, func(a *app) { a.showScheme(k) }})
+	}
+	for _, m := range a.registry.Measures {
+		all = append(all, listed{"measure", m.Name, m.Doc, func(a *app) { a.showMeasure(&m) }})
+	}
+	for _, d := range a.registry.Workloads {
+		all = append(all, listed{"sizes", d.Name, sizesDoc(&d), func(a *app) { a.showSizes(&d) }})
+	}
+	format := func(kind, name, doc, use string) {
+		all = append(all, listed{kind, name, doc, func(a *app) { a.showHead(kind, name, doc, use) }})
+	}
+	for _, f := range a.registry.Networks {
+		format("format of networks", f.Name, f.Doc, "topology: {file: …, format: "+f.Name+"}")
+	}
+	for _, f := range a.registry.Flows {
+		format("format of flows", f.Name, f.Doc, "traffic: [{name: …, file: …, format: "+f.Name+", …}]")
+	}
+	for _, f := range a.registry.Imports {
+		format("format of weir import", f.Name, f.Doc, "weir import FILE --format "+f.Name)
+	}
+	for _, f := range a.registry.Formats {
+		format("format of weir export", f.Name, f.Doc, "weir export results DIR --format "+f.Name)
+	}
+	return all
+}
+
+// showHead prints what a name is, and how to use it.
+func (a *app) showHead(kind, name, doc, use string) {
+	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap(kind+" "+name+": "+doc, a.width(), "    "),
+		report.Wrap("use: "+use, a.width(), "    "))
+}
+
+// showMeasure prints a measure with its options.
+func (a *app) showMeasure(m *measure.Kind) {
+	use := "measure: [" + m.Name + "]"
+	if len(m.Keys) > 0 {
+		use += ", or with options, measure: [{" + m.Name + ": {" + m.Keys[0].Name + ": …}}]"
+	}
+	a.showHead("measure", m.Name, m.Doc, use)
+	fmt.Fprintln(a.stdout)
+	if len(m.Keys) == 0 {
+		fmt.Fprintln(a.stdout, "It has no options.")
+		return
+	}
+	for i := range m.Keys {
+		k := &m.Keys[i]
+		fmt.Fprintln(a.stdout, k.Name)
+		texts := []string{k.Doc, "value: " + strings.ReplaceAll(k.Form.Text, "`", "") + "; " + standardOf(k)}
+		for _, c := range k.Cases {
+			texts = append(texts, c.When+": default "+c.Default)
+		}
+		if k.Source != "" {
+			texts = append(texts, "source: "+k.Source)
+		}
+		for _, text := range texts {
+			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.width()))
+		}
+	}
+}
+
+// standardOf describes what holds without an option.
+func standardOf(k *document.Key) string {
+	switch {
+	case k.Required:
+		return "required"
+	case k.Default != "":
+		return "default " + k.Default
+	case k.Without != "":
+		return "without it: " + k.Without
+	}
+	return "optional"
+}
+
+func sizesDoc(d *workload.CDF) string { return fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()) }
+
+// showSizes prints a distribution of flow sizes.
+func (a *app) showSizes(d *workload.CDF) {
+	a.showHead("sizes", d.Name, sizesDoc(d), "traffic: [{name: …, sizes: "+d.Name+", load: 50%, …}]")
+	fmt.Fprintf(a.stdout, "\n%14s  %s\n", "size [bytes]", "share of flows up to this size")
+	for _, p := range d.Points {
+		fmt.Fprintf(a.stdout, "%14.0f  %.4g %%\n", p.Bytes, 100*p.Share)
+	}
+}
+
+// general names the kind for messages: programs, controllers and so on are schemes.
+func (x *listed) general() string {
+	switch {
+	case x.kind == "measure" || x.kind == "sizes":
+		return x.kind
+	case strings.HasPrefix(x.kind, "format"):
+		return "format"
+	}
+	return "scheme"
+}
+
+// nearestListed returns the kind and name of what a misspelt name may mean, or "".
+func nearestListed(all []listed, name string) string {
+	var names []string
+	for _, x := range all {
+		names = append(names, x.name)
+	}
+	nearest := document.Nearest(name, names)
+	for _, x := range all {
+		if x.name == nearest {
+			return fmt.Sprintf("%s %q", x.general(), nearest)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"weir/internal/document"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// TestShowKnowsListedNames checks that weir show has every name of the registry's kinds, which weir list lists.
+func TestShowKnowsListedNames(t *testing.T) {
+	r := Registry()
+	shown := map[string]string{}
+	for i := range reflect.TypeFor[spec.Registry]().NumField() {
+		field := reflect.TypeFor[spec.Registry]().Field(i)
+		all := reflect.ValueOf(*r).Field(i)
+		if field.Name == "Library" || field.Type.Kind() != reflect.Slice {
+			continue
+		}
+		if all.Len() == 0 {
+			t.Errorf("the registry has no %s", field.Name)
+		}
+		for k := range all.Len() {
+			name := all.Index(k).FieldByName("Name").String()
+			if shown[name] == "" {
+				shown[name] = show(t, name)
+			}
+			doc := all.Index(k).FieldByName("Doc")
+			if text := strings.Join(strings.Fields(shown[name]), " "); !strings.Contains(text, " "+name+": ") ||
+				doc.IsValid() && !strings.Contains(text, name+": "+strings.Join(strings.Fields(doc.String()), " ")) {
+				t.Errorf("%s: weir show %s prints\n%s", field.Name, name, shown[name])
+			}
+		}
+	}
+}
+
+// TestShowMeasure checks what weir show prints of a measure: its options, with values and defaults.
+func TestShowMeasure(t *testing.T) {
+	for name, want := range map[string][]string{
+		"goodput": {"measure goodput: payload bits per second", "use: measure: [goodput], or with options, measure: " +
+			"[{goodput: {by: …}}]\n", "by\n    what it is given for\n    value: traffic, all, ", "default traffic\n"},
+		"jain":      {"every\n    between samples\n    value: time; without it: not over time\n"},
+		"drops":     {"It has no options.\n"},
+		"metric":    {"required"},
+		"websearch": {"sizes websearch: flow sizes, mean ", "         10000  15 %\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := show(t, name)
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("it does not have %q:\n%s", w, text)
+				}
+			}
+		})
+	}
+}
+
+// TestShowRefuses checks the messages of options that do not fit, and of names with a slip.
+func TestShowRefuses(t *testing.T) {
+	for command, want := range map[string]string{
+		"goodput --yaml":          "goodput is a measure, which has no file",
+		"csv --yaml":              "csv is a format (format of weir export), which has no file",
+		"p4abc/fig5 --no-paper":   "--no-paper is for --yaml",
+		"goodptu":                 `did you mean the measure "goodput"?`,
+		"p4abc/fig5 --json":       "--topology and --json are for --footprint",
+		"websaerch":               `did you mean the sizes "websearch"?`,
+		"no-such --yaml":          "there is no such experiment",
+		"abc --yaml --seed 7":     "--yaml prints the file as it is",
+		"abc --yaml --no-paper":   "abc is a scheme (program), which has no file",
+		"goodput --no-paper":      "--no-paper is for --yaml",
+		"testdata --yaml":         "it is a folder",
+		"shown/x.yaml --no-paper": "--no-paper is for --yaml",
+	} {
+		t.Run(command, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := Run(Registry(), append([]string{"show"}, strings.Fields(command)...), &out, &errs, false)
+			if code != WrongInput || !strings.Contains(errs.String(), want) {
+				t.Errorf("exit code %d, %s", code, errs.String())
+			}
+		})
+	}
+}
+
+// TestNoPaperOfCatalogue checks of every experiment that its copy without the paper differs in the paper and its
+// claims only.
+func TestNoPaperOfCatalogue(t *testing.T) {
+	r := Registry()
+	papers := 0
+	for _, e := range r.Experiments() {
+		src, err := r.Open(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := spec.WithoutPaper(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after := parsed(t, string(src.Data)), parsed(t, string(text))
+		if before.Find("paper") == nil {
+			if string(text) != string(src.Data) {
+				t.Errorf("%s has no paper, and its copy differs", e.Name)
+			}
+			continue
+		}
+		papers++
+		for _, k := range before.Keys {
+			got := after.Find(k.Name)
+			if belongs := k.Name == "paper" || k.Name == "expect"; belongs != (got == nil) ||
+				got != nil && got.Flow() != k.Value.Flow() {
+				t.Errorf("%s: key %s: %v", e.Name, k.Name, got)
+			}
+		}
+		if len(after.Keys) > len(before.Keys)-1 {
+			t.Errorf("%s: the copy has %d keys of %d", e.Name, len(after.Keys), len(before.Keys))
+		}
+	}
+	if papers < 50 {
+		t.Errorf("only %d experiments name a paper", papers)
+	}
+}
+
+// parsed parses an experiment's file.
+func parsed(t *testing.T, text string) *document.Node {
+	t.Helper()
+	reader := document.NewReader(spec.FileKind)
+	node := document.Parse(reader, "x.yaml", []byte(text))
+	if err := reader.Err(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return node
+}
+
+// TestNoPaperIsValid checks that such a copy is an experiment without claims, and without warnings.
+func TestNoPaperIsValid(t *testing.T) {
+	var text, errs bytes.Buffer
+	r := Registry()
+	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != Done {
+		t.Fatalf("exit code %d, %s", code, errs.String())
+	}
+	s, err := plan.Load(r, &spec.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()}, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	original, err := r.Open("p4abc/fig5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := plan.Load(r, original, spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Warnings()) > 0 || len(s.Judge(nil, 1)) > 0 || len(s.PaperValues()) > 0 || s.Paper().String() != "" {
+		t.Errorf("warnings %v, %d claims, paper %q", s.Warnings(), len(s.Judge(nil, 1)), s.Paper().String())
+	}
+	if got, want := len(plan.Runs(s)), len(plan.Runs(whole)); got != want {
+		t.Errorf("%d runs, not %d", got, want)
+	}
+}
