@@ -59,8 +59,10 @@ var (
 // TestLinks follows the links of the pages to files and headings of this repository.
 func TestLinks(t *testing.T) {
 	pages, _ := filepath.Glob("../../*.md")
-	more, _ := filepath.Glob("../../docs/*.md")
-	pages = append(pages, more...)
+	for _, folder := range []string{"../../docs/*.md", "../../docs/tutorials/*.md", "../../examples/*.md"} {
+		more, _ := filepath.Glob(folder)
+		pages = append(pages, more...)
+	}
 	if len(pages) < 8 {
 		t.Fatalf("only %d pages", len(pages))
 	}

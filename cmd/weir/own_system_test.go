@@ -103,6 +103,9 @@ func runs(t *testing.T, binary, name string, all []recipe) {
 		})
 	}
 	bridges(t, binary)
+	if out := weir("check", "recipes.yaml"); strings.Contains(out, "warning:") {
+		t.Errorf("the check of the recipes warns:\n%s", out)
+	}
 	out := weir("run", "recipes.yaml", "--check", "--out", dir)
 	for _, want := range []string{"holds      calls", "holds      nobody-starves", "slowest.long = "} {
 		if !strings.Contains(out, want) {

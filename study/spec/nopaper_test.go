@@ -11,8 +11,9 @@ import (
 func TestWithoutPaper(t *testing.T) {
 	const head = "# A copy of p4abc/x without its paper, the paper's values and claims.\n"
 	for _, c := range []struct{ name, file, want string }{
-		{"comments", "# P4-ABC\n#   weir run p4abc/x\ntitle: A\npaper:        # which\n  name: p4-abc\n  # of it\n  figure: 5\n" +
-			"# how long\nduration: 1s  # measured\n\n# what is claimed\nexpect:\n  - id: a\n# where\ntopology:\n  x: 1\n",
+		{"comments", "# P4-ABC\n#   weir run p4abc/x\ntitle: A\npaper:        # which\n  name: p4-abc\n  # of it\n" +
+			"  figure: 5\n# how long\nduration: 1s  # measured\n\n# what is claimed\nexpect:\n  - id: a\n# where\n" +
+			"topology:\n  x: 1\n",
 			head + "title: A\n# how long\nduration: 1s  # measured\n\n# where\ntopology:\n  x: 1\n"},
 		{"paper first", "# P4-ABC\npaper: {name: a}\n# the title\ntitle: A\n", head + "# the title\ntitle: A\n"},
 		{"claims last", "title: A\npaper: {name: a}\nduration: 1s\n\n# 47.8 Mb/s\nexpect: []\n",

@@ -32,7 +32,7 @@ const (
 // command is the command line.
 type command struct {
 	List    listCmd    `cmd:"" help:"List experiments with their time, schemes, measures, workloads and formats."`
-	Show    showCmd    `cmd:"" help:"Show an experiment, scheme, measure, workload or format with all its parameters and their sources."`
+	Show    showCmd    `cmd:"" help:"Show an experiment, scheme, measure or format with its parameters and sources."`
 	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
 	Run     runCmd     `cmd:"" help:"Run an experiment."`
 	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`

@@ -92,8 +92,8 @@ func (a *app) listExperiments() {
 		row(cells)
 	}
 	fmt.Fprintln(a.stdout)
-	fmt.Fprintln(a.stdout, report.Wrap("time: estimate for the simulator on two cores (weir check: on this machine). root: "+
-		"made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.width(), ""))
+	fmt.Fprintln(a.stdout, report.Wrap("time: estimate for the simulator on two cores (weir check: on this machine). "+
+		"root: made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.width(), ""))
 }
 
 // entry prints a name of a list, in so many columns, and beside it what it is.

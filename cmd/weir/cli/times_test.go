@@ -12,10 +12,10 @@ import (
 	"weir/study/spec"
 )
 
-const timesHead = `# Estimated seconds of each experiment, which weir list shows: on the two cores of the reference machine, or in
-# the lab of experiments that are made for it. The second column is the digest of the experiment's file. Written by
-#     go test ./cmd/weir/cli -run TestTimesAreCurrent -update          files that have changed
-#     go test -tags slow ./cmd/weir/cli -run TestTimesAreRight -update     all
+const timesHead = `# Estimated seconds of each experiment, which weir list shows: on the two cores of the reference
+# machine, or in the lab if the experiment is made for it. The second column is the digest of its file. Written by
+#     go test ./cmd/weir/cli -run TestTimesAreCurrent -update              of files that have changed
+#     go test -tags slow ./cmd/weir/cli -run TestTimesAreRight -update     of all
 `
 
 // digestOf returns the digest of an experiment's file.
