@@ -107,7 +107,7 @@ func TestInterrupt(t *testing.T) {
 					"with the rest\n"; c.stderr.String() != want {
 					t.Errorf("stderr %q, want %q", &c.stderr, want)
 				}
-				if !strings.Contains(c.stdout.String(), "1 runs are missing") {
+				if !strings.Contains(c.stdout.String(), "1 run is missing") {
 					t.Errorf("stdout does not say what is missing:\n%s", &c.stdout)
 				}
 				if pages, _ := filepath.Glob(filepath.Join(out, "long-*", "report.html")); len(pages) != 1 {

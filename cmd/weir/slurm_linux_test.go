@@ -308,7 +308,7 @@ func TestSlurmRunner(t *testing.T) {
 	if text := p.stderr.String(); p.ProcessState.ExitCode() != 1 || strings.Contains(text, "12 tasks") ||
 		!strings.Contains(text, "notice: job 1 waits: JobHeldAdmin\n") ||
 		!strings.Contains(text, "task 11 of job 1 has ended without 1 of its runs: CANCELLED") ||
-		!strings.Contains(p.stdout.String(), "1 runs are missing") {
+		!strings.Contains(p.stdout.String(), "1 run is missing") {
 		t.Errorf("exit code %d: %s%s", p.ProcessState.ExitCode(), text, &p.stdout)
 	}
 	p = c.start(binary, arguments...)
