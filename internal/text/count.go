@@ -19,7 +19,8 @@ func Plural(n int, noun string) string {
 			return noun + "es"
 		}
 	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])) {
+	stem, ok := strings.CutSuffix(noun, "y")
+	if ok && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])) {
 		return stem + "ies"
 	}
 	return noun + "s"

@@ -182,7 +182,7 @@ var allScripts = false
 
 // The numbers of a figure are drawn again by gnuplot and matplotlib, each by the script beside them.
 func TestScripts(t *testing.T) {
-	python := "/usr/bin/python3" // Debian's, which has Debian's packages
+	python := "/usr/bin/python3"          // Debian's, which has Debian's packages
 	t.Setenv("MPLCONFIGDIR", t.TempDir()) // where matplotlib keeps its cache: the home folder may be read-only
 	hasPython := exec.Command(python, "-c", "import matplotlib").Run() == nil
 	_, err := exec.LookPath("gnuplot")

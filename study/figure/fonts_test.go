@@ -35,8 +35,8 @@ func TestTextsFitOtherFonts(t *testing.T) {
 
 // The check itself finds a text that is cut off, and one without its length.
 func TestProblems(t *testing.T) {
-	f := figure.Figure{Title: "title", X: figure.Auto("x"), Y: figure.Auto("y"), Names: []string{""}, Size: figure.Screen(),
-		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
+	f := figure.Figure{Title: "title", X: figure.Auto("x"), Y: figure.Auto("y"), Names: []string{""},
+		Size: figure.Screen(), Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
 	svg, err := f.Write("svg")
 	if err != nil {
 		t.Fatal(err)

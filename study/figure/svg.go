@@ -15,7 +15,7 @@ import (
 	"weir/internal/text"
 )
 
-// Fonts of an SVG. Liberation Sans has the widths of Arial and Helvetica. A viewer without these takes a font of its own,
+// Fonts of an SVG. Liberation Sans has the widths of Arial and Helvetica. A viewer without these takes another font,
 // such as DejaVu Sans, which is wider.
 const (
 	drawnFont = "font-family:Liberation Sans;"
@@ -25,7 +25,8 @@ const (
 // roomForFonts is how much room a text of an SVG has, over its width in Liberation Sans.
 const roomForFonts = 1.15
 
-// ScreenWidth is the room that a text of an SVG needs: 15 % more than in Liberation Sans, and as much as in DejaVu Sans.
+// ScreenWidth is the room that a text of an SVG needs: 15 % more than in Liberation Sans, and at least its width in
+// DejaVu Sans.
 func ScreenWidth(s string, size vg.Length) vg.Length {
 	return max(roomForFonts*width(s, size), dejavuWidth(s, size))
 }

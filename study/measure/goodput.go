@@ -157,6 +157,16 @@ func (m *goodput) overGroups(e *Evaluation, all []class) {
 	}
 }
 
+// jainKind is the index of fairness.
+func jainKind() Kind {
+	return Kind{Name: "jain", Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with " +
+		"every over time too",
+		Reads:  "Jain's fairness index of the goodputs: 1 if all are the same, 1/k if one of k gets everything",
+		Keys:   []Key{by("traffic", "traffic", "flow", "sender"), every("")},
+		Better: Higher,
+		New:    func() Measure { return &jain{} }}
+}
+
 // jain is the fairness of goodputs.
 type jain struct {
 	Plain

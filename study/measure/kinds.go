@@ -44,12 +44,7 @@ func flowKinds() []Kind {
 			Keys:   []Key{by("traffic", "traffic", "all", bySender, byReceiver), limit(), every("")},
 			Better: Higher,
 			New:    func() Measure { return &goodput{} }, Near: Tolerance{Share: 0.10, Difference: 1e6}},
-		{Name: "jain", Doc: "Jain's index of the goodputs of traffics, flows or senders: (Σx)²/(n·Σx²); with every over " +
-			"time too",
-			Reads:  "Jain's fairness index of the goodputs: 1 if all are the same, 1/k if one of k gets everything",
-			Keys:   []Key{by("traffic", "traffic", "flow", "sender"), every("")},
-			Better: Higher,
-			New:    func() Measure { return &jain{} }},
+		jainKind(),
 		{Name: "jitter", Doc: "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,

@@ -53,7 +53,8 @@ func TestNumberOfRuns(t *testing.T) {
 		if err1 != nil || err2 != nil || err3 != nil {
 			t.Fatal(err1, err2, err3)
 		}
-		for form, text := range map[string]string{"text": Text(o), "markdown": markdown, "latex": latex, "page": string(page)} {
+		for form, text := range map[string]string{"text": Text(o), "markdown": markdown, "latex": latex,
+			"page": string(page)} {
 			if !strings.Contains(text, c.same) {
 				t.Errorf("%s, %s: %q is missing:\n%s", c.key, form, c.same, text)
 			}

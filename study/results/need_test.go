@@ -72,7 +72,8 @@ func TestChoose(t *testing.T) {
 		state        results.State
 		says         string
 	}{
-		{"at once", "until: 8.8%", at(few...), 5, results.Met, "5 runs per point, chosen by the data: goodput.a within 8.8 % at 95 %"},
+		{"at once", "until: 8.8%", at(few...), 5, results.Met,
+			"5 runs per point, chosen by the data: goodput.a within 8.8 % at 95 %"},
 		{"one more", "until: 8.7%", at(few...), 6, results.Met, "6 runs per point, chosen by the data"},
 		{"two more", "until: 6.6%", at(few...), 7, results.Met, "7 runs per point, chosen by the data"},
 		{"less confidence", "until: 6.8%, confidence: 90%", at(few...), 5, results.Met, "within 6.8 % at 90 %"},

@@ -63,6 +63,8 @@ func (o *Outcome) Kept() string {
 	case o.Untraced > 0:
 		return fmt.Sprintf("%d of %s%d runs are finished and kept, %d of them without the trace; the same command goes "+
 			"on with the rest", len(o.Runs), of, all, o.Untraced)
+	case len(o.Runs) == all && of == "" && all == 1:
+		return "the only run is finished and kept"
 	case len(o.Runs) == all && of == "":
 		return fmt.Sprintf("all %d runs are finished and kept", all)
 	}

@@ -46,9 +46,9 @@ func (s *Spec) decodeBest(d *decoder) {
 }
 
 // Better says which of two values of a measure and group is the better one; "" is the group of a measure without
-// groups. What the file says of the group or else of the measure comes first. Otherwise the kind of measure decides, but
-// a value of one traffic, or of one group of hosts, among several has no best direction: what one of them gains, another
-// may lose.
+// groups. What the file says of the group or else of the measure comes first. Otherwise the kind of measure decides. A
+// value of one traffic among several, or of one group of hosts among several, has no best direction: what one gains,
+// another may lose.
 func (s *Spec) Better(name, group string) measure.Better {
 	if group != "" {
 		if b, ok := s.best[nameOf(name, group)]; ok {

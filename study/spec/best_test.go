@@ -49,7 +49,8 @@ func TestBestOfOneTraffic(t *testing.T) {
 
 // Groups of hosts share the network as traffics do.
 func TestBestOfGroups(t *testing.T) {
-	for groups, want := range map[string]measure.Better{"{left: a, right: c}": measure.Neither, "{left: a}": measure.Higher} {
+	for groups, want := range map[string]measure.Better{"{left: a, right: c}": measure.Neither,
+		"{left: a}": measure.Higher} {
 		s := withBest(t, "groups: "+groups+"\n", "measure: [goodput,", "measure: [{goodput: {by: group}},")
 		if got := s.Better("goodput", "left"); got != want {
 			t.Errorf("groups %s: %d, want %d", groups, got, want)
@@ -68,7 +69,8 @@ func TestBestOfFile(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
 	}
-	if got := string(s.Resolved()); !strings.Contains(got, "best:\n  goodput: lower\n  goodput.a: higher\n  jain: none\n") {
+	const want = "best:\n  goodput: lower\n  goodput.a: higher\n  jain: none\n"
+	if got := string(s.Resolved()); !strings.Contains(got, want) {
 		t.Errorf("the resolved file lacks best:\n%s", got)
 	}
 }
@@ -78,7 +80,8 @@ func TestBestErrors(t *testing.T) {
 	for _, c := range []struct{ best, place, says string }{
 		{"best: {goodput.b: higher}", "20:8", `measure "goodput.b" is not known; did you mean "goodput.a"?`},
 		{"best: {godput: higher}", "20:8", `measure "godput" is not known; did you mean "goodput"?`},
-		{"best: {goodput: hihger}", "20:17", `direction "hihger" is not known; did you mean "higher"?; allowed: higher, lower, none`},
+		{"best: {goodput: hihger}", "20:17",
+			`direction "hihger" is not known; did you mean "higher"?; allowed: higher, lower, none`},
 		{"best: {goodput: [higher]}", "20:17", "this is a list; allowed: a plain value"},
 		{"best: higher", "20:7", "best is a value; allowed: {goodput.a: higher, queue: none}"},
 		{"best: {goodput: higher, goodput: lower}", "20:25", "a second time"},

@@ -99,9 +99,10 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Doc: "measures over those of a reference point, by seed", Without: "none", Traits: ofFile | unlisted},
 	{Name: "tables", Form: document.MapOf(tables), Doc: "which columns tables have, and in which order, unless they are " +
 		"asked for others", Without: "all, in the order of the sweep", Traits: ofFile | unlisted},
-	{Name: "best", Form: document.MapBy(direction, "`{measure: higher, lower or none}`"), Doc: "which value reports mark " +
-		"as the best, by measure or `measure.group`", Without: "the measure's own direction; `none` for values by traffic " +
-		"or by group where several share the network", Traits: ofFile | unlisted},
+	{Name: "best", Form: document.MapBy(direction, "`{measure: higher, lower or none}`"),
+		Doc: "which value reports mark as the best, by measure or `measure.group`",
+		Without: "the measure's own direction; `none` for values by traffic " +
+			"or by group where several share the network", Traits: ofFile | unlisted},
 	{Name: "plot", Form: document.ListOf(document.MapOf(plot), "list"), Doc: "what is drawn", Without: "none",
 		Traits: ofFile | unlisted},
 	{Name: "expect", Form: document.ListOf(document.MapOf(claim.Table), "list"), Doc: "claims", Without: "none",

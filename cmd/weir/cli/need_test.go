@@ -55,7 +55,8 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 	const choice = "10 runs per point, chosen by the data: delay.a within 6 % at 95 %"
 	const worth = "it is a little too narrow on average"
-	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (30 runs)", "at all points: 10 runs")
+	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (30 runs)",
+		"at all points: 10 runs")
 	folders, _ := filepath.Glob(filepath.Join(out, "*"))
 	if len(folders) != 1 {
 		t.Fatalf("%q", folders)
@@ -76,7 +77,8 @@ func TestSeedsByNeed(t *testing.T) {
 	}
 
 	few := run("run", file, "--set", "repeat.most=5")
-	says("the terminal", few, "5 runs per point, the most: delay.a within 6 % at 95 % is not reached, rate=2100kbps is within 11 %")
+	says("the terminal", few,
+		"5 runs per point, the most: delay.a within 6 % at 95 % is not reached, rate=2100kbps is within 11 %")
 	if strings.Contains(few, "chosen by the data") {
 		t.Errorf("five seeds were enough:\n%s", few)
 	}

@@ -15,7 +15,8 @@ import (
 // Every quick variant that takes a while at most draws all of its plots, and gives each claim numbers to be judged by.
 func TestQuickRuns(t *testing.T) {
 	const most = 20 // seconds on one core
-	undefined := regexp.MustCompile(`(?m)^(?:holds|fails|undecided) +(\S+) \(0 runs\)|not defined|runs? (?:is|are) missing`)
+	undefined := regexp.MustCompile(`(?m)^(?:holds|fails|undecided) +(\S+) \(0 runs\)|not defined|` +
+		`runs? (?:is|are) missing`)
 	r := Registry()
 	for _, x := range r.Experiments() {
 		t.Run(x.Name, func(t *testing.T) {
