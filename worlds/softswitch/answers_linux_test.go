@@ -2,13 +2,11 @@ package softswitch
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The largest answer that a data plane gives is shorter than what is read as one, and says how much it leaves out.
@@ -83,9 +81,7 @@ func TestUnreadableAnswer(t *testing.T) {
 			var said bytes.Buffer
 			s := &supervisor{log: newOutlet(&said), state: state{File: "f"}, busy: true, next: x.next}
 			s.report(answer{Is: isUnreadable})
-			c, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			if s.log.flush(c); said.String() != x.want || s.busy != x.busy {
+			if s.log.flush(t.Context()); said.String() != x.want || s.busy != x.busy {
 				t.Errorf("busy: %v; %q, want %q", s.busy, said.String(), x.want)
 			}
 		})

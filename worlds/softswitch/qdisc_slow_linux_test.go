@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir/internal/testutil/realtime"
 )
 
 // part is what one way of queueing gives: goodputs of two users, with one connection and four, and the median round
@@ -92,37 +94,35 @@ func TestQdiscs(t *testing.T) {
 		t.Skip("this kernel has none of the qdiscs")
 	}
 	for _, q := range c.has {
-		t.Run(q.name, func(t *testing.T) { w.compare(t, q) })
+		t.Run(q.name, func(t *testing.T) {
+			realtime.Test(t, func(try *realtime.Try) { w.on(try).compare(try, q) })
+		})
 	}
 }
 
-// compare measures both ways, in turns, until they agree or the machine has had its chances to be quiet.
-func (w *wire) compare(t testing.TB, q qdisc) {
-	const tries = 4
-	for try := 1; ; try++ {
-		theirs, err := w.kernel(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours, err := w.weir(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: kernel %.1f + %.1f Mb/s, %v; weir %.1f + %.1f Mb/s, %v", q.name, theirs.users[0]/1e6,
-			theirs.users[1]/1e6, theirs.trip.Round(10*time.Microsecond), ours.users[0]/1e6, ours.users[1]/1e6,
-			ours.trip.Round(10*time.Microsecond))
-		near := math.Abs(ours.sum()-theirs.sum()) <= 0.1*theirs.sum()
-		for i := range theirs.users {
-			near = near && (!q.fair || math.Abs(ours.users[i]-theirs.users[i]) <= 0.1*theirs.users[i])
-		}
-		apart := (ours.trip - theirs.trip).Abs()
-		if near && (apart <= time.Millisecond || apart <= theirs.trip/10) {
-			return
-		}
-		if try == tries {
-			t.Errorf("they differ in %d of %d tries", tries, tries)
-			return
-		}
+// compare measures both ways.
+func (w *wire) compare(try *realtime.Try, q qdisc) {
+	defer busy(try)()
+	theirs, err := w.kernel(q)
+	if err != nil {
+		try.Fatal(err)
+	}
+	ours, err := w.weir(q)
+	if err != nil {
+		try.Fatal(err)
+	}
+	said := fmt.Sprintf("kernel %.1f + %.1f Mb/s, %v; weir %.1f + %.1f Mb/s, %v", theirs.users[0]/1e6, theirs.users[1]/1e6,
+		theirs.trip.Round(10*time.Microsecond), ours.users[0]/1e6, ours.users[1]/1e6, ours.trip.Round(10*time.Microsecond))
+	try.Log(said)
+	near := math.Abs(ours.sum()-theirs.sum()) <= 0.1*theirs.sum()
+	for i := range theirs.users {
+		near = near && (!q.fair || math.Abs(ours.users[i]-theirs.users[i]) <= 0.1*theirs.users[i])
+	}
+	if !near {
+		try.Errorf("the rates differ: %s", said)
+	}
+	if apart := (ours.trip - theirs.trip).Abs(); apart > time.Millisecond && apart > theirs.trip/10 {
+		try.Errorf("the round trips differ: %s", said)
 	}
 }
 

@@ -120,6 +120,13 @@ func (w *wire) in(name string, what func(c *rtnl.Conn) error) {
 
 func (w *wire) do(name string, what func() error) error { return netns.Do(w.set.Name(name), what) }
 
+// on is the same network for an attempt or a part of a test.
+func (w *wire) on(t testing.TB) *wire {
+	c := *w
+	c.t = t
+	return &c
+}
+
 // process is a running switch.
 type process struct {
 	*await.Process

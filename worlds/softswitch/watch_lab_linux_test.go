@@ -96,13 +96,6 @@ func (w *wire) offloads(name string) (on []string) {
 	return on
 }
 
-// on is the same network for an attempt or a part of a test.
-func (w *wire) on(t testing.TB) *wire {
-	c := *w
-	c.t = t
-	return &c
-}
-
 func (p *process) over() bool { return !p.Running() }
 
 const plain = `
