@@ -294,6 +294,14 @@ func (d *decoder) spreadStarts(x document.Map, tr *Traffic, p *Point) *document.
 
 // trafficWords are all keys that a traffic can have, its transport's parameters included.
 func (d *decoder) trafficWords() []string {
+	if d.trafficKeys == nil {
+		d.trafficKeys = slices.Clip(d.listTrafficKeys())
+	}
+	return d.trafficKeys
+}
+
+// listTrafficKeys makes the list for trafficWords.
+func (d *decoder) listTrafficKeys() []string {
 	words := traffic.Names()
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Parameters() {
