@@ -14,7 +14,7 @@ import (
 var promised = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`")
 
 // Every row of docs/promises.md names tests, all of which are in the tree.
-func TestPromises(t *testing.T) {
+func TestDocsPromises(t *testing.T) {
 	const top = "../../.."
 	page, err := os.ReadFile(filepath.Join(top, "docs", "promises.md"))
 	if err != nil {
