@@ -583,17 +583,6 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 	}
 }
 
-// fullTexts is the number of errors below each heading whose whole text is held.
-const fullTexts = 2
-
-// goldenError returns what the golden file has of the i-th error below a heading.
-func goldenError(text string, i int) string {
-	if i < fullTexts {
-		return testutil.WithoutLists(text)
-	}
-	return testutil.BriefError(text)
-}
-
 // Each entry of the list of bad input gets one message with file, line, column, excerpt
 // and what is allowed; the exit code is 2, and nothing is written. The golden file has the whole text of the first
 // errors below each heading, and of others place, kind and nearest name; lists of names are TestListsOfNames's.
