@@ -584,8 +584,7 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 }
 
 // Each entry of the list of bad input gets one message with file, line, column, excerpt
-// and what is allowed; the exit code is 2, and nothing is written. The golden file has the whole text of the first
-// errors below each heading, and of others place, kind and nearest name; lists of names are TestListsOfNames's.
+// and what is allowed; the exit code is 2, and nothing is written. goldenError says what is held.
 func TestBadInput(t *testing.T) {
 	var said strings.Builder
 	for _, g := range badInput {
