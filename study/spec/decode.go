@@ -37,6 +37,8 @@ type decoder struct {
 	ideally    bool // an ideal network carries what the point in hand has
 	before     int  // how much was wrong before the traffic in hand
 	matches    int  // names that its patterns were compared with
+
+	trafficKeys []string // all keys of a traffic, once trafficWords has listed them
 }
 
 // fine reports whether nothing is wrong with the traffic in hand so far.

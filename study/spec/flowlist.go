@@ -30,12 +30,23 @@ type reduction struct {
 
 // add appends a flow.
 func (l *flowList) add(f Flow) {
+	last := l.lastListed()
+	last.listed = append(last.listed, f)
+	l.n++
+}
+
+// grow makes room for n more flows.
+func (l *flowList) grow(n int) {
+	last := l.lastListed()
+	last.listed = slices.Grow(last.listed, n)
+}
+
+// lastListed returns the last part if it lists its flows, else a new part behind it.
+func (l *flowList) lastListed() *flowPart {
 	if k := len(l.parts); k == 0 || l.parts[k-1].reduce != nil {
 		l.parts = append(l.parts, flowPart{first: l.n})
 	}
-	last := &l.parts[len(l.parts)-1]
-	last.listed = append(last.listed, f)
-	l.n++
+	return &l.parts[len(l.parts)-1]
 }
 
 // addReduction appends the flows of a collective operation.

@@ -79,6 +79,7 @@ func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator
 		if !d.room(x.Place, p, float64(flows)*float64(len(g.Sets))) {
 			return
 		}
+		p.flows.grow(flows * len(g.Sets))
 		for _, later := range g.Sets {
 			for range flows {
 				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}

@@ -294,6 +294,14 @@ func (d *decoder) spreadStarts(x document.Map, tr *Traffic, p *Point) *document.
 
 // trafficWords are all keys that a traffic can have, its transport's parameters included.
 func (d *decoder) trafficWords() []string {
+	if d.trafficKeys == nil {
+		d.trafficKeys = slices.Clip(d.listTrafficKeys())
+	}
+	return d.trafficKeys
+}
+
+// listTrafficKeys makes the list for trafficWords.
+func (d *decoder) listTrafficKeys() []string {
 	words := traffic.Names()
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Parameters() {
@@ -338,6 +346,7 @@ func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *documen
 	}
 	n := p.seen.Network
 	var out []int
+	var known []string
 	taken := map[int]bool{}
 	for _, y := range items {
 		pattern, before := d.Text(y), d.Count()
@@ -361,7 +370,10 @@ func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *documen
 		if i, ok := d.named.of(n).nodes[pattern]; ok && n.Nodes[i].Switch {
 			d.Fail(y.Place, document.Near(pattern, d.named.hosts), "%q is a switch; flows go from host to host", pattern)
 		} else if len(found) == 0 && !grouped { // what is wrong with a group is said where it is given
-			d.Unknown(y.Place, "host", pattern, slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.named.hosts))
+			if known == nil { // once, because a list may have thousands of unknown hosts
+				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.named.hosts)
+			}
+			d.Unknown(y.Place, "host", pattern, known)
 		}
 	}
 	return out

@@ -584,14 +584,14 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 }
 
 // Each entry of the list of bad input gets one message with file, line, column, excerpt
-// and what is allowed; the exit code is 2, and nothing is written.
+// and what is allowed; the exit code is 2, and nothing is written. goldenError says what is held.
 func TestBadInput(t *testing.T) {
 	var said strings.Builder
 	for _, g := range badInput {
 		fmt.Fprintf(&said, "# %s\n\n", g.heading)
-		for _, b := range g.cases {
+		for i, b := range g.cases {
 			t.Run(g.heading+"/"+b.name, func(t *testing.T) {
-				fmt.Fprintf(&said, "## %s\n%s\n", b.name, b.refused(t))
+				fmt.Fprintf(&said, "## %s\n%s\n", b.name, goldenError(b.refused(t), i))
 			})
 		}
 	}

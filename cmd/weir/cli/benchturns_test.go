@@ -48,7 +48,7 @@ func TestBenchTurn(t *testing.T) {
 }
 
 // The page of figures has a place for each benchmark.
-func TestPerformancePage(t *testing.T) {
+func TestDocsPerformancePage(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "performance.md"))
 	if err != nil {
 		t.Fatal(err)

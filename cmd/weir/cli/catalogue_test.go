@@ -2,29 +2,92 @@ package cli
 
 import (
 	"io"
+	"sync"
 	"testing"
 
+	"weir/study/measure"
 	"weir/study/spec"
 )
 
-// eachExperiment is a subtest for every experiment of the catalogue, several at a time; load gives its variants.
-func eachExperiment(t *testing.T, do func(t *testing.T, a *app, load func(o spec.Options) *spec.Spec)) {
-	a := &app{registry: Registry(), stdout: io.Discard, stderr: io.Discard}
-	for _, x := range a.registry.Experiments() {
-		t.Run(x.Name, func(t *testing.T) {
-			t.Parallel()
-			src, err := a.registry.Open(x.Name)
+// entry is an experiment of the catalogue. full loads it when a test first needs it, once per test binary, and keeps
+// facts instead of the spec: all specs together take 1.5 GB.
+type entry struct {
+	name string
+	full func() (*facts, error)
+}
+
+// facts is what tests need of an experiment in full.
+type facts struct {
+	parameters []spec.Parameter
+	paper      string // its name in docs/sources.md
+	values     []spec.PaperValue
+	points     [][]measure.Coordinate
+}
+
+// offline is the program that loads the catalogue's experiments.
+var offline = sync.OnceValue(func() *app {
+	return &app{registry: Registry(), stdout: io.Discard, stderr: io.Discard}
+})
+
+// catalogue returns all experiments of the library.
+var catalogue = sync.OnceValue(func() (all []entry) {
+	for _, x := range offline().registry.Experiments() {
+		all = append(all, entry{x.Name, sync.OnceValues(func() (*facts, error) {
+			s, err := loadUntried(x.Name, spec.Options{})
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
-			do(t, a, func(o spec.Options) *spec.Spec {
-				t.Helper()
-				s, err := spec.Load(a.registry, src, o, untried{})
-				if err != nil {
-					t.Fatalf("%+v: %v", o, err)
-				}
-				return s
-			})
+			return &facts{s.Parameters(), s.Paper().Name, s.PaperValues(), coordinates(s)}, nil
+		})})
+	}
+	return all
+})
+
+// coordinates returns the values of the sweep of each point.
+func coordinates(s *spec.Spec) (all [][]measure.Coordinate) {
+	for _, p := range s.Points() {
+		all = append(all, p.At())
+	}
+	return all
+}
+
+// loadUntried loads an experiment of the library without building its runs.
+func loadUntried(name string, o spec.Options) (*spec.Spec, error) {
+	r := offline().registry
+	src, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Load(r, src, o, untried{})
+}
+
+// mustLoad is loadUntried of what must be valid.
+func mustLoad(t *testing.T, name string, o spec.Options) *spec.Spec {
+	t.Helper()
+	s, err := loadUntried(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// mustFull returns the facts of an experiment, which must be valid.
+func (e entry) mustFull(t *testing.T) *facts {
+	t.Helper()
+	f, err := e.full()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// eachExperiment runs a subtest for every experiment of the catalogue, several at a time.
+func eachExperiment(t *testing.T, check func(t *testing.T, e entry)) {
+	t.Helper()
+	for _, e := range catalogue() {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			check(t, e)
 		})
 	}
 }

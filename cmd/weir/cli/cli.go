@@ -149,7 +149,7 @@ func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong
 	if len(r.Formats) > 0 {
 		vars["exportFormat"] = r.Formats[0].Name
 	}
-	return kong.New(c, append(options, kong.Name(revision.Name()), texts, vars,
+	return kong.New(c, append(options, kong.Name(revision.Name()), enums, vars, kong.PostBuild(insertHelpTexts),
 		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
 			"compared with."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)

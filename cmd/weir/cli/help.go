@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/alecthomas/kong"
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
 
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"A command (run), or several words of one (lab clean)."`
@@ -11,9 +15,14 @@ func (h *helpCmd) Run(ctx *kong.Context) error {
 	return err
 }
 
-// texts are what does not fit into a line of the commands' tags.
-var texts = kong.Vars{
-	"listed":           "experiments,schemes,measures,workloads,topologies,formats",
+// enums are the lists of words that tags name as ${NAME}.
+var enums = kong.Vars{
+	"listed":  "experiments,schemes,measures,workloads,topologies,formats",
+	"benches": "engine,sim,tcp,switch,clock,scale,threads,peers,page",
+}
+
+// helpTexts are the help texts that do not fit into a line of the commands' tags, which name them as ${NAME}.
+var helpTexts = map[string]string{
 	"switchSupervisor": "What a switch's process becomes.",
 	"switchDataplane":  "The process of a switch's data plane.",
 	"docsPage": "A page, as its Markdown: spec; or a part of one: spec#expect. Without it, and without --site, the " +
@@ -69,7 +78,6 @@ var texts = kong.Vars{
 	"benchHosts":   "Sizes of scale: 16, 128, 1024, 8192, 65536; all but the last if it is not given.",
 	"benchDocs":    "Page whose block of figures scale, threads and peers rewrite, with pictures beside it.",
 	"benchProfile": "Folder for CPU profiles: of the process or, of switch, of its data planes.",
-	"benches":      "engine,sim,tcp,switch,clock,scale,threads,peers,page",
 	"benchRuns":    "Interleaved runs of switch, clock, scale and threads, rounds of page; 5 if it is not given.",
 	"benchTime":    "How long a flow of switch or clock is measured; 2s if it is not given.",
 	"benchWhat": "Packet-hops per second: engine, of the event loop; sim, the same traffic with RDMA and " +
@@ -89,4 +97,25 @@ var texts = kong.Vars{
 	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
 	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",
+}
+
+// insertHelpTexts puts helpTexts in the place of their names. They are no kong.Vars, because kong interpolates all
+// variables anew for each flag, which took three quarters of a command's start.
+func insertHelpTexts(k *kong.Kong) error {
+	insert := func(help string) string {
+		name, named := strings.CutPrefix(help, "${")
+		if text, known := helpTexts[strings.TrimSuffix(name, "}")]; named && known {
+			return text
+		}
+		return help
+	}
+	return kong.Visit(k.Model.Node, func(node kong.Visitable, next kong.Next) error {
+		switch node := node.(type) {
+		case *kong.Node:
+			node.Help = insert(node.Help)
+		case *kong.Value:
+			node.Help = insert(node.Help)
+		}
+		return next(nil)
+	})
 }

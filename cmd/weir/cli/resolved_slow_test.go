@@ -8,9 +8,9 @@ import (
 	"weir/study/spec"
 )
 
-// The same for every experiment in full.
+// The resolved text of every experiment in full is the same experiment.
 func TestResolvedInFull(t *testing.T) {
-	eachExperiment(t, func(t *testing.T, a *app, load func(spec.Options) *spec.Spec) {
-		sameResolved(t, a, "in full", load(spec.Options{}))
+	eachExperiment(t, func(t *testing.T, e entry) {
+		sameResolved(t, "in full", mustLoad(t, e.name, spec.Options{}))
 	})
 }

@@ -21,7 +21,7 @@ func identities(s *spec.Spec) (all []string) {
 }
 
 // reloaded is what a spec's resolved text gives when it is loaded as that of a results folder is.
-func reloaded(t *testing.T, a *app, s *spec.Spec) *spec.Spec {
+func reloaded(t *testing.T, s *spec.Spec) *spec.Spec {
 	t.Helper()
 	inputs := s.Inputs()
 	src := &spec.Source{File: "spec.yaml", Name: s.Name(), Data: s.Resolved(), Open: func(name string) ([]byte, error) {
@@ -31,7 +31,7 @@ func reloaded(t *testing.T, a *app, s *spec.Spec) *spec.Spec {
 		}
 		return data, nil
 	}}
-	r, err := spec.Load(a.registry, src, spec.Options{Resolved: true}, untried{})
+	r, err := spec.Load(offline().registry, src, spec.Options{Resolved: true}, untried{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s.Resolved())
 	}
@@ -50,29 +50,21 @@ func (untried) Shape(p *spec.Point) (names measure.Values) {
 	return names
 }
 
-// variants are the quick variant of an experiment, the same with other seeds, and the last point alone unless its
-// claims are about others.
-func variants(a *app, load func(spec.Options) *spec.Spec) map[string]*spec.Spec {
-	seeds := []string{"seed=7", "repeat=3", "lab_repeat=2"}
-	all := map[string]*spec.Spec{"quick": load(spec.Options{Quick: true}),
-		"with other seeds": load(spec.Options{Set: seeds})}
-	last := spec.Options{Set: seeds}
-	for _, d := range all["quick"].Sweep() {
-		last.Set = append(last.Set, d.Key+"="+d.Values[len(d.Values)-1].Text)
+// lastPoint loads the last point of an experiment's quick variant with other seeds, unless its claims are about other
+// points.
+func lastPoint(quick *spec.Spec) (s *spec.Spec, ok bool) {
+	o := spec.Options{Set: []string{"seed=7", "repeat=3", "lab_repeat=2"}}
+	for _, d := range quick.Sweep() {
+		o.Set = append(o.Set, d.Key+"="+d.Values[len(d.Values)-1].Text)
 	}
-	src, err := a.registry.Open(all["quick"].Name())
-	if err == nil {
-		if s, err := spec.Load(a.registry, src, last, untried{}); err == nil {
-			all["the last point"] = s
-		}
-	}
-	return all
+	s, err := loadUntried(quick.Name(), o)
+	return s, err == nil
 }
 
 // sameResolved compares a spec with what its resolved text gives.
-func sameResolved(t *testing.T, a *app, what string, s *spec.Spec) {
+func sameResolved(t *testing.T, what string, s *spec.Spec) {
 	t.Helper()
-	resolved := reloaded(t, a, s)
+	resolved := reloaded(t, s)
 	want, got := identities(s), identities(resolved)
 	if !slices.Equal(want, got) {
 		t.Errorf("%s: it has %d runs, and loaded again %d; the first are %s and %s", what, len(want), len(got), want[0],
@@ -81,14 +73,4 @@ func sameResolved(t *testing.T, a *app, what string, s *spec.Spec) {
 	if text := string(resolved.Resolved()); text != string(s.Resolved()) {
 		t.Errorf("%s: resolved again it is\n%s\nand was\n%s", what, text, s.Resolved())
 	}
-}
-
-// The resolved text of every experiment's variants, as results folders have it, is the same experiment: it has the same
-// points, seeds and ids of runs, and the same resolved text.
-func TestResolvedCatalogue(t *testing.T) {
-	eachExperiment(t, func(t *testing.T, a *app, load func(spec.Options) *spec.Spec) {
-		for what, s := range variants(a, load) {
-			sameResolved(t, a, what, s)
-		}
-	})
 }

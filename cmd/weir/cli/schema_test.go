@@ -12,7 +12,7 @@ import (
 )
 
 // What `weir schema` prints takes every experiment in the tree.
-func TestSchemaOfAll(t *testing.T) {
+func TestDocsSchemaOfAll(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(Registry(), []string{"schema"}, &out, &errs, false); code != Done {
 		t.Fatalf("exit code %d: %s", code, errs.String())

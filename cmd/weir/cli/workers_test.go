@@ -16,8 +16,4 @@ func TestSweepMetricsOnLoopback(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", address, code, errs)
 		}
 	}
-	code, _, errs := weir("run", file, "--out", t.TempDir(), "--workers", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
-	if code != Done || !strings.Contains(errs, "metrics are at http://127.0.0.1:") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
 }

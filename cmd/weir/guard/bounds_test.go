@@ -2,38 +2,48 @@ package guard_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/guard"
 )
 
-var record = flag.String("record", "", "why bounds move: measure, and append what has moved to "+file)
-
 const file = "testdata/bounds.txt"
 
-// What runs cost is what was recorded.
+// Events, allocations and bytes of runs are what was recorded. TestInstructions judges instructions.
 func TestBounds(t *testing.T) {
-	m := &meter{figures: map[guard.Key]float64{}, skipped: map[string]bool{}}
-	workloads, err := filepath.Glob("testdata/workloads/*.yaml")
-	if err != nil || len(workloads) == 0 {
-		t.Fatal("no workloads", err)
+	m := newMeter()
+	m.countAll(t)
+	if !t.Failed() {
+		judge(t, m, func(figure string) bool { return figure == perHop })
 	}
-	t.Run("counted", func(t *testing.T) { m.counted(t, workloads) })
-	t.Run("bytes", m.bytes)
-	t.Run("instructions", func(t *testing.T) { m.instructions(t, workloads) })
+}
+
+// perHop is the figure that valgrind counts.
+const perHop = "instructions/hop"
+
+// judge compares figures with the recorded bounds, but for those that are skipped.
+func judge(t *testing.T, m *meter, skipped func(figure string) bool) {
+	t.Helper()
+	bounds, _ := recorded(t)
+	for _, wrong := range bounds.Judge(m.figures, runtime.Version(), skipped) {
+		t.Error(wrong)
+	}
 	if t.Failed() {
-		return
+		t.Logf(`if this is meant, append it to %s with: go test -tags system ./cmd/weir/guard -run TestInstructions `+
+			`-record "why"`, file)
 	}
+}
+
+// recorded reads the bounds, and returns the file's text, too.
+func recorded(t *testing.T) (guard.Bounds, []byte) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -42,33 +52,31 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	if *record != "" {
-		if len(m.skipped) > 0 {
-			t.Fatal("a record has all figures")
-		}
-		more, err := bounds.Record(m.figures, runtime.Version(), time.Now(), *record)
-		if err == nil {
-			err = os.WriteFile(file, append(text, more...), 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Printf("%s", more)
-		return
+	return bounds, text
+}
+
+// workloads returns the short experiments that are measured.
+func workloads(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/workloads/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no workloads", err)
 	}
-	for _, wrong := range bounds.Judge(m.figures, runtime.Version(), func(f string) bool { return m.skipped[f] }) {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		t.Logf(`if this is meant, append it to %s with: go test ./cmd/weir/guard -record "why"`, file)
-	}
+	return files
 }
 
 // meter collects what is measured.
 type meter struct {
 	sync.Mutex
 	figures map[guard.Key]float64
-	skipped map[string]bool // figures that this machine cannot measure
+}
+
+func newMeter() *meter { return &meter{figures: map[guard.Key]float64{}} }
+
+// countAll measures all that needs no other program.
+func (m *meter) countAll(t *testing.T) {
+	t.Run("counted", func(t *testing.T) { m.counted(t, workloads(t)) })
+	t.Run("bytes", m.bytes)
 }
 
 func (m *meter) set(workload, figure string, value float64) {
@@ -144,34 +152,5 @@ traffic: [{name: many, from: "*", to: {stride: 1}, flows: %d, %s, size: 3000 B, 
 				m.set(c.name, stage.figure, grow(t, of(few), of(many), stage.carriedOut, 128*(many-few)))
 			})
 		}
-	}
-}
-
-func (m *meter) instructions(t *testing.T, workloads []string) {
-	why := ""
-	if testing.Short() {
-		why = "not in short tests"
-	} else if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
-		why = "bounds are for linux on amd64"
-	} else if _, err := exec.LookPath("valgrind"); err != nil {
-		why = "valgrind counts them, and is not installed (apt-get install valgrind)"
-	}
-	if why != "" {
-		m.skipped["instructions/hop"] = true
-		t.Skip(why)
-	}
-	binary := filepath.Join(t.TempDir(), "weir")
-	if err := guard.Build(binary); err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range workloads {
-		t.Run(name(w), func(t *testing.T) {
-			t.Parallel()
-			n, err := guard.Instructions(binary, w, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.set(name(w), "instructions/hop", n)
-		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // bundles are archives of results folders: damaged as they are, which the sums of gzip find, and damaged within, as
 // whoever packs one anew can.
-func bundles(t *testing.T, dir string) []victim {
+func bundles(t *testing.T, e effort, dir string) []victim {
 	var packed bytes.Buffer
 	if _, _, err := results.Bundle(context.Background(), &packed, []string{dir}); err != nil {
 		t.Fatal(err)
@@ -31,9 +31,9 @@ func bundles(t *testing.T, dir string) []victim {
 	work, folder := t.TempDir(), filepath.Base(dir)
 	place := regexp.MustCompile("(archive|list|end|last file|folder|" + regexp.QuoteMeta(folder) + ")\\b")
 	return []victim{
-		{name: "bundle", files: map[string][]byte{"a.tar.gz": packed.Bytes()}, file: "a.tar.gz", binary: true, slow: costly,
+		{name: "bundle", files: map[string][]byte{"a.tar.gz": packed.Bytes()}, file: "a.tar.gz", binary: true, slow: e.costly,
 			place: place, try: func(files map[string][]byte) error { return opened(work, files["a.tar.gz"]) }},
-		{name: "bundle, within", files: map[string][]byte{"a.tar": tar}, file: "a.tar", binary: true, slow: costly,
+		{name: "bundle, within", files: map[string][]byte{"a.tar": tar}, file: "a.tar", binary: true, slow: e.costly,
 			place: place, try: func(files map[string][]byte) error {
 				var again bytes.Buffer
 				w, err := gzip.NewWriterLevel(&again, gzip.BestSpeed)

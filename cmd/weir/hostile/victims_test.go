@@ -93,7 +93,7 @@ func inMemory(of map[string]string) map[string][]byte {
 	return files
 }
 
-func victims(t *testing.T) (all []victim) {
+func victims(t *testing.T, e effort) (all []victim) {
 	all = append(all, victim{name: "experiment", files: map[string][]byte{"e.yaml": []byte(small)}, file: "e.yaml",
 		try: experiment("e.yaml")})
 	files := inMemory(read)
@@ -109,7 +109,7 @@ func victims(t *testing.T) (all []victim) {
 					files["switch.yaml"])
 				return err
 			}})
-	return append(append(all, imports(t)...), outcomes(t)...)
+	return append(append(all, imports(t)...), outcomes(t, e)...)
 }
 
 // experiment checks one, and runs it if that takes little.
@@ -164,7 +164,7 @@ func imports(t *testing.T) []victim {
 }
 
 // outcomes are what a run leaves: its traces, and the files of its results folder.
-func outcomes(t *testing.T) (all []victim) {
+func outcomes(t *testing.T, e effort) (all []victim) {
 	s, err := plan.Load(known, from(map[string][]byte{"e.yaml": []byte(small)}, "e.yaml"), spec.Options{Quick: true})
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func outcomes(t *testing.T) (all []victim) {
 	if traces < 3 {
 		t.Fatalf("there are %d traces", traces)
 	}
-	return append(append(all, bundles(t, o.Dir)...), folders(t, files)...)
+	return append(append(all, bundles(t, e, o.Dir)...), folders(t, e, files)...)
 }
 
 func listed(all []victim, name string) bool {
@@ -224,7 +224,7 @@ func listed(all []victim, name string) bool {
 }
 
 // folders are results folders, one of whose files is damaged.
-func folders(t *testing.T, files map[string][]byte) (all []victim) {
+func folders(t *testing.T, e effort, files map[string][]byte) (all []victim) {
 	dir := t.TempDir()
 	if err := put(dir, files); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 		if listed(all, "results, "+kind) {
 			continue
 		}
-		all = append(all, victim{name: "results, " + kind, slow: costly, files: map[string][]byte{name: files[name]},
+		all = append(all, victim{name: "results, " + kind, slow: e.costly, files: map[string][]byte{name: files[name]},
 			file: name,
 			try: func(mutant map[string][]byte) error {
 				if err := put(dir, mutant); err != nil {
@@ -254,7 +254,7 @@ func folders(t *testing.T, files map[string][]byte) (all []victim) {
 				report.Text(o)
 				report.Account(o)
 				o.JSON()
-				if pages {
+				if e.pages {
 					if _, err := report.Write(o, report.Page{}); err != nil {
 						return err
 					}

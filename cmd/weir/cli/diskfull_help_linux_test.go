@@ -1,3 +1,5 @@
+//go:build system || slow
+
 package cli
 
 import (
@@ -7,8 +9,28 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
+
+// mounted is a folder with a file system of its own of so many bytes; the test is
+// skipped where that is not permitted.
+func mounted(t *testing.T, size int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		t.Skip("a small file system cannot be mounted here: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
 
 // fillDisk runs a sweep with traces on disks that are full after so many pages, so that each kind of file is at some
 // time the one for which there is no room. All runs end then, with one message that names the file; nothing is left but
@@ -94,9 +116,4 @@ func onlyFolder(t *testing.T, disk string) string {
 		t.Fatalf("folders %v", dirs)
 	}
 	return dirs[0]
-}
-
-// The long form is TestFullDiskEveryPage, with -tags slow.
-func TestFullDiskOfEveryKind(t *testing.T) {
-	fillDisk(t, func(all int) []int { return []int{0, 6, all / 4, all / 2, 3 * all / 4} })
 }

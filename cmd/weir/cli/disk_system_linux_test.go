@@ -1,3 +1,5 @@
+//go:build system
+
 package cli
 
 import (
@@ -9,25 +11,6 @@ import (
 	"syscall"
 	"testing"
 )
-
-// mounted is a folder with a file system of its own of so many bytes; the test is
-// skipped where that is not permitted.
-func mounted(t *testing.T, size int) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Skip("a small file system cannot be mounted here: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
 
 // A full disk is an error that names the file; finished runs are kept, and when there is
 // room again the same command does the rest.

@@ -1,4 +1,4 @@
-//go:build !nojetstream
+//go:build system && !nojetstream
 
 package cli
 

@@ -1,0 +1,12 @@
+//go:build system
+
+package cli
+
+import "testing"
+
+// The memory of this machine is read.
+func TestThisMachine(t *testing.T) {
+	if m := thisMachine(); m.all < 1e8 || m.available <= 0 || m.available > m.all {
+		t.Error(m)
+	}
+}
