@@ -47,7 +47,7 @@ func TestInterrupt(t *testing.T) {
 			if p.Stderr() != want {
 				t.Errorf("stderr is %q, want %q", p.Stderr(), want)
 			}
-			if !strings.Contains(p.Stdout(), "1 runs are missing") {
+			if !strings.Contains(p.Stdout(), "1 run is missing") {
 				t.Errorf("stdout does not name the missing run:\n%s", p.Stdout())
 			}
 			if pages, _ := filepath.Glob(filepath.Join(out, "long-*", "report.html")); len(pages) != 1 {

@@ -297,7 +297,7 @@ func TestSlurmRunner(t *testing.T) {
 	code := p.Exit()
 	if text := p.Stderr(); code != 1 || strings.Contains(text, "12 tasks") ||
 		!strings.Contains(text, "task 11 of job 1 has ended without 1 of its runs: CANCELLED") ||
-		!strings.Contains(p.Stdout(), "1 runs are missing") {
+		!strings.Contains(p.Stdout(), "1 run is missing") {
 		t.Errorf("exit code %d: %s", code, p.Output())
 	}
 	p = c.start(planKillpoints(t, ""), program, arguments...)
