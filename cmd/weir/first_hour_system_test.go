@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil/await"
 )
 
 // TestFirstHour walks the first hour as it is printed: its commands in a folder, with its change to an experiment.
@@ -18,7 +20,8 @@ func TestFirstHour(t *testing.T) {
 	if len(walk) < 6 || !strings.HasPrefix(walk[0].text, "go build ./cmd/weir\n") {
 		t.Fatalf("the first of %d blocks does not build Weir", len(walk))
 	}
-	carryOut(t, dir, walk, strings.NewReplacer("go build ./cmd/weir\n", "ln -s "+build(t)+" weir\n"))
+	link := "ln -s " + await.Program(t, "cmd/weir") + " weir\n"
+	carryOut(t, dir, walk, strings.NewReplacer("go build ./cmd/weir\n", link))
 	output := func(args ...string) string {
 		c := exec.Command("./weir", args...)
 		c.Dir = dir

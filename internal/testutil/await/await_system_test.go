@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 	case "spin":
 		fmt.Println("ready")
 		for {
+			os.Getpid()
 		}
 	case "parent": // its child spins
 		child := exec.Command(os.Args[0])
