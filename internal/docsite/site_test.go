@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -278,56 +277,6 @@ func TestWrite(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(dir, "index.html")); err == nil {
 				t.Error("half of it was written")
-			}
-		})
-	}
-}
-
-// TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.
-func TestSearch(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("the search is tried in a browser: apt-get install chromium")
-	}
-	s, err := New(repository.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := s.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	// One start of the browser for all: each query has a frame, and once all are there, what they found is in the page.
-	queries := map[string]string{
-		"seeds+warmup":         `href="docs/spec.html`,
-		"expect":               `href="docs/spec.html#expect"`,
-		"%3Cscript%3E+nowhere": "No section has all of these words.",
-	}
-	var asking strings.Builder
-	for query := range queries {
-		fmt.Fprintf(&asking, "<iframe src=\"index.html?q=%s\"></iframe>\n<pre id=\"%[1]s\"></pre>\n", query)
-	}
-	asking.WriteString(`<script>
-setInterval(() => document.querySelectorAll("iframe").forEach((f) => {
-  f.nextElementSibling.textContent = f.contentDocument.getElementById("found")?.innerHTML;
-}), 100);
-</script>`)
-	page := filepath.Join(dir, "asking.html")
-	if err := os.WriteFile(page, []byte(asking.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
-		"--allow-file-access-from-files", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+page)
-	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for query, want := range queries {
-		t.Run(query, func(t *testing.T) {
-			_, list, _ := strings.Cut(string(out), `<pre id="`+query+`">`)
-			list, _, _ = strings.Cut(list, "</pre>")
-			if !strings.Contains(html.UnescapeString(list), want) {
-				t.Errorf("%s finds\n%s\nwant %s", query, list, want)
 			}
 		})
 	}
