@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-
 	"os"
 	"path/filepath"
 	"slices"
