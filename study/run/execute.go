@@ -52,6 +52,16 @@ type Options struct {
 	// Observe, if given, is told of each run that is carried out here in the simulator, before it begins, with what it
 	// is carried out with. Several may go on at a time. Nothing that observers do reaches a result.
 	Observe func(r *plan.Run, c *sim.Config) Observer
+
+	clock func() time.Time // of reports of progress; nil: time.Now
+}
+
+// now returns the time on the clock of reports.
+func (o *Options) now() time.Time {
+	if o.clock == nil {
+		return time.Now()
+	}
+	return o.clock()
 }
 
 // world says where runs are carried out.
@@ -505,7 +515,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		return nil, err
 	}
 	c.Stopped = func() bool { return ctx.Err() != nil || c.Trace != nil && c.Trace.Err() != nil }
-	c.Progress = reporter(r, c, progress)
+	c.Progress = reporter(r, c, o.now, progress)
 	if o.Observe != nil {
 		x := o.Observe(r, c)
 		c.View = x.Look

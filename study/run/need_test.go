@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/study/claim"
@@ -170,8 +171,9 @@ func TestSeedsByNeedSameBytes(t *testing.T) {
 	}{
 		{"two at a time", func(string) Options { return Options{Jobs: 2} }},
 		{"elsewhere", func(string) Options {
+			var order orderOfReturns
 			return Options{Runner: &elsewhere{t: t, room: 40, change: func(_ Task, data []byte, err error) ([]byte, error) {
-				time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+				order.wait()
 				return data, err
 			}}}
 		}},
@@ -181,15 +183,22 @@ func TestSeedsByNeedSameBytes(t *testing.T) {
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			dir := t.TempDir()
-			o := x.o(dir)
-			o.Dir, o.Executable = dir, "e"
-			execute(t, byNeed(wanted), o)
-			got, _ := left(t, dir)
-			sameAs(t, files, got)
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				o := x.o(dir)
+				o.Dir, o.Executable = dir, "e"
+				execute(t, byNeed(wanted), o)
+				got, _ := left(t, dir)
+				sameAs(t, files, got)
+			})
 		})
 	}
 }
+
+// orderOfReturns has runs come back in another order than they were begun in. They wait on a bubble's clock.
+type orderOfReturns struct{ runs atomic.Int64 }
+
+func (o *orderOfReturns) wait() { time.Sleep(time.Duration(o.runs.Add(1)*7%20) * time.Millisecond) }
 
 // A cluster has room for all seeds at once, and is asked for no more than are likely needed, nor for more than twice as
 // many as there are: of the first three it asks for six, and where nine lack little, for no nine more.

@@ -29,16 +29,16 @@ type howFar func(s sim.Progress, share float64)
 // often is how much time passes between two reports.
 const often = 100 * time.Millisecond
 
-// reporter tells of a run now and then. A run goes on to its duration, or until its flows are done: how far that is
-// tell packet-hops, of which plan.Estimate guesses how many there will be.
-func reporter(r *plan.Run, c *sim.Config, to howFar) func(p sim.Progress) {
-	last, all := time.Now(), 0.0
+// reporter reports how far a run is, at most once in the time of often by the given clock. A run lasts for its duration,
+// or until its flows are done: how far that is, packet-hops show, whose number plan.Estimate guesses.
+func reporter(r *plan.Run, c *sim.Config, clock func() time.Time, to howFar) func(p sim.Progress) {
+	last, all := clock(), 0.0
 	return func(p sim.Progress) {
-		if now := time.Now(); now.Sub(last) < often {
+		now := clock()
+		if now.Sub(last) < often {
 			return
-		} else {
-			last = now
 		}
+		last = now
 		share := p.Time.Seconds() / c.Duration.Seconds()
 		if c.UntilDone {
 			if all == 0 {

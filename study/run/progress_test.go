@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,7 +141,9 @@ func TestWaits(t *testing.T) {
 // run whose flows are done long before its duration is not taken for hardly begun.
 func TestReports(t *testing.T) {
 	var all []Progress
-	out := execute(t, runnable, Options{Jobs: 2, OnProgress: func(p Progress) { all = append(all, p) }})
+	var ticks atomic.Int64 // every look at the clock is a report later
+	clock := func() time.Time { return time.Unix(0, 0).Add(time.Duration(ticks.Add(1)) * often) }
+	out := execute(t, runnable, Options{Jobs: 2, clock: clock, OnProgress: func(p Progress) { all = append(all, p) }})
 	hops := uint64(0)
 	for _, r := range out.Runs {
 		hops += r.PacketHops
@@ -166,15 +169,31 @@ func TestReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	var share float64
-	tell := reporter(r, c, func(_ sim.Progress, s float64) { share = s })
-	time.Sleep(often)
+	tell := reporter(r, c, clock, func(_ sim.Progress, s float64) { share = s })
 	tell(sim.Progress{Time: 100 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) / 2)})
 	if share < 0.49 || share > 0.51 {
 		t.Errorf("half of the packet-hops are a share of %g", share)
 	}
-	time.Sleep(often)
 	tell(sim.Progress{Time: 200 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) * 3)})
 	if share != mostGuessed {
 		t.Errorf("more packet-hops than were expected are a share of %g", share)
+	}
+}
+
+// Reports of one run are at least the time of often apart.
+func TestReportsAreRare(t *testing.T) {
+	r := plan.Runs(load(t, runnable, spec.Options{}))[0]
+	c, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, reports := time.Unix(0, 0), 0
+	tell := reporter(r, c, func() time.Time { return now }, func(sim.Progress, float64) { reports++ })
+	for range 40 {
+		now = now.Add(often / 4)
+		tell(sim.Progress{})
+	}
+	if reports != 10 {
+		t.Errorf("%d reports, want 10", reports)
 	}
 }

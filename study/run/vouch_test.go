@@ -2,9 +2,9 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -111,10 +111,15 @@ func TestTraceOfAnotherRun(t *testing.T) {
 			}
 		})
 	}
-	check := exec.Command("sha256sum", "--check", "--strict", other+results.TraceDigests)
-	check.Dir = filepath.Join(good.Dir, "traces")
-	if out, err := check.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	for line := range strings.Lines(list) { // as sha256sum --check reads it
+		digest, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(good.Dir, "traces", name))
+		if err != nil || fmt.Sprintf("%x", sha256.Sum256(data)) != digest {
+			t.Errorf("%q, %v", line, err)
+		}
 	}
 }
 

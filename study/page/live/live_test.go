@@ -4,12 +4,19 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"weir/cmd/weir/cli"
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/papers/p4abc"
 	"weir/study/page/live"
 	"weir/study/plan"
+	"weir/study/plan/plantest"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/run/runtest"
@@ -28,22 +35,53 @@ func load(t *testing.T, name string, set ...string) *spec.Spec {
 	return runtest.Load(t, cli.Registry(), name, spec.Options{Quick: true, Set: set})
 }
 
-// until waits for something about a job.
-func until(t *testing.T, j *live.Job, what string, is func(live.Status) bool) live.Status {
-	t.Helper()
-	for end := time.After(60 * time.Second); ; {
+// until waits until a condition about a job holds.
+func until(j *live.Job, holds func(live.Status) bool) live.Status {
+	for {
 		changed := j.Changed()
-		s := j.Status()
-		if is(s) {
+		if s := j.Status(); holds(s) {
 			return s
 		}
-		select {
-		case <-changed:
-		case <-time.After(50 * time.Millisecond):
-		case <-end:
-			t.Fatalf("it does not come to be %s: %+v", what, s)
-		}
+		<-changed
 	}
+}
+
+// gate lets the packets of one run pass and holds those of all others until it is opened.
+type gate struct {
+	lock   sync.Mutex
+	passes *gateProgram // of the first run that has a packet
+	opened chan struct{}
+}
+
+// gateProgram is the program of one switch.
+type gateProgram struct{ of *gate }
+
+func (*gateProgram) Name() string { return "gate" }
+func (p *gateProgram) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
+	p.of.lock.Lock()
+	if p.of.passes == nil {
+		p.of.passes = p
+	}
+	first := p.of.passes == p
+	p.of.lock.Unlock()
+	if !first {
+		<-p.of.opened
+	}
+	return dataplane.Accept
+}
+
+// gated returns an experiment of four runs, of which all but the first wait for a gate.
+func gated(t *testing.T) (*gate, *spec.Spec, *spec.Registry) {
+	t.Helper()
+	g := &gate{opened: make(chan struct{})}
+	r := plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
+	r.Programs = append(r.Programs, dataplane.Scheme{
+		Scheme: scheme.Scheme{Name: "gate", Doc: "holds packets", Source: "tests"},
+		Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return &gateProgram{g}, nil },
+	})
+	text := strings.Replace(plantest.Small, "repeat: 2", "repeat: 4", 1) + plantest.SmallTraffic +
+		"switch: [gate]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput]\n"
+	return g, plantest.Load(t, r, text, spec.Options{}), r
 }
 
 func over(s live.Status) bool { return s.State.Over() }
@@ -56,7 +94,7 @@ func TestJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status := until(t, j, "over", over)
+	status := until(j, over)
 	if status.State != live.Done || status.Outcome == nil || len(status.Outcome.Runs) != 2 ||
 		len(status.HasFilms) != 2 || len(status.Notices) != 1 {
 		t.Fatalf("%+v", status)
@@ -115,83 +153,98 @@ func film(t *testing.T, j *live.Job, run int) {
 
 // Stopped, a job keeps what is finished, and the next one goes on with the rest.
 func TestStop(t *testing.T) {
-	dir := t.TempDir()
-	m := manager(t, dir)
-	s := load(t, "p4abc/fig5", "duration=60s")
-	j, err := m.Start(s, "weir run", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiting, err := m.Start(s, "weir run", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	until(t, j, "under way with one run finished", func(s live.Status) bool {
-		return s.State == live.Running && s.Far.Done >= 1
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		m := manager(t, dir)
+		g, s, registry := gated(t)
+		j, err := m.Start(s, "weir run", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := m.Start(s, "weir run", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the second run waits at the gate
+		if s := j.Status(); s.State != live.Running || s.Far.Done != 1 || waiting.State() != live.Waiting {
+			t.Fatalf("%+v, and the second job is %s", s, waiting.State())
+		}
+		waiting.Stop()
+		j.Stop()
+		close(g.opened)
+		status := until(j, over)
+		if status.State != live.Stopped || status.Outcome == nil || len(status.Outcome.Runs) == 0 ||
+			status.Outcome.Missing == 0 {
+			t.Fatalf("%+v", status)
+		}
+		if waiting.State() != live.Stopped {
+			t.Errorf("the second job is %s", waiting.State())
+		}
+		o, err := results.Open(registry, status.Outcome.Dir)
+		if err != nil || len(o.Runs) != len(status.Outcome.Runs) {
+			t.Errorf("kept: %v, %v", o, err)
+		}
 	})
-	if waiting.State() != live.Waiting {
-		t.Errorf("the second job is %s", waiting.State())
-	}
-	waiting.Stop()
-	j.Stop()
-	status := until(t, j, "over", over)
-	if status.State != live.Stopped || status.Outcome == nil || len(status.Outcome.Runs) == 0 ||
-		status.Outcome.Missing == 0 {
-		t.Fatalf("%+v", status)
-	}
-	if waiting.State() != live.Stopped {
-		t.Errorf("the second job is %s", waiting.State())
-	}
-	o, err := results.Open(cli.Registry(), status.Outcome.Dir)
-	if err != nil || len(o.Runs) != len(status.Outcome.Runs) {
-		t.Errorf("kept: %v, %v", o, err)
-	}
 }
 
-// Closed, the manager stops what is under way and keeps what is finished; it takes nothing more.
+// Closed, the manager stops the job that runs and keeps what is finished; it takes no more jobs.
 func TestClose(t *testing.T) {
-	dir := t.TempDir()
-	m := manager(t, dir)
-	j, err := m.Start(load(t, "p4abc/fig5", "duration=60s"), "weir run", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	until(t, j, "under way with one run finished", func(s live.Status) bool { return s.Far.Done >= 1 })
-	m.Close()
-	if s := j.Status(); s.State != live.Stopped || len(s.Outcome.Runs) == 0 {
-		t.Errorf("%+v", s)
-	}
-	if _, err := m.Start(load(t, "p4abc/fig5"), "", nil); err != live.ErrClosed {
-		t.Errorf("a job more: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m := manager(t, t.TempDir())
+		g, s, _ := gated(t)
+		j, err := m.Start(s, "weir run", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		go m.Close()
+		synctest.Wait() // it waits for the second run
+		close(g.opened)
+		m.Close()
+		if s := j.Status(); s.State != live.Stopped || len(s.Outcome.Runs) == 0 || s.Outcome.Missing == 0 {
+			t.Errorf("%+v", s)
+		}
+		if _, err := m.Start(s, "", nil); err != live.ErrClosed {
+			t.Errorf("a job more: %v", err)
+		}
+	})
 }
 
-// A single run is carried out again without a folder; of too many jobs the last one is refused.
+// Of too many jobs the last one is refused.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := manager(t, t.TempDir())
+		g, s, _ := gated(t)
+		g.passes = &gateProgram{} // no run passes
+		accepted := 0
+		var err error
+		for ; err == nil; accepted++ {
+			_, err = m.Watch(plan.Runs(s)[0])
+		}
+		if err != live.ErrBusy || accepted != 33 {
+			t.Errorf("job %d: %v", accepted, err)
+		}
+		for _, x := range m.Jobs() {
+			x.Stop()
+		}
+		close(g.opened)
+	})
+}
+
+// A single run is carried out again without a folder.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	m := manager(t, dir)
-	r := plan.Runs(load(t, "p4abc/fig5"))[3]
-	j, err := m.Watch(r)
+	j, err := m.Watch(plan.Runs(load(t, "p4abc/fig5"))[3])
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 100 {
-		if _, err = m.Watch(r); err != nil {
-			break
-		}
-	}
-	if err != live.ErrBusy {
-		t.Errorf("a hundred jobs: %v", err)
-	}
-	if s := until(t, j, "over", over); s.State != live.Done || s.Outcome != nil {
+	if s := until(j, over); s.State != live.Done || s.Outcome != nil {
 		t.Errorf("%+v", s)
 	}
 	film(t, j, 3)
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("it has left %v", left)
-	}
-	for _, x := range m.Jobs() {
-		x.Stop()
 	}
 	if m.Job(j.ID) != j || m.Job(-1) != nil {
 		t.Error("jobs are not found by their numbers")

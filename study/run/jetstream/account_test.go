@@ -40,65 +40,67 @@ func named(e results.Execution, name string) results.Worker {
 
 // host.json and the report name those who took part, with what each made, who was refused, and who was wrong.
 func TestAccount(t *testing.T) {
-	p := newParty(t)
-	p.config.draw = func() bool { return true }
-	other := revision.This()
-	other.Arch = "m68k"
-	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "amiga", Revision: other}, j)
-		p.worker(Worker{Name: "liar", change: func(data []byte) []byte {
-			r, err := results.ReadRun(data)
-			if err != nil {
-				t.Error(err)
-			}
-			r.Events++
-			return r.Json(true)
-		}}, j)
-		until(t, "a refusal", func() bool { return p.told.has("architecture m68k") })
-		p.worker(Worker{Name: "honest"}, j)
-	})
-	o, _, err := p.execute(t.Context(), sweepOf(t, 40))
-	if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
-		t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
-	}
-	all := accountsIn(t, o.Dir)
-	if len(all) != 1 {
-		t.Fatalf("%+v", all)
-	}
-	e, host := all[0], must(os.Hostname())
-	if e.By != results.ByWorkers || e.Runs != 40 || e.Checked == 0 || e.Interrupted || e.Ended.Before(e.Begun) ||
-		e.Host != host || e.Revision != revision.This().String() || !strings.HasPrefix(e.Place, "nats://127.0.0.1:") {
-		t.Errorf("%+v", e)
-	}
-	if w := named(e, "honest"); w.Runs != 40 || w.Host != host || w.Jobs != 1 || w.SetAside != "" ||
-		w.Revision != revision.This().String() {
-		t.Errorf("%+v", w)
-	}
-	if w := named(e, "liar"); w.Runs != 0 || w.Anew == 0 || !strings.Contains(w.SetAside, "is not what the run gives") {
-		t.Errorf("%+v", w)
-	}
-	if w := named(e, "amiga"); w.Runs != 0 || !strings.Contains(w.Refused, "architecture m68k") {
-		t.Errorf("%+v", w)
-	}
-	path, err := report.Write(o, report.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(filepath.Dir(path), "host.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{report.Account(o), string(page)} {
-		for _, want := range []string{"liar was set aside", "amiga took no part: it has architecture m68k", "honest",
-			"liar is set aside"} {
-			if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
-				t.Errorf("%s lacks %s", text, want)
+	bubble(t, func(t *testing.T) {
+		p := newParty(t)
+		p.config.draw = func() bool { return true }
+		other := revision.This()
+		other.Arch = "m68k"
+		p.guests(func(j *Join) {
+			p.worker(Worker{Name: "amiga", Revision: other}, j)
+			p.worker(Worker{Name: "liar", change: func(data []byte) []byte {
+				r, err := results.ReadRun(data)
+				if err != nil {
+					t.Error(err)
+				}
+				r.Events++
+				return r.Json(true)
+			}}, j)
+			until(t, "a refusal", func() bool { return p.told.has("architecture m68k") })
+			p.worker(Worker{Name: "honest"}, j)
+		})
+		o, _, err := p.execute(t.Context(), sweepOf(t, 40))
+		if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
+			t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
+		}
+		all := accountsIn(t, o.Dir)
+		if len(all) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		e, host := all[0], must(os.Hostname())
+		if e.By != results.ByWorkers || e.Runs != 40 || e.Checked == 0 || e.Interrupted || e.Ended.Before(e.Begun) ||
+			e.Host != host || e.Revision != revision.This().String() || !strings.HasPrefix(e.Place, "nats://127.0.0.1:") {
+			t.Errorf("%+v", e)
+		}
+		if w := named(e, "honest"); w.Runs != 40 || w.Host != host || w.Jobs != 1 || w.SetAside != "" ||
+			w.Revision != revision.This().String() {
+			t.Errorf("%+v", w)
+		}
+		if w := named(e, "liar"); w.Runs != 0 || w.Anew == 0 || !strings.Contains(w.SetAside, "is not what the run gives") {
+			t.Errorf("%+v", w)
+		}
+		if w := named(e, "amiga"); w.Runs != 0 || !strings.Contains(w.Refused, "architecture m68k") {
+			t.Errorf("%+v", w)
+		}
+		path, err := report.Write(o, report.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join(filepath.Dir(path), "host.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{report.Account(o), string(page)} {
+			for _, want := range []string{"liar was set aside", "amiga took no part: it has architecture m68k", "honest",
+				"liar is set aside"} {
+				if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+					t.Errorf("%s lacks %s", text, want)
+				}
 			}
 		}
-	}
-	if main, err := os.ReadFile(path); err != nil || bytes.Contains(main, []byte("liar")) {
-		t.Errorf("the report itself depends on who carried the runs out: %v", err)
-	}
+		if main, err := os.ReadFile(path); err != nil || bytes.Contains(main, []byte("liar")) {
+			t.Errorf("the report itself depends on who carried the runs out: %v", err)
+		}
+	})
 }
 
 func must[T any](v T, err error) T {
@@ -110,19 +112,21 @@ func must[T any](v T, err error) T {
 
 // A run that fails is told with its last error.
 func TestAccountOfErrors(t *testing.T) {
-	s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
-		"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", spec.Options{})
-	p := newParty(t)
-	p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
-	o, _, err := p.execute(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := accountsIn(t, o.Dir)[0]
-	if e.Runs != 1 || len(e.Failed) != 1 || e.Failed[0].Error != "panic: a mistake of the scheme" ||
-		!strings.HasPrefix(e.Failed[0].Run, "x=crash") || named(e, "a").Errors != mostErrors {
-		t.Errorf("%+v", e)
-	}
+	bubble(t, func(t *testing.T) {
+		s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
+			"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", spec.Options{})
+		p := newParty(t)
+		p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+		o, _, err := p.execute(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := accountsIn(t, o.Dir)[0]
+		if e.Runs != 1 || len(e.Failed) != 1 || e.Failed[0].Error != "panic: a mistake of the scheme" ||
+			!strings.HasPrefix(e.Failed[0].Run, "x=crash") || named(e, "a").Errors != mostErrors {
+			t.Errorf("%+v", e)
+		}
+	})
 }
 
 // A sweep that was interrupted, or whose coordinator was killed, has what happened in each execution; one that goes on
@@ -134,7 +138,7 @@ func TestAccountsGoOn(t *testing.T) {
 			if killed && here {
 				continue // what was in the journal waits for a coordinator
 			}
-			t.Run(fmt.Sprintf("killed %v, here %v", killed, here), func(t *testing.T) {
+			runBubble(t, fmt.Sprintf("killed %v, here %v", killed, here), func(t *testing.T) {
 				p := newParty(t)
 				p.config.Jobs = 1
 				p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })
@@ -213,38 +217,35 @@ func TestTooLateForAccount(t *testing.T) {
 
 // What the journal of a coordinator has that was killed when all was done is told by the next, which has nothing to do.
 func TestAccountOfNothing(t *testing.T) {
-	s := sweepOf(t, 30)
-	p := newParty(t)
-	p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })
-	first := interrupted(t, p, s)
-	other := t.TempDir()
-	if _, err := run.Execute(t.Context(), s, run.Options{Dir: other, Executable: executable}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(first.Dir, "runs")); err != nil {
-		t.Fatal(err)
-	}
-	whole := must(filepath.Glob(filepath.Join(other, "*", "runs")))
-	if err := os.CopyFS(filepath.Join(first.Dir, "runs"), os.DirFS(whole[0])); err != nil {
-		t.Fatal(err)
-	}
-	unend(t, first.Dir)
-	o, _, err := p.execute(t.Context(), s)
-	if err != nil || o.Found != 30 {
-		t.Fatalf("%v, %+v", err, o)
-	}
-	if all := accountsIn(t, o.Dir); len(all) != 1 || !all[0].Ended.IsZero() || all[0].Runs != len(first.Runs) {
-		t.Errorf("%+v", all)
-	}
+	bubble(t, func(t *testing.T) {
+		s := sweepOf(t, 30)
+		p := newParty(t)
+		p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })
+		first := interrupted(t, p, s)
+		other := t.TempDir()
+		if _, err := run.Execute(t.Context(), s, run.Options{Dir: other, Executable: executable}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(first.Dir, "runs")); err != nil {
+			t.Fatal(err)
+		}
+		whole := must(filepath.Glob(filepath.Join(other, "*", "runs")))
+		if err := os.CopyFS(filepath.Join(first.Dir, "runs"), os.DirFS(whole[0])); err != nil {
+			t.Fatal(err)
+		}
+		unend(t, first.Dir)
+		o, _, err := p.execute(t.Context(), s)
+		if err != nil || o.Found != 30 {
+			t.Fatalf("%v, %+v", err, o)
+		}
+		if all := accountsIn(t, o.Dir); len(all) != 1 || !all[0].Ended.IsZero() || all[0].Runs != len(first.Runs) {
+			t.Errorf("%+v", all)
+		}
+	})
 }
 
 // What a journal could not write for its disk was full is there when it could again, and no line is cut off.
 func TestJournalOnFullDisk(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("there is no /dev/full")
-	}
-	defer full.Close()
 	name := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(name, "")
 	if err != nil {
@@ -253,7 +254,12 @@ func TestJournalOnFullDisk(t *testing.T) {
 	defer j.close()
 	j.begin("nats://me:secret@a:1,nats://b:2")
 	file := j.file
-	j.file = full
+	unwritable, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unwritable.Close()
+	j.file = unwritable
 	j.note(entry{Event: waits, Text: "full"})
 	j.made("1", "w")
 	if _, err := file.WriteAt([]byte(`{"made":"a part of a lin`), j.end); err != nil { // as a disk does that becomes full

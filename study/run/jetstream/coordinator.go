@@ -48,6 +48,7 @@ type Config struct {
 	joined   func(file string)
 	change   func(data []byte) []byte // of its own worker
 	queue    string                   // folder of the queue; "": in that of the results
+	transport
 }
 
 // Coordinator is a run.Runner whose runs workers carry out.
@@ -95,13 +96,16 @@ func New(c Config) *Coordinator {
 		c.patience = 10 * time.Second
 	}
 	if c.draw == nil {
-		c.draw = func() bool { return rand.IntN(oneIn) == 0 }
+		c.draw = func() bool { return drawn(rand.IntN) }
 	}
 	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: map[string]*member{},
 		checks: map[string]*check{}, misfits: map[int]bool{}, hands: make(chan struct{}, 16), own: crand.Text()}
 	x.settled = sync.NewCond(&x.lock)
 	return x
 }
+
+// drawn draws whether a run is made again to be compared: one in fifty is. intN returns a number below n.
+func drawn(intN func(n int) int) bool { return intN(oneIn) == 0 }
 
 // task is a run that has been handed over.
 type task struct {
@@ -193,7 +197,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.beside(func() { c.attend(running) })
 	if c.Jobs >= 0 {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
-			own: c.own, change: c.change}
+			own: c.own, change: c.change, transport: c.transport}
 		c.beside(func() {
 			if err := own.Work(running, join); err != nil {
 				c.notice("its own worker: %v", err)
@@ -206,7 +210,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 // begin starts a server, or takes the one that there is.
 func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if c.Listen == "" {
-		return c.Server, nil, nil
+		return c.Server, c.options(), nil
 	}
 	host, err := Reachable(c.Listen)
 	if err != nil {
@@ -220,7 +224,7 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if before, err := ReadJoin(c.joinFile()); err == nil && strings.HasSuffix(listen, ":0") {
 		listen = strings.TrimPrefix(before.Address, "nats://") // workers look for it where it was
 	}
-	if c.server, err = serve(listen, c.dir, secrets, c.sweep); err != nil {
+	if c.server, err = c.start(listen, c.dir, secrets, c.sweep); err != nil {
 		return nil, nil, err
 	}
 	address := "nats://" + c.server.Address()
@@ -277,7 +281,7 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience, Trace: c.work.Trace,
 		Tracing: c.work.Tracing}
 	return c.persist(ctx, func(ctx context.Context) error {
-		if err := c.sweep.streams(ctx, c.js, c.patience); err != nil {
+		if err := c.sweep.streams(ctx, c.js, c.patience, c.storage); err != nil {
 			return err
 		}
 		inputs, err := c.js.ObjectStore(ctx, c.sweep.inputs())
@@ -288,7 +292,7 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 			if info, err := inputs.GetInfo(ctx, digest); err == nil && info.Size == uint64(len(data)) {
 				continue
 			}
-			if _, err := inputs.PutBytes(ctx, digest, data); err != nil {
+			if _, err := c.put(ctx, inputs, digest, data); err != nil {
 				return err
 			}
 		}
@@ -435,7 +439,7 @@ const enough = 16 << 20
 func (c *Coordinator) reconcile() {
 	ctx, cancel := context.WithTimeout(context.Background(), answer(3))
 	defer cancel()
-	if c.sweep.streams(ctx, c.js, c.patience) != nil {
+	if c.sweep.streams(ctx, c.js, c.patience, c.storage) != nil {
 		return
 	}
 	done, err := c.js.Stream(ctx, c.sweep.done())

@@ -36,5 +36,5 @@ func Example() {
 		return
 	}
 	fmt.Println(len(o.Runs), "runs,", o.Missing, "missing")
-	// Output: 2 runs, 0 missing
+	// Prints: 2 runs, 0 missing
 }

@@ -2,15 +2,8 @@ package jetstream
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +13,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
@@ -27,8 +21,20 @@ import (
 	"weir/study/run"
 )
 
-// foreign is a server that somebody else runs.
-func foreign(t *testing.T, o *server.Options) *server.Server {
+// foreign starts a server that somebody else runs, and returns its URL.
+func (n *network) foreign(t *testing.T, o *server.Options) string {
+	t.Helper()
+	o.DontListen = true
+	n.lock.Lock()
+	n.port++
+	address := fmt.Sprintf("127.0.0.1:%d", n.port)
+	n.lock.Unlock()
+	n.add(address, startForeign(t, o))
+	return "nats://" + address
+}
+
+// startForeign starts a server that somebody else runs.
+func startForeign(t *testing.T, o *server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, true, true, t.TempDir()
 	s, err := server.NewServer(o)
@@ -65,9 +71,9 @@ func private(t *testing.T, name, text string) string {
 	return name
 }
 
-// resolved is a server as operators of NATS have them: accounts are JWTs, and users come with theirs. Of its two
-// accounts one has JetStream; their users' credentials are returned.
-func resolved(t *testing.T, o *server.Options) (s *server.Server, with, without string) {
+// resolved starts a server as operators of NATS run them: accounts are JWTs, and users bring theirs. One of its two
+// accounts has JetStream. It returns the URL and the credentials of a user of each.
+func (n *network) resolved(t *testing.T, o *server.Options) (url, with, without string) {
 	t.Helper()
 	operator, operatorKey, _ := pair(t, nkeys.CreateOperator)
 	o.TrustedKeys = []string{operatorKey}
@@ -97,13 +103,13 @@ func resolved(t *testing.T, o *server.Options) (s *server.Server, with, without 
 	_, o.SystemAccount = account(false)
 	with, _ = account(true)
 	without, _ = account(false)
-	return foreign(t, o), with, without
+	return n.foreign(t, o), with, without
 }
 
-// stores are the streams of a server.
-func stores(t *testing.T, j *Join) (names []string) {
+// stores returns the names of the streams of a server.
+func (n *network) stores(t *testing.T, j *Join) (names []string) {
 	t.Helper()
-	conn, err := j.connect("test")
+	conn, err := j.connect("test", nats.SetCustomDialer(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,19 +127,21 @@ func stores(t *testing.T, j *Join) (names []string) {
 // Servers that others run are used with credentials and with an nkey: same bytes, and nothing is left there. Two sweeps
 // at once share their workers. One that is interrupted leaves its queue there, and goes on with it.
 func TestForeign(t *testing.T) {
-	cluster, creds, _ := resolved(t, &server.Options{JetStream: true})
-	_, user, seed := pair(t, nkeys.CreateUser)
-	keys := foreign(t, &server.Options{JetStream: true, Nkeys: []*server.NkeyUser{{Nkey: user}}})
-	for name, j := range map[string]*Join{
-		"credentials": {Address: cluster.ClientURL(), Credentials: creds},
-		"nkey":        {Address: keys.ClientURL(), Credentials: private(t, "user.nk", seed+"\n")},
-	} {
-		t.Run(name, func(t *testing.T) { tryForeign(t, j) })
-	}
+	runBubble(t, "credentials", func(t *testing.T) {
+		n := newNetwork()
+		url, creds, _ := n.resolved(t, &server.Options{JetStream: true})
+		tryForeign(t, n, &Join{Address: url, Credentials: creds})
+	})
+	runBubble(t, "nkey", func(t *testing.T) {
+		n := newNetwork()
+		_, user, seed := pair(t, nkeys.CreateUser)
+		url := n.foreign(t, &server.Options{JetStream: true, Nkeys: []*server.NkeyUser{{Nkey: user}}})
+		tryForeign(t, n, &Join{Address: url, Credentials: private(t, "user.nk", seed+"\n")})
+	})
 }
 
 // tryForeign carries out two sweeps at once on a server, of which one is interrupted and goes on.
-func tryForeign(t *testing.T, j *Join) {
+func tryForeign(t *testing.T, n *network, j *Join) {
 	var group sync.WaitGroup
 	workers, end := context.WithCancel(context.Background())
 	defer group.Wait()
@@ -148,7 +156,8 @@ func tryForeign(t *testing.T, j *Join) {
 		return data
 	}
 	for _, name := range []string{"a", "b"} {
-		w := Worker{Name: name, Jobs: 1, Registry: registry(), Revision: revision.This(), change: waits}
+		w := Worker{Name: name, Jobs: 1, Registry: registry(), Revision: revision.This(), change: waits,
+			transport: n.transport()}
 		group.Go(func() {
 			if err := w.Work(workers, j); err != nil {
 				t.Error(err)
@@ -160,6 +169,8 @@ func tryForeign(t *testing.T, j *Join) {
 		s := sweepOf(t, runs)
 		want := here(t, s)
 		p := newParty(t)
+		p.connect(n)
+		p.config.storage = jetstream.FileStorage
 		p.config.Listen, p.config.Server, p.config.Jobs = "", j, 1
 		sweeps.Go(func() {
 			if runs == 60 { // its own results come one by one
@@ -173,7 +184,7 @@ func tryForeign(t *testing.T, j *Join) {
 					t.Error(err, "it was not interrupted")
 				}
 				p.progress = nil
-				if left := stores(t, j); !strings.Contains(strings.Join(left, " "), "weir-runs-") {
+				if left := n.stores(t, j); !strings.Contains(strings.Join(left, " "), "weir-runs-") {
 					t.Errorf("it left %q", left)
 				}
 			}
@@ -184,7 +195,7 @@ func tryForeign(t *testing.T, j *Join) {
 		})
 	}
 	sweeps.Wait()
-	if left := stores(t, j); len(left) > 0 {
+	if left := n.stores(t, j); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
 }
@@ -192,123 +203,89 @@ func tryForeign(t *testing.T, j *Join) {
 // A server of others that cannot be used is an error at once that says why, of weir run and of a worker alike, without
 // passwords.
 func TestForeignRefused(t *testing.T) {
-	cluster, _, poor := resolved(t, &server.Options{JetStream: true})
-	_, other, _ := resolved(t, &server.Options{JetStream: true})
-	_, user, _ := pair(t, nkeys.CreateUser)
-	keys := foreign(t, &server.Options{JetStream: true, Nkeys: []*server.NkeyUser{{Nkey: user}}})
-	_, _, seed := pair(t, nkeys.CreateUser)
-	plain, closed := foreign(t, &server.Options{}), foreign(t, &server.Options{JetStream: true})
-	address := closed.ClientURL()
-	closed.Shutdown()
-	closed.WaitForShutdown()
-	for name, x := range map[string]struct {
-		j    Join
-		want string
-	}{
-		"another cluster's": {Join{Address: cluster.ClientURL(), Credentials: other},
-			"lets nobody in with the credentials of"},
-		"another nkey": {Join{Address: keys.ClientURL(), Credentials: private(t, "x.nk", seed)},
-			"lets nobody in with the"},
-		"none":         {Join{Address: keys.ClientURL()}, "lets nobody in without credentials (--creds FILE)"},
-		"no JetStream": {Join{Address: plain.ClientURL()}, "has no JetStream"},
-		"not for the account": {Join{Address: cluster.ClientURL(), Credentials: poor},
-			"has no JetStream for this user's account"},
-		"not there": {Join{Address: strings.Replace(address, "//", "//me:sesame@", 1)},
-			"the server " + address + ": nats: no servers available"},
-		"no file":   {Join{Address: cluster.ClientURL(), Credentials: "nowhere"}, "nowhere: no such file"},
-		"no key":    {Join{Address: cluster.ClientURL(), Credentials: private(t, "x", "sesame")}, "it has no key of a user"},
-		"no scheme": {Join{Address: "http://me:sesame@127.0.0.1:1"}, `an address of "http" is none of NATS`},
+	for name, want := range map[string]string{
+		"another cluster's":   "lets nobody in with the credentials of",
+		"another nkey":        "lets nobody in with the",
+		"none":                "lets nobody in without credentials (--creds FILE)",
+		"no JetStream":        "has no JetStream",
+		"not for the account": "has no JetStream for this user's account",
+		"not there":           "the server nats://127.0.0.1:1: nats: no servers available",
+		"no file":             "nowhere: no such file",
+		"no key":              "it has no key of a user",
+		"no scheme":           `an address of "http" is none of NATS`,
 	} {
-		t.Run(name, func(t *testing.T) {
+		runBubble(t, name, func(t *testing.T) {
+			n := newNetwork()
+			j := n.unusable(t, name)
 			p := newParty(t)
-			p.config.Listen, p.config.Server = "", &x.j
+			p.connect(n)
+			p.config.Listen, p.config.Server = "", j
 			_, _, err := p.execute(t.Context(), sweepOf(t, 2))
-			if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "sesame") {
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 				t.Errorf("a coordinator: %v", err)
 			}
-			err = Worker{Registry: registry(), Revision: revision.This()}.Work(t.Context(), &x.j)
-			if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "sesame") {
+			err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.Work(t.Context(), j)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 				t.Errorf("a worker: %v", err)
 			}
 		})
 	}
 }
 
-// certificate is one for localhost, and who has signed it.
-func certificate(t *testing.T) (c tls.Certificate, authority string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
+// unusable starts a server that cannot be used, and returns how to join it.
+func (n *network) unusable(t *testing.T, why string) *Join {
+	cluster := func() (url, with, without string) { return n.resolved(t, &server.Options{JetStream: true}) }
+	keys := func() string {
+		_, user, _ := pair(t, nkeys.CreateUser)
+		return n.foreign(t, &server.Options{JetStream: true, Nkeys: []*server.NkeyUser{{Nkey: user}}})
 	}
-	x := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, DNSNames: []string{"localhost"}}
-	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
+	switch why {
+	case "another cluster's":
+		url, _, _ := cluster()
+		_, other, _ := cluster()
+		return &Join{Address: url, Credentials: other}
+	case "another nkey":
+		_, _, seed := pair(t, nkeys.CreateUser)
+		return &Join{Address: keys(), Credentials: private(t, "x.nk", seed)}
+	case "none":
+		return &Join{Address: keys()}
+	case "no JetStream":
+		return &Join{Address: n.foreign(t, &server.Options{})}
+	case "not for the account":
+		url, _, without := cluster()
+		return &Join{Address: url, Credentials: without}
+	case "not there":
+		return &Join{Address: "nats://me:sesame@127.0.0.1:1"}
+	case "no file":
+		return &Join{Address: "nats://127.0.0.1:1", Credentials: "nowhere"}
+	case "no key":
+		return &Join{Address: "nats://127.0.0.1:1", Credentials: private(t, "x", "sesame")}
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
-		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-}
-
-// A URL of tls: is checked with the system's certificates (SSL_CERT_FILE), and there is no way around.
-func TestForeignEncrypted(t *testing.T) {
-	const address, known = "WEIR_TEST_TLS", "WEIR_TEST_KNOWN"
-	if a := os.Getenv(address); a != "" {
-		conn, err := (&Join{Address: a}).connect("test")
-		if (err == nil) != (os.Getenv(known) == "yes") {
-			t.Fatal(err)
-		}
-		if err != nil {
-			if !strings.Contains(err.Error(), "certificate signed by unknown authority") {
-				t.Error(err)
-			}
-			return
-		}
-		defer conn.Close()
-		if _, err := conn.TLSConnectionState(); err != nil {
-			t.Error(err)
-		}
-		return
-	}
-	c, authority := certificate(t)
-	_, other := certificate(t)
-	s := foreign(t, &server.Options{JetStream: true, TLS: true, TLSTimeout: 30,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS13}})
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]string{private(t, "a.pem", authority): "yes", private(t, "b.pem", other): "no"} {
-		url := strings.Replace(s.ClientURL(), "127.0.0.1", "localhost", 1)
-		cmd := exec.Command(self, "-test.run=^TestForeignEncrypted$", "-test.v")
-		cmd.Env = append(os.Environ(), address+"="+strings.Replace(url, "nats://", "tls://", 1), known+"="+want,
-			"SSL_CERT_FILE="+file, "SSL_CERT_DIR="+t.TempDir())
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-			t.Errorf("%v\n%s", err, out)
-		}
-	}
+	return &Join{Address: "http://me:sesame@127.0.0.1:1"}
 }
 
 // A worker whose file to join with is an old one ends, and says so: at its address there is another sweep now.
 func TestOldJoin(t *testing.T) {
-	old, err := newSecrets("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := openSecrets(t.TempDir(), "127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := serve("127.0.0.1:0", t.TempDir(), now, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	err = Worker{Registry: registry(), Revision: revision.This()}.Work(t.Context(),
-		&Join{Address: "nats://" + s.Address(), Key: old.Worker})
-	if err == nil || !strings.Contains(err.Error(), "does not let this worker in") ||
-		strings.Contains(err.Error(), old.Worker) {
-		t.Error(err)
-	}
+	bubble(t, func(t *testing.T) {
+		old, err := newSecrets("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := openSecrets(t.TempDir(), "127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := newNetwork()
+		s, err := n.serve("127.0.0.1:0", t.TempDir(), now, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.Work(t.Context(),
+			&Join{Address: "nats://" + s.Address(), Key: old.Worker})
+		if err == nil || !strings.Contains(err.Error(), "does not let this worker in") ||
+			strings.Contains(err.Error(), old.Worker) {
+			t.Error(err)
+		}
+	})
 }

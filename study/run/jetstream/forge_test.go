@@ -11,49 +11,51 @@ import (
 // Whoever knows the id of a worker can report in its name; nothing of the coordinator's own worker is compared. So no
 // worker is told of another's id, nor can guess it from what it is told.
 func TestIDsAreSecret(t *testing.T) {
-	p := newParty(t)
-	seen := make(chan []byte, 1)
-	p.guests(func(j *Join) {
-		w := newPuppet(t, j, "w")
-		stop := p.worker(Worker{Name: "a"}, j)
-		for _, class := range w.about.Classes {
-			q, err := w.js.Consumer(t.Context(), w.about.Sweep.runs(), queueName("check", class))
-			if err != nil {
-				t.Error(err)
-				continue
+	bubble(t, func(t *testing.T) {
+		p := newParty(t)
+		seen := make(chan []byte, 1)
+		p.guests(func(j *Join) {
+			w := newPuppet(p, j, "w")
+			stop := p.worker(Worker{Name: "a"}, j)
+			for _, class := range w.about.Classes {
+				q, err := w.js.Consumer(t.Context(), w.about.Sweep.runs(), queueName("check", class))
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				b, err := q.Fetch(1, jetstream.FetchMaxWait(30*time.Second))
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				for m := range b.Messages() {
+					seen <- m.Data()
+					m.Nak()
+				}
 			}
-			b, err := q.Fetch(1, jetstream.FetchMaxWait(30*time.Second))
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			for m := range b.Messages() {
-				seen <- m.Data()
-				m.Nak()
+			stop()
+			w.hello.Bye = true
+			w.greet()
+			w.conn.Close()
+			p.worker(Worker{Name: "b"}, j)
+		})
+		o, c, err := p.execute(t.Context(), sweepOf(t, 10))
+		if err != nil || o.Missing+len(o.Failed) > 0 {
+			t.Fatalf("%v, %+v", err, o)
+		}
+		var job job
+		message := <-seen
+		if !decode(message, &job) || !job.Check || len(job.Not) != 1 {
+			t.Errorf("%s", message)
+		}
+		const prefix = 8
+		for id := range c.members {
+			if id != "w" && (bytes.Contains(message, []byte(id)) || id[:prefix] == string(c.sweep)[:prefix]) {
+				t.Errorf("%s of the sweep %s tells of the worker %s", message, c.sweep, id)
 			}
 		}
-		stop()
-		w.hello.Bye = true
-		w.greet()
-		w.conn.Close()
-		p.worker(Worker{Name: "b"}, j)
+		if c.own[:prefix] == string(c.sweep)[:prefix] || len(c.own) < 26 {
+			t.Errorf("the sweep %s tells of the coordinator's own worker %s", c.sweep, c.own)
+		}
 	})
-	o, c, err := p.execute(t.Context(), sweepOf(t, 10))
-	if err != nil || o.Missing+len(o.Failed) > 0 {
-		t.Fatalf("%v, %+v", err, o)
-	}
-	var job job
-	message := <-seen
-	if !decode(message, &job) || !job.Check || len(job.Not) != 1 {
-		t.Errorf("%s", message)
-	}
-	const prefix = 8
-	for id := range c.members {
-		if id != "w" && (bytes.Contains(message, []byte(id)) || id[:prefix] == string(c.sweep)[:prefix]) {
-			t.Errorf("%s of the sweep %s tells of the worker %s", message, c.sweep, id)
-		}
-	}
-	if c.own[:prefix] == string(c.sweep)[:prefix] || len(c.own) < 26 {
-		t.Errorf("the sweep %s tells of the coordinator's own worker %s", c.sweep, c.own)
-	}
 }

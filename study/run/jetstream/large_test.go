@@ -36,19 +36,21 @@ func result(t *testing.T, r *plan.Run) []byte {
 
 // Results that do not fit into messages come by the store, with the same bytes.
 func TestLargeResults(t *testing.T) {
-	s := large(t)
-	want := here(t, s)
-	p := newParty(t)
-	p.config.draw = func() bool { return true }
-	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "a"}, j)
-		p.worker(Worker{Name: "b"}, j)
+	bubble(t, func(t *testing.T) {
+		s := large(t)
+		want := here(t, s)
+		p := newParty(t)
+		p.config.draw = func() bool { return true }
+		p.guests(func(j *Join) {
+			p.worker(Worker{Name: "a"}, j)
+			p.worker(Worker{Name: "b"}, j)
+		})
+		o, c, err := p.execute(t.Context(), s)
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+			t.Fatalf("%v, %+v, %v", err, o, c.Status())
+		}
+		p.same(want)
 	})
-	o, c, err := p.execute(t.Context(), s)
-	if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
-		t.Fatalf("%v, %+v, %v", err, o, c.Status())
-	}
-	p.same(want)
 }
 
 // What a worker reports may come to the coordinator twice, when the result has been taken out of the store, or may have
@@ -57,10 +59,10 @@ func TestReportedTwice(t *testing.T) {
 	s := large(t)
 	want := here(t, s)
 	for name, there := range map[string]bool{"twice": true, "gone": false} {
-		t.Run(name, func(t *testing.T) {
+		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
-				w := newPuppet(t, j, "w")
+				w := newPuppet(p, j, "w")
 				got, m := w.take()
 				var data []byte
 				for _, r := range plan.Runs(s) {

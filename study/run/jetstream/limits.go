@@ -22,7 +22,57 @@ type limits struct {
 	jobs    int           // runs at a time
 	longest time.Duration // a run may take; 0: no limit
 	every   time.Duration // between looks at the memory; 0: look
-	alone   sync.RWMutex  // held for reading by runs that have others beside them
+	alone   sharing       // shared by runs that have others next to them
+}
+
+// sharing is a lock that several hold, or one alone. It is not a sync.RWMutex because it may be held for as long as a
+// run takes, and tests' clocks move only while every goroutine waits for a condition or a channel.
+type sharing struct {
+	lock    sync.Mutex
+	changed *sync.Cond
+	holders int // -1: one alone
+	waiting int // to hold it alone; nobody else may share it then
+}
+
+// share waits until the lock is not held alone, and shares it.
+func (s *sharing) share() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.await(func() bool { return s.holders >= 0 && s.waiting == 0 })
+	s.holders++
+}
+
+// unshare ends share.
+func (s *sharing) unshare() { s.change(-1) }
+
+// own waits until nobody holds the lock, and holds it alone.
+func (s *sharing) own() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.waiting++
+	s.await(func() bool { return s.holders == 0 })
+	s.waiting--
+	s.holders = -1
+}
+
+// disown ends own.
+func (s *sharing) disown() { s.change(+1) }
+
+// await waits for a condition. The lock is held.
+func (s *sharing) await(holds func() bool) {
+	if s.changed == nil {
+		s.changed = sync.NewCond(&s.lock)
+	}
+	for !holds() {
+		s.changed.Wait()
+	}
+}
+
+func (s *sharing) change(by int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.holders += by
+	s.changed.Broadcast()
 }
 
 // look is how often the memory is looked at: what a run takes in that time is what it can be above its limit.
@@ -41,14 +91,14 @@ func (l *limits) within(ctx context.Context, r *plan.Run, do attempt) ([]byte, e
 	if l.memory == 0 {
 		return l.attempt(ctx, 0, do)
 	}
-	l.alone.RLock()
+	l.alone.share()
 	data, err := l.attempt(ctx, float64(l.jobs)*l.memory, do)
-	l.alone.RUnlock()
+	l.alone.unshare()
 	if !errors.Is(err, errLarge) {
 		return data, err
 	}
-	l.alone.Lock()
-	defer l.alone.Unlock()
+	l.alone.own()
+	defer l.alone.disown()
 	runtime.GC()
 	if data, err = l.attempt(ctx, inUse()+l.memory-plan.SharedMemory(r.Spec), do); errors.Is(err, errLarge) {
 		err = limitError(fmt.Sprintf("it takes more than the %.0f MB of memory that this worker has for a run", l.memory/1e6))

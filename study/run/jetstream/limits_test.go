@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/core/dataplane"
@@ -31,13 +32,27 @@ func (h *hoard) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// hoarders is a registry with it.
-func hoarders() *spec.Registry {
+// sleeper is a program that takes 50 ms of the bubble's time for a packet.
+type sleeper struct{}
+
+func (sleeper) Name() string { return "sleeper" }
+func (sleeper) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
+	time.Sleep(50 * time.Millisecond)
+	return dataplane.Accept
+}
+
+// greedy returns a registry with programs that take too much memory or time.
+func greedy() *spec.Registry {
 	r := registry()
-	r.Programs = append(r.Programs, dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "hoard", Doc: "keeps what it takes", Source: "tests"},
-		Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return &hoard{}, nil },
-	})
+	for name, program := range map[string]func() dataplane.Program{
+		"hoard":   func() dataplane.Program { return &hoard{} },
+		"sleeper": func() dataplane.Program { return sleeper{} },
+	} {
+		r.Programs = append(r.Programs, dataplane.Scheme{
+			Scheme: scheme.Scheme{Name: name, Doc: "takes too much", Source: "tests"},
+			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return program(), nil },
+		})
+	}
 	return r
 }
 
@@ -50,185 +65,195 @@ func both(t *testing.T, r *spec.Registry, one, two string) *spec.Spec {
 // A run that takes more memory than was estimated is given up, and its error names the limit; one beside it, which is
 // given up with it or not, gives its result.
 func TestMemoryLimit(t *testing.T) {
-	r := hoarders()
-	s := both(t, r, "hoard", "forward")
-	p := newParty(t)
-	p.config.patience = unhurried
-	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "a", Registry: r, Memory: 96 << 20, Jobs: 2}, j)
+	bubble(t, func(t *testing.T) {
+		r := greedy()
+		s := both(t, r, "hoard", "forward")
+		p := newParty(t)
+		p.guests(func(j *Join) {
+			p.worker(Worker{Name: "a", Registry: r, Memory: 96 << 20, Jobs: 2}, j)
+		})
+		o, c, err := p.execute(t.Context(), s)
+		if err != nil || len(o.Runs) != 1 || len(o.Failed) != 1 {
+			t.Fatalf("%v, %d runs, failed %v", err, len(o.Runs), o.Failed)
+		}
+		if got := o.Failed[0].Err.Error(); got != "it takes more than the 101 MB of memory that this worker has for a run" {
+			t.Error(got)
+		}
+		if !strings.Contains(fmt.Sprint(o.Failed[0].Point), "hoard") || c.Status().Lost > 0 {
+			t.Errorf("%v, %+v", o.Failed, c.Status())
+		}
 	})
-	o, c, err := p.execute(t.Context(), s)
-	if err != nil || len(o.Runs) != 1 || len(o.Failed) != 1 {
-		t.Fatalf("%v, %d runs, failed %v", err, len(o.Runs), o.Failed)
-	}
-	if got := o.Failed[0].Err.Error(); got != "it takes more than the 101 MB of memory that this worker has for a run" {
-		t.Error(got)
-	}
-	if !strings.Contains(fmt.Sprint(o.Failed[0].Point), "hoard") || c.Status().Lost > 0 {
-		t.Errorf("%v, %+v", o.Failed, c.Status())
-	}
 }
 
 // Runs that are given up because all together take too much are made again alone, and only who takes too much alone is
 // blamed.
 func TestBlamedAlone(t *testing.T) {
-	runtime.GC()
-	r, room := plan.Runs(sweepOf(t, 2))[0], inUse()+300e6
-	l := &limits{memory: room / 2, jobs: 2, every: time.Millisecond}
-	var group sync.WaitGroup
-	over, tries := make(chan struct{}), 0
-	group.Go(func() {
-		_, err := l.within(t.Context(), r, func(ctx context.Context) ([]byte, error) {
-			all := make([]byte, int(room))
-			if tries++; tries == 1 {
-				defer close(over)
+	synctest.Test(t, func(t *testing.T) {
+		runtime.GC()
+		r, room := plan.Runs(sweepOf(t, 2))[0], inUse()+300e6
+		l := &limits{memory: room / 2, jobs: 2, every: time.Millisecond}
+		var group sync.WaitGroup
+		over, tries := make(chan struct{}), 0
+		group.Go(func() {
+			_, err := l.within(t.Context(), r, func(ctx context.Context) ([]byte, error) {
+				all := make([]byte, int(room))
+				if tries++; tries == 1 {
+					defer close(over)
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Minute):
+				}
+				all[0] = 1
+				return nil, ctx.Err()
+			})
+			if err == nil || !strings.HasPrefix(err.Error(), "it takes more than the ") || tries != 2 {
+				t.Errorf("the large one: %v, tried %d times", err, tries)
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Minute):
+		})
+		group.Go(func() {
+			data, err := l.within(t.Context(), r, func(ctx context.Context) ([]byte, error) {
+				<-over
+				return []byte("x"), ctx.Err()
+			})
+			if err != nil || string(data) != "x" {
+				t.Errorf("the small one: %v", err)
 			}
-			all[0] = 1
-			return nil, ctx.Err()
 		})
-		if err == nil || !strings.HasPrefix(err.Error(), "it takes more than the ") || tries != 2 {
-			t.Errorf("the large one: %v, tried %d times", err, tries)
-		}
+		group.Wait()
 	})
-	group.Go(func() {
-		data, err := l.within(t.Context(), r, func(ctx context.Context) ([]byte, error) {
-			<-over
-			return []byte("x"), ctx.Err()
-		})
-		if err != nil || string(data) != "x" {
-			t.Errorf("the small one: %v", err)
-		}
-	})
-	group.Wait()
 }
 
 var garbage []byte
 
 // Garbage is none's: it is collected before a run is given up for it.
 func TestGarbage(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	runtime.GC()
-	l := &limits{memory: inUse() + 100e6, jobs: 1, every: time.Millisecond}
-	collections := func() uint32 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.NumGC
-	}
-	_, err := l.within(t.Context(), plan.Runs(sweepOf(t, 2))[0], func(ctx context.Context) ([]byte, error) {
-		before := collections()
-		for range 300 {
-			garbage = make([]byte, 1<<20)
+	synctest.Test(t, func(t *testing.T) {
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
+		runtime.GC()
+		l := &limits{memory: inUse() + 100e6, jobs: 1, every: time.Millisecond}
+		collections := func() uint32 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.NumGC
 		}
-		until(t, "a collection", func() bool { return collections() > before || ctx.Err() != nil })
-		return nil, ctx.Err()
+		_, err := l.within(t.Context(), plan.Runs(sweepOf(t, 2))[0], func(ctx context.Context) ([]byte, error) {
+			before := collections()
+			for range 300 {
+				garbage = make([]byte, 1<<20)
+			}
+			until(t, "a collection", func() bool { return collections() > before || ctx.Err() != nil })
+			return nil, ctx.Err()
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // A run that takes longer than a worker gives it is reported with the limit, and the time of others does not count.
 func TestTimeLimit(t *testing.T) {
-	s := sweepOf(t, 2)
-	for longest, fails := range map[time.Duration]int{time.Nanosecond: 2, time.Hour: 0} {
-		p := newParty(t)
-		p.guests(func(j *Join) { p.worker(Worker{Name: "a", Longest: longest}, j) })
-		o, _, err := p.execute(t.Context(), s)
-		if err != nil || len(o.Failed) != fails || len(o.Runs) != 2-fails {
-			t.Fatalf("%v: %v, %d runs, failed %v", longest, err, len(o.Runs), o.Failed)
-		}
-		want := "it has not ended within 1ns, which is as long as this worker gives a run"
-		if fails > 0 && o.Failed[0].Err.Error() != want {
-			t.Error(o.Failed[0].Err)
-		}
+	for longest, fails := range map[time.Duration]int{100 * time.Millisecond: 1, time.Hour: 0} {
+		runBubble(t, longest.String(), func(t *testing.T) {
+			r := greedy()
+			s := both(t, r, "sleeper", "forward")
+			p := newParty(t)
+			p.guests(func(j *Join) { p.worker(Worker{Name: "a", Registry: r, Longest: longest}, j) })
+			o, _, err := p.execute(t.Context(), s)
+			if err != nil || len(o.Failed) != fails || len(o.Runs) != 2-fails {
+				t.Fatalf("%v, %d runs, failed %v", err, len(o.Runs), o.Failed)
+			}
+			want := "it has not ended within 100ms, which is as long as this worker gives a run"
+			if fails > 0 && o.Failed[0].Err.Error() != want {
+				t.Error(o.Failed[0].Err)
+			}
+		})
 	}
 }
 
 // A worker gives results, and takes inputs, of its limit and no byte more. An experiment that it cannot take is no
 // error of any run: it takes no part, says why, and others carry it out.
 func TestDiskLimit(t *testing.T) {
-	s := sweepOf(t, 2)
-	largest, input := 0, 0
-	for _, r := range plan.Runs(s) {
-		data, err := run.One(t.Context(), r, executable, 1, nil)
-		if err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		s := sweepOf(t, 2)
+		largest, input := 0, 0
+		for _, r := range plan.Runs(s) {
+			data, err := run.One(t.Context(), r, executable, 1, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			largest = max(largest, len(data))
 		}
-		largest = max(largest, len(data))
-	}
-	manifest, files := run.Pack(s)
-	for _, data := range append([][]byte{manifest}, files[run.Digest(manifest)]) {
-		input = max(input, len(data))
-	}
-	for _, data := range files {
-		input = max(input, len(data))
-	}
-	if largest <= input {
-		t.Fatalf("results have %d bytes and inputs %d: the limits cannot be told apart", largest, input)
-	}
-	for most, fails := range map[int]bool{largest: false, largest - 1: true} {
+		manifest, files := run.Pack(s)
+		for _, data := range append([][]byte{manifest}, files[run.Digest(manifest)]) {
+			input = max(input, len(data))
+		}
+		for _, data := range files {
+			input = max(input, len(data))
+		}
+		if largest <= input {
+			t.Fatalf("results have %d bytes and inputs %d: the limits cannot be told apart", largest, input)
+		}
+		for most, fails := range map[int]bool{largest: false, largest - 1: true} {
+			p := newParty(t)
+			p.guests(func(j *Join) { p.worker(Worker{Name: "a", Largest: most}, j) })
+			o, _, err := p.execute(t.Context(), s)
+			if err != nil || len(o.Failed) > 0 != fails {
+				t.Fatalf("%d of %d bytes: %v, failed %v", most, largest, err, o.Failed)
+			}
+			want := fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", largest, most)
+			if fails && o.Failed[0].Err.Error() != want {
+				t.Error(o.Failed[0].Err)
+			}
+		}
 		p := newParty(t)
-		p.config.patience = unhurried
-		p.guests(func(j *Join) { p.worker(Worker{Name: "a", Largest: most}, j) })
-		o, _, err := p.execute(t.Context(), s)
-		if err != nil || len(o.Failed) > 0 != fails {
-			t.Fatalf("%d of %d bytes: %v, failed %v", most, largest, err, o.Failed)
+		p.guests(func(j *Join) {
+			for _, name := range []string{"a", "b", "c"} {
+				p.worker(Worker{Name: name, Largest: input - 1}, j)
+				until(t, "a refusal", func() bool { return p.told.has(name + " takes no part: the experiment cannot be loaded") })
+			}
+			p.worker(Worker{Name: "d"}, j)
+		})
+		o, c, err := p.execute(t.Context(), s)
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Lost > 0 {
+			t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
 		}
-		want := fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", largest, most)
-		if fails && o.Failed[0].Err.Error() != want {
-			t.Error(o.Failed[0].Err)
+		if !p.told.has(fmt.Sprintf("it has %d bytes, and this worker takes %d at most", input, input-1)) {
+			t.Errorf("%q", p.told.all)
 		}
-	}
-	p := newParty(t)
-	p.config.patience = unhurried
-	p.guests(func(j *Join) {
-		for _, name := range []string{"a", "b", "c"} {
-			p.worker(Worker{Name: name, Largest: input - 1}, j)
-			until(t, "a refusal", func() bool { return p.told.has(name + " takes no part: the experiment cannot be loaded") })
-		}
-		p.worker(Worker{Name: "d"}, j)
 	})
-	o, c, err := p.execute(t.Context(), s)
-	if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Lost > 0 {
-		t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
-	}
-	if !p.told.has(fmt.Sprintf("it has %d bytes, and this worker takes %d at most", input, input-1)) {
-		t.Errorf("%q", p.told.all)
-	}
 }
 
 // A run that fits no worker is told at once, also of workers that come later, and is carried out when one comes that
 // it fits: with exactly the memory that its class has.
 func TestUnfit(t *testing.T) {
-	s := sweepOf(t, 2)
-	need := plan.EstimateMemory(plan.Runs(s)[0])
-	class := Class(need)
-	if need <= float64(int64(1)<<(20+class-1)) || need > float64(int64(1)<<(20+class)) {
-		t.Fatalf("%v bytes are of class %d", need, class)
-	}
-	p := newParty(t)
-	enough := float64(int64(1) << (20 + class))
-	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "small", Memory: enough - 1}, j)
-		until(t, "a notice", func() bool { return p.told.has("MB of memory, and no worker gives a run so much: it waits") })
-		p.worker(Worker{Name: "large", Memory: enough}, j)
-	})
-	o, c, err := p.execute(t.Context(), s)
-	if err != nil || o.Missing+len(o.Failed) > 0 {
-		t.Fatalf("%v, failed %v", err, o.Failed)
-	}
-	for _, w := range c.Status().Workers {
-		if w.Name == "small" && w.Done > 0 {
-			t.Errorf("%+v", w)
+	bubble(t, func(t *testing.T) {
+		s := sweepOf(t, 2)
+		need := plan.EstimateMemory(plan.Runs(s)[0])
+		class := Class(need)
+		if need <= float64(int64(1)<<(20+class-1)) || need > float64(int64(1)<<(20+class)) {
+			t.Fatalf("%v bytes are of class %d", need, class)
 		}
-	}
-	if n := p.told.count("no worker gives a run so much"); n != 1 {
-		t.Errorf("told %d times: %q", n, p.told.all)
-	}
+		p := newParty(t)
+		enough := float64(int64(1) << (20 + class))
+		p.guests(func(j *Join) {
+			p.worker(Worker{Name: "small", Memory: enough - 1}, j)
+			until(t, "a notice", func() bool { return p.told.has("MB of memory, and no worker gives a run so much: it waits") })
+			p.worker(Worker{Name: "large", Memory: enough}, j)
+		})
+		o, c, err := p.execute(t.Context(), s)
+		if err != nil || o.Missing+len(o.Failed) > 0 {
+			t.Fatalf("%v, failed %v", err, o.Failed)
+		}
+		for _, w := range c.Status().Workers {
+			if w.Name == "small" && w.Done > 0 {
+				t.Errorf("%+v", w)
+			}
+		}
+		if n := p.told.count("no worker gives a run so much"); n != 1 {
+			t.Errorf("told %d times: %q", n, p.told.all)
+		}
+	})
 }
 
 // Workers take the largest class that fits them first, and each run only if it fits.
@@ -255,17 +280,19 @@ func TestClasses(t *testing.T) {
 // One worker's limits are no obstacle where another has none: it fails no run for them, and a check that it cannot make
 // is made by somebody else.
 func TestLimitsOfOne(t *testing.T) {
-	s := sweepOf(t, 20)
-	want := here(t, s)
-	p := newParty(t)
-	p.config.draw = func() bool { return true }
-	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "weak", Longest: 1}, j)
-		p.worker(Worker{Name: "strong"}, j)
+	bubble(t, func(t *testing.T) {
+		s := sweepOf(t, 20)
+		want := here(t, s)
+		p := newParty(t)
+		p.config.draw = func() bool { return true }
+		p.guests(func(j *Join) {
+			p.worker(Worker{Name: "weak", Longest: 1}, j)
+			p.worker(Worker{Name: "strong"}, j)
+		})
+		o, c, err := p.execute(t.Context(), s)
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+			t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.told.all)
+		}
+		p.same(want)
 	})
-	o, c, err := p.execute(t.Context(), s)
-	if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
-		t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.told.all)
-	}
-	p.same(want)
 }

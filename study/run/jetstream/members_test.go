@@ -22,20 +22,22 @@ func altered(t *testing.T) func([]byte) []byte {
 // Who joins by two names cannot vouch for himself: two workers of whom nothing is known are compared with the
 // coordinator, too.
 func TestTwoNames(t *testing.T) {
-	s := sweepOf(t, 20)
-	want := here(t, s)
-	p := newParty(t)
-	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "one", change: altered(t)}, j)
-		p.worker(Worker{Name: "two", change: altered(t)}, j)
-		until(t, "both to be found", func() bool { return p.told.has("one is set aside") && p.told.has("two is set aside") })
-		p.worker(Worker{Name: "honest"}, j)
+	bubble(t, func(t *testing.T) {
+		s := sweepOf(t, 20)
+		want := here(t, s)
+		p := newParty(t)
+		p.guests(func(j *Join) {
+			p.worker(Worker{Name: "one", change: altered(t)}, j)
+			p.worker(Worker{Name: "two", change: altered(t)}, j)
+			until(t, "both to be found", func() bool { return p.told.has("one is set aside") && p.told.has("two is set aside") })
+			p.worker(Worker{Name: "honest"}, j)
+		})
+		o, _, err := p.execute(t.Context(), s)
+		if err != nil || o.Missing+len(o.Failed) > 0 {
+			t.Fatalf("%v, %+v", err, o)
+		}
+		p.same(want)
 	})
-	o, _, err := p.execute(t.Context(), s)
-	if err != nil || o.Missing+len(o.Failed) > 0 {
-		t.Fatalf("%v, %+v", err, o)
-	}
-	p.same(want)
 }
 
 // Nothing is taken of who has not said which program it is, nor of another program, which may be polite or not.
@@ -43,10 +45,10 @@ func TestStranger(t *testing.T) {
 	s := sweepOf(t, 6)
 	want := here(t, s)
 	for _, name := range []string{"silent", "refused"} {
-		t.Run(name, func(t *testing.T) {
+		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
-				w := newPuppet(t, j, "first") // which is known, and gives one of another's name
+				w := newPuppet(p, j, "first") // which is known, and gives one of another's name
 				w.hello.Worker, w.hello.Name = name, name
 				if name == "refused" {
 					w.hello.Revision.Arch = "m68k"
@@ -79,27 +81,30 @@ func TestStranger(t *testing.T) {
 
 // A run that takes longer than the coordinator's patience is not given to others, for its worker says that it goes on.
 func TestLongRun(t *testing.T) {
-	p := newParty(t)
-	slow := func(data []byte) []byte {
-		time.Sleep(2 * p.config.patience)
-		return data
-	}
-	p.guests(func(j *Join) { p.worker(Worker{Name: "slow", Jobs: 2, change: slow}, j) })
-	o, c, err := p.execute(t.Context(), sweepOf(t, 2))
-	if status := c.Status(); err != nil || len(o.Runs) != 2 || status.Done != 2 || status.Twice > 0 {
-		t.Errorf("%v, %+v", err, status)
-	}
+	bubble(t, func(t *testing.T) {
+		p := newParty(t)
+		slow := func(data []byte) []byte {
+			time.Sleep(2 * p.config.patience)
+			return data
+		}
+		p.guests(func(j *Join) { p.worker(Worker{Name: "slow", Jobs: 2, change: slow}, j) })
+		o, c, err := p.execute(t.Context(), sweepOf(t, 2))
+		if status := c.Status(); err != nil || len(o.Runs) != 2 || status.Done != 2 || status.Twice > 0 {
+			t.Errorf("%v, %+v", err, status)
+		}
+	})
 }
 
 // One run in fifty is made again to be compared.
 func TestDraw(t *testing.T) {
-	c, checked := New(Config{}), 0
-	for range 50_000 {
-		if c.draw() {
+	numbers, checked := 0, 0
+	next := func(n int) int { numbers++; return numbers % n }
+	for range 5000 {
+		if drawn(next) {
 			checked++
 		}
 	}
-	if checked < 800 || checked > 1200 { // 1000, and six standard deviations of 31
-		t.Errorf("%d of 50,000", checked)
+	if checked != 100 {
+		t.Errorf("%d of 5000 are checked, want 100", checked)
 	}
 }

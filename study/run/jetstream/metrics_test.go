@@ -79,3 +79,16 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("the docs have %q, and there are %q", documented, names)
 	}
 }
+
+// Short is what fits on a line next to the progress.
+func TestShort(t *testing.T) {
+	for want, s := range map[string]Status{
+		"0 workers, 0 queued":           {},
+		"waits":                         {Waiting: "x", Queued: 1},
+		"1 workers, 2 failed, 3 queued": {Workers: []WorkerStatus{{}, {Gone: true}, {Bad: "x"}}, Failed: 2, Queued: 3},
+	} {
+		if got := s.Short(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

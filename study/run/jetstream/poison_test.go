@@ -22,8 +22,9 @@ type puppet struct {
 }
 
 // newPuppet joins a sweep.
-func newPuppet(t testing.TB, j *Join, name string) *puppet {
-	conn, err := j.connect(name, nats.CustomInboxPrefix(workerInbox))
+func newPuppet(of *party, j *Join, name string) *puppet {
+	t := of.t
+	conn, err := j.connect(name, append(of.config.options(), nats.CustomInboxPrefix(workerInbox))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,13 +99,12 @@ func (p *puppet) vanish(m jetstream.Msg) {
 func TestLosses(t *testing.T) {
 	s := sweepOf(t, 2)
 	for _, losses := range []int{5, 6} {
-		t.Run(fmt.Sprint(losses), func(t *testing.T) {
+		runBubble(t, fmt.Sprint(losses), func(t *testing.T) {
 			p := newParty(t)
-			p.config.patience = unhurried
 			p.guests(func(j *Join) {
 				var run string
 				for i := 0; i < losses; {
-					w := newPuppet(t, j, fmt.Sprintf("lost%d", i))
+					w := newPuppet(p, j, fmt.Sprintf("lost%d", i))
 					got, m := w.take()
 					if run == "" {
 						run = got.Run
@@ -144,22 +144,59 @@ func TestLosses(t *testing.T) {
 
 // Workers that are ended and give their run back have not lost it, however many they are.
 func TestGivenBack(t *testing.T) {
-	s := sweepOf(t, 2)
-	p := newParty(t)
-	p.config.patience = unhurried
-	p.guests(func(j *Join) {
-		for i := range 9 {
-			w := newPuppet(t, j, fmt.Sprintf("w%d", i))
-			got, m := w.take()
-			w.say("begun", begun{Worker: w.hello.Worker, Run: got.Run, Back: true})
-			w.vanish(m)
+	bubble(t, func(t *testing.T) {
+		s := sweepOf(t, 2)
+		p := newParty(t)
+		p.guests(func(j *Join) {
+			for i := range 9 {
+				w := newPuppet(p, j, fmt.Sprintf("w%d", i))
+				got, m := w.take()
+				w.say("begun", begun{Worker: w.hello.Worker, Run: got.Run, Back: true})
+				w.vanish(m)
+			}
+			p.worker(Worker{Name: "last"}, j)
+		})
+		o, c, err := p.execute(t.Context(), s)
+		if err != nil || len(o.Failed)+o.Missing > 0 || c.Status().Lost > 0 {
+			t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
 		}
-		p.worker(Worker{Name: "last"}, j)
 	})
-	o, c, err := p.execute(t.Context(), s)
-	if err != nil || len(o.Failed)+o.Missing > 0 || c.Status().Lost > 0 {
-		t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
-	}
+}
+
+// A worker that reports its limit of one run twice, while others could have more, is not asked a third time at once.
+func TestLimitReportedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newParty(t)
+		p.guests(func(j *Join) {
+			w, idle := newPuppet(p, j, "w"), newPuppet(p, j, "idle")
+			var run string
+			for n := 0; n < 2; {
+				got, m := w.take()
+				if run == "" {
+					run = got.Run
+				}
+				if got.Run != run {
+					m.NakWithDelay(300 * time.Millisecond)
+					continue
+				}
+				n++
+				w.js.Publish(t.Context(), w.about.Sweep.subject("done."+run),
+					encode(done{Worker: "w", Name: "w", Run: run, Error: "too large", Limit: true}))
+				m.DoubleAck(t.Context())
+			}
+			time.Sleep(2 * time.Second) // it is published again
+			for _, x := range []*puppet{w, idle} {
+				x.hello.Bye = true
+				x.greet()
+				x.conn.Close()
+			}
+			p.worker(Worker{Name: "last"}, j)
+		})
+		o, c, err := p.execute(t.Context(), sweepOf(t, 2))
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+			t.Fatalf("%v, %+v, %v", err, o, c.Status())
+		}
+	})
 }
 
 // The third error of a run that workers report ends it, with that, if it is a limit of theirs; two are tried again, and
@@ -170,10 +207,10 @@ func TestReported(t *testing.T) {
 		errors, failed, aside int
 		limit                 bool
 	}{"two": {2, 0, 0, true}, "three": {3, 1, 0, true}, "three lies": {3, 0, 1, false}} {
-		t.Run(name, func(t *testing.T) {
+		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
-				w := newPuppet(t, j, "w")
+				w := newPuppet(p, j, "w")
 				var run string
 				for i := 0; i < x.errors; {
 					got, m := w.take()

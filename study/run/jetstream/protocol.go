@@ -124,11 +124,12 @@ type done struct {
 }
 
 // streams makes what a sweep needs, unless it is there.
-func (s sweep) streams(ctx context.Context, js jetstream.JetStream, patience time.Duration) error {
+func (s sweep) streams(ctx context.Context, js jetstream.JetStream, patience time.Duration,
+	storage jetstream.StorageType) error {
 	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.runs(),
 		Subjects: []string{s.subject("run.>"), s.subject("check.>")}, Retention: jetstream.WorkQueuePolicy,
 		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
-		Storage: jetstream.FileStorage, Description: "runs to be carried out"})
+		Storage: storage, Description: "runs to be carried out"})
 	if err != nil {
 		return err
 	}
@@ -136,20 +137,20 @@ func (s sweep) streams(ctx context.Context, js jetstream.JetStream, patience tim
 		for _, kind := range []string{"run", "check"} {
 			_, err := js.CreateOrUpdateConsumer(ctx, s.runs(), jetstream.ConsumerConfig{Durable: queueName(kind, class),
 				FilterSubject: s.subject(fmt.Sprintf("%s.%d.>", kind, class)), AckPolicy: jetstream.AckExplicitPolicy,
-				AckWait: patience, MaxDeliver: -1, MaxAckPending: -1})
+				AckWait: patience, MaxDeliver: -1, MaxAckPending: -1, MemoryStorage: storage == jetstream.MemoryStorage})
 			if err != nil {
 				return err
 			}
 		}
 	}
 	if _, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.done(),
-		Subjects: []string{s.subject("done.>")}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		Subjects: []string{s.subject("done.>")}, Retention: jetstream.WorkQueuePolicy, Storage: storage,
 		Description: "what workers have"}); err != nil {
 		return err
 	}
 	for _, bucket := range []string{s.inputs(), s.results()} {
 		if _, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket,
-			Storage: jetstream.FileStorage}); err != nil {
+			Storage: storage}); err != nil {
 			return err
 		}
 	}

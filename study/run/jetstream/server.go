@@ -21,9 +21,15 @@ type Server struct {
 	options *server.Options
 }
 
-// serve starts a server that listens on a host and port (0: some) and keeps its files in a folder. Users have keys, and
-// beyond loopback the connection is encrypted. Without secrets all are let in: tests have that.
+// serve starts a server that listens on a host and port (0: any free port) and keeps its files in a folder. Users have
+// keys, and connections that leave this machine are encrypted. Without secrets every client is accepted; only tests do
+// that.
 func serve(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
+	return newServer(address, dir, secrets, of, true)
+}
+
+// newServer is serve. A server that does not listen is reached only through InProcessConn; its address is a name.
+func newServer(address, dir string, secrets *Secrets, of sweep, listens bool) (*Server, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%q is no ADDRESS:PORT: %w", address, err)
@@ -36,7 +42,7 @@ func serve(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
 		port = server.RANDOM_PORT
 	}
 	o := &server.Options{ServerName: "weir", Host: host, Port: port, NoLog: true, NoSigs: true, JetStream: true,
-		StoreDir: dir, MaxPayload: largestMessage, JetStreamMaxMemory: 64 << 20,
+		DontListen: !listens, StoreDir: dir, MaxPayload: largestMessage, JetStreamMaxMemory: 64 << 20,
 		JetStreamMaxStore: 1 << 50} // the disk ends first
 	if secrets != nil {
 		o.Nkeys = secrets.users(of)
@@ -49,7 +55,9 @@ func serve(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
 	if err := s.start(); err != nil {
 		return nil, err
 	}
-	o.Port = s.of.Addr().(*net.TCPAddr).Port // the same one again after a restart
+	if listens {
+		o.Port = s.of.Addr().(*net.TCPAddr).Port // the same one again after a restart
+	}
 	return s, nil
 }
 
@@ -58,12 +66,13 @@ func (s *Server) start() error {
 	if !room(s.options.StoreDir, 1<<20) {
 		return fmt.Errorf("it cannot write into %s", s.options.StoreDir)
 	}
-	// The server does not say why it cannot listen, and is waited for until then.
-	l, err := net.Listen("tcp", net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
-	if err != nil {
-		return fmt.Errorf("the server for workers cannot listen: %w", err)
+	if !s.options.DontListen { // NATS does not report why it cannot listen, and only a timeout would show it
+		l, err := net.Listen("tcp", net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
+		if err != nil {
+			return fmt.Errorf("the server for workers cannot listen: %w", err)
+		}
+		l.Close()
 	}
-	l.Close()
 	of, err := server.NewServer(s.options.Clone())
 	if err != nil {
 		return fmt.Errorf("the server for workers: %w", err)
@@ -97,8 +106,10 @@ func (s *Server) InProcessConn() (net.Conn, error) { return s.now().InProcessCon
 // largestMessage is more than any message has: what is larger travels in pieces.
 const largestMessage = 8 << 20
 
-// Address is where it listens.
-func (s *Server) Address() string { return s.now().Addr().String() }
+// Address returns the host and port at which the server listens.
+func (s *Server) Address() string {
+	return net.JoinHostPort(s.options.Host, strconv.Itoa(s.options.Port))
+}
 
 // Sound reports whether all of it can write. A stream that could not write once, because its disk was full, does not
 // try again before the server starts anew; of what it cannot know JetStream stops altogether.

@@ -1,67 +1,11 @@
 package jetstream
 
 import (
-	"crypto/tls"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
-
-// Beyond loopback connections are encrypted, and a worker knows the server by its certificate: without that, with
-// another or with another key it does not get in.
-func TestEncrypted(t *testing.T) {
-	made := func() *stored {
-		s, err := newSecrets("192.0.2.1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	own, other := made(), made()
-	c, err := tls.X509KeyPair([]byte(own.Certificate), []byte(own.Key))
-	if err != nil {
-		t.Fatal(err)
-	}
-	secrets := &Secrets{Coordinator: own.Coordinator, Worker: own.Worker, Certificate: &c}
-	s, err := serve("127.0.0.1:0", t.TempDir(), secrets, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for _, x := range []struct {
-		name, key, certificate string
-		in                     bool
-	}{
-		{"as it should", own.Worker, own.Certificate, true},
-		{"no certificate", own.Worker, "", false},
-		{"another certificate", own.Worker, other.Certificate, false},
-		{"another key", other.Worker, own.Certificate, false},
-		{"no key", "", own.Certificate, false},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			conn, err := (&Join{Address: "nats://" + s.Address(), Key: x.key, Certificate: x.certificate}).connect("test")
-			if err != nil && !x.in {
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if x.in {
-				until(t, "a connection", conn.IsConnected)
-				if _, err := conn.TLSConnectionState(); err != nil {
-					t.Errorf("it is not encrypted: %v", err)
-				}
-				return
-			}
-			for begun := time.Now(); time.Since(begun) < 600*time.Millisecond; time.Sleep(10 * time.Millisecond) {
-				if conn.IsConnected() && conn.FlushTimeout(time.Second) == nil {
-					t.Fatal("it is let in")
-				}
-			}
-		})
-	}
-}
 
 // Workers need an address that is this machine's for them, too.
 func TestReachable(t *testing.T) {
@@ -71,5 +15,49 @@ func TestReachable(t *testing.T) {
 		if _, err := Reachable(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", listen, err)
 		}
+	}
+}
+
+// Prepare writes the file to join with before a sweep begins, and chooses the port.
+func TestPrepare(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	file, address, err := Prepare("127.0.0.1:0", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := ReadJoin(file)
+	if err != nil || j.Address != "nats://"+address || j.Key == "" || j.Certificate != "" ||
+		strings.HasSuffix(address, ":0") {
+		t.Errorf("%v, %+v at %s", err, j, address)
+	}
+	if _, _, err := Prepare("0.0.0.0:0", dir); err == nil || !strings.Contains(err.Error(), "every address") {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secrets.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Prepare("127.0.0.1:0", dir); err == nil || !strings.Contains(err.Error(), "secrets.json") {
+		t.Error(err)
+	}
+	if _, _, err := Prepare("127.0.0.1:0", file); err == nil {
+		t.Error("keys are kept in a file")
+	}
+}
+
+// A server that workers reach from other machines has a certificate, and the same one after a restart.
+func TestCertificateIsKept(t *testing.T) {
+	dir := t.TempDir()
+	first, err := openSecrets(dir, "192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := openSecrets(dir, "192.0.2.1")
+	if err != nil || first.Certificate == nil || string(again.authority) != string(first.authority) ||
+		again.Worker != first.Worker {
+		t.Fatalf("%v, %v", first, err)
+	}
+	local, err := openSecrets(dir, "127.0.0.1")
+	if err != nil || local.Certificate != nil || local.Worker == first.Worker {
+		t.Errorf("%v, %v", local, err)
 	}
 }

@@ -63,7 +63,7 @@ func TestTracesOfWorkers(t *testing.T) {
 			return append(bytes.Clone(data[at:end+1]), '\n')
 		}, said: "gave what it cannot be"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
 				if x.change != nil {
@@ -91,31 +91,31 @@ func TestTracesOfWorkers(t *testing.T) {
 
 // A trace that is larger than its quota fails its run, at a worker as here; without a quota no worker is asked.
 func TestTracesAreBounded(t *testing.T) {
-	const says = "its trace is larger than the experiment's trace_quota, 1kB"
-	s := tracedSweep(t, 2, "trace_quota: 1 kB\n")
-	p := newParty(t)
-	p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
-	far, err := p.traced(t.Context(), s, "s->c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, err := run.Execute(t.Context(), s, run.Options{Dir: t.TempDir(), Executable: executable,
-		Trace: []string{"s->c"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, o := range map[string]*results.Outcome{"here": near, "at a worker": far} {
-		t.Run(name, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const says = "its trace is larger than the experiment's trace_quota, 1kB"
+		s := tracedSweep(t, 2, "trace_quota: 1 kB\n")
+		p := newParty(t)
+		p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
+		far, err := p.traced(t.Context(), s, "s->c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, err := run.Execute(t.Context(), s, run.Options{Dir: t.TempDir(), Executable: executable,
+			Trace: []string{"s->c"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for place, o := range map[string]*results.Outcome{"here": near, "at a worker": far} {
 			if left, _ := filepath.Glob(filepath.Join(o.Dir, "traces", "*")); len(o.Failed) != 2 ||
 				o.Failed[0].Err.Error() != says || len(left) > 0 {
-				t.Errorf("failed %v, %q is left", o.Failed, left)
+				t.Errorf("%s: failed %v, %q is left", place, o.Failed, left)
 			}
-		})
-	}
-	if _, err := p.traced(t.Context(), tracedSweep(t, 2, ""), "s->c"); err == nil ||
-		!strings.Contains(err.Error(), "trace_quota: 100 MB") {
-		t.Error(err)
-	}
+		}
+		if _, err := p.traced(t.Context(), tracedSweep(t, 2, ""), "s->c"); err == nil ||
+			!strings.Contains(err.Error(), "trace_quota: 100 MB") {
+			t.Error(err)
+		}
+	})
 }
 
 // Who interrupts a sweep and wants traces of other ports then, or none, gets those: what the queue still has is of the
@@ -123,7 +123,7 @@ func TestTracesAreBounded(t *testing.T) {
 func TestOtherTraces(t *testing.T) {
 	s := tracedSweep(t, 30, quota)
 	for name, ports := range map[string][]string{"others": {"s->c"}, "none": nil} {
-		t.Run(name, func(t *testing.T) {
+		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)
 			p.config.Jobs = 1
 			p.guests(func(j *Join) { p.worker(Worker{Name: "a", change: p.waits}, j) })

@@ -38,6 +38,7 @@ type Worker struct {
 	own string // of a coordinator's own worker: drawn by it
 
 	change func(data []byte) []byte // of tests: a worker that lies
+	transport
 }
 
 // Work carries out runs until ctx ends. Then it gives up those under way: they go to others.
@@ -60,7 +61,7 @@ func (w Worker) Work(ctx context.Context, j *Join) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	said := "" // that a connection is lost is no news where there is another reason again
-	conn, err := j.connect("weir worker "+w.Name, nats.CustomInboxPrefix(workerInbox),
+	conn, err := j.connect("weir worker "+w.Name, append(w.transport.options(), nats.CustomInboxPrefix(workerInbox),
 		nats.ReconnectHandler(func(c *nats.Conn) { said = ""; c.Publish(askSubject, nil) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			if errors.Is(err, nats.ErrAuthorization) {
@@ -69,7 +70,7 @@ func (w Worker) Work(ctx context.Context, j *Join) error {
 				said = text
 				x.notice("%v: it is tried again and again", j.refused(err))
 			}
-		}))
+		}))...)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ type serving struct {
 	checks  bool // there may be some
 	queues  map[string]jetstream.Consumer
 	results jetstream.ObjectStore
-	loading sync.Once
+	loading chan struct{} // closed when the experiment has been loaded, or cannot be; nil: nobody loads it yet
 	runs    map[string]*plan.Run
 	ports   [][]trace.Port        // to trace, by point
 	err     atomic.Pointer[error] // why it cannot be loaded
@@ -461,7 +462,7 @@ func (w *working) report(ctx context.Context, s *serving, d *done, data []byte) 
 			if len(data) <= atOnce {
 				d.Data = data
 			} else if info, err := s.results.GetInfo(ctx, d.Digest); err != nil || info.Size != uint64(len(data)) {
-				if _, err := s.results.PutBytes(ctx, d.Digest, data); err != nil {
+				if _, err := w.put(ctx, s.results, d.Digest, data); err != nil {
 					return err
 				}
 			}
@@ -501,7 +502,7 @@ func again(ctx context.Context, do func(ctx context.Context) error, times int) {
 
 // carryOut loads the experiment, if this is its first run here, and carries out a run within the worker's limits.
 func (w *working) carryOut(ctx context.Context, s *serving, j *job, far func(uint64, float64)) ([]byte, error) {
-	s.loading.Do(func() { w.load(ctx, s) })
+	w.loadOnce(ctx, s)
 	if s.unable() != nil {
 		w.tell(false)
 		return nil, errUnable
@@ -526,6 +527,22 @@ func (w *working) carryOut(ctx context.Context, s *serving, j *job, far func(uin
 
 // errUnable says that a worker can carry out no run of the experiment: that is no fault of the run's.
 var errUnable = errors.New("the experiment cannot be loaded")
+
+// loadOnce loads the experiment if this is its first run here, or waits until it is loaded.
+func (w *working) loadOnce(ctx context.Context, s *serving) {
+	w.lock.Lock()
+	first := s.loading == nil
+	if first {
+		s.loading = make(chan struct{})
+	}
+	w.lock.Unlock()
+	if !first {
+		<-s.loading
+		return
+	}
+	defer close(s.loading)
+	w.load(ctx, s)
+}
 
 // load unpacks the experiment.
 func (w *working) load(ctx context.Context, s *serving) {

@@ -2,11 +2,13 @@ package slurm
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"weir/study/plan/plantest"
 	"weir/study/report"
@@ -46,98 +48,101 @@ func logged(t *testing.T, dir string, tasks ...int) {
 
 // host.json has the jobs of each execution with their machines, what failed and what did not come.
 func TestAccount(t *testing.T) {
-	c, into := newCluster(t), t.TempDir()
-	lost := 0
-	x := execute(t, t.Context(), three, into, func() {
-		dir := c.submitted(1)[0]
-		f, err := Open(room(), dir)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		for task, ids := range f.Job.Tasks {
-			if f.runs[ids[0]].Point[0].Text == "two" {
-				lost = task
-			} else {
-				logged(t, dir, task)
+	synctest.Test(t, func(t *testing.T) {
+		c, into := newCluster(t), t.TempDir()
+		lost := 0
+		x := c.execute(t.Context(), three, into, func() {
+			dir := c.submitted(1)[0]
+			f, err := Open(room(), dir)
+			if err != nil {
+				t.Error(err)
+				return
 			}
+			for task, ids := range f.Job.Tasks {
+				if f.runs[ids[0]].Point[0].Text == "two" {
+					lost = task
+				} else {
+					logged(t, dir, task)
+				}
+			}
+			c.replace("sacct", fmt.Sprintf("1_%d|TIMEOUT|0:0\n", lost), nil)
+			c.queue()
+		})
+		host, _ := os.Hostname()
+		all := accounts(t, x.out.Dir)
+		if x.err != nil || len(all) != 1 {
+			t.Fatalf("%v, %+v", x.err, all)
 		}
-		tool(t, c.dir, "sacct", "echo '1_"+string(rune('0'+lost))+"|TIMEOUT|0:0'")
-		c.queue()
+		e := all[0]
+		if e.By != results.BySlurm || e.Runs != 1 || e.Lost != 1 || e.Interrupted || e.Ended.IsZero() || len(e.Workers) != 1 ||
+			len(e.Failed) != 1 || e.Failed[0].Run != "x=bad seed 1" ||
+			e.Failed[0].Error != "panic: a mistake of the scheme" || len(e.Events) != 2 ||
+			!strings.Contains(e.Events[1].Text, "TIMEOUT") {
+			t.Errorf("%+v", e)
+		}
+		if w := e.Workers[0]; w.Name != "job 1" || w.Host != host || w.Jobs != 3 || w.Runs != 1 || w.Lost != 1 ||
+			w.Errors != 1 {
+			t.Errorf("%+v", w)
+		}
+		if text := report.Account(x.out); !strings.Contains(text, "job 1") || !strings.Contains(text, "TIMEOUT") {
+			t.Error(text)
+		}
+		x = c.execute(t.Context(), three, into, func() {
+			carry(t, c.submitted(2)[1], 0, 1)
+			c.queue()
+		})
+		if all = accounts(t, x.out.Dir); x.err != nil || len(all) != 2 || all[0].ID != e.ID || all[1].Runs != 1 ||
+			all[1].Workers[0].Name != "job 2" {
+			t.Errorf("%v, %+v", x.err, all)
+		}
+		if left, _ := filepath.Glob(filepath.Join(x.out.Dir, "slurm", "*")); slices.ContainsFunc(left, func(name string) bool {
+			return filepath.Base(name) == accountFile
+		}) {
+			t.Errorf("%q is left", left)
+		}
 	})
-	host, _ := os.Hostname()
-	all := accounts(t, x.out.Dir)
-	if x.err != nil || len(all) != 1 {
-		t.Fatalf("%v, %+v", x.err, all)
-	}
-	e := all[0]
-	if e.By != results.BySlurm || e.Runs != 1 || e.Lost != 1 || e.Interrupted || e.Ended.IsZero() || len(e.Workers) != 1 ||
-		len(e.Failed) != 1 || e.Failed[0].Run != "x=bad seed 1" ||
-		e.Failed[0].Error != "panic: a mistake of the scheme" || len(e.Events) != 2 ||
-		!strings.Contains(e.Events[1].Text, "TIMEOUT") {
-		t.Errorf("%+v", e)
-	}
-	if w := e.Workers[0]; w.Name != "job 1" || w.Host != host || w.Jobs != 3 || w.Runs != 1 || w.Lost != 1 ||
-		w.Errors != 1 {
-		t.Errorf("%+v", w)
-	}
-	if text := report.Account(x.out); !strings.Contains(text, "job 1") || !strings.Contains(text, "TIMEOUT") {
-		t.Error(text)
-	}
-	x = execute(t, t.Context(), three, into, func() {
-		carry(t, c.submitted(2)[1], 0, 1)
-		c.queue()
-	})
-	if all = accounts(t, x.out.Dir); x.err != nil || len(all) != 2 || all[0].ID != e.ID || all[1].Runs != 1 ||
-		all[1].Workers[0].Name != "job 2" {
-		t.Errorf("%v, %+v", x.err, all)
-	}
-	if left, _ := filepath.Glob(filepath.Join(x.out.Dir, "slurm", "*")); slices.ContainsFunc(left, func(name string) bool {
-		return filepath.Base(name) == accountFile
-	}) {
-		t.Errorf("%q is left", left)
-	}
 }
 
 // An execution that was killed is told by the next one, without an end.
 func TestAccountOfKilled(t *testing.T) {
-	c, into := newCluster(t), t.TempDir()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var killed []byte
-	x := execute(t, ctx, six, into, func() {
-		dir := c.submitted(1)[0]
-		c.until("job 1 in the account", func() bool {
-			killed, _ = os.ReadFile(filepath.Join(filepath.Dir(dir), accountFile))
-			return strings.Contains(string(killed), "job 1: 6 tasks")
+	synctest.Test(t, func(t *testing.T) {
+		c, into := newCluster(t), t.TempDir()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var killed []byte
+		x := c.execute(ctx, six, into, func() {
+			dir := c.submitted(1)[0]
+			c.until("job 1 in the account", func() bool {
+				killed, _ = os.ReadFile(filepath.Join(filepath.Dir(dir), accountFile))
+				return strings.Contains(string(killed), "job 1: 6 tasks")
+			})
+			stop()
 		})
-		stop()
+		if x.err != nil || accounts(t, x.out.Dir)[0].Interrupted == false {
+			t.Fatalf("%+v", x)
+		}
+		if err := os.WriteFile(filepath.Join(x.out.Dir, "slurm", accountFile), killed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(x.out.Dir, "host.json")); err != nil {
+			t.Fatal(err)
+		}
+		x = c.execute(t.Context(), six, into, func() {
+			carry(t, c.jobs()[0], 0, 1, 2, 3, 4, 5)
+			c.queue()
+		})
+		all := accounts(t, x.out.Dir)
+		if x.err != nil || len(all) != 2 || !all[0].Ended.IsZero() ||
+			!strings.Contains(all[0].Events[0].Text, "job 1: 6 tasks") ||
+			all[1].Runs != 6 || all[1].Ended.IsZero() {
+			t.Errorf("%v, %+v", x.err, all)
+		}
+		sameAsLocal(t, six, x.out.Dir)
 	})
-	if x.err != nil || accounts(t, x.out.Dir)[0].Interrupted == false {
-		t.Fatalf("%+v", x)
-	}
-	if err := os.WriteFile(filepath.Join(x.out.Dir, "slurm", accountFile), killed, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(x.out.Dir, "host.json")); err != nil {
-		t.Fatal(err)
-	}
-	x = execute(t, t.Context(), six, into, func() {
-		carry(t, c.jobs()[0], 0, 1, 2, 3, 4, 5)
-		c.queue()
-	})
-	all := accounts(t, x.out.Dir)
-	if x.err != nil || len(all) != 2 || !all[0].Ended.IsZero() ||
-		!strings.Contains(all[0].Events[0].Text, "job 1: 6 tasks") ||
-		all[1].Runs != 6 || all[1].Ended.IsZero() {
-		t.Errorf("%v, %+v", x.err, all)
-	}
-	sameAsLocal(t, six, x.out.Dir)
 }
 
 // What is collected is told by job, with what is missing.
 func TestAccountOfCollected(t *testing.T) {
-	newCluster(t)
 	f := exported(t, six, quick())
 	logged(t, f.Dir, 0, 1, 2)
 	into := t.TempDir()

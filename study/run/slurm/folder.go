@@ -49,7 +49,8 @@ type Folder struct {
 	Job  Job
 	Spec *spec.Spec
 
-	runs map[string]*plan.Run // of the experiment, by id
+	runs     map[string]*plan.Run // of the experiment, by id
+	commands commands
 }
 
 // Export writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at executable, whose

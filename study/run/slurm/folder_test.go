@@ -36,11 +36,14 @@ func carry(t *testing.T, dir string, tasks ...int) string {
 }
 
 // collect gathers what a folder has into one for results.
-func collect(t *testing.T, dir, into string) (*results.Outcome, []string) {
+func collect(t *testing.T, dir, into string, calls ...commands) (*results.Outcome, []string) {
 	t.Helper()
 	f, err := Open(room(), dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, x := range calls {
+		f.commands = x
 	}
 	c := f.Collector()
 	out, err := run.Execute(t.Context(), f.Spec, run.Options{Dir: into, Executable: f.Job.Executable,
@@ -94,18 +97,16 @@ func TestCollect(t *testing.T) {
 
 // Where there is a queue, tasks that wait or run are told from those that have ended.
 func TestCollectAsks(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	f := exported(t, six, quick())
-	tool(t, dir, "squeue", "echo '12|4|RUNNING|None|"+f.Dir+"'\necho '13|3|RUNNING|None|/tmp'")
-	tool(t, dir, "sacct", "echo '12_3|OUT_OF_MEMORY|0:125'")
+	f, c := exported(t, six, quick()), newCluster(t)
+	c.queue("12|4|RUNNING|None|"+f.Dir, "13|3|RUNNING|None|/tmp")
+	c.replace("sacct", "12_3|OUT_OF_MEMORY|0:125\n", nil)
 	for _, name := range []string{"12_3.txt", "12_4.txt"} {
 		if err := os.WriteFile(filepath.Join(f.Dir, logs, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	carry(t, f.Dir, 0, 1)
-	_, why := collect(t, f.Dir, t.TempDir())
+	_, why := collect(t, f.Dir, t.TempDir(), c.call)
 	want := []string{"still in the queue: 1 task, which lack 1 run",
 		"task 3 of job 12 has ended without 1 of its runs: OUT_OF_MEMORY (signal 125) (of 384 MiB that it was granted; " +
 			"--slurm-option mem=… grants more)",

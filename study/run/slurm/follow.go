@@ -89,7 +89,7 @@ func (r *Runner) waits(b *batch) bool {
 
 // ask asks the queue which tasks wait or run. What others end without is left.
 func (r *Runner) ask(ctx context.Context) {
-	tasks, err := queue(ctx)
+	tasks, err := r.commands.queue(ctx)
 	if err != nil {
 		if r.silent.IsZero() {
 			r.silent = time.Now()
@@ -193,7 +193,7 @@ func (f *Folder) describe(ctx context.Context, lack map[int]int, jobOf func(task
 	for _, task := range slices.Sorted(maps.Keys(lack)) {
 		k := kind{job: jobOf(task)}
 		if k.job > 0 && ended[k.job] == nil {
-			if ended[k.job] = ends(ctx, k.job); ended[k.job] == nil {
+			if ended[k.job] = f.commands.ends(ctx, k.job); ended[k.job] == nil {
 				ended[k.job] = map[int]string{}
 			}
 		}
@@ -314,13 +314,13 @@ const completing = "COMPLETING"
 // dismiss waits a little for the tasks of a batch to end, cancels those that do not, and removes the folder.
 func (r *Runner) dismiss(ctx context.Context, b *batch) {
 	for ctx.Err() == nil && len(b.working()) > 0 {
-		if tasks, err := queue(ctx); err == nil {
+		if tasks, err := r.commands.queue(ctx); err == nil {
 			b.note(tasks)
 		}
 		time.Sleep(firstLook)
 	}
 	if jobs := b.working(); len(jobs) > 0 {
-		if _, err := call(context.Background(), "", "scancel", jobs...); err != nil {
+		if _, err := r.commands.call(context.Background(), "", "scancel", jobs...); err != nil {
 			return // the next one does it
 		}
 	}

@@ -17,8 +17,18 @@ import (
 // commandPatience is how long a command of Slurm may take: a controller that has much to do lets it wait.
 const commandPatience = 2 * time.Minute
 
-// call carries out a command of Slurm, and returns what it prints.
-func call(ctx context.Context, dir, name string, args ...string) (string, error) {
+// commands runs a command of Slurm in a folder and returns what it prints. nil runs the programs of this machine.
+type commands func(ctx context.Context, dir, name string, args ...string) (string, error)
+
+func (c commands) call(ctx context.Context, dir, name string, args ...string) (string, error) {
+	if c == nil {
+		return execute(ctx, dir, name, args...)
+	}
+	return c(ctx, dir, name, args...)
+}
+
+// execute runs a program of this machine.
+func execute(ctx context.Context, dir, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -51,8 +61,8 @@ func (e missingError) Error() string {
 }
 
 // submit submits a script in its folder, and returns the number of the job.
-func submit(ctx context.Context, dir, script string) (job int, err error) {
-	out, err := call(ctx, dir, "sbatch", "--parsable", script)
+func (c commands) submit(ctx context.Context, dir, script string) (job int, err error) {
+	out, err := c.call(ctx, dir, "sbatch", "--parsable", script)
 	if err != nil {
 		return 0, err
 	}
@@ -81,8 +91,8 @@ type queued struct {
 const queueFormat = "%F|%K|%T|%r|%Z"
 
 // queue are this user's tasks of arrays that wait or run.
-func queue(ctx context.Context) ([]queued, error) {
-	out, err := call(ctx, "", "squeue", "--noheader", "--array", "--all", "--user="+strconv.Itoa(os.Getuid()),
+func (c commands) queue(ctx context.Context) ([]queued, error) {
+	out, err := c.call(ctx, "", "squeue", "--noheader", "--array", "--all", "--user="+strconv.Itoa(os.Getuid()),
 		"--format="+queueFormat)
 	if err != nil {
 		return nil, err
@@ -159,13 +169,13 @@ func spans(all []int) string {
 
 // ends are how tasks of a job ended, by index, as far as Slurm still knows: accounting, if the cluster has any, does
 // for good, and the controller for some minutes.
-func ends(ctx context.Context, job int) map[int]string {
-	out, err := call(ctx, "", "sacct", "--jobs="+strconv.Itoa(job), "--allocations", "--noheader", "--parsable2",
+func (c commands) ends(ctx context.Context, job int) map[int]string {
+	out, err := c.call(ctx, "", "sacct", "--jobs="+strconv.Itoa(job), "--allocations", "--noheader", "--parsable2",
 		"--format=JobID,State,ExitCode")
 	if all := readAccounts(out, job); err == nil && len(all) > 0 {
 		return all
 	}
-	out, err = call(ctx, "", "scontrol", "--oneliner", "show", "job", strconv.Itoa(job))
+	out, err = c.call(ctx, "", "scontrol", "--oneliner", "show", "job", strconv.Itoa(job))
 	if err != nil {
 		return nil
 	}

@@ -1,10 +1,8 @@
 package slurm
 
 import (
-	"context"
+	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -100,53 +98,29 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// tool writes a command that stands for one of Slurm's, first in the path.
-func tool(t *testing.T, dir, name, script string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// A command that is not there, or fails, is an error that says so in one line. A user's own views of the queue are not
-// Weir's.
-func TestCall(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	t.Setenv("SQUEUE_STATES", "RUNNING")
-	tool(t, dir, "squeue", `echo "squeue: error: first" >&2; echo "squeue: error: second" >&2; exit 1`)
-	if _, err := queue(t.Context()); err == nil || err.Error() != "squeue: error: first squeue: error: second" {
-		t.Error(err)
-	}
-	tool(t, dir, "squeue", `echo "1|2|RUNNING|$SQUEUE_STATES|/x"`)
-	if all, err := queue(t.Context()); err != nil || len(all) != 1 || all[0] != (queued{1, 2, "RUNNING", "", "/x"}) {
-		t.Error(all, err)
-	}
-	t.Setenv("PATH", t.TempDir())
-	if _, err := queue(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no squeue here: sweeps are") {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := submit(ctx, dir, "x"); err == nil {
-		t.Error("a call of nothing")
-	}
-}
-
-// How tasks ended says accounting or, where there is none, the controller.
+// How tasks ended is asked of accounting or, where there is none, of the controller.
 func TestEnds(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	if all := ends(t.Context(), 3); all != nil {
-		t.Error(all)
+	c := newCluster(t)
+	all := commands(c.call)
+	if got := all.ends(t.Context(), 3); got != nil {
+		t.Error(got)
 	}
-	tool(t, dir, "sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
-	tool(t, dir, "scontrol", "echo ArrayJobId=3 ArrayTaskId=1 JobState=NODE_FAIL Reason=None ExitCode=0:0")
-	if all := ends(t.Context(), 3); all[1] != "NODE_FAIL" {
-		t.Error(all)
+	c.replace("sacct", "", errors.New("sacct: Slurm accounting storage is disabled"))
+	c.replace("scontrol", "ArrayJobId=3 ArrayTaskId=1 JobState=NODE_FAIL Reason=None ExitCode=0:0\n", nil)
+	if got := all.ends(t.Context(), 3); got[1] != "NODE_FAIL" {
+		t.Error(got)
 	}
-	tool(t, dir, "sacct", "echo '3_1|TIMEOUT|0:0'")
-	if all := ends(t.Context(), 3); all[1] != "TIMEOUT" {
-		t.Error(all)
+	c.replace("sacct", "3_1|TIMEOUT|0:0\n", nil)
+	if got := all.ends(t.Context(), 3); got[1] != "TIMEOUT" {
+		t.Error(got)
+	}
+}
+
+// A command that this machine does not have is an error that names the way without it.
+func TestNoSlurm(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := commands(nil).queue(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "there is no squeue here: sweeps are") {
+		t.Error(err)
 	}
 }

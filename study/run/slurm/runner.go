@@ -46,6 +46,9 @@ type Runner struct {
 
 	silent time.Time // since when the controller does not answer
 	said   bool      // that it does not
+
+	commands commands
+	program  string // that tasks run; "": this one
 }
 
 // entry is a run that is wanted, or was submitted.
@@ -106,7 +109,7 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	for _, x := range plan.RunsOn(w.Spec, spec.Sim) {
 		r.plan[x.ID(w.Executable)] = x
 	}
-	tasks, err := queue(ctx)
+	tasks, err := r.commands.queue(ctx)
 	if err != nil {
 		return err
 	}
@@ -166,7 +169,7 @@ func (r *Runner) open(n int) *batch {
 	if err != nil || job.Executable != r.work.Executable {
 		return nil
 	}
-	f := &Folder{Dir: dir, Job: *job, Spec: r.work.Spec, runs: r.plan}
+	f := &Folder{Dir: dir, Job: *job, Spec: r.work.Spec, runs: r.plan, commands: r.commands}
 	b := newBatch(f)
 	data, err := document.ReadFile(filepath.Join(dir, receipt), document.LargestFile)
 	var jobs []int
@@ -328,14 +331,17 @@ func (r *Runner) submit(ctx context.Context) error {
 			runs = append(runs, x)
 		}
 	}
-	executable, err := os.Executable()
-	if err != nil {
-		return err
+	executable, err := r.program, error(nil)
+	if executable == "" {
+		if executable, err = os.Executable(); err != nil {
+			return err
+		}
 	}
 	f, err := Export(r.free(), r.work, runs, executable, r.Options)
 	if err != nil {
 		return err
 	}
+	f.commands = r.commands
 	b := newBatch(f)
 	for i := range f.Job.Arrays {
 		if err = b.submit(ctx, i); err != nil {
@@ -361,8 +367,8 @@ func (r *Runner) submit(ctx context.Context) error {
 // nobody would know. For the same reason the queue has the last word when sbatch fails.
 func (b *batch) submit(ctx context.Context, i int) (err error) {
 	ctx = context.WithoutCancel(ctx)
-	if b.jobs[i], err = submit(ctx, b.Dir, b.Job.Arrays[i].Script); err != nil {
-		tasks, silent := queue(ctx)
+	if b.jobs[i], err = b.commands.submit(ctx, b.Dir, b.Job.Arrays[i].Script); err != nil {
+		tasks, silent := b.commands.queue(ctx)
 		b.note(tasks)
 		if b.doubtful = silent != nil; b.jobs[i] == 0 {
 			return err

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/internal/atomicfile"
@@ -19,53 +21,90 @@ import (
 	"weir/study/spec"
 )
 
-// cluster stands for Slurm's commands. What is submitted waits in its queue, and the test says what becomes of it.
+// cluster stands for Slurm. What is submitted waits in its queue, and the test decides what becomes of it.
 type cluster struct {
-	t   *testing.T
-	dir string
+	t *testing.T
+
+	lock      sync.Mutex
+	dirs      []string // of what was submitted
+	lines     string   // of squeue
+	cancelled []string
+	silent    bool                              // sbatch submits a job and reports a failure
+	replaced  map[string]func() (string, error) // commands that a test replaces, by name
 }
 
 func newCluster(t *testing.T) *cluster {
-	t.Helper()
-	c := &cluster{t, t.TempDir()}
-	t.Setenv("PATH", c.dir+":/usr/bin:/bin")
-	t.Setenv("CLUSTER", c.dir)
-	tool(t, c.dir, "squeue", `cat "$CLUSTER/queue" 2>/dev/null; exit 0`)
-	tool(t, c.dir, "scancel", `echo "$@" >>"$CLUSTER/cancelled"`)
-	tool(t, c.dir, "sbatch", `touch "$CLUSTER/jobs"
-job=$(($(wc -l <"$CLUSTER/jobs") + 1))
-echo "$job|$(sed -n 's/^#SBATCH --array=//p' "$2")|PENDING|None|$(pwd)" >>"$CLUSTER/queue"
-pwd >>"$CLUSTER/jobs" # last, for tests go on then, and may empty the queue
-echo $job`)
-	return c
+	return &cluster{t: t, replaced: map[string]func() (string, error){}}
 }
 
-// jobs are the folders of what was submitted.
+// replace has a command of Slurm print a text or fail.
+func (c *cluster) replace(name, out string, err error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.replaced[name] = func() (string, error) { return out, err }
+}
+
+// call is a command of the cluster.
+func (c *cluster) call(_ context.Context, dir, name string, args ...string) (string, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if f := c.replaced[name]; f != nil {
+		return f()
+	}
+	switch name {
+	case "squeue":
+		return c.lines, nil
+	case "scancel":
+		c.cancelled = append(c.cancelled, args...)
+		return "", nil
+	case "sbatch":
+		return c.accept(dir, args[len(args)-1])
+	}
+	return "", missingError{name}
+}
+
+// accept submits a script.
+func (c *cluster) accept(dir, script string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, script))
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(string(text), "\n#SBATCH --array=")
+	array, _, _ := strings.Cut(rest, "\n")
+	c.dirs = append(c.dirs, dir)
+	c.lines += fmt.Sprintf("%d|%s|PENDING|None|%s\n", len(c.dirs), array, dir)
+	if c.silent {
+		return "", errors.New("sbatch: error: Socket timed out")
+	}
+	return fmt.Sprintln(len(c.dirs)), nil
+}
+
+// jobs returns the folders of what was submitted.
 func (c *cluster) jobs() []string {
-	data, _ := os.ReadFile(filepath.Join(c.dir, "jobs"))
-	return strings.Fields(string(data))
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return slices.Clone(c.dirs)
 }
 
 // queue sets which tasks wait or run.
 func (c *cluster) queue(lines ...string) {
-	c.t.Helper()
-	if err := atomicfile.Write(filepath.Join(c.dir, "queue"), []byte(strings.Join(append(lines, ""), "\n"))); err != nil {
-		c.t.Error(err)
-	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.lines = strings.Join(lines, "\n")
 }
 
-// submitted waits for so many jobs.
+// submitted waits for a number of jobs.
 func (c *cluster) submitted(n int) []string {
 	c.t.Helper()
 	c.until(fmt.Sprintf("%d jobs", n), func() bool { return len(c.jobs()) >= n })
 	return c.jobs()
 }
 
-// until waits for something that comes for sure.
-func (c *cluster) until(what string, is func() bool) {
+// until waits in a bubble until a condition holds.
+func (c *cluster) until(what string, holds func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for begun := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > time.Hour {
 			c.t.Errorf("waited for %s", what)
 			return
 		}
@@ -79,11 +118,12 @@ type execution struct {
 	notices []string
 }
 
-// execute carries out an experiment on the cluster; meanwhile does what the cluster would.
-func execute(t *testing.T, ctx context.Context, text, into string, meanwhile func()) (x execution) {
+// execute runs an experiment on the cluster. Meanwhile the function does what the cluster would do.
+func (c *cluster) execute(ctx context.Context, text, into string, meanwhile func()) (x execution) {
+	t := c.t
 	t.Helper()
 	var lock sync.Mutex
-	r := &Runner{Options: quick(), Notice: func(text string) {
+	r := &Runner{Options: quick(), commands: c.call, program: small(t), Notice: func(text string) {
 		lock.Lock()
 		defer lock.Unlock()
 		x.notices = append(x.notices, text)
@@ -109,190 +149,199 @@ func sameAsLocal(t *testing.T, text, dir string) {
 
 // A sweep on a cluster leaves what a local one does.
 func TestRunner(t *testing.T) {
-	c := newCluster(t)
-	x := execute(t, t.Context(), six, t.TempDir(), func() {
-		dir := c.submitted(1)[0]
-		carry(t, dir, 0, 5, 1, 4, 2, 3)
-		c.queue()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		x := c.execute(t.Context(), six, t.TempDir(), func() {
+			dir := c.submitted(1)[0]
+			carry(t, dir, 0, 5, 1, 4, 2, 3)
+			c.queue()
+		})
+		if x.err != nil || x.out.Missing > 0 || !slices.Equal(x.notices, []string{"job 1: 6 tasks of slurm/1"}) {
+			t.Fatalf("%+v", x)
+		}
+		sameAsLocal(t, six, x.out.Dir)
 	})
-	if x.err != nil || x.out.Missing > 0 || !slices.Equal(x.notices, []string{"job 1: 6 tasks of slurm/1"}) {
-		t.Fatalf("%+v", x)
-	}
-	sameAsLocal(t, six, x.out.Dir)
 }
 
 // An execution that is interrupted leaves its tasks to the queue. The next one follows those that it still has, takes
 // what they have given, and submits only the runs that are nowhere, or whose results are damaged.
 func TestRunnerGoesOn(t *testing.T) {
-	c, into := newCluster(t), t.TempDir()
-	ctx, stop := context.WithCancel(t.Context())
-	x := execute(t, ctx, six, into, func() { c.submitted(1); stop() })
-	if x.err != nil || x.out.Missing != 6 || len(x.notices) != 2 ||
-		x.notices[1] != "the sweep goes on in the cluster, and the same command takes what it gives; scancel 1 ends it" {
-		t.Fatalf("%+v", x)
-	}
-	first := c.jobs()[0]
-	carry(t, first, 0, 1, 2)
-	f, err := Open(room(), first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(results.RunFile(first, f.Job.Tasks[1][0]), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.queue("1|3|RUNNING|None|"+first, "1|4|PENDING|JobHeldUser|"+first)
-	x = execute(t, t.Context(), six, into, func() {
-		second := c.submitted(2)[1]
-		g, err := Open(room(), second)
-		if err != nil || len(g.Job.Tasks) != 2 {
-			t.Error(err, g)
+	synctest.Test(t, func(t *testing.T) {
+		c, into := newCluster(t), t.TempDir()
+		ctx, stop := context.WithCancel(t.Context())
+		x := c.execute(ctx, six, into, func() { c.submitted(1); stop() })
+		if x.err != nil || x.out.Missing != 6 || len(x.notices) != 2 ||
+			x.notices[1] != "the sweep goes on in the cluster, and the same command takes what it gives; scancel 1 ends it" {
+			t.Fatalf("%+v", x)
 		}
-		carry(t, first, 3, 4)
-		carry(t, second, 0, 1)
-		c.queue()
+		first := c.jobs()[0]
+		carry(t, first, 0, 1, 2)
+		f, err := Open(room(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(results.RunFile(first, f.Job.Tasks[1][0]), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.queue("1|3|RUNNING|None|"+first, "1|4|PENDING|JobHeldUser|"+first)
+		x = c.execute(t.Context(), six, into, func() {
+			second := c.submitted(2)[1]
+			g, err := Open(room(), second)
+			if err != nil || len(g.Job.Tasks) != 2 {
+				t.Error(err, g)
+			}
+			carry(t, first, 3, 4)
+			carry(t, second, 0, 1)
+			c.queue()
+		})
+		if x.err != nil || x.out.Missing > 0 || x.notices[0] != "job 2: 2 tasks of slurm/2" {
+			t.Fatalf("%+v", x)
+		}
+		sameAsLocal(t, six, x.out.Dir)
 	})
-	if x.err != nil || x.out.Missing > 0 || x.notices[0] != "job 2: 2 tasks of slurm/2" {
-		t.Fatalf("%+v", x)
-	}
-	sameAsLocal(t, six, x.out.Dir)
 }
 
 // A job whose number was lost, since the program was killed when it had submitted it, is known by its folder.
 func TestRunnerFindsJob(t *testing.T) {
-	c, into := newCluster(t), t.TempDir()
-	ctx, stop := context.WithCancel(t.Context())
-	execute(t, ctx, six, into, func() { c.submitted(1); stop() })
-	first := c.jobs()[0]
-	os.Remove(filepath.Join(first, receipt))
-	x := execute(t, t.Context(), six, into, func() {
-		carry(t, first, 0, 1, 2, 3, 4, 5)
-		c.queue()
+	synctest.Test(t, func(t *testing.T) {
+		c, into := newCluster(t), t.TempDir()
+		ctx, stop := context.WithCancel(t.Context())
+		c.execute(ctx, six, into, func() { c.submitted(1); stop() })
+		first := c.jobs()[0]
+		os.Remove(filepath.Join(first, receipt))
+		x := c.execute(t.Context(), six, into, func() {
+			carry(t, first, 0, 1, 2, 3, 4, 5)
+			c.queue()
+		})
+		if x.err != nil || x.out.Missing > 0 || len(c.jobs()) != 1 {
+			t.Fatalf("%+v %v", x, c.jobs())
+		}
+		sameAsLocal(t, six, x.out.Dir)
 	})
-	if x.err != nil || x.out.Missing > 0 || len(c.jobs()) != 1 {
-		t.Fatalf("%+v %v", x, c.jobs())
-	}
-	sameAsLocal(t, six, x.out.Dir)
 }
 
 // A job that sbatch says it has not submitted, since the controller answered too late, is followed all the same.
 func TestRunnerDoubts(t *testing.T) {
-	c := newCluster(t)
-	data, err := os.ReadFile(filepath.Join(c.dir, "sbatch"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, script, _ := strings.Cut(strings.TrimSuffix(string(data), "echo $job"), "\n")
-	tool(t, c.dir, "sbatch", script+"echo 'sbatch: error: Socket timed out' >&2; exit 1")
-	x := execute(t, t.Context(), six, t.TempDir(), func() {
-		carry(t, c.submitted(1)[0], 0, 1, 2, 3, 4, 5)
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-			if data, err := os.ReadFile(filepath.Join(c.jobs()[0], receipt)); err == nil && string(data) == "[1]\n" {
-				break
-			}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.silent = true
+		x := c.execute(t.Context(), six, t.TempDir(), func() {
+			carry(t, c.submitted(1)[0], 0, 1, 2, 3, 4, 5)
+			c.until("a receipt", func() bool {
+				data, err := os.ReadFile(filepath.Join(c.jobs()[0], receipt))
+				return err == nil && string(data) == "[1]\n"
+			})
+			c.queue()
+		})
+		if x.err != nil || x.out.Missing > 0 || !slices.Equal(x.notices, []string{"job 1: 6 tasks of slurm/1"}) {
+			t.Fatalf("%+v", x)
 		}
-		c.queue()
+		sameAsLocal(t, six, x.out.Dir)
 	})
-	if x.err != nil || x.out.Missing > 0 || !slices.Equal(x.notices, []string{"job 1: 6 tasks of slurm/1"}) {
-		t.Fatalf("%+v", x)
-	}
-	sameAsLocal(t, six, x.out.Dir)
 }
 
 // The runs of a task that ends without them are missing, and what Slurm knows of its end is told. A run that fails is
 // told as it is of a local sweep. The same command submits both again.
 func TestRunnerLoses(t *testing.T) {
-	c, into := newCluster(t), t.TempDir()
-	tool(t, c.dir, "sacct", "echo '1_0|TIMEOUT|0:0'")
-	var lost int
-	x := execute(t, t.Context(), three, into, func() {
-		dir := c.submitted(1)[0]
-		f, err := Open(room(), dir)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		for task, ids := range f.Job.Tasks {
-			if f.runs[ids[0]].Point[0].Text == "two" {
-				lost = task
-			} else {
-				carry(t, dir, task)
+	synctest.Test(t, func(t *testing.T) {
+		c, into := newCluster(t), t.TempDir()
+		c.replace("sacct", "1_0|TIMEOUT|0:0\n", nil)
+		var lost int
+		x := c.execute(t.Context(), three, into, func() {
+			dir := c.submitted(1)[0]
+			f, err := Open(room(), dir)
+			if err != nil {
+				t.Error(err)
+				return
 			}
+			for task, ids := range f.Job.Tasks {
+				if f.runs[ids[0]].Point[0].Text == "two" {
+					lost = task
+				} else {
+					carry(t, dir, task)
+				}
+			}
+			c.replace("sacct", fmt.Sprintf("1_%d|TIMEOUT|0:0\n", lost), nil)
+			c.queue()
+		})
+		want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was granted; "+
+			"--slurm-option time=… grants more); the same command submits them again", lost)
+		if x.err != nil || x.out.Missing != 1 || len(x.out.Failed) != 1 || len(x.notices) != 2 || x.notices[1] != want {
+			t.Fatalf("%+v, want %s", x, want)
 		}
-		tool(t, c.dir, "sacct", fmt.Sprintf("echo '1_%d|TIMEOUT|0:0'", lost))
-		c.queue()
+		if !strings.HasPrefix(x.out.Failed[0].Err.Error(), "panic: a mistake of the scheme") {
+			t.Error(x.out.Failed)
+		}
+		x = c.execute(t.Context(), three, into, func() {
+			carry(t, c.submitted(2)[1], 0, 1)
+			c.queue()
+		})
+		if x.err != nil || x.out.Missing > 0 || len(x.out.Failed) != 1 ||
+			!slices.Equal(x.notices, []string{"job 2: 2 tasks of slurm/1"}) {
+			t.Fatalf("%+v", x)
+		}
 	})
-	want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was granted; "+
-		"--slurm-option time=… grants more); the same command submits them again", lost)
-	if x.err != nil || x.out.Missing != 1 || len(x.out.Failed) != 1 || len(x.notices) != 2 || x.notices[1] != want {
-		t.Fatalf("%+v, want %s", x, want)
-	}
-	if !strings.HasPrefix(x.out.Failed[0].Err.Error(), "panic: a mistake of the scheme") {
-		t.Error(x.out.Failed)
-	}
-	x = execute(t, t.Context(), three, into, func() {
-		carry(t, c.submitted(2)[1], 0, 1)
-		c.queue()
-	})
-	if x.err != nil || x.out.Missing > 0 || len(x.out.Failed) != 1 ||
-		!slices.Equal(x.notices, []string{"job 2: 2 tasks of slurm/1"}) {
-		t.Fatalf("%+v", x)
-	}
 }
 
 // Tasks that are still in the queue when all their runs are there have nothing to do, and are cancelled.
 func TestRunnerCancels(t *testing.T) {
-	c := newCluster(t)
-	x := execute(t, t.Context(), six, t.TempDir(), func() { carry(t, c.submitted(1)[0], 0, 1, 2, 3, 4, 5) })
-	if data, err := os.ReadFile(filepath.Join(c.dir, "cancelled")); x.err != nil || string(data) != "1\n" {
-		t.Errorf("%v %q %v", x.err, data, err)
-	}
-	sameAsLocal(t, six, x.out.Dir)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		x := c.execute(t.Context(), six, t.TempDir(), func() { carry(t, c.submitted(1)[0], 0, 1, 2, 3, 4, 5) })
+		if x.err != nil || !slices.Equal(c.cancelled, []string{"1"}) {
+			t.Errorf("%v %q", x.err, c.cancelled)
+		}
+		sameAsLocal(t, six, x.out.Dir)
+	})
 }
 
 // What Slurm refuses, and a machine without it, is an error at once, and leaves nothing behind.
 func TestRunnerErrors(t *testing.T) {
-	c, into := newCluster(t), t.TempDir()
-	tool(t, c.dir, "sbatch", "echo 'sbatch: error: invalid partition specified: nowhere' >&2; exit 1")
-	x := execute(t, t.Context(), six, into, func() {})
-	if x.err == nil ||
-		!strings.Contains(x.err.Error(), "sbatch: error: invalid partition specified: nowhere; 0 of 6 runs") {
-		t.Errorf("%+v %v", x, x.err)
-	}
-	if _, err := os.Stat(filepath.Join(x.out.Dir, "slurm")); !os.IsNotExist(err) {
-		t.Error(err)
-	}
-	tool(t, c.dir, "sbatch", "echo what")
-	if x = execute(t, t.Context(), six, into, func() {}); x.err == nil ||
-		!strings.Contains(x.err.Error(), `it printed "what\n", and no number of a job`) {
-		t.Errorf("%+v %v", x, x.err)
-	}
-	base := filepath.Join(x.out.Dir, "slurm")
-	if err := os.Mkdir(base, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	claim, err := atomicfile.Claim(filepath.Join(base, "follow"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x = execute(t, t.Context(), six, into, func() {}); x.err == nil ||
-		!strings.Contains(x.err.Error(), "another process follows this sweep already") {
-		t.Errorf("%+v %v", x, x.err)
-	}
-	claim.Discard()
-	t.Setenv("PATH", t.TempDir())
-	if x = execute(t, t.Context(), six, into, func() {}); x.err == nil ||
-		!strings.Contains(x.err.Error(), "there is no squeue here") {
-		t.Errorf("%+v %v", x, x.err)
-	}
-	if x = execute(t, t.Context(), six, "", func() {}); x.err == nil ||
-		!strings.Contains(x.err.Error(), "results folder") {
-		t.Errorf("%+v %v", x, x.err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, into := newCluster(t), t.TempDir()
+		c.replace("sbatch", "", errors.New("sbatch: error: invalid partition specified: nowhere"))
+		x := c.execute(t.Context(), six, into, func() {})
+		if x.err == nil ||
+			!strings.Contains(x.err.Error(), "sbatch: error: invalid partition specified: nowhere; 0 of 6 runs") {
+			t.Errorf("%+v %v", x, x.err)
+		}
+		if _, err := os.Stat(filepath.Join(x.out.Dir, "slurm")); !os.IsNotExist(err) {
+			t.Error(err)
+		}
+		c.replace("sbatch", "what\n", nil)
+		if x = c.execute(t.Context(), six, into, func() {}); x.err == nil ||
+			!strings.Contains(x.err.Error(), `it printed "what\n", and no number of a job`) {
+			t.Errorf("%+v %v", x, x.err)
+		}
+		base := filepath.Join(x.out.Dir, "slurm")
+		if err := os.Mkdir(base, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		claim, err := atomicfile.Claim(filepath.Join(base, "follow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x = c.execute(t.Context(), six, into, func() {}); x.err == nil ||
+			!strings.Contains(x.err.Error(), "another process follows this sweep already") {
+			t.Errorf("%+v %v", x, x.err)
+		}
+		claim.Discard()
+		c.replace("squeue", "", missingError{"squeue"})
+		if x = c.execute(t.Context(), six, into, func() {}); x.err == nil ||
+			!strings.Contains(x.err.Error(), "there is no squeue here") {
+			t.Errorf("%+v %v", x, x.err)
+		}
+		if x = c.execute(t.Context(), six, "", func() {}); x.err == nil ||
+			!strings.Contains(x.err.Error(), "results folder") {
+			t.Errorf("%+v %v", x, x.err)
+		}
+	})
 }
 
 // Seeds that the data asks for are submitted as they are wanted, and chosen as they are on one machine.
 func TestRunnerSeedsByNeed(t *testing.T) {
-	const need = `duration: 100ms
+	synctest.Test(t, func(t *testing.T) {
+		const need = `duration: 100ms
 topology:
   hosts: [a, b]
   switches: [s]
@@ -303,42 +352,43 @@ sweep: {rate: [1Mbps, 4Mbps]}
 repeat: {measure: goodput.x, until: 4%, least: 2, most: 40}
 measure: [goodput]
 `
-	c, jobs := newCluster(t), 0
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	over := make(chan struct{})
-	go func() { // the cluster
-		defer close(over)
-		for ctx.Err() == nil {
-			all := c.jobs()
-			if len(all) == jobs {
-				time.Sleep(5 * time.Millisecond)
-				continue
-			}
-			f, err := Open(room(), all[jobs])
-			if err != nil { // it is being written
-				continue
-			}
-			for task := range f.Job.Tasks {
-				if _, err := f.Carry(ctx, task, 1, func(string) {}); err != nil {
-					t.Error(err)
+		c, jobs := newCluster(t), 0
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		over := make(chan struct{})
+		go func() { // the cluster
+			defer close(over)
+			for ctx.Err() == nil {
+				all := c.jobs()
+				if len(all) == jobs {
+					time.Sleep(5 * time.Millisecond)
+					continue
 				}
+				f, err := Open(room(), all[jobs])
+				if err != nil { // it is being written
+					continue
+				}
+				for task := range f.Job.Tasks {
+					if _, err := f.Carry(ctx, task, 1, func(string) {}); err != nil {
+						t.Error(err)
+					}
+				}
+				c.queue()
+				jobs++
 			}
-			c.queue()
-			jobs++
+		}()
+		x := c.execute(t.Context(), need, t.TempDir(), func() {})
+		stop()
+		<-over
+		if x.err != nil || x.out.Missing > 0 || jobs < 2 {
+			t.Fatalf("%+v %v, %d jobs", x, x.err, jobs)
 		}
-	}()
-	x := execute(t, t.Context(), need, t.TempDir(), func() {})
-	stop()
-	<-over
-	if x.err != nil || x.out.Missing > 0 || jobs < 2 {
-		t.Fatalf("%+v %v, %d jobs", x, x.err, jobs)
-	}
-	here, err := os.ReadFile(filepath.Join(local(t, need), "runs.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if there, err := os.ReadFile(filepath.Join(x.out.Dir, "runs.json")); err != nil || string(there) != string(here) {
-		t.Errorf("%v: %s, not %s", err, there, here)
-	}
+		here, err := os.ReadFile(filepath.Join(local(t, need), "runs.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there, err := os.ReadFile(filepath.Join(x.out.Dir, "runs.json")); err != nil || string(there) != string(here) {
+			t.Errorf("%v: %s, not %s", err, there, here)
+		}
+	})
 }

@@ -1,3 +1,5 @@
+//go:build system
+
 package bench_test
 
 import (
@@ -8,15 +10,11 @@ import (
 	"testing"
 
 	"weir/study/bench"
-	"weir/study/spec"
 )
 
 // The same flows over the same paths take the same time in ns-3, whose code is not ours: with DCTCP, and with CUBIC
 // without HyStart, in a fat tree of 16 hosts.
 func TestPeers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles a program")
-	}
 	f, err := bench.Peers(context.Background(), registry(), 4, bench.TurnOptions{Rounds: 1})
 	if errors.Is(err, bench.ErrNoPeer) {
 		t.Skip(err)
@@ -48,15 +46,5 @@ func TestPeers(t *testing.T) {
 		if len(l) > 80 {
 			t.Errorf("%d columns: %s", len(l), l)
 		}
-	}
-}
-
-// Without ns-3 it is said what to install, and nonsense of a program is an error.
-func TestNoPeer(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	if _, err := bench.Peers(context.Background(), &spec.Registry{}, 4, bench.TurnOptions{Rounds: 1}); !errors.Is(err,
-		bench.ErrNoPeer) ||
-		!strings.Contains(err.Error(), "libns3-dev") {
-		t.Errorf("%v", err)
 	}
 }

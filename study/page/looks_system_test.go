@@ -1,4 +1,4 @@
-//go:build slow
+//go:build system
 
 package page_test
 
@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -21,6 +20,7 @@ import (
 	"weir/cmd/weir/cli"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
+	"weir/internal/testutil/await"
 	"weir/study/page"
 	"weir/study/page/live"
 	"weir/study/run"
@@ -224,17 +224,14 @@ func (b *browser) look(pages []string, looks, name string) {
 }
 
 // wrong is what is found to be wrong. A page that looks again by itself may be gone just then.
-func (b *browser) wrong(looks string) []string {
+func (b *browser) wrong(looks string) (list []string) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		list, err := chromedp.Run(b.Context, chromedp.Evaluate[[]string](looks))
-		if err == nil {
-			return list
-		}
-		if time.Now().After(end) {
-			b.t.Fatal(err)
-		}
-	}
+	await.Until(b.t, "a look at the page", func() (done bool) {
+		var err error
+		list, err = chromedp.Run(b.Context, chromedp.Evaluate[[]string](looks))
+		return err == nil
+	})
+	return list
 }
 
 // picture leaves a picture of the page, if pictures are wanted.
@@ -243,14 +240,13 @@ func (b *browser) picture(name string) {
 		return
 	}
 	b.t.Helper()
-	png, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
-	for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		png, err = chromedp.Run(b.Context, chromedp.FullScreenshot(100)) // the page looked again by itself
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o666)
-	}
-	if err != nil {
+	var png []byte
+	await.Until(b.t, "a picture of "+name, func() bool { // the page may be looking again by itself
+		var err error
+		png, err = chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+		return err == nil
+	})
+	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o666); err != nil {
 		b.t.Fatal(err)
 	}
 }

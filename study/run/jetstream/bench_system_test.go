@@ -1,3 +1,5 @@
+//go:build system
+
 package jetstream
 
 import (
@@ -23,7 +25,7 @@ func BenchmarkOverhead(b *testing.B) {
 			b.Fatal(err)
 		}
 		local += time.Since(begun)
-		p := newParty(b)
+		p := newTCPParty(b)
 		p.guests(func(j *Join) {
 			for i := range workers {
 				p.worker(Worker{Name: fmt.Sprint(i)}, j)

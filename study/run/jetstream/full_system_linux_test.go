@@ -1,3 +1,5 @@
+//go:build system
+
 package jetstream
 
 import (
@@ -5,9 +7,10 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/testutil/await"
 )
 
 // When the disk of the queue is full, or of the results, or of both, the coordinator says so and waits, and goes on
@@ -21,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 		"of the results": {false, true, "what comes back waits for space"},
 		"of both":        {true, true, "waits for space"}, // for the queue or for the results, whichever finds out first
 	} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); fullDisk(t, parts.queue, parts.results, parts.says) })
+		t.Run(name, func(t *testing.T) { fullDisk(t, parts.queue, parts.results, parts.says) })
 	}
 }
 
@@ -36,7 +39,7 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		t.Skipf("disturbed: no disk can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
-	p := newParty(t)
+	p := newTCPParty(t)
 	if p.config.queue = filepath.Join(t.TempDir(), "queue"); queue {
 		p.config.queue = filepath.Join(disk, "queue")
 	}
@@ -45,22 +48,22 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 	}
 	ballast := filepath.Join(disk, "ballast")
 	var made atomic.Int64
-	var full atomic.Bool
-	slow := func(data []byte) []byte { // most come when the disk is full
-		for time.Sleep(5 * time.Millisecond); made.Add(1) > 60 && !full.Load(); {
-			time.Sleep(5 * time.Millisecond)
+	full := make(chan struct{})
+	waits := func(data []byte) []byte { // all but sixty results come when the disk is full
+		if made.Add(1) > 60 {
+			<-full
 		}
 		return data
 	}
 	p.guests(func(j *Join) {
-		p.worker(Worker{Name: "a", change: slow}, j)
-		p.worker(Worker{Name: "b", change: slow}, j)
+		p.worker(Worker{Name: "a", change: waits}, j)
+		p.worker(Worker{Name: "b", change: waits}, j)
 	})
 	p.group.Go(func() { // by what was made, for not each of it is told as progress
-		until(t, "results are there", func() bool { return made.Load() >= 40 })
+		await.Until(t, "60 results", func() bool { return made.Load() >= 60 })
 		fill(t, ballast)
-		full.Store(true)
-		until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
+		close(full)
+		await.Until(t, "it says that the disk is full", func() bool { return p.told.has(says) })
 		if err := os.Remove(ballast); err != nil {
 			t.Error(err)
 		}

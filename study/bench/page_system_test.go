@@ -1,3 +1,5 @@
+//go:build system
+
 package bench_test
 
 import (

@@ -1,3 +1,5 @@
+//go:build system
+
 package page_test
 
 import (
@@ -12,6 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"weir/internal/testutil/await"
 )
 
 // browser is a headless Chromium, which keeps what its console says.
@@ -67,27 +71,28 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 // nothing was clicked then, and the new one is.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	await.Until(b.t, "a click on "+selector, func() bool {
 		err := chromedp.Do(b.Context, chromedp.Click(selector, chromedp.NodeVisible))
-		if err == nil {
-			return
-		}
-		if !strings.Contains(err.Error(), "find node with given id") || time.Now().After(end) {
+		if err != nil && !strings.Contains(err.Error(), "find node with given id") {
 			b.t.Fatalf("click on %s: %v", selector, err)
 		}
-	}
+		return err == nil
+	})
 }
 
 // until waits until an expression holds.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if is, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("Boolean("+expression+")")); err == nil && is {
-			return
+	defer func() {
+		if b.t.Failed() {
+			text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
+			b.t.Logf("the page is\n%.3000s\n%v", text, b.said)
 		}
-	}
-	text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
-	b.t.Fatalf("it does not come to %s:\n%.3000s\n%v", expression, text, b.said)
+	}()
+	await.Until(b.t, expression, func() bool {
+		is, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		return err == nil && is
+	})
 }
 
 // eval is what an expression gives.

@@ -1,5 +1,0 @@
-//go:build slow
-
-package figure
-
-func init() { allScripts = true }

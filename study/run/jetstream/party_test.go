@@ -1,0 +1,250 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"weir/internal/revision"
+	"weir/papers/p4abc"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/results"
+	"weir/study/run"
+	"weir/study/spec"
+)
+
+func registry() *spec.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
+
+// sweepOf loads an experiment of a number of short runs.
+func sweepOf(t testing.TB, runs int) *spec.Spec {
+	t.Helper()
+	s, err := loadSweep(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func loadSweep(runs int) (*spec.Spec, error) {
+	text := strings.Replace(plantest.Small, "repeat: 2", fmt.Sprintf("repeat: %d", runs/2), 1) + plantest.SmallTraffic +
+		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput, delay]\n"
+	return plan.Load(registry(), plantest.File("test.yaml", text), spec.Options{})
+}
+
+// contents of a results folder: names and bytes, without what is the machine's and the queue's.
+func contents(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), "host.") {
+			if e != nil && e.IsDir() && e.Name() == "queue" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		files[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// executable is the program's part of ids in these tests.
+const executable = "e"
+
+// here is what one machine gives.
+func here(t testing.TB, s *spec.Spec) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := run.Execute(t.Context(), s, run.Options{Dir: dir, Executable: executable}); err != nil {
+		t.Fatal(err)
+	}
+	return contents(t, dir)
+}
+
+// told are the notices of a test.
+type told struct {
+	lock sync.Mutex
+	all  []string
+}
+
+func (o *told) hear(text string) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.all = append(o.all, text)
+}
+
+// has reports whether one has this part.
+func (o *told) has(part string) bool {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return slices.ContainsFunc(o.all, func(s string) bool { return strings.Contains(s, part) })
+}
+
+// count is how many have this part.
+func (o *told) count(part string) (n int) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	for _, s := range o.all {
+		n += strings.Count(s, part)
+	}
+	return n
+}
+
+// until waits in a bubble until a condition holds. The bubble's clock moves only when every goroutine waits.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for begun := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > time.Hour {
+			t.Error("waited for " + what)
+			return
+		}
+	}
+}
+
+// party is a coordinator with workers of this process.
+type party struct {
+	*network // nil: TCP
+	t        testing.TB
+	told     *told
+	config   Config
+	dir      string
+	join     chan string
+	ctx      context.Context
+	stop     context.CancelFunc
+	group    sync.WaitGroup
+
+	progress func(run.Progress)
+	made     atomic.Int64
+	halted   <-chan struct{}
+}
+
+// newParty returns a party of a bubble. Its coordinator and workers use a network of their own.
+func newParty(t testing.TB) *party {
+	p := newTCPParty(t)
+	p.connect(newNetwork())
+	return p
+}
+
+// connect has the party use a network.
+func (p *party) connect(n *network) {
+	p.network, p.config.transport = n, n.transport()
+}
+
+// newTCPParty returns a party whose server listens.
+func newTCPParty(t testing.TB) *party {
+	p := &party{t: t, told: &told{}, dir: t.TempDir(), join: make(chan string, 1)}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.config = Config{Registry: registry(), Revision: revision.This(), Listen: "127.0.0.1:0", Jobs: -1,
+		OnNotice: p.told.hear,
+		joined:   func(file string) { p.join <- file }}
+	t.Cleanup(p.end)
+	return p
+}
+
+// interruption is for the first execution of a sweep, which ends with it when some runs are done. Workers that wait
+// keep the rest from being made before: what a new worker makes is done all at once when another has made one of its
+// runs, too.
+func (p *party) interruption() context.Context {
+	ctx, stop := context.WithCancel(p.t.Context())
+	p.halted, p.config.change = ctx.Done(), p.waits
+	p.config.storage = jetstream.FileStorage // the next execution finds the queue
+	p.progress = func(now run.Progress) {
+		if now.Done > 5 {
+			stop()
+		}
+	}
+	return ctx
+}
+
+// waits is what a worker does with a result.
+func (p *party) waits(data []byte) []byte {
+	if p.made.Add(1) > 10 {
+		halfSecond(p.halted)
+	}
+	return data
+}
+
+// halfSecond waits for the end of an execution, but not longer, for it may need one more result.
+func halfSecond(ended <-chan struct{}) {
+	select {
+	case <-ended:
+	case <-time.After(500 * time.Millisecond):
+	}
+}
+
+func (p *party) end() {
+	p.stop()
+	p.group.Wait()
+}
+
+// worker adds one. What it returns ends it.
+func (p *party) worker(w Worker, j *Join) context.CancelFunc {
+	ctx, stop := context.WithCancel(p.ctx)
+	w.OnNotice = p.told.hear
+	if w.Registry == nil {
+		w.Registry = registry()
+	}
+	if w.Revision == (revision.Revision{}) {
+		w.Revision = revision.This()
+	}
+	if w.dialer == nil && p.network != nil {
+		w.transport = p.network.transport()
+	}
+	w.Jobs = max(w.Jobs, 1)
+	p.group.Go(func() {
+		if err := w.Work(ctx, j); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return stop
+}
+
+// guests has workers come when there is a file to join with.
+func (p *party) guests(come func(j *Join)) {
+	p.group.Go(func() {
+		select {
+		case <-p.ctx.Done():
+		case file := <-p.join:
+			j, err := ReadJoin(file)
+			if err != nil {
+				p.t.Error(err)
+				return
+			}
+			come(j)
+		}
+	})
+}
+
+// execute carries out an experiment.
+func (p *party) execute(ctx context.Context, s *spec.Spec) (*results.Outcome, *Coordinator, error) {
+	c := New(p.config)
+	o, err := run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: c, OnProgress: p.progress,
+		OnNotice: p.told.hear})
+	return o, c, err
+}
+
+// same holds a folder against what one machine gives.
+func (p *party) same(want map[string]string) {
+	p.t.Helper()
+	got := contents(p.t, p.dir)
+	if !maps.Equal(got, want) {
+		p.t.Errorf("%d files, want %d, or what they have differs", len(got), len(want))
+	}
+}

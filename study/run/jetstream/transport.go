@@ -1,0 +1,52 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// transport is how servers are started and reached. The zero value uses TCP; tests connect servers and clients of one
+// process.
+type transport struct {
+	serve   func(address, dir string, secrets *Secrets, of sweep) (*Server, error)
+	dialer  nats.CustomDialer
+	sent    func()                // an object has been passed to the client, which sends it
+	storage jetstream.StorageType // of streams; the zero value is files
+}
+
+// start starts a server.
+func (x *transport) start(address, dir string, secrets *Secrets, of sweep) (*Server, error) {
+	if x.serve != nil {
+		return x.serve(address, dir, secrets, of)
+	}
+	return serve(address, dir, secrets, of)
+}
+
+// options returns the options of a client's connection.
+func (x *transport) options() []nats.Option {
+	if x.dialer == nil {
+		return nil
+	}
+	return []nats.Option{nats.SetCustomDialer(x.dialer)}
+}
+
+// put stores an object.
+func (x *transport) put(ctx context.Context, store jetstream.ObjectStore, name string, data []byte) (
+	*jetstream.ObjectInfo, error) {
+	if x.sent == nil {
+		return store.PutBytes(ctx, name, data)
+	}
+	return store.Put(ctx, jetstream.ObjectMeta{Name: name}, io.MultiReader(bytes.NewReader(data), endReader(x.sent)))
+}
+
+// endReader calls a function when a reader before it has been read.
+type endReader func()
+
+func (atEnd endReader) Read([]byte) (int, error) {
+	atEnd()
+	return 0, io.EOF
+}

@@ -1,0 +1,68 @@
+//go:build system
+
+package slurm
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tool writes a command that stands for one of Slurm's, first in the path.
+func tool(t *testing.T, dir, name, script string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A command that is not there, or fails, is an error that says so in one line. A user's own views of the queue are not
+// Weir's.
+func TestCall(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	t.Setenv("SQUEUE_STATES", "RUNNING")
+	tool(t, dir, "squeue", `echo "squeue: error: first" >&2; echo "squeue: error: second" >&2; exit 1`)
+	if _, err := commands(nil).queue(t.Context()); err == nil || err.Error() != "squeue: error: first squeue: error: second" {
+		t.Error(err)
+	}
+	tool(t, dir, "squeue", `echo "1|2|RUNNING|$SQUEUE_STATES|/x"`)
+	if all, err := commands(nil).queue(t.Context()); err != nil || len(all) != 1 || all[0] != (queued{1, 2, "RUNNING", "", "/x"}) {
+		t.Error(all, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := commands(nil).submit(ctx, dir, "x"); err == nil {
+		t.Error("a call of nothing")
+	}
+}
+
+// The script is valid, and calls the copy of the program in its folder, or WEIR, for its task; elsewhere it says where
+// it is to be submitted.
+func TestScriptCalls(t *testing.T) {
+	f := exported(t, six, quick())
+	if out, err := exec.Command("sh", "-n", filepath.Join(f.Dir, "sweep.sbatch")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(f.Dir, program), []byte("#!/bin/sh\necho \"own $*\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "an other")
+	if err := os.WriteFile(other, []byte("#!/bin/sh\necho \"other $*\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ dir, weir, want string }{
+		{f.Dir, "", "own task . --index 3 --threads 1\n"},
+		{f.Dir, other, "other task . --index 3 --threads 1\n"},
+		{t.TempDir(), "", "sbatch is to be called in the folder of sweep.sbatch\n"},
+	} {
+		cmd := exec.Command("sh", filepath.Join(f.Dir, "sweep.sbatch"))
+		cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "SLURM_ARRAY_TASK_ID=3", "WEIR="+c.weir)
+		if out, _ := cmd.CombinedOutput(); !strings.HasSuffix(string(out), c.want) {
+			t.Errorf("%s, want %s", out, c.want)
+		}
+	}
+}
