@@ -15,7 +15,7 @@ import (
 )
 
 // Each notebook does what it says with what its own commands have made, and prints the numbers that results have. A
-// program that is not installed is left out; .ci/test installs them.
+// program that is not installed is left out; .ci/system installs them.
 func TestNotebooks(t *testing.T) {
 	from, books, o := prepared(t)
 	queue, goodput := notebookNumbers(o)
@@ -38,10 +38,10 @@ func TestNotebooks(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if _, err := exec.LookPath(x.command[0]); err != nil {
-				t.Skipf("%s is not installed; .ci/test installs it", x.command[0])
+				t.Skipf("%s is not installed; .ci/system installs it", x.command[0])
 			}
 			if x.module != "" && exec.Command(x.command[0], "-c", x.module).Run() != nil {
-				t.Skipf("%s: %s fails; .ci/test installs what it needs", x.command[0], x.module)
+				t.Skipf("%s: %s fails; .ci/system installs what it needs", x.command[0], x.module)
 			}
 			cmd := exec.Command(x.command[0], x.command[1:]...)
 			cmd.Stdin = strings.NewReader(books[x.name].code())
@@ -50,7 +50,7 @@ func TestNotebooks(t *testing.T) {
 				home, _ := os.UserHomeDir()
 				module := filepath.Join(home, ".cache", "weir", "node_modules")
 				if _, err := os.Stat(filepath.Join(module, "@duckdb", "node-api")); err != nil {
-					t.Skip("DuckDB is not installed; .ci/test installs it")
+					t.Skip("DuckDB is not installed; .ci/system installs it")
 				}
 				cmd.Env = append(cmd.Env, "NODE_PATH="+module)
 			}

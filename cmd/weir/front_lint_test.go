@@ -1,13 +1,18 @@
+//go:build lint
+
 package main
 
 import (
+	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"weir/internal/testutil"
 )
 
 // The README is read before anything else: it is short.
@@ -26,9 +31,10 @@ func TestReadmeIsShort(t *testing.T) {
 // printed, with the name of an experiment.
 func TestShownFailuresAreExplained(t *testing.T) {
 	shown := 0
-	pages, _ := filepath.Glob("../../docs/*.md")
-	for _, page := range append(pages, "../../README.md") {
-		text, err := os.ReadFile(page)
+	tree := testutil.TrackedFiles(t, "../..")
+	pages, _ := fs.Glob(tree, "docs/*.md")
+	for _, page := range append(pages, "README.md") {
+		text, err := fs.ReadFile(tree, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,16 +64,17 @@ var (
 
 // TestLinks follows the links of the pages to files and headings of this repository.
 func TestLinks(t *testing.T) {
-	pages, _ := filepath.Glob("../../*.md")
-	for _, folder := range []string{"../../docs/*.md", "../../docs/tutorials/*.md", "../../examples/*.md"} {
-		more, _ := filepath.Glob(folder)
+	tree := testutil.TrackedFiles(t, "../..")
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/tutorials/*.md", "examples/*.md"} {
+		more, _ := fs.Glob(tree, pattern)
 		pages = append(pages, more...)
 	}
 	if len(pages) < 8 {
 		t.Fatalf("only %d pages", len(pages))
 	}
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
+		text, err := fs.ReadFile(tree, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,18 +84,18 @@ func TestLinks(t *testing.T) {
 			}
 			target := page
 			if m[1] != "" {
-				target = filepath.Join(filepath.Dir(page), m[1])
+				target = path.Join(path.Dir(page), m[1])
 			}
-			data, err := os.ReadFile(target)
-			if stat, e := os.Stat(target); e == nil && stat.IsDir() {
+			if stat, err := fs.Stat(tree, target); err == nil && stat.IsDir() {
 				continue
 			}
+			data, err := fs.ReadFile(tree, target)
 			if err != nil {
-				t.Errorf("%s links to %s: %v", filepath.Base(page), m[1], err)
+				t.Errorf("%s links to %s: %v", page, m[1], err)
 				continue
 			}
 			if m[2] != "" && !hasAnchor(string(data), m[2]) {
-				t.Errorf("%s links to %s#%s, and there is no such heading", filepath.Base(page), m[1], m[2])
+				t.Errorf("%s links to %s#%s, and there is no such heading", page, m[1], m[2])
 			}
 		}
 	}
