@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,9 +26,11 @@ var impureImports = []string{"os/exec", "os/signal", "weir/internal/netns", "wei
 	"weir/worlds/lab/labtest"}
 
 // checkPure holds tests without a tag to the rules of `go test ./...`: no other program, no root, no fixed
-// port, no sleep and no wall clock. Time in a bubble of testing/synctest is not the wall's.
+// port, no sleep and no wall clock. Time in a bubble of testing/synctest is not the wall's: in a package whose
+// tests have bubbles, helpers may use it.
 func checkPure(root string, files []string) error {
-	var wrong []string
+	sources := map[string][]byte{}
+	bubbles := map[string]bool{} // by folder
 	for _, name := range goFiles(files) {
 		if !strings.HasSuffix(name, "_test.go") {
 			continue
@@ -34,7 +39,14 @@ func checkPure(root string, files []string) error {
 		if err != nil {
 			return err
 		}
-		found, err := impurities(name, src)
+		sources[name] = src
+		if bytes.Contains(src, []byte(`"testing/synctest"`)) {
+			bubbles[path.Dir(name)] = true
+		}
+	}
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		found, err := impurities(name, sources[name], bubbles[path.Dir(name)])
 		if err != nil {
 			return err
 		}
@@ -48,7 +60,8 @@ func checkPure(root string, files []string) error {
 }
 
 // impurities returns what a test file has that only a stage with a tag may have. A file with a tag has none.
-func impurities(name string, src []byte) (found []string, err error) {
+// Where inBubbles is true, the functions of package time are those of a bubble.
+func impurities(name string, src []byte, inBubbles bool) (found []string, err error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || len(stagesOf(file)) > 0 {
@@ -73,23 +86,13 @@ func impurities(name string, src []byte) (found []string, err error) {
 			refuse(i, "imports "+path)
 		}
 	}
-	var bubbles []ast.Node
 	ast.Inspect(file, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && isCallOf(call, "synctest", "Test") {
-			bubbles = append(bubbles, call)
-		}
-		return true
-	})
-	ast.Inspect(file, func(n ast.Node) bool {
-		if slices.Contains(bubbles, n) {
-			return false
-		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
 		}
 		switch {
-		case isCallOf(call, "time", wallClock...):
+		case !inBubbles && isCallOf(call, "time", wallClock...):
 			refuse(call, "reads the wall clock or waits for time")
 		case isCallOf(call, "await", "Start", "Program"):
 			refuse(call, "runs another program")

@@ -67,8 +67,6 @@ func TestPureRules(t *testing.T) {
 		{"clean", `import "os"`, `func f() { os.ReadFile("x") }`, ""},
 		{"program", `import "os/exec"`, ``, "imports os/exec"},
 		{"sleep", `import "time"`, `func f() { time.Sleep(1) }`, "wall clock"},
-		{"sleep in a bubble", `import ("testing/synctest"; "time")`,
-			`func f() { synctest.Test(nil, func(t *testing.T) { time.Sleep(1) }) }`, ""},
 		{"duration", `import "time"`, `var x = 2 * time.Second`, ""},
 		{"port of the kernel", `import "net"`, `func f() { net.Listen("tcp", "127.0.0.1:0") }`, ""},
 		{"fixed port", `import "net"`, `func f() { net.Listen("tcp", "127.0.0.1:80") }`, "port"},
@@ -77,14 +75,14 @@ func TestPureRules(t *testing.T) {
 		{"without a reason", `import "time"`, "func f() {\n//weir:impure \ntime.Now() }", "wall clock"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			found, err := impurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body))
+			found, err := impurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body), false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(found, "\n"); (x.want == "") != (got == "") || !strings.Contains(got, x.want) {
 				t.Errorf("found %q, want %q", got, x.want)
 			}
-			tagged, err := impurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body))
+			tagged, err := impurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body), false)
 			if err != nil || len(tagged) > 0 {
 				t.Errorf("with a tag: %v, %v", tagged, err)
 			}
@@ -181,5 +179,19 @@ func TestMovedMeasures(t *testing.T) {
 		"{e goodput_bps.a 50 60 2 of 2 points, most at n=2} {e jain – 0.1 1 of 2 points, most at n=2}]"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Helpers of a package with bubbles may sleep, in any of its files.
+func TestPureBubbles(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root, "a/a_test.go", "package a\nimport \"testing/synctest\"\nvar _ = synctest.Test\n")
+	writeFile(t, root, "a/b_test.go", "package a\nimport \"time\"\nfunc f() { time.Sleep(1) }\n")
+	writeFile(t, root, "b/b_test.go", "package b\nimport \"time\"\nfunc f() { time.Sleep(1) }\n")
+	if err := checkPure(root, []string{"a/a_test.go", "a/b_test.go"}); err != nil {
+		t.Error(err)
+	}
+	if err := checkPure(root, []string{"a/a_test.go", "b/b_test.go"}); err == nil {
+		t.Error("a sleep outside of bubbles passes")
 	}
 }
