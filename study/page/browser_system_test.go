@@ -3,117 +3,13 @@
 package page_test
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"weir/internal/testutil/await"
 )
-
-// browser is a headless Chromium, which keeps what its console says.
-type browser struct {
-	context.Context
-	t    *testing.T
-	url  string
-	lock sync.Mutex
-	said []string
-}
-
-// longest is how long a test with a browser may take, on a busy machine.
-const longest = 20 * time.Minute
-
-// open starts a browser and lets it in; without Chromium the test is skipped.
-func open(t *testing.T, s *served) *browser {
-	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("chromium is not installed: apt-get install chromium")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), longest)
-	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox) // root has none
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	b := &browser{Context: ctx, t: t, url: s.url}
-	b.do(chromedp.Navigate(s.url + "/?token=" + s.Token()))
-	messages := chromedp.Console(ctx)
-	go func() {
-		for m, err := range messages {
-			if err != nil {
-				return
-			}
-			b.lock.Lock()
-			b.said = append(b.said, fmt.Sprintf("%s: %s (%s)", m.Type, m.Text, m.URL))
-			b.lock.Unlock()
-		}
-	}()
-	b.until(`document.querySelector("h1")?.textContent === "Experiments"`)
-	return b
-}
-
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	if err := chromedp.Do(b.Context, steps...); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// click clicks on what is there. A page that draws itself anew between the look and the click takes the node away:
-// nothing was clicked then, and the new one is.
-func (b *browser) click(selector string) {
-	b.t.Helper()
-	await.Until(b.t, "a click on "+selector, func() bool {
-		err := chromedp.Do(b.Context, chromedp.Click(selector, chromedp.NodeVisible))
-		if err != nil && !strings.Contains(err.Error(), "find node with given id") {
-			b.t.Fatalf("click on %s: %v", selector, err)
-		}
-		return err == nil
-	})
-}
-
-// until waits until an expression holds.
-func (b *browser) until(expression string) {
-	b.t.Helper()
-	defer func() {
-		if b.t.Failed() {
-			text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
-			b.t.Logf("the page is\n%.3000s\n%v", text, b.said)
-		}
-	}()
-	await.Until(b.t, expression, func() bool {
-		is, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("Boolean("+expression+")"))
-		return err == nil && is
-	})
-}
-
-// eval is what an expression gives.
-func eval[T any](b *browser, expression string) T {
-	b.t.Helper()
-	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%.200s: %v", expression, err)
-	}
-	return v
-}
-
-// quiet checks that the console has said nothing: no error, and nothing that the policy has refused.
-func (b *browser) quiet() {
-	b.t.Helper()
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	for _, s := range b.said {
-		b.t.Errorf("the console says %s", s)
-	}
-}
 
 // The first hour, by clicking: an experiment is found, run, watched and looked at; changed, run again, and compared.
 func TestFirstHour(t *testing.T) {
@@ -124,7 +20,7 @@ func TestFirstHour(t *testing.T) {
 	b.click(`.cards a[href="/experiments/p4abc/fig5"]`)
 	b.until(`document.querySelector("#preview-text")?.textContent.startsWith("3 hosts, 1 switch,")`)
 	b.click(`input[name="quick"]`)
-	b.click(`details summary`)
+	b.click(`details:has(input[name="trace"]) summary`)
 	b.do(chromedp.SendKeys(`input[name="trace"]`, "s1->server", chromedp.NodeVisible),
 		chromedp.SendKeys(`.set:nth-child(1) input[name="key"]`, "duration"),
 		chromedp.SendKeys(`.set:nth-child(1) input[name="value"]`, "10s"))
@@ -209,4 +105,14 @@ func (b *browser) film() {
 	b.click("#ports tbody tr:nth-child(1) button")
 	b.until(`document.querySelector('#ports button[aria-pressed="true"]')`)
 	b.until(`document.querySelector("#said").textContent.startsWith("At ")`)
+}
+
+// quiet checks that the console has said nothing: no error, and nothing that the policy has refused.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	for _, s := range b.said {
+		b.t.Errorf("the console says %s", s)
+	}
 }
