@@ -21,15 +21,15 @@ import (
 const (
 	// catalogueFolder holds the results of the programs that are compared, by program. Git ignores it.
 	catalogueFolder = "results/catalogue"
-	// movedShare is the relative change of a measure from which on it is listed.
+	// movedShare is the relative difference of a measure from which on it is listed.
 	movedShare = 0.01
 )
 
 // realTime matches experiments whose results depend on the machine: they are not compared.
 var realTime = regexp.MustCompile(`^bench/|/lab$|/lab-`)
 
-// catalogueCommand runs the catalogue's quick variants with the program of another commit and with that of this work
-// tree, and prints what differs. Runs that are there already are not repeated.
+// catalogueCommand runs the catalogue's quick variants with the program of another commit and with this work tree's
+// program, and prints what differs. Runs that are there already are not repeated.
 func catalogueCommand(root string, args []string) error {
 	flags := flag.NewFlagSet("catalogue BASE [PATTERN]", flag.ContinueOnError)
 	full := flags.Bool("full", false, "run the experiments in full, not their quick variants")
@@ -66,7 +66,7 @@ func catalogueCommand(root string, args []string) error {
 		return err
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before, after))))
-	var rows []change
+	var rows []difference
 	for _, name := range names {
 		if !pattern.MatchString(name) || realTime.MatchString(name) {
 			continue
@@ -190,14 +190,14 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 	return o, json.Unmarshal(data, o)
 }
 
-// change is one row of the table: a verdict that changed or a measure that moved.
-type change struct{ experiment, what, before, after, note string }
+// difference is one row of the table: a verdict that changed or a measure that moved.
+type difference struct{ experiment, what, before, after, note string }
 
 // compareExperiment runs an experiment with both programs, as far as they have it.
-func compareExperiment(base, here program, name string, full, old, now bool) ([]change, error) {
+func compareExperiment(base, here program, name string, full, old, now bool) ([]difference, error) {
 	if !old || !now {
 		word := map[bool]string{true: "yes", false: "no"}
-		return []change{{name, "in the catalogue", word[old], word[now], ""}}, nil
+		return []difference{{name, "in the catalogue", word[old], word[now], ""}}, nil
 	}
 	a, err := base.results(name, full)
 	if err != nil {
@@ -211,7 +211,7 @@ func compareExperiment(base, here program, name string, full, old, now bool) ([]
 }
 
 // changedVerdicts returns the claims whose verdicts differ, or that only one side has.
-func changedVerdicts(name string, a, b *outcomeFile) (rows []change) {
+func changedVerdicts(name string, a, b *outcomeFile) (rows []difference) {
 	verdicts := func(o *outcomeFile) map[string]string {
 		v := map[string]string{}
 		for _, c := range o.Claims {
@@ -222,23 +222,23 @@ func changedVerdicts(name string, a, b *outcomeFile) (rows []change) {
 	before, after := verdicts(a), verdicts(b)
 	for _, id := range unionOfKeys(before, after) {
 		if before[id] != after[id] {
-			rows = append(rows, change{name, "claim " + id, orDash(before[id]), orDash(after[id]), ""})
+			rows = append(rows, difference{name, "claim " + id, orDash(before[id]), orDash(after[id]), ""})
 		}
 	}
 	return rows
 }
 
 // movedMeasures returns a row for each measure that moved at some point: the point where it moved most.
-func movedMeasures(name string, a, b *outcomeFile) (rows []change) {
+func movedMeasures(name string, a, b *outcomeFile) (rows []difference) {
 	before, after := a.means(), b.means()
 	for _, measure := range unionOfKeys(before, after) {
 		moved, points := 0, unionOfKeys(before[measure], after[measure])
-		largest := change{}
+		largest := difference{}
 		most := 0.0
 		for _, point := range points {
 			x, inA := before[measure][point]
 			y, inB := after[measure][point]
-			share := relativeChange(x, y)
+			share := relativeDifference(x, y)
 			if inA != inB {
 				share = math.Inf(1)
 			}
@@ -248,7 +248,7 @@ func movedMeasures(name string, a, b *outcomeFile) (rows []change) {
 			moved++
 			if share > most {
 				most = share
-				largest = change{name, measure, formatMean(x, inA), formatMean(y, inB), point}
+				largest = difference{name, measure, formatMean(x, inA), formatMean(y, inB), point}
 			}
 		}
 		if moved > 0 {
@@ -291,7 +291,7 @@ func (o *outcomeFile) means() map[string]map[string]float64 {
 	return means
 }
 
-// numbers returns the numbers of a measure's JSON by dotted name. null has none.
+// numbers returns the numbers of a measure's JSON by dotted name. It leaves out null.
 func numbers(name string, raw json.RawMessage) map[string]float64 {
 	found := map[string]float64{}
 	var x float64
@@ -308,8 +308,8 @@ func numbers(name string, raw json.RawMessage) map[string]float64 {
 	return found
 }
 
-// relativeChange returns how far y is from x, relative to the larger of the two.
-func relativeChange(x, y float64) float64 {
+// relativeDifference returns how far y is from x, relative to the larger of the two.
+func relativeDifference(x, y float64) float64 {
 	if x == y {
 		return 0
 	}
@@ -343,7 +343,7 @@ func unionOfKeys[V any](a, b map[string]V) []string {
 }
 
 // printChanges prints the table.
-func printChanges(out io.Writer, rows []change) error {
+func printChanges(out io.Writer, rows []difference) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(out, "no verdict changed, and no measure moved by more than 1 %")
 		return err

@@ -14,7 +14,7 @@ import (
 var coverageLine = regexp.MustCompile(`(?m)^(?:ok\s+|\s+)(\S+)\s.*coverage: ([\d.]+)% of statements`)
 
 // coverageCommand prints the coverage of each package by its own tests, here and in the work tree of an earlier
-// commit, and the difference. Tests are those of `go test ./...`, there with all that it was at the time.
+// commit, and the difference. It runs `go test ./...` in both trees.
 func coverageCommand(root string, args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: ci coverage DIR, the work tree of an earlier commit")
@@ -33,11 +33,11 @@ func coverageCommand(root string, args []string) error {
 		b, is := after[pkg]
 		switch {
 		case !was:
-			fmt.Printf("%-40s %7s %7.1f\n", folderOf(pkg), "–", b)
+			fmt.Printf("%-40s %7s %7.1f\n", packageDir(pkg), "–", b)
 		case !is:
-			fmt.Printf("%-40s %7.1f %7s\n", folderOf(pkg), a, "–")
+			fmt.Printf("%-40s %7.1f %7s\n", packageDir(pkg), a, "–")
 		default:
-			fmt.Printf("%-40s %7.1f %7.1f %+7.1f\n", folderOf(pkg), a, b, b-a)
+			fmt.Printf("%-40s %7.1f %7.1f %+7.1f\n", packageDir(pkg), a, b, b-a)
 		}
 	}
 	return nil

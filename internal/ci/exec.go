@@ -17,7 +17,7 @@ const (
 	planVariable = "WEIR_CI_PLAN"
 )
 
-// execPlan says which tests of each package a stage leaves out, and where processor time is recorded.
+// execPlan has the tests of each package that a stage leaves out, and the file that records processor time.
 type execPlan struct {
 	Root  string            // of the module
 	Skip  map[string]string // by folder: a regular expression for go test -skip

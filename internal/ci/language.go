@@ -132,7 +132,7 @@ func readBounds(text string) (map[string]int, error) {
 	return bounds, nil
 }
 
-// checkLanguage compares the counts with their bounds, and the bounds with those of the last commit. It prints
+// checkLanguage compares the counts with their bounds, and the bounds with the last commit's. It prints
 // bounds that could be lowered.
 func checkLanguage(root string, files []string, out io.Writer) error {
 	counts, err := languageCounts(root, files)
@@ -170,7 +170,7 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 	return nil
 }
 
-// raisedBounds compares bounds with those of the last two commits that touched the file.
+// raisedBounds compares bounds with their values in the last two commits that touched the file.
 func raisedBounds(root string, bounds map[string]int) (raised []string, err error) {
 	commits, err := output(root, "git", "log", "-2", "--format=%H", "--", languageFile)
 	if err != nil {

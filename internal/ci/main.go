@@ -1,12 +1,12 @@
 // Ci runs Weir's stages of tests and its checks of the source. The scripts in .ci call it:
 //
 //	go run ./internal/ci list [-update]        # compare internal/testlist.txt with the tests, or write it
-//	go run ./internal/ci stage NAME [FLAG …]   # run a stage's tests; flags are those of go test
+//	go run ./internal/ci stage NAME [FLAG …]   # run a stage's tests; FLAG is a flag of go test
 //	go run ./internal/ci race [FLAG …]         # run tests of packages that start goroutines with the race detector
 //	go run ./internal/ci lint                  # check the source, as .ci/lint does
 //	go run ./internal/ci language [-lower]     # count words of the old dialect, or lower the bounds
 //	go run ./internal/ci coverage DIR          # print the coverage by package of `go test ./...` here and in DIR
-//	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with that of commit BASE
+//	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with commit BASE's
 package main
 
 import (

@@ -36,7 +36,7 @@ type result struct {
 	reason    string // of a skip
 }
 
-func (r result) String() string { return folderOf(r.pkg) + " " + r.test }
+func (r result) String() string { return packageDir(r.pkg) + " " + r.test }
 
 // outcome collects the events of a run of go test.
 type outcome struct {
@@ -97,7 +97,7 @@ func (o *outcome) add(e event) {
 		o.failed = append(o.failed, e.ImportPath+" (build)")
 	case "pass":
 		if e.Test == "" {
-			o.endPackage(e, "ok  ")
+			o.printPackage(e, "ok  ")
 		} else if whole {
 			n[0]++
 			o.passed = append(o.passed, result{pkg: e.Package, test: e.Test, seconds: e.Elapsed})
@@ -116,7 +116,7 @@ func (o *outcome) add(e event) {
 			n[1]++
 		}
 	case "fail":
-		o.endFailed(e, text.String())
+		o.recordFailure(e, text.String())
 		if e.Test != "" && whole {
 			n[2]++
 		}
@@ -127,26 +127,26 @@ func (o *outcome) add(e event) {
 	delete(o.running, key)
 }
 
-// endFailed records and prints a failed test or package.
-func (o *outcome) endFailed(e event, text string) {
+// recordFailure records and prints a failed test or package.
+func (o *outcome) recordFailure(e event, text string) {
 	if e.Test == "" {
 		for key, rest := range o.running { // what had no end: a panic or a timeout
 			if strings.HasPrefix(key, e.Package+" ") {
 				fmt.Fprint(o.out, rest)
 			}
 		}
-		o.endPackage(e, "FAIL")
+		o.printPackage(e, "FAIL")
 		if o.counts[e.Package][2] == 0 && e.FailedBuild == "" {
-			o.failed = append(o.failed, folderOf(e.Package)+" (outside of a test)")
+			o.failed = append(o.failed, packageDir(e.Package)+" (outside of a test)")
 		}
 		return
 	}
 	fmt.Fprint(o.out, text)
-	o.failed = append(o.failed, folderOf(e.Package)+" "+e.Test)
+	o.failed = append(o.failed, packageDir(e.Package)+" "+e.Test)
 }
 
-// endPackage prints the line of a package.
-func (o *outcome) endPackage(e event, word string) {
+// printPackage prints the line of a package.
+func (o *outcome) printPackage(e event, word string) {
 	n := o.counts[e.Package]
 	fmt.Fprintf(o.out, "%s\t%s\t%.1fs\t%d passed, %d skipped, %d failed\n", word, e.Package, e.Elapsed, n[0], n[1], n[2])
 }
@@ -224,7 +224,7 @@ func (o *outcome) print(title string, took time.Duration) {
 		n[0], n[2], n[1])
 }
 
-// verdict returns an error if a test failed, if none ran, or if one was skipped that must not be.
+// verdict returns an error if a test failed, if no test ran, or if a test was skipped that must not be.
 func (o *outcome) verdict(failed error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
 		return fmt.Errorf("%d failed", len(o.failed))

@@ -59,8 +59,8 @@ func checkPure(root string, files []string) error {
 	return nil
 }
 
-// impurities returns what a test file has that only a stage with a tag may have. A file with a tag has none.
-// Where inBubbles is true, the functions of package time are those of a bubble.
+// impurities returns what a test file has that only a stage with a tag may have. It is empty for a file with a tag.
+// Where inBubbles is true, the functions of package time use a bubble's clock.
 func impurities(name string, src []byte, inBubbles bool) (found []string, err error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -116,7 +116,7 @@ func isCallOf(call *ast.CallExpr, pkg string, names ...string) bool {
 	return ok && id.Name == pkg
 }
 
-// portOfKernel reports whether the address of net.Listen is a literal whose port the kernel chooses.
+// portOfKernel reports whether the address of net.Listen is a literal with a port of the kernel's choice.
 func portOfKernel(call *ast.CallExpr) bool {
 	if len(call.Args) != 2 {
 		return false

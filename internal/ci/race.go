@@ -36,7 +36,7 @@ func raceCommand(root string, flags []string) error {
 	return s.run(root, "race", append([]string{"-race", "-tags", "system"}, flags...))
 }
 
-// startsGoroutines returns the folders whose code or tests have a go statement or call a method Go, as
+// startsGoroutines returns the folders with a go statement in code or tests or a call of a method Go, as
 // sync.WaitGroup has one.
 func startsGoroutines(root string, files []string) (map[string]bool, error) {
 	starts := map[string]bool{}

@@ -26,8 +26,8 @@ var stagePrograms = map[string][][]string{
 const leftOutVariable = "WEIR_LEFT_OUT"
 
 // missingHere matches reasons of skips that are errors for root where all packages are installed.
-var missingHere = regexp.MustCompile(`^needs |no (network )?namespaces|^(chromium|tshark|clang|git|groff|iproute2|nft|` +
-	`iperf3|zsh|fish|bash|valgrind|gnuplot|neither gnuplot|DuckDB|/usr/bin/python3|Rscript).* not installed`)
+var missingHere = regexp.MustCompile(`^needs |no (network )?namespaces|^(chromium|tshark|clang|git|groff|iproute2|` +
+	`nft|iperf3|zsh|fish|bash|valgrind|gnuplot|neither gnuplot|DuckDB|/usr/bin/python3|Rscript).* not installed`)
 
 // stageCommand runs the tests of one stage.
 func stageCommand(root string, args []string) error {
@@ -78,7 +78,7 @@ type selection struct {
 	stages []string
 	tests  []test                   // of the module
 	accept func(t test) bool        // nil: all tests of the stages
-	strict func(reason string) bool // whether a skip for this reason is an error; nil: none is
+	strict func(reason string) bool // whether a skip for this reason is an error; nil: never
 }
 
 // selects reports whether a test is run.
@@ -163,7 +163,7 @@ func (s *selection) run(root, title string, flags []string) error {
 	return o.verdict(failed, s.strict)
 }
 
-// folderOf returns the folder of a package of this module.
-func folderOf(pkg string) string {
+// packageDir returns the folder of a package of this module.
+func packageDir(pkg string) string {
 	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(pkg, "weir"), "/"))
 }

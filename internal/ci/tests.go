@@ -16,10 +16,10 @@ import (
 	"unicode/utf8"
 )
 
-// pureStage is the stage of tests without a build tag: those of `go test ./...`.
+// pureStage is the stage of tests without a build tag, which `go test ./...` runs.
 const pureStage = "go"
 
-// taggedStages are the stages whose tests have a build tag of the same name.
+// taggedStages are the stages with a build tag of the same name.
 var taggedStages = []string{"lint", "system", "lab", "slow"}
 
 // test is one test function of the module.

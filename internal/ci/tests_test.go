@@ -11,7 +11,8 @@ import (
 
 func TestStageOfFile(t *testing.T) {
 	const body = "package x\nimport \"testing\"\nfunc TestA(t *testing.T) {}\nfunc Testb(t *testing.T) {}\n" +
-		"func TestMain(m *testing.M) {}\nfunc FuzzC(f *testing.F) {}\nfunc helper() {}\nfunc ExampleD() {\n\t// Output: 1\n}\nfunc ExampleE() {}\n"
+		"func TestMain(m *testing.M) {}\nfunc FuzzC(f *testing.F) {}\nfunc helper() {}\n" +
+		"func ExampleD() {\n\t// Output: 1\n}\nfunc ExampleE() {}\n"
 	for _, x := range []struct{ name, header, stage string }{
 		{"no tag", "", "go"},
 		{"one tag", "//go:build lab\n\n", "lab"},

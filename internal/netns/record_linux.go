@@ -154,8 +154,8 @@ type entry struct {
 	ino  uint64
 }
 
-// parseRecord returns the namespaces that a record names. Lines that are damaged, or whose names cannot be a lab's, are
-// left out.
+// parseRecord returns the namespaces that a record names. Lines that are damaged, or have names that cannot be a
+// lab's, are left out.
 func parseRecord(r io.Reader) (entries []entry) {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		w := strings.Fields(lines.Text())

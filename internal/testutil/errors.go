@@ -11,9 +11,9 @@ var (
 	nameList    = regexp.MustCompile(`((?:allowed: |one of |known are |there are )(?:\w+: )?)[^,;\n]+(?:, [^,;\n]+){3,}`)
 )
 
-// WithoutLists replaces each list of four or more allowed names in an error by "…", so that a new name does not change a
+// RemoveLists replaces each list of four or more allowed names in an error by "…", so that a new name does not change a
 // golden file.
-func WithoutLists(text string) string { return nameList.ReplaceAllString(text, "${1}…") }
+func RemoveLists(text string) string { return nameList.ReplaceAllString(text, "${1}…") }
 
 // BriefError reduces an error to its place, its kind and the nearest name, one line for each place. The kind is the
 // message up to what is allowed. Lines without a place, such as excerpts and carets, are left out; a text without any
@@ -21,12 +21,12 @@ func WithoutLists(text string) string { return nameList.ReplaceAllString(text, "
 func BriefError(text string) string {
 	lines := errorPlace.FindAllString(text, -1)
 	if len(lines) == 0 {
-		return WithoutLists(text)
+		return RemoveLists(text)
 	}
 	var b strings.Builder
 	for _, line := range lines {
 		kind, _, _ := strings.Cut(line, "; ")
-		b.WriteString(WithoutLists(kind))
+		b.WriteString(RemoveLists(kind))
 		if near := nearestName.FindString(line); near != "" && !strings.Contains(kind, near) {
 			b.WriteString("; " + near)
 		}

@@ -17,8 +17,8 @@ func TestBriefError(t *testing.T) {
 		}
 	}
 	const short, long = "x:1:1: bad; allowed: 1, 2\n", "x:1:1: bad; allowed: tcp, udp, rdma, ndp\n"
-	if WithoutLists(short) != short || WithoutLists(long) != "x:1:1: bad; allowed: …\n" ||
-		WithoutLists(long) != WithoutLists("x:1:1: bad; allowed: tcp, udp, rdma, ndp, dummy\n") {
-		t.Errorf("%q, %q", WithoutLists(short), WithoutLists(long))
+	if RemoveLists(short) != short || RemoveLists(long) != "x:1:1: bad; allowed: …\n" ||
+		RemoveLists(long) != RemoveLists("x:1:1: bad; allowed: tcp, udp, rdma, ndp, dummy\n") {
+		t.Errorf("%q, %q", RemoveLists(short), RemoveLists(long))
 	}
 }

@@ -39,7 +39,8 @@ func TestReferencesShare(t *testing.T) {
 // Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
 func TestDelayClasses(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true,
-		Set: []string{"scheme=[one_class, deadline, strict, no_abc]", "chooses=[slow, fast]"}}), "delay.all-fast", "delay.cost")
+		Set: []string{"scheme=[one_class, deadline, strict, no_abc]", "chooses=[slow, fast]"}}),
+		"delay.all-fast", "delay.cost")
 	for _, c := range carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: []string{"load=near",
 		"scheme=[one_class, deadline, cost_2]", "duration=4s", "warmup=4s"}}).Claims {
 		if (c.ID == "delay.all-fast" || c.ID == "delay.cost") && c.Verdict != claim.Holds {

@@ -135,7 +135,8 @@ func TestAmbiguousAmongMany(t *testing.T) {
 		matches, of = append(matches, m...), append(of, i)
 	}
 	if err := eachRival(matches, of, func(int, int) error { pairs++; return nil }); err != nil || pairs != 4+4+1 {
-		t.Errorf("%v after %d comparisons, want 9: two narrow descriptors with four prefixes, and with each other", err, pairs)
+		t.Errorf("%v after %d comparisons, want 9: two narrow descriptors with four prefixes, and with each other", err,
+			pairs)
 	}
 }
 

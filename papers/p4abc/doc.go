@@ -36,7 +36,7 @@
 //	                rates that users have bought      experiments/plans.yaml, worlds/softswitch/plan_test.go
 //	                VLANs and hosts behind as users   worlds/softswitch/config_test.go, users_test.go
 //	                overhead per frame                worlds/softswitch/framing_test.go
-//	                bypass; recipe for operators      worlds/softswitch/bypass_lab_linux_test.go, recipe_lab_linux_test.go
+//	                bypass; recipe for operators      worlds/softswitch/bypass_lab_linux_test.go, recipe_lab_…
 //	ours            figures 4 to 6 at 200 Mb/s        experiments/fig4-200.yaml, fig5-200.yaml, fig6-200.yaml
 //	                stalls of the machine in figure 6 experiments/fig6-stalls.yaml
 //	§1; ours        short uploads, QUIC and BBR       experiments/uploads.yaml, mixes.yaml  TestUploads, TestMixes

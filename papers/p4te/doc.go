@@ -153,7 +153,7 @@
 //
 // # Experiments
 //
-// In experiments/*.yaml (TestExperimentsLoad and tests whose names end in Full, with -tags slow; TestVariants and others):
+// In experiments/*.yaml (TestExperimentsLoad and names that end in Full, with -tags slow; TestVariants and others):
 //
 //	table1, table1-released  §7.2.1 to §7.2.3 with the paper's flows, and the released runs (TestReleased)
 //	table1-fit               the rate of the released network, fitted on RTTs (TestFit)

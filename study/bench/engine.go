@@ -126,7 +126,7 @@ func FCTHash(r *sim.Result) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// calibrate measures the speed of this machine, next to which that of the simulator is shown.
+// calibrate measures the speed of this machine, to compare with the simulator's.
 func calibrate() float64 { return plan.Calibrate(20_000_000) }
 
 // peakMemory is the process's largest resident set in bytes; 0 where the system

@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// dejavuWidth is the width of a text in DejaVu Sans. A character that is in none of the tables counts as an em, which
+// dejavuWidth is the width of a text in DejaVu Sans. A character outside the tables counts as an em, which
 // is more than nearly all have.
 func dejavuWidth(s string, size vg.Length) vg.Length {
 	sum := 0

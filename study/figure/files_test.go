@@ -160,8 +160,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// exportedFiles returns a figure's numbers and scripts by the names of their files. A name of the figure has characters that
-// mean something in the scripts' languages.
+// exportedFiles returns a figure's numbers and scripts by the names of their files. A name of the figure has
+// characters that mean something in the scripts' languages.
 func exportedFiles(t *testing.T, f Figure) map[string][]byte {
 	t.Helper()
 	f.Names = append([]string{}, f.Names...)

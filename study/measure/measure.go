@@ -18,7 +18,7 @@ import (
 type Kind struct {
 	Name string
 	Doc  string // what is measured, with its unit
-	// Reads says how to read a value that has no unit; reports have it below their tables.
+	// Reads explains how to read a value that has no unit; reports have it below their tables.
 	Reads string
 	Keys  []Key          // its options
 	New   func() Measure // a measure before its options are read
@@ -39,7 +39,7 @@ type Kind struct {
 	Parts map[string][2]string
 }
 
-// Better says which of two values is the better one.
+// Better decides which of two values is the better one.
 type Better int8
 
 // Of many measures neither is better: they are part of how something works.

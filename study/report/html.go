@@ -237,7 +237,7 @@ type span struct {
 
 type tableRow struct {
 	Keys  []string
-	Says  []string // what the keys' values stand for; nil: nothing is known of them
+	Says  []string // what the keys' values stand for; nil: unknown
 	Cells []tableCell
 	First bool // the slowest key has another value than the row above
 }

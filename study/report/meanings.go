@@ -34,7 +34,7 @@ func (l *Look) Explained(s *spec.Spec) (lines []string) {
 	return lines
 }
 
-// MeasureDoc returns what a measure is, for the head of its column; "" if nothing is known of it.
+// MeasureDoc returns what a measure is, as the title of its column head; "" if it is unknown.
 func MeasureDoc(s *spec.Spec, name string) string {
 	kind := s.KindOf(strings.ReplaceAll(name, " ", "_"))
 	if kind.Reads != "" && kind.Name == name {

@@ -12,7 +12,7 @@ import (
 const runsWord = "runs"
 
 // RunsColumn returns the name of the column with the number of runs of each point. A sweep may have a key of the same
-// name; the column then says more.
+// name; the column then has more.
 func RunsColumn(keys []string) string {
 	if slices.Contains(keys, runsWord) {
 		return "runs per point"
@@ -20,8 +20,8 @@ func RunsColumn(keys []string) string {
 	return runsWord
 }
 
-// sameValue says what all points have in common in a column of keys: "n = 4" of a sweep key, "3 runs" of the number of
-// runs.
+// sameValue returns what all points have in common in a column of keys: "n = 4" of a sweep key, "3 runs" of the
+// number of runs.
 func (c *column) sameValue() string {
 	value := c.cells[0].String()
 	last := c.head[len(c.head)-1]

@@ -56,14 +56,6 @@ type Options struct {
 	clock func() time.Time // of reports of progress; nil: time.Now
 }
 
-// now returns the time on the clock of reports.
-func (o *Options) now() time.Time {
-	if o.clock == nil {
-		return time.Now()
-	}
-	return o.clock()
-}
-
 // world says where runs are carried out.
 func (o *Options) world() string {
 	if o.Lab != nil {
@@ -353,14 +345,6 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 	group.Wait()
 	slices.Sort(taken)
 	return taken, lost
-}
-
-// threads is with how many a run begins when so many are, or will be, carried out at a time.
-func (o *Options) threads(runs int) int {
-	if o.Threads > 0 {
-		return o.Threads
-	}
-	return max(runtime.GOMAXPROCS(0)/runs, 1)
 }
 
 // lostError is what cannot be kept: no error of the run.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ type howFar func(s sim.Progress, share float64)
 // often is how much time passes between two reports.
 const often = 100 * time.Millisecond
 
-// reporter reports how far a run is, at most once in the time of often by the given clock. A run lasts for its duration,
-// or until its flows are done: how far that is, packet-hops show, whose number plan.Estimate guesses.
+// reporter reports how far a run is, at most once in the time of often by the given clock. A run lasts for its
+// duration, or until its flows are done: how far that is, packet-hops show, whose number plan.Estimate guesses.
 func reporter(r *plan.Run, c *sim.Config, clock func() time.Time, to howFar) func(p sim.Progress) {
 	last, all := clock(), 0.0
 	return func(p sim.Progress) {
@@ -109,4 +110,20 @@ func (p *progress) done(k int) {
 	p.now.Done++
 	p.shares[k], p.over[k] = 1, true
 	p.tell()
+}
+
+// now returns the time on the clock of reports.
+func (o *Options) now() time.Time {
+	if o.clock == nil {
+		return time.Now()
+	}
+	return o.clock()
+}
+
+// threads is with how many a run begins when so many are, or will be, carried out at a time.
+func (o *Options) threads(runs int) int {
+	if o.Threads > 0 {
+		return o.Threads
+	}
+	return max(runtime.GOMAXPROCS(0)/runs, 1)
 }

@@ -45,7 +45,7 @@ func (s *Spec) decodeBest(d *decoder) {
 	}
 }
 
-// Better says which of two values of a measure and group is the better one; "" is the group of a measure without
+// Better decides which of two values of a measure and group is the better one; "" is the group of a measure without
 // groups. What the file says of the group or else of the measure comes first. Otherwise the kind of measure decides. A
 // value of one traffic among several, or of one group of hosts among several, has no best direction: what one gains,
 // another may lose.
@@ -64,7 +64,7 @@ func (s *Spec) Better(name, group string) measure.Better {
 	return s.direction(name)
 }
 
-// direction says which of two values is the better one as the kind of measure has it, for a ratio that of what it
+// direction decides which of two values is the better one as the kind of measure has it, for a ratio that of what it
 // divides.
 func (s *Spec) direction(name string) measure.Better {
 	for i := range s.ratios {

@@ -8,7 +8,7 @@ import (
 	"weir/internal/document"
 )
 
-// Meaning says what a value of the sweep stands for.
+// Meaning explains what a value of the sweep stands for.
 type Meaning struct{ Key, Value, Text string }
 
 // Meanings explain the values of the sweep that are names: what a block sets, and what the schemes are that it or the
@@ -30,7 +30,7 @@ func (s *Spec) Meanings() (all []Meaning) {
 	return all
 }
 
-// explained says what a block of the sweep sets, with the schemes that it names: "switch: forward, abc (activity-based
+// explained lists what a block of the sweep sets, with the schemes that it names: "switch: forward, abc (activity-based
 // congestion management)". Many parameters are left to the file.
 func (s *Spec) explained(block *document.Node) string {
 	var parts []string
@@ -76,7 +76,7 @@ func (s *Spec) word(v *document.Node, only bool) string {
 	return document.Shorten(v.Flow())
 }
 
-// schemeDoc is what a scheme of that name is; "" if there is none, or several differ.
+// schemeDoc is what a scheme of that name is; "" if it is unknown, or several differ.
 func (r *Registry) schemeDoc(name string) string {
 	var docs []string
 	add := func(x *scheme.Scheme) {

@@ -12,10 +12,10 @@ import (
 // paperKeys are the keys of a file that belong to its paper.
 var paperKeys = []string{"paper", "expect"}
 
-// WithoutPaper returns an experiment's file without the paper, its values and its claims, so that a copy can become an
+// OmitPaper returns an experiment's file without the paper, its values and its claims, so that a copy can become an
 // experiment of the caller's. Comments of what remains are kept. A comment at the top of the file, which is about the
 // paper's experiment, is replaced by one that names the original. A file that names no paper is returned as it is.
-func WithoutPaper(src *Source) ([]byte, error) {
+func OmitPaper(src *Source) ([]byte, error) {
 	data := bytes.TrimPrefix(src.Data, []byte("\ufeff"))
 	r := document.NewReader(FileKind)
 	t := document.Parse(r, src.File, data)
@@ -31,7 +31,7 @@ func WithoutPaper(src *Source) ([]byte, error) {
 	b.WriteString(head)
 	for i, k := range t.Keys {
 		if k.Column != 1 || i > 0 && k.Line == t.Keys[i-1].Line { // the map is in braces: comments cannot be kept
-			return []byte(head + flowWithoutPaper(t)), nil
+			return []byte(head + flowPaperless(t)), nil
 		}
 		end := len(lines)
 		if i+1 < len(t.Keys) {
@@ -57,8 +57,8 @@ func aboveKey(lines []string, line int) int {
 	return line
 }
 
-// flowWithoutPaper writes a file again, without what belongs to its paper.
-func flowWithoutPaper(t *document.Node) string {
+// flowPaperless writes a file again, without what belongs to its paper.
+func flowPaperless(t *document.Node) string {
 	c := document.Clone(t)
 	c.Keys = slices.DeleteFunc(c.Keys, func(e document.Entry) bool { return slices.Contains(paperKeys, e.Name) })
 	var b strings.Builder

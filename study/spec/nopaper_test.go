@@ -25,13 +25,13 @@ func TestWithoutPaper(t *testing.T) {
 		{"in braces, by line", "{title: A,\npaper: {name: a},\nduration: 1s}\n", head + "title: A\nduration: 1s\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := spec.WithoutPaper(&spec.Source{Name: "p4abc/x", File: "x.yaml", Data: []byte(c.file)})
+			got, err := spec.OmitPaper(&spec.Source{Name: "p4abc/x", File: "x.yaml", Data: []byte(c.file)})
 			if err != nil || string(got) != c.want {
 				t.Errorf("%v\n%s\nnot\n%s", err, got, c.want)
 			}
 		})
 	}
-	if _, err := spec.WithoutPaper(&spec.Source{File: "x.yaml", Data: []byte("title: [")}); err == nil ||
+	if _, err := spec.OmitPaper(&spec.Source{File: "x.yaml", Data: []byte("title: [")}); err == nil ||
 		!strings.Contains(err.Error(), "x.yaml:1:") {
 		t.Errorf("of a file that is not YAML: %v", err)
 	}

@@ -114,7 +114,7 @@ func TestDecodeErrors(t *testing.T) {
 		}
 		b.WriteString(err.Error() + "\n\n")
 	}
-	testutil.Golden(t, "errors.golden", testutil.WithoutLists(b.String()))
+	testutil.Golden(t, "errors.golden", testutil.RemoveLists(b.String()))
 }
 
 // A file that names more users than there is room for says so with its place, also if it has no key users.

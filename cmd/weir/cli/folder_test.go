@@ -295,7 +295,7 @@ func TestOtherVersion(t *testing.T) {
 			}
 		})
 	}
-	testutil.Golden(t, "otherversion.txt", testutil.WithoutLists(said.String()))
+	testutil.Golden(t, "otherversion.txt", testutil.RemoveLists(said.String()))
 }
 
 // untraced is what a command has said, but for how large traces will be.

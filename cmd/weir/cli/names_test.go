@@ -91,7 +91,7 @@ const fullTexts = 2
 // goldenError returns what the golden file has of the i-th error below a heading.
 func goldenError(text string, i int) string {
 	if i < fullTexts {
-		return testutil.WithoutLists(text)
+		return testutil.RemoveLists(text)
 	}
 	return testutil.BriefError(text)
 }

@@ -105,7 +105,7 @@ func (s *showCmd) file(a *app) error {
 	}
 	data := bytes.TrimPrefix(src.Data, []byte("\ufeff")) // a mark of byte order is for files
 	if s.NoPaper {
-		if data, err = spec.WithoutPaper(src); err != nil {
+		if data, err = spec.OmitPaper(src); err != nil {
 			return err
 		}
 	}

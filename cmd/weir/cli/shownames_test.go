@@ -95,7 +95,7 @@ func TestNoPaperOfCatalogue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := spec.WithoutPaper(src)
+		text, err := spec.OmitPaper(src)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // Build builds the program whose loop is counted. The flags and the environment are fixed, because the
-// instructions that a compiler makes depend on them. No profile guides it: an ordinary build of weir has none.
+// instructions that a compiler makes depend on them. No profile guides it: an ordinary build of weir is without one.
 // Without C the program is one static file, which valgrind can run anywhere.
 func Build(binary string) error {
 	args := []string{"build", "-pgo=off", "-buildvcs=false", "-o", binary}

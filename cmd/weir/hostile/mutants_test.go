@@ -91,8 +91,8 @@ type panicked struct {
 
 func (p panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.what, p.stack) }
 
-// tried reads one mutant, and returns the bytes that this allocated. A reader that does not end holds the test until its
-// timeout prints where.
+// tried reads one mutant, and returns the bytes that this allocated. A reader that does not end holds the test until
+// its timeout prints where.
 func tried(v *victim, files map[string][]byte) (memory uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -22,8 +22,9 @@ var promised = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`(?: \\(([
 // stages are the build tags of tests that go test ./... does not run.
 var stages = []string{"system", "lab", "slow"}
 
-// TestDocsPromises checks that every row of docs/promises.md names tests, that the tree has them, and that the page has the
-// stage of each: nothing for go test ./..., else the build tag of its file. With -update the stages are rewritten.
+// TestDocsPromises checks that every row of docs/promises.md names tests, that the tree has them, and that the page
+// has the stage of each: nothing for go test ./..., else the build tag of its file. With -update the stages are
+// rewritten.
 func TestDocsPromises(t *testing.T) {
 	const top = "../../.."
 	file := filepath.Join(top, "docs", "promises.md")

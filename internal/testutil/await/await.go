@@ -101,7 +101,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 		}
 		readers.Go(func() { p.read(r, stream.into) })
 	}
-	leadGroup(cmd)
+	setGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Signal sends a signal to the process. A process that has exited gets none.
+// Signal sends a signal to the process unless it has exited.
 func (p *Process) Signal(s os.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil && p.Running() {

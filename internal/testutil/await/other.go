@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-func leadGroup(*exec.Cmd) {}
+func setGroup(*exec.Cmd) {}
 
 func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 

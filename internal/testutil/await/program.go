@@ -29,7 +29,7 @@ func Program(t testing.TB, folder string, flags ...string) string {
 
 // BuildProgram is Program for callers that are not tests.
 func BuildProgram(folder string, flags ...string) (path string, err error) {
-	into, err := programsFolder()
+	into, err := programsDir()
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func BuildProgram(folder string, flags ...string) (path string, err error) {
 // temporary files, because a test binary has no end that a package could hook into.
 var ownPrograms = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "weir-programs-") })
 
-func programsFolder() (string, error) {
+func programsDir() (string, error) {
 	if dir := os.Getenv(ProgramsVariable); dir != "" {
 		return dir, nil
 	}

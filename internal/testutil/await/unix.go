@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// leadGroup makes a command the leader of its own process group, so that its descendants end with it.
-func leadGroup(cmd *exec.Cmd) {
+// setGroup makes a command the leader of its own process group, so that its descendants end with it.
+func setGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -1,7 +1,7 @@
-// Package realtime runs tests whose outcome depends on the machine's timing. An attempt reports what was wrong
+// Package realtime runs tests that depend on the machine's timing. An attempt reports what was wrong
 // and what disturbed it, as values; it never touches the outer test. The verdict is
 //
-//   - pass, as soon as one attempt finds nothing wrong;
+//   - pass, as soon as one attempt is right;
 //   - fail, as soon as two attempts are wrong in the same way and at least one of them was undisturbed;
 //   - inconclusive otherwise, after [MaxAttempts]: the test is skipped with a reason that starts with
 //     [Inconclusive], and the stage that runs it lists its name and cause at the end.

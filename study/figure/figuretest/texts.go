@@ -98,7 +98,7 @@ func Problems(svg []byte) (all []string, err error) {
 	}
 }
 
-// misplaced says what is wrong with a text; "" if nothing is.
+// misplaced returns what is wrong with a text, or "".
 func misplaced(x xml.StartElement, words string, m affine, width, height float64) string {
 	if length, err := strconv.ParseFloat(attribute(x, "textLength"), 64); err != nil || length <= 0 {
 		return fmt.Sprintf("%q has no textLength", words)

@@ -31,7 +31,7 @@ type sharing struct {
 	lock    sync.Mutex
 	changed *sync.Cond
 	holders int // -1: one alone
-	waiting int // to hold it alone; nobody else may share it then
+	waiting int // to hold it alone, without sharing
 }
 
 // share waits until the lock is not held alone, and shares it.
@@ -45,7 +45,7 @@ func (s *sharing) share() {
 // unshare ends share.
 func (s *sharing) unshare() { s.change(-1) }
 
-// own waits until nobody holds the lock, and holds it alone.
+// own waits until the lock is free, and holds it alone.
 func (s *sharing) own() {
 	s.lock.Lock()
 	defer s.lock.Unlock()

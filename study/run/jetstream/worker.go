@@ -113,7 +113,7 @@ type serving struct {
 	checks  bool // there may be some
 	queues  map[string]jetstream.Consumer
 	results jetstream.ObjectStore
-	loading chan struct{} // closed when the experiment has been loaded, or cannot be; nil: nobody loads it yet
+	loading chan struct{} // closed when the experiment has been loaded, or cannot be; nil: it is not being loaded
 	runs    map[string]*plan.Run
 	ports   [][]trace.Port        // to trace, by point
 	err     atomic.Pointer[error] // why it cannot be loaded

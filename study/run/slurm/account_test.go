@@ -74,7 +74,8 @@ func TestAccount(t *testing.T) {
 			t.Fatalf("%v, %+v", x.err, all)
 		}
 		e := all[0]
-		if e.By != results.BySlurm || e.Runs != 1 || e.Lost != 1 || e.Interrupted || e.Ended.IsZero() || len(e.Workers) != 1 ||
+		if e.By != results.BySlurm || e.Runs != 1 || e.Lost != 1 || e.Interrupted || e.Ended.IsZero() ||
+			len(e.Workers) != 1 ||
 			len(e.Failed) != 1 || e.Failed[0].Run != "x=bad seed 1" ||
 			e.Failed[0].Error != "panic: a mistake of the scheme" || len(e.Events) != 2 ||
 			!strings.Contains(e.Events[1].Text, "TIMEOUT") {
@@ -95,7 +96,8 @@ func TestAccount(t *testing.T) {
 			all[1].Workers[0].Name != "job 2" {
 			t.Errorf("%v, %+v", x.err, all)
 		}
-		if left, _ := filepath.Glob(filepath.Join(x.out.Dir, "slurm", "*")); slices.ContainsFunc(left, func(name string) bool {
+		left, _ := filepath.Glob(filepath.Join(x.out.Dir, "slurm", "*"))
+		if slices.ContainsFunc(left, func(name string) bool {
 			return filepath.Base(name) == accountFile
 		}) {
 			t.Errorf("%q is left", left)

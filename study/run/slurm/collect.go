@@ -96,7 +96,7 @@ func (c *Collector) missing(ctx context.Context) (texts []string) {
 		return nil
 	}
 	jobs := f.submitted()
-	waiting, err := f.commands.queue(ctx) // if there is no queue here, or it does not answer, then logs say what they can
+	waiting, err := f.commands.queue(ctx) // if there is no queue here, or it does not answer, then logs have the rest
 	busy, lost := map[int]bool{}, map[int]int{}
 	for _, q := range waiting {
 		if same(q.dir, f.Dir) && c.lack[q.task] > 0 {

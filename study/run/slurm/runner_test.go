@@ -264,8 +264,8 @@ func TestRunnerLoses(t *testing.T) {
 			c.replace("sacct", fmt.Sprintf("1_%d|TIMEOUT|0:0\n", lost), nil)
 			c.queue()
 		})
-		want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was granted; "+
-			"--slurm-option time=… grants more); the same command submits them again", lost)
+		want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was "+
+			"granted; --slurm-option time=… grants more); the same command submits them again", lost)
 		if x.err != nil || x.out.Missing != 1 || len(x.out.Failed) != 1 || len(x.notices) != 2 || x.notices[1] != want {
 			t.Fatalf("%+v, want %s", x, want)
 		}
