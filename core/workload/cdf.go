@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -70,12 +71,13 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 			return nil, fail(2, "%d words; a point has two: bytes, cumulative percent", len(fields))
 		}
 		var v [2]float64
+		var err error
 		for i, what := range [2]string{"bytes such as 1000", "percent such as 12.5"} {
 			f := fields[i]
 			if strings.Trim(f, "0123456789.") != "" {
 				return nil, fail(i, "%q is not a number of %s", f, what)
 			}
-			if _, err := fmt.Sscan(f, &v[i]); err != nil {
+			if v[i], err = strconv.ParseFloat(f, 64); err != nil {
 				return nil, fail(i, "%q is not a number of %s", f, what)
 			}
 		}

@@ -57,6 +57,7 @@ func TestReadCDF(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                    "x:1:1: the file ends; a point at 100 percent",
+		"0 0\n1.2.3 50\n":     "x:2:1: \"1.2.3\" is not a number of bytes",
 		"0 0\n1000 50\n":      "x:2:8: the file ends; a point at 100 percent",
 		"0 0\n1000 101\n":     "x:2:6: 101 percent",
 		"0 0\n1000 50\n10 60": "x:3:1: 10 bytes are less",

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -16,13 +17,28 @@ func MeanInterval(x []float64) (mean, half float64) {
 	return mean, Quantile(len(x), confidence) * deviation
 }
 
+// sample is what a quantile depends on.
+type sample struct {
+	n          int
+	confidence float64
+}
+
+// quantiles holds the quantiles computed so far, by sample: a report needs the same few for every mean.
+var quantiles sync.Map
+
 // Quantile is by how many standard errors the interval of a mean goes to either side of it, for a sample of so many
 // and a confidence: the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN below two.
 func Quantile(n int, confidence float64) float64 {
 	if n < 2 {
 		return math.NaN()
 	}
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+	key := sample{n, confidence}
+	if known, ok := quantiles.Load(key); ok {
+		return known.(float64)
+	}
+	q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+	quantiles.Store(key, q)
+	return q
 }
 
 // Share is half of the interval of a sample's mean over its absolute value, with the sample's Quantile: 0 if all of

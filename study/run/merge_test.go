@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -56,27 +57,25 @@ func whole(t *testing.T, o spec.Options, executable string) *results.Outcome {
 func partOf(t *testing.T, of *results.Outcome, ids []string, index bool) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), filepath.Base(of.Dir))
-	if err := os.CopyFS(dir, os.DirFS(of.Dir)); err != nil {
-		t.Fatal(err)
-	}
 	type named struct {
 		ID string `json:"id"`
 	}
 	doc := map[string]any{"format": results.Format, "experiment": of.Name, "world": of.World}
-	list := []named{}
+	list, without := []named{}, map[string]bool{}
 	for _, r := range of.Runs {
 		if slices.Contains(ids, r.ID) {
 			list = append(list, named{r.ID})
 			continue
 		}
-		files, err := filepath.Glob(filepath.Join(dir, "*", r.ID+"*"))
+		files, err := filepath.Glob(filepath.Join(of.Dir, "*", r.ID+"*"))
 		if err != nil || len(files) < 5 {
 			t.Fatal(err, files)
 		}
 		for _, f := range files {
-			os.Remove(f)
+			without[f] = true
 		}
 	}
+	copyWithout(t, dir, of.Dir, without)
 	doc["runs"] = list
 	data, _ := json.Marshal(doc)
 	put(t, filepath.Join(dir, "runs.json"), string(data))
@@ -88,6 +87,31 @@ func partOf(t *testing.T, of *results.Outcome, ids []string, index bool) string 
 		}
 	}
 	return dir
+}
+
+// copyWithout copies a folder except for the named files.
+func copyWithout(t *testing.T, to, from string, without map[string]bool) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || without[name] {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o777)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o666)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func put(t *testing.T, file, text string) {
@@ -124,7 +148,7 @@ func TestMergeAnySplit(t *testing.T) {
 	if len(want.Runs) != 12 {
 		t.Fatalf("%d runs", len(want.Runs))
 	}
-	for k := range 6 {
+	for k := range 3 {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(25, uint64(k)))
 			parts := make([][]string, 3)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 
 	"weir/core/workload/job"
 	"weir/study/measure"
@@ -12,6 +13,9 @@ import (
 	"weir/study/report"
 	"weir/study/spec"
 )
+
+// machineSpeed measures the speed of this machine once a process.
+var machineSpeed = sync.OnceValue(plan.MachineSpeed)
 
 type checkCmd struct {
 	selection
@@ -37,7 +41,7 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
 	var hops, each, size float64
-	speed := plan.MachineSpeed()
+	speed := machineSpeed()
 	for i, r := range runs[:min(len(runs), mostRows)] {
 		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
 			hops, each, size = plan.Estimate(r), plan.EstimateTime(r)/speed, plan.EstimateMemory(r)
