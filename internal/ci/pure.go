@@ -116,10 +116,14 @@ func isCallOf(call *ast.CallExpr, pkg string, names ...string) bool {
 	return ok && id.Name == pkg
 }
 
-// portOfKernel reports whether the address of net.Listen is a literal with a port of the kernel's choice.
+// portOfKernel reports whether the address of net.Listen is a literal with a port of the kernel's choice, or a
+// file.
 func portOfKernel(call *ast.CallExpr) bool {
 	if len(call.Args) != 2 {
 		return false
+	}
+	if network, ok := call.Args[0].(*ast.BasicLit); ok && network.Value == `"unix"` {
+		return true // its address is a file
 	}
 	address, ok := call.Args[1].(*ast.BasicLit)
 	return ok && strings.HasSuffix(address.Value, `:0"`)

@@ -160,7 +160,7 @@ func TestSwitchRefuses(t *testing.T) {
 			}
 		})
 	}
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 { //weir:impure only another user than root can see the refusal
 		if _, err := Switch(context.Background(), nil, SwitchOptions{}); err == nil {
 			t.Error("without root, runs and experiments it works")
 		}

@@ -64,8 +64,8 @@ func (s *Spec) Better(name, group string) measure.Better {
 	return s.direction(name)
 }
 
-// direction decides which of two values is the better one as the kind of measure has it, for a ratio that of what it
-// divides.
+// direction decides by the kind of measure which of two values is the better one. A ratio has the direction of the
+// measure that it divides.
 func (s *Spec) direction(name string) measure.Better {
 	for i := range s.ratios {
 		if s.ratios[i].Name == name {

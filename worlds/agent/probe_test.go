@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.says)
 		}
 	}
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 { //weir:impure only another user than root can see the refusal
 		if _, err := Start(Defaults()); !errors.Is(err, ErrCannot) {
 			t.Errorf("without root: %v", err)
 		}

@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 { //weir:impure only another user than root can see the refusal
 		c := dumbbell()
 		if l, err := Open(c.Network, c.Hosts, 0); l != nil || err != ErrNotRoot {
 			t.Errorf("without root: %v", err)
