@@ -15,7 +15,8 @@ import (
 const threadTests = "TestThreads"
 
 // raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that
-// start goroutines, and those named TestThreads… of the others. A file that cannot be run with the detector has `!race`
+// start goroutines, and only those named TestThreads… of others and of commands, whose tests run programs that are
+// built without the detector. A file that cannot be run with the detector has `!race`
 // in its build constraint.
 func raceCommand(root string, flags []string) error {
 	files, err := trackedFiles(root)
@@ -52,6 +53,9 @@ func startsGoroutines(root string, files []string) (map[string]bool, error) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
+		}
+		if file.Name.Name == "main" {
+			continue
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
