@@ -1,11 +1,9 @@
 package bench
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -160,9 +158,7 @@ func TestSwitchRefuses(t *testing.T) {
 			}
 		})
 	}
-	if os.Geteuid() != 0 { //weir:impure only another user than root can see the refusal
-		if _, err := Switch(context.Background(), nil, SwitchOptions{}); err == nil {
-			t.Error("without root, runs and experiments it works")
-		}
+	if _, err := Switch(t.Context(), nil, SwitchOptions{}); err == nil {
+		t.Error("without runs and experiments it works")
 	}
 }

@@ -3,11 +3,12 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/testutil"
 )
 
 // What the kernel's errors mean is said.
@@ -21,7 +22,11 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
-	if os.Geteuid() != 0 { //weir:impure only another user than root can see the refusal
+}
+
+// TestOpenWithoutRoot checks that Open and Clean refuse a thread without root's user ID, also if the test runs as root.
+func TestOpenWithoutRoot(t *testing.T) {
+	testutil.RunUnprivileged(func() {
 		c := dumbbell()
 		if l, err := Open(c.Network, c.Hosts, 0); l != nil || err != ErrNotRoot {
 			t.Errorf("without root: %v", err)
@@ -29,5 +34,5 @@ func TestExplain(t *testing.T) {
 		if _, err := Clean(); err != ErrNotRoot {
 			t.Errorf("without root: %v", err)
 		}
-	}
+	})
 }
