@@ -108,7 +108,7 @@ func (try *Try) run(attempt func(try *Try)) {
 }
 
 // cleanUp runs the attempt's cleanups, the last one first. Each has a goroutine of its own, so that one that
-// ends with Fatal keeps none of the others from running. It returns the first panic.
+// ends with Fatal does not keep the others from running. It returns the first panic.
 func (try *Try) cleanUp() (crash any) {
 	for len(try.cleanups) > 0 {
 		last := len(try.cleanups) - 1
