@@ -24,10 +24,10 @@ func schema(t *testing.T) (check func(text []byte) error) {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("weir.json", doc); err != nil {
+	if err := c.AddResource("mem:///weir.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile("weir.json")
+	compiled, err := c.Compile("mem:///weir.json")
 	if err != nil {
 		t.Fatal(err)
 	}

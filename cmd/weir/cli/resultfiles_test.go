@@ -86,10 +86,10 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("weir.json", doc); err != nil {
+	if err := c.AddResource("mem:///weir.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("weir.json")
+	s, err := c.Compile("mem:///weir.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,10 @@ func TestDocsSchemaOfAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("weir.json", doc); err != nil {
+	if err := c.AddResource("mem:///weir.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := c.Compile("weir.json")
+	schema, err := c.Compile("mem:///weir.json")
 	if err != nil {
 		t.Fatal(err)
 	}
