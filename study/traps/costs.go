@@ -83,7 +83,7 @@ func created() uint64 {
 }
 
 var (
-	createdBy = regexp.MustCompile(`created by (\S+) in goroutine \d+\n\t(\S+):(\d+)`)
+	createdBy = regexp.MustCompile(`created by (\S+) in goroutine \d+\n\t([^\n]+):(\d+)`) // the path may have spaces
 	// hooks are the methods of controllers and programs that are called for packets.
 	ofControllers = regexp.MustCompile(`\.(OnSend|OnAck|OnNotice|OnLoss|Decision)$`)
 	ofPrograms    = regexp.MustCompile(`\.(Ingress|Admit|Book|Unbook|Release|Egress|OnDrop)$`)
