@@ -40,7 +40,7 @@ func tshark(t *testing.T, file string, args ...string) string {
 func needTshark(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed (README, Tests)")
+		t.Skip("tshark is not installed")
 	}
 }
 

@@ -246,7 +246,7 @@ func TestSchemaKnowsKeys(t *testing.T) {
 }
 
 // The tables of keys in docs/spec.md are those of the code.
-func TestReference(t *testing.T) {
+func TestDocsReference(t *testing.T) {
 	const name = "../../docs/spec.md"
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -92,7 +92,7 @@ func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops i
 // nothing malformed, and no wrong checksum.
 func TestTsharkReadsTheLab(t *testing.T) {
 	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed (README, Tests)")
+		t.Skip("tshark is not installed")
 	}
 	for _, x := range []struct {
 		name        string
