@@ -1,4 +1,4 @@
-// Package await lets tests wait for events of processes that they start: a line of output, a file,
+// Package await lets tests wait for events of processes that they start: a line of output,
 // an exit, or any condition. A wait has no length of time. It ends with the event, with the exit of the
 // process, or when the process has used more processor time than its work budget allows.
 //
@@ -34,7 +34,7 @@ const (
 // Until fails the test, with the stacks of all goroutines, after HangLimit.
 func Until(t testing.TB, what string, happened func() bool) {
 	t.Helper()
-	if poll(happened, func() bool { return false }) != eventHappened {
+	if poll(nil, happened, func() bool { return false }) != eventHappened {
 		stacks := make([]byte, 1<<20)
 		t.Fatalf("%s: did not happen within %v\n%s", what, HangLimit, stacks[:runtime.Stack(stacks, true)])
 	}
@@ -49,8 +49,8 @@ const (
 	waitHung                 // HangLimit passed
 )
 
-// poll looks at a condition at intervals that grow from 0.5 to 20 ms.
-func poll(happened, stopped func() bool) pollResult {
+// poll looks at a condition whenever wake receives, and at intervals that grow from 0.5 to 20 ms.
+func poll(wake <-chan struct{}, happened, stopped func() bool) pollResult {
 	start, interval := time.Now(), 500*time.Microsecond
 	for {
 		ended := stopped() // before the condition: what happens last still counts
@@ -62,8 +62,11 @@ func poll(happened, stopped func() bool) pollResult {
 		case time.Since(start) > HangLimit:
 			return waitHung
 		}
-		time.Sleep(interval)
-		interval = min(interval*5/4, maxPoll)
+		select {
+		case <-wake:
+		case <-time.After(interval):
+			interval = min(interval*5/4, maxPoll)
+		}
 	}
 }
 
@@ -73,6 +76,7 @@ type Process struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has been waited for
+	wake   chan struct{} // receives after each line and the exit
 
 	mu     sync.Mutex
 	stdout strings.Builder
@@ -88,7 +92,7 @@ type Process struct {
 // Stdout and Stderr must be nil. The process and its descendants are killed when the test ends.
 func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
-	p := &Process{t: t, cmd: cmd, exited: make(chan struct{})}
+	p := &Process{t: t, cmd: cmd, exited: make(chan struct{}), wake: make(chan struct{}, 1)}
 	var readers sync.WaitGroup
 	streams := []struct {
 		open func() (io.ReadCloser, error)
@@ -110,6 +114,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 		readers.Wait()
 		cmd.Wait()
 		close(p.exited)
+		p.wakeUp()
 	}()
 	t.Cleanup(func() {
 		killGroup(cmd)
@@ -129,9 +134,18 @@ func (p *Process) read(r io.Reader, into *strings.Builder) {
 			p.lines = append(p.lines, strings.TrimSuffix(line, "\n"))
 		}
 		p.mu.Unlock()
+		p.wakeUp()
 		if err != nil {
 			return
 		}
+	}
+}
+
+// wakeUp makes a wait look at its condition. A wait that has not looked since the last call looks once for both.
+func (p *Process) wakeUp() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -171,15 +185,6 @@ func (p *Process) Line(part string) string {
 func (p *Process) Until(what string, happened func() bool) {
 	p.t.Helper()
 	p.wait(what, false, happened)
-}
-
-// File waits until a file exists.
-func (p *Process) File(path string) {
-	p.t.Helper()
-	p.wait("file "+path, false, func() bool {
-		_, err := os.Stat(path)
-		return err == nil
-	})
 }
 
 // Exit waits for the process to exit and returns its exit code, or -1 if a signal ended it.
@@ -248,7 +253,7 @@ func (p *Process) Output() string {
 func (p *Process) wait(what string, forExit bool, happened func() bool) {
 	p.t.Helper()
 	exhausted := false
-	why := poll(happened, func() bool {
+	why := poll(p.wake, happened, func() bool {
 		if p.budget > 0 && p.Work() > p.budget {
 			exhausted = true
 		}

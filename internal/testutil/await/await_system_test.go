@@ -73,7 +73,7 @@ func TestSignalAndFile(t *testing.T) {
 	p := start(t, "interrupt", file)
 	p.Line("ready")
 	p.Within(10 * time.Second).Signal(os.Interrupt)
-	p.File(file)
+	p.Until("the file", func() bool { _, err := os.Stat(file); return err == nil })
 	p.Line("done")
 	if code := p.Exit(); code != 0 {
 		t.Errorf("exit code %d", code)
