@@ -71,7 +71,7 @@ func TestRecipesInTree(t *testing.T) {
 		}
 	}
 	binary := filepath.Join(dir, "weir")
-	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"),
+	build := exec.Command("go", "build", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"),
 		"-o", binary, "./cmd/weir")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {

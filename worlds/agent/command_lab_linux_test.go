@@ -31,7 +31,7 @@ func (r *rig) command(host string, args ...string) *command {
 // start starts weir in a namespace, and waits for a line that contains says.
 func (r *rig) start(host, says string, args ...string) *command {
 	r.t.Helper()
-	cmd := exec.Command(await.Program(r.t, "cmd/weir", "-pgo=off"), args...)
+	cmd := exec.Command(await.Program(r.t, "cmd/weir"), args...)
 	c := &command{}
 	r.in(host, func() error { c.Process = await.Start(r.t, cmd); return nil })
 	c.Line(says)
