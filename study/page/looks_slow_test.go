@@ -199,6 +199,17 @@ const drawn = `document.readyState === "complete" && document.querySelector("#pr
 	[...document.querySelectorAll("img")].every((x) => x.loading === "lazy" || x.complete) &&
 	[...document.querySelectorAll(".plot")].every((x) => x.querySelector("canvas"))`
 
+// redrawn reports whether the browser has drawn two frames since it was first evaluated with a name. Plots follow the
+// size of the window in the frame after it changes.
+const redrawn = `((name) => {
+	const drawn = (window.redrawn ??= {});
+	if (!(name in drawn)) {
+		drawn[name] = false;
+		requestAnimationFrame(() => requestAnimationFrame(() => { drawn[name] = true; }));
+	}
+	return drawn[name];
+})(%q)`
+
 // look looks at pages in all widths and themes.
 func (b *browser) look(pages []string, looks, name string) {
 	b.t.Helper()
@@ -214,6 +225,7 @@ func (b *browser) look(pages []string, looks, name string) {
 					b.t.Fatal(err)
 				}
 				b.until(fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, width, theme))
+				b.until(fmt.Sprintf(redrawn, fmt.Sprint(width, theme)))
 				b.picture(fmt.Sprintf("%s%02d-%d-%s", name, i, width, theme))
 				for _, w := range b.wrong(looks) {
 					b.t.Errorf("%d %s %s: %s", width, theme, path, w)
