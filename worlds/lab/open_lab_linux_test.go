@@ -25,15 +25,22 @@ import (
 	"weir/internal/testutil/await"
 )
 
-// Interfaces are as the data plane needs them.
-func TestInterfaces(t *testing.T) {
+// openShaped opens the network of shaped with an MTU in bytes (0: the default) until the test ends.
+func openShaped(t testing.TB, mtu int) *Network {
+	t.Helper()
 	needRoot(t)
 	c := shaped("")
-	l, err := Open(c.Network, c.Hosts, 4000)
+	l, err := Open(c.Network, c.Hosts, mtu)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// Interfaces are as the data plane needs them.
+func TestInterfaces(t *testing.T) {
+	l := openShaped(t, 4000)
 	check := func(name string, mac [6]byte) func(conn *rtnl.Conn) error {
 		return func(conn *rtnl.Conn) error {
 			i, err := conn.Interface(name)
@@ -286,13 +293,7 @@ func TestNameClash(t *testing.T) {
 
 // A data plane that cannot be started says why.
 func TestNoDataPlane(t *testing.T) {
-	needRoot(t)
-	c := shaped("")
-	l, err := Open(c.Network, c.Hosts, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := openShaped(t, 0)
 	for command, want := range map[string]string{
 		"echo no such switch >&2; exit 3": "lab: data plane: no such switch", "exit 3": "lab: data plane: ",
 		"exec 1>&-; exec sleep 100": "lab: data plane: EOF",
@@ -305,15 +306,13 @@ func TestNoDataPlane(t *testing.T) {
 
 // A data plane lives longer than the thread from which Start was called (PR_SET_PDEATHSIG).
 func TestStartingThread(t *testing.T) {
-	needRoot(t)
-	c := shaped("")
-	l, err := Open(c.Network, c.Hosts, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	var p *DataPlane
-	begun, thread := make(chan struct{}), 0
+	l := openShaped(t, 0)
+	var (
+		p      *DataPlane
+		err    error
+		begun  = make(chan struct{})
+		thread int
+	)
 	var start func()
 	start = func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,23 +49,8 @@ func logged(t *testing.T, dir string, tasks ...int) {
 func TestAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
-		lost := 0
 		x := c.execute(t.Context(), three, into, func() {
-			dir := c.submitted(1)[0]
-			f, err := Open(room(), dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for task, ids := range f.Job.Tasks {
-				if f.runs[ids[0]].Point[0].Text == "two" {
-					lost = task
-				} else {
-					logged(t, dir, task)
-				}
-			}
-			c.replace("sacct", fmt.Sprintf("1_%d|TIMEOUT|0:0\n", lost), nil)
-			c.queue()
+			c.finishAllButTwo(t, func(dir string, task int) { logged(t, dir, task) })
 		})
 		host, _ := os.Hostname()
 		all := accounts(t, x.out.Dir)

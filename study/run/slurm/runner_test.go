@@ -86,6 +86,28 @@ func (c *cluster) jobs() []string {
 	return slices.Clone(c.dirs)
 }
 
+// finishAllButTwo finishes the tasks of job 1 except for the one of point "two", which Slurm ends by its time limit. It
+// returns that task.
+func (c *cluster) finishAllButTwo(t *testing.T, finish func(dir string, task int)) (lost int) {
+	t.Helper()
+	dir := c.submitted(1)[0]
+	f, err := Open(room(), dir)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	for task, ids := range f.Job.Tasks {
+		if f.runs[ids[0]].Point[0].Text == "two" {
+			lost = task
+		} else {
+			finish(dir, task)
+		}
+	}
+	c.replace("sacct", fmt.Sprintf("1_%d|TIMEOUT|0:0\n", lost), nil)
+	c.queue()
+	return lost
+}
+
 // queue sets which tasks wait or run.
 func (c *cluster) queue(lines ...string) {
 	c.lock.Lock()
@@ -248,21 +270,7 @@ func TestRunnerLoses(t *testing.T) {
 		c.replace("sacct", "1_0|TIMEOUT|0:0\n", nil)
 		var lost int
 		x := c.execute(t.Context(), three, into, func() {
-			dir := c.submitted(1)[0]
-			f, err := Open(room(), dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for task, ids := range f.Job.Tasks {
-				if f.runs[ids[0]].Point[0].Text == "two" {
-					lost = task
-				} else {
-					carry(t, dir, task)
-				}
-			}
-			c.replace("sacct", fmt.Sprintf("1_%d|TIMEOUT|0:0\n", lost), nil)
-			c.queue()
+			lost = c.finishAllButTwo(t, func(dir string, task int) { carry(t, dir, task) })
 		})
 		want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was "+
 			"granted; --slurm-option time=… grants more); the same command submits them again", lost)
