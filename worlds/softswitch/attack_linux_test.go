@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,24 +86,50 @@ metrics: 9465
 	})
 }
 
+// maxLateness is how late a frame may leave without counting as late.
+const maxLateness = 2 * time.Millisecond
+
+// lateness counts frames, and those that left later than maxLateness.
+type lateness struct{ frames, late atomic.Int64 }
+
+// add counts a frame that left that much later than it should have.
+func (c *lateness) add(by time.Duration) {
+	c.frames.Add(1)
+	if by > maxLateness {
+		c.late.Add(1)
+	}
+}
+
 // judge records at the end of an attempt by what the machine disturbed a switch whose metrics are read: frames that
-// left late, frames lost in its rings, and hosts without a processor.
+// left the switch or the relay of lengthen late, frames lost in its rings, and hosts without a processor.
 func (w *wire) judge(try *realtime.Try) (end func()) {
 	try.Helper()
 	before, busy := w.metrics(), busy(try)
+	relay := w.relay
+	if relay == nil {
+		relay = &lateness{}
+	}
+	relayed, relayedLate := relay.frames.Load(), relay.late.Load()
 	return func() {
 		busy()
 		after := w.metrics()
 		since := func(key string) float64 { return after[key] - before[key] }
 		all := since("weir_switch_lateness_seconds_count")
-		if late := all - since(`weir_switch_lateness_seconds_bucket{le="0.002"}`); late > all/1000 {
-			try.Disturbed(fmt.Sprintf("%.0f of %.0f frames late by more than 2 ms", late, all))
-		}
+		disturbedByLateness(try, "", all, all-since(`weir_switch_lateness_seconds_bucket{le="0.002"}`))
+		disturbedByLateness(try, " in the relay", float64(relay.frames.Load()-relayed),
+			float64(relay.late.Load()-relayedLate))
 		for key := range after {
 			if strings.HasPrefix(key, "weir_switch_ring_lost_frames_total{") && since(key) > 0 {
 				try.Disturbed(fmt.Sprintf("%.0f frames lost in rings", since(key)))
 			}
 		}
+	}
+}
+
+// disturbedByLateness records a disturbance where more than one frame in a thousand was late.
+func disturbedByLateness(try *realtime.Try, where string, frames, late float64) {
+	if late > frames/1000 {
+		try.Disturbed(fmt.Sprintf("%.0f of %.0f frames late by more than %v%s", late, frames, maxLateness, where))
 	}
 }
 

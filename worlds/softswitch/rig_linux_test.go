@@ -31,6 +31,7 @@ type wire struct {
 	set     *netns.Set
 	hosts   []string
 	prepare func(*exec.Cmd) // changes how a switch is started
+	relay   *lateness       // of the relay that lengthen adds; nil: none
 }
 
 // middle is the switch's namespace.

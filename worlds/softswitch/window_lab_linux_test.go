@@ -56,9 +56,10 @@ func (w *wire) lengthen(near, relay, far string, delay time.Duration) {
 		}
 	}
 	over, ended := make(chan struct{}), make(chan struct{})
+	w.relay = &lateness{}
 	go func() {
 		defer close(ended)
-		relayFrames(ends, delay, over)
+		relayFrames(ends, delay, over, w.relay)
 	}()
 	w.t.Cleanup(func() {
 		close(over)
@@ -68,8 +69,8 @@ func (w *wire) lengthen(near, relay, far string, delay time.Duration) {
 	})
 }
 
-// relayFrames carries frames from each socket to the other, a delay after they came in.
-func relayFrames(ends [2]*ring.Socket, delay time.Duration, over chan struct{}) {
+// relayFrames carries frames from each socket to the other, a delay after they came in, and counts the late ones.
+func relayFrames(ends [2]*ring.Socket, delay time.Duration, over chan struct{}, count *lateness) {
 	for ; ; time.Sleep(200 * time.Microsecond) {
 		select {
 		case <-over:
@@ -80,9 +81,14 @@ func relayFrames(ends [2]*ring.Socket, delay time.Duration, over chan struct{}) 
 			to := ends[1-i]
 			for {
 				stamp, ok := from.Stamp()
-				if !ok || time.Since(time.Unix(0, stamp)) < delay {
+				if !ok {
 					break
 				}
+				age := time.Since(time.Unix(0, stamp))
+				if age < delay {
+					break
+				}
+				count.add(age - delay)
 				to.Put(from.Take(nil))
 			}
 			to.Flush()
