@@ -43,7 +43,7 @@ func TestSameResultsOnArm64(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"hpcc/joins", "ncf/reaction", "p4te/gains-factors", "p4abc/fig4"} {
+	for _, name := range []string{"hpcc/joins", "ncf/reaction", "p4te/table1", "p4abc/fig4"} {
 		t.Run(name, func(t *testing.T) {
 			results := func(command ...string) string {
 				out := t.TempDir()
@@ -56,7 +56,7 @@ func TestSameResultsOnArm64(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return string(data)
+				return runID.ReplaceAllString(string(data), `"id": ""`)
 			}
 			if native, emulated := results(here), results(emulator, there); native != emulated {
 				t.Errorf("runs.json differs: %s", firstDifference(native, emulated))
@@ -64,6 +64,9 @@ func TestSameResultsOnArm64(t *testing.T) {
 		})
 	}
 }
+
+// runID matches the id of a run, which depends on the program that ran it.
+var runID = regexp.MustCompile(`"id": "[0-9a-f]+"`)
 
 // buildFor builds weir with variables of the environment, such as the processor that it is for.
 func buildFor(t *testing.T, binary string, environment ...string) {
