@@ -1,3 +1,5 @@
+//go:build !race
+
 package cli
 
 import (
@@ -17,7 +19,7 @@ import (
 // The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
 // one place on its axis if the whole sweep has; each claim means points that it has, and so do the paper's values.
 // Its resolved text, as results folders have it, is the same experiment, with the same points, seeds, ids of runs, and
-// resolved text; and so is that of one point with other seeds. Its plots can be drawn.
+// resolved text; and so is that of one point with other seeds. Its plots can be drawn. Lists show its title and paper.
 func TestQuickVariants(t *testing.T) {
 	var loaded, drawn atomic.Int64
 	t.Cleanup(func() { // when all subtests have ended
@@ -27,6 +29,9 @@ func TestQuickVariants(t *testing.T) {
 	})
 	eachExperiment(t, func(t *testing.T, e entry) {
 		quick := mustLoad(t, e.name, spec.Options{Quick: true})
+		if e.list.Title != quick.Title() || e.list.Paper != quick.Paper() {
+			t.Errorf("listed as %q of %v; it is %q of %v", e.list.Title, e.list.Paper, quick.Title(), quick.Paper())
+		}
 		for _, missing := range leftOut(e.mustFull(t).points, quick) {
 			t.Error("--quick leaves out", missing)
 		}
