@@ -13,10 +13,32 @@ func IsPattern(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 // Match reports whether a node's name matches a pattern: those of package path, and besides h[0-15] with the numbers
 // from 0 to 15, written without leading zeros; several ranges and numbers stand apart by commas.
-func Match(pattern, name string) bool {
+func Match(pattern, name string) bool { return NewPattern(pattern).Match(name) }
+
+// Pattern is a pattern of names that is read once and compared with many names.
+type Pattern struct {
+	text          string   // of one without ranges
+	exact         bool     // text matches only itself
+	ranges        [][2]int // of the first number; nil: there is none
+	before, after *Pattern
+}
+
+// NewPattern reads a pattern as Match does.
+func NewPattern(pattern string) *Pattern {
 	before, ranges, after, ok := numbered(pattern)
 	if !ok {
-		is, err := path.Match(pattern, name)
+		return &Pattern{text: pattern, exact: !IsPattern(pattern)}
+	}
+	return &Pattern{ranges: ranges, before: NewPattern(before), after: NewPattern(after)}
+}
+
+// Match reports whether a name matches the pattern.
+func (p *Pattern) Match(name string) bool {
+	if p.exact {
+		return name == p.text
+	}
+	if p.ranges == nil {
+		is, err := path.Match(p.text, name)
 		return err == nil && is
 	}
 	for at := range len(name) { // a number may stand at any place
@@ -27,8 +49,8 @@ func Match(pattern, name string) bool {
 		if end == at || at > 0 && name[at-1] >= '0' && name[at-1] <= '9' || name[at] == '0' && end > at+1 {
 			continue
 		}
-		if n, err := strconv.Atoi(name[at:end]); err == nil && within(ranges, n) && Match(before, name[:at]) &&
-			Match(after, name[end:]) {
+		if n, err := strconv.Atoi(name[at:end]); err == nil && within(p.ranges, n) &&
+			p.before.Match(name[:at]) && p.after.Match(name[end:]) {
 			return true
 		}
 	}

@@ -248,9 +248,13 @@ func (r *Routes) step(at, host int) (PortRef, bool) {
 	return r.ports[at][k], true
 }
 
+// usualHops is at least the number of links of a path in most networks.
+const usualHops = 8
+
 // Path returns the links of a shortest path from a node to a host: of several paths, the one that
 // leaves every switch by its lowest port. ok is false if there is none.
 func (r *Routes) Path(from, host int) (links []int, ok bool) {
+	links = make([]int, 0, usualHops)
 	if !r.walk(from, host, func(link int) { links = append(links, link) }) {
 		return nil, false
 	}

@@ -36,7 +36,9 @@ type Table struct {
 
 // Names are those of the keys that have any of some traits, or of all for none.
 func (t *Table) Names(traits ...Trait) (names []string) {
-	for _, k := range t.Keys {
+	names = make([]string, 0, len(t.Keys))
+	for i := range t.Keys {
+		k := &t.Keys[i]
 		if len(traits) == 0 || slices.ContainsFunc(traits, func(w Trait) bool { return k.Traits&w != 0 }) {
 			names = append(names, k.Name)
 		}
@@ -45,7 +47,14 @@ func (t *Table) Names(traits ...Trait) (names []string) {
 }
 
 // Has reports whether a key has a trait.
-func (t *Table) Has(name string, trait Trait) bool { return slices.Contains(t.Names(trait), name) }
+func (t *Table) Has(name string, trait Trait) bool {
+	for i := range t.Keys {
+		if t.Keys[i].Name == name && t.Keys[i].Traits&trait != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Only is the table with some of its keys alone.
 func (t *Table) Only(names ...string) *Table {

@@ -14,10 +14,11 @@ import (
 func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
 	config := s.Default()
 	params := scheme.Bind(config)
-	names := skip
-	for i, p := range params.List() {
-		names = slices.Insert(slices.Clip(names), i, p.Name)
+	names := make([]string, 0, len(params.List())+len(skip))
+	for _, p := range params.List() {
+		names = append(names, p.Name)
 	}
+	names = append(names, skip...)
 	what := "parameter of " + s.Name
 	for _, k := range t.Keys {
 		if !slices.Contains(names, k.Name) {

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"weir/internal/text"
@@ -75,11 +76,18 @@ func Copy(t *Node) *Node {
 		c.Orig = t.Orig
 	}
 	c.Items, c.Keys = nil, nil
-	for _, x := range t.Items {
-		c.Items = append(c.Items, Copy(x))
+	if len(t.Items) > 0 {
+		c.Items = make([]*Node, len(t.Items))
+		for i, x := range t.Items {
+			c.Items[i] = Copy(x)
+		}
 	}
-	for _, k := range t.Keys {
-		c.Keys = append(c.Keys, Entry{k.Place, k.Name, Copy(k.Value)})
+	if len(t.Keys) > 0 {
+		c.Keys = make([]Entry, len(t.Keys))
+		for i := range t.Keys {
+			k := &t.Keys[i]
+			c.Keys[i] = Entry{k.Place, k.Name, Copy(k.Value)}
+		}
 	}
 	return &c
 }
@@ -108,10 +116,19 @@ func (t *Node) fill(name, text, source string) *Node {
 func (t *Node) Write(b *strings.Builder, indent int) {
 	switch t.Kind {
 	case Mapping:
-		for _, k := range t.Keys {
-			b.WriteString(strings.Repeat("  ", indent) + Quote(k.Name, false) + ":")
-			if k.Value.simple() || indent >= 4 {
-				b.WriteString(" " + k.Value.Flow() + "\n")
+		for i := range t.Keys {
+			k := &t.Keys[i]
+			writeIndent(b, indent)
+			b.WriteString(Quote(k.Name, false))
+			b.WriteString(":")
+			short := maxSimple
+			if k.Value.Kind == Scalar || indent >= 4 {
+				short = math.MaxInt
+			}
+			if flow := k.Value.appendFlow(nil, short); len(flow) < short {
+				b.WriteString(" ")
+				b.Write(flow)
+				b.WriteString("\n")
 			} else {
 				b.WriteString("\n")
 				k.Value.Write(b, indent+1)
@@ -119,35 +136,82 @@ func (t *Node) Write(b *strings.Builder, indent int) {
 		}
 	case List:
 		for _, x := range t.Items {
-			b.WriteString(strings.Repeat("  ", indent) + "- " + x.Flow() + "\n")
+			writeIndent(b, indent)
+			b.WriteString("- ")
+			b.Write(x.appendFlow(nil, math.MaxInt))
+			b.WriteString("\n")
 		}
 	default:
-		b.WriteString(strings.Repeat("  ", indent) + t.Flow() + "\n")
+		writeIndent(b, indent)
+		b.WriteString(Quote(t.Text, t.quoted))
+		b.WriteString("\n")
 	}
 }
 
-// simple reports whether t fits on its key's line.
-func (t *Node) simple() bool { return t.Kind == Scalar || len(t.Flow()) < 60 }
+func writeIndent(b *strings.Builder, indent int) {
+	for range indent {
+		b.WriteString("  ")
+	}
+}
 
-func (t *Node) Flow() string {
-	var parts []string
+// maxSimple is the length from which on a value does not fit on its key's line.
+const maxSimple = 60
+
+// Flow returns t as YAML in flow style.
+func (t *Node) Flow() string { return string(t.appendFlow(nil, math.MaxInt)) }
+
+// appendFlow appends t in flow style. It may stop where the text has the limit's length, which is then at least that
+// long, but not complete.
+func (t *Node) appendFlow(b []byte, limit int) []byte {
 	switch t.Kind {
 	case Mapping:
-		for _, k := range t.Keys {
-			parts = append(parts, Quote(k.Name, false)+": "+k.Value.Flow())
+		b = append(b, '{')
+		for i := range t.Keys {
+			if len(b) >= limit {
+				return b
+			}
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = append(append(b, Quote(t.Keys[i].Name, false)...), ": "...)
+			b = t.Keys[i].Value.appendFlow(b, limit)
 		}
-		return "{" + strings.Join(parts, ", ") + "}"
+		return append(b, '}')
 	case List:
-		for _, x := range t.Items {
-			parts = append(parts, x.Flow())
+		b = append(b, '[')
+		for i, x := range t.Items {
+			if len(b) >= limit {
+				return b
+			}
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = x.appendFlow(b, limit)
 		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return append(b, ']')
 	}
-	return Quote(t.Text, t.quoted)
+	return append(b, Quote(t.Text, t.quoted)...)
+}
+
+// isWord reports whether a text has only letters, digits, '_', '.', '/' and, but for the first character, '-'. Quote
+// does not change such a text, unless it is null.
+func isWord(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == '/':
+		case c == '-' && i > 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
 }
 
 // Quote writes a scalar so that YAML reads the same text.
 func Quote(s string, force bool) string {
+	if !force && s != "null" && isWord(s) { // most are
+		return s
+	}
 	at, _, _ := text.Find(s)
 	force = force || at >= 0
 	plain := s != "" && !force && !strings.ContainsAny(s, "{}[],:#&*!|>'\"%@`\\\n\t") && s == strings.TrimSpace(s) &&

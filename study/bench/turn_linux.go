@@ -2,7 +2,7 @@ package bench
 
 import "runtime"
 
-// spent is the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, and this process
+// spent returns the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, and this process
 // has spent, and how many cores there are.
 func spent() (all, own, cores float64) {
 	m, err := look(0)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"codeberg.org/go-fonts/liberation/liberationsansregular"
-	"golang.org/x/image/font/opentype"
 	"gonum.org/v1/plot/font"
 	words "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -28,25 +26,12 @@ const DPI = 600
 
 // handler knows the font of all figures.
 var handler = sync.OnceValue(func() words.Handler {
-	face, err := opentype.Parse(liberationsansregular.TTF)
-	if err != nil {
-		panic("the font that is built in: " + err.Error())
-	}
 	return words.Plain{Fonts: font.NewCache(font.Collection{{Font: font.Font{Typeface: "Liberation", Variant: "Sans"},
-		Face: face}})}
+		Face: typeface()}})}
 })
 
 func styleOf(size vg.Length) words.Style {
 	return words.Style{Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size), Handler: handler()}
-}
-
-// width is that of a text in one line.
-func width(s string, size vg.Length) vg.Length {
-	if s == "" {
-		return 0
-	}
-	style := styleOf(size)
-	return style.Width(s)
 }
 
 // Write draws a figure in one of the Formats.

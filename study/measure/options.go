@@ -41,13 +41,14 @@ func (o *Options) needsWindow() (ok bool) {
 // Switches are the nodes of the switches that a pattern matches.
 func (o *Options) Switches(t *document.Node) (nodes []int) {
 	pattern := o.Text(t)
+	p := topology.NewPattern(pattern)
 	var names []string
 	for i, n := range o.Point.Network.Nodes {
 		if !n.Switch {
 			continue
 		}
 		names = append(names, n.Name)
-		if topology.Match(pattern, n.Name) {
+		if p.Match(n.Name) {
 			nodes = append(nodes, i)
 		}
 	}

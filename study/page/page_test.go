@@ -101,7 +101,8 @@ func serve(t *testing.T, out string, files ...string) *served {
 // serveAs serves with changed options.
 func serveAs(t *testing.T, out string, change func(o *page.Options)) *served {
 	o := page.Options{Registry: cli.Registry(), Out: out, Executable: "0123", Version: "test", Docs: pages.Files,
-		Report: writeReport, Jobs: func(*spec.Spec) (int, string, error) { return 2, "", nil }}
+		Report: writeReport, Jobs: func(*spec.Spec) (int, string, error) { return 2, "", nil },
+		Speed: func() float64 { return 1 }}
 	change(&o)
 	s, err := page.New(o)
 	if err != nil {

@@ -18,28 +18,11 @@ func TestLimits(t *testing.T) {
 	many := "traffic: [{name: x, from: h0, to: random, transport: udp, rate: 1Mbps, start: 0s, flows: 100000, " +
 		"sets: {count: 6, interval: 1ps}}]\n" // a machine that holds 1200000
 	more := "{name: z, from: h1, to: h2, transport: udp, rate: 1Mbps, start: 0s, flows: 2}, "
-	sweep := func(keys, values int) string {
-		var b strings.Builder
-		b.WriteString("sweep:\n")
-		for i := range keys {
-			fmt.Fprintf(&b, "  k%d: [", i)
-			for v := range values {
-				fmt.Fprintf(&b, "%d, ", v)
-			}
-			b.WriteString("-1]\n")
-		}
-		return b.String()
-	}
 	for _, x := range []struct{ name, text, want string }{
 		{"64 keys of 2 values", star + one + sweep(64, 1), "x.yaml:22:9: the sweep has 131072 points with its first 17 keys"},
 		{"points", star + one + sweep(2, 400), "up to 100000 points"},
 		{"runs", star + one + "repeat: 10000\n" + sweep(1, 400), "x.yaml:5:9: 401 points with 10000 seeds each are 4010000"},
 		{"runs of the lab", star + one + "lab_repeat: 10000\n" + sweep(1, 400), "up to 1000000 runs"},
-		{"points of large networks that differ", "topology: {star: {hosts: 4000, rate: 100Gbps, delay: $k0}}\n" + one +
-			strings.NewReplacer(",", "ns,", "-1", "1us").Replace(sweep(1, 1000)), "points take 300 MB of memory already"},
-		{"points of many flows", star + strings.Replace(one, "1Mbps, start: 0s", "$k0, start: 0s, sets: {count: 1000000, "+
-			"interval: 1ps}", 1) + strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 9)),
-			"9 of the sweep's 10 points have 9000081 nodes, links and listed flows already"},
 		{"leaves by hosts", "topology: {leaf_spine: {leaves: 10000, spines: 10000, hosts: 10000, " + each + one,
 			"100020000 nodes and 200000000 links; at most 1048576 of each"},
 		{"pods", "topology: {pods: {pods: 10000, tors: 10000, aggs: 10000, hosts: 10000, uplinks: 10000, " + each + one,
@@ -56,14 +39,58 @@ func TestLimits(t *testing.T) {
 		{"a short run", star + one + "measure: [{queue: {port: s->h1}}]\n", "without every, queue is measured every 10ms, " +
 			"and the measured part has only 1ms; allowed: every: 10us, or another up to 1ms"},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			text := "duration: 1ms\nswitch: [forward]\n" + x.text
-			_, err := plan.Load(room(), file("x.yaml", text), spec.Options{Machine: 600e6})
-			if err == nil || !strings.Contains(err.Error(), x.want) {
-				t.Errorf("%.1000v, want %q", err, x.want)
-			}
-		})
+		t.Run(x.name, func(t *testing.T) { refused(t, x.text, x.want, spec.Options{Machine: 600e6}) })
 	}
+}
+
+// sweep returns a sweep of so many keys with so many values and -1.
+func sweep(keys, values int) string {
+	var b strings.Builder
+	b.WriteString("sweep:\n")
+	for i := range keys {
+		fmt.Fprintf(&b, "  k%d: [", i)
+		for v := range values {
+			fmt.Fprintf(&b, "%d, ", v)
+		}
+		b.WriteString("-1]\n")
+	}
+	return b.String()
+}
+
+// refused fails if an experiment that ends like the text is not refused with an error that has the words.
+func refused(t *testing.T, text, words string, o spec.Options) {
+	t.Helper()
+	_, err := plan.Load(room(), file("x.yaml", "duration: 1ms\nswitch: [forward]\n"+text), o)
+	if err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("%.1000v, want %q", err, words)
+	}
+}
+
+// differing returns an experiment of 1001 points, each with its own star of so many hosts.
+func differing(hosts int) string {
+	return fmt.Sprintf("topology: {star: {hosts: %d, rate: 100Gbps, delay: $k0}}\n"+
+		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\n", hosts) +
+		strings.NewReplacer(",", "ns,", "-1", "1us").Replace(sweep(1, 1000))
+}
+
+// flowing returns an experiment of 10 points, each with so many flows of its own.
+func flowing(flows int) string {
+	return "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n" +
+		fmt.Sprintf("traffic: [{name: x, from: h0, to: h1, transport: udp, rate: $k0, start: 0s, "+
+			"sets: {count: %d, interval: 1ps}}]\n", flows) +
+		strings.NewReplacer(",", "1Mbps,", "-1", "9Mbps").Replace(sweep(1, 9))
+}
+
+// The points of a sweep are refused as soon as they exceed one of their limits together.
+func TestLimitsOfPoints(t *testing.T) {
+	o := spec.Options{Machine: 600e6}
+	o.LimitPoints(1<<13, 300e6)
+	refused(t, flowing(1000), "9 of the sweep's 10 points have 9081 nodes, links and listed flows already; allowed: points "+
+		"× nodes, links and listed flows up to 8192", o)
+	refused(t, flowing(4000), "the first of the sweep's 10 points has 4009 nodes, links and listed flows: 40090 with others "+
+		"like it; allowed: points × nodes, links and listed flows up to 8192", o)
+	o.LimitPoints(1<<17, 3e6)
+	refused(t, differing(40), "points take 3 MB of memory already; allowed: points that take up to 3MB together", o)
 }
 
 // A million flows are read within the memory of their list: no endpoint is made of them.

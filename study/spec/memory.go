@@ -21,14 +21,18 @@ const (
 	ofRoute     = 4
 )
 
-// Limits of the points of a sweep.
-const (
-	mostKept   = 1 << 23 // nodes, links and listed flows that are made for all points together
-	mostMemory = 300e6   // bytes of all points together, of which what they share counts once
-	// mostLikeFirst is mostKept for a sweep of which only the first point is known: others may be smaller, but a
-	// first that is so much too large is no reason to make many of them before the file is refused.
-	mostLikeFirst = 4 * mostKept
-)
+// pointLimits bound the points of a sweep, all together.
+type pointLimits struct {
+	parts  int   // nodes, links and listed flows that are made
+	memory int64 // bytes, of which what points share counts once
+}
+
+// usualLimits are those of every sweep that is not a test's.
+var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
+
+// sizeOfFirst is the limit of parts for a sweep of which only the first point is known. Other points may be smaller,
+// but a first one that is so much too large is refused before many are made.
+func (l pointLimits) sizeOfFirst() int { return 4 * l.parts }
 
 // tally counts what the points of a sweep take, against its limits.
 type tally struct {
@@ -42,18 +46,19 @@ func (r *tally) add(s *Spec, d *decoder, i int, p *Point) {
 	r.kept += size
 	s.memory += p.memory
 	sweep := func() document.Place { return top.Of(s.root).Get("sweep").Place }
-	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", mostKept)
+	limits := s.options.pointLimits()
+	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
 	switch {
 	case i+1 == r.of:
-	case i == 0 && size > mostLikeFirst/r.of:
+	case i == 0 && size > limits.sizeOfFirst()/r.of:
 		d.Fail(sweep(), allowed, "the first of the sweep's %d points has %d nodes, links and listed flows: %d with others "+
 			"like it", r.of, size, r.of*size)
-	case r.kept > mostKept:
+	case r.kept > limits.parts:
 		d.Fail(sweep(), allowed, "%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, r.of,
 			r.kept)
-	case s.memory > mostMemory:
+	case s.memory > limits.memory:
 		d.Fail(sweep(), fmt.Sprintf("points that take up to %v together; those with the same network and flows share them",
-			unit.Bytes(mostMemory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.of,
+			unit.Bytes(limits.memory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.of,
 			s.memory/1e6)
 	}
 }

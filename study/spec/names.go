@@ -66,8 +66,9 @@ func (d *decoder) matching(at document.Place, pattern string, switches bool, n *
 	if below && !switches {
 		return d.below(at, above, of, n)
 	}
-	for i, node := range n.Nodes {
-		if node.Switch == switches && topology.Match(pattern, node.Name) {
+	p := topology.NewPattern(pattern)
+	for i := range n.Nodes {
+		if node := &n.Nodes[i]; node.Switch == switches && p.Match(node.Name) {
 			found = append(found, i)
 		}
 	}
@@ -91,10 +92,11 @@ func (d *decoder) below(at document.Place, above, pattern string, n *topology.Ne
 	for _, sw := range d.matching(at, above, true, n) {
 		under[sw] = true
 	}
+	p := topology.NewPattern(pattern)
 	is := make(map[int]bool)
 	for _, l := range n.Links {
 		for e, node := range l.Ends {
-			if under[l.Ends[1-e]] && !n.Nodes[node].Switch && !is[node] && topology.Match(pattern, n.Nodes[node].Name) {
+			if under[l.Ends[1-e]] && !n.Nodes[node].Switch && !is[node] && p.Match(n.Nodes[node].Name) {
 				is[node] = true
 				found = append(found, node)
 			}
@@ -103,7 +105,7 @@ func (d *decoder) below(at document.Place, above, pattern string, n *topology.Ne
 	slices.Sort(found)
 	var all []int // of a range there are hosts; which of them are below is a matter of the network
 	for i, node := range n.Nodes {
-		if !node.Switch && topology.Match(pattern, node.Name) {
+		if !node.Switch && p.Match(node.Name) {
 			all = append(all, i)
 		}
 	}

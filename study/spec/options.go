@@ -19,6 +19,16 @@ type Options struct {
 	Resolved bool
 	Machine  float64 // bytes of memory of the machine that a run must fit into; 0: those of a usual one
 	Origin   *Origin // of a resolved file: what it was made of; nil if that is not known
+
+	limits *pointLimits // nil: usualLimits; tests have smaller ones
+}
+
+// pointLimits returns the limits of the points of a sweep.
+func (o *Options) pointLimits() pointLimits {
+	if o.limits == nil {
+		return usualLimits
+	}
+	return *o.limits
 }
 
 // Origin says of what file and options a resolved spec was made: whether it is the quick variant,

@@ -105,13 +105,16 @@ func (b *benchCmd) put(f turnFigures) error {
 	return bench.Put(b.Docs, b.What, page)
 }
 
+// benchMeter measures turns.
+var benchMeter = bench.MachineMeter
+
 // turn carries out one turn in this process.
 func (b *benchCmd) turn(a *app) error {
 	var s bench.TurnSpec
 	if err := json.Unmarshal([]byte(b.Turn), &s); err != nil {
 		return fmt.Errorf("%w: --turn: %w", errInput, err)
 	}
-	t, err := bench.Once(a.registry, s)
+	t, err := bench.Once(a.registry, s, benchMeter())
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"weir/study/bench"
 )
 
 // What is no size, no number of threads and no turn is refused with what is.
@@ -29,8 +33,30 @@ func TestBenchTurnsInput(t *testing.T) {
 	}
 }
 
+// ticks returns a meter of a made-up machine with two cores. Between two readings a second passes on the wall clock;
+// this process has 1.25 seconds of CPU, and others have a quarter. The loop runs faster each time.
+func ticks() bench.Meter {
+	wall, cpu, operations := int64(0), 0.0, 0.0
+	return bench.Meter{
+		Now: func() time.Time {
+			wall++
+			return time.Unix(wall, 0)
+		},
+		Spent: func() (all, own, cores float64) {
+			cpu++
+			return 1.5 * cpu, 1.25 * cpu, 2
+		},
+		Calibrate: func() float64 {
+			operations += 1e6
+			return operations
+		},
+	}
+}
+
 // One turn gives its figures, the same packet-hops with several threads.
 func TestBenchTurn(t *testing.T) {
+	defer func(m func() bench.Meter) { benchMeter = m }(benchMeter)
+	benchMeter = ticks
 	var texts [2]string
 	for k, threads := range []string{"1", "3"} {
 		var out, errs bytes.Buffer
@@ -38,6 +64,13 @@ func TestBenchTurn(t *testing.T) {
 			`{"load":"permutation","hosts":16,"flow_bytes":50000,"threads":` + threads + `}`}, &out, &errs,
 			false); code != Done {
 			t.Fatal(errs.String())
+		}
+		var turn bench.Turn
+		if err := json.Unmarshal(out.Bytes(), &turn); err != nil {
+			t.Fatal(err)
+		}
+		if turn.SetUp != 1.25 || turn.Wall != 1 || turn.CPU != 1.25 || turn.Foreign != 0.125 || turn.Calibrated != 1.5e6 {
+			t.Errorf("%+v", turn)
 		}
 		_, texts[k], _ = strings.Cut(out.String(), `"packet_hops":`)
 		texts[k], _, _ = strings.Cut(texts[k], `"peak`)

@@ -13,6 +13,7 @@ import (
 // facts instead of the spec: all specs together take 1.5 GB.
 type entry struct {
 	name string
+	list spec.Entry // as lists have it
 	full func() (*facts, error)
 }
 
@@ -32,7 +33,7 @@ var offline = sync.OnceValue(func() *app {
 // catalogue returns all experiments of the library.
 var catalogue = sync.OnceValue(func() (all []entry) {
 	for _, x := range offline().registry.Experiments() {
-		all = append(all, entry{x.Name, sync.OnceValues(func() (*facts, error) {
+		all = append(all, entry{x.Name, x, sync.OnceValues(func() (*facts, error) {
 			s, err := loadUntried(x.Name, spec.Options{})
 			if err != nil {
 				return nil, err

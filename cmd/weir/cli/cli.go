@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
-	"weir/internal/revision"
 	"weir/internal/text"
 	"weir/study/plan"
 	"weir/study/results"
@@ -112,13 +111,13 @@ func execute(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal
 			code = int(e)
 		}
 	}()
-	parser, err := newParser(r, &c, kong.Writers(out, failures), kong.Exit(func(n int) { panic(exited(n)) }))
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parser, err := parserFor(r, &c, args, kong.Writers(out, failures), kong.Exit(func(n int) { panic(exited(n)) }))
 	if err != nil {
 		fmt.Fprintln(failures, "weir:", err)
 		return WrongInput
-	}
-	if len(args) == 0 {
-		args = []string{"--help"}
 	}
 	ctx, err := parser.Parse(args)
 	if err == nil {
@@ -137,22 +136,6 @@ func execute(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal
 		return RunFailed
 	}
 	return a.code
-}
-
-// newParser reads a command line; formats of the registry have flags of their own.
-func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
-	c.Export.Results.formats(r.Formats)
-	vars := kong.Vars{"importFormat": "", "exportFormat": ""}
-	if len(r.Imports) > 0 {
-		vars["importFormat"] = r.Imports[0].Name
-	}
-	if len(r.Formats) > 0 {
-		vars["exportFormat"] = r.Formats[0].Name
-	}
-	return kong.New(c, append(options, kong.Name(revision.Name()), enums, vars, kong.PostBuild(insertHelpTexts),
-		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
-			"compared with."),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)
 }
 
 // output is standard output, which may be a file on a full disk: it keeps the first

@@ -1,3 +1,5 @@
+//go:build !race
+
 package cli
 
 import (
@@ -70,7 +72,7 @@ func TestOldEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, of, _ := strings.Cut(x, "%")
 			text := "duration: 20ms\nmtu: 4096 B payload\nmeasure: [job]\n" + before + "traffic: [{name: t, " + of +
-				", job: {all_to_all: {size: 1600KB, iterations: 4}}}]\n" +
+				", job: {all_to_all: {size: 1600KB, iterations: 2}}}]\n" +
 				"topology: {rails: {servers: 4, gpus: 4, spines: 2, rate: 100Gbps, delay: 500ns}}\n"
 			s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
 			if err != nil {
@@ -93,7 +95,7 @@ func TestOldEnds(t *testing.T) {
 			for _, r := range out[0].Jobs[0].Ranks {
 				messages += float64(r.Messages)
 			}
-			if out[0].End != sim.AllDone || messages != 4*16*15 {
+			if out[0].End != sim.AllDone || messages != 2*16*15 {
 				t.Errorf("it ends with %v after %v messages", out[0].End, messages)
 			}
 			if !reflect.DeepEqual(out[0], out[1]) {

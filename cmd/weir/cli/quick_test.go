@@ -1,3 +1,5 @@
+//go:build !race
+
 package cli
 
 import (
@@ -5,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"weir/study/claim"
@@ -16,10 +19,19 @@ import (
 // The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
 // one place on its axis if the whole sweep has; each claim means points that it has, and so do the paper's values.
 // Its resolved text, as results folders have it, is the same experiment, with the same points, seeds, ids of runs, and
-// resolved text; and so is that of one point with other seeds.
+// resolved text; and so is that of one point with other seeds. Its plots can be drawn. Lists show its title and paper.
 func TestQuickVariants(t *testing.T) {
+	var loaded, drawn atomic.Int64
+	t.Cleanup(func() { // when all subtests have ended
+		if loaded.Load() == int64(len(catalogue())) && drawn.Load() < 100 {
+			t.Errorf("only %d figures were drawn", drawn.Load())
+		}
+	})
 	eachExperiment(t, func(t *testing.T, e entry) {
 		quick := mustLoad(t, e.name, spec.Options{Quick: true})
+		if e.list.Title != quick.Title() || e.list.Paper != quick.Paper() {
+			t.Errorf("listed as %q of %v; it is %q of %v", e.list.Title, e.list.Paper, quick.Title(), quick.Paper())
+		}
 		for _, missing := range leftOut(e.mustFull(t).points, quick) {
 			t.Error("--quick leaves out", missing)
 		}
@@ -27,6 +39,8 @@ func TestQuickVariants(t *testing.T) {
 		if s, ok := lastPoint(quick); ok {
 			sameResolved(t, "the last point", s)
 		}
+		drawn.Add(drawPlots(t, quick))
+		loaded.Add(1)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"weir/internal/revision"
+	"weir/internal/testutil/await"
 	"weir/study/page"
 	"weir/study/results"
 	"weir/study/run"
@@ -122,25 +123,31 @@ func (w *watchedSweep) ask(path string, form url.Values) (body, location string)
 
 var tags = regexp.MustCompile(`<[^>]*>|\s+`)
 
-// until waits until a page says all of this, and returns its text.
-func (w *watchedSweep) until(path string, texts ...string) string {
+// until waits until a page says all of this, and returns its text. It asks ten times a second: to make the page costs
+// more than most of what goes on meanwhile.
+func (w *watchedSweep) until(path string, texts ...string) (text string) {
 	w.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	lacks := ""
+	defer func() {
+		if w.t.Failed() {
+			w.t.Logf("%s lacks %q:\n%s", path, lacks, text)
+		}
+	}()
+	await.Until(w.t, fmt.Sprintf("%s with %q", path, texts), func() bool {
+		if lacks != "" {
+			time.Sleep(100 * time.Millisecond)
+		}
 		body, _ := w.ask(path, nil)
-		text := html.UnescapeString(strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " "))
-		lacks := ""
+		text = html.UnescapeString(strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " "))
+		lacks = ""
 		for _, x := range texts {
 			if !strings.Contains(text, x) {
 				lacks = x
 			}
 		}
-		if lacks == "" {
-			return text
-		}
-		if time.Now().After(end) {
-			w.t.Fatalf("%s does not come to say %q:\n%s", path, lacks, text)
-		}
-	}
+		return lacks == ""
+	})
+	return text
 }
 
 // What the page starts, workers carry out: it says how many are queued, who is there, what each has made, what failed,

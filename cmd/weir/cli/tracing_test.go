@@ -132,7 +132,7 @@ func TestCheckSummary(t *testing.T) {
 	code, stdout, stderr := weir("check", write(t, small), "--set", "repeat=300")
 	lines := strings.Split(stdout, "\n")
 	if code != Done || stderr != "" || !strings.HasPrefix(stdout, "small is valid: 600 runs, about ") ||
-		!strings.Contains(stdout, "by a calibration just now") || len(lines) > 120 ||
+		!strings.Contains(stdout, "by a calibration just now: this machine is 1 times") || len(lines) > 120 ||
 		!strings.Contains(stdout, "\nand 500 more\n") {
 		t.Errorf("exit code %d, %d lines\n%.900s%s", code, len(lines), stdout, stderr)
 	}
