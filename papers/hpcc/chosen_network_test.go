@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/unit"
 	"weir/study/plan"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -15,9 +16,16 @@ import (
 // leaf 0 to spine 3 has half a rate.
 func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
 	t.Helper()
+	return halvedFor(t, 300*us, 400*us, paths, cc, change)
+}
+
+// halvedFor is halved with a duration after a warm-up.
+func halvedFor(t *testing.T, duration, warmup unit.Time, paths int, cc string,
+	change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
+	t.Helper()
 	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
-duration: 500us
-warmup: 400us
+duration: %v
+warmup: %v
 topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, delay: 1us, buffer: 1MB}}
 mtu: 1000 B payload
 switch: [ecmp, telemetry]
@@ -25,7 +33,7 @@ measure: [goodput]
 events: [{at: 0s, link: [leaf0, spine3], rate: 50Gbps}]
 traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recovery: selective_repeat, paths: %d}},
   cc: %s, start: 0s}]
-`, paths, cc))}, spec.Options{})
+`, duration, warmup, paths, cc))}, spec.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +64,14 @@ traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recover
 
 // Senders that choose paths, with a window on each, find the link that has half a rate: it carries half of what the
 // others carry, nothing is lost or sent again, and all are as full as the law has them.
-func TestChosenPaths(t *testing.T) {
+func TestChosenPaths(t *testing.T) { chosenPaths(t, 300*us, 400*us) }
+
+// chosenPaths measures for a duration after a warm-up.
+func chosenPaths(t *testing.T, duration, warmup unit.Time) {
+	t.Helper()
 	for _, cc := range []string{"hpcc", "powertcp", "{hpcc: {mode: per_hop}}"} {
 		t.Run(cc, func(t *testing.T) {
-			r, uplinks := halved(t, 16, cc, nil)
+			r, uplinks := halvedFor(t, duration, warmup, 16, cc, nil)
 			others := 0.0
 			for k, rate := range uplinks {
 				if k != 3 {

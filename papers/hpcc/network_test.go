@@ -184,15 +184,22 @@ func TestIncastNetwork(t *testing.T) {
 
 // mesh is a leaf-spine network with cross traffic and losses.
 func mesh(format, transport, control, ask, more string) string {
+	return meshOf(300, format, transport, control, ask, more)
+}
+
+// meshOf is mesh with another size of the flows upward, in kB; those downward have two thirds of it.
+func meshOf(size int, format, transport, control, ask, more string) string {
 	return fmt.Sprintf(`
 duration: 3ms
 mtu: 1000 B payload
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 3, rate: 25Gbps, delay: 1us, loss: 0.05%%, buffer: 200kB}}
-switches: {"*": {programs: [ecmp, {telemetry: {format: %s, t: 15us}}]}}
+switches: {"*": {programs: [ecmp, {telemetry: {format: %[1]s, t: 15us}}]}}
 traffic:
-  - {name: up, from: [h0, h1, h2], to: [h3, h4], transport: %s, telemetry: %s, cc: {%s}, size: 300kB, start: 0s..50us%s}
-  - {name: down, from: [h5], to: [h0, h3], transport: %s, telemetry: %s, cc: {%s}, size: 200kB, start: 20us%s}`, format,
-		transport, ask, control, more, transport, ask, control, more)
+  - {name: up, from: [h0, h1, h2], to: [h3, h4], transport: %[2]s, telemetry: %[3]s, cc: {%[4]s}, size: %[6]dkB,
+     start: 0s..50us%[5]s}
+  - {name: down, from: [h5], to: [h0, h3], transport: %[2]s, telemetry: %[3]s, cc: {%[4]s}, size: %[7]dkB,
+     start: 20us%[5]s}`,
+		format, transport, ask, control, more, size, size*2/3)
 }
 
 // combinations are what a mesh is run with.
@@ -236,9 +243,13 @@ func outcome(t *testing.T, c *sim.Config) string {
 // Whatever the transport, the law, the format and who is asked: all flows end (datagrams
 // may be lost), the form in which packets cross the links is no matter, and neither are
 // the offsets of switches' clocks, to the last bit.
-func TestForms(t *testing.T) {
+func TestForms(t *testing.T) { sameForms(t, 150) }
+
+// sameForms compares the forms of a mesh with the given size of its flows in kB.
+func sameForms(t *testing.T, size int) {
+	t.Helper()
 	for k, x := range combinations {
-		text := mesh(x[0], x[1], x[2], x[3], x[4])
+		text := meshOf(size, x[0], x[1], x[2], x[3], x[4])
 		with := func(change func(*sim.Config)) string {
 			return outcome(t, configure(t, text, func(c *sim.Config) {
 				c.Tally, c.UntilDone, c.Duration = true, false, 2*ms

@@ -11,9 +11,13 @@ import (
 // draft-miao §6.2: an ACK for a few packets. Where a window holds fewer than ack_every, the receiver answers when a
 // round trip has passed since the first of them: with a fixed time of 20 µs, which is four round trips here, 16 flows
 // had a Jain index of 0.27 at 8 packets, and two flows 41 Gb/s at 64.
-func TestThinnedWindows(t *testing.T) {
+func TestThinnedWindows(t *testing.T) { thinnedWindows(t, 1, 16) }
+
+// thinnedWindows runs the given numbers of flows.
+func thinnedWindows(t *testing.T, numbers ...int) {
+	t.Helper()
 	for _, every := range []int{1, 8, 16, 64} {
-		for _, flows := range []int{1, 16} {
+		for _, flows := range numbers {
 			t.Run(fmt.Sprintf("%d flows, %d packets", flows, every), func(t *testing.T) {
 				r := run(t, fmt.Sprintf(`
 duration: 1ms

@@ -13,7 +13,10 @@ func TestAttackFull(t *testing.T) {
 	})
 }
 
-func TestPulsesFull(t *testing.T) { pulses(t, "4ms") }
+func TestPulsesFull(t *testing.T) {
+	pulses(t, "1ms")
+	pulses(t, "4ms")
+}
 
 func TestNoStarvationFull(t *testing.T) {
 	sharesOfClasses(t, []roundTrip{{"0.2ms", "50us", "200kB"}, {"2ms", "500us", "500kB"}, {"10ms", "2500us", "1250kB"}},

@@ -62,15 +62,17 @@ func attacked(t *testing.T, duration string, cases []underAttack) {
 }
 
 // Mice that come in pulses, with n·d between them in which they keep to their balance, are bounded, too.
-func TestPulses(t *testing.T) { pulses(t, "1ms") }
+func TestPulses(t *testing.T) {
+	pulses(t, "1ms", "duration=1500ms", "traffic.burst.sets={count: 60, interval: 24ms}")
+}
 
-// pulses compares the default restoring time of a budget with 10 ms, at the given round trip.
-func pulses(t *testing.T, rtt string) {
+// pulses compares the default restoring time of a budget with 10 ms, at the given round trip, with the given settings.
+func pulses(t *testing.T, rtt string, set ...string) {
 	t.Helper()
 	share := map[string]float64{}
 	for _, budget := range []string{"ncf", "10ms"} {
-		out := runtest.CarryOut(t, library(), "ncf/attack-budget", spec.Options{Quick: true, Set: []string{"rtt=" + rtt,
-			"load=pulses", "budget=" + budget}})
+		out := runtest.CarryOut(t, library(), "ncf/attack-budget", spec.Options{Quick: true, Set: append(set, "rtt="+rtt,
+			"load=pulses", "budget="+budget)})
 		share[budget] = megabits(t, out, "elephants")
 	}
 	if share["ncf"] < 0.9*478 || share["10ms"] > 0.88*share["ncf"] {
@@ -120,7 +122,7 @@ func sharesOfClasses(t *testing.T, trips []roundTrip, kinds []string) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				out, err := run.Execute(context.Background(), s, run.Options{})
+				out, err := run.Execute(context.Background(), s, run.Options{Threads: 1})
 				if err != nil || len(out.Failed) > 0 {
 					t.Fatal(err, out.Failed)
 				}

@@ -241,13 +241,16 @@ func heaviestOf(windows []map[uint64]uint64, n int) (keys []uint64, exact map[ui
 			exact[key] += size
 		}
 	}
-	for key := range exact {
-		keys = append(keys, key)
+	for key, size := range exact {
+		i := len(keys) // of the key, if it is among the heaviest
+		for i > 0 && cmp.Or(cmp.Compare(exact[keys[i-1]], size), cmp.Compare(key, keys[i-1])) < 0 {
+			i--
+		}
+		if i < n {
+			keys = slices.Insert(keys, i, key)[:min(n, len(keys)+1)]
+		}
 	}
-	slices.SortFunc(keys, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(exact[b], exact[a]), cmp.Compare(a, b))
-	})
-	return keys[:min(n, len(keys))], exact
+	return keys, exact
 }
 
 func BenchmarkTop(b *testing.B) {

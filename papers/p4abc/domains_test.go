@@ -10,14 +10,18 @@ import (
 // Whatever a domain looks like, each user gets its part of a link: with edge, core and exit, up and down, over IPv6,
 // with links inside that have no room for a mark beside a full packet, with two edges at one core, and over all paths
 // of a fat tree. The user with one flow is not held up by the other's eight.
-func TestDomainsShare(t *testing.T) {
+func TestDomainsShare(t *testing.T) { domainsShare(t, "duration=2s") }
+
+// domainsShare runs the domains' quick variants with the given settings.
+func domainsShare(t *testing.T, set ...string) {
+	t.Helper()
 	for name, points := range map[string]int{"p4abc/domain": 6, "p4abc/domain-edges": 1, "p4abc/domain-tree": 1} {
 		t.Run(name, func(t *testing.T) {
-			set, groups := "scheme=abc", []string{"eight", "one"}
+			scheme, groups := "scheme=abc", []string{"eight", "one"}
 			if name == "p4abc/domain" {
-				set, groups = "scheme=[abc, narrow]", []string{"client0", "client1"}
+				scheme, groups = "scheme=[abc, narrow]", []string{"client0", "client1"}
 			}
-			o := carryOut(t, name, spec.Options{Quick: true, Set: []string{set, "duration=4s"}})
+			o := carryOut(t, name, spec.Options{Quick: true, Set: append([]string{scheme}, set...)})
 			if len(o.Runs) != points {
 				t.Errorf("%d runs, want %d", len(o.Runs), points)
 			}

@@ -217,3 +217,9 @@ func TestPrototypeClaimsFull(t *testing.T) {
 		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, spec.Options{Quick: true}) })
 	}
 }
+
+// Domains for the whole quick variant.
+func TestDomainsShareFull(t *testing.T) { domainsShare(t) }
+
+// Every packet of figures 4, 5 and 6, for four seconds.
+func TestRecordedArrivalsFull(t *testing.T) { recordedArrivals(t, "duration=4s") }

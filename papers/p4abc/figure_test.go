@@ -68,7 +68,13 @@ func carryOut(t *testing.T, name string, o spec.Options) *results.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := run.Execute(context.Background(), s, run.Options{})
+	return execute(t, s)
+}
+
+// execute runs all of an experiment on one thread a run: threads that wait for each other take more of the processor.
+func execute(t *testing.T, s *spec.Spec) *results.Outcome {
+	t.Helper()
+	out, err := run.Execute(context.Background(), s, run.Options{Threads: 1})
 	if err != nil || len(out.Failed) > 0 {
 		t.Fatal(err, out.Failed)
 	}
@@ -137,24 +143,28 @@ func holdExcept(t *testing.T, o *results.Outcome, except ...string) {
 	}
 }
 
-// The first point of every experiment runs for a second: every experiment's measures find what they look at.
+// The first point of every experiment runs for half a second: every experiment's measures find what they look at.
 // TestQuickVariants runs all points of the quick variants.
 func TestFirstPoints(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
-			o := spec.Options{Quick: true}
-			for _, d := range runtest.Load(t, registry(), e.Name, o).Sweep() {
-				o.Set = append(o.Set, d.Key+"="+d.Values[0].Text)
+			o := spec.Options{Quick: true, Set: []string{"repeat=1", "duration=300ms", "warmup=200ms"}}
+			sweep, quick := runtest.Variants(t, registry(), e.Name)
+			for key, values := range sweep {
+				if x, changed := quick[key]; changed {
+					values = x
+				}
+				o.Set = append(o.Set, key+"="+values[0])
 			}
-			o.Set = append(o.Set, "repeat=1", "duration=500ms", "warmup=500ms")
 			src, err := registry().Open(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := plan.Load(registry(), src, o); err != nil {
+			s, err := plan.Load(registry(), src, o)
+			if err != nil {
 				return // its events come later
 			}
-			if o := carryOut(t, e.Name, o); len(o.Runs) == 0 || o.Missing > 0 {
+			if o := execute(t, s); len(o.Runs) == 0 || o.Missing > 0 {
 				t.Errorf("%d runs, %d missing", len(o.Runs), o.Missing)
 			}
 		})

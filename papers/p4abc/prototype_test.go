@@ -36,9 +36,9 @@ func TestPrototypeIsOne(t *testing.T) {
 // from being proportional. All other claims hold, here with fewer points and shorter runs than in
 // TestPrototypeClaimsFull.
 func TestPrototypeClaims(t *testing.T) {
-	for name, set := range map[string][]string{"fig4": {"duration=6s"}, "fig5": {"duration=5s"},
-		"fig6": {"duration=8s", "capacity=10.8kpps"}, "single": {"repeat=1", "duration=8s"},
-		"causes": {"duration=6s", "cause=[register, input, loss, prototype]"}} {
+	for name, set := range map[string][]string{"fig4": {"duration=4s"}, "fig5": {"duration=4s"},
+		"fig6": {"duration=5s", "capacity=10.8kpps"}, "single": {"repeat=1", "duration=8s"},
+		"causes": {"duration=4s", "cause=[register, input, loss, prototype]"}} {
 		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, spec.Options{Quick: true, Set: set}) })
 	}
 }

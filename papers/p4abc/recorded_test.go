@@ -46,7 +46,11 @@ func (s *shadowed) Book(env *dataplane.Env, p *packet.Packet) {
 // Of every packet of figures 4, 5 and 6, constant rates, TCP and both, the integer activity is within the bound,
 // and A_avg with it. (An average may differ by more than its samples while they change: its slots are 1/32 of
 // M_AA.)
-func TestRecordedArrivals(t *testing.T) {
+func TestRecordedArrivals(t *testing.T) { recordedArrivals(t, "duration=2s") }
+
+// recordedArrivals compares the integer activity with the exact one during the given duration.
+func recordedArrivals(t *testing.T, duration string) {
+	t.Helper()
 	for name, set := range map[string][]string{"p4abc/fig4": {"scheme=abc"}, "p4abc/fig5": {"scheme=abc"},
 		"p4abc/fig6": {"scheme=abc"}} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +65,7 @@ func TestRecordedArrivals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, spec.Options{Quick: true, Set: append(set, "duration=4s", "warmup=1s")})
+			s, err := plan.Load(r, src, spec.Options{Quick: true, Set: append(set, duration, "warmup=1s")})
 			if err != nil {
 				t.Fatal(err)
 			}

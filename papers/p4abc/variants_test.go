@@ -12,8 +12,8 @@ import (
 // One point each of figures 4, 5 and 6 in integers, with ten paired seeds: the mean difference to exact arithmetic is
 // below 2 % of the link, or its 95 % interval contains 0. TestIntegerFiguresFull has more points and longer runs.
 func TestIntegerFigures(t *testing.T) {
-	integersAreExact(t, 6, spec.Options{Quick: true, Set: []string{"load=[cbr-60, tcp-1, mix-20]", "duration=3s",
-		"warmup=3s"}})
+	integersAreExact(t, 6, spec.Options{Quick: true, Set: []string{"load=[cbr-60, tcp-1, mix-20]", "duration=2s",
+		"warmup=2s"}})
 }
 
 // integersAreExact compares the goodput in integers with exact arithmetic's, at the given number of points.
@@ -90,5 +90,5 @@ func TestAggregateNumbers(t *testing.T) {
 // A user joins eight: fair again, and full. TestJoinsFull has users that leave, too.
 func TestJoins(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", spec.Options{Set: []string{"repeat=1", "change=one-joins-eight",
-		"scheme=[without, memory-3s, memory-10s]", "duration=15s"}}))
+		"scheme=[without, memory-3s, memory-10s]", "duration=12s"}}))
 }

@@ -55,3 +55,6 @@ func TestExperimentsLoad(t *testing.T) {
 		})
 	}
 }
+
+// Failures in the lab's network with three seeds.
+func TestMovesOffFull(t *testing.T) { movesOff(t, "repeat=3") }

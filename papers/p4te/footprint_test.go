@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -216,14 +217,14 @@ func registersOf(p *Program) func() map[string][]string {
 		for i := range v.Len() {
 			c := v.Index(i)
 			if len(fields) == 0 {
-				out = append(out, fmt.Sprint(c))
+				out = append(out, string(appendCell(nil, c)))
 				continue
 			}
-			s := ""
+			var text []byte
 			for _, name := range fields {
-				s += fmt.Sprint(c.FieldByName(name), " ")
+				text = append(appendCell(text, c.FieldByName(name)), ' ')
 			}
-			out = append(out, s)
+			out = append(out, string(text))
 		}
 		return out
 	}
@@ -244,6 +245,19 @@ func registersOf(p *Program) func() map[string][]string {
 			"sent last":            cells(flows, "next", "largest"),
 		}
 	}
+}
+
+// appendCell appends the text of a cell, which is a number or a truth value, or a structure of them.
+func appendCell(text []byte, v reflect.Value) []byte {
+	switch {
+	case v.CanInt():
+		return strconv.AppendInt(text, v.Int(), 10)
+	case v.CanUint():
+		return strconv.AppendUint(text, v.Uint(), 10)
+	case v.Kind() == reflect.Bool:
+		return strconv.AppendBool(text, v.Bool())
+	}
+	return fmt.Append(text, v)
 }
 
 // drive sends segments at random through a switch of eight ports that runs a program.

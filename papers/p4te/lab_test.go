@@ -39,7 +39,7 @@ func means(t *testing.T, name, measure string, o spec.Options) map[string]map[st
 // What windows that a leaf holds cost is what its meter calls over-utilised: a class above its safe rate has the
 // committed share of two links of 20 Mb/s with the paper's rise, whatever share that is, and nearly all with ours.
 // P4TE's header takes 2 % of a frame.
-func TestCommittedRate(t *testing.T) { committedRate(t, "repeat=3") }
+func TestCommittedRate(t *testing.T) { committedRate(t, "repeat=2") }
 
 // committedRate compares the goodput of the two classes with what the meter commits, with the given number of seeds.
 func committedRate(t *testing.T, repeat string) {
@@ -58,9 +58,12 @@ func committedRate(t *testing.T, repeat string) {
 
 // A second after its link has failed, all that leaves the leaf has another one. Acknowledgements come by the leaf that
 // does not know, and flows live if flowlets are hashed anew, or if that leaf is told.
-func TestMovesOff(t *testing.T) {
-	all := means(t, "p4te/lab-failure", "goodput", spec.Options{Set: []string{"failure=[link, spine]",
-		"repeat=3"}})
+func TestMovesOff(t *testing.T) { movesOff(t, "repeat=1") }
+
+// movesOff compares what arrives after a failure, with the given number of seeds.
+func movesOff(t *testing.T, repeat string) {
+	t.Helper()
+	all := means(t, "p4te/lab-failure", "goodput", spec.Options{Set: []string{"failure=[link, spine]", repeat}})
 	for _, x := range []struct {
 		at, group string
 		low, high float64 // of 8 Mb/s

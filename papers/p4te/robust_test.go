@@ -18,9 +18,12 @@ import (
 )
 
 // mixed is traffic of all classes, with and without TCP, over two leaves and two spines.
-func mixed(program string, ip int) string {
+func mixed(program string, ip int) string { return mixedFor("25ms", program, ip) }
+
+// mixedFor is mixed with a duration.
+func mixedFor(duration, program string, ip int) string {
 	return fmt.Sprintf(`
-duration: 25ms
+duration: %s
 addresses: hierarchical
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 3, rate: 1Gbps, uplink: 500Mbps, delay: 10us, buffer: 40 packets}}
 switch: [%s]
@@ -29,7 +32,7 @@ traffic:
   - {name: short, from: [h3, h4, h5], to: random, transport: tcp, cc: dctcp, tos: 0x10, start: 1ms, size: 200KB, ip: %d}
   - {name: rest, from: h1, to: h4, transport: udp, rate: 80Mbps, start: 0s, ip: %d}
   - {name: same, from: h0, to: h1, transport: tcp, cc: reno, tos: 0x10, start: 0s, ip: %d}
-`, program, ip, ip, ip, ip)
+`, duration, program, ip, ip, ip, ip)
 }
 
 type records struct{ list []trace.Record }
@@ -71,13 +74,18 @@ func eventsOf(list []trace.Record) string {
 // Wire mode, which serialises and parses every packet at every hop, gives the same trace to
 // the byte, over IPv4 and IPv6. Headers are on links between switches only, on all packets
 // of hosts there; a frame counts what it has; and all checksums are right.
-func TestWireMode(t *testing.T) {
+func TestWireMode(t *testing.T) { wireMode(t, "15ms", []int{4}, []int{6}) }
+
+// wireMode runs three programs for some time: the first over IPv4 and IPv6, the others over the given
+// versions.
+func wireMode(t *testing.T, duration string, second, third []int) {
+	t.Helper()
 	for program, versions := range map[string][]int{"{p4te: {burst: 1ms, gap: 200us, delay_delta: 100us}}": {4, 6},
-		"{p4te: {burst: 1ms, rate: next_byte}}":                            {4},
-		"{p4te: {burst: 1ms, rate: enforced, member: flowlet, gap: 50us}}": {6}} {
+		"{p4te: {burst: 1ms, rate: next_byte}}":                            second,
+		"{p4te: {burst: 1ms, rate: enforced, member: flowlet, gap: 50us}}": third} {
 		t.Run(program, func(t *testing.T) {
 			for _, ip := range versions {
-				n, wired := build(t, mixed(program, ip)), build(t, mixed(program, ip))
+				n, wired := build(t, mixedFor(duration, program, ip)), build(t, mixedFor(duration, program, ip))
 				wired.Wire = true
 				_, want := n.traced()
 				_, got := wired.traced()

@@ -125,7 +125,11 @@ func TestOneGroupIsECMP(t *testing.T) {
 
 // §6.2.1.1 and figure 2, a to c: in three tiers everything arrives, downward by prefix; leaves and
 // spines hear of their uplinks' delay from above, super spines have nothing above them.
-func TestThreeTiers(t *testing.T) {
+func TestThreeTiers(t *testing.T) { threeTiers(t, "100KB", "25KB") }
+
+// threeTiers sends flows of the given sizes through a fat tree, over IPv4 and IPv6.
+func threeTiers(t *testing.T, large, short string) {
+	t.Helper()
 	text := `
 duration: 400ms
 addresses: hierarchical
@@ -133,12 +137,13 @@ topology: {fat_tree: {k: 4, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
 switch: [{p4te: {burst: 1ms, delay_delta: 50us, gap: 200us, control_latency: 10us, table_write: 1us}}]
 traffic:
   - {name: large, from: [h0, h1, h4, h5], to: [h8, h9, h12, h13], transport: tcp, cc: cubic, tos: 0x08,
-     start: 0s, size: 200KB, ip: %d}
+     start: 0s, size: %s, ip: %d}
   - {name: short, from: [h8, h10, h2, h3], to: [h0, h6, h1, h2], transport: tcp, cc: dctcp, tos: 0x10,
-     start: 1ms, size: 50KB, ip: %d}
+     start: 1ms, size: %s, ip: %d}
 `
 	for _, ip := range []int{4, 6} {
-		n, wired := build(t, fmt.Sprintf(text, ip, ip)), build(t, fmt.Sprintf(text, ip, ip))
+		n, wired := build(t, fmt.Sprintf(text, large, ip, short, ip)),
+			build(t, fmt.Sprintf(text, large, ip, short, ip))
 		wired.Wire = true
 		r, list := n.traced()
 		if _, got := wired.traced(); eventsOf(list) != eventsOf(got) {

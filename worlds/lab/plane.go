@@ -88,8 +88,11 @@ func (d *plane) start(nodes []fabric.Node, links []fabric.Link, o trace.Observer
 	d.due, d.give = unit.Never, d.pool.Put
 	d.ready()
 	var ready [framesReady]*packet.Packet
+	room := d.room + packet.MostExtensions
+	slab := make([]byte, framesReady*room) // one allocation: its pages are touched when they are used
 	for i := range ready {
-		ready[i] = d.pool.GetFrame(d.room + packet.MostExtensions)
+		ready[i] = d.pool.Get()
+		ready[i].Data = slab[i*room : i*room : (i+1)*room]
 	}
 	for _, p := range ready {
 		d.pool.Put(p)

@@ -200,7 +200,11 @@ func read(t testing.TB, capture []byte) (out []trace.Frame) {
 
 // write writes those that keep wants, and may change.
 func write(all []trace.Frame, keep func(f *trace.Frame) bool) []byte {
-	b := trace.AppendSection(nil, "", "")
+	size := 0
+	for i := range all {
+		size += len(all[i].Data) + 200 // for its headers
+	}
+	b := trace.AppendSection(make([]byte, 0, size), "", "")
 	numbers := map[string]int{}
 	for _, f := range all {
 		if _, there := numbers[f.On]; !there {

@@ -108,8 +108,11 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 
 // Ends are made once each, when their flow begins, and are given back: of thousands of flows, a few at a time, there
 // are never many. The outcome is that of ends which were there from the beginning and stayed.
-func TestEndsAreGivenBack(t *testing.T) {
-	const flows = 1500
+func TestEndsAreGivenBack(t *testing.T) { endsAreGivenBack(t, 800) }
+
+// endsAreGivenBack runs the given number of flows of each transport.
+func endsAreGivenBack(t *testing.T, flows int) {
+	t.Helper()
 	for name, make := range transports() {
 		t.Run(name, func(t *testing.T) {
 			c, m := oneByOne(t, make, flows)

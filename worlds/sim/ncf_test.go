@@ -41,11 +41,11 @@ func feedback(t testing.TB, c *Config, given ...string) {
 // With NCF, too, packets as fields and as bytes, any window, and one group give the same result
 // and the same trace, over RDMA and UDP, IPv4 and IPv6, with NACKs of every cause.
 func TestSameResultNCF(t *testing.T) {
-	sameWithNCF(t, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {}, "rdma": queuePairs})
+	sameWithNCF(t, 300*unit.Microsecond, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {}, "rdma": queuePairs})
 }
 
 // sameWithNCF compares forms of runs with NCF and the given transports, and checks that NACKs have every cause.
-func sameWithNCF(t *testing.T, transports map[string]func(t testing.TB, c *Config)) {
+func sameWithNCF(t *testing.T, duration unit.Time, transports map[string]func(t testing.TB, c *Config)) {
 	t.Helper()
 	causes := map[packet.Cause]int{}
 	for name, transport := range transports {
@@ -53,7 +53,7 @@ func sameWithNCF(t *testing.T, transports map[string]func(t testing.TB, c *Confi
 			"pool", "switch", "memory", "25kB"}} {
 			what := fmt.Sprintf("%s, seed %d", name, seed)
 			hosts, notified := config(t, 0, nil).Hosts, 0
-			sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), transport, given),
+			sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), duration, transport, given),
 				func(x *trace.Record, text []byte) {
 					var p packet.Packet
 					var n packet.Notification
@@ -76,12 +76,12 @@ func sameWithNCF(t *testing.T, transports map[string]func(t testing.TB, c *Confi
 	}
 }
 
-// withNCF returns a function that builds a run of half a millisecond with NCF in its switches.
-func withNCF(t testing.TB, seed uint64, transport func(testing.TB, *Config),
+// withNCF returns a function that builds a run with NCF in its switches.
+func withNCF(t testing.TB, seed uint64, duration unit.Time, transport func(testing.TB, *Config),
 	given []string) func(func(*Config)) *Config {
 	return func(change func(*Config)) *Config {
 		c := config(t, seed, change)
-		c.Duration = 500 * unit.Microsecond
+		c.Duration = duration
 		c.MaxFrame = 1200
 		transport(t, c)
 		feedback(t, c, given...)
@@ -91,15 +91,19 @@ func withNCF(t testing.TB, seed uint64, transport func(testing.TB, *Config),
 
 // And over TCP, whose senders take the NACKs.
 func TestSameResultNCFTCP(t *testing.T) {
-	sameWithNCF(t, map[string]func(t testing.TB, c *Config){"tcp": connections})
+	sameWithNCF(t, 300*unit.Microsecond, map[string]func(t testing.TB, c *Config){"tcp": connections})
 }
 
 // So do copies of ACKs with ECE, which are packets of the flow's other end that a switch makes.
-func TestSameResultEchoes(t *testing.T) {
+func TestSameResultEchoes(t *testing.T) { sameResultEchoes(t, 300*unit.Microsecond) }
+
+// sameResultEchoes compares forms of runs with copies of ACKs, and checks that drops are notified.
+func sameResultEchoes(t *testing.T, duration unit.Time) {
+	t.Helper()
 	for seed, given := range [][]string{{"form", "ece"}, {"form", "ece", "early", "20%", "acks", "mice"}} {
 		what := fmt.Sprint("seed ", seed)
 		notified := 0
-		sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), connections, given),
+		sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), duration, connections, given),
 			func(_ *trace.Record, text []byte) {
 				if bytes.Contains(text, []byte("notified")) {
 					notified++

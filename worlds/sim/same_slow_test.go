@@ -2,16 +2,29 @@
 
 package sim
 
-import "testing"
+import (
+	"testing"
 
-// Balancers with more seeds.
-func TestBalanceSeeds(t *testing.T) { balance(t, 3) }
+	"weir/core/unit"
+)
 
 // Every form of the same run, with more seeds.
 func TestSameResultSeeds(t *testing.T) {
-	for seed := uint64(1); seed < 4; seed++ {
-		sameResultTCP(t, seed)
-		sameResultRDMA(t, seed)
-		traceSame(t, seed)
+	for seed := range uint64(4) {
+		sameResultTCP(t, seed, 3*unit.Millisecond, everyForm)
+		sameResultRDMA(t, seed, 3*unit.Millisecond, everyForm)
+		traceSame(t, seed, everyForm)
 	}
 }
+
+// NCF for longer, with each transport.
+func TestSameResultNCFLonger(t *testing.T) {
+	const duration = 500 * unit.Microsecond
+	sameWithNCF(t, duration, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {},
+		"rdma": queuePairs})
+	sameWithNCF(t, duration, map[string]func(t testing.TB, c *Config){"tcp": connections})
+	sameResultEchoes(t, duration)
+}
+
+// Thousands of flows of each transport.
+func TestEndsAreGivenBackFull(t *testing.T) { endsAreGivenBack(t, 3000) }

@@ -17,7 +17,8 @@ type form struct {
 	change func(*Config)
 }
 
-// mainForms are the forms that differ most from the plain run, and everyForm has all.
+// mainForms are the forms that differ most from the plain run. endForms also gives back every end at once, and
+// everyForm has all.
 var (
 	mainForms = []form{
 		{"small window", func(c *Config) { c.Window = 300 * unit.Nanosecond }},
@@ -25,13 +26,13 @@ var (
 		{"one group", func(c *Config) { c.Window = unit.Second }},
 		{"wire", func(c *Config) { c.Wire = true }},
 	}
+	endForms  = append([]form{{"threads, none", func(c *Config) { c.Threads, c.sweeps = 3, 1 }}}, mainForms...)
 	everyForm = append([]form{
 		{"again", nil},
 		{"pairs", func(c *Config) { c.Window = 1500 * unit.Nanosecond }},
 		{"ends kept", func(c *Config) { c.sweeps = 1 << 30 }},
 		{"no end kept", func(c *Config) { c.sweeps = 1 }},
-		{"threads, none", func(c *Config) { c.Threads, c.sweeps = 3, 1 }},
-	}, mainForms...)
+	}, endForms...)
 )
 
 // digest keeps a checksum of the text and frame of each record of a trace.

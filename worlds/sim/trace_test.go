@@ -95,16 +95,16 @@ func TestTraceChangesNothing(t *testing.T) {
 }
 
 // Flows of windows, of TCP beside datagrams, and those that all have an end.
-func TestTraceSame(t *testing.T) { traceSame(t, 0) }
+func TestTraceSame(t *testing.T) { traceSame(t, 0, endForms) }
 
-// traceSame compares all forms of three mixes of transports.
-func traceSame(t *testing.T, seed uint64) {
+// traceSame compares forms of three mixes of transports.
+func traceSame(t *testing.T, seed uint64, forms []form) {
 	t.Helper()
 	for name, transports := range map[string]func(testing.TB, *Config){
 		"window": func(testing.TB, *Config) {}, "mixed": mixed, "until done": untilDone,
 	} {
 		events := map[trace.Kind]int{}
-		sameInEveryForm(t, fmt.Sprintf("seed %d, %s", seed, name), everyForm, func(change func(*Config)) *Config {
+		sameInEveryForm(t, fmt.Sprintf("seed %d, %s", seed, name), forms, func(change func(*Config)) *Config {
 			c := config(t, seed, change)
 			c.Duration = 2 * unit.Millisecond
 			transports(t, c)

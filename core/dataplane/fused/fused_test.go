@@ -49,8 +49,13 @@ func Example() {
 }
 
 // Every list of programs that have a part sends and counts fused what it does by hooks.
-func TestEveryList(t *testing.T) {
-	r := fusedtest.Check(t, dataplanetest.Direct, schemes(), 4)
+// TestEveryListFull has more parameters and traffic for each.
+func TestEveryList(t *testing.T) { everyList(t, 4) }
+
+// everyList runs every list the given number of times, each time with other parameters, ports and traffic.
+func everyList(t *testing.T, times int) {
+	t.Helper()
+	r := fusedtest.Check(t, dataplanetest.Direct, schemes(), times)
 	for _, list := range []string{"[]", "[ecn]", "[red]", "[shared_buffer]", "[telemetry]", "[red, ecn]", "[ecn, red]",
 		"[shared_buffer, pfc]", "[shared_buffer, ecn]", "[ecn, shared_buffer]", "[shared_buffer, pfc, ecn, telemetry]",
 		"[telemetry, ecn, shared_buffer, pfc]", "[red, shared_buffer, pfc, telemetry]", "[pfc]", "[pfc, ecn]"} {

@@ -107,7 +107,12 @@ func TestInjectedStamps(t *testing.T) {
 
 // What acknowledges nothing new changes nothing: stale ACKs, and duplicates without
 // SACK blocks, which a connection with SACK does not count.
-func TestInjectedDuplicates(t *testing.T) {
+// TestInjectedDuplicatesFull goes on for longer.
+func TestInjectedDuplicates(t *testing.T) { injectedDuplicates(t, 300*ms) }
+
+// injectedDuplicates sends copies of ACKs on a fast path from 200 ms to the given end.
+func injectedDuplicates(t *testing.T, end unit.Time) {
+	t.Helper()
 	x := inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { p.Ack -= 100_000; shrink(p) }) })
 	if x.lowest <= small || x.goodput() < 47 {
 		t.Errorf("stale: window fell to %d, %.1f Mb/s", x.lowest, x.goodput())
@@ -125,7 +130,7 @@ func TestInjectedDuplicates(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(400 * ms)
+	w.run(end)
 	if w.s.counters.Retransmitted > 0 {
 		t.Errorf("50 copies of an ACK: %d packets sent again", w.s.counters.Retransmitted)
 	}

@@ -38,7 +38,7 @@ func throughput(t *testing.T, controller string, p float64, losses int) (perRTT 
 // Mathis, Semke, Mahdavi, Ott (1997), with random losses and an ACK's growth of a
 // packet a window: 1.31/√p packets a round trip.
 func TestRenoUnderLoss(t *testing.T) {
-	underLoss(t, 2e-3, 5e-3)
+	underLoss(t, 5e-3)
 }
 
 func underLoss(t *testing.T, points ...float64) {

@@ -174,7 +174,7 @@ func replayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 // (TestInjectedEchoes); and each packet goes out twice at the pace of NACKs, more often only as
 // ACKs of what is new allow. It never stops the flow, and when the attack ends the flow comes back.
 // TestNackOfDeliveredFull has longer attacks and more shares.
-func TestNackOfDelivered(t *testing.T) { nacksOfDelivered(t, 4, 1, 100) }
+func TestNackOfDelivered(t *testing.T) { nacksOfDelivered(t, 2, 1, 100) }
 
 // nacksOfDelivered attacks for some seconds, in which one in each share of packets is NACKed.
 func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {

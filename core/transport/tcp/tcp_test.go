@@ -134,7 +134,7 @@ func TestTraces(t *testing.T) {
 // One bandwidth-delay product of buffer, 50 Mb/s, 20 ms: every controller fills the
 // link, CUBIC to 98 % at least.
 // TestFullLonger runs for a minute.
-func TestFull(t *testing.T) { fillsTheLink(t, 20) }
+func TestFull(t *testing.T) { fillsTheLink(t, 12) }
 
 // fillsTheLink measures each controller's goodput from second 5 to second end.
 func fillsTheLink(t *testing.T, end unit.Time) {

@@ -26,10 +26,10 @@ func Load(t testing.TB, r *spec.Registry, name string, o spec.Options) *spec.Spe
 }
 
 // CarryOut runs all of an experiment, without leaving results. A run that fails or is
-// missing ends the test.
+// missing ends the test. A run has one thread: threads that wait for each other take more of the processor.
 func CarryOut(t testing.TB, r *spec.Registry, name string, o spec.Options) *results.Outcome {
 	t.Helper()
-	out, err := run.Execute(context.Background(), Load(t, r, name, o), run.Options{})
+	out, err := run.Execute(context.Background(), Load(t, r, name, o), run.Options{Threads: 1})
 	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {
 		t.Fatal(err, out.Failed, out.Missing)
 	}

@@ -1,0 +1,22 @@
+//go:build slow
+
+package sim
+
+import "testing"
+
+// Balancers with more seeds.
+func TestBalanceSeeds(t *testing.T) { balance(t, 3, anyTree) }
+
+// Every balancer on both trees.
+func TestBalancersSameResultFull(t *testing.T) { balancersSameResult(t, anyTree) }
+
+// anyTree accepts every balancer on every tree.
+func anyTree(*balancer, int) bool { return true }
+
+// A slow link with more seeds and flows.
+func TestAsymmetryFull(t *testing.T) { asymmetry(t, 3, 400) }
+
+// A link of either end of the tree fails.
+func TestBalancersLinkFailureFull(t *testing.T) {
+	balancersLinkFailure(t, anyTree, "first leaf", "last leaf")
+}

@@ -1,0 +1,11 @@
+//go:build slow
+
+package sim
+
+import "testing"
+
+// More random networks with headroom.
+func TestLosslessFull(t *testing.T) { losslessRuns(t, 150) }
+
+// More random networks that may lock up.
+func TestDeadlockIsOneFull(t *testing.T) { deadlockIsOne(t, 120) }
