@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"runtime"
-	"time"
 
 	"weir/study/plan"
 	"weir/study/spec"
@@ -96,12 +95,15 @@ measure: [fct]
 }
 
 // Once carries out one turn, in this process, which should do nothing else.
-func Once(r *spec.Registry, s TurnSpec) (*Turn, error) {
+func Once(r *spec.Registry, s TurnSpec) (*Turn, error) { return machineMeters.once(r, s) }
+
+// once is Once with these meters.
+func (m *meters) once(r *spec.Registry, s TurnSpec) (*Turn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	t := &Turn{TurnSpec: s, Calibrated: calibrate()}
-	_, begin, _ := spent()
+	t := &Turn{TurnSpec: s, Calibrated: m.calibrate()}
+	_, begin, _ := m.cpu()
 	exp, err := plan.Load(r, &spec.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())}, spec.Options{})
 	if err != nil {
 		return nil, err
@@ -115,21 +117,21 @@ func Once(r *spec.Registry, s TurnSpec) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, made, _ := spent()
+	_, made, _ := m.cpu()
 	t.SetUp = made - begin
 	runtime.GC()
-	others, own, _ := spent()
-	start := time.Now()
+	others, own, _ := m.cpu()
+	start := m.now()
 	res := run.Run()
-	t.Wall = time.Since(start).Seconds()
-	othersAfter, ownAfter, cores := spent()
+	t.Wall = m.now().Sub(start).Seconds()
+	othersAfter, ownAfter, cores := m.cpu()
 	t.CPU = ownAfter - own
 	t.Foreign = max(othersAfter-others-t.CPU, 0) / (t.Wall * cores)
 	if len(res.Unfinished) > 0 {
 		return nil, fmt.Errorf("bench: %d flows did not finish (%s)", len(res.Unfinished), res.End)
 	}
 	t.PacketHops, t.Events, t.Flows, t.FCTHash = res.PacketHops, res.Events, len(res.Flows), FCTHash(res)
-	t.Peak = peakMemory()
-	t.Calibrated = (t.Calibrated + calibrate()) / 2
+	t.Peak = m.memory()
+	t.Calibrated = (t.Calibrated + m.calibrate()) / 2
 	return t, nil
 }
