@@ -1,14 +1,14 @@
 package bench
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"weir/core/cc"
+	"weir/core/cc/cubic"
+	"weir/core/cc/dctcp"
 	"weir/core/dataplane"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
@@ -37,12 +37,13 @@ func testMeters() meters {
 	}
 }
 
-// turnRegistry is a registry with what the experiments of Once need, and a library of benchmarks.
+// turnRegistry is a registry with what the experiments of Once and Peers need, and a library of benchmarks.
 func turnRegistry(files fstest.MapFS) *spec.Registry {
 	return &spec.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
-		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{hpcc.Scheme()},
+		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme(), dctcp.Scheme(),
+			hpcc.Scheme()},
 		Topologies: topology.Schemes(), Workloads: workload.Distributions(),
 		Library: []spec.Library{{Name: "bench", Files: files}},
 	}
@@ -148,10 +149,4 @@ func TestResidentPeak(t *testing.T) {
 	if n := residentPeak("Name:\tweir\n"); n != 0 {
 		t.Errorf("%d bytes without a line", n)
 	}
-}
-
-// digestOf is the start of a text's SHA-256.
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
 }
