@@ -77,6 +77,7 @@ func TestText(t *testing.T) {
 		{"conference", "in SIGCOMM'19", "", ""},
 		{"unknown conference", "in SIGCOMM'18", "", "nothing of SIGCOMM 2018"},
 		{"author", "Feldmann et al. say", "", ""},
+		{"conference of the last century", "in SIGCOMM'98", "", "nothing of SIGCOMM 1998"},
 		{"unknown author", "Katabi et al. say", "", "no author Katabi"},
 		{"what is not in the tree", "facts A5 has it", "HPCC", `"facts A5" is not in the tree`},
 		{"a heading", "docs/design.md#the-one-idea", "", ""},
@@ -211,6 +212,14 @@ func TestCheckCatches(t *testing.T) {
 		{"page's heading", "docs/a.md", "# A\n\n## HPCC\n\nin §3\n", ""},
 		{"link", "docs/a.md", "[b](b.md) and [sources](sources.md#hpcc)", "docs/a.md:1: there is no page b.md"},
 		{"inputs of tests", "core/testdata/a.md", "XCP §3", ""},
+		{"Go string", "core/x.go", "package x\n\nvar f = \"XCP §3\"\n", "core/x.go:3: "},
+		{"sum of strings", "core/x.go", "package x\n\nvar f = \"XCP \" +\n\t`§3` + \" says\"\n", "core/x.go:3: "},
+		{"strings that are not added", "core/x.go", "package x\n\nvar f = \"XCP \" < \"§3\" && 1+2 < len(\"HPCC §3\")\n",
+			"core/x.go:3: \"§3\" is of no work"},
+		{"a string of the room's work", "core/x.go", "// Package x is HPCC.\npackage x\n\nvar f = \"§3\"\n", ""},
+		{"test's string", "core/x_test.go", "package x\n\nvar f = \"XCP §3\"\n", ""},
+		{"the grammar's own strings", "internal/cite/x.go", "package x\n\nvar f = \"XCP §3\"\n", ""},
+		{"results", "results/a.md", "XCP §3", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tree, err := cite.Open(fstest.MapFS{cite.Sources: {Data: []byte(list)}, c.file: {Data: []byte(c.text)}})
@@ -223,6 +232,63 @@ func TestCheckCatches(t *testing.T) {
 				t.Errorf("%v, %v; want %q", wrong, err, c.want)
 			}
 		})
+	}
+}
+
+// What is wrong comes in the order of files and lines. A tree that cannot be read is an error.
+func TestCheckOrder(t *testing.T) {
+	tree, err := cite.Open(fstest.MapFS{cite.Sources: {Data: []byte(list)}, "b.tmpl": {Data: []byte("XCP §3\n\nXCP §4\n")},
+		"c/x.go": {Data: []byte("package x\n\n// XCP §3.\nvar f = \"XCP §4\"\n")},
+		"a.yaml": {Data: []byte("title: XCP §3\n")}, "d.md": {Data: []byte("# XCP §3\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := tree.Check()
+	var places []string
+	for _, w := range wrong {
+		places = append(places, fmt.Sprintf("%s:%d", w.File, w.Line))
+	}
+	if want := "a.yaml:1 b.tmpl:1 b.tmpl:3 c/x.go:3 c/x.go:4 d.md:1"; err != nil || strings.Join(places, " ") != want {
+		t.Errorf("%v, %q, want %q", err, places, want)
+	}
+	if err := tree.Source("NCF §4.1: signals", ""); err != nil {
+		t.Error(err)
+	}
+	if err := tree.Source("XCP §3", "HPCC"); err == nil {
+		t.Error("XCP is a work")
+	}
+	for name, files := range map[string]fstest.MapFS{
+		"no sources": {"a.md": {Data: []byte("# A\n")}},
+		"no works":   {cite.Sources: {Data: []byte("# Sources\n")}},
+		"no Go":      {cite.Sources: {Data: []byte(list)}, "a.go": {Data: []byte("pack")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := cite.Open(files); err == nil {
+				t.Error("it is a tree")
+			}
+		})
+	}
+	files := fstest.MapFS{cite.Sources: {Data: []byte(list)}, "a.go": {Data: []byte("package a\n\nfunc {\n")}}
+	if tree, err = cite.Open(files); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tree.Check(); err == nil || !strings.HasPrefix(err.Error(), "a.go:3:") {
+		t.Errorf("a file that is no Go: %v", err)
+	}
+}
+
+// A work has one key, and any of its forms stands for it, whatever its capitals.
+func TestKeys(t *testing.T) {
+	w := works(t)
+	if got, want := strings.Join(w.Keys(), ", "),
+		"HPCC, HPCC simulator, IEEE 802.1Qbb, NCF, RFC 8985, draft-pan-hpccplus"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for form, want := range map[string]string{"NCF": "NCF", "ncf": "NCF", "BS'19": "NCF", "nacks": "NCF",
+		"rfc 8985": "RFC 8985", "XCP": "", "": ""} {
+		if got := w.Key(form); got != want {
+			t.Errorf("%q is of %q, want %q", form, got, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -15,10 +16,10 @@ import (
 // driven is a headless Chromium that is told what to open, by the DevTools protocol over a pipe: messages are JSON,
 // each with a zero byte behind it.
 type driven struct {
-	command *exec.Cmd
-	to      *os.File
+	command *exec.Cmd // nil: no process belongs to it
+	to      io.Writer
 	from    *bufio.Reader
-	ends    []*os.File
+	ends    []io.Closer
 	last    int
 	session string
 }
@@ -41,7 +42,7 @@ func startBrowser(ctx context.Context, program, profile string) (*driven, error)
 	c := exec.CommandContext(ctx, program, arguments...)
 	c.ExtraFiles = []*os.File{read, write} // 3 and 4
 	c.WaitDelay = 5 * time.Second
-	b := &driven{command: c, to: to, from: bufio.NewReaderSize(from, 1<<16), ends: []*os.File{to, from}}
+	b := &driven{command: c, to: to, from: bufio.NewReaderSize(from, 1<<16), ends: []io.Closer{to, from}}
 	if err := c.Start(); err != nil {
 		b.end()
 		return nil, errors.Join(err, read.Close(), write.Close())
@@ -50,13 +51,22 @@ func startBrowser(ctx context.Context, program, profile string) (*driven, error)
 		b.end()
 		return nil, err
 	}
+	if err := b.attach(); err != nil {
+		b.end()
+		return nil, err
+	}
+	return b, nil
+}
+
+// attach opens a page, and directs the calls that follow to it.
+func (b *driven) attach() error {
 	var target struct {
 		ID string `json:"targetId"`
 	}
 	var attached struct {
 		Session string `json:"sessionId"`
 	}
-	err = b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	err := b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	if err == nil {
 		err = b.call("Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached)
 	}
@@ -64,10 +74,9 @@ func startBrowser(ctx context.Context, program, profile string) (*driven, error)
 		err = b.call("Page.enable", map[string]any{}, nil)
 	}
 	if err != nil {
-		b.end()
-		return nil, fmt.Errorf("chromium does not do as it is told: %w", err)
+		return fmt.Errorf("chromium does not respond as expected: %w", err)
 	}
-	return b, nil
+	return nil
 }
 
 // end ends the browser.
@@ -75,7 +84,7 @@ func (b *driven) end() {
 	for _, f := range b.ends {
 		f.Close()
 	}
-	if b.command.Process != nil {
+	if b.command != nil && b.command.Process != nil {
 		b.command.Process.Kill()
 		b.command.Wait()
 	}

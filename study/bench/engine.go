@@ -7,12 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"sort"
-	"strconv"
-	"strings"
-	"time"
 
 	"weir/study/plan"
 	"weir/study/spec"
@@ -50,6 +46,12 @@ type Figures struct {
 // Run times a benchmark: engine, the event loop on the permutation with the fixed
 // window, sim, the same with HPCC++, or tcp, with TCP and CUBIC.
 func Run(r *spec.Registry, name string) (*Figures, error) {
+	m := MachineMeters()
+	return m.run(r, name)
+}
+
+// run is Run with these meters.
+func (m *Meters) run(r *spec.Registry, name string) (*Figures, error) {
 	hops, known := work[name]
 	if !known {
 		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
@@ -66,7 +68,7 @@ func Run(r *spec.Registry, name string) (*Figures, error) {
 	var speeds, calibrations, ratios []float64
 	var allocations []uint64
 	for range Rounds {
-		before := calibrate()
+		before := m.Calibrate()
 		c, err := plan.Runs(exp)[0].Config()
 		if err != nil {
 			return nil, err
@@ -78,9 +80,9 @@ func Run(r *spec.Registry, name string) (*Figures, error) {
 		runtime.GC()
 		var m0, m1 runtime.MemStats
 		runtime.ReadMemStats(&m0)
-		start := time.Now()
+		start := m.Now()
 		res := s.Run()
-		took := time.Since(start).Seconds()
+		took := m.Now().Sub(start).Seconds()
 		runtime.ReadMemStats(&m1)
 		if len(res.Unfinished) > 0 {
 			return nil, fmt.Errorf("bench %s: %d flows did not finish (%s)", name, len(res.Unfinished), res.End)
@@ -92,7 +94,7 @@ func Run(r *spec.Registry, name string) (*Figures, error) {
 		f.FCTHash = hash
 		f.PacketHops = res.PacketHops
 		f.EventsPerHop = float64(res.Events) / float64(res.PacketHops)
-		calibration := (before + calibrate()) / 2
+		calibration := (before + m.Calibrate()) / 2
 		if hops == 0 {
 			hops = float64(res.PacketHops)
 		}
@@ -105,7 +107,7 @@ func Run(r *spec.Registry, name string) (*Figures, error) {
 	f.Allocations = allocations[Rounds/2]
 	f.PacketHopsPerSec, f.Best = median(speeds), speeds[Rounds-1]
 	f.CalibrationPerSec, f.HopsPerCalibrated = median(calibrations), median(ratios)
-	f.PeakMemory = peakMemory()
+	f.PeakMemory = m.Memory()
 	return f, nil
 }
 
@@ -124,25 +126,6 @@ func FCTHash(r *sim.Result) string {
 		h.Write(b[:])
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// calibrate measures the speed of this machine, to compare with the simulator's.
-func calibrate() float64 { return plan.Calibrate(20_000_000) }
-
-// peakMemory is the process's largest resident set in bytes; 0 where the system
-// does not tell.
-func peakMemory() uint64 {
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for _, l := range strings.Split(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(l, "VmHWM:"); ok {
-			n, _ := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			return n * 1024
-		}
-	}
-	return 0
 }
 
 // String prints the figures for people.

@@ -24,7 +24,7 @@ type hosts struct {
 	do   [2]func(what func() error) error
 	addr [2]netip.Addr
 	nic  string
-	port uint16 // of the receiving host
+	port uint16 // of the receiving host; 0: the kernel chooses one
 }
 
 // socket opens a blocking socket at a host, whose calls give up after some seconds.
@@ -76,11 +76,15 @@ func (h *hosts) send() (*flow, error) {
 	if err := errors.Join(unix.Bind(listener, h.at(1, h.port)), unix.Listen(listener, 1)); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	to, err := unix.Getsockname(listener)
+	if err != nil {
+		return nil, os.NewSyscallError("getsockname", err)
+	}
 	f := &flow{}
 	if f.out, err = h.socket(0, unix.SOCK_STREAM); err != nil {
 		return nil, err
 	}
-	if err = connect(f.out, h.at(1, h.port)); err == nil {
+	if err = connect(f.out, to); err == nil {
 		f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		for err == unix.EINTR {
 			f.in, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC)
@@ -313,23 +317,8 @@ func look(pid int) (m machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	fields := strings.Fields(line)
-	if len(fields) < 9 || fields[0] != "cpu" {
-		return m, fmt.Errorf("/proc/stat: %q", line)
-	}
-	for i, s := range fields[1:9] { // what follows is within user and nice
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			return m, fmt.Errorf("/proc/stat: %w", err)
-		}
-		switch i {
-		case 3, 4: // idle, waiting for a disk
-		case 7:
-			m.stolen = float64(n) / ticks
-		default:
-			m.busy += float64(n) / ticks
-		}
+	if m.busy, m.stolen, err = coresTime(string(text)); err != nil {
+		return m, err
 	}
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -348,16 +337,45 @@ func look(pid int) (m machine, err error) {
 	return m, nil
 }
 
-// used is the processor time of a process (proc(5)).
+// coresTime returns the time of all cores in /proc/stat (proc(5)), in seconds: spent with work, and stolen by the
+// hypervisor.
+func coresTime(text string) (busy, stolen float64, err error) {
+	line, _, _ := strings.Cut(text, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, 0, fmt.Errorf("/proc/stat: %q", line)
+	}
+	for i, s := range fields[1:9] { // what follows is within user and nice
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		switch i {
+		case 3, 4: // idle, waiting for a disk
+		case 7:
+			stolen = float64(n) / ticks
+		default:
+			busy += float64(n) / ticks
+		}
+	}
+	return busy, stolen, nil
+}
+
+// used returns the processor time of a process in seconds.
 func used(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
+	return processTime(string(text))
+}
+
+// processTime returns the processor time in /proc/PID/stat (proc(5)), in seconds.
+func processTime(text string) (float64, error) {
 	// The name, in parentheses, may have spaces.
-	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, text)
+		return 0, fmt.Errorf("/proc/PID/stat: %q", text)
 	}
 	user, err1 := strconv.ParseUint(f[11], 10, 64)
 	system, err2 := strconv.ParseUint(f[12], 10, 64)

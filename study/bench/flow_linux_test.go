@@ -2,8 +2,14 @@ package bench
 
 import (
 	"cmp"
+	"encoding/binary"
 	"net/netip"
+	"os"
+	"runtime"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
 )
@@ -52,5 +58,97 @@ func TestReceivedBy(t *testing.T) {
 				t.Errorf("there is an interface %q", name)
 			}
 		})
+	}
+}
+
+// Over the loopback interface a flow carries bytes, and the interface counts its packets.
+func TestFlowOverLoopback(t *testing.T) {
+	here := func(what func() error) error { return what() }
+	addr := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	h := &hosts{do: [2]func(func() error) error{here, here}, addr: [2]netip.Addr{addr, addr}, nic: "lo"}
+	before, err := h.received()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.send()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(0); n <= 1<<20; runtime.Gosched() {
+		n, _ = f.bytes()
+	}
+	f.end()
+	if after, err := h.received(); err != nil || after <= before {
+		t.Errorf("packets: %d and then %d, %v", before, after, err)
+	}
+}
+
+// The process's own time is part of what the cores do, within the units in which the kernel counts that.
+func TestLook(t *testing.T) {
+	a, err := look(os.Getpid())
+	b := a
+	for ; err == nil && b.own <= a.own; b, err = look(os.Getpid()) {
+		x := uint64(1)
+		for range 1 << 16 {
+			x *= 3
+		}
+		runtime.KeepAlive(x)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.busy < a.busy || b.own <= a.own || b.plane < a.plane || b.stolen < a.stolen {
+		t.Errorf("%+v, then %+v", a, b)
+	}
+	if all, own, cores := spent(); all < b.busy || own < b.own || cores < 1 {
+		t.Errorf("spent: %g, %g on %g cores, after %+v", all, own, cores, b)
+	}
+	if _, err := look(-1); err == nil {
+		t.Error("there is a process -1")
+	}
+}
+
+// The times of all cores and of a process are sums of the fields that proc(5) describes.
+func TestProcTimes(t *testing.T) {
+	busy, stolen, err := coresTime("cpu  100 20 300 4000 50 6 70 800 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+	if err != nil || busy != 4.96 || stolen != 8 {
+		t.Errorf("busy %g s, stolen %g s, %v", busy, stolen, err)
+	}
+	for _, text := range []string{"", "cpu0 1 1 1 1 1 1 1 1 1 1\n", "cpu 1 2 3\n", "cpu 1 2 3 4 5 6 7 x\n"} {
+		t.Run(strings.TrimSpace("cores "+text), func(t *testing.T) {
+			if _, _, err := coresTime(text); err == nil || !strings.HasPrefix(err.Error(), "/proc/stat: ") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	const process = "12 (a name) with) S 1 12 12 0 -1 4194304 100 0 0 0 "
+	if s, err := processTime(process + "250 50 0 0 20 0 1 0 100\n"); err != nil || s != 3 {
+		t.Errorf("%g s, %v", s, err)
+	}
+	for _, text := range []string{"", "12 (a) S 1", process + "x 50 0 0\n", process + "1 y 0 0\n"} {
+		t.Run(strings.TrimSpace("process "+text), func(t *testing.T) {
+			if _, err := processTime(text); err == nil {
+				t.Error("it has a time")
+			}
+		})
+	}
+}
+
+// The time at which a message arrived is in the kernel's control message (cmsg(3)): its length, level, type and data.
+func TestStampOf(t *testing.T) {
+	message := func(kind uint32) []byte {
+		b := binary.NativeEndian.AppendUint64(nil, 16+16)
+		b = binary.NativeEndian.AppendUint32(b, unix.SOL_SOCKET)
+		b = binary.NativeEndian.AppendUint32(b, kind)
+		return binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(b, 12), 34)
+	}
+	if ns, err := stampOf(message(unix.SO_TIMESTAMPNS)); err != nil || ns != 12_000_000_034 {
+		t.Errorf("%d ns, %v", ns, err)
+	}
+	if _, err := stampOf(message(unix.SO_TIMESTAMP)); err == nil {
+		t.Error("a message of another type is a stamp")
+	}
+	if _, err := stampOf(nil); err == nil {
+		t.Error("there is a stamp without a message")
 	}
 }

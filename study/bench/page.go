@@ -30,6 +30,9 @@ type PageOptions struct {
 	Results  int // folders; 0: 10,000
 	Rounds   int
 	Progress func(doing string) // may be nil
+
+	// open starts a browser that keeps its files in the folder profile; nil: Chromium.
+	open func(ctx context.Context, profile string) (*driven, error)
 }
 
 // PageFigures are when a browser has painted first, and what it waited for until then.
@@ -95,9 +98,12 @@ func loadAverage() string {
 
 // Page measures how long a browser waits for the first paint of the list of many results.
 func Page(ctx context.Context, r *spec.Registry, o PageOptions) (*PageFigures, error) {
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		return nil, ErrNoBrowser
+	if o.open == nil {
+		program, err := exec.LookPath("chromium")
+		if err != nil {
+			return nil, ErrNoBrowser
+		}
+		o.open = func(ctx context.Context, profile string) (*driven, error) { return startBrowser(ctx, program, profile) }
 	}
 	if o.Results == 0 {
 		o.Results = 10_000
@@ -116,7 +122,7 @@ func Page(ctx context.Context, r *spec.Registry, o PageOptions) (*PageFigures, e
 	if err != nil {
 		return nil, err
 	}
-	b, err := startBrowser(ctx, program, filepath.Join(dir, "profile"))
+	b, err := o.open(ctx, filepath.Join(dir, "profile"))
 	if err != nil {
 		return nil, err
 	}

@@ -91,8 +91,33 @@ measure: [fct]
 `, cc, k, peerQueue, programs, peerFlow, cc, peerWindow, peerRTO, peerRTO)
 }
 
+// peerBench compares both simulators. Tests replace its fields.
+type peerBench struct {
+	Meters
+	// output runs a program and returns its standard output.
+	output  func(ctx context.Context, program string, args ...string) ([]byte, error)
+	repeats int // of Weir's run in a round
+}
+
 // Peers runs the same flows over the same paths in Weir and in Debian's ns-3, with DCTCP and CUBIC in a k-ary fat tree.
 func Peers(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersFigures, error) {
+	return (&peerBench{Meters: MachineMeters(), output: outputOf, repeats: peerRepeats}).compare(ctx, r, k, o)
+}
+
+// outputOf runs a program and returns its standard output. The error has its standard error.
+func outputOf(ctx context.Context, program string, args ...string) ([]byte, error) {
+	var errs bytes.Buffer
+	c := exec.CommandContext(ctx, program, args...)
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(program), err, errs.Bytes())
+	}
+	return out, nil
+}
+
+// compare is Peers.
+func (p *peerBench) compare(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersFigures, error) {
 	f := &PeersFigures{Name: "peers", Machine: ThisMachine(), Rounds: o.Rounds, Hosts: k * k * k / 4}
 	folder, err := os.MkdirTemp("", "weir-peers")
 	if err != nil {
@@ -100,7 +125,7 @@ func Peers(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersF
 	}
 	defer os.RemoveAll(folder)
 	o.tell("building for ns-3")
-	program, version, err := buildPeer(ctx, folder)
+	program, version, err := p.build(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +148,15 @@ func Peers(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersF
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			rate, err := row.Weir.run(config)
+			rate, err := p.runWeir(&row.Weir, config)
 			if err != nil {
 				return nil, err
 			}
-			other, err := row.NS3.read(ctx, program, file)
+			out, err := p.output(ctx, program, file)
+			if err != nil {
+				return nil, fmt.Errorf("ns-3: %w", err)
+			}
+			other, err := row.NS3.parse(string(out))
 			if err != nil {
 				return nil, err
 			}
@@ -139,27 +168,26 @@ func Peers(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersF
 	return f, nil
 }
 
-// buildPeer compiles the program, and says for which version.
-func buildPeer(ctx context.Context, folder string) (program, version string, err error) {
+// build compiles the program for ns-3, and returns its file and the version of ns-3.
+func (p *peerBench) build(ctx context.Context, folder string) (program, version string, err error) {
 	parts := []string{"ns3-core", "ns3-network", "ns3-internet", "ns3-point-to-point", "ns3-applications",
 		"ns3-traffic-control"}
-	flags, err := exec.CommandContext(ctx, "pkg-config", append([]string{"--cflags", "--libs"}, parts...)...).Output()
+	flags, err := p.output(ctx, "pkg-config", append([]string{"--cflags", "--libs"}, parts...)...)
 	if err != nil {
-		return "", "", fmt.Errorf("%w (pkg-config: %w)", ErrNoPeer, err)
+		return "", "", fmt.Errorf("%w (%w)", ErrNoPeer, err)
 	}
-	v, err := exec.CommandContext(ctx, "pkg-config", "--modversion", parts[0]).Output()
+	v, err := p.output(ctx, "pkg-config", "--modversion", parts[0])
 	if err != nil {
-		return "", "", fmt.Errorf("%w (pkg-config: %w)", ErrNoPeer, err)
+		return "", "", fmt.Errorf("%w (%w)", ErrNoPeer, err)
 	}
 	source := filepath.Join(folder, "peer.cc")
 	if err := os.WriteFile(source, ns3Program, 0o600); err != nil {
 		return "", "", err
 	}
 	program = filepath.Join(folder, "peer")
-	c := exec.CommandContext(ctx, "g++", append([]string{"-O3", "-std=c++17", source, "-o", program},
-		strings.Fields(string(flags))...)...)
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", "", fmt.Errorf("%w (g++: %w: %s)", ErrNoPeer, err, out)
+	if _, err := p.output(ctx, "g++", append([]string{"-O3", "-std=c++17", source, "-o", program},
+		strings.Fields(string(flags))...)...); err != nil {
+		return "", "", fmt.Errorf("%w (%w)", ErrNoPeer, err)
 	}
 	return program, strings.TrimSpace(string(v)), nil
 }
@@ -233,10 +261,11 @@ func way(nodes []int, end int) (text string) {
 	return text
 }
 
-// run carries Weir's run out so often that it takes some time, and returns its packet-hops a CPU second.
-func (s *PeerSide) run(config func() (*sim.Config, error)) (rate float64, err error) {
+// runWeir repeats Weir's run, until it has taken a time that can be measured, and returns the packet-hops per CPU
+// second.
+func (p *peerBench) runWeir(s *PeerSide, config func() (*sim.Config, error)) (rate float64, err error) {
 	hops, cpu := 0.0, 0.0
-	for range peerRepeats {
+	for range p.repeats {
 		c, err := config()
 		if err != nil {
 			return 0, err
@@ -245,9 +274,9 @@ func (s *PeerSide) run(config func() (*sim.Config, error)) (rate float64, err er
 		if err != nil {
 			return 0, err
 		}
-		_, before, _ := spent()
+		_, before, _ := p.CPU()
 		res := x.Run()
-		_, after, _ := spent()
+		_, after, _ := p.CPU()
 		if len(res.Unfinished) > 0 {
 			return 0, fmt.Errorf("bench peers: %d flows did not finish (%s)", len(res.Unfinished), res.End)
 		}
@@ -258,18 +287,6 @@ func (s *PeerSide) run(config func() (*sim.Config, error)) (rate float64, err er
 		}
 	}
 	return hops / cpu, nil
-}
-
-// read carries out ns-3's run, and returns likewise.
-func (s *PeerSide) read(ctx context.Context, program, file string) (rate float64, err error) {
-	var errs bytes.Buffer
-	c := exec.CommandContext(ctx, program, file)
-	c.Stderr = &errs
-	out, err := c.Output()
-	if err != nil {
-		return 0, fmt.Errorf("ns-3: %w: %s", err, errs.Bytes())
-	}
-	return s.parse(string(out))
 }
 
 // parse reads what ns-3's program prints, and returns its packet-hops a CPU second.

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"runtime"
-	"time"
 
 	"weir/study/plan"
 	"weir/study/spec"
@@ -95,27 +94,13 @@ measure: [fct]
 `, s.Hosts, s.Load, s.Seed+1, Sizes[s.Hosts], traffic)
 }
 
-// Meter measures time, and the speed of the machine.
-type Meter struct {
-	// Now reads the wall clock.
-	Now func() time.Time
-	// Spent returns the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, the
-	// CPU time of this process, and the number of cores.
-	Spent func() (all, own, cores float64)
-	// Calibrate returns the operations per second of plan.Calibrate's loop.
-	Calibrate func() float64
-}
-
-// MachineMeter returns the meter of this machine.
-func MachineMeter() Meter { return Meter{time.Now, spent, calibrate} }
-
 // Once runs one turn in this process, which should do nothing else.
-func Once(r *spec.Registry, s TurnSpec, m Meter) (*Turn, error) {
+func Once(r *spec.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	t := &Turn{TurnSpec: s, Calibrated: m.Calibrate()}
-	_, begin, _ := m.Spent()
+	_, begin, _ := m.CPU()
 	exp, err := plan.Load(r, &spec.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())}, spec.Options{})
 	if err != nil {
 		return nil, err
@@ -129,21 +114,21 @@ func Once(r *spec.Registry, s TurnSpec, m Meter) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, made, _ := m.Spent()
+	_, made, _ := m.CPU()
 	t.SetUp = made - begin
 	runtime.GC()
-	others, own, _ := m.Spent()
+	others, own, _ := m.CPU()
 	start := m.Now()
 	res := run.Run()
 	t.Wall = m.Now().Sub(start).Seconds()
-	othersAfter, ownAfter, cores := m.Spent()
+	othersAfter, ownAfter, cores := m.CPU()
 	t.CPU = ownAfter - own
 	t.Foreign = max(othersAfter-others-t.CPU, 0) / (t.Wall * cores)
 	if len(res.Unfinished) > 0 {
 		return nil, fmt.Errorf("bench: %d flows did not finish (%s)", len(res.Unfinished), res.End)
 	}
 	t.PacketHops, t.Events, t.Flows, t.FCTHash = res.PacketHops, res.Events, len(res.Flows), FCTHash(res)
-	t.Peak = peakMemory()
+	t.Peak = m.Memory()
 	t.Calibrated = (t.Calibrated + m.Calibrate()) / 2
 	return t, nil
 }

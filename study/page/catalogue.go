@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -201,10 +202,17 @@ type room struct {
 	List        []catalogued
 }
 
-// rooms says what they are about.
-var rooms = map[string]string{
-	own: "Yours", "ai": "Fabrics for training", "hpcc": "HPCC++", "ncf": "NCF: near-source flow control", "p4te": "P4TE",
-	"p4abc": "P4-ABC", "bench": "Benchmarks",
+// roomTitle returns the heading of a room: the title of its library, or its name if the library has no title.
+func (s *Server) roomTitle(name string) string {
+	if name == own {
+		return "Yours"
+	}
+	for _, l := range s.options.Registry.Library {
+		if l.Name == name {
+			return cmp.Or(l.Title, name)
+		}
+	}
+	return name
 }
 
 func (s *Server) catalogue(w http.ResponseWriter, r *http.Request) error {
@@ -212,11 +220,7 @@ func (s *Server) catalogue(w http.ResponseWriter, r *http.Request) error {
 	for _, c := range s.experiments() {
 		i := slices.IndexFunc(list, func(x room) bool { return x.Name == c.Room })
 		if i < 0 {
-			title := rooms[c.Room]
-			if title == "" {
-				title = c.Room
-			}
-			i, list = len(list), append(list, room{Name: c.Room, Title: title})
+			i, list = len(list), append(list, room{Name: c.Room, Title: s.roomTitle(c.Room)})
 		}
 		list[i].List = append(list[i].List, c)
 	}

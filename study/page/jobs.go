@@ -152,20 +152,20 @@ func line(j *live.Job, x live.Status) string {
 
 // queueLine says how a sweep is.
 func queueLine(w *live.Sweep) string {
-	text := fmt.Sprintf("%d queued or under way, %d done, %d failed", w.Queued, w.Done, w.Failed)
+	line := fmt.Sprintf("%d queued or under way, %d done, %d failed", w.Queued, w.Done, w.Failed)
 	for _, x := range []struct {
 		n    int
 		what string
 	}{{w.Checked, "made twice and compared"}, {w.Lost, "lost with a worker, and handed out again"},
-		{w.Aside, "workers set aside for wrong results"}} {
+		{w.Aside, text.Plural(w.Aside, "worker") + " set aside for wrong results"}} {
 		if x.n > 0 {
-			text += fmt.Sprintf("; %d %s", x.n, x.what)
+			line += fmt.Sprintf("; %d %s", x.n, x.what)
 		}
 	}
 	if w.Waiting != "" {
-		text += ". It waits: " + w.Waiting
+		line += ". It waits: " + w.Waiting
 	}
-	return text
+	return line
 }
 
 func (s *Server) job(w http.ResponseWriter, r *http.Request) error {

@@ -229,6 +229,12 @@ func TestPages(t *testing.T) {
 			"Summary"}},
 		{"trace by flow", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&flow=0&to=1s", []string{
 			"s1-&gt;server", "enqueue"}},
+		{"wrong flow", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&flow=-1", []string{"is no number of a flow"}},
+		{"wrong time", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&from=soon", []string{"soon"}},
+		{"time that ends first", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&from=2s&to=1s", []string{
+			"1s is not after the beginning"}},
+		{"style", page.Static("page.css"), []string{"body {"}},
+		{"icon", "/favicon.ico", []string{"<svg"}},
 		{"wrong trace search", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&kind=explode", []string{
 			"is no kind of event", "transmit"}},
 		{"docs", "/docs", []string{"docs/spec.md", "Traces"}},

@@ -62,6 +62,14 @@ expect:
 // contents of a results folder: names and bytes, without what is the machine's.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
+	files, err := readContents(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func readContents(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() || strings.HasPrefix(info.Name(), "host.") {
@@ -72,10 +80,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		files[rel] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return files, err
 }
 
 func execute(t *testing.T, text string, o Options, set ...string) *results.Outcome {

@@ -60,9 +60,13 @@ func left(t *testing.T, dir string) (files map[string]string, beyond int) {
 // home is what the experiment leaves with one run at a time: what all others have to leave too.
 func home(t *testing.T, text string) map[string]string {
 	t.Helper()
+	if files, made := fixtures.homes[text]; made {
+		return files
+	}
 	dir := t.TempDir()
 	execute(t, text, Options{Dir: dir, Executable: "e", Jobs: 1})
 	files, _ := left(t, dir)
+	fixtures.homes[text] = files
 	return files
 }
 
@@ -70,7 +74,16 @@ func home(t *testing.T, text string) map[string]string {
 func ahead(t *testing.T, dir string) {
 	t.Helper()
 	s := load(t, byNeed(wanted), spec.Options{})
-	folder := results.Folder(s, dir, spec.Sim)
+	if fixtures.ahead == "" {
+		shared := fixtures.newDir(t)
+		makeAhead(t, s, results.Folder(s, shared, spec.Sim))
+		fixtures.ahead = shared
+	}
+	linkWithout(t, dir, fixtures.ahead, nil)
+}
+
+func makeAhead(t *testing.T, s *spec.Spec, folder string) {
+	t.Helper()
 	if err := results.MakeFolder(folder); err != nil {
 		t.Fatal(err)
 	}
@@ -327,9 +340,7 @@ func TestSeedsByNeedMerged(t *testing.T) {
 	var parts []string
 	for part := range 2 {
 		dir := filepath.Join(t.TempDir(), filepath.Base(whole.Dir))
-		if err := os.CopyFS(dir, os.DirFS(whole.Dir)); err != nil {
-			t.Fatal(err)
-		}
+		linkWithout(t, dir, whole.Dir, nil)
 		runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*"))
 		for k, name := range append(runs, filepath.Join(dir, "runs.json")) {
 			if k%2 == part || k == len(runs) {

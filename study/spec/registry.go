@@ -77,6 +77,7 @@ type Import struct {
 // Library is a room's own experiments.
 type Library struct {
 	Name  string // p4abc: its file fig4.yaml is the experiment p4abc/fig4
+	Title string // heading of its experiments in lists, such as P4-ABC; "": the name
 	Files fs.FS  // experiments/*.yaml, and what they name, relative to experiments/
 
 	Lab       []string // experiments that are made for the lab, which needs root: lab is NAME/lab

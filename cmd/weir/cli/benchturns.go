@@ -105,8 +105,8 @@ func (b *benchCmd) put(f turnFigures) error {
 	return bench.Put(b.Docs, b.What, page)
 }
 
-// benchMeter measures turns.
-var benchMeter = bench.MachineMeter
+// benchMeters returns the meters of turns.
+var benchMeters = bench.MachineMeters
 
 // turn carries out one turn in this process.
 func (b *benchCmd) turn(a *app) error {
@@ -114,7 +114,7 @@ func (b *benchCmd) turn(a *app) error {
 	if err := json.Unmarshal([]byte(b.Turn), &s); err != nil {
 		return fmt.Errorf("%w: --turn: %w", errInput, err)
 	}
-	t, err := bench.Once(a.registry, s, benchMeter())
+	t, err := bench.Once(a.registry, s, benchMeters())
 	if err != nil {
 		return err
 	}

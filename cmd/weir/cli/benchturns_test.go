@@ -33,16 +33,16 @@ func TestBenchTurnsInput(t *testing.T) {
 	}
 }
 
-// ticks returns a meter of a made-up machine with two cores. Between two readings a second passes on the wall clock;
+// ticks returns the meters of a made-up machine with two cores. Between two readings a second passes on the wall clock;
 // this process has 1.25 seconds of CPU, and others have a quarter. The loop runs faster each time.
-func ticks() bench.Meter {
+func ticks() bench.Meters {
 	wall, cpu, operations := int64(0), 0.0, 0.0
-	return bench.Meter{
+	return bench.Meters{
 		Now: func() time.Time {
 			wall++
 			return time.Unix(wall, 0)
 		},
-		Spent: func() (all, own, cores float64) {
+		CPU: func() (all, own, cores float64) {
 			cpu++
 			return 1.5 * cpu, 1.25 * cpu, 2
 		},
@@ -50,13 +50,14 @@ func ticks() bench.Meter {
 			operations += 1e6
 			return operations
 		},
+		Memory: func() uint64 { return 64e6 },
 	}
 }
 
 // One turn gives its figures, the same packet-hops with several threads.
 func TestBenchTurn(t *testing.T) {
-	defer func(m func() bench.Meter) { benchMeter = m }(benchMeter)
-	benchMeter = ticks
+	defer func(m func() bench.Meters) { benchMeters = m }(benchMeters)
+	benchMeters = ticks
 	var texts [2]string
 	for k, threads := range []string{"1", "3"} {
 		var out, errs bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"weir/core/workload/job"
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
@@ -54,7 +55,7 @@ func (c *checkCmd) Run(a *app) error {
 	memory := fmt.Sprintf("up to %s of memory (%d at a time here)",
 		report.Bytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
 	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s, and %s", s.Name(),
-		plural(len(runs), "run"), measure.SI(cost.PacketHops), took(elapsed), memory)
+		text.Count(len(runs), "run"), measure.SI(cost.PacketHops), took(elapsed), memory)
 	if byNeed {
 		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
 			"%s packet-hops, %s, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,

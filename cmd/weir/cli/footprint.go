@@ -10,6 +10,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/internal/document"
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
@@ -102,23 +103,9 @@ func inCommon(points []string) string {
 	case len(points) == 1:
 		return points[0]
 	case len(common) == 0:
-		return fmt.Sprintf("%s and %s more", points[0], plural(len(points)-1, "point"))
+		return fmt.Sprintf("%s and %s more", points[0], text.Count(len(points)-1, "point"))
 	}
-	return fmt.Sprintf("%s (%s)", strings.Join(common, " "), plural(len(points), "point"))
-}
-
-// plural is a number with its noun.
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	many := one + "s"
-	if strings.HasSuffix(one, "ch") {
-		many = one + "es"
-	} else if strings.HasSuffix(one, "y") {
-		many = one[:len(one)-1] + "ies"
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%s (%s)", strings.Join(common, " "), text.Count(len(points), "point"))
 }
 
 // footprintText is the table of kinds of switches whose programs use the same, within a width.
@@ -126,7 +113,7 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	var b strings.Builder
 	for i := range kinds {
 		k := &kinds[i]
-		fmt.Fprintf(&b, "%s: %s; %s, %s\n", k.Tier, plural(k.Count, "switch"), k.Switch, plural(k.Ports, "port"))
+		fmt.Fprintf(&b, "%s: %s; %s, %s\n", k.Tier, text.Count(k.Count, "switch"), k.Switch, text.Count(k.Ports, "port"))
 	}
 	f := &kinds[0]
 	for i := range f.Programs {
@@ -156,8 +143,8 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	s := f.Sums()
 	sums := fmt.Sprintf("in all: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of "+
 		"registers a packet",
-		plural(s.Ingress, "stage"), s.Egress, plural(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM), memory(s.Registers),
-		plural(s.Meters, "meter"), plural(s.Reads, "read"), plural(s.Writes, "write"))
+		text.Count(s.Ingress, "stage"), s.Egress, text.Count(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM),
+		memory(s.Registers), text.Count(s.Meters, "meter"), text.Count(s.Reads, "read"), text.Count(s.Writes, "write"))
 	b.WriteString(report.Hang("  ", sums, "    ", width) + "\n")
 	breaks := f.Breaks(dataplane.RMT)
 	if len(breaks) == 0 {
@@ -180,18 +167,18 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 // uses are the rows of a stage: kind, name, size.
 func uses(x *dataplane.Stage) (rows [][3]string) {
 	for _, t := range x.Tables {
-		size := fmt.Sprintf("%s of %d + %d bits", plural(t.Entries, "entry"), t.Key, t.Action)
+		size := fmt.Sprintf("%s of %d + %d bits", text.Count(t.Entries, "entry"), t.Key, t.Action)
 		if t.Match == dataplane.MatchSelector {
-			size = fmt.Sprintf("%s of %d bits", plural(t.Entries, "member"), t.Action)
+			size = fmt.Sprintf("%s of %d bits", text.Count(t.Entries, "member"), t.Action)
 		}
 		rows = append(rows, [3]string{t.Match.String(), t.Name, size})
 	}
 	for _, r := range x.Registers {
 		rows = append(rows, [3]string{"register", r.Name, fmt.Sprintf("%d of %d bits; %s, %s", r.Cells, r.Bits,
-			plural(r.Reads, "read"), plural(r.Writes, "write"))})
+			text.Count(r.Reads, "read"), text.Count(r.Writes, "write"))})
 	}
 	for _, m := range x.Meters {
-		rows = append(rows, [3]string{"meter", m.Name, fmt.Sprintf("%d with %s", m.Count, plural(m.Rates, "rate"))})
+		rows = append(rows, [3]string{"meter", m.Name, fmt.Sprintf("%d with %s", m.Count, text.Count(m.Rates, "rate"))})
 	}
 	return rows
 }

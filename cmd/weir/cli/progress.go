@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/core/unit"
+	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/run"
 )
@@ -57,7 +58,7 @@ func (b *progressBar) beside(text string) {
 // progressLine says how far runs are after so many seconds: which share, of how many runs, packet-hops in all and a
 // second, the simulated time, and what is left. It is narrower than a terminal of so many columns.
 func progressLine(p run.Progress, found int, elapsed float64, also string, columns int) string {
-	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, plural(p.Runs, "run"))
+	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, text.Count(p.Runs, "run"))
 	switch {
 	case p.PacketHops > 0 && also != "": // there is no room for all
 		line += fmt.Sprintf("  %s hops/s", measure.SI(float64(p.PacketHops)/elapsed))

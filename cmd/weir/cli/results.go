@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/internal/text"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
@@ -111,7 +112,7 @@ func (m *mergeCmd) Run(a *app) error {
 	found := merged.Found
 	merged.Found = 0 // what was there already is nothing to run again
 	fmt.Fprintf(a.stdout, "%d of %d runs are there, of %s: %d of them new", found, found+merged.Missing,
-		plural(merged.Folders, "folder"), merged.New)
+		text.Count(merged.Folders, "folder"), merged.New)
 	if merged.Alike > 0 {
 		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Alike)
 	}

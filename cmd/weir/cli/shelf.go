@@ -154,7 +154,7 @@ func (a *app) shelfEntry(s *results.Shelved) {
 	if s.Options != "" {
 		head += " " + s.Options
 	}
-	state := plural(s.Runs, "run")
+	state := text.Count(s.Runs, "run")
 	switch {
 	case s.Wrong != "":
 		state = "it cannot be read: " + s.Wrong
@@ -260,7 +260,7 @@ func (r *removeCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "%s: %s removed, %s\n", dir, plural(x.Files, "file"), report.Bytes(x.Bytes))
+		fmt.Fprintf(a.stdout, "%s: %s removed, %s\n", dir, text.Count(x.Files, "file"), report.Bytes(x.Bytes))
 		if len(x.Kept) > 0 {
 			fmt.Fprintf(a.stdout, "it stays with what is no file of weir's: %s\n", text.Shown(document.Choices(x.Kept)))
 		}
@@ -332,7 +332,7 @@ func (b *bundleCmd) Run(a *app) error {
 		return results.Unwritten(string(b.To), err)
 	}
 	fmt.Fprintf(a.stdout, "%s: %s of %s with %s, %s in the archive; weir results open reads it\n", b.To,
-		plural(len(dirs), "folder"), plural(files, "file"), report.Bytes(bytes), report.Bytes(size))
+		text.Count(len(dirs), "folder"), text.Count(files, "file"), report.Bytes(bytes), report.Bytes(size))
 	return nil
 }
 

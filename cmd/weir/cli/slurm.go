@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/revision"
+	"weir/internal/text"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
@@ -87,8 +88,8 @@ func (e *exportSlurmCmd) Run(a *app) error {
 		for _, ids := range f.Job.Tasks[x.First : x.Last+1] {
 			runs += len(ids)
 		}
-		fmt.Fprintf(a.stdout, "%s: %s in %s, each with %s of memory and %d min\n", x.Script, plural(runs, "run"),
-			plural(x.Last-x.First+1, "task"), report.Bytes(x.MemoryBytes), x.Minutes)
+		fmt.Fprintf(a.stdout, "%s: %s in %s, each with %s of memory and %d min\n", x.Script, text.Count(runs, "run"),
+			text.Count(x.Last-x.First+1, "task"), report.Bytes(x.MemoryBytes), x.Minutes)
 	}
 	fmt.Fprintf(a.stdout, "On the cluster:\n  cd %s\n", quoted(dir))
 	for _, x := range f.Job.Arrays {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"weir/internal/text"
 	"weir/study/spec"
 	"weir/study/traps"
 )
@@ -31,7 +32,7 @@ func (s *selection) loadWatched(a *app) (*spec.Spec, error) {
 	}
 	if fatal > 0 {
 		return nil, fmt.Errorf("%w: what %s uses has %s; its results would be wrong", errInput, x.Name(),
-			plural(fatal, "mistake"))
+			text.Count(fatal, "mistake"))
 	}
 	return x, nil
 }

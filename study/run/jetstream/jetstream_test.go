@@ -16,7 +16,7 @@ import (
 
 // Workers give the same bytes as one machine, alone or beside the coordinator's own, and the queue is gone then.
 func TestSameBytes(t *testing.T) {
-	s := sweepOf(t, 40)
+	s := sweepOf(t, 20)
 	want := here(t, s)
 	for _, x := range []struct{ own, workers int }{{2, 0}, {-1, 1}, {-1, 3}, {1, 2}} {
 		runBubble(t, fmt.Sprintf("%d own, %d", x.own, x.workers), func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestSameBytes(t *testing.T) {
 			}
 			p.same(want)
 			status := c.Status()
-			if status.Done != 40 || status.Queued != 0 || status.Failed+status.Lost+status.SetAside > 0 {
+			if status.Done != 20 || status.Queued != 0 || status.Failed+status.Lost+status.SetAside > 0 {
 				t.Errorf("%+v", status)
 			}
 			if left, _ := filepath.Glob(filepath.Join(p.dir, "*", "queue")); len(left) > 0 {
@@ -66,7 +66,7 @@ func TestErrors(t *testing.T) {
 // A worker that alters results is set aside, whenever it begins to; all that it has made is made again, also what was
 // kept before.
 func TestLiar(t *testing.T) {
-	s := sweepOf(t, 60)
+	s := sweepOf(t, 30)
 	want := here(t, s)
 	for _, from := range []int{0, 10} {
 		for _, own := range []int{-1, 1} {
@@ -166,7 +166,7 @@ func TestRefused(t *testing.T) {
 // Ends of workers while runs go on lose nothing: another makes them.
 func TestWorkersGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sweepOf(t, 60)
+		s := sweepOf(t, 30)
 		want := here(t, s)
 		p := newParty(t)
 		p.guests(func(j *Join) {
@@ -188,7 +188,7 @@ func TestWorkersGo(t *testing.T) {
 // An interrupted coordinator keeps what it has, and the next one goes on with the same workers, at the same address.
 func TestInterrupted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sweepOf(t, 60)
+		s := sweepOf(t, 30)
 		want := here(t, s)
 		p := newParty(t)
 		p.config.Jobs = 1

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,20 +19,23 @@ func large(t *testing.T) *spec.Spec {
 		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [{goodput: {every: 3us}}]\n",
 		spec.Options{})
 	for _, r := range plan.Runs(s) {
-		if data := result(t, r); len(data) <= atOnce {
+		if data := resultHere(t, s, r.ID(executable)); len(data) <= atOnce {
 			t.Fatalf("a result has %d bytes only", len(data))
 		}
 	}
 	return s
 }
 
-func result(t *testing.T, r *plan.Run) []byte {
+// resultHere returns a run's result as one machine gives it.
+func resultHere(t *testing.T, s *spec.Spec, id string) []byte {
 	t.Helper()
-	data, err := run.One(t.Context(), r, executable, 1, nil)
-	if err != nil {
-		t.Fatal(err)
+	for name, data := range here(t, s) {
+		if filepath.Base(name) == id+".json" {
+			return []byte(data)
+		}
 	}
-	return data
+	t.Fatalf("no run %s", id)
+	return nil
 }
 
 // Results that do not fit into messages come by the store, with the same bytes.
@@ -64,12 +68,7 @@ func TestReportedTwice(t *testing.T) {
 			p.guests(func(j *Join) {
 				w := newPuppet(p, j, "w")
 				got, m := w.take()
-				var data []byte
-				for _, r := range plan.Runs(s) {
-					if r.ID(executable) == got.Run {
-						data = result(t, r)
-					}
-				}
+				data := resultHere(t, s, got.Run)
 				store, err := w.js.ObjectStore(t.Context(), w.about.Sweep.results())
 				if err != nil {
 					t.Error(err)

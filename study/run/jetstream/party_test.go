@@ -68,14 +68,27 @@ func contents(t testing.TB, dir string) map[string]string {
 // executable is the program's part of ids in these tests.
 const executable = "e"
 
-// here is what one machine gives.
+// machineResults are the results of one machine, by experiment. Most tests compare with those of the same sweeps.
+var machineResults = struct {
+	sync.Mutex
+	files map[string]map[string]string
+}{files: map[string]map[string]string{}}
+
+// here returns what one machine gives: contents of its results folder, which callers must not change.
 func here(t testing.TB, s *spec.Spec) map[string]string {
 	t.Helper()
+	machineResults.Lock()
+	defer machineResults.Unlock()
+	if files, made := machineResults.files[string(s.Resolved())]; made {
+		return files
+	}
 	dir := t.TempDir()
 	if _, err := run.Execute(t.Context(), s, run.Options{Dir: dir, Executable: executable}); err != nil {
 		t.Fatal(err)
 	}
-	return contents(t, dir)
+	files := contents(t, dir)
+	machineResults.files[string(s.Resolved())] = files
+	return files
 }
 
 // told are the notices of a test.

@@ -13,7 +13,7 @@ import (
 // and the sweep goes on with what is in the files.
 func TestServerStartsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sweepOf(t, 60)
+		s := sweepOf(t, 30)
 		want := here(t, s)
 		p := newParty(t)
 		p.config.storage = jetstream.FileStorage

@@ -14,7 +14,7 @@ import (
 // first one's is all.
 func TestTwoCoordinators(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sweepOf(t, 40)
+		s := sweepOf(t, 20)
 		want := here(t, s)
 		p, q := newParty(t), newParty(t)
 		q.dir = p.dir
@@ -37,7 +37,7 @@ func TestTwoCoordinators(t *testing.T) {
 // Who is interrupted before the first run is handed over, or cannot begin, leaves what is there of an execution before.
 func TestInterruptedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sweepOf(t, 60)
+		s := sweepOf(t, 30)
 		want := here(t, s)
 		p := newParty(t)
 		p.config.Jobs, p.config.joined = 1, nil

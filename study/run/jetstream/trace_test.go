@@ -45,7 +45,7 @@ func tracedHere(t testing.TB, s *spec.Spec, ports ...string) map[string]string {
 // Where the experiment bounds traces workers leave them, with the bytes of one machine's; runs that are there without
 // one are made again for it; and what differs in the trace alone sets a worker aside.
 func TestTracesOfWorkers(t *testing.T) {
-	s := tracedSweep(t, 20, quota)
+	s := tracedSweep(t, 10, quota)
 	want := tracedHere(t, s, "s->c", "a*")
 	for name, x := range map[string]struct {
 		before bool
@@ -79,7 +79,7 @@ func TestTracesOfWorkers(t *testing.T) {
 				}
 			}
 			o, err := p.traced(t.Context(), s, "s->c", "a*")
-			if err != nil || o.Missing > 0 || len(o.Failed) > 0 || o.Traces != 20 {
+			if err != nil || o.Missing > 0 || len(o.Failed) > 0 || o.Traces != 10 {
 				t.Fatalf("%v, %d missing, %d traces, failed %v", err, o.Missing, o.Traces, o.Failed)
 			}
 			if p.same(want); !p.told.has(x.said) {
@@ -121,7 +121,7 @@ func TestTracesAreBounded(t *testing.T) {
 // Who interrupts a sweep and wants traces of other ports then, or none, gets those: what the queue still has is of the
 // sweep before.
 func TestOtherTraces(t *testing.T) {
-	s := tracedSweep(t, 30, quota)
+	s := tracedSweep(t, 20, quota)
 	for name, ports := range map[string][]string{"others": {"s->c"}, "none": nil} {
 		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"weir/internal/text"
 	"weir/study/results"
 	"weir/study/run"
 )
@@ -114,8 +115,8 @@ func (c *Collector) missing(ctx context.Context) (texts []string) {
 		}
 	}
 	if len(busy) > 0 {
-		texts = append(texts, fmt.Sprintf("still in the queue: %s, which lack %s", count(len(busy), "task"),
-			count(c.total-never-sum(lost), "run")))
+		texts = append(texts, fmt.Sprintf("still in the queue: %s, which lack %s", text.Count(len(busy), "task"),
+			text.Count(c.total-never-sum(lost), "run")))
 	}
 	if err == nil {
 		texts = append(texts, f.describe(ctx, lost, func(task int) int { return jobs[task] })...)
@@ -123,7 +124,7 @@ func (c *Collector) missing(ctx context.Context) (texts []string) {
 		texts = append(texts, f.recount(lost, jobs)...)
 	}
 	if never > 0 {
-		texts = append(texts, fmt.Sprintf("not begun: the tasks of %s", count(never, "missing run")))
+		texts = append(texts, fmt.Sprintf("not begun: the tasks of %s", text.Count(never, "missing run")))
 	}
 	return append(texts, f.again(c.lack, busy)...)
 }
@@ -161,12 +162,12 @@ func (f *Folder) recount(lost, jobs map[int]int) (texts []string) {
 		tasks = append(tasks, task)
 	}
 	slices.Sort(tasks)
-	text := fmt.Sprintf("begun, and running still or ended: the tasks of %s (%s)", count(sum(lost), "missing run"),
-		spans(tasks))
+	problem := fmt.Sprintf("begun, and running still or ended: the tasks of %s (%s)",
+		text.Count(sum(lost), "missing run"), spans(tasks))
 	if line := f.lastLine(jobs[tasks[0]], tasks[0]); line != "" {
-		text += fmt.Sprintf("; %s says last: %s", filepath.Join(f.Dir, logs, logName(jobs[tasks[0]], tasks[0])), line)
+		problem += fmt.Sprintf("; %s says last: %s", filepath.Join(f.Dir, logs, logName(jobs[tasks[0]], tasks[0])), line)
 	}
-	return []string{text}
+	return []string{problem}
 }
 
 // again are the commands that submit tasks once more, but those that the queue has.

@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/atomicfile"
 	"weir/internal/document"
+	"weir/internal/text"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
@@ -347,7 +348,7 @@ func (r *Runner) submit(ctx context.Context) error {
 		if err = b.submit(ctx, i); err != nil {
 			break
 		}
-		r.tell("job %d: %s of %s", b.jobs[i], count(len(b.tasksOf(i)), "task"), b.name)
+		r.tell("job %d: %s of %s", b.jobs[i], text.Count(len(b.tasksOf(i)), "task"), b.name)
 	}
 	if b.jobs[0] == 0 && !b.doubtful {
 		os.RemoveAll(f.Dir)
@@ -400,9 +401,9 @@ func (r *Runner) free() string {
 }
 
 func (r *Runner) tell(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	r.account.tell(text)
+	notice := fmt.Sprintf(format, args...)
+	r.account.tell(notice)
 	if r.Notice != nil {
-		r.Notice(text)
+		r.Notice(notice)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"weir/internal/text"
 )
 
 // directive is an option of sbatch.
@@ -72,7 +74,7 @@ func (f *Folder) script(i int, o Options) []byte {
 	given, _ := directives(o.Sbatch)
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Made by weir export slurm: %s in %s.\n# Submit it in its own folder: sbatch %s\n",
-		count(runs, "run"), count(a.Last-a.First+1, "task"), a.Script)
+		text.Count(runs, "run"), text.Count(a.Last-a.First+1, "task"), a.Script)
 	own := []directive{
 		{"job-name", f.Job.Name},
 		{"array", fmt.Sprintf("%d-%d", a.First, a.Last)},
@@ -111,12 +113,4 @@ exec "${WEIR:-./%s}" task . --index "$SLURM_ARRAY_TASK_ID" --threads %d%s
 func replaces(given, own string) bool {
 	return given == own || own == "mem" && (given == "mem-per-cpu" || given == "mem-per-gpu") ||
 		own == "requeue" && given == "no-requeue"
-}
-
-// count is a number of things.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
