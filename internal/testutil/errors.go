@@ -1,7 +1,10 @@
 package testutil
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -11,7 +14,7 @@ var (
 	nearestName = regexp.MustCompile(`did you mean [^;?]*\?`)
 	listStart   = regexp.MustCompile(`(?:allowed: |allowed are |one of (?:the units )?|a map with )`)
 	listKey     = regexp.MustCompile(`^[a-z_]+: `)
-	countOfMore = regexp.MustCompile(`^(?:… )?and \d+ more$|^(\S+) and \d+ more$`)
+	countOfMore = regexp.MustCompile(`^(\S+) and (\d+) more$`)
 	quotedText  = regexp.MustCompile(`"[^"]*"`)
 	anyNumber   = regexp.MustCompile(`\S*\d\S*`)
 	firstPlace  = regexp.MustCompile(`^[^:\n]*:\d+:\d+: `)
@@ -44,8 +47,8 @@ func listLength(text string) int {
 	length, names := 0, 0
 	for i, item := range strings.Split(listKey.ReplaceAllString(text, ""), ", ") {
 		switch {
-		case strings.HasPrefix(item, "or ") && names > 1:
-			return length
+		case strings.HasPrefix(item, "or ") && names > 1, strings.HasPrefix(item, "{") && names > 1:
+			return length // an example follows
 		case strings.Contains(item, " ") && !countOfMore.MatchString(item), strings.HasPrefix(item, "["):
 			return 0
 		case i > 0:
@@ -136,3 +139,39 @@ func (e *ErrorTexts) FullTexts() int { return len(e.marked) }
 
 // String returns the golden file's text.
 func (e *ErrorTexts) String() string { return e.text.String() }
+
+// CheckList checks that the last list of allowed names in an error has known names only, and lists or counts them all.
+func CheckList(t *testing.T, text string, known []string) {
+	t.Helper()
+	if problem := wrongList(text, known); problem != "" {
+		t.Errorf("%s: %s", problem, text)
+	}
+}
+
+// wrongList returns what is wrong with the last list in a text, "" if it has all known names.
+func wrongList(text string, known []string) string {
+	starts := listStart.FindAllStringIndex(text, -1)
+	if len(starts) == 0 {
+		return "there is no list"
+	}
+	list := text[starts[len(starts)-1][1]:]
+	list = strings.TrimSpace(listKey.ReplaceAllString(list[:listLength(list)], ""))
+	count := 0
+	for _, name := range strings.Split(list, ", ") {
+		if more := countOfMore.FindStringSubmatch(name); more != nil {
+			n, _ := strconv.Atoi(more[2])
+			count += n
+			name = more[1]
+		}
+		if name == "…" {
+			continue
+		}
+		if count++; !slices.Contains(known, name) {
+			return fmt.Sprintf("%q is listed, and is none of %q", name, known)
+		}
+	}
+	if count != len(known) {
+		return fmt.Sprintf("%d names are listed or counted, want %d", count, len(known))
+	}
+	return ""
+}

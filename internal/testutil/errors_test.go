@@ -32,6 +32,7 @@ func TestRemoveLists(t *testing.T) {
 		{"bad; allowed: a, b, c and 120 more", "bad; allowed: …"},
 		{"bad; allowed: transport: tcp, udp", "bad; allowed: …"},
 		{"bad; allowed: a, b, or any with stack: weir", "bad; allowed: …, or any with stack: weir"},
+		{"bad; allowed: a, b, {file: …}", "bad; allowed: …, {file: …}"},
 		{"bad; allowed: a file, or one of p/a, p/b (weir list)", "bad; allowed: a file, or one of … (weir list)"},
 		{"bad; a rate has one of Gbps, Mbps; allowed: a rate above 0", "bad; a rate has one of …; allowed: a rate above 0"},
 		{"bad; a number with one of the units s, ms", "bad; a number with one of the units …"},
@@ -47,6 +48,20 @@ func TestRemoveLists(t *testing.T) {
 		"bad; allowed: {where: {scheme: abc}, goodput.client0: 32Mbps}", "a, b, c"} {
 		if got := RemoveLists(text); got != text {
 			t.Errorf("%q\nwant %q", got, text)
+		}
+	}
+}
+
+// A list names or counts every known name.
+func TestCheckList(t *testing.T) {
+	known := []string{"a", "b", "c"}
+	for _, text := range []string{"bad; allowed: a, b, c", "bad; allowed: b, … and 2 more", "bad; allowed: c and 2 more",
+		"allowed: a file, or one of c, a, … and 1 more (weir list)", "bad; allowed: x: c, b, a\n    excerpt"} {
+		CheckList(t, text, known)
+	}
+	for _, text := range []string{"bad", "bad; allowed: a, b", "bad; allowed: a, b, d", "bad; allowed: a, … and 3 more"} {
+		if wrongList(text, known) == "" {
+			t.Errorf("%q is taken for a list of all", text)
 		}
 	}
 }

@@ -18,8 +18,8 @@ var inFull = []string{"addresses-leaf", "anchor", "cc-unknown", "claim-syntax", 
 	"fat-tree-large", "incast-too-many", "list", "load-too-many", "measure-options", "missing-parameter", "mtu-small",
 	"no-program", "paper-value-source", "ratio-twice", "reaction-until", "sets-word", "stalls-long", "without-nothing"}
 
-// withDummies returns the registry of the tests with another program, transport, topology and measure, and adds a key to
-// each table of keys until the test ends.
+// withDummies returns the registry of the tests with another program, transport, topology and measure, and adds a key
+// to each table of keys until the test ends.
 func withDummies(t *testing.T) *spec.Registry {
 	const name = "aaaaaaaa_dummy"
 	for _, x := range spec.Tables {

@@ -143,6 +143,42 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
+// The error of an unknown name lists or counts the names that a switch's file can have.
+func TestListsOfNames(t *testing.T) {
+	var programs, schedulers []string
+	for _, x := range schemes().Programs {
+		programs = append(programs, x.Name)
+	}
+	for _, x := range schemes().Schedulers {
+		schedulers = append(schedulers, x.Name)
+	}
+	for _, x := range []struct {
+		name, file string
+		known      []string
+	}{
+		{"keys", access + "uesrs: {}\n", topKeys},
+		{"keys of a port", strings.Replace(access, "rate: 50", "rat: 50", 1), portKeys},
+		{"programs", strings.Replace(access, "forward", "foward", 1), programs},
+		{"programs of a bridge", strings.Replace(access, "forward", "forward, ecmp", 1),
+			[]string{"abc", "classify", "ecn", "forward", "loss", "ncf"}},
+		{"schedulers", access + "queues: 2\nscheduler: wrr2\n", schedulers},
+		{"ports", access + "users: {behind: user}\n", []string{"users", "uplink"}},
+		{"ports of a program",
+			strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {trunk: inside}", 1),
+			[]string{"users", "uplink"}},
+		{"kinds of users", access + "users: {by: mac}\n", []string{"address", "vlan", "qinq"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if _, err := Decode(schemes(), "switch.yaml", []byte(x.file)); err == nil {
+				t.Error("the file is taken")
+			} else {
+				first, _, _ := strings.Cut(err.Error(), "\n")
+				testutil.CheckList(t, first, x.known)
+			}
+		})
+	}
+}
+
 // A file that names more users than there is room for says so with its place, also if it has no key users.
 func TestTooManyNamed(t *testing.T) {
 	var aggregates, named []string
