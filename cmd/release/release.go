@@ -36,7 +36,7 @@ type source struct {
 func (o *options) make(repository string) ([]string, error) {
 	for _, p := range o.Platforms {
 		if !plainPlatform.MatchString(p) {
-			return nil, fmt.Errorf("%q is not a platform; one is %s", p, strings.Join(platforms, ", "))
+			return nil, fmt.Errorf("%q is not a platform; allowed: %s", p, strings.Join(platforms, ", "))
 		}
 	}
 	if o.Version != "" && !plainVersion.MatchString(o.Version) {

@@ -62,7 +62,7 @@ func TestRefused(t *testing.T) {
 		o    options
 		want string
 	}{
-		{"platform", options{Platforms: []string{"linux"}}, `"linux" is not a platform; one is linux/amd64, `},
+		{"platform", options{Platforms: []string{"linux"}}, `"linux" is not a platform; allowed: linux/amd64, `},
 		{"version", options{Version: "../x"}, `"../x" cannot be part of a file's name`},
 		{"folder", options{Out: full}, "has files already"},
 	} {

@@ -137,7 +137,7 @@ func Word[T ~string](p *Params, to *T, name, standard, doc, source string, words
 func (p *Params) Either(to *bool, words [2]string, name, standard, doc, source string) Declaration {
 	either := Type[bool]{kind: Text, parse: func(s string) (bool, error) {
 		if s != words[0] && s != words[1] {
-			return false, fmt.Errorf("%q is none of %s, %s", s, words[0], words[1])
+			return false, fmt.Errorf("%q is not known; allowed: %s, %s", s, words[0], words[1])
 		}
 		return s == words[1], nil
 	}, write: func(x bool) string {

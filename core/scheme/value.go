@@ -121,7 +121,7 @@ func Enum[T ~uint8](words ...string) Type[T] {
 				return T(i), nil
 			}
 		}
-		return 0, fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+		return 0, fmt.Errorf("%q is not known; allowed: %s", s, strings.Join(words, ", "))
 	}, write: func(x T) string {
 		if int(x) < len(words) {
 			return words[x]

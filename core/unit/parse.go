@@ -65,7 +65,7 @@ func quantity(s, what string, scales []scale) (int64, error) {
 		return 0, fmt.Errorf("%q is negative; a %s is a number with one of the units %s", s, what, words(scales))
 	}
 	if number == "" {
-		return 0, fmt.Errorf("%q is not a %s: a number with one of the units %s is needed", s, what, words(scales))
+		return 0, fmt.Errorf("%q is not a %s; a %s is a number with one of the units %s", s, what, what, words(scales))
 	}
 	for i, sc := range scales {
 		if sc.word == word {

@@ -132,7 +132,8 @@ func (m *match) set(word, value string) (err error) {
 		most = 65535
 		m.peerPort = int32(number(int64(m.peerPort)))
 	default:
-		return fmt.Errorf("%q is no address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, proto, sport or dport", word)
+		return fmt.Errorf("%q is no address, prefix or field; allowed: address, prefix, from, to, dscp, tcp, udp, icmp, "+
+			"icmpv6, proto, sport, dport", word)
 	}
 	if err == nil && twice {
 		err = fmt.Errorf("%s is there twice", word)

@@ -84,7 +84,7 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 				for _, f := range s.Ports {
 					ports = append(ports, f.To)
 				}
-				text = fmt.Sprintf("no port is called %s; ports are %s", p.Key, strings.Join(ports, ", "))
+				text = fmt.Sprintf("no port is called %s; allowed: %s", p.Key, strings.Join(ports, ", "))
 			}
 			all = append(all, scheme.Remark{Param: "ports", Refused: true, Text: text})
 		}

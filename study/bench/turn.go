@@ -51,10 +51,10 @@ type Turn struct {
 // Check returns an error about a turn that cannot be.
 func (s *TurnSpec) Check() error {
 	if _, ok := Sizes[s.Hosts]; !ok {
-		return fmt.Errorf("there is no fat tree of %d hosts; 16, 128, 1024, 8192 and 65536 are allowed", s.Hosts)
+		return fmt.Errorf("there is no fat tree of %d hosts; allowed: 16, 128, 1024, 8192, 65536", s.Hosts)
 	}
 	if s.Load != Permutation && s.Load != WebSearch {
-		return fmt.Errorf("%q is no load; %s and %s are allowed", s.Load, Permutation, WebSearch)
+		return fmt.Errorf("%q is no load; allowed: %s, %s", s.Load, Permutation, WebSearch)
 	}
 	if s.Threads < 1 {
 		return fmt.Errorf("%d threads; 1 or more is allowed", s.Threads)

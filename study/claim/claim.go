@@ -139,7 +139,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(within(d, t, v.word), v.allowed, "%s", v.msg)
 		return
 	} else if !v.measured {
-		d.Fail(t.Place, strings.Join(slices.Sorted(maps.Keys(measures)), ", "), "the claim names no measure")
+		d.Fail(t.Place, document.Choices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
 		return
 	}
 	if word := s.clash(node.Node, literalUnits(text0, node.Node)); word != "" {

@@ -93,7 +93,7 @@ func (s *View) reference(d *document.Reader, t *document.Node) (sel selector) {
 		}
 	}
 	if len(t.Keys) == 0 {
-		d.Fail(t.Place, strings.Join(s.keys(), ", "), "over names no point: each would be its own reference")
+		d.Fail(t.Place, document.Choices(s.keys()), "over names no point: each would be its own reference")
 	}
 	sel.name = strings.Join(words, ", ")
 	return sel

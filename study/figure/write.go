@@ -68,7 +68,7 @@ func (f *Figure) Write(format string) ([]byte, error) {
 		}
 		return resolved(b.Bytes()), nil
 	}
-	return nil, fmt.Errorf("a figure has no format %q; %s are allowed", format, strings.Join(Formats(), ", "))
+	return nil, fmt.Errorf("a figure has no format %q; allowed: %s", format, strings.Join(Formats(), ", "))
 }
 
 // mostPixels bounds the memory that a PNG takes while it is drawn.

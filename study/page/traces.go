@@ -14,6 +14,7 @@ import (
 
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/study/results"
 )
 
@@ -97,8 +98,7 @@ func (t *traceSearch) filter() (f trace.Filter, err error) {
 	for _, w := range words(t.Kind) {
 		k, ok := trace.ParseKind(w)
 		if !ok {
-			return f, wrongInput(fmt.Sprintf("%q is no kind of event; allowed: %s.", w, strings.Join(trace.KindNames(),
-				", ")))
+			return f, wrongInput(fmt.Sprintf("%q is no kind of event; allowed: %s.", w, document.Choices(trace.KindNames())))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"weir/core/cc"
 	"weir/core/packet"
@@ -153,7 +152,7 @@ func checkController(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kern
 	controller, config := tr.CC()
 	if err := kernelHas(k, controller); err != nil {
 		has := append(s.KernelControllers(k.CongestionControls), s.FollowedControllers()...)
-		c.Fail(tr.CCAt(), strings.Join(has, ", ")+", or any with stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(),
+		c.Fail(tr.CCAt(), document.Choices(has)+", or any with stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(),
 			err)
 		return false
 	}
@@ -317,10 +316,7 @@ func Switches(s *spec.Spec, patterns []string) (names []string, err error) {
 				}
 			}
 			if !found {
-				if len(all) > 20 {
-					all = append(all[:20], "…")
-				}
-				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, strings.Join(all, ", "))
+				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, document.Choices(all))
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func (d *decoder) link(t *document.Node, p *Point) int {
 			}
 		}
 	}
-	d.Fail(t.Place, t.Items[0].Text+" has links to "+strings.Join(neighbours, ", "), "there is no link between %s and %s",
+	d.Fail(t.Place, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
 		t.Items[0].Text, t.Items[1].Text)
 	return -1
 }

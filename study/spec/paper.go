@@ -147,7 +147,7 @@ func (s *Spec) paperEntry(d *decoder, x document.Map, general *document.Node, na
 		s.paperValues = append(s.paperValues, v)
 	}
 	if given == 0 {
-		d.Fail(x.Place, strings.Join(names, ", "), "no value is given")
+		d.Fail(x.Place, document.Choices(names), "no value is given")
 	}
 }
 

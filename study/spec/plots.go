@@ -262,10 +262,10 @@ func (s *Spec) plotAxes(d *decoder, x document.Map, p *Plot, sets *[plotKinds]sh
 	}
 	if axisX == nil {
 		d.Missing(x.Node, "x", plot.What, plot.Names(), "x: "+
-			strings.Join(append(append([]string{}, keys...), timeAxis, sizeAxis), ", "), "the plot has no x")
+			document.Choices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
 	}
 	if axisY == nil {
-		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+strings.Join(slices.Sorted(maps.Keys(sets[OverSweep])), ", "),
+		d.Missing(x.Node, "y", plot.What, plot.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(sets[OverSweep]))),
 			"the plot has no y")
 	}
 	if axisX == nil && axisY != nil && p.Drawn != KindHeat {
@@ -318,7 +318,7 @@ func (s *Spec) fitting(d *decoder, x document.Map, p *Plot, shares bool) {
 	switch {
 	case !slices.Contains(kinds, p.Drawn): // none is given, or that has been said
 	case !slices.Contains(allowed, p.Drawn):
-		d.Fail(x.Get("kind").Place, strings.Join(allowed, ", "), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
+		d.Fail(x.Get("kind").Place, document.Choices(allowed), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
 			p.Y)
 	case shares && p.Y != p.Drawn:
 		d.Fail(x.Get("y").Place, "y: "+p.Drawn, "kind %q does not go with y: %s", p.Drawn, p.Y)

@@ -101,7 +101,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		return nil, c.Err()
 	}
 	if root.Kind != document.Mapping {
-		c.Fail(root.Place, strings.Join(top.Names(), ", "), "an experiment is a map")
+		c.Fail(root.Place, document.Choices(top.Names()), "an experiment is a map")
 		return nil, c.Err()
 	}
 	own := *src

@@ -21,35 +21,6 @@ import (
 	"weir/study/spec"
 )
 
-// TestBadInput: every file of testdata/bad is refused, with the messages in the file
-// beside it: file, line, column, what is wrong, what is allowed.
-func TestBadInput(t *testing.T) {
-	files, _ := filepath.Glob("testdata/bad/*.yaml")
-	if len(files) < 30 {
-		t.Fatalf("%d files", len(files))
-	}
-	for _, f := range files {
-		name := filepath.Base(f)
-		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = plan.Load(room(), file(name, string(data)), spec.Options{})
-			e, ok := err.(document.InputErrors)
-			if !ok || len(e) == 0 {
-				t.Fatalf("no input error but %v", err)
-			}
-			for _, x := range e {
-				if x.Line < 1 || x.Column < 1 || x.File == "" {
-					t.Errorf("no place: %+v", x)
-				}
-			}
-			testutil.GoldenFile(t, strings.TrimSuffix(f, ".yaml")+".txt", testutil.RemoveLists(err.Error()+"\n"))
-		})
-	}
-}
-
 // TestSeveralErrors: errors come together, in the order of the file.
 func TestSeveralErrors(t *testing.T) {
 	e := wrong(t, strings.Replace(small, "rate: 100Mbps, delay: 1ms}\n    - {ends: [b",

@@ -189,7 +189,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		}
 	}
 	if tt == nil {
-		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+strings.Join(names, ", "),
+		d.Missing(x.Node, "transport", traffic.What, d.trafficWords(), "transport: "+document.Choices(names),
 			"the traffic has no transport")
 		return false
 	}

@@ -289,7 +289,7 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 		}
 	}
 	sort.Strings(names)
-	return "programs that a bridge can run: " + strings.Join(names, ", ")
+	return document.Choices(names)
 }
 
 // suits asks the programs and the scheduler what they have to say of the switch.

@@ -65,56 +65,118 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Errors say where they are, what is allowed and what was probably meant.
+// withDummies returns the schemes of the tests with another program, scheduler and key of each map.
+func withDummies(t *testing.T) Schemes {
+	const name = "aaaaaaaa_dummy"
+	for _, keys := range []*[]string{&topKeys, &portKeys} {
+		old := *keys
+		*keys = append([]string{name}, old...)
+		t.Cleanup(func() { *keys = old })
+	}
+	s := schemes()
+	program, scheduler := s.Programs[0], s.Schedulers[0]
+	program.Name, scheduler.Name = name, name
+	s.Programs, s.Schedulers = slices.Insert(s.Programs, 0, program), slices.Insert(s.Schedulers, 0, scheduler)
+	return s
+}
+
+// Errors have a place, what is allowed and the nearest name. The golden file has the full text of marked ones. Other
+// names of schemes and keys do not change it.
 func TestDecodeErrors(t *testing.T) {
-	var b strings.Builder
-	for _, x := range []string{
-		"", "- a", "ports: {}\n", "port: {}\nswitch: [forward]\n",
+	inFull := map[string]bool{}
+	full := func(text string) string { inFull[text] = true; return text }
+	files := []string{
+		full(""), "- a", full("ports: {}\n"), full("port: {}\nswitch: [forward]\n"),
 		access + "uesrs: {}\n",
-		strings.Replace(access, "eth2", "eth1", 1),
+		full(strings.Replace(access, "eth2", "eth1", 1)),
 		strings.Replace(access, "eth2", "a/name/that/is/too/long", 1),
-		strings.Replace(access, "50Mbps", "50", 1),
+		full(strings.Replace(access, "50Mbps", "50", 1)),
 		strings.Replace(access, "50Mbps", "0bps", 1),
 		strings.Replace(access, "rate: 50", "rat: 50", 1),
-		strings.Replace(access, "24 packets", "1kB", 1),
+		full(strings.Replace(access, "24 packets", "1kB", 1)),
 		strings.Replace(access, "24 packets", "2000000 packets", 1),
 		strings.Replace(access, "uplink:", "up link:", 1),
 		strings.Replace(access, "  uplink", "  # uplink", 1),
 		strings.Replace(access, "forward,", "", 1),
-		strings.Replace(access, "forward", "foward", 1),
-		strings.Replace(access, "forward", "forward, ecmp", 1),
+		full(strings.Replace(access, "forward", "foward", 1)),
+		full(strings.Replace(access, "forward", "forward, ecmp", 1)),
 		strings.Replace(access, "forward", "forward, pfc", 1),
 		strings.Replace(access, "forward", "forward, {ncf: {form: extension}}", 1),
 		strings.Replace(access, "forward", "forward, {ncf: {udp: true}}", 1),
-		strings.Replace(access, "forward", "forward, forward", 1),
+		full(strings.Replace(access, "forward", "forward, forward", 1)),
 		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part", 1),
-		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {trunk: inside}", 1),
+		full(strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {trunk: inside}", 1)),
 		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {uplink: inside}, mtu: 1279 B", 1),
 		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {uplink: inside}, mtu: 9217 B", 1),
 		strings.Replace(access, "memory: 3s", "memory: 3", 1),
 		strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1),
-		strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1),
-		access + "users: {behind: user}\n", access + "users: {most: 0}\n", access + "users: {most: 1}\n",
-		access + "users: {by: vlan}\n", access + "users: {named: 10.0.0.1}\n", access + "users: {named: [10.0.0.256]}\n",
+		full(strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1)),
+		access + "users: {behind: user}\n", access + "users: {most: 0}\n", full(access + "users: {most: 1}\n"),
+		access + "users: {by: vlan}\n", access + "users: {named: 10.0.0.1}\n",
+		full(access + "users: {named: [10.0.0.256]}\n"),
 		access + "users: {by: mac}\n", access + "users: {unnamed: none}\n", access + "users: [behind]\n",
-		access + "users: {exempt_rate: 1}\n", access + "users: {ipv6_bits: 129, new: -1s}\n",
+		access + "users: {exempt_rate: 1}\n", full(access + "users: {ipv6_bits: 129, new: -1s}\n"),
 		vlans + "users: {by: vlan, named: [5000]}\n", vlans + "users: {by: vlan, named: [7-5]}\n",
 		vlans + "users: {by: vlan, named: [5.7]}\n", vlans + "users: {by: qinq, named: [5.0, x]}\n",
 		strings.Replace(access, "abc: {", "abc: {user: receiver, ", 1),
-		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", access + "user: root\n", access +
+		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", full(access + "user: root\n"), access +
 			"framing: hpcc\n",
 		access + "queues: 17\n", access + "queues: 2\nscheduler: fifo\n", access + "scheduler: wrr2\n",
 		access + "ports: {}\n", access + "framing: &a l2\n",
-	} {
-		c, err := Decode(schemes(), "switch.yaml", []byte(x))
-		var wrong document.InputErrors
-		if err == nil || !errors.As(err, &wrong) {
-			t.Errorf("%q is taken, or not as an input's error: %+v, %v", x, c, err)
-			continue
-		}
-		b.WriteString(err.Error() + "\n\n")
 	}
-	testutil.Golden(t, "errors.golden", testutil.RemoveLists(b.String()))
+	texts := func(s Schemes) string {
+		var b testutil.ErrorTexts
+		for _, x := range files {
+			c, err := Decode(s, "switch.yaml", []byte(x))
+			var wrong document.InputErrors
+			if err == nil || !errors.As(err, &wrong) {
+				t.Errorf("%q is taken, or not as an input's error: %+v, %v", x, c, err)
+				continue
+			}
+			b.Add(t, "", err.Error()+"\n", inFull[x])
+		}
+		return b.String()
+	}
+	testutil.Golden(t, "errors.golden", texts(schemes()))
+	if !testutil.Updating() {
+		testutil.Golden(t, "errors.golden", texts(withDummies(t)))
+	}
+}
+
+// The error of an unknown name lists or counts the names that a switch's file can have.
+func TestListsOfNames(t *testing.T) {
+	var programs, schedulers []string
+	for _, x := range schemes().Programs {
+		programs = append(programs, x.Name)
+	}
+	for _, x := range schemes().Schedulers {
+		schedulers = append(schedulers, x.Name)
+	}
+	for _, x := range []struct {
+		name, file string
+		known      []string
+	}{
+		{"keys", access + "uesrs: {}\n", topKeys},
+		{"keys of a port", strings.Replace(access, "rate: 50", "rat: 50", 1), portKeys},
+		{"programs", strings.Replace(access, "forward", "foward", 1), programs},
+		{"programs of a bridge", strings.Replace(access, "forward", "forward, ecmp", 1),
+			[]string{"abc", "classify", "ecn", "forward", "loss", "ncf"}},
+		{"schedulers", access + "queues: 2\nscheduler: wrr2\n", schedulers},
+		{"ports", access + "users: {behind: user}\n", []string{"users", "uplink"}},
+		{"ports of a program",
+			strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {trunk: inside}", 1),
+			[]string{"users", "uplink"}},
+		{"kinds of users", access + "users: {by: mac}\n", []string{"address", "vlan", "qinq"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if _, err := Decode(schemes(), "switch.yaml", []byte(x.file)); err == nil {
+				t.Error("the file is taken")
+			} else {
+				first, _, _ := strings.Cut(err.Error(), "\n")
+				testutil.CheckList(t, first, x.known)
+			}
+		})
+	}
 }
 
 // A file that names more users than there is room for says so with its place, also if it has no key users.

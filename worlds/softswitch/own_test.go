@@ -145,8 +145,8 @@ func TestOwnProgramRefused(t *testing.T) {
 		},
 	})
 	for _, x := range []struct{ programs, want string }{
-		{"gossip", "gossip is not for a switch on its own: it talks to other switches; allowed: programs that a bridge " +
-			"can run: abc, classify, counter, ecn, forward, loss, ncf, second, thief"},
+		{"gossip", "gossip is not for a switch on its own: it talks to other switches; allowed: abc, " +
+			"classify, counter, ecn, forward, loss, ncf, second, thief"},
 		{"counter, second", "metric own_frames_total is there a second time"},
 		{"thief", "metric weir_switch_up is one of the switch's own"},
 	} {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -209,8 +208,8 @@ func (s *schemaCmd) Run(a *app) error {
 	case slices.Contains(names, s.Of):
 		doc = results.Schema(s.Of)
 	default:
-		return fmt.Errorf("%w: there is no schema of %q; experiment, results, %s are allowed", errInput, s.Of,
-			strings.Join(names, ", "))
+		return fmt.Errorf("%w: there is no schema of %q; allowed: %s", errInput, s.Of,
+			document.Choices(append([]string{"experiment", "results"}, names...)))
 	}
 	_, err := a.stdout.Write(doc)
 	return err

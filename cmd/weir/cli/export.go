@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"weir/internal/document"
 	"weir/study/spec"
 )
 
@@ -34,7 +34,7 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 		}
 		names = append(names, f.Name)
 	}
-	return fmt.Errorf("%w: --format is %q; %s are allowed", errInput, e.Format, strings.Join(names, ", "))
+	return fmt.Errorf("%w: --format is %q; allowed: %s", errInput, e.Format, document.Choices(names))
 }
 
 // write writes in format i.

@@ -13,14 +13,21 @@ import (
 	"testing"
 
 	"weir/internal/testutil"
+	"weir/study/spec"
 )
 
 // told runs a command line that must give this exit code and nothing on stdout, and
 // returns stderr with the folder's name, the spec's hash and the runs' ids taken out.
 func told(t *testing.T, code int, dir string, args ...string) string {
 	t.Helper()
+	return toldBy(t, Registry(), code, dir, args...)
+}
+
+// toldBy is told with a registry.
+func toldBy(t *testing.T, r *spec.Registry, code int, dir string, args ...string) string {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if got := Run(Registry(), args, &stdout, &stderr, false); got != code {
+	if got := Run(r, args, &stdout, &stderr, false); got != code {
 		t.Errorf("weir %s: exit code %d, want %d", args[0], got, code)
 	}
 	if stdout.Len() > 0 {
@@ -215,10 +222,11 @@ func TestUnwritableFolder(t *testing.T) {
 	}
 }
 
-// A results folder of another version is refused by run, report and diff with the name of
-// the file; run writes nothing into it. What was cut is made anew.
+// A results folder of another version is refused by run, report and diff with the name of the file; run writes nothing
+// into it. What was cut is made anew. Of a marked case the golden file has the full text.
 func TestOtherVersion(t *testing.T) {
-	var said strings.Builder
+	var texts, others testutil.ErrorTexts
+	more := withDummies()
 	replace := func(old, new string) func(string) string {
 		return func(text string) string {
 			if !strings.Contains(text, old) {
@@ -233,24 +241,26 @@ func TestOtherVersion(t *testing.T) {
 	for _, c := range []struct {
 		name, file  string
 		change      func(string) string
-		run, report int // exit codes
+		run, report int    // exit codes
+		full        string // the command whose error the golden file has in full
 	}{
-		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput},
-		{"runs.json without format", "runs.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput},
-		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, Done, WrongInput},
-		{"a run of a newer format", "runs/*.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput},
-		{"a run without format", "runs/*.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput},
+		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput, "run"},
+		{"runs.json without format", "runs.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput, "report"},
+		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, Done, WrongInput, "report"},
+		{"a run of a newer format", "runs/*.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput, "run"},
+		{"a run without format", "runs/*.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput, ""},
 		{"a run with an unknown key", "runs/*.json", resealed(replace(`"format": 2`, `"format": 2, "colour": "blue"`)),
-			WrongInput, WrongInput},
+			WrongInput, WrongInput, ""},
 		{"a run with values missing", "runs/*.json", resealed(replace(`"Groups":[`, `"Groups":["y",`)), WrongInput,
-			WrongInput},
-		{"a run that was changed", "runs/*.json", replace(`"seed": `, `"seed": 1`), Done, WrongInput},
-		{"a run of the format before", "runs/*.json", replace(`"format": 2`, `"format": 1`), WrongInput, WrongInput},
-		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, Done, WrongInput},
-		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), WrongInput, WrongInput},
-		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), WrongInput, WrongInput},
-		{"spec.yaml that was cut", "spec.yaml", func(s string) string { return s[:60] }, WrongInput, WrongInput},
-		{"spec.yaml is binary", "spec.yaml", func(string) string { return binary }, WrongInput, WrongInput},
+			WrongInput, "report"},
+		{"a run that was changed", "runs/*.json", replace(`"seed": `, `"seed": 1`), Done, WrongInput, "report"},
+		{"a run of the format before", "runs/*.json", replace(`"format": 2`, `"format": 1`), WrongInput, WrongInput, ""},
+		{"a run that was cut", "runs/*.json", func(s string) string { return s[:50] }, Done, WrongInput, ""},
+		{"spec.yaml with an unknown key", "spec.yaml", replace("duration", "colour: blue\nduration"), WrongInput,
+			WrongInput, "report"},
+		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), WrongInput, WrongInput, "diff"},
+		{"spec.yaml that was cut", "spec.yaml", func(s string) string { return s[:60] }, WrongInput, WrongInput, "run"},
+		{"spec.yaml is binary", "spec.yaml", func(string) string { return binary }, WrongInput, WrongInput, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file, out, results := finished(t)
@@ -263,10 +273,16 @@ func TestOtherVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			old := contents(t, out)
-			fmt.Fprintf(&said, "# %s\n", c.name)
+			texts.Heading(c.name)
+			others.Heading(c.name)
+			add := func(code int, args ...string) string {
+				text := told(t, code, out, args...)
+				texts.Add(t, args[0], text, args[0] == c.full)
+				others.Add(t, args[0], toldBy(t, more, code, out, args...), args[0] == c.full)
+				return text
+			}
 			for _, args := range [][]string{{"report", results}, {"diff", results, results}} {
-				text := told(t, c.report, out, args...)
-				fmt.Fprintf(&said, "%s: %s", args[0], text)
+				text := add(c.report, args...)
 				if name := strings.Replace(c.file, "*", "RUN0", 1); !strings.Contains(filepath.ToSlash(text), name) {
 					t.Errorf("it does not name %s: %s", name, text)
 				}
@@ -284,7 +300,7 @@ func TestOtherVersion(t *testing.T) {
 				}
 				return
 			}
-			fmt.Fprintf(&said, "run: %s", told(t, c.run, out, "run", file, "--out", out))
+			add(c.run, "run", file, "--out", out)
 			for name, text := range contents(t, out) {
 				if old[name] != text {
 					t.Errorf("%s has changed", name)
@@ -295,7 +311,10 @@ func TestOtherVersion(t *testing.T) {
 			}
 		})
 	}
-	testutil.Golden(t, "otherversion.txt", testutil.RemoveLists(said.String()))
+	testutil.Golden(t, "otherversion.txt", texts.String())
+	if !testutil.Updating() {
+		testutil.Golden(t, "otherversion.txt", others.String()) // with other names in the registry
+	}
 }
 
 // untraced is what a command has said, but for how large traces will be.

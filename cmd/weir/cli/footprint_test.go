@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"weir/core/dataplane"
 	"weir/internal/testutil"
 	"weir/study/plan"
 	"weir/study/report"
+	"weir/study/spec"
 )
 
 var footprintTwoTiers = []string{"--topology", "fat_tree: {k: 8, tiers: 2, rate: 10Gbps, delay: 1us}"}
@@ -44,65 +48,124 @@ func show(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// Every program of the registry tells its footprint, of every kind of switch, and one that
-// can be: names, sizes of more than nothing, stages in a packet's order.
-func TestFootprintOfEveryProgram(t *testing.T) {
-	r := Registry()
+// footprintCase is a program with parameters in a topology.
+type footprintCase struct {
+	name, topology string
+	set            []string
+}
+
+// footprintCases are all programs of a registry by name, and further parameters and networks of some.
+func footprintCases(r *spec.Registry) (cases []footprintCase) {
 	for _, s := range r.Programs {
-		topology, set := standardTopology, []string{}
+		c := footprintCase{name: s.Name, topology: standardTopology}
 		for i := 0; i+1 < len(needs[s.Name]); i += 2 {
 			if x := needs[s.Name][i+1]; needs[s.Name][i] == "--set" {
-				set = append(set, x)
+				c.set = append(c.set, x)
 			} else {
-				topology = x
+				c.topology = x
 			}
 		}
-		kinds, err := plan.Footprint(r, s.Name, topology, set)
+		cases = append(cases, c)
+	}
+	slices.SortFunc(cases, func(a, b footprintCase) int { return strings.Compare(a.name, b.name) })
+	return append(cases,
+		footprintCase{"p4te", footprintTwoTiers[1], nil}, // as in P4TE §7
+		footprintCase{"p4te", standardTopology, []string{"rate=enforced"}},
+		footprintCase{"p4te", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}",
+			[]string{"rate=off", "depth_groups=50"}},
+		footprintCase{"abc", standardTopology, []string{"arithmetic=integer"}},
+		footprintCase{"telemetry", standardTopology, []string{"format=relative", "t=10us"}})
+}
+
+// footprintSums returns a line of the kinds of switches with what their programs take in all, and how many times they
+// break each section of P4TE §4. Kinds with the same sums share a line.
+func footprintSums(kinds []plan.SwitchFootprint) string {
+	switches := map[string][]string{} // kinds by their sums
+	var lines []string                // sums in the order of the kinds
+	for i := range kinds {
+		k := &kinds[i]
+		s := k.Sums()
+		line := fmt.Sprintf("%d+%d stages; %d entries; SRAM %d, TCAM %d, registers %d bit; %d meters; %d reads, %d writes",
+			s.Ingress, s.Egress, s.Entries, s.SRAM, s.TCAM, s.Registers, s.Meters, s.Reads, s.Writes)
+		broken := map[string]int{}
+		for _, x := range k.Breaks(dataplane.RMT) {
+			broken[x.Section]++
+		}
+		for _, section := range slices.Sorted(maps.Keys(broken)) {
+			line += fmt.Sprintf("; §%s × %d", section, broken[section])
+		}
+		if switches[line] == nil {
+			lines = append(lines, line)
+		}
+		switches[line] = append(switches[line], fmt.Sprintf("%d × %s of %d ports", k.Count, k.Tier, k.Ports))
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&b, "  %s: %s\n", strings.Join(switches[line], ", "), line)
+	}
+	return b.String()
+}
+
+// Every program of the registry has a footprint in every kind of switch, with names, sizes above zero, and stages in a
+// packet's order. The golden file has the sums of each, so that a new program adds lines and changes none.
+func TestFootprintOfEveryProgram(t *testing.T) {
+	r := Registry()
+	var sums strings.Builder
+	for _, c := range footprintCases(r) {
+		kinds, err := plan.Footprint(r, c.name, c.topology, c.set)
 		if err != nil {
-			t.Errorf("%s: %v", s.Name, err)
+			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		switches := 0
 		for _, k := range kinds {
-			if switches += k.Count; len(k.Programs) != 1 || k.Programs[0].Name != s.Name {
-				t.Errorf("%s: at a %s there are %d programs", s.Name, k.Tier, len(k.Programs))
+			if switches += k.Count; len(k.Programs) != 1 || k.Programs[0].Name != c.name {
+				t.Errorf("%s: at a %s there are %d programs", c.name, k.Tier, len(k.Programs))
 			}
 			for _, p := range k.Programs {
 				if err := p.Check(); err != nil {
-					t.Errorf("%s at a %s: %v", s.Name, k.Tier, err)
+					t.Errorf("%s at a %s: %v", c.name, k.Tier, err)
 				}
 			}
 		}
-		if want := map[string]int{standardTopology: 80, footprintTwoTiers[1]: 12}[topology]; switches != want {
-			t.Errorf("%s: %d switches, want %d", s.Name, switches, want)
+		args := []string{c.name, "--footprint"}
+		if c.topology != standardTopology {
+			args = append(args, "--topology", c.topology)
+		} else if switches != 80 {
+			t.Errorf("%s: %d switches, want 80", c.name, switches)
 		}
-		show(t, append([]string{s.Name, "--footprint"}, needs[s.Name]...)...)
+		if c.topology == footprintTwoTiers[1] && switches != 12 {
+			t.Errorf("%s: %d switches, want 12", c.name, switches)
+		}
+		for _, x := range c.set {
+			args = append(args, "--set", x)
+		}
+		show(t, args...)
+		fmt.Fprintf(&sums, "%s\n%s", strings.Join(args, " "), footprintSums(kinds))
 	}
+	testutil.Golden(t, "footprints.txt", sums.String())
 }
 
-// The tables as they are: P4TE's on k = 8, in two tiers as in §7 (leaf-spine) and in three, and
-// programs that break §4.
+// The tables as they are, of a program that breaks P4TE §4 and of an experiment with a sweep. An experiment whose
+// switches have several programs fits the width, too.
 func TestFootprintGolden(t *testing.T) {
 	var b strings.Builder
 	for _, args := range [][]string{
-		append([]string{"p4te"}, footprintTwoTiers...),
-		{"p4te", "--set", "rate=enforced"}, {"p4te", "--topology",
-			"leaf_spine: {leaves: 1, spines: 2, hosts: 2, rate: 1Gbps, delay: 0s}", "--set", "flows=1048576"},
-		{"p4te", "--topology", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}", "--set", "rate=off",
-			"--set", "depth_groups=50"},
-		{"abc"}, {"abc", "--set", "arithmetic=integer"}, append([]string{"ncf"}, needs["ncf"]...), append([]string{"conga"},
-			footprintTwoTiers...), {"hula"},
-		{"telemetry"}, {"telemetry", "--set", "format=relative", "--set", "t=10us"},
-		{"codel"}, {"red"}, {"pie"}, append([]string{"dualpi2"}, needs["dualpi2"]...), {"csfq"}, {"ppv"}, {"rainbow"},
-		append([]string{"afq"}, needs["afq"]...), append([]string{"fdpa"}, needs["fdpa"]...),
-		append([]string{"plan"}, needs["plan"]...), append([]string{"input"}, needs["input"]...),
-		{"p4abc/fig5"}, {"hpcc/flow-control", "--set", "control=pfc"},
+		{"p4te", "--topology", "leaf_spine: {leaves: 1, spines: 2, hosts: 2, rate: 1Gbps, delay: 0s}", "--set",
+			"flows=1048576"},
+		{"p4abc/fig5"},
 	} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			fmt.Fprintf(&b, "$ weir show %s --footprint\n%s\n", strings.Join(args, " "), show(t, append(args, "--footprint")...))
 		})
 	}
 	testutil.Golden(t, "footprint.txt", b.String())
+	text := show(t, "hpcc/flow-control", "--footprint", "--set", "control=pfc")
+	for _, want := range []string{"  pfc\n", "  shared_buffer\n", "in all: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
 }
 
 func TestFootprintJSON(t *testing.T) {

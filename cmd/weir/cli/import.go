@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"weir/internal/document"
 	"weir/study/spec"
@@ -29,7 +28,7 @@ func (i *importCmd) Run(a *app) error {
 	}
 	format := slices.Index(names, i.Format)
 	if format < 0 {
-		return fmt.Errorf("%w: --format is %q; %s are allowed", errInput, i.Format, strings.Join(names, ", "))
+		return fmt.Errorf("%w: --format is %q; allowed: %s", errInput, i.Format, document.Choices(names))
 	}
 	data, warnings, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
 	if err != nil {

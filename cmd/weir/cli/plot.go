@@ -145,8 +145,8 @@ func (p *plotCmd) format() (string, error) {
 		format = "svg"
 	}
 	if !slices.Contains(figure.Formats(), format) {
-		return "", fmt.Errorf("%w: the format of %s is %q; %s are allowed", errInput, from, format,
-			strings.Join(figure.Formats(), ", "))
+		return "", fmt.Errorf("%w: the format of %s is %q; allowed: %s", errInput, from, format,
+			document.Choices(figure.Formats()))
 	}
 	return format, nil
 }

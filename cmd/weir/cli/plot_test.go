@@ -79,7 +79,7 @@ func TestPlot(t *testing.T) {
 		"--x=rat --y=goodput":                `--x:1:1: sweep key "rat" is not known; did you mean "rate"?`,
 		"--x=rate --y=goodput --width=1mm":   "--width:1:1:",
 		"--x=rate --y=goodput.y":             `group of goodput "y" is not known`,
-		"--to=a.jpg -n 1":                    `svg, pdf, png are allowed`,
+		"--to=a.jpg -n 1":                    `allowed: svg, pdf, png`,
 		"--to=a.svg --format=pdf -n 1":       "--to ends in .svg",
 		"--to=a.svg":                         "--number chooses one",
 		"-n 3":                               "the experiment has plots 1 … 2",

@@ -246,7 +246,7 @@ func TestSchemaNames(t *testing.T) {
 		schemaOf(t, name)
 	}
 	if code := Run(Registry(), []string{"schema", "spec.yaml"}, &out, &errs, false); code != WrongInput ||
-		!strings.Contains(errs.String(), `there is no schema of "spec.yaml"; experiment, results, runs.json,`) {
+		!strings.Contains(errs.String(), `there is no schema of "spec.yaml"; allowed: experiment, results, runs.json,`) {
 		t.Errorf("exit code %d: %s", code, &errs)
 	}
 }

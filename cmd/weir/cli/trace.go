@@ -3,10 +3,10 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/study/results"
 )
 
@@ -29,7 +29,7 @@ func (t *traceCmd) filter() (trace.Filter, error) {
 	for _, name := range t.Kind {
 		k, ok := trace.ParseKind(name)
 		if !ok {
-			return f, fmt.Errorf("%w: --kind %s; allowed: %s", errInput, name, strings.Join(trace.KindNames(), ", "))
+			return f, fmt.Errorf("%w: --kind %s; allowed: %s", errInput, name, document.Choices(trace.KindNames()))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}

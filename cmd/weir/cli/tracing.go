@@ -34,7 +34,7 @@ func (r *runCmd) tracing(a *app, s *spec.Spec) (t run.Tracing, err error) {
 			if n := document.Nearest(f, known); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
-			return t, fmt.Errorf("%w: --trace-format is %q%s; %s are allowed", errInput, f, near, strings.Join(known, ", "))
+			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", errInput, f, near, document.Choices(known))
 		}
 	}
 	for _, f := range known { // in their order, each once

@@ -72,7 +72,7 @@ func TestTraceForms(t *testing.T) {
 		t.Errorf("%d frames, %v", frames, err)
 	}
 	for _, x := range []struct{ args, want string }{
-		{"--trace s->b --trace-format parket", `did you mean "parquet"?; pcapng, parquet, text are allowed`},
+		{"--trace s->b --trace-format parket", `did you mean "parquet"?; allowed: pcapng, parquet, text`},
 		{"--trace s->b --trace-snap 0", "14 … 65536 are allowed"},
 		{"--trace-snap 0", "--trace-format and --trace-snap are for --trace"},
 		{"--trace s->b --trace-snap 3", "14 … 65536 are allowed"},

@@ -30,7 +30,7 @@ func (c *Config) fields() (out []field, err error) {
 		i := slices.Index(words, w)
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("%q is no field; there are %s", w, strings.Join(words, ", "))
+			return nil, fmt.Errorf("%q is no field; allowed: %s", w, strings.Join(words, ", "))
 		case slices.Contains(out, field(i)):
 			return nil, fmt.Errorf("%q stands there twice", w)
 		}

@@ -64,7 +64,7 @@ func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 		if len(found) > 1 {
 			msg = fmt.Sprintf("%d runs; one is compared, by the beginning of its id (--run)", len(found))
 		}
-		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: msg, Allowed: strings.Join(names, ", ")}}
+		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: msg, Allowed: document.Choices(names)}}
 	}
 	r := found[0]
 	points := map[string]*spec.Point{}
