@@ -1,4 +1,4 @@
-//go:build slow && !race
+//go:build slow
 
 package cli
 
