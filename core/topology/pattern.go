@@ -19,7 +19,7 @@ func Match(pattern, name string) bool { return NewPattern(pattern).Match(name) }
 type Pattern struct {
 	text          string   // of one without ranges
 	exact         bool     // text matches only itself
-	ranges        [][2]int // of the first number; nil: there is none
+	ranges        [][2]int // of the first number; nil: the text has no number in [ ]
 	before, after *Pattern
 }
 

@@ -140,7 +140,7 @@ func (r *Registry) Experiments() []Entry {
 func parseListed(name string, data []byte) *document.Node {
 	if some, ok := listedLines(data); ok {
 		c := document.NewReader(FileKind)
-		if t := document.Parse(c, name, some); t != nil && c.OK() && t.Find("title") != nil {
+		if t := document.Parse(c, name, some); t != nil && c.OK() && top.Of(t).Get("title") != nil {
 			return t
 		}
 	}

@@ -31,7 +31,7 @@ import (
 	"weir/study/spec"
 )
 
-// Tests estimate times for the reference machine, whatever machine runs them.
+// Tests estimate times for the reference machine, not for the one that runs them.
 func init() { machineSpeed = func() float64 { return 1 } }
 
 func registry() *spec.Registry {
