@@ -47,7 +47,7 @@ measure: [goodput]`, end, end, delay, controller), nil)
 // 7.4 Gb/s and those of 100 Gb/s 36.5. census: off makes w_ai and n act as they are given; before, nothing did.
 // TestCensusNetworkFull runs longer.
 func TestCensusNetwork(t *testing.T) {
-	censusNetwork(t, func(delay unit.Time) unit.Time { return 1000*delay + 4*ms },
+	censusNetwork(t, func(delay unit.Time) unit.Time { return 600*delay + 3*ms },
 		func(delay unit.Time, n string) bool { return delay == us || n == "" })
 }
 

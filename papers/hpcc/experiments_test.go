@@ -70,7 +70,7 @@ func TestOwnExperiments(t *testing.T) {
 			[]string{"collectives.sprayed", "collectives.lossless"}},
 		{"collectives", []string{"shape=tree", "scheme=[none, rx_hpcc]", "spread=[ecmp, spray]", "traffic.reduce.size=2MB"},
 			[]string{"collectives.short-queues", "collectives.lossless"}},
-		{"collectives-chosen", []string{"shape=ring", "traffic.reduce.size=6MB"},
+		{"collectives-chosen", []string{"shape=ring", "traffic.reduce.size=8MB"},
 			[]string{"collectives.chosen", "collectives.chosen-lossless"}},
 		{"paths-incast", []string{"duration=1ms", "warmup=2ms", "law=hpcc"}, []string{"paths-incast.queue",
 			"paths-incast.full", "paths-incast.equal", "paths-incast.lossless"}},

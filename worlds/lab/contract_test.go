@@ -168,7 +168,12 @@ func equalSeq(want, got []int64) bool {
 
 // The lab's packet path passes the contract that every driver passes, whenever its thread
 // gets to run: packets walk in event time.
-func TestContract(t *testing.T) {
+// TestContractSeeds has more times at which the thread gets to run.
+func TestContract(t *testing.T) { contract(t, 3) }
+
+// contract runs the contract with two schedules of the thread and the given number of random ones.
+func contract(t *testing.T, seeds int) {
+	t.Helper()
 	dataplanetest.Contract(t, driver(t, func(unit.Time) unit.Time { return unit.Second }, false))
 	dataplanetest.Contract(t, driver(t, func(now unit.Time) unit.Time {
 		if now < 200*unit.Microsecond {
@@ -176,7 +181,7 @@ func TestContract(t *testing.T) {
 		}
 		return unit.Second
 	}, false))
-	for seed := range uint64(8) {
+	for seed := range uint64(seeds) {
 		random := unit.NewRandom(seed, "wake")
 		dataplanetest.Contract(t, driver(t, func(now unit.Time) unit.Time {
 			return now + 1 + max(now/4, unit.Time(random.Int64N(int64(5*unit.Microsecond))))
