@@ -35,7 +35,8 @@ func peakMemory() uint64 {
 	return residentPeak(string(data))
 }
 
-// residentPeak returns the largest resident set in bytes that /proc/PID/status reports (VmHWM), or 0 if it reports no peak.
+// residentPeak returns the largest resident set in bytes that /proc/PID/status reports (VmHWM), or 0 if it reports no
+// peak.
 func residentPeak(status string) uint64 {
 	for line := range strings.Lines(status) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
