@@ -13,8 +13,8 @@ import (
 // input.
 type Meters struct {
 	Now func() time.Time
-	// CPU returns the CPU time that all cores have spent with work or lost to the hypervisor, that of this process, both
-	// in seconds, and the number of cores.
+	// CPU returns the CPU time in seconds that all cores have spent with work or lost to the hypervisor, the CPU time of
+	// this process, and the number of cores.
 	CPU       func() (all, own, cores float64)
 	Calibrate func() float64 // operations per second of plan.Calibrate
 	Memory    func() uint64  // the largest resident set of this process, in bytes
@@ -37,7 +37,8 @@ func peakMemory() uint64 {
 	return residentPeak(string(data))
 }
 
-// residentPeak returns the largest resident set in bytes that /proc/PID/status reports (VmHWM), or 0 if it has none.
+// residentPeak returns the largest resident set in bytes that /proc/PID/status reports (VmHWM), or 0 if it reports no
+// peak.
 func residentPeak(status string) uint64 {
 	for line := range strings.Lines(status) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {

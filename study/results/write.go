@@ -85,23 +85,9 @@ func RunFile(dir, id string) string {
 }
 
 // WriteFile writes a file of a results folder so that a reader sees the old one or the
-// new one, never a part. A file that has these bytes already stays as it is: a sweep that is
-// continued writes most files of its folder again. The error names the file.
+// new one, never a part. The error names the file.
 func WriteFile(name string, data []byte) error {
-	if hasBytes(name, data) {
-		return nil
-	}
 	return Unwritten(name, atomicfile.Write(name, data))
-}
-
-// hasBytes reports whether a regular file has these bytes and no others.
-func hasBytes(name string, data []byte) bool {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
-		return false
-	}
-	old, err := os.ReadFile(name)
-	return err == nil && bytes.Equal(old, data)
 }
 
 // Unwritten is the error that a file cannot be written; nil if err is.

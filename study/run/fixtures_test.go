@@ -86,8 +86,8 @@ func makeWhole(t *testing.T, o spec.Options, executable string) *results.Outcome
 	for _, s := range o.Set {
 		command += " --set " + s
 	}
-	out, err := Execute(context.Background(), load(t, runnable, o), Options{Dir: fixtures.newDir(t), Executable: executable,
-		Command: command, Trace: []string{"s->c"}, Report: page})
+	out, err := Execute(context.Background(), load(t, runnable, o), Options{Dir: fixtures.newDir(t),
+		Executable: executable, Command: command, Trace: []string{"s->c"}, Report: page})
 	if err != nil || out.Missing > 0 || len(out.Failed) > 0 {
 		t.Fatal(err, out)
 	}

@@ -10,7 +10,7 @@ import (
 
 // broken runs a sweep during which the connections of the workers, or of the coordinator, are cut for a minute.
 func broken(t *testing.T, coordinator bool) {
-	s := sweepOf(t, 30)
+	s := sweepOf(t, 60)
 	want := here(t, s)
 	straight := newNetwork()
 	server, err := straight.serve("127.0.0.1:0", t.TempDir(), nil, "")

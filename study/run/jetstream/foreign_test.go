@@ -150,7 +150,7 @@ func tryForeign(t *testing.T, n *network, j *Join) {
 	defer stop()
 	var made atomic.Int64
 	waits := func(data []byte) []byte { // not all may be made before one sweep is interrupted
-		if made.Add(1) > 10 {
+		if made.Add(1) > 20 {
 			halfSecond(ctx.Done())
 		}
 		return data
@@ -165,7 +165,7 @@ func tryForeign(t *testing.T, n *network, j *Join) {
 		})
 	}
 	var sweeps sync.WaitGroup
-	for _, runs := range []int{10, 30} {
+	for _, runs := range []int{20, 60} {
 		s := sweepOf(t, runs)
 		want := here(t, s)
 		p := newParty(t)
@@ -173,7 +173,7 @@ func tryForeign(t *testing.T, n *network, j *Join) {
 		p.config.storage = jetstream.FileStorage
 		p.config.Listen, p.config.Server, p.config.Jobs = "", j, 1
 		sweeps.Go(func() {
-			if runs == 30 { // its own results come one by one
+			if runs == 60 { // its own results come one by one
 				p.halted, p.config.change = ctx.Done(), p.waits
 				p.progress = func(now run.Progress) {
 					if now.Done > 0 {

@@ -66,7 +66,7 @@ func TestErrors(t *testing.T) {
 // A worker that alters results is set aside, whenever it begins to; all that it has made is made again, also what was
 // kept before.
 func TestLiar(t *testing.T) {
-	s := sweepOf(t, 30)
+	s := sweepOf(t, 60)
 	want := here(t, s)
 	for _, from := range []int{0, 10} {
 		for _, own := range []int{-1, 1} {

@@ -68,7 +68,7 @@ func contents(t testing.TB, dir string) map[string]string {
 // executable is the program's part of ids in these tests.
 const executable = "e"
 
-// machineResults are the results of one machine, by experiment. Most tests compare with those of the same sweeps.
+// machineResults are the results of one machine, by experiment. Most tests use the same sweeps.
 var machineResults = struct {
 	sync.Mutex
 	files map[string]map[string]string
