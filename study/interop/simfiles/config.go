@@ -157,7 +157,7 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 			if near := nearest(l.words[0], names); near != "" {
 				return nil, l.errorf(0, "key %q is not known; did you mean %s?", l.words[0], near)
 			}
-			return nil, l.errorf(0, "key %q is not known; allowed are %s", l.words[0], strings.Join(names, ", "))
+			return nil, l.errorf(0, "key %q is not known; allowed: %s", l.words[0], strings.Join(names, ", "))
 		}
 		if old := c.Get(k.Name); old != nil {
 			return nil, l.errorf(0, "%s is given twice; the first is in line %d", k.Name, old.Line)

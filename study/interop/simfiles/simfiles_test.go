@@ -286,7 +286,20 @@ func TestBadFiles(t *testing.T) {
 			}
 		})
 	}
-	testutil.Golden(t, "badfiles.txt", out.String())
+	testutil.Golden(t, "badfiles.txt", testutil.RemoveLists(out.String()))
+}
+
+// The error of an unknown key lists all keys. The golden file has no such lists.
+func TestListOfKeys(t *testing.T) {
+	var known []string
+	for i := range Keys {
+		known = append(known, Keys[i].Name)
+	}
+	_, err := ReadConfig(strings.NewReader("HELLO 1"), "config.txt")
+	if err == nil {
+		t.Fatal("an unknown key is read")
+	}
+	testutil.CheckList(t, err.Error(), known)
 }
 
 func ExampleWriteFCT() {
