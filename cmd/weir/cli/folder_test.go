@@ -222,11 +222,16 @@ func TestUnwritableFolder(t *testing.T) {
 	}
 }
 
-// A results folder of another version is refused by run, report and diff with the name of the file; run writes nothing
-// into it. What was cut is made anew. Of a marked case the golden file has the full text.
-func TestOtherVersion(t *testing.T) {
-	var texts, others testutil.ErrorTexts
-	more := withDummies()
+// otherVersion is a results folder in which a file is changed.
+type otherVersion struct {
+	name, file  string
+	change      func(string) string
+	run, report int    // exit codes
+	full        string // the command whose error the golden file has in full
+}
+
+// otherVersions returns folders that another version has written, or that are damaged.
+func otherVersions(t *testing.T) []otherVersion {
 	replace := func(old, new string) func(string) string {
 		return func(text string) string {
 			if !strings.Contains(text, old) {
@@ -238,12 +243,7 @@ func TestOtherVersion(t *testing.T) {
 	resealed := func(change func(string) string) func(string) string {
 		return func(text string) string { return testutil.Reseal(change(text)) }
 	}
-	for _, c := range []struct {
-		name, file  string
-		change      func(string) string
-		run, report int    // exit codes
-		full        string // the command whose error the golden file has in full
-	}{
+	return []otherVersion{
 		{"runs.json of a newer format", "runs.json", replace(`"format": 2`, `"format": 3`), WrongInput, WrongInput, "run"},
 		{"runs.json without format", "runs.json", replace(`  "format": 2,`+"\n", ""), WrongInput, WrongInput, "report"},
 		{"runs.json that was cut", "runs.json", func(s string) string { return s[:50] }, Done, WrongInput, "report"},
@@ -261,7 +261,15 @@ func TestOtherVersion(t *testing.T) {
 		{"spec.yaml with an unknown scheme", "spec.yaml", replace("forward", "backward"), WrongInput, WrongInput, "diff"},
 		{"spec.yaml that was cut", "spec.yaml", func(s string) string { return s[:60] }, WrongInput, WrongInput, "run"},
 		{"spec.yaml is binary", "spec.yaml", func(string) string { return binary }, WrongInput, WrongInput, ""},
-	} {
+	}
+}
+
+// A results folder of another version is refused by run, report and diff with the name of the file; run writes nothing
+// into it. What was cut is made anew. Of a marked case the golden file has the full text.
+func TestOtherVersion(t *testing.T) {
+	var texts, others testutil.ErrorTexts
+	more := withDummies()
+	for _, c := range otherVersions(t) {
 		t.Run(c.name, func(t *testing.T) {
 			file, out, results := finished(t)
 			names, _ := filepath.Glob(filepath.Join(results, filepath.FromSlash(c.file)))
