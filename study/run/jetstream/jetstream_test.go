@@ -76,10 +76,12 @@ func TestLiar(t *testing.T) {
 			runBubble(t, fmt.Sprintf("from %d, own %d", from, own), func(t *testing.T) {
 				p := newParty(t)
 				p.config.Jobs, p.config.draw = own, func() bool { return true }
-				var lies int
+				made, lied := 0, make(chan struct{})
 				lie := func(data []byte) []byte {
-					if lies++; lies <= from {
+					if made++; made <= from {
 						return data
+					} else if made == from+1 {
+						close(lied)
 					}
 					r, err := results.ReadRun(data)
 					if err != nil {
@@ -88,9 +90,11 @@ func TestLiar(t *testing.T) {
 					r.Events++
 					return r.Json(true)
 				}
+				wait := func(data []byte) []byte { <-lied; return data } // so that the liar makes more than from results
+				p.config.change = wait
 				p.guests(func(j *Join) {
 					p.worker(Worker{Name: "liar", change: lie}, j)
-					p.worker(Worker{Name: "honest"}, j)
+					p.worker(Worker{Name: "honest", change: wait}, j)
 				})
 				o, c, err := p.execute(t.Context(), s)
 				if err != nil || o.Missing > 0 || len(o.Failed) > 0 {
