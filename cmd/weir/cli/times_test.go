@@ -14,7 +14,7 @@ import (
 
 const timesHead = `# Estimated seconds of each experiment, which weir list shows: on the two cores of the reference
 # machine, or in the lab if the experiment is made for it. The second column is the digest of its file. Written by
-#     go test ./cmd/weir/cli -run TestTimesAreCurrent -update              of files that have changed
+#     go test ./cmd/weir/cli -run TestDocsTimesAreCurrent -update              of files that have changed
 #     go test -tags slow ./cmd/weir/cli -run TestTimesAreRight -update     of all
 `
 
@@ -58,8 +58,8 @@ func timesLine(name, digest string, seconds float64) string {
 	return fmt.Sprintf("%-26s  %s  %g\n", name, digest, seconds)
 }
 
-// TestTimesAreCurrent checks that times.txt has each experiment, and that no file has changed since it was written.
-func TestTimesAreCurrent(t *testing.T) {
+// TestDocsTimesAreCurrent checks that times.txt has each experiment, and that no file has changed since it was written.
+func TestDocsTimesAreCurrent(t *testing.T) {
 	r := Registry()
 	var b strings.Builder
 	b.WriteString(timesHead)
