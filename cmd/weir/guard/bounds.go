@@ -117,6 +117,17 @@ func (b Bounds) take(words []string, release string, moved map[Key]bool) error {
 // Judge compares what was measured with its bounds. It tells all that is wrong, also bounds of what is not measured any
 // more, unless absent says that this machine cannot measure their figure.
 func (b Bounds) Judge(measured map[Key]float64, present string, absent func(figure string) bool) (wrong []string) {
+	wrong = b.Compare(measured, present)
+	for _, k := range keys(b) {
+		if _, there := measured[k]; !there && !absent(k.Figure) {
+			wrong = append(wrong, fmt.Sprintf("%s: %s has a bound, but is not measured", k.Workload, k.Figure))
+		}
+	}
+	return wrong
+}
+
+// Compare describes each measured figure that does not keep to its bound. The release of Go that runs is present.
+func (b Bounds) Compare(measured map[Key]float64, present string) (wrong []string) {
 	for _, k := range keys(measured) {
 		f, ok := figure(k.Figure)
 		bound, held := b[k]
@@ -124,11 +135,6 @@ func (b Bounds) Judge(measured map[Key]float64, present string, absent func(figu
 			wrong = append(wrong, fmt.Sprintf("%s: %s has no bound", k.Workload, k.Figure))
 		} else if err := f.Judge(bound.Value, measured[k], bound.Go, present); err != nil {
 			wrong = append(wrong, fmt.Sprintf("%s: %v", k.Workload, err))
-		}
-	}
-	for _, k := range keys(b) {
-		if _, there := measured[k]; !there && !absent(k.Figure) {
-			wrong = append(wrong, fmt.Sprintf("%s: %s has a bound, but is not measured", k.Workload, k.Figure))
 		}
 	}
 	return wrong
