@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"weir/internal/docsite"
 	"weir/internal/testutil"
 )
 
@@ -97,6 +98,19 @@ func TestLinks(t *testing.T) {
 			if m[2] != "" && !hasAnchor(string(data), m[2]) {
 				t.Errorf("%s links to %s#%s, and there is no such heading", page, m[1], m[2])
 			}
+		}
+	}
+}
+
+// The pages that the program shows have no broken link.
+func TestLinksOfSite(t *testing.T) {
+	site, err := docsite.New(testutil.TrackedFiles(t, "../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range site.Broken {
+		if !strings.HasPrefix(b.File, "examples/") { // the program does not have them, nor what they link to
+			t.Error(b)
 		}
 	}
 }

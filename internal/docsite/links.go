@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// link turns the links of a page to files into links to pages of the site, and says which lead nowhere.
-func (s *Site) link(p *Page) (broken []error) {
+// link turns the links of a page to files into links to pages of the site, and records the broken ones.
+func (s *Site) link(p *Page) {
 	line := 1 // of the block that a node is in
 	walk(p.tree, func(n ast.Node) {
 		if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
@@ -31,12 +31,11 @@ func (s *Site) link(p *Page) (broken []error) {
 		}
 		target, err := s.resolve(p, string(*to))
 		if err != nil {
-			broken = append(broken, fmt.Errorf("%s:%d: link to %s: %w", p.File, p.lineOf(line, *to), *to, err))
+			s.Broken = append(s.Broken, BrokenLink{p.File, p.lineOf(line, *to), string(*to), err})
 			return
 		}
 		*to = []byte(target)
 	})
-	return broken
 }
 
 // lineOf is the line in which a link stands, at or after that of its block.

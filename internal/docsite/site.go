@@ -21,10 +21,23 @@ import (
 
 // Site is all pages, in the order in which they are listed.
 type Site struct {
-	Pages []*Page
+	Pages  []*Page
+	Broken []BrokenLink // links to no file or to no heading, in the order of pages
 
 	files    fs.FS
 	attached map[string]bool // files that are no pages, and to which one links
+}
+
+// BrokenLink is a link to no file or to no heading. The site shows it as it is written.
+type BrokenLink struct {
+	File   string // that has the link: "docs/spec.md"
+	Line   int
+	Link   string
+	Reason error
+}
+
+func (b BrokenLink) Error() string {
+	return fmt.Sprintf("%s:%d: link to %s: %v", b.File, b.Line, b.Link, b.Reason)
 }
 
 // Page is one file of Markdown.
@@ -62,7 +75,7 @@ var markdown = goldmark.New(
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(bodies{}, 100))))
 
 // New reads all files of Markdown that a file system has. README.md comes first, then the pages that it links to, in
-// its order, then the others. Links that lead to no file, or to no heading, are errors, all of which are told at once.
+// its order, then the others.
 func New(files fs.FS) (*Site, error) {
 	s := &Site{files: files, attached: map[string]bool{}}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -83,12 +96,8 @@ func New(files fs.FS) (*Site, error) {
 		return nil, errors.New("there are no pages: files whose names end in .md")
 	}
 	s.arrange()
-	var broken []error
 	for _, p := range s.Pages {
-		broken = append(broken, s.link(p)...)
-	}
-	if len(broken) > 0 {
-		return nil, errors.Join(broken...)
+		s.link(p)
 	}
 	for _, p := range s.Pages {
 		if err := p.render(); err != nil {
