@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -151,21 +152,31 @@ func (o *outcome) printPackage(e event, word string) {
 	fmt.Fprintf(o.out, "%s\t%s\t%.1fs\t%d passed, %d skipped, %d failed\n", word, e.Package, e.Elapsed, n[0], n[1], n[2])
 }
 
-// skipReason returns what a skipped test reported last, without its source position.
+// logPosition matches what the testing package prints in front of a test's log: its source position.
+var logPosition = regexp.MustCompile(`^\S+\.go:\d+: `)
+
+// skipReason returns why a test was skipped: the line that starts with the mark of an inconclusive test if there is
+// one, else the last line with a source position, else the last line.
 func skipReason(output string) string {
-	reason := ""
+	if i := strings.LastIndex(output, realtime.Inconclusive); i >= 0 {
+		line, _, _ := strings.Cut(output[i:], "\n")
+		return line
+	}
+	positioned, last := "", ""
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
-			if _, text, ok := strings.Cut(line, "_test.go:"); ok {
-				_, line, _ = strings.Cut(text, ": ")
-			} else if _, text, ok := strings.Cut(line, "realtime.go:"); ok {
-				_, line, _ = strings.Cut(text, ": ")
-			}
-			reason = line
+		if line == "" || strings.HasPrefix(line, "===") || strings.HasPrefix(line, "---") {
+			continue
+		}
+		last = line
+		if position := logPosition.FindString(line); position != "" {
+			positioned = line[len(position):]
 		}
 	}
-	return reason
+	if positioned != "" {
+		return positioned
+	}
+	return last
 }
 
 // readUsage reads the processor time of the test binaries.

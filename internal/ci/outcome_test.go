@@ -45,6 +45,12 @@ func TestOutcome(t *testing.T) {
 		{"inconclusive",
 			events("output TestA     realtime.go:1: inconclusive: lost frames\n", "skip TestA", "pass TestB", "pass -"), true,
 			[]string{"1 inconclusive\n  a TestA: lost frames"}, "", ""},
+		{"inconclusive, with several lines", events("output TestA     realtime.go:1: inconclusive: lost frames; it found:\n",
+			"output TestA         /tmp/report.html\n", "skip TestA", "pass TestB", "pass -"), true,
+			[]string{"1 inconclusive\n  a TestA: lost frames; it found:\n"}, "report.html", ""},
+		{"a reason of several lines", events("output TestA     a_test.go:1: needs root\n",
+			"output TestA         to open it\n", "output TestA --- SKIP: TestA (0.00s)\n", "skip TestA", "pass TestB", "pass -"),
+			false, []string{"1 skipped\n  a TestA: needs root\n"}, "", ""},
 		{"no test", "", false, nil, "", "no test passed"},
 		{"does not build", `{"Action":"build-output","ImportPath":"weir/a","Output":"a.go:1: no such\n"}` + "\n" +
 			`{"Action":"build-fail","ImportPath":"weir/a"}` + "\n" + events("fail -"), false,

@@ -162,14 +162,22 @@ func (try *Try) String() string {
 	return text
 }
 
-// cause describes on one line why there is no verdict.
+// cause describes on one line of at most maxCause characters why there is no verdict.
 func (try *Try) cause() string {
 	cause := "the attempts were wrong in different ways"
 	if len(try.disturbed) > 0 {
 		cause = strings.Join(try.disturbed, ", ")
 	}
-	return fmt.Sprintf("%d attempts, the last disturbed by: %s; it found: %s", MaxAttempts, cause, try.wrong[0].text)
+	text := fmt.Sprintf("%d attempts, the last disturbed by: %s; it found: %s", MaxAttempts, cause, try.wrong[0].text)
+	line := []rune(strings.Join(strings.Fields(text), " "))
+	if len(line) > maxCause {
+		line = append(line[:maxCause-1], '…')
+	}
+	return string(line)
 }
+
+// maxCause limits the characters of the cause of an inconclusive test.
+const maxCause = 300
 
 // Disturbed records what disturbed the attempt, such as lost frames or a late thread. No argument records
 // nothing.

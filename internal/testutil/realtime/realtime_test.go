@@ -124,3 +124,16 @@ func TestFatalInACleanup(t *testing.T) {
 		t.Errorf("%s, %d cleanups: %s", verdict, cleaned, text)
 	}
 }
+
+// The cause of an inconclusive test is one line, however long its findings are.
+func TestCauseIsOneLine(t *testing.T) {
+	try := &Try{wrong: []finding{{"", "differs:\n\t/tmp/report.html\n"}}, disturbed: []string{"lost frames"}}
+	want := "4 attempts, the last disturbed by: lost frames; it found: differs: /tmp/report.html"
+	if got := try.cause(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	try.wrong[0].text = strings.Repeat("ä\n", maxCause)
+	if got := try.cause(); len([]rune(got)) != maxCause || strings.Contains(got, "\n") {
+		t.Errorf("%d characters: %q", len([]rune(got)), got)
+	}
+}
