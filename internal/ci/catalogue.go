@@ -67,18 +67,28 @@ func catalogueCommand(root string, args []string) error {
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before, after))))
 	var rows []difference
+	var failed []error
 	for _, name := range names {
 		if !pattern.MatchString(name) || realTime.MatchString(name) {
 			continue
 		}
 		found, err := compareExperiment(base, here, name, *full, slices.Contains(before, name), slices.Contains(after, name))
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			err = fmt.Errorf("%s: %w", name, err)
+			if isInterrupted(err) {
+				return err
+			}
+			fmt.Fprintln(os.Stderr, err)
+			failed = append(failed, err)
+			continue
 		}
 		rows = append(rows, found...)
 		fmt.Fprintf(os.Stderr, "%s: %d differ\n", name, len(found))
 	}
-	return printChanges(os.Stdout, rows)
+	if err := printChanges(os.Stdout, rows); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
 }
 
 // program is one of the two programs that are compared.
@@ -170,8 +180,7 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 		if !full {
 			args = append(args, "--quick")
 		}
-		text, err := exec.Command(p.binary, args...).CombinedOutput()
-		if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() == 2) {
+		if text, err := exec.Command(p.binary, args...).CombinedOutput(); err != nil && !isFinished(err) {
 			return nil, fmt.Errorf("%w\n%s", err, text)
 		}
 		if err := os.WriteFile(done, nil, 0o666); err != nil {
@@ -188,6 +197,19 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 	}
 	o := &outcomeFile{}
 	return o, json.Unmarshal(data, o)
+}
+
+// isFinished reports whether all runs are finished although the program ended with an error: a claim fails. The
+// other exit codes (docs/results.md) mean that runs are missing, and the same command continues with them.
+func isFinished(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.ExitCode() == 3
+}
+
+// isInterrupted reports whether a program was interrupted or killed.
+func isInterrupted(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && (exit.ExitCode() == 130 || exit.ExitCode() < 0)
 }
 
 // difference is one row of the table: a verdict that changed or a measure that moved.
