@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -244,7 +243,7 @@ func (o *outcome) verdict(failed error, strict func(reason string) bool) error {
 		return failed
 	}
 	if len(o.passed) == 0 {
-		return errors.New("no test passed")
+		return errNoTest
 	}
 	for _, r := range o.skipped {
 		if strict != nil && strict(r.reason) {

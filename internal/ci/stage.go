@@ -19,11 +19,15 @@ import (
 // stagePrograms are the programs under test that a stage builds before its first test, so that nothing
 // compiles next to a test that measures real time. Each is a folder, then flags of go build.
 var stagePrograms = map[string][][]string{
-	"lab": {{"cmd/weir"}},
+	"lab":  {{"cmd/weir"}},
+	"slow": {{"cmd/weir"}},
 }
 
 // leftOutVariable is set where .ci/packages could not install all packages of a stage.
 const leftOutVariable = "WEIR_LEFT_OUT"
+
+// errNoTest reports a run without a test.
+var errNoTest = errors.New("no test passed")
 
 // missingHere matches reasons of skips that are errors for root where all packages are installed.
 var missingHere = regexp.MustCompile(`^needs |no (network )?namespaces|^(chromium|tshark|clang|git|groff|iproute2|` +
@@ -56,21 +60,41 @@ func stageCommand(root string, args []string) error {
 		flags = append([]string{"-tags", stage}, flags...)
 	}
 	if stage == "lab" || stage == "system" || stage == "slow" {
-		programs, err := os.MkdirTemp("", "weir-programs-")
+		remove, err := buildPrograms(stage)
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(programs)
-		if err := os.Setenv(await.ProgramsVariable, programs); err != nil {
-			return err
-		}
-		for _, p := range stagePrograms[stage] {
-			if _, err := await.BuildProgram(p[0], p[1:]...); err != nil {
-				return err
-			}
+		defer remove()
+	}
+	if stage != "slow" {
+		return s.run(root, "stage "+stage, flags)
+	}
+	realTime, err := realTimeFolders(root, files, stage)
+	if err != nil {
+		return err
+	}
+	return s.runInPasses(root, "stage "+stage, realTime, flags)
+}
+
+// buildPrograms builds a stage's programs into a temporary folder, which its tests find through the environment.
+// The caller calls remove at the end.
+func buildPrograms(stage string) (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "weir-programs-")
+	if err != nil {
+		return nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	err = os.Setenv(await.ProgramsVariable, dir)
+	for _, p := range stagePrograms[stage] {
+		if err == nil {
+			_, err = await.BuildProgram(p[0], p[1:]...)
 		}
 	}
-	return s.run(root, "stage "+stage, flags)
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	return remove, nil
 }
 
 // selection is the tests of some stages in some packages.
@@ -110,7 +134,7 @@ func (s *selection) packages() (folders []string, skip map[string]string) {
 func (s *selection) run(root, title string, flags []string) error {
 	folders, skip := s.packages()
 	if len(folders) == 0 {
-		return errors.New("there is no such test")
+		return errNoTest
 	}
 	dir, err := os.MkdirTemp("", "weir-ci-")
 	if err != nil {
@@ -161,6 +185,26 @@ func (s *selection) run(root, title string, flags []string) error {
 	}
 	o.print(title, time.Since(start))
 	return o.verdict(failed, s.strict)
+}
+
+// runInPasses runs the tests of folders with real time first, one package at a time, and then the others.
+func (s *selection) runInPasses(root, title string, realTime map[string]bool, flags []string) error {
+	first, second := *s, *s
+	first.accept = func(t test) bool { return realTime[t.folder] }
+	second.accept = func(t test) bool { return !realTime[t.folder] }
+	return joinPasses(first.run(root, title+", real time", append([]string{"-p", "1"}, flags...)),
+		second.run(root, title+", computation", flags))
+}
+
+// joinPasses returns the errors of two passes. That one of them has no test, with a flag -run, is not an error.
+func joinPasses(first, second error) error {
+	if errors.Is(first, errNoTest) && !errors.Is(second, errNoTest) {
+		return second
+	}
+	if errors.Is(second, errNoTest) && !errors.Is(first, errNoTest) {
+		return first
+	}
+	return errors.Join(first, second)
 }
 
 // packageDir returns the folder of a package of this module.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -194,5 +197,37 @@ func TestPureBubbles(t *testing.T) {
 	}
 	if err := checkPure(root, []string{"a/a_test.go", "b/b_test.go"}); err == nil {
 		t.Error("a sleep outside of bubbles passes")
+	}
+}
+
+func TestRealTimeFolders(t *testing.T) {
+	root := t.TempDir()
+	const netns = "import _ \"weir/internal/netns\"\n"
+	files := map[string]string{
+		"a/a_slow_test.go":       "//go:build slow\n\npackage x\n" + netns,
+		"b/b_slow_test.go":       "//go:build slow\n\npackage x\n",
+		"c/help_test.go":         "//go:build lab || slow\n\npackage x\n" + netns,
+		"d/d_slow_linux_test.go": "//go:build slow\n\npackage x\n",
+		"e/e_lab_test.go":        "//go:build lab\n\npackage x\n" + netns,
+		"f/f.go":                 "package x\n" + netns,
+	}
+	for name, text := range files {
+		writeFile(t, root, name, text)
+	}
+	folders, err := realTimeFolders(root, slices.Collect(maps.Keys(files)), "slow")
+	if err != nil || fmt.Sprint(folders) != "map[a:true c:true d:true]" {
+		t.Errorf("%v, %v", folders, err)
+	}
+}
+
+func TestJoinPasses(t *testing.T) {
+	wrong := errors.New("wrong")
+	for _, x := range []struct{ first, second, want error }{
+		{nil, nil, nil}, {errNoTest, nil, nil}, {nil, errNoTest, nil}, {errNoTest, errNoTest, errNoTest},
+		{errNoTest, wrong, wrong}, {wrong, errNoTest, wrong}, {wrong, nil, wrong},
+	} {
+		if got := joinPasses(x.first, x.second); !errors.Is(got, x.want) {
+			t.Errorf("%v and %v: %v", x.first, x.second, got)
+		}
 	}
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// realTimeImports are packages whose users measure real time or need root.
+var realTimeImports = []string{"weir/internal/testutil/realtime", "weir/internal/netns", "weir/worlds/lab/labtest"}
+
+// realTimeFolders returns the folders whose test files of a stage, helpers included, import a package of
+// realTimeImports or are for Linux only. A computation that runs next to them disturbs them.
+func realTimeFolders(root string, files []string, stage string) (map[string]bool, error) {
+	folders := map[string]bool{}
+	for _, name := range goFiles(files) {
+		if !strings.HasSuffix(name, "_test.go") || folders[path.Dir(name)] {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(stagesOf(file), stage) {
+			continue
+		}
+		needs := strings.HasSuffix(name, "_linux_test.go")
+		for _, i := range file.Imports {
+			imported, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return nil, err
+			}
+			needs = needs || slices.Contains(realTimeImports, imported)
+		}
+		if needs {
+			folders[path.Dir(name)] = true
+		}
+	}
+	return folders, nil
+}
