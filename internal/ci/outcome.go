@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,10 +30,39 @@ type event struct {
 	FailedBuild string
 }
 
+// summaryVariable names the environment variable with the file to which a stage appends what it lists at its end.
+const summaryVariable = "WEIR_CI_SUMMARY"
+
+// verdict is how a test ends.
+type verdict int
+
+const (
+	passed verdict = iota
+	failed
+	skipped
+	inconclusive
+	verdictCount
+)
+
+// verdictNames are the words for verdicts.
+var verdictNames = [verdictCount]string{"passed", "failed", "skipped", "inconclusive"}
+
+// verdictCounts are numbers of tests by verdict.
+type verdictCounts [verdictCount]int
+
+func (c verdictCounts) String() string {
+	var parts [verdictCount]string
+	for v, n := range c {
+		parts[v] = fmt.Sprintf("%d %s", n, verdictNames[v])
+	}
+	return strings.Join(parts[:], ", ")
+}
+
 // result is the end of one test or part of a test.
 type result struct {
 	pkg, test string
 	seconds   float64
+	verdict   verdict
 	reason    string // of a skip
 }
 
@@ -43,16 +73,16 @@ type outcome struct {
 	out io.Writer
 
 	running map[string]*strings.Builder // output by package and test, until its end
-	passed  []result
-	skipped []result // those with a reason of this machine
-	unknown []result // inconclusive
+	ended   []result                    // whole tests that passed, failed or are inconclusive
+	skipped []result                    // tests and parts of tests
+	unknown []result                    // inconclusive tests and parts of tests
 	failed  []string
-	counts  map[string][3]int // passed, skipped, failed by package
+	counts  map[string]verdictCounts // of whole tests, by package
 	cpu     []usage
 }
 
 func newOutcome(out io.Writer) *outcome {
-	return &outcome{out: out, running: map[string]*strings.Builder{}, counts: map[string][3]int{}}
+	return &outcome{out: out, running: map[string]*strings.Builder{}, counts: map[string]verdictCounts{}}
 }
 
 // read consumes events until the end of the stream, and prints each package's result when it arrives.
@@ -85,8 +115,6 @@ func (o *outcome) add(e event) {
 		text = &strings.Builder{}
 		o.running[key] = text
 	}
-	n := o.counts[e.Package]
-	whole := !strings.Contains(e.Test, "/")
 	switch e.Action {
 	case "output":
 		text.WriteString(e.Output)
@@ -98,33 +126,51 @@ func (o *outcome) add(e event) {
 	case "pass":
 		if e.Test == "" {
 			o.printPackage(e, "ok  ")
-		} else if whole {
-			n[0]++
-			o.passed = append(o.passed, result{pkg: e.Package, test: e.Test, seconds: e.Elapsed})
+		} else if o.hasInconclusivePart(e) {
+			o.addResult(e, inconclusive, "")
+		} else {
+			o.addResult(e, passed, "")
 		}
 	case "skip":
 		if e.Test == "" {
 			break
 		}
-		r := result{e.Package, e.Test, e.Elapsed, skipReason(text.String())}
-		if strings.Contains(r.reason, realtime.Inconclusive) {
-			o.unknown = append(o.unknown, r)
+		if reason := skipReason(text.String()); strings.Contains(reason, realtime.Inconclusive) {
+			o.unknown = append(o.unknown, o.addResult(e, inconclusive, reason))
 		} else {
-			o.skipped = append(o.skipped, r)
-		}
-		if whole {
-			n[1]++
+			o.skipped = append(o.skipped, o.addResult(e, skipped, reason))
 		}
 	case "fail":
 		o.recordFailure(e, text.String())
-		if e.Test != "" && whole {
-			n[2]++
+		if e.Test != "" {
+			o.addResult(e, failed, "")
 		}
 	default:
 		return
 	}
-	o.counts[e.Package] = n
 	delete(o.running, key)
+}
+
+// addResult returns the result of a test, and counts it unless it is part of another test.
+func (o *outcome) addResult(e event, v verdict, reason string) result {
+	r := result{e.Package, e.Test, e.Elapsed, v, reason}
+	if strings.Contains(e.Test, "/") {
+		return r
+	}
+	n := o.counts[e.Package]
+	n[v]++
+	o.counts[e.Package] = n
+	if v != skipped {
+		o.ended = append(o.ended, r)
+	}
+	return r
+}
+
+// hasInconclusivePart reports whether a part of a test is inconclusive.
+func (o *outcome) hasInconclusivePart(e event) bool {
+	return slices.ContainsFunc(o.unknown, func(r result) bool {
+		return r.pkg == e.Package && strings.HasPrefix(r.test, e.Test+"/")
+	})
 }
 
 // recordFailure records and prints a failed test or package.
@@ -136,7 +182,7 @@ func (o *outcome) recordFailure(e event, text string) {
 			}
 		}
 		o.printPackage(e, "FAIL")
-		if o.counts[e.Package][2] == 0 && e.FailedBuild == "" {
+		if o.counts[e.Package][failed] == 0 && e.FailedBuild == "" {
 			o.failed = append(o.failed, packageDir(e.Package)+" (outside of a test)")
 		}
 		return
@@ -147,8 +193,7 @@ func (o *outcome) recordFailure(e event, text string) {
 
 // printPackage prints the line of a package.
 func (o *outcome) printPackage(e event, word string) {
-	n := o.counts[e.Package]
-	fmt.Fprintf(o.out, "%s\t%s\t%.1fs\t%d passed, %d skipped, %d failed\n", word, e.Package, e.Elapsed, n[0], n[1], n[2])
+	fmt.Fprintf(o.out, "%s\t%s\t%.1fs\t%v\n", word, e.Package, e.Elapsed, o.counts[e.Package])
 }
 
 // logPosition matches what the testing package prints in front of a test's log: its source position.
@@ -194,12 +239,16 @@ func (o *outcome) readUsage(file string) error {
 	return nil
 }
 
-// print lists the most expensive tests and packages, what was skipped, and what has no verdict.
+// print lists the most expensive tests and packages, what failed, was skipped or has no verdict, and the counts.
 func (o *outcome) print(title string, took time.Duration) {
-	slices.SortStableFunc(o.passed, func(a, b result) int { return int(1000 * (b.seconds - a.seconds)) })
-	fmt.Fprintf(o.out, "\n%s: the %d tests that took longest\n", title, min(maxListed, len(o.passed)))
-	for _, r := range o.passed[:min(maxListed, len(o.passed))] {
-		fmt.Fprintf(o.out, "  %7.2f s  %v\n", r.seconds, r)
+	slices.SortStableFunc(o.ended, func(a, b result) int { return int(1000 * (b.seconds - a.seconds)) })
+	fmt.Fprintf(o.out, "\n%s: the %d tests that took longest\n", title, min(maxListed, len(o.ended)))
+	for _, r := range o.ended[:min(maxListed, len(o.ended))] {
+		word := ""
+		if r.verdict != passed {
+			word = " (" + verdictNames[r.verdict] + ")"
+		}
+		fmt.Fprintf(o.out, "  %7.2f s  %v%s\n", r.seconds, r, word)
 	}
 	slices.SortStableFunc(o.cpu, func(a, b usage) int { return int(1000 * (b.CPU - a.CPU)) })
 	total := 0.0
@@ -210,39 +259,58 @@ func (o *outcome) print(title string, took time.Duration) {
 	for _, u := range o.cpu[:min(maxListed/2, len(o.cpu))] {
 		fmt.Fprintf(o.out, "  %7.2f CPU-s  %s\n", u.CPU, u.Folder)
 	}
+	var n verdictCounts
+	for _, c := range o.counts {
+		for v := range n {
+			n[v] += c[v]
+		}
+	}
+	fmt.Fprintf(o.out, "%s%s: %.0f s, %.0f CPU-s in tests\n%v\n", o.exceptions(title), title, took.Seconds(), total, n)
+}
+
+// exceptions lists the tests that were skipped, are inconclusive or failed.
+func (o *outcome) exceptions(title string) string {
+	var b strings.Builder
 	for _, list := range []struct {
 		what    string
 		results []result
 	}{{"skipped", o.skipped}, {"inconclusive", o.unknown}} {
 		if len(list.results) > 0 {
-			fmt.Fprintf(o.out, "%s: %d %s\n", title, len(list.results), list.what)
+			fmt.Fprintf(&b, "%s: %d %s\n", title, len(list.results), list.what)
 		}
 		for _, r := range list.results {
-			fmt.Fprintf(o.out, "  %v: %s\n", r, strings.TrimPrefix(r.reason, realtime.Inconclusive))
-		}
-	}
-	n := [3]int{}
-	for _, c := range o.counts {
-		for i := range n {
-			n[i] += c[i]
+			fmt.Fprintf(&b, "  %v: %s\n", r, strings.TrimPrefix(r.reason, realtime.Inconclusive))
 		}
 	}
 	if len(o.failed) > 0 {
-		fmt.Fprintf(o.out, "%s: failed\n  %s\n", title, strings.Join(o.failed, "\n  "))
+		fmt.Fprintf(&b, "%s: failed\n  %s\n", title, strings.Join(o.failed, "\n  "))
 	}
-	fmt.Fprintf(o.out, "%s: %.0f s, %.0f CPU-s in tests\n%d passed, %d failed, %d skipped\n", title, took.Seconds(), total,
-		n[0], n[2], n[1])
+	return b.String()
+}
+
+// appendSummary appends the exceptions to the file that the environment names, for the summary of all stages.
+func (o *outcome) appendSummary(title string) error {
+	name := os.Getenv(summaryVariable)
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(o.exceptions(title))
+	return errors.Join(err, f.Close())
 }
 
 // verdict returns an error if a test failed, if no test ran, or if a test was skipped that must not be.
-func (o *outcome) verdict(failed error, strict func(reason string) bool) error {
+func (o *outcome) verdict(exit error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
 		return fmt.Errorf("%d failed", len(o.failed))
 	}
-	if failed != nil {
-		return failed
+	if exit != nil {
+		return exit
 	}
-	if len(o.passed) == 0 {
+	if len(o.ended) == 0 {
 		return errNoTest
 	}
 	for _, r := range o.skipped {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,10 +33,11 @@ func TestOutcome(t *testing.T) {
 		not, err     string
 	}{
 		{"passes", events("output TestA quiet\n", "pass TestA", "pass -"), false,
-			[]string{"ok  \tweir/a\t1.5s\t1 passed, 0 skipped, 0 failed", "1.50 s  a TestA", "1 passed, 0 failed, 0 skipped"},
+			[]string{"ok  \tweir/a\t1.5s\t1 passed, 0 failed, 0 skipped, 0 inconclusive", "1.50 s  a TestA\n",
+				"in tests\n1 passed, 0 failed, 0 skipped, 0 inconclusive\n"},
 			"quiet", ""},
 		{"fails", events("output TestA     a_test.go:1: 1 instead of 2\n", "fail TestA", "fail -"), false,
-			[]string{"1 instead of 2", "FAIL\tweir/a", "failed\n  a TestA"}, "", "1 failed"},
+			[]string{"1 instead of 2", "FAIL\tweir/a", "failed\n  a TestA", "1.50 s  a TestA (failed)"}, "", "1 failed"},
 		{"a part fails", events("output TestA/x     a_test.go:1: wrong\n", "fail TestA/x", "fail TestA", "fail -"), false,
 			[]string{"wrong", "a TestA/x"}, "", "2 failed"},
 		{"panics", events("output TestA panic: broken\n", "fail -"), false, []string{"panic: broken"}, "", "1 failed"},
@@ -44,10 +48,14 @@ func TestOutcome(t *testing.T) {
 			"a TestA was skipped"},
 		{"inconclusive",
 			events("output TestA     realtime.go:1: inconclusive: lost frames\n", "skip TestA", "pass TestB", "pass -"), true,
-			[]string{"1 inconclusive\n  a TestA: lost frames"}, "", ""},
+			[]string{"1 inconclusive\n  a TestA: lost frames", "1.50 s  a TestA (inconclusive)",
+				"1 passed, 0 failed, 0 skipped, 1 inconclusive"}, "", ""},
 		{"inconclusive, with several lines", events("output TestA     realtime.go:1: inconclusive: lost frames; it found:\n",
 			"output TestA         /tmp/report.html\n", "skip TestA", "pass TestB", "pass -"), true,
 			[]string{"1 inconclusive\n  a TestA: lost frames; it found:\n"}, "report.html", ""},
+		{"an inconclusive part", events("output TestA/x/y     a_test.go:1: inconclusive: lost frames\n", "skip TestA/x/y",
+			"pass TestA/x", "pass TestA", "pass TestAB", "pass -"), true, []string{"1 inconclusive\n  a TestA/x/y: lost frames\n",
+			"1.50 s  a TestA (inconclusive)", "1 passed, 0 failed, 0 skipped, 1 inconclusive"}, "", ""},
 		{"a reason of several lines", events("output TestA     a_test.go:1: needs root\n",
 			"output TestA         to open it\n", "output TestA --- SKIP: TestA (0.00s)\n", "skip TestA", "pass TestB", "pass -"),
 			false, []string{"1 skipped\n  a TestA: needs root\n"}, "", ""},
@@ -80,5 +88,26 @@ func TestOutcome(t *testing.T) {
 				t.Errorf("error %v, want %q", err, x.err)
 			}
 		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "summary")
+	t.Setenv(summaryVariable, file)
+	for _, title := range []string{"stage a", "stage b"} {
+		o := newOutcome(io.Discard)
+		if err := o.read(strings.NewReader(events("output TestA     a_test.go:1: no tshark\n", "skip TestA",
+			"output TestB     a_test.go:1: inconclusive: lost frames\n", "skip TestB", "fail TestC", "fail -"))); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.appendSummary(title); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const part = "stage a: 1 skipped\n  a TestA: no tshark\nstage a: 1 inconclusive\n  a TestB: lost frames\n" +
+		"stage a: failed\n  a TestC\n"
+	got, err := os.ReadFile(file)
+	if want := part + strings.ReplaceAll(part, "stage a", "stage b"); err != nil || string(got) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
 }

@@ -179,12 +179,15 @@ func (s *selection) run(root, title string, flags []string) error {
 		cmd.Wait()
 		return err
 	}
-	failed := cmd.Wait()
+	exit := cmd.Wait()
 	if err := o.readUsage(plan.Usage); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	o.print(title, time.Since(start))
-	return o.verdict(failed, s.strict)
+	if err := o.appendSummary(title); err != nil {
+		return err
+	}
+	return o.verdict(exit, s.strict)
 }
 
 // runInPasses runs the tests of folders with real time first, one package at a time, and then the others.
