@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,8 +16,14 @@ import (
 // coverageLine matches what go test prints for a package with -cover.
 var coverageLine = regexp.MustCompile(`(?m)^(?:ok\s+|\s+)(\S+)\s.*coverage: ([\d.]+)% of statements`)
 
+// maxLost limits how many percentage points of coverage a package of coveredLayers may lose.
+const maxLost = 2.0
+
+// coveredLayers are the folders with packages that must keep their coverage.
+var coveredLayers = []string{"core", "papers", "study"}
+
 // coverageCommand prints the coverage of each package by its own tests, here and in the work tree of an earlier
-// commit, and the difference. It runs `go test ./...` in both trees.
+// commit, and the difference. It runs `go test ./...` in both trees. It fails if a package lost too much.
 func coverageCommand(root string, args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: ci coverage DIR, the work tree of an earlier commit")
@@ -27,18 +36,37 @@ func coverageCommand(root string, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-40s %7s %7s %7s\n", "package", "before", "after", "change")
+	return compareCoverage(os.Stdout, before, after, func(folder string) bool {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(folder)))
+		return err == nil
+	})
+}
+
+// compareCoverage prints two coverages by package and their difference. It returns an error if a package of
+// coveredLayers lost more than maxLost, or exists and has no coverage any more.
+func compareCoverage(out io.Writer, before, after map[string]float64, exists func(folder string) bool) error {
+	var lost []string
+	fmt.Fprintf(out, "%-40s %7s %7s %7s\n", "package", "before", "after", "change")
 	for _, pkg := range unionOfKeys(before, after) {
 		a, was := before[pkg]
 		b, is := after[pkg]
+		folder := packageDir(pkg)
 		switch {
 		case !was:
-			fmt.Printf("%-40s %7s %7.1f\n", packageDir(pkg), "–", b)
+			fmt.Fprintf(out, "%-40s %7s %7.1f\n", folder, "–", b)
 		case !is:
-			fmt.Printf("%-40s %7.1f %7s\n", packageDir(pkg), a, "–")
+			fmt.Fprintf(out, "%-40s %7.1f %7s\n", folder, a, "–")
 		default:
-			fmt.Printf("%-40s %7.1f %7.1f %+7.1f\n", packageDir(pkg), a, b, b-a)
+			fmt.Fprintf(out, "%-40s %7.1f %7.1f %+7.1f\n", folder, a, b, b-a)
 		}
+		const rounding = 0.01 // of differences of figures with one decimal
+		layer, _, _ := strings.Cut(folder, "/")
+		if was && slices.Contains(coveredLayers, layer) && (is && a-b > maxLost+rounding || !is && exists(folder)) {
+			lost = append(lost, folder)
+		}
+	}
+	if len(lost) > 0 {
+		return fmt.Errorf("lost more than %g points of coverage, or has none: %s", maxLost, strings.Join(lost, ", "))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@
 //	go run ./internal/ci race [FLAG …]         # run tests of packages that start goroutines with the race detector
 //	go run ./internal/ci lint                  # check the source, as .ci/lint does
 //	go run ./internal/ci language [-lower]     # count words of the old dialect, or lower the bounds
-//	go run ./internal/ci coverage DIR          # print the coverage by package of `go test ./...` here and in DIR
+//	go run ./internal/ci coverage DIR          # compare the coverage of `go test ./...` by package with DIR's
 //	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with commit BASE's
 package main
 

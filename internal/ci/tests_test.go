@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -229,5 +230,36 @@ func TestJoinPasses(t *testing.T) {
 		if got := joinPasses(x.first, x.second); !errors.Is(got, x.want) {
 			t.Errorf("%v and %v: %v", x.first, x.second, got)
 		}
+	}
+}
+
+func TestCompareCoverage(t *testing.T) {
+	for _, x := range []struct {
+		name, pkg     string
+		before, after float64 // negative: none
+		exists        bool
+		lost          bool
+	}{
+		{"the same", "weir/core/a", 80, 80, true, false},
+		{"two points", "weir/core/a", 80.3, 78.3, true, false},
+		{"more", "weir/papers/a", 80.3, 78.2, true, true},
+		{"another layer", "weir/worlds/a", 80, 10, true, false},
+		{"a new package", "weir/study/a", -1, 10, true, false},
+		{"a removed package", "weir/study/a", 80, -1, false, false},
+		{"a package whose tests fail", "weir/study", 80, -1, true, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			before, after := map[string]float64{}, map[string]float64{}
+			if x.before >= 0 {
+				before[x.pkg] = x.before
+			}
+			if x.after >= 0 {
+				after[x.pkg] = x.after
+			}
+			err := compareCoverage(io.Discard, before, after, func(string) bool { return x.exists })
+			if (err != nil) != x.lost {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
