@@ -132,7 +132,7 @@ func readBounds(text string) (map[string]int, error) {
 	return bounds, nil
 }
 
-// checkLanguage compares the counts with their bounds, and the bounds with the last commit's. It prints
+// checkLanguage compares the counts with their bounds, and the bounds with earlier ones. It prints
 // bounds that could be lowered.
 func checkLanguage(root string, files []string, out io.Writer) error {
 	counts, err := languageCounts(root, files)
@@ -170,12 +170,15 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 	return nil
 }
 
-// raisedBounds compares bounds with their values in the last two commits that touched the file.
+// raisedBounds compares bounds with their smallest values in the commits of this branch that touched the file.
 func raisedBounds(root string, bounds map[string]int) (raised []string, err error) {
-	commits, err := output(root, "git", "log", "-2", "--format=%H", "--", languageFile)
+	// A merge counts as one commit: bounds of the branch that it merges were of other source.
+	commits, err := output(root, "git", "log", "--first-parent", "--diff-filter=AM", "--format=%H", "--", languageFile)
 	if err != nil {
 		return nil, err
 	}
+	smallest := map[string]int{}
+	setBy := map[string]string{} // commit by bound
 	for _, commit := range strings.Fields(commits) {
 		text, err := output(root, "git", "show", commit+":"+languageFile)
 		if err != nil {
@@ -185,11 +188,16 @@ func raisedBounds(root string, bounds map[string]int) (raised []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range sortedKeys(earlier) {
-			if bound, ok := bounds[name]; !ok || bound > earlier[name] {
-				raised = append(raised, fmt.Sprintf("%s: the bound was %d in %.8s and is %d; a bound only falls", name,
-					earlier[name], commit, bound))
+		for name, bound := range earlier {
+			if least, ok := smallest[name]; !ok || bound <= least {
+				smallest[name], setBy[name] = bound, commit
 			}
+		}
+	}
+	for _, name := range sortedKeys(bounds) {
+		if least, ok := smallest[name]; ok && bounds[name] > least {
+			raised = append(raised, fmt.Sprintf("%s: the bound was %d in %.8s and is %d; a bound only falls", name, least,
+				setBy[name], bounds[name]))
 		}
 	}
 	return raised, nil

@@ -288,7 +288,7 @@ func (o *outcome) exceptions(title string) string {
 	return b.String()
 }
 
-// appendSummary appends the exceptions to the file that the environment names, for the summary of all stages.
+// appendSummary appends the exceptions to the file that summaryVariable names.
 func (o *outcome) appendSummary(title string) error {
 	name := os.Getenv(summaryVariable)
 	if name == "" {

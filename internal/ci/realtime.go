@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// realTimeImports are packages whose users measure real time or need root.
+// realTimeImports are packages for tests that measure real time or need root.
 var realTimeImports = []string{"weir/internal/testutil/realtime", "weir/internal/netns", "weir/worlds/lab/labtest"}
 
-// realTimeFolders returns the folders whose test files of a stage, helpers included, import a package of
-// realTimeImports or are for Linux only. A computation that runs next to them disturbs them.
+// realTimeFolders returns the folders with a test file of a stage, helpers included, that imports a package of
+// realTimeImports or is for Linux only. A computation that runs next to them disturbs them.
 func realTimeFolders(root string, files []string, stage string) (map[string]bool, error) {
 	folders := map[string]bool{}
 	for _, name := range goFiles(files) {
