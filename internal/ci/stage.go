@@ -53,6 +53,7 @@ func stageCommand(root string, args []string) error {
 	}
 	switch stage {
 	case pureStage:
+		flags = append([]string{"-shuffle=on"}, flags...)
 	case "lab":
 		// Real time: one package at a time. Tests in parallel only wait.
 		flags = append([]string{"-tags", stage, "-p", "1", "-parallel", "8"}, flags...)
