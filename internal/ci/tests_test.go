@@ -76,18 +76,42 @@ func TestPureRules(t *testing.T) {
 		{"port of the kernel", `import "net"`, `func f() { net.Listen("tcp", "127.0.0.1:0") }`, ""},
 		{"fixed port", `import "net"`, `func f() { net.Listen("tcp", "127.0.0.1:80") }`, "port"},
 		{"user", `import "os"`, `func f() { os.Geteuid() }`, "user"},
+		{"another name", `import clock "time"`, `func f() { clock.Sleep(1) }`, "wall clock"},
+		{"a function as a value", `import "time"`, `var now = time.Now`, "wall clock"},
+		{"a name of another package", `import "x/time"`, `func f() { time.Now() }`, ""},
+		{"no name", `import . "time"`, `func f() { Sleep(1) }`, "without its name"},
+		{"timeout", `import "context"`, `func f() { context.WithTimeout(nil, 1) }`, "wall clock"},
+		{"deadline", `import "context"`, `func f() { context.WithDeadline(nil, x) }`, "wall clock"},
+		{"TCP", `import "net"`, `func f() { net.ListenTCP("tcp", &net.TCPAddr{IP: x}) }`, ""},
+		{"TCP with a port", `import "net"`, `func f() { net.ListenTCP("tcp", &net.TCPAddr{IP: x, Port: 80}) }`, "port"},
+		{"UDP without an address", `import "net"`, `func f() { net.ListenUDP("udp", nil) }`, ""},
+		{"unix", `import "net"`, `func f() { net.Listen("unix", name) }`, ""},
+		{"listen as a value", `import "net"`, `var f = net.Listen`, "port"},
+		{"dial a listener", `import "net"`, `func f() { net.Dial("tcp", l.Addr().String()) }`, ""},
+		{"dial a fixed address", `import "net"`, `func f() { net.Dial("tcp", "127.0.0.1:80") }`, "fixed address"},
+		{"server", `import "net/http"`, `func f() { http.ListenAndServe(":80", nil) }`, "port"},
+		{"server's method", `import "net/http"`, `func f(s *http.Server) { s.ListenAndServe() }`, "port"},
+		{"fork", `import "syscall"`, `func f() { syscall.ForkExec("a", nil, nil) }`, "program"},
+		{"process", `import "os"`, `func f() { os.StartProcess("a", nil, nil) }`, "program"},
+		{"unix user", `import "golang.org/x/sys/unix"`, `func f() { unix.Geteuid() }`, "user"},
+		{"home", `import "os"`, `func f() { os.UserHomeDir() }`, "user"},
+		{"file of the system", `import "os"`, `func f() { os.ReadFile("/etc/passwd") }`, "file of the system"},
+		{"file of the system as data", `import "os"`, `var link = "/etc/passwd"`, ""},
+		{"skip", `import "testing"`, `func f(t *testing.T) { t.Skip("needs root") }`, "skips"},
+		{"skip with a reason", `import "testing"`, "func f(t *testing.T) {\n//weir:impure x\nt.Skip() }", ""},
+		{"git", `import "weir/internal/testutil"`, `func f() { testutil.TrackedFiles(t, ".") }`, "git"},
 		{"with a reason", `import "time"`, "func f() {\n//weir:impure a bound in a message\ntime.Now() }", ""},
 		{"without a reason", `import "time"`, "func f() {\n//weir:impure \ntime.Now() }", "wall clock"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			found, err := impurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body), false)
+			found, err := impurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(found, "\n"); (x.want == "") != (got == "") || !strings.Contains(got, x.want) {
 				t.Errorf("found %q, want %q", got, x.want)
 			}
-			tagged, err := impurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body), false)
+			tagged, err := impurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body))
 			if err != nil || len(tagged) > 0 {
 				t.Errorf("with a tag: %v, %v", tagged, err)
 			}
@@ -187,17 +211,19 @@ func TestMovedMeasures(t *testing.T) {
 	}
 }
 
-// Helpers of a package with bubbles may sleep, in any of its files.
+// A file may sleep if it has bubbles itself, or is in a folder of the list.
 func TestPureBubbles(t *testing.T) {
 	root := t.TempDir()
-	writeFile(t, root, "a/a_test.go", "package a\nimport \"testing/synctest\"\nvar _ = synctest.Test\n")
-	writeFile(t, root, "a/b_test.go", "package a\nimport \"time\"\nfunc f() { time.Sleep(1) }\n")
-	writeFile(t, root, "b/b_test.go", "package b\nimport \"time\"\nfunc f() { time.Sleep(1) }\n")
-	if err := checkPure(root, []string{"a/a_test.go", "a/b_test.go"}); err != nil {
+	const sleep = "import \"time\"\nfunc f() { time.Sleep(1) }\n"
+	writeFile(t, root, "a/a_test.go", "package a\nimport \"testing/synctest\"\n"+sleep)
+	writeFile(t, root, "a/b_test.go", "package a\n"+sleep)
+	writeFile(t, root, "study/run/jetstream/b_test.go", "package jetstream\n"+sleep)
+	if err := checkPure(root, []string{"a/a_test.go", "study/run/jetstream/b_test.go"}); err != nil {
 		t.Error(err)
 	}
-	if err := checkPure(root, []string{"a/a_test.go", "b/b_test.go"}); err == nil {
-		t.Error("a sleep outside of bubbles passes")
+	if err := checkPure(root, []string{"a/a_test.go", "a/b_test.go"}); err == nil ||
+		!strings.Contains(err.Error(), "a/b_test.go:3") {
+		t.Errorf("a sleep outside of bubbles passes: %v", err)
 	}
 }
 

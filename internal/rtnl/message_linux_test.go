@@ -19,7 +19,7 @@ import (
 // each padded to 4 bytes.
 func TestMessage(t *testing.T) {
 	if ne.Uint16([]byte{1, 0}) != 1 {
-		t.Skip("written for little-endian machines")
+		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian
 	}
 	m := newMessage(unix.RTM_NEWLINK, unix.NLM_F_CREATE, ifinfo(3, unix.IFF_UP, unix.IFF_UP))
 	m.text(unix.IFLA_IFNAME, "gate0")
@@ -36,7 +36,7 @@ func TestMessage(t *testing.T) {
 // A route with metrics by hand, from linux/rtnetlink.h: rtmsg, prefix, interface, metrics.
 func TestRouteMessage(t *testing.T) {
 	if ne.Uint16([]byte{1, 0}) != 1 {
-		t.Skip("written for little-endian machines")
+		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian
 	}
 	p := netip.MustParsePrefix("10.1.2.3/16")
 	head := "00000000" + "1800" + "0505" + "00000000" + "00000000" + "02100000" + "fe04fd01" + "00000000" +

@@ -132,6 +132,7 @@ func experiment(name string) func(files map[string][]byte) error {
 			}
 		}
 		// A run that goes on is ended as by a signal: that it ends then is what counts.
+		//weir:impure a run may end or be ended, and the test accepts both
 		ctx, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer stop()
 		o, err := run.Execute(ctx, s, run.Options{Jobs: 1})
