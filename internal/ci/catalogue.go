@@ -174,8 +174,8 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 		variant = "full"
 	}
 	out := filepath.Join(p.folder, variant, filepath.FromSlash(name))
-	done := filepath.Join(out, "done")
-	if _, err := os.Stat(done); err != nil {
+	finished := filepath.Join(out, "finished")
+	if _, err := os.Stat(finished); err != nil {
 		args := []string{"run", name, "--out", out}
 		if !full {
 			args = append(args, "--quick")
@@ -183,7 +183,7 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 		if text, err := exec.Command(p.binary, args...).CombinedOutput(); err != nil && !isFinished(err) {
 			return nil, fmt.Errorf("%w\n%s", err, text)
 		}
-		if err := os.WriteFile(done, nil, 0o666); err != nil {
+		if err := os.WriteFile(finished, nil, 0o666); err != nil {
 			return nil, err
 		}
 	}
