@@ -2,8 +2,8 @@ package bench
 
 import "runtime"
 
-// spent returns the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, and this process
-// has spent, and how many cores there are.
+// spent returns the CPU time, in seconds, that all cores have spent with work or lost to the hypervisor, the CPU time
+// of this process, and the number of cores.
 func spent() (all, own, cores float64) {
 	m, err := look(0)
 	if err != nil {

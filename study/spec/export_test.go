@@ -10,8 +10,8 @@ import (
 // Shape is what runs of an experiment have.
 func Shape(s *Spec) *measure.Values { return s.shape() }
 
-// LimitPoints sets the limits of the points of a sweep: of the nodes, links and listed flows of all together, and of the
-// bytes that they take.
+// LimitPoints sets the limits of the points of a sweep: of the nodes, links and listed flows of all together, and of
+// the bytes that they take.
 func (o *Options) LimitPoints(parts int, memory int64) { o.limits = &pointLimits{parts, memory} }
 
 // Tables are those of the keys of experiments, as docs/spec.md names them.

@@ -85,10 +85,10 @@ func flowing(flows int) string {
 func TestLimitsOfPoints(t *testing.T) {
 	o := spec.Options{Machine: 600e6}
 	o.LimitPoints(1<<13, 300e6)
-	refused(t, flowing(1000), "9 of the sweep's 10 points have 9081 nodes, links and listed flows already; allowed: points "+
-		"× nodes, links and listed flows up to 8192", o)
-	refused(t, flowing(4000), "the first of the sweep's 10 points has 4009 nodes, links and listed flows: 40090 with others "+
-		"like it; allowed: points × nodes, links and listed flows up to 8192", o)
+	refused(t, flowing(1000), "9 of the sweep's 10 points have 9081 nodes, links and listed flows already; allowed: "+
+		"points × nodes, links and listed flows up to 8192", o)
+	refused(t, flowing(4000), "the first of the sweep's 10 points has 4009 nodes, links and listed flows: 40090 with "+
+		"others like it; allowed: points × nodes, links and listed flows up to 8192", o)
 	o.LimitPoints(1<<17, 3e6)
 	refused(t, differing(40), "points take 3 MB of memory already; allowed: points that take up to 3MB together", o)
 }

@@ -148,7 +148,8 @@ func parseListed(name string, data []byte) *document.Node {
 }
 
 // listedLines returns the lines of the keys title and paper. It reports false if a line begins with anything but a
-// plain key, a part of a value, or a comment. Lists of experiments need no more, and whole files take ten times as long.
+// plain key, a part of a value, or a comment. Lists of experiments need no more, and whole files take ten times as
+// long.
 func listedLines(data []byte) (some []byte, ok bool) {
 	listed := false
 	for line := range bytes.Lines(data) {

@@ -41,7 +41,8 @@ func feedback(t testing.TB, c *Config, given ...string) {
 // With NCF, too, packets as fields and as bytes, any window, and one group give the same result
 // and the same trace, over RDMA and UDP, IPv4 and IPv6, with NACKs of every cause.
 func TestSameResultNCF(t *testing.T) {
-	sameWithNCF(t, 300*unit.Microsecond, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {}, "rdma": queuePairs})
+	sameWithNCF(t, 300*unit.Microsecond, map[string]func(t testing.TB, c *Config){"udp": func(testing.TB, *Config) {},
+		"rdma": queuePairs})
 }
 
 // sameWithNCF compares forms of runs with NCF and the given transports, and checks that NACKs have every cause.

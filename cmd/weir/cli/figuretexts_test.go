@@ -68,8 +68,8 @@ func madeUpValues(s *spec.Spec, p *spec.Point, v float64) (x measure.Values) {
 	return x
 }
 
-// drawPlots draws the plots of an experiment with made-up results, and returns the number of pictures. No text leaves its
-// picture, whatever font a viewer has, and no note has a number of runs that reads as a key n of the sweep.
+// drawPlots draws the plots of an experiment with made-up results, and returns the number of pictures. No text leaves
+// its picture, whatever font a viewer has, and no note has a number of runs that reads as a key n of the sweep.
 func drawPlots(t *testing.T, s *spec.Spec) (drawn int64) {
 	t.Helper()
 	o := madeUp(s)
