@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil"
 )
 
 // A release is the same bytes twice, from two folders; its checksums hold, its program runs without anything beside it
@@ -77,9 +79,7 @@ func TestRelease(t *testing.T) {
 
 // image builds the image of what was unpacked, and looks for its files.
 func image(t *testing.T, unpacked string, in func(dir, name string, args ...string) string) {
-	if _, err := exec.LookPath("buildah"); err != nil {
-		t.Skip("the image is built by buildah: apt-get install buildah")
-	}
+	testutil.NeedProgram(t, "buildah", "buildah")
 	if out, err := exec.Command("buildah", "info").CombinedOutput(); err != nil {
 		t.Skipf("buildah does not run here: %v\n%s", err, out)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testutil"
 	"weir/internal/testutil/await"
 )
 
@@ -69,9 +70,7 @@ func TestFirstHourPatch(t *testing.T) {
 	var made []string
 	for _, command := range []string{"git apply", "patch -p1"} {
 		words := strings.Fields(command)
-		if _, err := exec.LookPath(words[0]); err != nil {
-			t.Skipf("%s is not installed", words[0])
-		}
+		testutil.NeedProgram(t, words[0], words[0])
 		dir := t.TempDir()
 		file := filepath.Join(dir, "mine.yaml")
 		if err := os.WriteFile(file, copyOfFig5(t), 0o666); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testutil"
 	"weir/internal/testutil/await"
 	"weir/internal/testutil/realtime"
 )
@@ -41,8 +42,8 @@ func TestKilledOnLab(t *testing.T) {
 		{"own hosts that begin", "lab-hosts", "weir", both, "lab: hosts: signal: killed", 4, 0},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if _, err := exec.LookPath("iperf3"); err != nil && x.generator == "iperf3" {
-				t.Skipf("left out: %v", err)
+			if x.generator == "iperf3" {
+				testutil.NeedProgram(t, "iperf3", "iperf3")
 			}
 			file := filepath.Join(dir, "long.yaml")
 			if err := os.WriteFile(file, []byte(x.text), 0o666); err != nil {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"weir/internal/testutil"
 	"weir/internal/testutil/await"
 )
 
@@ -69,14 +70,13 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 // startCluster starts one, or skips the test where there is none to start.
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
-	for _, tool := range []string{"slurmctld", "slurmd", "munged", "sbatch", "squeue", "scontrol", "unshare", "nsenter",
-		"ip"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s here (Debian: slurmctld slurmd slurm-client munge)", tool)
-		}
+	for tool, debian := range map[string]string{"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
+		"sbatch": "slurm-client", "squeue": "slurm-client", "scontrol": "slurm-client", "unshare": "util-linux",
+		"nsenter": "util-linux", "ip": "iproute2"} {
+		testutil.NeedProgram(t, tool, debian)
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("a cluster's namespaces need root")
+		t.Skip("needs root: a cluster is in namespaces")
 	}
 	c := &cluster{t: t, dir: t.TempDir()}
 	write := func(name, text string) {

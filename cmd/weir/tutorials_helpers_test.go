@@ -56,7 +56,7 @@ func pages(t *testing.T) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(tutorials, "*.md"))
+	files, _ := filepath.Glob(filepath.Join(tutorials, "[^._]*.md"))
 	for _, f := range files {
 		if name := filepath.Base(f); name != "README.md" {
 			if name != firstHour {

@@ -2,6 +2,8 @@ package cite_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -220,6 +222,8 @@ func TestCheckCatches(t *testing.T) {
 		{"test's string", "core/x_test.go", "package x\n\nvar f = \"XCP §3\"\n", ""},
 		{"the grammar's own strings", "internal/cite/x.go", "package x\n\nvar f = \"XCP §3\"\n", ""},
 		{"results", "results/a.md", "XCP §3", ""},
+		{"an editor's file", ".#a.md", "XCP §3", ""},
+		{"a file that the go command ignores", "core/_x.go", "no Go", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tree, err := cite.Open(fstest.MapFS{cite.Sources: {Data: []byte(list)}, c.file: {Data: []byte(c.text)}})
@@ -232,6 +236,25 @@ func TestCheckCatches(t *testing.T) {
 				t.Errorf("%v, %v; want %q", wrong, err, c.want)
 			}
 		})
+	}
+}
+
+// TestOpenSkipsLinks checks that Open does not follow links, such as the locks of an editor, which lead nowhere.
+func TestOpenSkipsLinks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, cite.Sources), []byte(list), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".#README.md", "draft.md", "draft.go"} {
+		if err := os.Symlink("user@host.123", filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := cite.Open(os.DirFS(dir)); err != nil {
+		t.Error(err)
 	}
 }
 

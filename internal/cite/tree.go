@@ -95,17 +95,19 @@ func (t *Tree) Check() ([]Wrong, error) {
 // names as its paper, "" for none.
 func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.has) }
 
-// walk calls f for the files of the tree that end so, but for those of other programs and
-// for inputs of tests.
+// walk calls f for the regular files of the tree whose names end so. It leaves out inputs of tests, results, and names
+// with a leading dot or underscore: those are files of other programs, such as editors.
 func (t *Tree) walk(ending string, f func(name string, data []byte) error) error {
 	return fs.WalkDir(t.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		base := path.Base(name)
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "results"):
+		case name == ".":
+			return nil
+		case d.IsDir() && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "results"):
 			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ending):
+		case !d.Type().IsRegular() || base[0] == '.' || base[0] == '_' || !strings.HasSuffix(name, ending):
 			return nil
 		}
 		data, err := fs.ReadFile(t.fsys, name)

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/net/html"
 
 	repository "weir"
+
+	"weir/internal/testutil"
 )
 
 // TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.
 func TestSearch(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("the search is tried in a browser: apt-get install chromium")
-	}
+	testutil.NeedProgram(t, "chromium", "chromium")
 	s, err := New(repository.Files)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +47,7 @@ setInterval(() => document.querySelectorAll("iframe").forEach((f) => {
 	if err := os.WriteFile(page, []byte(asking.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+	c := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
 		"--allow-file-access-from-files", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+page)
 	out, err := c.Output()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/unit"
 	"weir/internal/netns"
+	"weir/internal/testutil"
 )
 
 // router is a namespace of Linux that forwards between two links, whose far ends are in another, and that is a node
@@ -45,9 +46,7 @@ func TestKernelIOAM(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("iproute2 is not installed")
-	}
+	testutil.NeedProgram(t, "ip", "iproute2")
 	if _, err := os.Stat("/proc/sys/net/ipv6/ioam6_id"); err != nil {
 		t.Skip("the kernel has no IOAM")
 	}

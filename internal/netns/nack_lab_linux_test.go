@@ -17,6 +17,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/netns"
+	"weir/internal/testutil"
 	"weir/internal/testutil/await"
 	"weir/internal/testutil/realtime"
 )
@@ -68,11 +69,8 @@ func TestNackThroughNAT(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	for _, program := range []string{"ip", "nft"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(program + " is not installed")
-		}
-	}
+	testutil.NeedProgram(t, "ip", "iproute2")
+	testutil.NeedProgram(t, "nft", "nftables")
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {

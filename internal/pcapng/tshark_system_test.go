@@ -14,6 +14,7 @@ import (
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/internal/testutil"
 )
 
 // tshark runs Wireshark's dissectors over the file and returns what they print. They
@@ -39,9 +40,7 @@ func tshark(t *testing.T, file string, args ...string) string {
 // needTshark skips a test where it is not installed.
 func needTshark(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed")
-	}
+	testutil.NeedProgram(t, "tshark", "tshark")
 }
 
 // faultless writes a run's file, in which tshark finds nothing malformed, no violation of a

@@ -9,13 +9,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil"
 )
 
 // git archive fills in the stamp.
 func TestArchiveHasStamp(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	testutil.NeedProgram(t, "git", "git")
 	dir := t.TempDir()
 	attributes, err := os.ReadFile("../../.gitattributes")
 	if err != nil {
@@ -40,11 +40,12 @@ func TestArchiveHasStamp(t *testing.T) {
 	git("commit", "-m", "a")
 	commit := strings.TrimSpace(git("rev-parse", "HEAD"))
 	git("archive", "-o", "a.tar", "HEAD")
+	testutil.NeedProgram(t, "tar", "tar")
 	c := exec.Command("tar", "-xOf", "a.tar", name)
 	c.Dir = dir
 	out, err := c.Output()
 	if err != nil {
-		t.Skipf("tar: %v", err)
+		t.Fatalf("tar: %v", err)
 	}
 	if !regexp.MustCompile(`^`+commit+` \d{4}-\d\d-\d\d\n$`).Match(out) || !isHash(commit) {
 		t.Errorf("the archive has %q", out)

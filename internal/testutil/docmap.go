@@ -33,9 +33,9 @@ func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 		}
 	}
 	there := map[string]bool{}
-	files, _ := filepath.Glob("*_test.go")
+	files, _ := filepath.Glob("[^._]*_test.go")
 	for _, folder := range others {
-		more, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		more, _ := filepath.Glob(filepath.Join(folder, "[^._]*_test.go"))
 		files = append(files, more...)
 	}
 	for _, name := range files {

@@ -4,5 +4,5 @@ import "embed"
 
 // Experiments are those of the paper and the drafts, for a spec.Library.
 //
-//go:embed experiments
+//go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS

@@ -12,7 +12,7 @@ import (
 
 // Experiments are the paper's figures.
 //
-//go:embed experiments/*.yaml
+//go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS
 
 // Program is ABC in one switch: one activity meter per aggregate, and one activity AQM per egress port.

@@ -5,5 +5,5 @@ import "embed"
 // Experiments are those of the paper, and those that go beyond it, for an
 // spec.Library.
 //
-//go:embed experiments
+//go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS

@@ -12,7 +12,7 @@ import (
 // root.
 func TestEchoesOverLoopback(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("raw sockets need root")
+		t.Skip("needs root: it opens raw sockets")
 	}
 	here := func(what func() error) error { return what() }
 	addr := netip.AddrFrom4([4]byte{127, 0, 0, 1})

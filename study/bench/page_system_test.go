@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/internal/testutil"
 	"weir/study/bench"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestPage(t *testing.T) {
 	f, err := bench.Page(t.Context(), cli.Registry(), bench.PageOptions{Results: 60, Rounds: 1})
 	if errors.Is(err, bench.ErrNoBrowser) {
-		t.Skip(err)
+		testutil.SkipMissing(t, "chromium", "chromium")
 	}
 	if err != nil {
 		t.Fatal(err)

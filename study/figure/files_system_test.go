@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+
+	"weir/internal/testutil"
 )
 
 // A PDF embeds its fonts, and none of them is of Type 3; the words that it shows
 // can be found in it.
 func TestPDFTools(t *testing.T) {
 	for _, tool := range []string{"pdffonts", "pdfinfo", "pdftotext"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (apt-get install poppler-utils)", tool)
-		}
+		testutil.NeedProgram(t, tool, "poppler-utils")
 	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestScriptsDraw(t *testing.T) {
 	hasPython := exec.Command(python, "-c", "import matplotlib").Run() == nil
 	_, err := exec.LookPath("gnuplot")
 	if err != nil && !hasPython {
-		t.Skip("neither gnuplot nor matplotlib is installed (apt-get install gnuplot-nox python3-matplotlib)")
+		testutil.SkipMissing(t, "gnuplot or matplotlib", "gnuplot-nox python3-matplotlib")
 	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,6 @@ package page_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"weir/internal/testutil"
 	"weir/internal/testutil/await"
 )
 
@@ -31,9 +31,7 @@ const longest = 20 * time.Minute
 // open starts a browser and lets it in; without Chromium the test is skipped.
 func open(t *testing.T, s *served) *browser {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("chromium is not installed: apt-get install chromium")
-	}
+	testutil.NeedProgram(t, "chromium", "chromium")
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox) // root has none

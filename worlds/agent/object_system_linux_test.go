@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"weir/internal/testutil"
 )
 
 // builtWith is the major version of the clang that has built the objects: others choose other instructions.
@@ -19,9 +21,10 @@ const builtWith = "14"
 // The objects are what clang makes of the sources: all of their code, data, maps and types, byte for byte, wherever
 // the sources are. Symbols of debugging are cut off.
 func TestObject(t *testing.T) {
+	testutil.NeedProgram(t, "clang", "clang")
 	said, err := exec.Command("clang", "--version").Output()
 	if err != nil {
-		t.Skip("clang is not installed")
+		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`version (\d+)`).FindSubmatch(said)
 	if version == nil || string(version[1]) != builtWith {

@@ -19,6 +19,7 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
+	"weir/internal/testutil"
 	"weir/internal/testutil/realtime"
 	"weir/internal/wiretest"
 	"weir/study/plan"
@@ -133,9 +134,7 @@ netns exec TWO sysctl -qw net.ipv6.conf.eth0.ioam6_id=8`
 func acrossLinux(t testing.TB, cc string, shaped int) (*sim.Result, *lab.Report, *lab.HostsReport, []byte) {
 	t.Helper()
 	lab.NeedRoot(t)
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("iproute2 is not installed")
-	}
+	testutil.NeedProgram(t, "ip", "iproute2")
 	c, _, err := withLinux(cc)
 	if err != nil {
 		t.Fatal(err)

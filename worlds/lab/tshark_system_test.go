@@ -17,6 +17,7 @@ import (
 	"weir/core/dataplane/inband"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testutil"
 )
 
 // tshark prints fields of the packets of a file that a filter lets pass, one map a packet.
@@ -91,9 +92,7 @@ func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops i
 // ports knew: of the traces that Weir's senders ask for, and of one that asks for all that RFC 9197 has. tshark finds
 // nothing malformed, and no wrong checksum.
 func TestTsharkReadsTheLab(t *testing.T) {
-	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed")
-	}
+	testutil.NeedProgram(t, "tshark", "tshark")
 	for _, x := range []struct {
 		name        string
 		kind        uint32

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testutil"
 	"weir/internal/testutil/await"
 	"weir/internal/testutil/realtime"
 )
@@ -40,10 +41,9 @@ func TestRecipe(t *testing.T) { realtime.Test(t, works) }
 func works(t *realtime.Try) {
 	defer busy(t)()
 	needRoot(t)
-	for _, tool := range []string{"ip", "ethtool", "iperf3", "curl", "unshare"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed here", tool)
-		}
+	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",
+		"unshare": "util-linux"} {
+		testutil.NeedProgram(t, tool, debian)
 	}
 	self, err := os.Executable()
 	if err != nil {

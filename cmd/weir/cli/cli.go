@@ -171,9 +171,14 @@ func (t *target) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// selection is what names an experiment and changes it.
+// selection names an experiment and changes it.
 type selection struct {
-	Name  string   `arg:"" help:"An experiment of the library (weir list), a file, or - for standard input."`
+	Name string `arg:"" help:"An experiment of the library (weir list), a file, or - for standard input."`
+	changes
+}
+
+// changes are flags that change an experiment.
+type changes struct {
 	Set   []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"${selectionSet}"`
 	Seed  *uint64  `help:"First seed instead of the spec's."`
 	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`

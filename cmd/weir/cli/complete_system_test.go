@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"weir/internal/revision"
+	"weir/internal/testutil"
 )
 
 // asWeir is set where a test has this program be weir, for shells.
@@ -24,9 +25,7 @@ func init() {
 // inShell puts a program weir into a shell's path, and returns what a script there prints.
 func inShell(t *testing.T, shell, script string, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(shell); err != nil {
-		t.Skipf("%s is not installed", shell)
-	}
+	testutil.NeedProgram(t, shell, shell)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -109,9 +108,7 @@ func TestManualInGroff(t *testing.T) {
 	if code != Done || stderr != "" {
 		t.Fatal(code, stderr)
 	}
-	if _, err := exec.LookPath("groff"); err != nil {
-		t.Skip("groff is not installed")
-	}
+	testutil.NeedProgram(t, "groff", "groff-base")
 	c := exec.Command("groff", "-man", "-Tutf8", "-ww", "-b", "-P-cbou", "-rLL=80n")
 	c.Stdin = strings.NewReader(page)
 	var out, errs strings.Builder

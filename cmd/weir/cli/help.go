@@ -41,6 +41,8 @@ var helpTexts = map[string]string{
 		"(runs/<id>.json), origin.json, host.json, flows.parquet, series.parquet, timeline.parquet, " +
 		"trace.parquet (a row).",
 	"diffPort": "With a fct.txt: only flows to this destination port (100, or 200 of incasts).",
+	"showName": "An experiment of the library (weir list), a file, or - for standard input; or a scheme, a measure, a " +
+		"workload or a format (weir list schemes, measures, workloads, formats).",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",
 	"listWhat": "experiments, schemes, measures, workloads, topologies, or formats of weir import and export.",

@@ -66,7 +66,7 @@ func TestLabExitCode(t *testing.T) {
 // are refused in the simulator.
 func TestLabArguments(t *testing.T) {
 	seed := uint64(7)
-	s := selection{Name: "p4abc/fig5", Set: []string{"duration=2s", "warmup=1s"}, Seed: &seed, Quick: true}
+	s := selection{"p4abc/fig5", changes{Set: []string{"duration=2s", "warmup=1s"}, Seed: &seed, Quick: true}}
 	want := []string{"lab-dataplane", "p4abc/fig5", "--set=duration=2s", "--set=warmup=1s", "--seed=7", "--quick"}
 	got := s.args("lab-dataplane")
 	if len(got) != len(want) {

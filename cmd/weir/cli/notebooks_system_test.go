@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testutil"
 	"weir/study/results"
 )
 
@@ -23,25 +24,28 @@ func TestNotebooks(t *testing.T) {
 	for _, x := range []struct {
 		name, figure string
 		command      []string // that is given the code
+		debian       string   // the package of the command
 		module       string   // that must be there
 		want         func(aqm string) string
 	}{
-		{"pandas.ipynb", "queue.pdf", []string{"/usr/bin/python3", "-"}, "import pandas, matplotlib",
+		{"pandas.ipynb", "queue.pdf", []string{"/usr/bin/python3", "-"}, "python3", "import pandas, matplotlib",
 			func(aqm string) string {
 				return fmt.Sprintf("%s: %.3f packets, %.3f Mb/s", aqm, queue[aqm], goodput[aqm])
 			}},
-		{"r.ipynb", "fct.pdf", []string{"Rscript", "-"}, "", func(aqm string) string {
+		{"r.ipynb", "fct.pdf", []string{"Rscript", "-"}, "r-base-core", "", func(aqm string) string {
 			return fmt.Sprintf("%s: %.3f packets, %.3f Mb/s", aqm, queue[aqm], goodput[aqm])
 		}},
-		{"duckdb.ipynb", "", []string{"node", filepath.Join(from, "query.mjs"), filepath.Join(from, "duckdb.ipynb")}, "",
+		{"duckdb.ipynb", "", []string{"node", filepath.Join(from, "query.mjs"), filepath.Join(from, "duckdb.ipynb")},
+			"nodejs", "",
 			func(aqm string) string { return fmt.Sprintf("%s\t%v", aqm, rounded(queue[aqm])) }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if _, err := exec.LookPath(x.command[0]); err != nil {
-				t.Skipf("%s is not installed; .ci/system installs it", x.command[0])
+			if _, err := exec.LookPath("node"); err != nil && x.command[0] == "node" {
+				t.Skip("DuckDB needs Node.js, which .ci/system does not install")
 			}
+			testutil.NeedProgram(t, x.command[0], x.debian)
 			if x.module != "" && exec.Command(x.command[0], "-c", x.module).Run() != nil {
-				t.Skipf("%s: %s fails; .ci/system installs what it needs", x.command[0], x.module)
+				testutil.SkipMissing(t, x.module, "python3-pandas python3-matplotlib")
 			}
 			cmd := exec.Command(x.command[0], x.command[1:]...)
 			cmd.Stdin = strings.NewReader(books[x.name].code())
@@ -50,7 +54,7 @@ func TestNotebooks(t *testing.T) {
 				home, _ := os.UserHomeDir()
 				module := filepath.Join(home, ".cache", "weir", "node_modules")
 				if _, err := os.Stat(filepath.Join(module, "@duckdb", "node-api")); err != nil {
-					t.Skip("DuckDB is not installed; .ci/system installs it")
+					t.Skip("DuckDB is not installed; .ci/system installs it with npm")
 				}
 				cmd.Env = append(cmd.Env, "NODE_PATH="+module)
 			}

@@ -123,8 +123,7 @@ func (w *watchedSweep) ask(path string, form url.Values) (body, location string)
 
 var tags = regexp.MustCompile(`<[^>]*>|\s+`)
 
-// until waits until a page says all of this, and returns its text. It asks ten times a second: to make the page costs
-// more than most of what goes on meanwhile.
+// until waits until a page has all of these texts, and returns the page's text.
 func (w *watchedSweep) until(path string, texts ...string) (text string) {
 	w.t.Helper()
 	lacks := ""
@@ -134,9 +133,6 @@ func (w *watchedSweep) until(path string, texts ...string) (text string) {
 		}
 	}()
 	await.Until(w.t, fmt.Sprintf("%s with %q", path, texts), func() bool {
-		if lacks != "" {
-			time.Sleep(100 * time.Millisecond)
-		}
 		body, _ := w.ask(path, nil)
 		text = html.UnescapeString(strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " "))
 		lacks = ""
@@ -235,12 +231,10 @@ func TestServeBesideSweep(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := sweep(ctx)
-	for _, err := filepath.Glob(filepath.Join(w.out, folder, "runs", ".new-*")); ; {
-		if all, _ := filepath.Glob(filepath.Join(w.out, folder, "runs", ".new-*")); err != nil || len(all) == 20 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.Until(t, "20 runs that are handed out", func() bool {
+		all, _ := filepath.Glob(filepath.Join(w.out, folder, "runs", ".new-*"))
+		return len(all) == 20
+	})
 	w.until("/results/"+folder, "small", "under way", "0 of 20 runs kept; 20 runs handed out or under way now",
 		"Begun by weir run small.yaml --workers", "Workers now", "goes on: 0 runs came back")
 	w.until("/results", folder, "0 not finished")

@@ -14,7 +14,8 @@ import (
 )
 
 type showCmd struct {
-	selection
+	Name string `arg:"" help:"${showName}"`
+	changes
 	YAML      bool   `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
 	NoPaper   bool   `help:"With --yaml: leave out the paper, its values and its claims, for an experiment of your own."`
 	Footprint bool   `help:"What the programs take of a switch's pipeline, and what such a pipeline cannot do."`
@@ -50,15 +51,8 @@ func (s *showCmd) Run(a *app) error {
 		return nil
 	}
 	exp, err := s.load(a)
-	var wrong document.InputErrors
-	if errors.As(err, &wrong) && len(wrong) == 1 && wrong[0].File == s.Name &&
-		!strings.Contains(wrong[0].Msg, "did you mean") {
-		if text := nearestListed(all, s.Name); text != "" {
-			wrong[0].Msg += "; did you mean the " + text + "?"
-		}
-	}
 	if err != nil {
-		return err
+		return s.explain(err, all)
 	}
 	fmt.Fprintf(a.stdout, "%s\n%s", exp.Name(), exp.Title())
 	if p := exp.Paper().String(); p != "" {
@@ -83,6 +77,28 @@ func (s *showCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
 	}
 	return nil
+}
+
+// load loads the experiment that the name stands for.
+func (s *showCmd) load(a *app) (*spec.Spec, error) { return (&selection{s.Name, s.changes}).load(a) }
+
+// explain completes the error of a name that is neither an experiment nor a file: weir show knows other names, too.
+func (s *showCmd) explain(err error, all []listed) error {
+	const experiment, allowed = "there is no such experiment and no such file", "a file, or one of "
+	var wrong document.InputErrors
+	if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].File != s.Name ||
+		!strings.HasPrefix(wrong[0].Msg, experiment) {
+		return err
+	}
+	e := &wrong[0]
+	e.Msg = "no experiment, scheme, measure, workload or format has this name, and there is no such file" +
+		strings.TrimPrefix(e.Msg, experiment)
+	e.Allowed = "a file, a name of weir list schemes, measures, workloads or formats, or one of " +
+		strings.TrimPrefix(e.Allowed, allowed)
+	if text := nearestListed(all, s.Name); text != "" && !strings.Contains(e.Msg, "did you mean") {
+		e.Msg += "; did you mean the " + text + "?"
+	}
+	return err
 }
 
 func (s *showCmd) file(a *app) error {

@@ -160,3 +160,20 @@ func TestNoPaperIsValid(t *testing.T) {
 		t.Errorf("%d runs, not %d", got, want)
 	}
 }
+
+// TestShowUnknownName checks that the error of weir show covers all kinds of names that it accepts.
+func TestShowUnknownName(t *testing.T) {
+	for name, want := range map[string]string{
+		"no-such-name": "name, and there is no such file; allowed: a file, a name of weir list schemes, ",
+		"ecm":          `no such file; did you mean the scheme "ecmp"?; allowed: `,
+		"p4abc/fig55":  `no such file; did you mean "p4abc/fig5"?; allowed: `,
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, stderr := weir("show", name)
+			if code != WrongInput || !strings.Contains(stderr, want) ||
+				!strings.Contains(stderr, "no experiment, scheme, measure, workload or format has this ") {
+				t.Errorf("exit code %d, %s", code, stderr)
+			}
+		})
+	}
+}

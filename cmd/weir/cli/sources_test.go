@@ -3,17 +3,17 @@
 package cli
 
 import (
-	"os"
 	"strings"
 	"testing"
 
+	pages "weir"
 	"weir/internal/cite"
 )
 
 // Every source that weir show prints says who has the value: a work of docs/sources.md, the
 // experiment's file, or us.
 func TestDocsShownSources(t *testing.T) {
-	tree, err := cite.Open(os.DirFS("../../.."))
+	tree, err := cite.Open(pages.Files)
 	if err != nil {
 		t.Fatal(err)
 	}

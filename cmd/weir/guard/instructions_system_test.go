@@ -6,13 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
 
 	"weir/cmd/weir/guard"
+	"weir/internal/testutil"
 )
 
 var record = flag.String("record", "", "why bounds move: measure, and append what has moved to "+file)
@@ -23,9 +23,7 @@ func TestInstructions(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
 		t.Skip("bounds are for linux on amd64")
 	}
-	if _, err := exec.LookPath("valgrind"); err != nil {
-		t.Skip("valgrind counts them, and is not installed (apt-get install valgrind)")
-	}
+	testutil.NeedProgram(t, "valgrind", "valgrind")
 	binary := filepath.Join(t.TempDir(), "weir")
 	if err := guard.Build(binary); err != nil {
 		t.Fatal(err)

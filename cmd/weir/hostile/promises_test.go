@@ -20,7 +20,7 @@ import (
 var promised = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`(?: \\(([a-z]+)\\))?")
 
 // stages are the build tags of tests that go test ./... does not run.
-var stages = []string{"system", "lab", "slow"}
+var stages = []string{"lint", "system", "lab", "slow"}
 
 // TestDocsPromises checks that every row of docs/promises.md names tests, that the tree has them, and that the page
 // has the stage of each: nothing for go test ./..., else the build tag of its file. With -update the stages are
@@ -75,7 +75,7 @@ func TestDocsPromises(t *testing.T) {
 // go test ./....
 func stagesOf(t *testing.T, folder string) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(folder, "[^._]*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +129,7 @@ func plainStage(x constraint.Expr) string {
 func TestStageOf(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                           "",
+		"//go:build lint":            "lint",
 		"//go:build lab":             "lab",
 		"//go:build system && linux": "system",
 		"//go:build slow":            "slow",

@@ -30,7 +30,7 @@ func TestFullDisk(t *testing.T) {
 
 func fullDisk(t *testing.T, queue, kept bool, says string) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can mount a small disk")
+		t.Skip("needs root: it mounts a small disk")
 	}
 	s := sweepOf(t, 200)
 	want := here(t, s)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testutil"
 	"weir/internal/testutil/realtime"
 	"weir/worlds/lab"
 	"weir/worlds/lab/labtest"
@@ -27,9 +27,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 func needIperf(t testing.TB) {
 	t.Helper()
-	if _, err := exec.LookPath("iperf3"); err != nil {
-		t.Skip(ErrMissing)
-	}
+	testutil.NeedProgram(t, "iperf3", "iperf3")
 }
 
 // between are flows from the dumbbell's client to its server.

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"weir/internal/testutil"
+)
+
+// TestBenchSwitchNeedsRoot checks that bench switch refuses to run without root, also if the test runs as root.
+func TestBenchSwitchNeedsRoot(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, errs bytes.Buffer
+	code := Done
+	testutil.RunUnprivileged(func() {
+		code = Run(Registry(), []string{"bench", "switch"}, &out, &errs, false)
+	})
+	if code != WrongInput || !strings.Contains(errs.String(), "the lab needs root") {
+		t.Errorf("exit code %d, %s", code, &errs)
+	}
+}
