@@ -226,6 +226,25 @@ func (try *Try) Cleanup(f func()) {
 	try.cleanups = append(try.cleanups, f)
 }
 
+// Part runs a part of the attempt. The cleanups that it registers run at its end, so that parts can follow
+// each other without sharing what they start.
+func (try *Try) Part(part func()) {
+	try.mu.Lock()
+	earlier := try.cleanups
+	try.cleanups = nil
+	try.mu.Unlock()
+	defer func() {
+		crash := try.cleanUp()
+		try.mu.Lock()
+		try.cleanups = earlier
+		try.mu.Unlock()
+		if crash != nil {
+			panic(crash)
+		}
+	}()
+	part()
+}
+
 // Error records a failed check of this attempt.
 func (try *Try) Error(args ...any) { try.add("", fmt.Sprintln(args...)) }
 

@@ -82,6 +82,28 @@ func TestFatalEndsTheAttemptAlone(t *testing.T) {
 	}
 }
 
+// A part's cleanups run at its end, also if it is fatal for the attempt, and those before it at the attempt's.
+func TestParts(t *testing.T) {
+	var order []string
+	note := func(what string) func() { return func() { order = append(order, what) } }
+	attempts := 0
+	verdict, text := outcome(t, func(try *Try) {
+		attempts++
+		try.Cleanup(note("attempt"))
+		try.Part(func() { try.Cleanup(note("first")) })
+		try.Part(func() {
+			try.Cleanup(note("second"))
+			if attempts == 1 {
+				try.Fatal("wrong")
+			}
+		})
+		order = append(order, "end")
+	})
+	if got := fmt.Sprint(order); verdict != "pass" || got != "[first second attempt first second end attempt]" {
+		t.Errorf("%s: %s: %s", verdict, text, got)
+	}
+}
+
 func TestSkipReachesTheOuterTest(t *testing.T) {
 	verdict, text := outcome(t, func(try *Try) { try.Skipf("needs %s", "root") })
 	if verdict != "skip" || text != "needs root" {
