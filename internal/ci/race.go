@@ -16,8 +16,8 @@ const threadTests = "TestThreads"
 
 // raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that
 // start goroutines, and only those named TestThreads… of others and of commands, whose tests run programs that are
-// built without the detector. A file that cannot be run with the detector has `!race`
-// in its build constraint.
+// built without the detector. A file that is left out, most for the time that it takes with the detector, has `!race`
+// in its build constraint and a comment with the reason after it (see racelessReason).
 func raceCommand(root string, flags []string) error {
 	files, err := trackedFiles(root)
 	if err != nil {
