@@ -224,6 +224,9 @@ func (o *outcome) print(title string, took time.Duration) {
 		n[0], n[2], n[1])
 }
 
+// errNonePassed is the verdict when all tests were skipped or left out by flags.
+var errNonePassed = errors.New("no test passed")
+
 // verdict returns an error if a test failed, if no test ran, or if a test was skipped that must not be.
 func (o *outcome) verdict(failed error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
@@ -233,7 +236,7 @@ func (o *outcome) verdict(failed error, strict func(reason string) bool) error {
 		return failed
 	}
 	if len(o.passed) == 0 {
-		return errors.New("no test passed")
+		return errNonePassed
 	}
 	for _, r := range o.skipped {
 		if strict != nil && strict(r.reason) {
