@@ -41,7 +41,7 @@ func TestInterrupt(t *testing.T) {
 			out, k := t.TempDir(), planKillpoints(t, "")
 			p := startPatient(t, k, "run", file, "--jobs", "1", "--out", out)
 			p.Until("the short run", k.reached("after rename runs/*.json"))
-			p.Within(5 * time.Second).Signal(sig)
+			p.Within(time.Second).Signal(sig)
 			endInterrupted(t, p)
 			const want = "interrupted: 1 of 2 runs are finished and kept; the same command goes on with the rest\n"
 			if p.Stderr() != want {
@@ -100,7 +100,7 @@ measure: [goodput]
 			p.Until(c.event, k.reached(c.event))
 			begun := p.Work()
 			p.Until("its work", func() bool { return p.Work() >= begun+c.work })
-			p.Within(3 * time.Second).Signal(syscall.SIGINT)
+			p.Within(time.Second).Signal(syscall.SIGINT)
 			k.release(t)
 			endInterrupted(t, p)
 			if !strings.Contains(p.Stderr(), "interrupted: ") { // there may be a notice about memory before it
@@ -125,7 +125,7 @@ func TestInterruptTwice(t *testing.T) {
 			p.Until("a run with its trace", k.reached("after create traces/*.txt"))
 			p.Signal(sig)
 			p.Until("the end of the run", k.reached("held before discard traces/*"))
-			p.Within(3 * time.Second).Signal(sig)
+			p.Within(time.Second).Signal(sig)
 			endInterrupted(t, p)
 			if len(unfinished()) == 0 {
 				t.Error("no unfinished file is left: the next start is not tested")
@@ -145,7 +145,7 @@ func TestInterruptTwice(t *testing.T) {
 		_, err := os.Lstat(left)
 		return errors.Is(err, os.ErrNotExist) && len(unfinished()) == 1
 	})
-	p.Within(5 * time.Second).Signal(syscall.SIGTERM)
+	p.Within(time.Second).Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
 }
 
@@ -169,7 +169,7 @@ func TestNohup(t *testing.T) {
 		}
 		return claims == 2
 	})
-	p.Within(5 * time.Second).Signal(syscall.SIGTERM)
+	p.Within(time.Second).Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
 	if !strings.HasPrefix(p.Stderr(), "interrupted: 1 of 2 ") {
 		t.Errorf("it prints %q", p.Stderr())

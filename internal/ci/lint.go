@@ -43,6 +43,7 @@ func lintCommand(root string, args []string) error {
 			return checkTestList(root, text)
 		}},
 		{"pure tests", func() error { return checkPure(root, files) }},
+		{"left out of race", func() error { return checkRaceless(root, files) }},
 		{"language", func() error { return checkLanguage(root, files, os.Stdout) }},
 		{"go vet", command("go", "vet", "./...")},
 		{"go vet, all stages", command("go", "vet", tags, "./...")},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,8 +18,11 @@ const threadTests = "TestThreads"
 
 // raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that
 // start goroutines, and only those named TestThreads… of others and of commands, whose tests run programs that are
-// built without the detector. A file that cannot be run with the detector has `!race`
-// in its build constraint.
+// built without the detector. A file that is left out, most for the time that it takes with the detector, has `!race`
+// in its build constraint and a comment with the reason after it (see racelessReason).
+//
+// As root it then runs tests of the stage lab, with real sockets: those of packages that start goroutines that do not
+// judge real time, which the detector changes.
 func raceCommand(root string, flags []string) error {
 	files, err := trackedFiles(root)
 	if err != nil {
@@ -34,7 +39,31 @@ func raceCommand(root string, flags []string) error {
 	s := selection{stages: []string{pureStage, "system"}, tests: tests, accept: func(t test) bool {
 		return starts[t.folder] || strings.HasPrefix(t.name, threadTests)
 	}}
-	return s.run(root, "race", append([]string{"-race", "-tags", "system"}, flags...))
+	raced := s.run(root, "race", append([]string{"-race", "-tags", "system"}, flags...))
+	if os.Geteuid() != 0 {
+		fmt.Println("race, lab: left out; these tests need root")
+		return raced
+	}
+	lab := raceLab(root, files, tests, starts, flags)
+	switch { // flags such as -run may select tests of one stage only
+	case errors.Is(lab, errNoTest):
+		return raced
+	case errors.Is(raced, errNoTest):
+		return lab
+	}
+	return errors.Join(raced, lab)
+}
+
+// raceLab runs tests of the stage lab with the race detector.
+func raceLab(root string, files []string, tests []test, starts map[string]bool, flags []string) error {
+	judges, err := judgesRealTime(root, files)
+	if err != nil {
+		return err
+	}
+	s := selection{stages: []string{"lab"}, tests: tests, accept: func(t test) bool {
+		return starts[t.folder] && !judges[t.folder+" "+t.name]
+	}}
+	return s.run(root, "race, lab", append([]string{"-race", "-tags", "lab", "-p", "1"}, flags...))
 }
 
 // startsGoroutines returns the folders with a go statement in code or tests or a call of a method Go, as

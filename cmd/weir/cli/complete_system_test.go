@@ -1,5 +1,7 @@
 //go:build system && !race
 
+// Left out of race: shells run the test binary again, which takes a second each time with the detector.
+
 package cli
 
 import (

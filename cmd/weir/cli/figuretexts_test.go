@@ -1,5 +1,7 @@
 //go:build !race
 
+// Left out of race: a helper of quick_test.go, which is left out.
+
 package cli
 
 import (

@@ -1,5 +1,7 @@
 //go:build system && !race
 
+// Left out of race: what is tested are programs that the detector cannot watch.
+
 package cli
 
 import (

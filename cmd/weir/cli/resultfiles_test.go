@@ -1,5 +1,7 @@
 //go:build !race
 
+// Left out of race: every kind of results file is read and checked, without goroutines.
+
 package cli
 
 import (

@@ -1,5 +1,7 @@
 //go:build !race
 
+// Left out of race: the whole catalogue is loaded, without goroutines.
+
 package cli
 
 import (

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"weir/core/trace"
 	"weir/study/interop/hpccsim"
@@ -20,6 +19,7 @@ import (
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/spec"
+	"weir/worlds/sim"
 	"weir/worlds/softswitch"
 )
 
@@ -131,17 +131,64 @@ func experiment(name string) func(files map[string][]byte) error {
 				return nil
 			}
 		}
-		// A run that goes on is ended as by a signal: that it ends then is what counts.
-		//weir:impure a run may end or be ended, and the test accepts both
-		ctx, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		defer stop()
-		o, err := run.Execute(ctx, s, run.Options{Jobs: 1})
+		o, err := execute(s)
 		if err == nil {
 			report.Text(o)
 		}
 		return err
 	}
 }
+
+// execute runs an experiment, and interrupts it as a signal does if its runs have looked for an interrupt maxLooks
+// times: the test is that they end then.
+func execute(s *spec.Spec) (*results.Outcome, error) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	looks := 0
+	return run.Execute(ctx, s, run.Options{Jobs: 1, Threads: 1, Observe: func(_ *plan.Run, c *sim.Config) run.Observer {
+		interrupted := c.Stopped
+		c.Stopped = func() bool {
+			if looks++; looks == maxLooks {
+				interrupt()
+			}
+			return interrupted()
+		}
+		return blindObserver{}
+	}})
+}
+
+// TestExecuteInterrupts has a run that looks for an interrupt more often than it may: it is missing, and so is
+// the one after it.
+func TestExecuteInterrupts(t *testing.T) {
+	const text = `title: idle
+duration: 1000s
+topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 10Mbps, delay: 1ms},
+  {ends: [s, b], rate: 10Mbps, delay: 1ms}]}
+switch: [forward]
+traffic: [{name: x, from: a, to: b, transport: udp, rate: 10bps, start: 0s}]
+measure: [{queue: {port: s->b, every: 1ms}}]
+repeat: 2
+`
+	s, err := plan.Load(known, from(map[string][]byte{"e.yaml": []byte(text)}, "e.yaml"), spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := execute(s)
+	if err != nil || o.Missing != 2 {
+		t.Fatalf("%d of 2 runs are missing: %v", o.Missing, err)
+	}
+	report.Text(o)
+}
+
+// maxLooks is how often the runs of an experiment look for an interrupt before there is one. Undamaged experiments
+// look less often.
+const maxLooks = 2000
+
+// blindObserver ignores what it is shown.
+type blindObserver struct{}
+
+func (blindObserver) Look(*sim.View) {}
+func (blindObserver) End(error)      {}
 
 // imports are the files of the HPCC simulator, from its config.txt on.
 func imports(t *testing.T) []victim {

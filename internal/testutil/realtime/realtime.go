@@ -6,8 +6,9 @@
 //   - inconclusive otherwise, after [MaxAttempts]: the test is skipped with a reason that starts with
 //     [Inconclusive], and the stage that runs it lists its name and cause at the end.
 //
-// Two attempts are wrong in the same way if the same check failed in both: the same format of Errorf or
-// Fatalf, or the same line that called Error, Fatal or Fail.
+// Two attempts are wrong in the same way if the same check failed in both: the same line called Error, Errorf,
+// Fatal, Fatalf, Fail or FailNow, with the same format if there is one. If that line is in a function that calls
+// Helper, the lines that called the helper are the same, too.
 package realtime
 
 import (
@@ -37,6 +38,7 @@ type Try struct {
 	wrong     []finding
 	disturbed []string
 	cleanups  []func()
+	helpers   map[string]bool // functions that called Helper
 	skip      string
 	skipped   bool
 }
@@ -110,10 +112,7 @@ func (try *Try) run(attempt func(try *Try)) {
 // cleanUp runs the attempt's cleanups, the last one first. Each has a goroutine of its own, so that one that
 // ends with Fatal does not keep the others from running. It returns the first panic.
 func (try *Try) cleanUp() (crash any) {
-	for len(try.cleanups) > 0 {
-		last := len(try.cleanups) - 1
-		f := try.cleanups[last]
-		try.cleanups = try.cleanups[:last]
+	for f := try.lastCleanup(); f != nil; f = try.lastCleanup() {
 		done := make(chan any)
 		go func() {
 			finished := false
@@ -132,6 +131,19 @@ func (try *Try) cleanUp() (crash any) {
 		}
 	}
 	return crash
+}
+
+// lastCleanup removes the cleanup that was registered last and returns it, or nil if no cleanup is left.
+func (try *Try) lastCleanup() func() {
+	try.mu.Lock()
+	defer try.mu.Unlock()
+	last := len(try.cleanups) - 1
+	if last < 0 {
+		return nil
+	}
+	f := try.cleanups[last]
+	try.cleanups = try.cleanups[:last]
+	return f
 }
 
 // confirms returns an earlier attempt that was wrong in the same way, if it or this one was undisturbed.
@@ -164,11 +176,11 @@ func (try *Try) String() string {
 
 // cause describes on one line of at most maxCause characters why there is no verdict.
 func (try *Try) cause() string {
-	cause := "the attempts were wrong in different ways"
+	cause := "undisturbed, and wrong in another way than the others"
 	if len(try.disturbed) > 0 {
-		cause = strings.Join(try.disturbed, ", ")
+		cause = "disturbed by: " + strings.Join(try.disturbed, ", ")
 	}
-	text := fmt.Sprintf("%d attempts, the last disturbed by: %s; it found: %s", MaxAttempts, cause, try.wrong[0].text)
+	text := fmt.Sprintf("%d attempts, the last %s; it found: %s", MaxAttempts, cause, try.wrong[0].text)
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) > maxCause {
 		line = append(line[:maxCause-1], '…')
@@ -187,19 +199,59 @@ func (try *Try) Disturbed(causes ...string) {
 	try.disturbed = append(try.disturbed, causes...)
 }
 
-// add records a failed check. An empty kind stands for the line of the caller's caller.
-func (try *Try) add(kind, text string) {
-	if kind == "" {
-		_, file, line, _ := runtime.Caller(2)
-		kind = fmt.Sprintf("%s:%d", file, line)
-	}
+// add records a failed check, found by the caller's caller. Format is empty for a check without one.
+func (try *Try) add(format, text string) {
+	pc := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pc[:runtime.Callers(3, pc)])
 	try.mu.Lock()
 	defer try.mu.Unlock()
+	kind := format
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		kind += fmt.Sprintf("\n%s:%d", f.File, f.Line)
+		more = more && try.helpers[f.Function]
+	}
 	try.wrong = append(try.wrong, finding{kind, strings.TrimSuffix(text, "\n")})
 }
 
+// Helper marks the calling function as a helper. Its callers' lines distinguish the checks that it makes for them.
+func (try *Try) Helper() {
+	pc := make([]uintptr, 1)
+	f, _ := runtime.CallersFrames(pc[:runtime.Callers(2, pc)]).Next()
+	try.mu.Lock()
+	defer try.mu.Unlock()
+	if try.helpers == nil {
+		try.helpers = map[string]bool{}
+	}
+	try.helpers[f.Function] = true
+}
+
 // Cleanup registers a function that runs at the end of the attempt.
-func (try *Try) Cleanup(f func()) { try.cleanups = append(try.cleanups, f) }
+func (try *Try) Cleanup(f func()) {
+	try.mu.Lock()
+	defer try.mu.Unlock()
+	try.cleanups = append(try.cleanups, f)
+}
+
+// Part runs a part of the attempt. The cleanups that it registers run at its end, so that parts can follow
+// each other without sharing what they start.
+func (try *Try) Part(part func()) {
+	try.mu.Lock()
+	earlier := try.cleanups
+	try.cleanups = nil
+	try.mu.Unlock()
+	defer func() {
+		crash := try.cleanUp()
+		try.mu.Lock()
+		try.cleanups = earlier
+		try.mu.Unlock()
+		if crash != nil {
+			panic(crash)
+		}
+	}()
+	part()
+}
 
 // Error records a failed check of this attempt.
 func (try *Try) Error(args ...any) { try.add("", fmt.Sprintln(args...)) }

@@ -3,6 +3,7 @@ package realtime
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -81,6 +82,28 @@ func TestFatalEndsTheAttemptAlone(t *testing.T) {
 	}
 }
 
+// A part's cleanups run at its end, also if it is fatal for the attempt, and those before it at the attempt's.
+func TestParts(t *testing.T) {
+	var order []string
+	note := func(what string) func() { return func() { order = append(order, what) } }
+	attempts := 0
+	verdict, text := outcome(t, func(try *Try) {
+		attempts++
+		try.Cleanup(note("attempt"))
+		try.Part(func() { try.Cleanup(note("first")) })
+		try.Part(func() {
+			try.Cleanup(note("second"))
+			if attempts == 1 {
+				try.Fatal("wrong")
+			}
+		})
+		order = append(order, "end")
+	})
+	if got := fmt.Sprint(order); verdict != "pass" || got != "[first second attempt first second end attempt]" {
+		t.Errorf("%s: %s: %s", verdict, text, got)
+	}
+}
+
 func TestSkipReachesTheOuterTest(t *testing.T) {
 	verdict, text := outcome(t, func(try *Try) { try.Skipf("needs %s", "root") })
 	if verdict != "skip" || text != "needs root" {
@@ -101,6 +124,101 @@ func TestWaysByLine(t *testing.T) {
 	})
 	if verdict != "fail" || n != 3 {
 		t.Errorf("%s after %d", verdict, n)
+	}
+}
+
+// Two lines are two ways, even with the same format.
+func TestWaysByLineAndFormat(t *testing.T) {
+	n := 0
+	verdict, text := outcome(t, func(try *Try) {
+		n++
+		switch n % 4 {
+		case 0:
+			try.Errorf("%v", n)
+		case 1:
+			try.Errorf("%v", n)
+		case 2:
+			try.Fatalf("%v", n)
+		case 3:
+			try.Errorf("other %v", n)
+		}
+	})
+	if verdict != "inconclusive" || !strings.HasSuffix(text, "undisturbed, and wrong in another way than the others; "+
+		"it found: 4") {
+		t.Errorf("%s: %s", verdict, text)
+	}
+}
+
+// The checks of a helper are distinguished by the lines that call it, and by its own.
+func TestWaysByHelper(t *testing.T) {
+	inner := func(try *Try, second bool) {
+		try.Helper()
+		if second {
+			try.Error("wrong")
+			return
+		}
+		try.Error("wrong")
+	}
+	outer := func(try *Try, second bool) {
+		try.Helper()
+		inner(try, second)
+	}
+	for _, x := range []struct {
+		ways string // of the attempts
+		want string
+	}{{"aa", "fail"}, {"abca", "fail"}, {"abcd", "inconclusive"}} {
+		n := 0
+		verdict, _ := outcome(t, func(try *Try) {
+			way := x.ways[n]
+			n++
+			switch way {
+			case 'a':
+				outer(try, false)
+			case 'b':
+				outer(try, false)
+			case 'c', 'd':
+				outer(try, way == 'd')
+			}
+		})
+		if verdict != x.want || n != len(x.ways) {
+			t.Errorf("%s: %s after %d attempts", x.ways, verdict, n)
+		}
+	}
+}
+
+// The last attempt's disturbances are the cause of a test without a verdict.
+func TestCauseOfDisturbance(t *testing.T) {
+	_, text := outcome(t, func(try *Try) {
+		try.Disturbed("a late thread", "a lost frame")
+		try.Error("wrong")
+	})
+	if want := "4 attempts, the last disturbed by: a late thread, a lost frame; it found: wrong"; text !=
+		Inconclusive+want {
+		t.Errorf("%q", text)
+	}
+}
+
+// Any goroutine may register cleanups and record findings, and no call is lost.
+func TestManyGoroutines(t *testing.T) {
+	const count = 100
+	cleaned := 0
+	var found *Try
+	_, _ = outcome(t, func(try *Try) {
+		found = try
+		var all sync.WaitGroup
+		for range count {
+			all.Go(func() {
+				try.Helper()
+				try.Cleanup(func() { cleaned++ })
+				try.Disturbed("x")
+				try.Error("wrong")
+			})
+		}
+		all.Wait()
+	})
+	if cleaned != MaxAttempts*count || len(found.wrong) != count || len(found.disturbed) != count {
+		t.Errorf("%d cleanups; the last attempt has %d findings and %d disturbances", cleaned, len(found.wrong),
+			len(found.disturbed))
 	}
 }
 

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// judgesRealTime returns the test functions, each as folder and name, that call realtime.Test: themselves, or
+// through a function or method of their package's tests. Functions are told apart by name, methods too.
+func judgesRealTime(root string, files []string) (map[string]bool, error) {
+	callers := map[string][]string{} // by folder and name of a function
+	var queue []string
+	for _, name := range goFiles(files) {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		folder := path.Dir(name) + " "
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			caller := folder + f.Name.Name
+			ast.Inspect(f, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				switch called := call.Fun.(type) {
+				case *ast.Ident:
+					callers[folder+called.Name] = append(callers[folder+called.Name], caller)
+				case *ast.SelectorExpr:
+					if x, ok := called.X.(*ast.Ident); ok && x.Name == "realtime" && called.Sel.Name == "Test" {
+						queue = append(queue, caller)
+						break
+					}
+					callers[folder+called.Sel.Name] = append(callers[folder+called.Sel.Name], caller)
+				}
+				return true
+			})
+		}
+	}
+	judges := map[string]bool{}
+	for len(queue) > 0 {
+		f := queue[0]
+		queue = queue[1:]
+		if !judges[f] {
+			judges[f] = true
+			queue = append(queue, callers[f]...)
+		}
+	}
+	return judges, nil
+}
