@@ -79,7 +79,7 @@ func TestRelease(t *testing.T) {
 
 // image builds the image of what was unpacked, and looks for its files.
 func image(t *testing.T, unpacked string, in func(dir, name string, args ...string) string) {
-	testutil.NeedProgram(t, "buildah", "buildah")
+	testutil.RequireProgram(t, "buildah", "buildah")
 	if out, err := exec.Command("buildah", "info").CombinedOutput(); err != nil {
 		t.Skipf("buildah does not run here: %v\n%s", err, out)
 	}

@@ -30,7 +30,7 @@ func self(t *testing.T) (*source, string) {
 
 // sha256sum reads the checksums, and finds a file that was changed.
 func TestChecksums(t *testing.T) {
-	testutil.NeedProgram(t, "sha256sum", "coreutils")
+	testutil.RequireProgram(t, "sha256sum", "coreutils")
 	dir := t.TempDir()
 	files := map[string][]byte{"b.tar.gz": []byte("b"), "a.tar.gz": []byte("a")}
 	written, err := publish(dir, files)
@@ -184,7 +184,7 @@ func TestLicences(t *testing.T) {
 
 // A commit that git does not have is refused before a folder is made.
 func TestRefusedCommit(t *testing.T) {
-	testutil.NeedProgram(t, "git", "git")
+	testutil.RequireProgram(t, "git", "git")
 	out := filepath.Join(t.TempDir(), "new")
 	for _, commit := range []string{"no-such-commit", "--all"} { // the latter is an option
 		t.Run(commit, func(t *testing.T) {

@@ -70,7 +70,7 @@ func TestFirstHourPatch(t *testing.T) {
 	var made []string
 	for _, command := range []string{"git apply", "patch -p1"} {
 		words := strings.Fields(command)
-		testutil.NeedProgram(t, words[0], words[0])
+		testutil.RequireProgram(t, words[0], words[0])
 		dir := t.TempDir()
 		file := filepath.Join(dir, "mine.yaml")
 		if err := os.WriteFile(file, copyOfFig5(t), 0o666); err != nil {

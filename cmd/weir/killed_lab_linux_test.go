@@ -43,7 +43,7 @@ func TestKilledOnLab(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if x.generator == "iperf3" {
-				testutil.NeedProgram(t, "iperf3", "iperf3")
+				testutil.RequireProgram(t, "iperf3", "iperf3")
 			}
 			file := filepath.Join(dir, "long.yaml")
 			if err := os.WriteFile(file, []byte(x.text), 0o666); err != nil {

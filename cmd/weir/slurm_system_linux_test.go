@@ -73,7 +73,7 @@ func startCluster(t *testing.T) *cluster {
 	for tool, debian := range map[string]string{"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
 		"sbatch": "slurm-client", "squeue": "slurm-client", "scontrol": "slurm-client", "unshare": "util-linux",
 		"nsenter": "util-linux", "ip": "iproute2"} {
-		testutil.NeedProgram(t, tool, debian)
+		testutil.RequireProgram(t, tool, debian)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: a cluster is in namespaces")

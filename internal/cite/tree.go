@@ -95,7 +95,7 @@ func (t *Tree) Check() ([]Wrong, error) {
 // names as its paper, "" for none.
 func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.has) }
 
-// walk calls f for the regular files of the tree whose names end so. It leaves out inputs of tests, results, and names
+// walk calls f for the regular files of the tree with this ending. It leaves out inputs of tests, results, and names
 // with a leading dot or underscore: those are files of other programs, such as editors.
 func (t *Tree) walk(ending string, f func(name string, data []byte) error) error {
 	return fs.WalkDir(t.fsys, ".", func(name string, d fs.DirEntry, err error) error {

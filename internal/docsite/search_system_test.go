@@ -19,7 +19,7 @@ import (
 
 // TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.
 func TestSearch(t *testing.T) {
-	testutil.NeedProgram(t, "chromium", "chromium")
+	testutil.RequireProgram(t, "chromium", "chromium")
 	s, err := New(repository.Files)
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func TestKernelIOAM(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	testutil.NeedProgram(t, "ip", "iproute2")
+	testutil.RequireProgram(t, "ip", "iproute2")
 	if _, err := os.Stat("/proc/sys/net/ipv6/ioam6_id"); err != nil {
 		t.Skip("the kernel has no IOAM")
 	}

@@ -69,8 +69,8 @@ func TestNackThroughNAT(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for namespaces")
 	}
-	testutil.NeedProgram(t, "ip", "iproute2")
-	testutil.NeedProgram(t, "nft", "nftables")
+	testutil.RequireProgram(t, "ip", "iproute2")
+	testutil.RequireProgram(t, "nft", "nftables")
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {

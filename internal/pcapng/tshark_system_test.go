@@ -40,7 +40,7 @@ func tshark(t *testing.T, file string, args ...string) string {
 // needTshark skips a test where it is not installed.
 func needTshark(t *testing.T) {
 	t.Helper()
-	testutil.NeedProgram(t, "tshark", "tshark")
+	testutil.RequireProgram(t, "tshark", "tshark")
 }
 
 // faultless writes a run's file, in which tshark finds nothing malformed, no violation of a

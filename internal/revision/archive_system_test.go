@@ -15,7 +15,7 @@ import (
 
 // git archive fills in the stamp.
 func TestArchiveHasStamp(t *testing.T) {
-	testutil.NeedProgram(t, "git", "git")
+	testutil.RequireProgram(t, "git", "git")
 	dir := t.TempDir()
 	attributes, err := os.ReadFile("../../.gitattributes")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestArchiveHasStamp(t *testing.T) {
 	git("commit", "-m", "a")
 	commit := strings.TrimSpace(git("rev-parse", "HEAD"))
 	git("archive", "-o", "a.tar", "HEAD")
-	testutil.NeedProgram(t, "tar", "tar")
+	testutil.RequireProgram(t, "tar", "tar")
 	c := exec.Command("tar", "-xOf", "a.tar", name)
 	c.Dir = dir
 	out, err := c.Output()

@@ -19,7 +19,7 @@ import (
 // can be found in it.
 func TestPDFTools(t *testing.T) {
 	for _, tool := range []string{"pdffonts", "pdfinfo", "pdftotext"} {
-		testutil.NeedProgram(t, tool, "poppler-utils")
+		testutil.RequireProgram(t, tool, "poppler-utils")
 	}
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {

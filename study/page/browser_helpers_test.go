@@ -31,7 +31,7 @@ const longest = 20 * time.Minute
 // open starts a browser and lets it in; without Chromium the test is skipped.
 func open(t *testing.T, s *served) *browser {
 	t.Helper()
-	testutil.NeedProgram(t, "chromium", "chromium")
+	testutil.RequireProgram(t, "chromium", "chromium")
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox) // root has none

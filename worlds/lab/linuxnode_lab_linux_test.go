@@ -134,7 +134,7 @@ netns exec TWO sysctl -qw net.ipv6.conf.eth0.ioam6_id=8`
 func acrossLinux(t testing.TB, cc string, shaped int) (*sim.Result, *lab.Report, *lab.HostsReport, []byte) {
 	t.Helper()
 	lab.NeedRoot(t)
-	testutil.NeedProgram(t, "ip", "iproute2")
+	testutil.RequireProgram(t, "ip", "iproute2")
 	c, _, err := withLinux(cc)
 	if err != nil {
 		t.Fatal(err)

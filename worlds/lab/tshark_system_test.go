@@ -92,7 +92,7 @@ func traced(t testing.TB, c *Config, seq int64, kind uint32, words, each, hops i
 // ports knew: of the traces that Weir's senders ask for, and of one that asks for all that RFC 9197 has. tshark finds
 // nothing malformed, and no wrong checksum.
 func TestTsharkReadsTheLab(t *testing.T) {
-	testutil.NeedProgram(t, "tshark", "tshark")
+	testutil.RequireProgram(t, "tshark", "tshark")
 	for _, x := range []struct {
 		name        string
 		kind        uint32

@@ -43,7 +43,7 @@ func works(t *realtime.Try) {
 	needRoot(t)
 	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",
 		"unshare": "util-linux"} {
-		testutil.NeedProgram(t, tool, debian)
+		testutil.RequireProgram(t, tool, debian)
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -45,7 +45,7 @@ func TestNotebooks(t *testing.T) {
 			if _, err := exec.LookPath("node"); err != nil && x.command[0] == "node" {
 				t.Skip("DuckDB needs Node.js, which .ci/system does not install")
 			}
-			testutil.NeedProgram(t, x.command[0], x.debian)
+			testutil.RequireProgram(t, x.command[0], x.debian)
 			if x.module != "" && exec.Command(x.command[0], "-c", x.module).Run() != nil {
 				testutil.SkipMissing(t, x.module, "python3-pandas python3-matplotlib")
 			}

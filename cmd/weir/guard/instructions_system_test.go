@@ -23,7 +23,7 @@ func TestInstructions(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
 		t.Skip("bounds are for linux on amd64")
 	}
-	testutil.NeedProgram(t, "valgrind", "valgrind")
+	testutil.RequireProgram(t, "valgrind", "valgrind")
 	binary := filepath.Join(t.TempDir(), "weir")
 	if err := guard.Build(binary); err != nil {
 		t.Fatal(err)

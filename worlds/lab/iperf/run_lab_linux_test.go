@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 func needIperf(t testing.TB) {
 	t.Helper()
-	testutil.NeedProgram(t, "iperf3", "iperf3")
+	testutil.RequireProgram(t, "iperf3", "iperf3")
 }
 
 // between are flows from the dumbbell's client to its server.

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// NotInstalled is part of the reason of a skip by NeedProgram. A stage that has installed all of its packages takes
+// NotInstalled is part of the reason of a skip by RequireProgram. A stage that has installed all of its packages takes
 // such a skip as an error (internal/ci).
 const NotInstalled = " is not installed; on Debian: apt-get install "
 
-// NeedProgram skips a test if a program that it runs is not in the path. debianPackage names the package that has the
+// RequireProgram skips a test if a program that it runs is not in the path. debianPackage names the package with the
 // program; .ci/packages lists the packages of each stage.
-func NeedProgram(t testing.TB, program, debianPackage string) {
+func RequireProgram(t testing.TB, program, debianPackage string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		SkipMissing(t, program, debianPackage)
