@@ -25,6 +25,7 @@ type hosts struct {
 	addr [2]netip.Addr
 	nic  string
 	port uint16 // of the receiving host; 0: the kernel chooses one
+	cc   string // congestion control of the flows; "": the system's, which needs no privilege
 }
 
 // socket opens a blocking socket at a host, whose calls give up after some seconds.
@@ -39,8 +40,8 @@ func (h *hosts) socket(host, kind int) (fd int, err error) {
 	patience := unix.Timeval{Sec: 5}
 	err = errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience),
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &patience))
-	if err == nil && kind == unix.SOCK_STREAM {
-		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic")
+	if err == nil && kind == unix.SOCK_STREAM && h.cc != "" {
+		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, h.cc)
 	}
 	if err == nil {
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)

@@ -109,7 +109,7 @@ func openSwitch(r *spec.Registry, name string, o *SwitchOptions) (*switchBench, 
 	if err != nil {
 		return nil, err
 	}
-	through := &hosts{nic: lab.NIC, port: bulkPort}
+	through := &hosts{nic: lab.NIC, port: bulkPort, cc: "cubic"}
 	b := &switchBench{name: name, hosts: through}
 	for i, r := range plan.Runs(s) {
 		c, err := run.LabConfig(r)
@@ -166,8 +166,8 @@ func node(c *lab.Config, name string) int {
 func (b *switchBench) addDirect() error {
 	through := b.hosts
 	// Addresses that are for benchmarks (RFC 2544 C.2.2).
-	w := &hosts{do: through.do, nic: direct, port: bulkPort, addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"),
-		netip.MustParseAddr("198.19.0.1")}}
+	w := &hosts{do: through.do, nic: direct, port: bulkPort, cc: through.cc,
+		addr: [2]netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.19.0.1")}}
 	macs := [2][6]byte{{0x02, 0x59, 0, 0, 0, 1}, {0x02, 0x59, 0, 0, 0, 2}}
 	far, err := os.Open(netns.Path(b.lab.Namespace(node(b.config, "server"))))
 	if err != nil {
