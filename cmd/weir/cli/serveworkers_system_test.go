@@ -28,7 +28,7 @@ import (
 )
 
 // twenty runs, which take a tenth of a second each: a page can be looked at while they go on.
-var twenty = strings.NewReplacer("duration: 200ms", "duration: 1000s\nrepeat: 10").Replace(small)
+var twenty = strings.NewReplacer("duration: 200ms", "duration: "+sweepLength+"\nrepeat: 10").Replace(small)
 
 // watchedSweep is weir serve with workers, and who looks at its page.
 type watchedSweep struct {
