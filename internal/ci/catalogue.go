@@ -180,7 +180,7 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 		if !full {
 			args = append(args, "--quick")
 		}
-		if text, err := exec.Command(p.binary, args...).CombinedOutput(); err != nil && !isFinished(err) {
+		if text, err := exec.Command(p.binary, args...).CombinedOutput(); err != nil { // some runs are missing
 			return nil, fmt.Errorf("%w\n%s", err, text)
 		}
 		if err := os.WriteFile(finished, nil, 0o666); err != nil {
@@ -197,13 +197,6 @@ func (p program) results(name string, full bool) (*outcomeFile, error) {
 	}
 	o := &outcomeFile{}
 	return o, json.Unmarshal(data, o)
-}
-
-// isFinished reports whether all runs are finished although the program ended with an error: a claim fails. The
-// other exit codes (docs/results.md) mean that runs are missing, and the same command continues with them.
-func isFinished(err error) bool {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	return ok && exit.ExitCode() == 3
 }
 
 // isInterrupted reports whether a program was interrupted or killed.

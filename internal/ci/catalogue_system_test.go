@@ -15,7 +15,7 @@ func TestCatalogueContinues(t *testing.T) {
 	for _, x := range []struct {
 		end      string
 		finished bool
-	}{{"exit 0", true}, {"exit 3", true}, {"exit 1", false}, {"exit 2", false}, {"exit 130", false},
+	}{{"exit 0", true}, {"exit 3", false}, {"exit 1", false}, {"exit 2", false}, {"exit 130", false},
 		{"kill -9 $$", false}} {
 		t.Run(x.end, func(t *testing.T) {
 			p := program{folder: t.TempDir()}

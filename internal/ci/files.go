@@ -46,3 +46,20 @@ func moduleRoot() (string, error) {
 	}
 	return filepath.Dir(strings.TrimSpace(out)), nil
 }
+
+// visitTestFiles calls visit with the name and the source of each test file among the given files.
+func visitTestFiles(root string, files []string, visit func(name string, src []byte) error) error {
+	for _, name := range goFiles(files) {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
+		}
+		if err := visit(name, src); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -4,28 +4,18 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path"
-	"path/filepath"
-	"strings"
 )
 
 // judgesRealTime returns the test functions, each as folder and name, that call realtime.Test: themselves, or
-// through a function or method of their package's tests. Functions are told apart by name, methods too.
+// through a function or method of their package's tests. Functions and methods of the same name are not distinguished.
 func judgesRealTime(root string, files []string) (map[string]bool, error) {
 	callers := map[string][]string{} // by folder and name of a function
 	var queue []string
-	for _, name := range goFiles(files) {
-		if !strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		src, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
+	err := visitTestFiles(root, files, func(name string, src []byte) error {
 		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		folder := path.Dir(name) + " "
 		for _, d := range file.Decls {
@@ -52,6 +42,10 @@ func judgesRealTime(root string, files []string) (map[string]bool, error) {
 				return true
 			})
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	judges := map[string]bool{}
 	for len(queue) > 0 {

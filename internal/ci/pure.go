@@ -5,9 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -72,19 +70,13 @@ var systemFile = regexp.MustCompile("^[\"`]/(etc|proc|sys|home|root|run|var)/")
 // port, no sleep, no wall clock and no skip.
 func checkPure(root string, files []string) error {
 	var wrong []string
-	for _, name := range goFiles(files) {
-		if !strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		src, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return err
-		}
+	err := visitTestFiles(root, files, func(name string, src []byte) error {
 		found, err := impurities(name, src)
-		if err != nil {
-			return err
-		}
 		wrong = append(wrong, found...)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("tests without a tag must be pure; move the test to a stage, or use testing/synctest:\n%s",

@@ -3,9 +3,7 @@ package main
 import (
 	"go/parser"
 	"go/token"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,32 +16,23 @@ var realTimeImports = []string{"weir/internal/testutil/realtime", "weir/internal
 // realTimeImports or is for Linux only. A computation that runs next to them disturbs them.
 func realTimeFolders(root string, files []string, stage string) (map[string]bool, error) {
 	folders := map[string]bool{}
-	for _, name := range goFiles(files) {
-		if !strings.HasSuffix(name, "_test.go") || folders[path.Dir(name)] {
-			continue
-		}
-		src, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
+	err := visitTestFiles(root, files, func(name string, src []byte) error {
 		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(stagesOf(file), stage) {
-			continue
+		if err != nil || !slices.Contains(stagesOf(file), stage) {
+			return err
 		}
 		needs := strings.HasSuffix(name, "_linux_test.go")
 		for _, i := range file.Imports {
 			imported, err := strconv.Unquote(i.Path.Value)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			needs = needs || slices.Contains(realTimeImports, imported)
 		}
 		if needs {
 			folders[path.Dir(name)] = true
 		}
-	}
-	return folders, nil
+		return nil
+	})
+	return folders, err
 }

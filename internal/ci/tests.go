@@ -7,9 +7,7 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,19 +34,13 @@ func (t test) String() string { return t.folder + " " + t.name + " " + t.stage }
 // stage.
 func findTests(root string, files []string) ([]test, error) {
 	var tests []test
-	for _, name := range goFiles(files) {
-		if !strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		src, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
+	err := visitTestFiles(root, files, func(name string, src []byte) error {
 		found, err := testsOf(name, src)
-		if err != nil {
-			return nil, err
-		}
 		tests = append(tests, found...)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(tests, func(a, b test) int {
 		return strings.Compare(a.folder+" "+a.name, b.folder+" "+b.name)

@@ -4,5 +4,5 @@ package ncf
 
 import "testing"
 
-// Hashes drawn anew eight times.
+// The bound holds for each of eight draws of the hashes.
 func TestErrorBoundSeeds(t *testing.T) { errorBound(t, 8) }

@@ -63,7 +63,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// click clicks on what is there. A page that draws itself anew between the look and the click takes the node away:
+// click clicks on what is there. A page that redraws itself between the look and the click takes the node away:
 // nothing was clicked then, and the new one is.
 func (b *browser) click(selector string) {
 	b.t.Helper()

@@ -27,7 +27,7 @@ type pointLimits struct {
 	memory int64 // bytes, of which what points share counts once
 }
 
-// usualLimits are those of every sweep that is not a test's.
+// usualLimits are the limits of sweeps; tests set smaller ones.
 var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
 
 // sizeOfFirst is the limit of parts for a sweep of which only the first point is known. Other points may be smaller,

@@ -23,7 +23,7 @@ func told(t *testing.T, code int, dir string, args ...string) string {
 	return toldBy(t, Registry(), code, dir, args...)
 }
 
-// toldBy is told with a registry.
+// toldBy runs a command with a registry, checks its exit code, and returns its output as told does.
 func toldBy(t *testing.T, r *spec.Registry, code int, dir string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -265,7 +265,7 @@ func otherVersions(t *testing.T) []otherVersion {
 }
 
 // A results folder of another version is refused by run, report and diff with the name of the file; run writes nothing
-// into it. What was cut is made anew. Of a marked case the golden file has the full text.
+// into it. A file that was cut is written again. Of a marked case the golden file has the full text.
 func TestOtherVersion(t *testing.T) {
 	var texts, others testutil.ErrorTexts
 	more := withDummies()

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// What the lab says of the experiments of the catalogue that testdata/labfits.txt lists, as docs/lab.md tells by
-// groups. A new experiment need not be listed; with all that its errors say set, it must fit or name what is in the
-// way.
+// The errors with which the lab refuses experiments of the catalogue are those of testdata/labfits.txt, which
+// docs/lab.md describes by groups. A new experiment need not be listed; with all that its errors say set, it must fit
+// or name what is in the way.
 func TestCatalogueInTheLab(t *testing.T) {
 	text, err := os.ReadFile("testdata/labfits.txt")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 // The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
 // one place on its axis if the whole sweep has; each claim means points that it has, and so do the paper's values.
-// Its resolved text, as results folders have it, is the same experiment, with the same points, seeds, ids of runs, and
-// resolved text; and so is that of one point with other seeds. Its plots can be drawn. Lists show its title and paper.
+// Its resolved text, as results folders have it, is the same experiment: it has the same points, seeds, ids of runs and
+// resolved text. The same holds for one point with other seeds. Its plots can be drawn. Lists show its title and paper.
 func TestQuickVariants(t *testing.T) {
 	var loaded, drawn atomic.Int64
 	t.Cleanup(func() { // when all subtests have ended

@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// Two flows with RTTs of 10 and 100 ms that are told the same supply share the link equally, and
+// Two flows with RTTs of 10 and 100 ms that receive the same supply share the link equally, and
 // use it; the same flows that only reduce as for a loss do not.
 // TestFairToRTTsFull has more controllers and the larger buffer.
 func TestFairToRTTs(t *testing.T) { fairToRTTs(t, 12, []maker{makers[0], makers[7]}, 25) }

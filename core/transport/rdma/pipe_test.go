@@ -278,7 +278,7 @@ func (w *pipe) run(until unit.Time) {
 	}
 }
 
-// check counts everything anew, and looks for a stall.
+// check counts everything again, and looks for a stall.
 func (w *pipe) check() {
 	s := w.s
 	var nSacked, nGone, nNamed int

@@ -209,7 +209,7 @@ func (w *pipe) goodput(b unit.Bytes, since unit.Time) float64 {
 	return float64(w.r.counters.ReceivedBytes-b) * 8 / (w.now - since).Seconds() / 1e6
 }
 
-// check counts everything anew. As it runs after nearly every step, it does not call Helper, which walks the stack, and
+// check counts everything again. It runs after nearly every step: it does not call Helper, which walks the stack, and
 // compares a segment without flags with its neighbour only.
 func (s *Sender) check(t *testing.T, now unit.Time) {
 	var nSacked, nLost, nResent, nWaiting int

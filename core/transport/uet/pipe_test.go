@@ -283,7 +283,7 @@ func (w *pipe) run(until unit.Time) {
 	}
 }
 
-// check counts everything anew, and looks for a stall.
+// check counts everything again, and looks for a stall.
 func (w *pipe) check() {
 	for i, s := range w.s {
 		if s.done {
