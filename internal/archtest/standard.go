@@ -36,6 +36,9 @@ func (l *library) open() error {
 		}
 		build.Default.GOROOT = strings.TrimSpace(string(out))
 	}
+	// With cgo the importer runs a C compiler, which a machine that has only Go lacks, and
+	// leaves object files in the folder for temporary files.
+	build.Default.CgoEnabled = false
 	l.sources = importer.ForCompiler(token.NewFileSet(), "source", nil)
 	return nil
 }
