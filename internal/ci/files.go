@@ -15,6 +15,9 @@ func trackedFiles(root string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if out == "" {
+		return nil, fmt.Errorf("git tracks no file in %s: lint and the stages need a clone of the repository", root)
+	}
 	var files []string
 	for _, name := range strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") {
 		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
