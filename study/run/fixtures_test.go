@@ -57,7 +57,8 @@ func TestMain(m *testing.M) {
 }
 
 // whole returns the outcome of an experiment on one machine, with traces, in a folder of the test's own. Each outcome
-// is made once for all tests: the folder has hard links to its files, so a test that changes a file replaces it (put).
+// is made once for all tests: the folder can have hard links to its files, so a test that changes a file replaces it
+// (put).
 func whole(t *testing.T, o spec.Options, executable string) *results.Outcome {
 	t.Helper()
 	seed := uint64(0)
@@ -94,7 +95,7 @@ func makeWhole(t *testing.T, o spec.Options, executable string) *results.Outcome
 	return out
 }
 
-// linkWithout makes a folder with hard links to the files of another, except for the named files.
+// linkWithout makes a folder with hard links to the files of another, or copies, except for the named files.
 func linkWithout(t *testing.T, to, from string, without map[string]bool) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
@@ -108,11 +109,24 @@ func linkWithout(t *testing.T, to, from string, without map[string]bool) {
 		if d.IsDir() {
 			return os.MkdirAll(filepath.Join(to, rel), 0o777)
 		}
-		return os.Link(name, filepath.Join(to, rel))
+		return linkOrCopy(name, filepath.Join(to, rel))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// linkOrCopy makes a hard link to a file. Where that is impossible, as between two file systems or on one without
+// links, it makes a copy. With GOTMPDIR, t.TempDir can be on another file system than the shared outcomes.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
 }
 
 // put writes a file. One that is there is replaced, because it may be a hard link to a file of another folder.
