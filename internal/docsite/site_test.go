@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -56,6 +57,10 @@ func TestRepository(t *testing.T) {
 			file, at, _ := strings.Cut(link, "#")
 			if file == "" {
 				file = path.Base(p.Path)
+			}
+			file, err := url.PathUnescape(file)
+			if err != nil {
+				t.Errorf("%s: %v", p.Path, err)
 			}
 			target := filepath.Join(dir, filepath.FromSlash(path.Join(path.Dir(p.Path), file)))
 			if data, err := os.ReadFile(target); err != nil {
