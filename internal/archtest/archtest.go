@@ -17,33 +17,33 @@ import (
 	"strings"
 )
 
-// Storey is one row of the table of storeys: a folder with all that is below it. Of rows
+// Layer is one row of the table of layers: a folder with all folders below it. Of rows
 // within rows the innermost holds.
-type Storey struct {
+type Layer struct {
 	Name    string
-	Imports string // storeys whose code it may import beside its own, separated by spaces
-	Floors  string // order of its rooms, from the lowest: see Check; "" for any order
-	Apart   bool   // its rooms do not import each other
+	Imports string // other layers that it may import, separated by spaces
+	Order   string // of its packages, from the lowest: see Check; "" for any order
+	Apart   bool   // its packages do not import each other
 	Pure    bool   // state machines: see Check
 	Modules bool   // may import modules of others
-	// Rooms are those that may import other storeys than the rest, by their names: these
-	Rooms map[string]string
+	// Packages have the layers that a package may import in place of Imports, by its name.
+	Packages map[string]string
 }
 
-// Storeys are the rules of docs/design.md: one reads the house from bottom to top, and
-// imports go down only.
-var Storeys = []Storey{
+// Layers are the rules of docs/design.md, from the lowest layer to the highest. Imports go
+// down only.
+var Layers = []Layer{
 	{Name: "."}, // the pages
-	{Name: "core", Pure: true, Floors: "unit < packet scheme < telemetry topology workload < trace < cc dataplane < " +
+	{Name: "core", Pure: true, Order: "unit < packet scheme < telemetry topology workload < trace < cc dataplane < " +
 		"transport fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
-	{Name: "worlds", Imports: "core internal", Modules: true, Floors: "lab agent < softswitch"},
+	{Name: "worlds", Imports: "core internal", Modules: true, Order: "lab agent < softswitch"},
 	{Name: "worlds/sim/crew"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
-	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Floors: "measure < claim < spec < plan < " +
+	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Order: "measure < claim < spec < plan < " +
 		"results figure traps < run report < page < bench interop",
-		Rooms: map[string]string{"claim": "core internal", "spec": "core internal"}},
+		Packages: map[string]string{"claim": "core internal", "spec": "core internal"}},
 	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim study", Modules: true},
 }
 
@@ -82,7 +82,7 @@ type file struct {
 type checker struct {
 	module   string
 	fset     *token.FileSet
-	storeys  []Storey
+	layers   []Layer
 	packages map[string][]*file // by folder
 	checked  map[string]*types.Package
 	found    []Violation
@@ -91,23 +91,23 @@ type checker struct {
 // Check checks all Go sources below fsys, the root of module, against the table
 // and returns what it found in the order of the sources:
 //
-//   - code imports only its own storey, and those that its storey's row names;
-//   - a room, which is a folder right below its storey, imports of its own storey only
-//     itself if the storey's rooms are Apart, and itself and rooms of lower floors if it
-//     has Floors, all of which are there;
-//   - a storey and a room of the table have Go code;
-//   - only storeys with Modules import what is neither this module's nor the
+//   - code imports only its own layer, and those that its layer's row names;
+//   - a package with its subfolders, directly below its layer, imports of its own layer only
+//     itself if the layer's packages are Apart, and itself and packages that are lower in
+//     the layer's Order if there is one, which then has all packages;
+//   - a layer and a package of the table have Go code;
+//   - only layers with Modules import what is neither this module's nor the
 //     standard library's, and that holds for tests too;
-//   - a pure storey does not import impure packages (but core/unit time), uses of
+//   - a pure layer does not import impure packages (but core/unit time), uses of
 //     math/rand/v2 only streams, has no go statement, channel or select, and does
 //     not range over a map, unless a comment "//weir:unordered reason" at the
 //     statement says why its order reaches nothing; and it rounds products, by a
 //     conversion, before it adds them (see fusion).
 //
 // Tests are bound by the rule about modules only.
-func Check(fsys fs.FS, module string, storeys []Storey) ([]Violation, error) {
+func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 	c := &checker{
-		module: module, fset: token.NewFileSet(), storeys: storeys,
+		module: module, fset: token.NewFileSet(), layers: layers,
 		packages: map[string][]*file{}, checked: map[string]*types.Package{},
 	}
 	if err := standard.open(); err != nil {
@@ -123,10 +123,10 @@ func Check(fsys fs.FS, module string, storeys []Storey) ([]Violation, error) {
 	sort.Strings(folders)
 	c.vacant(folders)
 	for _, folder := range folders {
-		r, ok := c.storey(folder)
+		r, ok := c.layerOf(folder)
 		for _, f := range c.packages[folder] {
 			if !ok {
-				c.fail(f.Package, "folder %q is in no storey of the table", folder)
+				c.fail(f.Package, "folder %q is in no layer of the table", folder)
 				break
 			}
 			c.imports(r, folder, f)
@@ -189,27 +189,27 @@ func (c *checker) parse(fsys fs.FS) error {
 	})
 }
 
-// vacant finds rows and floors of the table that have no Go code.
+// vacant finds layers and packages of the table that have no Go code.
 func (c *checker) vacant(folders []string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(folders, func(f string) bool { return f == name || strings.HasPrefix(f, name+"/") })
 	}
-	for _, r := range c.storeys {
+	for _, r := range c.layers {
 		if !has(r.Name) {
-			c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has storey %s, and there is no such code", r.Name)})
+			c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has layer %s, which has no Go code", r.Name)})
 		}
-		for _, room := range append(strings.Fields(r.Floors), slices.Sorted(maps.Keys(r.Rooms))...) {
-			if room != "<" && !has(r.Name+"/"+room) {
-				c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has room %s/%s, and there is no such code",
-					r.Name, room)})
+		for _, pkg := range append(strings.Fields(r.Order), slices.Sorted(maps.Keys(r.Packages))...) {
+			if pkg != "<" && !has(r.Name+"/"+pkg) {
+				c.found = append(c.found, Violation{Msg: fmt.Sprintf("the table has package %s/%s, which has no Go code",
+					r.Name, pkg)})
 			}
 		}
 	}
 }
 
-// storey returns the row that a folder is in: of rows within rows the innermost.
-func (c *checker) storey(folder string) (found Storey, ok bool) {
-	for _, r := range c.storeys {
+// layerOf returns the row that a folder is in: of rows within rows the innermost.
+func (c *checker) layerOf(folder string) (found Layer, ok bool) {
+	for _, r := range c.layers {
 		if (folder == r.Name || strings.HasPrefix(folder, r.Name+"/")) && len(r.Name) > len(found.Name) {
 			found, ok = r, true
 		}
@@ -217,47 +217,47 @@ func (c *checker) storey(folder string) (found Storey, ok bool) {
 	return found, ok
 }
 
-// room is the folder right below a storey that a folder is in.
-func (r Storey) room(folder string) string {
+// packageOf returns the package of the layer that a folder is in.
+func (r Layer) packageOf(folder string) string {
 	rest, _ := strings.CutPrefix(strings.TrimPrefix(folder, r.Name), "/")
-	room, _, _ := strings.Cut(rest, "/")
-	return room
+	pkg, _, _ := strings.Cut(rest, "/")
+	return pkg
 }
 
-// floor is how high a room is, from 0; -1 if the table does not say it.
-func (r Storey) floor(room string) int {
-	for i, floor := range strings.Split(r.Floors, "<") {
-		if slices.Contains(strings.Fields(floor), room) {
+// rankOf returns the place of a package in the layer's order, from 0; -1 without one.
+func (r Layer) rankOf(pkg string) int {
+	for i, rank := range strings.Split(r.Order, "<") {
+		if slices.Contains(strings.Fields(rank), pkg) {
 			return i
 		}
 	}
 	return -1
 }
 
-// may says why code of a folder in storey r may not import a folder in storey other; "" if it may.
-func (c *checker) may(r Storey, folder string, other Storey, imported string) string {
+// may returns why code of a folder in layer r may not import a folder in layer other; "" if it may.
+func (c *checker) may(r Layer, folder string, other Layer, imported string) string {
 	if r.Name != other.Name {
-		imports, own := r.Rooms[r.room(folder)]
+		imports, own := r.Packages[r.packageOf(folder)]
 		switch {
 		case !own && slices.Contains(strings.Fields(r.Imports), other.Name):
 			return ""
 		case own && slices.Contains(strings.Fields(imports), other.Name):
 			return ""
 		case own:
-			return fmt.Sprintf("room %s/%s may not import storey %s", r.Name, r.room(folder), other.Name)
+			return fmt.Sprintf("package %s/%s may not import layer %s", r.Name, r.packageOf(folder), other.Name)
 		}
-		return fmt.Sprintf("storey %s may not import storey %s", r.Name, other.Name)
+		return fmt.Sprintf("layer %s may not import layer %s", r.Name, other.Name)
 	}
-	from, to := r.room(folder), r.room(imported)
+	from, to := r.packageOf(folder), r.packageOf(imported)
 	switch {
 	case from == to:
 	case r.Apart:
-		return fmt.Sprintf("%s may not import %s: rooms of %s stand apart", folder, imported, r.Name)
-	case r.Floors == "":
-	case r.floor(from) < 0:
-		return fmt.Sprintf("room %s/%s has no floor in the table", r.Name, from)
-	case r.floor(to) >= r.floor(from):
-		return fmt.Sprintf("room %s/%s may not import room %s/%s, which is not below it", r.Name, from, r.Name, to)
+		return fmt.Sprintf("%s may not import %s: packages of %s do not import each other", folder, imported, r.Name)
+	case r.Order == "":
+	case r.rankOf(from) < 0:
+		return fmt.Sprintf("package %s/%s has no place in the order of its layer", r.Name, from)
+	case r.rankOf(to) >= r.rankOf(from):
+		return fmt.Sprintf("package %s/%s may not import package %s/%s, which is not below it", r.Name, from, r.Name, to)
 	}
 	return ""
 }
@@ -267,7 +267,7 @@ func (c *checker) fail(at token.Pos, format string, args ...any) {
 }
 
 // imports checks a file's direct imports.
-func (c *checker) imports(r Storey, folder string, f *file) {
+func (c *checker) imports(r Layer, folder string, f *file) {
 	for _, spec := range f.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
 		first, _, _ := strings.Cut(p, "/")
@@ -280,24 +280,24 @@ func (c *checker) imports(r Storey, folder string, f *file) {
 			if f.test {
 				continue
 			}
-			if other, ok := c.storey(rest); !ok {
-				c.fail(spec.Pos(), "%s is in no storey of the table", p)
+			if other, ok := c.layerOf(rest); !ok {
+				c.fail(spec.Pos(), "%s is in no layer of the table", p)
 			} else if why := c.may(r, folder, other, rest); why != "" {
 				c.fail(spec.Pos(), "%s", why)
 			}
 		case strings.Contains(first, "."):
 			if !r.Modules {
-				c.fail(spec.Pos(), "storey %s may not import %s: standard library only", r.Name, p)
+				c.fail(spec.Pos(), "layer %s may not import %s: standard library only", r.Name, p)
 			}
 		case r.Pure && !f.test && !(folder == "core/unit" && p == "time"):
 			for _, bad := range impure {
 				if p == bad && p != "net/netip" || strings.HasSuffix(bad, "/") && strings.HasPrefix(p, bad) && p != "net/netip" {
-					c.fail(spec.Pos(), "storey %s is pure and may not import %s", r.Name, p)
+					c.fail(spec.Pos(), "layer %s is pure and may not import %s", r.Name, p)
 					break
 				}
 			}
 			if spec.Name != nil && spec.Name.Name == "." {
-				c.fail(spec.Pos(), "storey %s is pure; a dot import hides what it uses", r.Name)
+				c.fail(spec.Pos(), "layer %s is pure; a dot import hides what it uses", r.Name)
 			}
 		}
 	}
@@ -308,16 +308,16 @@ func (c *checker) syntax(f *file) {
 	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			c.fail(n.Pos(), "go statement in a pure storey")
+			c.fail(n.Pos(), "go statement in a pure layer")
 		case *ast.ChanType:
-			c.fail(n.Pos(), "channel in a pure storey")
+			c.fail(n.Pos(), "channel in a pure layer")
 		case *ast.SelectStmt:
-			c.fail(n.Pos(), "select in a pure storey")
+			c.fail(n.Pos(), "select in a pure layer")
 		case *ast.SendStmt:
-			c.fail(n.Pos(), "send to a channel in a pure storey")
+			c.fail(n.Pos(), "send to a channel in a pure layer")
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
-				c.fail(n.Pos(), "receive from a channel in a pure storey")
+				c.fail(n.Pos(), "receive from a channel in a pure layer")
 			}
 		}
 		return true
@@ -325,7 +325,7 @@ func (c *checker) syntax(f *file) {
 }
 
 // Import type-checks a package of the module from its parsed files, once, and
-// checks what needs types if its room is pure. Other packages come from the
+// checks what needs types if it is pure. Other packages come from the
 // standard library's sources.
 func (c *checker) Import(p string) (*types.Package, error) {
 	folder, own := strings.CutPrefix(p, c.module+"/")
@@ -348,12 +348,12 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
 		Defs: map[*ast.Ident]types.Object{}}
-	// Code that does not compile, or imports what a pure room may not, is checked
+	// Code that does not compile, or imports what a pure package may not, is checked
 	// as far as it goes: the compiler says the rest.
 	conf := types.Config{Importer: c, Error: func(error) {}, FakeImportC: true}
 	pkg, _ := conf.Check(p, c.fset, files, info)
 	c.checked[p] = pkg
-	if r, ok := c.storey(folder); ok && r.Pure {
+	if r, ok := c.layerOf(folder); ok && r.Pure {
 		for _, f := range sources {
 			c.typed(f, info)
 			c.fused(f, info)
@@ -387,7 +387,7 @@ func (c *checker) typed(f *file, info *types.Info) {
 			case t == nil || t == types.Typ[types.Invalid]:
 				c.fail(n.Pos(), "what this ranges over has no known type")
 			case ranges(t) && !allowed[c.fset.Position(n.Pos()).Line]:
-				c.fail(n.Pos(), "range over a map in a pure storey; sort it, or say why the order reaches nothing: %sreason",
+				c.fail(n.Pos(), "range over a map in a pure layer; sort it, or say why the order reaches nothing: %sreason",
 					unordered)
 			}
 		case *ast.Ident:
@@ -398,12 +398,12 @@ func (c *checker) typed(f *file, info *types.Info) {
 			switch o.Pkg().Path() {
 			case "math/rand/v2":
 				if !random[o.Name()] {
-					c.fail(n.Pos(), "rand.%s in a pure storey; only streams that are handed in are allowed", o.Name())
+					c.fail(n.Pos(), "rand.%s in a pure layer; only streams that are handed in are allowed", o.Name())
 				}
 			case "maps":
 				if name := o.Name(); (name == "All" || name == "Keys" || name == "Values") &&
 					!allowed[c.fset.Position(n.Pos()).Line] {
-					c.fail(n.Pos(), "maps.%s in a pure storey; sort it, or say why the order reaches nothing: %sreason",
+					c.fail(n.Pos(), "maps.%s in a pure layer; sort it, or say why the order reaches nothing: %sreason",
 						name, unordered)
 				}
 			}

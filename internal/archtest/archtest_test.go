@@ -9,122 +9,123 @@ import (
 	"testing/fstest"
 )
 
-// source is a fixture: one file of a room of a pure storey with what it imports and does.
+// source is a fixture: one file of a pure package with its imports and its code.
 func source(imports, body string) string {
 	return "package dataplane\n" + imports + "\n" + body + "\n"
 }
 
-const room = "core/dataplane/x.go"
+const pure = "core/dataplane/x.go"
 
-// fixture is a file in an otherwise faultless house.
+// fixture is a file in an otherwise faultless module.
 type fixture struct {
 	name, file, src string
 	want            string // part of the only violation; "" for none
 }
 
-// crossing are arrows between storeys, floors and rooms.
+// crossing are imports between layers and packages.
 var crossing = []fixture{
-	{"clean", room, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/core/unit"; "weir/core/dataplane/tm")`,
+	{"clean", pure, source(`import ("fmt"; "net/netip"; "embed"; "io/fs"; "weir/core/unit"; "weir/core/dataplane/tm")`,
 		`var _, _, _ = fmt.Sprint, netip.Addr{}, unit.Y; var _ = tm.X; var _ embed.FS; var _ fs.FS`), ""},
-	{"storey above", room, source(`import _ "weir/worlds/sim"`, ""), "storey core may not import storey worlds"},
-	{"storey above, from a folder below", "core/dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/study/spec\"\n",
-		"storey core may not import storey study"},
-	{"same floor", room, source(`import _ "weir/core/cc"`, ""), "core/dataplane may not import room core/cc"},
-	{"floor above", "core/unit/x.go", "package unit\nimport _ \"weir/core/packet\"\n",
-		"core/unit may not import room core/packet"},
-	{"floor below", room, source(`import _ "weir/core/trace"`, ""), ""},
-	{"room without a floor", "core/helpers/x.go", "package helpers\nimport _ \"weir/core/unit\"\n",
-		"core/helpers has no floor"},
-	{"papers", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/hpcc\"\n", "rooms of papers stand apart"},
+	{"layer above", pure, source(`import _ "weir/worlds/sim"`, ""), "layer core may not import layer worlds"},
+	{"layer above, from a folder below", "core/dataplane/ecmp/x.go", "package ecmp\nimport _ \"weir/study/spec\"\n",
+		"layer core may not import layer study"},
+	{"same rank", pure, source(`import _ "weir/core/cc"`, ""), "core/dataplane may not import package core/cc"},
+	{"rank above", "core/unit/x.go", "package unit\nimport _ \"weir/core/packet\"\n",
+		"core/unit may not import package core/packet"},
+	{"rank below", pure, source(`import _ "weir/core/trace"`, ""), ""},
+	{"package without a rank", "core/helpers/x.go", "package helpers\nimport _ \"weir/core/unit\"\n",
+		"core/helpers has no place"},
+	{"papers", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/hpcc\"\n",
+		"packages of papers do not import each other"},
 	{"folder of a paper", "papers/p4abc/x.go", "package p4abc\nimport _ \"weir/papers/p4abc/meter\"\n", ""},
 	{"worlds to a paper", "worlds/lab/x.go", "package lab\nimport _ \"weir/papers/p4abc\"\n",
-		"storey worlds may not import storey papers"},
+		"layer worlds may not import layer papers"},
 	{"study to a paper", "study/run/x.go", "package run\nimport _ \"weir/papers/p4abc\"\n",
-		"storey study may not import storey papers"},
+		"layer study may not import layer papers"},
 	{"spec to a world", "study/spec/x.go", "package spec\nimport _ \"weir/worlds/sim\"\n",
-		"room study/spec may not import storey worlds/sim"},
-	{"spec to its own storey, and below", "study/spec/x.go",
+		"package study/spec may not import layer worlds/sim"},
+	{"spec to its own layer, and below", "study/spec/x.go",
 		"package spec\nimport (_ \"weir/core/unit\"; _ \"weir/study/claim\")\n", ""},
 	{"plumbing to a world", "internal/rtnl/x.go", "package rtnl\nimport _ \"weir/worlds/lab\"\n",
-		"storey internal may not import storey worlds"},
+		"layer internal may not import layer worlds"},
 	{"sim to plumbing", "worlds/sim/x.go", "package sim\nimport _ \"weir/internal/rtnl\"\n",
-		"worlds/sim may not import storey internal"},
-	{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no storey`},
-	{"root folder", "x.go", "package weir\nimport _ \"weir/core/unit\"\n", "storey . may not import storey core"},
+		"worlds/sim may not import layer internal"},
+	{"unlisted folder", "helpers/x.go", "package helpers\n", `folder "helpers" is in no layer`},
+	{"root folder", "x.go", "package weir\nimport _ \"weir/core/unit\"\n", "layer . may not import layer core"},
 	{"root folder is for the program", "study/run/x.go", "package run\nimport _ \"weir\"\n",
-		"storey study may not import storey ."},
+		"layer study may not import layer ."},
 	{"program to the root folder", "cmd/weir/x.go", "package main\nimport _ \"weir\"\n", ""},
-	{"unlisted import", room, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no storey"},
-	{"prefix is not a storey", "studying/x.go", "package studying\n", "in no storey"},
+	{"unlisted import", pure, source(`import _ "weir/helpers"`, ""), "weir/helpers is in no layer"},
+	{"prefix is not a layer", "studying/x.go", "package studying\n", "in no layer"},
 	{"study", "study/run/x.go", "package run\nimport (_ \"weir/worlds/sim\"; _ \"os\"; _ \"example.org/yaml\"; _ " +
 		"\"weir/study/spec\")\n", ""},
 	{"study to cmd", "study/run/x.go", "package run\nimport _ \"weir/cmd/weir/cli\"\n",
-		"storey study may not import storey cmd"},
+		"layer study may not import layer cmd"},
 	{"cmd", "cmd/weir/x.go", "package main\nimport (_ \"weir/study/bench\"; _ \"weir/core/unit\"; _ " +
 		"\"weir/papers/ncf\")\n", ""},
-	{"module", room, source(`import _ "example.org/set"`, ""), "standard library only"},
+	{"module", pure, source(`import _ "example.org/set"`, ""), "standard library only"},
 	{"module in sim", "worlds/sim/x.go", "package sim\nimport _ \"example.org/set\"\n", "standard library only"},
 	{"module in a test", "core/dataplane/x_test.go", source(`import _ "example.org/set"`, ""), "standard library only"},
 }
 
 // acting is code that a state machine must not have, and what resembles it.
 var acting = []fixture{
-	{"time", room, source(`import _ "time"`, ""), "may not import time"},
+	{"time", pure, source(`import _ "time"`, ""), "may not import time"},
 	{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
 	{"time in sim", "worlds/sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
-	{"sync", room, source(`import _ "sync"`, ""), "may not import sync"},
-	{"atomic", room, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},
-	{"os", room, source(`import _ "os"`, ""), "may not import os"},
-	{"net", room, source(`import _ "net"`, ""), "may not import net"},
-	{"http", room, source(`import _ "net/http"`, ""), "may not import net/http"},
-	{"log", room, source(`import _ "log/slog"`, ""), "may not import log/slog"},
-	{"runtime", room, source(`import _ "runtime"`, ""), "may not import runtime"},
-	{"unsafe", room, source(`import _ "unsafe"`, ""), "may not import unsafe"},
-	{"rand v1", room, source(`import _ "math/rand"`, ""), "may not import math/rand"},
-	{"rand stream", room, source(`import "math/rand/v2"`,
+	{"sync", pure, source(`import _ "sync"`, ""), "may not import sync"},
+	{"atomic", pure, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},
+	{"os", pure, source(`import _ "os"`, ""), "may not import os"},
+	{"net", pure, source(`import _ "net"`, ""), "may not import net"},
+	{"http", pure, source(`import _ "net/http"`, ""), "may not import net/http"},
+	{"log", pure, source(`import _ "log/slog"`, ""), "may not import log/slog"},
+	{"runtime", pure, source(`import _ "runtime"`, ""), "may not import runtime"},
+	{"unsafe", pure, source(`import _ "unsafe"`, ""), "may not import unsafe"},
+	{"rand v1", pure, source(`import _ "math/rand"`, ""), "may not import math/rand"},
+	{"rand stream", pure, source(`import "math/rand/v2"`,
 		`func f() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }; func g(r *rand.Rand) int { return r.IntN(3) }`), ""},
-	{"rand global", room, source(`import "math/rand/v2"`, `func f() int { return rand.IntN(3) }`), "rand.IntN"},
-	{"rand global renamed", room, source(`import chance "math/rand/v2"`, `func f() float64 { return chance.Float64() }`),
+	{"rand global", pure, source(`import "math/rand/v2"`, `func f() int { return rand.IntN(3) }`), "rand.IntN"},
+	{"rand global renamed", pure, source(`import chance "math/rand/v2"`, `func f() float64 { return chance.Float64() }`),
 		"rand.Float64"},
-	{"dot import", room, source(`import . "math"`, `var _ = Pi`), "dot import"},
-	{"go", room, source("", `func f() { go f() }`), "go statement"},
-	{"chan", room, source("", `func f(c chan int) {}`), "channel"},
-	{"select", room, source("", `func f() { select {} }`), "select"},
-	{"map", room, source("", `func f(m map[int]int) (n int) { for k := range m { n += k }; return }`),
+	{"dot import", pure, source(`import . "math"`, `var _ = Pi`), "dot import"},
+	{"go", pure, source("", `func f() { go f() }`), "go statement"},
+	{"chan", pure, source("", `func f(c chan int) {}`), "channel"},
+	{"select", pure, source("", `func f() { select {} }`), "select"},
+	{"map", pure, source("", `func f(m map[int]int) (n int) { for k := range m { n += k }; return }`),
 		"range over a map"},
-	{"named map", room, source(`import "weir/core/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
-	{"map behind a call", room,
+	{"named map", pure, source(`import "weir/core/unit"`, `func f(m unit.Table) { for range m {} }`), "range over a map"},
+	{"map behind a call", pure,
 		source("", `type t map[int]int; func (t) g() t { return nil }; func f(m t) { for range m.g() {} }`),
 		"range over a map"},
-	{"map as a type parameter", room, source("", `func f[M ~map[int]V, V any](m M) { for range m {} }`),
+	{"map as a type parameter", pure, source("", `func f[M ~map[int]V, V any](m M) { for range m {} }`),
 		"range over a map"},
-	{"map in a constraint", room, source("", `type c interface { ~map[int]int }; func f[M c](m M) { for range m {} }`),
+	{"map in a constraint", pure, source("", `type c interface { ~map[int]int }; func f[M c](m M) { for range m {} }`),
 		"range over a map"},
-	{"maps.Keys", room, source(`import "maps"`, `func f(m map[int]int) { for range maps.Keys(m) {} }`), "maps.Keys"},
-	{"map with a reason", room, source("", "func f(m map[int]int) (n int) {\n//weir:unordered a sum\nfor k := range m "+
+	{"maps.Keys", pure, source(`import "maps"`, `func f(m map[int]int) { for range maps.Keys(m) {} }`), "maps.Keys"},
+	{"map with a reason", pure, source("", "func f(m map[int]int) (n int) {\n//weir:unordered a sum\nfor k := range m "+
 		"{ n += k }\nreturn }"), ""},
-	{"map with a reason in line", room,
+	{"map with a reason in line", pure,
 		source("", "func f(m map[int]int) (n int) {\nfor k := range m { //weir:unordered a sum\nn += k }\nreturn }"), ""},
-	{"reason is missing", room, source("", "func f(s []int) {\n//weir:unordered\nfor range s {}\n}"), "needs a reason"},
-	{"unknown type", room, source("", `func f() { for range nothing {} }`), "no known type"},
-	{"sum of a product", room, source("", `func f(x, y, z float64) float64 { return z - (x*y) }`), "not rounded"},
-	{"product on the left", room, source("", `func f(x, y float32) float32 { return -x*y + 1 }`), "not rounded"},
-	{"product of a named type", room, source("", `type s float64; func f(x s) s { x += 0.1 * x; return x }`),
+	{"reason is missing", pure, source("", "func f(s []int) {\n//weir:unordered\nfor range s {}\n}"), "needs a reason"},
+	{"unknown type", pure, source("", `func f() { for range nothing {} }`), "no known type"},
+	{"sum of a product", pure, source("", `func f(x, y, z float64) float64 { return z - (x*y) }`), "not rounded"},
+	{"product on the left", pure, source("", `func f(x, y float32) float32 { return -x*y + 1 }`), "not rounded"},
+	{"product of a named type", pure, source("", `type s float64; func f(x s) s { x += 0.1 * x; return x }`),
 		"not rounded"},
-	{"product that has a name", room, source("", `func f(x, y, z float64) float64 { x *= y; return x + z }`),
+	{"product that has a name", pure, source("", `func f(x, y, z float64) float64 { x *= y; return x + z }`),
 		"not rounded"},
-	{"product that is assigned", room,
+	{"product that is assigned", pure,
 		source("", `type s struct{ v float64 }; func f(x *s) { x.v = 0.3 * x.v; x.v += 1 }`), "not rounded"},
-	{"rounded product", room, source("", `func f(x, y, z float64) float64 { x = float64(x * y); z += x; return z + `+
+	{"rounded product", pure, source("", `func f(x, y, z float64) float64 { x = float64(x * y); z += x; return z + `+
 		`float64(x*y) - x*y/z }`), ""},
-	{"product of integers, or of constants", room,
+	{"product of integers, or of constants", pure,
 		source("", `func f(x, y int, z float64) (int, float64) { return x*y + 1, z + 3*0.5 }`), ""},
-	{"variable that was a product", room, source("", `func f(x, y float64) float64 { z := x * y; z = x; return z + y }`),
+	{"variable that was a product", pure, source("", `func f(x, y float64) float64 { z := x * y; z = x; return z + y }`),
 		""},
-	{"slice", room, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
-	{"test of a pure storey", "core/dataplane/x_test.go", source(`import ("sync"; "weir/worlds/sim")`,
+	{"slice", pure, source("", `func f(s []int) { for range s {}; for range 3 {} }`), ""},
+	{"test of a pure layer", "core/dataplane/x_test.go", source(`import ("sync"; "weir/worlds/sim")`,
 		`func f(m map[int]sync.Mutex) { go sim.F(); for range m {} }`), ""},
-	{"impure storey", "study/run/x.go", "package run\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for " +
+	{"impure layer", "study/run/x.go", "package run\nimport \"sync\"\nfunc f(m map[int]sync.Mutex) { go f(nil); for " +
 		"range m {} }\n", ""},
 	{"other build", "core/dataplane/x_windows.go", source("", `func f() { go f() }`), "go statement"},
 	{"ignored folder", "core/dataplane/testdata/x.go", source(`import _ "time"`, ""), ""},
@@ -134,9 +135,9 @@ func TestCheckCatches(t *testing.T) {
 	for _, c := range slices.Concat(crossing, acting) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			fsys := furnished()
+			fsys := complete()
 			fsys[c.file] = &fstest.MapFile{Data: []byte(c.src)}
-			found, err := Check(fsys, "weir", Storeys)
+			found, err := Check(fsys, "weir", Layers)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,31 +154,31 @@ func TestCheckCatches(t *testing.T) {
 	}
 }
 
-// furnished is a house in which every storey and floor of the table has code.
-func furnished() fstest.MapFS {
+// complete is a module in which every layer and package of the table has code.
+func complete() fstest.MapFS {
 	fsys := fstest.MapFS{
 		"core/unit/unit.go":       {Data: []byte("package unit\nvar Y int\ntype Table map[int]int\n")},
 		"core/dataplane/tm/tm.go": {Data: []byte("package tm\nvar X int\n")},
 	}
-	for _, r := range Storeys {
-		fsys[path.Join(r.Name, "doc.go")] = &fstest.MapFile{Data: []byte("package furnished\n")}
-		for _, room := range strings.Fields(r.Floors) {
-			if room != "<" {
-				fsys[r.Name+"/"+room+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + room + "\n")}
+	for _, r := range Layers {
+		fsys[path.Join(r.Name, "doc.go")] = &fstest.MapFile{Data: []byte("package complete\n")}
+		for _, pkg := range strings.Fields(r.Order) {
+			if pkg != "<" {
+				fsys[r.Name+"/"+pkg+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + pkg + "\n")}
 			}
 		}
 	}
 	return fsys
 }
 
-// A row, or a floor, whose code is gone is refused.
+// A layer or a package of the table without code is refused.
 func TestVacant(t *testing.T) {
 	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
 		t.Run(gone, func(t *testing.T) {
-			fsys := furnished()
+			fsys := complete()
 			delete(fsys, gone)
-			found, err := Check(fsys, "weir", Storeys)
-			if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", and there is no such code") {
+			found, err := Check(fsys, "weir", Layers)
+			if err != nil || len(found) != 1 || !strings.Contains(found[0].Msg, path.Dir(gone)+", which has no Go code") {
 				t.Errorf("%v, %v", found, err)
 			}
 		})
@@ -187,7 +188,7 @@ func TestVacant(t *testing.T) {
 // The table itself: names occur once, and an arrow points to a row above.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range Storeys {
+	for _, r := range Layers {
 		for _, name := range strings.Fields(r.Imports) {
 			if !seen[name] {
 				t.Errorf("%s imports %s, which is no row above it", r.Name, name)
@@ -208,7 +209,7 @@ func ExampleCheck() {
 		"core/unit/time.go":   {Data: []byte("package unit\n")},
 		"core/cc/cubic/cc.go": {Data: []byte("package cubic\nimport \"time\"\nvar start = time.Now()\n")},
 	}
-	found, err := Check(fsys, "weir", []Storey{{Name: "core", Floors: "unit < cc", Pure: true}})
+	found, err := Check(fsys, "weir", []Layer{{Name: "core", Order: "unit < cc", Pure: true}})
 	fmt.Println(found, err)
-	// Output: [core/cc/cubic/cc.go:2:8: storey core is pure and may not import time] <nil>
+	// Output: [core/cc/cubic/cc.go:2:8: layer core is pure and may not import time] <nil>
 }

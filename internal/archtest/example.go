@@ -15,11 +15,11 @@ import (
 // begin. Commands, what lies in internal, and packages for tests, which import testing and are
 // shown by the tests that use them, need none. Folders that are modules of their own are skipped.
 func Examples(fsys fs.FS) (found []Violation, err error) {
-	type room struct {
+	type pkg struct {
 		at            token.Position // of the package clause
 		public, shown bool
 	}
-	rooms := map[string]*room{}
+	packages := map[string]*pkg{}
 	var order []string
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		base := path.Base(name)
@@ -42,10 +42,10 @@ func Examples(fsys fs.FS) (found []Violation, err error) {
 			return err
 		}
 		folder := path.Dir(name)
-		r := rooms[folder]
+		r := packages[folder]
 		if r == nil {
-			r = &room{public: true}
-			rooms[folder], order = r, append(order, folder)
+			r = &pkg{public: true}
+			packages[folder], order = r, append(order, folder)
 		}
 		switch {
 		case strings.HasSuffix(name, "_test.go"):
@@ -58,7 +58,7 @@ func Examples(fsys fs.FS) (found []Violation, err error) {
 		return nil
 	})
 	for _, folder := range order {
-		if r := rooms[folder]; r.public && !r.shown && r.at.IsValid() {
+		if r := packages[folder]; r.public && !r.shown && r.at.IsValid() {
 			found = append(found, Violation{r.at, "package " + folder + " has no Example"})
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // root is the module's folder.
 const root = "../.."
 
-// TestStoreys holds this module to the order of its layers.
-func TestStoreys(t *testing.T) {
-	found, err := Check(testutil.TrackedFiles(t, root), "weir", Storeys)
+// TestLayers holds this module to the order of its layers.
+func TestLayers(t *testing.T) {
+	found, err := Check(testutil.TrackedFiles(t, root), "weir", Layers)
 	report(t, found, err)
 }
 

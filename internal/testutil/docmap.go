@@ -1,4 +1,4 @@
-// Package testutil has what the tests of several rooms share.
+// Package testutil has helpers that tests of several packages share.
 package testutil
 
 import (
