@@ -13,7 +13,7 @@ func TestBenchSwitchNeedsRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
 	code := Done
-	testutil.RunUnprivileged(func() {
+	testutil.RunUnprivileged(t, func() {
 		code = Run(Registry(), []string{"bench", "switch"}, &out, &errs, false)
 	})
 	if code != WrongInput || !strings.Contains(errs.String(), "the lab needs root") {
