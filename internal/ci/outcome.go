@@ -288,8 +288,11 @@ func (o *outcome) exceptions(title string) string {
 	return b.String()
 }
 
-// appendSummary appends the exceptions to the file that summaryVariable names.
-func (o *outcome) appendSummary(title string) error {
+// appendSummary appends the exceptions to the summary.
+func (o *outcome) appendSummary(title string) error { return appendSummary(o.exceptions(title)) }
+
+// appendSummary appends a text to the file that summaryVariable names.
+func appendSummary(text string) error {
 	name := os.Getenv(summaryVariable)
 	if name == "" {
 		return nil
@@ -298,7 +301,7 @@ func (o *outcome) appendSummary(title string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(o.exceptions(title))
+	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }
 

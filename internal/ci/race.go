@@ -23,7 +23,16 @@ const threadTests = "TestThreads"
 //
 // As root it then runs tests of the stage lab, with real sockets: those of packages that start goroutines that do not
 // judge real time, which the detector changes.
+//
+// If packages are left out and there is no C compiler, which the detector needs, it runs no test and reports that.
 func raceCommand(root string, flags []string) error {
+	if os.Getenv(leftOutVariable) != "" {
+		if cgo, err := output(root, "go", "env", "CGO_ENABLED"); err != nil || strings.TrimSpace(cgo) != "1" {
+			const text = "race: left out; the race detector needs a C compiler\n"
+			fmt.Print(text)
+			return errors.Join(err, appendSummary(text))
+		}
+	}
 	files, err := trackedFiles(root)
 	if err != nil {
 		return err
