@@ -35,7 +35,7 @@ var This = sync.OnceValue(func() Revision {
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	return of(info, Executable)
+	return of(ownCommit(info, stamp), Executable)
 })
 
 // Executable is the SHA-256 of this program's file or, where that cannot be read, of its build information.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -25,8 +26,24 @@ var Version = sync.OnceValue(func() string {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return versionOf(info, stamp, Executable)
+	return versionOf(ownCommit(info, stamp), stamp, Executable)
 })
+
+// ownCommit returns the build information without version control if its commit is not of the program's sources. These
+// came in an archive that was unpacked inside another repository. Go then records that repository's commit, and if the
+// archive is ignored there, also that the sources are unmodified.
+func ownCommit(info *debug.BuildInfo, stamp string) *debug.BuildInfo {
+	archived, _, _ := strings.Cut(strings.TrimSpace(stamp), " ")
+	if info.Main.Path != module || !isHash(archived) ||
+		slices.Contains(info.Settings, debug.BuildSetting{Key: "vcs.revision", Value: archived}) {
+		return info
+	}
+	own := *info
+	own.Settings = slices.DeleteFunc(slices.Clone(info.Settings), func(s debug.BuildSetting) bool {
+		return s.Key == "vcs" || strings.HasPrefix(s.Key, "vcs.")
+	})
+	return &own
+}
 
 // versionOf is the version of what was built so; digest is asked only if nothing else says it all.
 func versionOf(info *debug.BuildInfo, stamp string, digest func() string) string {

@@ -43,6 +43,34 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// TestOwnCommit checks that an archive inside another repository does not get that repository's commit.
+func TestOwnCommit(t *testing.T) {
+	const archived, other = "1234567890abcdef1234567890abcdef12345678", "feedfeedfeedfeedfeedfeedfeedfeedfeedfeed"
+	for _, x := range []struct {
+		name, path, commit, stamp string
+		kept                      bool
+	}{
+		{"archive inside a repository", "weir", other, archived + " 2026-11-26\n", false},
+		{"archive of the commit", "weir", archived, archived + " 2026-11-26\n", true},
+		{"clone", "weir", other, "$Format:%H %cs$\n", true},
+		{"program of another module", "example.org/own", other, archived + " 2026-11-26\n", true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			info := built(set("vcs.revision", x.commit), set("vcs.modified", "false"))
+			info.Main.Path = x.path
+			version := versionOf(ownCommit(info, x.stamp), x.stamp, func() string { return digest })
+			r := of(ownCommit(info, x.stamp), func() string { return digest })
+			if (r.Commit == x.commit) != x.kept || (r.Digest == digest) == x.kept ||
+				(version == "commit "+x.commit[:12]) != x.kept {
+				t.Errorf("%+v, %s", r, version)
+			}
+			if !x.kept && version != "archive of commit 1234567890ab 2026-11-26" {
+				t.Errorf("version %q", version)
+			}
+		})
+	}
+}
+
 // The stamp is a commit in an archive, and the format of git archive in a clone.
 func TestStamp(t *testing.T) {
 	if isHash(strings.Fields(stamp)[0]) == strings.HasPrefix(stamp, "$Format:") {
