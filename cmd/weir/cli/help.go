@@ -96,7 +96,7 @@ var helpTexts = map[string]string{
 	"mergeInto": "Folder that the merged results folder goes into, as --out of weir run; what is there is extended.",
 	"mergeRevisions": "Programs whose runs may be together: same, those of one; any, whose report says which run is of " +
 		"which.",
-	"labClean":       "Remove what labs have left that died: namespaces and interfaces. Those of living labs stay.",
+	"labClean":       "Remove namespaces and interfaces of labs that have died. Running labs keep theirs.",
 	"labDataplaneID": "What the run is, as its lab knows it: it must be the same here. Empty: whatever it is.",
 	"importConfig":   "A configuration (config.txt of the HPCC simulator); the files that it names are read, too.",
 }

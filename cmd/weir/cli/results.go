@@ -80,7 +80,7 @@ type resultsCmd struct {
 	Remove removeCmd `cmd:"" help:"Remove results folders, after asking; nothing but what weir has written."`
 	Bundle bundleCmd `cmd:"" help:"Put results folders into one archive, for another machine or for good."`
 	Open   openCmd   `cmd:"" help:"Open an archive of weir results bundle, whoever it is from."`
-	Merge  mergeCmd  `cmd:"" help:"Make one results folder of several of one experiment, as one machine would have."`
+	Merge  mergeCmd  `cmd:"" help:"Merge results folders of one experiment into one, as if one machine had run all."`
 }
 
 type mergeCmd struct {

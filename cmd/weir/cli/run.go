@@ -19,7 +19,7 @@ import (
 type runCmd struct {
 	selection
 	On      string `enum:"sim,lab" default:"sim" help:"${runOn}"`
-	Jobs    int    `help:"Runs at a time; 0 means one a core. Fewer if memory is short; given, none is refused for it."`
+	Jobs    int    `help:"Runs at a time; 0: one per core. Fewer if memory is short; if given, no run is refused."`
 	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
 	Out     target `default:"results" help:"Folder that results go into."`
 	Fresh   bool   `help:"Run also what is finished already."`
