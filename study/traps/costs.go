@@ -91,27 +91,44 @@ var (
 	drivers = regexp.MustCompile(`^weir/(worlds/|core/transport/|core/fabric|core/dataplane\.|core/cc\.)`)
 )
 
-// starter names who starts goroutines, if one is there while the run goes on. One processor has them wait.
+// starter names the function that starts the most goroutines that are there while the run goes on. One processor has
+// them wait.
 func starter(r *plan.Run) (text string) {
 	before := createdBy.FindAllString(goroutines(), -1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	rehearse(r, nil, func(uint64) {
-		if text != "" {
-			return
-		}
-		for _, m := range createdBy.FindAllStringSubmatch(goroutines(), -1) {
-			if !slices.Contains(before, m[0]) && !strings.Contains(m[1], "study/traps.rehearse") {
-				text = fmt.Sprintf(" by %s (%s:%s)", m[1], filepath.Base(m[2]), m[3])
-			}
+		if text == "" {
+			text = mostFrequentCreator(goroutines(), before)
 		}
 	})
 	return text
 }
 
-// goroutines are the stacks of all.
+// mostFrequentCreator returns the function and line that created the most goroutines of the stacks, or "" if there is
+// none. Goroutines that were there before and those of a rehearsal do not count.
+func mostFrequentCreator(stacks string, before []string) (most string) {
+	count := map[string]int{}
+	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {
+		if slices.Contains(before, m[0]) || strings.Contains(m[1], "study/traps.rehearse") {
+			continue
+		}
+		creator := fmt.Sprintf(" by %s (%s:%s)", m[1], filepath.Base(m[2]), m[3])
+		count[creator]++
+		if n := count[creator] - count[most]; n > 0 || n == 0 && creator < most {
+			most = creator
+		}
+	}
+	return most
+}
+
+// goroutines returns the stacks of all goroutines, or the first 64 MiB of them.
 func goroutines() string {
-	b := make([]byte, 1<<18)
-	return string(b[:runtime.Stack(b, true)])
+	for size := 1 << 18; ; size *= 4 {
+		b := make([]byte, size)
+		if n := runtime.Stack(b, true); n < size || size >= 1<<26 {
+			return string(b[:n])
+		}
+	}
 }
 
 // takers are the hooks that take memory for every packet, by a profile of all allocations.
