@@ -274,7 +274,7 @@ func movedMeasures(name string, a, b *outcomeFile) (rows []difference) {
 	return rows
 }
 
-// means returns the mean over seeds of each number, by measure and point.
+// means returns the mean over seeds of each number, by measure and point. Each element of an array is a point.
 func (o *outcomeFile) means() map[string]map[string]float64 {
 	type sum struct {
 		total float64
@@ -287,13 +287,13 @@ func (o *outcomeFile) means() map[string]map[string]float64 {
 			point += " " + key + "=" + r.Point[key]
 		}
 		for measure, raw := range r.Measures {
-			for leaf, x := range numbers(measure, raw) {
+			addNumbers(measure, "", raw, func(leaf, element string, x float64) {
 				if sums[leaf] == nil {
 					sums[leaf] = map[string]sum{}
 				}
-				s := sums[leaf][point]
-				sums[leaf][point] = sum{s.total + x, s.n + 1}
-			}
+				s := sums[leaf][point+element]
+				sums[leaf][point+element] = sum{s.total + x, s.n + 1}
+			})
 		}
 	}
 	means := map[string]map[string]float64{}
@@ -306,21 +306,25 @@ func (o *outcomeFile) means() map[string]map[string]float64 {
 	return means
 }
 
-// numbers returns the numbers of a measure's JSON by dotted name. It leaves out null.
-func numbers(name string, raw json.RawMessage) map[string]float64 {
-	found := map[string]float64{}
+// addNumbers calls add for each number of a measure's JSON, with its dotted name and, in an array, the indices of its
+// element. It leaves out null.
+func addNumbers(name, element string, raw json.RawMessage, add func(leaf, element string, x float64)) {
 	var x float64
 	var groups map[string]json.RawMessage
-	if string(raw) != "null" && json.Unmarshal(raw, &x) == nil {
-		found[name] = x
-	} else if json.Unmarshal(raw, &groups) == nil {
+	var elements []json.RawMessage
+	switch {
+	case string(raw) == "null":
+	case json.Unmarshal(raw, &x) == nil:
+		add(name, element, x)
+	case json.Unmarshal(raw, &groups) == nil:
 		for group, raw := range groups {
-			for leaf, x := range numbers(name+"."+group, raw) {
-				found[leaf] = x
-			}
+			addNumbers(name+"."+group, element, raw, add)
+		}
+	case json.Unmarshal(raw, &elements) == nil:
+		for i, raw := range elements {
+			addNumbers(name, fmt.Sprintf("%s [%d]", element, i), raw, add)
 		}
 	}
-	return found
 }
 
 // relativeDifference returns how far y is from x, relative to the larger of the two.

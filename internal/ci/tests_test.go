@@ -198,14 +198,15 @@ func TestMovedMeasures(t *testing.T) {
 		}
 		return o
 	}
-	const run = `{"point":{"n":"%s"},"measures":{"goodput_bps":{"a":%s,"b":10},"jain":%s}}`
+	const run = `{"point":{"n":"%[1]s"},"measures":{"goodput_bps":{"a":%[2]s,"b":10},"jain":%[3]s,"queue":[7,%[2]s]}}`
 	before := parse(`{"runs":[` + fmt.Sprintf(run, "1", "100", "0.5") + "," + fmt.Sprintf(run, "1", "200", "0.5") + "," +
 		fmt.Sprintf(run, "2", "50", "null") + `],"claims":[{"id":"x","verdict":"holds"},{"id":"y","verdict":"holds"}]}`)
 	after := parse(`{"runs":[` + fmt.Sprintf(run, "1", "100", "0.5") + "," + fmt.Sprintf(run, "1", "206", "0.504") + "," +
 		fmt.Sprintf(run, "2", "60", "0.1") + `],"claims":[{"id":"x","verdict":"fails"},{"id":"z","verdict":"holds"}]}`)
 	got := fmt.Sprint(append(changedVerdicts("e", before, after), movedMeasures("e", before, after)...))
 	want := "[{e claim x holds fails } {e claim y holds – } {e claim z – holds } " +
-		"{e goodput_bps.a 50 60 2 of 2 points, most at n=2} {e jain – 0.1 1 of 2 points, most at n=2}]"
+		"{e goodput_bps.a 50 60 2 of 2 points, most at n=2} {e jain – 0.1 1 of 2 points, most at n=2} " +
+		"{e queue 50 60 2 of 4 points, most at n=2 [1]}]"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
