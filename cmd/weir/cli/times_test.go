@@ -58,12 +58,16 @@ func timesLine(name, digest string, seconds float64) string {
 	return fmt.Sprintf("%-26s  %s  %g\n", name, digest, seconds)
 }
 
-// TestDocsTimesAreCurrent checks that times.txt has each experiment, and that no file has changed since it was written.
+// TestDocsTimesAreCurrent checks that no experiment in times.txt has changed since its time was written. With -update it
+// adds new experiments. Lint checks that each tracked one is there: others are somebody's own.
 func TestDocsTimesAreCurrent(t *testing.T) {
 	r := Registry()
 	var b strings.Builder
 	b.WriteString(timesHead)
 	for _, e := range r.Experiments() {
+		if !strings.Contains(timesFile, "\n"+e.Name+" ") && !testutil.Updating() {
+			continue
+		}
 		digest := digestOf(t, r, e.Name)
 		line := timesLine(e.Name, digest, e.Time)
 		if e.Time <= 0 || !strings.Contains(timesFile, line) {
