@@ -39,6 +39,9 @@ func run(args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
 		return fmt.Errorf("usage: ci list|stage|race|lint|language|coverage|catalogue …")
 	}
+	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil { // tests read what git, R and gnuplot print
+		return err
+	}
 	root, err := moduleRoot()
 	if err != nil {
 		return err

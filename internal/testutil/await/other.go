@@ -3,6 +3,7 @@
 package await
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,11 @@ func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
 func quit(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-// lockFile makes the folder of a file. Without file locks a program may be built twice.
-func lockFile(name string) (unlock func(), err error) {
+// lockFile makes the folder of a file, and fails if it must not wait. Without file locks a program may be built twice,
+// and no folder of programs is known to be out of use.
+func lockFile(name string, wait bool) (unlock func(), err error) {
+	if !wait {
+		return nil, errors.New("no file locks")
+	}
 	return func() {}, os.MkdirAll(filepath.Dir(name), 0o777)
 }

@@ -39,7 +39,7 @@ func BuildProgram(folder string, flags ...string) (path string, err error) {
 	}
 	id := sha256.Sum256([]byte(strings.Join(append([]string{folder}, flags...), "\x00")))
 	path = filepath.Join(into, fmt.Sprintf("%x", id[:6]), filepath.Base(folder))
-	unlock, err := lockFile(path + ".lock")
+	unlock, err := lockFile(path+".lock", true)
 	if err != nil {
 		return "", err
 	}
@@ -56,9 +56,45 @@ func BuildProgram(folder string, flags ...string) (path string, err error) {
 	return path, os.Rename(path+".new", path)
 }
 
-// ownPrograms is the folder of a test binary that no stage runs. It is left to the system's cleaning of
-// temporary files, because a test binary has no end that a package could hook into.
-var ownPrograms = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "weir-programs-") })
+// ownPrograms is the folder of a test binary that no stage runs. A test binary has no end that a package could hook
+// into, so a later one removes the folder.
+var ownPrograms = sync.OnceValues(NewProgramsFolder)
+
+// NewProgramsFolder makes a folder for programs under test, and removes those of processes that have ended.
+func NewProgramsFolder() (string, error) { return newProgramsFolder(os.TempDir()) }
+
+func newProgramsFolder(parent string) (string, error) {
+	const prefix, lock = "weir-programs-", "in-use.lock"
+	old, err := filepath.Glob(filepath.Join(parent, prefix+"*", lock))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range old {
+		if unlock, err := lockFile(name, false); err == nil {
+			os.RemoveAll(filepath.Dir(name)) // fails for another user's
+			unlock()
+		}
+	}
+	// A folder has its name only after it is locked, so that no other process removes it before.
+	unlocked, err := os.MkdirTemp(parent, "weir-new-programs-")
+	if err != nil {
+		return "", err
+	}
+	unlock, err := lockFile(filepath.Join(unlocked, lock), true)
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(parent, prefix+strings.TrimPrefix(filepath.Base(unlocked), "weir-new-programs-"))
+	if err := os.Rename(unlocked, folder); err != nil {
+		unlock()
+		return "", err
+	}
+	programsInUse = append(programsInUse, unlock)
+	return folder, nil
+}
+
+// programsInUse keeps the locks of this process's folders.
+var programsInUse []func()
 
 func programsDir() (string, error) {
 	if dir := os.Getenv(ProgramsVariable); dir != "" {

@@ -28,8 +28,9 @@ func killGroup(cmd *exec.Cmd) {
 // quit asks the Go programs of a process group to print their stacks and exit.
 func quit(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT) }
 
-// lockFile locks a file, which it makes, against other processes. The lock ends with unlock or the process.
-func lockFile(name string) (unlock func(), err error) {
+// lockFile locks a file, which it makes, against other processes. If another one has the lock, it waits or fails. The
+// lock ends with unlock or the process.
+func lockFile(name string, wait bool) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,11 @@ func lockFile(name string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	if err := syscall.Flock(int(f.Fd()), how); err != nil {
 		f.Close()
 		return nil, err
 	}
