@@ -82,7 +82,7 @@ func stageCommand(root string, args []string) error {
 // buildPrograms builds a stage's programs into a temporary folder, which its tests find through the environment.
 // The caller calls remove at the end.
 func buildPrograms(stage string) (remove func(), err error) {
-	dir, err := await.NewProgramsFolder()
+	dir, err := await.NewProgramDir()
 	if err != nil {
 		return nil, err
 	}

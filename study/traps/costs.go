@@ -104,8 +104,8 @@ func starter(r *plan.Run) (text string) {
 	return text
 }
 
-// mostFrequentCreator returns the function and line that created the most goroutines of the stacks, or "" if there is
-// none. Goroutines that were there before and those of a rehearsal do not count.
+// mostFrequentCreator returns the function and line that created the most goroutines of the stacks, or "". Goroutines
+// that were there before and a rehearsal's do not count.
 func mostFrequentCreator(stacks string, before []string) (most string) {
 	count := map[string]int{}
 	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {

@@ -58,12 +58,12 @@ func BuildProgram(folder string, flags ...string) (path string, err error) {
 
 // ownPrograms is the folder of a test binary that no stage runs. A test binary has no end that a package could hook
 // into, so a later one removes the folder.
-var ownPrograms = sync.OnceValues(NewProgramsFolder)
+var ownPrograms = sync.OnceValues(NewProgramDir)
 
-// NewProgramsFolder makes a folder for programs under test, and removes those of processes that have ended.
-func NewProgramsFolder() (string, error) { return newProgramsFolder(os.TempDir()) }
+// NewProgramDir makes a folder for programs under test, and removes the folders whose process has ended.
+func NewProgramDir() (string, error) { return newProgramDir(os.TempDir()) }
 
-func newProgramsFolder(parent string) (string, error) {
+func newProgramDir(parent string) (string, error) {
 	const prefix, lock = "weir-programs-", "in-use.lock"
 	old, err := filepath.Glob(filepath.Join(parent, prefix+"*", lock))
 	if err != nil {

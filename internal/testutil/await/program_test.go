@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestProgramsFolder checks that a folder of programs is removed after its process has ended, and not before. A process
+// TestProgramDir checks that a folder of programs is removed after its process has ended, and not before. A process
 // that has ended holds no lock.
-func TestProgramsFolder(t *testing.T) {
+func TestProgramDir(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
 		return // without file locks nothing is removed
 	}
 	parent := t.TempDir()
-	first, err := newProgramsFolder(parent)
+	first, err := newProgramDir(parent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestProgramsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second, err := newProgramsFolder(parent)
+	second, err := newProgramDir(parent)
 	if err != nil {
 		t.Fatal(err)
 	}
