@@ -102,8 +102,12 @@ measure: [fct]
 			defer stop()
 			var n atomic.Int64
 			e.change = func(_ Task, data []byte, err error) ([]byte, error) {
-				if n.Add(1) == 2 {
+				switch count := n.Add(1); {
+				case count == 2:
 					stop()
+				case count > 2: // it has ended just before the interruption
+					<-ctx.Done()
+					return nil, ctx.Err()
 				}
 				return data, err
 			}
@@ -111,7 +115,7 @@ measure: [fct]
 			if err != nil || o.Missing == 0 || len(o.Runs) == 0 || len(o.Failed) > 0 || e.ended != 1 {
 				t.Fatalf("%v, %d missing of %d, failed %v, ended %d times", err, o.Missing, len(o.Runs), o.Failed, e.ended)
 			}
-			e.room = 100
+			e.room, e.change = 100, nil
 			o, err = Execute(t.Context(), s, Options{Dir: there, Executable: "e", Runner: e})
 			if err != nil || o.Missing > 0 || o.Found == 0 || e.ended != 2 {
 				t.Fatalf("%v, %d missing, %d found, ended %d times", err, o.Missing, o.Found, e.ended)
