@@ -23,7 +23,9 @@ const (
 	// HangLimit is how long a wait may last before the process counts as hung.
 	HangLimit = 10 * time.Minute
 
-	maxPoll   = 20 * time.Millisecond // between two looks at a condition
+	maxPoll   = 20 * time.Millisecond // between two looks at a condition that takes little time
+	pollShare = 10                    // a look takes at most one of so many parts of the time
+	maxPause  = time.Second           // between two looks at any condition
 	stackWait = 5 * time.Second       // for a hung process to print its stacks
 )
 
@@ -49,11 +51,13 @@ const (
 	waitHung                 // HangLimit passed
 )
 
-// poll looks at a condition whenever wake receives, and at intervals that grow from 0.5 to 20 ms.
+// poll looks at a condition whenever wake receives, and at intervals that grow from 0.5 to 20 ms. Intervals are longer
+// if a look takes long, such as that at a page, which would otherwise delay what the test waits for.
 func poll(wake <-chan struct{}, happened, stopped func() bool) pollResult {
 	start, interval := time.Now(), 500*time.Microsecond
 	for {
 		ended := stopped() // before the condition: what happens last still counts
+		began := time.Now()
 		switch {
 		case happened():
 			return eventHappened
@@ -62,9 +66,10 @@ func poll(wake <-chan struct{}, happened, stopped func() bool) pollResult {
 		case time.Since(start) > HangLimit:
 			return waitHung
 		}
+		pause := min(max(interval, (pollShare-1)*time.Since(began)), maxPause)
 		select {
 		case <-wake:
-		case <-time.After(interval):
+		case <-time.After(pause):
 			interval = min(interval*5/4, maxPoll)
 		}
 	}

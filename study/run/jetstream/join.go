@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -271,8 +272,8 @@ func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 			MinVersion: tls.VersionTLS13}))
 	}
 	conn, err := nats.Connect(j.Address, options...)
-	for begun := time.Now(); errors.Is(err, nats.ErrNoServers) && time.Since(begun) < away; {
-		time.Sleep(250 * time.Millisecond) // it may be starting anew just now
+	for begun := time.Now(); isRestarting(err) && time.Since(begun) < away; {
+		time.Sleep(250 * time.Millisecond)
 		conn, err = nats.Connect(j.Address, options...)
 	}
 	if err == nil && !own {
@@ -284,6 +285,13 @@ func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		return nil, j.refused(err)
 	}
 	return conn, nil
+}
+
+// isRestarting reports whether a connection failed as it does while a server stops or starts: the server refuses it, or
+// breaks it off.
+func isRestarting(err error) bool {
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, io.EOF)
 }
 
 // refused is an error of a server.

@@ -1,0 +1,32 @@
+package await
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestPollShare checks how often poll looks at a condition: at most a tenth of the time goes to looking.
+func TestPollShare(t *testing.T) {
+	for _, x := range []struct {
+		look     time.Duration // what a look takes
+		min, max int           // looks in ten seconds
+	}{
+		{0, 500, 530},
+		{time.Millisecond, 476, 520},
+		{50 * time.Millisecond, 20, 21},
+		{500 * time.Millisecond, 7, 8}, // a pause is at most a second
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun, looks := time.Now(), 0
+			result := poll(nil, func() bool {
+				looks++
+				time.Sleep(x.look)
+				return time.Since(begun) > 10*time.Second
+			}, func() bool { return false })
+			if result != eventHappened || looks < x.min || looks > x.max {
+				t.Errorf("a look of %v: %d looks, want %d to %d", x.look, looks, x.min, x.max)
+			}
+		})
+	}
+}
