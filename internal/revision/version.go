@@ -29,9 +29,9 @@ var Version = sync.OnceValue(func() string {
 	return versionOf(ownCommit(info, stamp), stamp, Executable)
 })
 
-// ownCommit returns the build information without version control if its commit is not of the program's sources. These
-// came in an archive that was unpacked inside another repository. Go then records that repository's commit, and if the
-// archive is ignored there, also that the sources are unmodified.
+// ownCommit removes the version control settings from build information if they describe another repository. Go records
+// the commit of the enclosing repository for an archive that was unpacked inside one. If the archive is ignored there,
+// Go also records that the sources are unmodified.
 func ownCommit(info *debug.BuildInfo, stamp string) *debug.BuildInfo {
 	archived, _, _ := strings.Cut(strings.TrimSpace(stamp), " ")
 	if info.Main.Path != module || !isHash(archived) ||

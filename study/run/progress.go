@@ -120,7 +120,7 @@ func (o *Options) now() time.Time {
 	return o.clock()
 }
 
-// threads returns the number of threads that each run starts with when that many runs are carried out at a time.
+// threads returns the number of threads per run if the given number of runs execute at a time.
 func (o *Options) threads(runs int) int {
 	if o.Threads > 0 {
 		return o.Threads

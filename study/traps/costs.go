@@ -104,8 +104,8 @@ func starter(r *plan.Run) (text string) {
 	return text
 }
 
-// mostFrequentCreator returns the function and line that created the most goroutines of the stacks, or "". Goroutines
-// that were there before and a rehearsal's do not count.
+// mostFrequentCreator returns the function and line that created the most goroutines in a stack dump, or "". It ignores
+// the rehearsal's own goroutine and goroutines that existed before.
 func mostFrequentCreator(stacks string, before []string) (most string) {
 	count := map[string]int{}
 	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {

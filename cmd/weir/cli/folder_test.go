@@ -23,7 +23,7 @@ func told(t *testing.T, code int, dir string, args ...string) string {
 	return toldBy(t, Registry(), code, dir, args...)
 }
 
-// toldBy runs a command with a registry, checks its exit code, and returns its output as told does.
+// toldBy runs a command with the given registry, checks the exit code and returns the output, like told.
 func toldBy(t *testing.T, r *spec.Registry, code int, dir string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// The errors with which the lab refuses experiments of the catalogue are those of testdata/labfits.txt, which
-// docs/lab.md describes by groups. A new experiment need not be listed; with all that its errors say set, it must fit
-// or name what is in the way.
+// The lab refuses experiments of the catalogue with the errors in testdata/labfits.txt, which docs/lab.md groups. A new
+// experiment need not be listed; with all that its errors say set, it must fit or name what is in the way.
 func TestCatalogueInTheLab(t *testing.T) {
 	text, err := os.ReadFile("testdata/labfits.txt")
 	if err != nil {

@@ -3,4 +3,4 @@
 package cli
 
 // sweepLength is the simulated time of each run of twenty, which takes ten times as long with the race detector.
-const sweepLength = "40s"
+const sweepLength = "100s"

@@ -24,9 +24,9 @@ const (
 	HangLimit = 10 * time.Minute
 
 	maxPoll   = 20 * time.Millisecond // between two looks at a condition that takes little time
-	pollShare = 10                    // a look takes at most one of so many parts of the time
-	maxPause  = time.Second           // between two looks at any condition
-	stackWait = 5 * time.Second       // for a hung process to print its stacks
+	pollShare = 10                    // a look takes at most 1/pollShare of the time, unless that exceeds maxPause
+	maxPause  = 250 * time.Millisecond
+	stackWait = 5 * time.Second // for a hung process to print its stacks
 )
 
 // Until waits until happened returns true. The condition belongs to the test's own process, such as a
