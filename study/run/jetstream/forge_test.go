@@ -34,9 +34,7 @@ func TestIDsAreSecret(t *testing.T) {
 				}
 			}
 			stop()
-			w.hello.Bye = true
-			w.greet()
-			w.conn.Close()
+			w.leave()
 			p.worker(Worker{Name: "b"}, j)
 		})
 		o, c, err := p.execute(t.Context(), sweepOf(t, 10))

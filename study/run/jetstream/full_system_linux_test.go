@@ -74,9 +74,9 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 	}
 	p.same(want)
 	if !p.told.has(says) || !p.told.has("it goes on") {
-		t.Errorf("%q", p.told.all)
+		t.Errorf("%q", p.told.texts())
 	}
-	t.Logf("%v; %q", c.Status(), p.told.all)
+	t.Logf("%v; %q", c.Status(), p.told.texts())
 }
 
 // fill writes a file until nothing more can be written to its disk.

@@ -102,9 +102,9 @@ func TestLiar(t *testing.T) {
 				}
 				p.same(want)
 				if status := c.Status(); status.SetAside != 1 || !p.told.has("liar is set aside") {
-					t.Errorf("%+v, %q", status, p.told.all)
+					t.Errorf("%+v, %q", status, p.told.texts())
 				}
-				t.Logf("%q", p.told.all)
+				t.Logf("%q", p.told.texts())
 			})
 		}
 	}

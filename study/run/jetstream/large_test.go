@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"weir/study/plan"
 	"weir/study/plan/plantest"
@@ -92,15 +91,12 @@ func TestReportedTwice(t *testing.T) {
 				}
 				report()
 				m.DoubleAck(t.Context())
-				time.Sleep(200 * time.Millisecond) // it is heard before the last one
-				w.hello.Bye = true
-				w.greet()
-				w.conn.Close()
+				w.leave()
 				p.worker(Worker{Name: "last"}, j)
 			})
 			o, c, err := p.execute(t.Context(), s)
 			if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
-				t.Fatalf("%v, %+v, %v, %q", err, o, c.Status(), p.told.all)
+				t.Fatalf("%v, %+v, %v, %q", err, o, c.Status(), p.told.texts())
 			}
 			p.same(want)
 		})

@@ -219,7 +219,7 @@ func TestDiskLimit(t *testing.T) {
 			t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
 		}
 		if !p.told.has(fmt.Sprintf("it has %d bytes, and this worker takes %d at most", input, input-1)) {
-			t.Errorf("%q", p.told.all)
+			t.Errorf("%q", p.told.texts())
 		}
 	})
 }
@@ -251,7 +251,7 @@ func TestUnfit(t *testing.T) {
 			}
 		}
 		if n := p.told.count("no worker gives a run so much"); n != 1 {
-			t.Errorf("told %d times: %q", n, p.told.all)
+			t.Errorf("told %d times: %q", n, p.told.texts())
 		}
 	})
 }
@@ -291,7 +291,7 @@ func TestLimitsOfOne(t *testing.T) {
 		})
 		o, c, err := p.execute(t.Context(), s)
 		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
-			t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.told.all)
+			t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.told.texts())
 		}
 		p.same(want)
 	})

@@ -110,6 +110,13 @@ func (o *told) has(part string) bool {
 	return slices.ContainsFunc(o.all, func(s string) bool { return strings.Contains(s, part) })
 }
 
+// texts are all notices until now.
+func (o *told) texts() []string {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return slices.Clone(o.all)
+}
+
 // count is how many have this part.
 func (o *told) count(part string) (n int) {
 	o.lock.Lock()

@@ -86,6 +86,15 @@ func (p *puppet) say(of string, v any) {
 	p.conn.Flush()
 }
 
+// leave waits until the coordinator has dealt with everything that the worker has said, and says goodbye: the
+// bubble's clock moves only when all wait.
+func (p *puppet) leave() {
+	time.Sleep(200 * time.Millisecond)
+	p.hello.Bye = true
+	p.greet()
+	p.conn.Close()
+}
+
 // vanish is the end of a worker that has a run in hand: it is gone, and the queue gives the run to others.
 func (p *puppet) vanish(m jetstream.Msg) {
 	p.hello.Bye = true
@@ -186,9 +195,7 @@ func TestLimitReportedAgain(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second) // it is published again
 			for _, x := range []*puppet{w, idle} {
-				x.hello.Bye = true
-				x.greet()
-				x.conn.Close()
+				x.leave()
 			}
 			p.worker(Worker{Name: "last"}, j)
 		})
@@ -226,9 +233,7 @@ func TestReported(t *testing.T) {
 						encode(done{Worker: "w", Name: "w", Run: run, Error: fmt.Sprintf("error %d", i), Limit: x.limit}))
 					m.DoubleAck(t.Context())
 				}
-				w.hello.Bye = true
-				w.greet()
-				w.conn.Close()
+				w.leave()
 				p.worker(Worker{Name: "last"}, j)
 			})
 			o, c, err := p.execute(t.Context(), s)

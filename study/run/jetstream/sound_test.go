@@ -37,7 +37,7 @@ func TestServerStartsAgain(t *testing.T) {
 		}
 		p.same(want)
 		if !p.told.has("it cannot write into") || !p.told.has("it goes on") {
-			t.Errorf("%q", p.told.all)
+			t.Errorf("%q", p.told.texts())
 		}
 	})
 }

@@ -83,7 +83,7 @@ func TestTracesOfWorkers(t *testing.T) {
 				t.Fatalf("%v, %d missing, %d traces, failed %v", err, o.Missing, o.Traces, o.Failed)
 			}
 			if p.same(want); !p.told.has(x.said) {
-				t.Errorf("nobody said %q: %q", x.said, p.told.all)
+				t.Errorf("nobody said %q: %q", x.said, p.told.texts())
 			}
 		})
 	}

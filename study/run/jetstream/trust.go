@@ -171,13 +171,14 @@ func (c *Coordinator) heed(d *done) bool {
 	c.lock.Lock()
 	m, t := c.member(d.Worker, d.Name), c.tasks[d.Run]
 	m.heard = time.Now()
+	believed := m.bad == ""
 	c.lock.Unlock()
 	if t == nil {
 		return true // of an execution before, or of nobody's
 	}
 	var data []byte
 	var wrong error
-	if d.Error == "" && m.bad == "" {
+	if d.Error == "" && believed {
 		var err error
 		switch data, wrong, err = c.fetch(d); {
 		case errors.Is(err, errGone):
