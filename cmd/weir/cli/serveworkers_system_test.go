@@ -17,6 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
 	"weir/internal/revision"
 	"weir/internal/testutil/await"
 	"weir/study/page"
@@ -27,8 +31,8 @@ import (
 	"weir/study/spec"
 )
 
-// twenty runs, which take a tenth of a second each: a page can be looked at while they go on.
-var twenty = strings.NewReplacer("duration: 200ms", "duration: "+sweepLength+"\nrepeat: 10").Replace(small)
+// twenty is an experiment of twenty runs.
+var twenty = strings.Replace(small, "duration: 200ms", "duration: 200ms\nrepeat: 10", 1)
 
 // watchedSweep is weir serve with workers, and who looks at its page.
 type watchedSweep struct {
@@ -38,6 +42,47 @@ type watchedSweep struct {
 	page *page.Server
 	url  string
 	ctx  context.Context
+	gate chan struct{} // each run of a worker takes one from it when its first packet comes in; nil: it does not wait
+	open func()        // lets all runs pass
+}
+
+// holdRuns stops the runs of workers that join from now on at their first packet, so that pages can be looked at while
+// they are under way. What is sent to the gate lets one run pass.
+func (w *watchedSweep) holdRuns() {
+	w.gate = make(chan struct{})
+	w.open = sync.OnceFunc(func() { close(w.gate) })
+}
+
+// registry is that of workers.
+func (w *watchedSweep) registry() *spec.Registry {
+	r := registry()
+	gate := w.gate
+	if gate == nil {
+		return r
+	}
+	for i := range r.Transports {
+		build := r.Transports[i].Build
+		r.Transports[i].Rebuild = nil
+		r.Transports[i].Build = func(f transport.Flow, c scheme.Config) (sender, receiver transport.Endpoint, err error) {
+			if sender, receiver, err = build(f, c); err == nil {
+				receiver = &heldReceiver{receiver, sync.OnceFunc(func() { <-gate })}
+			}
+			return sender, receiver, err
+		}
+	}
+	return r
+}
+
+// heldReceiver is a receiver that waits when its first packet comes in: a sender's first packet may leave while the
+// experiment is only checked.
+type heldReceiver struct {
+	transport.Endpoint
+	wait func()
+}
+
+func (r *heldReceiver) Receive(now unit.Time, p *packet.Packet) (reply bool) {
+	r.wait()
+	return r.Endpoint.Receive(now, p)
 }
 
 // watchSweeps starts weir serve with --workers and without cores of its own.
@@ -84,10 +129,13 @@ func (w *watchedSweep) worker(name string, longest time.Duration) (end func()) {
 	}
 	ctx, stop := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)
-	x := jetstream.Worker{Registry: registry(), Revision: revision.This(), Name: name, Jobs: 1, Longest: longest}
+	x := jetstream.Worker{Registry: w.registry(), Revision: revision.This(), Name: name, Jobs: 1, Longest: longest}
 	go func() { ended <- x.Work(ctx, j) }()
 	end = sync.OnceFunc(func() {
 		stop()
+		if w.gate != nil {
+			w.open()
+		}
 		if err := <-ended; err != nil {
 			w.t.Errorf("%s: %v", name, err)
 		}
@@ -163,9 +211,12 @@ func TestServeWithWorkers(t *testing.T) {
 	}
 	job := start()
 	w.until(job, "running", "20 queued or under way, 0 done, 0 failed", "0 of 20 runs done", "Workers carry out the runs")
+	w.holdRuns()
 	end := w.worker("first", 0)
-	w.until(job, "first 1 ", "is there", "running")
+	w.until(job, "first 1 1 0 ", "is there", "running")
 	w.worker("second", 0)
+	w.until(job, "first 1 1 0 ", "second 1 1 0 ")
+	w.open()
 	text := w.until(job, "done after", "At the end: 0 queued or under way, 20 done, 0 failed", "made twice and compared")
 	if n := strings.Count(text, " finished"); n < 20 {
 		t.Errorf("%d of 20 runs are said to be finished:\n%s", n, text)
@@ -238,7 +289,9 @@ func TestServeBesideSweep(t *testing.T) {
 	w.until("/results/"+folder, "small", "under way", "0 of 20 runs kept; 20 runs handed out or under way now",
 		"Begun by weir run small.yaml --workers", "Workers now", "goes on: 0 runs came back")
 	w.until("/results", folder, "0 not finished")
+	w.holdRuns()
 	end := w.worker("guest", 0)
+	w.gate <- struct{}{} // one run
 	w.until("/results/"+folder, "finished in the last minute", "under way", "guest", "goes on")
 	stop()
 	if err := <-ended; err != nil {
