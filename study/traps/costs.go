@@ -104,8 +104,8 @@ func starter(r *plan.Run) (text string) {
 	return text
 }
 
-// mostFrequentCreator returns the function and line that created the most goroutines in a stack dump, or "". It ignores
-// the rehearsal's own goroutine and goroutines that existed before.
+// mostFrequentCreator returns the function and line that created the most goroutines in a stack dump. It ignores the
+// rehearsal's own goroutine and goroutines that existed before. Without other goroutines it returns "".
 func mostFrequentCreator(stacks string, before []string) (most string) {
 	count := map[string]int{}
 	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {

@@ -55,10 +55,11 @@ func (w *wire) resent(host string) (n int) {
 	return n
 }
 
-// The kernel's CUBIC and Reno obey copies of their ACKs: of one flow nothing is lost, where the same switch without a
-// word loses. Nothing is sent again for a copy either, with SACK and without: without, a copy is a duplicate (RFC 5681
-// §2), and there is one in a window. 1 flow and 8, which lose some in slow start. Who becomes an elephant changes its
-// queue and is reordered, once, in slow start: what is sent again counts from the end of the first second.
+// TestKernelObeysEchoes checks that the kernel's CUBIC and Reno obey copies of their ACKs with ECE: one flow loses no
+// packet, and loses some through the same switch without notices. A copy causes no retransmission, with SACK and
+// without: without SACK a copy is a duplicate ACK (RFC 5681 §2), and there is one a window. Eight flows lose packets in
+// slow start. A flow that becomes an elephant changes its queue in slow start and is reordered once, so
+// retransmissions count after the first second.
 func TestKernelObeysEchoes(t *testing.T) {
 	lab := lay(t, 1500, "left", "right")
 	lab.loopback()
@@ -97,13 +98,18 @@ func TestKernelObeysEchoes(t *testing.T) {
 					}
 					return n
 				}
-				before, second := count(), make(chan counts, 1)
 				port++
 				at := netip.AddrPortFrom(netip.MustParseAddr("10.9.0.2"), port)
-				time.AfterFunc(time.Second, func() { second <- count() })
-				got, err := w.transfer("left", "right", at, x.flows, time.Second, 2*time.Second, x.cc)
-				middle := <-second
-				if err != nil {
+				before, second, ended := count(), time.After(time.Second), make(chan error, 1)
+				var got float64
+				go func() {
+					var err error
+					got, err = w.transfer("left", "right", at, x.flows, time.Second, 2*time.Second, x.cc)
+					ended <- err
+				}()
+				<-second
+				middle := count()
+				if err := <-ended; err != nil {
 					t.Fatal(err)
 				}
 				after := count()

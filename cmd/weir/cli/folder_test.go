@@ -23,7 +23,7 @@ func told(t *testing.T, code int, dir string, args ...string) string {
 	return toldBy(t, Registry(), code, dir, args...)
 }
 
-// toldBy runs a command with the given registry, checks the exit code and returns the output, like told.
+// toldBy runs a command with the given registry. It checks the exit code and returns the output.
 func toldBy(t *testing.T, r *spec.Registry, code int, dir string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -42,18 +42,18 @@ type watchedSweep struct {
 	page *page.Server
 	url  string
 	ctx  context.Context
-	gate chan struct{} // each run of a worker takes one from it when its first packet comes in; nil: it does not wait
-	open func()        // lets all runs pass
+	gate chan struct{} // each run of a worker receives from it when its first packet arrives; nil: runs do not wait
+	open func()        // closes the gate's channel: no run waits any more
 }
 
-// holdRuns stops the runs of workers that join from now on at their first packet, so that pages can be looked at while
-// they are under way. What is sent to the gate lets one run pass.
+// holdRuns makes the runs of workers that join later wait at their first packet, so that the test can look at pages
+// during a run. Sending to the gate lets one run continue.
 func (w *watchedSweep) holdRuns() {
-	w.gate = make(chan struct{})
+	w.gate = make(chan struct{}, 1)
 	w.open = sync.OnceFunc(func() { close(w.gate) })
 }
 
-// registry is that of workers.
+// registry returns the registry of a worker. If there is a gate, the receivers of its transports wait at it.
 func (w *watchedSweep) registry() *spec.Registry {
 	r := registry()
 	gate := w.gate
@@ -73,8 +73,8 @@ func (w *watchedSweep) registry() *spec.Registry {
 	return r
 }
 
-// heldReceiver is a receiver that waits when its first packet comes in: a sender's first packet may leave while the
-// experiment is only checked.
+// heldReceiver is a receiver that waits when its first packet arrives. A sender could not wait: loading an experiment
+// already makes it send its first packet.
 type heldReceiver struct {
 	transport.Endpoint
 	wait func()
