@@ -116,7 +116,8 @@ func (m *hpccImport) paths() {
 	routes := n.Routes()
 	for _, a := range hosts {
 		for _, b := range hosts {
-			if links, ok := routes.Path(a, b); ok && a != b {
+			near, _ := routes.Near(a, b)
+			if links, ok := routes.Path(near.From, near.To); ok && a != b {
 				m.rtt = max(m.rtt, unit.Time(simfiles.PairOf(legs(n, links), payload).RTT)*unit.Nanosecond)
 			}
 		}
