@@ -58,8 +58,8 @@ func mixedNetwork(r *rand.Rand) *Network {
 // end is a host's link, which is its NIC, or a switch with −1.
 type end struct{ node, link int }
 
-// distances returns the number of links from a NIC of a host to every NIC, by a breadth-first search over ends of links.
-// It uses none of Routes and NICs.
+// distances returns the number of links from a NIC of a host to every NIC, by a breadth-first search over ends of
+// links. It does not use Routes or NICs.
 func distances(n *Network, from end) map[end]int {
 	across := func(node, link int) end {
 		e := n.Links[link].Ends
@@ -129,8 +129,8 @@ func checkPath(n *Network, from, to end, links []int) error {
 	return nil
 }
 
-// In random networks of hosts with several links, also to each other, paths between NICs are those of a search by links:
-// Hops, Path and PathOf have its length and end at the NIC; Near is the nearest pair, and Joined, Common and Unjoined
+// In random networks of hosts with several links, also to each other, paths between NICs agree with a search by links:
+// Hops, Path and PathOf have its length and end at the NIC. Near is the nearest pair, and Joined, Common and Unjoined
 // agree with it.
 func TestPathsEndAtNICs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 39))
@@ -166,11 +166,12 @@ func TestPathsEndAtNICs(t *testing.T) {
 		apart += checkHosts(t, n, routes, hosts, nearest)
 	}
 	if direct < 1000 || apart < 1000 {
-		t.Errorf("%d pairs of NICs have a direct link, and %d pairs of hosts no path: the networks try too little", direct, apart)
+		t.Errorf("%d pairs of NICs have a direct link, and %d pairs of hosts no path: the networks try too little", direct,
+			apart)
 	}
 }
 
-// checkNICs compares the paths between two NICs with their distance; −1: there is none.
+// checkNICs compares the paths between two NICs with their distance; −1: there is no path.
 func checkNICs(t *testing.T, n *Network, routes *Routes, nics [2]int, ends [2]end, want int) {
 	t.Helper()
 	fail := func(what string, got any) {
@@ -204,8 +205,8 @@ func checkNICs(t *testing.T, n *Network, routes *Routes, nics [2]int, ends [2]en
 	}
 }
 
-// checkHosts compares what Routes knows of pairs of hosts with the distances of their nearest NICs, and returns how many
-// pairs have no path.
+// checkHosts compares what Routes knows of pairs of hosts with the distances of their nearest NICs. It returns the
+// number of pairs without a path.
 func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest map[[2]int]int) (apart int) {
 	t.Helper()
 	c := routes.NewChooser()

@@ -53,8 +53,8 @@ func flat(node int) (v4, v6 netip.Addr) {
 
 // Routes are the shortest paths of a network from its switches to its hosts' NICs, by number of links as in the HPCC
 // simulator. A path ends at a NIC: a host forwards neither to other hosts nor to its own other NICs. As a NIC has one
-// link, all NICs at a switch share the paths to it: they are a class (packet.Paths). Routes never change, so all users of
-// a network share them. Where a method takes a host, it takes any of its NICs by its number (NICs).
+// link, all NICs at a switch share the paths to it: they are a class (packet.Paths). Routes never change, so all users
+// of a network share them. Where a method takes a host, it takes any of its NICs by its number (NICs).
 type Routes struct {
 	network   *Network
 	nics      *NICs
@@ -235,7 +235,7 @@ func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
 func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 
 // step returns the port by which a shortest path to a host leaves a node. A host has one, its NIC's; a switch takes
-// that of choose.
+// the one that choose returns.
 func (r *Routes) step(at, host int, choose func(sw, ways int) int) (PortRef, bool) {
 	k := r.nics.Port(at)
 	if at = r.nics.Node(at); r.network.Nodes[at].Switch {
@@ -267,8 +267,8 @@ func (r *Routes) Path(from, host int) (links []int, ok bool) {
 	return links, true
 }
 
-// PathOf returns the links of a shortest path from a node to a host, as Path does, and nil if there is none. The
-// number chooses among equally short paths and spreads over all of them, as a hash of flows does.
+// PathOf returns the links of a shortest path from a node to a host, as Path does, and nil without a path. The number
+// chooses among equally short paths and spreads over all of them, as a hash of flows does.
 func (r *Routes) PathOf(from, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
 		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose apart from each other
@@ -292,8 +292,8 @@ func (r *Routes) Hops(from, host int) int {
 }
 
 // walk visits the links of a shortest path from a node, or a NIC, until it reaches the NIC host. It returns false at a
-// dead end: a switch without a route, or another NIC than host, as hosts do not forward. A switch with several next
-// ports takes that of choose.
+// dead end: a switch without a route, or another NIC than host, as hosts do not forward. A switch takes the
+// port that choose returns.
 func (r *Routes) walk(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
 	for at := from; at != host; {
 		if at != from && !r.network.Nodes[r.nics.Node(at)].Switch {

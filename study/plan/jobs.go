@@ -43,8 +43,7 @@ func (b *builder) jobs(c *sim.Config) error {
 	return nil
 }
 
-// tryMessage makes the ends of a job's first message, for the errors that there may be. A job without messages needs
-// none.
+// tryMessage makes the ends of a job's first message, to find errors in their parameters. A job may have no message.
 func (b *builder) tryMessage(id, number int, j *spec.Job) (err error) {
 	tried := false
 	j.Sends(func(from int, at job.Ref, to int) bool {

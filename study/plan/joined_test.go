@@ -108,7 +108,7 @@ func randomWires(r *rand.Rand) *wires {
 	return w
 }
 
-// work is a traffic, and how it says who sends to whom.
+// work is a traffic, and the kind of its pairs of senders and receivers.
 type work struct{ keys, sends string }
 
 // works are all kinds of jobs and of drawn traffic.
@@ -187,9 +187,9 @@ func (x work) pairs(hosts []string) (pairs [][2]string) {
 	return pairs
 }
 
-// In random networks of hosts with several links, also to each other, work is accepted exactly if each pair of hosts of
-// which one sends to the other has a path; a refusal names such a pair that has none. All that is accepted ends, over
-// every transport, and no packet arrives where it is not expected.
+// In random networks of hosts with several links, also to each other, work is accepted exactly if each sender has a
+// path to its receivers; a refusal names a sender and a receiver without a path. All accepted work ends, over every
+// transport, and no packet arrives where it is not expected.
 func TestSendersNeedPaths(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 2))
 	registry := everyTransport()
@@ -268,7 +268,8 @@ switch: [ecmp]
 `
 )
 
-// Which jobs and traffic a network without paths between all hosts has, and where the first pair without one is refused.
+// A network without paths between all hosts accepts some jobs and traffic. Of others the first pair without a path is
+// refused, at the line of the traffic.
 func TestReachability(t *testing.T) {
 	const none = ""
 	for _, x := range []struct{ name, topology, traffic, want string }{

@@ -72,8 +72,8 @@ func misdirected(t *testing.T, traffic, warmup string) *sim.Result {
 	return res
 }
 
-// A run in which packets of a flow arrive and its receiver gets none ends as such, whatever the transport, and names
-// the flow, where its packets arrived and where its receiver is. Each packet is a drop once.
+// A run in which packets of a flow arrive, but not at its receiver, ends as Misdelivered over every transport. It names
+// the flow, the NIC where its packets arrived and its receiver's. Each packet counts as a drop once.
 func TestMisdelivered(t *testing.T) {
 	type expected struct {
 		traffic string

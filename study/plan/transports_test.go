@@ -26,7 +26,8 @@ func everyTransport() *spec.Registry {
 
 // transports are all that deliver what they are given, as a traffic's keys.
 var transports = []string{"transport: tcp", "transport: rdma, cc: none", "transport: rdma, cc: swift",
-	"transport: udp_controlled, cc: dctcp", "transport: {window: {window: 24 packets}}", "transport: ndp", "transport: uet", "transport: {uet: {control: both}}"}
+	"transport: udp_controlled, cc: dctcp", "transport: {window: {window: 24 packets}}", "transport: ndp",
+	"transport: uet", "transport: {uet: {control: both}}"}
 
 // trims are switches that all of them can use.
 const trims = "switches: {'*': {queues: 2, programs: [ecmp, {trimming: {rtt: 20us}}]}}\n"

@@ -12,8 +12,8 @@ import (
 // maxStrays limits the flows that a run's violation names.
 const maxStrays = 5
 
-// violation says where packets are missing or too many, or of which flows packets arrived at a NIC where no endpoint
-// expects them; "" if all is well.
+// violation describes where packets are missing or too many, or names the flows with packets that arrived at a NIC
+// where no endpoint expects them. It is "" if all is well.
 func violation(p *spec.Point, res *sim.Result) string {
 	if len(res.Strays) == 0 {
 		return res.Violation
@@ -31,7 +31,7 @@ func violation(p *spec.Point, res *sim.Result) string {
 	return b.String()
 }
 
-// strayText says of which flow packets arrived at which NIC, and where its receiver is.
+// strayText names a flow, the NIC where its packets arrived and the NIC of its receiver.
 func strayText(p *spec.Point, s *sim.Stray) string {
 	x, nodes := p.Routes().NICs(), p.Network().Nodes
 	host := func(nic int) string { return nodes[x.Node(nic)].Name }

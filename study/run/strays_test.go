@@ -10,8 +10,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// Packets that arrive where no endpoint expects them are named by flow, NIC and host, the first ones, and such a run got
-// stuck.
+// Packets that arrive where no endpoint expects them are named by flow, NIC and host, and such a run is stuck.
 func TestStraysAreNamed(t *testing.T) {
 	s, err := plan.Load(room(), file("t.yaml", `duration: 1ms
 topology:
@@ -33,9 +32,9 @@ measure: [drops]
 	second := p.Routes().NICs().Number(1, 1)
 	res := &sim.Result{End: sim.Misdelivered, Strays: []sim.Stray{{Flow: 0, Src: 0, Dst: second, NIC: 1, Packets: 40},
 		{Group: 1, Flow: -1, From: 0, To: 1, Src: 0, Dst: 1, NIC: second, Packets: 1}}}
-	const want = "flow 0 of traffic j, a → b: 40 packets arrived at NIC 0 of b (b->a), where no endpoint expects them, and " +
-		"its receiver at NIC 1 of b (b->x) got none; a message of job train from rank 0 to rank 1, a → b: 1 packet arrived " +
-		"at NIC 1 of b (b->x), where no endpoint expects them, and its receiver at NIC 0 of b (b->a) got none"
+	const want = "flow 0 of traffic j, a → b: 40 packets arrived at NIC 0 of b (b->a), where no endpoint expects them, " +
+		"and its receiver at NIC 1 of b (b->x) got none; a message of job train from rank 0 to rank 1, a → b: 1 packet " +
+		"arrived at NIC 1 of b (b->x), where no endpoint expects them, and its receiver at NIC 0 of b (b->a) got none"
 	if got := violation(p, res); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

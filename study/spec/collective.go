@@ -46,7 +46,8 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 	p.entries = append(p.entries, tr)
 }
 
-// transfers returns the hosts that send to each other in a collective operation, and none where every two are joined.
+// transfers returns the pairs of hosts that send to each other in a collective operation. Where a group of switches has
+// a NIC of each host, it returns no pair.
 func transfers(p *Point, all *workload.Collective, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if p.seen.Routes.Common(hosts) {

@@ -7,10 +7,10 @@ import (
 	"weir/internal/document"
 )
 
-// What sends needs a path to what it sends to, and to nothing else: hosts that do not send to each other need none, and
-// as hosts do not forward, a path from a to b and one from b to c are none from a to c.
+// A sender needs a path to each of its receivers, and to no other host. As hosts do not forward, a path from a to b and
+// one from b to c do not make a path from a to c.
 
-// join checks that there is a path from one host to another, and reports at a place if there is none.
+// join checks that there is a path from one host to another, and reports an error at a place if not.
 func (d *decoder) join(at document.Place, p *Point, from, to int) bool {
 	if p.seen.Routes.Joined(from, to) {
 		return true
@@ -21,7 +21,7 @@ func (d *decoder) join(at document.Place, p *Point, from, to int) bool {
 	return false
 }
 
-// joinAll checks that there is a path between each of the pairs, and reports the first that has none.
+// joinAll checks that there is a path between each of the pairs, and reports the first pair without one.
 func (d *decoder) joinAll(at document.Place, p *Point, pairs iter.Seq2[int, int]) bool {
 	for from, to := range pairs {
 		if !d.join(at, p, from, to) {
@@ -35,7 +35,8 @@ func (d *decoder) joinAll(at document.Place, p *Point, pairs iter.Seq2[int, int]
 // it ends the run with the same error.
 const mostSends = 1 << 22
 
-// pairs returns the hosts of a job that send to each other, and none where every two are joined.
+// pairs returns the pairs of hosts of a job that send to each other. Where a group of switches has a NIC of each host,
+// it returns no pair.
 func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if p.seen.Routes.Common(j.Hosts) {

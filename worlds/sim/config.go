@@ -151,7 +151,7 @@ const (
 	Deadlock    EndReason = "pfc deadlock"  // ports hold each other in a cycle: Result.Stuck
 	Starved     EndReason = "class starved" // flows are unfinished, and a queue was not served: Result.Stuck
 	Interrupted EndReason = "interrupted"
-	// Misdelivered is a run in which packets of a flow arrived, and its receiver got none: Result.Strays.
+	// Misdelivered is a run in which packets of a flow arrived, but not at its receiver: Result.Strays.
 	Misdelivered EndReason = "packets misdelivered"
 	Violated     EndReason = "packets unaccounted for" // a mistake in a program or in Weir: Result.Violation
 )

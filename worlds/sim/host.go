@@ -45,7 +45,7 @@ type host struct {
 	made       uint64        `state:"count"` // packets that endpoints have sent, but for replies
 	ended      uint64        `state:"count"` // packets that came in and were no replies
 
-	strays map[packet.FlowID]*stray `state:"-"` // of unexpected, by flow; nil: there were none
+	strays map[packet.FlowID]*stray `state:"-"` // the unexpected packets by flow
 }
 
 // slot is one endpoint of a flow at this host.

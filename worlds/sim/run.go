@@ -293,7 +293,7 @@ func (r *Simulation) portOf(d direction) *tm.Port {
 	return r.wiring.Port(2*d.Link + d.End)
 }
 
-// snapshot is what links, switches and NICs have counted; nothing where there is no network (Edge).
+// snapshot returns the counters of links, switches and NICs. It is empty where there is no network (Edge).
 func (r *Simulation) snapshot(now unit.Time) (s snapshot) {
 	if r.wiring == nil {
 		return s

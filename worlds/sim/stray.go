@@ -10,8 +10,8 @@ import (
 // A stray packet arrives at a NIC where neither end of its flow is. It is dropped for the reason
 // dataplane.NotExpected, and never in a run without a mistake in what gives flows their NICs and packets their routes.
 
-// Stray is a flow, or a message of a job, of which packets arrived at a NIC where no endpoint expects them, while its
-// receiver got none.
+// Stray is a flow, or a message of a job, with packets that arrived at a NIC where no endpoint expects them, and
+// without any packet that arrived at its receiver.
 type Stray struct {
 	Group    int    // Flow.Group
 	Flow     int    // index into Config.Flows; −1: a message of a job
@@ -56,14 +56,14 @@ func (h *host) onStray(p *packet.Packet) {
 	s.packets++
 }
 
-// misdelivered returns the flows and messages that have stray packets and whose receivers got none, in their order and
-// in that of NICs. All nodes must have reached the same time.
+// misdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered by
+// flow, then by NIC. All nodes must have reached the same time.
 func (r *Simulation) misdelivered() (out []Stray) {
 	for nic, h := range r.hosts {
 		if h == nil {
 			continue
 		}
-		for id, n := range h.strays {
+		for id, n := range h.strays { //weir:unordered they are sorted below
 			if r.receiver[id] >= 0 || r.outcome[id].Receiver.ReceivedPackets > 0 {
 				continue
 			}

@@ -130,8 +130,8 @@ type Swift struct {
 	timeouts  int       // retransmit_cnt
 }
 
-// New makes the controller of a flow. With a HopDelay the number of hops must be known, from the flow's path or from c;
-// a path of one link has none.
+// New makes the controller of a flow. With a HopDelay the number of hops must be known, from the flow's path or from c.
+// It is 0 for a path of one link.
 func New(f cc.Flow, c Config) (*Swift, error) {
 	if c.Hops == 0 {
 		c.Hops = f.Hops

@@ -1,6 +1,6 @@
 package job
 
-// Sends calls visit with the first send of each rank to each other rank: who sends, by which operation, and to whom.
+// Sends calls visit with the first send of each rank to each other rank: the sender, the operation and the receiver.
 // Where visit returns false, the rest of that rank is left out. Of an Alike program Sends examines one iteration, of a
 // Listed one all operations, and of others all up to about limit, which the ranks and their lanes share evenly. all is
 // false if that limit has left operations out.

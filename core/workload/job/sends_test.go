@@ -28,7 +28,7 @@ type alternating struct{ rotating }
 func (p alternating) Each(int, int) int { return p.each }
 func (p alternating) Ahead() int        { return 1 }
 
-// listed makes a job in which rank r sends as words[r] says: "12" to rank 1 and to rank 2.
+// listed makes a job in which rank r sends to the ranks in words[r]: "12" are rank 1 and rank 2.
 func listed(words ...string) *Listed {
 	b := NewBuilder("x")
 	for _, w := range words {
@@ -41,8 +41,8 @@ func listed(words ...string) *Listed {
 	return b.Job()
 }
 
-// Each pair of ranks is visited once, by its first send, in the order of ranks and operations; a rank whose visit says
-// so is left, and what was not examined is reported.
+// Each pair of ranks is visited once, by its first send, in the order of ranks and operations. A visit can leave the
+// rest of a rank out, and operations that were not examined are reported.
 func TestSends(t *testing.T) {
 	for _, x := range []struct {
 		name  string

@@ -198,8 +198,7 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 			continue
 		}
 		if _, known := pairs[pair]; !known {
-			near, _ := p.Routes().Near(src, dst)
-			links, _ := p.Routes().Path(near.From, near.To)
+			links, _ := pathBetween(p.Routes(), src, dst)
 			pairs[pair] = simfiles.PairOf(legs(p.Network(), links), int64(tr.Payload()))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000
