@@ -264,7 +264,8 @@ type Path struct {
 	// BaseRTT is the round-trip time of a full packet and its acknowledgement on the empty
 	// path, with basic headers only. 0: not known.
 	BaseRTT unit.Time
-	// Hops is how many switches a packet passes on its way to the receiver. 0: not known.
+	// Hops is the number of switches on the way to the receiver. 0: one link joins the hosts or, where BaseRTT is not
+	// known either, not known.
 	Hops int
 }
 

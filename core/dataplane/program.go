@@ -128,6 +128,7 @@ const (
 	LinkLost                 // the link lost it (spec key loss)
 	LinkDown                 // the link was down
 	TooLong                  // longer than the link's MTU with what a program adds; Meta.User says how long IP may be
+	NotExpected              // it arrived at a host's NIC where its flow has no endpoint; a program never drops for this
 	Reasons                  // how many there are
 )
 
@@ -136,6 +137,7 @@ var reasonNames = [Reasons]string{
 	"queue packets", "queue bytes", "port packets", "port bytes", "buffer full", "egress threshold", "headroom full",
 	"evicted", "trim failed",
 	"recirculation full", "notified", "returned", "link loss", "link down", "too long",
+	"not expected",
 }
 
 func (r Reason) String() string {

@@ -115,12 +115,6 @@ func (r *Routes) Near(from, to int) (p Pair, joined bool) {
 	return pairs[0], true
 }
 
-// Joined reports whether packets of one host can reach another.
-func (r *Routes) Joined(from, to int) bool {
-	_, joined := r.Near(from, to)
-	return joined
-}
-
 // NICs are the numbers of the network's NICs.
 func (r *Routes) NICs() *NICs { return r.nics }
 
@@ -181,7 +175,7 @@ func (c *Chooser) Choose(how Choice, port, from, to int, number uint32) (Pair, e
 func (c *Chooser) ChooseUp(how Choice, port, from, to int, number uint32, up func(nic int) bool) (Pair, error) {
 	r := c.routes
 	if !r.nics.Several() {
-		return Pair{from, to}, nil
+		return Pair{from, to}, r.join(from, to)
 	}
 	name := func(host int) string { return r.network.Nodes[host].Name }
 	bound := port >= 0 || how == Rail
@@ -190,7 +184,7 @@ func (c *Chooser) ChooseUp(how Choice, port, from, to int, number uint32, up fun
 	}
 	pairs := c.nearest(from, to)
 	if len(pairs) == 0 {
-		return Pair{}, fmt.Errorf("there is no path from %s to %s", name(from), name(to))
+		return Pair{}, r.join(from, to)
 	}
 	if port >= 0 {
 		if port >= r.nics.Count(from) {
@@ -265,11 +259,11 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 func (c *Chooser) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 	r := c.routes
 	if !r.nics.Several() {
-		return Pair{from, to}, 1, nil
+		return Pair{from, to}, 1, r.join(from, to)
 	}
 	pairs := c.nearest(from, to) // those of a NIC stand together
 	if len(pairs) == 0 {
-		return Pair{}, 0, fmt.Errorf("there is no path from %s to %s", r.network.Nodes[from].Name, r.network.Nodes[to].Name)
+		return Pair{}, 0, r.join(from, to)
 	}
 	for i := range pairs {
 		if i == 0 || pairs[i].From != pairs[i-1].From {

@@ -51,15 +51,16 @@ func flat(node int) (v4, v6 netip.Addr) {
 	return netip.AddrFrom4([4]byte{10, uint8(v >> 16), uint8(v >> 8), uint8(v)}), netip.AddrFrom16(a)
 }
 
-// Routes are the shortest paths of a network from its switches to its hosts' NICs, by number of links
-// as in the HPCC simulator; hosts do not forward. As a NIC has one link, all NICs at a switch
-// share the paths to it: they are a class (packet.Paths). Routes never change, so all users of a
-// network share them. Where a method takes a host, it takes any of its NICs by its number (NICs).
+// Routes are the shortest paths of a network from its switches to its hosts' NICs, by number of links as in the HPCC
+// simulator. A path ends at a NIC: a host forwards neither to other hosts nor to its own other NICs. As a NIC has one
+// link, all NICs at a switch share the paths to it: they are a class (packet.Paths). Routes never change, so all users
+// of a network share them. Where a method takes a host, it takes any of its NICs by its number (NICs).
 type Routes struct {
-	network *Network
-	nics    *NICs
-	ports   [][]PortRef
-	paths   []packet.Paths // by node
+	network   *Network
+	nics      *NICs
+	ports     [][]PortRef
+	paths     []packet.Paths // by node
+	component []int32        // by NIC (components)
 }
 
 // Classes returns the number of classes of hosts, which is the number of switches with hosts. Routes
@@ -101,6 +102,7 @@ func (n *Network) Routes() *Routes {
 			class[nic+1], port[nic+1] = r.paths[sw].Own, packet.PortID(k)
 		}
 	}
+	r.component = r.components()
 	var s *sets
 	if t, err := n.Tree(); err == nil {
 		s = r.ofTree(t, lasts)
@@ -232,21 +234,25 @@ func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
 // Ports are those of a node: of its links, in the order of Network.Links.
 func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 
-// step is the lowest port by which a shortest path to a host leaves a node; a host does so by its NIC.
-func (r *Routes) step(at, host int) (PortRef, bool) {
+// step returns the port by which a shortest path to a host leaves a node. A host has one, its NIC's; a switch takes
+// the one that choose returns.
+func (r *Routes) step(at, host int, choose func(sw, ways int) int) (PortRef, bool) {
 	k := r.nics.Port(at)
 	if at = r.nics.Node(at); r.network.Nodes[at].Switch {
 		to := r.paths[at].To(packet.Addr(host + 1))
 		if len(to) == 0 {
 			return PortRef{}, false
 		}
-		k = int(to[0])
+		k = int(to[choose(at, len(to))])
 	}
 	if k >= len(r.ports[at]) {
 		return PortRef{}, false // a host without a link
 	}
 	return r.ports[at][k], true
 }
+
+// lowest is walk's choice of a switch's lowest port.
+func lowest(sw, ways int) int { return 0 }
 
 // usualHops is at least the number of links of a path in most networks.
 const usualHops = 8
@@ -255,32 +261,23 @@ const usualHops = 8
 // leaves every switch by its lowest port. ok is false if there is none.
 func (r *Routes) Path(from, host int) (links []int, ok bool) {
 	links = make([]int, 0, usualHops)
-	if !r.walk(from, host, func(link int) { links = append(links, link) }) {
+	if !r.walk(from, host, lowest, func(link int) { links = append(links, link) }) {
 		return nil, false
 	}
 	return links, true
 }
 
-// PathOf is a path as Path's that a number chooses: numbers spread over all shortest paths, as a hash of flows does.
-func (r *Routes) PathOf(from, host int, number uint32) (links []int) {
-	at, end := r.nics.Node(from), r.nics.Node(host)
-	for nic := from; at != end; nic = at {
-		ports, hash := r.ports[at], number
-		k := r.nics.Port(nic)
-		if r.network.Nodes[at].Switch {
-			to := r.paths[at].To(packet.Addr(host + 1))
-			if len(to) == 0 {
-				return nil
-			}
-			hash = (hash ^ uint32(at)*0x9e3779b9) * 0x85ebca6b // switches choose apart from each other
-			hash ^= hash >> 15
-			k = int(to[hash%uint32(len(to))])
-		}
-		if k >= len(ports) || len(links) > len(r.network.Links) {
-			return nil
-		}
-		links = append(links, ports[k].Link)
-		at = r.network.other(ports[k])
+// PathOf returns the links of a shortest path from a node to a host, as Path does, and nil without a path. The number
+// chooses among equally short paths and spreads over all of them, as a hash of flows does.
+func (r *Routes) PathOf(from, host int, number uint32) []int {
+	choose := func(sw, ways int) int {
+		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose apart from each other
+		hash ^= hash >> 15
+		return int(hash % uint32(ways))
+	}
+	links := make([]int, 0, usualHops)
+	if !r.walk(from, host, choose, func(link int) { links = append(links, link) }) {
+		return nil
 	}
 	return links
 }
@@ -288,24 +285,37 @@ func (r *Routes) PathOf(from, host int, number uint32) (links []int) {
 // Hops returns the number of links of a shortest path from a node to a host; −1 if there is none.
 func (r *Routes) Hops(from, host int) int {
 	hops := 0
-	if !r.walk(from, host, func(int) { hops++ }) {
+	if !r.walk(from, host, lowest, func(int) { hops++ }) {
 		return -1
 	}
 	return hops
 }
 
-// walk visits the links of a path until it reaches the host or a dead end.
-func (r *Routes) walk(from, host int, visit func(link int)) bool {
-	end := r.nics.Node(host)
-	for at := from; at != end && at != host; {
-		p, ok := r.step(at, host)
-		if !ok || at != from && !r.network.Nodes[at].Switch {
+// walk visits the links of a shortest path from a node, or a NIC, until it reaches the NIC host. It returns false at a
+// dead end: a switch without a route, or another NIC than host, as hosts do not forward. A switch takes the
+// port that choose returns.
+func (r *Routes) walk(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
+	for at := from; at != host; {
+		if at != from && !r.network.Nodes[r.nics.Node(at)].Switch {
+			return false
+		}
+		p, ok := r.step(at, host, choose)
+		if !ok {
 			return false
 		}
 		visit(p.Link)
-		at = r.network.Links[p.Link].Ends[1-p.End]
+		at = r.across(p)
 	}
 	return true
+}
+
+// across returns what is at the other end of a port's link: the number of a switch or of a host's NIC.
+func (r *Routes) across(p PortRef) int {
+	node := r.network.other(p)
+	if r.network.Nodes[node].Switch {
+		return node
+	}
+	return r.nics.Number(node, r.network.portOf(r.ports[node], p.Link))
 }
 
 // Validate checks what all users of a network rely on.

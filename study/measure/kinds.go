@@ -159,7 +159,7 @@ func networkKinds() []Kind {
 			Keys:   []Key{switches(), every("10ms"), percentiles("[99]", "ours")},
 			Better: Lower,
 			New:    func() Measure { return &buffer{} }},
-		{Name: "drops", Doc: "packets dropped in switches and on links, by reason",
+		{Name: "drops", Doc: "packets dropped in switches, on links and at hosts that do not expect them, by reason",
 			Better: Lower,
 			New:    func() Measure { return &drops{} }, Sparse: true},
 		{Name: "metric", Doc: "a metric that programs of switches have (weir_ecn_marked_total, or one of your own " +

@@ -36,19 +36,34 @@ func (b *builder) jobs(c *sim.Config) error {
 		if err := b.bound(id, j); err != nil {
 			return err
 		}
-		f := sim.Flow{Group: id, Src: j.Hosts[0], Dst: j.Hosts[1], Size: 1000, Start: start}
-		if err := b.Message(len(c.Jobs)-1, &job.Message{}, 1, &f, func(int) bool { return true }); err != nil {
-			return err
-		}
-		if _, _, err := b.MessageEnds(&f, 0, 0, start); err != nil {
+		if err := b.tryMessage(id, len(c.Jobs)-1, j); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// tryMessage makes the ends of a job's first message, to find errors in their parameters. A job may have no message.
+func (b *builder) tryMessage(id, number int, j *spec.Job) (err error) {
+	tried := false
+	j.Sends(func(from int, at job.Ref, to int) bool {
+		if tried {
+			return false
+		}
+		tried = true
+		start, _ := b.point.Entry(id).Start()
+		f := sim.Flow{Group: id, Src: j.Hosts[from], Dst: j.Hosts[to], Size: 1000, Start: start}
+		m := job.Message{From: int32(from), Send: at}
+		if err = b.Message(number, &m, int32(to), &f, func(int) bool { return true }); err == nil {
+			_, _, err = b.MessageEnds(&f, 0, 0, start)
+		}
+		return false
+	})
+	return err
+}
+
 // steered notes that a job says which NICs its messages take, if it does, and that there are as many as it demands: at
-// each host, to the others of the job.
+// each host that sends, to the others of the job that it has a path to.
 func (b *builder) steered(id int, j *spec.Job) error {
 	s, ok := j.Program.(job.Steered)
 	if !ok {
@@ -59,16 +74,25 @@ func (b *builder) steered(id int, j *spec.Job) error {
 		return nil
 	}
 	b.steers[len(b.steers)-1] = j.Program
+	var sends []bool // by rank; nil: not needed yet
 	for i, from := range j.Hosts {
-		most, k := 0, 0
-		for k = 1; k < len(j.Hosts) && most < nics && demands; k++ {
-			_, ways, err := b.chooser.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)])
-			if err != nil {
-				return fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), err)
+		most := 0
+		for k := 1; k < len(j.Hosts) && most < nics && demands; k++ {
+			if _, ways, err := b.chooser.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)]); err == nil {
+				most = max(most, ways)
 			}
-			most = max(most, ways)
 		}
-		if demands && most < nics {
+		if !demands || most >= nics {
+			continue
+		}
+		if sends == nil {
+			sends = make([]bool, len(j.Hosts))
+			j.Sends(func(from int, _ job.Ref, _ int) bool {
+				sends[from] = true
+				return false
+			})
+		}
+		if sends[i] {
 			return &spec.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", most),
 				Why: fmt.Errorf("traffic %s: channels take turns at %d NICs (nics), and %s has %d that lead to others",
 					b.point.Entry(id).Name(), nics, b.point.Network().Nodes[from].Name, most)}
@@ -77,35 +101,22 @@ func (b *builder) steered(id int, j *spec.Job) error {
 	return nil
 }
 
-// mostLooked bounds the operations of a job that are looked at for whom ranks send to.
-const mostLooked = 1 << 22
-
-// bound tries that the NIC which a traffic names leads from each rank of its job to those that it sends to. It looks at
-// the first operations of each lane, which iterations repeat.
-func (b *builder) bound(id int, j *spec.Job) error {
+// bound tries that the NIC which a traffic names leads from each rank of its job to those that it sends to.
+func (b *builder) bound(id int, j *spec.Job) (err error) {
 	tr := b.point.Entry(id)
 	how, port := tr.NIC()
 	if port < 0 || !b.point.Routes().NICs().Several() || b.steers[len(b.steers)-1] != nil {
 		return nil
 	}
-	each := max(mostLooked/len(j.Hosts), 64)
-	for r, from := range j.Hosts {
-		told := map[int32]bool{int32(r): true}
-		lanes := j.Program.Lanes(r)
-		for k := range lanes {
-			for i := range min(j.Program.Ops(r, k), max(each/lanes, 16)) {
-				op := j.Program.Op(r, job.Ref{Lane: int32(k), Op: int32(i)})
-				if op.Kind != job.Send || told[op.Peer] {
-					continue
-				}
-				told[op.Peer] = true
-				if _, err := b.chooser.Choose(how, port, from, j.Hosts[op.Peer], 0); err != nil {
-					return b.noNIC(id, err)
-				}
+	j.Sends(func(from int, _ job.Ref, to int) bool {
+		if err == nil {
+			if _, wrong := b.chooser.Choose(how, port, j.Hosts[from], j.Hosts[to], 0); wrong != nil {
+				err = b.noNIC(id, wrong)
 			}
 		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 // noNIC is that a traffic asks for a NIC that a host has not, or that leads to no host that it sends to.

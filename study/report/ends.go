@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weir/core/dataplane"
 	"weir/internal/text"
 	"weir/study/measure"
 	"weir/study/results"
@@ -50,6 +51,7 @@ func ends(s *sheet, o *results.Outcome) {
 				r.End.TimeS, r.End.Violation), plain)
 		}
 	}
+	notExpected(s, o)
 	iterations(s, o)
 	listed := 0
 	for _, r := range o.Runs {
@@ -76,6 +78,18 @@ func ends(s *sheet, o *results.Outcome) {
 	if o.Missing > 0 {
 		s.note(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
 			text.Verb(o.Missing, "are")), plain)
+	}
+}
+
+// notExpected names the runs in which packets arrived at a host's NIC where no endpoint expects them.
+func notExpected(s *sheet, o *results.Outcome) {
+	for _, r := range o.Runs {
+		for _, c := range r.Drops {
+			if c.Name == dataplane.NotExpected.String() {
+				s.note(fmt.Sprintf("not expected: %s seed %d: %s arrived where no endpoint expects them (drops.%s)",
+					measure.PointName(r.Point), r.Seed, text.Count(int(c.Count), "packet"), dataplane.NotExpected.Word()), plain)
+			}
+		}
 	}
 }
 

@@ -27,3 +27,16 @@ func TestIterationsTold(t *testing.T) {
 		}
 	}
 }
+
+// A run in which packets arrived where no endpoint expects them is named, with their number.
+func TestNotExpectedTold(t *testing.T) {
+	of := func(drops ...results.Count) *results.Run {
+		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
+	}
+	const want = "seed 3: 2 packets arrived where no endpoint expects them (drops.not_expected)"
+	text := report.Ends(&results.Outcome{Runs: []*results.Run{of(), of(results.Count{Name: "link loss", Count: 5}),
+		of(results.Count{Name: "not expected", Count: 2})}})
+	if strings.Count(strings.Join(strings.Fields(text), " "), want) != 1 || strings.Contains(text, "5 packets") {
+		t.Errorf("it does not say %q once:\n%s", want, text)
+	}
+}

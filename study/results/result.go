@@ -69,7 +69,7 @@ type End struct {
 	WaitsFor string `json:"waits_for,omitempty"`
 	// Iterations says which of a job's were taken from another one, as the network's state recurred; nil: there are none.
 	Iterations *Iterations `json:"iterations,omitempty"`
-	// Violation is where packets are missing or too many.
+	// Violation is where packets are missing or too many, or the flows with packets that no endpoint expects.
 	Violation string `json:"violation,omitempty"`
 }
 
@@ -92,11 +92,11 @@ func (i *Iterations) String() string {
 }
 
 // Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,
-// one that is not served, packets unaccounted for. A run without progress is none of these: nothing could change
-// any more, so that its measures are those of its whole duration.
+// one that is not served, packets unaccounted for or misdelivered. A run without progress is none of these: nothing
+// could change any more, so that its measures are those of its whole duration.
 func (e *End) Stuck() bool {
 	switch sim.EndReason(e.Reason) {
-	case sim.Deadlock, sim.Starved, sim.Violated:
+	case sim.Deadlock, sim.Starved, sim.Violated, sim.Misdelivered:
 		return true
 	}
 	return false

@@ -555,7 +555,7 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
-	run.End.Violation = res.Violation
+	run.End.Violation = violation(r.Of, res)
 	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), c, res)
 	for i := range run.Distributions {
 		run.Distributions[i].Thin()

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 
+	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -336,6 +337,7 @@ func labResult(p *spec.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result
 	s.watched(p, c, r, res)
 	res.Measured = max(res.Time-c.Warmup, 0)
 	res.End = s.end()
+	res.Drops[dataplane.NotExpected] = s.strays()
 	if s.kernel != nil {
 		s.kernelFlows(r, res)
 	}

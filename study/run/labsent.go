@@ -27,6 +27,17 @@ func (s *sent) time() (t unit.Time) {
 	return t
 }
 
+// strays counts what arrived at hosts and is of no flow.
+func (s *sent) strays() (n uint64) {
+	if s.kernel != nil {
+		n = s.kernel.Lost.Strays
+	}
+	if s.hosts != nil {
+		n += s.hosts.Strays
+	}
+	return n
+}
+
 // end is why the run ended: all is done if both say so.
 func (s *sent) end() sim.EndReason {
 	end := sim.AllDone

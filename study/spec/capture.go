@@ -258,10 +258,7 @@ func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst in
 		c.leave("within one host")
 	case at < offset:
 		c.leave("before the offset")
-	case !c.p.seen.Routes.Joined(src, dst):
-		n := c.p.seen.Network
-		c.Fail(c.x.Get("file").Place, "hosts that links and switches join", "there is no path from %s to %s",
-			n.Nodes[src].Name, n.Nodes[dst].Name)
+	case !c.join(c.x.Get("file").Place, c.p, src, dst):
 	default:
 		if at-offset >= c.p.seen.End() {
 			c.late++

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"iter"
 	"strconv"
 
 	"weir/core/unit"
@@ -27,13 +28,6 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 	if !d.fine() {
 		return
 	}
-	for _, h := range hosts[1:] {
-		if !p.seen.Routes.Joined(hosts[0], h) {
-			d.Fail(x.Get("hosts").Place, "hosts that links and switches join", "there is no path from %s to %s",
-				p.seen.Network.Nodes[hosts[0]].Name, p.seen.Network.Nodes[h].Name)
-			return
-		}
-	}
 	all, err := workload.AllReduce(word, len(hosts), size)
 	switch {
 	case err != nil && len(hosts) < 2:
@@ -44,8 +38,25 @@ func (d *decoder) collective(x document.Map, p *Point, tr Traffic, size unit.Byt
 		return
 	case !d.room(x.Get("hosts").Place, p, float64(all.Steps())):
 		return
+	case !d.joinAll(x.Get("hosts").Place, p, transfers(p, &all, hosts)):
+		return
 	}
 	p.flows.addReduction(reduction{Collective: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
 	tr.seen.Collective = true
 	p.entries = append(p.entries, tr)
+}
+
+// transfers returns the pairs of hosts that send to each other in a collective operation. Where a group of switches has
+// a NIC of each host, it returns no pair.
+func transfers(p *Point, all *workload.Collective, hosts []int) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if p.seen.Routes.Common(hosts) {
+			return
+		}
+		for k := range all.Steps() {
+			if src, dst, _ := all.Transfer(k); !yield(hosts[src], hosts[dst]) {
+				return
+			}
+		}
+	}
 }

@@ -90,8 +90,7 @@ func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, fl
 			return
 		}
 		if !p.seen.Routes.Joined(f.Src, f.Dst) {
-			d.Fail(d.InFile(l.name, f.At.Line, f.At.Dst), "hosts that links and switches join", "there is no path from %s to %s",
-				nodes[f.Src].Name, nodes[f.Dst].Name)
+			d.join(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
 			return
 		}
 		if f.At.Start == 0 && len(l.triggers) > 0 { // it waits for others

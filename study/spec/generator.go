@@ -169,13 +169,8 @@ func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Genera
 		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
 			g.Stride, hosts)
 	}
-	for _, hosts := range [][]int{g.From, g.To} {
-		for _, h := range hosts {
-			if d.fine() && h != g.From[0] && !p.seen.Routes.Joined(g.From[0], h) {
-				d.Fail(x.Get("to").Place, "hosts that links and switches join", "there is no path from %s to %s",
-					p.seen.Network.Nodes[g.From[0]].Name, p.seen.Network.Nodes[h].Name)
-			}
-		}
+	if d.fine() {
+		d.joinAll(x.Get("to").Place, p, g.pairs(p))
 	}
 	tr.generator = g
 	p.entries = append(p.entries, tr)

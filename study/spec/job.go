@@ -63,12 +63,12 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 	if tr.job = d.build(x, p, s, config, params, hosts, given); tr.job == nil {
 		return
 	}
-	for _, h := range tr.job.Hosts[1:] {
-		if !p.seen.Routes.Joined(tr.job.Hosts[0], h) {
-			d.Fail(x.Place, "hosts that links and switches join", "there is no path from %s to %s",
-				p.seen.Network.Nodes[tr.job.Hosts[0]].Name, p.seen.Network.Nodes[h].Name)
-			return
-		}
+	at := x.Place
+	if v := x.Get("hosts"); v != nil {
+		at = v.Place
+	}
+	if !d.joinAll(at, p, tr.job.pairs(p)) {
+		return
 	}
 	tr.jobNode = params
 	if s, ok := tr.job.Program.(job.Steered); ok && x.Get("nic") != nil && p.ideal == nil {

@@ -71,12 +71,7 @@ func (d *decoder) listedFlows(x document.Map, p *Point, tr Traffic, g *Generator
 	index := 0
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
-		if !p.seen.Routes.Joined(a, b) {
-			d.Fail(at.Place, "hosts that links and switches join", "there is no path from %s to %s",
-				p.seen.Network.Nodes[a].Name, p.seen.Network.Nodes[b].Name)
-			return
-		}
-		if !d.room(x.Place, p, float64(flows)*float64(len(g.Sets))) {
+		if !d.join(at.Place, p, a, b) || !d.room(x.Place, p, float64(flows)*float64(len(g.Sets))) {
 			return
 		}
 		p.flows.grow(flows * len(g.Sets))

@@ -151,7 +151,9 @@ const (
 	Deadlock    EndReason = "pfc deadlock"  // ports hold each other in a cycle: Result.Stuck
 	Starved     EndReason = "class starved" // flows are unfinished, and a queue was not served: Result.Stuck
 	Interrupted EndReason = "interrupted"
-	Violated    EndReason = "packets unaccounted for" // a mistake in a program or in Weir: Result.Violation
+	// Misdelivered is a run in which packets of a flow arrived, but not at its receiver: Result.Strays.
+	Misdelivered EndReason = "packets misdelivered"
+	Violated     EndReason = "packets unaccounted for" // a mistake in a program or in Weir: Result.Violation
 )
 
 // Result is what a run gives. Counters of flows and ports are differences
@@ -162,11 +164,12 @@ type Result struct {
 	Measured   unit.Time // length of the measured part: Time − Warmup
 	Flows      []FlowResult
 	Ports      []PortResult
-	Drops      [dataplane.Reasons]uint64 // all switches and links, measured part
+	Drops      [dataplane.Reasons]uint64 // all switches, links and NICs, measured part
 	Unfinished []int                     // flows with an end that did not reach it
 	Delivered  []unit.Bytes              // of each of these, what has arrived, whole run
 	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
 	Stuck     []Stuck
+	Strays    []Stray       // with Misdelivered: the flows and messages, and where their packets arrived
 	Waits     []Wait        // what the first Unfinished flows were waiting for, unless all is done
 	Jobs      []job.Outcome // by Config.Jobs, whole run
 	JobGroups []int         // by Config.Jobs, Job.Group

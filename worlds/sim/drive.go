@@ -60,8 +60,14 @@ func (r *Simulation) Run() *Result {
 	if d.reason != Violated {
 		d.audit()
 	}
+	var strays []Stray
+	if d.reason == TimeUp || d.reason == NoProgress || d.reason == AllDone {
+		if strays = r.misdelivered(); strays != nil {
+			d.reason = Misdelivered
+		}
+	}
 	out := d.result(d.reason, d.now)
-	out.Stuck, out.Violation = d.stuck, d.violation
+	out.Stuck, out.Violation, out.Strays = d.stuck, d.violation, strays
 	if out.Waits = nil; d.reason != AllDone {
 		out.Waits = r.waits(d.now, out.Unfinished)
 	}

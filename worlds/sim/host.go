@@ -44,6 +44,8 @@ type host struct {
 	late       uint64        `state:"count"` // of them, of flows whose ends were given back: there should be none
 	made       uint64        `state:"count"` // packets that endpoints have sent, but for replies
 	ended      uint64        `state:"count"` // packets that came in and were no replies
+
+	strays map[packet.FlowID]*stray `state:"-"` // the unexpected packets by flow
 }
 
 // slot is one endpoint of a flow at this host.
@@ -236,7 +238,7 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.endpoint(h, p)
 	if i < 0 {
-		if h.unexpected++; i == over {
+		if h.onStray(p); i == over {
 			h.late++
 		}
 		h.put(p)

@@ -293,10 +293,16 @@ func (r *Simulation) portOf(d direction) *tm.Port {
 	return r.wiring.Port(2*d.Link + d.End)
 }
 
-// snapshot is what links and switches have counted; nothing where there is no network (Edge).
+// snapshot returns the counters of links, switches and NICs. It is empty where there is no network (Edge).
 func (r *Simulation) snapshot(now unit.Time) (s snapshot) {
-	if r.wiring != nil {
-		s = r.wiring.Counts(now, r.fabric)
+	if r.wiring == nil {
+		return s
+	}
+	s = r.wiring.Counts(now, r.fabric)
+	for _, h := range r.hosts {
+		if h != nil {
+			s.Drops[dataplane.NotExpected] += h.unexpected
+		}
 	}
 	return s
 }

@@ -130,13 +130,13 @@ type Swift struct {
 	timeouts  int       // retransmit_cnt
 }
 
-// New makes the controller of a flow. With a HopDelay the number of hops must be known,
-// from the flow or from c.
+// New makes the controller of a flow. With a HopDelay the number of hops must be known, from the flow's path or from c.
+// It is 0 for a path of one link.
 func New(f cc.Flow, c Config) (*Swift, error) {
 	if c.Hops == 0 {
 		c.Hops = f.Hops
 	}
-	if c.HopDelay > 0 && c.Hops < 1 {
+	if c.HopDelay > 0 && c.Hops < 1 && f.BaseRTT == 0 {
 		return nil, fmt.Errorf("cc swift: the number of hops is not known; hops gives it, and hop_delay: 0s does without it")
 	}
 	if c.InitialWindow == 0 {

@@ -233,6 +233,15 @@ func TestScheme(t *testing.T) {
 	near(t, "two hops", window("hop_delay", "8us", "fs_range", "0s", "hops", "2"), 10*(1-0.8*0.1))
 	near(t, "initial window", window(append(base, "initial_window", "50 packets")...), 50*(1-0.8*0.5))
 	near(t, "largest window", window(append(base, "initial_window", "50 packets", "max_cwnd", "5")...), 5*(1-0.8*0.5))
+	direct := cctest.Datacentre(1) // one link joins the hosts: t = base target
+	direct.Hops = 0
+	c, err := cctest.Make(swift.Scheme(), direct, "hop_delay", "8us", "fs_range", "0s")
+	if err != nil {
+		t.Fatal("a path without switches:", err)
+	}
+	s := c.(*swift.Swift)
+	ack(s, 0, 40*us, 2)
+	near(t, "no hops", s.Window(), 10*(1-0.8*0.5))
 	if _, err := cctest.Make(swift.Scheme(), cctest.Flow(1)); err == nil {
 		t.Error("an unknown number of hops is taken")
 	}

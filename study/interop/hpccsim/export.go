@@ -198,7 +198,7 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 			continue
 		}
 		if _, known := pairs[pair]; !known {
-			links, _ := p.Routes().Path(src, dst)
+			links, _ := pathBetween(p.Routes(), src, dst)
 			pairs[pair] = simfiles.PairOf(legs(p.Network(), links), int64(tr.Payload()))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000

@@ -116,11 +116,17 @@ func (m *hpccImport) paths() {
 	routes := n.Routes()
 	for _, a := range hosts {
 		for _, b := range hosts {
-			if links, ok := routes.Path(a, b); ok && a != b {
+			if links, ok := pathBetween(routes, a, b); ok && a != b {
 				m.rtt = max(m.rtt, unit.Time(simfiles.PairOf(legs(n, links), payload).RTT)*unit.Nanosecond)
 			}
 		}
 	}
+}
+
+// pathBetween returns the links of a path between the nearest NICs of two hosts; ok is false without a path.
+func pathBetween(routes *topology.Routes, from, to int) (links []int, ok bool) {
+	near, _ := routes.Near(from, to)
+	return routes.Path(near.From, near.To)
 }
 
 // legs are the links of a path as the simulator's formulas take them.

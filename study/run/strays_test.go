@@ -1,0 +1,53 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/plan"
+	"weir/study/results"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// Packets that arrive where no endpoint expects them are named by flow, NIC and host, and such a run is stuck.
+func TestStraysAreNamed(t *testing.T) {
+	s, err := plan.Load(room(), file("t.yaml", `duration: 1ms
+topology:
+  hosts: [a, b]
+  switches: [x]
+  links:
+    - {ends: [a, b], rate: 100Gbps, delay: 1us}
+    - {ends: [x, b], rate: 100Gbps, delay: 1us}
+switch: [forward]
+traffic:
+  - {name: j, from: a, to: b, transport: tcp, size: 10kB}
+  - {name: train, hosts: [a, b], transport: tcp, job: {all_to_all: {size: 10kB}}}
+measure: [drops]
+`), spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan.Runs(s)[0].Of
+	second := p.Routes().NICs().Number(1, 1)
+	res := &sim.Result{End: sim.Misdelivered, Strays: []sim.Stray{{Flow: 0, Src: 0, Dst: second, NIC: 1, Packets: 40},
+		{Group: 1, Flow: -1, From: 0, To: 1, Src: 0, Dst: 1, NIC: second, Packets: 1}}}
+	const want = "flow 0 of traffic j, a → b: 40 packets arrived at NIC 0 of b (b->a), where no endpoint expects them, " +
+		"and its receiver at NIC 1 of b (b->x) got none; a message of job train from rank 0 to rank 1, a → b: 1 packet " +
+		"arrived at NIC 1 of b (b->x), where no endpoint expects them, and its receiver at NIC 0 of b (b->a) got none"
+	if got := violation(p, res); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for range 6 {
+		res.Strays = append(res.Strays, res.Strays[0])
+	}
+	if got := violation(p, res); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; and 3 more") {
+		t.Error(got)
+	}
+	if got := violation(p, &sim.Result{Violation: "host a"}); got != "host a" {
+		t.Error(got)
+	}
+	if end := (&results.End{Reason: string(sim.Misdelivered)}); !end.Stuck() {
+		t.Error("a run whose packets are misdelivered came to its end")
+	}
+}

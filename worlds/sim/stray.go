@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"weir/core/packet"
+)
+
+// A stray packet arrives at a NIC where neither end of its flow is. It is dropped for the reason
+// dataplane.NotExpected, and never in a run without a mistake in what gives flows their NICs and packets their routes.
+
+// Stray is a flow, or a message of a job, with packets that arrived at a NIC where no endpoint expects them, and
+// without any packet that arrived at its receiver.
+type Stray struct {
+	Group    int    // Flow.Group
+	Flow     int    // index into Config.Flows; −1: a message of a job
+	From, To int    // of a message, the ranks
+	Src, Dst int    // the NICs of its sender and its receiver (topology.NICs)
+	NIC      int    // where the packets arrived
+	Packets  uint64 // that arrived there, whole run
+}
+
+// stray counts the stray packets of a flow, or of a message by its number, at a NIC.
+type stray struct {
+	message uint64
+	packets uint64
+}
+
+// maxStrays limits the flows whose stray packets a NIC counts on their own.
+const maxStrays = 64
+
+// onStray counts a packet that no endpoint of this NIC expects.
+func (h *host) onStray(p *packet.Packet) {
+	h.unexpected++
+	r, flow := h.run, int(p.Flow)
+	if flow >= len(r.sender) || p.Src != packet.Addr(r.config.Flows[flow].Src+1) {
+		return // its sender did not send it
+	}
+	s := h.strays[p.Flow]
+	if s == nil {
+		if len(h.strays) == maxStrays {
+			return
+		}
+		if h.strays == nil {
+			h.strays = map[packet.FlowID]*stray{}
+		}
+		s = &stray{}
+		h.strays[p.Flow] = s
+	}
+	if r.isMessage(p.Flow) {
+		if number := r.jobs.message[flow-r.listed].number; number != s.message { // another message has the place
+			*s = stray{message: number}
+		}
+	}
+	s.packets++
+}
+
+// misdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered by
+// flow, then by NIC. All nodes must have reached the same time.
+func (r *Simulation) misdelivered() (out []Stray) {
+	for nic, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		for id, n := range h.strays { //weir:unordered they are sorted below
+			if r.receiver[id] >= 0 || r.outcome[id].Receiver.ReceivedPackets > 0 {
+				continue
+			}
+			f := &r.config.Flows[id]
+			s := Stray{Group: f.Group, Flow: int(id), Src: f.Src, Dst: f.Dst, NIC: nic, Packets: n.packets}
+			if r.isMessage(id) {
+				m := &r.jobs.message[int(id)-r.listed]
+				if m.number != n.message {
+					continue // that message is over
+				}
+				s.Flow, s.From, s.To = -1, int(m.From), int(m.to)
+			}
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Stray) int {
+		return cmp.Or(cmp.Compare(uint(a.Flow), uint(b.Flow)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To), cmp.Compare(a.NIC, b.NIC), cmp.Compare(a.Packets, b.Packets))
+	})
+	return out
+}
