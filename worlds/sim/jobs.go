@@ -298,7 +298,7 @@ func (k *rank) over(now unit.Time) {
 const itself = unit.Nanosecond
 
 // Send begins to send a message (job.Network).
-func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
+func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
 	c := x.of[k.job].config
 	if c.Hosts[to] == int(k.host.node) {

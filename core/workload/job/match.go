@@ -8,6 +8,19 @@ type Message struct {
 	Tag  uint32
 	Size unit.Bytes
 	Send Ref // of From
+	// CPU and NIC are the send's.
+	CPU, NIC uint8
+}
+
+// before is the order of messages that arrive at one time.
+func (m *Message) before(o *Message) bool {
+	switch {
+	case m.From != o.From:
+		return m.From < o.From
+	case m.Send.Lane != o.Send.Lane:
+		return m.Send.Lane < o.Send.Lane
+	}
+	return m.Send.Op < o.Send.Op
 }
 
 // matcher joins the receives of a rank with the messages that come to it. Of several that fit a message takes the
@@ -32,26 +45,28 @@ func (p *post) takes(from int32, tag uint32) bool {
 	return (p.from == AnyRank || p.from == from) && (p.tag == AnyTag || p.tag == tag)
 }
 
-// post posts a receive. If a message for it has come, that is it.
-func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, found bool) {
+// post posts a receive. If a message for it has come, it returns that message and the time until which the receiver has
+// it in hand.
+func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, until unit.Time, found bool) {
 	p := post{m.posts, at, from, tag}
 	m.posts++
 	if from != AnyRank && tag != AnyTag {
 		if i, ok := m.came.take(key(from, tag)); ok {
-			return i.msg, true
+			return i.msg, i.until, true
 		}
 		m.posted.add(key(from, tag), entry{order: p.order, at: at})
-		return Message{}, false
+		return Message{}, 0, false
 	}
 	if i, ok := m.came.first(func(e *entry) bool { return p.takes(e.msg.From, e.msg.Tag) }); ok {
-		return i.msg, true
+		return i.msg, i.until, true
 	}
 	m.any = append(m.any, p)
-	return Message{}, false
+	return Message{}, 0, false
 }
 
-// arrive finds the receive of a message. If none is there yet, the message waits.
-func (m *matcher) arrive(msg Message) (at Ref, found bool) {
+// arrive finds the receive of a message that the receiver has in hand until a time. If none is there yet, the message
+// waits.
+func (m *matcher) arrive(msg Message, until unit.Time) (at Ref, found bool) {
 	k := key(msg.From, msg.Tag)
 	exact, is := m.posted.look(k)
 	for i := range m.any {
@@ -69,7 +84,7 @@ func (m *matcher) arrive(msg Message) (at Ref, found bool) {
 		return e.at, true
 	}
 	m.messages++
-	m.came.add(k, entry{order: m.messages, msg: msg})
+	m.came.add(k, entry{order: m.messages, msg: msg, until: until})
 	return Ref{}, false
 }
 
@@ -89,6 +104,7 @@ type entry struct {
 	key   uint64
 	order int64
 	msg   Message
+	until unit.Time // of a message
 	at    Ref
 	next  int32 // −1: none
 	used  bool
