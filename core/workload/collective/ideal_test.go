@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"fmt"
 	"testing"
 
 	"weir/core/unit"
@@ -95,4 +96,48 @@ func TestReceivesAtRate(t *testing.T) {
 	if !faster(t, m, Config{Operation: Gather, Members: 8, Size: 1 << 20}) {
 		t.Error("a gather with receive: free is bound by the NIC")
 	}
+}
+
+// treeTime is how long a double tree of members takes with 16 MiB, relative to 2·S/B: each member sends and receives
+// all data twice (Sanders, Speck and Träff, 2009).
+func treeTime(t *testing.T, free bool, members, channels, chunks int) float64 {
+	t.Helper()
+	m := model()
+	m.Free = free
+	const size = 16 << 20
+	took := runOn(t, m, Config{Operation: AllReduce, Algorithm: DoubleTree, Members: members, Size: size, Channels: channels,
+		Chunks: chunks}, nil)
+	return took.Seconds() / (2 * size * 20e-12)
+}
+
+// checkTrees holds double trees to 1.1 of their bound with 64 chunks or more (128 for more than 32 members, whose trees
+// are deeper), and to no more time with more chunks than with fewer, but for the latency of the last chunk up and down:
+// the others do not cover it where they are shorter. With receive: free, where receivers do not slow their senders down,
+// that is from 64 chunks on.
+func checkTrees(t *testing.T, members, channels, chunks []int) {
+	t.Helper()
+	for _, free := range []bool{false, true} {
+		for _, n := range members {
+			for _, parts := range channels {
+				t.Run(fmt.Sprintf("%d members, %d channels, free %v", n, parts, free), func(t *testing.T) {
+					before := 0.0
+					for _, k := range chunks {
+						took := treeTime(t, free, n, parts, k)
+						if (parts*k >= 128 || n <= 32 && parts*k >= 64) && took > 1.1 {
+							t.Errorf("%d chunks take %.3f of the bound", k, took)
+						}
+						latencies := 2 * us.Seconds() / (2 * 16 << 20 * 20e-12)
+						if (parts*k > 64 || !free) && before > 0 && took > before+latencies {
+							t.Errorf("%d chunks take %.4f of the bound, and fewer took %.4f", k, took, before)
+						}
+						before = took
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestDoubleTreeAtItsBound(t *testing.T) {
+	checkTrees(t, []int{2, 3, 4, 5, 8, 12, 16, 17}, []int{1, 4}, []int{1, 4, 16, 64})
 }

@@ -58,6 +58,7 @@ type Rank struct {
 	streams  [4][]stream
 	ready    []Ref
 	turns    *int64   // the run's counter (CountTurns); nil: none
+	aged     Aged     // the program, on an ideal network; nil: it has no ages
 	flying   flying   // sends that others say the end of, and when they began
 	known    [4]known // operations of late
 
@@ -79,10 +80,21 @@ type Rank struct {
 // NewRank is a rank of a program, before Begin.
 func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
+	if c.Streams {
+		r.aged, _ = p.(Aged)
+	}
 	for i := range r.known {
 		r.known[i].at = Ref{-1, -1}
 	}
 	return r
+}
+
+// age returns the age of an operation of a rank; 0 if the program has none.
+func (r *Rank) age(rank int, at Ref) int64 {
+	if r.aged == nil {
+		return 0
+	}
+	return r.aged.Age(rank, at)
 }
 
 // known is an operation. A program that has its operations by formula takes long to say what one is, and a rank asks
@@ -123,7 +135,7 @@ func (r *Rank) Done() bool { return r.frontier.Left() == 0 }
 func (r *Rank) Arrive(at unit.Time, m Message) {
 	e := event{at: at, kind: arrives, msg: m}
 	if r.costs.BindReceiver {
-		e.kind, e.since, e.turn = takes, at, r.nextTurn()
+		e.kind, e.since, e.turn, e.age = takes, at, r.nextTurn(), r.age(int(m.From), m.Send)
 	}
 	r.events.push(e)
 }
@@ -148,7 +160,7 @@ func (r *Rank) handle(e *event) {
 		r.end(e)
 	case arrives:
 		if at, found := r.match.arrive(e.msg, e.at); found {
-			r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true})
+			r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true, age: r.age(r.Number, at)})
 		}
 	case frees:
 		r.next(e)
@@ -170,7 +182,7 @@ func (r *Rank) takeReady(at unit.Time, turn int64) {
 		if r.turns != nil {
 			when = r.postingTime(at, ref)
 		}
-		r.events.push(event{at: when, kind: tries, ref: ref, turn: turn, place: int32(i)})
+		r.events.push(event{at: when, kind: tries, ref: ref, turn: turn, place: int32(i), age: r.age(r.Number, ref)})
 	}
 }
 
@@ -239,7 +251,7 @@ func (r *Rank) try(e *event) {
 		case found && r.costs.BindReceiver:
 			r.receive(now, max(now, until), e.ref, &m)
 		case found:
-			r.events.push(event{at: now, kind: tries, ref: e.ref, msg: m, received: true})
+			r.events.push(event{at: now, kind: tries, ref: e.ref, msg: m, received: true, age: e.age})
 		}
 		return
 	}
@@ -354,6 +366,7 @@ type event struct {
 	at       unit.Time
 	since    unit.Time // when what ends began, or a message that waits has arrived
 	turn     int64     // CountTurns; 0: none
+	age      int64     // of what waits for a processor or NIC (Aged); 0: none
 	msg      Message
 	ref      Ref
 	place    int32 // among what has the same turn
@@ -374,6 +387,8 @@ func (e *event) before(o *event) bool {
 		return e.turn < o.turn
 	case e.place != o.place && e.turn > 0:
 		return e.place < o.place
+	case e.age != o.age:
+		return e.age < o.age
 	case e.kind == takes && e.since != o.since:
 		return e.since < o.since
 	case e.kind == arrives || e.kind == takes:
