@@ -274,6 +274,9 @@ func (k *ranks) advance(h *host, now unit.Time) {
 			continue
 		}
 		x.Advance(now)
+		if err := x.Fault(); err != nil && h.failed == nil {
+			h.failed = err
+		}
 		x.over(now)
 	}
 	k.due(h)

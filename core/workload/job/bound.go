@@ -91,6 +91,7 @@ func (r *Rank) take(e *event) {
 		cpu.free = now + c.Overhead + max(bytes(m.Size, c.PerByte), c.Wire(m.Size))
 		nic.free = now + c.Gap + c.Wire(m.Size)
 		if at, found := r.match.arrive(*m, cpu.free); found {
+			r.compareSizes(at, m)
 			r.receive(now, cpu.free, at, m)
 		}
 	}

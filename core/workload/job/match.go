@@ -1,6 +1,10 @@
 package job
 
-import "weir/core/unit"
+import (
+	"fmt"
+
+	"weir/core/unit"
+)
 
 // Message is what a send is for the rank that receives it.
 type Message struct {
@@ -24,12 +28,32 @@ func (m *Message) before(o *Message) bool {
 }
 
 // matcher joins the receives of a rank with the messages that come to it. Of several that fit a message takes the
-// receive that was posted first, and a receive the message that came first. Their sizes are not compared.
+// receive that was posted first, and a receive the message that came first.
 type matcher struct {
 	posted, came queues
 	any          []post // receives of any rank or tag, in their order
 	posts        int64  // so far
 	messages     int64  // that waited
+}
+
+// Fault is an error if a receive of the rank took a message of another size, after which the run must end.
+func (r *Rank) Fault() error { return r.fault }
+
+// compareSizes sets the fault if a receive and its message differ in size. Check finds that before a run, except where
+// it depends on the order of time which of several messages a receive takes.
+func (r *Rank) compareSizes(at Ref, m *Message) {
+	op := r.op(at)
+	if op.Size == m.Size || r.fault != nil {
+		return
+	}
+	where := func(rank int, at Ref) string {
+		if n, is := r.program.(Named); is {
+			return n.Where(rank, at)
+		}
+		return fmt.Sprintf("operation %d of lane %d of rank %d", at.Op, at.Lane, rank)
+	}
+	r.fault = fmt.Errorf("%s awaits %d B and takes the message of %s, which has %d B; give both the same size, or "+
+		"another tag", where(r.Number, at), op.Size, where(int(m.From), m.Send), m.Size)
 }
 
 // post is a receive that was posted.

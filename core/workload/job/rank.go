@@ -59,6 +59,7 @@ type Rank struct {
 	ready    []Ref
 	turns    *int64   // the run's counter (CountTurns); nil: none
 	aged     Aged     // the program, on an ideal network; nil: it has no ages
+	fault    error    // Fault
 	flying   flying   // sends that others say the end of, and when they began
 	known    [4]known // operations of late
 
@@ -160,6 +161,7 @@ func (r *Rank) handle(e *event) {
 		r.end(e)
 	case arrives:
 		if at, found := r.match.arrive(e.msg, e.at); found {
+			r.compareSizes(at, &e.msg)
 			r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true, age: r.age(r.Number, at)})
 		}
 	case frees:
@@ -247,6 +249,9 @@ func (r *Rank) try(e *event) {
 		r.frontier.Began(e.ref)
 		r.takeReady(now, r.nextTurn())
 		m, until, found := r.match.post(e.ref, op.Peer, op.Tag)
+		if found {
+			r.compareSizes(e.ref, &m)
+		}
 		switch {
 		case found && r.costs.BindReceiver:
 			r.receive(now, max(now, until), e.ref, &m)

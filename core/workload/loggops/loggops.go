@@ -24,7 +24,7 @@ type Model struct {
 const latest = unit.Never / 4
 
 // Run carries out a job (job.Ideal). Ranks that wait for what never comes are in the outcome. The error reports that it
-// would take too long.
+// would take too long, or that a send and its receive differ in size.
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
 	m.Streams, m.BindReceiver = true, !m.Free
 	n := p.Ranks()
@@ -66,6 +66,9 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 			r.Advance(now)
 		}
 		x.running = -1
+		if err := r.Fault(); err != nil {
+			return out, events, err
+		}
 		x.moved(i)
 		events++
 	}
