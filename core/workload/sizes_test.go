@@ -50,8 +50,12 @@ func requests(n, s int64) int64  { return (n - 1) * (s + 64) }
 func byteTree(n, _ int64) int64  { return 2 * (n - 1) * n }
 func pipelined(n, s int64) int64 { return 3 * 2 * (n - 1) * s }
 
-// ownSource is where own jobs say what their sizes count.
-const ownSource = "ours: core/workload/collective/scheme.go, Params"
+// Where own jobs and collectives say what their sizes count.
+const (
+	ownSource        = "ours: core/workload/collective/scheme.go, Params"
+	storageSource    = "ours: core/workload/storage/scheme.go, Params"
+	collectiveSource = "ours: core/workload/collective.go, AllReduce"
+)
 
 func countedSizes() []counted {
 	return []counted{
@@ -63,21 +67,18 @@ func countedSizes() []counted {
 		{"job", collective.Reduce, "buffer of each host", "(n−1)·S", ownSource, others, sentByOwn},
 		{"job", collective.Gather, "buffer that the first host gets: n blocks", "S − S/n", ownSource, oneBlock, sentByOwn},
 		{"job", collective.Scatter, "buffer of the first host: n blocks", "S − S/n", ownSource, oneBlock, sentByOwn},
-		{"job", collective.Pipeline, "message from a stage to the next", "(n−1)·S a batch and direction", ownSource, pipelined,
-			sentByOwn},
-		{"job", "checkpoint", "what each client writes", "S a client", "ours: core/workload/storage/scheme.go, Params", clients,
-			sentByStorage},
+		{"job", collective.Pipeline, "message from a stage to the next", "(n−1)·S a batch and direction", ownSource,
+			pipelined, sentByOwn},
+		{"job", "checkpoint", "what each client writes", "S a client", storageSource, clients, sentByStorage},
 		{"job", "read", "what each client reads", "S + 64 B of the request a client",
-			"ours: core/workload/storage/scheme.go, Params", requests, sentByStorage},
-		{"collective", workload.Ring, "buffer of each host", "2(n−1)·S", "ours: core/workload/collective.go, AllReduce", twice,
-			sentByCollective},
-		{"collective", workload.Tree, "buffer of each host", "2(n−1)·S", "ours: core/workload/collective.go, AllReduce", twice,
-			sentByCollective},
+			storageSource, requests, sentByStorage},
+		{"collective", workload.Ring, "buffer of each host", "2(n−1)·S", collectiveSource, twice, sentByCollective},
+		{"collective", workload.Tree, "buffer of each host", "2(n−1)·S", collectiveSource, twice, sentByCollective},
 		{"chakra", "0 all_reduce", "buffer of each rank", "2(n−1)·S", ring + ":71-73; " + halving + ":55-57; " + converter,
 			twice, sentByChakra},
 		{"chakra", "1 reduce", "buffer of each rank", "(n−1)·S", converter, others, sentByChakra},
-		{"chakra", "2 all_gather", "block of each rank", "n(n−1)·S", ring + ":75-77; " + halving + ":61-64; " + converter, blocks,
-			sentByChakra},
+		{"chakra", "2 all_gather", "block of each rank", "n(n−1)·S", ring + ":75-77; " + halving + ":61-64; " + converter,
+			blocks, sentByChakra},
 		{"chakra", "3 gather", "block of each rank", "(n−1)·S", converter, others, sentByChakra},
 		{"chakra", "4 scatter", "buffer of the first rank: n blocks; others may have 0", "S − S/n", converter, oneBlock,
 			sentByChakra},
@@ -87,13 +88,14 @@ func countedSizes() []counted {
 		{"chakra", "7 reduce_scatter", "buffer of each rank: n blocks", "(n−1)·S", ring + ":79-81; " + halving + ":67-69; " +
 			converter, others, sentByChakra},
 		{"chakra", "8 reduce_scatter", "buffer of each rank: n blocks", "(n−1)·S", converter, others, sentByChakra},
-		{"chakra", "9 barrier", "nothing", "2(n−1)·n B", "chakra 21585d8, src/generator/generator.py:225", byteTree,
+		{"chakra", "9 barrier", "–", "2(n−1)·n B", "chakra 21585d8, src/generator/generator.py:225", byteTree,
 			sentByChakra},
 		{"chakra", "send, receive", "the message", "S", "astra-sim 518bd51, astra-sim/workload/Workload.cc:400, :426; " +
 			"chakra 21585d8, src/converter/pytorch_converter.py:259", message, sentByChakra},
-		{"goal", "send, recv", "the message", "S", "LogGOPSim 76451de, src/LogGOPSim/LogGOPSim.cpp:307-308", message, sentByGOAL},
-		{"`.cm`", "src->dst", "payload of the flow", "S", "uet-htsim 40ccb05, connection_matrix.cpp:756-758, main_uec.cpp:890-891",
-			message, sentByMatrix},
+		{"goal", "send, recv", "the message", "S", "LogGOPSim 76451de, src/LogGOPSim/LogGOPSim.cpp:307-308",
+			message, sentByGOAL},
+		{"`.cm`", "src->dst", "payload of the flow", "S", "uet-htsim 40ccb05, connection_matrix.cpp:756-758, " +
+			"main_uec.cpp:890-891", message, sentByMatrix},
 	}
 }
 
@@ -151,7 +153,8 @@ func TestSizesInDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("<!-- sizes -->\n| format | operation | S counts | all send together | source |\n|---|---|---|---|---|\n")
+	b.WriteString("<!-- sizes -->\n| format | operation | S counts | all send together | source |\n" +
+		"|---|---|---|---|---|\n")
 	for _, row := range countedSizes() {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.format, row.operation, row.counts, row.total, row.source)
 	}
@@ -273,8 +276,8 @@ func sentByGOAL(t *testing.T, _, _ string, n, s int64) int64 {
 
 func sentByMatrix(t *testing.T, _, _ string, n, s int64) int64 {
 	t.Helper()
-	m, err := workload.ReadHTSimTriggers(strings.NewReader(fmt.Sprintf("Nodes %d\nConnections 1\n0->1 start 0 size %d\n", n,
-		s)), "x.cm", unit.Microsecond)
+	text := fmt.Sprintf("Nodes %d\nConnections 1\n0->1 start 0 size %d\n", n, s)
+	m, err := workload.ReadHTSimTriggers(strings.NewReader(text), "x.cm", unit.Microsecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 }
 
 // matchNodes reports an error where a file announces another number of nodes than the topology has hosts, as uet-htsim
-// does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first nodes, the
+// does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first nodes the
 // number may also be the one that covers all of them.
 func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
 	hosts, covered := 0, 0
@@ -70,8 +70,8 @@ func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
 	if m.NodesLine == 0 || m.Nodes == hosts || m.Nodes == covered {
 		return true
 	}
-	d.Fail(d.InFile(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts", hosts,
-		m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
+	d.Fail(d.InFile(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
+		hosts, m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
 	return false
 }
 

@@ -21,8 +21,8 @@ func TestMatrixNodes(t *testing.T) {
 		want     string
 	}{
 		{fatTree, "Nodes 16\n", ""},
-		{fatTree, "Nodes 17\n", "m.cm:1:7: Nodes is 17, and the topology has 16 hosts; allowed: a matrix with Nodes 16, or a " +
-			"topology of 17 hosts"},
+		{fatTree, "Nodes 17\n", "m.cm:1:7: Nodes is 17, and the topology has 16 hosts; allowed: a matrix with Nodes 16, or " +
+			"a topology of 17 hosts"},
 		{fatTree, "# a comment\n Nodes  15\n", "m.cm:2:9: Nodes is 15, and the topology has 16 hosts"},
 		{fatTree, "Nodes 36\n", "m.cm:1:7: Nodes is 36, and the topology has 16 hosts"}, // with its switches
 		{listed, "Nodes 2\n", ""},

@@ -105,14 +105,14 @@ func treeTime(t *testing.T, free bool, members, channels, chunks int) float64 {
 	m := model()
 	m.Free = free
 	const size = 16 << 20
-	took := runOn(t, m, Config{Operation: AllReduce, Algorithm: DoubleTree, Members: members, Size: size, Channels: channels,
-		Chunks: chunks}, nil)
+	took := runOn(t, m, Config{Operation: AllReduce, Algorithm: DoubleTree, Members: members, Size: size,
+		Channels: channels, Chunks: chunks}, nil)
 	return took.Seconds() / (2 * size * 20e-12)
 }
 
-// checkTrees holds double trees to 1.1 of their bound with 64 chunks or more (128 for more than 32 members, whose trees
-// are deeper), and to no more time with more chunks than with fewer, but for the latency of the last chunk up and down:
-// the others do not cover it where they are shorter. With receive: free, where receivers do not slow their senders down,
+// checkTrees holds double trees to 1.1 of their bound with 64 chunks or more (128 for more than 32 members: their trees
+// are deeper), and to no more time with more chunks than with fewer, but for the latency of the last chunk up and down,
+// which shorter chunks do not cover. With receive: free, where receivers do not slow their senders down,
 // that is from 64 chunks on.
 func checkTrees(t *testing.T, members, channels, chunks []int) {
 	t.Helper()

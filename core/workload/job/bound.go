@@ -54,7 +54,7 @@ func (r *Rank) Step() {
 	r.handle(&e)
 }
 
-// Before reports whether the next Step of a rank comes before that of another rank. A rank without events has none.
+// Before reports whether the next Step of a rank comes before the one of another rank. A rank without events is last.
 func (r *Rank) Before(other *Rank) bool {
 	if r.Next() == unit.Never || other.Next() == unit.Never {
 		return r.Next() < other.Next()

@@ -18,7 +18,8 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Msg }
 
 // Check finds what is wrong with a job that is listed: operations that come after each other in a circle, messages
-// without a partner, and sends and receives of one message that differ in its size. A job that passes may still wait for ever, which carrying it out tells (Deadlock).
+// without a partner, and sends and receives of one message that differ in its size. A job that passes may still
+// wait for ever, which carrying it out tells (Deadlock).
 func (l *Listed) Check() (faults []Fault) {
 	if f := l.circle(); f != nil {
 		return []Fault{*f}
@@ -183,9 +184,9 @@ func (l *Listed) partners() (faults []Fault) {
 	return append(faults, l.sizes(sends, recvs, func(rank int32) bool { return anyOf[rank] })...)
 }
 
-// sizes finds messages whose send and receive differ in size, in lists that are sorted by message. Several messages with
-// the same ranks and tag have the same sizes in any order: which send meets which receive is a matter of time, and Rank
-// compares them then. So it does for ranks that receive from any rank or with any tag.
+// sizes finds sends and receives of one message that differ in size, in lists that are sorted by message. Of several
+// messages with the same ranks and tag it compares the sizes in any order: time decides which send meets which receive,
+// and Rank compares them then. So it does for ranks that receive from any rank or with any tag.
 func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults []Fault) {
 	size := func(s side) unit.Bytes { return l.ops[l.first[s.rank]+s.op].Size }
 	for len(sends) > 0 && len(recvs) > 0 {
@@ -203,8 +204,8 @@ func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults [
 				k++
 			}
 			s, r = sends[k], recvs[k]
-			faults = append(faults, Fault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with tag "+
-				"%d, and %s there sends %d B; give both the same size", r.rank, l.name(int(r.rank), r.op), size(r),
+			faults = append(faults, Fault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with "+
+				"tag %d, and %s there sends %d B; give both the same size", r.rank, l.name(int(r.rank), r.op), size(r),
 				r.src, r.tag, l.name(int(s.rank), s.op), size(s))})
 		}
 		sends, recvs = sends[n:], recvs[m:]

@@ -172,10 +172,11 @@ func TestPartners(t *testing.T) {
 			"rank 0: operation 1 (line 2) sends 8 B to rank 1 with tag 5, and the other side receives only 1 with this"}},
 		"any": {[]string{"0 send 1 5", "2 send 1 6", "1 recv -1 6", "1 recv 0 -1", "1 send 1 1", "1 recv -1 4294967295"},
 			nil},
-		"sizes": {[]string{"0 send 1 5 10", "1 recv 0 5 999"}, []string{"rank 1: operation 0 (line 2) awaits 999 B from rank " +
-			"0 with tag 5, and operation 0 (line 1) there sends 10 B; give both the same size"}},
+		"sizes": {[]string{"0 send 1 5 10", "1 recv 0 5 999"}, []string{"rank 1: operation 0 (line 2) awaits 999 B from " +
+			"rank 0 with tag 5, and operation 0 (line 1) there sends 10 B; give both the same size"}},
 		"sizes, several": {[]string{"0 send 1 5 10", "0 send 1 5 20", "1 recv 0 5 10", "1 recv 0 5 30", "0 send 1 6 1",
-			"1 recv 0 6 1"}, []string{"rank 1: operation 1 (line 4) awaits 30 B from rank 0 with tag 5, and operation 1 (line 2)"}},
+			"1 recv 0 6 1"}, []string{"rank 1: operation 1 (line 4) awaits 30 B from rank 0 with tag 5, and operation 1 " +
+			"(line 2)"}},
 		"sizes, in another order": {[]string{"0 send 1 5 10", "0 send 1 5 20", "1 recv 0 5 20", "1 recv 0 5 10"}, nil},
 		"sizes, without a partner": {[]string{"0 send 1 5 10", "0 send 1 5 10", "1 recv 0 5 20"}, []string{
 			"rank 0: operation 1 (line 2) sends 10 B"}},

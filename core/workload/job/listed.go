@@ -121,7 +121,7 @@ type edge struct {
 // NewBuilder makes a builder of a job of this file.
 func NewBuilder(file string) *Builder { return &Builder{l: Listed{File: file}} }
 
-// KeepLogGOPSimOrder makes the job Ordered, as those of GOAL files are.
+// KeepLogGOPSimOrder makes the job Ordered, as jobs of GOAL files are.
 func (b *Builder) KeepLogGOPSimOrder() { b.l.ordered = true }
 
 // Rank begins the next rank.

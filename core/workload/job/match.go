@@ -88,7 +88,7 @@ func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, until unit.
 	return Message{}, 0, false
 }
 
-// arrive finds the receive of a message that the receiver has in hand until a time. If none is there yet, the message
+// arrive finds the receive of a message that the receiver has in hand until a time. Without a receive the message
 // waits.
 func (m *matcher) arrive(msg Message, until unit.Time) (at Ref, found bool) {
 	k := key(msg.From, msg.Tag)

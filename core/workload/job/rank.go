@@ -57,7 +57,7 @@ type Rank struct {
 	events   heap
 	streams  [4][]stream
 	ready    []Ref
-	turns    *int64   // the run's counter (CountTurns); nil: none
+	turns    *int64   // the run's counter (CountTurns); nil: there are no turns
 	aged     Aged     // the program, on an ideal network; nil: it has no ages
 	fault    error    // Fault
 	flying   flying   // sends that others say the end of, and when they began
@@ -90,7 +90,7 @@ func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	return r
 }
 
-// age returns the age of an operation of a rank; 0 if the program has none.
+// age returns the age of an operation of a rank; 0 if the program has no ages.
 func (r *Rank) age(rank int, at Ref) int64 {
 	if r.aged == nil {
 		return 0
@@ -370,8 +370,8 @@ const (
 type event struct {
 	at       unit.Time
 	since    unit.Time // when what ends began, or a message that waits has arrived
-	turn     int64     // CountTurns; 0: none
-	age      int64     // of what waits for a processor or NIC (Aged); 0: none
+	turn     int64     // CountTurns; 0: it has no turn
+	age      int64     // of what waits for a processor or NIC (Aged)
 	msg      Message
 	ref      Ref
 	place    int32 // among what has the same turn

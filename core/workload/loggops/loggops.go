@@ -109,7 +109,7 @@ type run struct {
 	at      []int32 // where each is in queue; −1: nowhere
 	ordered bool    // the program has LogGOPSim's order
 	turns   int64   // so far
-	running int32   // rank that is out of the queue while it runs; −1: none
+	running int32   // rank that is out of the queue while it runs; −1: no rank runs
 }
 
 // Send carries a message (job.Network).

@@ -137,8 +137,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// The NIC and the processor that a message holds are those of its send's numbers; two NICs receive at the same time,
-// and one processor does not. L 1000, G 1: 1001 B hold them for 1000.
+// The NIC and the processor that a message holds have the numbers of its send; two NICs receive at the same time, and
+// one processor does not. L 1000, G 1: 1001 B hold them for 1000.
 func TestTwoNICs(t *testing.T) {
 	const text = "num_ranks 3\nrank 0 {\nrecv 1001b from 1\nrecv 1001b from 2%s\n}\n" +
 		"rank 1 {\nsend 1001b to 0\n}\nrank 2 {\nsend 1001b to 0%s\n}\n"

@@ -153,8 +153,8 @@ func late(size int) *schedule {
 	return s
 }
 
-// random is a graph of messages and computing by chance, with up to 16 operations of a rank that are ready at a time, up
-// to which LogGOPSim sorts them stably. Equal sizes have many things happen at one time.
+// random is a graph of messages and computing by chance, with up to 16 operations of a rank that are ready at a time:
+// LogGOPSim sorts so many stably. Equal sizes have many things happen at one time.
 func random(seed uint64, equal bool) *schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n := 2 + r.IntN(8)
@@ -188,10 +188,11 @@ func random(seed uint64, equal bool) *schedule {
 	return s
 }
 
-// schedules are the GOAL texts whose times LogGOPSim has given, by name.
+// schedules are the GOAL texts of testdata/loggopsim.txt, by name.
 func schedules() map[string]*schedule {
 	all := map[string]*schedule{
-		"reduce8": reduction(8, 1024), "reduce11": reduction(11, 5000), "scatter8": tree(8, 4096), "broadcast8": tree(8, 131072),
+		"reduce8": reduction(8, 1024), "reduce11": reduction(11, 5000),
+		"scatter8": tree(8, 4096), "broadcast8": tree(8, 131072),
 		"ring8": ring(8, 8192), "ring5": ring(5, 70000), "doubling8": doubling(8, 8192), "doubling16": doubling(16, 1000),
 		"alltoall8":  allToAll(8, func(int, int) int { return 4096 }),
 		"alltoallv8": allToAll(8, func(from, to int) int { return 3500 + (from*977+to*613)%1000 }),

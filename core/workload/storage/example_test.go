@@ -9,8 +9,8 @@ import (
 	"weir/core/workload/storage"
 )
 
-// Four hosts write a checkpoint after every second iteration, which the next one waits for: 1 ms of each host, one after
-// the other at the server's NIC.
+// Four hosts write a checkpoint after every second iteration, which the next one waits for: 1 ms of each host, behind
+// each other at the server's NIC.
 func Example() {
 	j, err := storage.New(storage.Config{Clients: 4, Servers: 1, Iterations: 2, Compute: unit.Millisecond, Write: 1000001,
 		Every: 2})

@@ -51,8 +51,8 @@ func TestRead(t *testing.T) {
 }
 
 // A checkpoint of 1001 B takes 2 us after every second iteration of 10 us, and 3 us for the second of two hosts, whose
-// message the server's NIC receives behind the first one's. One that blocks delays the iteration that it ends; one beside
-// the computing delays the end of all, and the next checkpoint if it is not over by then.
+// message the server's NIC receives behind the first one's. One that blocks delays the iteration that it ends; one
+// beside the computing delays the end of all, and the next checkpoint if it is not over by then.
 func TestCheckpoint(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 4, Compute: 10 * us, Write: 1001, Every: 2}
 	_, o := run(t, c)
