@@ -263,8 +263,8 @@ func (b *building) newOperation(x *node, kind string, size unit.Bytes, members i
 	o := &operation{kind: kind, size: size, number: int32(len(b.same)), tag: b.tag, file: b.file, id: x.id}
 	whole := wholeBuffer(kind, size, members)
 	if whole > mostBytes {
-		return nil, b.errorf(x, "its comm_size is the block of %v that each of %d ranks has, which are %v; up to %v are "+
-			"allowed", size, members, whole, unit.Bytes(mostBytes))
+		return nil, b.errorf(x, "its comm_size is the block of %v that each of %d ranks has, which are %v; up to %d B "+
+			"are allowed for all", size, members, whole, int64(mostBytes))
 	}
 	c := collective.Config{Operation: kind, Members: members, Size: max(whole, unit.Bytes(members)),
 		Algorithm: b.options.Algorithms[kind], Local: 8}
