@@ -20,7 +20,7 @@ type Format struct {
 	// start counts. Flows with an error are those before an Excess.
 	Read func(r io.Reader, file string, each unit.Time) ([]Flow, error)
 	// Chained reads files whose flows may wait for others, in place of Read; nil: those of the format do not.
-	Chained func(r io.Reader, file string, each unit.Time) ([]Flow, []Trigger, error)
+	Chained func(r io.Reader, file string, each unit.Time) (Matrix, error)
 }
 
 // Formats are those of the HPCC simulator and of htsim.

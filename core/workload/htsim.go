@@ -15,18 +15,26 @@ import (
 // t counts, so the caller says: each is so much time. Priorities are
 // refused, and triggers, which ReadHTSimTriggers reads. Errors are of type *FormatError.
 func ReadHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
-	flows, triggers, err := ReadHTSimTriggers(r, file, each)
-	if err == nil && len(triggers) > 0 {
-		return nil, &FormatError{file, triggers[0].Line, 1, "triggers are not possible here", false}
+	m, err := ReadHTSimTriggers(r, file, each)
+	if err == nil && len(m.Triggers) > 0 {
+		return nil, &FormatError{file, m.Triggers[0].Line, 1, "triggers are not possible here", false}
 	}
-	return flows, err
+	return m.Flows, err
+}
+
+// Matrix is a connection matrix of htsim. Hosts are numbered from 0.
+type Matrix struct {
+	Flows    []Flow
+	Triggers []Trigger
+	// Nodes is the number of hosts that the file announces, and NodesLine and NodesColumn its place.
+	Nodes, NodesLine, NodesColumn int
 }
 
 // ReadHTSimTriggers reads a connection matrix whose flows may wait for others: in place of its
 // start a flow has "trigger n", others have "send_done_trigger n" or "recv_done_trigger n", and
 // "trigger id n oneshot", multishot or "barrier [count] k" says what that is. That all flows
 // begin is checked.
-func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) ([]Flow, []Trigger, error) {
+func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) (Matrix, error) {
 	m := &matrix{file: file, each: each, nodes: -1, announced: -1, chained: -1, triggers: map[int64]*Trigger{},
 		ids: map[int64]int{}}
 	lines := bufio.NewScanner(r)
@@ -38,27 +46,28 @@ func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) ([]Flow, []Trig
 		}
 		m.end = ending{m.line, len(m.text) + 1}
 		if err := m.read(); err != nil {
-			return nil, nil, err
+			return Matrix{}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, nil, unreadable(file, m.line+1, err)
+		return Matrix{}, unreadable(file, m.line+1, err)
 	}
 	switch {
 	case m.nodes < 0:
-		return nil, nil, m.end.errorf(file, "the file ends; Nodes is missing")
+		return Matrix{}, m.end.errorf(file, "the file ends; Nodes is missing")
 	case m.announced < 0:
-		return nil, nil, m.end.errorf(file, "the file ends; Connections is missing")
+		return Matrix{}, m.end.errorf(file, "the file ends; Connections is missing")
 	case m.announced != int64(len(m.flows)):
-		return nil, nil, m.end.errorf(file, "the file ends after %d of the %d connections that it announces", len(m.flows),
+		return Matrix{}, m.end.errorf(file, "the file ends after %d of the %d connections that it announces", len(m.flows),
 			m.announced)
 	}
 	if m.chained >= 0 && m.chained != int64(len(m.order)) {
-		return nil, nil, m.end.errorf(file, "the file ends after %d of the %d triggers that it announces", len(m.order),
+		return Matrix{}, m.end.errorf(file, "the file ends after %d of the %d triggers that it announces", len(m.order),
 			m.chained)
 	}
 	triggers, err := m.chain()
-	return m.flows, triggers, err
+	return Matrix{Flows: m.flows, Triggers: triggers, Nodes: int(m.nodes), NodesLine: m.nodesAt.Line,
+		NodesColumn: m.nodesAt.Src}, err
 }
 
 // matrix is a connection matrix while it is read.
@@ -70,6 +79,7 @@ type matrix struct {
 	fields           []string
 	end              ending
 	nodes, announced int64 // −1: not read yet
+	nodesAt          Place // the line of nodes, and its column as Src
 	flows            []Flow
 	ids              map[int64]int // of flows, with their lines
 	chained          int64         // triggers that are announced; −1: none are
@@ -103,7 +113,9 @@ func (m *matrix) number(field int, what string, low, high int64) (int64, error) 
 func (m *matrix) read() (err error) {
 	switch key := m.fields[0]; {
 	case key == "Nodes" && m.nodes < 0:
-		m.nodes, err = m.number(1, "the number of nodes", 1, 1<<24)
+		if m.nodes, err = m.number(1, "the number of nodes", 1, 1<<24); err == nil {
+			m.nodesAt = Place{Line: m.line, Src: columnOf(m.text, 1)}
+		}
 		return err
 	case key == "Connections" && m.announced < 0:
 		m.announced, err = m.number(1, "the number of connections", 0, MostFlows)

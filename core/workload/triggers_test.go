@@ -10,8 +10,9 @@ import (
 
 // chained is a connection matrix of four nodes.
 func chained(connections int, lines string) ([]Flow, []Trigger, error) {
-	return ReadHTSimTriggers(strings.NewReader(fmt.Sprintf("Nodes 4\nConnections %d\n%s", connections, lines)), "x.cm",
+	m, err := ReadHTSimTriggers(strings.NewReader(fmt.Sprintf("Nodes 4\nConnections %d\n%s", connections, lines)), "x.cm",
 		unit.Microsecond)
+	return m.Flows, m.Triggers, err
 }
 
 // Triggers join flows by their numbers, whatever the order of lines; each kind begins what it should.

@@ -46,15 +46,33 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if !d.fine() {
 		return
 	}
-	flows, triggers, ok := d.readFlows(x, format, each, data, name)
-	if !ok {
+	m, ok := d.readFlows(x, format, each, data, name)
+	if !ok || !d.matchNodes(p, &m, name) {
 		return
 	}
-	if !d.room(x.Get("file").Place, p, float64(len(flows))) {
+	if !d.room(x.Get("file").Place, p, float64(len(m.Flows))) {
 		return
 	}
-	l := listing{name: name, port: port, offset: offset, triggers: triggers}
-	d.listFlows(x, p, tr, &l, flows)
+	l := listing{name: name, port: port, offset: offset, triggers: m.Triggers}
+	d.listFlows(x, p, tr, &l, m.Flows)
+}
+
+// matchNodes reports an error where a file announces another number of nodes than the topology has hosts, as uet-htsim
+// does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first nodes the
+// number may also be the one that covers all of them.
+func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
+	hosts, covered := 0, 0
+	for i, n := range p.seen.Network.Nodes {
+		if !n.Switch {
+			hosts, covered = hosts+1, i+1
+		}
+	}
+	if m.NodesLine == 0 || m.Nodes == hosts || m.Nodes == covered {
+		return true
+	}
+	d.Fail(d.InFile(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
+		hosts, m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
+	return false
 }
 
 // listing is what is known of a flow file beside its flows.
@@ -111,21 +129,21 @@ func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, fl
 
 // readFlows reads a flow file's data.
 func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
-	name string) (flows []workload.Flow, triggers []workload.Trigger, ok bool) {
+	name string) (m workload.Matrix, ok bool) {
 	var err error
 	if format.Chained != nil {
-		flows, triggers, err = format.Chained(bytes.NewReader(data), name, each)
+		m, err = format.Chained(bytes.NewReader(data), name, each)
 	} else {
-		flows, err = format.Read(bytes.NewReader(data), name, each)
+		m.Flows, err = format.Read(bytes.NewReader(data), name, each)
 	}
 	if d.ignored(x, traffic, format.Name, format.Announces, err) {
 		err = nil
 	}
 	if err != nil {
 		Foreign(d.Reader, x.Get("file"), err)
-		return nil, nil, false
+		return workload.Matrix{}, false
 	}
-	return flows, triggers, true
+	return m, true
 }
 
 // moved is a trigger of flows that come behind first ones.

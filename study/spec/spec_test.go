@@ -436,7 +436,7 @@ traffic:
 sweep: {format: [hpcc, htsim]}
 `
 	good := map[string]string{
-		"net":    "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n",
+		"net":    "5 1 4\n4\n0 4 10Gbps 1us 0\n1 4 10Gbps 1us 0\n2 4 10Gbps 1us 0\n3 4 10Gbps 1us 0\n",
 		"list":   "2\n0 1 3 100 20000 0.001\n1 2 3 100 20000 0.002\n",
 		"matrix": "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 20000\n2->1 id 2 start 5 size 20000\n",
 		"sizes":  "0 0\n1000000 50\n3000000 100\n", // few of them: a flow costs time

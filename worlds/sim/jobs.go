@@ -274,6 +274,9 @@ func (k *ranks) advance(h *host, now unit.Time) {
 			continue
 		}
 		x.Advance(now)
+		if err := x.Fault(); err != nil && h.failed == nil {
+			h.failed = err
+		}
 		x.over(now)
 	}
 	k.due(h)
@@ -298,7 +301,7 @@ func (k *rank) over(now unit.Time) {
 const itself = unit.Nanosecond
 
 // Send begins to send a message (job.Network).
-func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
+func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
 	c := x.of[k.job].config
 	if c.Hosts[to] == int(k.host.node) {

@@ -65,13 +65,15 @@ measure: [goodput]
 `
 
 var read = map[string]string{
-	"e.yaml":    readFiles,
-	"tree.yaml": strings.Replace(readFiles, "net.txt, format: hpcc", "tree.topo, format: htsim", 1),
-	"net.txt":   "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n",
+	"e.yaml": readFiles,
+	"tree.yaml": strings.NewReplacer("net.txt, format: hpcc", "tree.topo, format: htsim", "matrix.cm", "tree.cm").
+		Replace(readFiles),
+	"net.txt": "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n",
 	"tree.topo": "Nodes 4\nTiers 2\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns " +
 		"500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n",
 	"list.flow": "2\n0 1 3 100 20000 0.001\n1 2 3 100 20000 0.002\n",
-	"matrix.cm": "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 20000\n2->1 id 2 start 5 size 20000\n",
+	"matrix.cm": "Nodes 3\nConnections 2\n0->1 id 1 start 0 size 20000\n2->1 id 2 start 5 size 20000\n",
+	"tree.cm":   "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 20000\n2->1 id 2 start 5 size 20000\n",
 	"sizes.cdf": "0 0\n1000 50\n3000 100\n",
 }
 

@@ -239,17 +239,34 @@ func (b *building) collective(x *node) (first, last int32, err error) {
 		}
 		b.same[key] = op
 	}
-	if op.kind != types[v] || op.size != size {
+	empty := op.kind == collective.Scatter && own > 0 && size == 0 // only the first has an input
+	if op.kind != types[v] || op.size != size && !empty {
 		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v", types[v], size, op.id,
 			op.file, op.kind, op.size)
 	}
 	return b.expand(x, op, members, own)
 }
 
+// wholeBuffer returns the largest buffer of a rank in a collective operation, which is the size of package collective.
+// A comm_size is a rank's input (mlcommons/chakra 21585d8, src/converter/pytorch_node.py:213-232). The input of an
+// all-gather and of a gather is a rank's own block (astra-sim 518bd51, Ring.cc:75-77 and HalvingDoubling.cc:61-64), and
+// of any other operation the buffer (Ring.cc:71-86). The product of a comm_size and a number of ranks is exact.
+func wholeBuffer(kind string, size unit.Bytes, members int) unit.Bytes {
+	if kind == collective.AllGather || kind == collective.Gather {
+		return size * unit.Bytes(members)
+	}
+	return size
+}
+
 // newOperation makes what ranks do together.
 func (b *building) newOperation(x *node, kind string, size unit.Bytes, members int) (*operation, error) {
 	o := &operation{kind: kind, size: size, number: int32(len(b.same)), tag: b.tag, file: b.file, id: x.id}
-	c := collective.Config{Operation: kind, Members: members, Size: max(size, unit.Bytes(members)),
+	whole := wholeBuffer(kind, size, members)
+	if whole > mostBytes {
+		return nil, b.errorf(x, "its comm_size is the block of %v that each of %d ranks has, which are %v; up to %d B "+
+			"are allowed for all", size, members, whole, int64(mostBytes))
+	}
+	c := collective.Config{Operation: kind, Members: members, Size: max(whole, unit.Bytes(members)),
 		Algorithm: b.options.Algorithms[kind], Local: 8}
 	if kind == barrier {
 		c.Operation, c.Algorithm = collective.AllReduce, collective.DoubleTree

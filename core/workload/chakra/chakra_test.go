@@ -180,14 +180,19 @@ func TestGroups(t *testing.T) {
 		o     Options
 		nodes []string
 		sends string // to whom each rank sends first
+		bytes float64
 	}{
-		"all":    {Options{}, []string{"1 7 0 comm_type=2 comm_size=400"}, "1 2 3 0"},
-		"inner":  {Options{Dims: []int{2, 2}}, []string{"1 7 0 comm_type=2 comm_size=400 involved_dim=10"}, "1 0 3 2"},
-		"outer":  {Options{Dims: []int{2, 2}}, []string{"1 7 0 comm_type=2 comm_size=400 involved_dim=01"}, "2 3 0 1"},
-		"groups": {Options{Groups: map[string][]int{"a": {0, 3}, "b": {2, 1}}}, nil, "3 2 1 0"},
+		"all": {Options{}, []string{"1 7 0 comm_type=2 comm_size=400"}, "1 2 3 0", 4 * 3 * 400},
+		"inner": {Options{Dims: []int{2, 2}}, []string{"1 7 0 comm_type=2 comm_size=400 involved_dim=10"}, "1 0 3 2",
+			4 * 400},
+		"outer": {Options{Dims: []int{2, 2}}, []string{"1 7 0 comm_type=2 comm_size=400 involved_dim=01"}, "2 3 0 1",
+			4 * 400},
+		"groups": {Options{Groups: map[string][]int{"a": {0, 3}, "b": {2, 1}}}, nil, "3 2 1 0", 4 * 400},
 		"twice": {Options{}, []string{"1 7 0 comm_type=0 comm_size=400", "2 7 0 comm_type=6 comm_size=400",
 			"3 7 0 comm_type=9", "6 7 0 comm_type=1 comm_size=400", "7 7 0 comm_type=3 comm_size=400",
-			"8 7 0 comm_type=4 comm_size=400", "4 7 0 comm_type=5 comm_size=9", "5 7 0 3 comm_type=7 comm_size=9"}, "1 2 3 0"},
+			"8 7 0 comm_type=4 comm_size=400", "4 7 0 comm_type=5 comm_size=9", "5 7 0 3 comm_type=7 comm_size=9"}, "1 2 3 0",
+			// all-reduce, all-to-all, barrier of a byte a rank, reduce, gather, scatter, broadcast, reduce-scatter
+			6*400 + 3*400 + 6*4 + 3*400 + 3*400 + 300 + 3*9 + 3*9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var traces [][]byte
@@ -212,8 +217,8 @@ func TestGroups(t *testing.T) {
 					}
 				}
 			}
-			if strings.Join(got, " ") != x.sends {
-				t.Errorf("%v, want %s", got, x.sends)
+			if strings.Join(got, " ") != x.sends || l.Bytes() != x.bytes {
+				t.Errorf("%v and %v B, want %s and %v B", got, l.Bytes(), x.sends, x.bytes)
 			}
 		})
 	}
@@ -242,6 +247,10 @@ func TestErrors(t *testing.T) {
 		"dims":    {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},
 		"other": {[][]byte{made("1 7 0 comm_type=0 comm_size=9"), made("5 7 0 comm_type=0 comm_size=8")},
 			"node 5 of rank 1: all_reduce of 8B, where node 1 of x.0.et, the same operation, is all_reduce of 9B"},
+		"block": {[][]byte{made("1 7 0 comm_type=2 comm_size=600000000000"), one}, "node 1 of rank 0: its comm_size is the " +
+			"block of 600GB that each of 2 ranks has, which are 1.2TB; up to 1099511627776 B are allowed"},
+		"scatter": {[][]byte{made("1 7 0 comm_type=4 comm_size=9"), made("5 7 0 comm_type=4 comm_size=8")},
+			"scatter of 8B, where node 1 of x.0.et, the same operation, is scatter of 9B"},
 		"time": {[][]byte{made("1 4 9000000000000000")}, "it takes 9000000000000000 us"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,6 +184,16 @@ func (j *Job) where(m int, at job.Ref) where {
 	return w
 }
 
+// Age orders what waits on an ideal network (job.Aged): by collective operation, chunk and channel.
+func (j *Job) Age(m int, at job.Ref) int64 {
+	if at.Lane == 0 {
+		return 0
+	}
+	part := int(at.Lane) - 1
+	chunk, channel := part%j.Chunks, part/j.Chunks
+	return int64(int(at.Op)/j.length(m)*j.parts + chunk*j.Channels + channel)
+}
+
 // communicates is the processor of all that communicates, so that computing does not hold it up.
 const communicates = 1
 

@@ -71,6 +71,7 @@ func readBinary(data []byte, file string) (*job.Listed, error) {
 		return nil, r.errorf(origin, "%d ranks, and the file has room for the places of %d", ranks, most)
 	}
 	b := job.NewBuilder(file)
+	b.KeepLogGOPSimOrder()
 	for k := range ranks {
 		at := origin + 6 + 16*k
 		start, end := r.u64(at), r.u64(at+8)

@@ -31,6 +31,7 @@ func Read(data []byte, file string) (*job.Listed, error) {
 // readText reads the text form.
 func readText(data []byte, file string) (l *job.Listed, err error) {
 	p := &parser{file: file, rest: string(data), builder: job.NewBuilder(file), ranks: -1, rank: -1}
+	p.builder.KeepLogGOPSimOrder()
 	for p.line = 1; p.rest != ""; p.line++ {
 		p.text, p.rest, _ = strings.Cut(p.rest, "\n")
 		p.text = strings.TrimSuffix(p.text, "\r")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weir/core/unit"
 )
 
 // Fault is why a job cannot be carried out, with the line of its file; 0: not known.
@@ -15,8 +17,9 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Msg }
 
-// Check finds what is wrong with a job that is listed: operations that come after each other in a circle, and
-// messages without a partner. A job that passes may still wait for ever, which carrying it out tells (Deadlock).
+// Check finds what is wrong with a job that is listed: operations that come after each other in a circle, messages
+// without a partner, and sends and receives of one message that differ in its size. A job that passes may still
+// wait for ever, which carrying it out tells (Deadlock).
 func (l *Listed) Check() (faults []Fault) {
 	if f := l.circle(); f != nil {
 		return []Fault{*f}
@@ -119,7 +122,8 @@ const mostFaults = 20
 // are checked by number only: which message such a one takes is a matter of time.
 func (l *Listed) partners() (faults []Fault) {
 	var sends, recvs []side
-	open := make([]int64, l.Ranks()) // receives of any, by rank
+	open := make([]int64, l.Ranks()) // receives of any, by rank, that no send is left for
+	anyOf := make([]bool, l.Ranks()) // the rank has receives of any
 	for r := range l.Ranks() {
 		for k := range l.Ops(r, 0) {
 			op := l.ops[l.first[r]+int32(k)]
@@ -128,6 +132,7 @@ func (l *Listed) partners() (faults []Fault) {
 				sends = append(sends, side{int32(r), op.Peer, op.Tag, int32(r), int32(k)})
 			case op.Kind == Recv && (op.Peer == AnyRank || op.Tag == AnyTag):
 				open[r]++
+				anyOf[r] = true
 			case op.Kind == Recv:
 				recvs = append(recvs, side{op.Peer, int32(r), op.Tag, int32(r), int32(k)})
 			}
@@ -176,7 +181,60 @@ func (l *Listed) partners() (faults []Fault) {
 		}
 		faults = append(faults, l.lonely(s, sends, recvs))
 	}
+	return append(faults, l.sizes(sends, recvs, func(rank int32) bool { return anyOf[rank] })...)
+}
+
+// sizes finds sends and receives of one message that differ in size, in lists that are sorted by message. Of several
+// messages with the same ranks and tag it compares the sizes in any order: time decides which send meets which receive,
+// and Rank compares them then. So it does for ranks that receive from any rank or with any tag.
+func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults []Fault) {
+	size := func(s side) unit.Bytes { return l.ops[l.first[s.rank]+s.op].Size }
+	for len(sends) > 0 && len(recvs) > 0 {
+		s, r := recvs[0], recvs[0]
+		if message(sends[0], recvs[0]) < 0 {
+			s = sends[0]
+		}
+		n, m := leading(sends, s), leading(recvs, s)
+		if n == m && !any(r.dst) && !sameSizes(sends[:n], recvs[:n], size) {
+			if len(faults) == mostFaults {
+				return append(faults, Fault{0, "the sizes of more messages differ"})
+			}
+			k := 0
+			for size(sends[k]) == size(recvs[k]) {
+				k++
+			}
+			s, r = sends[k], recvs[k]
+			faults = append(faults, Fault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with "+
+				"tag %d, and %s there sends %d B; give both the same size", r.rank, l.name(int(r.rank), r.op), size(r),
+				r.src, r.tag, l.name(int(s.rank), s.op), size(s))})
+		}
+		sends, recvs = sends[n:], recvs[m:]
+	}
 	return faults
+}
+
+// leading counts the first sides that have the message of s.
+func leading(sides []side, s side) int {
+	n := 0
+	for n < len(sides) && message(sides[n], s) == 0 {
+		n++
+	}
+	return n
+}
+
+// sameSizes reports whether as many sends and receives have the same sizes, in any order.
+func sameSizes(sends, recvs []side, size func(s side) unit.Bytes) bool {
+	if len(sends) == 1 {
+		return size(sends[0]) == size(recvs[0])
+	}
+	sorted := func(sides []side) (out []unit.Bytes) {
+		for _, s := range sides {
+			out = append(out, size(s))
+		}
+		slices.Sort(out)
+		return out
+	}
+	return slices.Equal(sorted(sends), sorted(recvs))
 }
 
 // message compares what two sides say of a message.

@@ -139,11 +139,12 @@ func pair(ranks int, lines ...string) *Listed {
 			var kind string
 			var peer int32
 			var tag int64
-			fmt.Sscan(line, &rank, &kind, &peer, &tag)
+			size := unit.Bytes(8)
+			fmt.Sscan(line, &rank, &kind, &peer, &tag, (*int64)(&size))
 			if rank != r {
 				continue
 			}
-			op := Op{Kind: Send, Peer: peer, Tag: uint32(tag), Size: 8}
+			op := Op{Kind: Send, Peer: peer, Tag: uint32(tag), Size: size}
 			if kind == "recv" {
 				op.Kind = Recv
 			}
@@ -171,6 +172,15 @@ func TestPartners(t *testing.T) {
 			"rank 0: operation 1 (line 2) sends 8 B to rank 1 with tag 5, and the other side receives only 1 with this"}},
 		"any": {[]string{"0 send 1 5", "2 send 1 6", "1 recv -1 6", "1 recv 0 -1", "1 send 1 1", "1 recv -1 4294967295"},
 			nil},
+		"sizes": {[]string{"0 send 1 5 10", "1 recv 0 5 999"}, []string{"rank 1: operation 0 (line 2) awaits 999 B from " +
+			"rank 0 with tag 5, and operation 0 (line 1) there sends 10 B; give both the same size"}},
+		"sizes, several": {[]string{"0 send 1 5 10", "0 send 1 5 20", "1 recv 0 5 10", "1 recv 0 5 30", "0 send 1 6 1",
+			"1 recv 0 6 1"}, []string{"rank 1: operation 1 (line 4) awaits 30 B from rank 0 with tag 5, and operation 1 " +
+			"(line 2)"}},
+		"sizes, in another order": {[]string{"0 send 1 5 10", "0 send 1 5 20", "1 recv 0 5 20", "1 recv 0 5 10"}, nil},
+		"sizes, without a partner": {[]string{"0 send 1 5 10", "0 send 1 5 10", "1 recv 0 5 20"}, []string{
+			"rank 0: operation 1 (line 2) sends 10 B"}},
+		"sizes, any": {[]string{"0 send 1 5 10", "1 recv -1 5 20", "2 send 1 5 20", "1 recv 0 5 20"}, nil},
 		"any, no": {[]string{"0 send 1 5", "1 recv -1 6", "1 recv -1 6"},
 			[]string{"rank 1: 1 of its receives from any rank"}},
 	} {
@@ -192,6 +202,13 @@ func TestPartners(t *testing.T) {
 	}
 	got := pair(2, many...).Check()
 	if len(got) != mostFaults+1 || got[mostFaults].Msg != "80 more messages have no partner" {
+		t.Errorf("%d faults: %v", len(got), got[len(got)-1])
+	}
+	for i := range 50 {
+		many[i], many[50+i] = fmt.Sprint("0 send 1 ", i, " 1"), fmt.Sprint("1 recv 0 ", i, " 2")
+	}
+	got = pair(2, many...).Check()
+	if len(got) != mostFaults+1 || got[mostFaults].Msg != "the sizes of more messages differ" {
 		t.Errorf("%d faults: %v", len(got), got[len(got)-1])
 	}
 }

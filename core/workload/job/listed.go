@@ -14,6 +14,8 @@ type Listed struct {
 	at    []int32  // operation i comes after after[at[i]] … after[at[i+1]−1]
 	line  []int32  // of the file; nil: not known
 	label []string // nil: there are none
+	// ordered programs run in the order of LogGOPSim (Ordered).
+	ordered bool
 }
 
 // MostOps is how many operations can be listed.
@@ -90,6 +92,9 @@ func (l *Listed) Any() bool {
 	return slices.ContainsFunc(l.ops, func(o Op) bool { return o.Kind == Recv && (o.Peer == AnyRank || o.Tag == AnyTag) })
 }
 
+// LogGOPSimOrder reports whether the job is of a file of LogGOPSim (Ordered).
+func (l *Listed) LogGOPSimOrder() bool { return l.ordered }
+
 // Memory is about how many bytes the list takes.
 func (l *Listed) Memory() int64 {
 	return int64(len(l.ops))*(32+4) + int64(len(l.after))*12 + int64(len(l.line))*4 + int64(len(l.label))*16
@@ -115,6 +120,9 @@ type edge struct {
 
 // NewBuilder makes a builder of a job of this file.
 func NewBuilder(file string) *Builder { return &Builder{l: Listed{File: file}} }
+
+// KeepLogGOPSimOrder makes the job Ordered, as jobs of GOAL files are.
+func (b *Builder) KeepLogGOPSimOrder() { b.l.ordered = true }
 
 // Rank begins the next rank.
 func (b *Builder) Rank() { b.l.first = append(b.l.first, int32(len(b.l.ops))) }

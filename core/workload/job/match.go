@@ -1,6 +1,10 @@
 package job
 
-import "weir/core/unit"
+import (
+	"fmt"
+
+	"weir/core/unit"
+)
 
 // Message is what a send is for the rank that receives it.
 type Message struct {
@@ -8,15 +12,48 @@ type Message struct {
 	Tag  uint32
 	Size unit.Bytes
 	Send Ref // of From
+	// CPU and NIC are the send's.
+	CPU, NIC uint8
+}
+
+// before is the order of messages that arrive at one time.
+func (m *Message) before(o *Message) bool {
+	switch {
+	case m.From != o.From:
+		return m.From < o.From
+	case m.Send.Lane != o.Send.Lane:
+		return m.Send.Lane < o.Send.Lane
+	}
+	return m.Send.Op < o.Send.Op
 }
 
 // matcher joins the receives of a rank with the messages that come to it. Of several that fit a message takes the
-// receive that was posted first, and a receive the message that came first. Their sizes are not compared.
+// receive that was posted first, and a receive the message that came first.
 type matcher struct {
 	posted, came queues
 	any          []post // receives of any rank or tag, in their order
 	posts        int64  // so far
 	messages     int64  // that waited
+}
+
+// Fault is an error if a receive of the rank took a message of another size, after which the run must end.
+func (r *Rank) Fault() error { return r.fault }
+
+// compareSizes sets the fault if a receive and its message differ in size. Check finds that before a run, except where
+// it depends on the order of time which of several messages a receive takes.
+func (r *Rank) compareSizes(at Ref, m *Message) {
+	op := r.op(at)
+	if op.Size == m.Size || r.fault != nil {
+		return
+	}
+	where := func(rank int, at Ref) string {
+		if n, is := r.program.(Named); is {
+			return n.Where(rank, at)
+		}
+		return fmt.Sprintf("operation %d of lane %d of rank %d", at.Op, at.Lane, rank)
+	}
+	r.fault = fmt.Errorf("%s awaits %d B and takes the message of %s, which has %d B; give both the same size, or "+
+		"another tag", where(r.Number, at), op.Size, where(int(m.From), m.Send), m.Size)
 }
 
 // post is a receive that was posted.
@@ -32,26 +69,28 @@ func (p *post) takes(from int32, tag uint32) bool {
 	return (p.from == AnyRank || p.from == from) && (p.tag == AnyTag || p.tag == tag)
 }
 
-// post posts a receive. If a message for it has come, that is it.
-func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, found bool) {
+// post posts a receive. If a message for it has come, it returns that message and the time until which the receiver has
+// it in hand.
+func (m *matcher) post(at Ref, from int32, tag uint32) (msg Message, until unit.Time, found bool) {
 	p := post{m.posts, at, from, tag}
 	m.posts++
 	if from != AnyRank && tag != AnyTag {
 		if i, ok := m.came.take(key(from, tag)); ok {
-			return i.msg, true
+			return i.msg, i.until, true
 		}
 		m.posted.add(key(from, tag), entry{order: p.order, at: at})
-		return Message{}, false
+		return Message{}, 0, false
 	}
 	if i, ok := m.came.first(func(e *entry) bool { return p.takes(e.msg.From, e.msg.Tag) }); ok {
-		return i.msg, true
+		return i.msg, i.until, true
 	}
 	m.any = append(m.any, p)
-	return Message{}, false
+	return Message{}, 0, false
 }
 
-// arrive finds the receive of a message. If none is there yet, the message waits.
-func (m *matcher) arrive(msg Message) (at Ref, found bool) {
+// arrive finds the receive of a message that the receiver has in hand until a time. Without a receive the message
+// waits.
+func (m *matcher) arrive(msg Message, until unit.Time) (at Ref, found bool) {
 	k := key(msg.From, msg.Tag)
 	exact, is := m.posted.look(k)
 	for i := range m.any {
@@ -69,7 +108,7 @@ func (m *matcher) arrive(msg Message) (at Ref, found bool) {
 		return e.at, true
 	}
 	m.messages++
-	m.came.add(k, entry{order: m.messages, msg: msg})
+	m.came.add(k, entry{order: m.messages, msg: msg, until: until})
 	return Ref{}, false
 }
 
@@ -89,6 +128,7 @@ type entry struct {
 	key   uint64
 	order int64
 	msg   Message
+	until unit.Time // of a message
 	at    Ref
 	next  int32 // −1: none
 	used  bool

@@ -76,6 +76,13 @@ type Program interface {
 	After(rank int, at Ref, to []Dep) []Dep
 }
 
+// Aged is a Program with parts that follow each other. Of what waits for a processor or a NIC of an ideal network the
+// part with the lowest age goes first: a chunk that was begun earlier. Without ages the first operation of the program
+// does.
+type Aged interface {
+	Age(rank int, at Ref) int64
+}
+
 // Named is a Program whose operations have names and places for messages.
 type Named interface {
 	// Where is the place of an operation: the file with its line, or what else finds it.

@@ -12,6 +12,10 @@ type Costs struct {
 	Eager    unit.Bytes // S: a send of more is over when its message has been received; less than 0: none is
 	// Streams says that a NIC sends one message at a time.
 	Streams bool
+	// BindReceiver makes a message hold its receiver's processor and NIC for its bytes, as spcl/LogGOPSim 76451de does.
+	// Without it a message has arrived before, and a posted receive holds the NIC for g and then the processor for
+	// o + (s−1)·O, as in spcl/atlahs 8837294. It needs Streams.
+	BindReceiver bool
 }
 
 // bytes is what all bytes of a message but the first cost.
@@ -27,9 +31,9 @@ func (c *Costs) Wire(size unit.Bytes) unit.Time { return bytes(size, c.ByteGap) 
 
 // Network carries messages.
 type Network interface {
-	// Send begins to carry a message, of which the sender's processor is done at time free. It says whether the send is
-	// over then; else Rank.Sent does, later.
-	Send(free unit.Time, to int32, m Message) (over bool)
+	// Send begins to carry a message that its sender begins to send at a time, and with which the sender's processor is
+	// done at time free. It says whether the send is over then; else Rank.Sent does, later.
+	Send(now, free unit.Time, to int32, m Message) (over bool)
 	// Received says that a message will have been received at a time.
 	Received(at unit.Time, to int32, m Message)
 }
@@ -51,8 +55,11 @@ type Rank struct {
 	network  Network
 	match    matcher
 	events   heap
-	streams  [3][]stream
+	streams  [4][]stream
 	ready    []Ref
+	turns    *int64   // the run's counter (CountTurns); nil: there are no turns
+	aged     Aged     // the program, on an ideal network; nil: it has no ages
+	fault    error    // Fault
 	flying   flying   // sends that others say the end of, and when they began
 	known    [4]known // operations of late
 
@@ -74,10 +81,21 @@ type Rank struct {
 // NewRank is a rank of a program, before Begin.
 func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
+	if c.Streams {
+		r.aged, _ = p.(Aged)
+	}
 	for i := range r.known {
 		r.known[i].at = Ref{-1, -1}
 	}
 	return r
+}
+
+// age returns the age of an operation of a rank; 0 if the program has no ages.
+func (r *Rank) age(rank int, at Ref) int64 {
+	if r.aged == nil {
+		return 0
+	}
+	return r.aged.Age(rank, at)
 }
 
 // known is an operation. A program that has its operations by formula takes long to say what one is, and a rank asks
@@ -100,7 +118,7 @@ func (r *Rank) op(at Ref) *Op {
 func (r *Rank) Begin(at unit.Time) {
 	r.last = at
 	r.frontier.Begin()
-	r.takeReady(at)
+	r.takeReady(at, r.nextTurn())
 }
 
 // Next is when Advance is due; unit.Never: not before something comes.
@@ -116,46 +134,66 @@ func (r *Rank) Done() bool { return r.frontier.Left() == 0 }
 
 // Arrive says that a message comes in at a time that is not past.
 func (r *Rank) Arrive(at unit.Time, m Message) {
-	r.events.push(event{at: at, kind: arrives, msg: m})
+	e := event{at: at, kind: arrives, msg: m}
+	if r.costs.BindReceiver {
+		e.kind, e.since, e.turn, e.age = takes, at, r.nextTurn(), r.age(int(m.From), m.Send)
+	}
+	r.events.push(e)
 }
 
 // Sent says that a send, which was not over when its processor was done, is over at a time that is not past.
 func (r *Rank) Sent(at unit.Time, send Ref) {
-	r.events.push(event{at: at, kind: endsNow, ref: send})
+	r.events.push(event{at: at, kind: endsNow, ref: send, turn: r.nextTurn()})
 }
 
 // Advance does all that is due by now.
 func (r *Rank) Advance(now unit.Time) {
 	for len(r.events) > 0 && r.events[0].at <= now {
 		e := r.events.pop()
-		switch e.kind {
-		case endsNow:
-			r.end(e)
-		case arrives:
-			if at, found := r.match.arrive(e.msg); found {
-				r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true})
-			}
-		case frees:
-			r.next(e)
-		case tries:
-			r.try(e)
-		}
+		r.handle(&e)
 	}
 }
 
-// takeReady has operations that may begin tried at a time.
-func (r *Rank) takeReady(at unit.Time) {
+// handle does what an event says.
+func (r *Rank) handle(e *event) {
+	switch e.kind {
+	case endsNow:
+		r.end(e)
+	case arrives:
+		if at, found := r.match.arrive(e.msg, e.at); found {
+			r.compareSizes(at, &e.msg)
+			r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true, age: r.age(r.Number, at)})
+		}
+	case frees:
+		r.next(e)
+	case tries:
+		r.try(e)
+	case takes:
+		r.take(e)
+	}
+}
+
+// takeReady has operations that may begin tried at a time, with a turn for all of them.
+func (r *Rank) takeReady(at unit.Time, turn int64) {
 	r.ready = r.frontier.Ready(r.ready[:0])
-	for _, ref := range r.ready {
-		r.events.push(event{at: at, kind: tries, ref: ref})
+	if r.turns != nil {
+		r.sortReady()
+	}
+	for i, ref := range r.ready {
+		when := at
+		if r.turns != nil {
+			when = r.postingTime(at, ref)
+		}
+		r.events.push(event{at: when, kind: tries, ref: ref, turn: turn, place: int32(i), age: r.age(r.Number, ref)})
 	}
 }
 
 // What does one thing at a time.
 const (
-	cpus = iota
-	outs // what a NIC sends
-	ins  // what it receives
+	cpus   = iota
+	outs   // what a NIC sends
+	ins    // what it receives
+	takers // a processor for what a NIC receives, where receivers are bound and the program is not Ordered
 )
 
 // stream is a processor, or one direction of a NIC.
@@ -179,11 +217,12 @@ func (r *Rank) wait(e event, kind int, i uint8) {
 	e.at = 0
 	s := r.stream(kind, i)
 	s.waiting.push(e)
-	r.arm(s, kind, i, 0)
+	r.arm(kind, i, 0)
 }
 
 // arm has a stream looked at when it is free, if something waits for it.
-func (r *Rank) arm(s *stream, kind int, i uint8, now unit.Time) {
+func (r *Rank) arm(kind int, i uint8, now unit.Time) {
+	s := r.stream(kind, i)
 	if len(s.waiting) > 0 && !s.armed {
 		s.armed = true
 		r.events.push(event{at: max(s.free, now), kind: frees, ref: Ref{int32(kind), int32(i)}})
@@ -191,11 +230,11 @@ func (r *Rank) arm(s *stream, kind int, i uint8, now unit.Time) {
 }
 
 // next lets the first that waits for a stream try again. Whether others can, is seen when it has.
-func (r *Rank) next(e event) {
+func (r *Rank) next(e *event) {
 	kind, i := int(e.ref.Lane), uint8(e.ref.Op)
 	s := r.stream(kind, i)
 	if s.armed = false; s.free > e.at {
-		r.arm(s, kind, i, e.at)
+		r.arm(kind, i, e.at)
 		return
 	}
 	w := s.waiting.pop()
@@ -204,13 +243,20 @@ func (r *Rank) next(e event) {
 }
 
 // try begins an operation, or has it wait for its processor or its NIC.
-func (r *Rank) try(e event) {
+func (r *Rank) try(e *event) {
 	op, now := *r.op(e.ref), e.at
 	if op.Kind == Recv && !e.received { // to post it takes no time
 		r.frontier.Began(e.ref)
-		r.takeReady(now)
-		if m, found := r.match.post(e.ref, op.Peer, op.Tag); found {
-			r.events.push(event{at: now, kind: tries, ref: e.ref, msg: m, received: true})
+		r.takeReady(now, r.nextTurn())
+		m, until, found := r.match.post(e.ref, op.Peer, op.Tag)
+		if found {
+			r.compareSizes(e.ref, &m)
+		}
+		switch {
+		case found && r.costs.BindReceiver:
+			r.receive(now, max(now, until), e.ref, &m)
+		case found:
+			r.events.push(event{at: now, kind: tries, ref: e.ref, msg: m, received: true, age: e.age})
 		}
 		return
 	}
@@ -230,9 +276,9 @@ func (r *Rank) try(e event) {
 	}
 	switch {
 	case nic != nil && nic.free > now && nic.free >= cpu.free:
-		r.wait(e, way, op.NIC)
+		r.wait(*e, way, op.NIC)
 	case cpu.free > now:
-		r.wait(e, cpus, op.CPU)
+		r.wait(*e, cpus, op.CPU)
 	case op.Kind == Recv:
 		nic.free = now + r.costs.Gap
 		cpu.free = nic.free + r.costs.Hold(e.msg.Size)
@@ -240,18 +286,16 @@ func (r *Rank) try(e event) {
 		r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
 	case op.Kind == Wait:
 		r.frontier.Began(e.ref)
-		r.takeReady(now)
+		r.takeReady(now, r.nextTurn())
 		at := (now + op.Time - 1) / op.Time * op.Time
-		r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now})
+		r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
 	default:
-		r.frontier.Began(e.ref)
-		r.takeReady(now)
 		if op.Kind == Calc {
 			if r.computes++; r.computes == 1 {
 				r.since = now
 			}
 			cpu.free = now + op.Time
-			r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
+			r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
 		} else {
 			cpu.free = now + r.costs.Hold(op.Size)
 			if nic != nil {
@@ -259,10 +303,12 @@ func (r *Rank) try(e event) {
 			}
 			r.send(now, cpu.free, e.ref, &op)
 		}
+		r.frontier.Began(e.ref)
+		r.takeReady(now, r.nextTurn())
 	}
-	r.arm(cpu, cpus, op.CPU, now)
+	r.arm(cpus, op.CPU, now)
 	if nic != nil {
-		r.arm(nic, way, op.NIC, now)
+		r.arm(way, op.NIC, now)
 	}
 }
 
@@ -270,15 +316,16 @@ func (r *Rank) try(e event) {
 func (r *Rank) send(now, free unit.Time, at Ref, op *Op) {
 	r.sent += op.Size
 	r.messages++
-	if r.network.Send(free, op.Peer, Message{int32(r.Number), op.Tag, op.Size, at}) {
-		r.events.push(event{at: free, kind: endsNow, ref: at, since: now})
+	m := Message{From: int32(r.Number), Tag: op.Tag, Size: op.Size, Send: at, CPU: op.CPU, NIC: op.NIC}
+	if r.network.Send(now, free, op.Peer, m) {
+		r.events.push(event{at: free, kind: endsNow, ref: at, since: now, turn: r.nextTurn()})
 		return
 	}
 	r.flying.add(at, now)
 }
 
 // end ends an operation.
-func (r *Rank) end(e event) {
+func (r *Rank) end(e *event) {
 	op := *r.op(e.ref)
 	switch op.Kind {
 	case Calc:
@@ -291,6 +338,9 @@ func (r *Rank) end(e event) {
 		}
 	}
 	r.last = max(r.last, e.at)
+	if r.turns != nil { // a rank of LogGOPSim ends with its processors (LogGOPSim.cpp: nexto)
+		r.last = max(r.last, r.stream(cpus, op.CPU).free)
+	}
 	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0 || op.Mark != NoMark) {
 		r.OnSpan(Span{r.Number, e.ref, op, e.since, e.at})
 	}
@@ -303,7 +353,7 @@ func (r *Rank) end(e event) {
 		r.OnMark(r.Number, op.Mark, op.Part, e.at)
 	}
 	r.frontier.Ended(e.ref)
-	r.takeReady(e.at)
+	r.takeReady(e.at, e.turn)
 }
 
 // Kinds of events, in their order at one time: first what ends, then what comes, then what begins. So whoever waits for
@@ -313,31 +363,41 @@ const (
 	arrives
 	frees
 	tries
+	takes // a message that a bound receiver is to take; on ideal networks only
 )
 
 // event is what happens to a rank.
 type event struct {
 	at       unit.Time
-	since    unit.Time // when what ends began
+	since    unit.Time // when what ends began, or a message that waits has arrived
+	turn     int64     // CountTurns; 0: it has no turn
+	age      int64     // of what waits for a processor or NIC (Aged)
 	msg      Message
 	ref      Ref
+	place    int32 // among what has the same turn
 	kind     uint8
 	received bool // tries: a receive whose message is there
 }
 
 // before is the order of events.
 func (e *event) before(o *event) bool {
-	switch {
-	case e.at != o.at:
+	if e.at != o.at {
 		return e.at < o.at
-	case e.kind != o.kind:
+	}
+	begins := e.kind >= tries && o.kind >= tries
+	switch {
+	case e.kind != o.kind && !(begins && e.turn != o.turn):
 		return e.kind < o.kind
-	case e.kind == arrives && e.msg.From != o.msg.From:
-		return e.msg.From < o.msg.From
-	case e.kind == arrives && e.msg.Send.Lane != o.msg.Send.Lane:
-		return e.msg.Send.Lane < o.msg.Send.Lane
-	case e.kind == arrives:
-		return e.msg.Send.Op < o.msg.Send.Op
+	case e.turn != o.turn:
+		return e.turn < o.turn
+	case e.place != o.place && e.turn > 0:
+		return e.place < o.place
+	case e.age != o.age:
+		return e.age < o.age
+	case e.kind == takes && e.since != o.since:
+		return e.since < o.since
+	case e.kind == arrives || e.kind == takes:
+		return e.msg.before(&o.msg)
 	case e.ref.Op != o.ref.Op:
 		return e.ref.Op < o.ref.Op
 	}

@@ -9,25 +9,36 @@ import (
 	"weir/core/workload/job"
 )
 
-// Model are the parameters of LogGOPS.
+// Model has the parameters of LogGOPS. By default it computes what LogGOPSim does (spcl/LogGOPSim 76451de,
+// src/LogGOPSim/LogGOPSim.cpp).
 type Model struct {
 	Latency unit.Time // L
+	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp): a message occupies the wire for
+	// its bytes before it arrives, and its receiver's NIC for g alone. So several senders to one receiver do not share the
+	// rate of its NIC.
+	Free bool
 	job.Costs
 }
 
 // latest is how far a run goes: no sum of two times in it has too many digits.
 const latest = unit.Never / 4
 
-// Run carries out a job (job.Ideal). Ranks that wait for what never comes are in the outcome. The error says that it
-// would take too long.
+// Run carries out a job (job.Ideal). Ranks that wait for what never comes are in the outcome. The error reports that it
+// would take too long, or that a send and its receive differ in size.
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
-	m.Streams = true
+	m.Streams, m.BindReceiver = true, !m.Free
 	n := p.Ranks()
-	x := &run{model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n)}
+	x := &run{model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1}
+	if o, is := p.(job.Ordered); is && !m.Free {
+		x.ordered = o.LogGOPSimOrder()
+	}
 	tally := job.NewTally(p, &watch)
 	for i := range x.ranks {
 		r := job.NewRank(p, i, &m.Costs, x)
 		tally.Join(r)
+		if x.ordered {
+			r.CountTurns(&x.turns)
+		}
 		x.ranks[i] = r
 		x.at[i] = -1
 	}
@@ -47,7 +58,17 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 			cut = true
 			break
 		}
-		r.Advance(now)
+		x.remove(0) // a key of the queue does not change in it
+		x.running = i
+		if x.ordered {
+			r.Step()
+		} else {
+			r.Advance(now)
+		}
+		x.running = -1
+		if err := r.Fault(); err != nil {
+			return out, events, err
+		}
 		x.moved(i)
 		events++
 	}
@@ -62,6 +83,8 @@ type Config struct{ Model }
 // Params binds the parameters.
 func (c *Config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
+	p.Either(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
+		"for its bytes, as in spcl/LogGOPSim 76451de; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
 	p.Time(&c.Latency, "L", "2500ns", "latency: from the sender's NIC to the receiver's", from).Min("0s").Max("1000s")
 	p.Time(&c.Overhead, "o", "1500ns", "overhead: of a processor, for each send and each receive", from).Min("0s").
 		Max("1000s")
@@ -74,20 +97,28 @@ func (c *Config) Params(p *scheme.Params) {
 // Scheme names the model in experiments.
 func Scheme() job.Model {
 	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "messages cost latency, overhead and gaps, and meet " +
-		"nowhere but at their hosts", Source: "LogGOPSim"}, func(c Config) job.Ideal { return c.Model })
+		"nowhere but at their hosts: as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
+		func(c Config) job.Ideal { return c.Model })
 }
 
 // run is a run under way.
 type run struct {
-	model *Model
-	ranks []*job.Rank
-	queue []int32 // heap of ranks that have something to do, by when and by number
-	at    []int32 // where each is in queue; −1: nowhere
+	model   *Model
+	ranks   []*job.Rank
+	queue   []int32 // heap of ranks that have something to do, by when and by number, or by turn
+	at      []int32 // where each is in queue; −1: nowhere
+	ordered bool    // the program has LogGOPSim's order
+	turns   int64   // so far
+	running int32   // rank that is out of the queue while it runs; −1: no rank runs
 }
 
 // Send carries a message (job.Network).
-func (x *run) Send(free unit.Time, to int32, m job.Message) (over bool) {
-	x.ranks[to].Arrive(free+x.model.Latency+x.model.Wire(m.Size), m)
+func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
+	at := now + x.model.Overhead + x.model.Latency // its first byte (LogGOPSim.cpp:320)
+	if x.model.Free {
+		at = free + x.model.Latency + x.model.Wire(m.Size) // its last one (atlahs, LogGOPSim.cpp:387)
+	}
+	x.ranks[to].Arrive(at, m)
 	x.moved(to)
 	return m.Size <= x.model.Eager
 }
@@ -101,12 +132,18 @@ func (x *run) Received(at unit.Time, _ int32, m job.Message) {
 }
 
 func (x *run) before(a, b int32) bool {
+	if x.ordered {
+		return x.ranks[a].Before(x.ranks[b])
+	}
 	s, t := x.ranks[a].Next(), x.ranks[b].Next()
 	return s < t || s == t && a < b
 }
 
 // moved puts a rank where it belongs in the queue.
 func (x *run) moved(rank int32) {
+	if rank == x.running {
+		return
+	}
 	i := x.at[rank]
 	if x.ranks[rank].Next() == unit.Never {
 		if i >= 0 {

@@ -68,26 +68,35 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// With all on one processor sends wait for what computes. At one time the first of the file goes first, so that here
-// a rank sends before it computes on, and nothing is lost; LogGOPSim has it the other way round, and 1,807,855 ns.
+// forms are the model's forms, by the value of receive.
+var forms = map[string]bool{"nic": false, "free": true}
+
+// With all on one processor sends wait for what computes. With receive: nic what becomes ready at one time goes as in
+// LogGOPSim, sends before computing; with receive: free in the order of the file.
 func TestOneProcessor(t *testing.T) {
 	data, err := os.ReadFile("../goal/testdata/pipeline_4x6.goal")
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := strings.ReplaceAll(string(data), " cpu 1", "")
-	if got := ends(t, parse(t, one, "x"), given()); fmt.Sprint(got) != "[600000 721971 843942 965913]" {
-		t.Error(got)
-	}
-	late := "num_ranks 2\nrank 0 {\na: calc 100\nb: send 1b to 1\nb requires a\nc: calc 1000\nc requires a\n}\n" +
+	const calcLast = "num_ranks 2\nrank 0 {\na: calc 100\nb: send 1b to 1\nb requires a\nc: calc 1000\nc requires a\n}\n" +
 		"rank 1 {\nrecv 1b from 0\n}\n"
-	if got := ends(t, parse(t, late, "x"), given()); fmt.Sprint(got) != "[1100 1100]" {
-		t.Error("the send comes first:", got)
-	}
-	swapped := strings.Replace(strings.Replace(late, "b: send 1b to 1\nb requires a\n", "", 1), "c requires a\n",
+	calcFirst := strings.Replace(strings.Replace(calcLast, "b: send 1b to 1\nb requires a\n", "", 1), "c requires a\n",
 		"c requires a\nb: send 1b to 1\nb requires a\n", 1)
-	if got := ends(t, parse(t, swapped, "x"), given()); fmt.Sprint(got) != "[1100 2100]" {
-		t.Error("the calc comes first:", got)
+	for _, x := range []struct{ name, text, nic, free string }{
+		{"a pipeline", strings.ReplaceAll(string(data), " cpu 1", ""), "[600000 826826 969768 1091739]",
+			"[600000 721971 843942 965913]"},
+		{"a send and then a calc", calcLast, "[1100 1100]", "[1100 1100]"},
+		{"a calc and then a send", calcFirst, "[1100 1100]", "[1100 2100]"},
+	} {
+		for form, want := range map[string]string{"nic": x.nic, "free": x.free} {
+			t.Run(x.name+", "+form, func(t *testing.T) {
+				m := given()
+				m.Free = forms[form]
+				if got := fmt.Sprint(ends(t, parse(t, x.text, "x"), m)); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			})
+		}
 	}
 }
 
@@ -97,26 +106,48 @@ func TestCosts(t *testing.T) {
 		"rank 1 {\na: recv 101b from 0\nb: recv 101b from 0 tag 1\n}\n"
 	l := parse(t, two, "x")
 	for name, c := range map[string]struct {
-		m    loggops.Model
-		want string
+		m         loggops.Model
+		nic, free string
 	}{
-		"latency": {loggops.Model{Latency: 7 * ns, Costs: job.Costs{Eager: 1000}}, "[1 7]"},
+		"latency": {loggops.Model{Latency: 7 * ns, Costs: job.Costs{Eager: 1000}}, "[1 7]", "[1 7]"},
 		// the processor of rank 0 is free at 5 and 10; the second message comes at 10, and takes 5 more
-		"overhead": {loggops.Model{Costs: job.Costs{Overhead: 5 * ns, Eager: 1000}}, "[10 15]"},
-		// 100 B more than the first take 200: free at 200 and 400, received by 600
-		"overhead a byte": {loggops.Model{Costs: job.Costs{PerByte: 2 * ns, Eager: 1000}}, "[400 600]"},
-		// the NIC sends at 0 and 30; it receives one of 0 until 30, and the second from then on
-		"gap": {loggops.Model{Costs: job.Costs{Gap: 30 * ns, Eager: 1000}}, "[30 60]"},
+		"overhead": {loggops.Model{Costs: job.Costs{Overhead: 5 * ns, Eager: 1000}}, "[10 15]", "[10 15]"},
+		// 100 B more than the first take 200: free at 200 and 400. With nic the first byte arrives when the send begins,
+		// so the second message is received by 400; with free it arrives then, and is received by 600.
+		"overhead a byte": {loggops.Model{Costs: job.Costs{PerByte: 2 * ns, Eager: 1000}}, "[400 400]", "[400 600]"},
+		// the NIC sends at 0 and 30, and receives one of 0 until 30, and the second from then on. With nic a receive ends
+		// when its message begins to hold the NIC, with free when it no longer does.
+		"gap": {loggops.Model{Costs: job.Costs{Gap: 30 * ns, Eager: 1000}}, "[30 30]", "[30 60]"},
 		// 300 for each; the second begins at 300
-		"gap a byte": {loggops.Model{Costs: job.Costs{ByteGap: 3 * ns, Eager: 1000}}, "[300 600]"},
+		"gap a byte": {loggops.Model{Costs: job.Costs{ByteGap: 3 * ns, Eager: 1000}}, "[300 600]", "[300 600]"},
 		// not eager: s is over when a is, at 7; d after it
-		"rendezvous": {loggops.Model{Latency: 7 * ns, Costs: job.Costs{Eager: 100}}, "[8 7]"},
+		"rendezvous": {loggops.Model{Latency: 7 * ns, Costs: job.Costs{Eager: 100}}, "[8 7]", "[8 7]"},
+		// With nic the messages arrive at 1010 and 1230, each holds the processor for 210 and the NIC for 220.
 		"all": {loggops.Model{Latency: 1000 * ns, Costs: job.Costs{Overhead: 10 * ns, PerByte: ns, Gap: 20 * ns,
-			ByteGap: 2 * ns, Eager: 1000}}, "[330 1660]"},
+			ByteGap: 2 * ns, Eager: 1000}}, "[330 1440]", "[330 1660]"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := fmt.Sprint(ends(t, l, c.m)); got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
+		for form, want := range map[string]string{"nic": c.nic, "free": c.free} {
+			t.Run(name+", "+form, func(t *testing.T) {
+				c.m.Free = forms[form]
+				if got := fmt.Sprint(ends(t, l, c.m)); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// The NIC and the processor that a message holds have the numbers of its send; two NICs receive at the same time, and
+// one processor does not. L 1000, G 1: 1001 B hold them for 1000.
+func TestTwoNICs(t *testing.T) {
+	const text = "num_ranks 3\nrank 0 {\nrecv 1001b from 1\nrecv 1001b from 2%s\n}\n" +
+		"rank 1 {\nsend 1001b to 0\n}\nrank 2 {\nsend 1001b to 0%s\n}\n"
+	for which, want := range map[string]string{"": "[3000 0 0]", " nic 1": "[3000 0 0]", " cpu 1": "[3000 0 0]",
+		" cpu 1 nic 1": "[2000 0 0]"} {
+		t.Run(which, func(t *testing.T) {
+			m := loggops.Model{Latency: 1000 * ns, Costs: job.Costs{ByteGap: ns, Eager: 1 << 40}}
+			if got := fmt.Sprint(ends(t, parse(t, fmt.Sprintf(text, which, which), "x"), m)); got != want {
+				t.Errorf("%s, want %s", got, want)
 			}
 		})
 	}
