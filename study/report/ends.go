@@ -51,6 +51,7 @@ func ends(s *sheet, o *results.Outcome) {
 		}
 	}
 	iterations(s, o)
+	aligned(s, o)
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
@@ -76,6 +77,19 @@ func ends(s *sheet, o *results.Outcome) {
 	if o.Missing > 0 {
 		s.note(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
 			text.Verb(o.Missing, "are")), plain)
+	}
+}
+
+// aligned names the jobs whose iterations begin at multiples of a period, each once.
+func aligned(s *sheet, o *results.Outcome) {
+	listed := map[results.Aligned]bool{}
+	for _, r := range o.Runs {
+		for _, a := range r.End.Aligned {
+			if !listed[a] {
+				listed[a] = true
+				s.note(a.String(), plain)
+			}
+		}
 	}
 }
 

@@ -69,8 +69,22 @@ type End struct {
 	WaitsFor string `json:"waits_for,omitempty"`
 	// Iterations says which of a job's were taken from another one, as the network's state recurred; nil: there are none.
 	Iterations *Iterations `json:"iterations,omitempty"`
+	// Aligned are the jobs whose iterations begin at multiples of a period.
+	Aligned []Aligned `json:"aligned,omitempty"`
 	// Violation is where packets are missing or too many.
 	Violation string `json:"violation,omitempty"`
+}
+
+// Aligned is a job whose hosts begin each iteration together (align).
+type Aligned struct {
+	Traffic string  `json:"traffic"`
+	PeriodS float64 `json:"period_s"` // iterations begin at multiples of it
+}
+
+// String says what that means for measures.
+func (a *Aligned) String() string {
+	return fmt.Sprintf("iterations of job %s begin at multiples of %.9g s (align): waiting for that is in job and "+
+		"job_waiting, and in no other measure", a.Traffic, a.PeriodS)
 }
 
 // Iterations is how many of a job's were taken from another one in place of being carried out.

@@ -19,7 +19,6 @@ import (
 	"weir/core/dataplane"
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
 	"weir/study/plan"
@@ -584,11 +583,6 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 	if len(res.Waits) > 0 {
 		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
 	}
-	for i := range res.Jobs {
-		if o := &res.Jobs[i]; o.Left > 0 && run.End.WaitsFor == "" {
-			tr := r.Of.Entry(res.JobGroups[i])
-			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), job.Deadlock(tr.Job().Program, o))
-		}
-	}
+	addJobs(run, r, res)
 	return run
 }

@@ -315,6 +315,9 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	}
 	all = append(all, recurrence.Root{Name: "network", Value: r.fabric})
 	all = append(all, recurrence.Root{Name: "traffic", Value: c.Jobs[0].Ends.(Lasting).State()})
+	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
+		word("ranks that wait", int64(r.jobs.of[0].barrier.Waiting()))
+	}})
 	for i, k := range r.jobs.of[0].ranks {
 		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
 			Words: func(word func(name string, value int64)) { k.State(now, word) }})

@@ -32,6 +32,8 @@ type Network interface {
 	Send(free unit.Time, to int32, m Message) (over bool)
 	// Received says that a message will have been received at a time.
 	Received(at unit.Time, to int32, m Message)
+	// Align adds a rank to the job's Barrier, at which it waits with an operation from now on.
+	Align(now unit.Time, r *Rank, at Ref, period unit.Time)
 }
 
 // Span is a part of a rank's time: what one of its operations took.
@@ -59,6 +61,7 @@ type Rank struct {
 	computes int // processors that compute
 	since    unit.Time
 	computed unit.Time // when one or more of them did
+	waited   unit.Time // at barriers
 	ended    int64     // iterations
 	within   unit.Time // of computed, until the last of these ended
 	last     unit.Time // when an operation ended last
@@ -241,8 +244,11 @@ func (r *Rank) try(e event) {
 	case op.Kind == Wait:
 		r.frontier.Began(e.ref)
 		r.takeReady(now)
-		at := (now + op.Time - 1) / op.Time * op.Time
-		r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now})
+		if op.Part == 0 { // all ranks begin the first iteration at one time
+			r.events.push(event{at: nextMultiple(now, op.Time), kind: endsNow, ref: e.ref, since: now})
+		} else {
+			r.network.Align(now, r, e.ref, op.Time)
+		}
 	default:
 		r.frontier.Began(e.ref)
 		r.takeReady(now)
@@ -289,6 +295,8 @@ func (r *Rank) end(e event) {
 		if began, is := r.flying.take(e.ref); is {
 			e.since = began
 		}
+	case Wait:
+		r.waited += e.at - e.since
 	}
 	r.last = max(r.last, e.at)
 	if r.OnSpan != nil && op.Kind != Wait && (op.Kind != Calc || op.Time > 0 || op.Mark != NoMark) {

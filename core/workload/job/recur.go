@@ -110,11 +110,12 @@ type Passed struct {
 	last     unit.Time
 	ended    int64
 	within   unit.Time
+	waited   unit.Time
 }
 
 // Passed says it.
 func (r *Rank) Passed() Passed {
-	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within}
+	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within, r.waited}
 }
 
 // Room is by how many iterations of its program the rank can be further at most: all that it looks at is in the program
@@ -162,6 +163,7 @@ func (r *Rank) Skip(p Alike, n int, was, now Passed) {
 	r.messages += int64(n) * (now.messages - was.messages)
 	r.ended += int64(n) * (now.ended - was.ended)
 	r.within += unit.Time(n) * (now.within - was.within)
+	r.waited += unit.Time(n) * (now.waited - was.waited)
 }
 
 // skip moves each lane on by so many operations.
@@ -206,6 +208,7 @@ func (t *Tally) Skip(n int, period unit.Time) {
 	over := t.Over()
 	was, each := t.iterations[over-1], len(t.operations)/over
 	last := len(t.operations) - each
+	begun := len(t.begins) - over // 0, or 1: the next iteration has begun, too
 	for i := 1; i <= n; i++ {
 		by := unit.Time(i) * period
 		x := was
@@ -214,6 +217,13 @@ func (t *Tally) Skip(n int, period unit.Time) {
 		for k := last; k < last+each; k++ {
 			t.operations = append(t.operations, Operation{t.operations[k].Begin + by, t.operations[k].End + by})
 			t.over = append(t.over, t.over[k])
+		}
+	}
+	if len(t.begins) >= over {
+		first := t.begins[over-1]
+		t.begins = t.begins[:over]
+		for i := 1; i <= n+begun; i++ {
+			t.begins = append(t.begins, first+unit.Time(i)*period)
 		}
 	}
 	t.shift += unit.Time(n) * period

@@ -23,7 +23,7 @@ const latest = unit.Never / 4
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
 	m.Streams = true
 	n := p.Ranks()
-	x := &run{model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n)}
+	x := &run{model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), barrier: job.Barrier{Ranks: n}}
 	tally := job.NewTally(p, &watch)
 	for i := range x.ranks {
 		r := job.NewRank(p, i, &m.Costs, x)
@@ -79,10 +79,11 @@ func Scheme() job.Model {
 
 // run is a run under way.
 type run struct {
-	model *Model
-	ranks []*job.Rank
-	queue []int32 // heap of ranks that have something to do, by when and by number
-	at    []int32 // where each is in queue; −1: nowhere
+	model   *Model
+	ranks   []*job.Rank
+	barrier job.Barrier
+	queue   []int32 // heap of ranks that have something to do, by when and by number
+	at      []int32 // where each is in queue; −1: nowhere
 }
 
 // Send carries a message (job.Network).
@@ -97,6 +98,15 @@ func (x *run) Received(at unit.Time, _ int32, m job.Message) {
 	if m.Size > x.model.Eager {
 		x.ranks[m.From].Sent(at, m.Send)
 		x.moved(m.From)
+	}
+}
+
+// Align adds a rank to the barrier, which releases all ranks when the last arrives (job.Network).
+func (x *run) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
+	if x.barrier.Arrive(now, r, at, period) {
+		for i := range x.ranks {
+			x.moved(int32(i))
+		}
 	}
 }
 
