@@ -167,6 +167,13 @@ var refusals = [...]Reason{
 	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
 }
 
+// A Settler has state that no longer has an effect once it is old.
+type Settler interface {
+	Program
+	// Settle brings what has no effect from now on into one form, so that states that act alike are the same.
+	Settle(now unit.Time)
+}
+
 // A Redrawer draws when it is made.
 type Redrawer interface {
 	Program

@@ -232,6 +232,15 @@ func (s *Switch) Redraw() {
 	}
 }
 
+// Settle has programs bring what has no effect from now on into one form.
+func (s *Switch) Settle(now unit.Time) {
+	for _, p := range s.config.Programs {
+		if x, ok := p.(Settler); ok {
+			x.Settle(now)
+		}
+	}
+}
+
 // Name returns the switch's name.
 func (s *Switch) Name() string { return s.config.Name }
 

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"reflect"
 
 	"weir/core/fabric/observe"
 	"weir/core/fabric/timerheap"
+	"weir/core/packet"
 	"weir/core/unit"
 	"weir/core/workload/job"
 	"weir/worlds/sim/recurrence"
@@ -217,6 +219,11 @@ func (x *recurring) compare(now unit.Time) {
 	if was != nil && was.over == x.over-1 {
 		before = was.state
 	}
+	for _, sw := range r.switches {
+		if sw != nil {
+			sw.Settle(m.at)
+		}
+	}
 	var differs string
 	m.state, differs = recurrence.Take(r.roots(m.at), m.at, before)
 	if x.before = m; before == nil && x.told.Words == 0 {
@@ -299,10 +306,37 @@ func (x *recurring) shift() unit.Time {
 	return unit.Time(x.told.Iterations) * x.told.Period
 }
 
-// roots are where the state of the network begins.
+// Untagged returns the fields of the network's present state that keep it from ever recurring, as they have no tag
+// (recurrence.Untagged). Packets and endpoints are left out, since there are none between iterations. Programs for
+// switches can be tested with it: run one, and expect an empty list.
+func (r *Simulation) Untagged() []string {
+	return recurrence.Untagged(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
+}
+
+// roots are where the state of the network begins, and of the first job.
 func (r *Simulation) roots(now unit.Time) []recurrence.Root {
+	all := r.networkRoots()
+	if r.jobs == nil {
+		return all
+	}
+	j := &r.jobs.of[0]
+	all = append([]recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}, all...)
+	if lasting, ok := j.config.Ends.(Lasting); ok {
+		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
+	}
+	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
+		word("ranks that wait", int64(j.barrier.Waiting()))
+	}})
+	for i, k := range j.ranks {
+		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
+			Words: func(word func(name string, value int64)) { k.State(now, word) }})
+	}
+	return all
+}
+
+// networkRoots are those of hosts, switches and links.
+func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	c := r.config
-	all := []recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}
 	for i, h := range r.hosts {
 		if h != nil {
 			all = append(all, recurrence.Root{Name: r.nicName(i), Value: h})
@@ -313,16 +347,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 			all = append(all, recurrence.Root{Name: c.Network.Nodes[i].Name, Value: sw})
 		}
 	}
-	all = append(all, recurrence.Root{Name: "network", Value: r.fabric})
-	all = append(all, recurrence.Root{Name: "traffic", Value: c.Jobs[0].Ends.(Lasting).State()})
-	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
-		word("ranks that wait", int64(r.jobs.of[0].barrier.Waiting()))
-	}})
-	for i, k := range r.jobs.of[0].ranks {
-		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
-			Words: func(word func(name string, value int64)) { k.State(now, word) }})
-	}
-	return all
+	return append(all, recurrence.Root{Name: "network", Value: r.fabric})
 }
 
 // nicName names a NIC: a host's only one by the host.

@@ -81,6 +81,9 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
+// Settle forgets flowlets that have ended (dataplane.Settler).
+func (l *Program) Settle(now unit.Time) { l.flowlets.Settle(now) }
+
 func leads(ports []dataplane.PortID, port dataplane.PortID) bool {
 	for _, x := range ports {
 		if x == port {
