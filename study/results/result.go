@@ -91,7 +91,8 @@ func (a *Aligned) String() string {
 type Iterations struct {
 	Repeated int     `json:"repeated"`
 	First    int     `json:"first,omitempty"`    // number of the first of them, from 1
-	PeriodS  float64 `json:"period_s,omitempty"` // from one to the next
+	Cycle    int     `json:"cycle,omitempty"`    // iterations that recur together: 1 or 2
+	PeriodS  float64 `json:"period_s,omitempty"` // of a cycle
 	Words    int     `json:"words,omitempty"`    // of the network's state that were compared, all the same
 	Why      string  `json:"why,omitempty"`      // there are none: the word of the state that differs, or what else it is
 }
@@ -101,8 +102,12 @@ func (i *Iterations) String() string {
 	if i.Repeated == 0 {
 		return "each was carried out: " + i.Why
 	}
-	return fmt.Sprintf("%d, from number %d on, are the one before them once more, every %.9g s: all %d words of the "+
-		"network's state recurred", i.Repeated, i.First, i.PeriodS, i.Words)
+	which := "one"
+	if i.Cycle > 1 {
+		which = fmt.Sprint(i.Cycle)
+	}
+	return fmt.Sprintf("%d, from number %d on, are the %s before them once more, every %.9g s: all %d words of the "+
+		"network's state recurred", i.Repeated, i.First, which, i.PeriodS, i.Words)
 }
 
 // Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,

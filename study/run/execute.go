@@ -575,8 +575,8 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		}
 	}
 	if x := res.Repeated; x != nil && x.Iterations > 0 {
-		run.End.Iterations = &results.Iterations{Repeated: x.Iterations, First: x.First + 1, PeriodS: x.Period.Seconds(),
-			Words: x.Words}
+		run.End.Iterations = &results.Iterations{Repeated: x.Iterations, First: x.First + 1, Cycle: x.Cycle,
+			PeriodS: x.Period.Seconds(), Words: x.Words}
 	} else if x != nil {
 		run.End.Iterations = &results.Iterations{Why: x.Why}
 	}
