@@ -53,8 +53,8 @@ func (f *Flowlets) Last(hash uint32) (PortID, bool) {
 	return c.port, c.used
 }
 
-// Settle forgets the ports of flowlets that have ended. It is for users that do not call Last.
-func (f *Flowlets) Settle(now unit.Time) {
+// Normalize forgets the ports of flowlets that have ended. It is for users that do not call Last.
+func (f *Flowlets) Normalize(now unit.Time) {
 	for i := range f.cells {
 		if c := &f.cells[i]; c.used && now >= c.until {
 			*c = flowlet{}

@@ -167,11 +167,11 @@ var refusals = [...]Reason{
 	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
 }
 
-// A Settler has state that no longer has an effect once it is old.
-type Settler interface {
+// A Normalizer has state that no longer has an effect once it is old.
+type Normalizer interface {
 	Program
-	// Settle brings what has no effect from now on into one form, so that states that act alike are the same.
-	Settle(now unit.Time)
+	// Normalize brings state that has no effect from now on into one form, so that states that act alike are the same.
+	Normalize(now unit.Time)
 }
 
 // A Redrawer draws when it is made.

@@ -232,11 +232,11 @@ func (s *Switch) Redraw() {
 	}
 }
 
-// Settle has programs bring what has no effect from now on into one form.
-func (s *Switch) Settle(now unit.Time) {
+// Normalize has programs bring state that has no effect from now on into one form.
+func (s *Switch) Normalize(now unit.Time) {
 	for _, p := range s.config.Programs {
-		if x, ok := p.(Settler); ok {
-			x.Settle(now)
+		if x, ok := p.(Normalizer); ok {
+			x.Normalize(now)
 		}
 	}
 }

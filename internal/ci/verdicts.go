@@ -16,8 +16,9 @@ import (
 const verdictsFile = "papers/verdicts.txt"
 
 // verdictsHead explains the file to its readers.
-const verdictsHead = `# The verdict of each claim of the catalogue's quick variants: experiment, claim, verdict, runs that it rests on, and
-# why it last changed. .ci/slow compares it with the program; .ci/verdicts -update -because "…" writes it.
+const verdictsHead = `# The verdict of each claim of the catalogue's quick variants: experiment, claim, verdict,
+# runs that it rests on, and why it last changed. .ci/slow compares it with the program, and
+# .ci/verdicts -update -because "…" writes it.
 `
 
 // claimVerdict is a line of the file.
@@ -147,8 +148,8 @@ func compareVerdicts(old, found []claimVerdict, ran map[string]bool) (rows []str
 	return rows
 }
 
-// updateVerdicts returns the file with the verdicts that were found in place of those of the experiments that ran. A
-// verdict that changes needs a reason.
+// updateVerdicts returns the file with the found verdicts in place of its lines about experiments that ran. A verdict
+// that changes needs a reason.
 func updateVerdicts(old, found []claimVerdict, ran map[string]bool, because string) (string, error) {
 	before := byClaim(old)
 	var lines []claimVerdict

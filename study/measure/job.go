@@ -21,8 +21,8 @@ func jobKind() Kind {
 		"mean and longest (job_exposed, job_exposed_max [s]), without the time in which they wait for the beginning of an " +
 		"iteration (job_waiting [s], with `align`; it is no part of job_iteration either), and the rank that computes " +
 		"longest, or an iteration where not all are over (job_slowest_rank), if not all compute alike; of messages, from " +
-		"when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 [s], within 1/64 of a value) with a " +
-		"distribution, on packets; " +
+		"when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 " +
+		"[s], within 1/64 of a value) with a distribution, on packets; " +
 		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
 		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,

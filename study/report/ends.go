@@ -80,7 +80,7 @@ func ends(s *sheet, o *results.Outcome) {
 	}
 }
 
-// aligned names the jobs whose iterations begin at multiples of a period, each once.
+// aligned names the jobs with aligned iterations, each once.
 func aligned(s *sheet, o *results.Outcome) {
 	listed := map[results.Aligned]bool{}
 	for _, r := range o.Runs {

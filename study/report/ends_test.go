@@ -16,8 +16,8 @@ func TestAlignedNamed(t *testing.T) {
 	train, other := results.Aligned{Traffic: "train", PeriodS: .002}, results.Aligned{Traffic: "other", PeriodS: .0004}
 	text := report.Ends(&results.Outcome{Runs: []*results.Run{run(), run(train), run(train, other)}})
 	got := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"iterations of job train begin at multiples of 0.002 s (align): waiting for that is in " +
-		"job and job_waiting, and in no other measure", "iterations of job other begin at multiples of 0.0004 s"} {
+	for _, want := range []string{"iterations of job train begin at multiples of 0.002 s (align): waiting for that is " +
+		"in job and job_waiting, and in no other measure", "iterations of job other begin at multiples of 0.0004 s"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("it does not say %q once:\n%s", want, text)
 		}
@@ -39,7 +39,7 @@ func TestIterationsTold(t *testing.T) {
 		"iterations of the job, in 2 runs: each was carried out: leaf0.queue: 2, and 0 before",
 		"iterations of the job, in 1 run: 97, from number 3 on, are the one before them once more, every 0.0004 s: all " +
 			"18826 words of the network's state recurred",
-		"iterations of the job, in 1 run: 96, from number 4 on, are the 2 before them once more, every 0.0008 s: all 7 words"} {
+		"iterations of the job, in 1 run: 96, from number 4 on, are the 2 before them once more, every 0.0008 s: all 7"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("it does not say %q once:\n%s", want, text)
 		}

@@ -69,13 +69,13 @@ type End struct {
 	WaitsFor string `json:"waits_for,omitempty"`
 	// Iterations says which of a job's were taken from another one, as the network's state recurred; nil: there are none.
 	Iterations *Iterations `json:"iterations,omitempty"`
-	// Aligned are the jobs whose iterations begin at multiples of a period.
+	// Aligned are the jobs with iterations that begin at multiples of a period.
 	Aligned []Aligned `json:"aligned,omitempty"`
 	// Violation is where packets are missing or too many.
 	Violation string `json:"violation,omitempty"`
 }
 
-// Aligned is a job whose hosts begin each iteration together (align).
+// Aligned is a job of hosts that begin each iteration together (align).
 type Aligned struct {
 	Traffic string  `json:"traffic"`
 	PeriodS float64 `json:"period_s"` // iterations begin at multiples of it

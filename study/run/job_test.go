@@ -162,8 +162,8 @@ func TestJobWarmup(t *testing.T) {
 	}
 }
 
-// align changes when iterations begin, and no measure but job, job_waiting and counts: an iteration takes as long as the
-// first without align, and exposed time and bandwidth are the same, however long the period is.
+// align changes when iterations begin, and no measure but job, job_waiting and counts. An iteration takes as long as
+// the first without align, and exposed time and bandwidth are the same, however long the period is.
 func TestJobAlign(t *testing.T) {
 	const traffic = `traffic:
   - {name: train, job: {all_reduce: {size: 400kB, iterations: %d, compute: 100us, slow: {h2: 1.5}%s}}, hosts: "*",
@@ -184,7 +184,7 @@ func TestJobAlign(t *testing.T) {
 			for _, name := range []string{"job_computing", "job_exposed", "job_exposed_max"} {
 				exactly(t, period+": "+name, m[name], 3*one[name])
 			}
-			all := m["job_waiting"] + m["job_computing"] + m["job_exposed"] // of a rank, of which some end before the job does
+			all := m["job_waiting"] + m["job_computing"] + m["job_exposed"] // of a rank; some end before the job does
 			if all > m["job"]+1e-12 || all < m["job"]-one["job_operation"] {
 				t.Errorf("%s: ranks take %v s in all, and the job %v", period, all, m["job"])
 			}

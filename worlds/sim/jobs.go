@@ -348,7 +348,8 @@ func (k *rank) Send(now unit.Time, to int32, m job.Message) (over bool) {
 // Received is nothing: a send is over when its transport has all of it acknowledged.
 func (k *rank) Received(unit.Time, int32, job.Message) {}
 
-// shortestDelay returns the shortest delay of a link above 0; 0: there is none. No node runs further ahead of another.
+// shortestDelay returns the shortest delay above 0 of a link, by which nodes run ahead of others at most; 0 if no link
+// has a delay.
 func (r *Simulation) shortestDelay() unit.Time {
 	shortest := unit.Never
 	for i := range r.wiring.Links {

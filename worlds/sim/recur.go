@@ -228,7 +228,7 @@ func (x *recurring) compare(now unit.Time) {
 	}
 	for _, sw := range r.switches {
 		if sw != nil {
-			sw.Settle(m.at)
+			sw.Normalize(m.at)
 		}
 	}
 	copy(x.before[1:], before[:])
@@ -337,7 +337,7 @@ func (x *recurring) shift() unit.Time {
 }
 
 // Untagged returns the fields of the network's present state that keep it from ever recurring, as they have no tag
-// (recurrence.Untagged). Packets and endpoints are left out, since there are none between iterations. Programs for
+// (recurrence.Untagged). Packets and endpoints are left out, since iterations do not share any. Programs for
 // switches can be tested with it: run one, and expect an empty list.
 func (r *Simulation) Untagged() []string {
 	return recurrence.Untagged(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
@@ -364,7 +364,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	return all
 }
 
-// networkRoots are those of hosts, switches and links.
+// networkRoots begin at hosts, switches and links.
 func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	c := r.config
 	for i, h := range r.hosts {

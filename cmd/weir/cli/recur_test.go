@@ -377,11 +377,13 @@ func TestProgramsRecur(t *testing.T) {
 topology: {leaf_spine: {leaves: 3, spines: 2, hosts: 2, rate: 1Gbps, delay: 2us, buffer: 60kB}}
 %s
 iterations: {draws: anew}
-traffic: [{name: train, hosts: ["h[0,2,4]", "h[1,3,5]"], %s, job: {all_reduce: {size: 60kB, iterations: 12, align: 4ms}}}]
+traffic: [{name: train, hosts: ["h[0,2,4]", "h[1,3,5]"], %s,
+           job: {all_reduce: {size: 60kB, iterations: 12, align: 4ms}}}]
 measure: [job, drops]
 `, form[0], form[1]))
 			why, remembering := remembers[p.Name]
-			if remembering != (told.Iterations == 0) || !strings.Contains(told.Why, why) || !remembering && told.Iterations < 10-2*told.Cycle {
+			if remembering != (told.Iterations == 0) || !strings.Contains(told.Why, why) ||
+				!remembering && told.Iterations < 10-2*told.Cycle {
 				t.Errorf("%+v", told)
 			}
 		})

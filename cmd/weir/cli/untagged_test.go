@@ -52,8 +52,8 @@ var stateForms = map[string][2]string{
 	"fair abc":        {"switch: [ecmp, {abc: {flows: 64}}]", overTCP},
 	"p4te that looks": {"addresses: hierarchical\nswitch: [{p4te: {age: 1ms, detect: 100us, tell: true}}]\n" +
 		"events: [{at: 200us, link: [leaf0, spine1], down: true}]", "transport: tcp, cc: dctcp"},
-	"pauses of classes": {"switch: [ecmp, {shared_buffer: {size: 100kB}}, pfc, {telemetry: {format: int-md, t: 30us, idle: 1ms}}]",
-		"transport: rdma, cc: hpcc"},
+	"pauses of classes": {"switch: [ecmp, {shared_buffer: {size: 100kB}}, pfc, " +
+		"{telemetry: {format: int-md, t: 30us, idle: 1ms}}]", "transport: rdma, cc: hpcc"},
 	"a link with loss": {"switch: [ecmp]\nevents: [{at: 100us, link: [leaf0, spine0], rate: 300Mbps}]", overTCP},
 }
 
@@ -73,8 +73,9 @@ func TestStateIsTagged(t *testing.T) {
 		check(what, threadsSpec(form[0], form[1], ""))
 	}
 	for what, x := range map[string]struct{ programs, transport string }{
-		"job of tcp":      {lossy, "transport: tcp, cc: cubic"},
-		"job of rdma":     {lossy, "transport: {rdma: {recovery: selective_repeat, reordering: adaptive, paths: 4}}, cc: hpcc"},
+		"job of tcp": {lossy, "transport: tcp, cc: cubic"},
+		"job of rdma": {lossy,
+			"transport: {rdma: {recovery: selective_repeat, reordering: adaptive, paths: 4}}, cc: hpcc"},
 		"job of dcqcn":    {lossy, "transport: rdma, cc: dcqcn"},
 		"job of receiver": {lossy, "transport: rdma, cc: {rx_hpcc: {t: 12us}}"},
 		"job of ndp":      {"[ROUTE, ndp]\nswitches: {\"*\": {queues: 2}}", "transport: ndp"},

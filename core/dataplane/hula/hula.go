@@ -215,9 +215,9 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Settle forgets flowlets that have ended, and loads that have decayed to 0 (dataplane.Settler).
-func (h *Program) Settle(now unit.Time) {
-	h.flowlets.Settle(now)
+// Normalize forgets flowlets that have ended, and loads that have decayed to 0 (dataplane.Normalizer).
+func (h *Program) Normalize(now unit.Time) {
+	h.flowlets.Normalize(now)
 	for i := range h.links {
 		if l := &h.links[i]; now-l.last >= h.config.Tau {
 			l.load, l.last = 0, 0

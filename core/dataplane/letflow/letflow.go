@@ -81,8 +81,8 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Settle forgets flowlets that have ended (dataplane.Settler).
-func (l *Program) Settle(now unit.Time) { l.flowlets.Settle(now) }
+// Normalize forgets flowlets that have ended (dataplane.Normalizer).
+func (l *Program) Normalize(now unit.Time) { l.flowlets.Normalize(now) }
 
 func leads(ports []dataplane.PortID, port dataplane.PortID) bool {
 	for _, x := range ports {

@@ -151,7 +151,7 @@ func (j *Job) Steers() (nics int, demands bool) {
 	return j.NICs, true
 }
 
-// Period is that of Align (job.Aligning).
+// Period returns Align (job.Aligning).
 func (j *Job) Period() unit.Time { return j.Align }
 
 // Asked is how many iterations there are (job.Iterating).

@@ -3,7 +3,7 @@ package job
 import "weir/core/unit"
 
 // Barrier lets the ranks of a job begin each iteration together: when all wait at it, at the next multiple of a period.
-// The first iteration needs none, as all ranks begin it at the start of the job.
+// Ranks begin the first iteration at the start of the job, without it.
 type Barrier struct {
 	Ranks int
 	// Delay is the shortest time between the arrival of the last rank and the release: as long as a driver may run some

@@ -132,8 +132,8 @@ func (r *Rank) Room(p Alike) int {
 }
 
 // Skip has the rank be n iterations of its program further than it is, without having carried them out, at the same
-// time as before. They are whole cycles of so many iterations, each as the one was between two moments that were alike,
-// of which was is the first and now the second. There must be Room for them.
+// time as before. They are whole cycles of so many iterations, each as the one was between two moments that were alike:
+// was is the first moment, now the second. There must be Room for them.
 func (r *Rank) Skip(p Alike, n, cycle int, was, now Passed) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))
@@ -204,8 +204,8 @@ func (t *Tally) Even() bool {
 }
 
 // Skip has n iterations be over behind the last that is, in whole cycles of so many, each a period later than the one
-// before it, of which the last that are over were one. What comes from now on is so much later than it says. The tally
-// must be Even.
+// before it. The last iterations that are over were one cycle. What comes from now on is so much later than it says.
+// The tally must be Even.
 func (t *Tally) Skip(n, cycle int, period unit.Time) {
 	over := t.Over()
 	each := len(t.operations) / over

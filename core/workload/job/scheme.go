@@ -93,7 +93,7 @@ func (l *Listed) Steers() (nics int, demands bool) {
 // wait leave them out.
 type Serving interface{ Serves(rank int) bool }
 
-// Aligning is a Program whose iterations may begin at multiples of a period (Barrier).
+// Aligning is a Program that may have its iterations begin at multiples of a period (Barrier).
 type Aligning interface{ Period() unit.Time } // 0: they do not
 
 // Iterating is a Program that says how many iterations it has.

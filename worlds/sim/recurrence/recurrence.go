@@ -51,15 +51,15 @@ func Take(roots []Root, now unit.Time, before *State) (s *State, differs string)
 	return &w.State, w.differs
 }
 
-// Untagged returns what keeps the state from ever recurring: each time without a tag, and whatever else cannot be
+// Untagged returns what keeps the state from ever recurring: each time without a tag, and all else that cannot be
 // compared, with its path. Elements of lists and maps that share a path apart from their places are named once, by the
 // first. Such a path is a mistake in the type that holds the field, not a property of a run. Values of the types in
-// passing are left out: there is none of them when states are compared.
+// passing are left out: when states are compared they are gone.
 func Untagged(roots []Root, passing ...reflect.Type) []string {
 	w := newWalk(0, nil)
 	w.unclear, w.passing = map[string]string{}, passing
 	w.all(roots)
-	return slices.Sorted(maps.Values(w.unclear))
+	return slices.Sorted(maps.Values(w.unclear)) //weir:unordered they are sorted
 }
 
 func newWalk(now unit.Time, before *State) *walk {
@@ -192,7 +192,7 @@ func (w *walk) word(k kind, v uint64) {
 
 var timeType = reflect.TypeFor[unit.Time]()
 
-// What is wrong with a type that holds state, for the users of a program that has such a field.
+// What users of a program read about a field that cannot be compared.
 const (
 	mistake = "this is a mistake in the program that has the field: please report it"
 	noTag   = "this time has no tag that tells an instant from a span; " + mistake

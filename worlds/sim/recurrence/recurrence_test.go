@@ -114,7 +114,8 @@ func TestUntagged(t *testing.T) {
 		entry   entry       `state:"span"`
 		skipped unit.Time   `state:"-"`
 	}
-	x := &table{entries: make([]entry, 3), by: map[string]*entry{"a": {}, "b": {}}, periods: make([]unit.Time, 2)}
+	x := &table{gap: 1, entry: entry{last: 1, due: 1}, skipped: 1, entries: make([]entry, 3),
+		by: map[string]*entry{"a": {}, "b": {}}, periods: make([]unit.Time, 2)}
 	x.entries[1].call, x.entries[2].call, x.by["b"].call = func() {}, func() {}, func() {}
 	got := Untagged([]Root{{Name: "s0", Value: x}, {Name: "s1", Value: &table{entries: make([]entry, 1)}}})
 	var paths []string
