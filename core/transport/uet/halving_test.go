@@ -108,15 +108,15 @@ type halvingRuns struct {
 	late        float64
 	times       int
 	low, high   float64
-	least, most int64
+	least, most float64 // packets
 }
 
-// check carries a matrix out with some seeds. All flows end, and the mean of the last ends is in the simulator's range,
-// with a share of its ends beside it.
+// check runs a matrix with some seeds. All flows end, the mean of the last ends is in the simulator's range, give or
+// take a share, and so is the mean of the packets that are sent again, give or take 50 or 15 %.
 func (x *halvingRuns) check(t *testing.T, seeds int, share float64) {
 	t.Helper()
 	s := halving(t, x.late, x.times)
-	mean := 0.0
+	mean, again := 0.0, 0.0
 	low, high := unit.Never, unit.Time(0)
 	for seed := range seeds {
 		f := carry(t, s, uint64(seed+1))
@@ -125,14 +125,16 @@ func (x *halvingRuns) check(t *testing.T, seeds int, share float64) {
 		}
 		mean += micro(f.last) / float64(seeds)
 		low, high = min(low, f.last), max(high, f.last)
-		if f.again > x.most+max(50, x.most/2) || f.again < x.least/2 {
-			t.Errorf("seed %d: %d packets are sent again, in the simulator %d to %d", seed+1, f.again, x.least, x.most)
-		}
+		again += float64(f.again) / float64(seeds)
 		t.Logf("seed %d: %.1f us, %d packets sent again", seed+1, micro(f.last), f.again)
 	}
 	if mean < x.low*(1-share) || mean > x.high*(1+share) {
 		t.Errorf("late by %v us, %d in a row: %.1f us (%.1f … %.1f), in the simulator %.1f to %.1f", x.late, x.times, mean,
 			micro(low), micro(high), x.low, x.high)
+	}
+	if again < x.least-max(50, 0.15*x.least) || again > x.most+max(50, 0.15*x.most) {
+		t.Errorf("late by %v us, %d in a row: %.0f packets are sent again, in the simulator %v to %v", x.late, x.times, again,
+			x.least, x.most)
 	}
 }
 
