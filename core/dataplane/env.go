@@ -179,7 +179,7 @@ type Place struct {
 	Leaves int
 	// Trip is the longest round trip without queues between hosts through the whole tree, of a full frame there and a
 	// small one back; 0: not known.
-	Trip unit.Time
+	Trip unit.Time `state:"span"`
 }
 
 // Shared returns the state that the programs of this switch share under a name. The first one

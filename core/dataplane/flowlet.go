@@ -53,6 +53,15 @@ func (f *Flowlets) Last(hash uint32) (PortID, bool) {
 	return c.port, c.used
 }
 
+// Normalize forgets the ports of flowlets that have ended. It is for users that do not call Last.
+func (f *Flowlets) Normalize(now unit.Time) {
+	for i := range f.cells {
+		if c := &f.cells[i]; c.used && now >= c.until {
+			*c = flowlet{}
+		}
+	}
+}
+
 // Cells is how many there are.
 func (f *Flowlets) Cells() int { return len(f.cells) }
 

@@ -169,6 +169,13 @@ var refusals = [...]Reason{
 	tm.PortPackets: PortPacketLimit, tm.PortBytes: PortByteLimit,
 }
 
+// A Normalizer has state that no longer has an effect once it is old.
+type Normalizer interface {
+	Program
+	// Normalize brings state that has no effect from now on into one form, so that states that act alike are the same.
+	Normalize(now unit.Time)
+}
+
 // A Redrawer draws when it is made.
 type Redrawer interface {
 	Program

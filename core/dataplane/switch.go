@@ -232,6 +232,15 @@ func (s *Switch) Redraw() {
 	}
 }
 
+// Normalize has programs bring state that has no effect from now on into one form.
+func (s *Switch) Normalize(now unit.Time) {
+	for _, p := range s.config.Programs {
+		if x, ok := p.(Normalizer); ok {
+			x.Normalize(now)
+		}
+	}
+}
+
 // Name returns the switch's name.
 func (s *Switch) Name() string { return s.config.Name }
 

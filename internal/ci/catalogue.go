@@ -67,26 +67,39 @@ func catalogueCommand(root string, args []string) error {
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before, after))))
 	var rows []difference
+	failed := forEachExperiment(names, pattern, func(name string) error {
+		found, err := compareExperiment(base, here, name, *full, slices.Contains(before, name), slices.Contains(after, name))
+		if err == nil {
+			rows = append(rows, found...)
+			fmt.Fprintf(os.Stderr, "%s: %d differ\n", name, len(found))
+		}
+		return err
+	})
+	if isInterrupted(failed) {
+		return failed
+	}
+	if err := printChanges(os.Stdout, rows); err != nil {
+		return err
+	}
+	return failed
+}
+
+// forEachExperiment calls do for each of the named experiments that matches the pattern and does not depend on the
+// machine. It continues after an error, unless that is an interrupt, and returns all errors.
+func forEachExperiment(names []string, pattern *regexp.Regexp, do func(name string) error) error {
 	var failed []error
 	for _, name := range names {
 		if !pattern.MatchString(name) || realTime.MatchString(name) {
 			continue
 		}
-		found, err := compareExperiment(base, here, name, *full, slices.Contains(before, name), slices.Contains(after, name))
-		if err != nil {
+		if err := do(name); err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 			if isInterrupted(err) {
 				return err
 			}
 			fmt.Fprintln(os.Stderr, err)
 			failed = append(failed, err)
-			continue
 		}
-		rows = append(rows, found...)
-		fmt.Fprintf(os.Stderr, "%s: %d differ\n", name, len(found))
-	}
-	if err := printChanges(os.Stdout, rows); err != nil {
-		return err
 	}
 	return errors.Join(failed...)
 }
@@ -164,7 +177,10 @@ type outcomeFile struct {
 		End      struct{ Reason string }
 		Measures map[string]json.RawMessage
 	}
-	Claims []struct{ ID, Verdict string }
+	Claims []struct {
+		ID, Verdict, Measured string
+		N                     int
+	}
 }
 
 // results runs an experiment, unless its results are there, and reads them.

@@ -10,6 +10,7 @@
 //	two-jobs     packed, scattered and alone
 //	trimming     HPCC++, Swift, DCQCN, UET and NDP over the same switches, which trim, or drop
 //	credit       NSCC, RCCC and both, in the network of Ultra Ethernet's simulator
+//	lockstep     halving and doubling among 16 hosts, in step and with one of them 5 us late
 //
 // # Claims of others
 //

@@ -20,6 +20,7 @@ func Example() {
 	// all-to-all.yaml
 	// credit.yaml
 	// faults.yaml
+	// lockstep.yaml
 	// storage.yaml
 	// trimming.yaml
 	// two-jobs.yaml

@@ -75,7 +75,7 @@ func TestReceiversInStep(t *testing.T) {
 // to spread flows.
 func TestExperimentsLoad(t *testing.T) {
 	all := library().Experiments()
-	if len(all) != 7 {
+	if len(all) != 8 {
 		t.Errorf("%d experiments", len(all))
 	}
 	for _, e := range all {

@@ -261,11 +261,11 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 // gathered is a NACK that waits for further losses of its flow.
 type gathered struct {
 	key              uint64
-	due              unit.Time
+	due              unit.Time `state:"instant"`
 	notice           packet.Notification
 	tcp              packet.Segment
 	seq, ack         int64
-	sent             unit.Time
+	sent             unit.Time `state:"instant"`
 	flow             packet.FlowID
 	src, dst         packet.Addr
 	out              dataplane.PortID

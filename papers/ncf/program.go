@@ -79,7 +79,7 @@ type Config struct {
 
 // Program is NCF in one switch.
 type Program struct {
-	config   Config
+	config   Config `state:"-"`
 	detector Detector
 	framing  packet.Framing
 	ports    []port // the last one is for packets whose egress port is unknown

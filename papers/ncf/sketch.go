@@ -70,11 +70,11 @@ type Sketch struct {
 	least  [4]quad                // of the rows, by slot
 	totals [MaxWindows + 1]uint64 // by slot
 	latest [16]uint32             // by slot: cells of the first row that were last touched in its window
-	start  unit.Time              // when it began
+	start  unit.Time              `state:"instant"` // when it began
 	sweep  int                    // cell that the next window touches
-	counts Counts
-	names  [10]uint64 // of Key
-	config SketchConfig
+	counts Counts                 `state:"span"`
+	names  [10]uint64             // of Key
+	config SketchConfig           `state:"-"`
 }
 
 // hash is the hash function of a row: ((a + lower)·(b + upper) + c) >> 32 of the key's two halves,

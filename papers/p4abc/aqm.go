@@ -8,8 +8,8 @@ import (
 // Average is UTEMA, the unbiased time-dependent exponential moving average of
 // §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
 type Average struct {
-	sum, count float64 // S, N, as of last
-	last       unit.Time
+	sum, count float64   // S, N, as of last
+	last       unit.Time `state:"instant"`
 }
 
 // Update adds a sample.

@@ -20,8 +20,8 @@ var Experiments embed.FS
 type Program struct {
 	aggregates
 	honest
-	config   Config
-	cost     uint8 // of class 0: log2 of as how many bytes one counts
+	config   Config `state:"-"`
+	cost     uint8  // of class 0: log2 of as how many bytes one counts
 	inBytes  bool
 	aqms     []activityAQM   // by egress port
 	sides    []Side          // by port

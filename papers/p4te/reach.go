@@ -11,7 +11,7 @@ import (
 // said holds for three such times, so that a lost message, or the link's return, needs none to take it back.
 type reach struct {
 	below []int32       // by leaf: the port that leads down to it; −1: upward
-	until [][]unit.Time // by port and leaf: no way beyond until then
+	until [][]unit.Time `state:"past"` // by port and leaf: no way beyond until then
 
 	address packet.Addr // of this switch
 	version uint8

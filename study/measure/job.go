@@ -18,14 +18,16 @@ func jobKind() Kind {
 		"how many have ended (job_iterations) and how many there are to be (job_iterations_asked); of collective " +
 		"operations likewise mean (job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth " +
 		"[bit/s]); of hosts the time in which they compute (job_computing [s]) and in which they do not before their end, " +
-		"mean and longest (job_exposed, job_exposed_max [s]), and the rank that computes longest, or an iteration where " +
-		"not all are over (job_slowest_rank), if not all compute alike; of messages, from when the transport has one until " +
-		"all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 [s], within 1/64 of a value) with a " +
-		"distribution, on packets; " +
+		"mean and longest (job_exposed, job_exposed_max [s]), without the time in which they wait for the beginning of an " +
+		"iteration (job_waiting [s], with `align`; it is no part of job_iteration either), and the rank that computes " +
+		"longest, or an iteration where not all are over (job_slowest_rank), if not all compute alike; of messages, from " +
+		"when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 " +
+		"[s], within 1/64 of a value) with a distribution, on packets; " +
 		"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
 		Keys:   []Key{by("traffic", "traffic", bySender), limit()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
-			"job_slowest_rank": Neither, "job_sent": Neither, "job_iterations": Higher, "job_iterations_asked": Neither},
+			"job_slowest_rank": Neither, "job_sent": Neither, "job_waiting": Neither, "job_iterations": Higher,
+			"job_iterations_asked": Neither},
 		Parts: map[string][2]string{"job_iteration": ended, "job_iteration_max": ended, "job_operation": ended,
 			"job_bus_bandwidth": ended},
 		New: func() Measure { return &jobs{} }}
@@ -88,6 +90,9 @@ func (m *jobs) Evaluate(e *Evaluation) {
 	}
 	add("job_exposed", "s", func(o *job.Outcome, t int) float64 { return mean(e.ofRanks(o, t, exposed(t))) })
 	add("job_exposed_max", "s", func(o *job.Outcome, t int) float64 { return largest(e.ofRanks(o, t, exposed(t))) })
+	add("job_waiting", "s", func(o *job.Outcome, t int) float64 {
+		return mean(e.ofRanks(o, t, func(r *job.RankOutcome) float64 { return seconds(r.Waited) }))
+	})
 	add("job_slowest_rank", "", e.slowestRank)
 	add("job_sent", "bytes", func(o *job.Outcome, _ int) float64 {
 		sum := 0.0
@@ -148,6 +153,7 @@ func (m *jobs) groups(e *Evaluation) {
 	exposed := func(r *job.RankOutcome, start unit.Time) float64 { return (r.Exposed() - start).Seconds() }
 	add("job_exposed", "s", mean, exposed)
 	add("job_exposed_max", "s", largest, exposed)
+	add("job_waiting", "s", mean, func(r *job.RankOutcome, _ unit.Time) float64 { return r.Waited.Seconds() })
 	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
 		var x slowest
 		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
@@ -174,10 +180,13 @@ func jobEnd(o *job.Outcome) (end unit.Time) {
 }
 
 // iterations are how long those of a traffic took that began after the warm-up, from the end of one at its last rank to
-// that of the next.
+// that of the next; where all ranks begin one together (align), from then.
 func (e *Evaluation) iterations(o *job.Outcome, t int) (out []float64) {
 	begin := e.Point.Traffic[t].Start
 	for _, x := range o.Iterations {
+		if x.Begin != unit.Never {
+			begin = x.Begin
+		}
 		if begin >= e.Point.Warmup {
 			out = append(out, (x.Last - begin).Seconds())
 		}

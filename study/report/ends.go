@@ -53,6 +53,7 @@ func ends(s *sheet, o *results.Outcome) {
 	}
 	notExpected(s, o)
 	iterations(s, o)
+	aligned(s, o)
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
@@ -88,6 +89,19 @@ func notExpected(s *sheet, o *results.Outcome) {
 			if c.Name == dataplane.NotExpected.String() {
 				s.note(fmt.Sprintf("not expected: %s seed %d: %s arrived where no endpoint expects them (drops.%s)",
 					measure.PointName(r.Point), r.Seed, text.Count(int(c.Count), "packet"), dataplane.NotExpected.Word()), plain)
+			}
+		}
+	}
+}
+
+// aligned names the jobs with aligned iterations, each once.
+func aligned(s *sheet, o *results.Outcome) {
+	listed := map[results.Aligned]bool{}
+	for _, r := range o.Runs {
+		for _, a := range r.End.Aligned {
+			if !listed[a] {
+				listed[a] = true
+				s.note(a.String(), plain)
 			}
 		}
 	}

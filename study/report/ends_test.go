@@ -8,6 +8,22 @@ import (
 	"weir/study/results"
 )
 
+// A report names each job whose iterations are aligned once, and where its waiting is.
+func TestAlignedNamed(t *testing.T) {
+	run := func(a ...results.Aligned) *results.Run {
+		return &results.Run{End: results.End{Reason: "all flows done", Aligned: a}}
+	}
+	train, other := results.Aligned{Traffic: "train", PeriodS: .002}, results.Aligned{Traffic: "other", PeriodS: .0004}
+	text := report.Ends(&results.Outcome{Runs: []*results.Run{run(), run(train), run(train, other)}})
+	got := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{"iterations of job train begin at multiples of 0.002 s (align): waiting for that is " +
+		"in job and job_waiting, and in no other measure", "iterations of job other begin at multiples of 0.0004 s"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("it does not say %q once:\n%s", want, text)
+		}
+	}
+}
+
 // The end of a report says how many iterations of a job were taken from another one, or why none was; once for all runs
 // of which the same is true.
 func TestIterationsTold(t *testing.T) {
@@ -16,12 +32,14 @@ func TestIterationsTold(t *testing.T) {
 	}
 	differs := &results.Iterations{Why: "leaf0.queue: 2, and 0 before"}
 	text := report.Ends(&results.Outcome{Runs: []*results.Run{run(nil), run(differs), run(differs),
-		run(&results.Iterations{Repeated: 97, First: 3, PeriodS: .0004, Words: 18826})}})
+		run(&results.Iterations{Repeated: 97, First: 3, Cycle: 1, PeriodS: .0004, Words: 18826}),
+		run(&results.Iterations{Repeated: 96, First: 4, Cycle: 2, PeriodS: .0008, Words: 7})}})
 	got := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{
 		"iterations of the job, in 2 runs: each was carried out: leaf0.queue: 2, and 0 before",
 		"iterations of the job, in 1 run: 97, from number 3 on, are the one before them once more, every 0.0004 s: all " +
-			"18826 words of the network's state recurred"} {
+			"18826 words of the network's state recurred",
+		"iterations of the job, in 1 run: 96, from number 4 on, are the 2 before them once more, every 0.0008 s: all 7"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("it does not say %q once:\n%s", want, text)
 		}

@@ -69,15 +69,30 @@ type End struct {
 	WaitsFor string `json:"waits_for,omitempty"`
 	// Iterations says which of a job's were taken from another one, as the network's state recurred; nil: there are none.
 	Iterations *Iterations `json:"iterations,omitempty"`
+	// Aligned are the jobs with iterations that begin at multiples of a period.
+	Aligned []Aligned `json:"aligned,omitempty"`
 	// Violation is where packets are missing or too many, or the flows with packets that no endpoint expects.
 	Violation string `json:"violation,omitempty"`
+}
+
+// Aligned is a job of hosts that begin each iteration together (align).
+type Aligned struct {
+	Traffic string  `json:"traffic"`
+	PeriodS float64 `json:"period_s"` // iterations begin at multiples of it
+}
+
+// String says what that means for measures.
+func (a *Aligned) String() string {
+	return fmt.Sprintf("iterations of job %s begin at multiples of %.9g s (align): waiting for that is in job and "+
+		"job_waiting, and in no other measure", a.Traffic, a.PeriodS)
 }
 
 // Iterations is how many of a job's were taken from another one in place of being carried out.
 type Iterations struct {
 	Repeated int     `json:"repeated"`
 	First    int     `json:"first,omitempty"`    // number of the first of them, from 1
-	PeriodS  float64 `json:"period_s,omitempty"` // from one to the next
+	Cycle    int     `json:"cycle,omitempty"`    // iterations that recur together: 1 or 2
+	PeriodS  float64 `json:"period_s,omitempty"` // of a cycle
 	Words    int     `json:"words,omitempty"`    // of the network's state that were compared, all the same
 	Why      string  `json:"why,omitempty"`      // there are none: the word of the state that differs, or what else it is
 }
@@ -87,8 +102,12 @@ func (i *Iterations) String() string {
 	if i.Repeated == 0 {
 		return "each was carried out: " + i.Why
 	}
-	return fmt.Sprintf("%d, from number %d on, are the one before them once more, every %.9g s: all %d words of the "+
-		"network's state recurred", i.Repeated, i.First, i.PeriodS, i.Words)
+	which := "one"
+	if i.Cycle > 1 {
+		which = fmt.Sprint(i.Cycle)
+	}
+	return fmt.Sprintf("%d, from number %d on, are the %s before them once more, every %.9g s: all %d words of the "+
+		"network's state recurred", i.Repeated, i.First, which, i.PeriodS, i.Words)
 }
 
 // Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,

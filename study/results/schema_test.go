@@ -36,7 +36,8 @@ func TestSchemasFit(t *testing.T) {
 		"histogram": measure.Histogram{}, "flows": measure.FlowTable{}, "pfc": PFCFrame{},
 		"coordinate": measure.Coordinate{}, "recorded": recordMeasure{}, "record": record{}, "execution": Execution{},
 		"worker": Worker{}, "failed": FailedRun{}, "wait": Wait{}, "event": Event{}, "machine": Machine{},
-		"claim": claim.Claim{}, "program": Program{}, "origin.json": originFile{}, "parameter": spec.Parameter{}} {
+		"aligned": Aligned{},
+		"claim":   claim.Claim{}, "program": Program{}, "origin.json": originFile{}, "parameter": spec.Parameter{}} {
 		t.Run(name, func(t *testing.T) {
 			have, ok := doc.Defs[name]
 			if !ok {

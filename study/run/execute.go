@@ -19,7 +19,6 @@ import (
 	"weir/core/dataplane"
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
 	"weir/study/plan"
@@ -576,19 +575,14 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		}
 	}
 	if x := res.Repeated; x != nil && x.Iterations > 0 {
-		run.End.Iterations = &results.Iterations{Repeated: x.Iterations, First: x.First + 1, PeriodS: x.Period.Seconds(),
-			Words: x.Words}
+		run.End.Iterations = &results.Iterations{Repeated: x.Iterations, First: x.First + 1, Cycle: x.Cycle,
+			PeriodS: x.Period.Seconds(), Words: x.Words}
 	} else if x != nil {
 		run.End.Iterations = &results.Iterations{Why: x.Why}
 	}
 	if len(res.Waits) > 0 {
 		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
 	}
-	for i := range res.Jobs {
-		if o := &res.Jobs[i]; o.Left > 0 && run.End.WaitsFor == "" {
-			tr := r.Of.Entry(res.JobGroups[i])
-			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), job.Deadlock(tr.Job().Program, o))
-		}
-	}
+	addJobs(run, r, res)
 	return run
 }

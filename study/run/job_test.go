@@ -169,11 +169,48 @@ func TestJobWarmup(t *testing.T) {
 		}
 		exactly(t, "ended", m["job_iterations"], 5)
 		exactly(t, "sent", m["job_sent"], 5*2*3*400e3)
-		if m["job_operation"] <= 0 || m["job_operation"] > 1e-3 || m["job_iteration_max"] > 2.5e-3 {
+		exactly(t, "an iteration", m["job_iteration"], 1e-3+m["job_operation"])
+		if m["job_operation"] <= 0 || m["job_operation"] > 1e-3 {
 			t.Errorf("%s: %v", warmup, m)
 		}
 		if v := o.Runs[0].Named("job_slowest_rank").Groups[0].Value; !math.IsNaN(v) {
 			t.Errorf("rank %v is the slowest", v)
+		}
+	}
+}
+
+// align changes when iterations begin, and no measure but job, job_waiting and counts. An iteration takes as long as
+// the first without align, and exposed time and bandwidth are the same, however long the period is.
+func TestJobAlign(t *testing.T) {
+	const traffic = `traffic:
+  - {name: train, job: {all_reduce: {size: 400kB, iterations: %d, compute: 100us, slow: {h2: 1.5}%s}}, hosts: "*",
+     transport: rdma, cc: dctcp, start: 10us}
+`
+	for _, network := range []string{"packets", "{loggops: {L: 2us, o: 0s, g: 0s, G: 80ps, S: 1GB}}"} {
+		ran := func(iterations int, align string) *results.Outcome {
+			text := fmt.Sprintf(traffic, iterations, align) + "network: " + network + "\n"
+			return executeJob(t, fmt.Sprintf(jobSpec, 4, text))
+		}
+		one := measures(t, ran(1, ""))
+		for _, period := range []string{"30us", "500us", "2ms", "10ms"} {
+			o := ran(3, ", align: "+period)
+			m := measures(t, o)
+			for _, name := range []string{"job_iteration", "job_iteration_max", "job_operation", "job_bus_bandwidth"} {
+				exactly(t, period+": "+name, m[name], one[name])
+			}
+			for _, name := range []string{"job_computing", "job_exposed", "job_exposed_max"} {
+				exactly(t, period+": "+name, m[name], 3*one[name])
+			}
+			all := m["job_waiting"] + m["job_computing"] + m["job_exposed"] // of a rank; some end before the job does
+			if all > m["job"]+1e-12 || all < m["job"]-one["job_operation"] {
+				t.Errorf("%s: ranks take %v s in all, and the job %v", period, all, m["job"])
+			}
+			if a := o.Runs[0].End.Aligned; len(a) != 1 || a[0].Traffic != "train" {
+				t.Errorf("%s: %v", period, a)
+			}
+		}
+		if a := ran(1, "").Runs[0].End.Aligned; len(a) > 0 || one["job_waiting"] != 0 {
+			t.Errorf("%v", a)
 		}
 	}
 }

@@ -120,10 +120,11 @@ type jobs struct {
 
 // jobOf is a job under way.
 type jobOf struct {
-	config *Job
-	ranks  []*job.Rank
-	tally  *job.Tally
-	left   int // ranks that have not done all
+	config  *Job
+	ranks   []*job.Rank
+	barrier job.Barrier
+	tally   *job.Tally
+	left    int // ranks that have not done all
 	// times are those of messages that are over, from when the transport has them until it has them all acknowledged.
 	times unit.Histogram
 }
@@ -181,6 +182,7 @@ func (r *Simulation) addJobs() error {
 		x := &r.jobs.of[i]
 		watch := &job.Watch{OnSpan: j.Timeline.Watch()}
 		*x = jobOf{config: j, tally: job.NewTally(j.Program, watch), left: j.Program.Ranks()}
+		x.barrier = job.Barrier{Ranks: x.left, Delay: r.shortestDelay()}
 		if len(j.Hosts) != x.left {
 			return fmt.Errorf("sim: job %d has %d ranks and %d hosts", i, x.left, len(j.Hosts))
 		}
@@ -348,6 +350,38 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 
 // Received is nothing: a send is over when its transport has all of it acknowledged.
 func (k *rank) Received(unit.Time, int32, job.Message) {}
+
+// shortestDelay returns the shortest delay above 0 of a link, by which nodes run ahead of others at most; 0 if no link
+// has a delay.
+func (r *Simulation) shortestDelay() unit.Time {
+	shortest := unit.Never
+	for i := range r.wiring.Links {
+		if d := r.wiring.Links[i].Delay; d > 0 {
+			shortest = min(shortest, d)
+		}
+	}
+	if shortest == unit.Never {
+		return 0
+	}
+	return shortest
+}
+
+// Align adds the rank to the barrier of its job (job.Network). The last rank releases all ranks, and their hosts are
+// called at that time.
+func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
+	x := &k.jobs.of[k.job]
+	if !x.barrier.Arrive(now, r, at, period) {
+		return
+	}
+	run := k.jobs.run
+	for _, node := range x.config.Hosts {
+		h := run.hosts[node]
+		h.jobs.due(h)
+		if h.node != k.host.node && run.fabric != nil { // a fabric that is being made asks every host
+			run.fabric.Wake(int(h.node), now)
+		}
+	}
+}
 
 // at is the host of a rank, whatever NIC its messages take.
 func (x *jobs) at(j, rank int32) *host { return x.run.hosts[x.of[j].config.Hosts[rank]] }

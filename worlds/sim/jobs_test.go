@@ -109,6 +109,74 @@ func TestJobTimes(t *testing.T) {
 	}
 }
 
+// aligned is a broadcast whose first rank ends an iteration long before the last does.
+func aligned(t testing.TB, iterations int, period unit.Time) Job {
+	t.Helper()
+	const hosts = 4
+	p, err := collective.New(collective.Config{Operation: collective.Broadcast, Members: hosts, Size: 50_000,
+		Iterations: iterations, Compute: 30 * unit.Microsecond, Align: period})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := Job{Program: p, Ends: messageEnds{}}
+	for i := range hosts {
+		j.Hosts = append(j.Hosts, i+1)
+	}
+	return j
+}
+
+// With a period all ranks begin an iteration at one time: the first multiple that is the shortest delay of a link or
+// more after the last rank has ended the iteration before. Each takes as long as a single one, and windows change
+// nothing.
+func TestJobAligned(t *testing.T) {
+	const delay = unit.Microsecond
+	single, err := Run(around(t, 4, aligned(t, 1, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &single.Jobs[0]
+	took := one.Iterations[0].Last
+	for _, period := range []unit.Time{50 * unit.Nanosecond, 7 * unit.Microsecond, took, took + delay, 3 * took} {
+		for _, window := range []unit.Time{0, 300 * unit.Nanosecond, unit.Second} {
+			c := around(t, 4, aligned(t, 5, period))
+			c.Window = window
+			out, err := Run(c)
+			if err != nil || out.End != AllDone {
+				t.Fatal(out, err)
+			}
+			o, earliest := &out.Jobs[0], unit.Time(0)
+			for i, x := range o.Iterations {
+				if x.Last-x.Begin != took || x.Begin%period != 0 || x.Begin < earliest || x.Begin >= earliest+period {
+					t.Errorf("period %v, window %v: iteration %d is from %v to %v, and alone it takes %v", period, window, i,
+						x.Begin, x.Last, took)
+				}
+				earliest = x.Last + delay
+			}
+			for k := range o.Ranks {
+				if got, want := &o.Ranks[k], &one.Ranks[k]; got.Exposed() != 5*want.Exposed() ||
+					got.Computing != 5*want.Computing {
+					t.Errorf("period %v, window %v: rank %d: %+v, alone %+v", period, window, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A run that ends while ranks are at the barrier names them.
+func TestJobCutAtBarrier(t *testing.T) {
+	c := around(t, 4, aligned(t, 5, 10*unit.Millisecond))
+	c.Duration = 15 * unit.Millisecond
+	out, err := Run(c)
+	if err != nil || out.End != TimeUp {
+		t.Fatal(out, err)
+	}
+	o := &out.Jobs[0]
+	text := job.Deadlock(c.Jobs[0].Program, o)
+	if len(o.Iterations) != 2 || strings.Count(text, "waits until all ranks begin iteration 3") != 4 {
+		t.Errorf("%d iterations: %s", len(o.Iterations), text)
+	}
+}
+
 // A message to the rank's own host takes a nanosecond, and no network.
 func TestToItself(t *testing.T) {
 	b := job.NewBuilder("x")

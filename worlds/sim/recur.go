@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 
 	"weir/core/fabric/observe"
 	"weir/core/fabric/timerheap"
+	"weir/core/packet"
 	"weir/core/unit"
 	"weir/core/workload/job"
 	"weir/worlds/sim/recurrence"
@@ -22,7 +25,8 @@ import (
 type Repetition struct {
 	Iterations int       // so many were not carried out, as each would have been the one before them once more; 0: none
 	First      int       // number of the first of them, from 0
-	Period     unit.Time // from one to the next
+	Cycle      int       // 1; 2: iterations alternate between two, and each is the one before the last once more
+	Period     unit.Time // of a cycle
 	Words      int       // of state that were compared
 	// Why is why there are none: the word of the state that differs, or what else stands against it; "": there are some.
 	Why string
@@ -34,12 +38,16 @@ type recurring struct {
 	program job.Alike
 	over    int // iterations that were over when it last looked
 	told    Repetition
-	done    bool // nothing more is looked for, and the network is left alone only for being settled
-	failed  int  // comparisons that found a difference
-	from    int  // so many iterations must be over before the next one
-	before  *moment
+	done    bool               // nothing more is looked for, and the network is left alone only for being settled
+	failed  int                // comparisons that found a difference
+	from    int                // so many iterations must be over before the next one
+	before  [mostCycle]*moment // behind the last iterations, the last first
 	skipped *skipped
 }
+
+// mostCycle is how many iterations a cycle may have. HULA's best paths alternate between two, as those that the last
+// iteration has used are the worse ones for the next.
+const mostCycle = 2
 
 // moment is what there was between two iterations.
 type moment struct {
@@ -62,8 +70,8 @@ type counted struct {
 
 // skipped is what the iterations have counted that were left out.
 type skipped struct {
-	n           uint64
-	first, last counted // behind the one that they are, and before it
+	n           uint64  // cycles
+	first, last counted // behind the cycle that they are, and before it
 }
 
 // newRecurring begins to look; nil: the run has no job whose iterations are alike.
@@ -148,7 +156,7 @@ func (x *recurring) look(now unit.Time) {
 	x.drive.lookFrom(r.fabric.Next())
 	x.over = over
 	if over < x.from {
-		x.before = nil
+		x.before = [mostCycle]*moment{}
 	} else if !x.done && over+x.program.Ahead() < x.iterations() {
 		x.compare(now)
 	}
@@ -192,11 +200,11 @@ func (h *host) settle() {
 	h.setTimer()
 }
 
-// compare compares this moment with that behind the iteration before.
+// compare compares this moment with those behind the iterations before.
 func (x *recurring) compare(now unit.Time) {
 	r := x.drive.Simulation
-	was := x.before
-	x.before = nil
+	before := x.before
+	x.before = [mostCycle]*moment{}
 	switch next := r.fabric.Next(); {
 	case next == unit.Never:
 		return
@@ -213,21 +221,25 @@ func (x *recurring) compare(now unit.Time) {
 	for _, k := range j.ranks {
 		m.passed = append(m.passed, k.Passed())
 	}
-	var before *recurrence.State
-	if was != nil && was.over == x.over-1 {
-		before = was.state
+	for i, was := range before {
+		if was != nil && was.over != x.over-1-i {
+			before[i] = nil
+		}
 	}
-	var differs string
-	m.state, differs = recurrence.Take(r.roots(m.at), m.at, before)
-	if x.before = m; before == nil && x.told.Words == 0 {
-		x.told.Why = "the network was idle only once between two iterations that follow each other"
+	for _, sw := range r.switches {
+		if sw != nil {
+			sw.Normalize(m.at)
+		}
 	}
-	if x.told.Words = m.state.Words(); before == nil {
+	copy(x.before[1:], before[:])
+	x.before[0] = m
+	cycle, differs := x.recurs(m, before)
+	if before[0] == nil && x.told.Words == 0 {
+		differs = "the network was idle only once between two iterations that follow each other"
+	}
+	if x.told.Words = m.state.Words(); before[0] == nil {
+		x.told.Why = cmp.Or(differs, x.told.Why)
 		return
-	}
-	period := m.at - was.at
-	if differs == "" {
-		differs = r.grain(period, was, m)
 	}
 	if x.told.Why = differs; differs != "" {
 		x.fail()
@@ -237,11 +249,33 @@ func (x *recurring) compare(now unit.Time) {
 		x.told.Why = "an iteration begins before the one before it is over"
 		return
 	}
-	if n := x.room(now, period); n > 0 {
-		x.skip(n, period, was, m)
+	was := before[cycle-1]
+	if n := x.room(now, m.at-was.at, cycle); n > 0 {
+		x.skip(n, cycle, was, m)
 		return
 	}
 	x.told.Why = "too few iterations are left when the first recurs"
+}
+
+// recurs reads the state of a moment. It returns after how many iterations the state was the same, or what differs from
+// the last moment.
+func (x *recurring) recurs(m *moment, before [mostCycle]*moment) (cycle int, differs string) {
+	r := x.drive.Simulation
+	for i, was := range before {
+		if was == nil {
+			continue
+		}
+		var word string
+		m.state, word = recurrence.Take(r.roots(m.at), m.at, was.state)
+		if word == "" {
+			return i + 1, r.grain(m.at-was.at, was, m)
+		}
+		differs = cmp.Or(differs, word)
+	}
+	if m.state == nil {
+		m.state, _ = recurrence.Take(r.roots(m.at), m.at, nil)
+	}
+	return 0, differs
 }
 
 // usual is how many comparisons may fail before there are fewer.
@@ -255,32 +289,35 @@ func (x *recurring) fail() {
 	}
 }
 
-// room is how many iterations can be left out, so that all ranks have what they look ahead at, and the run its end.
-func (x *recurring) room(now, period unit.Time) int {
+// room is how many iterations can be left out in whole cycles, so that all ranks have what they look ahead at, and the
+// run its end.
+func (x *recurring) room(now, period unit.Time, cycle int) int {
 	n := x.iterations() - x.over - x.program.Ahead()
 	for _, k := range x.drive.jobs.of[0].ranks {
 		n = min(n, k.Room(x.program))
 	}
-	if left := (x.drive.end - now) / period; unit.Time(n) >= left { // it ends earlier
-		n = int(left) - 1
+	cycles := n / cycle
+	if left := (x.drive.end - now) / period; unit.Time(cycles) >= left { // it ends earlier
+		cycles = int(left) - 1
 	}
-	return n
+	return cycles * cycle
 }
 
-// skip leaves n iterations out.
-func (x *recurring) skip(n int, period unit.Time, was, now *moment) {
+// skip leaves n iterations out, in whole cycles.
+func (x *recurring) skip(n, cycle int, was, now *moment) {
 	r := x.drive.Simulation
 	j := &r.jobs.of[0]
+	period := now.at - was.at
 	for k, rank := range j.ranks {
-		rank.Skip(x.program, n, was.passed[k], now.passed[k])
+		rank.Skip(x.program, n, cycle, was.passed[k], now.passed[k])
 	}
-	j.tally.Skip(n, period)
-	x.told = Repetition{Iterations: n, First: x.over, Period: period, Words: now.state.Words()}
-	x.skipped = &skipped{uint64(n), was.counts, now.counts}
+	j.tally.Skip(n, cycle, period)
+	x.told = Repetition{Iterations: n, First: x.over, Cycle: cycle, Period: period, Words: now.state.Words()}
+	x.skipped = &skipped{uint64(n / cycle), was.counts, now.counts}
 	x.over += n
 	x.drive.end -= x.shift()
 	x.drive.again = true
-	x.done, x.before = true, nil
+	x.done, x.before = true, [mostCycle]*moment{}
 }
 
 // lookFrom has the run looked at from a time on, at which something happens next. Windows of the fabric end where it is
@@ -293,16 +330,43 @@ func (d *drive) lookFrom(next unit.Time) {
 
 // shift is how much later than by the run's clock things are.
 func (x *recurring) shift() unit.Time {
-	if x == nil {
+	if x == nil || x.told.Iterations == 0 {
 		return 0
 	}
-	return unit.Time(x.told.Iterations) * x.told.Period
+	return unit.Time(x.told.Iterations/x.told.Cycle) * x.told.Period
 }
 
-// roots are where the state of the network begins.
+// Untagged returns the fields of the network's present state that keep it from ever recurring, as they have no tag
+// (recurrence.Untagged). Packets and endpoints are left out, since iterations do not share any. Programs for
+// switches can be tested with it: run one, and expect an empty list.
+func (r *Simulation) Untagged() []string {
+	return recurrence.Untagged(r.roots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
+}
+
+// roots are where the state of the network begins, and of the first job.
 func (r *Simulation) roots(now unit.Time) []recurrence.Root {
+	all := r.networkRoots()
+	if r.jobs == nil {
+		return all
+	}
+	j := &r.jobs.of[0]
+	all = append([]recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}, all...)
+	if lasting, ok := j.config.Ends.(Lasting); ok {
+		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
+	}
+	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
+		word("ranks that wait", int64(j.barrier.Waiting()))
+	}})
+	for i, k := range j.ranks {
+		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
+			Words: func(word func(name string, value int64)) { k.State(now, word) }})
+	}
+	return all
+}
+
+// networkRoots begin at hosts, switches and links.
+func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	c := r.config
-	all := []recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}
 	for i, h := range r.hosts {
 		if h != nil {
 			all = append(all, recurrence.Root{Name: r.nicName(i), Value: h})
@@ -313,13 +377,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 			all = append(all, recurrence.Root{Name: c.Network.Nodes[i].Name, Value: sw})
 		}
 	}
-	all = append(all, recurrence.Root{Name: "network", Value: r.fabric})
-	all = append(all, recurrence.Root{Name: "traffic", Value: c.Jobs[0].Ends.(Lasting).State()})
-	for i, k := range r.jobs.of[0].ranks {
-		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
-			Words: func(word func(name string, value int64)) { k.State(now, word) }})
-	}
-	return all
+	return append(all, recurrence.Root{Name: "network", Value: r.fabric})
 }
 
 // nicName names a NIC: a host's only one by the host.

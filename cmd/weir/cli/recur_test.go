@@ -332,3 +332,60 @@ func TestDrawsAnew(t *testing.T) {
 		}
 	}
 }
+
+// remembers are the programs whose state keeps iterations from recurring, and what of it differs from one to the next.
+var remembers = map[string]string{
+	// averages, and rates of users
+	"abc": ".Meter.bits: ", "csfq": ".rates.rates[0].value: ", "fdpa": ".rates.rates[0].value: ",
+	"ppv": ".rates.rates[0].value: ", "rainbow": ".rates.rates[0].value: ", "red": ".average: ", "pie": ".burst: ",
+	"dualpi2": ".counts[",
+	"conga":   ".flowlets.cells[", // the port of a flow's last flowlet is the next one's, if none is better
+	"bolt":    ".tokens: ",        // of a port
+	"p4te":    ".tsVal: ",         // TCP's stamps, which count on
+	"afq":     ".round: ",         // rounds count on
+	"ncf":     "the network was never idle",
+}
+
+// chosen are the switches of programs that take the place of ecmp, or need options to recur. Tables are small: all of
+// their words are compared.
+var chosen = map[string]string{
+	"ecmp": "switch: [ecmp]", "wecmp": "switch: [wecmp]", "spray": "switch: [spray]", "drill": "switch: [drill]",
+	"letflow":   "switch: [{letflow: {gap: 20us, cells: 256}}]",
+	"conga":     "switch: [{conga: {gap: 20us, cells: 256}}]",
+	"hula":      "switch: [{hula: {probe: 50us, gap: 20us, cells: 256}}]",
+	"telemetry": "switch: [ecmp, {telemetry: {format: int-md}}]",
+	"pie":       "switch: [ecmp, {pie: {update: 500us}}]",
+	"dualpi2": `switches: {"*": {programs: [ecmp, {dualpi2: {update: 500us}}], queues: 2, ` +
+		"scheduler: {deadline: {step: 1ms}}}}",
+	"p4te": "addresses: hierarchical\nswitch: [{p4te: {detect: 1ms, flowlet_cells: 256, flows: 256}}]",
+}
+
+// Iterations recur under every program whose state does, and the others are listed with the word that differs.
+func TestProgramsRecur(t *testing.T) {
+	for _, p := range Registry().Programs {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			form, own := threadsForms["program "+p.Name]
+			if !own {
+				form[0] = "switch: [ecmp, " + p.Name + "]"
+			}
+			if !own || form[1] == overTCP {
+				form[1] = "transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: swift"
+			}
+			form[0] = cmp.Or(chosen[p.Name], form[0])
+			told := twice(t, fmt.Sprintf(`duration: 1s
+topology: {leaf_spine: {leaves: 3, spines: 2, hosts: 2, rate: 1Gbps, delay: 2us, buffer: 60kB}}
+%s
+iterations: {draws: anew}
+traffic: [{name: train, hosts: ["h[0,2,4]", "h[1,3,5]"], %s,
+           job: {all_reduce: {size: 60kB, iterations: 12, align: 4ms}}}]
+measure: [job, drops]
+`, form[0], form[1]))
+			why, remembering := remembers[p.Name]
+			if remembering != (told.Iterations == 0) || !strings.Contains(told.Why, why) ||
+				!remembering && told.Iterations < 10-2*told.Cycle {
+				t.Errorf("%+v", told)
+			}
+		})
+	}
+}

@@ -145,7 +145,7 @@ type Port struct {
 	alpha     float64    // the fair rate; 0: not known, everything passes
 	largest   float64    // largest label of a window without congestion, tmp_alpha
 	updated   float64    // alpha at its last update
-	start     unit.Time  // of the window
+	start     unit.Time  `state:"instant"` // of the window
 	congested bool
 }
 

@@ -84,7 +84,7 @@ func New(c Config) dataplane.Program {
 type notifier struct {
 	config Config `state:"-"`
 	recent table
-	sent   uint64
+	sent   uint64 `state:"count"`
 }
 
 // Enqueue notifies by the queue that they find when they come.

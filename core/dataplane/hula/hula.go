@@ -71,7 +71,7 @@ func Scheme() dataplane.Scheme {
 
 // Program is HULA at a ToR or a switch above.
 type Program struct {
-	config   Config
+	config   Config `state:"-"`
 	place    *dataplane.Place
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
@@ -80,17 +80,17 @@ type Program struct {
 	version  uint8
 	own      int // number of this ToR; −1 of other switches
 	seed     uint32
-	phase    unit.Time // of the probes
+	phase    unit.Time `state:"span"` // of the probes
 	links    []link    // by port
 	best     []hop     // by ToR
-	counts   Counts
+	counts   Counts    `state:"count"`
 }
 
 // link is the state of a port.
 type link struct {
-	load   float64 // U: what has left lately
-	last   unit.Time
-	probed unit.Time // when a probe came in last
+	load   float64   // U: what has left lately
+	last   unit.Time `state:"instant"`
+	probed unit.Time `state:"instant"` // when a probe came in last
 	scale  float64   // of U to 255, by the rate
 	rate   unit.LinkRate
 	up     bool // leads to the tier above
@@ -98,7 +98,7 @@ type link struct {
 
 // hop is an entry of the best-hop table.
 type hop struct {
-	at    unit.Time // when it was told last
+	at    unit.Time `state:"instant"` // when it was told last
 	port  dataplane.PortID
 	util  uint8
 	known bool
@@ -213,6 +213,16 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	h.flowlets.Begin(now, hash, m.Out)
 	return dataplane.Accept
+}
+
+// Normalize forgets flowlets that have ended, and loads that have decayed to 0 (dataplane.Normalizer).
+func (h *Program) Normalize(now unit.Time) {
+	h.flowlets.Normalize(now)
+	for i := range h.links {
+		if l := &h.links[i]; now-l.last >= h.config.Tau {
+			l.load, l.last = 0, 0
+		}
+	}
 }
 
 // probe processes and forwards a probe; it returns false if the packet is not one.

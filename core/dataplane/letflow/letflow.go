@@ -81,6 +81,9 @@ func (l *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
+// Normalize forgets flowlets that have ended (dataplane.Normalizer).
+func (l *Program) Normalize(now unit.Time) { l.flowlets.Normalize(now) }
+
 func leads(ports []dataplane.PortID, port dataplane.PortID) bool {
 	for _, x := range ports {
 		if x == port {

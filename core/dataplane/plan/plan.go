@@ -72,7 +72,7 @@ const directions = 2
 
 // Program has the buckets of one switch.
 type Program struct {
-	config  Config
+	config  Config `state:"-"`
 	table   *users.Table
 	buckets []dataplane.SrTCM // by user and direction
 	frame   int64             // Size of the largest frame

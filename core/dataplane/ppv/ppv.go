@@ -124,7 +124,8 @@ type Program struct {
 // Port is what a port keeps for its threshold.
 type Port struct {
 	probability, delay float64   // PIE's, and the delay at the last update in s
-	next, turn         unit.Time // of the update, and of the window
+	next               unit.Time `state:"past"`    // of the update
+	turn               unit.Time `state:"instant"` // of the window
 	now, before        []int64   // bytes that came by rank, in this window and in the one before
 	threshold          uint32    // ranks above it are dropped
 	part               float64   // and this share of those at it

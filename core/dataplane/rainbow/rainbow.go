@@ -114,10 +114,10 @@ type Program struct {
 
 // Port is what a port keeps.
 type Port struct {
-	threshold uint32  // colours above it are dropped
-	highest   uint32  // colour that came since the threshold moved
-	queue     float64 // when the threshold was looked at
-	next      unit.Time
+	threshold uint32    // colours above it are dropped
+	highest   uint32    // colour that came since the threshold moved
+	queue     float64   // when the threshold was looked at
+	next      unit.Time `state:"past"`
 }
 
 // New returns the program for a site.

@@ -55,8 +55,8 @@ type fq struct {
 	strict
 	config FQ
 	table  *users.Table // of byUser; nil: lists go by the flow's hash
-	law    *CoDel       // of NewFQCoDel
-	cake   *Cake        // of NewCake
+	law    *CoDel       `state:"-"` // of NewFQCoDel
+	cake   *Cake        `state:"-"` // of NewCake
 	rate   unit.LinkRate
 }
 
@@ -112,10 +112,10 @@ type flows struct {
 	seed     uint32
 
 	cake   *cake  // nil: none
-	law    *CoDel // nil: none
+	law    *CoDel `state:"-"` // nil: none
 	states []CoDelState
 	port   *fq
-	idle   unit.Time // when the port has sent what left last
+	idle   unit.Time `state:"past"` // when the port has sent what left last
 }
 
 // flow is one list. While listed equals the queue's period it is in a round; every list with packets is.

@@ -130,7 +130,7 @@ type guarantee struct {
 	burst  float64
 	tokens []float64 // of the guarantee
 	room   []float64 // of the ceiling
-	last   unit.Time
+	last   unit.Time `state:"instant"`
 	rest   *deficit
 	first  *deficit
 	before uint32 // queues that go before all others while below guarantee or ceiling

@@ -40,8 +40,15 @@ func registry() *spec.Registry {
 // load reads an experiment, whose files are among the reference's.
 func load(t testing.TB, text string) *spec.Spec {
 	t.Helper()
-	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text),
-		Open: func(name string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", "reference", name)) }},
+	return loadWith(t, text, func(name string) ([]byte, error) {
+		return os.ReadFile(filepath.Join("testdata", "reference", name))
+	})
+}
+
+// loadWith reads an experiment with the files that open gives.
+func loadWith(t testing.TB, text string, open func(name string) ([]byte, error)) *spec.Spec {
+	t.Helper()
+	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text), Open: open},
 		spec.Options{})
 	if err != nil {
 		t.Fatal(err)

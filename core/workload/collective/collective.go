@@ -22,7 +22,7 @@ type Config struct {
 	Iterations int             // 0: 1
 	Buckets    int             // parts of an iteration's computing, behind each of which there is an operation; 0: 1
 	Compute    unit.Time       // of an iteration
-	Align      unit.Time       // members begin each iteration at a multiple of it; 0: when the one before is over
+	Align      unit.Time       // members begin each iteration together at a multiple of it; 0: when the one before is over
 	Slow       map[int]float64 // by member, by how much its computing and reducing take longer: 1.1
 	Reduce     unit.Rate       // at which a processor reduces what it receives; 0: at once
 	Local      int             // of hierarchical: members of a group
@@ -151,6 +151,9 @@ func (j *Job) Steers() (nics int, demands bool) {
 	return j.NICs, true
 }
 
+// Period returns Align (job.Aligning).
+func (j *Job) Period() unit.Time { return j.Align }
+
 // Asked is how many iterations there are (job.Iterating).
 func (j *Job) Asked() int { return j.Iterations }
 
@@ -203,7 +206,7 @@ func (j *Job) Op(m int, at job.Ref) job.Op {
 		t, x := int(at.Op)/j.each(), int(at.Op)%j.each()-j.lead()
 		switch {
 		case x < 0:
-			return job.Op{Kind: job.Wait, Time: j.Align}
+			return job.Op{Kind: job.Wait, Time: j.Align, Mark: job.Begins, Part: int32(t)}
 		case x == j.Buckets:
 			return job.Op{Kind: job.Calc, Mark: job.Iterates, Part: int32(t)}
 		}

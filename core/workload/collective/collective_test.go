@@ -524,27 +524,6 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// Members begin each iteration at a multiple of the time that they align to, whenever the job began.
-func TestAlign(t *testing.T) {
-	for _, start := range []unit.Time{0, 7 * us, 50 * us} {
-		j, err := New(Config{Operation: AllReduce, Algorithm: Ring, Members: 4, Size: 10007, Iterations: 3, Compute: 10 * us,
-			Align: 50 * us})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, _, err := model().Run(j, job.Watch{Start: start})
-		if err != nil || len(o.Operations) != 3 {
-			t.Fatal(o.Operations, err)
-		}
-		first := (start + 50*us - 1) / (50 * us)
-		for i, x := range o.Operations {
-			if want := (first+unit.Time(i))*50*us + 10*us; x.Begin != want {
-				t.Errorf("from %v on, iteration %d has computed at %v, not %v", start, i, x.Begin, want)
-			}
-		}
-	}
-}
-
 // A straggler reduces more slowly, too, and all wait for it.
 func TestSlowReduces(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Reduce: 400 * unit.Gbps}

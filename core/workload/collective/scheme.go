@@ -28,8 +28,8 @@ func name(s string) (string, error) { return s, nil }
 func (c *common) bind(p *scheme.Params, size string) {
 	p.Size(&c.Size, "size", "", size, "ours").Required().Min("1 B")
 	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
-	p.Time(&c.Align, "align", "0s", "hosts begin each iteration at a multiple of this time, and so together if it is "+
-		"longer than one is over earlier than another; 0s: when they have ended the one before", "ours").Min("0s").Max("24h")
+	p.Time(&c.Align, "align", "0s", "hosts begin each iteration together, at the first multiple of this time at which "+
+		"all have ended the one before; 0s: each when it has ended the one before", "ours").Min("0s").Max("24h")
 	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing, and reducing, takes so much longer: "+
 		"{h3: 1.5}", "ours").Min("0.001").Max("1000000").When("computing: compute, reduce, forward or backward", func() bool {
 		return c.Compute > 0 || c.Reduce > 0 || c.Forward > 0 || c.Backward > 0

@@ -301,8 +301,12 @@ func Deadlock(p Program, o *Outcome) string {
 		if s.Op.Tag == AnyTag {
 			tag = "with any tag"
 		}
-		if s.Op.Kind == Calc {
+		switch s.Op.Kind {
+		case Calc:
 			fmt.Fprintf(&b, "\n%s waits for its processor", where)
+			continue
+		case Wait:
+			fmt.Fprintf(&b, "\n%s waits until all ranks begin iteration %d", where, s.Op.Part+1)
 			continue
 		}
 		fmt.Fprintf(&b, "\n%s %s %s %s, and %d others of the rank wait", where, verb, who, tag, s.Behind)

@@ -29,10 +29,12 @@ type RankOutcome struct {
 	Done      bool
 	Ended     int64     // iterations
 	Within    unit.Time // of Computing, until the last of these ended
+	Waited    unit.Time // at barriers, until the last Wait ended
 }
 
-// Exposed is how long the rank did not compute before its end: it communicated, or waited.
-func (r *RankOutcome) Exposed() unit.Time { return r.End - r.Computing }
+// Exposed returns how long the rank did not compute before its end: it communicated, or waited for others. Time at
+// barriers is excluded.
+func (r *RankOutcome) Exposed() unit.Time { return r.End - r.Computing - r.Waited }
 
 // Operation is a collective operation: from when it began at the first rank until it was over at the last; unit.Never
 // if it was not.
@@ -40,6 +42,8 @@ type Operation struct{ Begin, End unit.Time }
 
 // Iteration is when an iteration was over at the first and at the last rank, and which that was.
 type Iteration struct {
+	// Begin is when all ranks began it together; unit.Never: the program has no barriers.
+	Begin       unit.Time
 	First, Last unit.Time
 	Slowest     int32
 	over        int32 // ranks
@@ -63,6 +67,7 @@ type Tally struct {
 	watch      *Watch
 	operations []Operation
 	iterations []Iteration
+	begins     []unit.Time // of iterations that begin with a Wait, by number
 	over       []int32
 	ended      int       // iterations that are over (Over)
 	shift      unit.Time // how much later things are than they say (Skip)
@@ -77,9 +82,15 @@ func (t *Tally) Join(r *Rank) { r.OnMark, r.OnSpan = t.mark, t.watch.OnSpan }
 // mark notes the end of an operation with a mark.
 func (t *Tally) mark(rank int, m Mark, part int32, at unit.Time) {
 	at += t.shift
-	if m == Iterates {
+	switch m {
+	case Begins:
+		if len(t.begins) <= int(part) { // all ranks begin it at this time
+			t.begins = append(t.begins, at)
+		}
+		return
+	case Iterates:
 		for len(t.iterations) <= int(part) {
-			t.iterations = append(t.iterations, Iteration{First: unit.Never, Last: -1})
+			t.iterations = append(t.iterations, Iteration{Begin: unit.Never, First: unit.Never, Last: -1})
 		}
 		x := &t.iterations[part]
 		x.First = min(x.First, at)
@@ -118,15 +129,18 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 			o.Operations[i].End = unit.Never
 		}
 	}
-	for _, x := range t.iterations {
+	for i, x := range t.iterations {
 		if int(x.over) < t.program.Ranks() {
 			break
+		}
+		if i < len(t.begins) {
+			x.Begin = t.begins[i]
 		}
 		o.Iterations = append(o.Iterations, x)
 	}
 	for _, r := range ranks {
 		o.Ranks = append(o.Ranks, RankOutcome{r.last + t.shift, r.computed, r.sent, r.messages, r.Done(),
-			r.ended, r.within})
+			r.ended, r.within, r.waited})
 		if r.Done() {
 			continue
 		}

@@ -12,7 +12,7 @@ const (
 	Calc Kind = iota // keeps a processor busy
 	Send             // a message to another rank
 	Recv             // a message from another rank
-	Wait             // until the time is a multiple of Op.Time
+	Wait             // at a barrier, until the time is a multiple of Op.Time (Barrier)
 )
 
 // String names it as GOAL does.
@@ -33,6 +33,7 @@ const (
 	Opens         // collective operation Op.Part begins at this rank
 	Closes        // collective operation Op.Part is over at this rank
 	Iterates      // iteration Op.Part is over at this rank
+	Begins        // iteration Op.Part begins at this rank: a Wait has ended
 )
 
 // Op is one operation of a rank.

@@ -36,6 +36,8 @@ type Network interface {
 	Send(now, free unit.Time, to int32, m Message) (over bool)
 	// Received says that a message will have been received at a time.
 	Received(at unit.Time, to int32, m Message)
+	// Align adds a rank to the job's Barrier, at which it waits with an operation from now on.
+	Align(now unit.Time, r *Rank, at Ref, period unit.Time)
 }
 
 // Span is a part of a rank's time: what one of its operations took.
@@ -66,6 +68,7 @@ type Rank struct {
 	computes int // processors that compute
 	since    unit.Time
 	computed unit.Time // when one or more of them did
+	waited   unit.Time // at barriers
 	ended    int64     // iterations
 	within   unit.Time // of computed, until the last of these ended
 	last     unit.Time // when an operation ended last
@@ -287,8 +290,12 @@ func (r *Rank) try(e *event) {
 	case op.Kind == Wait:
 		r.frontier.Began(e.ref)
 		r.takeReady(now, r.nextTurn())
-		at := (now + op.Time - 1) / op.Time * op.Time
-		r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
+		if op.Part == 0 { // all ranks begin the first iteration at one time
+			at := nextMultiple(now, op.Time)
+			r.events.push(event{at: at, kind: endsNow, ref: e.ref, since: now, turn: r.nextTurn()})
+		} else {
+			r.network.Align(now, r, e.ref, op.Time)
+		}
 	default:
 		if op.Kind == Calc {
 			if r.computes++; r.computes == 1 {
@@ -336,6 +343,8 @@ func (r *Rank) end(e *event) {
 		if began, is := r.flying.take(e.ref); is {
 			e.since = began
 		}
+	case Wait:
+		r.waited += e.at - e.since
 	}
 	r.last = max(r.last, e.at)
 	if r.turns != nil { // a rank of LogGOPSim ends with its processors (LogGOPSim.cpp: nexto)

@@ -110,11 +110,12 @@ type Passed struct {
 	last     unit.Time
 	ended    int64
 	within   unit.Time
+	waited   unit.Time
 }
 
 // Passed says it.
 func (r *Rank) Passed() Passed {
-	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within}
+	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within, r.waited}
 }
 
 // Room is by how many iterations of its program the rank can be further at most: all that it looks at is in the program
@@ -131,9 +132,9 @@ func (r *Rank) Room(p Alike) int {
 }
 
 // Skip has the rank be n iterations of its program further than it is, without having carried them out, at the same
-// time as before. Each of them is as the one was between two moments that were alike, of which was is the first and
-// now the second. There must be Room for them.
-func (r *Rank) Skip(p Alike, n int, was, now Passed) {
+// time as before. They are whole cycles of so many iterations, each as the one was between two moments that were alike:
+// was is the first moment, now the second. There must be Room for them.
+func (r *Rank) Skip(p Alike, n, cycle int, was, now Passed) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))
 	for k := range by {
@@ -157,11 +158,13 @@ func (r *Rank) Skip(p Alike, n int, was, now Passed) {
 			}
 		}
 	}
+	n /= cycle
 	r.computed += unit.Time(n) * (now.computed - was.computed)
 	r.sent += unit.Bytes(n) * (now.sent - was.sent)
 	r.messages += int64(n) * (now.messages - was.messages)
 	r.ended += int64(n) * (now.ended - was.ended)
 	r.within += unit.Time(n) * (now.within - was.within)
+	r.waited += unit.Time(n) * (now.waited - was.waited)
 }
 
 // skip moves each lane on by so many operations.
@@ -200,23 +203,34 @@ func (t *Tally) Even() bool {
 	return t.Over() > 0 && len(t.operations)%t.Over() == 0 && len(t.iterations) == t.Over()
 }
 
-// Skip has n iterations be over behind the last that is, each as that one was, period later than the one before it.
-// What comes from now on is so much later than it says. The tally must be Even.
-func (t *Tally) Skip(n int, period unit.Time) {
+// Skip has n iterations be over behind the last that is, in whole cycles of so many, each a period later than the one
+// before it. The last iterations that are over were one cycle. What comes from now on is so much later than it says.
+// The tally must be Even.
+func (t *Tally) Skip(n, cycle int, period unit.Time) {
 	over := t.Over()
-	was, each := t.iterations[over-1], len(t.operations)/over
-	last := len(t.operations) - each
-	for i := 1; i <= n; i++ {
-		by := unit.Time(i) * period
-		x := was
+	each := len(t.operations) / over
+	begun := len(t.begins) - over                         // 0, or 1: the next iteration has begun, too
+	source := func(i int) (iteration int, by unit.Time) { // of the i-th that is skipped, from 0
+		return over - cycle + i%cycle, unit.Time(i/cycle+1) * period
+	}
+	for i := range n {
+		from, by := source(i)
+		x := t.iterations[from]
 		x.First, x.Last = x.First+by, x.Last+by
 		t.iterations = append(t.iterations, x)
-		for k := last; k < last+each; k++ {
+		for k := from * each; k < (from+1)*each; k++ {
 			t.operations = append(t.operations, Operation{t.operations[k].Begin + by, t.operations[k].End + by})
 			t.over = append(t.over, t.over[k])
 		}
 	}
-	t.shift += unit.Time(n) * period
+	if len(t.begins) >= over {
+		t.begins = t.begins[:over]
+		for i := range n + begun {
+			from, by := source(i)
+			t.begins = append(t.begins, t.begins[from]+by)
+		}
+	}
+	t.shift += unit.Time(n/cycle) * period
 }
 
 // Shift is how much later than they say things happen, by iterations that were skipped.

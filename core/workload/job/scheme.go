@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // Scheme is a kind of jobs that an experiment can name, with its parameters.
@@ -91,6 +92,9 @@ func (l *Listed) Steers() (nics int, demands bool) {
 // Serving is a Program some of whose ranks serve others, and compute nothing: measures of how long ranks compute and
 // wait leave them out.
 type Serving interface{ Serves(rank int) bool }
+
+// Aligning is a Program that may have its iterations begin at multiples of a period (Barrier).
+type Aligning interface{ Period() unit.Time } // 0: they do not
 
 // Iterating is a Program that says how many iterations it has.
 type Iterating interface{ Asked() int }

@@ -28,7 +28,9 @@ const latest = unit.Never / 4
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
 	m.Streams, m.BindReceiver = true, !m.Free
 	n := p.Ranks()
-	x := &run{model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1}
+	x := &run{
+		model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1, barrier: job.Barrier{Ranks: n},
+	}
 	if o, is := p.(job.Ordered); is && !m.Free {
 		x.ordered = o.LogGOPSimOrder()
 	}
@@ -105,6 +107,7 @@ func Scheme() job.Model {
 type run struct {
 	model   *Model
 	ranks   []*job.Rank
+	barrier job.Barrier
 	queue   []int32 // heap of ranks that have something to do, by when and by number, or by turn
 	at      []int32 // where each is in queue; −1: nowhere
 	ordered bool    // the program has LogGOPSim's order
@@ -128,6 +131,15 @@ func (x *run) Received(at unit.Time, _ int32, m job.Message) {
 	if m.Size > x.model.Eager {
 		x.ranks[m.From].Sent(at, m.Send)
 		x.moved(m.From)
+	}
+}
+
+// Align adds a rank to the barrier, which releases all ranks when the last arrives (job.Network).
+func (x *run) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
+	if x.barrier.Arrive(now, r, at, period) {
+		for i := range x.ranks {
+			x.moved(int32(i))
+		}
 	}
 }
 

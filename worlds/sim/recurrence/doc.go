@@ -10,5 +10,6 @@
 //	state:"past"     an instant of which, once it is past, nothing but that matters
 //	state:"span"     a length of time, or a constant
 //
-// A tag holds for all words of a field. A time without one is a difference: nobody has said what it is.
+// A tag holds for all words of a field. A time without one is a difference, as it may be either. Untagged lists such
+// fields.
 package recurrence

@@ -2,6 +2,7 @@ package recurrence
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -42,10 +43,35 @@ func (s *State) Words() int { return len(s.words) }
 // Take reads the state at a moment. With an earlier one it says which word is the first that is not as it was there;
 // "": none is, so the states are the same.
 func Take(roots []Root, now unit.Time, before *State) (s *State, differs string) {
+	w := newWalk(now, before)
+	w.all(roots)
+	if before != nil && w.differs == "" && len(w.words) != len(before.words) {
+		w.differs = fmt.Sprintf("all in all: %d words, %d before", len(w.words), len(before.words))
+	}
+	return &w.State, w.differs
+}
+
+// Untagged returns what keeps the state from ever recurring: each time without a tag, and all else that cannot be
+// compared, with its path. Elements of lists and maps that share a path apart from their places are named once, by the
+// first. Such a path is a mistake in the type that holds the field, not a property of a run. Values of the types in
+// passing are left out: when states are compared they are gone.
+func Untagged(roots []Root, passing ...reflect.Type) []string {
+	w := newWalk(0, nil)
+	w.unclear, w.passing = map[string]string{}, passing
+	w.all(roots)
+	return slices.Sorted(maps.Values(w.unclear)) //weir:unordered they are sorted
+}
+
+func newWalk(now unit.Time, before *State) *walk {
 	w := &walk{State: State{at: now}, before: before, seen: map[seen]uint64{}, known: map[reflect.Type][]field{}}
 	if before != nil {
 		w.words = make([]uint64, 0, len(before.words))
 	}
+	return w
+}
+
+// all walks through the roots.
+func (w *walk) all(roots []Root) {
 	for i := range roots {
 		r := &roots[i]
 		w.path = append(w.path[:0], step{name: r.Name})
@@ -58,10 +84,6 @@ func Take(roots []Root, now unit.Time, before *State) (s *State, differs string)
 		}
 		w.value(reflect.ValueOf(r.Value), "")
 	}
-	if before != nil && w.differs == "" && len(w.words) != len(before.words) {
-		w.differs = fmt.Sprintf("all in all: %d words, %d before", len(w.words), len(before.words))
-	}
-	return &w.State, w.differs
 }
 
 // walk is a Take under way.
@@ -72,6 +94,8 @@ type walk struct {
 	known   map[reflect.Type][]field
 	path    []step
 	differs string
+	unclear map[string]string // by path without places, the first text of Untagged; nil: Take
+	passing []reflect.Type    // of Untagged
 }
 
 // step leads from a value to one of its parts: a field, or an element.
@@ -100,12 +124,38 @@ type seen struct {
 // fault notes a difference, if it is the first.
 func (w *walk) fault(format string, arguments ...any) {
 	if w.differs == "" {
-		var b strings.Builder
-		for _, s := range w.path {
-			b.WriteString(s.String())
-		}
-		w.differs = b.String()[1:] + ": " + fmt.Sprintf(format, arguments...)
+		w.differs = w.place() + ": " + fmt.Sprintf(format, arguments...)
 	}
+}
+
+// fail notes what cannot be compared.
+func (w *walk) fail(format string, arguments ...any) {
+	if w.unclear == nil {
+		w.fault(format, arguments...)
+		return
+	}
+	var b strings.Builder
+	for i, s := range w.path {
+		switch {
+		case i == 0: // the root: a switch's state is the next one's
+		case s.keyed || s.name == "":
+			b.WriteString("[]")
+		default:
+			b.WriteString("." + s.name)
+		}
+	}
+	if _, known := w.unclear[b.String()]; !known {
+		w.unclear[b.String()] = w.place() + ": " + fmt.Sprintf(format, arguments...)
+	}
+}
+
+// place returns the path as one writes it.
+func (w *walk) place() string {
+	var b strings.Builder
+	for _, s := range w.path {
+		b.WriteString(s.String())
+	}
+	return b.String()[1:]
 }
 
 // word adds one, and compares it with what was there.
@@ -140,12 +190,19 @@ func (w *walk) word(k kind, v uint64) {
 	}
 }
 
-var (
-	timeType = reflect.TypeFor[unit.Time]()
+var timeType = reflect.TypeFor[unit.Time]()
+
+// What users of a program read about a field that cannot be compared.
+const (
+	mistake = "this is a mistake in the program that has the field: please report it"
+	noTag   = "this time has no tag that tells an instant from a span; " + mistake
 )
 
 // value walks through a value, whose field has this tag.
 func (w *walk) value(v reflect.Value, tag string) {
+	if len(w.passing) > 0 && slices.Contains(w.passing, v.Type()) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.Bool:
 		b := uint64(0)
@@ -155,7 +212,7 @@ func (w *walk) value(v reflect.Value, tag string) {
 		w.word(kindOf(tag), b)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		if tag == "" && v.Type() == timeType {
-			w.fault("nobody has said whether this time is an instant or a span")
+			w.fail(noTag)
 		}
 		w.word(kindOf(tag), uint64(v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
@@ -181,11 +238,11 @@ func (w *walk) value(v reflect.Value, tag string) {
 		w.table(v, tag)
 	case reflect.Func:
 		if !v.IsNil() { // its variables cannot be seen
-			w.fault("nobody has said that a function has no state")
+			w.fail("a function may have state, and its field has no tag `state:\"-\"`; " + mistake)
 		}
 		w.word(same, uint64(v.Pointer()))
 	default:
-		w.fault("a %v has no state that could be compared", v.Kind())
+		w.fail("a %v has no state that could be compared; "+mistake, v.Kind())
 	}
 }
 
@@ -283,7 +340,7 @@ func (w *walk) table(v reflect.Value, tag string) {
 	for _, k := range keys {
 		name := fmt.Sprint(k)
 		if _, twice := names[name]; twice {
-			w.fault("two keys are written %s", name)
+			w.fail("two keys are written %s; "+mistake, name)
 		}
 		names[name] = k
 		order = append(order, name)

@@ -2,6 +2,7 @@ package recurrence
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -89,12 +90,53 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A time of which nobody has said what it is differs, even from itself.
-func TestUntold(t *testing.T) {
-	type untold struct{ at unit.Time }
-	_, differs := Take([]Root{{Name: "x", Value: &untold{1}}}, 0, nil)
-	if differs != "x.at: nobody has said whether this time is an instant or a span" {
+// A time without a tag differs, even from itself.
+func TestNoTag(t *testing.T) {
+	type plain struct{ at unit.Time }
+	_, differs := Take([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)
+	if differs != "x.at: "+noTag {
 		t.Error(differs)
+	}
+}
+
+// Untagged names each field that has no tag once, wherever it is: in lists, maps and behind pointers, at several roots.
+func TestUntagged(t *testing.T) {
+	type entry struct {
+		last unit.Time
+		due  unit.Time `state:"instant"`
+		call func()
+	}
+	type table struct {
+		gap     unit.Time
+		entries []entry
+		by      map[string]*entry
+		periods []unit.Time `state:"span"`
+		entry   entry       `state:"span"`
+		skipped unit.Time   `state:"-"`
+	}
+	x := &table{gap: 1, entry: entry{last: 1, due: 1}, skipped: 1, entries: make([]entry, 3),
+		by: map[string]*entry{"a": {}, "b": {}}, periods: make([]unit.Time, 2)}
+	x.entries[1].call, x.entries[2].call, x.by["b"].call = func() {}, func() {}, func() {}
+	got := Untagged([]Root{{Name: "s0", Value: x}, {Name: "s1", Value: &table{entries: make([]entry, 1)}}})
+	var paths []string
+	for _, text := range got {
+		path, why, _ := strings.Cut(text, ": ")
+		if paths = append(paths, path); !strings.HasSuffix(why, mistake) {
+			t.Error(text)
+		}
+	}
+	const want = "s0.by[a].last s0.by[b].call s0.entries[0].last s0.entries[1].call s0.gap"
+	if strings.Join(paths, " ") != want {
+		t.Errorf("%q, not %q", paths, want)
+	}
+	if got := Untagged([]Root{{Name: "s0", Value: x}}, reflect.TypeFor[entry]()); len(got) != 1 {
+		t.Error(got)
+	}
+	if got := Untagged([]Root{{Name: "x", Value: &entry{}}}); len(got) != 1 {
+		t.Error(got)
+	}
+	if got := Untagged([]Root{{Name: "x", Value: &whole{other: 1}}}); len(got) > 0 {
+		t.Error(got)
 	}
 }
 
@@ -102,8 +144,8 @@ func TestUntold(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	n := 0
 	for want, value := range map[string]any{
-		"x: nobody has said that a function has no state": &[]func(){func() { n++ }}[0],
-		"x: two keys are written 1":                       &map[any]int{1: 5, "1": 6},
+		"x: a function may have state, and its field has no tag `state:\"-\"`; " + mistake: &[]func(){func() { n++ }}[0],
+		"x: two keys are written 1; " + mistake:                                            &map[any]int{1: 5, "1": 6},
 	} {
 		if _, differs := Take([]Root{{Name: "x", Value: value}}, 0, nil); differs != want {
 			t.Errorf("%q, not %q", differs, want)
