@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/internal/testutil"
 	"weir/study/plan"
 	"weir/study/spec"
 )
@@ -156,7 +157,7 @@ measure: [goodput]
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(s.Warnings(), "\n")
+			all := strings.Join(testutil.Strings(s.Warnings()), "\n")
 			if warned := strings.Contains(all, "source ports"); warned != (x.want != "") || !strings.Contains(all, x.want) {
 				t.Errorf("warnings: %s", all)
 			}
@@ -191,7 +192,7 @@ func TestSuits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch w := s.Warnings(); {
+			switch w := testutil.Strings(s.Warnings()); {
 			case x.want == "" && len(w) > 0:
 				t.Errorf("%q", w)
 			case x.want != "" && (len(w) != 1 || !strings.HasPrefix(w[0], place+x.want)):

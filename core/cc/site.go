@@ -31,6 +31,21 @@ type Site struct {
 	Config     scheme.Config     // of the controller
 }
 
+// Kinds of warnings that several controllers issue.
+var (
+	warnSilent = scheme.WarningKind{ID: "cc-no-signal",
+		Condition: "a path gives none of the signals that the controller reacts to"}
+	warnHops = scheme.WarningKind{ID: "telemetry-hops",
+		Condition: "a path has more switches than the telemetry format has records (refused with format: hpcc)"}
+	warnPresetMinRate = scheme.WarningKind{ID: "min-rate-preset",
+		Condition: "the preset's min_rate is more than the rate of a sender's link"}
+)
+
+// WarningKinds returns the kinds of warnings that any controller may issue.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnSilent, warnHops, warnPresetMinRate}
+}
+
 // Signals are what a scheme's law reacts to; bits.
 type Signals uint8
 
@@ -69,7 +84,7 @@ func (s *Site) silent(x *Scheme) (why string) {
 // SuitsScheme is what a controller's scheme and its configuration say of a site.
 func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
 	if why := s.silent(x); why != "" && !fallsBack(c) {
-		all = append(all, scheme.Remark{Text: why})
+		all = append(all, warnSilent.Remark("", "%s", why))
 	}
 	return append(all, Suits(c, s)...)
 }
@@ -95,8 +110,8 @@ type Settled interface {
 func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
 	if r, ok := c.(telemetry.Reader); ok && s.Telemetry != nil {
 		if lacks := s.Telemetry.Lacks(r.Reads()); lacks != 0 {
-			all = append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("its law reads %v, which telemetry in format: "+
-				"%s does not carry", lacks, s.Telemetry.Profile.Name)})
+			all = append(all, scheme.Refuse("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
+				s.Telemetry.Profile.Name))
 		} else if r.Reads()&^telemetry.Load != 0 {
 			all = append(all, s.tooLong()...)
 		}
@@ -124,10 +139,10 @@ func (s *Site) tooLong() []scheme.Remark {
 	case f.Hops < f.Profile.MostHops:
 		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
-	return []scheme.Remark{{Refused: f.Profile.Name == "hpcc",
-		Text: fmt.Sprintf("a path has %d switches, and telemetry in "+
-			"format: %s has room for %d, and sees no other queues; %s", most, f.Profile.Name,
-			f.Hops, say)}}
+	r := warnHops.Remark("", "a path has %d switches, and telemetry in format: %s has room for %d, and sees no other "+
+		"queues; %s", most, f.Profile.Name, f.Hops, say)
+	r.Refused = f.Profile.Name == "hpcc"
+	return []scheme.Remark{r}
 }
 
 // Longest is the path with the longest round trip without queues; false if none is known.
@@ -160,16 +175,21 @@ func (s *Site) Fastest() (fastest Path, ok bool) {
 	return fastest, ok
 }
 
-// Remark makes a warning about a parameter.
-func Remark(param, format string, args ...any) scheme.Remark {
-	return scheme.Remark{Param: param, Text: fmt.Sprintf(format, args...)}
-}
-
 // TooFast refuses a rate, bound to a parameter, that the slowest sender's link does not have.
 func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.Slowest(); ok && rate > p.NICRate {
-		all = []scheme.Remark{{Param: param, Refused: true, Text: fmt.Sprintf("%v is more than a sender's link of %v has",
-			rate, p.NICRate)}}
+		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has", rate, p.NICRate)}
 	}
 	return all
+}
+
+// PresetTooFast warns of a preset's min_rate that the slowest sender's link does not have. minRate returns the preset's
+// value for a link.
+func (s *Site) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+	p, ok := s.Slowest()
+	if !ok || minRate(p.NICRate) <= p.NICRate {
+		return nil
+	}
+	return []scheme.Remark{warnPresetMinRate.Remark("min_rate", "%v, the preset's, is more than a sender's link of %v has",
+		minRate(p.NICRate), p.NICRate)}
 }

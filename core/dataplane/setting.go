@@ -1,13 +1,26 @@
 package dataplane
 
 import (
-	"fmt"
-
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
+
+// Kinds of warnings that several programs issue.
+var (
+	warnBelowFrame = scheme.WarningKind{ID: "aqm-below-frame",
+		Condition: "a target delay is below the time of one frame at a port at which data can queue"}
+	warnBeyondBuffer = scheme.WarningKind{ID: "aqm-beyond-buffer",
+		Condition: "a target delay is not below the delay of a full buffer at a port at which data can queue"}
+	warnPace = scheme.WarningKind{ID: "aqm-pace",
+		Condition: "update differs from the one that the default gain is for"}
+)
+
+// WarningKinds returns the kinds of warnings that several programs and schedulers issue.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnPace}
+}
 
 // Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
 // on its own.
@@ -75,7 +88,7 @@ func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 			continue
 		}
 		if t := unit.TransmitTime(s.Frame(), rate.Bits); delay < t {
-			return []scheme.Remark{Remark(param, "at ports of %v a frame of %d bytes takes %v: above %v is whatever waits",
+			return []scheme.Remark{warnBelowFrame.Remark(param, "at ports of %v a frame of %d bytes takes %v: above %v is whatever waits",
 				rate, int64(s.Frame()), t, delay)}
 		}
 	}
@@ -85,7 +98,7 @@ func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 // BeyondBuffer warns of a delay for queues that a buffer does not hold: nothing is told before it is full.
 func (s *Setting) BeyondBuffer(param string, delay unit.Time) []scheme.Remark {
 	if p, holds := s.Short(delay); p != nil {
-		return []scheme.Remark{Remark(param, "the buffer of the port to %s is full after %v, not above %v: it drops first, "+
+		return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above %v: it drops first, "+
 			"whoever sends", p.To, holds, delay)}
 	}
 	return nil
@@ -99,7 +112,7 @@ func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 		return nil
 	}
 	speed := usual.Seconds() / update.Seconds()
-	return []scheme.Remark{Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a delay that "+
+	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a delay that "+
 		"stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
 		usualGain/speed)}
 }
@@ -129,9 +142,4 @@ func (s *Setting) Slowest() (slowest unit.Rate) {
 		}
 	}
 	return slowest
-}
-
-// Remark makes a warning about a parameter.
-func Remark(param, format string, args ...any) scheme.Remark {
-	return scheme.Remark{Param: param, Text: fmt.Sprintf(format, args...)}
 }

@@ -63,6 +63,20 @@ func (c Config) fitted() Config {
 	return c
 }
 
+// Kinds of warnings.
+var (
+	warnNoRate = scheme.WarningKind{ID: "abc-no-rate",
+		Condition: "a threshold is a time, and a port has no rate in bit/s"}
+	warnBuffer = scheme.WarningKind{ID: "abc-buffer",
+		Condition: "q_base is not below the buffer of a port at which data can queue"}
+	warnQBase = scheme.WarningKind{ID: "abc-q-base",
+		Condition: "q_base is below 10 % of a round trip at a port at which data can queue"}
+	warnMTURigid = scheme.WarningKind{ID: "abc-mtu-rigid",
+		Condition: "a packet of a sender without a SYN has no room for a mark within mtu"}
+	warnMTUIPv6 = scheme.WarningKind{ID: "abc-mtu-ipv6",
+		Condition: "the shortest limit of IPv6 packets has no room for a mark within mtu"}
+)
+
 // Suits warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain.
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
 	return append(c.suitsDomain(s), c.suitsQueues(s)...)
@@ -79,7 +93,7 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 		rate := port.Rate.Bits
 		if rate == 0 {
 			if c.RoundTrip > 0 || c.QBase.Time > 0 {
-				all = append(all, dataplane.Remark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
+				all = append(all, warnNoRate.Remark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
 					port.To))
 			}
 			continue
@@ -93,11 +107,11 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
 		case buffer > 0 && buffer <= t.qBase:
-			all = append(all, dataplane.Remark("q_base",
+			all = append(all, warnBuffer.Remark("q_base",
 				"it is %v at the port to %s, whose buffer ends at %v: the buffer drops "+
 					"first, whoever sends", wait, port.To, b))
 		case trip > 0 && float64(wait) < least*float64(trip):
-			all = append(all, dataplane.Remark("q_base", "it is %v at the port to %s, of %v, below 10%% of a round trip of %v: "+
+			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below 10%% of a round trip of %v: "+
 				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds", wait, port.To, port.Rate,
 				trip, trip))
 		}

@@ -15,6 +15,7 @@ import (
 	"weir/core/cc"
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/workload"
@@ -71,7 +72,9 @@ type Import struct {
 	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
 	// that it names are relative to folder, where it shall be. Warnings say what the registry lacks,
 	// and what has no counterpart. What is wrong with the configuration is an InputErrors.
-	Make func(r *Registry, config, folder string) (experiment []byte, warnings []string, err error)
+	Make func(r *Registry, config, folder string) (experiment []byte, warnings []Warning, err error)
+	// Warnings are the kinds of warnings that Make returns.
+	Warnings []scheme.WarningKind
 }
 
 // Library is a room's own experiments.

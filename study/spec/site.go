@@ -103,8 +103,8 @@ func (d *decoder) marksLate(p *Point, sw int, at document.Place, what string, ma
 	for _, port := range p.seen.Routes.Ports(sw) {
 		l := &n.Links[port.Link]
 		if from := marker.MarksFrom(l.Rate.Bits); l.Buffer.Bytes > 0 && from >= l.Buffer.Bytes {
-			d.warn("%v: %s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
-				at, what, l.Rate, from, l.Buffer.Bytes)
+			d.warn(warnLate, at, "%s: at ports of %v it marks from %v on, and their buffers end at %v: packets are lost first",
+				what, l.Rate, from, l.Buffer.Bytes)
 			return
 		}
 	}
@@ -150,11 +150,11 @@ func (d *decoder) programsSuit(p *Point) {
 				Buffer: l.Buffer, Senders: senders[other]})
 		}
 		warned := map[document.Place]bool{}
-		warn := func(at document.Place, text string) {
-			if !said[at] {
-				d.warn("%v: %s", at, text)
+		warn := func(w Warning) {
+			if !said[w.At] {
+				d.issue(w)
 			}
-			warned[at] = true
+			warned[w.At] = true
 		}
 		for k := range list {
 			list[k].Remarks(d.Reader, s, warn)
@@ -215,8 +215,8 @@ func (d *decoder) suits(p *Point, id, first int) {
 	p.sitePaths(site, tr, id, first)
 	if site.Sprayed {
 		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
-			d.warn("%v: traffic %s: transport %s: packets overtake each other, since program %s (%v) sprays them: %s",
-				a.transportAt, tr.seen.Name, tr.seen.Transport.Name, a.spreadBy, a.spreadAt, why)
+			d.warn(warnOrder, a.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
+				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, a.spreadBy, a.spreadAt, why)
 		}
 	}
 	d.chooses(tr)
@@ -253,7 +253,7 @@ func (d *decoder) chooses(tr *Traffic) {
 	default:
 		return
 	}
-	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport, []scheme.Remark{cc.Remark("paths",
+	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport, []scheme.Remark{warnNoChoice.Remark("paths",
 		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)})
 }
 
@@ -311,7 +311,7 @@ func (d *decoder) remarks(tr *Traffic, who string, at document.Place, params *do
 		if r.Refused {
 			d.Fail(where, "", "traffic %s: %s: %s", tr.seen.Name, who, text)
 		} else {
-			d.warn("%v: traffic %s: %s: %s", where, tr.seen.Name, who, text)
+			d.issue(Warning{Kind: r.Kind, At: where, Port: r.Port, Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
 		}
 	}
 }

@@ -223,9 +223,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, params, nil)
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
-		if w := c.Warn(); w != "" {
-			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.seen.Name, w)
-		}
+		d.remarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
 	}
 	return true
 }

@@ -71,7 +71,7 @@ func (p *plan) lookBypass(conn *rtnl.Conn) error {
 		return nil
 	}
 	if !bridge.Up {
-		p.warn("bridge %s is down, and forwards nothing; the start sets it up", bridge.Name)
+		p.warn(warnBridgeDown, "", "bridge %s is down, and forwards nothing; the start sets it up", bridge.Name)
 	}
 	p.bridge = bridge
 	all, err := net.Interfaces()
@@ -93,7 +93,7 @@ func (p *plan) lookBypass(conn *rtnl.Conn) error {
 		}
 	}
 	if addresses := addressesOf(bridge.Name); len(addresses) > 0 {
-		p.warn("bridge %s has the address %v, at which this machine is not reached while the switch runs", bridge.Name,
+		p.warn(warnBridgeAddress, "", "bridge %s has the address %v, at which this machine is not reached while the switch runs", bridge.Name,
 			addresses[0])
 	}
 	return nil

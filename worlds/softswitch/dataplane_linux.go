@@ -14,6 +14,7 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/internal/ring"
 	"weir/worlds/lab"
 )
@@ -140,8 +141,8 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 		return fmt.Errorf("data plane: %w", err)
 	}
 	if unconfined != nil {
-		l.out.Encode(answer{Is: isNote,
-			Text: "warning: no filter of system calls holds the data plane: " + unconfined.Error()})
+		w := document.Warn(warnNoFilter, document.Place{}, "no filter of system calls holds the data plane: %v", unconfined)
+		l.out.Encode(answer{Is: isNote, Text: w.Line()})
 	}
 	go l.listen(known, lines)
 	return l.run()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/internal/document"
 	"weir/internal/rtnl"
 )
@@ -27,7 +28,7 @@ type plan struct {
 	others   []other        // what sends to each port, if it is on this machine
 	bypass   bool           // it is wanted
 	bridge   rtnl.Interface // that the ports belong to already; without a name: none
-	warnings []string
+	warnings []document.Warning
 	wrong    []error // why there can be no start
 }
 
@@ -62,7 +63,7 @@ func look(c *Config, bypass bool) (*plan, error) {
 		return nil, err
 	}
 	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
-		p.warn("metrics are at %v, for whoever can reach it", c.Metrics)
+		p.warn(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics)
 	}
 	if len(p.wrong) == 0 {
 		p.warnings = append(p.warnings, c.questions(func(port int) int {
@@ -72,14 +73,17 @@ func look(c *Config, bypass bool) (*plan, error) {
 	}
 	for i, port := range c.Ports {
 		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {
-			p.warn("port %s has no rate: its queue, on which programs work, hardly fills", c.Ports[i].Name)
+			p.warn(warnNoRate, c.Ports[i].Name, "port %s has no rate: its queue, on which programs work, hardly fills", c.Ports[i].Name)
 		}
 	}
 	return p, errors.Join(p.wrong...)
 }
 
-func (p *plan) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+// warn issues a warning about a port; "" is the switch as a whole.
+func (p *plan) warn(kind scheme.WarningKind, port, format string, args ...any) {
+	w := document.Warn(kind, document.Place{}, format, args...)
+	w.Port = port
+	p.warnings = append(p.warnings, w)
 }
 
 func (p *plan) refuse(format string, args ...any) { p.wrong = append(p.wrong, setup(format, args...)) }
@@ -127,20 +131,20 @@ func (p *plan) lookPort(conn *rtnl.Conn, port Port, i rtnl.Interface, defaultRou
 		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
 	}
 	if i.MTU != p.links[0].MTU {
-		p.warn("interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are "+
+		p.warn(warnMTU, port.Name, "interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are "+
 			"dropped there",
 			name, i.MTU, p.config.Ports[0].Interface, p.links[0].MTU)
 	}
 	for _, n := range addressesOf(name) {
 		if p.bypass {
-			p.warn("interface %s has the address %v: with --bypass nothing that comes in there reaches it", name, n)
+			p.warn(warnAddressBypass, port.Name, "interface %s has the address %v: with --bypass nothing that comes in there reaches it", name, n)
 			continue
 		}
-		p.warn("interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
+		p.warn(warnAddress, port.Name, "interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
 			"answers beside it", name, n)
 	}
 	if defaultRoute {
-		p.warn("interface %s has a default route: is it this machine's own way out?", name)
+		p.warn(warnDefaultRoute, port.Name, "interface %s has a default route: is it this machine's own way out?", name)
 	}
 	return nil
 }
@@ -230,7 +234,7 @@ func Check(known Schemes, file string, bypass bool, out io.Writer) error {
 		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
 			"off already\n", runs)
 	} else if os.Geteuid() != 0 {
-		fmt.Fprintln(out, "warning: starting needs root")
+		document.Warn(warnNeedsRoot, document.Place{}, "starting needs root").Print(out)
 	}
 	return nil
 }
@@ -282,6 +286,6 @@ func (p *plan) print(out io.Writer) {
 	fmt.Fprintf(out, "runs as %s (%d:%d): the data plane without capabilities, its supervisor with CAP_NET_ADMIN\n",
 		c.User, p.uid, p.gid)
 	for _, w := range p.warnings {
-		fmt.Fprintln(out, "warning:", w)
+		w.Print(out)
 	}
 }

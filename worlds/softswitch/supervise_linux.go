@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/document"
 )
 
 // supervisor owns the data plane's process, serves metrics and handles signals. Its loop (watch) waits
@@ -90,7 +92,7 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 		defer stop()
 	}
 	if err := confineSupervisor(s.command.Process.Pid); err != nil {
-		fmt.Fprintln(s.log, "warning: no filter of system calls holds the supervisor:", err)
+		document.Warn(warnNoFilter, document.Place{}, "no filter of system calls holds the supervisor: %v", err).Print(s.log)
 	}
 	var names []string
 	for _, p := range c.Ports {
@@ -250,7 +252,7 @@ func (s *supervisor) order(x reread) {
 		return
 	}
 	for _, w := range x.config.questions(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
-		fmt.Fprintln(s.log, "warning:", w)
+		w.Print(s.log)
 	}
 	s.next, s.overdue = x.config, time.After(reloading)
 }

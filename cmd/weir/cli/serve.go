@@ -13,6 +13,7 @@ import (
 	"time"
 
 	pages "weir"
+	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/study/page"
 	"weir/study/report"
@@ -63,8 +64,8 @@ func (c *serveCmd) Run(a *app) error {
 		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
 	}
 	if host, _, _ := net.SplitHostPort(listens); !loopback(host) {
-		fmt.Fprintln(a.stderr, "warning: beyond this machine's loopback what the page says, and its token, can be read on "+
-			"the way; ssh -L 8100:127.0.0.1:8100 HOST is safer")
+		a.warn(document.Warn(warnListens, document.Place{}, "beyond this machine's loopback what the page says, and its "+
+			"token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
 	}
 	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
 	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)

@@ -113,6 +113,15 @@ func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
 	return "ecn: false of tcp asks for no marks"
 }
 
+// Kinds of warnings.
+var (
+	warnSendBuffer = scheme.WarningKind{ID: "tcp-send-buffer",
+		Condition: "send_buffer holds less than a round trip of a path at its slowest link, or at the application's rate"}
+	warnReceiveBuffer = scheme.WarningKind{ID: "tcp-receive-buffer",
+		Condition: "the window of receive_buffer holds less than a round trip of a path at its slowest link, or at the " +
+			"application's rate"}
+)
+
 // Suits warns of buffers that hold less than a round trip of what the path, or the application, has.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	most := 0.0 // bytes
@@ -124,7 +133,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		most = max(most, float64(rate)/8*p.BaseRTT.Seconds())
 	}
 	if held := float64(c.SendBuffer); held < most {
-		all = append(all, cc.Remark("send_buffer", "%v are less than a round trip of the path, %v", c.SendBuffer,
+		all = append(all, warnSendBuffer.Remark("send_buffer", "%v are less than a round trip of the path, %v", c.SendBuffer,
 			unit.Bytes(most)))
 	}
 	share := shareOf(int64(s.MSS), packet.IPv4Header) // IPv6's is the same but for 20 bytes of a page
@@ -133,7 +142,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		if share != memoryParts/2 {
 			part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
 		}
-		all = append(all, cc.Remark("receive_buffer", "a window of %v, %s, is less than a round trip of the path, %v", window,
+		all = append(all, warnReceiveBuffer.Remark("receive_buffer", "a window of %v, %s, is less than a round trip of the path, %v", window,
 			part, unit.Bytes(most)))
 	}
 	return all
@@ -173,7 +182,8 @@ const (
 // Scheme is what an experiment names: transport: tcp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
-		Scheme:     scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18"},
+		Scheme: scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
+			Warnings: []scheme.WarningKind{warnSendBuffer, warnReceiveBuffer}},
 		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP, Proto: packet.ProtoTCP,
 		Headers: packet.TCPHeader + timestampBytes, Tick: tick,
 	}, New)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/core/workload"
@@ -14,6 +15,16 @@ import (
 	"weir/study/interop/simfiles"
 	"weir/study/plan"
 	"weir/study/spec"
+)
+
+// Kinds of warnings about what an import cannot keep.
+var (
+	warnKey = scheme.WarningKind{ID: "import-key",
+		Condition: "a key of a config.txt has no counterpart"}
+	warnAck = scheme.WarningKind{ID: "import-l2-ack",
+		Condition: "L2_ACK_INTERVAL is not given, and no flow ends in the simulator"}
+	warnLeftOut = scheme.WarningKind{ID: "import-left-out",
+		Condition: "the registry lacks a program or parameter that a config.txt asks for"}
 )
 
 // simulatorStart is when the HPCC simulator's flows begin: its generator adds it to all
@@ -27,7 +38,7 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out, and some keys have no
 // counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
 // wrong with the files is an InputErrors.
-func Import(r *spec.Registry, config, folder string) (experiment []byte, warnings []string, err error) {
+func Import(r *spec.Registry, config, folder string) (experiment []byte, warnings []spec.Warning, err error) {
 	out, warnings, err := written(r, config, folder)
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +58,7 @@ func Import(r *spec.Registry, config, folder string) (experiment []byte, warning
 }
 
 // written is the experiment before it is tried.
-func written(r *spec.Registry, config, folder string) (experiment []byte, warnings []string, err error) {
+func written(r *spec.Registry, config, folder string) (experiment []byte, warnings []spec.Warning, err error) {
 	c := document.NewReader(spec.FileKind)
 	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
@@ -74,7 +85,7 @@ type hpccImport struct {
 
 	became map[string]string // by key: what it is in the experiment
 	lost   map[string]string // by key: why it has no counterpart
-	left   []string          // warnings of what has no key: what this registry lacks
+	left   []spec.Warning    // about what has no key: what this registry lacks
 }
 
 // at is where a key's value stands.
@@ -233,25 +244,28 @@ func (m *hpccImport) remarks(b *strings.Builder) {
 	if len(m.left) > 0 {
 		b.WriteString("#\n# What else is not as there:\n")
 		for _, l := range m.left {
-			fmt.Fprintf(b, "#   %s\n", l)
+			text := l.Text
+			if l.At.Line > 0 {
+				text = l.At.String() + ": " + text
+			}
+			fmt.Fprintf(b, "#   %s\n", text)
 		}
 	}
 }
 
 // warnings name each key without a counterpart, with its place and what it would mean.
-func (m *hpccImport) warnings() (out []string) {
+func (m *hpccImport) warnings() (out []spec.Warning) {
 	for i := range m.config {
 		if s := &m.config[i]; m.lost[s.Key] != "" {
-			out = append(out, m.warning(s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
+			out = append(out, m.warning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
 		}
 	}
 	return out
 }
 
 // warning is one about a key.
-func (m *hpccImport) warning(key, what string) string {
-	at := m.at(key)
-	return fmt.Sprintf("%s:%d:%d: %s %s", at.File, at.Line, at.Column, key, what)
+func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) spec.Warning {
+	return document.Warn(kind, m.at(key), "%s %s", key, what)
 }
 
 // traffic is the flows to a port of the file; all of them, if it is negative.
