@@ -103,6 +103,14 @@ type Source struct {
 	Open func(name string) ([]byte, error) // files that the spec names
 }
 
+// Path returns where a file is that the spec names: relative to the spec's folder.
+func (s *Source) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(s.File), name)
+}
+
 // Experiments lists the library, sorted by name, with benchmarks last.
 func (r *Registry) Experiments() []Entry {
 	var list []Entry
@@ -197,12 +205,9 @@ func (r *Registry) Open(name string) (*Source, error) {
 		data, err = document.ReadFile(name, document.LargestFile)
 	}
 	if err == nil {
-		return &Source{Name: base, File: name, Data: data, Open: func(n string) ([]byte, error) {
-			if !filepath.IsAbs(n) {
-				n = filepath.Join(filepath.Dir(name), n)
-			}
-			return document.ReadFile(n, document.LargestInput)
-		}}, nil
+		src := &Source{Name: base, File: name, Data: data}
+		src.Open = func(n string) ([]byte, error) { return document.ReadFile(src.Path(n), document.LargestInput) }
+		return src, nil
 	}
 	if large := (*document.TooLarge)(nil); errors.As(err, &large) {
 		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +

@@ -284,7 +284,7 @@ func (m *hpccImport) controller() string {
 		if s := m.config.Get("CC_MODE"); s != nil {
 			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
 		}
-		m.d.Fail(m.at("CC_MODE"), "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
+		m.fail("CC_MODE", "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
 		return ""
 	}
 	m.became["CC_MODE"] = "cc: " + name
@@ -315,7 +315,7 @@ func (m *hpccImport) controller() string {
 			return "{" + braced(m.scheme(s, params)) + "}"
 		}
 	}
-	m.d.Fail(m.at("CC_MODE"), "", "this weir has no congestion controller %s", name)
+	m.fail("CC_MODE", "", "this weir has no congestion controller %s", name)
 	return ""
 }
 
@@ -383,7 +383,7 @@ func (m *hpccImport) acknowledgements() {
 		m.left = append(m.left, m.warning(warnAck, "L2_ACK_INTERVAL",
 			"is not there, and the simulator's own value is 0, with which no flow ends; here each packet is acknowledged"))
 	case s.Number == 0:
-		m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
+		m.fail(s.Key, "1 or more", "without acknowledgements no flow ends")
 	case s.Number > payload:
 		m.lost[s.Key] = fmt.Sprintf("an ACK for %.0f packets (rdma.ack_every); the simulator sends one for each packet "+
 			"behind the first %.0f bytes, and so it is here, but from the first byte on", math.Ceil(s.Number/payload), s.Number)
