@@ -1,6 +1,9 @@
 package scheme
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // WarningKind is one kind of warning. A package declares its kinds as variables and lists them in Scheme.Warnings, or
 // in a function WarningKinds if no scheme issues them. docs/warnings.md is the table of all.
@@ -24,6 +27,29 @@ type Remark struct {
 	Excess  float64     // ratio to the bound that is exceeded, 1 or more, by which the worst of several ports is chosen
 	Refused bool        // it cannot work at all: an error, and no warning
 	Text    string
+}
+
+// At returns the remark with the port that it is about, and the ratio by which it exceeds its bound there; 0: no ratio.
+func (r Remark) At(port string, excess float64) Remark {
+	r.Port, r.Excess = port, excess
+	return r
+}
+
+// Worst keeps of the remarks of one kind about one parameter the one with the largest Excess, the first of equal ones.
+// Refused remarks are kept.
+func Worst(all []Remark) (kept []Remark) {
+	for _, r := range all {
+		k := slices.IndexFunc(kept, func(x Remark) bool {
+			return !r.Refused && !x.Refused && x.Kind == r.Kind && x.Param == r.Param
+		})
+		switch {
+		case k < 0:
+			kept = append(kept, r)
+		case r.Excess > kept[k].Excess:
+			kept[k] = r
+		}
+	}
+	return kept
 }
 
 // Refuse returns a remark about a parameter that cannot work at all.

@@ -40,12 +40,11 @@ func Asked(c scheme.Config, s *cc.Site) (ofTransport, ofControl []scheme.Remark)
 			ofTransport = append(ofTransport, r)
 		}
 	}
-	if p, ok := s.Fastest(); ok && a.When == AskPackets {
-		between, window := unit.Bytes(a.Packets)*unit.Bytes(s.MSS), p.NICRate.BytesIn(p.BaseRTT)
-		if between > mostUnheard*window {
-			ofTransport = append(ofTransport, warnAsks.Remark("telemetry_packets", "one packet in %v asks, and a first window is "+
-				"%v: queues grow unseen for %.0f round trips of the line's rate", between, window,
-				float64(between)/float64(window)))
+	if p, ok := s.Smallest(); ok && a.When == AskPackets {
+		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
+		if trips := float64(between) / p.Product(); trips > mostUnheard {
+			ofTransport = append(ofTransport, warnAsks.Remark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
+				"for %.0f times %s", between, trips, p.Trip()).At(p.Narrow.Port, trips/mostUnheard))
 		}
 	}
 	return ofTransport, ofControl

@@ -58,18 +58,33 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 		}
 		return all
 	}
-	fastest, ok := s.Fastest()
-	longest, _ := s.Longest()
-	t := r.T
-	if t == 0 {
-		t = longest.BaseRTT
-	}
-	if window := float64(fastest.NICRate) * float64(t) / 8e12; ok && r.N == 0 && float64(c.WAI) > window*(1-c.Eta) {
-		all = append(all, warnWAI.Remark("w_ai", "%v are more than the headroom, W_init·(1−eta) of %v: a flow alone "+
-			"builds a queue",
-			c.WAI, unit.Bytes(window*(1-c.Eta))))
+	if r.N == 0 {
+		all = append(all, c.increases(s, r.T)...)
 	}
 	return all
+}
+
+// increases warns of an additive increase above the headroom of the path where it is least. The base round trip is t; 0:
+// the path's.
+func (c *Config) increases(s *cc.Site, t unit.Time) []scheme.Remark {
+	var tight *cc.SitePath
+	least := 0.0
+	for i := range s.Paths {
+		p, trip := &s.Paths[i], t
+		if trip == 0 {
+			trip = p.BaseRTT
+		}
+		headroom := float64(p.Narrow.Rate) * float64(trip) / 8e12 * (1 - c.Eta)
+		if headroom > 0 && (tight == nil || headroom < least) {
+			tight, least = p, headroom
+		}
+	}
+	if tight == nil || float64(c.WAI) <= least {
+		return nil
+	}
+	return []scheme.Remark{warnWAI.Remark("w_ai", "%v are more than the headroom, W·(1−eta) of %v at %s, of %v: a flow "+
+		"alone builds a queue", c.WAI, unit.Bytes(least), tight.Narrow.Port, tight.Narrow.Rate).
+		At(tight.Narrow.Port, float64(c.WAI)/least)}
 }
 
 // mostTrips is how many round trips of the longest path T may be without a warning: with two, queues are the same; with
@@ -80,13 +95,14 @@ const mostTrips = 3
 // queues, and of a least rate that no link has.
 func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && t > 0 && t < p.BaseRTT*95/100 {
-		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues: windows are at most %s of what fills it",
-			p.BaseRTT, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
+		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s of what "+
+			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
 	}
 	if p, ok := s.Longest(); ok && t > mostTrips*p.BaseRTT {
-		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues: windows are up to %.0f times of what "+
-			"fills it, and stand in queues until a T has passed", p.BaseRTT, float64(t)/float64(p.BaseRTT)))
+		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f times of "+
+			"what fills it, and stand in queues until a T has passed", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
 	}
+	all = append(all, s.Unstoppable("min_rate", func(unit.Rate) unit.Rate { return least })...)
 	return append(all, s.TooFast("min_rate", least)...)
 }
 

@@ -101,7 +101,7 @@ func (o *Options) late(param string, in *dataplane.Facing, share float64, most u
 		return nil
 	}
 	return []scheme.Remark{warnSafeLate.Remark(param, "at port %s that is %v, and no other port sends more than %v: no rate "+
-		"of what comes in there changes", in.To, safe, most)}
+		"of what comes in there changes", in.To, safe, most).At(in.Port(), 0)}
 }
 
 // Ingress meters the class of what comes in, and lowers the windows of acknowledgements that pass.

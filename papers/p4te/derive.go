@@ -168,7 +168,7 @@ var (
 	warnGap = scheme.WarningKind{ID: "p4te-gap",
 		Condition: "gap is ten times off what follows from the longest round trip"}
 	warnBytes = scheme.WarningKind{ID: "p4te-bytes",
-		Condition: "bytes is ten times off what the fastest of the switch's senders sends in some round trips"}
+		Condition: "bytes is ten times off what the fastest of the experiment's paths carries in some round trips"}
 )
 
 // suitsNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
@@ -191,10 +191,12 @@ func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or of no queue")
 	times(warnBurst, "burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues are full")
 	times(warnGap, "gap", o.Gap, gapTrips*trip, "flowlets overtake each other, or never end")
-	var host unit.Rate
-	for i := range s.Ports {
-		if s.Ports[i].Host {
-			host = max(host, s.Ports[i].Rate.Bits)
+	host := s.Fastest
+	if host == 0 {
+		for i := range s.Ports {
+			if s.Ports[i].Host {
+				host = max(host, s.Ports[i].Rate.Bits)
+			}
 		}
 	}
 	if fits := host.BytesIn(bytesTrips * trip); fits > 0 && o.Rate.Mode != RateOff {

@@ -39,7 +39,7 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 			mtu.told(d, p, id, first)
 		}
 		if !d.ideally {
-			d.suits(p, id, first)
+			d.suits(p, id, first, p.flows.n)
 		}
 		if d.fine() {
 			d.room(x.Place, p, 0)

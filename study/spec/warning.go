@@ -26,6 +26,8 @@ var (
 		Condition: "multi makes the units of telemetry in format: hpcc too coarse for the slowest link"}
 	warnNIC = scheme.WarningKind{ID: "job-nic",
 		Condition: "nic is given for a job that chooses the NICs of its messages"}
+	warnClasses = scheme.WarningKind{ID: "flow-classes",
+		Condition: "flows of a file in format: hpcc are of several classes, which are alike here"}
 	warnCaptureLeft = scheme.WarningKind{ID: "capture-left",
 		Condition: "packets of a capture are left out"}
 	warnCaptureInterfaces = scheme.WarningKind{ID: "capture-interfaces",
@@ -44,7 +46,7 @@ var (
 // those that any experiment may have.
 func (r *Registry) WarningKinds() []scheme.WarningKind {
 	all := slices.Concat(document.WarningKinds(), cc.WarningKinds(), dataplane.WarningKinds(), transport.WarningKinds(),
-		[]scheme.WarningKind{warnLate, warnOrder, warnNoChoice, warnMulti, warnNIC, warnCaptureLeft,
+		[]scheme.WarningKind{warnLate, warnOrder, warnNoChoice, warnMulti, warnNIC, warnClasses, warnCaptureLeft,
 			warnCaptureInterfaces, warnCaptureShort, warnCaptureLate, warnCaptureMidway, warnCaptureMissing})
 	add := func(kinds []scheme.WarningKind) {
 		for _, k := range kinds {

@@ -302,7 +302,7 @@ func (d *decoder) suits() {
 		}
 		s.Ports = append(s.Ports, dataplane.Facing{To: p.Name, Rate: rate, Buffer: p.Buffer})
 	}
-	warn := func(w document.Warning) { d.c.remarks = append(d.c.remarks, w) }
+	warn := func(w document.Warning, _ float64) { d.c.remarks = append(d.c.remarks, w) }
 	for i := range d.c.Programs {
 		d.c.Programs[i].Remarks(d.Reader, s, warn)
 	}

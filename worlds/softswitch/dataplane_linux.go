@@ -14,7 +14,6 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/document"
 	"weir/internal/ring"
 	"weir/worlds/lab"
 )
@@ -140,8 +139,7 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	if unconfined != nil {
-		w := document.Warn(warnNoFilter, document.Place{}, "no filter of system calls holds the data plane: %v", unconfined)
+	for _, w := range unfiltered("data plane", unconfined) {
 		l.out.Encode(answer{Is: isNote, Text: w.Line()})
 	}
 	go l.listen(known, lines)

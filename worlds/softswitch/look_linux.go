@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/internal/document"
 	"weir/internal/rtnl"
 )
@@ -62,28 +61,15 @@ func look(c *Config, bypass bool) (*plan, error) {
 	if err := p.lookBypass(conn); err != nil {
 		return nil, err
 	}
-	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
-		p.warn(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics)
-	}
+	p.warnings = append(p.warnings, c.openMetrics()...)
 	if len(p.wrong) == 0 {
 		p.warnings = append(p.warnings, c.questions(func(port int) int {
 			return p.links[port].MTU +
 				packet.EthernetHeader
 		})...)
 	}
-	for i, port := range c.Ports {
-		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {
-			p.warn(warnNoRate, c.Ports[i].Name, "port %s has no rate: its queue, on which programs work, hardly fills", c.Ports[i].Name)
-		}
-	}
+	p.warnings = append(p.warnings, c.unshapedPorts()...)
 	return p, errors.Join(p.wrong...)
-}
-
-// warn issues a warning about a port; "" is the switch as a whole.
-func (p *plan) warn(kind scheme.WarningKind, port, format string, args ...any) {
-	w := document.Warn(kind, document.Place{}, format, args...)
-	w.Port = port
-	p.warnings = append(p.warnings, w)
 }
 
 func (p *plan) refuse(format string, args ...any) { p.wrong = append(p.wrong, setup(format, args...)) }
@@ -130,22 +116,11 @@ func (p *plan) lookPort(conn *rtnl.Conn, port Port, i rtnl.Interface, defaultRou
 	case i.MTU < 1280 || i.MTU > 9216:
 		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
 	}
-	if i.MTU != p.links[0].MTU {
-		p.warn(warnMTU, port.Name, "interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are "+
-			"dropped there",
-			name, i.MTU, p.config.Ports[0].Interface, p.links[0].MTU)
-	}
+	facts := interfaceFacts{mtu: i.MTU, firstMTU: p.links[0].MTU, defaultRoute: defaultRoute, bypass: p.bypass}
 	for _, n := range addressesOf(name) {
-		if p.bypass {
-			p.warn(warnAddressBypass, port.Name, "interface %s has the address %v: with --bypass nothing that comes in there reaches it", name, n)
-			continue
-		}
-		p.warn(warnAddress, port.Name, "interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
-			"answers beside it", name, n)
+		facts.addresses = append(facts.addresses, n.String())
 	}
-	if defaultRoute {
-		p.warn(warnDefaultRoute, port.Name, "interface %s has a default route: is it this machine's own way out?", name)
-	}
+	p.warnings = append(p.warnings, p.config.interfaceWarnings(port, &facts)...)
 	return nil
 }
 
@@ -233,8 +208,9 @@ func Check(known Schemes, file string, bypass bool, out io.Writer) error {
 	if runs != 0 {
 		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
 			"off already\n", runs)
-	} else if os.Geteuid() != 0 {
-		document.Warn(warnNeedsRoot, document.Place{}, "starting needs root").Print(out)
+	}
+	for _, w := range needsRoot(runs != 0, os.Geteuid()) {
+		w.Print(out)
 	}
 	return nil
 }

@@ -136,8 +136,9 @@ func (s *supervisor) reportPartial(now time.Time) {
 		if n == *was || *was > 0 && now.Sub(s.partial.at[i]) < pause {
 			continue
 		}
-		document.Warn(warnChecksums, document.Place{}, "port %s: %d frames came from %s without their checksums, and were "+
-			"dropped; this helps: %s", port.Name, n-*was, port.Interface, s.state.Others[i].help()).Print(s.log)
+		for _, w := range partialWarnings(port, n-*was, s.state.Others[i].help()) {
+			w.Print(s.log)
+		}
 		*was, s.partial.at[i] = n, now
 	}
 }

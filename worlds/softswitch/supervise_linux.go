@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"weir/internal/document"
 )
 
 // supervisor owns the data plane's process, serves metrics and handles signals. Its loop (watch) waits
@@ -91,8 +89,8 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 		}
 		defer stop()
 	}
-	if err := confineSupervisor(s.command.Process.Pid); err != nil {
-		document.Warn(warnNoFilter, document.Place{}, "no filter of system calls holds the supervisor: %v", err).Print(s.log)
+	for _, w := range unfiltered("supervisor", confineSupervisor(s.command.Process.Pid)) {
+		w.Print(s.log)
 	}
 	var names []string
 	for _, p := range c.Ports {

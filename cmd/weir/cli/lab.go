@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"weir/internal/document"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
@@ -125,8 +124,7 @@ func (a *app) warnOfLeft(before func()) func(left error) {
 	return func(left error) {
 		once.Do(func() {
 			before()
-			a.warn(document.Warn(warnLeft, document.Place{}, "%s; this lab goes on beside it, and weir lab clean tries again",
-				strings.ReplaceAll(left.Error(), "\n", "; ")))
+			a.warn(leftWarnings(left)...)
 		})
 	}
 }

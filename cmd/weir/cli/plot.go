@@ -112,7 +112,7 @@ func (p *plotCmd) Run(a *app) error {
 		}
 		if f == nil {
 			empty++
-			a.warn(document.Warn(warnNoValue, document.Place{}, "%s: no value of it is defined", report.Title(x)))
+			a.warn(undefinedPlot(report.Title(x), false)...)
 			continue
 		}
 		to := p.To

@@ -61,17 +61,15 @@ var (
 
 // Suits warns of switches that do not answer, and of a window that does not fill the path.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	if s.Unanswered != "" {
-		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", s.Unanswered))
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Unanswered != "" && !p.Idle }); p != nil {
+		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", p.Unanswered).At(p.Narrow.Port, 0))
 	}
 	if s.Sprayed {
 		all = append(all, warnPaths.Remark("", "packets of a flow take several paths, and a switch's word about one of them lowers "+
 			"the window for all"))
 	}
-	if p, ok := s.Longest(); ok && c.MaxWindow > 0 &&
-		float64(c.MaxWindow) < 0.95*float64(p.LineRate)/8*p.BaseRTT.Seconds() {
-		all = append(all, warnMaxWindow.Remark("max_cwnd", "%v are less than a round trip of the longest path, %v", c.MaxWindow,
-			p.LineRate.BytesIn(p.BaseRTT)))
+	if c.MaxWindow > 0 {
+		all = append(all, s.Below(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow), 0.95)...)
 	}
 	if p, ok := s.Longest(); ok && p.BaseRTT > longestClock {
 		all = append(all, scheme.Refuse("", "a round trip of %v is beyond the clock in its "+

@@ -158,6 +158,7 @@ func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	return append(all, s.TooFast("hai", o.HAI)...)
 }
 

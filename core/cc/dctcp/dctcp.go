@@ -31,8 +31,9 @@ var warnUnmarked = scheme.WarningKind{ID: "dctcp-unmarked",
 
 // Suits warns where there is nothing to take the share of.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	if s.Unmarked != "" && s.Lossless == "" {
-		return []scheme.Remark{warnUnmarked.Remark("", "%s: it reacts to losses only, as reno does", s.Unmarked)}
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && p.Lossless == "" }); p != nil {
+		return []scheme.Remark{warnUnmarked.Remark("", "%s: it reacts to losses only, as reno does", p.Unmarked).
+			At(p.Narrow.Port, 0)}
 	}
 	return nil
 }

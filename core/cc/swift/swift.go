@@ -103,15 +103,13 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		}
 		if target := c.BaseTarget + unit.Time(hops)*c.HopDelay; target <= p.BaseRTT {
 			all = append(all, warnTarget.Remark("base_target",
-				"the target of a large window, %v, is not above the %v that a path of %d "+
-					"switches takes without queues: windows always fall there", target, p.BaseRTT, p.Hops))
+				"the target of a large window, %v, is not above the %v that a path of %d switches takes without queues (%s): "+
+					"windows always fall there", target, p.BaseRTT, p.Hops, p.Name))
 			break
 		}
 	}
-	if p, ok := s.Longest(); ok && c.MaxWindow*float64(s.MSS) < 0.95*float64(p.LineRate)/8*p.BaseRTT.Seconds() {
-		all = append(all, warnMaxWindow.Remark("max_cwnd", "%v packets are less than a round trip of the longest path", c.MaxWindow))
-	}
-	return all
+	return append(all, s.Below(warnMaxWindow, "max_cwnd", fmt.Sprintf("%v packets are", c.MaxWindow),
+		c.MaxWindow*float64(s.MSS), 0.95)...)
 }
 
 // Scheme is what an experiment names: cc: swift.

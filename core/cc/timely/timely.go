@@ -166,17 +166,19 @@ var (
 // Suits warns of thresholds that a path passes without any queue, and of rates that senders do not have.
 func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
-		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues: the rate always falls", p.BaseRTT))
+		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues (%s): the rate always "+
+			"falls there", p.BaseRTT, p.Name))
 	}
-	if p, ok := s.Longest(); ok && s.Wait > 0 && o.THigh >= p.BaseRTT+s.Wait {
+	if p, ok := s.Longest(); ok && p.Wait > 0 && o.THigh >= p.BaseRTT+p.Wait {
 		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the round trip of the longest path, with "+
 			"a full queue "+
-			"at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+s.Wait))
+			"at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+p.Wait))
 	}
 	if o.MinRate == 0 {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	return append(all, s.TooFast("start_rate", o.StartRate)...)
 }
 

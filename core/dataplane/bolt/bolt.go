@@ -70,44 +70,35 @@ var (
 )
 
 // Suits warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
-// flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the first port that
-// has it.
+// flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the worst port.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
-	for _, wrong := range []func(*dataplane.Setting, *dataplane.Facing) (scheme.Remark, bool){
-		c.unnamed, c.roundedUp, c.full, c.crowded,
-	} {
-		for i := range s.Ports {
-			if r, is := wrong(s, &s.Ports[i]); is {
-				all = append(all, r)
-				break
-			}
+	for i := range s.Ports {
+		if p := &s.Ports[i]; p.Rate.Bits == 0 {
+			all = append(all, scheme.Refuse("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
+				"bit/s", p.To))
+			break
 		}
 	}
-	return all
-}
-
-func (c *Config) unnamed(_ *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	return scheme.Refuse("", "the port to %s sends packets, not bits, a second: its messages have a rate in bit/s", p.To),
-		p.Rate.Bits == 0
-}
-
-func (c *Config) roundedUp(_ *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	return warnSlow.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
-		"senders drain their "+
-		"queue too slowly below %v", p.To, p.Rate.Bits, slowest), p.Rate.Bits > 0 && p.Rate.Bits < slowest
-}
-
-func (c *Config) full(s *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	from, holds := c.Threshold.At(p.Rate.Bits, c.frame(s.Frame())), buffer(s, p)
-	return warnThreshold.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: packets are lost, and "+
-		"nobody is told before", p.To, from), holds > 0 && from >= holds
-}
-
-func (c *Config) crowded(s *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	holds := buffer(s, p)
-	return warnCrowded.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its port's buffer "+
-			"does not hold: packets are lost", p.Senders, p.To), holds > 0 &&
-			float64(p.Senders)*float64(c.frame(s.Frame())) > holds
+	for _, p := range s.Queueing() {
+		if p.Rate.Bits > 0 && p.Rate.Bits < slowest {
+			all = append(all, warnSlow.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
+				"senders drain their queue too slowly below %v", p.To, p.Rate.Bits, slowest).
+				At(p.Port(), float64(slowest)/float64(p.Rate.Bits)))
+		}
+		holds := buffer(s, p)
+		if holds == 0 {
+			continue
+		}
+		if from := c.Threshold.At(p.Rate.Bits, c.frame(s.Frame())); from >= holds {
+			all = append(all, warnThreshold.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: "+
+				"packets are lost, and nobody is told before", p.To, from).At(p.Port(), from/holds))
+		}
+		if need := float64(p.Senders) * float64(c.frame(s.Frame())); need > holds {
+			all = append(all, warnCrowded.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
+				"port's buffer does not hold: packets are lost", p.Senders, p.To).At(p.Port(), need/holds))
+		}
+	}
+	return scheme.Worst(all)
 }
 
 // buffer is what a port holds in bytes; 0: it has no bound, or sends packets, not bits.

@@ -91,9 +91,10 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if c.Smallest {
 		return nil
 	}
-	if p, holds := s.Short(c.Target); p != nil {
+	if p, holds := s.Short(dataplane.Always(c.Target)); p != nil {
 		all = append(all, warnTarget.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
-			"%v: packets are lost without regard to their values", p.To, holds, c.Target))
+			"%v: packets are lost without regard to their values", p.To, holds, c.Target).
+			At(p.Port(), float64(c.Target)/float64(max(holds, 1))))
 	}
 	return append(all, dataplane.Paced(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
 }

@@ -81,27 +81,30 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates between two "+
 			"are treated alike", c.Colours, r))
 	}
-	slowest := s.Slowest()
-	if slowest == 0 {
+	port := s.SlowestPort()
+	if port == nil {
 		return all
 	}
+	slowest, at := port.Rate.Bits, port.Port()
 	if n := slowest / c.From; n < 100 {
 		all = append(all, warnFrom.Remark("from", "%d users have shares of a port of %v that are below %v: all that they "+
-			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From))
+			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From).At(at, 0))
 	}
 	if c.To < slowest {
-		all = append(all, warnTo.Remark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To))
+		all = append(all, warnTo.Remark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To).
+			At(at, float64(slowest)/float64(c.To)))
 	}
-	if high := unit.Time(c.High.At(slowest, s.Frame()) * 8e12 / float64(slowest)); high > 0 {
-		if p, holds := s.Short(high + high/2); p != nil {
-			all = append(all, warnHigh.Remark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
-				"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds, high))
-		}
+	high := func(rate unit.Rate) unit.Time { return unit.Time(c.High.At(rate, s.Frame()) * 8e12 / float64(rate)) }
+	if p, holds := s.Short(func(rate unit.Rate) unit.Time { return high(rate) + high(rate)/2 }); p != nil &&
+		high(p.Rate.Bits) > 0 {
+		all = append(all, warnHigh.Remark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
+			"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds,
+			high(p.Rate.Bits)).At(p.Port(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
 	}
-	if n := s.Longest / c.Interval; n > 20 {
+	if n := s.Trip(port) / c.Interval; n > 20 {
 		all = append(all, warnInterval.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a factor "+
-			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Longest, n,
-			math.Pow(c.ratio(), float64(n))))
+			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Trip(port), n,
+			math.Pow(c.ratio(), float64(n))).At(at, float64(n)/20))
 	}
 	return all
 }

@@ -16,9 +16,9 @@ var (
 
 // Suits warns of switches that do not do what the transport is made for.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	if s.Lossless == "" && !s.Trims {
-		all = append(all, warnUntrimmed.Remark("", "no switch trims packets (program ndp or trimming): nothing but a timeout tells of "+
-			"one that is lost"))
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Lossless == "" && !p.Trims }); p != nil {
+		all = append(all, warnUntrimmed.Remark("", "no switch trims packets (program ndp or trimming) of %s where they can "+
+			"queue: nothing but a timeout tells of one that is lost", p.Name).At(p.Narrow.Port, 0))
 	}
 	if longest, ok := s.Longest(); ok && c.NIC != (transport.NICDelays{}) {
 		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin <= slowest {

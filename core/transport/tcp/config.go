@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/packet"
@@ -122,30 +123,26 @@ var (
 			"application's rate"}
 )
 
-// Suits warns of buffers that hold less than a round trip of what the path, or the application, has.
+// Suits warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
+// application.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	most := 0.0 // bytes
-	for _, p := range s.Paths {
-		rate := p.LineRate
-		if s.Sending > 0 {
-			rate = min(rate, s.Sending)
+	if s.Sending > 0 {
+		own := *s
+		own.Paths = slices.Clone(s.Paths)
+		for i := range own.Paths {
+			own.Paths[i].Narrow.Payload = min(own.Paths[i].Narrow.Payload, s.Sending)
 		}
-		most = max(most, float64(rate)/8*p.BaseRTT.Seconds())
+		s = &own
 	}
-	if held := float64(c.SendBuffer); held < most {
-		all = append(all, warnSendBuffer.Remark("send_buffer", "%v are less than a round trip of the path, %v", c.SendBuffer,
-			unit.Bytes(most)))
-	}
+	all = s.Below(warnSendBuffer, "send_buffer", c.SendBuffer.String()+" are", float64(c.SendBuffer), 1)
 	share := shareOf(int64(s.MSS), packet.IPv4Header) // IPv6's is the same but for 20 bytes of a page
-	if window := c.ReceiveBuffer * unit.Bytes(share) / memoryParts; float64(window) < most {
-		part := "half of it"
-		if share != memoryParts/2 {
-			part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
-		}
-		all = append(all, warnReceiveBuffer.Remark("receive_buffer", "a window of %v, %s, is less than a round trip of the path, %v", window,
-			part, unit.Bytes(most)))
+	part := "half of it"
+	if share != memoryParts/2 {
+		part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
 	}
-	return all
+	window := c.ReceiveBuffer * unit.Bytes(share) / memoryParts
+	return append(all, s.Below(warnReceiveBuffer, "receive_buffer", fmt.Sprintf("a window of %v, %s, is", window, part),
+		float64(window), 1)...)
 }
 
 // Other constants of Linux.

@@ -29,22 +29,24 @@ var (
 // Suits warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
 // too short.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	lossy := s.Lossless == ""
+	untrimmed := s.Find(func(p *cc.SitePath) bool { return p.Lossless == "" && !p.Trims })
 	switch {
-	case lossy && !s.Trims && !c.Sleek:
-		all = append(all, warnSleekNeeded.Remark("sleek", "no switch trims packets (program trimming), and nothing but a timeout tells "+
-			"of one that is lost; sleek: true tells by what is out of order"))
-	case s.Trims && c.Sleek:
+	case untrimmed != nil && !c.Sleek:
+		all = append(all, warnSleekNeeded.Remark("sleek", "no switch trims packets (program trimming) of %s where they can "+
+			"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order", untrimmed.Name).
+			At(untrimmed.Narrow.Port, 0))
+	case len(s.Paths) > 0 && c.Sleek && s.Find(func(p *cc.SitePath) bool { return !p.Trims }) == nil:
 		all = append(all, warnSleekTwice.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only came out of "+
 			"order is sent again, too"))
 	}
-	if lossy && !s.Trims && c.Balance == REPS {
-		all = append(all, warnREPS.Remark("balance", "no switch trims packets (program trimming): reps hears of a path that "+
-			"loses packets by timeouts alone"))
+	if untrimmed != nil && c.Balance == REPS {
+		all = append(all, warnREPS.Remark("balance", "no switch trims packets (program trimming) of %s where they can queue: "+
+			"reps hears of a path that loses packets by timeouts alone", untrimmed.Name).At(untrimmed.Narrow.Port, 0))
 	}
-	if c.Control != ByReceiver && s.Unmarked != "" {
-		all = append(all, warnUnmarked.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the delay",
-			s.Unmarked))
+	p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && !p.Idle })
+	if c.Control != ByReceiver && p != nil {
+		all = append(all, warnUnmarked.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the "+
+			"delay", p.Unmarked).At(p.Narrow.Port, 0))
 	}
 	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
 		all = append(all, warnBalance.Remark("balance", "a program of the switches spreads packets itself, so that entropy values "+
@@ -76,17 +78,20 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 // impatient says that on some path a fixed timeout is over while packets wait in queues that switches let grow before
 // they trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is what its queues hold.
 func (c *Config) impatient(s *cc.Site) []scheme.Remark {
-	if c.RTO != FixedRTO || !s.Trims || s.Holds == 0 {
+	if c.RTO != FixedRTO {
 		return nil
 	}
-	var path cc.Path
+	var path cc.SitePath
 	var timeout, most unit.Time
 	for _, p := range s.Paths {
+		if !p.Trims || p.Holds == 0 {
+			continue
+		}
 		network := c.Network
 		if network == 0 {
 			network = p.BaseRTT
 		}
-		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*s.Holds
+		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*p.Holds
 		if after > p.BaseRTT+c.AckDelay && waits-after > most-timeout {
 			path, timeout, most = p, after, waits
 		}
@@ -102,7 +107,7 @@ func (c *Config) impatient(s *cc.Site) []scheme.Remark {
 	return []scheme.Remark{warnRTOQueues.Remark(param, "the timeout is %v on a path that takes %v without queues, and up to %v with "+
 		"those of its switches, %d times %v before they trim: what waits there is sent again; the round trip that the "+
 		"program that trims is made for (rtt of trimming) is to be the network's, %v", timeout, path.BaseRTT, most,
-		path.Hops, s.Holds, longest.BaseRTT)}
+		path.Hops, path.Holds, longest.BaseRTT)}
 }
 
 // fixedTimeout is it on a network with such a round trip.
