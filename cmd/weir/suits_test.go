@@ -45,7 +45,8 @@ var suited = []struct{ old, new, at, want string }{
 	{"hpcc: {eta: 95%}", "hpcc: {mode: per_hop}", "", ""},
 	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
 		"h4", "parking_lot: {hops: 16, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
-		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches (h16->h0), and telemetry in format: hpcc has room for 5, and " +
+		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches (h16->h0), and telemetry in format: hpcc has room " +
+		"for 5, and " +
 		"sees no other queues; none has more than 16; relative needs none"},
 	// how telemetry is asked for
 	{"first_window: line_rate", "telemetry: congestion", "congestion",
@@ -105,7 +106,8 @@ var suited = []struct{ old, new, at, want string }{
 		"traffic x: transport rdma: base_rtt: the longest path takes 848"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
 		"traffic x: transport tcp: receive_buffer: a window of 32kB, half of it, is less than a round trip"},
-	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at leaf0->h0, of 100Gbps, it marks from 1MB on"},
+	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at leaf0->h0, of 100Gbps, it marks " +
+		"from 1MB on"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "codel: {target: 100ns, interval: 1us}", "100ns",
 		"switch leaf0: program codel: target: at the port to h0, of 100Gbps, a frame of"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 80us}", "80us",

@@ -18,7 +18,7 @@ import (
 )
 
 // TestWarningKinds: every warning in the tree has a kind, and every kind is in the registry, so that docs/warnings.md
-// and the tests of warnings lack none.
+// and the tests of warnings are complete.
 func TestWarningKinds(t *testing.T) {
 	listed := map[string]int{}
 	identifier := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)

@@ -12,13 +12,14 @@ import (
 	"weir/study/spec"
 )
 
-// path is an experiment of one flow whose path is narrow behind the switch: 1 Gb/s, and 4 ms there and back. The host's
+// narrowPath is an experiment of one flow whose path is narrow behind the switch: 1 Gb/s, and 4 ms there and back.
+// The host's
 // link has 100 Gb/s.
-func path(programs, transport, cc string) string {
+func narrowPath(programs, transport, cc string) string {
 	return twoLinks("100Gbps", "1Gbps", "1ms", "1MB", programs, transport, cc)
 }
 
-// fabric is path with a round trip of 8 us, where buffers hold many of them.
+// fabric is narrowPath with a round trip of 8 us, where buffers hold many of them.
 func fabric(programs, transport, cc string) string {
 	return twoLinks("100Gbps", "100Gbps", "2us", "1MB", programs, transport, cc)
 }
@@ -62,45 +63,54 @@ measure: [goodput]
 // warned are the kinds of warnings about experiments.
 var warned = []warntest.Row{
 	// windows and buffers: the path's narrowest link decides, not the host's
-	{ID: "tcp-send-buffer", Text: path("forward", "{tcp: {send_buffer: ¦#}}", "cubic"), Fires: "450kB", Quiet: "500kB",
-		Port: "s->b"},
-	{ID: "tcp-receive-buffer", Text: path("forward", "{tcp: {receive_buffer: ¦#}}", "cubic"), Fires: "920kB",
+	{ID: "tcp-send-buffer", Text: narrowPath("forward", "{tcp: {send_buffer: ¦#}}", "cubic"), Fires: "450kB",
+		Quiet: "500kB",
+		Port:  "s->b"},
+	{ID: "tcp-receive-buffer", Text: narrowPath("forward", "{tcp: {receive_buffer: ¦#}}", "cubic"), Fires: "920kB",
 		Quiet: "1MB", Port: "s->b"},
-	{ID: "swift-max-cwnd", Text: path("forward", "tcp", "{swift: {base_target: 10ms, max_cwnd: ¦#}}"), Fires: "300",
+	{ID: "swift-max-cwnd", Text: narrowPath("forward", "tcp", "{swift: {base_target: 10ms, max_cwnd: ¦#}}"), Fires: "300",
 		Quiet: "330", Port: "s->b"},
-	{ID: "swift-target", Text: path("forward", "tcp", "{swift: {max_cwnd: 1000, hops: 1, hop_delay: 1ms, base_target: ¦#}}"),
+	{ID: "swift-target", Text: narrowPath("forward", "tcp", "{swift: {max_cwnd: 1000, hops: 1, hop_delay: 1ms, "+
+		"base_target: ¦#}}"),
 		Fires: "2.9ms", Quiet: "3.2ms"},
-	{ID: "bolt-max-cwnd", Text: path("forward, bolt", "rdma", "{bolt: {max_cwnd: ¦#}}"), Fires: "430kB", Quiet: "480kB",
-		Port: "s->b"},
-	{ID: "rdma-bound-bytes", Text: path("forward", "{rdma: {bound: bytes, bound_bytes: ¦#}}", "reno"), Fires: "430kB",
+	{ID: "bolt-max-cwnd", Text: narrowPath("forward, bolt", "rdma", "{bolt: {max_cwnd: ¦#}}"), Fires: "430kB",
+		Quiet: "480kB",
+		Port:  "s->b"},
+	{ID: "rdma-bound-bytes", Text: narrowPath("forward", "{rdma: {bound: bytes, bound_bytes: ¦#}}", "reno"),
+		Fires: "430kB",
 		Quiet: "480kB", Port: "s->b"},
-	{ID: "telemetry-asks", Text: path("forward, telemetry", "{rdma: {telemetry: packets, telemetry_packets: ¦#}}", "hpcc"),
+	{ID: "telemetry-asks", Text: narrowPath("forward, telemetry", "{rdma: {telemetry: packets, telemetry_packets: "+
+		"¦#}}", "hpcc"),
 		Fires: "10900 packets", Quiet: "9900 packets", Port: "s->b"},
-	{ID: "hpcc-w-ai", Text: path("forward, telemetry", "rdma", "{hpcc: {w_ai: ¦#}}"), Fires: "27kB", Quiet: "24kB",
+	{ID: "hpcc-w-ai", Text: narrowPath("forward, telemetry", "rdma", "{hpcc: {w_ai: ¦#}}"), Fires: "27kB", Quiet: "24kB",
 		Port: "s->b"},
-	{ID: "min-rate-above-path", Text: path("forward, ecn", "rdma", "{dcqcn: {min_rate: ¦#}}"), Fires: "1050Mbps",
+	{ID: "min-rate-above-path", Text: narrowPath("forward, ecn", "rdma", "{dcqcn: {min_rate: ¦#}}"), Fires: "1050Mbps",
 		Quiet: "950Mbps", Port: "s->b"},
 	// timers and round trips
 	{ID: "rdma-base-rtt", Text: fabric("forward, telemetry", "{rdma: {first_window: line_rate, base_rtt: ¦#}}", "hpcc"),
 		Fires: "7.5us", Quiet: "8.2us"},
-	{ID: "rdma-rto-fixed", Text: fabric("forward", "{rdma: {rto: fixed, rto_min: ¦#}}", "reno"), Fires: "8us", Quiet: "9us"},
+	{ID: "rdma-rto-fixed", Text: fabric("forward", "{rdma: {rto: fixed, rto_min: ¦#}}", "reno"), Fires: "8us",
+		Quiet: "9us"},
 	{ID: "hpcc-t-short", Text: fabric("forward, telemetry", "rdma", "{hpcc: {t: ¦#}}"), Fires: "7.5us", Quiet: "8.2us"},
 	{ID: "hpcc-t-long", Text: fabric("forward, telemetry", "rdma", "{hpcc: {t: ¦#}}"), Fires: "27us", Quiet: "24us"},
 	{ID: "timely-t-high-low", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}",
 		"{timely: {t_low: 1us, t_high: ¦#}}"), Fires: "8us", Quiet: "9us"},
 	{ID: "timely-t-high-wait", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}", "{timely: {t_high: ¦#}}"),
 		Fires: "90us", Quiet: "86us"},
-	{ID: "ndp-rto-nic", Text: trimmed("forward, trimming", "{ndp: {nic_ack_delay: 100us, rto_min: ¦#}}", ""), Fires: "108us",
+	{ID: "ndp-rto-nic", Text: trimmed("forward, trimming", "{ndp: {nic_ack_delay: 100us, rto_min: ¦#}}", ""),
+		Fires: "108us",
 		Quiet: "112us"},
 	{ID: "uet-network-rtt", Text: trimmed("forward, ecn, trimming", "{uet: {network_rtt: ¦#}}", ""), Fires: "7.5us",
 		Quiet: "8.2us"},
-	{ID: "uet-rto-base", Text: trimmed("forward, ecn, {trimming: {rtt: 100ns}}", "{uet: {rto_base: ¦#, rto_queues: 0}}", ""), Fires: "8us",
+	{ID: "uet-rto-base", Text: trimmed("forward, ecn, {trimming: {rtt: 100ns}}", "{uet: {rto_base: ¦#, rto_queues: "+
+		"0}}", ""), Fires: "8us",
 		Quiet: "9us"},
 	// signals
 	{ID: "cc-no-signal", Text: fabric("forward#", "rdma", "¦dcqcn"), Fires: "", Quiet: ", ecn", Port: "s->b"},
 	{ID: "dctcp-unmarked", Text: fabric("forward#", "tcp", "¦dctcp"), Fires: "", Quiet: ", ecn", Port: "s->b"},
 	{ID: "bolt-unanswered", Text: fabric("forward#", "rdma", "¦bolt"), Fires: "", Quiet: ", bolt", Port: "s->b"},
-	{ID: "bolt-paths", Text: leaves("#, bolt", "{rdma: {recovery: selective_repeat, reordering: adaptive}}", "¦bolt"), Fires: "spray",
+	{ID: "bolt-paths", Text: leaves("#, bolt", "{rdma: {recovery: selective_repeat, reordering: adaptive}}",
+		"¦bolt"), Fires: "spray",
 		Quiet: "ecmp"},
 	{ID: "rdma-recovery-delay", Text: fabric("forward", "{rdma: {recovery: ¦#}}", "{timely: {t_high: 60us}}"),
 		Fires: "go_back_n", Quiet: "selective_repeat"},
@@ -122,8 +132,10 @@ var warned = []warntest.Row{
 		Quiet: "false"},
 	{ID: "uet-reps", Text: fabric("forward, ecn", "{uet: {sleek: true, balance: ¦#}}", ""), Fires: "reps",
 		Quiet: "oblivious", Port: "s->b"},
-	{ID: "uet-unmarked", Text: fabric("forward#", "{uet: ¦{sleek: true, balance: oblivious}}", ""), Fires: "", Quiet: ", ecn", Port: "s->b"},
-	{ID: "uet-balance", Text: leaves("#, ecn", "{uet: {sleek: true, balance: ¦oblivious}}", ""), Fires: "spray", Quiet: "ecmp"},
+	{ID: "uet-unmarked", Text: fabric("forward#", "{uet: ¦{sleek: true, balance: oblivious}}", ""), Fires: "",
+		Quiet: ", ecn", Port: "s->b"},
+	{ID: "uet-balance", Text: leaves("#, ecn", "{uet: {sleek: true, balance: ¦oblivious}}", ""), Fires: "spray",
+		Quiet: "ecmp"},
 	{ID: "order-needed", Text: leaves("#", "¦rdma", "reno"), Fires: "spray", Quiet: "ecmp"},
 	{ID: "paths-no-choice", Text: leaves("#, telemetry", "{rdma: {recovery: selective_repeat, paths: ¦8}}", "hpcc"),
 		Fires: "forward", Quiet: "ecmp"},
@@ -134,7 +146,8 @@ traffic:
   - {name: train, nic: ¦rail, job: {all_reduce: {size: 1MB, channels: 4, nics: #}}, transport: tcp}
 measure: [job]
 `, Fires: "2", Quiet: "1"},
-	{ID: "telemetry-hops", Text: leaves("ecmp, {telemetry: {format: int-md, hops: #}}", "rdma", "¦hpcc"), Fires: "2", Quiet: "3"},
+	{ID: "telemetry-hops", Text: leaves("ecmp, {telemetry: {format: int-md, hops: #}}", "rdma", "¦hpcc"), Fires: "2",
+		Quiet: "3"},
 	{ID: "telemetry-multi", Text: fabric("forward, ¦{telemetry: {multi: #}}", "rdma", "hpcc"), Fires: "5", Quiet: "4"},
 	{ID: "hpcc-census-idle", Text: fabric("forward, {telemetry: {format: #, t: 9us}}", "rdma", "{hpcc: {census: ¦on}}"),
 		Fires: "relative", Quiet: "hpcc"},
@@ -147,12 +160,15 @@ measure: [job]
 	// ports
 	{ID: "marks-beyond-buffer", Text: fabric("forward, ¦{ecn: {kmin: #, kmax: 2MB}}", "rdma", "dcqcn"), Fires: "1MB",
 		Quiet: "950kB", Port: "s->b"},
-	{ID: "aqm-below-frame", Text: path("forward, {codel: {target: ¦#, interval: 1ms}}", "tcp", "cubic"), Fires: "12us",
+	{ID: "aqm-below-frame", Text: narrowPath("forward, {codel: {target: ¦#, interval: 1ms}}", "tcp", "cubic"),
+		Fires: "12us",
 		Quiet: "13us", Port: "s->b"},
-	{ID: "aqm-beyond-buffer", Text: path("forward, {codel: {target: ¦#, interval: 100ms}}", "tcp", "cubic"), Fires: "8ms",
+	{ID: "aqm-beyond-buffer", Text: narrowPath("forward, {codel: {target: ¦#, interval: 100ms}}", "tcp", "cubic"),
+		Fires: "8ms",
 		Quiet: "7.9ms", Port: "s->b"},
-	{ID: "aqm-pace", Text: path("forward, {pie: {target: 5ms, update: ¦#}}", "tcp", "cubic"), Fires: "14ms", Quiet: "15ms"},
-	{ID: "ppv-target", Text: path("forward, {ppv: {target: ¦#}}", "tcp", "cubic"), Fires: "8ms", Quiet: "7.9ms",
+	{ID: "aqm-pace", Text: narrowPath("forward, {pie: {target: 5ms, update: ¦#}}", "tcp", "cubic"), Fires: "14ms",
+		Quiet: "15ms"},
+	{ID: "ppv-target", Text: narrowPath("forward, {ppv: {target: ¦#}}", "tcp", "cubic"), Fires: "8ms", Quiet: "7.9ms",
 		Port: "s->b"},
 }
 
@@ -169,7 +185,8 @@ func experimentWarnings(t *testing.T, text string) []document.Warning {
 	return s.Warnings()
 }
 
-// TestWarnings: each kind of warning about an experiment fires in one file and is quiet in another, which differs in the
+// TestWarnings: each kind of warning about an experiment fires in one file and is quiet in another, which differs in
+// the
 // value that decides.
 func TestWarnings(t *testing.T) {
 	warntest.Run(t, append(warned, warnedPrograms...), experimentWarnings)

@@ -17,7 +17,8 @@ import (
 )
 
 // warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
-var warningTests = []string{"cmd/weir", "cmd/weir/cli", "study/interop/hpccsim", "study/run", "study/spec", "study/traps",
+var warningTests = []string{"cmd/weir", "cmd/weir/cli", "study/interop/hpccsim", "study/run", "study/spec",
+	"study/traps",
 	"worlds/softswitch"}
 
 // TestWarningsPage: docs/warnings.md lists every kind of warning with its condition and its two tests.

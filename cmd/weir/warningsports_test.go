@@ -31,7 +31,8 @@ func issued(text string) (all []string, loads bool) {
 func TestWarningsOfPaths(t *testing.T) {
 	r := cli.Registry()
 	compared := 0
-	for _, transport := range []string{"tcp", "rdma", "{rdma: {recovery: selective_repeat, bound: bytes, bound_bytes: 64kB}}",
+	for _, transport := range []string{"tcp", "rdma", "{rdma: {recovery: selective_repeat, bound: bytes, " +
+		"bound_bytes: 64kB}}",
 		"{rdma: {telemetry: packets, telemetry_packets: 500 packets}}", "udp_controlled", "ndp", "uet"} {
 		controllers := []string{""}
 		if transport != "ndp" && transport != "uet" {
@@ -68,7 +69,8 @@ func TestWarningsOfPaths(t *testing.T) {
 
 // links are two switches in a row whose second port is the bottleneck. Variants change what no warning depends on.
 func ports(programs, queues string, variant int) string {
-	links := []string{"[a, s], rate: 1Gbps, delay: 5ms", "[c, s], rate: 1Gbps, delay: 5ms", "[s, t], rate: 1Gbps, delay: 5ms, " +
+	links := []string{"[a, s], rate: 1Gbps, delay: 5ms", "[c, s], rate: 1Gbps, delay: 5ms", "[s, t], rate: 1Gbps, " +
+		"delay: 5ms, " +
 		"buffer: 100 packets", "[t, b], rate: 50Mbps, delay: 1ms, buffer: 60 packets"}
 	hosts, switches := "a, b, c", "s, t"
 	switch variant {
@@ -88,7 +90,8 @@ func ports(programs, queues string, variant int) string {
 			links[i] = "[" + y + ", " + x + "]" + rest
 		}
 	}
-	return fmt.Sprintf("duration: 1ms\ntopology:\n  hosts: [%s]\n  switches: [%s]\n  links:\n    - {ends: %s}\n%sswitch: [%s]\n"+
+	return fmt.Sprintf("duration: 1ms\ntopology:\n  hosts: [%s]\n  switches: [%s]\n  links:\n    - {ends: "+
+		"%s}\n%sswitch: [%s]\n"+
 		"traffic: [{name: x, from: a, to: b, transport: tcp, cc: cubic}]\nmeasure: [goodput]\n", hosts, switches,
 		strings.Join(links, "}\n    - {ends: "), queues, programs)
 }

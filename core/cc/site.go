@@ -91,7 +91,7 @@ const (
 )
 
 // silent returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if the
-// scheme reacts to none by design.
+// scheme has no signals by design.
 func (s *Site) silent(x *Scheme) (path *SitePath, why string) {
 	if x.Signals == 0 || x.Signals&ByDelay != 0 {
 		return nil, ""
@@ -177,7 +177,8 @@ func (s *Site) tooLong() []scheme.Remark {
 	case f.Hops < f.Profile.MostHops:
 		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
-	r := warnHops.Remark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no other "+
+	r := warnHops.Remark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
+		"other "+
 		"queues; %s", most, longest.Name, f.Profile.Name, f.Hops, say)
 	r.Refused = f.Profile.Name == "hpcc"
 	return []scheme.Remark{r}
@@ -188,7 +189,7 @@ func (s *Site) Longest() (longest SitePath, ok bool) {
 	return s.max(func(p *SitePath) float64 { return float64(p.BaseRTT) })
 }
 
-// Smallest is the path with the smallest product; false if none is known.
+// Smallest is the path with the smallest product; false if no path is known.
 func (s *Site) Smallest() (smallest SitePath, ok bool) {
 	return s.max(func(p *SitePath) float64 {
 		if p.Product() == 0 {
@@ -198,7 +199,7 @@ func (s *Site) Smallest() (smallest SitePath, ok bool) {
 	})
 }
 
-// max is the first path with the largest value above 0; false if none has one.
+// max is the first path with the largest value above 0; false if no value is.
 func (s *Site) max(value func(p *SitePath) float64) (largest SitePath, ok bool) {
 	most := 0.0
 	for i := range s.Paths {
@@ -209,7 +210,7 @@ func (s *Site) max(value func(p *SitePath) float64) (largest SitePath, ok bool) 
 	return largest, ok
 }
 
-// Find is the first path for which a condition holds; nil if it holds for none.
+// Find is the first path for which a condition holds; nil if there is no such path.
 func (s *Site) Find(holds func(p *SitePath) bool) *SitePath {
 	for i := range s.Paths {
 		if holds(&s.Paths[i]) {
@@ -233,7 +234,7 @@ func (s *Site) Below(kind scheme.WarningKind, param, what string, bytes, part fl
 	return []scheme.Remark{kind.Remark(param, "%s less than %s%s", what, of, p.Trip()).At(p.Narrow.Port, p.Share()/bytes)}
 }
 
-// SlowestNIC is the path whose sender's link is the slowest; false if none is known.
+// SlowestNIC is the path with the slowest link of a sender; false if no path is known.
 func (s *Site) SlowestNIC() (slowest SitePath, ok bool) {
 	return s.max(func(p *SitePath) float64 {
 		if p.NICRate == 0 {
@@ -276,6 +277,7 @@ func (s *Site) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate)
 		return nil
 	}
 	rate := minRate(p.NICRate)
-	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate of a flow, are more than %s has, %v: a queue "+
+	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate of a flow, are more than %s has, %v: a "+
+		"queue "+
 		"there never empties", rate, p.Narrow.Port, p.Narrow.Rate).At(p.Narrow.Port, float64(rate)/float64(p.Narrow.Rate))}
 }

@@ -124,11 +124,13 @@ func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 	if delay >= t {
 		return nil
 	}
-	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: above %v is "+
+	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
+		"above %v is "+
 		"whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), ratio(t, delay))}
 }
 
-// BeyondBuffer warns of a delay for queues that a buffer does not hold: nothing is told before it is full. The delay may
+// BeyondBuffer warns of a delay for queues that a buffer does not hold: it ends before the delay is reached. The delay
+// may
 // depend on the rate of the port.
 func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
 	p, holds := s.Short(delay)
@@ -136,7 +138,8 @@ func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []
 		return nil
 	}
 	most := delay(p.Rate.Bits)
-	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above %v: it "+
+	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
+		"%v: it "+
 		"drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
 }
 
@@ -156,7 +159,8 @@ func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 		return nil
 	}
 	speed := usual.Seconds() / update.Seconds()
-	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a delay that "+
+	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
+		"delay that "+
 		"stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
 		usualGain/speed)}
 }
@@ -179,7 +183,7 @@ func (s *Setting) Short(delay func(unit.Rate) unit.Time) (short *Facing, holds u
 	return short, holds
 }
 
-// Slowest is the lowest rate in bit/s of ports at which data can queue; 0: none has one.
+// Slowest is the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
 func (s *Setting) Slowest() unit.Rate {
 	if p := s.SlowestPort(); p != nil {
 		return p.Rate.Bits
@@ -187,7 +191,8 @@ func (s *Setting) Slowest() unit.Rate {
 	return 0
 }
 
-// SlowestPort is the first port with the lowest rate in bit/s of those at which data can queue; nil: none has one.
+// SlowestPort is the first port with the lowest rate in bit/s of those at which data can queue; nil: no port has a
+// rate.
 func (s *Setting) SlowestPort() (slowest *Facing) {
 	for _, p := range s.Queueing() {
 		if rate := p.Rate.Bits; rate > 0 && (slowest == nil || rate < slowest.Rate.Bits) {

@@ -19,7 +19,7 @@ func (k WarningKind) Remark(param, format string, args ...any) Remark {
 }
 
 // Remark is what a scheme reports about the place where an experiment has it: a part of its configuration cannot work
-// there, changes nothing, or works otherwise than its author is likely to mean.
+// there, has no effect, or works otherwise than its author is likely to mean.
 type Remark struct {
 	Kind    WarningKind // zero only if Refused
 	Param   string      // that it is about; "": of the scheme as a whole

@@ -52,7 +52,8 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 			given bool
 		}{{"n", c.N > 0}, {"w_ai", c.N == 0 && c.WAI != Defaults().WAI}} {
 			if p.given {
-				all = append(all, warnCensusN.Remark(p.name, "with census: on it acts only while the last hop is not the bottleneck; "+
+				all = append(all, warnCensusN.Remark(p.name, "with census: on it acts only while the last hop is not the "+
+					"bottleneck; "+
 					"census: off makes it act always"))
 			}
 		}
@@ -64,7 +65,8 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	return all
 }
 
-// increases warns of an additive increase above the headroom of the path where it is least. The base round trip is t; 0:
+// increases warns of an additive increase above the headroom of the path where it is least. The base round trip is t;
+// 0:
 // the path's.
 func (c *Config) increases(s *cc.Site, t unit.Time) []scheme.Remark {
 	var tight *cc.SitePath
@@ -95,11 +97,13 @@ const mostTrips = 3
 // queues, and of a least rate that no link has.
 func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && t > 0 && t < p.BaseRTT*95/100 {
-		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s of what "+
+		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
+			"of what "+
 			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
 	}
 	if p, ok := s.Longest(); ok && t > mostTrips*p.BaseRTT {
-		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f times of "+
+		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
+			"times of "+
 			"what fills it, and stand in queues until a T has passed", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
 	}
 	all = append(all, s.Unstoppable("min_rate", func(unit.Rate) unit.Rate { return least })...)

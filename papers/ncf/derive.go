@@ -207,7 +207,8 @@ func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dat
 	if s.Trip(p) > mostTrip && t.loaded >= t.each {
 		cure = fmt.Sprintf("the longest that can be given is %v", mostTrip.Rough())
 	}
-	return append(all, warnWindows.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and supply "+
+	return append(all, warnWindows.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and "+
+		"supply "+
 		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.most()), why, cure).
 		At(p.Port(), leastSpans*float64(t.most())/float64(max(nd, 1))))
 }
@@ -235,10 +236,12 @@ func (o *Options) suitsMemory(all []scheme.Remark, s *dataplane.Setting, p *data
 			"it decides nothing: with %d queues mice and elephants share one, and queues: "+
 				"3 is needed", max(s.Queues, 1)))
 	case c.Limit-c.data() <= rounding:
-		all = append(all, warnMemoryIdle.Remark(knob, "it decides nothing: mice and elephants have reserved all that limit lets "+
+		all = append(all, warnMemoryIdle.Remark(knob, "it decides nothing: mice and elephants have reserved all that "+
+			"limit lets "+
 			"them have, %s", unit.FormatShare(c.Limit)))
 	case spiked && c.Tilt >= 1:
-		all = append(all, warnMemoryIdle.Remark("spike", "it decides nothing: with tilt: 100%% mice may always have all but the "+
+		all = append(all, warnMemoryIdle.Remark("spike", "it decides nothing: with tilt: 100%% mice may always have all "+
+			"but the "+
 			"elephants' reservation"))
 	case bdp > 0 && reserved >= bdp:
 		all = append(all, warnMemoryIdle.Remark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+

@@ -26,10 +26,12 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 	case o.Nack == NackNone:
 		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with nack: none no sender is told"))
 	case s.Queues < 3:
-		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with %d queues elephants have none of their own, "+
+		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with %d queues elephants have none of "+
+			"their own, "+
 			"and queues: 3 is needed", max(s.Queues, 1)))
 	case float64(p.Senders)*o.Detector.Threshold >= 1:
-		all = append(all, warnEarlyIdle.Remark("early", "it tells elephants only: an equal share of the %d flows to %s is not "+
+		all = append(all, warnEarlyIdle.Remark("early", "it tells elephants only: an equal share of the %d flows to %s "+
+			"is not "+
 			"above the threshold of %s, so while all send they are mice", p.Senders, p.To,
 			unit.FormatShare(o.Detector.Threshold)))
 	}

@@ -112,10 +112,12 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
 		case buffer > 0 && buffer <= t.qBase:
-			all = append(all, warnBuffer.Remark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer drops "+
+			all = append(all, warnBuffer.Remark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
+				"drops "+
 				"first, whoever sends", wait, port.To, b).At(port.Port(), t.qBase/buffer))
 		case trip > 0 && float64(wait) < c.least()*float64(trip):
-			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip of %v: "+
+			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
+				"of %v: "+
 				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds", wait, port.To, port.Rate,
 				100*c.least(), trip, trip).At(port.Port(), c.least()*float64(trip)/float64(max(wait, 1))))
 		}

@@ -100,7 +100,8 @@ func (o *Options) late(param string, in *dataplane.Facing, share float64, most u
 	if safe < most {
 		return nil
 	}
-	return []scheme.Remark{warnSafeLate.Remark(param, "at port %s that is %v, and no other port sends more than %v: no rate "+
+	return []scheme.Remark{warnSafeLate.Remark(param, "at port %s that is %v, and no other port sends more than %v: "+
+		"no rate "+
 		"of what comes in there changes", in.To, safe, most).At(in.Port(), 0)}
 }
 

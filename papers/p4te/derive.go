@@ -188,8 +188,10 @@ func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 		far(kind, param, float64(given), float64(fits), fits.Rough().String(), why)
 	}
 	times(warnRoundTrip, "round_trip", o.RoundTrip, trip, "what follows from it is as far off")
-	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or of no queue")
-	times(warnBurst, "burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues are full")
+	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or "+
+		"of no queue")
+	times(warnBurst, "burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues "+
+		"are full")
 	times(warnGap, "gap", o.Gap, gapTrips*trip, "flowlets overtake each other, or never end")
 	host := s.Fastest
 	if host == 0 {

@@ -38,7 +38,7 @@ type Compiled struct {
 	Filter
 	others []selector // other points that it names
 	some   bool       // one point is enough
-	along  string     // sweep key along which neighbours are compared; "" for none
+	along  string     // sweep key along which neighbours are compared; "": no key
 	that   *truth
 }
 
@@ -144,7 +144,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(t.Place, "quantities of one kind on both sides", "%s", word)
 		return
 	}
-	people, err := shown(text, tokens, names)
+	people, err := displayTree(text, tokens, names)
 	if err == nil {
 		c.that, err = build(node.Node, people, env, s.unitOf)
 	}

@@ -63,9 +63,9 @@ func numbers(text string) (out string, tokens []token) {
 	return b.String(), tokens
 }
 
-// shown parses an expression once more for people: it prints numbers, quantities and points of the sweep as the file has
-// them. names are variables, each followed by what it stands for.
-func shown(text string, tokens []token, names []string) (ast.Node, error) {
+// displayTree parses an expression once more for people: it prints numbers, quantities and points of the sweep as the file
+// has them. names are variables, each followed by what it stands for.
+func displayTree(text string, tokens []token, names []string) (ast.Node, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func parsed(t *testing.T, text string) (n, people ast.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	people, err = shown(plain, tokens, []string{"point_0", "point(rate=1kbps)"})
+	people, err = displayTree(plain, tokens, []string{"point_0", "point(rate=1kbps)"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestInfinite: a side whose mean is infinite for some seeds decides nothing, in whatever comparison it stands. The
+// TestInfinite: a side with an infinite mean for some seeds leaves every comparison undecided. The
 // reason names it, and what it divides by.
 func TestInfinite(t *testing.T) {
 	seeds := func(b ...float64) (envs []map[string]any) {

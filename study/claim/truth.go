@@ -20,7 +20,7 @@ type truth struct {
 	unit        string // of both sides, as far as the expression shows it
 }
 
-// side is one side of a comparison, or all of an expression that is none.
+// side is one side of a comparison, or a whole expression without a comparison.
 type side struct {
 	program  *vm.Program
 	text     string // as the file has it
@@ -145,8 +145,8 @@ func (t *truth) judge(envs []map[string]any) verdict {
 	return t.compared(&all)
 }
 
-// infinite is why a side has no finite mean; "" if it has one, or is not defined. A mean that is infinite decides
-// nothing: it is beyond any bound, however wrong that is.
+// infinite is why a side has no finite mean; "" if it has one, or is not defined. An infinite mean leaves
+// the comparison undecided: it is beyond any bound, right or wrong.
 func (s *side) infinite(values []float64, envs []map[string]any) (why string) {
 	count, zero := 0, ""
 	for i, v := range values {

@@ -414,7 +414,8 @@ measure: [job]
 			t.Errorf("%v\nwant %s", got, x.want)
 		}
 	}
-	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages go (job-nic)"
+	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages " +
+		"go (job-nic)"
 	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
 	steered := plantest.Load(t, registry, steers, spec.Options{})
 	if w := testutil.Strings(steered.Warnings()); !slices.Contains(w, taken) {

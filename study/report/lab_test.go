@@ -187,7 +187,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestDifferenceUnits: a difference of which a share says nothing has the unit of its measure, whatever it is.
+// TestDifferenceUnits: a difference that is no share has the unit of its measure.
 func TestDifferenceUnits(t *testing.T) {
 	for _, c := range []struct {
 		sim, lab   float64

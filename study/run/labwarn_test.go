@@ -30,7 +30,8 @@ func TestLabWarnings(t *testing.T) {
 	}
 	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
 		"transport: tcp}\nmeasure: [goodput]\n", spec.Options{})
-	if all := testutil.Strings(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the simulator") {
+	if all := testutil.Strings(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the "+
+		"simulator") {
 		t.Errorf("%q", all)
 	}
 }

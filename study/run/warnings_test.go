@@ -13,7 +13,8 @@ func TestWarnings(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "lab-stalls", Text: twoHosts + "switch: [forward]\n#traffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput]\n", Fires: "stalls: {every: 1s, length: 1ms}\n"},
-		{ID: "lab-timeout", Text: twoHosts + "switch: [forward]\ntraffic:\n  - ¦{name: x, from: a, to: b, transport: {rdma: " +
+		{ID: "lab-timeout", Text: twoHosts + "switch: [forward]\ntraffic:\n  - ¦{name: x, from: a, to: b, transport: " +
+			"{rdma: " +
 			"{rto_min: #}}, cc: dctcp}\nmeasure: [goodput]\n", Fires: "9.5ms", Quiet: "10.5ms"},
 	}, func(t *testing.T, text string) []document.Warning { return LabWarnings(load(t, text, spec.Options{})) })
 }

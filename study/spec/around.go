@@ -17,12 +17,12 @@ import (
 
 // surroundings are what schemes of a point's traffic may need to know of its switches.
 type surroundings struct {
-	switches []around               // by node
-	any      around                 // what some switch does
+	switches []switchRole           // by node
+	any      switchRole             // what some switch does
 	programs [][]switchfile.Program // by node
 	walks    map[walked]*walk       // in network, which points may share
 	network  *topology.Network
-	shortest unit.Time // round trip of a traffic with a controller; 0: there is none
+	shortest unit.Time // round trip of a traffic with a controller; 0: there is no such traffic
 	longest  unit.Time
 	asked    []inHand                       // by traffic
 	loads    map[topology.PortRef]*portLoad // nil: not all traffics are known
@@ -38,11 +38,11 @@ type inHand struct {
 	first, end         int
 }
 
-// around is what the programs and the scheduler of one switch do.
-type around struct {
+// switchRole is what the programs and the scheduler of one switch do.
+type switchRole struct {
 	marks, drops, pauses, trims, answers bool
 	holds                                unit.Time            // max time that a queue holds before the switch trims
-	suppliers                            []dataplane.Supplier // programs that report to senders by NACKs what they have for them
+	suppliers                            []dataplane.Supplier // programs that report supply to senders by NACKs
 	spreading
 }
 
@@ -68,7 +68,7 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 	if n := p.seen.Network; d.around.network != n {
 		walks = map[walked]*walk{}
 	}
-	d.around = surroundings{programs: programs, switches: make([]around, len(programs)), walks: walks,
+	d.around = surroundings{programs: programs, switches: make([]switchRole, len(programs)), walks: walks,
 		network: p.seen.Network}
 	for i, list := range programs {
 		if !p.seen.Network.Nodes[i].Switch {
@@ -88,7 +88,7 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 }
 
 // runs notes what a program of the switch does.
-func (x *around) runs(program *switchfile.Program) {
+func (x *switchRole) runs(program *switchfile.Program) {
 	c := program.Config
 	x.decides(c)
 	_, answers := c.(dataplane.Answering)
@@ -108,7 +108,7 @@ func (x *around) runs(program *switchfile.Program) {
 }
 
 // decides notes whether a program or scheduler marks or drops.
-func (x *around) decides(c scheme.Config) {
+func (x *switchRole) decides(c scheme.Config) {
 	marker, marks := c.(dataplane.Marker)
 	_, loses := c.(dataplane.Loser)
 	x.marks = x.marks || marks && marker.MarksFrom(unit.Gbps) >= 0
@@ -196,9 +196,9 @@ func (w *walk) find(n *topology.Network, frame int32) {
 	}
 }
 
-// sitePaths gives a site the paths of the traffic's flows, each kind once; first is the first of the point's flows that
+// collectPaths gives a site the paths of the traffic's flows, each kind once; first is the first of the point's flows that
 // is its, and end the one after its last. It returns what switches do to flows with a choice of ports.
-func (d *decoder) sitePaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
+func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
 	seen := map[cc.SitePath]bool{}
 	flows := map[string]int{} // without an end, by the port of the narrowest link
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
@@ -239,7 +239,7 @@ func (d *decoder) sitePaths(p *Point, site *cc.Site, tr *Traffic, first, end int
 }
 
 // endless is how many flows each one stands for that eachPair visits, if the traffic lists flows without an end; 0: it
-// lists none, and its flows need not be there together.
+// does not, and its flows need not be there together.
 func endless(p *Point, first, end int) int {
 	if first == end || p.flows.at(first).Size > 0 {
 		return 0
@@ -247,10 +247,11 @@ func endless(p *Point, first, end int) int {
 	return max(1, (end-first)/mostPairs)
 }
 
-// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue. As long as
+// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue. As
+// long as
 // not all traffics are known, that is any of the path.
 func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
-	var here around
+	var here switchRole
 	for _, port := range w.ports[1:] {
 		l := &p.seen.Network.Links[port.Link]
 		if d.around.loads != nil && !slices.Contains(w.queues, port) && !d.around.loads[port].queues(l.Rate) {
@@ -280,7 +281,8 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	}
 }
 
-// idle reports whether data queues at no switch of a path: the sender's link is slower than all others, and other hosts do
+// idle reports whether data queues at no switch of a path: the sender's link is slower than all others, and other
+// hosts do
 // not send more to any. As long as not all traffics are known, there are no others.
 func (d *decoder) idle(p *Point, w *walk) bool {
 	if w.narrow != w.ports[0] || len(w.queues) == 0 {

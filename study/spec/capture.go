@@ -364,20 +364,24 @@ func (c *captureDecoder) tell(s *pcapng.Source) {
 		warn(warnCaptureLeft, "left out are %s", c.why(s))
 	}
 	if c.as == asPackets && s.Interfaces > 1 && c.x.Get("interfaces") == nil {
-		warn(warnCaptureInterfaces, "packets of %d interfaces are taken: one that passed two of them is there twice; interfaces chooses",
+		warn(warnCaptureInterfaces, "packets of %d interfaces are taken: one that passed two of them is there twice; "+
+			"interfaces chooses",
 			s.Interfaces)
 	}
 	if c.short > 0 {
-		warn(warnCaptureShort, "%d packets are shorter than datagrams can be, and are sent with %d B of payload", c.short, leastCaptured)
+		warn(warnCaptureShort, "%d packets are shorter than datagrams can be, and are sent with %d B of payload",
+			c.short, leastCaptured)
 	}
 	if c.late > 0 {
 		warn(warnCaptureLate, "%d %s are behind the end of the run", c.late, c.as)
 	}
 	if s.Midway > 0 {
-		warn(warnCaptureMidway, "%d of %d connections have no SYN in it: their bytes count from the first segment on", s.Midway, s.Connections)
+		warn(warnCaptureMidway, "%d of %d connections have no SYN in it: their bytes count from the first segment on",
+			s.Midway, s.Connections)
 	}
 	if s.Missing > 0 {
-		warn(warnCaptureMissing, "%v of streams are not in it, and count: TCP has carried what stands before and behind", unit.Bytes(s.Missing))
+		warn(warnCaptureMissing, "%v of streams are not in it, and count: TCP has carried what stands before and "+
+			"behind", unit.Bytes(s.Missing))
 	}
 }
 

@@ -21,7 +21,8 @@ type portLoad struct {
 	by      map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
 }
 
-// loads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest link.
+// loads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest
+// link.
 func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest unit.Rate) {
 	loads = map[topology.PortRef]*portLoad{}
 	ranges := p.flowRanges()
@@ -152,7 +153,7 @@ func (d *decoder) programsSuit(p *Point) {
 			continue
 		}
 		s.Switch, s.Queues = p.seen.Network.Nodes[i].Name, p.switches[i].Queues
-		s.Ports = p.facing(i, loads, senders)
+		s.Ports = p.switchPorts(i, loads, senders)
 		x := p.served[i]
 		if x != nil {
 			marksLate(s, x.At, "scheduler "+x.Scheme.Name, x.Config, add)
@@ -170,7 +171,8 @@ func (d *decoder) programsSuit(p *Point) {
 	}
 }
 
-// suitsAgain asks transports and controllers again, with the ports at which data can queue: that a switch elsewhere on a
+// suitsAgain asks transports and controllers again, with the ports at which data can queue: that a switch elsewhere
+// on a
 // path marks, trims or answers is no signal of a queue.
 func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
 	a := &d.around
@@ -225,9 +227,10 @@ func (p *Point) listedSenders() []int {
 	return senders
 }
 
-// facing returns a switch's ports. Data can queue at one that is the narrowest of a path, or to which hosts can together
+// switchPorts returns a switch's ports. Data can queue at one that is the narrowest of a path, or to which hosts can
+// together
 // send more than it sends.
-func (p *Point) facing(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Facing) {
+func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Facing) {
 	n := p.seen.Network
 	for _, port := range p.seen.Routes.Ports(sw) {
 		l := &n.Links[port.Link]
@@ -256,7 +259,8 @@ func marksLate(s *dataplane.Setting, at document.Place, what string, c scheme.Co
 		if port.Buffer.Bytes == 0 || from < port.Buffer.Bytes {
 			continue
 		}
-		w := document.Warn(warnLate, at, "%s: at %s, of %v, it marks from %v on, and its buffer ends at %v: packets are lost "+
+		w := document.Warn(warnLate, at, "%s: at %s, of %v, it marks from %v on, and its buffer ends at %v: packets are "+
+			"lost "+
 			"first", what, port.Port(), port.Rate, from, port.Buffer.Bytes)
 		w.Port = port.Port()
 		add(w, float64(from)/float64(port.Buffer.Bytes))

@@ -29,7 +29,7 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 		site.Unrecorded = "it needs telemetry, and no switch writes any (program telemetry): it keeps its first window"
 	}
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
-	spread := d.sitePaths(p, site, tr, first, end)
+	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed {
 		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
 			d.warn(warnOrder, a.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
@@ -71,11 +71,13 @@ func (d *decoder) chooses(tr *Traffic, spread spreading) {
 	default:
 		return
 	}
-	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport, []scheme.Remark{warnNoChoice.Remark("paths",
-		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)})
+	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
+		[]scheme.Remark{warnNoChoice.Remark("paths",
+			"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)})
 }
 
-// eachPair visits the hosts of a traffic's flows, of many of them some. The traffic's are the point's flows from first on
+// eachPair visits the hosts of a traffic's flows, of many of them some. The traffic's are the point's flows from
+// first on
 // and before end.
 func (p *Point) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
 	step := max(1, (end-first)/mostPairs)

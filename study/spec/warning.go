@@ -10,11 +10,11 @@ import (
 	"weir/internal/document"
 )
 
-// Warning is a report about something in an experiment that may work otherwise than its author means. It prints as
-// "PLACE: TEXT (IDENTIFIER)".
+// Warning is a report about something in an experiment that may work otherwise than its author means: its Kind, the
+// place where it is (At), the Port that it is about, and a Text. It prints as "PLACE: TEXT (IDENTIFIER)".
 type Warning = document.Warning
 
-// Kinds of warnings about what a file has beside its schemes.
+// Kinds of warnings about parts of a file that are not schemes.
 var (
 	warnLate = scheme.WarningKind{ID: "marks-beyond-buffer",
 		Condition: "a program or scheduler marks from a queue length that a port's buffer does not hold"}

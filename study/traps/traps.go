@@ -116,7 +116,8 @@ func (w *Watched) Find(s *spec.Spec) (found []Trap, why string) {
 			add(Trap{Text: wrong, Fatal: true})
 			return found, ""
 		case !alike(first, second):
-			add(Trap{Fatal: true, Text: at(r) + "two runs of one seed differ: a program or a scheduler asks a clock, ranges over a map, or draws " +
+			add(Trap{Fatal: true, Text: at(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
+				"ranges over a map, or draws " +
 				"from a random stream that is not its own (Site.Random)"})
 			continue
 		}

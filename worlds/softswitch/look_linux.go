@@ -209,7 +209,7 @@ func Check(known Schemes, file string, bypass bool, out io.Writer) error {
 		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
 			"off already\n", runs)
 	}
-	for _, w := range needsRoot(runs != 0, os.Geteuid()) {
+	for _, w := range rootWarnings(runs != 0, os.Geteuid()) {
 		w.Print(out)
 	}
 	return nil

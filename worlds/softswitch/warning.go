@@ -41,7 +41,7 @@ var (
 		Condition: "--check runs without root, which a start needs"}
 )
 
-// WarningKinds returns the kinds of warnings that a switch issues beside its programs'.
+// WarningKinds returns the kinds of warnings that a switch issues in addition to its programs'.
 func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnExempt, warnSlowFrame, warnMetricsOpen, warnNoRate, warnMTU, warnAddressBypass,
 		warnAddress, warnDefaultRoute, warnBridgeDown, warnBridgeAddress, warnChecksumsSent, warnChecksumsHidden,
@@ -106,7 +106,7 @@ func (c *Config) interfaceWarnings(port Port, f *interfaceFacts) (all []document
 	return all
 }
 
-// bridgeWarnings warns of a bridge that does not forward, or at which this machine has an address; "": it has none.
+// bridgeWarnings warns of a bridge that does not forward, or at which this machine has an address; "": no address.
 func bridgeWarnings(name string, up bool, address string) (all []document.Warning) {
 	if !up {
 		all = append(all, portWarning(warnBridgeDown, "", "bridge %s is down, and forwards nothing; the start sets it up",
@@ -122,7 +122,8 @@ func bridgeWarnings(name string, up bool, address string) (all []document.Warnin
 // partialWarnings warns of frames that were dropped at a port because they had no checksums.
 func partialWarnings(port Port, frames uint64, help string) (all []document.Warning) {
 	if frames > 0 {
-		all = append(all, portWarning(warnChecksums, port.Name, "port %s: %d frames came from %s without their checksums, and "+
+		all = append(all, portWarning(warnChecksums, port.Name, "port %s: %d frames came from %s without their "+
+			"checksums, and "+
 			"were dropped; this helps: %s", port.Name, frames, port.Interface, help))
 	}
 	return all
@@ -136,8 +137,8 @@ func unfiltered(process string, err error) (all []document.Warning) {
 	return all
 }
 
-// needsRoot warns of a check by a user who cannot start the switch, unless it runs.
-func needsRoot(runs bool, uid int) (all []document.Warning) {
+// rootWarnings warns of a check by a user who cannot start the switch, unless it runs.
+func rootWarnings(runs bool, uid int) (all []document.Warning) {
 	if !runs && uid != 0 {
 		all = append(all, portWarning(warnNeedsRoot, "", "starting needs root"))
 	}

@@ -17,7 +17,8 @@ func file(rate, users, metrics string) string {
 
 // standalone is a switch's file with P4TE on its own, whose port a has a rate.
 func standalone(rate, parameters string) string {
-	return "ports: {a: {interface: a, rate: " + rate + "}, b: {interface: b, rate: 20Mbps}}\nusers: {exempt_rate: 0bps}\n" +
+	return "ports: {a: {interface: a, rate: " + rate + "}, b: {interface: b, rate: 20Mbps}}\nusers: {exempt_rate: " +
+		"0bps}\n" +
 		"metrics: none\nswitch: [forward, {p4te: {paths: false, rate: enforced, " + parameters + "}}]\n"
 }
 
@@ -48,8 +49,9 @@ var (
 var warned = []warntest.Row{
 	{ID: "switch-exempt", Text: file(", rate: ¦10Mbps", "{exempt_rate: #}", "none"), Fires: "262kbps", Quiet: "238kbps",
 		Port: "a"},
-	{ID: "switch-slow-frame", Text: file(", rate: ¦#", "{exempt_rate: 0bps}", "none"), Fires: "11.5kbps", Quiet: "12.7kbps",
-		Port: "a"},
+	{ID: "switch-slow-frame", Text: file(", rate: ¦#", "{exempt_rate: 0bps}", "none"), Fires: "11.5kbps",
+		Quiet: "12.7kbps",
+		Port:  "a"},
 	{ID: "switch-no-rate", Text: file("#", "{exempt_rate: 0bps}", "none"), Fires: "", Quiet: ", rate: 10Mbps", Port: "a"},
 	{ID: "switch-metrics-open", Text: file(", rate: 10Mbps", "{exempt_rate: 0bps}", "#:9465"), Fires: "0.0.0.0",
 		Quiet: "127.0.0.1"},
@@ -61,7 +63,8 @@ var warned = []warntest.Row{
 	}), facts(func(f *interfaceFacts) { f.bypass = true })), Port: "b"},
 	{ID: "switch-default-route", Issue: when(facts(func(f *interfaceFacts) { f.defaultRoute = true }), usual), Port: "b"},
 	{ID: "switch-bridge-down", Issue: when(bridgeWarnings("br0", false, ""), bridgeWarnings("br0", true, ""))},
-	{ID: "switch-bridge-address", Issue: when(bridgeWarnings("br0", true, "10.9.9.1/24"), bridgeWarnings("br0", true, ""))},
+	{ID: "switch-bridge-address", Issue: when(bridgeWarnings("br0", true, "10.9.9.1/24"), bridgeWarnings("br0", true,
+		""))},
 	{ID: "switch-checksums-sent", Issue: when((&other{Kind: "veth", Interface: "x", Sends: true}).warnings(eth0),
 		(&other{Kind: "veth", Interface: "x"}).warnings(eth0)), Port: "a"},
 	{ID: "switch-checksums-hidden", Issue: when((&other{Kind: "veth", hidden: "it is elsewhere"}).warnings(eth0),
@@ -74,7 +77,7 @@ var warned = []warntest.Row{
 		unfiltered("supervisor", nil))},
 	{ID: "p4te-safe-late", Text: standalone("#", "classes: {0: low_delay}"), Fires: "32Mbps", Quiet: "29Mbps", Port: "a"},
 	{ID: "p4te-classes", Text: standalone("20Mbps", "#"), Fires: "gap: 40ms", Quiet: "classes: {0: low_delay}"},
-	{ID: "switch-needs-root", Issue: when(needsRoot(false, 1000), needsRoot(false, 0))},
+	{ID: "switch-needs-root", Issue: when(rootWarnings(false, 1000), rootWarnings(false, 0))},
 }
 
 // TestWarnings: each kind of warning fires in one case and is quiet in another.

@@ -55,7 +55,8 @@ func TestFormats(t *testing.T) {
 			New: func() spec.Export { return &lines{} }})
 		r.Imports = append(r.Imports, spec.Import{Name: "notes", Doc: "notes of a meeting",
 			Make: func(_ *spec.Registry, config, folder string) ([]byte, []spec.Warning, error) {
-				return []byte("# of " + config + " for " + folder + "\n"), []spec.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
+				return []byte("# of " + config + " for " + folder + "\n"),
+					[]spec.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
 			}})
 		r.Networks = append(r.Networks, topology.Format{Name: "drawing", Doc: "a picture of the network"})
 		r.Flows = append(r.Flows, workload.Format{Name: "diary", Doc: "what happened"})

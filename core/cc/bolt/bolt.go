@@ -65,7 +65,8 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", p.Unanswered).At(p.Narrow.Port, 0))
 	}
 	if s.Sprayed {
-		all = append(all, warnPaths.Remark("", "packets of a flow take several paths, and a switch's word about one of them lowers "+
+		all = append(all, warnPaths.Remark("", "packets of a flow take several paths, and a switch's word about one of "+
+			"them lowers "+
 			"the window for all"))
 	}
 	if c.MaxWindow > 0 {

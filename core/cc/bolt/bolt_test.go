@@ -336,7 +336,8 @@ func TestSuits(t *testing.T) {
 		want string
 	}{
 		{"all is well", cc.Site{Paths: usual}, 0, ""},
-		{"nobody answers", cc.Site{Paths: paths(func(p *cc.SitePath) { p.Unanswered = "no switch" })}, 0, "no switch: only losses"},
+		{"nobody answers", cc.Site{Paths: paths(func(p *cc.SitePath) { p.Unanswered = "no switch" })}, 0, "no switch: " +
+			"only losses"},
 		{"spray", cc.Site{Paths: usual, Sprayed: true}, 0, "several paths"},
 		{"too small", cc.Site{Paths: usual}, 90 * unit.KB, "max_cwnd 90kB are less than"},
 		{"large enough", cc.Site{Paths: usual}, 95 * unit.KB, ""},

@@ -52,9 +52,11 @@ var (
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
 	rounds := max(s.Queues, 1)
 	horizon := c.Round * unit.Bytes(rounds)
-	if p, holds := s.Short(func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }); p !=
+	if p,
+		holds := s.Short(func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }); p !=
 		nil {
-		return []scheme.Remark{warnBuffer.Remark("round", "%d rounds of %v are what a user can have waiting, and the buffer of "+
+		return []scheme.Remark{warnBuffer.Remark("round", "%d rounds of %v are what a user can have waiting, and the "+
+			"buffer of "+
 			"the port to %s is full after %v: it ends before users are told apart", rounds, c.Round, p.To, holds).
 			At(p.Port(), float64(horizon)*8e12/float64(p.Rate.Bits)/float64(max(holds, 1)))}
 	}

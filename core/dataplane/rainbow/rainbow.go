@@ -78,7 +78,8 @@ var (
 // Suits warns of layers that do not tell users apart, and of a queue that the buffer does not hold.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if r := c.ratio(); r > 1.5 {
-		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates between two "+
+		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates "+
+			"between two "+
 			"are treated alike", c.Colours, r))
 	}
 	port := s.SlowestPort()
@@ -102,7 +103,8 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 			high(p.Rate.Bits)).At(p.Port(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
 	}
 	if n := s.Trip(port) / c.Interval; n > 20 {
-		all = append(all, warnInterval.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a factor "+
+		all = append(all, warnInterval.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a "+
+			"factor "+
 			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Trip(port), n,
 			math.Pow(c.ratio(), float64(n))).At(at, float64(n)/20))
 	}

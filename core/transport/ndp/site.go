@@ -22,7 +22,8 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	if longest, ok := s.Longest(); ok && c.NIC != (transport.NICDelays{}) {
 		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin <= slowest {
-			all = append(all, warnRTONIC.Remark("rto_min", "the timeout may expire before an answer that the receiver's NIC is slow to "+
+			all = append(all, warnRTONIC.Remark("rto_min", "the timeout may expire before an answer that the receiver's "+
+				"NIC is slow to "+
 				"make has come, after %v on the longest path", slowest))
 		}
 	}

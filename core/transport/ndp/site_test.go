@@ -11,7 +11,8 @@ import (
 // finds no room is trimmed, there is nothing to say.
 func TestSuits(t *testing.T) {
 	c := &Config{}
-	if all := c.Suits(&cc.Site{Paths: []cc.SitePath{{Name: "a->b"}}}); len(all) != 1 || !strings.Contains(all[0].Text, "no switch trims packets (program ndp or trimming) of a->b") {
+	if all := c.Suits(&cc.Site{Paths: []cc.SitePath{{Name: "a->b"}}}); len(all) != 1 ||
+		!strings.Contains(all[0].Text, "no switch trims packets (program ndp or trimming) of a->b") {
 		t.Errorf("%+v", all)
 	}
 	for _, p := range []cc.SitePath{{Trims: true}, {Lossless: "pfc"}} {

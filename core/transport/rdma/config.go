@@ -261,7 +261,7 @@ func (c *Config) LeastTimeout() unit.Time {
 	return c.RTOMin
 }
 
-// Warns reports parameters that change nothing.
+// Warns reports parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {
 		all = append(all, warnAckPriority.Remark("ack_priority", "it changes nothing: the data is of class 0 already"))

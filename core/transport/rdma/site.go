@@ -44,12 +44,14 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		}
 	}
 	if c.Bound == BoundBytes {
-		all = append(all, c.limited(s).Below(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are", float64(c.BoundBytes),
+		all = append(all, c.limited(s).Below(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
+			float64(c.BoundBytes),
 			0.95)...)
 	}
 	lossy := func(p *cc.SitePath) bool { return p.Lossless == "" }
 	if x := s.Controller; c.Recovery == GoBackN && s.Find(lossy) != nil && x != nil && x.Signals == cc.ByDelay {
-		all = append(all, warnRecoveryDelay.Remark("recovery", "packets can be lost, and go_back_n measures no round trip of those that it "+
+		all = append(all, warnRecoveryDelay.Remark("recovery", "packets can be lost, and go_back_n measures no round "+
+			"trip of those that it "+
 			"sends again: cc %s, which goes by delays alone, then hears nothing; selective_repeat, or program pfc", x.Name))
 	}
 	if x := s.Controller; x != nil && x.Requests && c.AckEvery > 1 {
@@ -62,7 +64,8 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			"they can queue", p.Name).At(p.Narrow.Port, 0))
 	}
 	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
-		all = append(all, warnRTOFixed.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
+		all = append(all, warnRTOFixed.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
+			"%v, is over",
 			longest.BaseRTT))
 	}
 	return append(all, s.TooFast("line_rate", c.LineRate)...)

@@ -59,7 +59,8 @@ var warnPhase = scheme.WarningKind{ID: "udp-phase",
 // Warns reports phase lock.
 func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
-		return []scheme.Remark{warnPhase.Remark("gap_jitter", "senders of one rate keep their phase, and at a full queue the "+
+		return []scheme.Remark{warnPhase.Remark("gap_jitter", "senders of one rate keep their phase, and at a full "+
+			"queue the "+
 			"same one may lose every time (phase lock)")}
 	}
 	return nil

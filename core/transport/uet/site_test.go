@@ -26,10 +26,11 @@ func TestSuits(t *testing.T) {
 		change func(c *Config)
 		want   string
 	}{
-		"all fits":      {trims, func(*Config) {}, ""},
-		"no trimming":   {plain, func(*Config) {}, "sleek: no switch trims packets (program trimming)"},
-		"with sleek":    {plain, func(c *Config) { c.Sleek = true }, ""},
-		"lossless":      {with(func(s *cc.Site) { s.Paths[0].Trims, s.Paths[0].Lossless = false, "pfc" }), func(*Config) {}, ""},
+		"all fits":    {trims, func(*Config) {}, ""},
+		"no trimming": {plain, func(*Config) {}, "sleek: no switch trims packets (program trimming)"},
+		"with sleek":  {plain, func(c *Config) { c.Sleek = true }, ""},
+		"lossless": {with(func(s *cc.Site) { s.Paths[0].Trims, s.Paths[0].Lossless = false, "pfc" }),
+			func(*Config) {}, ""},
 		"both":          {trims, func(c *Config) { c.Sleek = true }, "sleek: switches trim packets"},
 		"reps":          {plain, func(c *Config) { c.Sleek, c.Balance = true, REPS }, "balance: no switch trims packets"},
 		"no marks":      {unmarked, func(*Config) {}, "control: no switch marks"},

@@ -54,18 +54,22 @@ func TestImportAllErrors(t *testing.T) {
 		want   []string
 	}{
 		{"values", []string{"SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME 40000000000000.00", "CC_MODE", "CC_MODE three"},
-			simulatorFlows, []string{"SIMULATOR_STOP_TIME is \"40000000000000.00\"; a number of seconds is allowed, at most 9223372",
+			simulatorFlows, []string{"SIMULATOR_STOP_TIME is \"40000000000000.00\"; a number of seconds is allowed, at " +
+				"most 9223372",
 				"CC_MODE is \"three\""}},
 		{"a value and keys", []string{"SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME x", "ENABLE_TRACE",
 			"BW_MON_FILE a\nRATE_MON_FILE b\nMON_START 1"}, simulatorFlows,
-			[]string{"SIMULATOR_STOP_TIME is \"x\"", words, "key \"RATE_MON_FILE\" is not known", "key \"MON_START\" is not known"}},
+			[]string{"SIMULATOR_STOP_TIME is \"x\"", words, "key \"RATE_MON_FILE\" is not known", "key \"MON_START\" is " +
+				"not known"}},
 		{"a value, a key, and a flow", []string{"RP_TIMER", "RP_TIMER -1", "ENABLE_TRACE", "BW_MON_FILE a"}, badFlows,
 			[]string{"RP_TIMER is \"-1\"", words, "node 4 is the switch"}},
-		{"a mode, and a flow", []string{"CC_MODE", "CC_MODE 2"}, badFlows, []string{"CC_MODE is \"2\"", "node 4 is the switch"}},
+		{"a mode, and a flow", []string{"CC_MODE", "CC_MODE 2"}, badFlows, []string{"CC_MODE is \"2\"", "node 4 is the " +
+			"switch"}},
 		{"a mode, a stop, and a form", []string{"CC_MODE", "CC_MODE 2", "SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME 1.0"},
 			"1\n0 x", []string{"CC_MODE is \"2\"", "flow.txt"}},
 		{"a topology and flows", []string{"TOPOLOGY_FILE", "TOPOLOGY_FILE mix/none.txt", "FLOW_FILE",
-			"FLOW_FILE mix/none.txt"}, simulatorFlows, []string{"\"mix/none.txt\" cannot be read", "\"mix/none.txt\" cannot be read"}},
+			"FLOW_FILE mix/none.txt"}, simulatorFlows, []string{"\"mix/none.txt\" cannot be read", "\"mix/none.txt\" " +
+			"cannot be read"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			config := simulatorFiles(t, x.change...)

@@ -15,7 +15,7 @@ type FormatError struct {
 	Line, Column int // from 1; columns in bytes
 	Msg          string
 	Excess       bool   // all that the file announces was read, and more stands behind it
-	Key          string // of a config.txt, whose value is wrong; "": of none
+	Key          string // of a config.txt, that has the wrong value; "": no key
 }
 
 func (e *FormatError) Error() string {
