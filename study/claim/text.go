@@ -63,8 +63,8 @@ func numbers(text string) (out string, tokens []token) {
 	return b.String(), tokens
 }
 
-// displayTree parses an expression once more for people: it prints numbers, quantities and points of the sweep as the file
-// has them. names are variables, each followed by what it stands for.
+// displayTree parses an expression once more for people: it prints numbers, quantities and points of the sweep as the
+// file has them. names are variables, each followed by what it stands for.
 func displayTree(text string, tokens []token, names []string) (ast.Node, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {
