@@ -196,9 +196,8 @@ func (w *walk) find(n *topology.Network, frame int32) {
 	}
 }
 
-// collectPaths gives a site the paths of the traffic's flows, each kind once; first is the first of the point's flows
-// that
-// is its, and end the one after its last. It returns what switches do to flows with a choice of ports.
+// collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
+// first on and before end. It returns what switches do to flows with a choice of ports.
 func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
 	seen := map[cc.SitePath]bool{}
 	flows := map[string]int{} // without an end, by the port of the narrowest link
