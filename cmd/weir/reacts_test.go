@@ -8,6 +8,7 @@ import (
 
 	"weir/cmd/weir/cli"
 	"weir/core/dataplane"
+	"weir/internal/testutil"
 	"weir/study/plan"
 	"weir/study/spec"
 	"weir/worlds/sim"
@@ -105,7 +106,7 @@ func (r reaction) measure(t *testing.T) (p95 int64, lost, used float64, warned [
 		t.Log("refused: ", strings.SplitN(err.Error(), "\n", 2)[0])
 		return 0, 0, 0, nil, false
 	}
-	warned = s.Warnings()
+	warned = testutil.Strings(s.Warnings())
 	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)

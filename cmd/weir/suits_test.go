@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/internal/testutil"
 	"weir/study/plan"
 	"weir/study/spec"
 )
@@ -34,17 +35,18 @@ var suited = []struct{ old, new, at, want string }{
 	{"telemetry]", "{telemetry: {format: ifa-ext}}]", "", ""},
 	{"telemetry]", "{telemetry: {format: relative, t: 9us}}]", "", ""},
 	{"telemetry]", "{telemetry: {format: int-md, hops: 2}}]", "{hpcc",
-		"traffic x: cc hpcc: a path has 3 switches, and telemetry in format: int-md has room for 2"},
+		"traffic x: cc hpcc: a path has 3 switches (h4->h0), and telemetry in format: int-md has room for 2"},
 	{"telemetry]", "{telemetry: {hops: 3}}]", "3}}]", "hops of telemetry changes nothing: it acts with format: int-md"},
 	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
 		"h4",
 		"parking_lot: {hops: 5, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle + "h5",
 		"{hpcc",
-		"!traffic x: cc hpcc: a path has 6 switches, and telemetry in format: hpcc has room for 5"},
+		"!traffic x: cc hpcc: a path has 6 switches (h5->h0), and telemetry in format: hpcc has room for 5"},
 	{"hpcc: {eta: 95%}", "hpcc: {mode: per_hop}", "", ""},
 	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
 		"h4", "parking_lot: {hops: 16, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
-		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches, and telemetry in format: hpcc has room for 5, and " +
+		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches (h16->h0), and telemetry in format: hpcc has room " +
+		"for 5, and " +
 		"sees no other queues; none has more than 16; relative needs none"},
 	// how telemetry is asked for
 	{"first_window: line_rate", "telemetry: congestion", "congestion",
@@ -104,9 +106,10 @@ var suited = []struct{ old, new, at, want string }{
 		"traffic x: transport rdma: base_rtt: the longest path takes 848"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
 		"traffic x: transport tcp: receive_buffer: a window of 32kB, half of it, is less than a round trip"},
-	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at ports of 100Gbps it marks from 1MB on"},
+	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at leaf0->h0, of 100Gbps, it marks " +
+		"from 1MB on"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "codel: {target: 100ns, interval: 1us}", "100ns",
-		"switch leaf0: program codel: target: at ports of 100Gbps a frame of"},
+		"switch leaf0: program codel: target: at the port to h0, of 100Gbps, a frame of"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 80us}", "80us",
 		"switch leaf0: program pie: target: the buffer of the port to h0 is full after 80us, not above 80us"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 79us, update: 50us, alpha: 0.0004}", "", ""},
@@ -156,7 +159,7 @@ measure: [goodput]
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(s.Warnings(), "\n")
+			all := strings.Join(testutil.Strings(s.Warnings()), "\n")
 			if warned := strings.Contains(all, "source ports"); warned != (x.want != "") || !strings.Contains(all, x.want) {
 				t.Errorf("warnings: %s", all)
 			}
@@ -191,7 +194,7 @@ func TestSuits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch w := s.Warnings(); {
+			switch w := testutil.Strings(s.Warnings()); {
 			case x.want == "" && len(w) > 0:
 				t.Errorf("%q", w)
 			case x.want != "" && (len(w) != 1 || !strings.HasPrefix(w[0], place+x.want)):

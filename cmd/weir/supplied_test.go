@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/internal/testutil"
 	"weir/study/plan"
 	"weir/study/spec"
 )
@@ -42,7 +43,7 @@ measure: [goodput]
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(s.Warnings(), "\n")
+			all := strings.Join(testutil.Strings(s.Warnings()), "\n")
 			if strings.Contains(all, "nothing tells it of congestion") == x.supplied {
 				t.Errorf("supplied: %t, warnings: %s", x.supplied, all)
 			}

@@ -13,22 +13,68 @@ import (
 // traffic.
 type Site struct {
 	MSS        int32             // payload of a full packet
-	Paths      []Path            // of the flows, each once
+	Paths      []SitePath        // of the flows, each kind once
 	Sending    unit.Rate         // payload that the application has per second; 0: always more
 	Telemetry  *telemetry.Format // that switches write; nil: none does
-	Unmarked   string            // why the controller hears of no marks; "": it does
 	Unrecorded string            // why no telemetry comes back; "": it does
 	Unmeasured string            // why no rate of delivery is measured; "": one is
-	Unanswered string            // why no switch answers requests; "": one does
-	Lossless   string            // why no packet is ever lost; "": queues end
-	Supplied   bool              // switches tell what they have for a flow (NCF), whatever the controller
-	Wait       unit.Time         // behind the longest queue that a switch port holds; 0: queues do not end, or not known
 	Flowlets   bool              // packets of a flow take several paths: after gaps
 	Sprayed    bool              // or one by one
-	Trims      bool              // a switch cuts off the payload of what finds no room, so that receivers hear of it
-	Holds      unit.Time         // what a queue of such a switch holds at most, in time at its port's rate; 0: not known
 	Controller *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config     scheme.Config     // of the controller
+}
+
+// SitePath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is of
+// the narrowest, and a property of switches is there if a switch has it at one of the ports where data can queue: the
+// slowest of the switches' ports on the path.
+type SitePath struct {
+	Path
+	Name       string    // the hosts at its ends: "left0->right0"
+	Narrow     Link      // the slowest link in the direction of data
+	Flows      int       // flows without an end that the traffic lists by Narrow; 0: not known, or one
+	Idle       bool      // data queues at no switch: the sender's link is slower than all others
+	Lossless   string    // why no packet is lost; "": a port's buffer ends
+	Unmarked   string    // why the controller gets no marks; "": it does
+	Unanswered string    // why no switch answers requests; "": one does
+	Supplied   bool      // switches report what they have for a flow (NCF), whatever the controller
+	Wait       unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
+	Trims      bool      // a switch cuts off the payload of a packet that finds no room, so that the receiver learns of it
+	Holds      unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
+}
+
+// Link is a link in one direction.
+type Link struct {
+	Port    string    // that sends to it: "left->right"
+	Rate    unit.Rate // of frames, bit/s; 0: not known
+	Payload unit.Rate // of payload in full packets
+}
+
+// Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and
+// increases are compared with it, and not with what the sender's link carries.
+func (p *SitePath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.BaseRTT.Seconds() }
+
+// Share is Product over the flows that share the narrowest link: what each must have in flight, so that all fill it.
+func (p *SitePath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
+
+// Trip describes the round trip that Product counts.
+func (p *SitePath) Trip() string {
+	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.Product()), p.BaseRTT.Rough(),
+		p.Narrow.Port, p.Narrow.Rate)
+}
+
+// Kinds of warnings that several controllers issue.
+var (
+	warnSilent = scheme.WarningKind{ID: "cc-no-signal",
+		Condition: "a path gives none of the signals that the controller reacts to"}
+	warnHops = scheme.WarningKind{ID: "telemetry-hops",
+		Condition: "a path has more switches than the telemetry format has records (refused with format: hpcc)"}
+	warnMinRatePath = scheme.WarningKind{ID: "min-rate-above-path",
+		Condition: "min_rate, of the file or of the preset, is above the slowest link of a path"}
+)
+
+// WarningKinds returns the kinds of warnings that any controller may issue.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnSilent, warnHops, warnMinRatePath}
 }
 
 // Signals are what a scheme's law reacts to; bits.
@@ -44,32 +90,40 @@ const (
 	ByRequests          // what they answer to requests of packets
 )
 
-// silent is why a site has none of the signals that a scheme reacts to; "": it has some, or the scheme reacts to none
-// by design.
-func (s *Site) silent(x *Scheme) (why string) {
-	if x.Signals == 0 || x.Signals&ByDelay != 0 || s.Supplied {
-		return ""
+// silent returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if the
+// scheme has no signals by design.
+func (s *Site) silent(x *Scheme) (path *SitePath, why string) {
+	if x.Signals == 0 || x.Signals&ByDelay != 0 {
+		return nil, ""
 	}
-	var reasons []string
-	for _, r := range []struct {
-		signal Signals
-		why    string
-	}{{ByLosses, s.Lossless}, {ByMarks, s.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured},
-		{ByRequests, s.Unanswered}} {
-		if x.Signals&r.signal != 0 {
-			if r.why == "" {
-				return ""
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		if p.Supplied || p.Idle {
+			continue
+		}
+		var reasons []string
+		heard := false
+		for _, r := range []struct {
+			signal Signals
+			why    string
+		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured},
+			{ByRequests, p.Unanswered}} {
+			if x.Signals&r.signal != 0 {
+				heard = heard || r.why == ""
+				reasons = append(reasons, r.why)
 			}
-			reasons = append(reasons, r.why)
+		}
+		if !heard {
+			return p, fmt.Sprintf("nothing tells it of congestion: %s (%s)", strings.Join(reasons, ", "), p.Name)
 		}
 	}
-	return "nothing tells it of congestion: " + strings.Join(reasons, ", ")
+	return nil, ""
 }
 
 // SuitsScheme is what a controller's scheme and its configuration say of a site.
 func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
-	if why := s.silent(x); why != "" && !fallsBack(c) {
-		all = append(all, scheme.Remark{Text: why})
+	if p, why := s.silent(x); p != nil && !fallsBack(c) {
+		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
 	}
 	return append(all, Suits(c, s)...)
 }
@@ -95,8 +149,8 @@ type Settled interface {
 func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
 	if r, ok := c.(telemetry.Reader); ok && s.Telemetry != nil {
 		if lacks := s.Telemetry.Lacks(r.Reads()); lacks != 0 {
-			all = append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("its law reads %v, which telemetry in format: "+
-				"%s does not carry", lacks, s.Telemetry.Profile.Name)})
+			all = append(all, scheme.Refuse("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
+				s.Telemetry.Profile.Name))
 		} else if r.Reads()&^telemetry.Load != 0 {
 			all = append(all, s.tooLong()...)
 		}
@@ -110,10 +164,9 @@ func Suits(c scheme.Config, s *Site) (all []scheme.Remark) {
 // tooLong says that a path has more switches than the format has room for records: a queue behind those is not seen.
 // HPCC's header has no more; of other formats more can be asked for.
 func (s *Site) tooLong() []scheme.Remark {
-	f, most := s.Telemetry, 0
-	for _, p := range s.Paths {
-		most = max(most, p.Hops)
-	}
+	f := s.Telemetry
+	longest, _ := s.max(func(p *SitePath) float64 { return float64(p.Hops) })
+	most := longest.Hops
 	if f.Relative() || most <= f.Hops {
 		return nil
 	}
@@ -124,52 +177,107 @@ func (s *Site) tooLong() []scheme.Remark {
 	case f.Hops < f.Profile.MostHops:
 		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
-	return []scheme.Remark{{Refused: f.Profile.Name == "hpcc",
-		Text: fmt.Sprintf("a path has %d switches, and telemetry in "+
-			"format: %s has room for %d, and sees no other queues; %s", most, f.Profile.Name,
-			f.Hops, say)}}
+	r := warnHops.Remark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
+		"other "+
+		"queues; %s", most, longest.Name, f.Profile.Name, f.Hops, say)
+	r.Refused = f.Profile.Name == "hpcc"
+	return []scheme.Remark{r}
 }
 
 // Longest is the path with the longest round trip without queues; false if none is known.
-func (s *Site) Longest() (longest Path, ok bool) {
-	for _, p := range s.Paths {
-		if p.BaseRTT > longest.BaseRTT {
-			longest, ok = p, true
-		}
-	}
-	return longest, ok
+func (s *Site) Longest() (longest SitePath, ok bool) {
+	return s.max(func(p *SitePath) float64 { return float64(p.BaseRTT) })
 }
 
-// Slowest is the path whose sender's link is the slowest; false if none is known.
-func (s *Site) Slowest() (slowest Path, ok bool) {
-	for _, p := range s.Paths {
-		if p.NICRate > 0 && (!ok || p.NICRate < slowest.NICRate) {
-			slowest, ok = p, true
+// Smallest is the path with the smallest product; false if no path is known.
+func (s *Site) Smallest() (smallest SitePath, ok bool) {
+	return s.max(func(p *SitePath) float64 {
+		if p.Product() == 0 {
+			return 0
 		}
-	}
-	return slowest, ok
+		return 1 / p.Product()
+	})
 }
 
-// Fastest is the path whose sender's link is the fastest; false if none is known.
-func (s *Site) Fastest() (fastest Path, ok bool) {
-	for _, p := range s.Paths {
-		if p.NICRate > fastest.NICRate {
-			fastest, ok = p, true
+// max is the first path with the largest value above 0; false if no value is.
+func (s *Site) max(value func(p *SitePath) float64) (largest SitePath, ok bool) {
+	most := 0.0
+	for i := range s.Paths {
+		if v := value(&s.Paths[i]); v > most {
+			largest, ok, most = s.Paths[i], true, v
 		}
 	}
-	return fastest, ok
+	return largest, ok
 }
 
-// Remark makes a warning about a parameter.
-func Remark(param, format string, args ...any) scheme.Remark {
-	return scheme.Remark{Param: param, Text: fmt.Sprintf(format, args...)}
+// Find is the first path for which a condition holds; nil if there is no such path.
+func (s *Site) Find(holds func(p *SitePath) bool) *SitePath {
+	for i := range s.Paths {
+		if holds(&s.Paths[i]) {
+			return &s.Paths[i]
+		}
+	}
+	return nil
+}
+
+// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path. The text
+// begins with what, its value with a verb: "100kB are".
+func (s *Site) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
+	p, ok := s.max((*SitePath).Share)
+	if !ok || bytes >= part*p.Share() {
+		return nil
+	}
+	of := ""
+	if p.Flows > 1 {
+		of = fmt.Sprintf("what each of %d flows has of ", p.Flows)
+	}
+	return []scheme.Remark{kind.Remark(param, "%s less than %s%s", what, of, p.Trip()).At(p.Narrow.Port, p.Share()/bytes)}
+}
+
+// SlowestNIC is the path with the slowest link of a sender; false if no path is known.
+func (s *Site) SlowestNIC() (slowest SitePath, ok bool) {
+	return s.max(func(p *SitePath) float64 {
+		if p.NICRate == 0 {
+			return 0
+		}
+		return 1 / float64(p.NICRate)
+	})
 }
 
 // TooFast refuses a rate, bound to a parameter, that the slowest sender's link does not have.
 func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.Slowest(); ok && rate > p.NICRate {
-		all = []scheme.Remark{{Param: param, Refused: true, Text: fmt.Sprintf("%v is more than a sender's link of %v has",
-			rate, p.NICRate)}}
+	if p, ok := s.SlowestNIC(); ok && rate > p.NICRate {
+		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has", rate, p.NICRate)}
 	}
 	return all
+}
+
+// PresetTooFast refuses a preset's min_rate that the slowest sender's link does not have. minRate returns the preset's
+// value for a link.
+func (s *Site) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+	p, ok := s.SlowestNIC()
+	if !ok || minRate(p.NICRate) <= p.NICRate {
+		return nil
+	}
+	return []scheme.Remark{scheme.Refuse("min_rate", "%v, the preset's, is more than a sender's link of %v has",
+		minRate(p.NICRate), p.NICRate)}
+}
+
+// Unstoppable warns of a least rate above the rate of a path's narrowest link: a queue that a flow has made there never
+// empties. minRate returns the rate of a flow for its sender's link; a rate above that link is TooFast's.
+func (s *Site) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+	p, ok := s.max(func(p *SitePath) float64 {
+		rate := minRate(p.NICRate)
+		if p.Narrow.Rate == 0 || rate <= p.Narrow.Rate || rate > p.NICRate {
+			return 0
+		}
+		return float64(rate) / float64(p.Narrow.Rate)
+	})
+	if !ok {
+		return nil
+	}
+	rate := minRate(p.NICRate)
+	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate of a flow, are more than %s has, %v: a "+
+		"queue "+
+		"there never empties", rate, p.Narrow.Port, p.Narrow.Rate).At(p.Narrow.Port, float64(rate)/float64(p.Narrow.Rate))}
 }

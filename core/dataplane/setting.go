@@ -1,13 +1,26 @@
 package dataplane
 
 import (
-	"fmt"
-
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
+
+// Kinds of warnings that several programs issue.
+var (
+	warnBelowFrame = scheme.WarningKind{ID: "aqm-below-frame",
+		Condition: "a target delay is below the time of one frame at a port at which data can queue"}
+	warnBeyondBuffer = scheme.WarningKind{ID: "aqm-beyond-buffer",
+		Condition: "a target delay is not below the delay of a full buffer at a port at which data can queue"}
+	warnPace = scheme.WarningKind{ID: "aqm-pace",
+		Condition: "update differs from the one that the default gain is for"}
+)
+
+// WarningKinds returns the kinds of warnings that several programs and schedulers issue.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnPace}
+}
 
 // Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
 // on its own.
@@ -19,7 +32,9 @@ type Setting struct {
 	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues;
 	// 0: not known, or there are none.
 	Shortest, Longest unit.Time
-	Queues            int // a port, as the file has it; 0: one
+	// Fastest is the largest rate that the narrowest link of any flow's path has; 0: not known.
+	Fastest unit.Rate
+	Queues  int // a port, as the file has it; 0: one
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
 	// Rigid is the longest IP packet of senders whom no SYN tells how long theirs may be; 0: there are none.
@@ -34,6 +49,38 @@ type Facing struct {
 	Buffer unit.Length // of the port; none: unlimited
 	// Senders are how many flows a file lists by one to what is beyond the port, as far as it is a host.
 	Senders int
+	Name    string // of the port: "s->server"; "": To
+	// Idle: no data of the experiment can queue at the port. It carries acknowledgements only, or what a slower link
+	// before or behind it limits.
+	Idle bool
+	// Longest is Setting.Longest of the flows through the port; 0: that one.
+	Longest unit.Time
+}
+
+// Port is the port's name.
+func (p *Facing) Port() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.To
+}
+
+// Queueing returns the ports at which data of the experiment can queue; of a switch on its own all.
+func (s *Setting) Queueing() (ports []*Facing) {
+	for i := range s.Ports {
+		if !s.Ports[i].Idle {
+			ports = append(ports, &s.Ports[i])
+		}
+	}
+	return ports
+}
+
+// Trip is the longest round trip of flows through a port, without queues; 0: not known.
+func (s *Setting) Trip(p *Facing) unit.Time {
+	if p.Longest > 0 {
+		return p.Longest
+	}
+	return s.Longest
 }
 
 // Frame is the size of a full frame: the largest that hosts send or, where that is not known, Ethernet's.
@@ -57,7 +104,7 @@ func Suits(c scheme.Config, s *Setting) []scheme.Remark {
 	}
 	if x, ok := c.(tm.Aimed); ok {
 		if param, target := x.Aim(); param != "" {
-			all := s.BeyondBuffer(param, target)
+			all := s.BeyondBuffer(param, Always(target))
 			if r, ok := c.(interface{ RaisesAim() bool }); ok && r.RaisesAim() {
 				return all
 			}
@@ -67,29 +114,42 @@ func Suits(c scheme.Config, s *Setting) []scheme.Remark {
 	return nil
 }
 
-// BelowFrame warns of a delay for queues that is shorter than a frame takes at some port.
+// BelowFrame warns of a delay for queues that is shorter than a frame takes at some port; the slowest is named.
 func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
-	for i := range s.Ports {
-		rate := s.Ports[i].Rate
-		if rate.Bits == 0 {
-			continue
-		}
-		if t := unit.TransmitTime(s.Frame(), rate.Bits); delay < t {
-			return []scheme.Remark{Remark(param, "at ports of %v a frame of %d bytes takes %v: above %v is whatever waits",
-				rate, int64(s.Frame()), t, delay)}
-		}
+	p := s.SlowestPort()
+	if p == nil {
+		return nil
 	}
-	return nil
+	t := unit.TransmitTime(s.Frame(), p.Rate.Bits)
+	if delay >= t {
+		return nil
+	}
+	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
+		"above %v is "+
+		"whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), ratio(t, delay))}
 }
 
-// BeyondBuffer warns of a delay for queues that a buffer does not hold: nothing is told before it is full.
-func (s *Setting) BeyondBuffer(param string, delay unit.Time) []scheme.Remark {
-	if p, holds := s.Short(delay); p != nil {
-		return []scheme.Remark{Remark(param, "the buffer of the port to %s is full after %v, not above %v: it drops first, "+
-			"whoever sends", p.To, holds, delay)}
+// BeyondBuffer warns of a delay for queues that a buffer does not hold: it ends before the delay is reached. The delay
+// may
+// depend on the rate of the port.
+func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
+	p, holds := s.Short(delay)
+	if p == nil {
+		return nil
 	}
-	return nil
+	most := delay(p.Rate.Bits)
+	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
+		"%v: it "+
+		"drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
 }
+
+// Always is a delay that does not depend on the rate of the port.
+func Always(delay unit.Time) func(unit.Rate) unit.Time {
+	return func(unit.Rate) unit.Time { return delay }
+}
+
+// ratio is how many times a is b, at least 1.
+func ratio(a, b unit.Time) float64 { return max(1, float64(a)/float64(max(b, 1))) }
 
 // Paced warns of an update other than the one that a controller's gain for the delay's distance from the target is
 // for. The gain acts once an update, so the probability moves faster with shorter ones; what the delay's change adds up
@@ -99,39 +159,45 @@ func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 		return nil
 	}
 	speed := usual.Seconds() / update.Seconds()
-	return []scheme.Remark{Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a delay that "+
+	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
+		"delay that "+
 		"stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
 		usualGain/speed)}
 }
 
-// Short is the port whose buffer holds no more than a delay, of those with the lowest rate: queues stand where the
-// switch is slowest, and faster ports with the same buffer say nothing. It also returns what the buffer holds.
-func (s *Setting) Short(delay unit.Time) (short *Facing, holds unit.Time) {
-	slowest := s.Slowest()
-	for i := range s.Ports {
-		p := &s.Ports[i]
+// Short is the port whose buffer holds no more than a delay, of those at which data can queue; of a switch on its own
+// those with the lowest rate. Of several it is the one whose buffer holds the smallest share of its delay. It also
+// returns what the buffer holds.
+func (s *Setting) Short(delay func(unit.Rate) unit.Time) (short *Facing, holds unit.Time) {
+	slowest, worst := s.Slowest(), 0.0
+	for _, p := range s.Queueing() {
 		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
-		if p.Rate.Bits != slowest || slowest == 0 || buffer == 0 {
+		if p.Rate.Bits == 0 || buffer == 0 || s.Switch == "" && p.Rate.Bits != slowest {
 			continue
 		}
-		if t := unit.Time(buffer * 8e12 / float64(slowest)); t <= delay && (short == nil || t < holds) {
-			short, holds = p, t
+		t, most := unit.Time(buffer*8e12/float64(p.Rate.Bits)), delay(p.Rate.Bits)
+		if t <= most && ratio(most, t) > worst {
+			short, holds, worst = p, t, ratio(most, t)
 		}
 	}
 	return short, holds
 }
 
-// Slowest is the lowest rate of ports in bit/s; 0: none has one.
-func (s *Setting) Slowest() (slowest unit.Rate) {
-	for i := range s.Ports {
-		if rate := s.Ports[i].Rate.Bits; rate > 0 && (slowest == 0 || rate < slowest) {
-			slowest = rate
+// Slowest is the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
+func (s *Setting) Slowest() unit.Rate {
+	if p := s.SlowestPort(); p != nil {
+		return p.Rate.Bits
+	}
+	return 0
+}
+
+// SlowestPort is the first port with the lowest rate in bit/s of those at which data can queue; nil: no port has a
+// rate.
+func (s *Setting) SlowestPort() (slowest *Facing) {
+	for _, p := range s.Queueing() {
+		if rate := p.Rate.Bits; rate > 0 && (slowest == nil || rate < slowest.Rate.Bits) {
+			slowest = p
 		}
 	}
 	return slowest
-}
-
-// Remark makes a warning about a parameter.
-func Remark(param, format string, args ...any) scheme.Remark {
-	return scheme.Remark{Param: param, Text: fmt.Sprintf(format, args...)}
 }

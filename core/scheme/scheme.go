@@ -17,6 +17,8 @@ type Scheme struct {
 	Doc    string        // one line
 	Source string        // paper or RFC
 	Config func() Config // makes a configuration with its defaults: For; nil: it has no parameters
+	// Warnings are the kinds of warnings that its configuration issues.
+	Warnings []WarningKind
 }
 
 // Default returns a configuration with the defaults.

@@ -13,6 +13,14 @@ import (
 // queues of HPCC are as with each packet, with a thousand nothing controls for milliseconds.
 const mostUnheard = 30
 
+// warnAsks is issued for a controller that needs telemetry.
+var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
+	Condition: "with telemetry_packets more than 30 round trips of a path at its slowest link pass between two packets " +
+		"that ask for telemetry"}
+
+// WarningKinds returns the kinds of warnings that any transport may issue.
+func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks} }
+
 // Asked is what the way in which a transport of this configuration asks for telemetry says of a site: of the
 // transport, and of the controller. What it refuses, NewAsker does.
 func Asked(c scheme.Config, s *cc.Site) (ofTransport, ofControl []scheme.Remark) {
@@ -25,19 +33,18 @@ func Asked(c scheme.Config, s *cc.Site) (ofTransport, ofControl []scheme.Remark)
 		return nil, nil
 	}
 	if err := a.impossible(s.Telemetry, want); err != nil {
-		if r := (scheme.Remark{Refused: true, Text: err.Error()}); a.When != AskCongestion {
+		if r := scheme.Refuse("", "%v", err); a.When != AskCongestion {
 			ofControl = append(ofControl, r)
 		} else {
 			r.Param = "telemetry"
 			ofTransport = append(ofTransport, r)
 		}
 	}
-	if p, ok := s.Fastest(); ok && a.When == AskPackets {
-		between, window := unit.Bytes(a.Packets)*unit.Bytes(s.MSS), p.NICRate.BytesIn(p.BaseRTT)
-		if between > mostUnheard*window {
-			ofTransport = append(ofTransport, cc.Remark("telemetry_packets", "one packet in %v asks, and a first window is "+
-				"%v: queues grow unseen for %.0f round trips of the line's rate", between, window,
-				float64(between)/float64(window)))
+	if p, ok := s.Smallest(); ok && a.When == AskPackets {
+		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
+		if trips := float64(between) / p.Product(); trips > mostUnheard {
+			ofTransport = append(ofTransport, warnAsks.Remark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
+				"for %.0f times %s", between, trips, p.Trip()).At(p.Narrow.Port, trips/mostUnheard))
 		}
 	}
 	return ofTransport, ofControl

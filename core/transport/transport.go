@@ -301,10 +301,8 @@ func AppRate(c scheme.Config) unit.Rate {
 	return 0
 }
 
-// Warner is a configuration whose values, allowed as they are, may surprise.
-type Warner interface {
-	Warn() string // what surprises; "": nothing
-}
+// Warner is a configuration whose values, allowed as they are, may have no effect or an unexpected one.
+type Warner interface{ Warns() []scheme.Remark }
 
 // Ordered is the configuration of a transport that may need its packets in order.
 type Ordered interface {

@@ -81,7 +81,7 @@ func quantity(s, what string, scales []scale) (int64, error) {
 				return v, nil
 			case errFraction:
 				return 0, fmt.Errorf("%q: %w: it must be a whole number of %s", s, err, base)
-			case errLarge:
+			case ErrLarge:
 				return 0, fmt.Errorf("%q: %w: at most %d%s are possible", s, err, int64(math.MaxInt64), base)
 			default:
 				return 0, fmt.Errorf("%q: %w such as 5%s or 1.5%s", s, err, word, word)
@@ -97,8 +97,10 @@ func quantity(s, what string, scales []scale) (int64, error) {
 var (
 	errNumber   = errors.New("this is not a decimal number")
 	errFraction = errors.New("this is finer than the smallest unit")
-	errLarge    = errors.New("this is too large")
 )
+
+// ErrLarge is in the error of a quantity above the largest that its type holds.
+var ErrLarge = errors.New("this is too large")
 
 // product multiplies a decimal number by worth, exactly. worth is below 2⁵⁹.
 func product(number string, worth int64) (int64, error) {
@@ -108,7 +110,7 @@ func product(number string, worth int64) (int64, error) {
 	}
 	n, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil {
-		return 0, errLarge
+		return 0, ErrLarge
 	}
 	hi, lo := bits.Mul64(n, uint64(worth))
 	// Horner's rule from the last decimal place: the sum of what lies behind a
@@ -123,7 +125,7 @@ func product(number string, worth int64) (int64, error) {
 	}
 	lo, carry := bits.Add64(lo, rest, 0)
 	if hi += carry; hi != 0 || lo > 1<<63-1 {
-		return 0, errLarge
+		return 0, ErrLarge
 	}
 	return int64(lo), nil
 }
@@ -292,7 +294,7 @@ func ParseShare(s string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q: %w for a share", s, errLarge)
+		return 0, fmt.Errorf("%q: %w for a share", s, ErrLarge)
 	}
 	return v, nil
 }

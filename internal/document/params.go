@@ -82,10 +82,10 @@ func (r *Reader) use(s *scheme.Scheme, params *scheme.Params, t *Node) {
 }
 
 // Idle tells of the parameters that the file gives and that act nowhere, with their places.
-func (r *Reader) Idle() (all []string) {
+func (r *Reader) Idle() (all []Warning) {
 	for _, u := range r.used {
 		if text := r.idle[u]; text != "" {
-			all = append(all, u.at.String()+": "+text)
+			all = append(all, Warn(warnIdle, u.at, "%s", text))
 		}
 	}
 	return all

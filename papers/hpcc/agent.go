@@ -146,7 +146,7 @@ func (x *agentFollower) Decision() cc.Decision {
 // Suits says what it is without telemetry, beside what all on this law say.
 func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 	if c.Preset == Agent && s.Unrecorded != "" {
-		all = append(all, cc.Remark("preset", "without telemetry, agent is CUBIC's"))
+		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's"))
 	}
 	return append(all, c.windows(s)...)
 }
@@ -154,9 +154,7 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 // Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).
 func (c *RxConfig) Follows() (cc.Agent, []scheme.Remark) {
 	refuse := func(param, format string, args ...any) []scheme.Remark {
-		x := cc.Remark(param, format, args...)
-		x.Refused = true
-		return []scheme.Remark{x}
+		return []scheme.Remark{scheme.Refuse(param, format, args...)}
 	}
 	if c.Preset != Agent {
 		return cc.Agent{}, refuse("preset", "Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+

@@ -36,7 +36,7 @@ func (c *PINTConfig) Reads() telemetry.Field { return 0 }
 func PINTScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
-			Source: "PINT (SIGCOMM'20)"},
+			Source: "PINT (SIGCOMM'20)", Warnings: windowWarnings},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.PathLoad, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, NewPINT)

@@ -174,7 +174,8 @@ func (c *RxConfig) Counts(cc.Flow) unit.Time { return 0 }
 func RxScheme() cc.Scheme {
 	return cc.DefineReceiver(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
-			Source: "draft-miao-iccrg-hpccplus-01 §6.2"},
+			Source:   "draft-miao-iccrg-hpccplus-01 §6.2",
+			Warnings: append([]scheme.WarningKind{warnAgentSilent}, windowWarnings...)},
 		OwnRecovery: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, func(f cc.Flow, c RxConfig) (cc.Controller, error) {

@@ -204,7 +204,7 @@ func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise stri
 func Scheme() cc.Scheme {
 	return cc.DefineReusing(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
-			Source: "draft-miao-iccrg-hpccplus-01"},
+			Source: "draft-miao-iccrg-hpccplus-01", Warnings: windowWarnings},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, Renew)

@@ -109,21 +109,39 @@ func (o *Options) settle(site *dataplane.Site) error {
 	return nil
 }
 
+// Kinds of warnings.
+var (
+	warnMemory = scheme.WarningKind{ID: "ncf-memory",
+		Condition: "the buffer of a port holds less than memory"}
+	warnTop = scheme.WarningKind{ID: "ncf-top",
+		Condition: "more flows to one receiver than the table has room for may all be elephants"}
+	warnWindows = scheme.WarningKind{ID: "ncf-windows",
+		Condition: "n·d is below 1.5 times the longest time in which a flow sends again at the port where queues grow"}
+	warnMemoryIdle = scheme.WarningKind{ID: "ncf-memory-idle",
+		Condition: "tilt or spike is given and decides nothing at the port where queues grow"}
+	warnEarlyLate = scheme.WarningKind{ID: "ncf-early-late",
+		Condition: "early is not before congestion begins"}
+	warnEarlyIdle = scheme.WarningKind{ID: "ncf-early-idle",
+		Condition: "early is given and no elephant is told by it"}
+	warnDeaf = scheme.WarningKind{ID: "ncf-deaf-idle",
+		Condition: "deaf: first is given and no elephant can be found that does not respond"}
+)
+
 // Suits warns of windows that do not go with round trips and senders, and of options that decide nothing there: at the
-// slowest of the ports, the one to most senders' receiver.
+// slowest of the ports at which data can queue, the one to most senders' receiver.
 func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	slowest := s.Slowest()
 	if slowest == 0 {
 		return nil
 	}
 	var p *dataplane.Facing
-	for i := range s.Ports {
-		if x := &s.Ports[i]; x.Rate.Bits == slowest && (p == nil || x.Senders > p.Senders) {
+	for _, x := range s.Queueing() {
+		if x.Rate.Bits == slowest && (p == nil || x.Senders > p.Senders) {
 			p = x
 		}
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
-	all = o.suitsWindows(all, s, p, turnOf(s.Longest, p.Senders, slowest, memory, s.Frame()))
+	all = o.suitsWindows(all, s, p, turnOf(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
 	all = o.suitsDeaf(o.suitsBuffers(o.suitsTop(all, p), s))
 	return o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p)
 }
@@ -143,9 +161,9 @@ func (o *Options) suitsBuffers(all []scheme.Remark, s *dataplane.Setting) []sche
 	if least == nil || o.Pool == PerSwitch {
 		return all
 	}
-	return append(all, dataplane.Remark("memory",
+	return append(all, warnMemory.Remark("memory",
 		"the buffer of the port to %s holds %.0f kB, and that is the memory there, "+
-			"not %.0f kB", least.To, holds/1000, memory/1000))
+			"not %.0f kB", least.To, holds/1000, memory/1000).At(least.Port(), memory/holds))
 }
 
 // suitsTop tells of more elephants than the table of the N heaviest has, by whose number what is offered to them is
@@ -155,10 +173,10 @@ func (o *Options) suitsTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Re
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
 		return all
 	}
-	return append(all, dataplane.Remark("top",
+	return append(all, warnTop.Remark("top",
 		"an equal share of the %d flows to %s is above the threshold of %s, so all "+
 			"may be elephants, and a table of %d counts no more: each is offered %.2g times its share", p.Senders, p.To,
-		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)))
+		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)).At(p.Port(), float64(p.Senders)/float64(n)))
 }
 
 // suitsWindows compares n·d with a port's turn.
@@ -175,8 +193,8 @@ func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dat
 		return all
 	}
 	why := fmt.Sprintf("%v, a round trip of %v when the buffer of the port to %s is full", t.loaded.Rough(),
-		s.Longest.Rough(), p.To)
-	cure := fmt.Sprintf("round_trip: %v", s.Longest.Rough())
+		s.Trip(p).Rough(), p.To)
+	cure := fmt.Sprintf("round_trip: %v", s.Trip(p).Rough())
 	if t.each > t.loaded {
 		why = fmt.Sprintf("%v, in which each of the %d flows to %s sends one packet", t.each.Rough(), p.Senders, p.To)
 		cure = fmt.Sprintf("senders: %d", p.Senders)
@@ -186,11 +204,13 @@ func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dat
 	} else {
 		cure += " in place of duration fits it"
 	}
-	if s.Longest > mostTrip && t.loaded >= t.each {
+	if s.Trip(p) > mostTrip && t.loaded >= t.each {
 		cure = fmt.Sprintf("the longest that can be given is %v", mostTrip.Rough())
 	}
-	return append(all, dataplane.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and supply "+
-		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.most()), why, cure))
+	return append(all, warnWindows.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and "+
+		"supply "+
+		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.most()), why, cure).
+		At(p.Port(), leastSpans*float64(t.most())/float64(max(nd, 1))))
 }
 
 // Defaults that a file need not have chosen.
@@ -208,28 +228,30 @@ func (o *Options) suitsMemory(all []scheme.Remark, s *dataplane.Setting, p *data
 	if !tilted {
 		knob = "spike"
 	}
-	bdp := s.Longest.Seconds() * float64(p.Rate.Bits) / 8
+	bdp := s.Trip(p).Seconds() * float64(p.Rate.Bits) / 8
 	switch reserved := c.Reserved[Elephants] * memory; {
 	case !tilted && !spiked:
 	case s.Queues < 3:
-		all = append(all, dataplane.Remark(knob,
+		all = append(all, warnMemoryIdle.Remark(knob,
 			"it decides nothing: with %d queues mice and elephants share one, and queues: "+
 				"3 is needed", max(s.Queues, 1)))
 	case c.Limit-c.data() <= rounding:
-		all = append(all, dataplane.Remark(knob, "it decides nothing: mice and elephants have reserved all that limit lets "+
+		all = append(all, warnMemoryIdle.Remark(knob, "it decides nothing: mice and elephants have reserved all that "+
+			"limit lets "+
 			"them have, %s", unit.FormatShare(c.Limit)))
 	case spiked && c.Tilt >= 1:
-		all = append(all, dataplane.Remark("spike", "it decides nothing: with tilt: 100%% mice may always have all but the "+
+		all = append(all, warnMemoryIdle.Remark("spike", "it decides nothing: with tilt: 100%% mice may always have all "+
+			"but the "+
 			"elephants' reservation"))
 	case bdp > 0 && reserved >= bdp:
-		all = append(all, dataplane.Remark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+
+		all = append(all, warnMemoryIdle.Remark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+
 			"%.0f kB holds "+
 			"the %.0f kB that it sends in their round trip of %v, so they fill it with what mice leave them", p.To,
 			reserved/1000,
-			bdp/1000, s.Longest.Rough()))
+			bdp/1000, s.Trip(p).Rough()).At(p.Port(), reserved/bdp))
 	}
 	if o.Early > 0 && o.Early >= min(c.Congested, c.Limit) {
-		all = append(all, dataplane.Remark("early", "%s of the memory is not before congestion, which begins at %s",
+		all = append(all, warnEarlyLate.Remark("early", "%s of the memory is not before congestion, which begins at %s",
 			unit.FormatShare(o.Early), unit.FormatShare(min(c.Congested, c.Limit))))
 	}
 	return all

@@ -24,12 +24,14 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 	switch {
 	case o.Early <= 0:
 	case o.Nack == NackNone:
-		all = append(all, dataplane.Remark("early", "it decides nothing: with nack: none no sender is told"))
+		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with nack: none no sender is told"))
 	case s.Queues < 3:
-		all = append(all, dataplane.Remark("early", "it decides nothing: with %d queues elephants have none of their own, "+
+		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with %d queues elephants have none of "+
+			"their own, "+
 			"and queues: 3 is needed", max(s.Queues, 1)))
 	case float64(p.Senders)*o.Detector.Threshold >= 1:
-		all = append(all, dataplane.Remark("early", "it tells elephants only: an equal share of the %d flows to %s is not "+
+		all = append(all, warnEarlyIdle.Remark("early", "it tells elephants only: an equal share of the %d flows to %s "+
+			"is not "+
 			"above the threshold of %s, so while all send they are mice", p.Senders, p.To,
 			unit.FormatShare(o.Detector.Threshold)))
 	}
@@ -47,12 +49,12 @@ func (o *Options) suitsDeaf(all []scheme.Remark) []scheme.Remark {
 	switch {
 	case o.Spare || o.Nack == NackNone || o.Top == 0 && o.Early == 0:
 	case o.Sketch.Packets:
-		all = append(all, dataplane.Remark("count", nothing+"the bytes of elephants are not known"))
+		all = append(all, warnDeaf.Remark("count", nothing+"the bytes of elephants are not known"))
 	case n < 2:
-		all = append(all, dataplane.Remark("windows", nothing+"whether an elephant goes on shows in a whole window between "+
+		all = append(all, warnDeaf.Remark("windows", nothing+"whether an elephant goes on shows in a whole window between "+
 			"two notices, within n of them, and n is 1"))
 	case d > 0 && o.Every > unit.Time(n)*d:
-		all = append(all, dataplane.Remark("every", nothing+
+		all = append(all, warnDeaf.Remark("every", nothing+
 			"an elephant is told every %v, and what it was told is forgotten "+
 			"after n·d, %v", o.Every.Rough(), (unit.Time(n)*d).Rough()))
 	}

@@ -24,6 +24,10 @@ const (
 // (experiments/scale.yaml, experiments/sensitivity.yaml).
 const least = 0.1
 
+// least is the least share of a round trip for the configured number of users, whose windows need less together
+// (thresholds).
+func (c *Config) least() float64 { return least / math.Sqrt(max(1, float64(c.Users)/paperUsers)) }
+
 // share is what so many of the paper's packets are of what its link sends in its round trip.
 func share(packets float64) float64 {
 	return packets * float64(paperFrame) * 8 / (float64(paperRate) * paperTrip.Seconds())
@@ -63,24 +67,39 @@ func (c Config) fitted() Config {
 	return c
 }
 
+// Kinds of warnings.
+var (
+	warnNoRate = scheme.WarningKind{ID: "abc-no-rate",
+		Condition: "a threshold is a time, and a port has no rate in bit/s"}
+	warnBuffer = scheme.WarningKind{ID: "abc-buffer",
+		Condition: "q_base is not below the buffer of a port at which data can queue"}
+	warnQBase = scheme.WarningKind{ID: "abc-q-base",
+		Condition: "q_base is below 10 % of a round trip at a port at which data can queue, less by √(users / 2)"}
+	warnMTURigid = scheme.WarningKind{ID: "abc-mtu-rigid",
+		Condition: "a packet of a sender without a SYN has no room for a mark within mtu"}
+	warnMTUIPv6 = scheme.WarningKind{ID: "abc-mtu-ipv6",
+		Condition: "the shortest limit of IPv6 packets has no room for a mark within mtu"}
+)
+
 // Suits warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain.
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
 	return append(c.suitsDomain(s), c.suitsQueues(s)...)
 }
 
+// suitsQueues warns of a baseline that a port's buffer does not hold, or that is too short for its round trip, at the
+// worst of the ports at which data can queue.
 func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 	frame := s.Frame()
-	trip := s.Longest
-	if trip == 0 {
-		trip = c.RoundTrip
-	}
-	trip = trip.Rough() // for the text
-	for _, port := range s.Ports {
-		rate := port.Rate.Bits
+	for _, port := range s.Queueing() {
+		rate, trip := port.Rate.Bits, s.Trip(port)
+		if trip == 0 {
+			trip = c.RoundTrip
+		}
+		trip = trip.Rough() // for the text
 		if rate == 0 {
 			if c.RoundTrip > 0 || c.QBase.Time > 0 {
-				all = append(all, dataplane.Remark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
-					port.To))
+				all = append(all, warnNoRate.Remark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
+					port.To).At(port.Port(), 0))
 			}
 			continue
 		}
@@ -93,17 +112,15 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
 		case buffer > 0 && buffer <= t.qBase:
-			all = append(all, dataplane.Remark("q_base",
-				"it is %v at the port to %s, whose buffer ends at %v: the buffer drops "+
-					"first, whoever sends", wait, port.To, b))
-		case trip > 0 && float64(wait) < least*float64(trip):
-			all = append(all, dataplane.Remark("q_base", "it is %v at the port to %s, of %v, below 10%% of a round trip of %v: "+
+			all = append(all, warnBuffer.Remark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
+				"drops "+
+				"first, whoever sends", wait, port.To, b).At(port.Port(), t.qBase/buffer))
+		case trip > 0 && float64(wait) < c.least()*float64(trip):
+			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
+				"of %v: "+
 				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds", wait, port.To, port.Rate,
-				trip, trip))
-		}
-		if len(all) > 0 {
-			break
+				100*c.least(), trip, trip).At(port.Port(), c.least()*float64(trip)/float64(max(wait, 1))))
 		}
 	}
-	return all
+	return scheme.Worst(all)
 }

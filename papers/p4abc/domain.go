@@ -86,16 +86,16 @@ func (c *Config) suitsDomain(s *dataplane.Setting) (all []scheme.Remark) {
 				}
 				text = fmt.Sprintf("no port is called %s; allowed: %s", p.Key, strings.Join(ports, ", "))
 			}
-			all = append(all, scheme.Remark{Param: "ports", Refused: true, Text: text})
+			all = append(all, scheme.Refuse("ports", "%s", text))
 		}
 	}
 	if c.MTU > 0 && inside && s.Rigid+markBytes > int32(c.MTU) {
-		all = append(all, dataplane.Remark("mtu",
+		all = append(all, warnMTURigid.Remark("mtu",
 			"%d B: IP packets of %d bytes have no room for a mark of %d, and are dropped "+
 				"where they go inside", int64(c.MTU), s.Rigid, markBytes))
 	}
 	if c.MTU > 0 && inside && c.MTU < leastMTU+markBytes {
-		all = append(all, dataplane.Remark("mtu", "%d B: packets of IPv6 of %d bytes, of which no sender makes shorter "+
+		all = append(all, warnMTUIPv6.Remark("mtu", "%d B: packets of IPv6 of %d bytes, of which no sender makes shorter "+
 			"ones, have no room for a mark of %d", int64(c.MTU), leastMTU, markBytes))
 	}
 	return all

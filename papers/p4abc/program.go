@@ -40,7 +40,8 @@ type Program struct {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "abc", Doc: "activity-based congestion management: activity meters and activity AQM",
-		Source: "P4-ABC (Menth et al., 2019)"}, New)
+		Source:   "P4-ABC (Menth et al., 2019)",
+		Warnings: []scheme.WarningKind{warnNoRate, warnBuffer, warnQBase, warnMTURigid, warnMTUIPv6}}, New)
 }
 
 // New returns the program for a site.

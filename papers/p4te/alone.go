@@ -63,6 +63,14 @@ func (o *Options) NeedsNetwork() string {
 	return ""
 }
 
+// Kinds of warnings.
+var (
+	warnClasses = scheme.WarningKind{ID: "p4te-classes",
+		Condition: "a switch on its own: frames without a DSCP are of no class with a safe rate"}
+	warnSafeLate = scheme.WarningKind{ID: "p4te-safe-late",
+		Condition: "a switch on its own: the safe rate of a port is not below the rate of every other port"}
+)
+
 // Suits says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
 func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if s.Switch != "" || o.NeedsNetwork() != "" {
@@ -70,7 +78,7 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	}
 	class := o.class()
 	if class[0] == Other {
-		all = append(all, dataplane.Remark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
+		all = append(all, warnClasses.Remark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
 			"rate of theirs changes; classes: {0x00: high_throughput} names one"))
 	}
 	for i := range s.Ports {
@@ -92,8 +100,9 @@ func (o *Options) late(param string, in *dataplane.Facing, share float64, most u
 	if safe < most {
 		return nil
 	}
-	return []scheme.Remark{dataplane.Remark(param, "at port %s that is %v, and no other port sends more than %v: no rate "+
-		"of what comes in there changes", in.To, safe, most)}
+	return []scheme.Remark{warnSafeLate.Remark(param, "at port %s that is %v, and no other port sends more than %v: "+
+		"no rate "+
+		"of what comes in there changes", in.To, safe, most).At(in.Port(), 0)}
 }
 
 // Ingress meters the class of what comes in, and lowers the windows of acknowledgements that pass.

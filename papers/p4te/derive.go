@@ -157,6 +157,20 @@ func (o *Options) settlePorts(c *Config, site *dataplane.Site, derives bool) {
 	}
 }
 
+// Kinds of warnings.
+var (
+	warnRoundTrip = scheme.WarningKind{ID: "p4te-round-trip",
+		Condition: "round_trip is ten times off the experiment's longest round trip"}
+	warnDelayDelta = scheme.WarningKind{ID: "p4te-delay-delta",
+		Condition: "delay_delta is ten times off what follows from the longest round trip"}
+	warnBurst = scheme.WarningKind{ID: "p4te-burst",
+		Condition: "burst is ten times off what follows from the longest round trip"}
+	warnGap = scheme.WarningKind{ID: "p4te-gap",
+		Condition: "gap is ten times off what follows from the longest round trip"}
+	warnBytes = scheme.WarningKind{ID: "p4te-bytes",
+		Condition: "bytes is ten times off what the fastest of the experiment's paths carries in some round trips"}
+)
+
 // suitsNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
 // follows.
 func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
@@ -164,27 +178,31 @@ func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 	if trip == 0 || slowest == 0 {
 		return nil
 	}
-	far := func(param string, given, fits float64, text, why string) {
+	far := func(kind scheme.WarningKind, param string, given, fits float64, text, why string) {
 		if given > 0 && (given > farOff*fits || given < fits/farOff) {
-			all = append(all, dataplane.Remark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
+			all = append(all, kind.Remark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
 				given/fits, text, trip.Rough(), why))
 		}
 	}
-	times := func(param string, given, fits unit.Time, why string) {
-		far(param, float64(given), float64(fits), fits.Rough().String(), why)
+	times := func(kind scheme.WarningKind, param string, given, fits unit.Time, why string) {
+		far(kind, param, float64(given), float64(fits), fits.Rough().String(), why)
 	}
-	times("round_trip", o.RoundTrip, trip, "what follows from it is as far off")
-	times("delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or of no queue")
-	times("burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues are full")
-	times("gap", o.Gap, gapTrips*trip, "flowlets overtake each other, or never end")
-	var host unit.Rate
-	for i := range s.Ports {
-		if s.Ports[i].Host {
-			host = max(host, s.Ports[i].Rate.Bits)
+	times(warnRoundTrip, "round_trip", o.RoundTrip, trip, "what follows from it is as far off")
+	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or "+
+		"of no queue")
+	times(warnBurst, "burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues "+
+		"are full")
+	times(warnGap, "gap", o.Gap, gapTrips*trip, "flowlets overtake each other, or never end")
+	host := s.Fastest
+	if host == 0 {
+		for i := range s.Ports {
+			if s.Ports[i].Host {
+				host = max(host, s.Ports[i].Rate.Bits)
+			}
 		}
 	}
 	if fits := host.BytesIn(bytesTrips * trip); fits > 0 && o.Rate.Mode != RateOff {
-		far("bytes", float64(o.Rate.Bytes), float64(fits), fits.String(),
+		far(warnBytes, "bytes", float64(o.Rate.Bytes), float64(fits), fits.String(),
 			"a window is changed many times before one is answered, or goes on as it is")
 	}
 	return all

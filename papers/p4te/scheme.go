@@ -160,6 +160,8 @@ func (*Options) ChoosesPaths() {}
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "p4te",
 		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +
-			"groups, flowlets by class, fake ACKs; hop limit", Source: "P4TE (Robin, Khan)"},
+			"groups, flowlets by class, fake ACKs; hop limit", Source: "P4TE (Robin, Khan)",
+		Warnings: []scheme.WarningKind{warnClasses, warnSafeLate, warnRoundTrip, warnDelayDelta, warnBurst, warnGap,
+			warnBytes}},
 		newAt)
 }

@@ -36,11 +36,10 @@ func (s *View) keys() (keys []string) {
 type Compiled struct {
 	Claim
 	Filter
-	others  []selector // other points that it names
-	some    bool       // one point is enough
-	along   string     // sweep key along which neighbours are compared; "" for none
-	that    *truth
-	written *strings.Replacer // quantities as the file has them
+	others []selector // other points that it names
+	some   bool       // one point is enough
+	along  string     // sweep key along which neighbours are compared; "": no key
+	that   *truth
 }
 
 // Table are the keys of a claim.
@@ -107,7 +106,7 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 
 func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 	before := d.Count()
-	text, pairs := s.selectors(d, c, t, d.Text(t))
+	text, names := s.selectors(d, c, t, d.Text(t))
 	if d.Count() > before {
 		return
 	}
@@ -115,9 +114,8 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(t.Place, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
 		return
 	}
-	c.written = literals(text, pairs...)
 	text0 := text
-	text = Units(text)
+	text, tokens := numbers(text0)
 	node, err := parser.Parse(text)
 	if err != nil {
 		d.Fail(t.Place, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
@@ -146,7 +144,10 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(t.Place, "quantities of one kind on both sides", "%s", word)
 		return
 	}
-	c.that, err = build(node.Node, env, s.unitOf)
+	people, err := displayTree(text, tokens, names)
+	if err == nil {
+		c.that, err = build(node.Node, people, env, s.unitOf)
+	}
 	if err != nil {
 		d.Fail(t.Place, "comparisons joined by and, or, not", "%s", firstLine(err))
 	}

@@ -132,7 +132,7 @@ func (s *View) judge(c *Compiled, seeds []uint64, at samples) Claim {
 			}
 		}
 	}
-	result.Measured, result.N = c.written.Replace(decides.text), len(used)
+	result.Measured, result.N = decides.text, len(used)
 	switch {
 	case len(points) == 0:
 		result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"

@@ -3,9 +3,13 @@ package claim
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
 
 	"weir/internal/document"
 	"weir/study/measure"
@@ -20,44 +24,74 @@ var (
 // Units replaces quantities in an expression by numbers in base units: "23.9Mbps",
 // "10%", "5ms". The modulo operator needs a space before it. Words in quotes stay.
 func Units(text string) string {
-	var out strings.Builder
-	for {
-		q := quoted.FindStringIndex(text)
-		if q == nil {
-			out.WriteString(bareUnits(text))
-			return out.String()
-		}
-		out.WriteString(bareUnits(text[:q[0]]) + text[q[0]:q[1]])
-		text = text[q[1]:]
-	}
+	out, _ := numbers(text)
+	return out
 }
 
-func bareUnits(text string) string {
-	for {
-		changed := literal.ReplaceAllStringFunc(text, func(s string) string {
-			m := literal.FindStringSubmatch(s)
-			if v, ok := measure.ParseQuantity(m[2] + m[3]); ok {
-				return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[4]
+// A token is a number in an expression that stands for a quantity: where it begins, in characters, and the quantity as
+// the file has it.
+type token struct {
+	from int
+	text string
+}
+
+// numbers is Units, and returns where the numbers are that it has made.
+func numbers(text string) (out string, tokens []token) {
+	var b strings.Builder
+	for text != "" {
+		part, words := text, ""
+		if q := quoted.FindStringIndex(text); q != nil {
+			part, words = text[:q[0]], text[q[0]:q[1]]
+		}
+		text = text[len(part)+len(words):]
+		for {
+			m := literal.FindStringSubmatchIndex(part)
+			if m == nil {
+				break
 			}
-			return s
-		})
-		if changed == text {
-			return text
+			b.WriteString(part[:m[4]])
+			quantity := part[m[4]:m[7]]
+			if v, ok := measure.ParseQuantity(quantity); ok {
+				tokens = append(tokens, token{utf8.RuneCountInString(b.String()), quantity})
+				quantity = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			b.WriteString(quantity)
+			part = part[m[7]:] // no number can begin here: what follows a unit is neither a letter nor a digit
 		}
-		text = changed
+		b.WriteString(part + words)
 	}
+	return b.String(), tokens
 }
 
-// literals pairs the numbers that units makes of an expression's quantities with
-// what the file has: a verdict's text shows 40Mbps, not 40000000.
-func literals(text string, pairs ...string) *strings.Replacer {
-	for _, m := range literal.FindAllStringSubmatch(text, -1) {
-		if v, ok := measure.ParseQuantity(m[2] + m[3]); ok && v >= 1000 { // shorter numbers may stand for something else
-			pairs = append(pairs, strconv.FormatFloat(v, 'f', -1, 64), m[2]+m[3])
-		}
+// displayTree parses an expression once more for people: it prints numbers, quantities and points of the sweep as the
+// file has them. names are variables, each followed by what it stands for.
+func displayTree(text string, tokens []token, names []string) (ast.Node, error) {
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, err
 	}
-	return strings.NewReplacer(pairs...)
+	characters := []rune(text)
+	ast.Walk(&tree.Node, printer(func(n *ast.Node) {
+		at := (*n).Location()
+		switch x := (*n).(type) {
+		case *ast.IntegerNode, *ast.FloatNode:
+			word := string(characters[at.From:at.To])
+			if k := slices.IndexFunc(tokens, func(t token) bool { return t.from == at.From }); k >= 0 {
+				word = tokens[k].text
+			}
+			ast.Patch(n, &ast.IdentifierNode{Value: word})
+		case *ast.IdentifierNode:
+			if k := slices.Index(names, x.Value); k >= 0 && k%2 == 0 {
+				ast.Patch(n, &ast.IdentifierNode{Value: names[k+1]})
+			}
+		}
+	}))
+	return tree.Node, nil
 }
+
+type printer func(*ast.Node)
+
+func (p printer) Visit(n *ast.Node) { p(n) }
 
 // quantity prints a value of a comparison with its unit. What is below 1 and has none (a share, an index, a ratio), or
 // counts things, has no prefix: 0.007219, which nobody takes for metres.

@@ -7,6 +7,8 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
+
+	"weir/internal/text"
 )
 
 // truth is a boolean expression: and, or, not over comparisons. A comparison is
@@ -14,10 +16,40 @@ import (
 type truth struct {
 	op          string // "and", "or", "not", "<", "<=", ">", ">=", "==", "!="; "bool": left alone
 	parts       []*truth
-	left, right *vm.Program
-	leftText    string
-	rightText   string
+	left, right side
 	unit        string // of both sides, as far as the expression shows it
+}
+
+// side is one side of a comparison, or a whole expression without a comparison.
+type side struct {
+	program  *vm.Program
+	text     string // as the file has it
+	divisors []side // what it divides by
+}
+
+// newSide compiles an expression. people prints as the file has it.
+func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
+	s.text = people.String()
+	if s.program, err = expr.Compile(n.String(), options...); err != nil {
+		return s, err
+	}
+	var divisors, texts []ast.Node
+	collect := func(to *[]ast.Node) visitor {
+		return func(n ast.Node) {
+			if x, ok := n.(*ast.BinaryNode); ok && x.Operator == "/" {
+				*to = append(*to, x.Right)
+			}
+		}
+	}
+	ast.Walk(&n, collect(&divisors))
+	ast.Walk(&people, collect(&texts))
+	for i, x := range divisors {
+		// within a predicate it does not stand alone, and has no value
+		if program, err := expr.Compile(x.String(), options[:1]...); err == nil && i < len(texts) {
+			s.divisors = append(s.divisors, side{program: program, text: texts[i].String()})
+		}
+	}
+	return s, nil
 }
 
 // ternary is Kleene's third value between false and true.
@@ -29,27 +61,28 @@ const (
 	yes
 )
 
-// build turns an expression into a truth.
-func build(n ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
+// build turns an expression into a truth. people is the same expression, and prints as the file has it.
+func build(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
 	switch x := n.(type) {
 	case *ast.UnaryNode:
 		if x.Operator == "not" || x.Operator == "!" {
-			part, err := build(x.Node, env, unitOf)
+			part, err := build(x.Node, people.(*ast.UnaryNode).Node, env, unitOf)
 			return &truth{op: "not", parts: []*truth{part}}, err
 		}
 	case *ast.BinaryNode:
+		own := people.(*ast.BinaryNode)
 		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
 		if op != "" {
-			l, err := build(x.Left, env, unitOf)
+			l, err := build(x.Left, own.Left, env, unitOf)
 			if err != nil {
 				return nil, err
 			}
-			r, err := build(x.Right, env, unitOf)
+			r, err := build(x.Right, own.Right, env, unitOf)
 			return &truth{op: op, parts: []*truth{l, r}}, err
 		}
 		switch x.Operator {
 		case "<", "<=", ">", ">=", "==", "!=":
-			t := &truth{op: x.Operator, leftText: x.Left.String(), rightText: x.Right.String()}
+			t := &truth{op: x.Operator}
 			if t.unit, _ = unitOf(x.Left); t.unit == "" {
 				t.unit, _ = unitOf(x.Right)
 			}
@@ -57,16 +90,16 @@ func build(n ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool))
 			if err != nil {
 				return nil, err
 			}
-			if t.left, err = expr.Compile(t.leftText, expr.Env(env)); err != nil {
+			if t.left, err = newSide(x.Left, own.Left, expr.Env(env)); err != nil {
 				return nil, err
 			}
-			t.right, err = expr.Compile(t.rightText, expr.Env(env))
+			t.right, err = newSide(x.Right, own.Right, expr.Env(env))
 			return t, err
 		}
 	}
-	t := &truth{op: "bool", leftText: n.String()}
+	t := &truth{op: "bool"}
 	var err error
-	t.left, err = expr.Compile(t.leftText, expr.Env(env), expr.AsBool())
+	t.left, err = newSide(n, people, expr.Env(env), expr.AsBool())
 	return t, err
 }
 
@@ -101,7 +134,43 @@ func (t *truth) judge(envs []map[string]any) verdict {
 	if len(all.differences) == 0 {
 		return t.counted(&all)
 	}
+	for _, x := range []struct {
+		*side
+		values []float64
+	}{{&t.left, all.lefts}, {&t.right, all.rights}} {
+		if why := x.infinite(x.values, envs); why != "" {
+			return verdict{maybe, math.Inf(-1), why}
+		}
+	}
 	return t.compared(&all)
+}
+
+// infinite is why a side has no finite mean; "" if it has one, or is not defined. An infinite mean leaves
+// the comparison undecided: it is beyond any bound, right or wrong.
+func (s *side) infinite(values []float64, envs []map[string]any) (why string) {
+	count, zero := 0, ""
+	for i, v := range values {
+		if !math.IsInf(v, 0) {
+			continue
+		}
+		count++
+		for k := range s.divisors {
+			x := &s.divisors[k]
+			if d, err := expr.Run(x.program, envs[i]); err == nil && zero == "" {
+				if d, ok := toFloat(d); ok && d == 0 {
+					zero = x.text
+				}
+			}
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	why = fmt.Sprintf("%s is infinite for %d of %s", s.text, count, text.Count(len(values), "seed"))
+	if zero != "" {
+		why += ": " + zero + " is 0"
+	}
+	return why
 }
 
 // outcomes are what the two sides of a comparison come to, over the seeds.
@@ -120,18 +189,18 @@ func (o *outcomes) count(holds bool) {
 
 // add evaluates a leaf for one seed; why not, if it cannot be.
 func (t *truth) add(o *outcomes, env map[string]any) (why string) {
-	l, err := expr.Run(t.left, env)
+	l, err := expr.Run(t.left.program, env)
 	if err != nil {
-		return t.leftText + ": " + firstLine(err)
+		return t.left.text + ": " + firstLine(err)
 	}
 	if t.op == "bool" {
 		b, ok := l.(bool)
 		o.count(ok && b)
 		return ""
 	}
-	r, err := expr.Run(t.right, env)
+	r, err := expr.Run(t.right.program, env)
 	if err != nil {
-		return t.rightText + ": " + firstLine(err)
+		return t.right.text + ": " + firstLine(err)
 	}
 	x, okX := toFloat(l)
 	y, okY := toFloat(r)
@@ -143,7 +212,7 @@ func (t *truth) add(o *outcomes, env map[string]any) (why string) {
 	a, isA := l.(string) // words, of which only the same and others are known
 	b, isB := r.(string)
 	if !isA || !isB || t.op != "==" && t.op != "!=" {
-		return t.leftText + " and " + t.rightText + " cannot be compared there"
+		return t.left.text + " and " + t.right.text + " cannot be compared there"
 	}
 	o.count((a == b) == (t.op == "=="))
 	return ""
@@ -166,12 +235,12 @@ func (t *truth) compared(o *outcomes) verdict {
 	right, _ := MeanInterval(o.rights)
 	mean, half := MeanInterval(o.differences)
 	if math.IsNaN(mean) {
-		return verdict{maybe, math.Inf(-1), t.leftText + " or " + t.rightText + " is not defined there"}
+		return verdict{maybe, math.Inf(-1), t.left.text + " or " + t.right.text + " is not defined there"}
 	}
-	if len(o.differences) < 2 || math.IsInf(mean, 0) {
+	if len(o.differences) < 2 {
 		half = 0
 	}
-	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.leftText, quantity(left, t.unit), t.op, quantity(right, t.unit))}
+	v := verdict{text: fmt.Sprintf("%s = %s %s %s", t.left.text, quantity(left, t.unit), t.op, quantity(right, t.unit))}
 	v.value, v.margin = byInterval(t.op, mean, half)
 	if scale := max(math.Abs(left), math.Abs(right)); scale > 0 {
 		v.margin /= scale
@@ -218,9 +287,9 @@ func byInterval(op string, mean, half float64) (value ternary, margin float64) {
 // text is the expression of a leaf.
 func (t *truth) text() string {
 	if t.op == "bool" {
-		return t.leftText
+		return t.left.text
 	}
-	return t.leftText + " " + t.op + " " + t.rightText
+	return t.left.text + " " + t.op + " " + t.right.text
 }
 
 func toFloat(v any) (float64, bool) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/internal/testutil"
 	"weir/papers/p4abc"
 	"weir/study/plan"
 	"weir/study/plan/plantest"
@@ -413,10 +414,11 @@ measure: [job]
 			t.Errorf("%v\nwant %s", got, x.want)
 		}
 	}
-	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages go"
+	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages " +
+		"go (job-nic)"
 	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
 	steered := plantest.Load(t, registry, steers, spec.Options{})
-	if w := steered.Warnings(); !slices.Contains(w, taken) {
+	if w := testutil.Strings(steered.Warnings()); !slices.Contains(w, taken) {
 		t.Errorf("%q\nwant %s", w, taken)
 	}
 	if r := ran(t, configured(t, named("2", "hosts: [h2, h3]"))); r.End != sim.AllDone || r.Jobs[0].Left > 0 {

@@ -270,7 +270,11 @@ func apart(a results.Agreement) string {
 	case a.Sim == a.Lab:
 		return "0 % " + word
 	case a.Sim == 0, math.Abs(a.Lab/a.Sim-1) >= 10: // a share says nothing
-		return fmt.Sprintf("%sb/s %s", strings.TrimSpace(measure.SI(a.Lab-a.Sim)), word)
+		sign := ""
+		if a.Lab > a.Sim {
+			sign = "+"
+		}
+		return sign + measure.Quantity(a.Lab-a.Sim, a.Unit) + " " + word
 	}
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }

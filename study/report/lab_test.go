@@ -167,9 +167,9 @@ func TestAgreement(t *testing.T) {
 		want     string
 	}{
 		{40e6, 43.8e6, "+9.5 % inside"}, {40e6, 44.2e6, "+10.5 % outside"}, {40e6, 35.8e6, "-10.5 % outside"},
-		{2e6, 2.9e6, "+45.0 % inside"}, {2e6, 0.9e6, "-55.0 % outside"}, {0, 0, "0 % inside"}, {0, 0.5e6, "500 kb/s inside"},
-		{0, 2e6, "2 Mb/s outside"},
-		{1e3, 9e5, "899 kb/s inside"}, {math.NaN(), 1e6, "–"},
+		{2e6, 2.9e6, "+45.0 % inside"}, {2e6, 0.9e6, "-55.0 % outside"}, {0, 0, "0 % inside"}, {0, 0.5e6, "+500 kb/s inside"},
+		{0, 2e6, "+2 Mb/s outside"},
+		{1e3, 9e5, "+899 kb/s inside"}, {math.NaN(), 1e6, "–"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			run := func(v float64) []*results.Run {
@@ -182,6 +182,26 @@ func TestAgreement(t *testing.T) {
 			_, values := worldsOf(o).columns()
 			if got := values[len(values)-1].cells[0].String(); got != c.want {
 				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
+			}
+		})
+	}
+}
+
+// TestDifferenceUnits: a difference that is no share has the unit of its measure.
+func TestDifferenceUnits(t *testing.T) {
+	for _, c := range []struct {
+		sim, lab   float64
+		unit, want string
+	}{
+		{0, 86, "packets", "+86 packets undecided"}, {86, 0, "packets", "-100.0 % undecided"},
+		{-1, 85, "packets", "+86 packets undecided"}, {1, -85, "packets", "-86 packets undecided"},
+		{0, 8600, "bytes", "+8.6 kB undecided"}, {0, 0.0086, "s", "+8.6 ms undecided"}, {0, 0.07, "", "+0.07 undecided"},
+		{0, 3, "pauses", "+3 pauses undecided"}, {0, 86e3, "bps", "+86 kb/s undecided"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			a := results.Agreement{Sim: c.sim, Lab: c.lab, Unit: c.unit, Verdict: claim.Undecided}
+			if got := apart(a); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}

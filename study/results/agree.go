@@ -119,7 +119,7 @@ func (a *Agreement) judge(sim, lab []float64, near measure.Tolerance, upset floa
 	if a.Judged = near.Given(); !a.Judged {
 		return
 	}
-	if math.IsNaN(difference) {
+	if math.IsNaN(difference) || math.IsInf(difference, 0) {
 		a.Judged, a.Unmeasured = false, true
 		return
 	}
@@ -281,7 +281,6 @@ func (a *Agreement) String() string {
 	if a.Group != "" {
 		name += "." + a.Group
 	}
-	return fmt.Sprintf("%s %s: %s in the simulator, %s in the lab", measure.PointName(a.Point), name, measure.SI(a.Sim)+
-		a.Unit,
-		measure.SI(a.Lab)+a.Unit)
+	return fmt.Sprintf("%s %s: %s in the simulator, %s in the lab", measure.PointName(a.Point), name,
+		measure.Quantity(a.Sim, a.Unit), measure.Quantity(a.Lab, a.Unit))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/internal/testutil"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
@@ -556,7 +557,7 @@ func TestJobIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, want) ||
+		if got := strings.Join(testutil.Strings(s.Warnings()), "\n"); !strings.Contains(got, want) ||
 			want == "" && strings.Contains(got, "changes nothing") {
 			t.Errorf("%s: %s, want %s", job, got, want)
 		}

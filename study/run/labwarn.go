@@ -1,10 +1,11 @@
 package run
 
 import (
-	"fmt"
 	"slices"
 
+	"weir/core/scheme"
 	"weir/core/unit"
+	"weir/internal/document"
 	"weir/study/spec"
 )
 
@@ -15,11 +16,23 @@ const labTimeout = 10 * unit.Millisecond
 // hasty is the configuration of a transport whose timeouts have a least value.
 type hasty interface{ LeastTimeout() unit.Time }
 
+// Kinds of warnings about the lab.
+var (
+	warnStalls = scheme.WarningKind{ID: "lab-stalls",
+		Condition: "an experiment with stalls, which are for the simulator, runs in the lab"}
+	warnTimeout = scheme.WarningKind{ID: "lab-timeout",
+		Condition: "a transport of Weir's own hosts has rto_min below 10 ms in the lab"}
+)
+
+// WarningKinds returns the kinds of warnings that this package issues.
+func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnStalls, warnTimeout} }
+
 // LabWarnings tell what may work otherwise in the lab than is meant: stalls, which are for the simulator, and timeouts
 // for networks of some microseconds, which come there while acknowledgements only wait for a thread.
-func LabWarnings(s *spec.Spec) (all []string) {
+func LabWarnings(s *spec.Spec) (all []spec.Warning) {
 	if s.Stalls() {
-		all = append(all, "stalls are for the simulator: the lab's machine has its own")
+		all = append(all, document.Warn(warnStalls, document.Place{}, "stalls are for the simulator: the lab's machine has "+
+			"its own"))
 	}
 	for _, p := range s.Points() {
 		for i := range p.Entries() {
@@ -29,9 +42,9 @@ func LabWarnings(s *spec.Spec) (all []string) {
 			if !ok || !tr.Own() || h.LeastTimeout() >= labTimeout {
 				continue
 			}
-			w := fmt.Sprintf("%v: traffic %s: timeouts of %s can come after rto_min: %v, and what carries acknowledgements "+
-				"in the lab waits for milliseconds now and then; with rto_min: %v or more only what is lost is sent again",
-				tr.At(), tr.Name(), x.Name, h.LeastTimeout(), labTimeout)
+			w := document.Warn(warnTimeout, tr.At(), "traffic %s: timeouts of %s can come after rto_min: %v, and what carries "+
+				"acknowledgements in the lab waits for milliseconds now and then; with rto_min: %v or more only what is lost "+
+				"is sent again", tr.Name(), x.Name, h.LeastTimeout(), labTimeout)
 			if !slices.Contains(all, w) {
 				all = append(all, w)
 			}

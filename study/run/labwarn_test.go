@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testutil"
 	"weir/study/spec"
 )
 
@@ -21,7 +22,7 @@ func TestLabWarnings(t *testing.T) {
 	} {
 		s := load(t, twoHosts+"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: "+transport+
 			"}\nmeasure: [goodput]\n", spec.Options{})
-		all := LabWarnings(s)
+		all := testutil.Strings(LabWarnings(s))
 		if n := len(all); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(all[0], want) ||
 			!strings.Contains(all[0], ":10:5: ")) {
 			t.Errorf("%s: %q", transport, all)
@@ -29,7 +30,8 @@ func TestLabWarnings(t *testing.T) {
 	}
 	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
 		"transport: tcp}\nmeasure: [goodput]\n", spec.Options{})
-	if all := LabWarnings(s); len(all) != 1 || !strings.Contains(all[0], "stalls are for the simulator") {
+	if all := testutil.Strings(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the "+
+		"simulator") {
 		t.Errorf("%q", all)
 	}
 }

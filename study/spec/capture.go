@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weir/core/packet"
+	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/document"
@@ -352,28 +353,32 @@ func (c *captureDecoder) why(s *pcapng.Source) string {
 
 // tell warns of what is not in the traffic as the capture has it.
 func (c *captureDecoder) tell(s *pcapng.Source) {
-	say := func(format string, args ...any) {
-		c.warn("%v: traffic %s: %s: %s", c.x.Get("file").Place, c.tr.seen.Name, c.x.Get("file").Text,
+	warn := func(kind scheme.WarningKind, format string, args ...any) {
+		c.warn(kind, c.x.Get("file").Place, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))
 	}
 	if len(s.Left)+len(c.left) > 0 {
-		say("left out are %s", c.why(s))
+		warn(warnCaptureLeft, "left out are %s", c.why(s))
 	}
 	if c.as == asPackets && s.Interfaces > 1 && c.x.Get("interfaces") == nil {
-		say("packets of %d interfaces are taken: one that passed two of them is there twice; interfaces chooses",
+		warn(warnCaptureInterfaces, "packets of %d interfaces are taken: one that passed two of them is there twice; "+
+			"interfaces chooses",
 			s.Interfaces)
 	}
 	if c.short > 0 {
-		say("%d packets are shorter than datagrams can be, and are sent with %d B of payload", c.short, leastCaptured)
+		warn(warnCaptureShort, "%d packets are shorter than datagrams can be, and are sent with %d B of payload",
+			c.short, leastCaptured)
 	}
 	if c.late > 0 {
-		say("%d %s are behind the end of the run", c.late, c.as)
+		warn(warnCaptureLate, "%d %s are behind the end of the run", c.late, c.as)
 	}
 	if s.Midway > 0 {
-		say("%d of %d connections have no SYN in it: their bytes count from the first segment on", s.Midway, s.Connections)
+		warn(warnCaptureMidway, "%d of %d connections have no SYN in it: their bytes count from the first segment on",
+			s.Midway, s.Connections)
 	}
 	if s.Missing > 0 {
-		say("%v of streams are not in it, and count: TCP has carried what stands before and behind", unit.Bytes(s.Missing))
+		warn(warnCaptureMissing, "%v of streams are not in it, and count: TCP has carried what stands before and "+
+			"behind", unit.Bytes(s.Missing))
 	}
 }
 

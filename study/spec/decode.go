@@ -1,9 +1,9 @@
 package spec
 
 import (
-	"fmt"
 	"slices"
 
+	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/pcapng"
@@ -19,7 +19,7 @@ type decoder struct {
 	trial    Trial
 	machine  float64 // bytes of memory that it has; 0: not known
 	source   *Source
-	warnings []string
+	warnings []Warning
 	networks routedNetworks
 	flows    flowList                  // of the point before
 	built    map[string]bool           // what decides whether switches can be built, of the points so far
@@ -55,8 +55,18 @@ func (d *decoder) word(t *document.Node, table *document.Table, key string) stri
 	return d.Word(t, key, table.Key(key).Form.Words)
 }
 
-func (d *decoder) warn(format string, args ...any) {
-	w := fmt.Sprintf(format, args...)
+// warn issues a warning about a place in the file.
+func (d *decoder) warn(kind scheme.WarningKind, at document.Place, format string, args ...any) {
+	d.issue(document.Warn(kind, at, format, args...))
+}
+
+// issue keeps a warning, once. When traffics are asked again, one of a kind at a place is enough.
+func (d *decoder) issue(w Warning) {
+	a := &d.around
+	if a.again && slices.ContainsFunc(a.issued, func(x Warning) bool { return x.Kind == w.Kind && x.At == w.At }) {
+		return
+	}
+	a.issued = append(a.issued, w)
 	if !slices.Contains(d.warnings, w) {
 		d.warnings = append(d.warnings, w)
 	}

@@ -53,6 +53,7 @@ func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
 	if !d.room(x.Get("file").Place, p, float64(len(m.Flows))) {
 		return
 	}
+	d.mixed(m.Flows, port, name, tr.seen.Name)
 	l := listing{name: name, port: port, offset: offset, triggers: m.Triggers}
 	d.listFlows(x, p, tr, &l, m.Flows)
 }
@@ -73,6 +74,22 @@ func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
 	d.Fail(d.InFile(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
 		hosts, m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
 	return false
+}
+
+// mixed warns of flows to a port, or to any if it is negative, that are of several classes.
+func (d *decoder) mixed(flows []workload.Flow, port int, name, traffic string) {
+	first := -1
+	for i := range flows {
+		switch f := &flows[i]; {
+		case port >= 0 && f.Port != port:
+		case first < 0:
+			first = f.Class
+		case f.Class != first:
+			d.warn(warnClasses, d.InFile(name, f.At.Line, f.At.Src), "traffic %s: flows of class %d and of class %d are alike "+
+				"here: class of rdma, or tos, gives a traffic its own", traffic, first, f.Class)
+			return
+		}
+	}
 }
 
 // listing is what is known of a flow file beside its flows.

@@ -21,9 +21,7 @@ func (d *decoder) openFile(t *document.Node) (data []byte, name string) {
 		d.Fail(t.Place, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.Reason(err))
 	}
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(d.source.File), name)
-	}
+	name = d.source.Path(name)
 	if err == nil {
 		d.inputs[t.Text] = data
 	}

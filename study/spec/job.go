@@ -73,8 +73,8 @@ func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
 	tr.jobNode = params
 	if s, ok := tr.job.Program.(job.Steered); ok && x.Get("nic") != nil && p.ideal == nil {
 		if nics, _ := s.Steers(); nics > 0 {
-			d.warn("%v: traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
-				tr.nicAt, tr.seen.Name, nics)
+			d.warn(warnNIC, tr.nicAt, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+				tr.seen.Name, nics)
 		}
 	}
 	tr.seen.Job, tr.seen.Ranks = true, tr.job.Hosts

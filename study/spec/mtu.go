@@ -76,20 +76,20 @@ func (m mtu) told(d *decoder, p *Point, id, first int) {
 	if m.payload || tr.fixedPayload {
 		return
 	}
-	if n := p.telemetryBytes(tr, id, first); n > 0 {
+	if n := p.telemetryBytes(tr, first); n > 0 {
 		tr.seen.Payload = m.of(d, tr.seen.Transport, tr.seen.Version, n)
 	}
 }
 
 // telemetryBytes is what telemetry takes at most of a data packet of a traffic, on the longest of its flows' shortest
 // paths.
-func (p *Point) telemetryBytes(tr *Traffic, id, first int) int32 {
+func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	x, ok := tr.transportConfig.(transport.Informed)
 	if !ok || p.telemetry == nil || p.telemetry.Counted || tr.cc == nil {
 		return 0
 	}
 	hops := 0
-	p.eachPair(tr, id, first, func(src, dst int) {
+	p.eachPair(tr, first, p.flows.n, func(src, dst int) {
 		near, _ := p.seen.Routes.Near(src, dst)
 		hops = max(hops, p.seen.Routes.Hops(near.From, near.To)-1)
 	})

@@ -15,6 +15,7 @@ import (
 	"weir/core/cc"
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/workload"
@@ -71,7 +72,9 @@ type Import struct {
 	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
 	// that it names are relative to folder, where it shall be. Warnings say what the registry lacks,
 	// and what has no counterpart. What is wrong with the configuration is an InputErrors.
-	Make func(r *Registry, config, folder string) (experiment []byte, warnings []string, err error)
+	Make func(r *Registry, config, folder string) (experiment []byte, warnings []Warning, err error)
+	// Warnings are the kinds of warnings that Make returns.
+	Warnings []scheme.WarningKind
 }
 
 // Library is a room's own experiments.
@@ -98,6 +101,14 @@ type Source struct {
 	File string // as errors name it
 	Data []byte
 	Open func(name string) ([]byte, error) // files that the spec names
+}
+
+// Path returns where a file is that the spec names: relative to the spec's folder.
+func (s *Source) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(s.File), name)
 }
 
 // Experiments lists the library, sorted by name, with benchmarks last.
@@ -194,12 +205,9 @@ func (r *Registry) Open(name string) (*Source, error) {
 		data, err = document.ReadFile(name, document.LargestFile)
 	}
 	if err == nil {
-		return &Source{Name: base, File: name, Data: data, Open: func(n string) ([]byte, error) {
-			if !filepath.IsAbs(n) {
-				n = filepath.Join(filepath.Dir(name), n)
-			}
-			return document.ReadFile(n, document.LargestInput)
-		}}, nil
+		src := &Source{Name: base, File: name, Data: data}
+		src.Open = func(n string) ([]byte, error) { return document.ReadFile(src.Path(n), document.LargestInput) }
+		return src, nil
 	}
 	if large := (*document.TooLarge)(nil); errors.As(err, &large) {
 		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +

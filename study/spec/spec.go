@@ -55,7 +55,7 @@ type Spec struct {
 	seed      uint64
 	quota     unit.Bytes // of a run's trace; 0: none
 	quick     bool
-	warnings  []string
+	warnings  []Warning
 
 	registry *Registry
 	trial    Trial
@@ -446,7 +446,7 @@ func (s *Spec) TraceQuota() unit.Bytes { return s.quota }
 func (s *Spec) Quick() bool { return s.quick }
 
 // Warnings are about what may work otherwise than is meant.
-func (s *Spec) Warnings() []string { return slices.Clone(s.warnings) }
+func (s *Spec) Warnings() []Warning { return slices.Clone(s.warnings) }
 
 // Text is the file that it was read from, with its name.
 func (s *Spec) Text() (file string, data []byte) { return s.source.File, slices.Clone(s.source.Data) }

@@ -49,8 +49,8 @@ func (d *decoder) coarse(at document.Place, f *telemetry.Format, rates []unit.Ra
 		return
 	}
 	if most := telemetry.MostMulti(rates[0]); f.HPCC.Multi > most {
-		d.warn("%s:%d:%d: program telemetry: multi: %d makes the units of HPCC's format too coarse for links of %v, whose "+
-			"load then seems larger than it is: up to %d is fine", at.File, at.Line, at.Column, f.HPCC.Multi, rates[0], most)
+		d.warn(warnMulti, at, "program telemetry: multi: %d makes the units of HPCC's format too coarse for links of %v, "+
+			"whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, rates[0], most)
 	}
 }
 

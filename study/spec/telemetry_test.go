@@ -10,6 +10,7 @@ import (
 	"weir/core/transport/rdma"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/testutil"
 	"weir/papers/hpcc"
 	"weir/study/plan"
 	"weir/study/spec"
@@ -67,13 +68,13 @@ func TestTelemetryDecode(t *testing.T) {
 		!strings.Contains(text, "telemetry: packet") {
 		t.Errorf("defaults are silent:\n%s", text)
 	}
-	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
+	if w := testutil.Strings(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
 		t.Errorf("%q", w)
 	}
 	// without the program, windows stay as they begin, which is said
 	s, err = plan.Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
 		spec.Options{})
-	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "needs telemetry") {
+	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0].Text, "needs telemetry") {
 		t.Errorf("%v, %q", err, s.Warnings())
 	}
 }
@@ -98,7 +99,7 @@ func TestCoarseUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := s.Warnings()
+			w := testutil.Strings(s.Warnings())
 			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
 				"telemetry: multi: ") || !strings.Contains(w[0], "links of "+x.slow)) {
 				t.Errorf("%q", w)

@@ -39,7 +39,7 @@ func (d *decoder) trafficList(root document.Map, p *Point) {
 			mtu.told(d, p, id, first)
 		}
 		if !d.ideally {
-			d.suits(p, id, first)
+			d.suits(p, id, first, p.flows.n)
 		}
 		if d.fine() {
 			d.room(x.Place, p, 0)
@@ -223,9 +223,7 @@ func (d *decoder) transport(x document.Map, tr *Traffic) bool {
 		tr.transportConfig = d.Configuration(&tr.seen.Transport.Scheme, params, nil)
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
-		if w := c.Warn(); w != "" {
-			d.warn("%s:%d: traffic %s: %s", x.File, x.Line, tr.seen.Name, w)
-		}
+		d.remarks(tr, "transport "+tr.seen.Transport.Name, where, params, c.Warns())
 	}
 	return true
 }

@@ -14,6 +14,7 @@ import (
 
 	"weir/core/cc/cctest"
 	"weir/core/dataplane"
+	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -36,6 +37,24 @@ var (
 type Trap struct {
 	Text  string // with the place in the experiment's file of what makes it
 	Fatal bool   // results would be wrong, or there would be none
+	Kind  scheme.WarningKind
+}
+
+// Kinds of traps that are no errors.
+var (
+	warnController = scheme.WarningKind{ID: "trap-controller",
+		Condition: "a controller breaks a rule of cc.Controller, which changes no result"}
+	warnDrops = scheme.WarningKind{ID: "trap-drops",
+		Condition: "no packet, or hardly one, arrives in the first run"}
+	warnMarks = scheme.WarningKind{ID: "trap-marks",
+		Condition: "a program marks packets whose sender cannot use marks, or the like"}
+	warnCosts = scheme.WarningKind{ID: "trap-costs",
+		Condition: "a controller or program starts goroutines, or takes memory for each packet"}
+)
+
+// WarningKinds returns the kinds of warnings that this package issues.
+func WarningKinds() []scheme.WarningKind {
+	return []scheme.WarningKind{warnController, warnDrops, warnMarks, warnCosts}
 }
 
 // Watch gives a registry whose controllers tell what they do. An experiment that is to be looked at is loaded with it.
@@ -77,32 +96,33 @@ func (w *Watched) Find(s *spec.Spec) (found []Trap, why string) {
 			if t.Unmarked && !unmarked(r.Of, t.Scheme) {
 				continue
 			}
-			add(Trap{placed(r.Of, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal})
+			add(Trap{placed(r.Of, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
 		}
 		if wrong != "" {
-			add(Trap{wrong, true})
+			add(Trap{Text: wrong, Fatal: true})
 			return found, ""
 		}
 		if slices.ContainsFunc(w.traps.Found, func(t cctest.Trap) bool { return t.Fatal }) {
 			continue
 		}
 		if text := drops(first); text != "" {
-			add(Trap{at(r) + text, false})
+			add(Trap{Text: at(r) + text, Kind: warnDrops})
 		}
 		if text := marks.found(); text != "" {
-			add(Trap{at(r) + text, false})
+			add(Trap{Text: at(r) + text, Kind: warnMarks})
 		}
 		switch second, wrong := rehearse(r, nil, nil); {
 		case wrong != "":
-			add(Trap{wrong, true})
+			add(Trap{Text: wrong, Fatal: true})
 			return found, ""
 		case !alike(first, second):
-			add(Trap{at(r) + "two runs of one seed differ: a program or a scheduler asks a clock, ranges over a map, or draws " +
-				"from a random stream that is not its own (Site.Random)", true})
+			add(Trap{Fatal: true, Text: at(r) + "two runs of one seed differ: a program or a scheduler asks a clock, " +
+				"ranges over a map, or draws " +
+				"from a random stream that is not its own (Site.Random)"})
 			continue
 		}
 		for _, text := range w.costs(r) {
-			add(Trap{at(r) + text, false})
+			add(Trap{Text: at(r) + text, Kind: warnCosts})
 		}
 	}
 	return found, ""

@@ -70,9 +70,6 @@ func (p *plan) lookBypass(conn *rtnl.Conn) error {
 		p.refuse("the ports belong to %s, which is no bridge", bridge.Name)
 		return nil
 	}
-	if !bridge.Up {
-		p.warn("bridge %s is down, and forwards nothing; the start sets it up", bridge.Name)
-	}
 	p.bridge = bridge
 	all, err := net.Interfaces()
 	if err != nil {
@@ -92,10 +89,11 @@ func (p *plan) lookBypass(conn *rtnl.Conn) error {
 				bridge.Name, i.Name)
 		}
 	}
+	address := ""
 	if addresses := addressesOf(bridge.Name); len(addresses) > 0 {
-		p.warn("bridge %s has the address %v, at which this machine is not reached while the switch runs", bridge.Name,
-			addresses[0])
+		address = addresses[0].String()
 	}
+	p.warnings = append(p.warnings, bridgeWarnings(bridge.Name, bridge.Up, address)...)
 	return nil
 }
 

@@ -39,7 +39,7 @@ type Config struct {
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
 
-	remarks   []string           // of programs, of where they stand
+	remarks   []document.Warning // of programs, of where they stand
 	mtus      []int              // of the ports' interfaces; nil: they are not known
 	metered   []dataplane.Metric // of all programs
 	rates     []document.Place   // where rates of ports stand
@@ -302,9 +302,7 @@ func (d *decoder) suits() {
 		}
 		s.Ports = append(s.Ports, dataplane.Facing{To: p.Name, Rate: rate, Buffer: p.Buffer})
 	}
-	warn := func(at document.Place, text string) {
-		d.c.remarks = append(d.c.remarks, fmt.Sprintf("%v: %s", at, text))
-	}
+	warn := func(w document.Warning, _ float64) { d.c.remarks = append(d.c.remarks, w) }
 	for i := range d.c.Programs {
 		d.c.Programs[i].Remarks(d.Reader, s, warn)
 	}
@@ -390,16 +388,17 @@ func (c *Config) links() (all []lab.BridgePort) {
 // questions are warnings of what is hardly meant: what programs say of where they stand, exempt frames that could
 // fill a port (lax), and rates at which a full frame takes more than a second, while nothing else leaves that port.
 // maxFrame is the bytes of such a frame, without tags.
-func (c *Config) questions(maxFrame func(port int) int) (warnings []string) {
+func (c *Config) questions(maxFrame func(port int) int) (warnings []document.Warning) {
 	warnings = append(slices.Clone(c.remarks), c.lax()...)
 	for i, p := range c.Ports {
 		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
 			continue
 		}
-		at := c.rates[i]
-		warnings = append(warnings, fmt.Sprintf("%s:%d:%d: port %s: a frame of %d bytes takes %d s at %v, and nothing else "+
-			"leaves meanwhile", at.File, at.Line, at.Column, p.Name, frame, 8*frame/int64(p.Rate.Bits), p.Rate))
+		w := document.Warn(warnSlowFrame, c.rates[i], "port %s: a frame of %d bytes takes %d s at %v, and nothing else "+
+			"leaves meanwhile", p.Name, frame, 8*frame/int64(p.Rate.Bits), p.Rate)
+		w.Port = p.Name
+		warnings = append(warnings, w)
 	}
 	return warnings
 }

@@ -308,7 +308,7 @@ func TestLax(t *testing.T) {
 			"200kbps each) may fill 100 % of 300kbps"},
 	} {
 		t.Run(x.rate+" "+x.exempt, func(t *testing.T) {
-			got := strings.Join(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).lax(), "\n")
+			got := strings.Join(testutil.Strings(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).lax()), "\n")
 			if !strings.HasPrefix(got, x.want) || (got == "") != (x.want == "") {
 				t.Errorf("it warns %q, want %q", got, x.want)
 			}
@@ -340,7 +340,8 @@ switch: [forward]
 			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, and nothing else leaves meanwhile"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).questions(func(int) int { return 1514 })
+			got := testutil.Strings(decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).questions(
+				func(int) int { return 1514 }))
 			if !slices.EqualFunc(got, x.want, strings.HasPrefix) {
 				t.Errorf("it warns\n%q, want\n%q", got, x.want)
 			}

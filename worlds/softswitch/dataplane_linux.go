@@ -139,9 +139,8 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
-	if unconfined != nil {
-		l.out.Encode(answer{Is: isNote,
-			Text: "warning: no filter of system calls holds the data plane: " + unconfined.Error()})
+	for _, w := range unfiltered("data plane", unconfined) {
+		l.out.Encode(answer{Is: isNote, Text: w.Line()})
 	}
 	go l.listen(known, lines)
 	return l.run()

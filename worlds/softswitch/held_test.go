@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testutil"
 	"weir/papers/p4te"
 )
 
@@ -200,7 +201,7 @@ func TestHeldNeeds(t *testing.T) {
 			if err != nil {
 				return
 			}
-			warned := strings.Join(c.questions(func(int) int { return fullFrame }), "\n")
+			warned := strings.Join(testutil.Strings(c.questions(func(int) int { return fullFrame })), "\n")
 			if x.warned == "" && warned != "" || !strings.Contains(warned, x.warned) {
 				t.Errorf("warned of %q, want %q", warned, x.warned)
 			}

@@ -27,7 +27,7 @@ type plan struct {
 	others   []other        // what sends to each port, if it is on this machine
 	bypass   bool           // it is wanted
 	bridge   rtnl.Interface // that the ports belong to already; without a name: none
-	warnings []string
+	warnings []document.Warning
 	wrong    []error // why there can be no start
 }
 
@@ -61,25 +61,15 @@ func look(c *Config, bypass bool) (*plan, error) {
 	if err := p.lookBypass(conn); err != nil {
 		return nil, err
 	}
-	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
-		p.warn("metrics are at %v, for whoever can reach it", c.Metrics)
-	}
+	p.warnings = append(p.warnings, c.openMetrics()...)
 	if len(p.wrong) == 0 {
 		p.warnings = append(p.warnings, c.questions(func(port int) int {
 			return p.links[port].MTU +
 				packet.EthernetHeader
 		})...)
 	}
-	for i, port := range c.Ports {
-		if port.Rate.Bits == 0 && port.Rate.Packets == 0 {
-			p.warn("port %s has no rate: its queue, on which programs work, hardly fills", c.Ports[i].Name)
-		}
-	}
+	p.warnings = append(p.warnings, c.unshapedPorts()...)
 	return p, errors.Join(p.wrong...)
-}
-
-func (p *plan) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
 func (p *plan) refuse(format string, args ...any) { p.wrong = append(p.wrong, setup(format, args...)) }
@@ -126,22 +116,11 @@ func (p *plan) lookPort(conn *rtnl.Conn, port Port, i rtnl.Interface, defaultRou
 	case i.MTU < 1280 || i.MTU > 9216:
 		p.refuse("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
 	}
-	if i.MTU != p.links[0].MTU {
-		p.warn("interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are "+
-			"dropped there",
-			name, i.MTU, p.config.Ports[0].Interface, p.links[0].MTU)
-	}
+	facts := interfaceFacts{mtu: i.MTU, firstMTU: p.links[0].MTU, defaultRoute: defaultRoute, bypass: p.bypass}
 	for _, n := range addressesOf(name) {
-		if p.bypass {
-			p.warn("interface %s has the address %v: with --bypass nothing that comes in there reaches it", name, n)
-			continue
-		}
-		p.warn("interface %s has the address %v: this machine's own traffic there does not go through the switch, and it "+
-			"answers beside it", name, n)
+		facts.addresses = append(facts.addresses, n.String())
 	}
-	if defaultRoute {
-		p.warn("interface %s has a default route: is it this machine's own way out?", name)
-	}
+	p.warnings = append(p.warnings, p.config.interfaceWarnings(port, &facts)...)
 	return nil
 }
 
@@ -229,8 +208,9 @@ func Check(known Schemes, file string, bypass bool, out io.Writer) error {
 	if runs != 0 {
 		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
 			"off already\n", runs)
-	} else if os.Geteuid() != 0 {
-		fmt.Fprintln(out, "warning: starting needs root")
+	}
+	for _, w := range rootWarnings(runs != 0, os.Geteuid()) {
+		w.Print(out)
 	}
 	return nil
 }
@@ -282,6 +262,6 @@ func (p *plan) print(out io.Writer) {
 	fmt.Fprintf(out, "runs as %s (%d:%d): the data plane without capabilities, its supervisor with CAP_NET_ADMIN\n",
 		c.User, p.uid, p.gid)
 	for _, w := range p.warnings {
-		fmt.Fprintln(out, "warning:", w)
+		w.Print(out)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/document"
 	"weir/internal/netns"
 	"weir/internal/rtnl"
 )
@@ -92,23 +93,24 @@ func (o *other) help() string {
 }
 
 // warnings are about frames without checksums, before any has come.
-func (o *other) warnings(port Port) []string {
+func (o *other) warnings(port Port) []document.Warning {
+	var w document.Warning
 	switch {
 	case o.Sends:
-		return []string{fmt.Sprintf("port %s: %s, the other end of %s, leaves checksums to a card that is not "+
-			"there: what it "+
-			"sends by TCP and UDP will be dropped; this helps: %s", port.Name, strings.TrimSpace(o.Interface),
-			port.Interface, o.help())}
+		w = document.Warn(warnChecksumsSent, document.Place{}, "port %s: %s, the other end of %s, leaves checksums to a "+
+			"card that is not there: what it sends by TCP and UDP will be dropped; this helps: %s", port.Name,
+			strings.TrimSpace(o.Interface), port.Interface, o.help())
 	case o.Kind == "veth" && o.Interface == "":
-		return []string{fmt.Sprintf("port %s: whether the other end of %s sends frames without checksums cannot "+
-			"be seen: %s; "+
-			"if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.help())}
+		w = document.Warn(warnChecksumsHidden, document.Place{}, "port %s: whether the other end of %s sends frames without "+
+			"checksums cannot be seen: %s; if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.help())
 	case o.Kind == "tun":
-		return []string{fmt.Sprintf("port %s: whether what is behind %s sends frames without checksums cannot "+
-			"be seen; if it "+
-			"does, this helps: %s", port.Name, port.Interface, o.help())}
+		w = document.Warn(warnChecksumsTUN, document.Place{}, "port %s: whether what is behind %s sends frames without "+
+			"checksums cannot be seen; if it does, this helps: %s", port.Name, port.Interface, o.help())
+	default:
+		return nil
 	}
-	return nil
+	w.Port = port.Name
+	return []document.Warning{w}
 }
 
 // How often the supervisor looks for frames without checksums, and how often at most it says so of a port.
@@ -134,8 +136,9 @@ func (s *supervisor) reportPartial(now time.Time) {
 		if n == *was || *was > 0 && now.Sub(s.partial.at[i]) < pause {
 			continue
 		}
-		fmt.Fprintf(s.log, "warning: port %s: %d frames came from %s without their checksums, and were dropped; this helps: "+
-			"%s\n", port.Name, n-*was, port.Interface, s.state.Others[i].help())
+		for _, w := range partialWarnings(port, n-*was, s.state.Others[i].help()) {
+			w.Print(s.log)
+		}
 		*was, s.partial.at[i] = n, now
 	}
 }

@@ -79,14 +79,15 @@ const mostPeers = 1024
 const mostExempt = 0.05
 
 // lax are warnings about exempt frames that could fill a good part of a port.
-func (c *Config) lax() (warnings []string) {
+func (c *Config) lax() (warnings []document.Warning) {
 	for i, p := range c.Ports {
 		rate := float64(p.Rate.Bits)
 		if all := float64(classes * c.Users.ExemptRate); rate > 0 && all > mostExempt*rate {
-			at := c.rates[i]
-			warnings = append(warnings, fmt.Sprintf("%s:%d:%d: port %s: ARP and neighbour discovery of another port "+
-				"(users: exempt_rate %v each) may fill %.0f %% of %v, and no program drops them", at.File, at.Line, at.Column,
-				p.Name, c.Users.ExemptRate, min(100, 100*all/rate), p.Rate))
+			w := document.Warn(warnExempt, c.rates[i], "port %s: ARP and neighbour discovery of another port "+
+				"(users: exempt_rate %v each) may fill %.0f %% of %v, and no program drops them", p.Name, c.Users.ExemptRate,
+				min(100, 100*all/rate), p.Rate)
+			w.Port = p.Name
+			warnings = append(warnings, w)
 		}
 	}
 	return warnings

@@ -60,7 +60,7 @@ func Start(known Schemes, file string, bypass bool, self []string, stderr io.Wri
 		return err
 	}
 	for _, w := range p.warnings {
-		fmt.Fprintln(stderr, "warning:", w)
+		w.Print(stderr)
 	}
 	s := &start{plan: p, state: state{File: file, Data: data, Listener: -1}}
 	// Before others are looked for: of two that start at once, one at least sees the other.

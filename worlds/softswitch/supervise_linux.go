@@ -89,8 +89,8 @@ func Supervise(known Schemes, descriptor int, command []string, version string, 
 		}
 		defer stop()
 	}
-	if err := confineSupervisor(s.command.Process.Pid); err != nil {
-		fmt.Fprintln(s.log, "warning: no filter of system calls holds the supervisor:", err)
+	for _, w := range unfiltered("supervisor", confineSupervisor(s.command.Process.Pid)) {
+		w.Print(s.log)
 	}
 	var names []string
 	for _, p := range c.Ports {
@@ -250,7 +250,7 @@ func (s *supervisor) order(x reread) {
 		return
 	}
 	for _, w := range x.config.questions(func(port int) int { return s.state.Sockets[port].MaxFrame }) {
-		fmt.Fprintln(s.log, "warning:", w)
+		w.Print(s.log)
 	}
 	s.next, s.overdue = x.config, time.After(reloading)
 }

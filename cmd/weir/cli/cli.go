@@ -194,9 +194,7 @@ func (s *selection) load(a *app) (*spec.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range exp.Warnings() {
-		fmt.Fprintln(a.stderr, "warning:", w)
-	}
+	a.warn(exp.Warnings()...)
 	return exp, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/workload"
 	"weir/study/results"
@@ -53,8 +54,9 @@ func TestFormats(t *testing.T) {
 		r.Formats = append(r.Formats, spec.Format{Name: "lines", Doc: "the number of runs",
 			New: func() spec.Export { return &lines{} }})
 		r.Imports = append(r.Imports, spec.Import{Name: "notes", Doc: "notes of a meeting",
-			Make: func(_ *spec.Registry, config, folder string) ([]byte, []string, error) {
-				return []byte("# of " + config + " for " + folder + "\n"), []string{"the coffee"}, nil
+			Make: func(_ *spec.Registry, config, folder string) ([]byte, []spec.Warning, error) {
+				return []byte("# of " + config + " for " + folder + "\n"),
+					[]spec.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
 			}})
 		r.Networks = append(r.Networks, topology.Format{Name: "drawing", Doc: "a picture of the network"})
 		r.Flows = append(r.Flows, workload.Format{Name: "diary", Doc: "what happened"})
@@ -72,7 +74,7 @@ func TestFormats(t *testing.T) {
 		{"list formats", "import --format notes    notes of a meeting", Done},
 		{"list topologies", "file: …, format: drawing a picture of the network", Done},
 		{"list workloads", "file: …, format: diary   what happened", Done},
-		{"import talk.txt --format notes", "warning: the coffee\n# of talk.txt for .\n", Done},
+		{"import talk.txt --format notes", "warning: the coffee (notes-coffee)\n# of talk.txt for .\n", Done},
 		{"import talk.txt --format note", `--format is "note"; allowed: hpcc, notes`, WrongInput},
 		{"help export results", "--mark", Done},
 		{"export small.yaml", "hpcc/", Done},

@@ -37,9 +37,7 @@ func (i *importCmd) Run(a *app) error {
 		}
 		return err
 	}
-	for _, w := range warnings {
-		fmt.Fprintln(a.stderr, "warning:", w)
-	}
+	a.warn(warnings...)
 	if i.Out == "" {
 		_, err = a.stdout.Write(data)
 		return err

@@ -115,9 +115,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 
 // warnOfLab says what may work otherwise in the lab than is meant.
 func (a *app) warnOfLab(s *spec.Spec) {
-	for _, w := range run.LabWarnings(s) {
-		fmt.Fprintln(a.stderr, "warning:", w)
-	}
+	a.warn(run.LabWarnings(s)...)
 }
 
 // warnOfLeft warns, once, of what dead labs have left that cannot be removed, after before.
@@ -126,8 +124,7 @@ func (a *app) warnOfLeft(before func()) func(left error) {
 	return func(left error) {
 		once.Do(func() {
 			before()
-			fmt.Fprintf(a.stderr, "warning: %s; this lab goes on beside it, and weir lab clean tries again\n",
-				strings.ReplaceAll(left.Error(), "\n", "; "))
+			a.warn(leftWarnings(left)...)
 		})
 	}
 }

@@ -112,7 +112,7 @@ func (p *plotCmd) Run(a *app) error {
 		}
 		if f == nil {
 			empty++
-			fmt.Fprintf(a.stderr, "warning: %s: no value of it is defined\n", report.Title(x))
+			a.warn(undefinedPlot(report.Title(x), false)...)
 			continue
 		}
 		to := p.To

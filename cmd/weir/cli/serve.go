@@ -62,10 +62,7 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
 	}
-	if host, _, _ := net.SplitHostPort(listens); !loopback(host) {
-		fmt.Fprintln(a.stderr, "warning: beyond this machine's loopback what the page says, and its token, can be read on "+
-			"the way; ssh -L 8100:127.0.0.1:8100 HOST is safer")
-	}
+	a.warn(listenWarnings(listens)...)
 	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
 	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)
 	return serveUntil(signals, l, s)

@@ -24,11 +24,12 @@ func (s *selection) loadWatched(a *app) (*spec.Spec, error) {
 	}
 	fatal := 0
 	for _, t := range found {
-		word := "warning"
-		if t.Fatal {
-			word, fatal = "trap", fatal+1
+		if !t.Fatal {
+			a.warn(spec.Warning{Kind: t.Kind, Text: t.Text})
+			continue
 		}
-		fmt.Fprintf(a.stderr, "%s: %s\n", word, t.Text)
+		fatal++
+		fmt.Fprintf(a.stderr, "trap: %s\n", t.Text)
 	}
 	if fatal > 0 {
 		return nil, fmt.Errorf("%w: what %s uses has %s; its results would be wrong", errInput, x.Name(),

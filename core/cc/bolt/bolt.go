@@ -49,23 +49,32 @@ func (c *Config) Params(p *scheme.Params) {
 // Defaults are the authors' simulator's, but for MaxWindow.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
+// Kinds of warnings.
+var (
+	warnUnanswered = scheme.WarningKind{ID: "bolt-unanswered",
+		Condition: "no switch answers requests, so that only losses lower the window"}
+	warnPaths = scheme.WarningKind{ID: "bolt-paths",
+		Condition: "packets of a flow take several paths, and an answer about one path changes the window of all"}
+	warnMaxWindow = scheme.WarningKind{ID: "bolt-max-cwnd",
+		Condition: "max_cwnd is below 95 % of a round trip of a path at its slowest link"}
+)
+
 // Suits warns of switches that do not answer, and of a window that does not fill the path.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	if s.Unanswered != "" {
-		all = append(all, cc.Remark("", "%s: only losses lower its window", s.Unanswered))
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Unanswered != "" && !p.Idle }); p != nil {
+		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", p.Unanswered).At(p.Narrow.Port, 0))
 	}
 	if s.Sprayed {
-		all = append(all, cc.Remark("", "packets of a flow take several paths, and a switch's word about one of them lowers "+
+		all = append(all, warnPaths.Remark("", "packets of a flow take several paths, and a switch's word about one of "+
+			"them lowers "+
 			"the window for all"))
 	}
-	if p, ok := s.Longest(); ok && c.MaxWindow > 0 &&
-		float64(c.MaxWindow) < 0.95*float64(p.LineRate)/8*p.BaseRTT.Seconds() {
-		all = append(all, cc.Remark("max_cwnd", "%v are less than a round trip of the longest path, %v", c.MaxWindow,
-			p.LineRate.BytesIn(p.BaseRTT)))
+	if c.MaxWindow > 0 {
+		all = append(all, s.Below(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow), 0.95)...)
 	}
 	if p, ok := s.Longest(); ok && p.BaseRTT > longestClock {
-		all = append(all, scheme.Remark{Refused: true, Text: fmt.Sprintf("a round trip of %v is beyond the clock in its "+
-			"packets, which counts %v", p.BaseRTT, longestClock)})
+		all = append(all, scheme.Refuse("", "a round trip of %v is beyond the clock in its "+
+			"packets, which counts %v", p.BaseRTT, longestClock))
 	}
 	return all
 }
@@ -78,7 +87,8 @@ func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "bolt", Doc: "a window that switches with program bolt lower by a packet as " +
 			"often as is " +
-			"its share of a queue, and raise by a packet where they have room", Source: "Bolt (NSDI 2023)"},
+			"its share of a queue, and raise by a packet where they have room", Source: "Bolt (NSDI 2023)",
+			Warnings: []scheme.WarningKind{warnUnanswered, warnPaths, warnMaxWindow}},
 		Signals:     cc.ByRequests | cc.ByLosses,
 		OwnRecovery: true,
 		Requests:    true,

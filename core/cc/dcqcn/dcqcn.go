@@ -154,13 +154,11 @@ func given[T float64 | unit.Time | unit.Rate](to *T, x T) {
 
 // Suits warns of rates that senders do not have.
 func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
-	if p, ok := s.Slowest(); ok && o.MinRate == 0 {
-		if least := o.Config(p.NICRate).MinRate; least > p.NICRate {
-			all = append(all, cc.Remark("min_rate", "%v, the preset's, is more than a sender's link of %v has", least,
-				p.NICRate))
-		}
+	if o.MinRate == 0 {
+		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	return append(all, s.TooFast("hai", o.HAI)...)
 }
 

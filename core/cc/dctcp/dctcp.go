@@ -25,10 +25,15 @@ func (c *Config) Params(p *scheme.Params) {
 		"RFC 8257 §3; HPCC §5.1: takes it away and starts at line rate")
 }
 
+// warnUnmarked is issued where the controller reacts to losses only.
+var warnUnmarked = scheme.WarningKind{ID: "dctcp-unmarked",
+	Condition: "packets can be lost and no switch marks packets"}
+
 // Suits warns where there is nothing to take the share of.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	if s.Unmarked != "" && s.Lossless == "" {
-		return []scheme.Remark{cc.Remark("", "%s: it reacts to losses only, as reno does", s.Unmarked)}
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && p.Lossless == "" }); p != nil {
+		return []scheme.Remark{warnUnmarked.Remark("", "%s: it reacts to losses only, as reno does", p.Unmarked).
+			At(p.Narrow.Port, 0)}
 	}
 	return nil
 }
@@ -36,7 +41,8 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 // Scheme is what an experiment names: cc: dctcp.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme:  scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257"},
+		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257",
+			Warnings: []scheme.WarningKind{warnUnmarked}},
 		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
 		ECN:    cc.DCTCPMode,
 		Kernel: "dctcp",

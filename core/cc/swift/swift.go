@@ -86,6 +86,14 @@ func (c *Config) Params(p *scheme.Params) {
 // Defaults are csg-htsim's (swift.cpp), but for MinWindow, which is ours.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
+// Kinds of warnings.
+var (
+	warnTarget = scheme.WarningKind{ID: "swift-target",
+		Condition: "the target of a large window is not above the round trip of a path without queues"}
+	warnMaxWindow = scheme.WarningKind{ID: "swift-max-cwnd",
+		Condition: "max_cwnd is below 95 % of a round trip of a path at its slowest link"}
+)
+
 // Suits warns of a target that the path exceeds without any queue, and of a window that does not fill it.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	for _, p := range s.Paths {
@@ -94,23 +102,21 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			hops = p.Hops
 		}
 		if target := c.BaseTarget + unit.Time(hops)*c.HopDelay; target <= p.BaseRTT {
-			all = append(all, cc.Remark("base_target",
-				"the target of a large window, %v, is not above the %v that a path of %d "+
-					"switches takes without queues: windows always fall there", target, p.BaseRTT, p.Hops))
+			all = append(all, warnTarget.Remark("base_target",
+				"the target of a large window, %v, is not above the %v that a path of %d switches takes without queues (%s): "+
+					"windows always fall there", target, p.BaseRTT, p.Hops, p.Name))
 			break
 		}
 	}
-	if p, ok := s.Longest(); ok && c.MaxWindow*float64(s.MSS) < 0.95*float64(p.LineRate)/8*p.BaseRTT.Seconds() {
-		all = append(all, cc.Remark("max_cwnd", "%v packets are less than a round trip of the longest path", c.MaxWindow))
-	}
-	return all
+	return append(all, s.Below(warnMaxWindow, "max_cwnd", fmt.Sprintf("%v packets are", c.MaxWindow),
+		c.MaxWindow*float64(s.MSS), 0.95)...)
 }
 
 // Scheme is what an experiment names: cc: swift.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay",
-			Source: "Swift (Kumar et al., SIGCOMM 2020)"},
+			Source: "Swift (Kumar et al., SIGCOMM 2020)", Warnings: []scheme.WarningKind{warnTarget, warnMaxWindow}},
 		Signals: cc.ByDelay | cc.ByLosses, KeepsOnSend: true,
 		OwnRecovery: true,
 	}, New)

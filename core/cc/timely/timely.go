@@ -155,23 +155,30 @@ func (o *Options) Config(line unit.Rate) Config {
 	return c
 }
 
+// Kinds of warnings.
+var (
+	warnTHighLow = scheme.WarningKind{ID: "timely-t-high-low",
+		Condition: "t_high is not above the longest path's round trip without queues"}
+	warnTHighWait = scheme.WarningKind{ID: "timely-t-high-wait",
+		Condition: "t_high is not below a path's round trip with a full queue at one of its ports"}
+)
+
 // Suits warns of thresholds that a path passes without any queue, and of rates that senders do not have.
 func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
-		all = append(all, cc.Remark("t_high", "the longest path takes %v without queues: the rate always falls", p.BaseRTT))
+		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues (%s): the rate always "+
+			"falls there", p.BaseRTT, p.Name))
 	}
-	if p, ok := s.Longest(); ok && s.Wait > 0 && o.THigh >= p.BaseRTT+s.Wait {
-		all = append(all, cc.Remark("t_high", "no packet waits so long: the round trip of the longest path, with "+
+	if p, ok := s.Longest(); ok && p.Wait > 0 && o.THigh >= p.BaseRTT+p.Wait {
+		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the round trip of the longest path, with "+
 			"a full queue "+
-			"at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+s.Wait))
+			"at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+p.Wait))
 	}
-	if p, ok := s.Slowest(); ok && o.MinRate == 0 {
-		if least := o.Config(p.NICRate).MinRate; least > p.NICRate {
-			all = append(all, cc.Remark("min_rate", "%v, the preset's, is more than a sender's link of %v has", least,
-				p.NICRate))
-		}
+	if o.MinRate == 0 {
+		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	}
 	all = append(all, s.TooFast("min_rate", o.MinRate)...)
+	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	return append(all, s.TooFast("start_rate", o.StartRate)...)
 }
 
@@ -179,7 +186,7 @@ func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
-			Source: "TIMELY (Mittal et al., SIGCOMM 2015)"},
+			Source: "TIMELY (Mittal et al., SIGCOMM 2015)", Warnings: []scheme.WarningKind{warnTHighLow, warnTHighWait}},
 		Signals: cc.ByDelay, KeepsOnSend: true,
 		OwnRecovery: true,
 	}, build)

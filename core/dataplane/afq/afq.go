@@ -39,31 +39,45 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Either(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
 }
 
+// Kinds of warnings.
+var (
+	warnBuffer = scheme.WarningKind{ID: "afq-buffer",
+		Condition: "one user's rounds fill the buffer of a port at which data can queue"}
+	warnRound = scheme.WarningKind{ID: "afq-round",
+		Condition: "one user's rounds hold less than a round trip of a port at which data can queue"}
+)
+
 // Suits warns of the slowest ports, where queues stand: where one user's rounds fill the buffer, so that the buffer
 // decides who loses, or else where they do not hold what a round trip of the link does.
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
-	horizon := c.Round * unit.Bytes(max(s.Queues, 1))
-	if p, holds := s.Short(unit.Time(float64(horizon) * 8e12 / float64(max(s.Slowest(), 1)))); p != nil {
-		return []scheme.Remark{dataplane.Remark("round",
-			"%d rounds of %v are what a user can have waiting, and the buffer of the port to %s is full after %v: it ends "+
-				"before users are told apart", max(s.Queues, 1), c.Round, p.To, holds)}
+	rounds := max(s.Queues, 1)
+	horizon := c.Round * unit.Bytes(rounds)
+	if p,
+		holds := s.Short(func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }); p !=
+		nil {
+		return []scheme.Remark{warnBuffer.Remark("round", "%d rounds of %v are what a user can have waiting, and the "+
+			"buffer of "+
+			"the port to %s is full after %v: it ends before users are told apart", rounds, c.Round, p.To, holds).
+			At(p.Port(), float64(horizon)*8e12/float64(p.Rate.Bits)/float64(max(holds, 1)))}
 	}
-	for _, p := range s.Ports {
-		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Longest.Seconds())
-		if p.Rate.Bits == s.Slowest() && horizon < need {
-			return []scheme.Remark{dataplane.Remark("round",
-				"%d rounds of %v are what a user can have waiting; a round trip of the port to %s has %v, which one user "+
-					"alone does not fill", max(s.Queues, 1), c.Round, p.To, need)}
+	var all []scheme.Remark
+	for _, p := range s.Queueing() {
+		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Trip(p).Seconds())
+		if horizon < need && (s.Switch != "" || p.Rate.Bits == s.Slowest()) {
+			all = append(all, warnRound.Remark("round", "%d rounds of %v are what a user can have waiting; a round trip of the "+
+				"port to %s has %v, which one user alone does not fill", rounds, c.Round, p.To, need).
+				At(p.Port(), float64(need)/float64(horizon)))
 		}
 	}
-	return nil
+	return scheme.Worst(all)
 }
 
 // Scheme is what an experiment names: {queues: 16, scheduler: calendar, programs: [forward, afq]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "afq",
 		Doc: "approximate fair queueing: queues are rounds of a calendar, " +
-			"by what a sketch says that users have sent", Source: "AFQ"}, New)
+			"by what a sketch says that users have sent", Source: "AFQ",
+		Warnings: []scheme.WarningKind{warnBuffer, warnRound}}, New)
 }
 
 // Program is AFQ in one switch.

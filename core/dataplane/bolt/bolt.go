@@ -59,46 +59,46 @@ func (c *Config) frame(largest unit.Bytes) unit.Bytes {
 // slowest is the rate below which what messages round up of it is more than a tenth.
 const slowest = 10 * unit.Mbps
 
+// Kinds of warnings.
+var (
+	warnSlow = scheme.WarningKind{ID: "bolt-slow",
+		Condition: "a port at which data can queue is slower than 10 Mb/s, and messages round its rate up to Mb/s"}
+	warnThreshold = scheme.WarningKind{ID: "bolt-threshold",
+		Condition: "the buffer of a port at which data can queue is full before the threshold"}
+	warnCrowded = scheme.WarningKind{ID: "bolt-crowded",
+		Condition: "a port's buffer does not hold a packet of each flow to its receiver"}
+)
+
 // Suits warns of a queue that no buffer holds, of ports whose rate is not in bits or too low to be named, and of more
-// flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the first port that
-// has it.
+// flows than an additive increase of a packet a round trip each leaves a buffer for: of each, at the worst port.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
-	for _, wrong := range []func(*dataplane.Setting, *dataplane.Facing) (scheme.Remark, bool){
-		c.unnamed, c.roundedUp, c.full, c.crowded,
-	} {
-		for i := range s.Ports {
-			if r, is := wrong(s, &s.Ports[i]); is {
-				all = append(all, r)
-				break
-			}
+	for i := range s.Ports {
+		if p := &s.Ports[i]; p.Rate.Bits == 0 {
+			all = append(all, scheme.Refuse("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
+				"bit/s", p.To))
+			break
 		}
 	}
-	return all
-}
-
-func (c *Config) unnamed(_ *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	return scheme.Remark{Refused: true,
-		Text: fmt.Sprintf("the port to %s sends packets, not bits, a second: its messages "+
-			"have a rate in bit/s", p.To)}, p.Rate.Bits == 0
-}
-
-func (c *Config) roundedUp(_ *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	return dataplane.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
-		"senders drain their "+
-		"queue too slowly below %v", p.To, p.Rate.Bits, slowest), p.Rate.Bits > 0 && p.Rate.Bits < slowest
-}
-
-func (c *Config) full(s *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	from, holds := c.Threshold.At(p.Rate.Bits, c.frame(s.Frame())), buffer(s, p)
-	return dataplane.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: packets are lost, and "+
-		"nobody is told before", p.To, from), holds > 0 && from >= holds
-}
-
-func (c *Config) crowded(s *dataplane.Setting, p *dataplane.Facing) (scheme.Remark, bool) {
-	holds := buffer(s, p)
-	return dataplane.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its port's buffer "+
-			"does not hold: packets are lost", p.Senders, p.To), holds > 0 &&
-			float64(p.Senders)*float64(c.frame(s.Frame())) > holds
+	for _, p := range s.Queueing() {
+		if p.Rate.Bits > 0 && p.Rate.Bits < slowest {
+			all = append(all, warnSlow.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
+				"senders drain their queue too slowly below %v", p.To, p.Rate.Bits, slowest).
+				At(p.Port(), float64(slowest)/float64(p.Rate.Bits)))
+		}
+		holds := buffer(s, p)
+		if holds == 0 {
+			continue
+		}
+		if from := c.Threshold.At(p.Rate.Bits, c.frame(s.Frame())); from >= holds {
+			all = append(all, warnThreshold.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: "+
+				"packets are lost, and nobody is told before", p.To, from).At(p.Port(), from/holds))
+		}
+		if need := float64(p.Senders) * float64(c.frame(s.Frame())); need > holds {
+			all = append(all, warnCrowded.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
+				"port's buffer does not hold: packets are lost", p.Senders, p.To).At(p.Port(), need/holds))
+		}
+	}
+	return scheme.Worst(all)
 }
 
 // buffer is what a port holds in bytes; 0: it has no bound, or sends packets, not bits.
@@ -112,7 +112,8 @@ func buffer(s *dataplane.Setting, p *dataplane.Facing) float64 {
 // Scheme is what an experiment names: switch: [ecmp, bolt].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "tells senders of cc bolt at once of a queue, and grants " +
-		"packets where flows end or nobody sends", Source: "Bolt (NSDI 2023)"}, New)
+		"packets where flows end or nobody sends", Source: "Bolt (NSDI 2023)",
+		Warnings: []scheme.WarningKind{warnSlow, warnThreshold, warnCrowded}}, New)
 }
 
 // Program is the switch's part.

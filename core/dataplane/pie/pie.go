@@ -61,7 +61,7 @@ func (*Config) Loses() {}
 
 // Suits warns of a target that does not fit ports, and of an update that the gain is not for.
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
-	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", c.Target)...)
+	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.Always(c.Target))...)
 	return append(all, dataplane.Paced(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
 }
 

@@ -47,7 +47,7 @@ func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
 	if len(c.Rates) > 0 || c.Others > 0 {
 		return nil
 	}
-	return []scheme.Remark{{Refused: true, Text: "no plan is given: rates by prefix, or others"}}
+	return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by prefix, or others")}
 }
 
 // Names returns the prefixes that are users.

@@ -82,14 +82,19 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
+// warnTarget is issued where packets are lost whatever their values are.
+var warnTarget = scheme.WarningKind{ID: "ppv-target",
+	Condition: "target is not below the delay of a full buffer at a port at which data can queue"}
+
 // Suits warns of a target that a buffer never reaches, and of an update that PIE's gain is not for (RFC 8033 §4.2).
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if c.Smallest {
 		return nil
 	}
-	if p, holds := s.Short(c.Target); p != nil {
-		all = append(all, dataplane.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
-			"%v: packets are lost without regard to their values", p.To, holds, c.Target))
+	if p, holds := s.Short(dataplane.Always(c.Target)); p != nil {
+		all = append(all, warnTarget.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
+			"%v: packets are lost without regard to their values", p.To, holds, c.Target).
+			At(p.Port(), float64(c.Target)/float64(max(holds, 1))))
 	}
 	return append(all, dataplane.Paced(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
 }
@@ -110,7 +115,8 @@ func (c *Config) Rank(throughput float64) uint32 {
 // Scheme is what an experiment names: switch: [forward, ppv].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ppv", Doc: "per packet value: values of packets by what their user has " +
-		"without them, and drops of those of least value", Source: "PPV"}, New)
+		"without them, and drops of those of least value", Source: "PPV",
+		Warnings: []scheme.WarningKind{warnTarget}}, New)
 }
 
 // Program is PPV in one switch.

@@ -61,33 +61,52 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
+// Kinds of warnings.
+var (
+	warnColours = scheme.WarningKind{ID: "rainbow-colours",
+		Condition: "two colours are more than a factor of 1.5 apart"}
+	warnFrom = scheme.WarningKind{ID: "rainbow-from",
+		Condition: "fewer than 100 users have shares of a port below from"}
+	warnTo = scheme.WarningKind{ID: "rainbow-to",
+		Condition: "to is below the rate of a port at which data can queue"}
+	warnHigh = scheme.WarningKind{ID: "rainbow-high",
+		Condition: "1.5 times high is not below the delay of a full buffer at a port at which data can queue"}
+	warnInterval = scheme.WarningKind{ID: "rainbow-interval",
+		Condition: "the threshold moves by more than 20 colours in a round trip"}
+)
+
 // Suits warns of layers that do not tell users apart, and of a queue that the buffer does not hold.
 func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if r := c.ratio(); r > 1.5 {
-		all = append(all, dataplane.Remark("colours", "%d colours are a factor of %.2g apart: users with rates between two "+
+		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates "+
+			"between two "+
 			"are treated alike", c.Colours, r))
 	}
-	slowest := s.Slowest()
-	if slowest == 0 {
+	port := s.SlowestPort()
+	if port == nil {
 		return all
 	}
+	slowest, at := port.Rate.Bits, port.Port()
 	if n := slowest / c.From; n < 100 {
-		all = append(all, dataplane.Remark("from", "%d users have shares of a port of %v that are below %v: all that they "+
-			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From))
+		all = append(all, warnFrom.Remark("from", "%d users have shares of a port of %v that are below %v: all that they "+
+			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From).At(at, 0))
 	}
 	if c.To < slowest {
-		all = append(all, dataplane.Remark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To))
+		all = append(all, warnTo.Remark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To).
+			At(at, float64(slowest)/float64(c.To)))
 	}
-	if high := unit.Time(c.High.At(slowest, s.Frame()) * 8e12 / float64(slowest)); high > 0 {
-		if p, holds := s.Short(high + high/2); p != nil {
-			all = append(all, dataplane.Remark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
-				"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds, high))
-		}
+	high := func(rate unit.Rate) unit.Time { return unit.Time(c.High.At(rate, s.Frame()) * 8e12 / float64(rate)) }
+	if p, holds := s.Short(func(rate unit.Rate) unit.Time { return high(rate) + high(rate)/2 }); p != nil &&
+		high(p.Rate.Bits) > 0 {
+		all = append(all, warnHigh.Remark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
+			"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds,
+			high(p.Rate.Bits)).At(p.Port(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
 	}
-	if n := s.Longest / c.Interval; n > 20 {
-		all = append(all, dataplane.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a factor "+
-			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Longest, n,
-			math.Pow(c.ratio(), float64(n))))
+	if n := s.Trip(port) / c.Interval; n > 20 {
+		all = append(all, warnInterval.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a "+
+			"factor "+
+			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Trip(port), n,
+			math.Pow(c.ratio(), float64(n))).At(at, float64(n)/20))
 	}
 	return all
 }
@@ -100,7 +119,8 @@ func (c *Config) ratio() float64 {
 // Scheme is what an experiment names: switch: [forward, rainbow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "rainbow", Doc: "rainbow fair queueing: colours of packets by layers of " +
-		"their user's rate, and a threshold of colours at each port", Source: "Rainbow FQ"}, New)
+		"their user's rate, and a threshold of colours at each port", Source: "Rainbow FQ",
+		Warnings: []scheme.WarningKind{warnColours, warnFrom, warnTo, warnHigh, warnInterval}}, New)
 }
 
 // Program is Rainbow Fair Queueing in one switch.

@@ -73,11 +73,9 @@ func (c *Config) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if c.Min == (unit.Length{}) {
 		param, all = "target", s.BelowFrame("target", c.Target)
 	}
-	if slowest := s.Slowest(); slowest > 0 {
-		least := c.at(unit.LinkRate{Bits: slowest}).min
-		all = append(all, s.BeyondBuffer(param, unit.Time(least*8e12/float64(slowest)))...)
-	}
-	return all
+	return append(all, s.BeyondBuffer(param, func(rate unit.Rate) unit.Time {
+		return unit.Time(c.at(unit.LinkRate{Bits: rate}).min * 8e12 / float64(rate))
+	})...)
 }
 
 // curve is what follows for a port.

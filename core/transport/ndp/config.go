@@ -50,7 +50,8 @@ const mostOut = 1 << 20
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for " +
-			"switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2"},
+			"switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
+			Warnings: []scheme.WarningKind{warnUntrimmed, warnRTONIC}},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
 	}, New)
 }

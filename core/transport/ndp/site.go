@@ -6,15 +6,24 @@ import (
 	"weir/core/transport"
 )
 
+// Kinds of warnings.
+var (
+	warnUntrimmed = scheme.WarningKind{ID: "ndp-untrimmed",
+		Condition: "packets can be lost and no switch trims"}
+	warnRTONIC = scheme.WarningKind{ID: "ndp-rto-nic",
+		Condition: "rto_min is not above the longest round trip with the delay of the receiver's NIC"}
+)
+
 // Suits warns of switches that do not do what the transport is made for.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	if s.Lossless == "" && !s.Trims {
-		all = append(all, cc.Remark("", "no switch trims packets (program ndp or trimming): nothing but a timeout tells of "+
-			"one that is lost"))
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Lossless == "" && !p.Trims }); p != nil {
+		all = append(all, warnUntrimmed.Remark("", "no switch trims packets (program ndp or trimming) of %s where they can "+
+			"queue: nothing but a timeout tells of one that is lost", p.Name).At(p.Narrow.Port, 0))
 	}
 	if longest, ok := s.Longest(); ok && c.NIC != (transport.NICDelays{}) {
 		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin <= slowest {
-			all = append(all, cc.Remark("rto_min", "the timeout may expire before an answer that the receiver's NIC is slow to "+
+			all = append(all, warnRTONIC.Remark("rto_min", "the timeout may expire before an answer that the receiver's "+
+				"NIC is slow to "+
 				"make has come, after %v on the longest path", slowest))
 		}
 	}

@@ -11,11 +11,12 @@ import (
 // finds no room is trimmed, there is nothing to say.
 func TestSuits(t *testing.T) {
 	c := &Config{}
-	if all := c.Suits(&cc.Site{}); len(all) != 1 || !strings.Contains(all[0].Text, "no switch trims packets") {
+	if all := c.Suits(&cc.Site{Paths: []cc.SitePath{{Name: "a->b"}}}); len(all) != 1 ||
+		!strings.Contains(all[0].Text, "no switch trims packets (program ndp or trimming) of a->b") {
 		t.Errorf("%+v", all)
 	}
-	for _, s := range []cc.Site{{Trims: true}, {Lossless: "pfc"}} {
-		if all := c.Suits(&s); len(all) != 0 {
+	for _, p := range []cc.SitePath{{Trims: true}, {Lossless: "pfc"}} {
+		if all := c.Suits(&cc.Site{Paths: []cc.SitePath{p}}); len(all) != 0 {
 			t.Errorf("%+v", all)
 		}
 	}

@@ -261,18 +261,21 @@ func (c *Config) LeastTimeout() unit.Time {
 	return c.RTOMin
 }
 
-// Warn tells which parameters change nothing.
-func (c *Config) Warn() string {
-	switch {
-	case c.AckPriority && c.Class == 0:
-		return "ack_priority changes nothing: the data is of class 0 already"
-	case c.ReorderWindow > 0 && c.Reordering == ReorderNone:
-		return "reorder_window changes nothing: reordering: none takes a packet for lost when a later one has come"
-	case c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
-		c.Nacks == transport.NacksResend):
-		return "nacks changes nothing: NACKs of switches carry no code, and integrity: keyed refuses them"
+// Warns reports parameters without an effect.
+func (c *Config) Warns() (all []scheme.Remark) {
+	if c.AckPriority && c.Class == 0 {
+		all = append(all, warnAckPriority.Remark("ack_priority", "it changes nothing: the data is of class 0 already"))
 	}
-	return ""
+	if c.ReorderWindow > 0 && c.Reordering == ReorderNone {
+		all = append(all, warnReorderWindow.Remark("reorder_window", "it changes nothing: reordering: none takes a packet "+
+			"for lost when a later one has come"))
+	}
+	if c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
+		c.Nacks == transport.NacksResend) {
+		all = append(all, warnNacksKeyed.Remark("nacks", "it changes nothing: NACKs of switches carry no code, and "+
+			"integrity: keyed refuses them"))
+	}
+	return all
 }
 
 // Chooses is how many paths senders choose among.
@@ -339,7 +342,9 @@ const mostOut = 1 << 20
 func Scheme() transport.Scheme {
 	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
-			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3"},
+			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3",
+			Warnings: []scheme.WarningKind{warnBaseRTT, warnBoundBytes, warnRecoveryDelay, warnAckEvery, warnTrimmable,
+				warnRTOFixed, warnAckPriority, warnReorderWindow, warnNacksKeyed}},
 		Controlled: true, Gauged: true, Proto: packet.ProtoRDMA,
 		Headers: packet.RDMAHeaders, First: packet.RDMAFirst, Reply: packet.RDMAReply, Multiple: 4,
 	}, Renew)

@@ -183,7 +183,8 @@ func TestUnanswered(t *testing.T) {
 	if transport.Unanswered(nil) == "" {
 		t.Error("a transport that does not know them")
 	}
-	site := &cc.Site{Paths: []cc.Path{{NICRate: unit.Gbps, BaseRTT: us}}, Controller: &cc.Scheme{Requests: true}}
+	site := &cc.Site{Paths: []cc.SitePath{{Path: cc.Path{NICRate: unit.Gbps, BaseRTT: us}}},
+		Controller: &cc.Scheme{Requests: true}}
 	c = Defaults()
 	if all := c.Suits(site); len(all) != 0 {
 		t.Errorf("%+v", all)

@@ -1,9 +1,32 @@
 package rdma
 
 import (
+	"slices"
+
 	"weir/core/cc"
 	"weir/core/scheme"
-	"weir/core/unit"
+)
+
+// Kinds of warnings.
+var (
+	warnBaseRTT = scheme.WarningKind{ID: "rdma-base-rtt",
+		Condition: "base_rtt is below 95 % of the longest path's round trip and decides the first window or bound: bdp"}
+	warnBoundBytes = scheme.WarningKind{ID: "rdma-bound-bytes",
+		Condition: "bound_bytes is below 95 % of a round trip of a path at its slowest link"}
+	warnRecoveryDelay = scheme.WarningKind{ID: "rdma-recovery-delay",
+		Condition: "packets can be lost, recovery is go_back_n, and the controller reacts to delay alone"}
+	warnAckEvery = scheme.WarningKind{ID: "rdma-ack-every",
+		Condition: "ack_every is above 1 and the controller needs the answer to each packet's request"}
+	warnTrimmable = scheme.WarningKind{ID: "rdma-trimmable",
+		Condition: "trimmable is set, packets can be lost, and no switch trims"}
+	warnRTOFixed = scheme.WarningKind{ID: "rdma-rto-fixed",
+		Condition: "a fixed timeout is not above the longest path's round trip"}
+	warnAckPriority = scheme.WarningKind{ID: "rdma-ack-priority",
+		Condition: "ack_priority is set and the data is of class 0 already"}
+	warnReorderWindow = scheme.WarningKind{ID: "rdma-reorder-window",
+		Condition: "reorder_window is given with reordering: none"}
+	warnNacksKeyed = scheme.WarningKind{ID: "rdma-nacks-keyed",
+		Condition: "nacks: supply or resend is given with integrity: keyed, which refuses NACKs of switches"}
 )
 
 // Suits warns of windows and timers that the paths make too short.
@@ -12,37 +35,52 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	if !ok {
 		return nil
 	}
-	rate, rtt := longest.NICRate, longest.BaseRTT
-	if c.LineRate > 0 {
-		rate = c.LineRate
-	}
-	bdp := float64(rate) / 8 * rtt.Seconds()
+	rtt := longest.BaseRTT
 	if c.BaseRTT > 0 {
 		if c.BaseRTT < rtt*95/100 && (c.Start == LineRate || c.Bound == BoundBDP) {
-			all = append(all, cc.Remark("base_rtt",
+			all = append(all, warnBaseRTT.Remark("base_rtt",
 				"the longest path takes %v without queues: the first window, and bound: bdp, "+
 					"hold less than a round trip", rtt))
 		}
 	}
-	if c.Bound == BoundBytes && float64(c.BoundBytes) < bdp*0.95 {
-		all = append(all, cc.Remark("bound_bytes", "%v are less than a round trip of the longest path, %v", c.BoundBytes,
-			unit.Bytes(bdp)))
+	if c.Bound == BoundBytes {
+		all = append(all, c.limited(s).Below(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
+			float64(c.BoundBytes),
+			0.95)...)
 	}
-	if x := s.Controller; c.Recovery == GoBackN && s.Lossless == "" && x != nil && x.Signals == cc.ByDelay {
-		all = append(all, cc.Remark("recovery", "packets can be lost, and go_back_n measures no round trip of those that it "+
+	lossy := func(p *cc.SitePath) bool { return p.Lossless == "" }
+	if x := s.Controller; c.Recovery == GoBackN && s.Find(lossy) != nil && x != nil && x.Signals == cc.ByDelay {
+		all = append(all, warnRecoveryDelay.Remark("recovery", "packets can be lost, and go_back_n measures no round "+
+			"trip of those that it "+
 			"sends again: cc %s, which goes by delays alone, then hears nothing; selective_repeat, or program pfc", x.Name))
 	}
 	if x := s.Controller; x != nil && x.Requests && c.AckEvery > 1 {
-		all = append(all, cc.Remark("ack_every",
+		all = append(all, warnAckEvery.Remark("ack_every",
 			"cc %s hears of its packets' requests by their acknowledgements, and one for "+
 				"%d packets says what became of the last one only", x.Name, c.AckEvery))
 	}
-	if c.Trimmable && s.Lossless == "" && !s.Trims {
-		all = append(all, cc.Remark("trimmable", "no switch trims packets (program trimming or ndp)"))
+	if p := s.Find(func(p *cc.SitePath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
+		all = append(all, warnTrimmable.Remark("trimmable", "no switch trims packets (program trimming or ndp) of %s where "+
+			"they can queue", p.Name).At(p.Narrow.Port, 0))
 	}
 	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
-		all = append(all, cc.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
+		all = append(all, warnRTOFixed.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
+			"%v, is over",
 			longest.BaseRTT))
 	}
 	return append(all, s.TooFast("line_rate", c.LineRate)...)
+}
+
+// limited is the site with paths that carry no more than line_rate.
+func (c *Config) limited(s *cc.Site) *cc.Site {
+	if c.LineRate == 0 {
+		return s
+	}
+	own := *s
+	own.Paths = slices.Clone(s.Paths)
+	for i := range own.Paths {
+		link := &own.Paths[i].Narrow
+		link.Payload = min(link.Payload, c.LineRate)
+	}
+	return &own
 }

@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/packet"
@@ -113,30 +114,35 @@ func (c *Config) Unmarked(wants cc.ECNMode) (why string) {
 	return "ecn: false of tcp asks for no marks"
 }
 
-// Suits warns of buffers that hold less than a round trip of what the path, or the application, has.
+// Kinds of warnings.
+var (
+	warnSendBuffer = scheme.WarningKind{ID: "tcp-send-buffer",
+		Condition: "send_buffer holds less than a round trip of a path at its slowest link, or at the application's rate"}
+	warnReceiveBuffer = scheme.WarningKind{ID: "tcp-receive-buffer",
+		Condition: "the window of receive_buffer holds less than a round trip of a path at its slowest link, or at the " +
+			"application's rate"}
+)
+
+// Suits warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
+// application.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	most := 0.0 // bytes
-	for _, p := range s.Paths {
-		rate := p.LineRate
-		if s.Sending > 0 {
-			rate = min(rate, s.Sending)
+	if s.Sending > 0 {
+		own := *s
+		own.Paths = slices.Clone(s.Paths)
+		for i := range own.Paths {
+			own.Paths[i].Narrow.Payload = min(own.Paths[i].Narrow.Payload, s.Sending)
 		}
-		most = max(most, float64(rate)/8*p.BaseRTT.Seconds())
+		s = &own
 	}
-	if held := float64(c.SendBuffer); held < most {
-		all = append(all, cc.Remark("send_buffer", "%v are less than a round trip of the path, %v", c.SendBuffer,
-			unit.Bytes(most)))
-	}
+	all = s.Below(warnSendBuffer, "send_buffer", c.SendBuffer.String()+" are", float64(c.SendBuffer), 1)
 	share := shareOf(int64(s.MSS), packet.IPv4Header) // IPv6's is the same but for 20 bytes of a page
-	if window := c.ReceiveBuffer * unit.Bytes(share) / memoryParts; float64(window) < most {
-		part := "half of it"
-		if share != memoryParts/2 {
-			part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
-		}
-		all = append(all, cc.Remark("receive_buffer", "a window of %v, %s, is less than a round trip of the path, %v", window,
-			part, unit.Bytes(most)))
+	part := "half of it"
+	if share != memoryParts/2 {
+		part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
 	}
-	return all
+	window := c.ReceiveBuffer * unit.Bytes(share) / memoryParts
+	return append(all, s.Below(warnReceiveBuffer, "receive_buffer", fmt.Sprintf("a window of %v, %s, is", window, part),
+		float64(window), 1)...)
 }
 
 // Other constants of Linux.
@@ -173,7 +179,8 @@ const (
 // Scheme is what an experiment names: transport: tcp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
-		Scheme:     scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18"},
+		Scheme: scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
+			Warnings: []scheme.WarningKind{warnSendBuffer, warnReceiveBuffer}},
 		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP, Proto: packet.ProtoTCP,
 		Headers: packet.TCPHeader + timestampBytes, Tick: tick,
 	}, New)

@@ -282,13 +282,14 @@ func TestSmallReceiveBuffer(t *testing.T) {
 		buffer  unit.Bytes
 		says    string // "": enough
 	}{
-		{1448, 1_900_000, "a window of 950kB, half of it, is less than a round trip of the path, 1MB"},
+		{1448, 1_900_000, "a window of 950kB, half of it, is less than a round trip of a->b, 1MB: 80us at s->b, of 103Gbps"},
 		{1448, 2_100_000, ""}, {8948, 1_400_000, "0.68 of it"}, {8948, 1_500_000, ""}, {4128, 2_100_000, "0.46 of it"},
 	} {
 		c := Defaults()
 		c.ReceiveBuffer = row.buffer
-		path := cc.Path{LineRate: 100 * unit.Gbps, BaseRTT: 80 * unit.Microsecond}
-		all := c.Suits(&cc.Site{MSS: row.payload, Paths: []cc.Path{path}})
+		path := cc.SitePath{Path: cc.Path{LineRate: unit.Tbps, BaseRTT: 80 * unit.Microsecond}, Name: "a->b",
+			Narrow: cc.Link{Port: "s->b", Rate: 103 * unit.Gbps, Payload: 100 * unit.Gbps}}
+		all := c.Suits(&cc.Site{MSS: row.payload, Paths: []cc.SitePath{path}})
 		if (len(all) > 0) != (row.says != "") || len(all) > 0 && !strings.Contains(all[0].Text, row.says) {
 			t.Errorf("payload %d, %v: %v, want %q", row.payload, row.buffer, all, row.says)
 		}

@@ -53,20 +53,24 @@ func (c *Config) OwnStack() bool { return c.Weir }
 // AppRate is at what rate datagrams are sent.
 func (c *Config) AppRate() unit.Rate { return c.Rate }
 
-// Warn warns of phase lock.
-func (c *Config) Warn() string {
+var warnPhase = scheme.WarningKind{ID: "udp-phase",
+	Condition: "gap_jitter is 0 with pattern: cbr or onoff, so that senders of one rate keep their phase"}
+
+// Warns reports phase lock.
+func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
-		return "gap_jitter is 0: senders of one rate keep their phase, and at a full queue the same one may lose every " +
-			"time (phase lock)"
+		return []scheme.Remark{warnPhase.Remark("gap_jitter", "senders of one rate keep their phase, and at a full "+
+			"queue the "+
+			"same one may lose every time (phase lock)")}
 	}
-	return ""
+	return nil
 }
 
 // Scheme is what an experiment names: transport: udp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
-			Source: "P4-ABC §6.2.1"},
+			Source: "P4-ABC §6.2.1", Warnings: []scheme.WarningKind{warnPhase}},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP, Captured: captured(),
 	}, New)
 }

@@ -340,10 +340,10 @@ func TestRefuses(t *testing.T) {
 
 // Without jitter the user is warned of phase lock.
 func TestWarns(t *testing.T) {
-	if w := (&Config{Pattern: CBR}).Warn(); w == "" {
+	if w := (&Config{Pattern: CBR}).Warns(); len(w) != 1 {
 		t.Error("no warning of phase lock")
 	}
-	if (&Config{GapJitter: 0.1, Pattern: CBR}).Warn() != "" || (&Config{Pattern: Poisson}).Warn() != "" {
+	if len((&Config{GapJitter: 0.1, Pattern: CBR}).Warns())+len((&Config{Pattern: Poisson}).Warns()) > 0 {
 		t.Error("a warning without reason")
 	}
 }

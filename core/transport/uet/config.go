@@ -179,7 +179,9 @@ const headerBytes = 16
 func Scheme() transport.Scheme {
 	return transport.DefineReusing(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet's: sprays each packet, NACKs of trimmed packets, a window " +
-			"by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp"},
+			"by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp",
+			Warnings: []scheme.WarningKind{warnSleekNeeded, warnSleekTwice, warnREPS, warnUnmarked, warnBalance,
+				warnNetworkRTT, warnRTOBase, warnRTOQueues}},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
 	}, Renew)
 }

@@ -6,28 +6,54 @@ import (
 	"weir/core/unit"
 )
 
+// Kinds of warnings.
+var (
+	warnSleekNeeded = scheme.WarningKind{ID: "uet-sleek-needed",
+		Condition: "packets can be lost, no switch trims, and sleek is off"}
+	warnSleekTwice = scheme.WarningKind{ID: "uet-sleek-twice",
+		Condition: "switches trim and sleek is on, so that reordered packets are sent twice"}
+	warnREPS = scheme.WarningKind{ID: "uet-reps",
+		Condition: "balance: reps is given, packets can be lost, and no switch trims"}
+	warnUnmarked = scheme.WarningKind{ID: "uet-unmarked",
+		Condition: "the sender controls, and no switch marks packets"}
+	warnBalance = scheme.WarningKind{ID: "uet-balance",
+		Condition: "the sender balances over entropy values, and switches spread packets themselves"}
+	warnNetworkRTT = scheme.WarningKind{ID: "uet-network-rtt",
+		Condition: "network_rtt is below 95 % of the longest path's round trip"}
+	warnRTOBase = scheme.WarningKind{ID: "uet-rto-base",
+		Condition: "a fixed timeout is not above the longest path's round trip"}
+	warnRTOQueues = scheme.WarningKind{ID: "uet-rto-queues",
+		Condition: "a fixed timeout is below a path's round trip with the queues that its switches hold before they trim"}
+)
+
 // Suits warns of switches that do not do what the transport is made for, and of windows and timers that the paths make
 // too short.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	lossy := s.Lossless == ""
+	untrimmed := s.Find(func(p *cc.SitePath) bool { return p.Lossless == "" && !p.Trims })
 	switch {
-	case lossy && !s.Trims && !c.Sleek:
-		all = append(all, cc.Remark("sleek", "no switch trims packets (program trimming), and nothing but a timeout tells "+
-			"of one that is lost; sleek: true tells by what is out of order"))
-	case s.Trims && c.Sleek:
-		all = append(all, cc.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only came out of "+
+	case untrimmed != nil && !c.Sleek:
+		all = append(all, warnSleekNeeded.Remark("sleek", "no switch trims packets (program trimming) of %s where they can "+
+			"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
+			untrimmed.Name).
+			At(untrimmed.Narrow.Port, 0))
+	case len(s.Paths) > 0 && c.Sleek && s.Find(func(p *cc.SitePath) bool { return !p.Trims }) == nil:
+		all = append(all, warnSleekTwice.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
+			"came out of "+
 			"order is sent again, too"))
 	}
-	if lossy && !s.Trims && c.Balance == REPS {
-		all = append(all, cc.Remark("balance", "no switch trims packets (program trimming): reps hears of a path that "+
-			"loses packets by timeouts alone"))
+	if untrimmed != nil && c.Balance == REPS {
+		all = append(all, warnREPS.Remark("balance", "no switch trims packets (program trimming) of %s where they can "+
+			"queue: "+
+			"reps hears of a path that loses packets by timeouts alone", untrimmed.Name).At(untrimmed.Narrow.Port, 0))
 	}
-	if c.Control != ByReceiver && s.Unmarked != "" {
-		all = append(all, cc.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the delay",
-			s.Unmarked))
+	p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && !p.Idle })
+	if c.Control != ByReceiver && p != nil {
+		all = append(all, warnUnmarked.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the "+
+			"delay", p.Unmarked).At(p.Narrow.Port, 0))
 	}
 	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
-		all = append(all, cc.Remark("balance", "a program of the switches spreads packets itself, so that entropy values "+
+		all = append(all, warnBalance.Remark("balance", "a program of the switches spreads packets itself, so that "+
+			"entropy values "+
 			"choose no path; balance: one, or program ecmp"))
 	}
 	longest, ok := s.Longest()
@@ -36,7 +62,8 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	all = append(all, c.impatient(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
-		all = append(all, cc.Remark("network_rtt", "the longest path takes %v without queues: windows hold less than a "+
+		all = append(all, warnNetworkRTT.Remark("network_rtt", "the longest path takes %v without queues: windows hold "+
+			"less than a "+
 			"round trip", rtt))
 	}
 	network := c.Network
@@ -46,7 +73,8 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	if c.RTO == FixedRTO {
 		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt {
-			all = append(all, cc.Remark("rto_base", "the timeout, %v, is over before the round trip of the longest path, %v",
+			all = append(all, warnRTOBase.Remark("rto_base", "the timeout, %v, is over before the round trip of the "+
+				"longest path, %v",
 				timeout, rtt))
 		}
 	}
@@ -56,17 +84,20 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 // impatient says that on some path a fixed timeout is over while packets wait in queues that switches let grow before
 // they trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is what its queues hold.
 func (c *Config) impatient(s *cc.Site) []scheme.Remark {
-	if c.RTO != FixedRTO || !s.Trims || s.Holds == 0 {
+	if c.RTO != FixedRTO {
 		return nil
 	}
-	var path cc.Path
+	var path cc.SitePath
 	var timeout, most unit.Time
 	for _, p := range s.Paths {
+		if !p.Trims || p.Holds == 0 {
+			continue
+		}
 		network := c.Network
 		if network == 0 {
 			network = p.BaseRTT
 		}
-		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*s.Holds
+		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*p.Holds
 		if after > p.BaseRTT+c.AckDelay && waits-after > most-timeout {
 			path, timeout, most = p, after, waits
 		}
@@ -79,10 +110,11 @@ func (c *Config) impatient(s *cc.Site) []scheme.Remark {
 		param = "network_rtt"
 	}
 	longest, _ := s.Longest()
-	return []scheme.Remark{cc.Remark(param, "the timeout is %v on a path that takes %v without queues, and up to %v with "+
+	return []scheme.Remark{warnRTOQueues.Remark(param, "the timeout is %v on a path that takes %v without queues, "+
+		"and up to %v with "+
 		"those of its switches, %d times %v before they trim: what waits there is sent again; the round trip that the "+
 		"program that trims is made for (rtt of trimming) is to be the network's, %v", timeout, path.BaseRTT, most,
-		path.Hops, s.Holds, longest.BaseRTT)}
+		path.Hops, path.Holds, longest.BaseRTT)}
 }
 
 // fixedTimeout is it on a network with such a round trip.

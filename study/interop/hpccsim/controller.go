@@ -26,7 +26,7 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 			known = known || x.Name == p.name
 		}
 		if !known {
-			m.left = append(m.left, fmt.Sprintf("left out: %s has no parameter %s (%s)", s.Name, p.name, p.value))
+			m.leave("%s has no parameter %s (%s)", s.Name, p.name, p.value)
 			if p.key != "" {
 				m.lost[p.key] = fmt.Sprintf("%s of this weir has no %s", s.Name, p.name)
 			}
@@ -43,6 +43,11 @@ func (m *hpccImport) scheme(s *scheme.Scheme, params []namedValue) string {
 	return s.Name + ": {" + strings.Join(text, ", ") + "}"
 }
 
+// leave notes what the registry lacks.
+func (m *hpccImport) leave(format string, args ...any) {
+	m.left = append(m.left, document.Warn(warnLeftOut, document.Place{}, "left out: "+format, args...))
+}
+
 // program writes a switch program, nothing if the registry does not have it.
 func (m *hpccImport) program(name string, params ...namedValue) []string {
 	for i := range m.registry.Programs {
@@ -50,7 +55,7 @@ func (m *hpccImport) program(name string, params ...namedValue) []string {
 			return []string{m.scheme(s, params)}
 		}
 	}
-	m.left = append(m.left, "left out: the program "+name)
+	m.leave("the program %s", name)
 	for _, p := range params {
 		if p.key != "" {
 			m.lost[p.key] = "this weir has no program " + name
@@ -279,7 +284,7 @@ func (m *hpccImport) controller() string {
 		if s := m.config.Get("CC_MODE"); s != nil {
 			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
 		}
-		m.d.Fail(m.at("CC_MODE"), "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
+		m.fail("CC_MODE", "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
 		return ""
 	}
 	m.became["CC_MODE"] = "cc: " + name
@@ -310,7 +315,7 @@ func (m *hpccImport) controller() string {
 			return "{" + braced(m.scheme(s, params)) + "}"
 		}
 	}
-	m.d.Fail(m.at("CC_MODE"), "", "this weir has no congestion controller %s", name)
+	m.fail("CC_MODE", "", "this weir has no congestion controller %s", name)
 	return ""
 }
 
@@ -375,10 +380,10 @@ func (m *hpccImport) acknowledgements() {
 	s := m.config.Get("L2_ACK_INTERVAL")
 	switch payload := m.number("PACKET_PAYLOAD_SIZE", 1000); {
 	case s == nil:
-		m.left = append(m.left, m.warning("L2_ACK_INTERVAL",
+		m.left = append(m.left, m.warning(warnAck, "L2_ACK_INTERVAL",
 			"is not there, and the simulator's own value is 0, with which no flow ends; here each packet is acknowledged"))
 	case s.Number == 0:
-		m.d.Fail(m.at(s.Key), "1 or more", "without acknowledgements no flow ends")
+		m.fail(s.Key, "1 or more", "without acknowledgements no flow ends")
 	case s.Number > payload:
 		m.lost[s.Key] = fmt.Sprintf("an ACK for %.0f packets (rdma.ack_every); the simulator sends one for each packet "+
 			"behind the first %.0f bytes, and so it is here, but from the first byte on", math.Ceil(s.Number/payload), s.Number)

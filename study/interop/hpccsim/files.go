@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"weir/core/topology"
 	"weir/core/unit"
@@ -14,9 +15,29 @@ import (
 	"weir/study/spec"
 )
 
+// fail notes that a key's value is wrong, or that it is missing, unless its line is wrong already.
+func (m *hpccImport) fail(key, allowed, format string, args ...any) {
+	if !slices.Contains(m.wrong, key) {
+		m.d.Fail(m.at(key), allowed, format, args...)
+	}
+}
+
+// foreign notes what is wrong with a file.
 func (m *hpccImport) foreign(err error) {
-	if e, ok := err.(*simfiles.FormatError); ok {
+	var all simfiles.FormatErrors
+	switch e := err.(type) {
+	case simfiles.FormatErrors:
+		all = e
+	case *simfiles.FormatError:
+		all = append(all, e)
+	}
+	for _, e := range all {
 		m.d.Fail(m.d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		if e.Key != "" {
+			m.wrong = append(m.wrong, e.Key)
+		}
+	}
+	if len(all) > 0 {
 		return
 	}
 	spec.Foreign(m.d, &document.Node{Place: document.Place{File: m.file, Line: 1, Column: 1}, Text: m.file}, err)
@@ -28,7 +49,7 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 	s := m.config.Get(key)
 	if s == nil {
 		if must {
-			m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, key+" and a file", "the configuration has no %s", key)
+			m.fail(key, key+" and a file", "the configuration has no %s", key)
 		}
 		return "", nil, ""
 	}
@@ -51,12 +72,14 @@ func (m *hpccImport) open(key string, must bool) (name string, data []byte, at s
 		if !must {
 			return "", nil, ""
 		}
-		m.d.Fail(m.at(key), "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
+		m.fail(key, "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
 			s.Text, document.Reason(err))
 		return "", nil, ""
 	}
 	m.d.Remember(at, data)
-	m.d.IsText(at, data, false)
+	if !m.d.IsText(at, data, false) {
+		return "", nil, ""
+	}
 	name = at
 	if base, err := filepath.Abs(m.folder); err == nil {
 		if whole, err := filepath.Abs(at); err == nil {
@@ -147,12 +170,12 @@ func legs(n *topology.Network, links []int) []simfiles.Leg {
 func (m *hpccImport) duration() unit.Time {
 	s := m.config.Get("SIMULATOR_STOP_TIME")
 	if s == nil {
-		m.d.Fail(document.Place{File: m.file, Line: 1, Column: 1}, "SIMULATOR_STOP_TIME and seconds",
+		m.fail("SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME and seconds",
 			"the configuration has no SIMULATOR_STOP_TIME")
 		return 1
 	}
 	if s.Time <= m.offset {
-		m.d.Fail(m.at(s.Key), fmt.Sprintf("more than %v, when flows begin", m.offset), "the simulation stops at %v", s.Time)
+		m.fail(s.Key, fmt.Sprintf("more than %v, when flows begin", m.offset), "the simulation stops at %v", s.Time)
 		return 1
 	}
 	m.became[s.Key] = "duration"

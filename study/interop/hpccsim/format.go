@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/study/measure"
 	"weir/study/report"
@@ -23,7 +24,7 @@ func Format() spec.Format {
 func Importer() spec.Import {
 	return spec.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with the topology and the flows " +
 		"that it names",
-		Make: Import}
+		Make: Import, Warnings: []scheme.WarningKind{warnKey, warnAck, warnPriority, warnLeftOut}}
 }
 
 // files are the simulator's, with the options of the command line.

@@ -157,7 +157,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	config := simulatorFiles(t, change...)
 	folder := filepath.Dir(filepath.Dir(config))
 	r := simulator()
-	data, warnings, err := Import(r, config, folder)
+	data, told, err := Import(r, config, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	if err != nil || len(o.Failed) > 0 || o.Runs[0].End.Reason != "all flows done" {
 		t.Errorf("%v, %v", err, o.Failed)
 	}
-	return data, warnings
+	return data, testutil.Strings(told)
 }
 
 // Every controller with every switch of the configuration's that bears on it, on and off: the experiment is
@@ -269,7 +269,7 @@ func TestImportHPCCErrors(t *testing.T) {
 	}
 	r.Controllers = simulator().Controllers
 	if data, warnings, err := Import(r, simulatorFiles(t), "."); err != nil ||
-		!strings.Contains(strings.Join(warnings, "\n"), "left out: the program ecn") ||
+		!strings.Contains(fmt.Sprint(warnings), "left out: the program ecn") ||
 		!bytes.Contains(data, []byte("this weir has no program ecn")) {
 		t.Errorf("%v, warnings %q", err, warnings)
 	}

@@ -2,11 +2,14 @@ package hpccsim
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/core/workload"
@@ -14,6 +17,18 @@ import (
 	"weir/study/interop/simfiles"
 	"weir/study/plan"
 	"weir/study/spec"
+)
+
+// Kinds of warnings about what an import cannot keep.
+var (
+	warnKey = scheme.WarningKind{ID: "import-key",
+		Condition: "a key of a config.txt has no counterpart"}
+	warnAck = scheme.WarningKind{ID: "import-l2-ack",
+		Condition: "L2_ACK_INTERVAL is not given, and no flow ends in the simulator"}
+	warnPriority = scheme.WarningKind{ID: "import-priority",
+		Condition: "flows of a flow file are of several classes, which share a queue here"}
+	warnLeftOut = scheme.WarningKind{ID: "import-left-out",
+		Condition: "the registry lacks a program or parameter that a config.txt asks for"}
 )
 
 // simulatorStart is when the HPCC simulator's flows begin: its generator adds it to all
@@ -27,27 +42,45 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out, and some keys have no
 // counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
 // wrong with the files is an InputErrors.
-func Import(r *spec.Registry, config, folder string) (experiment []byte, warnings []string, err error) {
+func Import(r *spec.Registry, config, folder string) (experiment []byte, warnings []spec.Warning, err error) {
 	out, warnings, err := written(r, config, folder)
-	if err != nil {
-		return nil, nil, err
+	if out != nil {
+		err = join(err, try(r, config, folder, out))
 	}
-	// What the keys' own bounds let through, a scheme's may not.
-	src := &spec.Source{Name: "import", File: config + " as an experiment", Data: out,
-		Open: func(name string) ([]byte, error) {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(folder, name)
-			}
-			return document.ReadFile(name, document.LargestInput)
-		}}
-	if _, err := plan.Load(r, src, spec.Options{}); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	return out, warnings, nil
 }
 
-// written is the experiment before it is tried.
-func written(r *spec.Registry, config, folder string) (experiment []byte, warnings []string, err error) {
+// try loads an experiment: what the keys' own bounds let through, a scheme's may not. It is named as if it were in the
+// folder that its files are relative to.
+func try(r *spec.Registry, config, folder string, experiment []byte) error {
+	src := &spec.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
+		Data: experiment}
+	src.Open = func(name string) ([]byte, error) { return document.ReadFile(src.Path(name), document.LargestInput) }
+	_, err := plan.Load(r, src, spec.Options{})
+	return err
+}
+
+// join adds to what is wrong with the configuration, if anything is, what is wrong with the files that it names; the
+// experiment itself was made with defaults in place of the wrong values.
+func join(wrong, loaded error) error {
+	var all, more document.InputErrors
+	if !errors.As(wrong, &all) || !errors.As(loaded, &more) {
+		return cmp.Or(wrong, loaded)
+	}
+	for _, e := range more {
+		if !strings.HasSuffix(e.File, " as an experiment") && !e.Rest {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// written is the experiment before it is tried; nil if there is too little to make one of. It is there, too, where the
+// error is about values of keys.
+func written(r *spec.Registry, config, folder string) (experiment []byte, warnings []spec.Warning, err error) {
 	c := document.NewReader(spec.FileKind)
 	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
@@ -74,7 +107,8 @@ type hpccImport struct {
 
 	became map[string]string // by key: what it is in the experiment
 	lost   map[string]string // by key: why it has no counterpart
-	left   []string          // warnings of what has no key: what this registry lacks
+	left   []spec.Warning    // about what has no key: what this registry lacks
+	wrong  []string          // keys whose values cannot be read
 }
 
 // at is where a key's value stands.
@@ -85,23 +119,28 @@ func (m *hpccImport) at(key string) document.Place {
 	return document.Place{File: m.file, Line: 1, Column: 1}
 }
 
-// experiment reads all that the configuration names, and says it as an experiment; nil if something
-// is wrong with it.
+// experiment reads all that the configuration names, and writes it as an experiment; nil if the configuration, the
+// network or the flows cannot be read.
 func (m *hpccImport) experiment() []byte {
 	if !m.read() {
+		if len(m.config) > 0 { // what needs neither network nor flows
+			m.controller()
+			m.transport()
+		}
 		return nil
 	}
 	x := parts{controller: m.controller(), duration: m.duration(), switches: m.switches(), transport: m.transport(),
 		event: m.failure()}
 	x.measures = m.measures(x.duration)
-	if !m.d.OK() {
-		return nil
+	if !m.d.OK() && (x.controller == "" || x.transport == "") {
+		x.controller, x.transport = "none", "rdma" // the files that it names are tried all the same
 	}
 	m.rest()
 	return m.text(&x)
 }
 
-// read reads the configuration, the network and the flows.
+// read reads the configuration, the network and the flows. All that is wrong with them is noted; it reports whether all
+// three can be used.
 func (m *hpccImport) read() bool {
 	data, err := document.ReadFile(m.file, document.LargestInput)
 	if err != nil {
@@ -115,23 +154,25 @@ func (m *hpccImport) read() bool {
 	}
 	if m.config, err = simfiles.ReadConfig(bytes.NewReader(data), m.file); err != nil {
 		m.foreign(err)
-		return false
+		if len(m.config) == 0 {
+			return false
+		}
 	}
 	m.config = m.config.Complete()
-	if !m.readNetwork() || !m.readFlows() {
-		return false
-	}
+	network, flows := m.readNetwork(), m.readFlows()
 	if len(m.flows) > 0 && m.flows[0].Start >= simulatorStart {
 		m.offset = simulatorStart
 	}
 	m.traced()
-	m.paths()
-	return true
+	if network {
+		m.paths()
+	}
+	return network && flows
 }
 
 func (m *hpccImport) readNetwork() bool {
 	name, data, at := m.open("TOPOLOGY_FILE", true)
-	if !m.d.OK() {
+	if data == nil {
 		return false
 	}
 	var err error
@@ -151,7 +192,7 @@ func (m *hpccImport) readNetwork() bool {
 
 func (m *hpccImport) readFlows() bool {
 	name, data, at := m.open("FLOW_FILE", true)
-	if !m.d.OK() {
+	if data == nil {
 		return false
 	}
 	var err error
@@ -162,6 +203,13 @@ func (m *hpccImport) readFlows() bool {
 	}
 	if err != nil {
 		m.foreign(err)
+	}
+	for _, f := range m.flows {
+		if first := &m.flows[0]; f.Class != first.Class {
+			m.left = append(m.left, document.Warn(warnPriority, m.d.InFile(at, f.At.Line, f.At.Src), "flows of class %d and of "+
+				"class %d share a queue here; in the simulator each class has its own", first.Class, f.Class))
+			break
+		}
 	}
 	return err == nil
 }
@@ -233,25 +281,28 @@ func (m *hpccImport) remarks(b *strings.Builder) {
 	if len(m.left) > 0 {
 		b.WriteString("#\n# What else is not as there:\n")
 		for _, l := range m.left {
-			fmt.Fprintf(b, "#   %s\n", l)
+			text := l.Text
+			if l.At.Line > 0 {
+				text = l.At.String() + ": " + text
+			}
+			fmt.Fprintf(b, "#   %s\n", text)
 		}
 	}
 }
 
 // warnings name each key without a counterpart, with its place and what it would mean.
-func (m *hpccImport) warnings() (out []string) {
+func (m *hpccImport) warnings() (out []spec.Warning) {
 	for i := range m.config {
 		if s := &m.config[i]; m.lost[s.Key] != "" {
-			out = append(out, m.warning(s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
+			out = append(out, m.warning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
 		}
 	}
 	return out
 }
 
 // warning is one about a key.
-func (m *hpccImport) warning(key, what string) string {
-	at := m.at(key)
-	return fmt.Sprintf("%s:%d:%d: %s %s", at.File, at.Line, at.Column, key, what)
+func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) spec.Warning {
+	return document.Warn(kind, m.at(key), "%s %s", key, what)
 }
 
 // traffic is the flows to a port of the file; all of them, if it is negative.

@@ -81,7 +81,7 @@ func (m *hpccImport) ecn() (out []namedValue) {
 					found = found || e.Rate == l.Rate.Bits
 				}
 				if !found {
-					m.d.Fail(m.at(key), "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
+					m.fail(key, "a value for each rate of the topology's switches", "%s has none for links of %v", key, l.Rate)
 					return nil
 				}
 			}
@@ -108,6 +108,6 @@ func (m *hpccImport) failure() string {
 				nodes[s.Ends[1]].Name)
 		}
 	}
-	m.d.Fail(m.at(s.Key), "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
+	m.fail(s.Key, "two nodes that a link joins, or 0 0 0", "nodes %d and %d have no link", s.Ends[0], s.Ends[1])
 	return ""
 }

@@ -2,8 +2,10 @@ package simfiles
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -141,40 +143,66 @@ func (c Config) On(key string) bool {
 // mostRates bounds a RateMap.
 const mostRates = 1000
 
+// maxConfigErrors limits how many errors of a config.txt are listed.
+const maxConfigErrors = 100
+
 // ReadConfig reads a config.txt: a key and its value on each line. A key that the
 // simulator does not know, which it would pass over, and one that is there twice, of
-// which it would take the last, are errors, of type *FormatError.
+// which it would take the last, are errors. All errors are returned together, as FormatErrors, with the settings that
+// are right.
 func ReadConfig(r io.Reader, file string) (Config, error) {
 	l := newLines(r, file)
 	var c Config
-	for l.next() {
+	var wrong FormatErrors
+	add := func(key string, err error) {
+		e := err.(*FormatError)
+		e.Key = key
+		wrong = append(wrong, e)
+	}
+	listed := false
+	for len(wrong) < maxConfigErrors && l.next() {
 		k := KeyByName(l.words[0])
 		if k == nil {
-			names := make([]string, 0, len(Keys))
-			for i := range Keys {
-				names = append(names, Keys[i].Name)
-			}
-			if near := nearest(l.words[0], names); near != "" {
-				return nil, l.errorf(0, "key %q is not known; did you mean %s?", l.words[0], near)
-			}
-			return nil, l.errorf(0, "key %q is not known; allowed: %s", l.words[0], strings.Join(names, ", "))
+			add("", l.unknown(!listed))
+			listed = true
+			continue
 		}
 		if old := c.Get(k.Name); old != nil {
-			return nil, l.errorf(0, "%s is given twice; the first is in line %d", k.Name, old.Line)
+			add("", l.errorf(0, "%s is given twice; the first is in line %d", k.Name, old.Line))
+			continue
 		}
 		s, err := k.read(l)
 		if err != nil {
-			return nil, err
+			add(k.Name, err)
+			continue
 		}
 		c = append(c, s)
 	}
 	if err := l.err(); err != nil {
-		return nil, err
+		add("", err)
 	}
-	if len(c) == 0 {
-		return nil, l.ends("the file is empty; a line is a key and its value, such as CC_MODE 3")
+	if len(c) == 0 && len(wrong) == 0 {
+		add("", l.ends("the file is empty; a line is a key and its value, such as CC_MODE 3"))
+	}
+	if len(wrong) > 0 {
+		return c, wrong
 	}
 	return c, nil
+}
+
+// unknown is the error of a line whose key is not known. It lists all keys on demand.
+func (l *lines) unknown(list bool) error {
+	names := make([]string, 0, len(Keys))
+	for i := range Keys {
+		names = append(names, Keys[i].Name)
+	}
+	if near := nearest(l.words[0], names); near != "" {
+		return l.errorf(0, "key %q is not known; did you mean %s?", l.words[0], near)
+	}
+	if !list {
+		return l.errorf(0, "key %q is not known", l.words[0])
+	}
+	return l.errorf(0, "key %q is not known; allowed: %s", l.words[0], strings.Join(names, ", "))
 }
 
 // read reads the value on the line in hand.
@@ -193,11 +221,16 @@ func (k *Key) read(l *lines) (Setting, error) {
 			return s, k.wrong(l, 1)
 		}
 	case Rate:
-		if s.Rate, err = parseRate(l.words[1]); err != nil {
+		if s.Rate, err = parseRate(l.words[1]); errors.Is(err, unit.ErrLarge) {
+			return s, k.tooLarge(l, unit.Rate(math.MaxInt64))
+		} else if err != nil {
 			return s, k.wrong(l, 1)
 		}
 	case Delay:
-		if s.Time, err = unit.ParseTime(l.words[1]); err != nil || s.Time < 0 || s.Time == unit.Never {
+		s.Time, err = unit.ParseTime(l.words[1])
+		if errors.Is(err, unit.ErrLarge) || s.Time == unit.Never {
+			return s, k.tooLarge(l, unit.Never-1)
+		} else if err != nil {
 			return s, k.wrong(l, 1)
 		}
 	case Micros:
@@ -237,10 +270,19 @@ func (k *Key) period(l *lines, unitName string) (unit.Time, error) {
 		return 0, k.wrong(l, 1)
 	}
 	t, err := unit.ParseTime(l.words[1] + unitName)
-	if err != nil || t == unit.Never {
+	if errors.Is(err, unit.ErrLarge) || t == unit.Never {
+		each, _ := unit.ParseTime("1" + unitName)
+		return t, l.errorf(1, "%s is %q; %s is allowed, at most %d", k.Name, l.words[1], k.wants(), (unit.Never-1)/each)
+	}
+	if err != nil {
 		return t, k.wrong(l, 1)
 	}
 	return t, nil
+}
+
+// tooLarge is the error of a value above the largest possible one.
+func (k *Key) tooLarge(l *lines, most fmt.Stringer) error {
+	return l.errorf(1, "%s is %q; %s is allowed, at most %v", k.Name, l.words[1], k.wants(), most)
 }
 
 // rates reads how many rates there are, then each with its value, as far as the line goes. words

@@ -14,11 +14,31 @@ type FormatError struct {
 	File         string
 	Line, Column int // from 1; columns in bytes
 	Msg          string
-	Excess       bool // all that the file announces was read, and more stands behind it
+	Excess       bool   // all that the file announces was read, and more stands behind it
+	Key          string // of a config.txt, that has the wrong value; "": no key
 }
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+}
+
+// FormatErrors are all that is wrong with an input file.
+type FormatErrors []*FormatError
+
+func (e FormatErrors) Error() string {
+	var texts []string
+	for _, x := range e {
+		texts = append(texts, x.Error())
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Unwrap returns them one by one.
+func (e FormatErrors) Unwrap() (all []error) {
+	for _, x := range e {
+		all = append(all, x)
+	}
+	return all
 }
 
 // longestLine holds a list of all nodes, or the queues of a port up to its buffer.

@@ -38,7 +38,7 @@ func ReadNodes(r io.Reader, file string) ([]int, error) {
 			}
 			if len(nodes) == announced {
 				return nodes, &FormatError{l.file, l.line, l.column(i),
-					fmt.Sprintf("%q stands behind the %d nodes that the file announces", l.words[i], announced), true}
+					fmt.Sprintf("%q stands behind the %d nodes that the file announces", l.words[i], announced), true, ""}
 			}
 			n, err := l.number(i, "a node", 0, largestNode)
 			if err != nil {

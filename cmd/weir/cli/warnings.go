@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	"weir/core/scheme"
+	"weir/internal/document"
+	"weir/study/run"
+	"weir/study/spec"
+	"weir/study/traps"
+	"weir/worlds/softswitch"
+)
+
+// Kinds of warnings that commands issue.
+var (
+	warnLeft = scheme.WarningKind{ID: "lab-left",
+		Condition: "a lab that was killed left namespaces or processes that cannot be removed"}
+	warnNoValue = scheme.WarningKind{ID: "plot-undefined", Condition: "a plot has no defined value"}
+	warnListens = scheme.WarningKind{ID: "serve-not-loopback",
+		Condition: "weir serve listens at an address that other machines reach"}
+)
+
+// WarningKinds returns the kinds of all warnings that the program issues with a registry.
+func WarningKinds(r *spec.Registry) []scheme.WarningKind {
+	return slices.Concat(r.WarningKinds(), run.WarningKinds(), traps.WarningKinds(), softswitch.WarningKinds(),
+		[]scheme.WarningKind{warnLeft, warnNoValue, warnListens})
+}
+
+// warn prints warnings to the standard error output.
+func (a *app) warn(all ...spec.Warning) {
+	for _, w := range all {
+		w.Print(a.stderr)
+	}
+}
+
+// leftWarnings warns of what a killed lab has left that cannot be removed.
+func leftWarnings(left error) (all []spec.Warning) {
+	if left != nil {
+		all = append(all, document.Warn(warnLeft, document.Place{}, "%s; this lab goes on beside it, and weir lab clean "+
+			"tries again", strings.ReplaceAll(left.Error(), "\n", "; ")))
+	}
+	return all
+}
+
+// undefinedPlot warns of a plot without a defined value.
+func undefinedPlot(title string, defined bool) (all []spec.Warning) {
+	if !defined {
+		all = append(all, document.Warn(warnNoValue, document.Place{}, "%s: no value of it is defined", title))
+	}
+	return all
+}
+
+// listenWarnings warns of an address that other machines reach.
+func listenWarnings(address string) (all []spec.Warning) {
+	if host, _, _ := net.SplitHostPort(address); !loopback(host) {
+		all = append(all, document.Warn(warnListens, document.Place{}, "beyond this machine's loopback what the page says, "+
+			"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
+	}
+	return all
+}

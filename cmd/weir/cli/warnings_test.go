@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"errors"
+	"testing"
+
+	"weir/internal/document"
+	"weir/internal/warntest"
+)
+
+// TestWarnings: each kind of warning of a command fires in one case and is quiet in another.
+func TestWarnings(t *testing.T) {
+	warntest.Run(t, []warntest.Row{
+		{ID: "lab-left", Issue: func(_ *testing.T, fires bool) []document.Warning {
+			if fires {
+				return leftWarnings(errors.New("namespace weir-1 cannot be removed"))
+			}
+			return leftWarnings(nil)
+		}},
+		{ID: "plot-undefined", Issue: func(_ *testing.T, fires bool) []document.Warning {
+			return undefinedPlot("goodput over rate", !fires)
+		}},
+		{ID: "serve-not-loopback", Issue: func(_ *testing.T, fires bool) []document.Warning {
+			if fires {
+				return listenWarnings("192.0.2.1:8100")
+			}
+			return listenWarnings("127.0.0.1:8100")
+		}},
+	}, nil)
+}

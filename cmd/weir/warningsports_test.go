@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// issued are the kinds and ports of an experiment's warnings, sorted; loads is false if the experiment is wrong.
+func issued(text string) (all []string, loads bool) {
+	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		spec.Options{})
+	if err != nil {
+		return nil, false
+	}
+	for _, w := range s.Warnings() {
+		all = append(all, w.Kind.ID+" "+w.Port)
+	}
+	slices.Sort(all)
+	return all, true
+}
+
+// TestWarningsOfPaths: what a path's narrowest link carries decides, so warnings are the same whatever the rate of the
+// hosts' links is, as long as these are not the narrowest.
+func TestWarningsOfPaths(t *testing.T) {
+	r := cli.Registry()
+	compared := 0
+	for _, transport := range []string{"tcp", "rdma", "{rdma: {recovery: selective_repeat, bound: bytes, " +
+		"bound_bytes: 64kB}}",
+		"{rdma: {telemetry: packets, telemetry_packets: 500 packets}}", "udp_controlled", "ndp", "uet"} {
+		controllers := []string{""}
+		if transport != "ndp" && transport != "uet" {
+			controllers = nil
+			for _, c := range r.Controllers {
+				controllers = append(controllers, c.Name)
+			}
+		}
+		for _, cc := range controllers {
+			for _, narrow := range []unit.Rate{100 * unit.Mbps, unit.Gbps, 40 * unit.Gbps} {
+				for _, delay := range []string{"5us", "10ms"} {
+					var first []string
+					for i, times := range []unit.Rate{10, 100} {
+						text := twoLinks((times * narrow).String(), narrow.String(), delay, "500kB", "forward, telemetry, {ecn: {kmin: "+
+							"100kB, kmax: 400kB}}", transport, cc)
+						all, loads := issued(text)
+						if !loads {
+							break
+						}
+						if i == 0 {
+							first = all
+						} else if compared++; !slices.Equal(all, first) {
+							t.Errorf("with hosts of %d times the rate\n%v, not\n%v:\n%s", times, all, first, text)
+						}
+					}
+				}
+			}
+		}
+	}
+	if compared < 300 {
+		t.Errorf("only %d experiments are compared", compared)
+	}
+}
+
+// links are two switches in a row whose second port is the bottleneck. Variants change what no warning depends on.
+func ports(programs, queues string, variant int) string {
+	links := []string{"[a, s], rate: 1Gbps, delay: 5ms", "[c, s], rate: 1Gbps, delay: 5ms", "[s, t], rate: 1Gbps, " +
+		"delay: 5ms, " +
+		"buffer: 100 packets", "[t, b], rate: 50Mbps, delay: 1ms, buffer: 60 packets"}
+	hosts, switches := "a, b, c", "s, t"
+	switch variant {
+	case 1:
+		slices.Reverse(links)
+	case 2: // an idle host by a slow link
+		hosts += ", manager"
+		links = append([]string{"[s, manager], rate: 1Mbps, delay: 1ms, buffer: 10 packets"}, links...)
+	case 3: // an idle switch with an idle host
+		hosts, switches = hosts+", far", "idle, "+switches
+		links = append([]string{"[idle, far], rate: 2Mbps, delay: 1ms, buffer: 5 packets",
+			"[idle, s], rate: 2Mbps, delay: 1ms, buffer: 5 packets"}, links...)
+	case 4: // the other way round
+		for i, l := range links {
+			ends, rest, _ := strings.Cut(l, "]")
+			x, y, _ := strings.Cut(strings.TrimPrefix(ends, "["), ", ")
+			links[i] = "[" + y + ", " + x + "]" + rest
+		}
+	}
+	return fmt.Sprintf("duration: 1ms\ntopology:\n  hosts: [%s]\n  switches: [%s]\n  links:\n    - {ends: "+
+		"%s}\n%sswitch: [%s]\n"+
+		"traffic: [{name: x, from: a, to: b, transport: tcp, cc: cubic}]\nmeasure: [goodput]\n", hosts, switches,
+		strings.Join(links, "}\n    - {ends: "), queues, programs)
+}
+
+// TestWarningsOfPorts: warnings of programs and schedulers are about the port at which data queues, in whatever order
+// the file has links and their ends, and whatever else is in the network.
+func TestWarningsOfPorts(t *testing.T) {
+	r := cli.Registry()
+	var programs []string
+	for i := range r.Programs {
+		programs = append(programs, "forward, "+r.Programs[i].Name)
+	}
+	programs = append(programs, "forward, {abc: {q_base: 5 packets, q_min: 2 packets, gamma: 5 packets}}",
+		"forward, {pie: {target: 15ms}}", "forward, {codel: {target: 20ms}}", "forward, {codel: {target: 100us}}",
+		"forward, {ecn: {kmin: 60kB, kmax: 200kB}}", "forward, {red: {min: 70kB}}", "forward, {ppv: {target: 20ms}}")
+	compared := 0
+	for _, list := range programs {
+		first, loads := issued(ports(list, "", 0))
+		if !loads {
+			continue
+		}
+		for _, w := range first {
+			if _, port, _ := strings.Cut(w, " "); port != "" && port != "t->b" {
+				t.Errorf("%s: %s", list, w)
+			}
+		}
+		compared++
+		for variant := 1; variant <= 4; variant++ {
+			all, loads := issued(ports(list, "", variant))
+			if !loads || !slices.Equal(all, first) {
+				t.Errorf("%s: variant %d, which loads: %v, has %v, not %v", list, variant, loads, all, first)
+			}
+		}
+	}
+	if compared < 25 {
+		t.Errorf("only %d lists of programs are compared", compared)
+	}
+}

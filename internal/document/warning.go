@@ -1,0 +1,42 @@
+package document
+
+import (
+	"fmt"
+	"io"
+
+	"weir/core/scheme"
+)
+
+// Warning is a report about something that may work otherwise than its author means.
+type Warning struct {
+	Kind scheme.WarningKind
+	At   Place  // in a file; without a line: no place
+	Port string // that it is about (scheme.Remark.Port); "": no port
+	Text string
+}
+
+// Warn returns a warning whose text follows from format and args as in package fmt.
+func Warn(kind scheme.WarningKind, at Place, format string, args ...any) Warning {
+	return Warning{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
+}
+
+// String is the place, the text and, in parentheses, the identifier.
+func (w Warning) String() string {
+	text := w.Text + " (" + w.Kind.ID + ")"
+	if w.At.Line > 0 {
+		text = w.At.String() + ": " + text
+	}
+	return text
+}
+
+// Line is the warning as a line of a program's output, without its end.
+func (w Warning) Line() string { return "warning: " + w.String() }
+
+// Print writes the warning as a line.
+func (w Warning) Print(out io.Writer) { fmt.Fprintln(out, w.Line()) }
+
+var warnIdle = scheme.WarningKind{ID: "idle-parameter",
+	Condition: "a file gives a parameter whose value has no effect with its other parameters"}
+
+// WarningKinds returns the kinds of warnings that this package issues.
+func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnIdle} }

@@ -1,0 +1,103 @@
+package claim
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+)
+
+// expressions are claims and how a verdict shows them.
+var expressions = []struct{ text, want string }{
+	// a number is printed as the claim has it, whatever other quantities are worth
+	{"goodput.heavy > 1kbps and count(map(1..100000, 1), true) > 0",
+		"goodput.heavy > 1kbps and count(map(1..100000, 1), true) > 0"},
+	{"goodput.light * 21000.5 < 1kbps", "goodput.light * 21000.5 < 1kbps"},
+	{"goodput.a > 1kbps and goodput.a > 1000", "goodput.a > 1kbps and goodput.a > 1000"},
+	{"goodput.h1000 > 1kbps", "goodput.h1000 > 1kbps"},
+	{"x > 1kbps and scheme == 'a1000b'", `x > 1kbps and scheme == "a1000b"`},
+	{"delay.a < 1ms and jain > 0.001", "delay.a < 1ms and jain > 0.001"},
+	{"x > 1kB or x > 8kbps or x > 8000", "x > 1kB or x > 8kbps or x > 8000"},
+	{"x > 5ms and y == '5ms'", `x > 5ms and y == "5ms"`},
+	{"abs(x - 23.9Mbps)<=10%*x", "abs(x - 23.9Mbps) <= 10% * x"},
+	{"x > 1e3 and x > 1_000 and x > 0x10", "x > 1e3 and x > 1_000 and x > 0x10"},
+	{"'µs' == y and x > 5µs + 1kbps", `"µs" == y and x > 5µs + 1kbps`},
+	{"point_0.goodput.a > -1kbps", "point(rate=1kbps).goodput.a > -1kbps"},
+	{"(x + 1kbps) * 2 > 4Mbps", "(x + 1kbps) * 2 > 4Mbps"},
+}
+
+// parsed parses an expression with quantities.
+func parsed(t *testing.T, text string) (n, people ast.Node) {
+	t.Helper()
+	plain, tokens := numbers(text)
+	tree, err := parser.Parse(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	people, err = displayTree(plain, tokens, []string{"point_0", "point(rate=1kbps)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Node, people
+}
+
+// TestShown: a verdict shows an expression as the claim has it, and read again it is the same expression.
+func TestShown(t *testing.T) {
+	for _, x := range expressions {
+		t.Run(x.text, func(t *testing.T) {
+			n, people := parsed(t, x.text)
+			if got := people.String(); got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+			again, err := parser.Parse(Units(strings.ReplaceAll(people.String(), "point(rate=1kbps)", "point_0")))
+			if err != nil || again.Node.String() != n.String() {
+				t.Errorf("read again it is %v (%v), not %v", again.Node, err, n)
+			}
+		})
+	}
+}
+
+// TestInfinite: a side with an infinite mean for some seeds leaves every comparison undecided. The
+// reason names it, and what it divides by.
+func TestInfinite(t *testing.T) {
+	seeds := func(b ...float64) (envs []map[string]any) {
+		for _, x := range b {
+			envs = append(envs, map[string]any{"a": 20.0, "b": x})
+		}
+		return envs
+	}
+	none := func(ast.Node) (string, bool) { return "", false }
+	for _, x := range []struct {
+		text  string
+		envs  []map[string]any
+		value ternary
+		want  string
+	}{
+		{"a / b >= 2", seeds(0, 0, 0), maybe, "a / b is infinite for 3 of 3 seeds: b is 0"},
+		{"a / b >= 2", seeds(1, 0, 1), maybe, "a / b is infinite for 1 of 3 seeds: b is 0"},
+		{"a / b >= 2", seeds(0), maybe, "a / b is infinite for 1 of 1 seed: b is 0"},
+		{"0 - a / (b - b) < 5", seeds(1, 1), maybe, "0 - a / (b - b) is infinite for 2 of 2 seeds: b - b is 0"},
+		{"5 != a / b", seeds(0, 0), maybe, "a / b is infinite for 2 of 2 seeds: b is 0"},
+		{"not (a / b < 5)", seeds(0, 0), maybe, "a / b is infinite for 2 of 2 seeds: b is 0"},
+		{"a / b == a / b", seeds(0, 0), maybe, "a / b is infinite for 2 of 2 seeds: b is 0"},
+		{"a / b > 5 or a > 10", seeds(0, 0), yes, "a = 20 > 10"},
+		{"a / b > 5 and a > 10", seeds(0, 0), maybe, "a / b is infinite for 2 of 2 seeds: b is 0"},
+		{"a / b > 5 and a > 30", seeds(0, 0), no, "a = 20 > 30"},
+		{"b > 5", seeds(math.Inf(1)), maybe, "b is infinite for 1 of 1 seed"},
+		{"b / b > 5", seeds(0, 0), maybe, "b / b or 5 is not defined there"},
+		{"a / b >= 2", seeds(1, 2, 1), yes, "a / b = 16.67 >= 2"},
+	} {
+		t.Run(x.text, func(t *testing.T) {
+			n, people := parsed(t, x.text)
+			that, err := build(n, people, x.envs[0], none)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := that.judge(x.envs); v.value != x.value || !strings.HasPrefix(v.text, x.want) {
+				t.Errorf("%v: %s, want %v: %s", v.value, v.text, x.value, x.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,326 @@
+package spec
+
+import (
+	"math"
+	"slices"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/switchfile"
+)
+
+// surroundings are what schemes of a point's traffic may need to know of its switches.
+type surroundings struct {
+	switches []switchRole           // by node
+	any      switchRole             // what some switch does
+	programs [][]switchfile.Program // by node
+	walks    map[walked]*walk       // in network, which points may share
+	network  *topology.Network
+	shortest unit.Time // round trip of a traffic with a controller; 0: there is no such traffic
+	longest  unit.Time
+	asked    []inHand                       // by traffic
+	loads    map[topology.PortRef]*portLoad // nil: not all traffics are known
+	issued   []Warning                      // about the point in hand
+	again    bool                           // traffics are asked again, with loads
+	inHand
+}
+
+// inHand is the traffic in hand, and which of the point's flows are its.
+type inHand struct {
+	transport, control *document.Node // parameters
+	transportAt        document.Place
+	first, end         int
+}
+
+// switchRole is what the programs and the scheduler of one switch do.
+type switchRole struct {
+	marks, drops, pauses, trims, answers bool
+	holds                                unit.Time            // max time that a queue holds before the switch trims
+	suppliers                            []dataplane.Supplier // programs that report supply to senders by NACKs
+	spreading
+}
+
+// spreading is what a switch does to flows for which it has a choice of ports.
+type spreading struct {
+	how    dataplane.Spreading
+	at     document.Place // of the program that spreads
+	by     string
+	hashes bool // a switch chooses a flow's port for good, by its addresses and ports
+}
+
+// add adds what another switch does.
+func (s *spreading) add(x *spreading) {
+	if x.how > s.how {
+		s.how, s.at, s.by = x.how, x.at, x.by
+	}
+	s.hashes = s.hashes || x.hashes
+}
+
+// surround looks at the programs of a point's switches.
+func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
+	walks := d.around.walks
+	if n := p.seen.Network; d.around.network != n {
+		walks = map[walked]*walk{}
+	}
+	d.around = surroundings{programs: programs, switches: make([]switchRole, len(programs)), walks: walks,
+		network: p.seen.Network}
+	for i, list := range programs {
+		if !p.seen.Network.Nodes[i].Switch {
+			continue
+		}
+		x := &d.around.switches[i]
+		x.drops = p.switches[i].QueueLimit.Bytes > 0 || p.switches[i].QueueLimit.Packets > 0
+		if s := p.served[i]; s != nil {
+			x.decides(s.Config)
+		}
+		for k := range list {
+			x.runs(&list[k])
+		}
+		d.around.any.marks = d.around.any.marks || x.marks
+		d.around.any.answers = d.around.any.answers || x.answers
+	}
+}
+
+// runs notes what a program of the switch does.
+func (x *switchRole) runs(program *switchfile.Program) {
+	c := program.Config
+	x.decides(c)
+	_, answers := c.(dataplane.Answering)
+	_, pauses := c.(dataplane.Pauser)
+	x.answers, x.pauses = x.answers || answers, x.pauses || pauses
+	if supplier, ok := c.(dataplane.Supplier); ok {
+		x.suppliers = append(x.suppliers, supplier)
+	}
+	if trimmer, ok := c.(dataplane.Trimmer); ok && trimmer.Trims() {
+		x.trims = true
+		if h, ok := c.(dataplane.Holding); ok {
+			x.holds = max(x.holds, h.Holds())
+		}
+	}
+	how := dataplane.Spreads(c)
+	x.add(&spreading{how, program.At, program.Scheme.Name, how == dataplane.OnePath && dataplane.ChoosesPath(c)})
+}
+
+// decides notes whether a program or scheduler marks or drops.
+func (x *switchRole) decides(c scheme.Config) {
+	marker, marks := c.(dataplane.Marker)
+	_, loses := c.(dataplane.Loser)
+	x.marks = x.marks || marks && marker.MarksFrom(unit.Gbps) >= 0
+	x.drops = x.drops || loses
+}
+
+// walk is what data passes on all shortest paths between two NICs.
+type walk struct {
+	ports  []topology.PortRef // that send it, the sender's first
+	before [][]int            // links that lead to each of them; −1: the sender itself
+	narrow topology.PortRef   // the slowest, a switch's before the sender's
+	least  float64            // capacity of it
+	queues []topology.PortRef // the slowest of the switches' ports
+	chosen []int              // switches that have several ports to choose from
+}
+
+// walked is what decides a walk: two NICs, and the size of frames for links that count packets.
+type walked struct {
+	topology.Pair
+	frame int32
+}
+
+// capacity is a link's in bit/s, of frames of a size where the link counts packets.
+func capacity(r unit.LinkRate, frame int32) float64 {
+	if r.Bits > 0 {
+		return float64(r.Bits)
+	}
+	return float64(r.Packets) * 8 * float64(frame)
+}
+
+// walk finds what a traffic's data passes between two NICs that a path joins.
+func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
+	key := walked{pair, frame}
+	if w, known := d.around.walks[key]; known {
+		return w
+	}
+	n, r := p.seen.Network, p.seen.Routes
+	w := &walk{}
+	into := map[int][]int{} // by switch: links that lead there
+	visit := func(port topology.PortRef) {
+		w.ports = append(w.ports, port)
+		next := n.Links[port.Link].Ends[1-port.End]
+		into[next] = append(into[next], port.Link)
+	}
+	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)])
+	entered := map[int]bool{}
+	for i := 0; i < len(w.ports); i++ { // level by level, since paths are shortest
+		at := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
+		if !n.Nodes[at].Switch || entered[at] {
+			continue
+		}
+		entered[at] = true
+		ports := r.Paths(at).To(packet.Addr(pair.To + 1))
+		if len(ports) > 1 {
+			w.chosen = append(w.chosen, at)
+		}
+		for _, k := range ports {
+			visit(r.Ports(at)[k])
+		}
+	}
+	w.before = append(w.before, []int{-1})
+	for _, port := range w.ports[1:] {
+		w.before = append(w.before, into[n.Links[port.Link].Ends[port.End]])
+	}
+	w.find(n, frame)
+	d.around.walks[key] = w
+	return w
+}
+
+// find finds the narrowest of the ports.
+func (w *walk) find(n *topology.Network, frame int32) {
+	w.narrow, w.least = w.ports[0], capacity(n.Links[w.ports[0].Link].Rate, frame)
+	slowest := math.Inf(1)
+	for _, port := range w.ports[1:] {
+		c := capacity(n.Links[port.Link].Rate, frame)
+		if c < slowest {
+			w.queues, slowest = w.queues[:0], c
+		}
+		if c == slowest {
+			w.queues = append(w.queues, port)
+		}
+	}
+	if slowest <= w.least {
+		w.narrow, w.least = w.queues[0], slowest
+	}
+}
+
+// collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
+// first on and before end. It returns what switches do to flows with a choice of ports.
+func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
+	seen := map[cc.SitePath]bool{}
+	flows := map[string]int{} // without an end, by the port of the narrowest link
+	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
+	each := endless(p, first, end)
+	p.eachPair(tr, first, end, func(src, dst int) {
+		near, joined := p.seen.Routes.Near(src, dst)
+		if src == dst || !joined {
+			return
+		}
+		w := d.walk(p, near, frame)
+		for _, at := range w.chosen {
+			spread.add(&d.around.switches[at].spreading)
+		}
+		x := cc.SitePath{Path: p.seen.Path(near.From, near.To, &tr.seen)}
+		x.BaseRTT += transport.AnswersAfter(tr.transportConfig)
+		x.Narrow.Rate = unit.Rate(w.least)
+		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
+		d.signals(p, &x, w, tr)
+		d.losses(p, &x, w)
+		if x.Idle = d.idle(p, w); x.Idle {
+			x.Lossless = "the sender's link is slower than all others"
+		}
+		port := p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
+		flows[port] += each
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
+		x.Narrow.Port = port
+		site.Paths = append(site.Paths, x)
+	})
+	for i := range site.Paths {
+		site.Paths[i].Flows = flows[site.Paths[i].Narrow.Port]
+	}
+	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
+	return spread
+}
+
+// endless is how many flows each one stands for that eachPair visits, if the traffic lists flows without an end; 0: it
+// does not, and its flows need not be there together.
+func endless(p *Point, first, end int) int {
+	if first == end || p.flows.at(first).Size > 0 {
+		return 0
+	}
+	return max(1, (end-first)/mostPairs)
+}
+
+// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue. As
+// long as
+// not all traffics are known, that is any of the path.
+func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
+	var here switchRole
+	for _, port := range w.ports[1:] {
+		l := &p.seen.Network.Links[port.Link]
+		if d.around.loads != nil && !slices.Contains(w.queues, port) && !d.around.loads[port].queues(l.Rate) {
+			continue
+		}
+		s := &d.around.switches[l.Ends[port.End]]
+		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
+		here.suppliers = append(here.suppliers, s.suppliers...)
+	}
+	x.Trims = here.trims
+	x.Supplied = transport.Supplied(tr.transportConfig) && slices.ContainsFunc(here.suppliers,
+		func(s dataplane.Supplier) bool { return s.Supplies(tr.seen.Transport.Proto) })
+	switch {
+	case !here.marks && d.around.any.marks:
+		x.Unmarked = "no switch at which its packets can queue marks them (program ecn)"
+	case !here.marks:
+		x.Unmarked = "no switch marks packets (program ecn)"
+	case tr.cc != nil:
+		x.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
+	}
+	switch x.Unanswered = transport.Unanswered(tr.transportConfig); {
+	case x.Unanswered != "" || here.answers:
+	case d.around.any.answers:
+		x.Unanswered = "no switch at which its packets can queue answers requests (program bolt)"
+	default:
+		x.Unanswered = "no switch answers requests (program bolt)"
+	}
+}
+
+// idle reports whether data queues at no switch of a path: the sender's link is slower than all others, and other
+// hosts do
+// not send more to any. As long as not all traffics are known, there are no others.
+func (d *decoder) idle(p *Point, w *walk) bool {
+	if w.narrow != w.ports[0] || len(w.queues) == 0 {
+		return false
+	}
+	for _, port := range w.ports[1:] {
+		if x := d.around.loads[port]; x.crowded(p.seen.Network.Links[port.Link].Rate) {
+			return false
+		}
+	}
+	return true
+}
+
+// losses notes whether a path loses packets, and how long its queues can be.
+func (d *decoder) losses(p *Point, x *cc.SitePath, w *walk) {
+	lossy, paused, endless := false, true, false
+	for _, port := range w.ports[1:] {
+		l := &p.seen.Network.Links[port.Link]
+		s := &d.around.switches[l.Ends[port.End]]
+		if s.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0 {
+			lossy, paused = true, paused && s.pauses
+		}
+		if s.trims {
+			x.Holds = max(x.Holds, s.holds)
+		}
+		if l.Buffer.Bytes == 0 || l.Rate.Bits == 0 {
+			endless = true // or counted in packets, whose lengths differ
+			continue
+		}
+		x.Wait = max(x.Wait, unit.Time(float64(l.Buffer.Bytes)*8e12/float64(l.Rate.Bits)))
+	}
+	if endless {
+		x.Wait = 0
+	}
+	switch {
+	case !lossy:
+		x.Lossless = "no switch has a buffer that ends"
+	case paused:
+		x.Lossless = "switches pause their neighbours before buffers end (program pfc)"
+	}
+}

@@ -1,0 +1,268 @@
+package spec
+
+import (
+	"math"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/internal/document"
+)
+
+// portLoad is what the point's traffics do at one port.
+type portLoad struct {
+	narrow  bool                    // it is the narrowest of some path through it
+	longest unit.Time               // round trip of the flows with a controller through it
+	inflow  float64                 // max bit/s that hosts can send to it together
+	by      map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
+}
+
+// loads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest
+// link.
+func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest unit.Rate) {
+	loads = map[topology.PortRef]*portLoad{}
+	ranges := p.flowRanges()
+	for id := range p.entries {
+		tr := &p.entries[id]
+		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
+		app := float64(transport.AppRate(tr.transportConfig)) * float64(frame) / float64(max(tr.seen.Payload, 1))
+		p.eachPair(tr, ranges[id][0], ranges[id][1], func(src, dst int) {
+			near, joined := p.seen.Routes.Near(src, dst)
+			if src == dst || !joined {
+				return
+			}
+			w := d.walk(p, near, frame)
+			fastest = max(fastest, unit.Rate(w.least))
+			rate, trip := capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame), unit.Time(0)
+			if app > 0 {
+				rate = min(rate, app)
+			}
+			if tr.cc != nil {
+				trip = p.seen.Path(near.From, near.To, &tr.seen).BaseRTT + transport.AnswersAfter(tr.transportConfig)
+			}
+			for i, port := range w.ports {
+				x := loads[port]
+				if x == nil {
+					x = &portLoad{by: map[int]map[int]float64{}}
+					loads[port] = x
+				}
+				x.longest = max(x.longest, trip)
+				x.narrow = x.narrow || capacity(p.seen.Network.Links[port.Link].Rate, frame) == w.least
+				for _, link := range w.before[i] {
+					if x.by[link] == nil {
+						x.by[link] = map[int]float64{}
+					}
+					x.by[link][src] = max(x.by[link][src], rate)
+				}
+			}
+		})
+	}
+	p.flood(loads)
+	return loads, fastest
+}
+
+// maxRounds limits how far inflows are followed, in links.
+const maxRounds = 8
+
+// flood finds the inflow of each port: by each link that leads to its switch at most what that link carries, and what
+// flows into it.
+func (p *Point) flood(loads map[topology.PortRef]*portLoad) {
+	n := p.seen.Network
+	for port, x := range loads {
+		x.inflow = math.Inf(1)
+		if !n.Nodes[n.Links[port.Link].Ends[port.End]].Switch {
+			x.inflow = capacity(n.Links[port.Link].Rate, ethernetFrame)
+		}
+	}
+	for range maxRounds {
+		changed := false
+		for port, x := range loads {
+			at, sum := n.Links[port.Link].Ends[port.End], 0.0
+			for link, sources := range x.by {
+				all := 0.0
+				for _, rate := range sources {
+					all += rate
+				}
+				if link >= 0 {
+					l := &n.Links[link]
+					before := topology.PortRef{Link: link}
+					if l.Ends[0] == at {
+						before.End = 1
+					}
+					all = min(all, capacity(l.Rate, ethernetFrame))
+					if y := loads[before]; y != nil {
+						all = min(all, y.inflow)
+					}
+				}
+				sum += all
+			}
+			if sum < x.inflow {
+				x.inflow, changed = sum, true
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+// queues reports whether data can queue at a port: it is the narrowest of a path, or hosts can together send more to it
+// than it sends.
+func (x *portLoad) queues(rate unit.LinkRate) bool {
+	return x != nil && (x.narrow || x.crowded(rate))
+}
+
+// crowded reports whether hosts can together send more to a port than it sends.
+func (x *portLoad) crowded(rate unit.LinkRate) bool {
+	return x != nil && x.inflow > capacity(rate, ethernetFrame)*1.000001
+}
+
+// finding is a warning of a switch, and how far it is beyond its bound there.
+type finding struct {
+	Warning
+	excess float64
+}
+
+// programsSuit asks the programs and schedulers of switches what they have to say of where they stand. Of several
+// switches that have the same entry of the file the worst is named.
+func (d *decoder) programsSuit(p *Point) {
+	if !d.OK() || d.ideally {
+		return
+	}
+	loads, fastest := d.loads(p)
+	d.suitsAgain(p, loads)
+	s := d.setting(p)
+	s.Fastest = fastest
+	var found []finding
+	add := func(w Warning, excess float64) {
+		k := slices.IndexFunc(found, func(x finding) bool { return x.Kind == w.Kind && x.At == w.At })
+		switch {
+		case k < 0:
+			found = append(found, finding{w, excess})
+		case excess > found[k].excess:
+			found[k] = finding{w, excess}
+		}
+	}
+	senders := p.listedSenders()
+	for i, list := range d.around.programs {
+		if !p.seen.Network.Nodes[i].Switch || len(list) == 0 {
+			continue
+		}
+		s.Switch, s.Queues = p.seen.Network.Nodes[i].Name, p.switches[i].Queues
+		s.Ports = p.switchPorts(i, loads, senders)
+		x := p.served[i]
+		if x != nil {
+			marksLate(s, x.At, "scheduler "+x.Scheme.Name, x.Config, add)
+		}
+		for k := range list {
+			marksLate(s, list[k].At, "program "+list[k].Scheme.Name, list[k].Config, add)
+			list[k].Remarks(d.Reader, s, add)
+		}
+		if x != nil {
+			x.Remarks(d.Reader, s, add)
+		}
+	}
+	for i := range found {
+		d.issue(found[i].Warning)
+	}
+}
+
+// suitsAgain asks transports and controllers again, with the ports at which data can queue: that a switch elsewhere
+// on a
+// path marks, trims or answers is no signal of a queue.
+func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
+	a := &d.around
+	a.loads, a.again = loads, true
+	shortest, longest := a.shortest, a.longest
+	for id := range a.asked {
+		x := &a.asked[id]
+		a.transport, a.control, a.transportAt = x.transport, x.control, x.transportAt
+		d.suits(p, id, x.first, x.end)
+	}
+	a.shortest, a.longest, a.again = shortest, longest, false
+}
+
+// setting is what programs of all switches may need to know.
+func (d *decoder) setting(p *Point) *dataplane.Setting {
+	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest}
+	for i := range p.entries {
+		tr := &p.entries[i]
+		s.MaxFrame = max(s.MaxFrame, p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true))
+		if tr.seen.Transport.Kernel != packet.ProtoTCP {
+			s.Rigid = max(s.Rigid, tr.seen.MostHeaders()+tr.seen.Payload-packet.EthernetHeader)
+		}
+	}
+	for i := range p.seen.Network.Nodes {
+		s.Nodes = append(s.Nodes, p.seen.Network.Nodes[i].Name)
+	}
+	return s
+}
+
+// flowRanges are the first of the flows that each traffic lists, and the one after its last.
+func (p *Point) flowRanges() [][2]int {
+	ranges := make([][2]int, len(p.entries))
+	for i := range p.flows.n {
+		r := &ranges[p.flows.at(i).Traffic]
+		if r[1] == 0 {
+			r[0] = i
+		}
+		r[1] = i + 1
+	}
+	return ranges
+}
+
+// listedSenders counts by node the flows that the file lists one by one. Flows of a file or of sets follow one another,
+// and do not count.
+func (p *Point) listedSenders() []int {
+	senders := make([]int, len(p.seen.Network.Nodes))
+	for i := range p.flows.n {
+		if f := p.flows.at(i); f.Port == 0 && f.Later == 0 && !f.captured {
+			senders[f.Dst]++
+		}
+	}
+	return senders
+}
+
+// switchPorts returns a switch's ports. Data can queue at one that is the narrowest of a path, or to which hosts can
+// together
+// send more than it sends.
+func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, senders []int) (ports []dataplane.Facing) {
+	n := p.seen.Network
+	for _, port := range p.seen.Routes.Ports(sw) {
+		l := &n.Links[port.Link]
+		other := l.Ends[1-port.End]
+		f := dataplane.Facing{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
+			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
+		if x := loads[port]; x != nil {
+			f.Idle, f.Longest = !x.queues(l.Rate), x.longest
+		}
+		ports = append(ports, f)
+	}
+	return ports
+}
+
+// ethernetFrame is a full frame, in which packets of links that count them are converted to bit/s.
+const ethernetFrame = 1514
+
+// marksLate warns of what marks by queues longer than the buffer of a port at which data can queue.
+func marksLate(s *dataplane.Setting, at document.Place, what string, c scheme.Config, add func(Warning, float64)) {
+	marker, ok := c.(dataplane.Marker)
+	if !ok {
+		return
+	}
+	for _, port := range s.Queueing() {
+		from := marker.MarksFrom(port.Rate.Bits)
+		if port.Buffer.Bytes == 0 || from < port.Buffer.Bytes {
+			continue
+		}
+		w := document.Warn(warnLate, at, "%s: at %s, of %v, it marks from %v on, and its buffer ends at %v: packets are "+
+			"lost "+
+			"first", what, port.Port(), port.Rate, from, port.Buffer.Bytes)
+		w.Port = port.Port()
+		add(w, float64(from)/float64(port.Buffer.Bytes))
+	}
+}
