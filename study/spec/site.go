@@ -222,7 +222,8 @@ func (d *decoder) suits(p *Point, id, first int) {
 	d.chooses(tr)
 	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		append(cc.Suits(tr.transportConfig, site), ofTransport...))
+		slices.Concat(cc.Suits(tr.transportConfig, site), ofTransport, transport.ShortTimer(tr.transportConfig, site)))
+	tr.timer = transport.TimerText(tr.transportConfig, site.Paths)
 	if tr.cc == nil {
 		return
 	}

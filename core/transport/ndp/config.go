@@ -39,6 +39,12 @@ func (c *Config) Params(p *scheme.Params) {
 	c.NIC.Params(p)
 }
 
+// Timer returns the timeout of the file, or the default.
+func (c *Config) Timer(*cc.Path) transport.Timer {
+	return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: max(c.NIC.Ack, c.NIC.Nack),
+		Default: c.RTOMin == Defaults().RTOMin}
+}
+
 // headerBytes is the transport's own header on the wire (packet.Emit).
 const headerBytes = 16
 

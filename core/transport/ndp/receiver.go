@@ -74,7 +74,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	x := r.at(n)
 	switch {
 	case n < r.expected || *x&come != 0:
-		c.Duplicates++ // its ACK may be lost; a PULL was sent for it
+		c.CountDuplicate(p) // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
 		kind = packet.Nack
 		r.nacks++

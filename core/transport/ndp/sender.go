@@ -54,6 +54,7 @@ const (
 	acked                      // received
 	unasked                    // sent without a PULL, in the first window
 	repeated                   // sent more than once: its RTT says nothing (Karn)
+	expired                    // waiting because no answer arrived in time
 )
 
 // flight is a transmission.
@@ -121,7 +122,7 @@ func (s *Sender) schedule(now unit.Time) {
 		s.flights.Pop()
 	}
 	if s.plan < 0 && s.inFlight == 0 && (s.repairs.Len() > 0 || fresh) {
-		s.timerAt = s.quiet + s.rto(s.wait.Smoothed+4*s.wait.Variation)
+		s.timerAt = s.quiet + s.rto(s.wait.Timeout())
 	}
 	s.timerAt = max(s.timerAt, now)
 }
@@ -137,10 +138,10 @@ func (s *Sender) expecting() bool {
 	return s.refused > 0
 }
 
-// rto is how long the receiver may be silent: at least RTOMin, SRTT + 4 RTTVAR (RFC 6298 §2.3)
-// and least, doubled for each timeout since its last packet.
+// rto is how long the receiver may be silent: at least RTOMin, the timeout of the measured round trips
+// (transport.RoundTrip) and least, doubled for each timeout since its last packet.
 func (s *Sender) rto(least unit.Time) unit.Time {
-	return max(s.config.RTOMin, s.round.Smoothed+4*s.round.Variation, least) << min(s.backoff, 6)
+	return max(s.config.RTOMin, s.round.Timeout(), least) << min(s.backoff, 6)
 }
 
 // NextSend is when Emit has something to send.
@@ -161,6 +162,10 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.repair {
 		s.repairs.Pop()
 		x := s.at(n)
+		p.Resent = packet.ResentSwitch // which has trimmed it or returned its header
+		if x.flags&expired != 0 {
+			p.Resent = packet.ResentTimeout
+		}
 		if x.flags&nacked != 0 {
 			s.refused--
 			s.wait.Measure(max(now-x.at, 1))
@@ -336,7 +341,7 @@ func (s *Sender) Advance(now unit.Time) {
 		if s.flights.Pop(); live {
 			s.inFlight--
 			s.credit++
-			s.again(now, f.n, 0)
+			s.again(now, f.n, expired)
 		}
 	}
 	s.backoff++

@@ -41,6 +41,7 @@ const (
 const (
 	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR or 1¼ SRTT if that is more
 	FixedRTO    = "fixed"    // the floor
+	NoRTO       = "none"     // no timer: only NACKs and SACKs repair losses
 )
 
 // What is sent again after a timeout with selective repeat: values of Config.Resends.
@@ -201,17 +202,20 @@ func (c *Config) bindReordering(p *scheme.Params) {
 // bindTimeout binds the retransmission timeout.
 func (c *Config) bindTimeout(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", MeasuredRTO,
-		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are",
-		"RFC 6298 §2.3; ours: 5/4; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
+		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are; none: only "+
+			"what the receiver or a switch reports is sent again, so that a flow whose last packet is lost never ends",
+		"RFC 6298 §2.3; ours: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
+	timed := func() bool { return c.RTO != NoRTO }
 	p.Time(&c.RTOMin, "rto_min", "320us", "retransmission timeout: the least, or the fixed one", "IRN §4.1: RTO_high").
-		Min("1us").Max("60s")
+		Min("1us").Max("60s").When("rto: measured or fixed", timed)
 	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",
-		"IRN §3.1: an option, RTO_low of 100us").Max("60s")
+		"IRN §3.1: an option, RTO_low of 100us").Max("60s").When("rto: measured or fixed", timed)
 	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low", "IRN §4.1: N").
 		Min("1 packet").Max("1000000 packets").
 		When("rto_low above 0s", func() bool { return c.RTOLow > 0 })
 	p.Time(&c.RTOMax, "rto_max", "0s",
-		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s")
+		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s").
+		When("rto: measured or fixed", timed)
 	p.Text(&c.Resends, "timeout_resends", ResendFirst,
 		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
 		Words(ResendFirst, ResendAll).
@@ -253,12 +257,22 @@ func (c *Config) bindMarks(p *scheme.Params) {
 // LeastTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never where nothing is.
 func (c *Config) LeastTimeout() unit.Time {
 	switch {
-	case c.Recovery == NoRecovery:
+	case c.Recovery == NoRecovery || c.RTO == NoRTO:
 		return unit.Never
 	case c.RTOLow > 0:
 		return c.RTOLow
 	}
 	return c.RTOMin
+}
+
+// Timer returns the timeout of the file, or the default.
+func (c *Config) Timer(*cc.Path) transport.Timer {
+	adds := max(c.NIC.Nack-c.NIC.Ack, 0) // the path's round trip has the delay of ACKs
+	if c.AckEvery > 1 {
+		adds += c.longestWait()
+	}
+	return transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: adds,
+		Default: c.RTOMin == Defaults().RTOMin && c.RTOLow == 0 && c.RTO != FixedRTO}
 }
 
 // Warn tells which parameters change nothing.

@@ -220,7 +220,7 @@ func (s *Sender) schedulePaths() {
 		if p.silent {
 			s.probe = min(s.probe, max(s.start, p.probeAt))
 		}
-		if p.out > 0 {
+		if p.out > 0 && s.timed {
 			s.timerAt = min(s.timerAt, p.timerFrom+s.timeoutAfter(p.out, p.backoff))
 		}
 	}
@@ -259,7 +259,7 @@ func (s *Sender) silence(now unit.Time) {
 			if e := &o.ring[o.head&int64(len(o.ring)-1)]; e.n >= s.una {
 				if y := s.at(e.n); y.at == e.at && int(y.path) == k && y.flags&sacked == 0 {
 					y.flags &^= resent
-					lost += s.judge(e.n)
+					lost += s.expire(e.n)
 					s.eligible = max(s.eligible, e.n+1)
 				}
 			}

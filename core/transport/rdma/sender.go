@@ -28,10 +28,12 @@ type Sender struct {
 	ecn      uint8 // of data
 	repeats  bool  // selective repeat
 	begun    bool  // Config.WindowTest is BegunPacket
+	timed    bool  // it has a retransmission timer
 	keeps    bool  // OnSend leaves the decision as it is
 
 	una, next, top int64
-	ring           []sent // packet n at n mod its length, a power of two, for una ≤ n < top
+	goBack         packet.ResendCause // go-back-N: why next fell behind top last
+	ring           []sent             // packet n at n mod its length, a power of two, for una ≤ n < top
 
 	// what will be sent
 	plan   int64 // packet; −1: none
@@ -103,6 +105,7 @@ const (
 	throttled                    // or, of it, that the flow is an elephant
 	answered                     // the receiver has answered it
 	unasked                      // its answer may have waited for others
+	expired                      // taken for lost because no answer arrived in time
 )
 
 // Room for so many packets is made before any is sent, or for all of a flow that has fewer; another flow keeps the
@@ -121,8 +124,8 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	}
 	*s = Sender{ends: e, config: *c, control: control, asker: asker, start: f.Start, stop: f.Stop,
 		bound: bound, keeps: f.CC.KeepsOnSend && paths == nil, repeats: c.Recovery == SelectiveRepeat,
-		begun: c.WindowTest == BegunPacket,
-		ring:  ring, timerAt: unit.Never}
+		begun: c.WindowTest == BegunPacket, timed: c.Recovery != NoRecovery && c.RTO != NoRTO,
+		ring: ring, timerAt: unit.Never}
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -241,7 +244,7 @@ func (s *Sender) schedule(now unit.Time) {
 	s.timerAt = unit.Never
 	if s.paths != nil && s.una < s.packets {
 		s.schedulePaths()
-	} else if s.una < s.top && s.config.Recovery != NoRecovery && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
+	} else if s.una < s.top && s.timed && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
 		// What only waits for its time to go again, pace or hold-off, has not been silent: it has been asked for.
 		s.timerAt = s.timerFrom + s.rto()
 	}
@@ -285,7 +288,7 @@ func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	if s.config.RTOLow > 0 && inFlight <= int64(s.config.RTOLowPackets) {
 		t = s.config.RTOLow
 	}
-	if s.config.RTO == MeasuredRTO {
+	if s.config.RTO != FixedRTO {
 		if s.roundTrip.Smoothed > 0 {
 			t = max(t, s.roundTrip.Timeout())
 		} else {
@@ -355,6 +358,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	x := s.at(n)
 	flags := uint16(0)
 	if again {
+		p.Resent = s.resendCause(x)
 		flags = s.again(x)
 	} else {
 		s.counters.SentBytes += unit.Bytes(bytes)
@@ -419,6 +423,19 @@ func (s *Sender) again(x *sent) (flags uint16) {
 	}
 	s.counters.Retransmitted++
 	return flags | everSent
+}
+
+// resendCause returns why packet x is sent again.
+func (s *Sender) resendCause(x *sent) packet.ResendCause {
+	switch {
+	case !s.repeats && s.config.Recovery == GoBackN:
+		return s.goBack
+	case x.flags&nacked != 0:
+		return packet.ResentSwitch
+	case x.flags&expired != 0:
+		return packet.ResentTimeout
+	}
+	return packet.ResentReceiver
 }
 
 // order notes the path of packet n, which is sent as p, and its place in the order of time.
@@ -567,7 +584,7 @@ func (s *Sender) timeout(now unit.Time) {
 	if s.repeats {
 		for n := s.una; n < s.top; n++ {
 			s.at(n).flags &^= resent
-			s.judge(n)
+			s.expire(n)
 		}
 		s.hint = s.una
 		if s.eligible = max(s.eligible, s.una+1); s.config.Resends == ResendAll {
@@ -575,7 +592,7 @@ func (s *Sender) timeout(now unit.Time) {
 		}
 		s.judged = max(s.judged, s.top)
 	} else {
-		s.next = s.una
+		s.next, s.goBack = s.una, packet.ResentTimeout
 	}
 	s.lostTotal += int64(lost)
 	again := s.state != cc.Open

@@ -40,6 +40,27 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 // LeastTimeout is how long a report can be missing before what is out is written off.
 func (c *ControlledConfig) LeastTimeout() unit.Time { return c.RTOMin }
 
+// Timer returns the timeout of the file, or the default.
+func (c *ControlledConfig) Timer(p *cc.Path) transport.Timer {
+	t := transport.Timer{Param: "rto_min", Own: c.RTOMin,
+		Default: c.RTOMin == scheme.Defaults[ControlledConfig]().RTOMin}
+	if c.ReportEvery > 1 {
+		t.Adds = c.reportDelay(p)
+	}
+	return t
+}
+
+// reportDelay returns how long a report waits for more datagrams.
+func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
+	switch {
+	case c.ReportDelay > 0:
+		return c.ReportDelay
+	case p.BaseRTT > 0:
+		return p.BaseRTT
+	}
+	return longestWait
+}
+
 // AppRate is at what rate the application has datagrams.
 func (c *ControlledConfig) AppRate() unit.Rate { return c.Rate }
 
@@ -117,12 +138,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.Stop == 0 {
 		f.Stop = unit.Never
 	}
-	if c.ReportDelay == 0 {
-		c.ReportDelay = longestWait
-		if f.Path.BaseRTT > 0 {
-			c.ReportDelay = f.Path.BaseRTT
-		}
-	}
+	c.ReportDelay = c.reportDelay(&f.Path)
 	headers += packet.EthernetHeader
 	s := &ControlledSender{flow: f, config: c, control: control, asker: asker, headers: headers, total: math.MaxInt64,
 		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP), timerAt: unit.Never}
@@ -255,7 +271,7 @@ func (s *ControlledSender) schedule(now unit.Time) {
 }
 
 func (s *ControlledSender) rto() unit.Time {
-	t := max(s.config.RTOMin, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
+	t := max(s.config.RTOMin, s.roundTrip.Timeout())
 	if s.roundTrip.Smoothed == 0 {
 		t = max(t, 3*s.flow.Path.BaseRTT)
 	}
@@ -329,7 +345,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	prior := s.InFlight()
-	full := (prior+1)*int64(s.flow.Payload) > int64(s.decision.Window)
+	full := transport.IsWindowLimited(&s.decision, prior*int64(s.flow.Payload), int64(s.flow.Payload))
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
