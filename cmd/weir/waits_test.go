@@ -11,8 +11,9 @@ import (
 	"weir/study/spec"
 )
 
-// buffers are the kinds of buffers of a switch with five ports of 10 Gb/s and what the path from h0 to h4 can hold, there
-// and back: the bytes ahead of a packet at the one port, and itself. A frame has 1500 bytes of IP and 18 of Ethernet.
+// buffers are the kinds of buffers of a switch with five ports of 10 Gb/s and what the path from h0 to h4 can hold,
+// there and back: the bytes ahead of a packet at the one port, and itself. A frame has 1500 bytes of IP and 18 of
+// Ethernet.
 var buffers = []struct {
 	name, links, switches, programs string
 	want                            unit.Time // unit.Never: no limit
@@ -98,6 +99,11 @@ func TestTimerWarnings(t *testing.T) {
 // check and show print the timer of each traffic and why it has it.
 func TestTimerTexts(t *testing.T) {
 	for _, x := range []struct{ transport, buffer, want string }{
+		{"rdma", "pfc", "timer of traffic x (rdma): a probe after 320us without an answer, or more if round trips are " +
+			"longer; data is sent again when the probe's answer proves the loss, or after 64.1ms: the longest path takes " +
+			"6.53us without queues and 51.3ms with full buffers"},
+		{"udp_controlled", "unlimited", "proves the loss; a port of the path has no limit, so that packets can wait for " +
+			"any time"},
 		{"rdma: {rto: none}", "bytes", "no timer sends anything again"},
 		{"rdma: {rto_min: 4ms}", "bytes", "rto_min 4ms: data is sent again after this time"},
 	} {

@@ -13,8 +13,9 @@ type Timer struct {
 	Param string    // parameter that sets Own
 	Own   unit.Time // data is sent again after this time at the earliest; unit.Never: no timer
 	Adds  unit.Time // by which ends delay answers on top of the path's round trip
-	// Default: Own is no value of the file, which therefore gets no warning.
-	Default bool
+	// Probes: the file gives no timeout. Without an answer the transport probes, and sends data again when that proves
+	// the loss, or after LossLimit (LossTimer).
+	Probes bool
 }
 
 // TimerConfig is the configuration of a transport with a Timer.
@@ -23,8 +24,8 @@ type TimerConfig interface {
 	Timer(p *cc.Path) Timer
 }
 
-// slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never if
-// some path has no limit.
+// slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never
+// if some path has no limit.
 func slowestPath(paths []cc.Path) (path cc.Path, longest unit.Time) {
 	longest = -1
 	for _, p := range paths {
@@ -35,31 +36,31 @@ func slowestPath(paths []cc.Path) (path cc.Path, longest unit.Time) {
 	return path, longest
 }
 
-// ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers: what only waits is sent
-// again then.
+// ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers: what only waits is
+// sent again then.
 func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	x, timed := c.(TimerConfig)
-	if !timed || s.Trims { // whose limit is a rough one
+	if !timed || s.Trims { // their limit is a rough one
 		return nil
 	}
 	for _, p := range s.Paths {
 		t := x.Timer(&p)
 		longest := p.MaxRTT()
-		if t.Default || t.Own <= 0 || longest == unit.Never || t.Own >= longest+t.Adds {
+		if t.Probes || t.Own <= 0 || longest == unit.Never || t.Own >= longest+t.Adds {
 			continue
 		}
 		if slowest, most := slowestPath(s.Paths); most < unit.Never {
 			p, t, longest = slowest, x.Timer(&slowest), most
 		}
-		return []scheme.Remark{cc.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of the longest path "+
-			"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
+		return []scheme.Remark{cc.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of the longest "+
+			"path with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
 			t.Own, rounded(longest+t.Adds), rounded(p.BaseRTT+t.Adds), rounded(p.Queueing))}
 	}
 	return nil
 }
 
-// TimerText says what a transport of this configuration does when no answer arrives on the longest of its paths, and
-// why; "": it has no Timer.
+// TimerText describes what a transport of this configuration does when no answer arrives on the longest of its
+// paths, and why; "": it has no Timer.
 func TimerText(c scheme.Config, paths []cc.Path) string {
 	x, timed := c.(TimerConfig)
 	if !timed || len(paths) == 0 {
@@ -72,12 +73,18 @@ func TimerText(c scheme.Config, paths []cc.Path) string {
 		limit = fmt.Sprintf("the longest path takes %v without queues and %v with full buffers", rounded(p.BaseRTT+t.Adds),
 			rounded(longest+t.Adds))
 	}
-	switch {
+	const silence = "without an answer, or more if round trips are longer"
+	switch limited := LossLimit(&p, t.Adds); {
+	case t.Probes && limited == unit.Never:
+		return fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss; %s",
+			MinProbeWait, silence, limit)
+	case t.Probes:
+		return fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss, or after %v: %s",
+			rounded(min(MinProbeWait, limited)), silence, rounded(limited), limit)
 	case t.Own == unit.Never:
 		return "no timer sends anything again; " + limit
 	}
-	return fmt.Sprintf("%s %v: data is sent again after this time without an answer, or more if round trips are longer; %s",
-		t.Param, t.Own, limit)
+	return fmt.Sprintf("%s %v: data is sent again after this time %s; %s", t.Param, t.Own, silence, limit)
 }
 
 // rounded returns a time with three digits, rounded up.

@@ -160,7 +160,7 @@ func (r *Received) Since(first *Received) Received {
 	return d
 }
 
-// CountDuplicate counts data packet p, which brings nothing new, by the cause of its copy.
+// CountDuplicate counts data packet p, a duplicate, by the cause of its copy.
 func (r *Received) CountDuplicate(p *packet.Packet) {
 	r.Duplicates++
 	r.Spurious[p.Resent]++

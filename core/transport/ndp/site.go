@@ -13,7 +13,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			"one that is lost"))
 	}
 	if longest, ok := s.Longest(); ok && c.NIC != (transport.NICDelays{}) {
-		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin <= slowest {
+		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin > 0 && c.RTOMin <= slowest {
 			all = append(all, cc.Remark("rto_min", "the timeout may expire before an answer that the receiver's NIC is slow to "+
 				"make has come, after %v on the longest path", slowest))
 		}

@@ -121,6 +121,7 @@ type flight struct {
 func newPipe(t testing.TB, size unit.Bytes, change func(c *Config), control *fixed, mode cc.ECNMode) *pipe {
 	t.Helper()
 	c := Defaults()
+	c.RTOMin = 320 * us
 	if change != nil {
 		change(&c)
 	}

@@ -40,7 +40,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	if c.Trimmable && s.Lossless == "" && !s.Trims {
 		all = append(all, cc.Remark("trimmable", "no switch trims packets (program trimming or ndp)"))
 	}
-	if c.RTO == FixedRTO && c.RTOMin <= longest.BaseRTT {
+	if c.RTO == FixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.MaxRTT() == unit.Never {
 		all = append(all, cc.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, %v, is over",
 			longest.BaseRTT))
 	}

@@ -33,7 +33,8 @@ var promises = []promise{
 	{"slow start doubles", func(k *Kind) bool { return k.SlowStart }, slowStart},
 	{"limited by the window", func(k *Kind) bool { return k.Reports }, limited},
 	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
-	{"no spurious packets", func(k *Kind) bool { return k.Patient }, patient},
+	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
+	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
 	{"loss repaired", func(k *Kind) bool { return k.Repairs }, repaired},
 	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
 	{"sizes", nil, sizes},
@@ -62,7 +63,7 @@ func isNew(p *packet.Packet, reply bool) bool {
 }
 
 // slowStart counts the packets up to the end of each round trip: 10 in the first and twice as many in each later one
-// (RFC 5681 §3.1), whatever the rate of the sender's NIC and the round trip. Some may be sent a round trip later.
+// (RFC 5681 §3.1), for any rate of the NIC and any round trip. Some may be sent a round trip later.
 func slowStart(k Kind) error {
 	for _, path := range []Path{
 		{Rate: unit.Gbps, Delay: 5 * ms}, {NIC: 4 * unit.Gbps, Rate: unit.Gbps, Delay: 5 * ms},
@@ -197,9 +198,9 @@ func backoff(k Kind) error {
 	return nil
 }
 
-// patient lets packets wait, and loses none: in queues that are there before the flow, in pauses of the link, and
-// behind a slow link. No packet is sent twice, and no timeout counts.
-func patient(k Kind) error {
+// noSpurious lets packets wait, and drops no packet: in queues that are there before the flow, in pauses of the
+// link, and behind a slow link. No packet is sent twice, and no timeout counts.
+func noSpurious(k Kind) error {
 	pauses := func(from, length, every unit.Time) func(unit.Time) unit.Time {
 		return func(at unit.Time) unit.Time {
 			for start := from; start <= at; start += every {
@@ -235,6 +236,61 @@ func patient(k Kind) error {
 		}
 		if s, d := w.Sender.Counters().Retransmitted, w.Receiver.Counters().Duplicates; s+d+w.timeouts() > 0 {
 			return fmt.Errorf("%s: %d packets sent again, %d arrived twice, %d timeouts", x.name, s, d, w.timeouts())
+		}
+	}
+	return nil
+}
+
+// lastRepaired loses the last packet of a flow, and then the first probe or its answer as well, on paths with a
+// queue that is empty or full. The sender has to notice, and a transport that repairs losses to repair it, within
+// twice the longest round trip of the path after it sent the packet.
+func lastRepaired(k Kind) error {
+	const packets = 20
+	for _, buffer := range []unit.Bytes{20_000, 100_000, 1_000_000, 20_000_000} {
+		for _, full := range []bool{false, true} {
+			for _, also := range []string{"alone", "with a probe", "with a reply"} {
+				path := datacentre()
+				path.Queueing = unit.TransmitTime(buffer+2*Payload, path.Rate)
+				if full {
+					path.Busy = unit.TransmitTime(buffer-packets*Payload/2, path.Rate)
+				}
+				var sent unit.Time
+				lost, now := 0, unit.Time(0)
+				path.Seen = func(at unit.Time, _ *packet.Packet, _ bool) { now = at }
+				path.Data = func(_ int, p *packet.Packet) (f Fate) {
+					switch {
+					case lost == 0 && p.Payload == Payload-1: // the last one
+						sent, f.Lost = now, true
+						lost++
+					case lost == 1 && p.Payload == 0 && also == "with a probe":
+						f.Lost = true
+						lost++
+					}
+					return f
+				}
+				path.Reply = func(_ int, p *packet.Packet) (f Fate) {
+					if f.Lost = lost == 1 && also == "with a reply" && now-sent > path.Queueing/2; f.Lost {
+						lost++
+					}
+					return f
+				}
+				w, err := NewPipe(k, path, packets*Payload-1)
+				if err != nil {
+					return err
+				}
+				if err := w.Run(100 * unit.Second); err != nil {
+					return err
+				}
+				end := w.Sender.Counters().Finished
+				if k.Repairs {
+					end = w.Receiver.Counters().Finished
+				}
+				longest := w.flow.Path.MaxRTT()
+				if end == unit.Never || end-sent > 2*longest {
+					return fmt.Errorf("buffer of %v, full %v, lost %s: finished %v after it was sent, of %v", buffer, full, also,
+						end-sent, longest)
+				}
+			}
 		}
 	}
 	return nil
@@ -284,7 +340,7 @@ func repaired(k Kind) error {
 	return nil
 }
 
-// reordered delays packets at random, and doubles nothing: each byte counts once.
+// reordered delays and loses packets at random: each byte counts once.
 func reordered(k Kind) error {
 	for seed := range uint64(20) {
 		random := unit.NewRandom(seed, "reordering")

@@ -24,6 +24,7 @@ type Kind struct {
 	Repairs   bool // it sends again what is lost
 	Reports   bool // it passes cc.Ack.Limited to its controller
 	Patient   bool // it sends no packet twice because a queue or a pause is long
+	Probes    bool // without an answer it probes, and learns what is lost
 	Backoff   bool // its timer doubles while no answer arrives
 
 	// Control replaces a controller, for mutants; nil: it does not.
@@ -54,7 +55,7 @@ type Fate struct {
 	Later unit.Time // how much later it arrives
 }
 
-// passage is a packet that arrives at a time; order keeps those of one time in their order.
+// passage is a packet that arrives at a time; order keeps packets of one time in their order.
 type passage struct {
 	at    unit.Time
 	order int
@@ -80,7 +81,7 @@ type Pipe struct {
 }
 
 // maxSteps is after how many steps a pipe that does not end is at fault.
-const maxSteps = 1_000_000
+const maxSteps = 300_000
 
 // NewPipe makes a flow of size bytes on a path.
 func NewPipe(k Kind, path Path, size unit.Bytes) (*Pipe, error) {
@@ -89,10 +90,12 @@ func NewPipe(k Kind, path Path, size unit.Bytes) (*Pipe, error) {
 	}
 	w := &Pipe{path: path, linkFree: path.Busy}
 	frame := unit.Bytes(Payload + 100)
-	w.flow = transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: Payload,
+	w.flow = transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
+		Payload: Payload,
 		Framing: packet.Framings[0], Stop: unit.Never, Random: unit.NewRandom(1, "flow"), Seed: 1, Host: &cc.Host{},
 		Path: cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
-			BaseRTT: 2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
+			Queueing: path.Queueing,
+			BaseRTT:  2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
 	config, err := k.Scheme.Configure(k.Params...)
 	if err != nil {
 		return nil, err
@@ -180,7 +183,7 @@ func (w *Pipe) next() unit.Time {
 	return max(at, w.Now)
 }
 
-// Run continues until a time, or until nothing can happen before it. The error is a fault of the transport: a timer
+// Run continues until a time, or until no event is left before it. The error is a fault of the transport: a timer
 // that stays due, or steps without end.
 func (w *Pipe) Run(until unit.Time) error {
 	for {
@@ -227,7 +230,7 @@ func (w *Pipe) step() error {
 	return nil
 }
 
-// advance calls a timer that is due. It may shorten itself once, but must not stay due while the end has nothing to
+// advance calls a timer that is due. It may shorten itself once, but must not stay due while the end does not
 // send: a host would call it for ever.
 func advance(now unit.Time, e transport.Endpoint, who string) error {
 	for range 3 {
