@@ -267,6 +267,20 @@ type Path struct {
 	// Hops is the number of switches on the way to the receiver. 0: one link joins the hosts or, where BaseRTT is not
 	// known either, not known.
 	Hops int
+	// Queueing is how long a packet and its acknowledgement wait together at most, in full buffers and pauses on both
+	// ways. unit.Never: some queue has no limit. 0: not known.
+	Queueing unit.Time
+	// Reorders: packets may overtake each other, or packets without payload overtake those with it.
+	Reorders bool
+}
+
+// MaxRTT returns the longest round trip of the path, with full buffers; unit.Never if it has no known
+// bound.
+func (p *Path) MaxRTT() unit.Time {
+	if p.Queueing <= 0 || p.Queueing >= unit.Never-p.BaseRTT {
+		return unit.Never
+	}
+	return p.BaseRTT + p.Queueing
 }
 
 // Scheme is a controller that an experiment can name.

@@ -114,7 +114,8 @@ type Packet struct {
 	DstPort uint16 // of RDMA: number of the queue pair
 	// RDMA: of a packet that begins a message its length, of an acknowledgement how many messages are complete
 	Message uint32
-	_       [4]byte // a packet is six lines
+	Resent  ResendCause // why this copy of a data packet was sent; not on the wire
+	_       [3]byte     // a packet is six lines
 }
 
 // Segment is what a TCP header says beside ports, sequence and acknowledgement
@@ -257,7 +258,7 @@ func (l *Pool) Get() *Packet {
 	// The blocks of SACK and the bytes of extensions say nothing where their numbers
 	// are 0, and so the third and fourth line are not touched.
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
-	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Message, p.Meta = 0, 0, 0, 0, 0, Metadata{}
+	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Message, p.Resent, p.Meta = 0, 0, 0, 0, 0, 0, Metadata{}
 	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing, p.parsed = 0, 0, 0, 0, 0, 0, 0, false
 	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
 	t := &p.TCP

@@ -42,7 +42,7 @@ func TestPool(t *testing.T) {
 	*p = Packet{Next: p, Before: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1,
 		Message: 1,
 		Meta:    Metadata{1, 1, 1, 1, 1, 1, 1},
-		Kind:    1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, parsed: true, Sent: 1,
+		Kind:    1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, parsed: true, Sent: 1, Resent: 1,
 		Enqueued: 1, Ack: 1,
 		Data: []byte{1}, TCP: Segment{p.TCP.SACK, 1, 1, 1, 1, 1, 1, 1, 1}}
 	v := reflect.ValueOf(p).Elem()

@@ -19,7 +19,7 @@ var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
 		"that ask for telemetry"}
 
 // WarningKinds returns the kinds of warnings that any transport may issue.
-func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks} }
+func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks, warnShortTimer} }
 
 // Asked is what the way in which a transport of this configuration asks for telemetry says of a site: of the
 // transport, and of the controller. What it refuses, NewAsker does.

@@ -9,5 +9,6 @@
 //	… replays                                              Asker.Genuine  TestReplayedFeedback
 //	… what is not sealed, what has no room                 Answerer.Open  TestRoutersMayChange, TestRoomForCode
 //	NICs that take a time to answer                        NIC            TestNICDelays, TestNICAllocates
+//	RFC 8985 §7, RFC 9002 §6.2: probes before data          LossTimer      TestLossTimer, TestLossLimit
 //	… cost Answerer.Seal TestSealAllocatesNothing, BenchmarkSeal, BenchmarkGenuine
 package transport

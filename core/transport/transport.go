@@ -135,6 +135,8 @@ type Received struct {
 	ReceivedPackets int64
 	ReceivedBytes   unit.Bytes // payload that was new to the receiver
 	Duplicates      int64      // packets with nothing new in them
+	// Spurious counts Duplicates by the cause of the copy that arrived.
+	Spurious [packet.ResendCauses]int64
 
 	// One-way delay of received data packets, from the first bit at the sender's
 	// NIC to the last bit at the receiver.
@@ -151,8 +153,17 @@ func (r *Received) Since(first *Received) Received {
 	d.ReceivedPackets -= first.ReceivedPackets
 	d.ReceivedBytes -= first.ReceivedBytes
 	d.Duplicates -= first.Duplicates
+	for i := range d.Spurious {
+		d.Spurious[i] -= first.Spurious[i]
+	}
 	d.DelaySum -= first.DelaySum
 	return d
+}
+
+// CountDuplicate counts data packet p, a duplicate, by the cause of its copy.
+func (r *Received) CountDuplicate(p *packet.Packet) {
+	r.Duplicates++
+	r.Spurious[p.Resent]++
 }
 
 // Delay counts the one-way delay of a data packet that was received: sum,

@@ -23,6 +23,9 @@ type Options struct {
 // Loses packets where queues grow.
 func (*Options) Loses() {}
 
+// Reorders marks that mice overtake elephants, and control packets both.
+func (*Options) Reorders() {}
+
 // Supplies: NACKs say what the switch has for a flow. None are sent of UDP without udp: true, and copies of
 // acknowledgements (form: ece), which are for TCP, have no room for it.
 func (o *Options) Supplies(proto uint8) bool {

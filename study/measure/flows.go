@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/worlds/sim"
@@ -128,6 +129,47 @@ func (m *retransmissions) Evaluate(e *Evaluation) {
 	for t := range all {
 		e.AddDistribution(distributionOf("retransmissions", "packets", e.Point.Traffic[t].Name, all[t]))
 	}
+}
+
+// spurious are data packets that were sent again although they had arrived.
+type spurious struct{ traffics }
+
+// Evaluate adds their number, and the numbers by the cause of the copy that arrived in addition.
+func (*spurious) Evaluate(e *Evaluation) {
+	e.ByTraffic("spurious", "packets", func(t int) float64 {
+		total := int64(0)
+		for _, n := range e.spuriousOf(t) {
+			total += n
+		}
+		return float64(total)
+	})
+	for cause := range packet.ResendCauses {
+		e.ByTraffic("spurious_"+cause.String(), "packets", func(t int) float64 { return float64(e.spuriousOf(t)[cause]) })
+	}
+}
+
+// spuriousOf returns the packets of a traffic that arrived once more, by cause.
+func (e *Evaluation) spuriousOf(traffic int) (out [packet.ResendCauses]int64) {
+	add := func(r *transport.Received) {
+		for i, n := range r.Spurious {
+			out[i] += n
+		}
+	}
+	e.Each(traffic, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { add(r) })
+	m := e.messages(traffic)
+	add(&m.Received)
+	return out
+}
+
+// Spurious returns the packets of all traffics of a run that arrived once more, by cause.
+func Spurious(p *Point, c *sim.Config, r *sim.Result) (out [packet.ResendCauses]int64) {
+	e := &Evaluation{Point: p, Config: c, Result: r}
+	for t := range p.Traffic {
+		for i, n := range e.spuriousOf(t) {
+			out[i] += n
+		}
+	}
+	return out
 }
 
 // unacked is what was not acknowledged when the last write returned.

@@ -130,6 +130,13 @@ func senderKinds() []Kind {
 			Keys:   ofSenders(),
 			Better: Lower,
 			New:    newGauge("rtt", sim.RTT, "s", true)},
+		{Name: "spurious", Doc: "data packets that were sent again although they had arrived, and these by the cause of " +
+			"the copy that arrived in addition: spurious_timeout, spurious_probe, spurious_receiver (its acknowledgements " +
+			"and NACKs), spurious_switch (its NACKs, trimmed packets), and spurious_overtaken (the first copy, which came " +
+			"last; in the lab all), by traffic",
+			Keys:   []Key{by("traffic", "traffic"), limit()},
+			Better: Lower,
+			New:    func() Measure { return &spurious{} }},
 		{Name: "timeouts", Doc: "retransmission timeouts of senders, by traffic",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
 			Better: Lower,

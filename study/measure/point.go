@@ -20,6 +20,7 @@ type Point struct {
 	Warmup, Duration unit.Time // Duration is the measured part
 	Traffic          []Traffic
 	Groups           []Group // of hosts, in the file's order
+	Waits            *Waits  // how long packets wait in switches at most; nil: unknown
 	NoPackets        bool    // messages of jobs are on an ideal network
 	Buffered         bool    // at some point a traffic has a send buffer
 	Partial          bool    // errors were found, so parts may be missing
@@ -138,9 +139,13 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 	links, _ := p.Routes.Path(src, dst)
 	nic := p.Network.Links[links[0]].Rate.Bits
 	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
-	return cc.Path{NICRate: nic, LineRate: unit.Rate(float64(nic) * float64(tr.Payload) / float64(frame)),
+	path := cc.Path{NICRate: nic, LineRate: unit.Rate(float64(nic) * float64(tr.Payload) / float64(frame)),
 		ReceiverRate: p.Network.Links[links[len(links)-1]].Rate.Bits,
 		BaseRTT:      p.Ideal(src, dst, unit.Bytes(tr.Payload), tr), Hops: len(links) - 1}
+	if w := p.Waits; w != nil {
+		path.Queueing, path.Reorders = p.queueing(src, dst), w.Reorders
+	}
+	return path
 }
 
 // BDP is the bandwidth-delay product of a flow's path: base RTT times the rate at which the

@@ -226,6 +226,9 @@ func (b *builder) Receiver(flow int) (transport.Endpoint, error) {
 	return receiver, err
 }
 
+// ForgetWaits makes the flows of a configuration that Config has made know no limit of how long packets wait.
+func ForgetWaits(c *sim.Config) { c.Ends.(*builder).seen.Waits = nil }
+
 // try makes the ends of a flow for the errors that there may be.
 func (b *builder) try(flow int) (sender transport.Endpoint, err error) {
 	f := &b.flows[flow]

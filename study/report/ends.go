@@ -54,6 +54,7 @@ func ends(s *sheet, o *results.Outcome) {
 	notExpected(s, o)
 	iterations(s, o)
 	aligned(s, o)
+	spurious(s, o)
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
@@ -105,6 +106,35 @@ func aligned(s *sheet, o *results.Outcome) {
 			}
 		}
 	}
+}
+
+// spurious prints how many packets of all runs were sent again although they had arrived, by cause, and how many were
+// dropped. Runs without these counts are left out.
+func spurious(s *sheet, o *results.Outcome) {
+	var total results.Spurious
+	known, dropped := false, uint64(0)
+	total.By = map[string]int64{}
+	for _, r := range o.Runs {
+		if r.End.Spurious == nil {
+			continue
+		}
+		known = true
+		total.Packets += r.End.Spurious.Packets
+		for cause, n := range r.End.Spurious.By {
+			total.By[cause] += n
+		}
+		for _, d := range r.Drops {
+			dropped += d.Count
+		}
+	}
+	if !known {
+		return
+	}
+	line := fmt.Sprintf("packets sent again although they had arrived: %v", &total)
+	if total.Packets > 0 {
+		line += fmt.Sprintf("; packets dropped: %d", dropped)
+	}
+	s.note(line, plain)
 }
 
 // mostRepeated is how many ways in which iterations were carried out are told.

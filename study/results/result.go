@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"weir/core/packet"
 	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/measure"
@@ -73,6 +75,29 @@ type End struct {
 	Aligned []Aligned `json:"aligned,omitempty"`
 	// Violation is where packets are missing or too many, or the flows with packets that no endpoint expects.
 	Violation string `json:"violation,omitempty"`
+	// Spurious counts the data packets that were sent again although they had arrived; nil: unknown, as in the lab.
+	Spurious *Spurious `json:"spurious,omitempty"`
+}
+
+// Spurious counts data packets of a run that were sent again although they had arrived.
+type Spurious struct {
+	Packets int64            `json:"packets"`
+	By      map[string]int64 `json:"by,omitempty"` // by the cause of the copy that arrived in addition
+}
+
+// NewSpurious counts by cause.
+func NewSpurious(counts [packet.ResendCauses]int64) *Spurious {
+	s := &Spurious{}
+	for cause := range packet.ResendCauses {
+		if n := counts[cause]; n > 0 {
+			if s.By == nil {
+				s.By = map[string]int64{}
+			}
+			s.Packets += n
+			s.By[cause.String()] = n
+		}
+	}
+	return s
 }
 
 // Aligned is a job of hosts that begin each iteration together (align).
@@ -108,6 +133,20 @@ func (i *Iterations) String() string {
 	}
 	return fmt.Sprintf("%d, from number %d on, are the %s before them once more, every %.9g s: all %d words of the "+
 		"network's state recurred", i.Repeated, i.First, which, i.PeriodS, i.Words)
+}
+
+// String returns the number of packets, and by cause, or the word for no packet.
+func (s *Spurious) String() string {
+	if s.Packets == 0 {
+		return "none"
+	}
+	var parts []string
+	for cause := range packet.ResendCauses {
+		if n := s.By[cause.String()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%v %d", cause, n))
+		}
+	}
+	return fmt.Sprintf("%d (%s)", s.Packets, strings.Join(parts, ", "))
 }
 
 // Stuck reports whether the run was cut because something went wrong in the network: queues that block each other,

@@ -21,6 +21,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
+	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/spec"
@@ -531,6 +532,9 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		return nil, err
 	}
 	run = result(r, c, res, o.id(r))
+	if c.Ideal == nil {
+		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), c, res))
+	}
 	if c.OnPFC != nil {
 		// Nodes run one after another within a window; each one's frames are in order.
 		sort.SliceStable(frames, func(i, j int) bool {

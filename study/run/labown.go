@@ -39,6 +39,7 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 			watches = append(watches, w)
 		}
 	}
+	plan.ForgetWaits(c) // threads add to what switches hold
 	// What is of the network is the data plane's to see, and hosts of a machine have stalls enough.
 	c.Selection = sim.Selection{Watches: watches}
 	c.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0

@@ -145,6 +145,7 @@ type Traffic struct {
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
+	timer           string // what its transport does when no answer arrives; "": it has no such timer
 }
 
 // Name is the traffic's.
@@ -205,6 +206,7 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 // see makes what measures see of the point's traffic, of which all is there if nothing was
 // wrong.
 func (p *Point) see(ok bool) {
+	p.limitChanges()
 	p.seen.Partial = !ok
 	for i := range p.entries {
 		tr := p.entries[i].seen

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/dataplane"
@@ -39,7 +40,8 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	d.chooses(tr, spread)
 	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		append(cc.Suits(tr.transportConfig, site), ofTransport...))
+		slices.Concat(cc.Suits(tr.transportConfig, site), ofTransport, transport.ShortTimer(tr.transportConfig, site)))
+	tr.timer = transport.TimerText(tr.transportConfig, site.Paths)
 	if tr.cc == nil {
 		return
 	}

@@ -37,6 +37,9 @@ func (c *Carried) Add(x *Carried) {
 	c.Received.ReceivedPackets += r.ReceivedPackets
 	c.Received.ReceivedBytes += r.ReceivedBytes
 	c.Received.Duplicates += r.Duplicates
+	for i, n := range r.Spurious {
+		c.Received.Spurious[i] += n
+	}
 	c.Received.DelaySum += r.DelaySum
 	if r.DelayMin > 0 {
 		c.Received.DelayMin = min(c.Received.DelayMin, r.DelayMin)
@@ -117,6 +120,9 @@ func (c *Carried) again(n int64, first, last *Carried) {
 	for _, x := range []*int64{&s.SentPackets, &s.Retransmitted, &s.NacksTaken, &s.NacksRefused, &r.ReceivedPackets,
 		&r.Duplicates, &d.Timeouts} {
 		*x *= n
+	}
+	for i := range r.Spurious {
+		r.Spurious[i] *= n
 	}
 	for _, x := range []*unit.Bytes{&s.SentBytes, &r.ReceivedBytes, &d.Got} {
 		*x *= unit.Bytes(n)

@@ -69,7 +69,7 @@ func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 
 // wire returns the function that wire mode applies to a packet at the end of a link. It keeps only the
 // packet's bytes, what a link knows anyway (its size in the run's framing) and what measures need (who
-// made it, and when). nil in fast mode.
+// made it, when and why). nil in fast mode.
 func (r *Simulation) wire() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil
@@ -83,12 +83,12 @@ func (r *Simulation) wire() func(p *packet.Packet) {
 				panic(fmt.Sprintf("sim: wire mode cannot serialise a packet of flow %d: %v", p.Flow, err))
 			}
 		}
-		size, sent, made := p.Size, p.Sent, p.Meta.Flags&packet.Internal
+		size, sent, resent, made := p.Size, p.Sent, p.Resent, p.Meta.Flags&packet.Internal
 		*p = packet.Packet{Size: size}
 		if err := p.Parse(r.config.Hosts, data); err != nil {
 			panic(fmt.Sprintf("sim: wire mode cannot parse what it serialised: %v", err))
 		}
-		p.Data, p.Sent = data, sent
+		p.Data, p.Sent, p.Resent = data, sent, resent
 		p.Meta.Flags = made
 		if p.Kind != packet.Pause && p.Kind != packet.Resume {
 			p.Flow = flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]

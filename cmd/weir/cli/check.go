@@ -81,7 +81,25 @@ func (c *checkCmd) Run(a *app) error {
 	if len(runs) > mostRows {
 		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
 	}
+	a.timers(s)
 	return nil
+}
+
+// maxTimers is how many timers are listed.
+const maxTimers = 10
+
+// timers prints when the transports of an experiment send data again without an answer.
+func (a *app) timers(s *spec.Spec) {
+	lines := s.Timers()
+	for i, line := range lines[:min(len(lines), maxTimers)] {
+		if i == 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintln(a.stdout, report.Wrap(line, a.width(), "    "))
+	}
+	if n := len(lines) - maxTimers; n > 0 {
+		fmt.Fprintf(a.stdout, "and %s\n", text.Count(n, "more timer"))
+	}
 }
 
 // mayRecur reports whether a run has a job whose iterations may recur: where random draws begin anew.

@@ -73,6 +73,7 @@ func (s *showCmd) Run(a *app) error {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})
 	}
 	fmt.Fprint(a.stdout, grid(rows, a.width()))
+	a.timers(exp)
 	if text := report.PaperValues(exp); text != "" {
 		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
 	}

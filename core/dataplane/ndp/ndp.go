@@ -43,6 +43,15 @@ func (c *Config) Params(p *scheme.Params) {
 		"NDP §3.1: breaks phase effects").Min("0%").Max("100%")
 }
 
+// headersPerData is how many full packets' time a packet of data may wait for headers, and headers for data, since ten
+// headers go for one packet.
+const headersPerData = 16
+
+// MaxBacklog returns the packets of the data queue and of headers that go before them.
+func (c *Config) MaxBacklog() dataplane.Backlog {
+	return dataplane.Backlog{Packets: headersPerData * int64(c.Data)}
+}
+
 // NeedsNetwork says that hosts have to know trimmed packets.
 func (*Config) NeedsNetwork() string { return dataplane.NotifiesHosts }
 

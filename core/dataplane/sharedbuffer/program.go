@@ -24,6 +24,9 @@ func (c *Config) Params(p *scheme.Params) {
 		"ours: none")
 }
 
+// MaxBacklog returns the whole buffer, because one port may use all that is free.
+func (c *Config) MaxBacklog() dataplane.Backlog { return dataplane.Backlog{Bytes: c.Size} }
+
 // NeedsNetwork says that its thresholds are for PFC and many ports.
 func (*Config) NeedsNetwork() string {
 	return "a bridge's ports have buffers of their own; say them under ports"

@@ -39,6 +39,12 @@ func (c *Config) Trims() bool { return c.Trim }
 // Holds is what waits in a data queue at most, whatever the rate of its port.
 func (c *Config) Holds() unit.Time { return unit.Time(c.Queue * float64(c.RTT)) }
 
+// MaxBacklog returns what both queues of a port hold, twice: the data queue waits while headers are sent, and headers
+// while data is.
+func (c *Config) MaxBacklog() dataplane.Backlog {
+	return dataplane.Backlog{Wait: 2 * unit.Time((1+c.Headers)*c.Queue*float64(c.RTT))}
+}
+
 // MarksFrom is where its marks begin.
 func (c *Config) MarksFrom(rate unit.Rate) unit.Bytes {
 	from := c.Kmin * float64(rate.BytesIn(c.RTT))

@@ -33,10 +33,23 @@ func (c *Config) Params(p *scheme.Params) {
 		"NDP §3.2: its link's")
 	p.Bool(&c.Priority, "priority", "false", "the flow's PULLs go before those of the host's flows without priority",
 		"NDP §3.2.3")
-	p.Time(&c.RTOMin, "rto_min", "5ms",
-		"least retransmission timeout, for packets of which nothing is heard; doubles up to 64 times",
-		"htsim ndp.h: DEFAULT_RTO_MIN").Min("1us").Max("60s")
+	p.Time(&c.RTOMin, "rto_min", "0s", "least retransmission timeout, of a packet without an answer and of a PULL; "+
+		"doubles up to 64 times. 0s: of the path; then a header goes as a probe after 320us or the measured round trips, "+
+		"the packet again when the answer proves the loss, or after a round trip with full buffers, and one without a "+
+		"PULL after 5ms",
+		"htsim ndp.h: DEFAULT_RTO_MIN, 5 ms; RFC 8985 §7: probe").Min("0s").Max("60s")
+	p.Rule("rto_min", func() error {
+		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
+			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
+		}
+		return nil
+	})
 	c.NIC.Params(p)
+}
+
+// Timer returns the timeout of the file, or the default.
+func (c *Config) Timer(*cc.Path) transport.Timer {
+	return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: max(c.NIC.Ack, c.NIC.Nack), Probes: c.RTOMin == 0}
 }
 
 // headerBytes is the transport's own header on the wire (packet.Emit).

@@ -17,6 +17,7 @@
 //	NICs that take a time to answer                  transport.NIC              TestNICDelays
 //	timeouts as a last resort                        Sender.Advance             TestTimeouts
 //	no timeout unless something is lost              all                        TestNoTimeoutsWithoutLoss
+//	RFC 8985 §7 probes                               Sender.lossTimeout         TestLossProbes
 //	losses, reordering, doubling, bytes as fields    all                        TestRandomPaths, FuzzPath
 //	packets of others, forged ones                   Sender.acknowledged        TestStrangers
 //	§6 incasts near the optimum, fair, short queues  all, with weir/sim         TestIncast, TestIncastWithoutReturn
@@ -52,6 +53,13 @@
 //
 // A lost PULL is made good by the next; if it was the last, a timeout sends one packet in
 // advance, whose arrival gives another PULL.
+//
+// # Probes
+//
+// Without a timeout of the file (rto_min) a sender that gets no answer sends the header of the oldest packet as a
+// probe (transport.LossTimer). The receiver acknowledges the packet, or NACKs it and owes a PULL; then what was sent
+// before the probe and has no answer is lost. Where switches trim or reorder, a probe would overtake data: there a
+// packet goes again only when the path cannot hold it any more.
 //
 // # What differs
 //

@@ -413,7 +413,7 @@ func TestBadInput(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"initial_window": func(c *Config) { c.Window = -1 },
 		"pull_rate":      func(c *Config) { c.PullRate = -1 },
-		"rto_min":        func(c *Config) { c.RTOMin = 0 },
+		"rto_min":        func(c *Config) { c.RTOMin = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Defaults()

@@ -62,6 +62,9 @@ func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)]
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
+	if p.Payload == 0 && p.Resent == packet.ResentProbe {
+		c.ReceivedPackets--
+	}
 	n := r.number(p.Seq, r.expected)
 	if p.Kind != packet.Data || !r.mine(p) || n < 0 || n >= r.packets || n-r.expected >= mostOut ||
 		p.Payload != 0 && int64(p.Payload) != r.bytes(n) {
@@ -74,7 +77,9 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	x := r.at(n)
 	switch {
 	case n < r.expected || *x&come != 0:
-		c.Duplicates++ // its ACK may be lost; a PULL was sent for it
+		if p.Payload > 0 || p.Resent != packet.ResentProbe { // a probe is no copy
+			c.CountDuplicate(p)
+		} // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
 		kind = packet.Nack
 		r.nacks++

@@ -30,8 +30,16 @@ type Sender struct {
 	probing  bool                    // a PULL may be lost: one packet goes without
 	quiet    unit.Time               // when something was last heard or sent
 	backoff  int                     // timeouts since something was heard
+	base     unit.Time               // round trip without queues
 	round    transport.RoundTrip
 	wait     transport.RoundTrip // from NACKs to the PULLs that send their packets again
+
+	loss     transport.LossTimer
+	probes   bool                    // no timeout of its own: it has loss
+	proves   bool                    // a probe's answer proves losses: the path keeps the order
+	probeDue bool                    // loss asks for a probe
+	dueAt    unit.Time               // when it last did
+	asked    transport.Queue[flight] // probes without an answer, by time: their packets, and when they were sent
 
 	plan     int64 // what is sent next, −1: nothing
 	repair   bool  // plan is at the head of repairs
@@ -54,6 +62,8 @@ const (
 	acked                      // received
 	unasked                    // sent without a PULL, in the first window
 	repeated                   // sent more than once: its RTT says nothing (Karn)
+	expired                    // waiting because no answer arrived in time
+	proven                     // waiting because a probe that was sent later was answered
 )
 
 // flight is a transmission.
@@ -68,6 +78,10 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
+	s.loss.Limit = transport.LossLimit(&f.Path, max(c.NIC.Ack, c.NIC.Nack))
+	s.proves = !f.Path.Reorders
+	s.probes = c.RTOMin == 0 && (s.proves || s.loss.Limit < unit.Never)
+	s.base = f.Path.BaseRTT
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.schedule(f.Start)
 	return s
@@ -95,6 +109,7 @@ func (s *Sender) at(n int64) *sent { return &s.ring[n&int64(len(s.ring)-1)] }
 // called after everything that happens.
 func (s *Sender) schedule(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
+	s.probeDue = s.probeDue && s.inFlight > 0
 	if s.una == s.packets {
 		return
 	}
@@ -115,13 +130,15 @@ func (s *Sender) schedule(now unit.Time) {
 	for s.flights.Len() > 0 {
 		f := s.flights.Head()
 		if f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at {
-			s.timerAt = f.at + s.rto(0)
+			if s.timerAt = f.at + s.rto(0); s.probes {
+				s.timerAt = s.lossTimeout(f)
+			}
 			break
 		}
 		s.flights.Pop()
 	}
 	if s.plan < 0 && s.inFlight == 0 && (s.repairs.Len() > 0 || fresh) {
-		s.timerAt = s.quiet + s.rto(s.wait.Smoothed+4*s.wait.Variation)
+		s.timerAt = s.quiet + s.rto(s.wait.Timeout())
 	}
 	s.timerAt = max(s.timerAt, now)
 }
@@ -137,15 +154,19 @@ func (s *Sender) expecting() bool {
 	return s.refused > 0
 }
 
-// rto is how long the receiver may be silent: at least RTOMin, SRTT + 4 RTTVAR (RFC 6298 §2.3)
-// and least, doubled for each timeout since its last packet.
+// rto is how long the receiver may be silent: at least RTOMin, the timeout of the measured round trips
+// (transport.RoundTrip) and least, doubled for each timeout since its last packet.
 func (s *Sender) rto(least unit.Time) unit.Time {
-	return max(s.config.RTOMin, s.round.Smoothed+4*s.round.Variation, least) << min(s.backoff, 6)
+	shortest := s.config.RTOMin
+	if shortest == 0 {
+		shortest = pullWait
+	}
+	return max(shortest, s.round.Timeout(), least) << min(s.backoff, 6)
 }
 
 // NextSend is when Emit has something to send.
 func (s *Sender) NextSend() unit.Time {
-	if s.plan < 0 {
+	if s.plan < 0 && !s.probeDue {
 		return unit.Never
 	}
 	return s.start
@@ -154,6 +175,10 @@ func (s *Sender) NextSend() unit.Time {
 // Emit sends what was planned. The acknowledgement field of data counts the
 // packets of the first window that came back; FIN says that what is new needs no further PULL.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
+	if s.probeDue {
+		s.emitProbe(now, p)
+		return
+	}
 	n := s.plan
 	if n < 0 {
 		return
@@ -161,6 +186,12 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.repair {
 		s.repairs.Pop()
 		x := s.at(n)
+		p.Resent = packet.ResentSwitch // which has trimmed it or returned its header
+		if x.flags&expired != 0 {
+			p.Resent = packet.ResentTimeout
+		} else if x.flags&proven != 0 {
+			p.Resent = packet.ResentProbe
+		}
 		if x.flags&nacked != 0 {
 			s.refused--
 			s.wait.Measure(max(now-x.at, 1))
@@ -217,7 +248,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 			return false
 		}
 		s.answered++
-		if about < s.una {
+		if s.asked.Len() > 0 && s.receiveProbeReply(now, about, p.Kind) || about < s.una {
 			break
 		}
 		if x := s.at(about); p.Kind == packet.Ack {
@@ -324,8 +355,15 @@ func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
 	}
+	if s.probes && s.probesFirst(now) {
+		s.schedule(now)
+		return
+	}
 	s.timeouts++
 	due := now - s.rto(0)
+	if s.probes {
+		due = now - s.loss.Limit
+	}
 	s.probing = s.inFlight == 0
 	for s.flights.Len() > 0 {
 		f := *s.flights.Head()
@@ -336,7 +374,7 @@ func (s *Sender) Advance(now unit.Time) {
 		if s.flights.Pop(); live {
 			s.inFlight--
 			s.credit++
-			s.again(now, f.n, 0)
+			s.again(now, f.n, expired)
 		}
 	}
 	s.backoff++

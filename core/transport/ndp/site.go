@@ -21,7 +21,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 			"queue: nothing but a timeout tells of one that is lost", p.Name).At(p.Narrow.Port, 0))
 	}
 	if longest, ok := s.Longest(); ok && c.NIC != (transport.NICDelays{}) {
-		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin <= slowest {
+		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin > 0 && c.RTOMin <= slowest {
 			all = append(all, warnRTONIC.Remark("rto_min", "the timeout may expire before an answer that the receiver's "+
 				"NIC is slow to "+
 				"make has come, after %v on the longest path", slowest))

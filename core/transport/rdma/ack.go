@@ -3,6 +3,7 @@ package rdma
 import (
 	"weir/core/cc"
 	"weir/core/packet"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -96,7 +97,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 func (s *Sender) negative(now unit.Time, ack, about int64, e *sampling) (lost int) {
 	if !s.repeats {
 		if s.config.Recovery == GoBackN && ack == s.una && s.next > s.una && !s.repaired(now) { // HPCC simulator
-			s.next = s.una
+			s.next, s.goBack = s.una, packet.ResentReceiver
 			return 1
 		}
 		return 0
@@ -134,6 +135,15 @@ func (s *Sender) judge(n int64) int {
 	}
 	s.hint = min(s.hint, n)
 	return 1
+}
+
+// expire takes packet n for lost as judge does, because no answer arrived in time.
+func (s *Sender) expire(n int64) int {
+	lost := s.judge(n)
+	if lost > 0 {
+		s.at(n).flags |= expired
+	}
+	return lost
 }
 
 // updateState changes the state of recovery after an acknowledgement. An echo of a mark is a
@@ -201,8 +211,13 @@ func (s *Sender) conclude(now unit.Time, p *packet.Packet, lost int, rtt unit.Ti
 	}
 }
 
-// full reports whether the window is what limits the sender with so much in flight.
+// full reports whether the window limits the sender with so many packets in flight. A flow with several paths has a
+// window on each: then it is the window of the path of the acknowledgement.
 func (s *Sender) full(inFlight int64) bool {
-	return s.decision.SlowStart && 2*inFlight*s.payload > int64(s.decision.Window) ||
-		(inFlight+1)*s.payload > int64(s.decision.Window)
+	d := &s.decision
+	if s.paths != nil {
+		p := &s.paths.each[s.paths.now]
+		d, inFlight = &p.decision, p.out
+	}
+	return transport.IsWindowLimited(d, inFlight*s.payload, s.payload)
 }

@@ -41,6 +41,7 @@ const (
 const (
 	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR or 1¼ SRTT if that is more
 	FixedRTO    = "fixed"    // the floor
+	NoRTO       = "none"     // no timer: only NACKs and SACKs repair losses
 )
 
 // What is sent again after a timeout with selective repeat: values of Config.Resends.
@@ -198,38 +199,6 @@ func (c *Config) bindReordering(p *scheme.Params) {
 	})
 }
 
-// bindTimeout binds the retransmission timeout.
-func (c *Config) bindTimeout(p *scheme.Params) {
-	p.Text(&c.RTO, "rto", MeasuredRTO,
-		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are",
-		"RFC 6298 §2.3; ours: 5/4; fixed: IRN §3.1").Words(MeasuredRTO, FixedRTO)
-	p.Time(&c.RTOMin, "rto_min", "320us", "retransmission timeout: the least, or the fixed one", "IRN §4.1: RTO_high").
-		Min("1us").Max("60s")
-	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",
-		"IRN §3.1: an option, RTO_low of 100us").Max("60s")
-	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low", "IRN §4.1: N").
-		Min("1 packet").Max("1000000 packets").
-		When("rto_low above 0s", func() bool { return c.RTOLow > 0 })
-	p.Time(&c.RTOMax, "rto_max", "0s",
-		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s")
-	p.Text(&c.Resends, "timeout_resends", ResendFirst,
-		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
-		Words(ResendFirst, ResendAll).
-		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
-	p.Rule("rto_low", func() error {
-		if c.RTOLow > c.RTOMin {
-			return fmt.Errorf("%v is more than rto_min, %v", c.RTOLow, c.RTOMin)
-		}
-		return nil
-	})
-	p.Rule("rto_max", func() error {
-		if c.RTOMax > 0 && c.RTOMax < c.RTOMin {
-			return fmt.Errorf("%v is less than rto_min, %v", c.RTOMax, c.RTOMin)
-		}
-		return nil
-	})
-}
-
 // bindMarks binds what of the IP header the flow uses: ECN and classes.
 func (c *Config) bindMarks(p *scheme.Params) {
 	p.Text(&c.ECN, "ecn", ECNByController,
@@ -248,17 +217,6 @@ func (c *Config) bindMarks(p *scheme.Params) {
 		"HPCC simulator: ACK_HIGH_PRIO 0")
 	p.Int(&c.AckTOS, "ack_tos", "-1",
 		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
-}
-
-// LeastTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never where nothing is.
-func (c *Config) LeastTimeout() unit.Time {
-	switch {
-	case c.Recovery == NoRecovery:
-		return unit.Never
-	case c.RTOLow > 0:
-		return c.RTOLow
-	}
-	return c.RTOMin
 }
 
 // Warns reports parameters without an effect.
@@ -377,7 +335,8 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	if f.CC == nil {
 		return nil, nil, fmt.Errorf("transport rdma: the flow has no congestion controller")
 	}
-	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops}
+	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops,
+		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders}
 	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}
@@ -398,6 +357,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	if err != nil {
 		return nil, nil, err
 	}
+	longest := max(c.BaseRTT, f.Path.BaseRTT+c.NIC.Ack) // base_rtt of the file may be too short
 	f.Path = path
 	asker, err := transport.MakeAsker(&f, c.Telemetry, &s.asker)
 	if err != nil {
@@ -430,6 +390,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	if c.Paths > 1 {
 		chosen = newPaths(&f, &c, controls)
 	}
+	f.Path.BaseRTT = longest
 	s.begin(&f, &c, chosen, bound, asker)
 	r.begin(&reply, &c, answerer)
 	return s, r, nil

@@ -23,6 +23,8 @@
 //	… longer than a round trip, by a quarter   RoundTrip.Timeout         TestLeastMargin
 //	… of what is out, not of what waits to go  Sender.schedule           TestNoTimeoutWhilePaced, TestNoTimeoutWhileHeld
 //	… of a path, from its last answer on       paths.alive               TestPathAnswers
+//	… without a timer: HPCC simulator          Sender.schedule           TestNoTimer
+//	RFC 8985 §7, RFC 9002 §6.2 probes          Sender.lossTimeout        TestLossProbes
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.notice             TestNotices
 //	BS'19 §4.3 NACKs of the network: checks    Sender.nack               TestNackChecks, TestTransmissionNumbers
@@ -62,6 +64,11 @@
 // and the rate as well. While a timeout's first packet is out, the others do not count
 // as in flight.
 //
+// Without a timeout of the file (rto_min) a sender probes when no answer arrives (transport.LossTimer). The answer
+// to a probe acknowledges what the receiver has; packets that were sent before the probe and are not acknowledged
+// are lost, and the controller is notified as of a timeout. The sequence number of a probe is beyond all packets in
+// flight, and no two probes within 2¹⁴ have the same one, so that a late answer proves no loss.
+//
 // # On the wire
 //
 // A flow is an RDMA WRITE of a reliable connection, to a region that begins at address 0; one of more than 2³¹ bytes
@@ -100,16 +107,18 @@
 //
 // # Paths
 //
-// With paths above 1 the sender chooses among so many source ports (entropy values), which switches hash: each is
-// a path, with a controller, window and pacing rate of its own, of schemes that are made for that (cc.Scheme.PerPath;
+// With paths above 1 the sender chooses among so many source ports (entropy values), which switches hash: each is a
+// path, with a controller, window and pacing rate of its own, of schemes that are made for that (cc.Scheme.PerPath;
 // others are refused). A packet goes to the path with room in its window whose turn has come first, and all paths
 // together have no more in flight than their first windows, which make up that of a flow with one path. The receiver
 // answers to the port that the data came from, so that acknowledgements tell the path. A path keeps its packets in
 // order; so a packet is lost when an answer to one that was sent later on it comes back by it, and what other paths
-// delay is no loss. Each path has a retransmission timer of its own. When that expires, what is out there is sent again
-// by other paths, nothing new goes there, and a probe without payload goes at once and then after every timeout,
-// doubled each time, until one is answered. A path of a switch that sprays is no path: there reordering: adaptive
-// tolerates what that brings.
+// delay is no loss. Each path has a retransmission timer of its own. When that expires, new data goes by other paths
+// only, and a probe without payload goes at once and then after every timeout, doubled each time, until one is
+// answered. What is out there is sent again by other paths at once, if the file gives the timeout, or else when the
+// answer shows what is lost, or no answer has come for as long as the path can hold a packet or, where that has no
+// limit, for 64 timeouts while another path answers. A path of a switch that sprays is no path: there reordering:
+// adaptive tolerates what that brings.
 //
 // # NACKs of the network
 //

@@ -124,7 +124,7 @@ func (s *Sender) rtt() unit.Time {
 func (s *Sender) name(n int64, x *sent) int {
 	x.flags |= nacked
 	if s.config.Recovery == GoBackN {
-		s.next = min(s.next, n)
+		s.next, s.goBack = min(s.next, n), packet.ResentSwitch
 		return 1
 	}
 	x.flags &^= resent

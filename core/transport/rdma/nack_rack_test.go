@@ -59,7 +59,7 @@ func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme,
 	r := &rack{room: room, free: make([]unit.Time, n)}
 	for i := range n {
 		c := Defaults()
-		c.Recovery = SelectiveRepeat
+		c.Recovery, c.RTOMin = SelectiveRepeat, 320*us
 		if change != nil {
 			change(&c)
 		}

@@ -59,6 +59,8 @@ type path struct {
 
 	timerFrom unit.Time
 	backoff   int
+	loss      transport.LossTimer
+	probeSeq  int64     // sequence number of the latest probe of loss
 	silent    bool      // given up until a probe is answered
 	probeAt   unit.Time // when the next one goes
 }
@@ -220,8 +222,8 @@ func (s *Sender) schedulePaths() {
 		if p.silent {
 			s.probe = min(s.probe, max(s.start, p.probeAt))
 		}
-		if p.out > 0 {
-			s.timerAt = min(s.timerAt, p.timerFrom+s.timeoutAfter(p.out, p.backoff))
+		if p.out > 0 && s.timed {
+			s.timerAt = min(s.timerAt, s.pathTimer(k))
 		}
 	}
 }
@@ -249,27 +251,85 @@ func (s *Sender) silence(now unit.Time) {
 	x := s.paths
 	for k := range x.each {
 		p := &x.each[k]
-		if p.out == 0 || p.timerFrom+s.timeoutAfter(p.out, p.backoff) > now {
+		if p.out == 0 || s.pathTimer(k) > now {
+			continue
+		}
+		if !p.silent {
+			p.silent, p.probeAt = true, now
+		}
+		p.timerFrom = now
+		lost := s.abandon(k, now-min(s.deadAfter(p), now+1))
+		if lost == 0 && s.probes { // the answer to the probe shows what is lost
 			continue
 		}
 		s.timeouts++
-		p.timerFrom, p.silent, p.probeAt = now, true, now
-		lost, o := 0, &s.orders[k]
-		for ; o.head < o.tail; o.head++ {
-			if e := &o.ring[o.head&int64(len(o.ring)-1)]; e.n >= s.una {
-				if y := s.at(e.n); y.at == e.at && int(y.path) == k && y.flags&sacked == 0 {
-					y.flags &^= resent
-					lost += s.judge(e.n)
-					s.eligible = max(s.eligible, e.n+1)
-				}
-			}
-		}
 		s.lostTotal += int64(lost)
 		again := s.state == cc.Timeout
 		s.state, s.recover = cc.Timeout, s.top
 		x.now = k
 		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
 	}
+}
+
+// pathTimer returns when path k is to be looked at next, while something is out on it: after a timeout
+// without an answer, or when the first packet out on it must be lost.
+func (s *Sender) pathTimer(k int) unit.Time {
+	p := &s.paths.each[k]
+	at := p.timerFrom + s.timeoutAfter(p.out, p.backoff)
+	if !s.probes {
+		return at
+	}
+	if dead := s.deadAfter(p); dead < unit.Never {
+		at = min(at, s.oldestOn(k)+dead)
+	}
+	return at
+}
+
+// pathProbes is how many first waits a path without a limit is silent, next to one that is not, before what is out
+// on it goes by others.
+const pathProbes = 64
+
+// deadAfter returns how long a packet can be out on path p until it must be lost; unit.Never: for any time. With a
+// timeout of the sender's own it is no time: then a silent path has lost all packets.
+func (s *Sender) deadAfter(p *path) unit.Time {
+	if !s.probes {
+		return 0
+	}
+	if s.loss.Limit < unit.Never {
+		return s.loss.Limit
+	}
+	for k := range s.paths.each {
+		if !s.paths.each[k].silent {
+			return pathProbes * s.timeoutAfter(p.out, 0)
+		}
+	}
+	return unit.Never
+}
+
+// oldestOn returns when the first packet was sent that is out on path k.
+func (s *Sender) oldestOn(k int) unit.Time {
+	for o := &s.orders[k]; o.head < o.tail; o.head++ {
+		e := &o.ring[o.head&int64(len(o.ring)-1)]
+		if e.n < s.una {
+			continue
+		}
+		if y := s.at(e.n); y.at == e.at && int(y.path) == k && y.flags&(sacked|gone) == 0 {
+			return e.at
+		}
+	}
+	return unit.Never / 2
+}
+
+// abandon takes for lost what was sent on path k up to a time and is not acknowledged, and returns how many packets
+// are found lost.
+func (s *Sender) abandon(k int, upTo unit.Time) (lost int) {
+	for o := &s.orders[k]; s.oldestOn(k) <= upTo; o.head++ {
+		n := o.ring[o.head&int64(len(o.ring)-1)].n
+		s.at(n).flags &^= resent
+		lost += s.expire(n)
+		s.eligible = max(s.eligible, n+1)
+	}
+	return lost
 }
 
 // Ports are the source ports of the data, to which acknowledgements go back, of a sender that chooses paths.

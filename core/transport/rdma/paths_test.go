@@ -25,7 +25,7 @@ func chosen(t testing.TB, size unit.Bytes, windows []unit.Bytes, delays []unit.T
 		return each[len(each)-1], nil
 	}}
 	c := Defaults()
-	c.Recovery, c.Paths = SelectiveRepeat, len(windows)
+	c.Recovery, c.Paths, c.RTOMin = SelectiveRepeat, len(windows), 320*us
 	if more != nil {
 		more(&c)
 	}

@@ -121,6 +121,7 @@ type flight struct {
 func newPipe(t testing.TB, size unit.Bytes, change func(c *Config), control *fixed, mode cc.ECNMode) *pipe {
 	t.Helper()
 	c := Defaults()
+	c.RTOMin = 320 * us
 	if change != nil {
 		change(&c)
 	}
@@ -321,8 +322,7 @@ func (w *pipe) check() {
 	if out := s.seq(s.top) - s.seq(s.una); s.bound < out && s.top-s.una > 1 {
 		w.t.Fatalf("%v: %d bytes are out, the bound is %d", w.now, out, s.bound)
 	}
-	if s.una < s.packets && s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.config.Recovery != NoRecovery &&
-		w.now < s.stop {
+	if s.una < s.packets && s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.timed && w.now < s.stop {
 		w.t.Fatalf("%v: stalled", w.now)
 	}
 	if !w.forged && w.r.Expected() > w.s.seq(w.s.top) {

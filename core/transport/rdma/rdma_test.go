@@ -274,7 +274,7 @@ func TestStop(t *testing.T) {
 	}
 	w := &pipe{t: t, s: s, r: r, c: &fixed{window: 5000}}
 	w.emitted = func(p *packet.Packet) {
-		if w.now >= 100*us && p.Seq >= w.s.top-1 && w.s.Counters().Retransmitted == 0 {
+		if p.Kind == packet.Data && w.now >= 100*us && p.Seq >= w.s.top-1 && w.s.Counters().Retransmitted == 0 {
 			t.Errorf("new data at %v", w.now)
 		}
 	}

@@ -299,7 +299,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	case n < r.expected:
 		// The HPCC simulator does not answer; with a timer it must be, for the ACK may be
 		// what was lost.
-		c.Duplicates++
+		c.CountDuplicate(p)
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	case trimmed && r.config.trimmable:
 		return r.name(n, p), true
@@ -309,7 +309,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		return r.refuse(now)
 	case n > r.expected:
 		if r.held.test(n, r.expected) {
-			c.Duplicates++
+			c.CountDuplicate(p)
 		} else {
 			r.held.set(n, r.expected)
 			r.heldBack++
@@ -367,7 +367,7 @@ func (r *Receiver) refuse(now unit.Time) (reply, bool) {
 // make them, or by an ACK if it is there already.
 func (r *Receiver) name(n int64, p *packet.Packet) reply {
 	if r.held.test(n, r.expected) {
-		r.counters.Duplicates++
+		r.counters.CountDuplicate(p)
 		return r.acknowledgement(packet.Ack, p.Seq, false)
 	}
 	r.nacks++

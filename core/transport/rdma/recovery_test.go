@@ -258,3 +258,18 @@ func TestNackInterval(t *testing.T) {
 		t.Errorf("a trimmed packet gives %s", describe(p))
 	}
 }
+
+// rto: none has no timer, as HPCC's simulator: a lost last packet leaves the flow unfinished, and NACKs repair others.
+func TestNoTimer(t *testing.T) {
+	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
+		for lost, want := range map[int]int64{9: 9000, 5: 10_000} {
+			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO = recovery, NoRTO }, &fixed{window: 20_000}, 0)
+			w.onData = drop(lost)
+			w.run(unit.Second)
+			if w.r.Expected() != want || w.s.Timeouts() != 0 || w.s.NextTimer() != unit.Never {
+				t.Errorf("%s: packet %d lost: %d bytes arrived, %d timeouts, the timer is at %v", recovery, lost,
+					w.r.Expected(), w.s.Timeouts(), w.s.NextTimer())
+			}
+		}
+	}
+}

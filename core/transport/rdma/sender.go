@@ -28,10 +28,12 @@ type Sender struct {
 	ecn      uint8 // of data
 	repeats  bool  // selective repeat
 	begun    bool  // Config.WindowTest is BegunPacket
+	timed    bool  // it has a retransmission timer
 	keeps    bool  // OnSend leaves the decision as it is
 
 	una, next, top int64
-	ring           []sent // packet n at n mod its length, a power of two, for una ≤ n < top
+	goBack         packet.ResendCause // go-back-N: why next fell behind top last
+	ring           []sent             // packet n at n mod its length, a power of two, for una ≤ n < top
 
 	// what will be sent
 	plan   int64 // packet; −1: none
@@ -67,6 +69,12 @@ type Sender struct {
 	appLimited  int64 // samples are, until so many are delivered; 0: they are not
 
 	roundTrip transport.RoundTrip
+	loss      transport.LossTimer
+	probes    bool      // no timeout of its own: it has loss
+	probeDue  bool      // loss asks for a probe
+	reorders  bool      // the path reorders packets
+	limitedAt unit.Time // when the limit of loss was over last
+	probeSeq  int64     // sequence number of the latest probe of loss
 	timerFrom unit.Time // when the retransmission timer was started anew
 	timerAt   unit.Time
 	backoff   int
@@ -103,6 +111,8 @@ const (
 	throttled                    // or, of it, that the flow is an elephant
 	answered                     // the receiver has answered it
 	unasked                      // its answer may have waited for others
+	expired                      // taken for lost because no answer arrived in time
+	proven                       // taken for lost because a probe that was sent later was answered
 )
 
 // Room for so many packets is made before any is sent, or for all of a flow that has fewer; another flow keeps the
@@ -121,8 +131,10 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	}
 	*s = Sender{ends: e, config: *c, control: control, asker: asker, start: f.Start, stop: f.Stop,
 		bound: bound, keeps: f.CC.KeepsOnSend && paths == nil, repeats: c.Recovery == SelectiveRepeat,
-		begun: c.WindowTest == BegunPacket,
-		ring:  ring, timerAt: unit.Never}
+		begun: c.WindowTest == BegunPacket, timed: c.Recovery != NoRecovery && c.RTO != NoRTO,
+		ring: ring, timerAt: unit.Never}
+	s.loss.Limit, s.reorders = transport.LossLimit(&f.Path, c.replyDelay()), f.Path.Reorders
+	s.probes = c.probes() && (s.loss.Limit < unit.Never || !f.Path.Reorders || c.Reordering != ReorderNone)
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -241,9 +253,14 @@ func (s *Sender) schedule(now unit.Time) {
 	s.timerAt = unit.Never
 	if s.paths != nil && s.una < s.packets {
 		s.schedulePaths()
-	} else if s.una < s.top && s.config.Recovery != NoRecovery && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
+	} else if s.una < s.top && s.timed && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
 		// What only waits for its time to go again, pace or hold-off, has not been silent: it has been asked for.
-		s.timerAt = s.timerFrom + s.rto()
+		if s.timerAt = s.timerFrom + s.rto(); s.probes {
+			s.timerAt = s.loss.Earlier(s.timerAt, s.timerFrom, s.unaTime())
+		}
+	}
+	if s.probeDue {
+		s.planProbe()
 	}
 }
 
@@ -272,37 +289,6 @@ func (s *Sender) lost() int64 {
 		}
 	}
 	return n
-}
-
-// rto is the retransmission timeout: a floor, which is lower when few packets are in
-// flight (IRN §3.1), or with more RTT SRTT + 4 RTTVAR (RFC 6298 §2.3), at least 1¼ SRTT, doubled for each
-// timeout since there was progress (RFC 6298 §5.5).
-func (s *Sender) rto() unit.Time { return s.timeoutAfter(s.inFlight(), s.backoff) }
-
-// timeoutAfter is it with so many packets in flight, doubled so often.
-func (s *Sender) timeoutAfter(inFlight int64, backoff int) unit.Time {
-	t := s.config.RTOMin
-	if s.config.RTOLow > 0 && inFlight <= int64(s.config.RTOLowPackets) {
-		t = s.config.RTOLow
-	}
-	if s.config.RTO == MeasuredRTO {
-		if s.roundTrip.Smoothed > 0 {
-			t = max(t, s.roundTrip.Timeout())
-		} else {
-			t = max(t, 3*s.config.BaseRTT) // as if it was the first sample (RFC 6298 §2.2)
-		}
-	}
-	if backoff == 0 { // no bound is below it
-		return t
-	}
-	most := max(t, s.config.RTOMax)
-	if s.config.RTOMax == 0 {
-		most = 64 * max(t, s.config.RTOMin)
-	}
-	for i := 0; i < backoff && t < most; i++ {
-		t *= 2
-	}
-	return min(t, most)
 }
 
 // NextSend is when Emit has something to send.
@@ -355,6 +341,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	x := s.at(n)
 	flags := uint16(0)
 	if again {
+		p.Resent = s.resendCause(x)
 		flags = s.again(x)
 	} else {
 		s.counters.SentBytes += unit.Bytes(bytes)
@@ -441,6 +428,16 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		k = s.probePath(now)
 	}
+	if l := s.lossProbe(k); l != nil {
+		s.probeDue = false
+		if s.paths != nil && s.asker.Wants() {
+			s.asker.Probe(now, p)
+		}
+		s.fill(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
+		s.steer(p, k)
+		s.schedule(now)
+		return
+	}
 	if s.asker.Wants() {
 		s.asker.Probe(now, p)
 	}
@@ -505,6 +502,9 @@ func (s *Sender) comes(p *packet.Packet) bool {
 
 // probed takes the answer to a probe: telemetry of its own, which delivers nothing.
 func (s *Sender) probed(now unit.Time, p *packet.Packet) {
+	if s.probes && s.receiveProbeReply(now, p) {
+		return
+	}
 	s.report = cc.Ack{}
 	if s.paths != nil {
 		s.paths.alive(now, s.paths.now)
@@ -550,35 +550,10 @@ func (s *Sender) Advance(now unit.Time) {
 	case s.timerAt > now:
 	case s.paths != nil:
 		s.silence(now)
+	case s.probes:
+		s.lossTimeout(now)
 	default:
 		s.timeout(now)
 	}
 	s.schedule(now)
-}
-
-// timeout takes all that is in flight for lost. With go-back-N it is sent anew from the
-// first byte that is not acknowledged on; with selective repeat the first packet is
-// (IRN §3.1), and either all others or those that SACKs show to be lost.
-func (s *Sender) timeout(now unit.Time) {
-	s.timeouts++
-	s.backoff++
-	s.timerFrom = now
-	lost := int(s.inFlight())
-	if s.repeats {
-		for n := s.una; n < s.top; n++ {
-			s.at(n).flags &^= resent
-			s.judge(n)
-		}
-		s.hint = s.una
-		if s.eligible = max(s.eligible, s.una+1); s.config.Resends == ResendAll {
-			s.eligible = s.top
-		}
-		s.judged = max(s.judged, s.top)
-	} else {
-		s.next = s.una
-	}
-	s.lostTotal += int64(lost)
-	again := s.state != cc.Open
-	s.state, s.recover = cc.Timeout, s.top
-	s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
 }

@@ -89,7 +89,7 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 		if e.flags&dsacked != 0 {
 			s.alert(now, p, &e, delivered)
 		}
-		s.probeAnswered(now)
+		s.receiveProbeReply(now)
 		if s.tlp.outstanding() {
 			s.tlpAcked(now, ack, &e)
 		}
@@ -122,8 +122,8 @@ func (s *Sender) acked(now unit.Time, p *packet.Packet, seq, ack, window int64, 
 	}
 }
 
-// probeAnswered is tcp_ack_probe: the window may have opened.
-func (s *Sender) probeAnswered(now unit.Time) {
+// receiveProbeReply is tcp_ack_probe: the window may have opened.
+func (s *Sender) receiveProbeReply(now unit.Time) {
 	if s.timer.kind == persist && s.una+s.peer.window >= s.next+min(s.mss, s.app.end-s.next) {
 		s.rto.backoff = 0
 		s.setTimer(noTimer, unit.Never)

@@ -162,6 +162,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	stamp(t, now, s.peer.tsRecent)
 	s.asker.Ask(now, p, s.SRTT())
 	s.fill(p, int32(size), s.ecnOf(true))
+	p.Resent = s.resendCause(g)
 	if s.tlp.sendLast {
 		s.tlp.sendLast = false
 		s.tlp.sent(s.next, true)
@@ -189,6 +190,19 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.transmitted(now, n, g)
 	s.counters.SentPackets++
 	s.counters.Retransmitted++
+}
+
+// resendCause returns why segment g is sent again.
+func (s *Sender) resendCause(g *segment) packet.ResendCause {
+	switch {
+	case s.tlp.sendLast:
+		return packet.ResentProbe
+	case g.flags&nacked != 0:
+		return packet.ResentSwitch
+	case s.state == cc.Timeout:
+		return packet.ResentTimeout
+	}
+	return packet.ResentReceiver
 }
 
 // transmitted notes a transmission for RACK, the delivery rate, PRR and pacing.

@@ -12,7 +12,7 @@ func (r *Receiver) hold(now unit.Time, p *packet.Packet, seq, end int64) bool {
 		i++
 	}
 	if i < len(r.ranges) && r.ranges[i].left <= seq && end <= r.ranges[i].right {
-		r.counters.Duplicates++
+		r.counters.CountDuplicate(p)
 		r.duplicated(seq, end)
 		r.front(r.ranges[i])
 		return false

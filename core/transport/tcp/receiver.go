@@ -325,7 +325,7 @@ func (r *Receiver) refuse(now unit.Time, p *packet.Packet, seq, end int64) bool 
 	if end > seq && seq < r.next {
 		r.quickly(mostQuick)
 		r.duplicated(seq, min(end, r.next))
-		r.counters.Duplicates++
+		r.counters.CountDuplicate(p)
 	}
 	return r.turn(now, p, r.next)
 }
@@ -351,7 +351,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet, seq, end int64, fin, st
 		atOnce = payload > 0
 	}
 	if end <= r.next { // all of it was here before
-		r.counters.Duplicates++
+		r.counters.CountDuplicate(p)
 		r.duplicated(seq, end)
 		r.quickly(mostQuick)
 		return r.turn(now, p, r.next)

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"weir/core/cc"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -37,5 +38,5 @@ func (s *Sender) validate(now unit.Time, limited bool) {
 
 // isLimited is tcp_is_cwnd_limited.
 func (s *Sender) isLimited() bool {
-	return s.usage.limited || s.decision.SlowStart && s.cwnd() < 2*s.usage.maxOut
+	return s.usage.limited || transport.IsHalfUsed(&s.decision, int64(s.usage.maxOut), int64(s.cwnd()))
 }

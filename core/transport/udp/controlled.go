@@ -30,15 +30,47 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	p.Time(&c.ReportDelay, "report_delay", "0s", "with report_every above 1: how long a report waits for more datagrams; "+
 		"0s: the path's round-trip time, or 20us if it is not known", "ours").Max("60s").
 		When("report_every above 1 packet", func() bool { return c.ReportEvery > 1 })
-	p.Time(&c.RTOMin, "rto_min", "320us",
-		"least time without a report after which what is out is written off; at least SRTT + 4 RTTVAR",
-		"ours: as of rdma").Min("1us").Max("60s")
+	p.Time(&c.RTOMin, "rto_min", "0s", "least time without a report after which what is out is written off; at least "+
+		"SRTT + 4 RTTVAR. 0s: of the path; then a probe goes after 320us or the measured round trips, and what is out is "+
+		"written off when the probe's answer proves the loss, or after a round trip with full buffers",
+		"ours: as of rdma").Min("0s").Max("60s")
+	p.Rule("rto_min", func() error {
+		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
+			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
+		}
+		return nil
+	})
 	transport.BindNacks(p, &c.Nacks)
 	c.Telemetry.Params(p)
 }
 
 // LeastTimeout is how long a report can be missing before what is out is written off.
-func (c *ControlledConfig) LeastTimeout() unit.Time { return c.RTOMin }
+func (c *ControlledConfig) LeastTimeout() unit.Time {
+	if c.RTOMin == 0 {
+		return unit.Never
+	}
+	return c.RTOMin
+}
+
+// Timer returns the timeout of the file, or the default.
+func (c *ControlledConfig) Timer(p *cc.Path) transport.Timer {
+	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Probes: c.RTOMin == 0}
+	if c.ReportEvery > 1 {
+		t.Adds = c.reportDelay(p)
+	}
+	return t
+}
+
+// reportDelay returns how long a report waits for more datagrams.
+func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
+	switch {
+	case c.ReportDelay > 0:
+		return c.ReportDelay
+	case p.BaseRTT > 0:
+		return p.BaseRTT
+	}
+	return longestWait
+}
 
 // AppRate is at what rate the application has datagrams.
 func (c *ControlledConfig) AppRate() unit.Rate { return c.Rate }
@@ -70,6 +102,10 @@ func (c *ControlledConfig) Unmarked(wants cc.ECNMode) (why string) {
 const Report uint8 = 0x19
 
 const reportBytes = 4 * 8
+
+// probeBytes is the length of Report in a probe that the sender sends when no report arrives: when it was sent, which
+// the receiver's report gives back.
+const probeBytes = 8
 
 // ControlledScheme is what an experiment names: transport: udp_controlled.
 func ControlledScheme() transport.Scheme {
@@ -117,12 +153,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.Stop == 0 {
 		f.Stop = unit.Never
 	}
-	if c.ReportDelay == 0 {
-		c.ReportDelay = longestWait
-		if f.Path.BaseRTT > 0 {
-			c.ReportDelay = f.Path.BaseRTT
-		}
-	}
+	c.ReportDelay = c.reportDelay(&f.Path)
 	headers += packet.EthernetHeader
 	s := &ControlledSender{flow: f, config: c, control: control, asker: asker, headers: headers, total: math.MaxInt64,
 		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP), timerAt: unit.Never}
@@ -132,6 +163,8 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.CC.ECN != cc.AsConfigured {
 		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
 	}
+	s.loss.Limit = transport.LossLimit(&f.Path, coalesced(&c))
+	s.probes = c.RTOMin == 0 && (s.loss.Limit < unit.Never || !f.Path.Reorders)
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
 	s.schedule(f.Start)
@@ -140,6 +173,14 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	r.plain.size, r.plain.highest = f.Size, -1
 	r.plain.counters.Finished, r.plain.counters.DelayMin = unit.Never, unit.Never
 	return s, r, nil
+}
+
+// coalesced returns how long reports wait for more datagrams.
+func coalesced(c *ControlledConfig) unit.Time {
+	if c.ReportEvery > 1 {
+		return c.ReportDelay
+	}
+	return 0
 }
 
 // ControlledSender sends datagrams, numbered from 0, within a window and at a rate. What
@@ -176,6 +217,14 @@ type ControlledSender struct {
 	heard     unit.Time // when the timer was started anew
 	timerAt   unit.Time
 	backoff   int
+
+	loss        transport.LossTimer
+	probes      bool      // no timeout of its own: it has loss
+	probeDue    bool      // loss asks for a probe
+	probedAt    unit.Time // when its latest probe was sent
+	probeNext   int64     // next then
+	silentFrom  unit.Time // when the first probe since progress was sent; 0: not yet
+	silentBelow int64     // next then
 
 	// notices of the network
 	gate   transport.NackGate
@@ -247,15 +296,23 @@ func (s *ControlledSender) schedule(now unit.Time) {
 		}
 	}
 	if s.InFlight() > 0 {
-		s.timerAt = after(s.heard, s.rto())
+		if s.timerAt = after(s.heard, s.rto()); s.probes {
+			s.timerAt = s.loss.Earlier(s.timerAt, s.lastSend, s.silence())
+		}
 		if at := s.asker.NextProbe(s.roundTrip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
+		}
+		if s.probeDue {
+			s.probeAt = s.flow.Start
 		}
 	}
 }
 
 func (s *ControlledSender) rto() unit.Time {
-	t := max(s.config.RTOMin, s.roundTrip.Smoothed+4*s.roundTrip.Variation)
+	t := max(s.config.RTOMin, s.roundTrip.Timeout())
+	if s.config.RTOMin == 0 {
+		t = max(t, transport.MinProbeWait)
+	}
 	if s.roundTrip.Smoothed == 0 {
 		t = max(t, 3*s.flow.Path.BaseRTT)
 	}
@@ -278,7 +335,11 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	if s.probeAt <= now {
-		s.asker.Probe(now, p)
+		if s.probeDue {
+			s.probe(now, p)
+		} else {
+			s.asker.Probe(now, p)
+		}
 		p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), 0, false)
 		s.schedule(now)
 		return
@@ -289,7 +350,7 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 		if s.lastBytes > 0 {
 			sent.Idle = now - s.lastSend
 		}
-		s.heard = now
+		s.heard, s.silentFrom, s.probeDue = now, 0, false
 	}
 	if s.control.OnSend(now, sent); !s.flow.CC.KeepsOnSend {
 		s.decide()
@@ -328,8 +389,11 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		sent > now {
 		return false
 	}
+	if s.loss.Number() > 0 && sent == s.probedAt {
+		upTo = s.receiveProbeReply(now, upTo)
+	}
 	prior := s.InFlight()
-	full := (prior+1)*int64(s.flow.Payload) > int64(s.decision.Window)
+	full := transport.IsWindowLimited(&s.decision, prior*int64(s.flow.Payload), int64(s.flow.Payload))
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
@@ -343,7 +407,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.roundTrip.Measure(a.RTT.Sample)
 		s.hold.Delivered(int(fresh), s.trip())
 		s.received = received
-		s.heard, s.backoff = now, 0
+		s.heard, s.backoff, s.silentFrom = now, 0, 0
 	}
 	a.ECN.Echo = marked > s.marked
 	s.marked = max(s.marked, marked)
@@ -409,10 +473,18 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.control.OnTimer(now)
 		s.decide()
 	}
-	if s.timerAt <= now {
-		out := s.InFlight()
+	if s.timerAt > now {
+		s.schedule(now)
+		return
+	}
+	if upTo := s.lostBelow(now); upTo <= s.done {
+		s.backoff++
+		s.heard, s.probeDue = now, true
+	} else {
+		before := s.InFlight()
+		s.pass(upTo)
+		out := before - s.InFlight()
 		s.writtenOff += out
-		s.pass(s.next)
 		s.backoff++
 		s.timeouts++
 		s.heard = now
@@ -468,14 +540,17 @@ func (r *ControlledReceiver) Advance(now unit.Time) {
 }
 
 // Emit sends a report.
-func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.write(p) }
+func (r *ControlledReceiver) Emit(_ unit.Time, p *packet.Packet) { r.write(p, r.sent) }
 
 // Receive counts a datagram, and turns it into a report in place if one is due.
 func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Proto != packet.ProtoUDP || p.SrcPort != r.flow.SrcPort || p.DstPort != r.flow.DstPort || p.Seq < 0 {
 		return false
 	}
-	probe := p.Payload == 0 && p.Meta.Flags&packet.Trimmed == 0
+	probe, sent := p.Payload == 0 && p.Meta.Flags&packet.Trimmed == 0, r.sent
+	if b, ok := p.Extension(Report); probe && ok && len(b) == probeBytes {
+		sent = unit.Time(binary.BigEndian.Uint64(b))
+	}
 	atOnce := r.tele.Data(now, p)
 	if !probe {
 		before := r.plain.counters.Duplicates
@@ -488,7 +563,7 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		if p.TOS&packet.ECN == packet.CE {
 			r.marked++
 		}
-		r.sent = p.Sent
+		r.sent, sent = p.Sent, p.Sent
 		r.pending++
 	}
 	if !probe && !atOnce && r.pending < r.tele.Coalesce(r.config.ReportEvery) && r.plain.counters.Finished == unit.Never {
@@ -499,19 +574,19 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p)
+	r.write(p, sent)
 	return true
 }
 
-// write makes p a report.
-func (r *ControlledReceiver) write(p *packet.Packet) {
+// write makes p a report, of a datagram or probe that was sent at a time.
+func (r *ControlledReceiver) write(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
 	r.tele.Give(p)
 	var b [reportBytes]byte
 	binary.BigEndian.PutUint64(b[:], uint64(r.plain.highest+1))
 	binary.BigEndian.PutUint64(b[8:], uint64(r.received))
 	binary.BigEndian.PutUint64(b[16:], uint64(r.marked))
-	binary.BigEndian.PutUint64(b[24:], uint64(r.sent))
+	binary.BigEndian.PutUint64(b[24:], uint64(sent))
 	p.SetExtension(Report, b[:])
 	r.tele.Open(p)
 	p.Kind, p.Seq, p.Payload = packet.Data, 0, 0

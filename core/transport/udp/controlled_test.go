@@ -60,6 +60,7 @@ func newLine(t *testing.T, c *fixed, size unit.Bytes, change func(f *transport.F
 			return c, nil
 		}}}
 	config := scheme.Defaults[ControlledConfig]()
+	config.RTOMin = 320 * us
 	if change != nil {
 		change(&f, &config)
 	}
@@ -266,7 +267,7 @@ func TestControlledRefused(t *testing.T) {
 		"rate":         func(c *ControlledConfig) { c.Rate = -1 },
 		"report_every": func(c *ControlledConfig) { c.ReportEvery = 0 },
 		"report_delay": func(c *ControlledConfig) { c.ReportDelay = 61 * unit.Second },
-		"rto_min":      func(c *ControlledConfig) { c.RTOMin = 0 },
+		"rto_min":      func(c *ControlledConfig) { c.RTOMin = -1 },
 		"nacks":        func(c *ControlledConfig) { c.Nacks = "x" },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,5 +4,7 @@
 // receiver that counts goodput, loss, one-way delay and jitter.
 //
 // A flow with a congestion controller (udp_controlled) also takes NACKs of switches in
-// (BS'19 §4.3): a datagram that they name leaves flight and is lost, and nothing is sent again.
+// (BS'19 §4.3): a datagram that they name leaves flight and is lost, and nothing is sent again. Without a report it
+// sends a probe with the time (transport.LossTimer), which the receiver's report gives back: datagrams that were sent
+// before the probe and that the report does not count are lost.
 package udp

@@ -264,7 +264,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	word, bit := &r.bitmap[p.Seq%window/64], uint64(1)<<(p.Seq%64)
 	if p.Seq <= r.highest-window || *word&bit != 0 {
-		c.Duplicates++
+		c.CountDuplicate(p)
 		return false
 	}
 	*word |= bit

@@ -233,7 +233,7 @@ func (s *Sender) onNack(now unit.Time, a *answer) {
 	}
 	s.inFlight -= size
 	s.listen()
-	s.repair(a.caused)
+	s.repair(a.caused, packet.ResentSwitch)
 	heard := trimmed
 	if lastHop {
 		heard = good

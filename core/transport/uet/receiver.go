@@ -176,7 +176,7 @@ func (r *Receiver) data(now unit.Time, p *packet.Packet) bool {
 	}
 	flags |= p.TCP.Flags & again
 	if r.has(n) {
-		c.Duplicates++
+		c.CountDuplicate(p)
 		base := r.base(n)
 		if marks {
 			base = n
@@ -252,7 +252,7 @@ func (r *Receiver) request(now unit.Time, p *packet.Packet) bool {
 	r.demand(now, p.Ack, true)
 	base := n
 	if r.has(n) {
-		r.counters.Duplicates++
+		r.counters.CountDuplicate(p)
 		base = r.base(n)
 	} else {
 		r.take(n)

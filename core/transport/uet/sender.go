@@ -65,6 +65,7 @@ type record struct {
 	size  int32     // of its frame
 	sent  uint8     // how often, at most 255
 	state uint8
+	cause packet.ResendCause // of state waiting
 }
 
 // States of a packet.
@@ -257,6 +258,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	s.inFlight += size
 	s.spend(size)
 	s.counters.Retransmitted++
+	p.Resent = x.cause
 	if size == s.header { // a request that was lost
 		s.mark(now, p, n, 0, again)
 		return
@@ -428,7 +430,7 @@ func (s *Sender) Advance(now unit.Time) {
 	if more {
 		s.listen()
 	}
-	s.repair(n)
+	s.repair(n, packet.ResentTimeout)
 	switch {
 	case more && s.credited,
 		!more && s.law != nil && s.law.Window() < int64(x.size)+s.inFlight,
@@ -439,9 +441,9 @@ func (s *Sender) Advance(now unit.Time) {
 }
 
 // repair notes that packet n, which is out no more, is to be sent again.
-func (s *Sender) repair(n int64) {
+func (s *Sender) repair(n int64, why packet.ResendCause) {
 	x := s.at(n)
-	x.state = waiting
+	x.state, x.cause = waiting, why
 	s.repairs.push(n)
 	s.waits++
 	s.repaired += int64(x.size)

@@ -3,6 +3,7 @@ package uet
 import (
 	"weir/core/cc"
 	"weir/core/scheme"
+	"weir/core/transport"
 	"weir/core/unit"
 )
 
@@ -115,6 +116,18 @@ func (c *Config) impatient(s *cc.Site) []scheme.Remark {
 		"those of its switches, %d times %v before they trim: what waits there is sent again; the round trip that the "+
 		"program that trims is made for (rtt of trimming) is to be the network's, %v", timeout, path.BaseRTT, most,
 		path.Hops, path.Holds, longest.BaseRTT)}
+}
+
+// Timer returns the timeout of the reference, or the estimated one's minimum.
+func (c *Config) Timer(p *cc.Path) transport.Timer {
+	if c.RTO != FixedRTO {
+		return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: c.AckDelay}
+	}
+	network := c.Network
+	if network == 0 {
+		network = p.BaseRTT
+	}
+	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay}
 }
 
 // fixedTimeout is it on a network with such a round trip.

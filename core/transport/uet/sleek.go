@@ -57,7 +57,7 @@ func (s *Sender) search(now unit.Time, a *answer, rtt unit.Time) {
 	for n := max(a.expected, r.upTo, s.una); n < r.until && n < a.expected+max(window/s.payload, 1); n++ {
 		if x := s.at(n); x.state == flying {
 			s.inFlight -= int64(x.size)
-			s.repair(n)
+			s.repair(n, packet.ResentReceiver)
 			r.upTo = n + 1
 		}
 	}

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 
+	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/transport"
@@ -23,6 +24,11 @@ type Config struct {
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Window, "window", "", "packets in flight at most", "ours").Required().Min("1 packet")
 	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; doubles up to 64 times", "ours").Min("1us")
+}
+
+// Timer returns the timeout.
+func (c *Config) Timer(*cc.Path) transport.Timer {
+	return transport.Timer{Param: "timeout", Own: c.Timeout}
 }
 
 // Scheme is what an experiment names: transport: {window: {...}}.
@@ -75,6 +81,7 @@ type Sender struct {
 	headers  int32
 	hash     uint32
 	timeouts int64
+	resent   packet.ResendCause // why next fell behind highest last
 	counters transport.Counters
 }
 
@@ -100,6 +107,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.counters.SentPackets++
 	if s.next < s.highest {
 		s.counters.Retransmitted++
+		p.Resent = s.resent
 	} else {
 		s.counters.SentBytes += unit.Bytes(payload)
 	}
@@ -126,7 +134,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 		}
 	}
 	if p.Kind == packet.Nack && p.Ack == s.unacked && s.unacked < s.size {
-		s.next = s.unacked
+		s.next, s.resent = s.unacked, packet.ResentReceiver
 	}
 	return false
 }
@@ -139,7 +147,7 @@ func (s *Sender) Advance(now unit.Time) {
 	if now < s.timer {
 		return
 	}
-	s.next = s.unacked
+	s.next, s.resent = s.unacked, packet.ResentTimeout
 	s.backoff = min(s.backoff+1, 6)
 	s.timeouts++
 	s.timer = now + s.timeout<<s.backoff
@@ -184,7 +192,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.nacked = r.expected
 		kind = packet.Nack
 	case p.Seq+int64(p.Payload) <= r.expected:
-		c.Duplicates++
+		c.CountDuplicate(p)
 	default:
 		c.ReceivedBytes += unit.Bytes(p.Seq + int64(p.Payload) - r.expected)
 		r.expected = p.Seq + int64(p.Payload)

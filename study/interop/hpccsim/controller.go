@@ -330,7 +330,7 @@ func braced(s string) string {
 // transport writes the queue pair.
 func (m *hpccImport) transport() string {
 	// rdma-queue-pair.cc: IsWinBound
-	params := []namedValue{{"", "recovery", "go_back_n"}, {"", "window_test", "below"}}
+	params := []namedValue{{"", "recovery", "go_back_n"}, {"", "rto", "none"}, {"", "window_test", "below"}}
 	if mode := m.mode(); !mode.moves && mode.name != "dctcp" { // which has no rate here
 		params = append(params, namedValue{"", "new_rate", "next"})
 	}

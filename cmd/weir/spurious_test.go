@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/dataplane"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// wait is one combination of what makes packets wait in a network that neither loses nor reorders them.
+type wait struct{ buffer, rate, delay, flows, transport, controller string }
+
+func (w wait) String() string {
+	return fmt.Sprintf("%s over %s, %s, %s, %s, %s", w.controller, w.transport, w.flows, w.buffer, w.rate, w.delay)
+}
+
+// waits returns all combinations: controllers, transports and ways to repair losses, buffers without end and with PFC,
+// rates, delays, and flows that meet.
+func waits() (all []wait) {
+	for _, buffer := range []string{"pfc of 1MB", "pfc of 32MB", "unlimited", "1GB a port"} {
+		for _, rate := range []string{"10Gbps", "25Gbps", "100Gbps", "400Gbps"} {
+			for _, delay := range []string{"500ns", "1us", "100us"} {
+				for _, flows := range []string{"incast", "load", "both ways", "victim"} {
+					for _, t := range []string{"rdma: {recovery: go_back_n}", "rdma: {recovery: selective_repeat}",
+						"rdma: {recovery: selective_repeat, reordering: adaptive}", "udp_controlled", "ndp",
+						"rdma: {recovery: selective_repeat, paths: 8}"} {
+						for _, c := range controllersOf(t) {
+							all = append(all, wait{buffer, rate, delay, flows, t, c})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// controllersOf returns controllers for a transport.
+func controllersOf(t string) []string {
+	switch {
+	case t == "ndp":
+		return []string{""}
+	case strings.Contains(t, "paths"):
+		return []string{"hpcc"}
+	}
+	return []string{"none", "dcqcn", "reno", "dctcp", "hpcc",
+		"timely: {t_low: 20us, t_high: 60us, min_rtt: 9us}", "swift: {base_target: 30us, fs_range: 30us}"}
+}
+
+func (w wait) spec() string {
+	switches := "ecmp, {telemetry: {format: hpcc}}, {ecn: {kmin: 100kB, kmax: 400kB, pmax: 20%}}"
+	buffer := ""
+	switch w.buffer {
+	case "pfc of 1MB":
+		switches += ", {shared_buffer: {size: 1MB, reserved: 1kB}}, {pfc: {headroom: size, headroom_size: 20kB}}"
+	case "pfc of 32MB":
+		switches += ", {shared_buffer: {size: 32MB}}, {pfc: {headroom: size, headroom_size: 200kB}}"
+	case "1GB a port":
+		buffer = ", buffer: 1GB"
+	}
+	controller := ""
+	if w.controller != "" {
+		controller = ", cc: {" + block(w.controller) + "}"
+	}
+	topology := fmt.Sprintf("star: {hosts: 17, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
+	ends := []string{`from: ["h?", "h1[0-5]"], to: h16, size: 300kB, start: 0s..20us`}
+	switch w.flows {
+	case "load":
+		topology = fmt.Sprintf("leaf_spine: {leaves: 3, spines: 2, hosts: 5, rate: %s, uplink: %s, delay: %s%s}", w.rate,
+			w.rate, w.delay, buffer)
+		ends = []string{`from: "*", to: random, size: 100kB, load: 80%, start: 0s`}
+	case "both ways":
+		ends = append(ends, `from: h16, to: ["h?", "h1[0-5]"], size: 300kB, start: 0s..50us`)
+	case "victim":
+		topology = fmt.Sprintf("fat_tree: {k: 4, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
+		ends = []string{`from: ["h[0-9]", "h1[0-3]"], to: h15, size: 300kB, start: 0s..20us`,
+			`from: h1, to: h14, size: 2kB, load: 1%, start: 0s`}
+	}
+	text := fmt.Sprintf("duration: 5ms\ntopology: {%s}\nswitch: [%s]\ntraffic:\n", topology, switches)
+	for i, x := range ends {
+		text += fmt.Sprintf("  - {name: t%d, %s, transport: {%s}%s}\n", i, x, block(w.transport), controller)
+	}
+	return text + "measure: [goodput]\n"
+}
+
+// check runs the combination. If the network drops no packet, no data packet arrives twice, and no timer says so.
+func (w wait) check(t *testing.T) {
+	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(w.spec())},
+		spec.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, w.spec())
+	}
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for why, n := range out.Drops {
+		if dataplane.Reason(why) != dataplane.NotDropped && n > 0 {
+			return
+		}
+	}
+	duplicates, again, timeouts := int64(0), int64(0), int64(0)
+	var first *transport.Received
+	for i := range out.Flows {
+		f := &out.Flows[i]
+		duplicates += f.Receiver.Duplicates
+		again += f.Sender.Retransmitted
+		if timeouts += f.Timeouts; f.Receiver.Duplicates > 0 && first == nil {
+			first = &f.Receiver
+		}
+	}
+	if duplicates+timeouts > 0 {
+		t.Errorf("%d packets were sent again, %d had arrived (first flow %v), %d timeouts; no packet was dropped", again,
+			duplicates, first, timeouts)
+	}
+}
+
+// drawWaits checks some combinations, which a seed draws.
+func drawWaits(t *testing.T, seed uint64, count int) {
+	all, random := waits(), unit.NewRandom(seed, "combinations")
+	for range count {
+		w := all[random.IntN(len(all))]
+		t.Run(w.String(), w.check)
+	}
+}
+
+// In a network that neither loses nor reorders packets no timer sends one twice, whatever the controller.
+func TestNothingSentTwice(t *testing.T) { drawWaits(t, 1, 6) }

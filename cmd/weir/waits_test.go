@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/unit"
+	"weir/study/plan"
+	"weir/study/spec"
+)
+
+// buffers are the kinds of buffers of a switch with five ports of 10 Gb/s and what the path from h0 to h4 can hold,
+// there and back: the bytes ahead of a packet at the one port, and itself. A frame has 1500 bytes of IP and 18 of
+// Ethernet.
+var buffers = []struct {
+	name, links, switches, programs string
+	want                            unit.Time // unit.Never: no limit
+}{
+	{"unlimited", "", "", "[forward]", unit.Never},
+	{"bytes", ", buffer: 1MB", "", "[forward]", 2 * unit.TransmitTime(1_000_000, 10*unit.Gbps)},
+	{"packets", ", buffer: 100 packets", "", "[forward]", 2 * unit.TransmitTime(100*1514, 10*unit.Gbps)},
+	{"queue limit", "", `switches: {"*": {queue_limit: 200kB}}`, "[forward]",
+		2 * unit.TransmitTime(200_000, 10*unit.Gbps)},
+	{"the smaller of two", ", buffer: 1MB", `switches: {"*": {queue_limit: 200kB}}`, "[forward]",
+		2 * unit.TransmitTime(200_000, 10*unit.Gbps)},
+	{"shared", "", "", "[forward, {shared_buffer: {size: 4MB}}]", 2 * unit.TransmitTime(4_000_000, 10*unit.Gbps)},
+	{"pfc", "", "", "[forward, {shared_buffer: {size: 32MB}}, pfc]", 2 * unit.TransmitTime(32_000_000, 10*unit.Gbps)},
+	{"pfc without a buffer", "", "", "[forward, {pfc: {trigger: static, xoff: 100kB}}]", unit.Never},
+	{"fair queueing", ", buffer: 1MB", `switches: {"*": {scheduler: fq}}`, "[forward]", unit.Never},
+	{"priorities", ", buffer: 1MB", `switches: {"*": {queues: 2}}`, "[forward]", unit.Never},
+}
+
+// loadWaits loads a star with the buffers and a traffic.
+func loadWaits(t *testing.T, links, switches, programs, transport string) *spec.Spec {
+	t.Helper()
+	text := fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: 5, rate: 10Gbps, delay: 1us%s}}\nswitch: %s\n%s\n"+
+		"traffic:\n  - {name: x, from: h0, to: h4, transport: {%s}, cc: none, start: 0s}\nmeasure: [goodput]\n", links,
+		programs, switches, block(transport))
+	if strings.HasPrefix(transport, "ndp") || strings.HasPrefix(transport, "uet") ||
+		strings.HasPrefix(transport, "window") {
+		text = strings.Replace(text, ", cc: none, start: 0s", ", size: 1MB, start: 0s", 1)
+	}
+	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+func TestQueueing(t *testing.T) {
+	for _, b := range buffers {
+		s := loadWaits(t, b.links, b.switches, b.programs, "rdma")
+		p := s.Points()[0].Measured()
+		got := p.Path(0, 4, &p.Traffic[0]).Queueing
+		frames := 6 * unit.TransmitTime(1600, 10*unit.Gbps)
+		if b.want == unit.Never && got != unit.Never || b.want < unit.Never && (got < b.want || got > b.want+frames) {
+			t.Errorf("%s: %v, want %v and less than %v more", b.name, got, b.want, frames)
+		}
+	}
+}
+
+// A timeout of the file that is shorter than full buffers can hold a packet gets a warning with both numbers; a longer
+// one, and one where no buffer has a limit, gets none.
+func TestTimerWarnings(t *testing.T) {
+	for _, x := range []struct {
+		transport, buffer, want string // the warning's begin, "": there is none
+	}{
+		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
+		{"rdma: {rto_min: 60ms}", "pfc", ""},
+		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.61ms"},
+		{"rdma: {rto: none}", "pfc", ""},
+		{"rdma: {rto_min: 1ms}", "unlimited", ""},
+		{"rdma", "pfc", ""},
+		{"udp_controlled: {rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.6"},
+		{"ndp: {rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.6"},
+		{"window: {window: 3 packets, timeout: 1ms}", "bytes", "timeout: the timeout of 1ms is shorter than 1.6"},
+		{"uet", "pfc", "rto_base: the timeout of"},
+	} {
+		for _, b := range buffers {
+			if b.name != x.buffer {
+				continue
+			}
+			s := loadWaits(t, b.links, b.switches, b.programs, x.transport)
+			found := ""
+			for _, w := range s.Warnings() {
+				if i := strings.Index(w.Text, "the timeout of"); w.Kind.ID == "timeout-below-path" {
+					found = w.Text[strings.LastIndex(w.Text[:i-2], " ")+1:]
+				}
+			}
+			if !strings.HasPrefix(found, x.want) || (found == "") != (x.want == "") {
+				t.Errorf("%s, %s: %q, want %q", x.transport, x.buffer, found, x.want)
+			}
+		}
+	}
+}
+
+// check and show print the timer of each traffic and why it has it.
+func TestTimerTexts(t *testing.T) {
+	for _, x := range []struct{ transport, buffer, want string }{
+		{"rdma", "pfc", "timer of traffic x (rdma): a probe after 320us without an answer, or more if round trips are " +
+			"longer; data is sent again when the probe's answer proves the loss, or after 64.1ms: the longest path takes " +
+			"6.53us without queues and 51.3ms with full buffers"},
+		{"udp_controlled", "unlimited", "proves the loss; a port of the path has no limit, so that packets can wait for " +
+			"any time"},
+		{"rdma: {rto: none}", "bytes", "no timer sends anything again"},
+		{"rdma: {rto_min: 4ms}", "bytes", "rto_min 4ms: data is sent again after this time"},
+	} {
+		for _, b := range buffers {
+			if b.name != x.buffer {
+				continue
+			}
+			lines := loadWaits(t, b.links, b.switches, b.programs, x.transport).Timers()
+			if len(lines) != 1 || !strings.Contains(lines[0], x.want) {
+				t.Errorf("%s, %s: %q", x.transport, x.buffer, lines)
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package transport
+
+import (
+	"weir/core/cc"
+	"weir/core/unit"
+)
+
+// LossTimer is what a sender without a timeout of its own does when no answer arrives. Time without an answer proves
+// no loss: a packet may wait in a queue that other flows have filled, or behind a pause, for longer than any round
+// trip that was measured. So the sender does two things in place of sending data again:
+//
+//   - It sends a probe, a packet without payload (RFC 8985 §7, RFC 9002 §6.2), after MinProbeWait or the measured
+//     timeout, which doubles while no answer arrives. Queues keep the order of a flow. So when the probe was answered
+//     and a packet that was sent before it was not, that packet is lost.
+//   - It takes a packet for lost that was sent longer than LossLimit ago, which is more than the path can hold it.
+//     This covers lost probes and lost answers, and paths that reorder, where a probe proves no loss. A path with a
+//     queue that has no limit has no LossLimit: then the sender only probes.
+type LossTimer struct {
+	Limit unit.Time `state:"span"` // LossLimit of the path
+
+	probedAt unit.Time `state:"instant"` // when the latest probe was sent
+	number   int64     `state:"count"`   // of the probes sent
+	out      bool      // the latest probe is not answered
+}
+
+// Record notes a probe that is sent, and returns its number, from 1.
+func (t *LossTimer) Record(now unit.Time) int64 {
+	t.probedAt, t.out = now, true
+	t.number++
+	return t.number
+}
+
+// Number returns the number of the latest probe; 0 if it was answered, or before the first one.
+func (t *LossTimer) Number() int64 {
+	if !t.out {
+		return 0
+	}
+	return t.number
+}
+
+// Acknowledge notes that the answer to the latest probe has arrived, and returns when the probe was sent. What was
+// sent before it and is not acknowledged is lost, unless the path reorders.
+func (t *LossTimer) Acknowledge() (sent unit.Time) {
+	t.out = false
+	return t.probedAt
+}
+
+// Expired reports whether a packet that was sent at a time must be lost.
+func (t *LossTimer) Expired(now, sent unit.Time) bool { return now-sent >= t.Limit }
+
+// Earlier returns when the timer expires: next, or the limit after the wait began if that is earlier, or when a packet
+// that was sent at a time must be lost.
+func (t *LossTimer) Earlier(next, began, sent unit.Time) unit.Time {
+	if t.Limit == unit.Never {
+		return next
+	}
+	return min(next, began+t.Limit, sent+t.Limit)
+}
+
+// MinProbeWait is how long a sender waits for an answer at least before it sends a probe, if the path can hold packets
+// for so long (IRN §4.1: RTO_high).
+const MinProbeWait = 320 * unit.Microsecond
+
+// LossLimit returns how long a packet can be unanswered on a path before it must be lost: its longest round trip, with
+// the time by which ends delay answers, and the margin of all timeouts. unit.Never: there is no limit.
+func LossLimit(p *cc.Path, adds unit.Time) unit.Time {
+	t := p.MaxRTT()
+	if t >= unit.Never/2 {
+		return unit.Never
+	}
+	t += adds
+	return t + t/leastMargin
+}

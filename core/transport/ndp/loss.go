@@ -1,0 +1,87 @@
+package ndp
+
+import (
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// pullWait is how long a flow without a timeout of its own waits for a PULL at least until it sends a packet without
+// one (htsim ndp.h: DEFAULT_RTO_MIN).
+const pullWait = 5 * unit.Millisecond
+
+// lossTimeout returns when flight f, the first of those without an answer, is lost, or a probe is due.
+func (s *Sender) lossTimeout(f *flight) unit.Time {
+	if !s.proves {
+		return f.at + s.loss.Limit
+	}
+	wait := max(transport.MinProbeWait, s.round.Timeout())
+	if s.round.Smoothed == 0 {
+		wait = max(wait, 3*s.base) // as if it was the first sample (RFC 6298 §2.2)
+	}
+	began := max(f.at, s.dueAt)
+	return s.loss.Earlier(began+wait<<min(s.backoff, 6), began, f.at)
+}
+
+// probesFirst reports whether the flights are younger than the path can hold them. Then a probe is due, of the first.
+func (s *Sender) probesFirst(now unit.Time) bool {
+	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.Expired(now, s.flights.Head().at) {
+		return false
+	}
+	s.backoff++
+	s.dueAt, s.probeDue = now, true
+	return true
+}
+
+// emitProbe sends the header of the first packet without an answer: the receiver acknowledges the packet, if it has
+// arrived, or else NACKs it.
+func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
+	s.probeDue = false
+	n := s.una
+	if s.flights.Len() > 0 {
+		n = s.flights.Head().n
+	}
+	s.asked.Push(flight{n, now})
+	p.Resent = packet.ResentProbe
+	s.fill(p, packet.Data, s.seq(n), s.returned, 0, packet.Trimmable)
+	s.schedule(now)
+}
+
+// receiveProbeReply handles an ACK or NACK of packet about, if it answers a probe, and reports whether that is all.
+// Probes are answered in their order, so that those before it were lost. A NACK reports that the packet had not
+// arrived before the probe: it is lost, and so is what was sent before the probe and has no answer. The receiver
+// owes no PULL for the others.
+func (s *Sender) receiveProbeReply(now unit.Time, about int64, kind packet.Kind) bool {
+	sent, found := unit.Time(0), false
+	for s.asked.Len() > 0 && !found {
+		q := *s.asked.Head()
+		if kind == packet.Ack && q.n != about { // of a packet itself
+			return false
+		}
+		s.asked.Pop()
+		sent, found = q.at, q.n == about
+	}
+	if kind == packet.Ack || !found {
+		return false
+	}
+	s.timeouts++
+	for s.flights.Len() > 0 {
+		f := *s.flights.Head()
+		live := f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at
+		if live && f.at >= sent {
+			break
+		}
+		if s.flights.Pop(); !live {
+			continue
+		}
+		s.inFlight--
+		if f.n == about {
+			s.refused++
+			s.again(now, f.n, nacked|proven)
+			continue
+		}
+		s.credit++
+		s.again(now, f.n, proven)
+	}
+	return true
+}

@@ -1,0 +1,92 @@
+package rdma
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// bindTimeout binds the retransmission timeout.
+func (c *Config) bindTimeout(p *scheme.Params) {
+	p.Text(&c.RTO, "rto", MeasuredRTO,
+		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are; none: only "+
+			"what the receiver or a switch reports is sent again, so that a flow whose last packet is lost never ends",
+		"RFC 6298 §2.3; ours: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
+	timed := func() bool { return c.RTO != NoRTO }
+	p.Time(&c.RTOMin, "rto_min", "0s", "retransmission timeout: the least, or the fixed one, after which data is sent "+
+		"again. 0s: of the path; then a probe goes after 320us or the measured round trips, and data again when the "+
+		"probe's answer proves the loss, or after a round trip with full buffers. With rto: fixed or rto_low: 320us",
+		"RFC 8985 §7: probe; IRN §4.1: RTO_high").Min("0s").Max("60s").When("rto: measured or fixed", timed)
+	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",
+		"IRN §3.1: an option, RTO_low of 100us").Max("60s").When("rto: measured or fixed", timed)
+	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low", "IRN §4.1: N").
+		Min("1 packet").Max("1000000 packets").
+		When("rto_low above 0s", func() bool { return c.RTOLow > 0 })
+	p.Time(&c.RTOMax, "rto_max", "0s",
+		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s").
+		When("rto: measured or fixed", timed)
+	p.Text(&c.Resends, "timeout_resends", ResendFirst,
+		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
+		Words(ResendFirst, ResendAll).
+		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
+	p.Rule("rto_min", func() error {
+		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
+			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
+		}
+		return nil
+	})
+	p.Rule("rto_low", func() error {
+		if c.RTOLow > c.shortestRTO() {
+			return fmt.Errorf("%v is more than rto_min, %v", c.RTOLow, c.shortestRTO())
+		}
+		return nil
+	})
+	p.Rule("rto_max", func() error {
+		if c.RTOMax > 0 && c.RTOMax < c.shortestRTO() {
+			return fmt.Errorf("%v is less than rto_min, %v", c.RTOMax, c.shortestRTO())
+		}
+		return nil
+	})
+}
+
+// shortestRTO is the shortest retransmission timeout, or wait before a probe.
+func (c *Config) shortestRTO() unit.Time {
+	if c.RTOMin == 0 {
+		return transport.MinProbeWait
+	}
+	return c.RTOMin
+}
+
+// probes reports whether silence makes the sender probe, and not send data again: the file gives no timeout.
+func (c *Config) probes() bool {
+	return c.RTO == MeasuredRTO && c.RTOMin == 0 && c.RTOLow == 0 && c.Recovery != NoRecovery
+}
+
+// LeastTimeout is how long an acknowledgement can be missing before data is sent again; unit.Never: for any
+// time.
+func (c *Config) LeastTimeout() unit.Time {
+	switch {
+	case c.Recovery == NoRecovery || c.RTO == NoRTO || c.probes():
+		return unit.Never
+	case c.RTOLow > 0:
+		return c.RTOLow
+	}
+	return c.shortestRTO()
+}
+
+// replyDelay is by how much ends delay an answer beyond the path's round trip, which has the delay of ACKs.
+func (c *Config) replyDelay() unit.Time {
+	adds := max(c.NIC.Nack-c.NIC.Ack, 0)
+	if c.AckEvery > 1 {
+		adds += c.longestWait()
+	}
+	return adds
+}
+
+// Timer returns the timeout of the file, or the default.
+func (c *Config) Timer(*cc.Path) transport.Timer {
+	return transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: c.replyDelay(), Probes: c.probes()}
+}

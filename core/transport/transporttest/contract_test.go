@@ -1,0 +1,257 @@
+package transporttest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/cc/reno"
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/transport/ndp"
+	"weir/core/transport/rdma"
+	"weir/core/transport/tcp"
+	"weir/core/transport/udp"
+	"weir/core/transport/uet"
+	"weir/core/transport/window"
+	"weir/core/unit"
+)
+
+// kinds returns all transports, in the forms that differ in what they send again.
+func kinds() []Kind {
+	slow := reno.Scheme()
+	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
+	rdmaKind := func(name string, control *cc.Scheme, params ...string) Kind {
+		return Kind{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true, Backoff: true,
+			SlowStart: control == &slow, Patient: true, Probes: true, Params: append(params, "first_window", "initial_window")}
+	}
+	uetKind := func(control string) Kind {
+		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Params: []string{"control", control}}
+	}
+	several := rdmaKind("with 4 paths", window100, "recovery", "selective_repeat", "paths", "4")
+	several.Reports = false // windows are per path
+	several.Backoff = false // paths take turns
+	return []Kind{
+		{Name: "tcp", Scheme: tcp.Scheme(), CC: &slow, SlowStart: true, Repairs: true, Reports: true, Backoff: true,
+			Patient: true},
+		rdmaKind("go_back_n", &slow),
+		rdmaKind("selective_repeat", &slow, "recovery", "selective_repeat"),
+		rdmaKind("reordering", &slow, "recovery", "selective_repeat", "reordering", "adaptive"),
+		several,
+		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true,
+			Patient: true, Probes: true},
+		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true},
+		uetKind("nscc"), uetKind("rccc"), uetKind("both"),
+		{Name: "window", Scheme: window.Scheme(), Repairs: true, Backoff: true,
+			Params: []string{"window", "20 packets"}},
+	}
+}
+
+func TestContract(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.Name, func(t *testing.T) { Contract(t, k) })
+	}
+}
+
+// impatient are transports that send packets twice because a queue or a pause is long.
+var impatient = []string{"uet nscc", "uet rccc", "uet both", "window"}
+
+func TestImpatient(t *testing.T) {
+	for _, k := range kinds() {
+		err := noSpurious(k)
+		if (err != nil) != slices.Contains(impatient, k.Name) {
+			t.Errorf("%s: %v", k.Name, err)
+		}
+	}
+}
+
+// counter counts the errors of a contract, and keeps their texts.
+type counter struct{ errors []string }
+
+func (*counter) Helper() {}
+func (c *counter) Errorf(format string, args ...any) {
+	c.errors = append(c.errors, fmt.Sprintf(format, args...))
+}
+
+// altered is an end with single methods replaced.
+type altered struct {
+	transport.Endpoint
+	receive func(now unit.Time, p *packet.Packet) bool
+	emit    func(now unit.Time, p *packet.Packet)
+	timer   func() unit.Time
+	send    func() unit.Time
+	advance func(now unit.Time)
+	count   func() *transport.Counters
+}
+
+func (a *altered) Receive(now unit.Time, p *packet.Packet) bool {
+	if a.receive != nil {
+		return a.receive(now, p)
+	}
+	return a.Endpoint.Receive(now, p)
+}
+
+func (a *altered) Emit(now unit.Time, p *packet.Packet) {
+	if a.Endpoint.Emit(now, p); a.emit != nil {
+		a.emit(now, p)
+	}
+}
+
+func (a *altered) NextSend() unit.Time {
+	if a.send != nil {
+		return a.send()
+	}
+	return a.Endpoint.NextSend()
+}
+
+func (a *altered) NextTimer() unit.Time {
+	if a.timer != nil {
+		return a.timer()
+	}
+	return a.Endpoint.NextTimer()
+}
+
+func (a *altered) Advance(now unit.Time) {
+	if a.advance != nil {
+		a.advance(now)
+		return
+	}
+	a.Endpoint.Advance(now)
+}
+
+func (a *altered) Counters() *transport.Counters {
+	if a.count != nil {
+		return a.count()
+	}
+	return a.Endpoint.Counters()
+}
+
+// opinion is a controller whose decisions or acknowledgements are changed.
+type opinion struct {
+	cc.Controller
+	decide func(d *cc.Decision)
+	ack    func(a *cc.Ack)
+}
+
+func (o *opinion) Decision() cc.Decision {
+	d := o.Controller.Decision()
+	if o.decide != nil {
+		o.decide(&d)
+	}
+	return d
+}
+
+func (o *opinion) OnAck(now unit.Time, a *cc.Ack) {
+	if o.ack != nil {
+		o.ack(a)
+	}
+	o.Controller.OnAck(now, a)
+}
+
+// ofSender and ofReceiver change one end.
+func ofSender(change func(a *altered)) func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint) {
+	return func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint) {
+		a := &altered{Endpoint: s}
+		change(a)
+		return a, r
+	}
+}
+
+func ofReceiver(change func(a *altered)) func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint) {
+	return func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint) {
+		a := &altered{Endpoint: r}
+		change(a)
+		return s, a
+	}
+}
+
+// mutants are transports with one fault each, and the promise that each breaks.
+var mutants = []struct {
+	name, promise string
+	control       func(c cc.Controller) cc.Controller
+	wrap          func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint)
+}{
+	{"ignores slow start", "slow start doubles", func(c cc.Controller) cc.Controller {
+		return &opinion{Controller: c, ack: func(a *cc.Ack) { a.Limited = a.Limited && a.Flight.Before == a.Flight.After }}
+	}, nil},
+	{"reports a limit always", "limited by the window", func(c cc.Controller) cc.Controller {
+		return &opinion{Controller: c, ack: func(a *cc.Ack) { a.Limited = true }}
+	}, nil},
+	{"reports a limit never", "limited by the window", func(c cc.Controller) cc.Controller {
+		return &opinion{Controller: c, ack: func(a *cc.Ack) { a.Limited = false }}
+	}, nil},
+	{"counts the half after the acknowledgement", "limited by the window", func(c cc.Controller) cc.Controller {
+		return &opinion{Controller: c, ack: func(a *cc.Ack) {
+			d := c.Decision()
+			a.Limited = transport.IsWindowLimited(&d, int64(a.Flight.After)*Payload, Payload)
+		}}
+	}, nil},
+	{"asks every 100 us", "timeout doubles", nil, ofSender(func(a *altered) {
+		due := unit.Never
+		a.emit = func(now unit.Time, _ *packet.Packet) { due = now + 100*us }
+		a.timer = func() unit.Time { return min(due, a.Endpoint.NextTimer()) }
+		a.advance = func(now unit.Time) {
+			due = unit.Never
+			a.Endpoint.Advance(max(now, a.Endpoint.NextTimer()))
+		}
+	})},
+	{"has a timer that stays due", "loss repaired", nil, ofSender(func(a *altered) {
+		a.timer = func() unit.Time { return min(a.Endpoint.NextTimer(), 100*us) }
+	})},
+	{"has no timer", "loss repaired", nil, ofSender(func(a *altered) {
+		a.timer = func() unit.Time { return unit.Never }
+	})},
+	{"sends the last packet again after 1 ms", "no spurious packets", nil, ofSender(func(a *altered) {
+		due, last := unit.Never, packet.Packet{}
+		a.emit = func(now unit.Time, p *packet.Packet) {
+			if due <= now {
+				flow, src, dst := p.Flow, p.Src, p.Dst
+				*p = last
+				p.Flow, p.Src, p.Dst, p.Sent = flow, src, dst, now
+			}
+			last, due = *p, now+ms
+		}
+		a.send = func() unit.Time { return min(due, a.Endpoint.NextSend()) }
+	})},
+	{"loses the answers of probes", "last packet repaired", nil, ofSender(func(a *altered) {
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			return p.Kind != packet.Probe && a.Endpoint.Receive(now, p)
+		}
+		a.timer = func() unit.Time { return a.Endpoint.NextTimer() + 100*ms }
+	})},
+	{"loses short packets", "sizes", nil, ofReceiver(func(a *altered) {
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			return (p.Payload == 0 || p.Payload == Payload) && a.Endpoint.Receive(now, p)
+		}
+	})},
+	{"counts bytes twice", "sizes", nil, ofReceiver(func(a *altered) {
+		a.count = func() *transport.Counters {
+			c := *a.Endpoint.Counters()
+			c.ReceivedBytes *= 2
+			return &c
+		}
+	})},
+	{"sends at random", "determinism", nil, ofSender(func(a *altered) {
+		a.emit = func(_ unit.Time, p *packet.Packet) {
+			sequence++
+			p.Size += sequence % 7
+		}
+	})},
+}
+
+var sequence int32 // of the packets of a mutant
+
+func TestMutants(t *testing.T) {
+	base := kinds()[2] // rdma, selective repeat
+	for _, m := range mutants {
+		k := base
+		k.Control, k.Wrap = m.control, m.wrap
+		var c counter
+		Contract(&c, k)
+		if !slices.ContainsFunc(c.errors, func(e string) bool { return strings.Contains(e, m.promise) }) {
+			t.Errorf("%s: the contract does not notice: %v", m.name, c.errors)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package transporttest_test
+
+import (
+	"fmt"
+
+	"weir/core/transport/transporttest"
+	"weir/core/transport/window"
+)
+
+// failures counts what a transport does wrong.
+type failures int
+
+func (*failures) Helper()                 {}
+func (f *failures) Errorf(string, ...any) { *f++ }
+
+// A transport of your own is checked like those of Weir.
+func ExampleContract() {
+	var broken failures
+	transporttest.Contract(&broken, transporttest.Kind{Name: "window", Scheme: window.Scheme(), Repairs: true,
+		Backoff: true, Params: []string{"window", "20 packets"}})
+	fmt.Println(broken, "broken promises")
+	// Output: 0 broken promises
+}

@@ -1,0 +1,260 @@
+package transporttest
+
+import (
+	"fmt"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// Payload is the payload of a full packet in bytes.
+const Payload = 1000
+
+// Kind is a transport as the contract runs it.
+type Kind struct {
+	Name   string
+	Scheme transport.Scheme
+	Params []string   // name, value, name, value, as an experiment file has them
+	CC     *cc.Scheme // controller of a controlled transport
+
+	SlowStart bool // it has a window that begins at ten packets and doubles each round trip
+	Repairs   bool // it sends again what is lost
+	Reports   bool // it passes cc.Ack.Limited to its controller
+	Patient   bool // it sends no packet twice because a queue or a pause is long
+	Probes    bool // without an answer it probes, and learns what is lost
+	Backoff   bool // its timer doubles while no answer arrives
+
+	// Control replaces a controller, for mutants; nil: it does not.
+	Control func(c cc.Controller) cc.Controller
+	// Wrap replaces the ends of a flow, for mutants; nil: it does not.
+	Wrap func(sender, receiver transport.Endpoint) (transport.Endpoint, transport.Endpoint)
+}
+
+// Path is the network between the two ends: the sender's NIC, one queue in front of a link, and a way back without
+// queues. The zero value of a field leaves that part out.
+type Path struct {
+	NIC      unit.Rate // of both hosts; 0: Rate
+	Rate     unit.Rate // of the link
+	Delay    unit.Time // each way
+	Busy     unit.Time // how long what is in the queue at the beginning takes
+	Limit    unit.Bytes
+	Queueing unit.Time // what the flow knows of the queues (cc.Path.Queueing)
+
+	Pause func(at unit.Time) unit.Time                     // when the link may start a packet that it could start at at
+	Data  func(n int, p *packet.Packet) (fate Fate)        // the fate of the n-th packet of the sender, from 0
+	Reply func(n int, p *packet.Packet) (fate Fate)        // of the receiver's
+	Seen  func(at unit.Time, p *packet.Packet, reply bool) // called for each packet when it is sent
+}
+
+// Fate is what the network does with a packet.
+type Fate struct {
+	Lost  bool
+	Later unit.Time // how much later it arrives
+}
+
+// passage is a packet that arrives at a time; order keeps packets of one time in their order.
+type passage struct {
+	at    unit.Time
+	order int
+	p     *packet.Packet
+	reply bool
+}
+
+// Pipe is a flow on a path.
+type Pipe struct {
+	Now      unit.Time
+	Sender   transport.Endpoint
+	Receiver transport.Endpoint
+	Drops    int // at the queue's limit
+	Sent     int // packets of the sender
+
+	path              Path
+	flow              transport.Flow
+	air               []passage
+	nicFree, linkFree unit.Time
+	backFree          unit.Time
+	replies, order    int
+	steps             int
+}
+
+// maxSteps is after how many steps a pipe that does not end is at fault.
+const maxSteps = 300_000
+
+// NewPipe makes a flow of size bytes on a path.
+func NewPipe(k Kind, path Path, size unit.Bytes) (*Pipe, error) {
+	if path.NIC == 0 {
+		path.NIC = path.Rate
+	}
+	w := &Pipe{path: path, linkFree: path.Busy}
+	frame := unit.Bytes(Payload + 100)
+	w.flow = transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
+		Payload: Payload,
+		Framing: packet.Framings[0], Stop: unit.Never, Random: unit.NewRandom(1, "flow"), Seed: 1, Host: &cc.Host{},
+		Path: cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
+			Queueing: path.Queueing,
+			BaseRTT:  2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
+	config, err := k.Scheme.Configure(k.Params...)
+	if err != nil {
+		return nil, err
+	}
+	if k.CC != nil {
+		controlled := *k.CC
+		controlled.Rebuild = nil
+		if k.Control != nil {
+			controlled.Build = func(f cc.Flow, c scheme.Config) (cc.Controller, error) {
+				x, err := k.CC.Build(f, c)
+				if err != nil {
+					return nil, err
+				}
+				return k.Control(x), nil
+			}
+		}
+		w.flow.CC = &controlled
+		if w.flow.CCConfig, err = k.CC.Configure(); err != nil {
+			return nil, err
+		}
+	}
+	if w.Sender, w.Receiver, err = k.Scheme.Build(w.flow, config); err != nil {
+		return nil, err
+	}
+	if k.Wrap != nil {
+		w.Sender, w.Receiver = k.Wrap(w.Sender, w.Receiver)
+	}
+	return w, nil
+}
+
+// send puts a packet of an end on its way.
+func (w *Pipe) send(p *packet.Packet, reply bool) {
+	if w.path.Seen != nil {
+		w.path.Seen(w.Now, p, reply)
+	}
+	n, fate, hook := &w.Sent, Fate{}, w.path.Data
+	if reply {
+		n, hook = &w.replies, w.path.Reply
+	}
+	if hook != nil {
+		fate = hook(*n, p)
+	}
+	*n++
+	var at unit.Time
+	if reply {
+		w.backFree = max(w.backFree, w.Now) + unit.TransmitTime(unit.Bytes(p.Size), w.path.NIC)
+		at = w.backFree + w.path.Delay
+	} else {
+		w.nicFree = w.Now + unit.TransmitTime(unit.Bytes(p.Size), w.path.NIC)
+		start := max(w.nicFree, w.linkFree)
+		if w.path.Limit > 0 && w.path.Rate.BytesIn(start-w.nicFree) > w.path.Limit {
+			w.Drops++
+			return
+		}
+		if w.path.Pause != nil {
+			start = w.path.Pause(start)
+		}
+		w.linkFree = start + unit.TransmitTime(unit.Bytes(p.Size), w.path.Rate)
+		at = w.linkFree + w.path.Delay
+	}
+	if fate.Lost {
+		return
+	}
+	w.order++
+	x := passage{at + fate.Later, w.order, p, reply}
+	i := len(w.air)
+	for i > 0 && w.air[i-1].at > x.at {
+		i--
+	}
+	w.air = append(w.air, passage{})
+	copy(w.air[i+1:], w.air[i:])
+	w.air[i] = x
+}
+
+// next returns when what happens next does.
+func (w *Pipe) next() unit.Time {
+	at := min(w.Sender.NextTimer(), w.Receiver.NextTimer())
+	if t := w.Sender.NextSend(); t < unit.Never {
+		at = min(at, max(t, w.nicFree))
+	}
+	at = min(at, w.Receiver.NextSend())
+	if len(w.air) > 0 {
+		at = min(at, w.air[0].at)
+	}
+	return max(at, w.Now)
+}
+
+// Run continues until a time, or until no event is left before it. The error is a fault of the transport: a timer
+// that stays due, or steps without end.
+func (w *Pipe) Run(until unit.Time) error {
+	for {
+		at := w.next()
+		if at > until || at >= unit.Never-1 {
+			return nil
+		}
+		w.Now = at
+		if w.steps++; w.steps > maxSteps {
+			return fmt.Errorf("%v: no end after %d steps", w.Now, w.steps)
+		}
+		if err := w.step(); err != nil {
+			return err
+		}
+	}
+}
+
+// step does what is due.
+func (w *Pipe) step() error {
+	switch {
+	case len(w.air) > 0 && w.air[0].at <= w.Now:
+		x := w.air[0]
+		w.air = w.air[1:]
+		to := w.Receiver
+		if x.reply {
+			to = w.Sender
+		}
+		if to.Receive(w.Now, x.p) {
+			w.send(x.p, !x.reply)
+		}
+	case w.Receiver.NextSend() <= w.Now:
+		p := &packet.Packet{Flow: w.flow.ID, Src: 2, Dst: 1, Sent: w.Now}
+		w.Receiver.Emit(w.Now, p)
+		w.send(p, true)
+	case w.Receiver.NextTimer() <= w.Now:
+		return advance(w.Now, w.Receiver, "receiver")
+	case w.Sender.NextTimer() <= w.Now:
+		return advance(w.Now, w.Sender, "sender")
+	case w.Sender.NextSend() <= w.Now && w.nicFree <= w.Now:
+		p := &packet.Packet{Flow: w.flow.ID, Src: 1, Dst: 2, Sent: w.Now}
+		w.Sender.Emit(w.Now, p)
+		w.send(p, false)
+	}
+	return nil
+}
+
+// advance calls a timer that is due. It may shorten itself once, but must not stay due while the end does not
+// send: a host would call it for ever.
+func advance(now unit.Time, e transport.Endpoint, who string) error {
+	for range 3 {
+		if e.Advance(now); e.NextTimer() > now || e.NextSend() <= now {
+			return nil
+		}
+	}
+	return fmt.Errorf("%v: the %s's timer stays due", now, who)
+}
+
+// timeouts returns how often the sender's retransmission timer expired.
+func (w *Pipe) timeouts() int64 {
+	if x, ok := w.Sender.(transport.Retransmitter); ok {
+		return x.Timeouts()
+	}
+	return 0
+}
+
+// whole reports a flow that is not complete: each byte has to arrive, and both ends have to notice.
+func (w *Pipe) whole() error {
+	s, r := w.Sender.Counters(), w.Receiver.Counters()
+	if r.ReceivedBytes != w.flow.Size || s.Finished == unit.Never || r.Finished == unit.Never {
+		return fmt.Errorf("%v: %v of %v arrived; finished at %v and %v", w.Now, r.ReceivedBytes, w.flow.Size, s.Finished,
+			r.Finished)
+	}
+	return nil
+}

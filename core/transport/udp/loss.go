@@ -1,0 +1,57 @@
+package udp
+
+import (
+	"encoding/binary"
+
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// probe makes p a probe of the LossTimer. It has the class and the ECN field of datagrams, so that it stays behind
+// them.
+func (s *ControlledSender) probe(now unit.Time, p *packet.Packet) {
+	s.probeDue = false
+	s.loss.Record(now)
+	s.probedAt, s.probeNext = now, s.next
+	if s.silentFrom == 0 {
+		s.silentFrom, s.silentBelow = now, s.next
+	}
+	p.SetExtension(Report, binary.BigEndian.AppendUint64(nil, uint64(now)))
+}
+
+// silence returns since when no report arrives: since the first probe or, before one was sent, the latest datagram.
+func (s *ControlledSender) silence() unit.Time {
+	if s.silentFrom > 0 {
+		return s.silentFrom
+	}
+	return s.lastSend
+}
+
+// lostBelow returns below which number all datagrams must be lost, since no report arrived in time; 0: no datagram
+// must.
+func (s *ControlledSender) lostBelow(now unit.Time) int64 {
+	switch {
+	case !s.probes || s.loss.Expired(now, s.lastSend):
+		s.silentFrom = 0
+		return s.next
+	case s.silentFrom > 0 && s.loss.Expired(now, s.silentFrom):
+		s.silentFrom = 0
+		return s.silentBelow
+	}
+	return 0
+}
+
+// receiveProbeReply notes that the latest probe was answered by a report about all datagrams below upTo, and returns
+// below which number no datagram is in flight: those that were sent before the probe have arrived, or are lost.
+func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
+	sent := s.loss.Acknowledge()
+	if rtt := max(now-sent, 1); rtt > s.roundTrip.Min { // a probe is shorter than a datagram, and may be faster
+		s.roundTrip.Measure(rtt)
+	}
+	if s.flow.Path.Reorders {
+		return upTo
+	}
+	s.heard, s.backoff, s.silentFrom = now, 0, 0
+	s.schedule(now)
+	return max(upTo, s.probeNext)
+}

@@ -1,0 +1,171 @@
+package measure
+
+import (
+	"math"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// Waits limit how long packets wait in the switches of a point.
+type Waits struct {
+	Ports    [][2]dataplane.Backlog // what can wait at the ends of links, by link and end
+	Memory   []unit.Bytes           // with PFC: what a switch can hold, by node; 0: no limit. nil: no switch pauses
+	Reorders bool                   // packets may overtake each other, or empty ones those with payload
+	Rates    map[int]unit.LinkRate  // the lowest rates of links that change, by link
+	Endless  bool                   // hosts stall, so that there is no limit
+
+	// longest is the port between switches with the longest wait, as 2 × link + end; −1: there is no such port.
+	longest int
+	slowest unit.Rate // of all links; 0: the rate of some link is not in bit/s
+}
+
+// nominalFrame is the frame by which ports are compared.
+const nominalFrame = 1500
+
+// PrepareWaits finds what all paths have in common. It is called when Waits or its rates have changed.
+func (p *Point) PrepareWaits() {
+	w := p.Waits
+	w.longest, w.slowest = -1, unit.Rate(math.MaxInt64)
+	longest := unit.Time(-1)
+	for i := range p.Network.Links {
+		w.slowest = min(w.slowest, p.rate(i).Bits)
+		ends := p.Network.Links[i].Ends
+		if !p.Network.Nodes[ends[0]].Switch || !p.Network.Nodes[ends[1]].Switch {
+			continue
+		}
+		for end := range ends {
+			if t := sendingTime(p.rate(i), w.Ports[i][end], nominalFrame); t > longest {
+				longest, w.longest = t, 2*i+end
+			}
+		}
+	}
+}
+
+// maxWait is above all waits that are useful as a limit. PFC in large networks can pause for longer.
+const maxWait = 100 * unit.Second
+
+// queueing returns how long a packet from one NIC to another and its acknowledgement wait together at most;
+// unit.Never if there is no limit.
+func (p *Point) queueing(src, dst int) unit.Time {
+	if p.Waits.Endless {
+		return unit.Never
+	}
+	there, back := p.longestWait(src, dst), p.longestWait(dst, src)
+	if there == unit.Never || back == unit.Never {
+		return unit.Never
+	}
+	return there + back
+}
+
+// largestFrame returns the largest frame of the point's traffic in bytes.
+func (p *Point) largestFrame() unit.Bytes {
+	frame := int32(0)
+	for i := range p.Traffic {
+		frame = max(frame, p.Framing.Frame(p.Traffic[i].MostHeaders(), p.Traffic[i].Payload, true))
+	}
+	return unit.Bytes(frame)
+}
+
+// longestWait returns how long a packet waits at most on one way: in the queues of the switches, behind a frame at the
+// host, and for the links' jitter. Where switches have a choice of ports the longest of all queues between switches
+// counts.
+func (p *Point) longestWait(from, to int) (total unit.Time) {
+	n, w, frame := p.Network, p.Waits, p.largestFrame()
+	links, _ := p.Routes.Path(from, to)
+	at, chooses := p.Routes.NICs().Node(from), false
+	var switches []int
+	for _, i := range links {
+		l := &n.Links[i]
+		end := 0
+		if l.Ends[1] == at {
+			end = 1
+		}
+		next := l.Ends[1-end]
+		total += l.Jitter
+		switch {
+		case !n.Nodes[at].Switch:
+			total += sendingTime(p.rate(i), dataplane.Backlog{Packets: 1}, frame)
+		case w.Memory != nil:
+			switches = append(switches, at)
+		default:
+			chooses = chooses || len(p.Routes.Paths(at).To(packet.Addr(to+1))) > 1
+			wait := sendingTime(p.rate(i), w.Ports[i][end], frame)
+			if chooses && n.Nodes[next].Switch {
+				wait = sendingTime(p.rate(w.longest/2), w.Ports[w.longest/2][w.longest%2], frame)
+			}
+			if wait == unit.Never {
+				return unit.Never
+			}
+			total += wait
+		}
+		at = next
+	}
+	pause := p.longestPause(switches)
+	if pause > maxWait || total > maxWait-pause {
+		return unit.Never
+	}
+	return total + pause
+}
+
+// rate returns the lowest rate that a link has in the run.
+func (p *Point) rate(link int) unit.LinkRate {
+	if r, changes := p.Waits.Rates[link]; changes {
+		return r
+	}
+	return p.Network.Links[link].Rate
+}
+
+// longestPause returns how long PFC can stop a packet on its way through switches. What a switch holds drains no
+// faster than the slowest link carries it, and a neighbour that is stopped gets one turn in as many as the switch
+// has other ports. So the waits multiply from the last switch to the first.
+func (p *Point) longestPause(switches []int) (total unit.Time) {
+	if len(switches) == 0 {
+		return 0
+	}
+	slowest := p.Waits.slowest
+	if slowest == 0 {
+		return unit.Never
+	}
+	turns := unit.Time(1)
+	for i := len(switches) - 1; i >= 0; i-- {
+		held := p.Waits.Memory[switches[i]]
+		if held == 0 {
+			return unit.Never
+		}
+		wait := unit.TransmitTime(held, slowest)
+		if wait > maxWait/turns {
+			return unit.Never
+		}
+		total += wait * turns
+		turns *= max(unit.Time(len(p.Routes.Ports(switches[i]))-1), 1)
+	}
+	return total
+}
+
+// sendingTime returns how long a port needs to send what can wait at it and one frame more; unit.Never if that has no
+// limit.
+func sendingTime(rate unit.LinkRate, b dataplane.Backlog, frame unit.Bytes) unit.Time {
+	t := unit.Never
+	if rate.Bits > 0 {
+		if b.Bytes > 0 {
+			t = min(t, unit.TransmitTime(b.Bytes+frame, rate.Bits))
+		}
+		if b.Packets > 0 {
+			t = min(t, unit.TransmitTime(unit.Bytes(b.Packets+1)*frame, rate.Bits))
+		}
+		if b.Wait > 0 {
+			t = min(t, b.Wait+unit.TransmitTime(frame, rate.Bits))
+		}
+		return t
+	}
+	packets := b.Packets
+	if b.Bytes > 0 && packets == 0 {
+		packets = int64(b.Bytes / 64) // the smallest frame
+	}
+	if packets > 0 && rate.Packets > 0 {
+		t = unit.Time(float64(packets+1) / float64(rate.Packets) * float64(unit.Second))
+	}
+	return t
+}

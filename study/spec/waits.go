@@ -1,0 +1,125 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/unit"
+	"weir/internal/switchfile"
+	"weir/study/measure"
+)
+
+// limitWaits notes what can wait at the ports of switches. The longest round trip of a path follows from it.
+func (p *Point) limitWaits(programs [][]switchfile.Program) {
+	n := p.seen.Network
+	w := &measure.Waits{Ports: make([][2]dataplane.Backlog, len(n.Links))}
+	for i := range n.Links {
+		l := &n.Links[i]
+		for end, node := range l.Ends {
+			if n.Nodes[node].Switch {
+				w.Ports[i][end] = p.backlogOf(node, l.Buffer, programs[node])
+			}
+		}
+	}
+	for node, list := range programs {
+		if !n.Nodes[node].Switch {
+			continue
+		}
+		for i := range list {
+			if _, pauses := list[i].Config.(dataplane.Pauser); pauses && w.Memory == nil {
+				w.Memory = make([]unit.Bytes, len(n.Nodes))
+			}
+			trimmer, trims := list[i].Config.(dataplane.Trimmer)
+			if _, reorders := list[i].Config.(dataplane.Reorderer); reorders {
+				w.Reorders = true
+			}
+			w.Reorders = w.Reorders || trims && trimmer.Trims() || dataplane.Spreads(list[i].Config) != dataplane.OnePath
+		}
+	}
+	for node := range w.Memory {
+		if p.switches[node].Queues > 1 || p.served[node] != nil { // a class may starve
+			continue
+		}
+		for i := range programs[node] {
+			if x, limits := programs[node][i].Config.(dataplane.BacklogLimiter); limits {
+				w.Memory[node] = x.MaxBacklog().Bytes
+			}
+		}
+	}
+	p.seen.Waits = w
+	p.seen.PrepareWaits()
+}
+
+// backlogOf returns what can wait at a port of a switch. Schedulers may starve a queue, so that its packets wait for
+// any time; only programs that trim have several queues with a known order.
+func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program) (b dataplane.Backlog) {
+	sc, trims := &p.switches[node], false
+	lower := func(x dataplane.Backlog) {
+		if x.Bytes > 0 && (b.Bytes == 0 || x.Bytes < b.Bytes) {
+			b.Bytes = x.Bytes
+		}
+		if x.Packets > 0 && (b.Packets == 0 || x.Packets < b.Packets) {
+			b.Packets = x.Packets
+		}
+		if x.Wait > 0 {
+			b.Wait = x.Wait
+		}
+	}
+	for i := range programs {
+		if x, limits := programs[i].Config.(dataplane.BacklogLimiter); limits {
+			lower(x.MaxBacklog())
+		}
+		trimmer, is := programs[i].Config.(dataplane.Trimmer)
+		trims = trims || is && trimmer.Trims()
+	}
+	if p.served[node] != nil || sc.Queues > 1 && !trims || sc.Recirculation.Queue > 0 {
+		return dataplane.Backlog{}
+	}
+	lower(dataplane.Backlog{Bytes: buffer.Bytes, Packets: int64(buffer.Packets)})
+	queues := int64(max(sc.Queues, 1))
+	lower(dataplane.Backlog{Bytes: sc.QueueLimit.Bytes * unit.Bytes(queues),
+		Packets: int64(sc.QueueLimit.Packets) * queues})
+	return b
+}
+
+// limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
+func (p *Point) limitChanges() {
+	w := p.seen.Waits
+	if w == nil {
+		return
+	}
+	for i := range p.events {
+		e := &p.events[i]
+		if e.Rate == (unit.LinkRate{}) {
+			continue
+		}
+		lowest, changed := w.Rates[e.Link]
+		if !changed {
+			lowest = p.seen.Network.Links[e.Link].Rate
+		}
+		if e.Rate.Bits < lowest.Bits || e.Rate.Packets < lowest.Packets {
+			if w.Rates == nil {
+				w.Rates = map[int]unit.LinkRate{}
+			}
+			w.Rates[e.Link] = e.Rate
+		}
+	}
+	w.Endless = p.stalls.Every > 0
+	p.seen.PrepareWaits()
+}
+
+// Timers describes for each traffic what its transport does when no answer arrives, and why. Points of a sweep that
+// differ have a line each.
+func (s *Spec) Timers() (lines []string) {
+	for _, p := range s.points {
+		for i := range p.entries {
+			tr := &p.entries[i]
+			line := fmt.Sprintf("timer of traffic %s (%s): %s", tr.seen.Name, tr.seen.Transport.Name, tr.timer)
+			if tr.timer != "" && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
