@@ -61,7 +61,7 @@ func look(c *Config, bypass bool) (*plan, error) {
 	if err := p.lookBypass(conn); err != nil {
 		return nil, err
 	}
-	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
+	if c.Metrics.IsValid() && !c.Metrics.Addr().Unmap().IsLoopback() {
 		p.warn("metrics are at %v, for whoever can reach it", c.Metrics)
 	}
 	if len(p.wrong) == 0 {

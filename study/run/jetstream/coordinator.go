@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"weir/core/trace"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
+	"weir/internal/webserver"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
@@ -245,14 +245,11 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 // Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
 // (0.0.0.0, ::, none) are refused: a worker that joins with that would look for the server on its own machine.
 func Reachable(listen string) (host string, err error) {
-	host, _, err = net.SplitHostPort(listen)
-	if err != nil {
-		return "", fmt.Errorf("%q is no ADDRESS:PORT", listen)
+	host, err = webserver.Host(listen)
+	if every := (*webserver.EveryAddressError)(nil); errors.As(err, &every) {
+		err = fmt.Errorf("%w; allowed: the one at which workers reach it", err)
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return "", fmt.Errorf("%q is every address of this machine; allowed: the one at which workers reach it", listen)
-	}
-	return host, nil
+	return host, err
 }
 
 func (c *Coordinator) keys() string { return cmp.Or(c.Keys, c.dir) }

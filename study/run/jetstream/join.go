@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"weir/internal/document"
+	"weir/internal/webserver"
 )
 
 // Join is all that a worker needs to find a coordinator's server and to be let in: a file of it is as good as a key.
@@ -209,7 +209,7 @@ func Prepare(listen, keys string) (file, address string, err error) {
 			listen = at
 		}
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := webserver.Listen(listen)
 	if err != nil {
 		return "", "", err
 	}

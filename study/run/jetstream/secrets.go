@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,6 +19,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"weir/internal/webserver"
 )
 
 // Secrets are a server's users, and what encrypts its connections.
@@ -51,7 +52,7 @@ func newSecrets(host string) (*stored, error) {
 		}
 		*to = string(seed)
 	}
-	if Loopback(host) {
+	if webserver.IsLoopback(host) {
 		return s, nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -83,12 +84,6 @@ func newSecrets(host string) (*stored, error) {
 // certified is the name that certificates have: workers know the certificate itself, wherever its server is.
 const certified = "weir"
 
-// Loopback reports whether a host is this one alone.
-func Loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // openSecrets reads those of a folder, or draws them: a coordinator that is started again has the same, so that its
 // workers come back.
 func openSecrets(dir, host string) (*Secrets, error) {
@@ -100,7 +95,7 @@ func openSecrets(dir, host string) (*Secrets, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != Loopback(host) {
+	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != webserver.IsLoopback(host) {
 		if s, err = newSecrets(host); err != nil {
 			return nil, err
 		}
