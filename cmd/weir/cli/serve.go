@@ -51,7 +51,7 @@ func (c *serveCmd) Run(a *app) error {
 	if err := c.workerFlags.paged(a, &o, string(c.Out)); err != nil {
 		return err
 	}
-	signals := listen(a.screen, grace{serveGrace, nothing, "it did not end in time and was cut; " + goesOn})
+	signals := listen(a.screen, grace{serveGrace, 0, nothing, "it did not end in time and was cut; " + goesOn})
 	defer signals.stop()
 	s, err := page.New(o)
 	if err != nil {
