@@ -25,6 +25,8 @@ func TestServeFlags(t *testing.T) {
 		{"any name", []string{"--host", "*"}, "is no name of a host"},
 		{"no file", []string{filepath.Join(t.TempDir(), "none.yaml")}, "no such file"},
 		{"metrics", []string{"--workers", "127.0.0.1:0", "--metrics", "127.0.0.1:0"}, "--metrics is for weir run"},
+		{"verify", []string{"--verify", "all"}, "--verify is for --workers and --nats"},
+		{"verify what", []string{"--verify", "some"}, "--verify must be one of"},
 		{"alone", []string{"--no-own"}, "--no-own and --metrics are for --workers and --nats"},
 		{"workers everywhere", []string{"--workers", "0.0.0.0:1"}, "--workers: "},
 		{"an address of others", []string{"--listen", "192.0.2.1:8100"}, "--listen 127.0.0.1:0 takes any port"},

@@ -40,7 +40,7 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 		memory = a.machine.available / float64(atATime(jobs))
 	}
 	c := jetstream.New(jetstream.Config{Registry: a.registry, Revision: revision.This(), Listen: f.Workers, Server: join,
-		Jobs: jobs, Memory: memory, OnNotice: func(text string) {
+		Jobs: jobs, Memory: memory, Verify: f.verify(), OnNotice: func(text string) {
 			bar.clear()
 			fmt.Fprintln(a.stderr, "notice:", text)
 		},
@@ -55,6 +55,14 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 		}
 		return stop()
 	}, nil
+}
+
+// verify returns which results of workers are compared.
+func (f *workerFlags) verify() jetstream.Verify {
+	if f.Verify == "all" {
+		return jetstream.VerifyAll
+	}
+	return jetstream.VerifySample
 }
 
 // atATime is how many runs a number of jobs is.

@@ -40,6 +40,7 @@ type Config struct {
 	// Keys is a folder of the server's keys and the file to join with, by which workers come back to one experiment after
 	// the other (Prepare). "": each has its own, in the folder of its queue.
 	Keys     string
+	Verify   Verify // which results of workers are made again and compared
 	OnNotice func(text string)
 	OnStatus func(Status) // several times a second
 
@@ -50,6 +51,15 @@ type Config struct {
 	queue    string                   // folder of the queue; "": in that of the results
 	transport
 }
+
+// Verify is which results of workers are made again and compared, beside the first one of each.
+type Verify string
+
+// Kinds of verification.
+const (
+	VerifySample Verify = ""    // one in fifty, by another worker
+	VerifyAll    Verify = "all" // also the first result of each worker at each point, by the coordinator
+)
 
 // Coordinator is a run.Runner whose runs workers carry out.
 type Coordinator struct {

@@ -16,13 +16,14 @@ type member struct {
 	memory   float64 // for a run; 0: no limit
 	jobs     int
 	heard    time.Time
-	gone     bool   // it has said goodbye, or is not heard any more
-	known    bool   // it has said hello, and is the same program
-	refused  bool   // it is another program, or cannot carry out the experiment
-	trusted  bool   // its first run was found right
-	bad      string // why nothing of it is taken; "": it is
-	done     int    // runs
-	held     []held // what it has made and is not trusted with yet
+	gone     bool         // it has said goodbye, or is not heard any more
+	known    bool         // it has said hello, and is the same program
+	refused  bool         // it is another program, or cannot carry out the experiment
+	trusted  bool         // its first run was found right
+	bad      string       // why nothing of it is taken; "": it is
+	done     int          // runs
+	held     []held       // what it has made and is not trusted with yet
+	points   map[int]bool // of which it has made a run
 }
 
 // member is the worker of that id. The lock is held.

@@ -24,8 +24,9 @@ const (
 
 // held is a result that waits for its worker to be trusted.
 type held struct {
-	t    *task
-	data []byte
+	t     *task
+	data  []byte
+	first bool // of its worker at the run's point
 }
 
 // check is a run that is made again by somebody else.
@@ -341,16 +342,17 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 	}
 	t.by, t.digest = m, digest
 	m.done++
+	first := m.isFirst(t)
 	switch {
 	case m.id == c.own:
 		c.keep(m, t, data)
 	case m.trusted:
 		c.keep(m, t, data)
-		if c.draw() {
+		if c.isChecked(first) {
 			c.check(t, m)
 		}
 	default:
-		m.held = append(m.held, held{t, data})
+		m.held = append(m.held, held{t, data, first})
 		if len(m.held) == 1 {
 			c.check(t, m)
 		}
@@ -367,10 +369,30 @@ func (c *Coordinator) keep(m *member, t *task, data []byte) {
 	c.give(t, outcome{data: data})
 }
 
-// check has a run made by another worker. The lock is held.
+// isFirst reports whether a run is the first of its point that this worker has made, and notes that it has.
+func (m *member) isFirst(t *task) bool {
+	if m.points == nil {
+		m.points = map[int]bool{}
+	}
+	first := !m.points[t.Run.Index]
+	m.points[t.Run.Index] = true
+	return first
+}
+
+// isChecked reports whether a result of a worker that is trusted is made again, the first of a point or another.
+func (c *Coordinator) isChecked(first bool) bool {
+	return c.draw() || first && c.Verify == VerifyAll
+}
+
+// check has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on a lie;
+// else by another worker. The lock is held.
 func (c *Coordinator) check(t *task, m *member) {
 	k := &check{t: t, of: m, digest: t.digest}
 	c.checks[t.ID] = k
+	if c.Verify == VerifyAll && c.fitsHere(t) {
+		c.judge(t, map[*member]string{m: t.digest})
+		return
+	}
 	c.recheck(k)
 }
 
@@ -451,7 +473,7 @@ func (c *Coordinator) passed(k *check) {
 		m.held = nil
 		for _, h := range all {
 			c.keep(m, h.t, h.data)
-			if h.t != k.t && c.draw() {
+			if h.t != k.t && c.isChecked(h.first) {
 				c.check(h.t, m)
 			}
 		}
