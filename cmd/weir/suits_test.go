@@ -26,6 +26,11 @@ switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}, telemetry]
 traffic:
   - {name: x, from: `
 
+// agentFlow is the text of stands between its telemetry and its controller.
+const agentFlow = `
+traffic:
+  - {name: x, from: h4, to: h0, transport: {rdma: {first_window: line_rate}}, cc: {`
+
 // suited are changes of stands, what then stands at the place that is meant, and what is said; ! for an error.
 var suited = []struct{ old, new, at, want string }{
 	{"", "", "", ""},
@@ -64,6 +69,12 @@ var suited = []struct{ old, new, at, want string }{
 	{"eta: 95%", "census: on, n: 16", "16", "traffic x: cc hpcc: n: with census: on it acts only while the last hop"},
 	{"hpcc: {eta: 95%}", "rx_hpcc: {w_ai: 10 B}", "10 B", "traffic x: cc rx_hpcc: w_ai: with census: on it acts only"},
 	{"hpcc: {eta: 95%}", "rx_hpcc: {w_ai: 10 B, census: off}", "", ""},
+	{"telemetry]" + agentFlow + "hpcc: {eta: 95%}", "{telemetry: {format: relative, t: 9us}}]" + agentFlow +
+		"rx_hpcc: {preset: agent}", "agent}", "!traffic x: cc rx_hpcc: preset: agent takes the rate of the path's slowest"},
+	{"telemetry]" + agentFlow + "hpcc: {eta: 95%}", "{telemetry: {format: relative, t: 9us}}]" + agentFlow +
+		"rx_hpcc: {census: off}", "", ""},
+	{"telemetry]" + agentFlow + "hpcc: {eta: 95%}", "{telemetry: {format: int-md, t: 9us}}]" + agentFlow +
+		"rx_hpcc: {preset: agent}", "", ""},
 	{"hpcc: {eta: 95%}", "powertcp: {n: 4, beta: 1Gbps}", "1Gbps", "beta of powertcp changes nothing: it acts with n: 0"},
 	{"first_window: line_rate", "initial_window: 20 packets", "20 packets",
 		"initial_window of rdma changes nothing: it acts with first_window: initial_window"},

@@ -142,13 +142,16 @@ type Site struct {
 	Switch string // name
 	ID     int
 	Ports  int
-	At     []*tm.Port // the ports, to be read
-	Clock  telemetry.Clock
-	Rates  []unit.Rate // of the network's links in bit/s, ascending
+	// At are the ports, for their queues and schedulers. In a running switch they still have the rates and limits that
+	// they had before a reload: constructors ask Rate and Limit.
+	At    []*tm.Port
+	Clock telemetry.Clock
+	Rates []unit.Rate // of the network's links in bit/s, ascending
 	// Counted: the framing has telemetry in each frame already, see telemetry.Format.
 	Counted bool
-	Lines   []Line // by port
-	Queues  int    // a port; 0 means 1
+	Lines   []Line     // by port
+	Limits  []tm.Limit // by port, of all its queues; nil: the limits of At
+	Queues  int        // a port; 0 means 1
 	// MaxFrame is the Size of the largest frame; 0: not known.
 	MaxFrame int32
 	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
@@ -162,7 +165,33 @@ type Site struct {
 	// Random makes the stream of an entity of this switch, by a name unique there.
 	Random func(entity string) unit.Random
 
+	// LimitsRead is set by Limit. The builder of programs resets it to learn whether a program depends on limits.
+	LimitsRead bool
+
 	shared map[string]any
+}
+
+// Rate returns the rate that port i will have, or 0 if it is not known.
+func (s *Site) Rate(i int) unit.LinkRate {
+	if i < len(s.Lines) && s.Lines[i].Rate != (unit.LinkRate{}) {
+		return s.Lines[i].Rate
+	}
+	if i < len(s.At) {
+		return s.At[i].Rate()
+	}
+	return unit.LinkRate{}
+}
+
+// Limit returns the limit that port i will have for all of its queues; the zero value is no limit or not known.
+func (s *Site) Limit(i int) tm.Limit {
+	s.LimitsRead = true
+	if i < len(s.Limits) {
+		return s.Limits[i]
+	}
+	if i < len(s.At) {
+		return s.At[i].Limit()
+	}
+	return tm.Limit{}
 }
 
 // Place is where a switch is in a fat tree of two or three tiers (P4TE §3.1).

@@ -1,13 +1,9 @@
 package revision
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -19,11 +15,12 @@ import (
 // Revision is all that decides what a program computes. Two are equal (==) if the programs give the same bytes.
 type Revision struct {
 	Program string // path of the main package
-	// Commit is that of version control, of a program whose sources were all in it, unchanged. Digest is the SHA-256
-	// of the executable in hexadecimal, of any other. One of the two is empty.
-	Commit, Digest string
-	Go             string // version of Go
-	OS, Arch       string
+	// Commit is the commit of a program if all its sources are in version control, unchanged. Build is the SHA-256 of
+	// the build ID of any other executable, and Digest of its file where it has no build ID, in hexadecimal digits.
+	// Two of the three are empty.
+	Commit, Build, Digest string
+	Go                    string // version of Go
+	OS, Arch              string
 	// Settings are those of the build that change code or how floating-point numbers are rounded, as key=value in the
 	// order of keys, separated by spaces.
 	Settings string
@@ -35,31 +32,12 @@ var This = sync.OnceValue(func() Revision {
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	return of(ownCommit(info, stamp), Executable)
+	return of(ownCommit(info, stamp), identifyExecutable)
 })
 
-// Executable is the SHA-256 of this program's file or, where that cannot be read, of its build information.
-var Executable = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if err == nil {
-		if f, err := os.Open(path); err == nil {
-			defer f.Close()
-			h := sha256.New()
-			if _, err := io.Copy(h, f); err == nil {
-				return hex.EncodeToString(h.Sum(nil))
-			}
-		}
-	}
-	build := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		build = info.String()
-	}
-	h := sha256.Sum256([]byte(build))
-	return hex.EncodeToString(h[:])
-})
-
-// of is the revision of what was built so; digest is asked only if no commit says it all.
-func of(info *debug.BuildInfo, digest func() string) Revision {
+// of returns the revision of a program with this build information. It calls identify only if there is no commit that
+// decides all sources.
+func of(info *debug.BuildInfo, identify func() (build, digest string)) Revision {
 	r := Revision{Program: info.Path, Go: info.GoVersion, OS: runtime.GOOS, Arch: runtime.GOARCH}
 	commit, clean := "", false
 	settings := map[string]string{}
@@ -86,7 +64,7 @@ func of(info *debug.BuildInfo, digest func() string) Revision {
 		r.Commit = commit
 	}
 	if r.Commit == "" {
-		r.Digest = digest()
+		r.Build, r.Digest = identify()
 	}
 	return r
 }
@@ -124,8 +102,8 @@ var (
 	unescaper = strings.NewReplacer("%25", "%", "%20", " ", "%09", "\t", "%0a", "\n", "%0d", "\r")
 )
 
-// String is the revision in one line, which Parse reads: program, commit:… or sha256:…, version of Go, os/arch,
-// settings.
+// String returns the revision in one line, which Parse reads: program; commit:…, build:… or sha256:…; version of Go;
+// os/arch; settings.
 func (r Revision) String() string {
 	words := []string{orNone(r.Program), r.what(), orNone(r.Go), orNone(r.OS) + "/" + orNone(r.Arch)}
 	if r.Settings != "" {
@@ -134,10 +112,13 @@ func (r Revision) String() string {
 	return strings.Join(words, " ")
 }
 
-// what is the commit or the digest.
+// what returns the word of the commit, the build ID or the file's digest.
 func (r Revision) what() string {
-	if r.Commit != "" {
+	switch {
+	case r.Commit != "":
 		return "commit:" + escaper.Replace(r.Commit)
+	case r.Build != "":
+		return "build:" + escaper.Replace(r.Build)
 	}
 	return "sha256:" + orNone(r.Digest)
 }
@@ -172,6 +153,8 @@ func Parse(s string) (Revision, error) {
 	switch kind {
 	case "commit":
 		r.Commit = word(value)
+	case "build":
+		r.Build = word(value)
 	case "sha256":
 		r.Digest = word(value)
 	}
@@ -236,10 +219,13 @@ func orDefaults(settings string) string {
 	return settings
 }
 
-// shortly is what a person tells revisions apart by.
+// shortly names the program for people: by its commit, its build or its file.
 func (r Revision) shortly() string {
-	if r.Commit != "" {
+	switch {
+	case r.Commit != "":
 		return "revision " + short(r.Commit)
+	case r.Build != "":
+		return "the program of build " + short(r.Build)
 	}
 	return "the program with SHA-256 " + short(r.Digest)
 }

@@ -20,13 +20,13 @@ var stamp string
 const module = "weir"
 
 // Version is what people call this program: its commit, the version of its module or the stamp of the archive that its
-// sources came in. What none of these says is unknown, and the SHA-256 of the executable stands for it.
+// sources came in. Without these, or with changed sources, it has the beginning of the build's or the file's digest.
 var Version = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return versionOf(ownCommit(info, stamp), stamp, Executable)
+	return versionOf(ownCommit(info, stamp), stamp, identifyExecutable)
 })
 
 // ownCommit removes the version control settings from build information if they describe another repository. Go records
@@ -45,8 +45,9 @@ func ownCommit(info *debug.BuildInfo, stamp string) *debug.BuildInfo {
 	return &own
 }
 
-// versionOf is the version of what was built so; digest is asked only if nothing else says it all.
-func versionOf(info *debug.BuildInfo, stamp string, digest func() string) string {
+// versionOf returns the version of a program with this build information and stamp. It calls identify only if neither
+// decides all sources.
+func versionOf(info *debug.BuildInfo, stamp string, identify func() (build, digest string)) string {
 	commit, modified := "", ""
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -61,13 +62,21 @@ func versionOf(info *debug.BuildInfo, stamp string, digest func() string) string
 	case commit != "" && modified == "false" && pinned(info):
 		return "commit " + brief(commit)
 	case commit != "":
-		return "commit " + brief(commit) + " with changes, SHA-256 " + brief(digest())
+		return "commit " + brief(commit) + " with changes, " + identity(identify())
 	case info.Main.Version != "" && info.Main.Version != "(devel)" && pinned(info):
 		return escaper.Replace(info.Main.Version)
 	case info.Main.Path == module && isHash(archived) && pinned(info):
 		return strings.TrimSpace("archive of commit " + brief(archived) + " " + escaper.Replace(day))
 	}
-	return "unknown, SHA-256 " + brief(digest())
+	return "unknown, " + identity(identify())
+}
+
+// identity names a build by the beginning of its digest.
+func identity(build, digest string) string {
+	if build != "" {
+		return "build " + brief(build)
+	}
+	return "SHA-256 " + brief(digest)
 }
 
 // brief is as much of a hash as people need.

@@ -36,7 +36,7 @@ func TestVersion(t *testing.T) {
 		"nothing":               {&debug.BuildInfo{}, "", "unknown, SHA-256 feedfeedfeed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := versionOf(x.info, x.stamp, func() string { return digest }); got != x.want {
+			if got := versionOf(x.info, x.stamp, withoutBuildID); got != x.want {
 				t.Errorf("%s, want %s", got, x.want)
 			}
 		})
@@ -58,8 +58,8 @@ func TestOwnCommit(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			info := built(set("vcs.revision", x.commit), set("vcs.modified", "false"))
 			info.Main.Path = x.path
-			version := versionOf(ownCommit(info, x.stamp), x.stamp, func() string { return digest })
-			r := of(ownCommit(info, x.stamp), func() string { return digest })
+			version := versionOf(ownCommit(info, x.stamp), x.stamp, withoutBuildID)
+			r := of(ownCommit(info, x.stamp), withoutBuildID)
 			if (r.Commit == x.commit) != x.kept || (r.Digest == digest) == x.kept ||
 				(version == "commit "+x.commit[:12]) != x.kept {
 				t.Errorf("%+v, %s", r, version)

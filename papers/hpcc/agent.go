@@ -1,6 +1,8 @@
 package hpcc
 
 import (
+	"errors"
+
 	"weir/core/cc"
 	"weir/core/cc/cubic"
 	"weir/core/scheme"
@@ -45,6 +47,9 @@ const (
 const leastSegments = 2
 
 func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
+	if f.Loads {
+		return nil, errors.New("hpcc: preset agent needs records of hops; the network's format: relative has none")
+	}
 	f.NICRate = 0
 	l, err := newLaw(f, c)
 	if err != nil {
@@ -143,8 +148,13 @@ func (x *agentFollower) Decision() cc.Decision {
 	return d
 }
 
-// Suits says what it is without telemetry, beside what all on this law say.
+// Suits refuses preset Agent without the records that it needs, warns of it without telemetry, and warns as Config
+// does.
 func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
+	if c.Preset == Agent && s.Telemetry.Relative() {
+		all = append(all, scheme.Remark{Param: "preset", Refused: true, Text: "agent takes the rate of the path's slowest " +
+			"port from records, which telemetry in format: relative does not carry; another format or another preset does"})
+	}
 	if c.Preset == Agent && s.Unrecorded != "" {
 		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's"))
 	}

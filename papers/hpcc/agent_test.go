@@ -121,6 +121,16 @@ func TestAgentReceiver(t *testing.T) {
 	}
 }
 
+// The receiver takes the rate of the slowest port from records: without them it is refused.
+func TestAgentNeedsRecords(t *testing.T) {
+	f := ofAgent()
+	f.Loads = true
+	c := RxConfig{Config{Preset: Agent, Eta: 0.95}}
+	if _, err := RxScheme().Receiver(f, &c, &cc.Host{}); err == nil || !strings.Contains(err.Error(), "format: relative") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // What Linux' own TCP can follow is the preset, with n, eta, max_stage and t; all else of it is refused by name.
 func TestFollows(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.9, MaxStage: -1, WAI: standardWAI, Census: true}}

@@ -97,7 +97,7 @@ func (o *Options) settle(site *dataplane.Site) error {
 	}
 	rated := false
 	for i := range site.At {
-		limit, rate := site.At[i].Limit(), site.At[i].Rate().Bits
+		limit, rate := site.Limit(i), site.Rate(i).Bits
 		rated = rated || rate > 0
 		t := turnOf(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets}, frame),
 			frame)

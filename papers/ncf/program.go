@@ -155,11 +155,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		frame = defaultFrame
 	}
 	for i := range g.ports {
-		rate := unit.Rate(0)
-		if i < len(site.At) {
-			rate = site.At[i].Rate().Bits
-		}
-		g.ports[i].prepare(&c.Sketch, rate, int32(frame))
+		g.ports[i].prepare(&c.Sketch, site.Rate(i).Bits, int32(frame))
 	}
 	if c.Flowlet {
 		g.changes = newChanges(slots, site.Ports+1, c.Wait)
@@ -210,9 +206,9 @@ func (g *Program) share(site *dataplane.Site) error {
 	whole, none := m, false
 	whole.Separate = site.Queues >= 3
 	for i := range site.Ports {
-		own, limit, queues := m, tm.Limit{}, site.Queues
+		own, limit, queues := m, site.Limit(i), site.Queues
 		if i < len(site.At) {
-			limit, queues = site.At[i].Limit(), site.At[i].Queues()
+			queues = site.At[i].Queues()
 		}
 		if !given {
 			if own.Size = limit.Bytes; own.Size == 0 {

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
+	"weir/internal/webserver"
 	"weir/study/page"
 	"weir/study/plan"
 	"weir/study/report"
@@ -145,11 +143,11 @@ func (f *PageFigures) round(b *driven, r *spec.Registry, out string) error {
 		return err
 	}
 	defer s.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := webserver.Listen("127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
+	server := webserver.New(s)
 	go server.Serve(l)
 	defer server.Close()
 	if _, err := b.paint(s.Address(l.Addr())); err != nil { // lets the browser in

@@ -321,7 +321,7 @@ func (l List) Kept(p *Point, c *sim.Config) (total float64) {
 			continue
 		}
 		for k := range each[i].Watches {
-			total += float64(each[i].Watches[k].Samples(p.Warmup, p.Warmup+p.Duration))
+			total += p.samples(&each[i].Watches[k], c)
 		}
 	}
 	return total
@@ -330,9 +330,18 @@ func (l List) Kept(p *Point, c *sim.Config) (total float64) {
 // Samples is the number of watched values that a run keeps.
 func Samples(p *Point, c *sim.Config) (total float64) {
 	for i := range c.Watches {
-		total += float64(c.Watches[i].Samples(p.Warmup, p.Warmup+p.Duration))
+		total += p.samples(&c.Watches[i], c)
 	}
 	return total
+}
+
+// samples returns the number of values of a watch, and of those on the flows that a trial has not drawn.
+func (p *Point) samples(w *sim.Watch, c *sim.Config) float64 {
+	n := float64(w.Samples(p.Warmup, p.Warmup+p.Duration))
+	if p.Scale != nil && w.What == sim.ReceivedBytes { // of each flow: the others are of a number of flows that is given
+		n *= p.Scale[c.Flows[w.Index].Group]
+	}
+	return n
 }
 
 // TooMuch is the error of measures that would keep too many samples.

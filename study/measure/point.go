@@ -26,6 +26,8 @@ type Point struct {
 	Partial          bool    // errors were found, so parts may be missing
 	// HostsOf are the hosts that a name, a group, a pattern, or a list of them means, while options are read.
 	HostsOf func(t *document.Node) []int
+	// Scale has, by traffic, the flows of a run for each one that a trial's configuration has; nil: it has all.
+	Scale []float64
 }
 
 // Group is a name for hosts.

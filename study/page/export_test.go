@@ -15,7 +15,19 @@ func (s *Server) CookieName(r *http.Request) string { return s.cookieName(r) }
 func (s *Server) Jobs() []*live.Job                 { return s.jobs.Jobs() }
 func (s *Server) Job(id int) *live.Job              { return s.jobs.Job(id) }
 func (s *Server) About(name string) (any, string)   { a := s.index.of(name); return a, a.Experiment }
-func (s *Server) SetHosts(names ...string)          { s.options.Hosts = names }
+
+// FillStreams opens as many streams of events as there may be, and returns what closes them.
+func (s *Server) FillStreams() (empty func()) {
+	for range maxStreams {
+		s.streams <- struct{}{}
+	}
+	return func() {
+		for range maxStreams {
+			<-s.streams
+		}
+	}
+}
+func (s *Server) SetHosts(names ...string) { s.options.Hosts = names }
 func (s *Server) DocFiles() (files []string) {
 	for _, p := range s.docs.pages {
 		files = append(files, p.File)

@@ -205,6 +205,13 @@ const (
 	often  = 250 * time.Millisecond
 )
 
+// maxStreams limits the streams of events that are open at a time, and streamTimeout the time in which a reader takes
+// one event.
+const (
+	maxStreams    = 64
+	streamTimeout = 10 * time.Second
+)
+
 // events are news of a job as server-sent events, until it is over. With film=N also the frames of run N, as they come.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	j, err := s.named(r)
@@ -212,8 +219,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h := w.Header()
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		h.Set("Retry-After", "10")
+		return failure{http.StatusServiceUnavailable, fmt.Sprintf("%d pages follow jobs, which is the limit; close some of "+
+			"them.", maxStreams)}
+	}
 	h.Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
+	defer control.SetWriteDeadline(time.Time{}) // of the connection, which the next request may use
 	number, filmed := -1, false
 	if text := r.URL.Query().Get("film"); text != "" {
 		if number, err = strconv.Atoi(text); err != nil {
@@ -226,6 +242,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		control.SetWriteDeadline(time.Now().Add(streamTimeout)) // fails with the recorders of tests
 		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data); err != nil {
 			return err
 		}

@@ -299,6 +299,15 @@ func TestForm(t *testing.T) {
 		t.Errorf("events are %s", header.Get("Content-Type"))
 	}
 	has(t, "the events", news, "event: job\n", "event: film\n", `"ended":true`, "event: over\n")
+	empty := s.FillStreams()
+	if status, _, header := s.get(job + "/events"); status != http.StatusServiceUnavailable ||
+		header.Get("Retry-After") == "" {
+		t.Errorf("one stream of events too many: %d, %v", status, header)
+	}
+	empty()
+	if status, _, _ := s.get(job + "/events"); status != http.StatusOK {
+		t.Errorf("a stream of events after others have ended: %d", status)
+	}
 	m := runID.FindStringSubmatch(body)
 	status, _, header = s.ask(http.MethodPost, "/results/"+folder+"/runs/"+m[1]+"/show", url.Values{}, nil)
 	if status != http.StatusSeeOther || s.over(header.Get("Location")).State != live.Done {

@@ -1,6 +1,8 @@
 package page_test
 
 import (
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -90,6 +92,30 @@ func TestToken(t *testing.T) {
 	if another := serve(t, t.TempDir()); another.Token() == s.Token() || another.Session() == s.Session() ||
 		len(s.Token()) < 26 {
 		t.Error("two starts have the same token, or a short one")
+	}
+}
+
+// TestRefusedEnds checks that the connection of a refused request ends, although its body is not finished.
+func TestRefusedEnds(t *testing.T) {
+	s := serve(t, t.TempDir())
+	address := strings.TrimPrefix(s.url, "http://")
+	for name, lines := range map[string]string{
+		"no token":          "Host: " + address + "\r\nContent-Length: 200000\r\n\r\nx",
+		"no token, chunked": "Host: " + address + "\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n",
+		"another host":      "Host: example.org\r\nContent-Length: 200000\r\n\r\nx",
+		"another site":      "Host: " + address + "\r\nOrigin: http://example.org\r\nContent-Length: 200000\r\n\r\nx",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			io.WriteString(c, "POST /jobs/1/stop HTTP/1.1\r\n"+lines)
+			if answer, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
+				t.Errorf("%q, %v", answer, err)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"weir/study/page/live"
 	"weir/study/plan"
@@ -27,7 +28,7 @@ type Options struct {
 	Registry   *spec.Registry
 	Files      []string // experiments beside the library: files, which are read anew whenever they are looked at
 	Out        string   // folder of results
-	Executable string   // SHA-256 of the program
+	Executable string   // revision.Executable of the program
 	Version    string
 	Docs       fs.FS    // README.md and docs/*.md; nil: no documentation
 	Hosts      []string // names under which the server may be asked for, beside addresses, localhost and this host's name
@@ -57,6 +58,7 @@ type Server struct {
 	pages   map[string]*template.Template
 	library func() []catalogued
 	opened  opened
+	streams chan struct{} // streams of events that are open
 	speeds  sync.Mutex
 	fastest float64 // the best speed of this machine so far
 }
@@ -66,7 +68,8 @@ func New(o Options) (*Server, error) {
 	if o.Speed == nil {
 		o.Speed = plan.MachineSpeed
 	}
-	s := &Server{options: o, token: rand.Text(), session: rand.Text(), mux: http.NewServeMux()}
+	s := &Server{options: o, token: rand.Text(), session: rand.Text(), mux: http.NewServeMux(),
+		streams: make(chan struct{}, maxStreams)}
 	s.library = sync.OnceValue(func() []catalogued { return libraryOf(o.Registry) })
 	s.jobs = live.New(live.Config{Dir: o.Out, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report, Runner: o.Runner})
 	s.index = newIndex(o.Out)
@@ -154,19 +157,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	switch {
 	case !s.known(r.Host):
+		closeAfter(w)
 		http.Error(w, "This server is not asked for by that name. Use the address that weir serve has printed, or start it "+
 			"with --host.", http.StatusMisdirectedRequest)
 	case !s.sameSite(r):
+		closeAfter(w)
 		http.Error(w, "A page of another site has asked for this.", http.StatusForbidden)
 	case s.bearer(r) || s.cookie(r):
 		s.mux.ServeHTTP(w, r)
 	case r.Method == http.MethodGet && r.URL.Path == "/" && s.is(r.URL.Query().Get("token"), s.token):
 		s.letIn(w, r)
 	default:
+		closeAfter(w)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusUnauthorized)
 		s.alone(w, "locked")
 	}
+}
+
+// closeAfter has the connection of a refused request end with the response, without waiting for the rest of its body.
+func closeAfter(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	http.NewResponseController(w).SetReadDeadline(time.Now()) // a recorder of tests has no connection
 }
 
 // known reports whether the host of a request is a name of this server: an address, which no other site's name can be

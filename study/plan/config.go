@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/packet"
@@ -25,12 +26,17 @@ const (
 // mostTried is how many flows of each traffic a trial makes endpoints of.
 const mostTried = 2000
 
+// mostDrawn is how many flows of each traffic a trial draws: as many as a measure can watch one by one (measure.gauge).
+// What is read of an experiment so takes as much memory as its file has flows, and not as a run has.
+const mostDrawn = 10000
+
 // Config makes the run of a point with a seed. Endpoints are made when their flows begin (sim.Ends); those of the first
 // flow of each traffic are made here as well, as what is wrong with them is an error of the run.
-func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1) }
+func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1, 0) }
 
-// configure makes the run of a point with a seed, and tries the endpoints of so many flows of each traffic.
-func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
+// configure makes the run of a point with a seed, and tries the endpoints of so many flows of each traffic. A limit
+// above 0 is for trials: where a traffic's flows are drawn it makes that many, and some of each source (drawing).
+func configure(p *spec.Point, seed uint64, tries, limit int) (*sim.Config, error) {
 	tree, prefixes := p.Tree()
 	stalls := p.Stalls()
 	repeat, anew := p.Iterations()
@@ -52,7 +58,7 @@ func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 		b.flows, b.index = make([]sim.Flow, 0, n), make([]int32, 0, n)
 	}
 	tried, class := make([]int, p.Entries()), make([]*uint8, p.Entries())
-	err := eachFlow(p, seed, func(f *spec.Flow) error {
+	scale, err := eachFlow(p, seed, limit, func(f *spec.Flow) error {
 		if err := b.add(f); err != nil {
 			return err
 		}
@@ -78,6 +84,7 @@ func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.seen.Scale = scale
 	if err := b.jobs(c); err != nil {
 		return nil, err
 	}
@@ -87,28 +94,32 @@ func configure(p *spec.Point, seed uint64, tries int) (*sim.Config, error) {
 	return c, p.Measures().Observe(b.seen, c)
 }
 
-// eachFlow visits the flows of a run: those that the file lists, then those that are drawn.
-func eachFlow(p *spec.Point, seed uint64, visit func(f *spec.Flow) error) error {
+// eachFlow visits the flows of a run: those that the file lists, then those that are drawn, up to a limit above 0 of
+// each traffic. Where the limit cuts a traffic, scale is by traffic the number of flows of a run for each visited one.
+func eachFlow(p *spec.Point, seed uint64, limit int, visit func(f *spec.Flow) error) (scale []float64, err error) {
 	var f spec.Flow // one, as there may be millions
 	for i := range p.Flows() {
 		f = p.Flow(i)
 		if err := visit(&f); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		if g, ok := tr.Generator(); ok {
-			d := &drawing{Generator: g, point: p, traffic: tr, id: id, seed: seed}
-			drawn := d.flows()
-			for i := range drawn {
-				if err := visit(&drawn[i]); err != nil {
-					return err
+			d := &drawing{Generator: g, point: p, traffic: tr, id: id, seed: seed, limit: limit, visit: visit}
+			if err := d.each(); err != nil {
+				return nil, err
+			}
+			if expected := g.Expected(p, tr); d.isCut && expected > float64(d.count) {
+				if scale == nil {
+					scale = slices.Repeat([]float64{1}, p.Entries())
 				}
+				scale[id] = expected / float64(d.count)
 			}
 		}
 	}
-	return nil
+	return scale, nil
 }
 
 // builder makes the flows of one run, and their endpoints when they begin (sim.Ends). What calls for different hosts

@@ -14,83 +14,116 @@ type drawing struct {
 	traffic *spec.Traffic
 	id      int
 	seed    uint64
+	// limit, above 0, is for trials: after that many flows of the traffic, each further source has its share alone.
+	limit int
+	visit func(*spec.Flow) error
+
+	count, own int  // flows that were visited, in all and of the present source
+	isCut      bool // by limit
+	flow       spec.Flow
+	err        error
 }
 
-// flows are those of the run.
-func (g *drawing) flows() []spec.Flow {
-	tr := g.traffic
-	expected := int(g.Expected(g.point, tr))
-	most := 2*expected + 1000 // the spec has checked the mean
-	out := make([]spec.Flow, 0, expected)
-	random := unit.NewRandom(g.seed, "traffic "+tr.Name())
-	add := func(r unit.Random, src, dst int, at unit.Time) {
-		f := spec.Flow{Traffic: g.id, Index: len(out), Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at}
-		if g.Sizes != nil {
-			f.Size = g.Sizes.Size(r.Float64())
-		}
-		out = append(out, f)
+// isOver reports whether no more flows of the present source are to be visited.
+func (g *drawing) isOver() bool {
+	if g.err != nil {
+		return true
 	}
-	if g.Offered == 0 {
-		sources := draw(random, g.From, g.FromN, g.Aside())
-		targets := g.targets(random, sources)
-		for _, later := range g.Sets {
-			first := len(out)
-			for i, src := range sources {
-				for range g.Flows {
-					for _, dst := range g.destinations(random, src, i, targets) {
-						add(random, src, dst, -1)
-					}
-				}
-			}
-			for i := range out[first:] {
-				out[first+i].Later = later
-			}
-		}
-		return out
+	over := g.limit > 0 && g.count >= g.limit && g.own >= max(1, g.limit/max(1, len(g.From)))
+	g.isCut = g.isCut || over
+	return over
+}
+
+// add visits one flow. Its size is drawn from r.
+func (g *drawing) add(r unit.Random, src, dst int, at, later unit.Time) {
+	if g.isOver() {
+		return
 	}
-	until := g.Until(g.point, tr)
-	begin, _ := tr.Start()
-	arrivals := func(r unit.Random, each float64, arrive func(at unit.Time)) {
-		gap := 1 / each * float64(unit.Second)
-		at := float64(begin)
-		if g.Periodic {
-			at += gap * r.Float64() // a phase of its own
-		}
-		for {
-			if !g.Periodic {
-				at += gap * r.ExpFloat64()
-			}
-			if at >= float64(until) || len(out) > most {
-				return
-			}
-			arrive(unit.Time(at))
-			if g.Periodic {
-				at += gap
-			}
-		}
+	g.flow = spec.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at,
+		Later: later}
+	if g.Sizes != nil {
+		g.flow.Size = g.Sizes.Size(r.Float64())
 	}
-	if g.FromN > 0 {
-		arrivals(random, g.Arrivals(0), func(at unit.Time) {
+	g.count++
+	g.own++
+	g.err = g.visit(&g.flow)
+}
+
+// each visits the flows of the run, in order. The first limit flows are the same with any limit.
+func (g *drawing) each() error {
+	random := unit.NewRandom(g.seed, "traffic "+g.traffic.Name())
+	switch {
+	case g.Offered == 0:
+		g.eachSet(random)
+	case g.FromN > 0:
+		g.own = g.limit // a draw is of all sources
+		g.arrivals(random, g.Arrivals(0), func(at unit.Time) {
 			sources := draw(random, g.From, g.FromN, g.Aside())
 			targets := g.targets(random, sources)
 			for i, src := range sources {
 				for _, dst := range g.destinations(random, src, i, targets) {
-					add(random, src, dst, at)
+					g.add(random, src, dst, at, 0)
 				}
 			}
 		})
-		return out
+	default:
+		targets := g.targets(random, g.From)
+		for i, src := range g.From {
+			g.own = 0
+			r := unit.NewRandom(g.seed, fmt.Sprintf("traffic %s host %d", g.traffic.Name(), src))
+			g.arrivals(r, g.Arrivals(src), func(at unit.Time) {
+				for _, dst := range g.destinations(r, src, i, targets) {
+					g.add(r, src, dst, at, 0)
+				}
+			})
+		}
 	}
-	targets := g.targets(random, g.From)
-	for i, src := range g.From {
-		r := unit.NewRandom(g.seed, fmt.Sprintf("traffic %s host %d", tr.Name(), src))
-		arrivals(r, g.Arrivals(src), func(at unit.Time) {
-			for _, dst := range g.destinations(r, src, i, targets) {
-				add(r, src, dst, at)
+	return g.err
+}
+
+// eachSet visits a number of flows of each source, in sets.
+func (g *drawing) eachSet(random unit.Random) {
+	sources := draw(random, g.From, g.FromN, g.Aside())
+	targets := g.targets(random, sources)
+	for set, later := range g.Sets {
+		for i, src := range sources {
+			if set == 0 {
+				g.own = 0
 			}
-		})
+			for range g.Flows {
+				if g.isOver() {
+					break
+				}
+				for _, dst := range g.destinations(random, src, i, targets) {
+					g.add(random, src, dst, -1, later)
+				}
+			}
+		}
 	}
-	return out
+}
+
+// arrivals calls arrive at the times at which flows arrive, each a second on average.
+func (g *drawing) arrivals(r unit.Random, each float64, arrive func(at unit.Time)) {
+	most := 2*int(g.Expected(g.point, g.traffic)) + 1000 // the spec has checked the mean
+	until := g.Until(g.point, g.traffic)
+	begin, _ := g.traffic.Start()
+	gap := 1 / each * float64(unit.Second)
+	at := float64(begin)
+	if g.Periodic {
+		at += gap * r.Float64() // a phase of its own
+	}
+	for {
+		if !g.Periodic {
+			at += gap * r.ExpFloat64()
+		}
+		if at >= float64(until) || g.count > most || g.isOver() {
+			return
+		}
+		arrive(unit.Time(at))
+		if g.Periodic {
+			at += gap
+		}
+	}
 }
 
 // targets are the destinations that are drawn once: those of {random: n}, or a

@@ -18,11 +18,12 @@ func Load(r *spec.Registry, src *spec.Source, o spec.Options) (*spec.Spec, error
 type trial struct{}
 
 func (trial) Build(p *spec.Point, whole bool) (samples, kept float64, err error) {
-	c, err := configure(p, 1, mostTried)
+	c, err := configure(p, 1, mostTried, mostDrawn)
 	if err != nil {
 		return 0, 0, err
 	}
-	samples, kept = measure.Samples(p.Measured(), c), p.Measures().Kept(p.Measured(), c)
+	seen := c.Ends.(*builder).seen
+	samples, kept = measure.Samples(seen, c), p.Measures().Kept(seen, c)
 	if c.Ideal != nil {
 		return samples, kept, nil
 	}
@@ -66,7 +67,7 @@ func reduce(p *spec.Point, c *sim.Config) error {
 }
 
 func (trial) Shape(p *spec.Point) (names measure.Values) {
-	if c, err := configure(p, 1, 1); err == nil && reduce(p, c) == nil {
+	if c, err := configure(p, 1, 1, mostTried); err == nil && reduce(p, c) == nil {
 		names = p.Measures().Shape(p.Measured(), c)
 	}
 	return names

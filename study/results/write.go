@@ -72,7 +72,8 @@ func (o *Outcome) Kept() string {
 		all)
 }
 
-// ID is the name of a run's result: of the program with that SHA-256 and, in the lab, the generator of traffic.
+// ID is the name of a run's result: of the program with that revision.Executable and, in the lab, the generator of
+// traffic.
 func ID(r *plan.Run, executable, generator string) string {
 	if generator != "" {
 		executable += " lab " + generator

@@ -36,7 +36,7 @@ type Options struct {
 	Threads    int
 	Dir        string // results go into a folder of their own below it; "" writes nothing
 	Fresh      bool   // carry out also what is there already
-	Executable string // SHA-256 of the program, part of every run's id
+	Executable string // revision.Executable of the program, part of every run's id
 	Command    string // that asked for it, for the report
 	OnProgress func(Progress)
 	// OnNotice is told of runs that are there and damaged, and so are carried out again, and of those that another

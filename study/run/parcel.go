@@ -7,8 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 
+	"weir/internal/document"
 	"weir/study/plan"
 	"weir/study/spec"
 )
@@ -24,18 +28,61 @@ type Parcel struct {
 	Quick    bool     `json:"quick,omitempty"`
 	Resolved bool     `json:"resolved,omitempty"`
 	Machine  float64  `json:"machine,omitempty"` // bytes of memory that a run must fit into
-	Inputs   []Input  `json:"inputs"`
+	// Folder is the path of the experiment's file in the parcel: deep enough for all inputs that it names by "..".
+	Folder string  `json:"folder"`
+	Inputs []Input `json:"inputs"`
 }
 
 // Input is a file that an experiment names.
 type Input struct {
-	Name string `json:"name"`
+	Name string `json:"name"` // its path in the parcel: Parcel.path of the name that the experiment has
 	Hash string `json:"sha256"`
 	Size int    `json:"bytes"`
 }
 
 // ParcelFormat is what this version packs and unpacks.
-const ParcelFormat = 1
+const ParcelFormat = 2
+
+// Roots of a parcel's paths: of the experiment's folder, and of inputs with an absolute name.
+const (
+	relativeRoot = "files"
+	absoluteRoot = "absolute"
+)
+
+// experimentPath returns the folder from which all relative names stay inside the parcel.
+func experimentPath(names []string) string {
+	folder := relativeRoot
+	for _, name := range names {
+		for !filepath.IsAbs(name) && !filepath.IsLocal(folder+"/"+name) && len(folder) < longestPath {
+			folder += "/0"
+		}
+	}
+	return folder
+}
+
+// path returns the path in the parcel of an input with that name.
+func (p *Parcel) path(name string) string {
+	if filepath.IsAbs(name) {
+		return absoluteRoot + "/" + name
+	}
+	return p.Folder + "/" + name
+}
+
+// longestPath limits the paths of a parcel in bytes [PATH_MAX of Linux].
+const longestPath = 4096
+
+// checkPath returns an error unless a path is that of a file inside the parcel.
+func checkPath(path string) error {
+	if !filepath.IsLocal(path) || len(path) > longestPath || strings.ContainsFunc(path, unicode.IsControl) {
+		return fmt.Errorf("it is not what weir writes: %s is no path inside a parcel", document.Shorten(path))
+	}
+	return nil
+}
+
+// isDigest reports whether s is what Digest returns.
+func isDigest(s string) bool {
+	return len(s) == hex.EncodedLen(sha256.Size) && strings.Trim(s, "0123456789abcdef") == ""
+}
 
 // Digest names what bytes are: their SHA-256.
 func Digest(data []byte) string {
@@ -47,31 +94,31 @@ func Digest(data []byte) string {
 func Pack(s *spec.Spec) (manifest []byte, files map[string][]byte) {
 	src, o := s.Given()
 	inputs := s.Inputs()
+	names := slices.Sorted(maps.Keys(inputs))
 	p := Parcel{Format: ParcelFormat, Name: s.Name(), Text: Digest(src.Data), Set: o.Set, Seed: o.Seed, Quick: o.Quick,
-		Resolved: o.Resolved, Machine: o.Machine, Inputs: []Input{}}
+		Resolved: o.Resolved, Machine: o.Machine, Folder: experimentPath(names), Inputs: []Input{}}
 	files = map[string][]byte{p.Text: src.Data}
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+	for _, name := range names {
 		hash := Digest(inputs[name])
 		files[hash] = inputs[name]
-		p.Inputs = append(p.Inputs, Input{name, hash, len(inputs[name])})
+		p.Inputs = append(p.Inputs, Input{p.path(name), hash, len(inputs[name])})
 	}
 	manifest, _ = json.Marshal(p) // of strings and numbers, into memory
 	return manifest, files
 }
 
-// Unpack reads a parcel, and loads its experiment. fetch gives a file by its digest: what it gives is checked. Files
-// that the parcel does not have are refused, whether this machine has them or not.
+// Unpack reads a parcel, and loads its experiment. fetch returns a file by its digest, which Unpack checks. Files that
+// the parcel does not have are refused, whether this machine has them or not. A parcel with a path outside itself, with
+// two files of one path, or with a file that the experiment does not name is an error.
 func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*spec.Spec, error) {
-	var p Parcel
-	d := json.NewDecoder(bytes.NewReader(manifest))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return nil, fmt.Errorf("it is no parcel of an experiment: %w", err)
-	}
-	if p.Format != ParcelFormat {
-		return nil, fmt.Errorf("its format is %d, and this version reads %d", p.Format, ParcelFormat)
+	p, inputs, err := decodeManifest(manifest)
+	if err != nil {
+		return nil, err
 	}
 	get := func(digest string) ([]byte, error) {
+		if !isDigest(digest) {
+			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", document.Shorten(digest))
+		}
 		data, err := fetch(digest)
 		if err == nil && Digest(data) != digest {
 			err = fmt.Errorf("its content has the hash %s, not %s", Digest(data), digest)
@@ -82,17 +129,57 @@ func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("the experiment %s: %w", p.Name, err)
 	}
-	at := map[string]string{}
-	for _, in := range p.Inputs {
-		at[in.Name] = in.Hash
-	}
 	src := &spec.Source{Name: p.Name, File: p.Name + ".yaml", Data: text, Open: func(name string) ([]byte, error) {
-		hash, ok := at[name]
+		in, ok := inputs[p.path(name)]
 		if !ok {
 			return nil, fmt.Errorf("the parcel of the experiment does not have the file %q", name)
 		}
-		return get(hash)
+		data, err := get(in.Hash)
+		if err == nil && len(data) != in.Size {
+			err = fmt.Errorf("it has %d bytes, and the parcel names %d", len(data), in.Size)
+		}
+		return data, err
 	}}
-	return plan.Load(r, src, spec.Options{Set: p.Set, Seed: p.Seed, Quick: p.Quick, Resolved: p.Resolved,
+	s, err := plan.Load(r, src, spec.Options{Set: p.Set, Seed: p.Seed, Quick: p.Quick, Resolved: p.Resolved,
 		Machine: p.Machine})
+	if err != nil {
+		return nil, err
+	}
+	for name := range s.Inputs() {
+		delete(inputs, p.path(name))
+	}
+	for _, path := range slices.Sorted(maps.Keys(inputs)) {
+		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s", document.Shorten(path))
+	}
+	return s, nil
+}
+
+// decodeManifest reads a parcel and returns its inputs by path.
+func decodeManifest(manifest []byte) (*Parcel, map[string]Input, error) {
+	var p Parcel
+	d := json.NewDecoder(bytes.NewReader(manifest))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return nil, nil, fmt.Errorf("it is no parcel of an experiment: %w", err)
+	}
+	if p.Format != ParcelFormat {
+		return nil, nil, fmt.Errorf("its format is %d, and this version reads %d: another version of weir made it", p.Format,
+			ParcelFormat)
+	}
+	for _, path := range []string{p.Name, p.Folder} {
+		if err := checkPath(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	inputs := map[string]Input{}
+	for _, in := range p.Inputs {
+		if err := checkPath(in.Name); err != nil {
+			return nil, nil, err
+		}
+		if _, there := inputs[in.Name]; there {
+			return nil, nil, fmt.Errorf("it is not what weir writes: the path %s is there twice", document.Shorten(in.Name))
+		}
+		inputs[in.Name] = in
+	}
+	return &p, inputs, nil
 }

@@ -286,8 +286,8 @@ func TestUnpack(t *testing.T) {
 		"transport: window, window: 1 packets}]\nswitch: [forward]\nmeasure: [fct]\n"
 	for _, x := range []struct{ name, manifest, want string }{
 		{"no JSON", "{", "it is no parcel of an experiment"},
-		{"another key", `{"format": 1, "path": "x"}`, "it is no parcel of an experiment"},
-		{"another format", `{"format": 2}`, "its format is 2, and this version reads 1"},
+		{"another key", `{"format": 2, "path": "x"}`, "it is no parcel of an experiment"},
+		{"another format", `{"format": 1}`, "its format is 1, and this version reads 2"},
 		{"another content", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte("x")), 1),
 			"its content has the hash"},
 		{"not valid", strings.Replace(string(manifest), Digest([]byte(runnable)), Digest([]byte(strange)), 1), "matrix"},

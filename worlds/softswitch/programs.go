@@ -14,9 +14,10 @@ import (
 // running is a program with what it was built from.
 type running struct {
 	dataplane.Program
-	name  string // the scheme's
-	text  string
-	lines []dataplane.Line // of its site
+	name   string // the scheme's
+	text   string
+	lines  []dataplane.Line // of its site
+	limits []tm.Limit       // of its site, if it was built from them
 
 	metered dataplane.Metered // nil: it has no metrics
 	names   [][]byte          // of its metrics
@@ -24,11 +25,15 @@ type running struct {
 
 // newRunning makes the program that a file names.
 func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
+	site.LimitsRead = false
 	p, err := w.Scheme.Build(site, w.Config)
 	if err != nil {
 		return running{}, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
 	}
 	r := running{Program: p, name: w.Scheme.Name, text: w.Text(), lines: site.Lines}
+	if site.LimitsRead {
+		r.limits = site.Limits
+	}
 	if x, ok := p.(dataplane.Metered); ok {
 		r.metered = x
 		for _, m := range x.Metrics() {
@@ -38,9 +43,10 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	return r, nil
 }
 
-// same reports whether building it again from that would give the same program.
-func (r *running) same(text string, lines []dataplane.Line) bool {
-	return r.text == text && slices.Equal(r.lines, lines)
+// isSame reports whether building it again with that text at that site would give the same program.
+func (r *running) isSame(text string, site *dataplane.Site) bool {
+	return r.text == text && slices.Equal(r.lines, site.Lines) &&
+		(r.limits == nil || slices.Equal(r.limits, site.Limits))
 }
 
 // mostLost is how much a note names of what was lost; of the rest it has the number. A program may have thousands of
@@ -57,11 +63,11 @@ func (r *running) adopt(now unit.Time, was *running) (note string) {
 	}
 	switch {
 	case r.text == was.text && kept == "":
-		return r.name + " begins anew, with the ports' other rates"
+		return r.name + " begins anew, with the ports' other rates or buffers"
 	case r.text == was.text && len(lost) == 0:
 		return ""
 	case r.text == was.text:
-		note = r.name + " keeps " + kept + " at the ports' other rates"
+		note = r.name + " keeps " + kept + " at the ports' other rates or buffers"
 	case kept == "":
 		return r.name + " has other parameters and begins anew"
 	default:
@@ -103,7 +109,7 @@ func succeed(now unit.Time, site *dataplane.Site, was []running, want []switchfi
 	notes []string, err error) {
 	for _, w := range want {
 		i := slices.IndexFunc(was, func(r running) bool { return r.name == w.Scheme.Name })
-		if i >= 0 && was[i].same(w.Text(), site.Lines) {
+		if i >= 0 && was[i].isSame(w.Text(), site) {
 			list = append(list, was[i])
 			continue
 		}

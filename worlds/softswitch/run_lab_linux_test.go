@@ -162,8 +162,15 @@ func TestReload(t *testing.T) {
 // A rate that is far too low gives a warning at the reload, and the next reload with a right one has the port live
 // again at once.
 func TestRateIsMendedByReload(t *testing.T) {
+	for _, programs := range []string{"[forward]", "[forward, {telemetry: {identity: 3}}, {abc: {}}]"} {
+		t.Run(programs, func(t *testing.T) { mendRate(t, programs) })
+	}
+}
+
+// mendRate reloads a switch with the given programs with a rate that is too low, and then with the old one again.
+func mendRate(t *testing.T, programs string) {
 	w := lay(t, 1500, "left", "right")
-	file := func(rate string) string { return fmt.Sprintf(shaped, rate, 100, "[forward]", "none") }
+	file := func(rate string) string { return fmt.Sprintf(shaped, rate, 100, programs, "none") }
 	p := w.open(file("50Mbps"))
 	to := netip.MustParseAddrPort("10.9.0.2:7")
 	w.echo("right", to)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/webserver"
 )
 
 // supervisor owns the data plane's process, serves metrics and handles signals. Its loop (watch) waits
@@ -280,9 +281,9 @@ func (s *supervisor) serve(version string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
-		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	go server.Serve(l)
+	server := webserver.New(h)
+	server.WriteTimeout = 10 * time.Second
+	go server.Serve(webserver.Limit(l, webserver.MaxConnections))
 	return func() { server.Close() }, nil
 }
 

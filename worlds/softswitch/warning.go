@@ -57,7 +57,7 @@ func portWarning(kind scheme.WarningKind, port, format string, args ...any) docu
 
 // openMetrics warns of metrics that other machines reach.
 func (c *Config) openMetrics() (all []document.Warning) {
-	if c.Metrics.IsValid() && !c.Metrics.Addr().IsLoopback() {
+	if c.Metrics.IsValid() && !c.Metrics.Addr().Unmap().IsLoopback() {
 		all = append(all, portWarning(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics))
 	}
 	return all

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os/signal"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"weir/core/unit"
+	"weir/internal/webserver"
 	"weir/worlds/agent"
 )
 
@@ -117,10 +117,11 @@ func (c *agentCmd) Run(a *app) error {
 	defer stop()
 	var listener net.Listener
 	if c.Metrics != "" {
-		if listener, err = net.Listen("tcp", c.Metrics); err != nil {
+		if listener, err = webserver.Listen(c.Metrics); err != nil {
 			return fmt.Errorf("%w: --metrics: %w", errInput, err)
 		}
 		defer listener.Close()
+		a.warn(metricsWarnings(listener.Addr().String())...)
 	}
 	x, err := agent.Start(config)
 	if errors.Is(err, agent.ErrConfig) {
@@ -193,9 +194,9 @@ func (s *shownAgent) run(ctx context.Context, every time.Duration, listener net.
 		if err != nil {
 			return err
 		}
-		server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
-			WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-		go server.Serve(listener)
+		server := webserver.New(h)
+		server.WriteTimeout = 10 * time.Second
+		go server.Serve(webserver.Limit(listener, webserver.MaxConnections))
 		defer server.Close()
 	}
 	ready()

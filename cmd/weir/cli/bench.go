@@ -84,7 +84,7 @@ func (b *benchCmd) runSwitch(a *app) error {
 	}
 	var done func()
 	o.Progress, done = a.doing()
-	signals := listen(a.screen, grace{ofLab(nil).time, lab.CloseAll, "nothing was measured"})
+	signals := listen(a.screen, grace{ofLab(nil).time, 0, lab.CloseAll, "nothing was measured"})
 	defer signals.stop()
 	f, err := bench.Switch(signals, a.registry, o)
 	done()

@@ -22,7 +22,7 @@ func (b *benchCmd) runPage(a *app) error {
 	}
 	var done func()
 	o.Progress, done = a.doing()
-	signals := listen(a.screen, grace{inSimulation.time, nothing, "nothing was measured"})
+	signals := listen(a.screen, grace{inSimulation.time, inSimulation.limit, nothing, "nothing was measured"})
 	defer signals.stop()
 	f, err := bench.Page(signals, a.registry, o)
 	done()

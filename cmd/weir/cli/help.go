@@ -55,6 +55,8 @@ var helpTexts = map[string]string{
 		"between them.",
 	"tableSort":  "Sort by a key of the sweep or by a value (goodput.client0); with :desc the largest first.",
 	"tableColor": "Colours: auto, on a terminal unless NO_COLOR is set; always; never.",
+	"runVerify": "Workers: which results are made again and compared: sample, the first of each worker and one in 50; " +
+		"or all, also the first of each worker at each point, which is made again here.",
 	"runWorkers": "Have workers carry out runs, and this machine too: start a server for them at this address and port, " +
 		"and write a file that weir worker joins with. Beyond loopback it is encrypted.",
 	"serveFiles": "Experiments beside those of the library: files, which are read anew whenever the page shows them.",

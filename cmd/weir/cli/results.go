@@ -47,7 +47,7 @@ type reportCmd struct {
 }
 
 func (r *reportCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, nothing, "the same command makes the rest"})
+	signals := listen(a.screen, grace{0, 0, nothing, "the same command makes the rest"})
 	defer signals.stop()
 	if _, err := r.look(a); err != nil {
 		return err
@@ -90,7 +90,8 @@ type mergeCmd struct {
 }
 
 func (m *mergeCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, nothing, "what was merged is kept, and the same command goes on with the rest"})
+	signals := listen(a.screen, grace{0, 0, nothing,
+		"what was merged is kept, and the same command goes on with the rest"})
 	defer signals.stop()
 	path := ""
 	merged, err := results.Merge(signals, a.registry, m.Dirs, results.Merging{

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"net"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +16,8 @@ import (
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/spec"
+
+	"weir/internal/webserver"
 )
 
 type serveCmd struct {
@@ -51,18 +51,18 @@ func (c *serveCmd) Run(a *app) error {
 	if err := c.workerFlags.paged(a, &o, string(c.Out)); err != nil {
 		return err
 	}
-	signals := listen(a.screen, grace{serveGrace, nothing, "it did not end in time and was cut; " + goesOn})
+	signals := listen(a.screen, grace{serveGrace, 0, nothing, "it did not end in time and was cut; " + goesOn})
 	defer signals.stop()
 	s, err := page.New(o)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	l, err := net.Listen("tcp", listens)
+	l, err := webserver.Listen(listens)
 	if err != nil {
 		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", errInput, err)
 	}
-	a.warn(listenWarnings(listens)...)
+	a.warn(listenWarnings(l.Addr().String())...)
 	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
 	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)
 	return serveUntil(signals, l, s)
@@ -73,11 +73,10 @@ var serveGrace = 5 * time.Second
 
 // serveUntil serves until ctx ends.
 func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 1 << 16, BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog: log.New(discard{}, "", 0)}
+	server := webserver.New(h)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- server.Serve(webserver.Limit(l, webserver.MaxConnections)) }()
 	select {
 	case err := <-ended:
 		return err
@@ -91,27 +90,16 @@ func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// discard takes what a server says of connections that break.
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
-// loopback reports whether a host is this machine's own.
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
 // listens is the address to listen at. All addresses at once are refused: whoever has the token and sees the traffic
 // could start simulations.
 func (c *serveCmd) listens() (string, error) {
-	host, port, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return "", fmt.Errorf("%w: --listen: %q is no ADDRESS:PORT, as 127.0.0.1:8100", errInput, c.Listen)
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		return "", fmt.Errorf("%w: --listen: %q is every address of this machine; allowed: one of them, as 127.0.0.1:%s",
-			errInput, c.Listen, port)
+	var every *webserver.EveryAddressError
+	switch _, err := webserver.Host(c.Listen); {
+	case errors.As(err, &every):
+		_, port, _ := net.SplitHostPort(c.Listen)
+		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", errInput, err, port)
+	case err != nil:
+		return "", fmt.Errorf("%w: --listen: %w, as 127.0.0.1:8100", errInput, err)
 	}
 	for _, name := range c.Host {
 		if name == "" || strings.ContainsAny(name, ":/ *") {

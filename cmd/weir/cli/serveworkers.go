@@ -51,7 +51,7 @@ func (f *workerFlags) paged(a *app, o *page.Options, out string) error {
 			memory = a.machine.available / float64(atATime(jobs))
 		}
 		c := jetstream.New(jetstream.Config{Registry: a.registry, Revision: revision.This(), Listen: listens, Server: join,
-			Keys: keys, Jobs: jobs, Memory: memory, OnNotice: notice,
+			Keys: keys, Jobs: jobs, Memory: memory, Verify: f.verify(), OnNotice: notice,
 			OnStatus: func(s jetstream.Status) { tell(sweepOf(s)) }})
 		return c, func() error { tell(sweepOf(c.Status())); return nil }, nil
 	}

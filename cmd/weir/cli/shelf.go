@@ -300,7 +300,7 @@ type bundleCmd struct {
 }
 
 func (b *bundleCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, nothing, "nothing is left; the same command begins anew"})
+	signals := listen(a.screen, grace{0, 0, nothing, "nothing is left; the same command begins anew"})
 	defer signals.stop()
 	dirs, err := b.each(a, b.Names)
 	if err != nil {
@@ -343,7 +343,7 @@ type openCmd struct {
 }
 
 func (o *openCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, nothing, "nothing is left; the same command begins anew"})
+	signals := listen(a.screen, grace{0, 0, nothing, "nothing is left; the same command begins anew"})
 	defer signals.stop()
 	most, err := unit.ParseBytes(o.Most)
 	if err != nil {

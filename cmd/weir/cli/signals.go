@@ -25,26 +25,30 @@ type interrupts struct {
 
 // grace is how what is under way ends after the first signal.
 type grace struct {
-	time        time.Duration
+	time time.Duration // before it is cut
+	// limit, if it is above time, is for work of this process: where other processes have the processors, it is cut only
+	// when it has had time of processor time, or when limit is over.
+	limit       time.Duration
 	cut         func() error // what must be done before the process ends
 	consequence string       // of being cut, for people
 }
 
 const goesOn = "what was finished is kept, and the same command goes on with the rest"
 
-// A simulation ends within a second, a run of the lab within five and a sweep by others within ten, with all that comes
-// after its grace.
+// A simulation ends within a second, on a busy machine within a second of its processor time; a run of the lab within
+// five seconds; a sweep by others, and all of these in any case, within ten. This includes what comes after the grace.
 var (
-	inPreparation = grace{0, nothing, "nothing was run"}
-	inSimulation  = grace{800 * time.Millisecond, nothing, "it did not end in time and was cut; " + goesOn}
-	// Others are told, and a server or a queue answers.
-	inSweep = grace{8 * time.Second, nothing, "it did not end in time and was cut; " + goesOn}
+	inPreparation = grace{0, 0, nothing, "nothing was run"}
+	inSimulation  = grace{800 * time.Millisecond, 8 * time.Second, nothing,
+		"it did not end in time and was cut; " + goesOn}
+	// Others are notified, and a server or a queue answers.
+	inSweep = grace{8 * time.Second, 0, nothing, "it did not end in time and was cut; " + goesOn}
 
 	labGrace = 3 * time.Second
 )
 
 func ofLab(closeAll func() error) grace {
-	return grace{labGrace, closeAll, "it did not end in time and was cut; " + goesOn}
+	return grace{labGrace, 0, closeAll, "it did not end in time and was cut; " + goesOn}
 }
 
 func nothing() error { return nil }
@@ -73,7 +77,7 @@ func listen(stderr io.Writer, first grace) *interrupts {
 		case <-signals:
 		}
 		cancel()
-		if more, ok := again(ended, signals, i.now.Load().time); ok {
+		if more, ok := again(ended, signals, i.now.Load(), processorTime); ok {
 			i.cut(stderr, signals, more)
 		}
 	}()
@@ -83,9 +87,22 @@ func listen(stderr io.Writer, first grace) *interrupts {
 // together is within what time two signals are one: timeout(1) sends its child one, and its process group another.
 var together = 100 * time.Millisecond
 
-// again waits for one more signal, or until the grace is over; it is not ok if all has ended before.
-func again(ended <-chan struct{}, signals <-chan os.Signal, wait time.Duration) (more, ok bool) {
-	first, over := time.Now(), time.After(wait)
+// processorTime returns the time that processors have worked for this process.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// workPoll is the time between two looks at the processor time.
+const workPoll = 20 * time.Millisecond
+
+// again waits for one more signal, or until the grace is over; it is not ok if all has ended before. work returns the
+// processor time of this process.
+func again(ended <-chan struct{}, signals <-chan os.Signal, g *grace, work func() time.Duration) (more, ok bool) {
+	first, begun, over := time.Now(), work(), time.After(g.time)
 	for {
 		select {
 		case <-ended:
@@ -95,7 +112,10 @@ func again(ended <-chan struct{}, signals <-chan os.Signal, wait time.Duration) 
 				return true, true
 			}
 		case <-over:
-			return false, true
+			if time.Since(first) >= g.limit || work()-begun >= g.time {
+				return false, true
+			}
+			over = time.After(workPoll)
 		}
 	}
 }

@@ -166,7 +166,7 @@ type collectCmd struct {
 }
 
 func (c *collectCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, nothing, "the same command collects the rest"})
+	signals := listen(a.screen, grace{0, 0, nothing, "the same command collects the rest"})
 	defer signals.stop()
 	f, err := openSweep(a, c.Dir, c.AnyProgram)
 	if err != nil {

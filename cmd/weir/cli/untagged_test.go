@@ -1,3 +1,7 @@
+//go:build !race
+
+// Left out of race: long simulations that start no goroutines of their own.
+
 package cli
 
 import (

@@ -17,12 +17,12 @@ type versionCmd struct{}
 func (versionCmd) Run(a *app) error {
 	fmt.Fprintln(a.stdout, revision.Name(), version())
 	fmt.Fprintln(a.stdout, revision.This())
-	fmt.Fprintln(a.stdout, "SHA-256 of the program:", revision.Executable())
+	fmt.Fprintln(a.stdout, "stamp of the program:", revision.Executable())
 	fmt.Fprintf(a.stdout, "its results folders: results/<experiment>-<hash>-%s\n", revision.This().Key())
 	return nil
 }
 
-// versionFlag prints the version, which takes a look at the whole program where nothing else tells it.
+// versionFlag prints the version.
 type versionFlag bool
 
 // BeforeReset acts before arguments are asked for.

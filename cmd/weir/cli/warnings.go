@@ -7,6 +7,7 @@ import (
 
 	"weir/core/scheme"
 	"weir/internal/document"
+	"weir/internal/webserver"
 	"weir/study/run"
 	"weir/study/spec"
 	"weir/study/traps"
@@ -20,12 +21,14 @@ var (
 	warnNoValue = scheme.WarningKind{ID: "plot-undefined", Condition: "a plot has no defined value"}
 	warnListens = scheme.WarningKind{ID: "serve-not-loopback",
 		Condition: "weir serve listens at an address that other machines reach"}
+	warnAgentMetrics = scheme.WarningKind{ID: "agent-metrics-open",
+		Condition: "--metrics of weir agent is an address that other machines reach"}
 )
 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
 func WarningKinds(r *spec.Registry) []scheme.WarningKind {
 	return slices.Concat(r.WarningKinds(), run.WarningKinds(), traps.WarningKinds(), softswitch.WarningKinds(),
-		[]scheme.WarningKind{warnLeft, warnNoValue, warnListens})
+		[]scheme.WarningKind{warnLeft, warnNoValue, warnListens, warnAgentMetrics})
 }
 
 // warn prints warnings to the standard error output.
@@ -54,9 +57,18 @@ func undefinedPlot(title string, defined bool) (all []spec.Warning) {
 
 // listenWarnings warns of an address that other machines reach.
 func listenWarnings(address string) (all []spec.Warning) {
-	if host, _, _ := net.SplitHostPort(address); !loopback(host) {
+	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
 		all = append(all, document.Warn(warnListens, document.Place{}, "beyond this machine's loopback what the page says, "+
 			"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
+	}
+	return all
+}
+
+// metricsWarnings warns of metrics of an agent at an address that other machines reach.
+func metricsWarnings(address string) (all []spec.Warning) {
+	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
+		all = append(all, document.Warn(warnAgentMetrics, document.Place{}, "metrics are at %s, for all who can reach it",
+			address))
 	}
 	return all
 }

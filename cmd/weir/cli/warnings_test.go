@@ -20,6 +20,12 @@ func TestWarnings(t *testing.T) {
 		{ID: "plot-undefined", Issue: func(_ *testing.T, fires bool) []document.Warning {
 			return undefinedPlot("goodput over rate", !fires)
 		}},
+		{ID: "agent-metrics-open", Issue: func(_ *testing.T, fires bool) []document.Warning {
+			if fires {
+				return metricsWarnings("[::ffff:192.0.2.1]:9470")
+			}
+			return metricsWarnings("[::1]:9470")
+		}},
 		{ID: "serve-not-loopback", Issue: func(_ *testing.T, fires bool) []document.Warning {
 			if fires {
 				return listenWarnings("192.0.2.1:8100")

@@ -17,12 +17,16 @@ type workerFlags struct {
 	serverFlags
 	NoOwn   bool   `name:"no-own" help:"Workers: carry out no runs here."`
 	Metrics string `placeholder:"ADDR" help:"Workers: serve metrics, as http://ADDR/metrics."`
+	Verify  string `enum:"sample,all" default:"sample" help:"${runVerify}"`
 }
 
 // alone says which of the flags have no meaning without workers.
 func (f *workerFlags) alone() error {
 	if f.NoOwn || f.Metrics != "" {
 		return fmt.Errorf("%w: --no-own and --metrics are for --workers and --nats", errInput)
+	}
+	if f.Verify == "all" {
+		return fmt.Errorf("%w: --verify is for --workers and --nats", errInput)
 	}
 	return nil
 }

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"net/http"
 	"runtime"
-	"time"
 
 	"weir/internal/revision"
+	"weir/internal/webserver"
 	"weir/study/run"
 	"weir/study/run/jetstream"
 )
@@ -41,7 +40,7 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 		memory = a.machine.available / float64(atATime(jobs))
 	}
 	c := jetstream.New(jetstream.Config{Registry: a.registry, Revision: revision.This(), Listen: f.Workers, Server: join,
-		Jobs: jobs, Memory: memory, OnNotice: func(text string) {
+		Jobs: jobs, Memory: memory, Verify: f.verify(), OnNotice: func(text string) {
 			bar.clear()
 			fmt.Fprintln(a.stderr, "notice:", text)
 		},
@@ -58,6 +57,14 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 	}, nil
 }
 
+// verify returns which results of workers are compared.
+func (f *workerFlags) verify() jetstream.Verify {
+	if f.Verify == "all" {
+		return jetstream.VerifyAll
+	}
+	return jetstream.VerifySample
+}
+
 // atATime is how many runs a number of jobs is.
 func atATime(jobs int) int {
 	if jobs == 0 {
@@ -71,13 +78,18 @@ func (f *workerFlags) serve(a *app, c *jetstream.Coordinator) (stop func() error
 	if f.Metrics == "" {
 		return func() error { return nil }, nil
 	}
-	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !jetstream.Loopback(host) {
-		return nil, fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
-			"as 127.0.0.1:9100", errInput, f.Metrics)
+	public := fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
+		"as 127.0.0.1:9100", errInput, f.Metrics)
+	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !webserver.IsLoopback(host) {
+		return nil, public
 	}
-	l, err := net.Listen("tcp", f.Metrics)
+	l, err := webserver.Listen(f.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --metrics: %w", errInput, err)
+	}
+	if host, _, _ := net.SplitHostPort(l.Addr().String()); !webserver.IsLoopback(host) { // localhost, elsewhere
+		l.Close()
+		return nil, public
 	}
 	h, err := jetstream.Metrics(c.Status)
 	if err != nil {
@@ -85,8 +97,8 @@ func (f *workerFlags) serve(a *app, c *jetstream.Coordinator) (stop func() error
 		return nil, err
 	}
 	fmt.Fprintf(a.stderr, "metrics are at http://%v/metrics\n", l.Addr())
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
-	go s.Serve(l)
+	s := webserver.New(h)
+	go s.Serve(webserver.Limit(l, webserver.MaxConnections))
 	return s.Close, nil
 }
 

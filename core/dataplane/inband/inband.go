@@ -161,7 +161,7 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 			}
 		}
 		t.keeps = t.keeps || x.classes != nil
-		rate := p.Rate().Bits
+		rate := site.Rate(i).Bits
 		if x.classes != nil && f.Relative() {
 			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports",
 				i)

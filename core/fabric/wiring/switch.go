@@ -123,7 +123,7 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 		if sc.MTUs != nil {
 			line.MTU = sc.MTUs[port]
 		}
-		site.Lines = append(site.Lines, line)
+		site.Lines, site.Limits = append(site.Lines, line), append(site.Limits, w.buffer(i))
 	}
 	return site
 }

@@ -18,7 +18,7 @@ import (
 // Config is what jobs need to know.
 type Config struct {
 	Dir        string // results go into folders of their own below it
-	Executable string // SHA-256 of the program
+	Executable string // revision.Executable of the program
 	// Jobs is how many runs of an experiment are carried out at a time, 0 meaning one a core, with a notice if these are
 	// fewer than usual. The error is about one that this machine cannot carry out.
 	Jobs   func(s *spec.Spec) (n int, notice string, err error)

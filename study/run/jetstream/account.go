@@ -185,11 +185,16 @@ func (j *journal) join(m *member, h *hello, same bool, why string) {
 	}
 	who := results.Worker{ID: m.id, Name: results.Brief(m.name), Host: results.Brief(h.Host),
 		Revision: results.Brief(h.Revision.String()), Jobs: h.Jobs, Broken: h.Broken, Refused: results.Brief(refused)}
+	isKnown := false
 	for _, w := range e.Workers {
 		if w.ID == who.ID && w.Name == who.Name && w.Host == who.Host && w.Revision == who.Revision &&
 			w.Jobs == who.Jobs && w.Broken == who.Broken && w.Refused == who.Refused {
 			return
 		}
+		isKnown = isKnown || w.ID == who.ID
+	}
+	if !isKnown && len(e.Workers) >= mostMembers+mostRefused {
+		return
 	}
 	j.note(entry{Event: joined, Who: &who})
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +18,12 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
 	"weir/core/trace"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
+	"weir/internal/webserver"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
@@ -40,6 +41,7 @@ type Config struct {
 	// Keys is a folder of the server's keys and the file to join with, by which workers come back to one experiment after
 	// the other (Prepare). "": each has its own, in the folder of its queue.
 	Keys     string
+	Verify   Verify // which results of workers are made again and compared
 	OnNotice func(text string)
 	OnStatus func(Status) // several times a second
 
@@ -50,6 +52,15 @@ type Config struct {
 	queue    string                   // folder of the queue; "": in that of the results
 	transport
 }
+
+// Verify is which results of workers are made again and compared, beside the first one of each.
+type Verify string
+
+// Kinds of verification.
+const (
+	VerifySample Verify = ""    // one in fifty, by another worker
+	VerifyAll    Verify = "all" // also the first result of each worker at each point, by the coordinator
+)
 
 // Coordinator is a run.Runner whose runs workers carry out.
 type Coordinator struct {
@@ -72,10 +83,18 @@ type Coordinator struct {
 	over   bool   // End waits for the group, to which nothing is added any more
 	own    string // its own worker
 	hello  announcement
+	key    nkeys.KeyPair     // that signs announcements
+	files  map[string][]byte // of the experiment, by digest
+
+	partials map[string]*partial // large results on their way, by worker and digest
+
+	noticedFrom     time.Time // notices of workers since then
+	noticed, unsaid int       // and how many of them were left out
 
 	lock    sync.Mutex
 	tasks   map[string]*task
 	members map[string]*member
+	refused int // of them
 	journal *journal
 	checks  map[string]*check // under way, by run
 	settled *sync.Cond
@@ -99,7 +118,8 @@ func New(c Config) *Coordinator {
 		c.draw = func() bool { return drawn(rand.IntN) }
 	}
 	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: map[string]*member{},
-		checks: map[string]*check{}, misfits: map[int]bool{}, hands: make(chan struct{}, 16), own: crand.Text()}
+		checks: map[string]*check{}, partials: map[string]*partial{},
+		misfits: map[int]bool{}, hands: make(chan struct{}, 16), own: crand.Text()}
 	x.settled = sync.NewCond(&x.lock)
 	return x
 }
@@ -175,6 +195,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 		return err
 	}
 	c.journal.begin(join.Address)
+	c.hello.Number = uint64(len(c.journal.telling.all)) << 32 // above all numbers of executions before
 	options = append(options, c.watched()...)
 	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
 		return err
@@ -185,7 +206,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	running, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c.ended, c.judges = ended, running
 	if before := c.journal.before; before != "" { // what it has left gives other traces
-		c.conn.Publish(announceSubject, encode(announcement{Sweep: before, Over: true}))
+		c.announceOver(before)
 		before.remove(ctx, c.js)
 	}
 	if err := c.prepare(ctx); err != nil {
@@ -210,7 +231,16 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 // begin starts a server, or takes the one that there is.
 func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if c.Listen == "" {
-		return c.Server, c.options(), nil
+		secrets, err := openSecrets(c.keys(), "localhost")
+		if err != nil {
+			return nil, nil, err
+		}
+		if c.key, err = nkeys.FromSeed([]byte(secrets.Coordinator)); err != nil {
+			return nil, nil, err
+		}
+		j := *c.Server
+		j.Coordinator = publicKey(secrets.Coordinator)
+		return &j, c.options(), nil
 	}
 	host, err := Reachable(c.Listen)
 	if err != nil {
@@ -220,6 +250,9 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if c.key, err = nkeys.FromSeed([]byte(secrets.Coordinator)); err != nil {
+		return nil, nil, err
+	}
 	listen := c.Listen
 	if before, err := ReadJoin(c.joinFile()); err == nil && strings.HasSuffix(listen, ":0") {
 		listen = strings.TrimPrefix(before.Address, "nats://") // workers look for it where it was
@@ -227,9 +260,9 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if c.server, err = c.start(listen, c.dir, secrets, c.sweep); err != nil {
 		return nil, nil, err
 	}
-	address := "nats://" + c.server.Address()
-	if err := (&Join{Address: address, Key: secrets.Worker, Certificate: string(secrets.authority)}).
-		write(c.joinFile()); err != nil {
+	join := Join{Address: "nats://" + c.server.Address(), Key: secrets.Worker, Certificate: string(secrets.authority),
+		Coordinator: publicKey(secrets.Coordinator)}
+	if err := join.write(c.joinFile()); err != nil {
 		return nil, nil, err
 	}
 	if c.Keys == "" { // else it was told before
@@ -238,21 +271,18 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if c.joined != nil {
 		c.joined(c.joinFile())
 	}
-	return &Join{Address: address, Key: secrets.Coordinator, Certificate: string(secrets.authority)},
-		[]nats.Option{nats.InProcessServer(c.server)}, nil
+	join.Key = secrets.Coordinator
+	return &join, []nats.Option{nats.InProcessServer(c.server)}, nil
 }
 
 // Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
 // (0.0.0.0, ::, none) are refused: a worker that joins with that would look for the server on its own machine.
 func Reachable(listen string) (host string, err error) {
-	host, _, err = net.SplitHostPort(listen)
-	if err != nil {
-		return "", fmt.Errorf("%q is no ADDRESS:PORT", listen)
+	host, err = webserver.Host(listen)
+	if every := (*webserver.EveryAddressError)(nil); errors.As(err, &every) {
+		err = fmt.Errorf("%w; allowed: the one at which workers reach it", err)
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return "", fmt.Errorf("%q is every address of this machine; allowed: the one at which workers reach it", listen)
-	}
-	return host, nil
+	return host, err
 }
 
 func (c *Coordinator) keys() string { return cmp.Or(c.Keys, c.dir) }
@@ -265,37 +295,20 @@ func (c *Coordinator) notice(format string, args ...any) {
 	}
 }
 
-// announce tells workers of the sweep.
-func (c *Coordinator) announce() {
-	c.lock.Lock()
-	data := encode(c.hello)
-	c.lock.Unlock()
-	c.conn.Publish(announceSubject, data)
-}
-
-// prepare makes the streams, and puts the experiment into the store.
+// prepare makes the streams, and packs the experiment.
 func (c *Coordinator) prepare(ctx context.Context) error {
 	manifest, files := run.Pack(c.work.Spec)
 	files[run.Digest(manifest)] = manifest
-	c.hello = announcement{Sweep: c.sweep, Experiment: c.work.Spec.Name(), Manifest: run.Digest(manifest),
+	c.files = files
+	c.hello = announcement{Number: c.hello.Number, Sweep: c.sweep,
+		Experiment: c.work.Spec.Name(), Manifest: run.Digest(manifest),
 		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience, Trace: c.work.Trace,
 		Tracing: c.work.Tracing}
 	return c.persist(ctx, func(ctx context.Context) error {
-		if err := c.sweep.streams(ctx, c.js, c.patience, c.storage); err != nil {
+		if err := c.sweep.streams(ctx, c.js, c.patience, c.storage, c.server != nil); err != nil {
 			return err
 		}
-		inputs, err := c.js.ObjectStore(ctx, c.sweep.inputs())
-		if err != nil {
-			return err
-		}
-		for digest, data := range files {
-			if info, err := inputs.GetInfo(ctx, digest); err == nil && info.Size == uint64(len(data)) {
-				continue
-			}
-			if _, err := c.put(ctx, inputs, digest, data); err != nil {
-				return err
-			}
-		}
+		var err error
 		c.store, err = c.js.ObjectStore(ctx, c.sweep.results())
 		return err
 	})
@@ -362,8 +375,14 @@ func (c *Coordinator) listen() error {
 		c.sweep.subject("hello"): c.greet,
 		c.sweep.subject("begun"): c.begun,
 		c.sweep.subject("far"):   c.far,
+		c.sweep.subject("input"): c.input,
+		c.sweep.subject("part"):  c.part,
 	} {
-		if _, err := c.conn.Subscribe(subject, hear); err != nil {
+		s, err := c.conn.Subscribe(subject, hear)
+		if err == nil {
+			err = boundPending(s)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -403,97 +422,18 @@ func (c *Coordinator) consume(ctx context.Context) jetstream.ConsumeContext {
 	const name = "coordinator"
 	ctx, cancel := context.WithTimeout(ctx, answer(0))
 	defer cancel()
-	c.js.DeleteConsumer(ctx, c.sweep.done(), name) // what another had in hand when it was killed comes at once
+	c.js.DeleteConsumer(ctx, c.sweep.done(), name) // the next one begins with the first report that is there
 	consumer, err := c.js.CreateOrUpdateConsumer(ctx, c.sweep.done(), jetstream.ConsumerConfig{Durable: name,
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second, MaxDeliver: -1, MaxAckPending: -1})
+		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy})
 	if err != nil {
 		return nil
 	}
-	x, err := consumer.Consume(c.done)
+	x, err := consumer.Consume(c.done, jetstream.PullMaxMessages(mostReports))
 	if err != nil {
 		return nil
 	}
 	return x
 }
-
-// watch starts the server anew when it could not write, and can again.
-func (c *Coordinator) watch() {
-	if c.server == nil || c.server.Sound() {
-		return
-	}
-	c.stuck(&c.full, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))
-	if !room(c.dir, enough) {
-		return
-	}
-	if err := c.server.Restart(); err != nil {
-		return // it is not sound: the next second has another try
-	}
-	c.stuck(&c.full, "") // the connection comes back by itself, and all is looked after then
-}
-
-// enough is how much space there has to be for the queue to go on [bytes].
-const enough = 16 << 20
-
-// reconcile makes again what the server may have lost, and publishes the runs that nobody has reported: those that are
-// still in the queue stay there once.
-func (c *Coordinator) reconcile() {
-	ctx, cancel := context.WithTimeout(context.Background(), answer(3))
-	defer cancel()
-	if c.sweep.streams(ctx, c.js, c.patience, c.storage) != nil {
-		return
-	}
-	done, err := c.js.Stream(ctx, c.sweep.done())
-	if err != nil {
-		return
-	}
-	c.lock.Lock()
-	if done.CachedInfo().State.Msgs > 0 && c.left < mostLeft {
-		c.left++ // what was taken from the queue may be among what has come: it would be made twice
-		c.lock.Unlock()
-		return
-	}
-	c.left = 0
-	var jobs []func(ctx context.Context) error
-	for _, t := range c.tasks {
-		if t.over || !t.queued || t.by != nil { // what is held until its worker is trusted is there
-			continue
-		}
-		suffix := t.suffix()
-		jobs = append(jobs, func(ctx context.Context) error {
-			return c.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops})
-		})
-	}
-	for _, k := range c.checks {
-		subject, j := c.sweep.check(k.t.class, k.t.ID), k.job()
-		jobs = append(jobs, func(ctx context.Context) error { return c.publish(ctx, subject, j) })
-	}
-	c.lock.Unlock()
-	for _, publish := range jobs {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(1))
-		err := publish(ctx)
-		cancel()
-		if err != nil {
-			return
-		}
-	}
-	c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
-}
-
-// mostLeft is how often in a row nothing is published anew because results have come.
-const mostLeft = 5
-
-// publish puts a run into the queue, unless it is there.
-func (c *Coordinator) publish(ctx context.Context, subject string, j job) error {
-	_, err := c.js.Publish(ctx, subject, encode(j))
-	var api *jetstream.APIError
-	if errors.As(err, &api) && api.ErrorCode == onePerSubject {
-		return nil
-	}
-	return err
-}
-
-// onePerSubject is what JetStream says of a message whose subject has one already (JSStreamStoreFailedF).
-const onePerSubject = 10077
 
 // Carry publishes a run, and waits for what it gives.
 func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
@@ -578,7 +518,7 @@ func (c *Coordinator) End() error {
 		if !c.interrupted && c.js != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
-			c.conn.Publish(announceSubject, encode(announcement{Sweep: c.sweep, Over: true}))
+			c.announceOver(c.sweep)
 			c.sweep.remove(ctx, c.js)
 		}
 		c.conn.Close()

@@ -57,7 +57,8 @@ func TestEncrypted(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var dialer countingDialer // a connection with a key is tried again and again
-			conn, err := (&Join{Address: "nats://" + s.Address(), Key: x.key, Certificate: x.certificate}).connect("test",
+			conn, err := (&Join{Address: "nats://" + s.Address(), Key: x.key, Certificate: x.certificate,
+				Coordinator: publicKey(own.Coordinator)}).connect("test",
 				nats.SetCustomDialer(&dialer))
 			if err != nil && !x.in {
 				return

@@ -282,7 +282,7 @@ func TestOldJoin(t *testing.T) {
 		}
 		defer s.Close()
 		err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.Work(t.Context(),
-			&Join{Address: "nats://" + s.Address(), Key: old.Worker})
+			&Join{Address: "nats://" + s.Address(), Key: old.Worker, Coordinator: publicKey(old.Coordinator)})
 		if err == nil || !strings.Contains(err.Error(), "does not let this worker in") ||
 			strings.Contains(err.Error(), old.Worker) {
 			t.Error(err)

@@ -3,9 +3,6 @@ package jetstream
 import (
 	"bytes"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Whoever knows the id of a worker can report in its name; nothing of the coordinator's own worker is compared. So no
@@ -18,20 +15,14 @@ func TestIDsAreSecret(t *testing.T) {
 			w := newPuppet(p, j, "w")
 			stop := p.worker(Worker{Name: "a"}, j)
 			for _, class := range w.about.Classes {
-				q, err := w.js.Consumer(t.Context(), w.about.Sweep.runs(), queueName("check", class))
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				b, err := q.Fetch(1, jetstream.FetchMaxWait(30*time.Second))
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				for m := range b.Messages() {
-					seen <- m.Data()
-					m.Nak()
-				}
+				var m *lease
+				var data []byte
+				until(t, "a check", func() bool {
+					m, data = pull(t.Context(), w.conn, w.about.Sweep.runs(), queueName("check", class))
+					return m != nil
+				})
+				seen <- data
+				m.Nak()
 			}
 			stop()
 			w.leave()

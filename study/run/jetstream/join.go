@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"weir/internal/document"
+	"weir/internal/webserver"
 )
 
 // Join is all that a worker needs to find a coordinator's server and to be let in: a file of it is as good as a key.
@@ -29,6 +29,7 @@ type Join struct {
 	Address     string `json:"address"`               // URL of NATS: nats://host:port; several with commas between them
 	Key         string `json:"key,omitempty"`         // seed of an nkey
 	Certificate string `json:"certificate,omitempty"` // PEM, of the server; else the system checks a URL of tls:
+	Coordinator string `json:"coordinator,omitempty"` // public nkey of the coordinator, with Key
 	Credentials string `json:"credentials,omitempty"` // name of a file that NATS has for users: .creds, or an nkey's seed
 }
 
@@ -59,13 +60,13 @@ type badJoin struct {
 	msg, allowed string
 }
 
-const aJoin = `{"address": …, "key": …, "certificate": …}, as weir run --workers writes it`
+const aJoin = `{"address": …, "key": …, "certificate": …, "coordinator": …}, as weir run --workers writes it`
 
 // parseJoin reads what such a file has.
 func parseJoin(data []byte) (*Join, *badJoin) {
 	j := &Join{}
 	fields := map[string]*string{"address": &j.Address, "key": &j.Key, "certificate": &j.Certificate,
-		"credentials": &j.Credentials}
+		"credentials": &j.Credentials, "coordinator": &j.Coordinator}
 	d := json.NewDecoder(bytes.NewReader(data))
 	next := func() (json.Token, int64, *badJoin) {
 		at := d.InputOffset()
@@ -96,7 +97,8 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 		to := fields[name]
 		switch {
 		case to == nil:
-			return nil, &badJoin{at, fmt.Sprintf("there is no such key as %q", name), "address, key, certificate, credentials"}
+			return nil, &badJoin{at, fmt.Sprintf("there is no such key as %q", name),
+				"address, key, certificate, coordinator, credentials"}
 		case seen[name]:
 			return nil, &badJoin{at, name + " is there twice", ""}
 		}
@@ -148,6 +150,12 @@ func (j *Join) wrong() (field string, err error) {
 		if _, err := withSeed(j.Key); err != nil {
 			return "key", errors.New("the key is no seed of a user's nkey")
 		}
+	}
+	if j.Key != "" && j.Coordinator == "" {
+		return "key", errors.New("another version of weir made the file: it does not name the coordinator")
+	}
+	if j.Coordinator != "" && !nkeys.IsValidPublicUserKey(j.Coordinator) {
+		return "coordinator", errors.New("the coordinator is no public key of a user's nkey")
 	}
 	if j.Certificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(j.Certificate)) {
 		return "certificate", errors.New("the certificate is none (PEM)")
@@ -209,7 +217,7 @@ func Prepare(listen, keys string) (file, address string, err error) {
 			listen = at
 		}
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := webserver.Listen(listen)
 	if err != nil {
 		return "", "", err
 	}
@@ -221,7 +229,7 @@ func Prepare(listen, keys string) (file, address string, err error) {
 	}
 	file = joinFile(keys)
 	return file, address, (&Join{Address: "nats://" + address, Key: secrets.Worker,
-		Certificate: string(secrets.authority)}).write(file)
+		Certificate: string(secrets.authority), Coordinator: publicKey(secrets.Coordinator)}).write(file)
 }
 
 // shown is an address without the user and password that it may have.

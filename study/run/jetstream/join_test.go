@@ -15,7 +15,7 @@ import (
 // What is wrong with a file to join with is said with its place, and without what it has.
 func TestReadJoin(t *testing.T) {
 	const secret = "SUAIBDPBAUTWCWBKIO6XHQNINK5FWJW4OHLXC3HQ2KFE4PEJUA44CNHTC4"
-	good := `{"address": "nats://10.0.0.1:4222", "key": "` + secret + `"}`
+	good := `{"address": "nats://10.0.0.1:4222", "key": "` + secret + `", "coordinator": "` + publicKey(secret) + `"}`
 	dir := t.TempDir()
 	t.Chdir(dir)
 	var b strings.Builder
@@ -32,6 +32,8 @@ func TestReadJoin(t *testing.T) {
 		{"second is none", strings.Replace(good, ":4222", ":4222,::", 1)},
 		{"password in what is no URL", `{"address": "nats://me:` + secret + ` x@h:4"}`},
 		{"damaged key", strings.Replace(good, "UAIB", "UAIC", 1)},
+		{"another version's", `{"address": "nats://10.0.0.1:4222", "key": "` + secret + `"}`},
+		{"no public key", strings.Replace(good, publicKey(secret), secret, 1)},
 		{"no certificate", strings.Replace(good, `"key"`, `"certificate": "PEM", "key"`, 1)},
 		{"no credentials", strings.Replace(good, `"key"`, `"credentials": "nowhere.creds", "key"`, 1)},
 	} {

@@ -24,6 +24,7 @@ type journal struct {
 	before  sweep             // which traced something else, and is over; "": none
 	by      map[string]string // worker by run
 	trusted map[string]bool   // by worker
+	greeted map[string]bool   // workers that are the same program, and said hello before this execution
 	bad     map[string]bool
 	telling telling
 }
@@ -65,6 +66,7 @@ func openJournal(name, traced string) (*journal, error) {
 		return nil, err
 	}
 	j.end = whole
+	j.readGreeted()
 	if j.sweep == "" || j.trace != traced {
 		j.before = j.sweep
 		j.write(entry{Sweep: sweep(nuid.Next()), Trace: traced})

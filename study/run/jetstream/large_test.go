@@ -68,19 +68,22 @@ func TestReportedTwice(t *testing.T) {
 				w := newPuppet(p, j, "w")
 				got, m := w.take()
 				data := resultHere(t, s, got.Run)
-				store, err := w.js.ObjectStore(t.Context(), w.about.Sweep.results())
+				conn, js := admin(p, j)
+				defer conn.Close()
+				store, err := js.ObjectStore(t.Context(), w.about.Sweep.results())
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				report := func() {
-					if _, err := w.js.Publish(t.Context(), w.about.Sweep.subject("done."+got.Run),
-						encode(done{Worker: "w", Name: "w", Run: got.Run, Digest: run.Digest(data)})); err != nil {
+					if err := publishReport(t.Context(), w.conn, w.about.Sweep,
+						&done{Worker: "w", Name: "w", Run: got.Run, Digest: run.Digest(data)}); err != nil {
 						t.Error(err)
 					}
 				}
 				if there {
-					if _, err := store.PutBytes(t.Context(), run.Digest(data), data); err != nil {
+					sender := &working{Worker: Worker{own: "w"}, conn: w.conn}
+					if err := sender.sendParts(t.Context(), &serving{announcement: w.about}, run.Digest(data), data); err != nil {
 						t.Error(err)
 					}
 					report()

@@ -1,13 +1,13 @@
 package jetstream
 
 import (
-	"slices"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"weir/internal/revision"
-	"weir/study/results"
 )
 
 // member is a worker as the coordinator knows it.
@@ -16,21 +16,24 @@ type member struct {
 	memory   float64 // for a run; 0: no limit
 	jobs     int
 	heard    time.Time
-	gone     bool   // it has said goodbye, or is not heard any more
-	known    bool   // it has said hello, and is the same program
-	refused  bool   // it is another program, or cannot carry out the experiment
-	trusted  bool   // its first run was found right
-	bad      string // why nothing of it is taken; "": it is
-	done     int    // runs
-	held     []held // what it has made and is not trusted with yet
+	gone     bool         // it has said goodbye, or is not heard any more
+	known    bool         // it has said hello, and is the same program
+	refused  bool         // it is another program, or cannot carry out the experiment
+	trusted  bool         // its first run was found right
+	bad      string       // why nothing of it is taken; "": it is
+	done     int          // runs
+	held     []held       // what it has made and is not trusted with yet
+	points   map[int]bool // it has made runs at these
+	changes  int          // times that it has said hello
 }
 
-// member is the worker of that id. The lock is held.
+// member returns the worker of that id, and makes it if there is none. Only a worker's hello makes one, and what the
+// coordinator has made itself. The lock is held.
 func (c *Coordinator) member(id, name string) *member {
 	m := c.members[id]
 	if m == nil {
-		m = &member{id: id, name: name, trusted: id == c.own || c.journal.trusted[id], heard: time.Now(),
-			known: id == c.own || c.journal.knows(id)}
+		m = &member{id: id, name: truncate(name, longestName), trusted: id == c.own || c.journal.trusted[id],
+			heard: time.Now(), known: id == c.own || c.journal.knows(id)}
 		if c.journal.bad[id] {
 			m.bad = "it was set aside before"
 		}
@@ -39,37 +42,115 @@ func (c *Coordinator) member(id, name string) *member {
 	return m
 }
 
-// greet hears a worker that says hello.
-func (c *Coordinator) greet(msg *nats.Msg) {
-	var h hello
-	if !decode(msg.Data, &h) || h.Worker == "" {
+// knownMember returns the worker of that id, or nil if it has never greeted this coordinator or the one before. The
+// lock is held.
+func (c *Coordinator) knownMember(id, name string) *member {
+	if m := c.members[id]; m != nil {
+		return m
+	}
+	if c.journal.knows(id) {
+		return c.member(id, name)
+	}
+	return nil
+}
+
+// makeRoom reports whether there is room for one more worker. One that was refused, or is gone and has made no run, is
+// forgotten for it if there are too many. The lock is held.
+func (c *Coordinator) makeRoom() bool {
+	if c.refused < mostRefused && len(c.members) < mostMembers {
+		return true
+	}
+	var oldest *member
+	for _, m := range c.members {
+		if (m.refused || m.gone && m.done == 0 && len(m.held) == 0 && m.bad == "") &&
+			(oldest == nil || m.heard.Before(oldest.heard)) {
+			oldest = m
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	if oldest.refused {
+		c.refused--
+	}
+	delete(c.members, oldest.id)
+	return true
+}
+
+// refuse ignores what a worker does from now on, and issues a notice. The lock is held.
+func (c *Coordinator) refuse(m *member, format, why string) {
+	if m.refused {
 		return
 	}
+	m.refused = true
+	c.refused++
+	c.noticeWorker(format, m.name, why)
+}
+
+// greet receives a worker's hello.
+func (c *Coordinator) greet(msg *nats.Msg) {
+	var h hello
+	if !decode(msg.Data, &h) || !isID(h.Worker) {
+		return
+	}
+	h.Name, h.Host, h.Unable = truncate(h.Name, longestName),
+		truncate(h.Host, longestHost), truncate(h.Unable, longestError)
 	ok, why := revision.Same(h.Revision, c.Revision)
+	why = truncate(why, longestError)
 	c.lock.Lock()
+	if c.knownMember(h.Worker, h.Name) == nil && !c.makeRoom() {
+		c.lock.Unlock()
+		c.respond(msg, welcome{Why: fmt.Sprintf("the sweep has %d workers, which is the limit", mostMembers)})
+		return
+	}
 	m := c.member(h.Worker, h.Name)
 	if m.gone && !h.Bye {
-		c.say("%s is back", m.name)
+		c.noticeWorker("%s is back", m.name)
 	}
 	m.heard, m.memory, m.jobs, m.gone = time.Now(), h.Memory, h.Jobs, h.Bye
 	defer c.unfit()
-	c.journal.join(m, &h, ok, why)
-	if !ok && !m.refused {
-		m.refused = true
-		c.say("%s is refused: it has %s", m.name, why)
+	if m.changes++; m.changes < mostChanges {
+		c.journal.join(m, &h, ok, why)
 	}
-	if h.Unable != "" && !m.refused {
-		m.refused = true
-		c.say("%s takes no part: %s", m.name, h.Unable)
+	if !ok {
+		c.refuse(m, "%s is refused: it has %s", why)
+	}
+	if h.Unable != "" {
+		c.refuse(m, "%s takes no part: %s", h.Unable)
 	}
 	m.known = m.known || ok && h.Unable == ""
 	if m.bad != "" {
 		why = "its results were wrong"
 	}
 	c.lock.Unlock()
-	if msg.Reply != "" {
-		msg.Respond(encode(welcome{Why: why}))
+	c.respond(msg, welcome{Why: why})
+}
+
+// ownReply is the prefix of the reply subjects that a server makes for messages of another account.
+const ownReply = "_R_."
+
+// respond answers a message if its reply subject is one for answers to workers. A worker chooses that subject, and the
+// coordinator may publish to subjects that a worker may not.
+func (c *Coordinator) respond(msg *nats.Msg, v any) {
+	if strings.HasPrefix(msg.Reply, workerInbox+".") || c.server != nil && strings.HasPrefix(msg.Reply, ownReply) {
+		msg.Respond(encode(v))
 	}
+}
+
+// noticeWorker says something of a worker, unless there have been very many such notices in the last minute. The lock
+// is held.
+func (c *Coordinator) noticeWorker(format string, args ...any) {
+	if now := time.Now(); now.Sub(c.noticedFrom) > time.Minute {
+		if c.unsaid > 0 {
+			c.say("%d further notices of workers", c.unsaid)
+		}
+		c.noticedFrom, c.noticed, c.unsaid = now, 0, 0
+	}
+	if c.noticed++; c.noticed > mostNoticed {
+		c.unsaid++
+		return
+	}
+	c.say(format, args...)
 }
 
 // stranger reports whether nothing of a worker is taken: it has not said which program it is, or is another. The lock
@@ -77,13 +158,16 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 func (m *member) stranger() bool { return m.refused || !m.known }
 
 // knows reports whether a worker has said hello before, to a coordinator that was killed since.
-func (j *journal) knows(id string) bool {
+func (j *journal) knows(id string) bool { return j.greeted[id] }
+
+// readGreeted notes the workers that have said hello in the executions that the journal has.
+func (j *journal) readGreeted() {
+	j.greeted = map[string]bool{}
 	for i := range j.telling.all {
-		if slices.ContainsFunc(j.telling.all[i].Workers, func(w results.Worker) bool {
-			return w.ID == id && w.Revision != "" && w.Refused == ""
-		}) {
-			return true
+		for _, w := range j.telling.all[i].Workers {
+			if w.Revision != "" && w.Refused == "" {
+				j.greeted[w.ID] = true
+			}
 		}
 	}
-	return false
 }

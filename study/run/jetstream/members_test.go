@@ -56,7 +56,7 @@ func TestStranger(t *testing.T) {
 				}
 				got, m := w.take()
 				w.say("done."+got.Run, done{Worker: name, Name: name, Run: got.Run, Error: "a mistake of the run's"})
-				m.Ack()
+				m.DoubleAck(t.Context())
 				w.conn.Flush()
 				w.hello.Worker, w.hello.Bye = "first", true
 				w.greet()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"weir/internal/revision"
 )
@@ -16,7 +15,6 @@ import (
 type puppet struct {
 	t     testing.TB
 	conn  *nats.Conn
-	js    jetstream.JetStream
 	about announcement
 	hello hello
 }
@@ -29,9 +27,6 @@ func newPuppet(of *party, j *Join, name string) *puppet {
 		t.Fatal(err)
 	}
 	p := &puppet{t: t, conn: conn, hello: hello{Worker: name, Name: name, Revision: revision.This(), Jobs: 1}}
-	if p.js, err = jetstream.New(conn); err != nil {
-		t.Fatal(err)
-	}
 	heard, err := conn.SubscribeSync(announceSubject)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +34,9 @@ func newPuppet(of *party, j *Join, name string) *puppet {
 	for p.about.Sweep == "" || len(p.about.Classes) == 0 {
 		conn.Publish(askSubject, nil)
 		if m, err := heard.NextMsg(time.Second); err == nil {
-			decode(m.Data, &p.about)
+			if a, _, ok := verified(m.Data); ok {
+				p.about = a
+			}
 		}
 	}
 	p.greet()
@@ -57,27 +54,25 @@ func (p *puppet) greet() {
 }
 
 // take takes a run, and says so. It waits for one.
-func (p *puppet) take() (*job, jetstream.Msg) {
+func (p *puppet) take() (*job, *lease) {
 	for range 600 {
 		for _, class := range p.about.Classes {
-			c, err := p.js.Consumer(context.Background(), p.about.Sweep.runs(), queueName("run", class))
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			b, err := c.Fetch(1, jetstream.FetchMaxWait(time.Second))
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			if m, ok := <-b.Messages(); ok {
+			if m, data := pull(context.Background(), p.conn, p.about.Sweep.runs(), queueName("run", class)); m != nil {
 				var j job
-				decode(m.Data(), &j)
+				decode(data, &j)
 				p.say("begun", begun{Worker: p.hello.Worker, Name: p.hello.Name, Run: j.Run, Check: j.Check})
 				return &j, m
 			}
 		}
+		time.Sleep(time.Second)
 	}
 	p.t.Fatal("there is no run")
 	return nil, nil
+}
+
+// nakWithDelay gives a message back, to be given to a worker after a while.
+func nakWithDelay(m *lease, wait time.Duration) {
+	m.conn.Publish(m.subject, fmt.Appendf(nil, `-NAK {"delay": %d}`, wait.Nanoseconds()))
 }
 
 // say publishes something of the sweep.
@@ -96,7 +91,7 @@ func (p *puppet) leave() {
 }
 
 // vanish is the end of a worker that has a run in hand: it is gone, and the queue gives the run to others.
-func (p *puppet) vanish(m jetstream.Msg) {
+func (p *puppet) vanish(m *lease) {
 	p.hello.Bye = true
 	p.greet()
 	m.Nak()
@@ -120,7 +115,7 @@ func TestLosses(t *testing.T) {
 					}
 					if got.Run != run { // the other run is not this test's
 						w.say("begun", begun{Worker: w.hello.Worker, Run: got.Run, Back: true})
-						m.NakWithDelay(300 * time.Millisecond)
+						nakWithDelay(m, 300*time.Millisecond)
 						w.conn.Flush()
 						w.conn.Close()
 						continue
@@ -185,12 +180,12 @@ func TestLimitReportedAgain(t *testing.T) {
 					run = got.Run
 				}
 				if got.Run != run {
-					m.NakWithDelay(300 * time.Millisecond)
+					nakWithDelay(m, 300*time.Millisecond)
 					continue
 				}
 				n++
-				w.js.Publish(t.Context(), w.about.Sweep.subject("done."+run),
-					encode(done{Worker: "w", Name: "w", Run: run, Error: "too large", Limit: true}))
+				publishReport(t.Context(), w.conn, w.about.Sweep,
+					&done{Worker: "w", Name: "w", Run: run, Error: "too large", Limit: true})
 				m.DoubleAck(t.Context())
 			}
 			time.Sleep(2 * time.Second) // it is published again
@@ -225,12 +220,12 @@ func TestReported(t *testing.T) {
 						run = got.Run
 					}
 					if got.Run != run {
-						m.NakWithDelay(300 * time.Millisecond)
+						nakWithDelay(m, 300*time.Millisecond)
 						continue
 					}
 					i++
-					w.js.Publish(t.Context(), w.about.Sweep.subject("done."+run),
-						encode(done{Worker: "w", Name: "w", Run: run, Error: fmt.Sprintf("error %d", i), Limit: x.limit}))
+					publishReport(t.Context(), w.conn, w.about.Sweep,
+						&done{Worker: "w", Name: "w", Run: run, Error: fmt.Sprintf("error %d", i), Limit: x.limit})
 					m.DoubleAck(t.Context())
 				}
 				w.leave()

@@ -1,13 +1,16 @@
 package jetstream
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math/bits"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
 	"weir/internal/revision"
 	"weir/study/run"
@@ -25,7 +28,6 @@ type sweep string
 func (s sweep) subject(of string) string { return fmt.Sprintf("weir.%s.%s", string(s), of) }
 func (s sweep) runs() string             { return "weir-runs-" + string(s) }
 func (s sweep) done() string             { return "weir-done-" + string(s) }
-func (s sweep) inputs() string           { return "weir-inputs-" + string(s) }
 func (s sweep) results() string          { return "weir-results-" + string(s) }
 
 // run is the subject of a run's message: there is one of each at a time.
@@ -57,7 +59,7 @@ func fits(memory float64) int {
 type announcement struct {
 	Sweep      sweep             `json:"sweep"`
 	Experiment string            `json:"experiment"`
-	Manifest   string            `json:"manifest"`   // digest of the parcel (run.Pack), in the store of inputs
+	Manifest   string            `json:"manifest"`   // digest of the parcel (run.Pack), an input
 	Executable string            `json:"executable"` // part of ids
 	Revision   revision.Revision `json:"revision"`
 	Trace      []string          `json:"trace,omitempty"` // ports of which every run leaves a trace
@@ -65,6 +67,57 @@ type announcement struct {
 	Classes    []int             `json:"classes"`         // of which there are runs
 	Patience   time.Duration     `json:"patience"`        // unheard of for so long, a run goes to another
 	Over       bool              `json:"over,omitempty"`
+	Number     uint64            `json:"number"` // above that of each announcement of the sweep before
+	Key        string            `json:"key"`    // public nkey of the coordinator
+}
+
+// signatureKey begins the last value of an announcement as it is sent: the signature of the object without that value.
+const signatureKey = `,"signature":"`
+
+// sign returns an announcement with the signature of a key. The subject does not prove who has sent an announcement: a
+// server may send answers there.
+func (a *announcement) sign(k nkeys.KeyPair) ([]byte, error) {
+	var err error
+	if a.Key, err = k.PublicKey(); err != nil {
+		return nil, err
+	}
+	data := encode(a)
+	signature, err := k.Sign(data)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(data[:len(data)-1], `%s%s"}`, signatureKey, base64.StdEncoding.EncodeToString(signature)), nil
+}
+
+// verified returns an announcement and the public key that its signature is valid for, if there is one.
+func verified(data []byte) (a announcement, key string, ok bool) {
+	at := bytes.LastIndex(data, []byte(signatureKey))
+	text, whole := bytes.CutSuffix(data, []byte(`"}`))
+	if at < 0 || !whole || at+len(signatureKey) > len(text) {
+		return a, "", false
+	}
+	signature, err := base64.StdEncoding.DecodeString(string(text[at+len(signatureKey):]))
+	body := append(bytes.Clone(data[:at]), '}')
+	if err != nil || !decode(body, &a) || !isID(string(a.Sweep)) {
+		return announcement{}, "", false
+	}
+	k, err := nkeys.FromPublicKey(a.Key)
+	if err != nil || k.Verify(body, signature) != nil {
+		return announcement{}, "", false
+	}
+	return a, a.Key, true
+}
+
+// inputRequest asks for a part of a file of the experiment. The answer is an input.
+type inputRequest struct {
+	Digest string `json:"sha256"`
+	Offset int    `json:"offset"`
+}
+
+// input is a part of a file of the experiment, of at most atOnce bytes.
+type input struct {
+	Size int    `json:"size"` // of the whole file; −1: it is not there
+	Data []byte `json:"data"`
 }
 
 // job is a run that is to be carried out.
@@ -123,13 +176,19 @@ type done struct {
 	Limit  bool   `json:"limit,omitempty"` // the error is that a limit of the worker was reached
 }
 
-// streams makes what a sweep needs, unless it is there.
+// streams makes what a sweep needs, unless it is there. isOwn says that the server is the coordinator's.
 func (s sweep) streams(ctx context.Context, js jetstream.JetStream, patience time.Duration,
-	storage jetstream.StorageType) error {
+	storage jetstream.StorageType, isOwn bool) error {
+	limit := func(bytes int64) int64 { // a server of others has limits of theirs
+		if !isOwn {
+			return -1
+		}
+		return bytes
+	}
 	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.runs(),
 		Subjects: []string{s.subject("run.>"), s.subject("check.>")}, Retention: jetstream.WorkQueuePolicy,
 		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
-		Storage: storage, Description: "runs to be carried out"})
+		Storage: storage, MaxBytes: limit(largestRuns), Description: "runs to be carried out"})
 	if err != nil {
 		return err
 	}
@@ -144,23 +203,24 @@ func (s sweep) streams(ctx context.Context, js jetstream.JetStream, patience tim
 		}
 	}
 	if _, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.done(),
-		Subjects: []string{s.subject("done.>")}, Retention: jetstream.WorkQueuePolicy, Storage: storage,
+		Subjects: []string{s.subject("done.*")}, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
+		MaxBytes: limit(largestReports), MaxMsgSize: largestDone, Storage: storage,
 		Description: "what workers have"}); err != nil {
 		return err
 	}
-	for _, bucket := range []string{s.inputs(), s.results()} {
-		if _, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket,
-			Storage: storage}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: s.results(), Storage: storage,
+		MaxBytes: limit(largestResults), TTL: longestUnread})
+	return err
 }
+
+// longestUnread is how long a large result stays in the store without a report of it that the coordinator has dealt
+// with. After that its run is made again.
+const longestUnread = 6 * time.Hour
 
 // remove takes all of a sweep away.
 func (s sweep) remove(ctx context.Context, js jetstream.JetStream) error {
 	var lost error
-	for _, name := range []string{s.runs(), s.done(), "OBJ_" + s.inputs(), "OBJ_" + s.results()} {
+	for _, name := range []string{s.runs(), s.done(), "OBJ_" + s.results()} {
 		if err := js.DeleteStream(ctx, name); err != nil && lost == nil {
 			lost = err
 		}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,6 +19,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"weir/internal/webserver"
 )
 
 // Secrets are a server's users, and what encrypts its connections.
@@ -51,7 +52,7 @@ func newSecrets(host string) (*stored, error) {
 		}
 		*to = string(seed)
 	}
-	if Loopback(host) {
+	if webserver.IsLoopback(host) {
 		return s, nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -83,12 +84,6 @@ func newSecrets(host string) (*stored, error) {
 // certified is the name that certificates have: workers know the certificate itself, wherever its server is.
 const certified = "weir"
 
-// Loopback reports whether a host is this one alone.
-func Loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // openSecrets reads those of a folder, or draws them: a coordinator that is started again has the same, so that its
 // workers come back.
 func openSecrets(dir, host string) (*Secrets, error) {
@@ -100,7 +95,7 @@ func openSecrets(dir, host string) (*Secrets, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != Loopback(host) {
+	if errors.Is(err, os.ErrNotExist) || err == nil && (s.Certificate == "") != webserver.IsLoopback(host) {
 		if s, err = newSecrets(host); err != nil {
 			return nil, err
 		}
@@ -140,37 +135,22 @@ func writePrivate(name string, data []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// users are a server's for one sweep: the coordinator may all, a worker what it needs.
-func (s *Secrets) users(of sweep) []*server.NkeyUser {
-	public := func(seed string) string {
-		k, err := nkeys.FromSeed([]byte(seed))
-		if err != nil {
-			return ""
-		}
-		p, _ := k.PublicKey()
-		return p
+// publicKey returns the public key of a seed, or "" if it is no seed.
+func publicKey(seed string) string {
+	k, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		return ""
 	}
-	return []*server.NkeyUser{{Nkey: public(s.Coordinator)}, {Nkey: public(s.Worker), Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: of.mayPublish()}, Subscribe: &server.SubjectPermission{Allow: []string{
-			workerInbox + ".>", announceSubject, of.subject("wake")}}}}}
+	p, _ := k.PublicKey()
+	return p
 }
 
-// mayPublish is what a worker needs: to take runs and acknowledge them, to say how far it is, to read experiments and
-// to put results.
-func (s sweep) mayPublish() []string {
-	list := []string{askSubject, s.subject("hello"), s.subject("begun"), s.subject("far"), s.subject("done.>"),
-		"$JS.ACK." + s.runs() + ".>", "$JS.FC.>", "$O." + s.results() + ".>"}
-	for _, store := range []string{"OBJ_" + s.inputs(), "OBJ_" + s.results()} {
-		list = append(list, "$JS.API.STREAM.INFO."+store, "$JS.API.DIRECT.GET."+store+".>",
-			"$JS.API.STREAM.MSG.GET."+store)
-	}
-	for of, calls := range map[string][]string{s.runs(): {"INFO", "MSG.NEXT"},
-		"OBJ_" + s.inputs(): {"INFO", "MSG.NEXT", "CREATE", "DELETE"}} {
-		for _, call := range calls {
-			list = append(list, "$JS.API.CONSUMER."+call+"."+of+".>")
-		}
-	}
-	return list
+// users are a server's for one sweep, in the account of each: the coordinator may do all, a worker what it needs.
+func (s *Secrets) users(of sweep, coordinator, workers *server.Account) []*server.NkeyUser {
+	return []*server.NkeyUser{{Nkey: publicKey(s.Coordinator), Account: coordinator},
+		{Nkey: publicKey(s.Worker), Account: workers, Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: of.services()},
+			Subscribe: &server.SubjectPermission{Allow: append(of.streamsOut(), workerInbox+".>")}}}}
 }
 
 // workerInbox is where answers to workers go.

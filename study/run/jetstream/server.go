@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"weir/internal/webserver"
 )
 
 // Server is a NATS server with JetStream in this process.
@@ -19,6 +21,8 @@ type Server struct {
 	lock    sync.Mutex
 	of      *server.Server
 	options *server.Options
+	secrets *Secrets // nil: it accepts every client
+	sweep   sweep
 }
 
 // serve starts a server that listens on a host and port (0: any free port) and keeps its files in a folder. Users have
@@ -42,16 +46,13 @@ func newServer(address, dir string, secrets *Secrets, of sweep, listens bool) (*
 		port = server.RANDOM_PORT
 	}
 	o := &server.Options{ServerName: "weir", Host: host, Port: port, NoLog: true, NoSigs: true, JetStream: true,
-		DontListen: !listens, StoreDir: dir, MaxPayload: largestMessage, JetStreamMaxMemory: 64 << 20,
-		JetStreamMaxStore: 1 << 50} // the disk ends first
-	if secrets != nil {
-		o.Nkeys = secrets.users(of)
-		if secrets.Certificate != nil {
-			o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
-			o.TLS, o.TLSTimeout = true, 5
-		}
+		DontListen: !listens, StoreDir: dir, MaxPayload: largestMessage, JetStreamMaxMemory: largestStores,
+		JetStreamMaxStore: largestStores}
+	if secrets != nil && secrets.Certificate != nil {
+		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
+		o.TLS, o.TLSTimeout = true, 5
 	}
-	s := &Server{options: o}
+	s := &Server{options: o, secrets: secrets, sweep: of}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -67,13 +68,18 @@ func (s *Server) start() error {
 		return fmt.Errorf("it cannot write into %s", s.options.StoreDir)
 	}
 	if !s.options.DontListen { // NATS does not report why it cannot listen, and only a timeout would show it
-		l, err := net.Listen("tcp", net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
+		l, err := webserver.Listen(net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
 		if err != nil {
 			return fmt.Errorf("the server for workers cannot listen: %w", err)
 		}
 		l.Close()
 	}
-	of, err := server.NewServer(s.options.Clone())
+	o := s.options.Clone()
+	if s.secrets != nil {
+		coordinator, workers := server.NewAccount(coordinatorAccount), server.NewAccount(workersAccount)
+		o.Accounts, o.Nkeys = []*server.Account{coordinator, workers}, s.secrets.users(s.sweep, coordinator, workers)
+	}
+	of, err := server.NewServer(o)
 	if err != nil {
 		return fmt.Errorf("the server for workers: %w", err)
 	}
@@ -86,6 +92,13 @@ func (s *Server) start() error {
 		of.Shutdown()
 		of.WaitForShutdown()
 		return fmt.Errorf("JetStream does not begin with the files in %s", s.options.StoreDir)
+	}
+	if s.secrets != nil {
+		if err := s.sweep.connectAccounts(of); err != nil {
+			of.Shutdown()
+			of.WaitForShutdown()
+			return fmt.Errorf("JetStream does not begin with the files in %s: %w", s.options.StoreDir, err)
+		}
 	}
 	s.lock.Lock()
 	s.of = of
@@ -102,9 +115,6 @@ func (s *Server) now() *server.Server {
 // InProcessConn is a connection with the server that is there now: nats.InProcessServer asks for one whenever the
 // connection breaks.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.now().InProcessConn() }
-
-// largestMessage is more than any message has: what is larger travels in pieces.
-const largestMessage = 8 << 20
 
 // Address returns the host and port at which the server listens.
 func (s *Server) Address() string {

@@ -11,6 +11,7 @@ import (
 func TestReachable(t *testing.T) {
 	for listen, want := range map[string]string{"10.0.0.1:4222": "", "localhost:0": "", "[2001:db8::1]:1": "",
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
+		"[::%lo]:4222": "every address", "[::ffff:0.0.0.0]:4222": "every address", "[::ffff:127.0.0.1]:4222": "",
 		"10.0.0.1": "no ADDRESS:PORT"} {
 		if _, err := Reachable(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", listen, err)

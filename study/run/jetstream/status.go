@@ -40,7 +40,7 @@ func (c *Coordinator) report() {
 	for _, m := range c.members {
 		if !m.gone && time.Since(m.heard) > c.unheard() {
 			m.gone = true
-			c.say("%s is not heard any more", m.name)
+			c.noticeWorker("%s is not heard any more", m.name)
 		}
 	}
 	for _, k := range c.checks {

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +23,9 @@ const (
 
 // held is a result that waits for its worker to be trusted.
 type held struct {
-	t    *task
-	data []byte
+	t     *task
+	data  []byte
+	first bool // of its worker at the run's point
 }
 
 // check is a run that is made again by somebody else.
@@ -46,7 +46,9 @@ func (c *Coordinator) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.journal.note(entry{Event: toldPeople, Text: text})
 	if c.OnNotice != nil {
-		c.status.Events = append(c.status.Events, text)
+		if len(c.status.Events) < mostTold {
+			c.status.Events = append(c.status.Events, text)
+		}
 		go c.OnNotice(text)
 	}
 }
@@ -59,7 +61,10 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	m, t := c.member(b.Worker, b.Name), c.tasks[b.Run]
+	m, t := c.knownMember(b.Worker, b.Name), c.tasks[b.Run]
+	if m == nil {
+		return
+	}
 	m.heard = time.Now()
 	if t != nil && b.Back && !b.Check {
 		t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
@@ -98,203 +103,19 @@ func (c *Coordinator) far(msg *nats.Msg) {
 		return
 	}
 	c.lock.Lock()
-	m, t := c.member(b.Worker, b.Name), c.tasks[b.Run]
-	m.heard = time.Now()
+	m, t := c.knownMember(b.Worker, b.Name), c.tasks[b.Run]
+	if m != nil {
+		m.heard = time.Now()
+	}
 	c.lock.Unlock()
-	if t != nil && !b.Check && b.Share >= 0 && b.Share <= 1 && t.far != nil {
+	if m != nil && t != nil && !b.Check && b.Share >= 0 && b.Share <= 1 && t.far != nil {
 		t.far(b.Hops, b.Share)
 	}
-}
-
-// done hears what a worker has of a run.
-func (c *Coordinator) done(msg jetstream.Msg) {
-	var d done
-	if !decode(msg.Data(), &d) {
-		msg.Term()
-		return
-	}
-	c.hands <- struct{}{}
-	if !c.beside(func() {
-		defer func() { <-c.hands }()
-		if c.heed(&d) {
-			msg.Ack()
-			c.drop(&d)
-		} else {
-			msg.NakWithDelay(time.Second)
-		}
-	}) {
-		<-c.hands // nobody deals with it: it comes again for who goes on with the sweep
-	}
-}
-
-// errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
-var errGone = errors.New("what it says to have made is not there")
-
-// drop takes a result that was dealt with out of the store.
-func (c *Coordinator) drop(d *done) {
-	if len(d.Data) == 0 && d.Digest != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
-		defer cancel()
-		c.store.Delete(ctx, d.Digest)
-	}
-}
-
-// fetch is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
-func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
-	if data = d.Data; len(data) == 0 {
-		switch d.Digest {
-		case "":
-			return nil, nil, errGone
-		case run.Digest(nil):
-			return nil, errors.New("it has made nothing"), nil
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
-		defer cancel()
-		data, err = c.store.GetBytes(ctx, d.Digest)
-		switch {
-		case errors.Is(err, jetstream.ErrObjectNotFound):
-			return nil, nil, errGone
-		case errors.Is(err, jetstream.ErrDigestMismatch):
-			return nil, errors.New("what it has made is damaged"), nil
-		case err != nil:
-			return nil, nil, err
-		}
-	}
-	if run.Digest(data) != d.Digest {
-		return nil, errors.New("what it has made has another digest than it says"), nil
-	}
-	return data, nil, nil
-}
-
-// heed takes a result, and reports whether it is dealt with.
-func (c *Coordinator) heed(d *done) bool {
-	c.lock.Lock()
-	m, t := c.member(d.Worker, d.Name), c.tasks[d.Run]
-	m.heard = time.Now()
-	believed := m.bad == ""
-	c.lock.Unlock()
-	if t == nil {
-		return true // of an execution before, or of nobody's
-	}
-	var data []byte
-	var wrong error
-	if d.Error == "" && believed {
-		var err error
-		switch data, wrong, err = c.fetch(d); {
-		case errors.Is(err, errGone):
-			d.Error = err.Error()
-		case err != nil:
-			return false
-		case wrong == nil:
-			_, _, wrong = run.Received(data, t.Run, t.ID, c.ports[t.Run.Index], &c.work.Tracing)
-		}
-	}
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
-	switch {
-	case m.bad != "" || m.stranger():
-		c.anew(t, d.Check)
-	case wrong != nil:
-		c.setAside(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
-		c.anew(t, d.Check)
-	case d.Check:
-		c.compare(t, m, d, data)
-	case d.Error != "":
-		c.reported(t, m, d)
-	default:
-		c.made(t, m, d.Digest, data)
-	}
-	return true
-}
-
-// reported notes an error of a run. The last one is the run's, if the coordinator has it too: a worker may not be
-// honest about that either. The lock is held.
-func (c *Coordinator) reported(t *task, m *member, d *done) {
-	if t.over || t.by != nil {
-		return
-	}
-	if d.Limit && slices.ContainsFunc(t.errors, func(r complaint) bool { return r.of == m && r.limit }) &&
-		c.others(t.class, t.limited()...) {
-		c.later(t) // it has said so, and others may have more
-		return
-	}
-	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
-	c.journal.note(entry{Event: erred, Worker: m.id})
-	if d.Limit && c.others(t.class, t.limited()...) {
-		c.again(t)
-		return
-	}
-	if len(t.errors) < mostErrors {
-		c.again(t)
-		return
-	}
-	if len(t.errors) > mostErrors { // it is being judged
-		return
-	}
-	if !c.fitsHere(t) || slices.ContainsFunc(t.errors, func(r complaint) bool { return r.limit || r.of.id == c.own }) {
-		c.give(t, outcome{err: errors.New(d.Error)})
-		return
-	}
-	c.beside(func() {
-		data, err := c.make(t)
-		c.lock.Lock()
-		defer c.lock.Unlock()
-		switch {
-		case c.judges.Err() != nil || t.over:
-		case err != nil:
-			c.give(t, outcome{err: err})
-		default:
-			for _, r := range t.errors {
-				c.setAside(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
-			}
-			t.by, t.digest = c.member(c.own, "this process"), run.Digest(data)
-			c.give(t, outcome{data: data})
-		}
-	})
 }
 
 // make makes a run here.
 func (c *Coordinator) make(t *task) ([]byte, error) {
 	return run.Traced(c.judges, t.Run, c.ports[t.Run.Index], &c.work.Tracing, c.work.Executable, 1, nil)
-}
-
-// complaint is what a worker says to be wrong with a run.
-type complaint struct {
-	of    *member
-	text  string
-	limit bool // it is the worker's limit
-}
-
-// limited are the workers that have reported limits of theirs.
-func (t *task) limited() (all []*member) {
-	for _, r := range t.errors {
-		if r.limit {
-			all = append(all, r.of)
-		}
-	}
-	return all
-}
-
-// later publishes a run anew when others have had time to be free. The lock is held.
-func (c *Coordinator) later(t *task) {
-	c.beside(func() {
-		select {
-		case <-c.judges.Done():
-			return
-		case <-time.After(time.Second):
-		}
-		c.lock.Lock()
-		defer c.lock.Unlock()
-		if !t.over && t.by == nil {
-			c.again(t)
-		}
-	})
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 // fitsHere reports whether the coordinator has the memory to make a run itself.
@@ -341,16 +162,17 @@ func (c *Coordinator) made(t *task, m *member, digest string, data []byte) {
 	}
 	t.by, t.digest = m, digest
 	m.done++
+	first := m.isFirst(t)
 	switch {
 	case m.id == c.own:
 		c.keep(m, t, data)
 	case m.trusted:
 		c.keep(m, t, data)
-		if c.draw() {
+		if c.isChecked(first) {
 			c.check(t, m)
 		}
 	default:
-		m.held = append(m.held, held{t, data})
+		m.held = append(m.held, held{t, data, first})
 		if len(m.held) == 1 {
 			c.check(t, m)
 		}
@@ -367,10 +189,30 @@ func (c *Coordinator) keep(m *member, t *task, data []byte) {
 	c.give(t, outcome{data: data})
 }
 
-// check has a run made by another worker. The lock is held.
+// isFirst reports whether a run is the first of its point that this worker has made, and notes that it has.
+func (m *member) isFirst(t *task) bool {
+	if m.points == nil {
+		m.points = map[int]bool{}
+	}
+	first := !m.points[t.Run.Index]
+	m.points[t.Run.Index] = true
+	return first
+}
+
+// isChecked reports whether a result of a worker that is trusted is made again, the first of a point or another.
+func (c *Coordinator) isChecked(first bool) bool {
+	return c.draw() || first && c.Verify == VerifyAll
+}
+
+// check has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on a
+// lie; else by another worker. The lock is held.
 func (c *Coordinator) check(t *task, m *member) {
 	k := &check{t: t, of: m, digest: t.digest}
 	c.checks[t.ID] = k
+	if c.Verify == VerifyAll && c.fitsHere(t) {
+		c.judge(t, map[*member]string{m: t.digest})
+		return
+	}
 	c.recheck(k)
 }
 
@@ -451,7 +293,7 @@ func (c *Coordinator) passed(k *check) {
 		m.held = nil
 		for _, h := range all {
 			c.keep(m, h.t, h.data)
-			if h.t != k.t && c.draw() {
+			if h.t != k.t && c.isChecked(h.first) {
 				c.check(h.t, m)
 			}
 		}

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"weir/core/trace"
 	"weir/internal/revision"
+	"weir/internal/text"
 	"weir/study/plan"
 	"weir/study/run"
 	"weir/study/spec"
@@ -56,7 +56,8 @@ func (w Worker) Work(ctx context.Context, j *Join) error {
 	if w.Jobs < 1 {
 		w.Jobs = runtime.GOMAXPROCS(0)
 	}
-	x := &working{Worker: w, sweeps: map[sweep]*serving{}, wake: make(chan struct{}, 1), limits: &within}
+	x := &working{Worker: w, coordinator: j.Coordinator, sweeps: map[sweep]*serving{},
+		numbers: map[sweep]uint64{}, wake: make(chan struct{}, 1), limits: &within}
 	within.jobs = w.Jobs
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -90,19 +91,23 @@ type refusal struct{ error }
 type working struct {
 	Worker
 	conn *nats.Conn
-	js   jetstream.JetStream
 
 	ctx  context.Context // of the worker
 	lock sync.Mutex
 
-	sweeps map[sweep]*serving
-	wake   chan struct{} // there may be something to do
-	limits *limits
+	coordinator string // public key that announcements are signed with; "": the first one of each sweep
+	sweeps      map[sweep]*serving
+	numbers     map[sweep]uint64 // of their last announcements, also of sweeps that are over
+	forged      int              // announcements without the right signature since the last notice
+	forgedAt    time.Time
+	wake        chan struct{} // there may be something to do
+	limits      *limits
 }
 
 // serving is what a worker knows of a sweep.
 type serving struct {
 	announcement
+	key     string          // that its announcements are signed with
 	ctx     context.Context // ends when the sweep is over
 	cancel  context.CancelFunc
 	heard   time.Time
@@ -110,9 +115,7 @@ type serving struct {
 	refused string
 	ready   bool // it has been welcomed
 	woken   *nats.Subscription
-	checks  bool // there may be some
-	queues  map[string]jetstream.Consumer
-	results jetstream.ObjectStore
+	checks  bool          // there may be some
 	loading chan struct{} // closed when the experiment has been loaded, or cannot be; nil: it is not being loaded
 	runs    map[string]*plan.Run
 	ports   [][]trace.Port        // to trace, by point
@@ -125,9 +128,6 @@ const silent = 30 * time.Second
 // work is Work with a connection.
 func (w *working) work(ctx context.Context, conn *nats.Conn) (err error) {
 	w.conn, w.ctx = conn, ctx
-	if w.js, err = jetstream.New(conn); err != nil {
-		return err
-	}
 	heard, err := conn.Subscribe(announceSubject, w.announced)
 	if err != nil {
 		return err
@@ -158,15 +158,32 @@ func (w *working) notice(format string, args ...any) {
 	}
 }
 
-// announced hears of a sweep.
-func (w *working) announced(m *nats.Msg) {
-	var a announcement
-	if json.Unmarshal(m.Data, &a) != nil || a.Sweep == "" {
-		return
+// refuseForged counts an announcement that has not the coordinator's signature. The lock is held.
+func (w *working) refuseForged() {
+	w.forged++
+	if time.Since(w.forgedAt) > time.Minute {
+		w.notice("%s without the coordinator's signature: ignored", text.Count(w.forged, "announcement"))
+		w.forged, w.forgedAt = 0, time.Now()
 	}
+}
+
+// announced receives an announcement of a sweep.
+func (w *working) announced(m *nats.Msg) {
+	a, key, ok := verified(m.Data)
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	s := w.sweeps[a.Sweep]
+	if !ok || w.coordinator != "" && key != w.coordinator || s != nil && key != s.key {
+		w.refuseForged()
+		return
+	}
+	if a.Number <= w.numbers[a.Sweep] || s == nil && len(w.sweeps) >= mostSweeps {
+		return // it is a copy of an old one
+	}
+	if len(w.numbers) > mostMembers {
+		clear(w.numbers)
+	}
+	w.numbers[a.Sweep] = a.Number
 	if a.Over {
 		if s != nil {
 			w.forget(s)
@@ -174,7 +191,7 @@ func (w *working) announced(m *nats.Msg) {
 		return
 	}
 	if s == nil {
-		s = &serving{announcement: a}
+		s = &serving{announcement: a, key: key}
 		s.ctx, s.cancel = context.WithCancel(w.ctx)
 		if ok, why := revision.Same(w.Revision, a.Revision); !ok {
 			s.refused = why
@@ -305,7 +322,7 @@ func (w *working) next(ctx context.Context) bool {
 }
 
 // find takes what a sweep has for this worker out of its queues; nil: nothing.
-func (w *working) find(ctx context.Context, s *serving) (*job, jetstream.Msg) {
+func (w *working) find(ctx context.Context, s *serving) (*job, *lease) {
 	top := Classes - 1
 	if w.Memory > 0 {
 		top = fits(w.Memory)
@@ -322,11 +339,7 @@ func (w *working) find(ctx context.Context, s *serving) (*job, jetstream.Msg) {
 			if class > top || class < 0 || class >= Classes {
 				continue
 			}
-			q, err := w.queue(ctx, s, queueName(kind, class))
-			if err != nil {
-				continue
-			}
-			if j, m := w.fetch(q); m != nil {
+			if j, m := w.fetch(ctx, s, queueName(kind, class)); m != nil {
 				if kind == "check" { // it may not be the last
 					w.lock.Lock()
 					s.checks = true
@@ -344,25 +357,21 @@ const mostPassed = 16
 
 // fetch takes a message out of a queue; nil: there is none for this worker. Checks of its own runs are for others: it
 // gives them back when it has found another.
-func (w *working) fetch(queue jetstream.Consumer) (*job, jetstream.Msg) {
-	var others []jetstream.Msg
+func (w *working) fetch(ctx context.Context, s *serving, queue string) (*job, *lease) {
+	var others []*lease
 	defer func() {
 		for _, m := range others {
 			m.Nak()
 		}
 	}()
 	for len(others) < mostPassed {
-		batch, err := queue.FetchNoWait(1)
-		if err != nil {
-			return nil, nil
-		}
-		m, ok := <-batch.Messages()
-		if !ok {
+		m, data := pull(ctx, w.conn, s.Sweep.runs(), queue)
+		if m == nil {
 			return nil, nil
 		}
 		j := &job{}
 		switch {
-		case json.Unmarshal(m.Data(), j) != nil:
+		case json.Unmarshal(data, j) != nil:
 			m.Term()
 		case slices.Contains(j.Not, secretly(w.own)):
 			others = append(others, m)
@@ -373,32 +382,6 @@ func (w *working) fetch(queue jetstream.Consumer) (*job, jetstream.Msg) {
 	return nil, nil
 }
 
-// queue looks up a consumer of a sweep.
-func (w *working) queue(ctx context.Context, s *serving, name string) (jetstream.Consumer, error) {
-	w.lock.Lock()
-	store, q := s.results, s.queues[name]
-	w.lock.Unlock()
-	if store != nil && q != nil {
-		return q, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, answer(1))
-	defer cancel()
-	store, err := w.js.ObjectStore(ctx, s.Sweep.results())
-	if err != nil {
-		return nil, err
-	}
-	if q, err = w.js.Consumer(ctx, s.Sweep.runs(), name); err != nil {
-		return nil, err
-	}
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	if s.queues == nil {
-		s.queues = map[string]jetstream.Consumer{}
-	}
-	s.results, s.queues[name] = store, q
-	return q, nil
-}
-
 // hand counts the runs of a sweep that are under way here.
 func (w *working) hand(s *serving, n int) {
 	w.lock.Lock()
@@ -407,7 +390,7 @@ func (w *working) hand(s *serving, n int) {
 }
 
 // take carries out the run of a message, and says what it gives.
-func (w *working) take(s *serving, j *job, m jetstream.Msg) {
+func (w *working) take(s *serving, j *job, m *lease) {
 	ctx := s.ctx
 	b := begun{Worker: w.own, Name: w.Name, Run: j.Run, Check: j.Check}
 	w.conn.Publish(s.Sweep.subject("begun"), encode(b))
@@ -438,7 +421,7 @@ func (w *working) take(s *serving, j *job, m jetstream.Msg) {
 }
 
 // hold says now and then that a run is being carried out. What it returns ends that.
-func (w *working) hold(s *serving, m jetstream.Msg) (stop func()) {
+func (w *working) hold(s *serving, m *lease) (stop func()) {
 	ended := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -454,21 +437,19 @@ func (w *working) hold(s *serving, m jetstream.Msg) (stop func()) {
 	return func() { close(ended); group.Wait() }
 }
 
-// report puts a result into the store, and says that it is there: as often as it takes.
+// report sends a result, and says that it is there: as often as it takes.
 func (w *working) report(ctx context.Context, s *serving, d *done, data []byte) {
 	again(ctx, func(ctx context.Context) error {
 		if d.Error == "" {
 			d.Digest = run.Digest(data)
 			if len(data) <= atOnce {
 				d.Data = data
-			} else if info, err := s.results.GetInfo(ctx, d.Digest); err != nil || info.Size != uint64(len(data)) {
-				if _, err := w.put(ctx, s.results, d.Digest, data); err != nil {
-					return err
-				}
+			} else if err := w.sendParts(ctx, s, d.Digest, data); err != nil {
+				return err
 			}
 		}
-		_, err := w.js.Publish(ctx, s.Sweep.subject("done."+d.Run), encode(d))
-		if errors.Is(err, jetstream.ErrNoStreamResponse) && w.unheard(s) {
+		err := publishReport(ctx, w.conn, s.Sweep, d)
+		if errors.Is(err, nats.ErrNoResponders) && w.unheard(s) {
 			return nil // the sweep has been taken away, and nobody makes it again
 		}
 		return err
@@ -523,73 +504,4 @@ func (w *working) carryOut(ctx context.Context, s *serving, j *job, far func(uin
 			w.Largest))
 	}
 	return data, err
-}
-
-// errUnable says that a worker can carry out no run of the experiment: that is no fault of the run's.
-var errUnable = errors.New("the experiment cannot be loaded")
-
-// loadOnce loads the experiment if this is its first run here, or waits until it is loaded.
-func (w *working) loadOnce(ctx context.Context, s *serving) {
-	w.lock.Lock()
-	first := s.loading == nil
-	if first {
-		s.loading = make(chan struct{})
-	}
-	w.lock.Unlock()
-	if !first {
-		<-s.loading
-		return
-	}
-	defer close(s.loading)
-	w.load(ctx, s)
-}
-
-// load unpacks the experiment.
-func (w *working) load(ctx context.Context, s *serving) {
-	inputs, err := w.js.ObjectStore(ctx, s.Sweep.inputs())
-	if err == nil {
-		var manifest []byte
-		fetch := func(digest string) (data []byte, err error) {
-			if info, err := inputs.GetInfo(ctx, digest); err == nil && w.Largest > 0 && info.Size > uint64(w.Largest) {
-				return nil, fmt.Errorf("it has %d bytes, and this worker takes %d at most", info.Size, w.Largest)
-			}
-			again(ctx, func(ctx context.Context) error {
-				if data, err = inputs.GetBytes(ctx, digest); errors.Is(err, jetstream.ErrObjectNotFound) {
-					return nil
-				}
-				return err
-			}, 0)
-			return data, err
-		}
-		if manifest, err = fetch(s.Manifest); err == nil {
-			var exp *spec.Spec
-			if exp, err = run.Unpack(w.Registry, manifest, fetch); err == nil {
-				s.ports, err = run.TracePorts(exp, s.Trace)
-			}
-			if err == nil && len(s.Trace) > 0 && exp.TraceQuota() == 0 {
-				err = errors.New("its traces have no bound")
-			}
-			if err == nil {
-				runs := map[string]*plan.Run{}
-				for _, r := range plan.RunsOn(exp, spec.Sim) {
-					runs[r.ID(s.Executable)] = r
-				}
-				s.runs = runs
-				return
-			}
-		}
-	}
-	if ctx.Err() == nil {
-		err = fmt.Errorf("%w: %w", errUnable, err)
-		s.err.Store(&err)
-		w.notice("%s: %v", s.Experiment, err)
-	}
-}
-
-// unable is why a worker cannot carry out runs of a sweep; nil: it can.
-func (s *serving) unable() error {
-	if err := s.err.Load(); err != nil {
-		return *err
-	}
-	return nil
 }

@@ -126,10 +126,11 @@ func Open(r *spec.Registry, dir string) (*Folder, error) {
 		return nil, err
 	}
 	s, err := run.Unpack(r, job.Experiment, func(digest string) ([]byte, error) {
-		if digest != filepath.Base(digest) {
-			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", digest)
+		name := filepath.Join(dir, inputs, digest)
+		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no regular file", filepath.Join(inputs, digest))
 		}
-		return document.ReadFile(filepath.Join(dir, inputs, digest), document.LargestInput)
+		return document.ReadFile(name, document.LargestInput)
 	})
 	if err != nil {
 		return nil, wrong(dir, "the experiment cannot be read: %v", err)

@@ -202,6 +202,13 @@ func TestOpenRefuses(t *testing.T) {
 		{change(manifest, `"executable_sha256": "e"`, `"executable_sha256": "f"`), "the experiment has no run"},
 		{changeInput, "its content has the hash"},
 		{func(dir string) { os.RemoveAll(filepath.Join(dir, inputs)) }, "no such file"},
+		{func(dir string) {
+			all, _ := filepath.Glob(filepath.Join(dir, inputs, "*"))
+			moved := filepath.Join(t.TempDir(), "moved")
+			if len(all) != 1 || os.Rename(all[0], moved) != nil || os.Symlink(moved, all[0]) != nil {
+				t.Fatal(all)
+			}
+		}, "is no regular file"},
 	} {
 		f := exported(t, six, quick())
 		c.change(f.Dir)

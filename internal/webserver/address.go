@@ -1,0 +1,65 @@
+package webserver
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// EveryAddressError reports an address to listen at that is every address of the machine.
+type EveryAddressError struct{ Address string }
+
+func (e *EveryAddressError) Error() string {
+	return fmt.Sprintf("%q is every address of this machine", e.Address)
+}
+
+// Host returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine: an
+// empty host or an unspecified address, also as an IPv4-mapped address or with a zone. Names are not resolved.
+func Host(address string) (string, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("%q is no ADDRESS:PORT", address)
+	}
+	if host == "" || plain(host).IsUnspecified() {
+		return "", &EveryAddressError{address}
+	}
+	return host, nil
+}
+
+// Listen listens at an ADDRESS:PORT by TCP; port 0 is any free one. It refuses what Host refuses, and a name that
+// resolves to every address of the machine.
+func Listen(address string) (net.Listener, error) {
+	if _, err := Host(address); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkListener(l, address); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// checkListener returns an error if a listener that was opened at address listens at every address of the machine.
+func checkListener(l net.Listener, address string) error {
+	host, _, err := net.SplitHostPort(l.Addr().String())
+	if err == nil && (host == "" || plain(host).IsUnspecified()) {
+		return &EveryAddressError{address}
+	}
+	return nil
+}
+
+// IsLoopback reports whether a host is only this machine's: localhost or a loopback address.
+func IsLoopback(host string) bool { return host == "localhost" || plain(host).IsLoopback() }
+
+// plain returns the address of a host without an IPv4-mapped form and without a zone; the zero value is no address.
+func plain(host string) netip.Addr {
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.WithZone("").Unmap()
+}

@@ -1,0 +1,79 @@
+package webserver
+
+import (
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds on what a client may take. An event stream sets its own deadline before each write.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second // of a whole request
+	writeTimeout  = 10 * time.Minute // of a response
+	idleTimeout   = 2 * time.Minute  // between requests
+	maxHeader     = 1 << 16          // bytes
+
+	// MaxConnections limits the connections of one listener (Limit).
+	MaxConnections = 256
+)
+
+// New returns a server that bounds the time of its clients' connections: for headers, bodies and responses that are not
+// finished, and between requests. It does not log.
+func New(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(discard{}, "", 0)}
+}
+
+// discard takes what a server logs of connections that break.
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// Limit returns a listener that accepts a connection only while fewer than that number are open. Others wait in the
+// kernel.
+func Limit(l net.Listener, connections int) net.Listener {
+	return &limited{Listener: l, open: make(chan struct{}, connections), closed: make(chan struct{})}
+}
+
+// limited is a listener with a limit of open connections.
+type limited struct {
+	net.Listener
+	open   chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Accept waits for a connection, and before that until there is room for one.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.open <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+		return nil, err
+	}
+	return &counted{Conn: c, free: sync.OnceFunc(func() { <-l.open })}, nil
+}
+
+// Close stops listening.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// counted is a connection that makes room for another one when it is closed.
+type counted struct {
+	net.Conn
+	free func()
+}
+
+func (c *counted) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}

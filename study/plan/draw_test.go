@@ -1,0 +1,122 @@
+package plan_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"weir/papers/p4abc"
+	"weir/study/plan"
+	"weir/study/plan/plantest"
+	"weir/study/spec"
+	"weir/worlds/sim"
+)
+
+// drawnFlows are traffics whose flows are drawn, of as many as RATE says.
+var drawnFlows = []string{
+	`{name: x, from: "*", to: random, transport: tcp, size: 1500 B, load: 0.1%}`,
+	`{name: x, from: "*", to: permutation, transport: tcp, size: 1500 B, load: 0.1%}`,
+	`{name: x, from: "*", to: {stride: 1}, transport: tcp, size: 1500 B, load: 0.1%}`,
+	`{name: x, from: "*", to: {random: 1}, transport: tcp, size: 1500 B, load: 0.1%}`,
+	`{name: x, from: {random: 2}, to: {random: 1}, transport: tcp, size: 1500 B, load: 0.1%}`,
+	`{name: x, from: "*", to: random, transport: tcp, size: 1500 B, load: 0.1%, arrivals: periodic}`,
+	`{name: x, from: "*", to: random, transport: tcp, sizes: hadoop, load: 10%}`,
+	`{name: x, from: h0, to: h1, transport: tcp, size: 1500 B, load: 0.1%}`,
+}
+
+// drawnSpec is an experiment with drawn flows between hosts with links of a rate.
+func drawnSpec(traffic, rate, measure string, hosts int) string {
+	return fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: %d, rate: %s, delay: 1us}}\nswitch: [forward]\n"+
+		"traffic:\n  "+
+		"- %s\nmeasure: [%s]\n", hosts, rate, traffic, measure)
+}
+
+// TestReadingIsBounded checks that reading an experiment takes no more memory where its runs have millions of flows.
+func TestReadingIsBounded(t *testing.T) {
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	allocated := func(text string) float64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		plantest.Load(t, registry, text, spec.Options{})
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	const few = "1000Gbps"                                                          // 250 flows a host
+	for hosts, many := range map[int]string{3: "10000000Gbps", 200: "100000Gbps"} { // 7.5 and 5 million flows
+		for _, traffic := range drawnFlows {
+			t.Run(fmt.Sprintf("%d hosts, %s", hosts, traffic), func(t *testing.T) {
+				a, b := allocated(drawnSpec(traffic, few, "goodput", hosts)), allocated(drawnSpec(traffic, many, "goodput", hosts))
+				if b > 1.5*a+16e6 {
+					t.Errorf("%.0f MB with few flows, %.0f MB with many", a/1e6, b/1e6)
+				}
+			})
+		}
+	}
+}
+
+// TestTrialDrawsABeginning checks that a trial has the first flows of a run, and some of each source.
+func TestTrialDrawsABeginning(t *testing.T) {
+	const hosts, limit = 20, 100
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	list := append([]string{`{name: x, from: "*", to: random, transport: tcp, size: 1500 B, start: 0s, flows: 50, ` +
+		`sets: {count: 3, interval: 1us}}`}, drawnFlows...)
+	for _, traffic := range list {
+		t.Run(traffic, func(t *testing.T) {
+			s := plantest.Load(t, registry, drawnSpec(traffic, "10000Gbps", "goodput", hosts), spec.Options{})
+			r := plan.Runs(s)[0]
+			whole, err := r.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			part, err := plan.Trial(r.Of, r.Seed, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(whole.Flows) < 10*limit || len(part.Flows) < limit || len(part.Flows) > 2*limit+hosts {
+				t.Fatalf("a run has %d flows and a trial %d", len(whole.Flows), len(part.Flows))
+			}
+			for i := range limit {
+				if a, b := fmt.Sprint(whole.Flows[i]), fmt.Sprint(part.Flows[i]); a != b {
+					t.Errorf("flow %d of a run is %s, of a trial %s", i, a, b)
+				}
+			}
+			if a, b := sources(whole), sources(part); a != b && !strings.Contains(traffic, "from: {random") {
+				t.Errorf("the sources of a run are %s, of a trial %s", a, b)
+			}
+		})
+	}
+}
+
+// sources are the NICs that send.
+func sources(c *sim.Config) string {
+	all := map[int]bool{}
+	for i := range c.Flows {
+		all[c.Flows[i].Src] = true
+	}
+	return fmt.Sprint(all)
+}
+
+// TestFlowsAreCounted checks that the number of watched values is that of all flows of a run, also of those that a
+// trial does not draw, and that too many are refused.
+func TestFlowsAreCounted(t *testing.T) {
+	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	text := drawnSpec(drawnFlows[0], "100000Gbps", "{goodput: {every: 1ms}}", 3)
+	s := plantest.Load(t, registry, text, spec.Options{})
+	r := plan.Runs(s)[0]
+	c, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for i := range c.Watches {
+		want += float64(c.Watches[i].Samples(0, c.Duration))
+	}
+	if got := r.Of.Samples(); len(c.Flows) < 50_000 || got < 0.98*want || got > 1.02*want {
+		t.Errorf("%g values of %d flows, want about %g", got, len(c.Flows), want)
+	}
+	e := plantest.Wrong(t, registry, strings.Replace(text, "every: 1ms", "every: 1us", 1), spec.Options{})
+	if !strings.Contains(e.Error(), "samples a run; at most") {
+		t.Error(e)
+	}
+}

@@ -1,0 +1,117 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"weir/study/run"
+)
+
+// part is a part of a large result. The answer is a received.
+type part struct {
+	Worker string `json:"worker"`
+	Digest string `json:"sha256"` // of the whole result
+	Size   int    `json:"size"`   // of it
+	Offset int    `json:"offset"`
+	Data   []byte `json:"data"`
+}
+
+// received says how many bytes of a large result the coordinator has; Full, that it has no room for more now.
+type received struct {
+	Bytes int  `json:"bytes"`
+	Full  bool `json:"full,omitempty"`
+}
+
+// partial is a large result that is still arriving.
+type partial struct {
+	size int
+	data []byte
+	at   time.Time // of the last part
+}
+
+// sendParts sends a large result to the coordinator, which then has it in its store.
+func (w *working) sendParts(ctx context.Context, s *serving, digest string, data []byte) error {
+	for at := 0; ; {
+		p := part{Worker: w.own, Digest: digest, Size: len(data), Offset: at, Data: data[at:min(len(data), at+atOnce)]}
+		each, cancel := context.WithTimeout(ctx, answer(2))
+		m, err := w.conn.RequestWithContext(each, s.Sweep.subject("part"), encode(p))
+		cancel()
+		var got received
+		switch {
+		case err != nil:
+			return err
+		case !decode(m.Data, &got) || got.Bytes < 0 || got.Bytes > len(data):
+			return errors.New("the coordinator's answer is none")
+		case got.Full:
+			return errors.New("the coordinator has no room for it now")
+		case got.Bytes == len(data):
+			return nil
+		}
+		at = got.Bytes
+	}
+}
+
+// part receives a part of a large result, and stores the result when it is whole. Parts arrive in their order; others
+// are answered with the offset of the next one.
+func (c *Coordinator) part(msg *nats.Msg) {
+	var p part
+	if !decode(msg.Data, &p) || p.Size <= atOnce || p.Offset < 0 || len(p.Data) > atOnce {
+		return
+	}
+	c.lock.Lock()
+	m := c.knownMember(p.Worker, "")
+	if m == nil || m.stranger() || m.bad != "" {
+		c.lock.Unlock()
+		return
+	}
+	key := p.Worker + " " + p.Digest
+	x := c.partials[key]
+	if x == nil && c.makePartRoom(p.Size) {
+		x = &partial{size: p.Size}
+		c.partials[key] = x
+	}
+	if x == nil {
+		c.lock.Unlock()
+		c.respond(msg, received{Full: true})
+		return
+	}
+	if x.at = time.Now(); p.Size == x.size && p.Offset == len(x.data) && len(x.data)+len(p.Data) <= x.size {
+		x.data = append(x.data, p.Data...)
+	}
+	have, whole := len(x.data), len(x.data) == x.size
+	if whole {
+		delete(c.partials, key)
+	}
+	c.lock.Unlock()
+	if !whole {
+		c.respond(msg, received{Bytes: have})
+		return
+	}
+	c.beside(func() {
+		if run.Digest(x.data) != p.Digest {
+			return // the report will not find it
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		defer cancel()
+		if _, err := c.put(ctx, c.store, p.Digest, x.data); err == nil {
+			c.respond(msg, received{Bytes: have})
+		} // else the worker sends it again
+	})
+}
+
+// makePartRoom reports whether there is room for one more large result. Those that get no more parts are forgotten. The
+// lock is held.
+func (c *Coordinator) makePartRoom(size int) bool {
+	total := size
+	for key, x := range c.partials {
+		if time.Since(x.at) > time.Minute {
+			delete(c.partials, key)
+			continue
+		}
+		total += x.size
+	}
+	return total <= largestParts
+}

@@ -1,0 +1,88 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// watch starts the server anew when it could not write, and can again.
+func (c *Coordinator) watch() {
+	if c.server == nil || c.server.Sound() {
+		return
+	}
+	c.stuck(&c.full, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))
+	if !room(c.dir, enough) {
+		return
+	}
+	if err := c.server.Restart(); err != nil {
+		return // it is not sound: the next second has another try
+	}
+	c.stuck(&c.full, "") // the connection comes back by itself, and all is looked after then
+}
+
+// enough is how much space there has to be for the queue to go on [bytes].
+const enough = 16 << 20
+
+// reconcile makes again what the server may have lost, and publishes the runs that nobody has reported: those that are
+// still in the queue stay there once.
+func (c *Coordinator) reconcile() {
+	ctx, cancel := context.WithTimeout(context.Background(), answer(3))
+	defer cancel()
+	if c.sweep.streams(ctx, c.js, c.patience, c.storage, c.server != nil) != nil {
+		return
+	}
+	done, err := c.js.Stream(ctx, c.sweep.done())
+	if err != nil {
+		return
+	}
+	c.lock.Lock()
+	if done.CachedInfo().State.Msgs > 0 && c.left < mostLeft {
+		c.left++ // what was taken from the queue may be among what has come: it would be made twice
+		c.lock.Unlock()
+		return
+	}
+	c.left = 0
+	var jobs []func(ctx context.Context) error
+	for _, t := range c.tasks {
+		if t.over || !t.queued || t.by != nil { // what is held until its worker is trusted is there
+			continue
+		}
+		suffix := t.suffix()
+		jobs = append(jobs, func(ctx context.Context) error {
+			return c.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops})
+		})
+	}
+	for _, k := range c.checks {
+		subject, j := c.sweep.check(k.t.class, k.t.ID), k.job()
+		jobs = append(jobs, func(ctx context.Context) error { return c.publish(ctx, subject, j) })
+	}
+	c.lock.Unlock()
+	for _, publish := range jobs {
+		ctx, cancel := context.WithTimeout(context.Background(), answer(1))
+		err := publish(ctx)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+	c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
+}
+
+// mostLeft is how often in a row nothing is published anew because results have come.
+const mostLeft = 5
+
+// publish puts a run into the queue, unless it is there.
+func (c *Coordinator) publish(ctx context.Context, subject string, j job) error {
+	_, err := c.js.Publish(ctx, subject, encode(j))
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == onePerSubject {
+		return nil
+	}
+	return err
+}
+
+// onePerSubject is what JetStream says of a message whose subject has one already (JSStreamStoreFailedF).
+const onePerSubject = 10077

@@ -1,0 +1,228 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"weir/study/run"
+)
+
+// done receives what a worker has of a run. The report stays in its stream until the coordinator has dealt with it: no
+// acknowledgement removes it, which somebody else could send.
+func (c *Coordinator) done(msg jetstream.Msg) {
+	id := strings.TrimPrefix(msg.Subject(), c.sweep.subject("done."))
+	c.lock.Lock()
+	t := c.tasks[id]
+	c.lock.Unlock()
+	var d done
+	isReport := t != nil && decode(msg.Data(), &d) && d.Run == id // of an execution before, or of no worker's
+	c.hands <- struct{}{}
+	if !c.beside(func() {
+		defer func() { <-c.hands }()
+		for isReport && !c.heed(&d) {
+			select {
+			case <-c.judges.Done():
+				return
+			case <-time.After(time.Second):
+			}
+		}
+		c.remove(msg)
+		if isReport {
+			c.drop(&d)
+		}
+	}) {
+		<-c.hands // the coordinator has ended: it comes again for the one that goes on with the sweep
+	}
+}
+
+// remove takes a report out of its stream.
+func (c *Coordinator) remove(msg jetstream.Msg) {
+	about, err := msg.Metadata()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+	defer cancel()
+	if s, err := c.js.Stream(ctx, c.sweep.done()); err == nil {
+		s.DeleteMsg(ctx, about.Sequence.Stream)
+	}
+}
+
+// errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
+var errGone = errors.New("what it says to have made is not there")
+
+// drop takes a result that was dealt with out of the store.
+func (c *Coordinator) drop(d *done) {
+	if len(d.Data) == 0 && d.Digest != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		defer cancel()
+		c.store.Delete(ctx, d.Digest)
+	}
+}
+
+// fetch is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there: errGone.
+func (c *Coordinator) fetch(d *done) (data []byte, wrong, err error) {
+	if data = d.Data; len(data) == 0 {
+		switch d.Digest {
+		case "":
+			return nil, nil, errGone
+		case run.Digest(nil):
+			return nil, errors.New("it has made nothing"), nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		defer cancel()
+		data, err = c.store.GetBytes(ctx, d.Digest)
+		switch {
+		case errors.Is(err, jetstream.ErrObjectNotFound):
+			return nil, nil, errGone
+		case errors.Is(err, jetstream.ErrDigestMismatch):
+			return nil, errors.New("what it has made is damaged"), nil
+		case err != nil:
+			return nil, nil, err
+		}
+	}
+	if run.Digest(data) != d.Digest {
+		return nil, errors.New("what it has made has another digest than it says"), nil
+	}
+	return data, nil, nil
+}
+
+// heed takes a result, and reports whether it is dealt with.
+func (c *Coordinator) heed(d *done) bool {
+	c.lock.Lock()
+	m, t := c.knownMember(d.Worker, d.Name), c.tasks[d.Run]
+	switch {
+	case t == nil:
+		c.lock.Unlock()
+		return true // of an execution before
+	case m == nil: // it has not said hello; reconcile has the run made, if it took it
+		c.lock.Unlock()
+		return true
+	}
+	m.heard = time.Now()
+	believed := m.bad == ""
+	c.lock.Unlock()
+	d.Error = truncate(d.Error, longestError)
+	var data []byte
+	var wrong error
+	if d.Error == "" && believed {
+		var err error
+		switch data, wrong, err = c.fetch(d); {
+		case errors.Is(err, errGone):
+			d.Error = err.Error()
+		case err != nil:
+			return false
+		case wrong == nil:
+			_, _, wrong = run.Received(data, t.Run, t.ID, c.ports[t.Run.Index], &c.work.Tracing)
+		}
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
+	switch {
+	case m.bad != "" || m.stranger(): // reconcile has a run made again: it could be published without end here
+		if d.Check {
+			c.anew(t, true)
+		}
+	case wrong != nil:
+		c.setAside(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
+		c.anew(t, d.Check)
+	case d.Check:
+		c.compare(t, m, d, data)
+	case d.Error != "":
+		c.reported(t, m, d)
+	default:
+		c.made(t, m, d.Digest, data)
+	}
+	return true
+}
+
+// reported notes an error of a run. The last one is the run's, if the coordinator has it too: a worker may not be
+// honest about that either. The lock is held.
+func (c *Coordinator) reported(t *task, m *member, d *done) {
+	if t.over || t.by != nil {
+		return
+	}
+	if d.Limit && slices.ContainsFunc(t.errors, func(r complaint) bool { return r.of == m && r.limit }) &&
+		c.others(t.class, t.limited()...) {
+		c.later(t) // it has said so, and others may have more
+		return
+	}
+	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
+	c.journal.note(entry{Event: erred, Worker: m.id})
+	if d.Limit && c.others(t.class, t.limited()...) {
+		c.again(t)
+		return
+	}
+	if len(t.errors) < mostErrors {
+		c.again(t)
+		return
+	}
+	if len(t.errors) > mostErrors { // it is being judged
+		return
+	}
+	if !c.fitsHere(t) || slices.ContainsFunc(t.errors, func(r complaint) bool { return r.limit || r.of.id == c.own }) {
+		c.give(t, outcome{err: errors.New(d.Error)})
+		return
+	}
+	c.beside(func() {
+		data, err := c.make(t)
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		switch {
+		case c.judges.Err() != nil || t.over:
+		case err != nil:
+			c.give(t, outcome{err: err})
+		default:
+			for _, r := range t.errors {
+				c.setAside(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t), firstLine(r.text)))
+			}
+			t.by, t.digest = c.member(c.own, "this process"), run.Digest(data)
+			c.give(t, outcome{data: data})
+		}
+	})
+}
+
+// complaint is what a worker says to be wrong with a run.
+type complaint struct {
+	of    *member
+	text  string
+	limit bool // it is the worker's limit
+}
+
+// limited are the workers that have reported limits of theirs.
+func (t *task) limited() (all []*member) {
+	for _, r := range t.errors {
+		if r.limit {
+			all = append(all, r.of)
+		}
+	}
+	return all
+}
+
+// later publishes a run anew when others have had time to be free. The lock is held.
+func (c *Coordinator) later(t *task) {
+	c.beside(func() {
+		select {
+		case <-c.judges.Done():
+			return
+		case <-time.After(time.Second):
+		}
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		if !t.over && t.by == nil {
+			c.again(t)
+		}
+	})
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
