@@ -114,9 +114,9 @@ func (w wait) check(t *testing.T) {
 	var first *transport.Received
 	for i := range out.Flows {
 		f := &out.Flows[i]
-		duplicates += f.Receiver.Duplicates
+		duplicates += f.Receiver.Duplicates()
 		again += f.Sender.Retransmitted
-		if timeouts += f.Timeouts; f.Receiver.Duplicates > 0 && first == nil {
+		if timeouts += f.Timeouts; f.Receiver.Duplicates() > 0 && first == nil {
 			first = &f.Receiver
 		}
 	}

@@ -73,9 +73,10 @@ func (p *Point) largestFrame() unit.Bytes {
 // counts.
 func (p *Point) longestWait(from, to int) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
-	links, _ := p.Routes.Path(from, to)
+	var pathBuffer, switchBuffer [16]int // longer paths allocate
+	links, _ := p.Routes.AppendPath(pathBuffer[:0], from, to)
 	at, chooses := p.Routes.NICs().Node(from), false
-	var switches []int
+	switches := switchBuffer[:0]
 	for _, i := range links {
 		l := &n.Links[i]
 		end := 0

@@ -553,9 +553,9 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	atOnce := r.tele.Data(now, p)
 	if !probe {
-		before := r.plain.counters.Duplicates
+		before := r.plain.counters.Duplicates()
 		bytes := r.plain.counters.ReceivedBytes
-		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates > before ||
+		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates() > before ||
 			p.Meta.Flags&packet.Trimmed != 0) {
 			return false
 		}
