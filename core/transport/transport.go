@@ -134,7 +134,7 @@ func (s *Sent) Since(first *Sent) Sent {
 type Received struct {
 	ReceivedPackets int64
 	ReceivedBytes   unit.Bytes // payload that was new to the receiver
-	// Spurious counts packets with nothing new in them, by the cause of the copy that arrived.
+	// Spurious counts packets without new payload, by the cause of the copy that arrived.
 	Spurious [packet.ResendCauses]int64
 
 	// One-way delay of received data packets, from the first bit at the sender's
@@ -161,7 +161,7 @@ func (r *Received) Since(first *Received) Received {
 // CountDuplicate counts data packet p, a duplicate, by the cause of its copy.
 func (r *Received) CountDuplicate(p *packet.Packet) { r.Spurious[p.Resent]++ }
 
-// Duplicates returns the number of packets with nothing new in them.
+// Duplicates returns the number of packets without new payload.
 func (r *Received) Duplicates() (n int64) {
 	for _, of := range r.Spurious {
 		n += of
