@@ -20,6 +20,8 @@ type Timer struct {
 	// Probes: the file gives no timeout. Without an answer the transport probes, and sends data again when that proves
 	// the loss, or after LossLimit (LossTimer).
 	Probes bool
+	// Unproven: packets may overtake each other, so that no probe proves a loss. Without a LossLimit Own is the timeout.
+	Unproven bool
 }
 
 // TimerConfig is the configuration of a transport with a Timer.
@@ -80,7 +82,12 @@ func TimerText(c scheme.Config, paths []cc.SitePath) string {
 			rounded(longest+t.Adds))
 	}
 	const silence = "without an answer, or more if round trips are longer"
+	const overtake = "packets may overtake each other, so that no probe proves a loss"
 	switch limited := LossLimit(&p.Path, t.Adds); {
+	case t.Probes && t.Unproven && limited < unit.Never:
+		return fmt.Sprintf("data is sent again after %v without an answer: %s; %s", rounded(limited), limit, overtake)
+	case t.Probes && t.Unproven:
+		return fmt.Sprintf("data is sent again after %v %s; %s; %s", t.Own, silence, limit, overtake)
 	case t.Probes && limited == unit.Never:
 		return fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss; %s",
 			MinProbeWait, silence, limit)

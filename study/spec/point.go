@@ -206,7 +206,6 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 // see makes what measures see of the point's traffic, of which all is there if nothing was
 // wrong.
 func (p *Point) see(ok bool) {
-	p.limitChanges()
 	p.seen.Partial = !ok
 	for i := range p.entries {
 		tr := p.entries[i].seen
@@ -322,12 +321,14 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	}
 	d.ideal(root, p)
 	d.switchConfigs(root, p)
+	p.limitWaits(d.around.programs)
 	d.trafficList(root, p)
 	d.eventList(root, p)
 	d.stalls(root, p)
 	if d.iterations(root, p); d.ideally {
 		d.onlyJobs(root.Get("network"), p)
 	}
+	p.limitWaits(d.around.programs) // with the frames of all traffic, and with events
 	p.see(d.OK())
 	d.measureList(root, p)
 	d.buffers(p)

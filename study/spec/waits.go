@@ -10,15 +10,16 @@ import (
 	"weir/study/measure"
 )
 
-// limitWaits notes what can wait at the ports of switches. The longest round trip of a path follows from it.
+// limitWaits notes what can wait at the ports of switches with these programs. The longest round trip of a path follows
+// from it.
 func (p *Point) limitWaits(programs [][]switchfile.Program) {
-	n := p.seen.Network
+	n, frame := p.seen.Network, max(unit.Bytes(p.LargestFrame()), ethernetFrame)
 	w := &measure.Waits{Ports: make([][2]dataplane.Backlog, len(n.Links))}
 	for i := range n.Links {
 		l := &n.Links[i]
 		for end, node := range l.Ends {
 			if n.Nodes[node].Switch {
-				w.Ports[i][end] = p.backlogOf(node, l.Buffer, programs[node])
+				w.Ports[i][end] = p.backlogOf(node, l.Buffer, programs[node], frame)
 			}
 		}
 	}
@@ -38,22 +39,23 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 		}
 	}
 	for node := range w.Memory {
-		if p.switches[node].Queues > 1 || p.served[node] != nil { // a class may starve
+		if p.switches[node].Queues > 1 || p.hasScheduler(node) { // a class may starve
 			continue
 		}
 		for i := range programs[node] {
 			if x, limits := programs[node][i].Config.(dataplane.BacklogLimiter); limits {
-				w.Memory[node] = x.MaxBacklog().Bytes
+				w.Memory[node] = x.MaxBacklog(frame, nil).Bytes
 			}
 		}
 	}
 	p.seen.Waits = w
-	p.seen.PrepareWaits()
+	p.limitChanges()
 }
 
 // backlogOf returns what can wait at a port of a switch. Schedulers may starve a queue, so that its packets wait for
-// any time; only programs that trim have several queues with a known order.
-func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program) (b dataplane.Backlog) {
+// any time; only programs that trim have several queues with a known order, in strict priority or in turns of packets.
+func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program,
+	frame unit.Bytes) (b dataplane.Backlog) {
 	sc, trims := &p.switches[node], false
 	lower := func(x dataplane.Backlog) {
 		if x.Bytes > 0 && (b.Bytes == 0 || x.Bytes < b.Bytes) {
@@ -66,14 +68,20 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 			b.Wait = x.Wait
 		}
 	}
+	turns, served := []int64(nil), p.hasScheduler(node)
+	if served {
+		if x, is := p.served[node].Config.(dataplane.TurnTaker); is {
+			turns = x.Turns(max(sc.Queues, 1))
+		}
+	}
 	for i := range programs {
 		if x, limits := programs[i].Config.(dataplane.BacklogLimiter); limits {
-			lower(x.MaxBacklog())
+			lower(x.MaxBacklog(frame, turns))
 		}
 		trimmer, is := programs[i].Config.(dataplane.Trimmer)
 		trims = trims || is && trimmer.Trims()
 	}
-	if p.served[node] != nil || sc.Queues > 1 && !trims || sc.Recirculation.Queue > 0 {
+	if served && (turns == nil || !trims) || sc.Queues > 1 && !trims || sc.Recirculation.Queue > 0 {
 		return dataplane.Backlog{}
 	}
 	lower(dataplane.Backlog{Bytes: buffer.Bytes, Packets: int64(buffer.Packets)})
@@ -83,12 +91,16 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 	return b
 }
 
+// hasScheduler reports whether a switch serves its queues otherwise than by default: first in, first out, or in strict
+// priority.
+func (p *Point) hasScheduler(node int) bool {
+	x := p.served[node]
+	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
+}
+
 // limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
 func (p *Point) limitChanges() {
 	w := p.seen.Waits
-	if w == nil {
-		return
-	}
 	for i := range p.events {
 		e := &p.events[i]
 		if e.Rate == (unit.LinkRate{}) {

@@ -155,13 +155,13 @@ func (s *Sender) expecting() bool {
 }
 
 // rto is how long the receiver may be silent: at least RTOMin, the timeout of the measured round trips
-// (transport.RoundTrip) and least, doubled for each timeout since its last packet.
+// (transport.RoundTrip) and least, doubled for each timeout since its last packet. Before the first sample of a flow
+// without a timeout of its own the round trip without queues counts as it (RFC 6298 §2.2).
 func (s *Sender) rto(least unit.Time) unit.Time {
-	shortest := s.config.RTOMin
-	if shortest == 0 {
-		shortest = pullWait
+	if s.config.RTOMin == 0 && s.round.Smoothed == 0 {
+		least = max(least, 3*s.base)
 	}
-	return max(shortest, s.round.Timeout(), least) << min(s.backoff, 6)
+	return max(s.config.shortestRTO(), s.round.Timeout(), least) << min(s.backoff, 6)
 }
 
 // NextSend is when Emit has something to send.

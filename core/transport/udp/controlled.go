@@ -54,7 +54,10 @@ func (c *ControlledConfig) LeastTimeout() unit.Time {
 
 // Timer returns the timeout of the file, or the default.
 func (c *ControlledConfig) Timer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Probes: c.RTOMin == 0}
+	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
+	if t.Probes && t.Unproven {
+		t.Own = transport.MinProbeWait
+	}
 	if c.ReportEvery > 1 {
 		t.Adds = c.reportDelay(p)
 	}
