@@ -103,7 +103,7 @@ func (p *Point) limitChanges() {
 	w := p.seen.Waits
 	for i := range p.events {
 		e := &p.events[i]
-		if e.Rate == (unit.LinkRate{}) {
+		if e.Link < 0 || e.Rate == (unit.LinkRate{}) { // of a link that the file gets wrong
 			continue
 		}
 		lowest, changed := w.Rates[e.Link]

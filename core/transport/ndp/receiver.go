@@ -138,6 +138,9 @@ func (r *Receiver) grow() {
 	r.state = state
 }
 
+// Replies reports whether a NIC delays replies (transport.Replier).
+func (r *Receiver) Replies() bool { return r.nic != nil }
+
 // NextSend is when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
