@@ -31,7 +31,9 @@ func waits() (all []wait) {
 				for _, flows := range []string{"alone", "incast", "load", "both ways", "victim", "two NICs"} {
 					for _, t := range []string{"rdma: {recovery: go_back_n}", "rdma: {recovery: selective_repeat}",
 						"rdma: {recovery: selective_repeat, reordering: adaptive}", "udp_controlled", "ndp",
-						"rdma: {recovery: selective_repeat, paths: 8}", "rdma: {recovery: go_back_n, nic_ack_delay: 30us}",
+						"rdma: {recovery: selective_repeat, paths: 8}",
+						"rdma: {recovery: selective_repeat, paths: 8, nic_nack_delay: 500us}",
+						"rdma: {recovery: go_back_n, nic_ack_delay: 30us}",
 						"rdma: {recovery: selective_repeat, ack_every: 64 packets}", "udp_controlled: {report_every: 8 packets}",
 						"ndp: {nic_ack_delay: 10us, nic_nack_delay: 50us}"} {
 						if buffer == "ndp in turns" && !strings.HasPrefix(t, "ndp") {

@@ -62,7 +62,8 @@ func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)]
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
-	if p.Payload == 0 && p.Resent == packet.ResentProbe {
+	probe := p.Payload == 0 && p.Resent == packet.ResentProbe
+	if probe {
 		c.ReceivedPackets--
 	}
 	n := r.number(p.Seq, r.expected)
@@ -77,7 +78,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	x := r.at(n)
 	switch {
 	case n < r.expected || *x&come != 0:
-		if p.Payload > 0 || p.Resent != packet.ResentProbe { // a probe is no copy
+		if !probe { // which is no copy
 			c.CountDuplicate(p)
 		} // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
@@ -117,8 +118,12 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
 		r.queue.cut(&r.member, r.refused+r.returned)
 	}
-	if r.nic != nil && r.nic.Takes(kind) {
-		*r.nic.Keep(now, kind) = reply{kind, p.Seq, r.seq(r.expected)}
+	pipeline := kind
+	if probe { // whose answer goes behind all others
+		pipeline = packet.Probe
+	}
+	if r.nic != nil && r.nic.Takes(pipeline) {
+		*r.nic.Keep(now, pipeline) = reply{kind, p.Seq, r.seq(r.expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
