@@ -29,6 +29,7 @@ type Receiver struct {
 // reply is an ACK or NACK of a packet.
 type reply struct {
 	kind     packet.Kind
+	flags    uint8
 	seq, ack int64
 }
 
@@ -62,7 +63,7 @@ func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)]
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
-	probe := p.Payload == 0 && p.Resent == packet.ResentProbe
+	probe := p.Payload == 0 && probeNumber(p) > 0
 	if probe {
 		c.ReceivedPackets--
 	}
@@ -118,19 +119,19 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
 		r.queue.cut(&r.member, r.refused+r.returned)
 	}
-	pipeline := kind
+	pipeline, flags := kind, uint8(0)
 	if probe { // whose answer goes behind all others
-		pipeline = packet.Probe
+		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
 	if r.nic != nil && r.nic.Takes(pipeline) {
-		*r.nic.Keep(now, pipeline) = reply{kind, p.Seq, r.seq(r.expected)}
+		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.seq(r.expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	if p.Extended() {
 		p.ClearExtensions()
 	}
-	r.fill(p, kind, p.Seq, r.seq(r.expected), 0, 0)
+	r.fill(p, kind, p.Seq, r.seq(r.expected), 0, flags)
 	return true
 }
 
@@ -163,7 +164,7 @@ func (r *Receiver) NextSend() unit.Time {
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
 		x := r.nic.Take()
-		r.fill(p, x.kind, x.seq, x.ack, 0, 0)
+		r.fill(p, x.kind, x.seq, x.ack, 0, x.flags)
 		return
 	}
 	r.queue.send(now, r.gap)

@@ -35,6 +35,7 @@ var promises = []promise{
 	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
 	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
 	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
+	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},
 	{"loss repaired", func(k *Kind) bool { return k.Repairs }, repaired},
 	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
 	{"sizes", nil, sizes},
@@ -335,6 +336,25 @@ func repaired(k Kind) error {
 			if err := try(fmt.Sprintf("all for 5 ms from number %d on lost, replies %v", i, replies), path); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// heavy loses half of all packets, probes and replies among them. Flows end within a time that is long against all
+// timers: no answer that is lost makes the waits after it longer for good.
+func heavy(k Kind) error {
+	for seed := range uint64(100) {
+		random := unit.NewRandom(seed, "loss")
+		path := datacentre()
+		path.Data = func(int, *packet.Packet) Fate { return Fate{Lost: random.Uint64()%2 == 0} }
+		path.Reply = path.Data
+		w, err := NewPipe(k, path, Payload)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.Run(unit.Second), w.whole()); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
 	return nil
