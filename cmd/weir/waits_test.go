@@ -123,7 +123,7 @@ func TestTimerTexts(t *testing.T) {
 				continue
 			}
 			lines := loadWaits(t, b.links, b.switches, b.programs, x.transport).Timers()
-			if len(lines) != 1 || !strings.Contains(lines[0], x.want) {
+			if len(lines) != 1 || !strings.Contains(lines[0].String(), x.want) {
 				t.Errorf("%s, %s: %q", x.transport, x.buffer, lines)
 			}
 		}

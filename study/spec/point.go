@@ -145,7 +145,8 @@ type Traffic struct {
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
-	timer           string // what its transport does when no answer arrives; "": it has no such timer
+	timer           transport.TimerReport // what its transport does when no answer arrives
+	timed           bool                  // it has such a timer
 }
 
 // Name is the traffic's.

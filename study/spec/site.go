@@ -44,7 +44,7 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
 		slices.Concat(cc.Suits(tr.transportConfig, site), ofTransport))
-	tr.timer = transport.TimerText(tr.transportConfig, site.Paths)
+	tr.timer, tr.timed = transport.ReportTimer(tr.transportConfig, site.Paths)
 	if tr.cc == nil {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir/core/dataplane"
+	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/switchfile"
 	"weir/study/measure"
@@ -121,17 +122,36 @@ func (p *Point) limitChanges() {
 	p.seen.PrepareWaits()
 }
 
-// Timers describes for each traffic what its transport does when no answer arrives, and why. Points of a sweep that
-// differ have a line each.
-func (s *Spec) Timers() (lines []string) {
+// Timer is what the transport of a traffic does when no answer arrives.
+type Timer struct {
+	Traffic, Transport string
+	transport.TimerReport
+	Points []string // of the sweep, by their names
+}
+
+func (t *Timer) String() string {
+	return fmt.Sprintf("timer of traffic %s (%s): %s", t.Traffic, t.Transport, t.Text)
+}
+
+// Timers returns what the transports of all traffics do when no answer arrives. Points of a sweep in which a traffic
+// does the same share an entry.
+func (s *Spec) Timers() (timers []Timer) {
 	for _, p := range s.points {
 		for i := range p.entries {
 			tr := &p.entries[i]
-			line := fmt.Sprintf("timer of traffic %s (%s): %s", tr.seen.Name, tr.seen.Transport.Name, tr.timer)
-			if tr.timer != "" && !slices.Contains(lines, line) {
-				lines = append(lines, line)
+			if !tr.timed {
+				continue
 			}
+			t := Timer{Traffic: tr.seen.Name, Transport: tr.seen.Transport.Name, TimerReport: tr.timer}
+			k := slices.IndexFunc(timers, func(x Timer) bool {
+				return x.Traffic == t.Traffic && x.Transport == t.Transport && x.TimerReport == t.TimerReport
+			})
+			if k < 0 {
+				k = len(timers)
+				timers = append(timers, t)
+			}
+			timers[k].Points = append(timers[k].Points, measure.PointName(p.at))
 		}
 	}
-	return lines
+	return timers
 }
