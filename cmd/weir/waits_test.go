@@ -30,6 +30,14 @@ var buffers = []struct {
 	{"pfc without a buffer", "", "", "[forward, {pfc: {trigger: static, xoff: 100kB}}]", unit.Never},
 	{"fair queueing", ", buffer: 1MB", `switches: {"*": {scheduler: fq}}`, "[forward]", unit.Never},
 	{"priorities", ", buffer: 1MB", `switches: {"*": {queues: 2}}`, "[forward]", unit.Never},
+	{"first in, first out", ", buffer: 1MB", `switches: {"*": {scheduler: fifo}}`, "[forward]",
+		2 * unit.TransmitTime(1_000_000, 10*unit.Gbps)},
+	// The program reckons with frames of 1610 bytes, with all extensions. The header queue has the bytes of 8 of them, 322
+	// headers of 40 bytes at least. After each ten goes a frame of data, and 11 frames may go for turns under way.
+	{"ndp in turns", "", `switches: {"*": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
+		"[forward]", 2 * unit.TransmitTime((8+32.2+11)*1610, 10*unit.Gbps)},
+	{"ndp in other turns", "", `switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
+		"[forward]", unit.Never},
 }
 
 // loadWaits loads a star with the buffers and a traffic.
@@ -69,7 +77,7 @@ func TestTimerWarnings(t *testing.T) {
 	}{
 		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
 		{"rdma: {rto_min: 60ms}", "pfc", ""},
-		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.61ms"},
+		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.62ms"},
 		{"rdma: {rto: none}", "pfc", ""},
 		{"rdma: {rto_min: 1ms}", "unlimited", ""},
 		{"rdma", "pfc", ""},
@@ -105,6 +113,9 @@ func TestTimerTexts(t *testing.T) {
 		{"udp_controlled", "unlimited", "proves the loss; a port of the path has no limit, so that packets can wait for " +
 			"any time"},
 		{"rdma: {rto: none}", "bytes", "no timer sends anything again"},
+		{"ndp", "ndp in turns", "data is sent again after 183us without an answer"},
+		{"ndp", "ndp in turns", "packets may overtake each other, so that no probe proves a loss"},
+		{"ndp", "ndp in other turns", "data is sent again after 5ms without an answer, or more if round trips are longer"},
 		{"rdma: {rto_min: 4ms}", "bytes", "rto_min 4ms: data is sent again after this time"},
 	} {
 		for _, b := range buffers {
@@ -112,7 +123,7 @@ func TestTimerTexts(t *testing.T) {
 				continue
 			}
 			lines := loadWaits(t, b.links, b.switches, b.programs, x.transport).Timers()
-			if len(lines) != 1 || !strings.Contains(lines[0], x.want) {
+			if len(lines) != 1 || !strings.Contains(lines[0].String(), x.want) {
 				t.Errorf("%s, %s: %q", x.transport, x.buffer, lines)
 			}
 		}

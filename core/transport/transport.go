@@ -65,6 +65,13 @@ type Classed interface {
 	Class() uint8
 }
 
+// Replier is an Endpoint whose packets may all be replies that were delayed, by a NIC or to acknowledge several packets
+// at once. A host sends them before data, as it does with replies that are made at once.
+type Replier interface {
+	// Replies reports whether they are. It does not change.
+	Replies() bool
+}
+
 // Rescheduling is an Endpoint that shares something with others of its host, so that a call
 // into it may change when another one wants to send.
 type Rescheduling interface {

@@ -39,9 +39,12 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	d.chooses(tr, spread)
 	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
+	if a.again { // before that frames of other traffics, events and stalls are not known
+		ofTransport = append(ofTransport, transport.ShortTimer(tr.transportConfig, site)...)
+	}
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		slices.Concat(cc.Suits(tr.transportConfig, site), ofTransport, transport.ShortTimer(tr.transportConfig, site)))
-	tr.timer = transport.TimerText(tr.transportConfig, site.Paths)
+		slices.Concat(cc.Suits(tr.transportConfig, site), ofTransport))
+	tr.timer, tr.timed = transport.ReportTimer(tr.transportConfig, site.Paths)
 	if tr.cc == nil {
 		return
 	}
