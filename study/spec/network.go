@@ -154,13 +154,13 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 	}
 	if r := x.Get("rate"); r == nil {
 		x.Missing("rate", "the link has no rate")
-	} else if !d.isMap(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, link: [a, b], "+
+	} else if d.isPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, link: [a, b], "+
 		"from: a, rate: 10Mbps}") {
 		l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 	}
 	if r := x.Get("delay"); r == nil {
 		x.Missing("delay", "the link has no delay")
-	} else if !d.isMap(r, "one delay for both directions, such as 1ms") {
+	} else if d.isPlain(r, "one delay for both directions, such as 1ms") {
 		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
 	}
 	var bufferAt document.Place
@@ -180,13 +180,13 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 	}
 }
 
-// isMap reports an error if a link's value is a map.
-func (d *decoder) isMap(t *document.Node, allowed string) bool {
-	if t.Kind == document.Mapping {
-		d.Fail(t.Place, allowed, "this is a map")
-		return true
+// isPlain reports an error if a link's value is a map or a list.
+func (d *decoder) isPlain(t *document.Node, allowed string) bool {
+	if t.Kind != document.Scalar {
+		d.Fail(t.Place, allowed, "this is %v", t.Kind)
+		return false
 	}
-	return false
+	return true
 }
 
 // extras are the keys beside a family: hosts, switches and links that are added to what it makes.
@@ -284,7 +284,7 @@ func (d *decoder) buffers(p *Point) {
 }
 
 func (d *decoder) loss(t *document.Node) float64 {
-	if d.isMap(t, "one share of independent losses for both directions, such as 0.1%") {
+	if !d.isPlain(t, "one share of independent losses for both directions, such as 0.1%") {
 		return 0
 	}
 	v := document.Read(d.Reader, t, unit.ParseShare)

@@ -28,6 +28,8 @@ traffic: [{name: x, transport: tcp, %s}]
 		{"a rate by direction", fmt.Sprintf(links, "rate: {down: 100Mbps, up: 10Mbps}, delay: 1ms"), toB, "", "",
 			"x.yaml:2:112: this is a map; allowed: one rate for both directions; an event at 0s has that of one, such as " +
 				"{at: 0s, link: [a, b], from: a, rate: 10Mbps}"},
+		{"a list of rates", fmt.Sprintf(links, "rate: [100Mbps, 10Mbps], delay: 1ms"), toB, "", "",
+			"x.yaml:2:112: this is a list; allowed: one rate for both directions; an event at 0s"},
 		{"that event", fmt.Sprintf(links, plain), toB + "}]\nevents: [{at: 0s, link: [s, b], from: b, rate: 1Mbps", "", "",
 			""},
 		{"a delay by direction", fmt.Sprintf(links, "rate: 10Mbps, delay: {down: 1ms, up: 2ms}"), toB, "", "",
