@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"weir/core/unit"
 )
@@ -147,7 +148,11 @@ func (w *words) header() (nodes, switches, links int, err error) {
 	if nodes, err = w.number("the number of nodes", 1, largestNetwork); err != nil {
 		return nodes, switches, links, err
 	}
-	behind := len(strings.Fields(w.rest)) // on the line
+	words := strings.Fields(w.rest) // behind the first one of the line
+	behind := len(words)
+	if behind == 5 && unicode.IsLetter(rune(words[4][0])) && len(words[3]) <= 7 {
+		return 0, 0, 0, w.simAI(nodes, words)
+	}
 	if switches, err = w.number("the number of switches", 0, nodes); err != nil {
 		return nodes, switches, links, err
 	}
@@ -166,6 +171,19 @@ func (w *words) header() (nodes, switches, links int, err error) {
 		}
 	}
 	return nodes, switches, links, err
+}
+
+// simAI is the error about a topology of SimAI. Its first line is "<nodes> <GPUs a server> <NVSwitches> <switches>
+// <links> <GPU>" (aliyun/SimAI, astra-sim-alibabacloud/inputs/topo/gen_Topo_Template.py), and the ids of NVSwitches are
+// listed before those of switches.
+func (w *words) simAI(nodes int, words []string) error {
+	w.column = w.next + strings.LastIndex(w.rest, words[4])
+	var numbers [4]int
+	for i := range numbers {
+		numbers[i], _ = strconv.Atoi(words[i])
+	}
+	return w.errorf("%q: this line is that of SimAI; write \"%d %d %d\", the numbers of nodes, of switches and "+
+		"NVSwitches, and of links", words[4], nodes, numbers[1]+numbers[2], numbers[3])
 }
 
 // slashed are the units of ns-3's DataRate that differ from ours only in their letters.

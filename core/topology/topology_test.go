@@ -153,6 +153,8 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2 2\n2\n", `net.txt:1:5: the number of top-of-rack switches, of four or six numbers the third, is "2"`},
 		{"3 1 1 -2\n2\n", `net.txt:1:7: the number of links is "-2"`},
 		{"3 1 1 2 25000000000 x\n2\n", `net.txt:1:21: "x"`},
+		{"10 8 1 1 9 H20\n8 9\n", `net.txt:1:12: "H20": this line is that of SimAI; write "10 2 9", the numbers of ` +
+			"nodes, of switches and NVSwitches, and of links"},
 		{"3 1 2\n2\n0 2 0 1us 0\n", `net.txt:3:5: a link's rate is "0"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1.5 1us 0\n", `net.txt:3:5: a link's rate is "1.5"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1..0Gb/s 1us 0\n", `net.txt:3:5: a link's rate is "1..0Gb/s"`},

@@ -92,6 +92,10 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		case len(fields) > 6:
 			return nil, fail(column(6), "%d words; a flow has six: src dst class port bytes start", len(fields))
 		}
+		if strings.Contains(fields[4], ".") {
+			return nil, fail(column(4), "the size is %q; a whole number of bytes is allowed: a flow has src dst class port "+
+				"bytes start, and of ns3-rdma src dst class packets start stop", fields[4])
+		}
 		var v [5]int64
 		for i, f := range []struct {
 			what      string

@@ -188,7 +188,8 @@ func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
 
 // setting is what programs of all switches may need to know.
 func (d *decoder) setting(p *Point) *dataplane.Setting {
-	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest}
+	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest,
+		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]
 		s.MaxFrame = max(s.MaxFrame, p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true))
