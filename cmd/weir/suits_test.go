@@ -112,7 +112,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"first_window: line_rate", "bound: bytes, bound_bytes: 9kB", "9kB",
 		"traffic x: transport rdma: bound_bytes: 9kB are"},
 	{"first_window: line_rate", "rto: fixed, rto_min: 8us", "8us",
-		"traffic x: transport rdma: rto_min: the timeout of 8us is shorter than 489us"},
+		"traffic x: transport rdma: rto_min: the timeout of 8us is shorter than 250us"},
 	{"first_window: line_rate", "base_rtt: 4us", "4us",
 		"traffic x: transport rdma: base_rtt: the longest path takes 848"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",

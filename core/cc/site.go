@@ -29,17 +29,19 @@ type Site struct {
 // slowest of the switches' ports on the path.
 type SitePath struct {
 	Path
-	Name       string    // the hosts at its ends: "left0->right0"
-	Narrow     Link      // the slowest link in the direction of data
-	Flows      int       // flows without an end that the traffic lists by Narrow; 0: not known, or one
-	Idle       bool      // data queues at no switch: the sender's link is slower than all others
-	Lossless   string    // why no packet is lost; "": a port's buffer ends
-	Unmarked   string    // why the controller gets no marks; "": it does
-	Unanswered string    // why no switch answers requests; "": one does
-	Supplied   bool      // switches report what they have for a flow (NCF), whatever the controller
-	Wait       unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
-	Trims      bool      // a switch cuts off the payload of a packet that finds no room, so that the receiver learns of it
-	Holds      unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
+	Name       string // the hosts at its ends: "left0->right0"
+	Narrow     Link   // the slowest link in the direction of data
+	Flows      int    // flows without an end that the traffic lists by Narrow; 0: not known, or one
+	Idle       bool   // data queues at no switch: the sender's link is slower than all others
+	Lossless   string // why no packet is lost; "": a port's buffer ends
+	Unmarked   string // why the controller gets no marks; "": it does
+	Unanswered string // why no switch answers requests; "": one does
+	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
+	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: not known.
+	DataQueueing unit.Time
+	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
+	Trims        bool      // a switch cuts off the payload of a packet that finds no room, so that the receiver learns of it
+	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
 }
 
 // Link is a link in one direction.
@@ -55,6 +57,14 @@ func (p *SitePath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.
 
 // Share is Product over the flows that share the narrowest link: what each must have in flight, so that all fill it.
 func (p *SitePath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
+
+// DataMaxRTT returns the longest round trip with full buffers at the ports at which data can queue; unit.Never if it
+// has no known bound.
+func (p *SitePath) DataMaxRTT() unit.Time {
+	path := p.Path
+	path.Queueing = p.DataQueueing
+	return path.MaxRTT()
+}
 
 // Trip describes the round trip that Product counts.
 func (p *SitePath) Trip() string {

@@ -26,8 +26,6 @@ type surroundings struct {
 	longest  unit.Time
 	asked    []inHand                       // by traffic
 	loads    map[topology.PortRef]*portLoad // nil: not all traffics are known
-	issued   []Warning                      // about the point in hand
-	again    bool                           // traffics are asked again, with loads
 	inHand
 }
 
@@ -216,6 +214,11 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		x.BaseRTT += transport.AnswersAfter(tr.transportConfig)
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
+		if p.seen.Waits != nil {
+			x.DataQueueing = p.seen.Queueing(near.From, near.To, func(port topology.PortRef) bool {
+				return d.around.queues(p.seen.Network, port)
+			})
+		}
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
@@ -247,16 +250,19 @@ func endless(p *Point, first, end int) int {
 	return max(1, (end-first)/mostPairs)
 }
 
-// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue. As
-// long as
-// not all traffics are known, that is any of the path.
+// queues reports whether data can queue at a port. As long as not all traffics are known, it can at any.
+func (a *surroundings) queues(n *topology.Network, port topology.PortRef) bool {
+	return a.loads == nil || a.loads[port].queues(n.Links[port.Link].Rate)
+}
+
+// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
 func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	var here switchRole
 	for _, port := range w.ports[1:] {
-		l := &p.seen.Network.Links[port.Link]
-		if d.around.loads != nil && !slices.Contains(w.queues, port) && !d.around.loads[port].queues(l.Rate) {
+		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
 			continue
 		}
+		l := &p.seen.Network.Links[port.Link]
 		s := &d.around.switches[l.Ends[port.End]]
 		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
 		here.suppliers = append(here.suppliers, s.suppliers...)
@@ -296,10 +302,13 @@ func (d *decoder) idle(p *Point, w *walk) bool {
 	return true
 }
 
-// losses notes whether a path loses packets, and how long its queues can be.
+// losses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
 func (d *decoder) losses(p *Point, x *cc.SitePath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
+		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
+			continue
+		}
 		l := &p.seen.Network.Links[port.Link]
 		s := &d.around.switches[l.Ends[port.End]]
 		if s.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0 {

@@ -60,13 +60,8 @@ func (d *decoder) warn(kind scheme.WarningKind, at document.Place, format string
 	d.issue(document.Warn(kind, at, format, args...))
 }
 
-// issue keeps a warning, once. When traffics are asked again, one of a kind at a place is enough.
+// issue keeps a warning, once.
 func (d *decoder) issue(w Warning) {
-	a := &d.around
-	if a.again && slices.ContainsFunc(a.issued, func(x Warning) bool { return x.Kind == w.Kind && x.At == w.At }) {
-		return
-	}
-	a.issued = append(a.issued, w)
 	if !slices.Contains(d.warnings, w) {
 		d.warnings = append(d.warnings, w)
 	}

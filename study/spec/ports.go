@@ -176,14 +176,12 @@ func (d *decoder) programsSuit(p *Point) {
 // path marks, trims or answers is no signal of a queue.
 func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
 	a := &d.around
-	a.loads, a.again = loads, true
-	shortest, longest := a.shortest, a.longest
+	a.loads = loads
 	for id := range a.asked {
 		x := &a.asked[id]
 		a.transport, a.control, a.transportAt = x.transport, x.control, x.transportAt
 		d.suits(p, id, x.first, x.end)
 	}
-	a.shortest, a.longest, a.again = shortest, longest, false
 }
 
 // setting is what programs of all switches may need to know.
