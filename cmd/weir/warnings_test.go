@@ -156,7 +156,7 @@ measure: [job]
 	{ID: "hpcc-census-n", Text: fabric("forward, telemetry", "rdma", "{hpcc: {census: #, n: ¦16}}"), Fires: "on",
 		Quiet: "off"},
 	{ID: "hpcc-agent-silent", Text: fabric("forward#", "tcp", "{rx_hpcc: {preset: ¦agent}}"), Fires: "",
-		Quiet: ", {telemetry: {format: ioam}}"},
+		Quiet: ", {telemetry: {format: ioam}}", Port: "s->b"},
 	{ID: "idle-parameter", Text: fabric("forward, telemetry", "rdma", "{hpcc: {n: #, w_ai: ¦100 B}}"), Fires: "16",
 		Quiet: "0"},
 	// ports

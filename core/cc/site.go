@@ -16,7 +16,6 @@ type Site struct {
 	Paths      []SitePath        // of the flows, each kind once
 	Sending    unit.Rate         // payload that the application has per second; 0: always more
 	Telemetry  *telemetry.Format // that switches write; nil: none does
-	Unrecorded string            // why no telemetry comes back; "": it does
 	Unmeasured string            // why no rate of delivery is measured; "": one is
 	Flowlets   bool              // packets of a flow take several paths: after gaps
 	Sprayed    bool              // or one by one
@@ -35,12 +34,13 @@ type SitePath struct {
 	Idle       bool   // data queues at no switch: the sender's link is slower than all others
 	Lossless   string // why no packet is lost; "": a port's buffer ends
 	Unmarked   string // why the controller gets no marks; "": it does
+	Unrecorded string // why no telemetry of its queues comes back; "": it does
 	Unanswered string // why no switch answers requests; "": one does
 	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
 	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: not known.
 	DataQueueing unit.Time
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
-	Trims        bool      // a switch cuts off the payload of a packet that finds no room, so that the receiver learns of it
+	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
 	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
 }
 
@@ -116,7 +116,7 @@ func (s *Site) silent(x *Scheme) (path *SitePath, why string) {
 		for _, r := range []struct {
 			signal Signals
 			why    string
-		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured},
+		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, p.Unrecorded}, {ByDelivery, s.Unmeasured},
 			{ByRequests, p.Unanswered}} {
 			if x.Signals&r.signal != 0 {
 				heard = heard || r.why == ""

@@ -38,9 +38,9 @@ type inHand struct {
 
 // switchRole is what the programs and the scheduler of one switch do.
 type switchRole struct {
-	marks, drops, pauses, trims, answers bool
-	holds                                unit.Time            // max time that a queue holds before the switch trims
-	suppliers                            []dataplane.Supplier // programs that report supply to senders by NACKs
+	marks, drops, pauses, trims, answers, records bool
+	holds                                         unit.Time            // max time that a queue holds before the switch trims
+	suppliers                                     []dataplane.Supplier // programs that report supply to senders by NACKs
 	spreading
 }
 
@@ -82,6 +82,7 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		}
 		d.around.any.marks = d.around.any.marks || x.marks
 		d.around.any.answers = d.around.any.answers || x.answers
+		d.around.any.records = d.around.any.records || x.records
 	}
 }
 
@@ -91,7 +92,8 @@ func (x *switchRole) runs(program *switchfile.Program) {
 	x.decides(c)
 	_, answers := c.(dataplane.Answering)
 	_, pauses := c.(dataplane.Pauser)
-	x.answers, x.pauses = x.answers || answers, x.pauses || pauses
+	_, records := c.(dataplane.Telemeter)
+	x.answers, x.pauses, x.records = x.answers || answers, x.pauses || pauses, x.records || records
 	if supplier, ok := c.(dataplane.Supplier); ok {
 		x.suppliers = append(x.suppliers, supplier)
 	}
@@ -265,6 +267,7 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 		l := &p.seen.Network.Links[port.Link]
 		s := &d.around.switches[l.Ends[port.End]]
 		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
+		here.records = here.records || s.records
 		here.suppliers = append(here.suppliers, s.suppliers...)
 	}
 	x.Trims = here.trims
@@ -277,6 +280,14 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 		x.Unmarked = "no switch marks packets (program ecn)"
 	case tr.cc != nil:
 		x.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
+	}
+	switch {
+	case here.records:
+		x.Unrecorded = transport.Unrecorded(tr.transportConfig)
+	case d.around.any.records:
+		x.Unrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
+	default:
+		x.Unrecorded = "no switch writes telemetry (program telemetry)"
 	}
 	switch x.Unanswered = transport.Unanswered(tr.transportConfig); {
 	case x.Unanswered != "" || here.answers:

@@ -27,9 +27,6 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
 		Controller: tr.cc, Config: tr.ccConfig}
-	if site.Unrecorded = transport.Unrecorded(tr.transportConfig); p.telemetry == nil {
-		site.Unrecorded = "it needs telemetry, and no switch writes any (program telemetry): it keeps its first window"
-	}
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && a.loads != nil {
