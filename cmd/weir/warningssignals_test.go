@@ -54,3 +54,17 @@ func TestWarningsOfSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsOfDirectLinks: no controller lacks a signal on a path without switches, where no queue but the sender's
+// own grows.
+func TestWarningsOfDirectLinks(t *testing.T) {
+	for _, x := range cli.Registry().Controllers {
+		text := "duration: 1ms\ntopology: {hosts: [a, b], links: [{ends: [a, b], rate: 1Gbps, delay: 1ms}]}\n" +
+			"traffic: [{name: x, from: a, to: b, transport: rdma, cc: " + x.Name + ", start: 0s}]\nmeasure: [goodput]\n"
+		if all, _ := issued(text); slices.ContainsFunc(all, func(w string) bool {
+			return strings.HasPrefix(w, "cc-no-signal") || strings.HasSuffix(w, "unanswered a->b")
+		}) {
+			t.Errorf("%s: %v", x.Name, all)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 type Site struct {
 	MSS        int32             // payload of a full packet
 	Paths      []SitePath        // of the flows, each kind once
+	Largest    unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
 	Sending    unit.Rate         // payload that the application has per second; 0: always more
 	Telemetry  *telemetry.Format // that switches write; nil: none does
 	Unmeasured string            // why no rate of delivery is measured; "": one is
@@ -30,7 +31,7 @@ type SitePath struct {
 	Path
 	Name       string // the hosts at its ends: "left0->right0"
 	Narrow     Link   // the slowest link in the direction of data
-	Flows      int    // flows without an end that the traffic lists by Narrow; 0: not known, or one
+	Flows      int    // flows that share Narrow: of all traffics those without an end, and one of the traffic; 0: not known
 	Idle       bool   // data queues at no switch: the sender's link is slower than all others
 	Lossless   string // why no packet is lost; "": a port's buffer ends
 	Unmarked   string // why the controller gets no marks; "": it does
@@ -230,11 +231,11 @@ func (s *Site) Find(holds func(p *SitePath) bool) *SitePath {
 	return nil
 }
 
-// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path. The text
-// begins with what, its value with a verb: "100kB are".
+// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and does
+// not hold the largest flow either. The text begins with what, its value with a verb: "100kB are".
 func (s *Site) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
 	p, ok := s.max((*SitePath).Share)
-	if !ok || bytes >= part*p.Share() {
+	if !ok || bytes >= part*p.Share() || s.Largest > 0 && bytes >= float64(s.Largest) {
 		return nil
 	}
 	of := ""

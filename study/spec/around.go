@@ -200,7 +200,8 @@ func (w *walk) find(n *topology.Network, frame int32) {
 // first on and before end. It returns what switches do to flows with a choice of ports.
 func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
 	seen := map[cc.SitePath]bool{}
-	flows := map[string]int{} // without an end, by the port of the narrowest link
+	flows := map[topology.PortRef]int{} // without an end, by the port of the narrowest link
+	var narrow []topology.PortRef
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	each := endless(p, first, end)
 	p.eachPair(tr, first, end, func(src, dst int) {
@@ -226,19 +227,26 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		if x.Idle = d.idle(p, w); x.Idle {
 			x.Lossless = "the sender's link is slower than all others"
 		}
-		port := p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
-		flows[port] += each
+		flows[w.narrow] += each
 		if seen[x] {
 			return
 		}
 		seen[x] = true
+		narrow = append(narrow, w.narrow)
 		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
-		x.Narrow.Port = port
+		x.Narrow.Port = p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
 		site.Paths = append(site.Paths, x)
 	})
 	for i := range site.Paths {
-		site.Paths[i].Flows = flows[site.Paths[i].Narrow.Port]
+		site.Paths[i].Flows = flows[narrow[i]]
+		if x := d.around.loads[narrow[i]]; x != nil {
+			site.Paths[i].Flows = x.flows
+			if each == 0 || site.Sending > 0 {
+				site.Paths[i].Flows++
+			}
+		}
 	}
+	site.Largest = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
 	return spread
 }
@@ -255,6 +263,25 @@ func endless(p *Point, first, end int) int {
 // queues reports whether data can queue at a port. As long as not all traffics are known, it can at any.
 func (a *surroundings) queues(n *topology.Network, port topology.PortRef) bool {
 	return a.loads == nil || a.loads[port].queues(n.Links[port.Link].Rate)
+}
+
+// largestFlow returns the size of a traffic's largest flow; 0: not known, or flows have no end. The traffic's are the
+// point's flows from first on and before end.
+func (p *Point) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
+	if g := tr.generator; g != nil {
+		if g.Sizes != nil {
+			return unit.Bytes(g.Sizes.Size(1))
+		}
+		return g.Size
+	}
+	for i := first; i < end; i += max(1, (end-first)/mostPairs) {
+		f := p.flows.at(i)
+		if f.Size == 0 {
+			return 0
+		}
+		largest = max(largest, f.Size)
+	}
+	return largest
 }
 
 // signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
@@ -298,11 +325,10 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	}
 }
 
-// idle reports whether data queues at no switch of a path: the sender's link is slower than all others, and other
-// hosts do
-// not send more to any. As long as not all traffics are known, there are no others.
+// idle reports whether data queues at no switch of a path: the sender's link is the only one or slower than all others,
+// and other hosts do not send more to any. As long as not all traffics are known, there are no others.
 func (d *decoder) idle(p *Point, w *walk) bool {
-	if w.narrow != w.ports[0] || len(w.queues) == 0 {
+	if w.narrow != w.ports[0] {
 		return false
 	}
 	for _, port := range w.ports[1:] {
