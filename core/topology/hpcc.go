@@ -130,13 +130,13 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	degree := make([]int, nodes)
 	var wrong []error
 	for range links {
-		alone := strings.TrimSpace(w.rest) == "" // it begins a line
+		ownLine := strings.TrimSpace(w.rest) == "" // it begins a line
 		l, err := n.readLink(w, joined, degree)
 		if err == nil {
 			n.Links = append(n.Links, l)
 			continue
 		}
-		if wrong = append(wrong, err); len(wrong) == maxErrors || !alone || len(strings.Fields(w.text)) != linkWords {
+		if wrong = append(wrong, err); len(wrong) == maxErrors || !ownLine || len(strings.Fields(w.text)) != linkWords {
 			break
 		}
 		w.rest = "" // the next line is the next link

@@ -35,14 +35,14 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 			"above the threshold of %s, so while all send they are mice", p.Senders, p.To,
 			unit.FormatShare(o.Detector.Threshold)))
 	default:
-		all = o.suitsChange(all, s, p)
+		all = o.warnOfWait(all, s, p)
 	}
 	return all
 }
 
-// suitsChange warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
+// warnOfWait warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
 // mice's queue, the elephant stays there for change_wait, and early counts what elephants have in their own.
-func (o *Options) suitsChange(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
+func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
 	d, _ := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if !o.Flowlet || o.Wait <= nd { // a wait of 0s is d

@@ -198,7 +198,7 @@ func (s *side) infinite(values []float64, envs []map[string]any) (why string) {
 	return ""
 }
 
-// zero returns the first divisor that is 0 for a seed; "": there is none. Guarded ones count if guarded is set.
+// zero returns the first divisor that is 0 for a seed; "": no divisor is 0. Guarded ones count if guarded is set.
 func (s *side) zero(env map[string]any, guarded bool) string {
 	for k := range s.divisors {
 		x := &s.divisors[k]

@@ -37,7 +37,7 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		a.known(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
+		a.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
 			transport.ShortTimer(tr.transportConfig, site))))
 	tr.timer = transport.TimerText(tr.transportConfig, site.Paths)
 	if tr.cc == nil {
@@ -49,12 +49,12 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 			a.shortest = x.BaseRTT
 		}
 	}
-	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, a.known(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
+	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, a.issuable(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
 		ofControl...)))
 }
 
-// known returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
-func (a *surroundings) known(all []scheme.Remark) []scheme.Remark {
+// issuable returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
+func (a *surroundings) issuable(all []scheme.Remark) []scheme.Remark {
 	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return a.loads == nil && !r.Refused })
 }
 
