@@ -38,7 +38,8 @@ func TestWarningsOfSignals(t *testing.T) {
 		}
 		compared := 0
 		for _, at := range []string{"WIDE", "NARROW"} {
-			text := strings.NewReplacer(" "+at, ", "+programs, "ECN", marks, "CONTROL", x.Name, " WIDE", "", " NARROW", "").Replace(signalled)
+			text := strings.NewReplacer(" "+at, ", "+programs, "ECN", marks, "CONTROL", x.Name, " WIDE", "",
+				" NARROW", "").Replace(signalled)
 			all, loads := issued(text)
 			if !loads {
 				continue

@@ -31,7 +31,7 @@ type SitePath struct {
 	Path
 	Name       string // the hosts at its ends: "left0->right0"
 	Narrow     Link   // the slowest link in the direction of data
-	Flows      int    // flows that share Narrow: of all traffics those without an end, and one of the traffic; 0: not known
+	Flows      int    // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
 	Idle       bool   // data queues at no switch: the sender's link is slower than all others
 	Lossless   string // why no packet is lost; "": a port's buffer ends
 	Unmarked   string // why the controller gets no marks; "": it does

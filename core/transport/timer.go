@@ -10,8 +10,8 @@ import (
 
 // warnShortTimer is the kind of warnings of ShortTimer.
 var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
-	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers at the " +
-		"ports at which data can queue"}
+	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers " +
+		"at the ports at which data can queue"}
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {

@@ -103,7 +103,8 @@ func TestReadHPCCFlowsAllErrors(t *testing.T) {
 		text string
 		want []string
 	}{
-		{"3\n0 0 3 100 5 2.0\n0 1 9 100 5 2.0\n0 1 3 100 5 1.0\n", []string{"x.flow:2:3: the flow goes", "x.flow:3:5: the class"}},
+		{"3\n0 0 3 100 5 2.0\n0 1 9 100 5 2.0\n0 1 3 100 5 1.0\n", []string{"x.flow:2:3: the flow goes",
+			"x.flow:3:5: the class"}},
 		{"4\n0 1 3 100 5 2.0\n0 1 3 100 5\n0 1 3 100 5 1.0\n0 1 3 100 5 2.5 6\n", []string{"x.flow:3:12: the line ends",
 			"x.flow:4:13: the start is before", "x.flow:5:17: 7 words"}},
 		{"3\n0 0 3 100 5 2.0\n0 x 3 100 5 2.0\n", []string{"x.flow:2:3: the flow goes", "x.flow:3:3: the destination",

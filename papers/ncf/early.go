@@ -48,8 +48,8 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *datap
 	if !o.Flowlet || o.Wait <= nd { // a wait of 0s is d
 		return all
 	}
-	return append(all, warnEarlyWait.Remark("change_wait", "an elephant that does not pause stays in the mice's queue for "+
-		"%v, and early counts what elephants have in their own: its sender is not told in that time; change: at_once, or "+
+	return append(all, warnEarlyWait.Remark("change_wait", "an elephant that does not pause stays in the mice's queue "+
+		"for %v, and early counts what elephants have in their own: its sender is not told in that time; change: at_once, or "+
 		"at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 

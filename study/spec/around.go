@@ -39,7 +39,7 @@ type inHand struct {
 // switchRole is what the programs and the scheduler of one switch do.
 type switchRole struct {
 	marks, drops, pauses, trims, answers, records bool
-	holds                                         unit.Time            // max time that a queue holds before the switch trims
+	holds                                         unit.Time            // max that a queue holds before the switch trims
 	suppliers                                     []dataplane.Supplier // programs that report supply to senders by NACKs
 	spreading
 }
