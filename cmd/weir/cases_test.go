@@ -12,8 +12,7 @@ import (
 
 // warnedCases are the kinds of warnings about the files of testdata/cases.
 var warnedCases = map[string][]string{
-	"direct-gpus": {"cc-no-signal", "uet-unmarked"}, // no buffer has a limit
-	"slow-start":  {"cc-no-signal", "tcp-receive-buffer", "tcp-send-buffer"},
+	"slow-start": {"cc-no-signal"}, // no buffer has a limit
 }
 
 // TestCases: each file of testdata/cases is an input that was reported to give a wrong result silently. Its claims have

@@ -99,6 +99,8 @@ var warnedPrograms = []warntest.Row{
 		Quiet: "94%"},
 	{ID: "ncf-early-idle", Text: ncf("round_trip: 50ms, senders: 200, early: ¦#", "3", "250kB", 200), Fires: "30%",
 		Quiet: "0%"},
+	{ID: "ncf-early-wait", Text: ncf("round_trip: 50ms, early: 30%, change: flowlet, change_wait: ¦#", "3", "250kB", 1),
+		Fires: "380ms", Quiet: "340ms", Port: "s->b"},
 	{ID: "ncf-deaf-idle", Text: ncf("round_trip: 50ms, senders: 200, windows: ¦#", "3", "250kB", 1), Fires: "1",
 		Quiet: "4"},
 	{ID: "p4te-round-trip", Text: fatTree("round_trip: ¦#"), Fires: "200us", Quiet: "100us"},

@@ -28,9 +28,9 @@ func (e *FormatError) Error() string {
 type words struct {
 	file         string
 	lines        *bufio.Scanner
-	rest         string
-	line, column int // of the current word
-	next         int // column of rest
+	text, rest   string // of the current line, and what of it is left
+	line, column int    // of the current word
+	next         int    // column of rest
 }
 
 func (w *words) errorf(format string, args ...any) error {
@@ -54,7 +54,8 @@ func (w *words) word(what string) (string, error) {
 			return "", w.errorf("the file ends; %s is missing", what)
 		}
 		w.line++
-		w.rest, w.next = w.lines.Text(), 1
+		w.text, w.next = w.lines.Text(), 1
+		w.rest = w.text
 	}
 	n := strings.IndexAny(w.rest, " \t\r")
 	if n < 0 {
@@ -112,7 +113,8 @@ const largestNetwork = 1 << 20
 // s<id>; the error rate becomes the link's loss. The first line may be that of ns3-datacenter,
 // "<nodes> <switches> <tors> <links>", with two rates behind it or without: its programs draw
 // traffic by them, and the network does not depend on them. A rate without a unit is in bit/s.
-// Errors are of type *FormatError; a network without one is valid (Validate). With an Excess error
+// Errors are of type *FormatError, several of links that have a line each are joined; a network without one is valid
+// (Validate). With an Excess error
 // the network is returned, too: the simulator ignores what follows the last link.
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
@@ -127,12 +129,25 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	}
 	joined := map[[2]int]uint16{}
 	degree := make([]int, nodes)
+	var wrong []error
 	for range links {
+		ownLine := strings.TrimSpace(w.rest) == "" // it begins a line
 		l, err := n.readLink(w, joined, degree)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			n.Links = append(n.Links, l)
+			continue
 		}
-		n.Links = append(n.Links, l)
+		if wrong = append(wrong, err); len(wrong) == maxErrors || !ownLine || len(strings.Fields(w.text)) != linkWords {
+			break
+		}
+		w.rest = "" // the next line is the next link
+	}
+	switch len(wrong) {
+	case 0:
+	case 1:
+		return nil, wrong[0]
+	default:
+		return nil, errors.Join(wrong...)
 	}
 	var excess *FormatError
 	if err := w.end(); errors.As(err, &excess) && !excess.Excess {
@@ -142,6 +157,12 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	}
 	return n, nil
 }
+
+// maxErrors limits how many errors of a file are reported at once.
+const maxErrors = 20
+
+// linkWords is the number of words of a link.
+const linkWords = 5
 
 // header reads the first line: of three numbers, or of four or six.
 func (w *words) header() (nodes, switches, links int, err error) {

@@ -186,6 +186,35 @@ func TestReadHPCCErrors(t *testing.T) {
 	}
 }
 
+// TestReadHPCCAllErrors: all links that are wrong are reported at once if each has a line of its own.
+func TestReadHPCCAllErrors(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"3 1 2\n2\n0 2 fast 1us 0\n1 2 1Gbps slow 0\n", []string{`net.txt:3:5: "fast"`, `net.txt:4:11: "slow"`}},
+		{"3 1 3\n2\n0 2 1Gbps 1us 2\n0 2 1Gbps 1us 0\n1 9 1Gbps 1us 0\n", []string{"net.txt:3:15: the error rate",
+			"net.txt:5:3: a link's destination"}},
+		{"3 1 2\n2\n0 2 fast 1us\n1 2 1Gbps slow 0\n", []string{`net.txt:3:5: "fast"`}},
+		{"3 1 2\n2 0 2 fast 1us 0\n1 2 1Gbps slow 0\n", []string{`net.txt:2:7: "fast"`}},
+	} {
+		_, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
+		got := strings.Split(fmt.Sprint(err), "\n")
+		if len(got) != len(c.want) {
+			t.Fatalf("%q:\n got %v\nwant %q", c.text, err, c.want)
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%q:\n got %s\nwant %s", c.text, got[i], want)
+			}
+		}
+	}
+	_, err := ReadHPCC(strings.NewReader("3 1 1000\n2\n"+strings.Repeat("0 2 fast 1us 0\n", 1000)), "net.txt")
+	if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != maxErrors {
+		t.Errorf("%d errors of 1000 are reported", n)
+	}
+}
+
 // The files of ns3-datacenter announce their top-of-rack switches between switches and links, and
 // some two rates; a rate without a unit is in bit/s there, with a decimal point or without. The
 // network is that of a first line with three numbers.

@@ -10,7 +10,8 @@ import (
 
 // warnShortTimer is the kind of warnings of ShortTimer.
 var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
-	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers"}
+	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers " +
+		"at the ports at which data can queue"}
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
@@ -30,20 +31,21 @@ type TimerConfig interface {
 	Timer(p *cc.Path) Timer
 }
 
-// slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never
-// if some path has no limit.
-func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
+// slowestPath returns the path on which a packet and its acknowledgement can take longest by maxRTT, and that time;
+// unit.Never if some path has no limit.
+func slowestPath(paths []cc.SitePath, maxRTT func(*cc.SitePath) unit.Time) (path *cc.SitePath, longest unit.Time) {
 	longest = -1
 	for i := range paths {
-		if t := paths[i].MaxRTT(); t > longest {
+		if t := maxRTT(&paths[i]); t > longest {
 			path, longest = &paths[i], t
 		}
 	}
 	return path, longest
 }
 
-// ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers: what only waits is
-// sent again then. The limit of a path whose switches trim is a rough one, and gives no warning.
+// ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers at the ports at which
+// data can queue: what only waits is sent again then. The limit of a path whose switches trim is a rough one, and
+// gives no warning.
 func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	x, timed := c.(TimerConfig)
 	if !timed {
@@ -52,16 +54,16 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		t := x.Timer(&p.Path)
-		longest := p.MaxRTT()
+		longest := p.DataMaxRTT()
 		if p.Trims || t.Probes || t.Own <= 0 || longest == unit.Never || t.Own >= longest+t.Adds {
 			continue
 		}
-		if slowest, most := slowestPath(s.Paths); most < unit.Never && !slowest.Trims {
+		if slowest, most := slowestPath(s.Paths, (*cc.SitePath).DataMaxRTT); most < unit.Never && !slowest.Trims {
 			p, t, longest = slowest, x.Timer(&slowest.Path), most
 		}
 		return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of the "+
 			"longest path with full buffers: %v without queues and %v in what its ports hold; what waits for longer is "+
-			"sent again", rounded(t.Own), rounded(longest+t.Adds), rounded(p.BaseRTT+t.Adds), rounded(p.Queueing)).
+			"sent again", rounded(t.Own), rounded(longest+t.Adds), rounded(p.BaseRTT+t.Adds), rounded(p.DataQueueing)).
 			At(p.Narrow.Port, float64(longest+t.Adds)/float64(t.Own))}
 	}
 	return nil
@@ -83,7 +85,7 @@ func ReportTimer(c scheme.Config, paths []cc.SitePath) (r TimerReport, ok bool) 
 	if !timed || len(paths) == 0 {
 		return r, false
 	}
-	p, longest := slowestPath(paths)
+	p, longest := slowestPath(paths, func(p *cc.SitePath) unit.Time { return p.MaxRTT() })
 	t := x.Timer(&p.Path)
 	r = TimerReport{ProbeAfter: unit.Never, ResendAfter: t.Own, BaseRTT: p.BaseRTT + t.Adds, MaxRTT: longest}
 	limit := "a port of the path has no limit, so that packets can wait for any time"

@@ -112,6 +112,10 @@ func Foreign(d *document.Reader, t *document.Node, err error) {
 		d.Fail(d.InFile(e.File, e.Line, e.Column), skip(e.Excess), "%s", e.Msg)
 	case *workload.FormatError:
 		d.Fail(d.InFile(e.File, e.Line, e.Column), skip(e.Excess), "%s", e.Msg)
+	case interface{ Unwrap() []error }:
+		for _, x := range e.Unwrap() {
+			Foreign(d, t, x)
+		}
 	default:
 		d.Fail(t.Place, "", "%s: %v", t.Text, err)
 	}
