@@ -71,6 +71,7 @@ func ends(s *sheet, o *results.Outcome) {
 	if listed > 20 {
 		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(listed-20, "more unfinished flow")), plain)
 	}
+	unfinishedJobs(s, o)
 	for _, f := range o.Failed {
 		lines := strings.Split(fmt.Sprintf("failed: %s seed %d: %v", measure.PointName(f.Point), f.Seed, f.Err), "\n")
 		for _, l := range lines { // as it is: a message may have lines of its own
@@ -80,6 +81,29 @@ func ends(s *sheet, o *results.Outcome) {
 	if o.Missing > 0 {
 		s.note(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
 			text.Verb(o.Missing, "are")), plain)
+	}
+}
+
+// maxUnfinishedJobs limits the unfinished jobs that a report lists.
+const maxUnfinishedJobs = 20
+
+// unfinishedJobs lists the jobs with operations that never ended, and messages of them that were in flight.
+func unfinishedJobs(s *sheet, o *results.Outcome) {
+	count := 0
+	for _, r := range o.Runs {
+		for _, u := range r.End.Jobs {
+			if count++; count > maxUnfinishedJobs {
+				continue
+			}
+			s.note(fmt.Sprintf("unfinished: %s seed %d: job %s, %s of %s never ended", measure.PointName(r.Point), r.Seed,
+				u.Traffic, text.Count(int(u.Operations), "operation"), text.Count(u.Ranks, "rank")), plain)
+			for _, m := range u.Messages {
+				s.note("message in flight: "+m, plain)
+			}
+		}
+	}
+	if count > maxUnfinishedJobs {
+		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(count-maxUnfinishedJobs, "more unfinished job")), plain)
 	}
 }
 

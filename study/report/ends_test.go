@@ -58,3 +58,26 @@ func TestNotExpectedTold(t *testing.T) {
 		t.Errorf("it does not say %q once:\n%s", want, text)
 	}
 }
+
+// A report names unfinished jobs with their messages in flight, 20 of them.
+func TestUnfinishedJobsNamed(t *testing.T) {
+	run := &results.Run{Seed: 1, End: results.End{Reason: "time up", Jobs: []results.UnfinishedJob{
+		{Traffic: "j", Operations: 12, Ranks: 2,
+			Messages: []string{"rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m"}},
+		{Traffic: "k", Operations: 1, Ranks: 1},
+	}}}
+	const want = "unfinished: seed 1: job j, 12 operations of 2 ranks never ended\n" +
+		"message in flight: rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m\n" +
+		"unfinished: seed 1: job k, 1 operation of 1 rank never ended\n"
+	got := report.Ends(&results.Outcome{Runs: []*results.Run{run}})
+	if got = strings.ReplaceAll(got, "\n    ", " "); !strings.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
+	for range 20 {
+		run.End.Jobs = append(run.End.Jobs, run.End.Jobs[1])
+	}
+	got = report.Ends(&results.Outcome{Runs: []*results.Run{run}})
+	if !strings.Contains(got, "… and 2 more unfinished jobs, in runs.json\n") {
+		t.Errorf("%q", got)
+	}
+}

@@ -27,6 +27,7 @@ type Simulation struct {
 	hosts    []*host // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
+	events   []Event     // those behind time 0
 	crew     *crew.Crew  // of several threads, while the run goes on
 	linkOf   []direction // of the fabric's links
 
@@ -130,6 +131,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.checkMetrics(); err != nil {
 		return nil, err
 	}
+	r.events = r.wiring.HappenFirst()
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
