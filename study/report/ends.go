@@ -19,14 +19,7 @@ func Ends(o *results.Outcome) string {
 }
 
 func ends(s *sheet, o *results.Outcome) {
-	count := map[string]int{}
-	var order []string
-	for _, r := range o.Runs {
-		if count[r.End.Reason] == 0 {
-			order = append(order, r.End.Reason)
-		}
-		count[r.End.Reason]++
-	}
+	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
 	var parts []string
 	for _, r := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", count[r], r))
@@ -52,6 +45,7 @@ func ends(s *sheet, o *results.Outcome) {
 		}
 	}
 	notExpected(s, o)
+	idealNetworks(s, o)
 	iterations(s, o)
 	aligned(s, o)
 	spurious(s, o)
@@ -164,19 +158,36 @@ func spurious(s *sheet, o *results.Outcome) {
 // mostRepeated is how many ways in which iterations were carried out are told.
 const mostRepeated = 5
 
-// iterations says how many of jobs were not carried out, as they are those before them once more, and else why.
-func iterations(s *sheet, o *results.Outcome) {
-	count := map[string]int{}
-	var order []string
+// countRuns counts the runs by a text that they have, and returns the texts in the order of their first runs. Runs without
+// a text are left out.
+func countRuns(o *results.Outcome, of func(r *results.Run) string) (order []string, count map[string]int) {
+	count = map[string]int{}
 	for _, r := range o.Runs {
-		if r.End.Iterations == nil {
-			continue
-		}
-		how := r.End.Iterations.String()
-		if count[how]++; count[how] == 1 {
-			order = append(order, how)
+		if how := of(r); how != "" {
+			if count[how]++; count[how] == 1 {
+				order = append(order, how)
+			}
 		}
 	}
+	return order, count
+}
+
+// idealNetworks names the ideal networks that carried jobs in place of packets.
+func idealNetworks(s *sheet, o *results.Outcome) {
+	order, count := countRuns(o, func(r *results.Run) string { return r.End.Network })
+	for _, name := range order {
+		s.note(fmt.Sprintf("network: %s, in %s", name, text.Count(count[name], "run")), plain)
+	}
+}
+
+// iterations says how many of jobs were not carried out, as they are those before them once more, and else why.
+func iterations(s *sheet, o *results.Outcome) {
+	order, count := countRuns(o, func(r *results.Run) string {
+		if r.End.Iterations == nil {
+			return ""
+		}
+		return r.End.Iterations.String()
+	})
 	for i, how := range order {
 		if i == mostRepeated {
 			s.note(fmt.Sprintf("… and in %s, in runs.json", text.Count(len(order)-i, "more way")), plain)

@@ -81,3 +81,13 @@ func TestUnfinishedJobsNamed(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A report names the ideal networks of its runs, each with their number.
+func TestIdealNetworksNamed(t *testing.T) {
+	run := func(name string) *results.Run { return &results.Run{End: results.End{Reason: "time up", Network: name}} }
+	got := report.Ends(&results.Outcome{Runs: []*results.Run{run("m, form: a"), run(""), run("m, form: b"),
+		run("m, form: a")}})
+	if want := "4 runs: 4 time up\nnetwork: m, form: a, in 2 runs\nnetwork: m, form: b, in 1 run\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}

@@ -73,6 +73,8 @@ type End struct {
 	Iterations *Iterations `json:"iterations,omitempty"`
 	// Aligned are the jobs with iterations that begin at multiples of a period.
 	Aligned []Aligned `json:"aligned,omitempty"`
+	// Network is the ideal network that carried jobs in place of packets.
+	Network string `json:"network,omitempty"`
 	// Jobs are the jobs with operations that never ended.
 	Jobs []UnfinishedJob `json:"jobs,omitempty"`
 	// Violation is where packets are missing or too many, or the flows with packets that no endpoint expects.

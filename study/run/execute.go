@@ -532,7 +532,9 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		return nil, err
 	}
 	run = result(r, c, res, o.id(r))
-	if c.Ideal == nil {
+	if c.Ideal != nil {
+		run.End.Network = c.Ideal.String()
+	} else {
 		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), c, res))
 	}
 	if c.OnPFC != nil {

@@ -627,3 +627,18 @@ plot: [{x: job_message, y: cdf}]
 	}
 	t.Error("there is no distribution of them")
 }
+
+// Results name the form of LogGOPS that ran, and none where packets carry a job.
+func TestIdealNetworkIsNamed(t *testing.T) {
+	const text = "duration: 1s\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
+		"traffic: [{name: j, job: {all_to_all: {size: 1MB}}, hosts: '*', transport: rdma, cc: none}]\nmeasure: [job]\n"
+	for network, want := range map[string]string{
+		"loggops":                    "loggops, receive: nic (spcl/LogGOPSim 76451de)",
+		"{loggops: {receive: free}}": "loggops, receive: free (spcl/atlahs 8837294)",
+		"packets":                    "",
+	} {
+		if got := executeJob(t, text+"network: "+network+"\n").Runs[0].End.Network; got != want {
+			t.Errorf("%s: %q, not %q", network, got, want)
+		}
+	}
+}
