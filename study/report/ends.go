@@ -78,8 +78,11 @@ func ends(s *sheet, o *results.Outcome) {
 	}
 }
 
-// maxUnfinishedJobs limits the unfinished jobs that a report lists.
-const maxUnfinishedJobs = 20
+// Limits of the unfinished jobs that a report lists, and of the lines about what each waits for.
+const (
+	maxUnfinishedJobs = 20
+	maxJobWaits       = 3
+)
 
 // unfinishedJobs lists the jobs with operations that never ended, and messages of them that were in flight.
 func unfinishedJobs(s *sheet, o *results.Outcome) {
@@ -89,8 +92,18 @@ func unfinishedJobs(s *sheet, o *results.Outcome) {
 			if count++; count > maxUnfinishedJobs {
 				continue
 			}
-			s.note(fmt.Sprintf("unfinished: %s seed %d: job %s, %s of %s never ended", measure.PointName(r.Point), r.Seed,
-				u.Traffic, text.Count(int(u.Operations), "operation"), text.Count(u.Ranks, "rank")), plain)
+			for i, w := range u.WaitsFor {
+				switch {
+				case i == 0:
+					w = fmt.Sprintf("unfinished: %s seed %d: job %s: %s", measure.PointName(r.Point), r.Seed, u.Traffic, w)
+				case i > maxJobWaits:
+					continue
+				}
+				s.note(w, plain)
+			}
+			if n := len(u.WaitsFor) - 1 - maxJobWaits; n > 0 {
+				s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(n, "more line")), plain)
+			}
 			for _, m := range u.Messages {
 				s.note("message in flight: "+m, plain)
 			}

@@ -85,10 +85,9 @@ type End struct {
 
 // UnfinishedJob is a job with operations that never ended.
 type UnfinishedJob struct {
-	Traffic    string   `json:"traffic"`
-	Operations int64    `json:"operations"`         // that never ended
-	Ranks      int      `json:"ranks"`              // that have such operations
-	Messages   []string `json:"messages,omitempty"` // in flight, up to 3: what they waited for
+	Traffic  string   `json:"traffic"`
+	WaitsFor []string `json:"waits_for"`          // how many operations of ranks are left, then what the first ones wait for
+	Messages []string `json:"messages,omitempty"` // in flight, up to 3: what they waited for
 }
 
 // Spurious counts data packets of a run that were sent again although they had arrived.

@@ -79,7 +79,7 @@ measure: [job]
 		t.Fatalf("%+v", r.End.Jobs)
 	}
 	j := r.End.Jobs[0]
-	if j.Traffic != "j" || j.Operations != 8 || j.Ranks != 2 || len(j.Messages) != 2 {
+	if j.Traffic != "j" || !strings.HasPrefix(j.WaitsFor[0], "8 operations of 2 of 2 ranks ") || len(j.Messages) != 2 {
 		t.Fatalf("%+v", j)
 	}
 	for i, want := range [][2]string{

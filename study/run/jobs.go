@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"strings"
 
 	"weir/core/workload/job"
 	"weir/study/plan"
@@ -22,10 +23,11 @@ func addJobs(run *results.Run, r *plan.Run, res *sim.Result) {
 		if o.Left == 0 {
 			continue
 		}
+		waits := job.Deadlock(program, o)
 		if run.End.WaitsFor == "" {
-			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), job.Deadlock(program, o))
+			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), waits)
 		}
-		u := results.UnfinishedJob{Traffic: tr.Name(), Operations: o.Left, Ranks: o.Unfinished}
+		u := results.UnfinishedJob{Traffic: tr.Name(), WaitsFor: strings.Split(waits, "\n")}
 		if i < len(res.JobWaits) {
 			u.Messages = messageWaits(r.Of, tr, res.JobWaits[i])
 		}

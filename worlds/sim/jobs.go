@@ -277,7 +277,7 @@ func (k *ranks) advance(h *host, now unit.Time) {
 		}
 		x.Advance(now)
 		if err := x.Fault(); err != nil && h.failed == nil {
-			h.failed = err
+			h.failed = fmt.Errorf("job %d: %w", x.job, err)
 		}
 		x.over(now)
 	}

@@ -62,7 +62,8 @@ type direction = wiring.Direction
 // snapshot is a copy of all counters.
 type snapshot = wiring.Counts
 
-// Run runs one configuration. It returns an error if the configuration is impossible.
+// Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
+// if a job cannot go on (job.Rank.Fault).
 func Run(c *Config) (*Result, error) {
 	if c.Ideal != nil {
 		res, err := ideally(c)
@@ -75,7 +76,21 @@ func Run(c *Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Run(), nil
+	out := r.Run()
+	if err := r.failure(); err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	return out, nil
+}
+
+// failure returns the first error of a host, in the order of NICs: of an endpoint that it makes, or of a rank.
+func (r *Simulation) failure() error {
+	for _, h := range r.hosts {
+		if h != nil && h.failed != nil {
+			return h.failed
+		}
+	}
+	return nil
 }
 
 // New builds the network of a configuration. It returns an error if the configuration is impossible.
