@@ -84,7 +84,7 @@ const (
 	maxJobWaits       = 3
 )
 
-// unfinishedJobs lists the jobs with operations that never ended, and messages of them that were in flight.
+// unfinishedJobs lists the jobs with operations that never ended, and messages of them.
 func unfinishedJobs(s *sheet, o *results.Outcome) {
 	count := 0
 	for _, r := range o.Runs {
@@ -105,7 +105,7 @@ func unfinishedJobs(s *sheet, o *results.Outcome) {
 				s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(n, "more line")), plain)
 			}
 			for _, m := range u.Messages {
-				s.note("message in flight: "+m, plain)
+				s.note("unfinished message: "+m, plain)
 			}
 		}
 	}

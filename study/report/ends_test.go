@@ -67,7 +67,7 @@ func TestUnfinishedJobsNamed(t *testing.T) {
 		{Traffic: "k", WaitsFor: []string{"1 operation", "f"}},
 	}}}
 	const want = "unfinished: seed 1: job j: 12 operations\na\nb\nc\n… and 2 more lines, in runs.json\n" +
-		"message in flight: rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m\n" +
+		"unfinished message: rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m\n" +
 		"unfinished: seed 1: job k: 1 operation\nf\n"
 	got := report.Ends(&results.Outcome{Runs: []*results.Run{run}})
 	if got = strings.ReplaceAll(got, "\n    ", " "); !strings.Contains(got, want) {

@@ -87,7 +87,7 @@ type End struct {
 type UnfinishedJob struct {
 	Traffic  string   `json:"traffic"`
 	WaitsFor []string `json:"waits_for"`          // how many operations of ranks are left, then what the first ones wait for
-	Messages []string `json:"messages,omitempty"` // in flight, up to 3: what they waited for
+	Messages []string `json:"messages,omitempty"` // up to 3 that did not end: what they waited for
 }
 
 // Spurious counts data packets of a run that were sent again although they had arrived.

@@ -91,3 +91,20 @@ measure: [job]
 		}
 	}
 }
+
+// A message that its sender writes off is named, too: udp sends no packet again.
+func TestMessageWrittenOffIsNamed(t *testing.T) {
+	o := execute(t, `title: t
+duration: 20ms
+topology: {star: {hosts: 2, rate: 10Gbps, delay: 1us}}
+switch: [forward]
+events: [{at: 10us, link: [h0, s], down: true}]
+traffic: [{name: j, hosts: [h0, h1], job: {broadcast: {size: 1MB}}, transport: udp, rate: 5Gbps}]
+measure: [job]
+`, Options{})
+	end := &o.Runs[0].End
+	if len(end.Jobs) != 1 || len(end.Jobs[0].Messages) != 1 || !strings.HasSuffix(end.Jobs[0].Messages[0],
+		"has no timer and is not to send; links that are down have lost packets of it: h0->s") {
+		t.Errorf("%+v", end)
+	}
+}

@@ -35,7 +35,7 @@ func addJobs(run *results.Run, r *plan.Run, res *sim.Result) {
 	}
 }
 
-// messageWaits describes messages of a job in flight and what they waited for.
+// messageWaits describes messages of a job that did not end, and what they waited for.
 func messageWaits(p *spec.Point, tr *spec.Traffic, waits []sim.MessageWait) (out []string) {
 	name := func(rank int) string {
 		return fmt.Sprintf("rank %d (%s)", rank, p.Measured().Network.Nodes[tr.Job().Hosts[rank]].Name)

@@ -171,7 +171,7 @@ type Result struct {
 	Stuck  []Stuck
 	Strays []Stray // with Misdelivered: the flows and messages, and where their packets arrived
 	Waits  []Wait  // what the first Unfinished flows were waiting for, unless all is done
-	// JobWaits, by Config.Jobs, explains up to 3 messages in flight of each job that is unfinished.
+	// JobWaits, by Config.Jobs, explains up to 3 messages that did not end of each unfinished job.
 	JobWaits  [][]MessageWait
 	Jobs      []job.Outcome // by Config.Jobs, whole run
 	JobGroups []int         // by Config.Jobs, Job.Group

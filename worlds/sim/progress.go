@@ -138,7 +138,7 @@ func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 	return at
 }
 
-// MessageWait is what a message of a job in flight was waiting for when the run ended.
+// MessageWait is what a message of a job that did not end was waiting for when the run ended.
 type MessageWait struct {
 	From, To       int // ranks
 	Size, Received unit.Bytes
@@ -148,15 +148,16 @@ type MessageWait struct {
 // maxMessageWaits limits the messages that a result explains for each job.
 const maxMessageWaits = 3
 
-// messageWaits explains messages of an unfinished job: first those that links that are down have lost packets of, then
+// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off: first those that links that are down have lost packets of, then
 // the oldest ones.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
 	for k := range x.message {
 		flow := r.listed + k
-		if s := r.sender[flow]; x.message[k].job == int32(j) && s >= 0 &&
-			r.hosts[r.config.Flows[flow].Src].slot[s].counters.Finished == unit.Never {
+		s := r.sender[flow]
+		if x.message[k].job == int32(j) && s >= 0 && (!r.complete(flow) ||
+			r.hosts[r.config.Flows[flow].Src].slot[s].counters.Finished == unit.Never) {
 			if r.lostAt(flow, down) != nil {
 				open = append(open, flow)
 			} else {
