@@ -474,8 +474,12 @@ func TestJobErrors(t *testing.T) {
 		{`job: {goal: {file: ` + given + `undefined_label.goal}}`, "rank 0 has no label l9 above this line"},
 		{`job: {goal: {file: none.goal}}`, `t.yaml:1:40: "none.goal" cannot be read`},
 		{`job: {goal: {}}`, `goal needs the parameter "file"`},
-		{`job: {goal: {file: ` + given + `ring_allreduce_8.goal}}`, "8 ranks, and the job 4 hosts"},
+		{`job: {goal: {file: ` + given + `ring_allreduce_8.goal}}`, "8 ranks, and the job 4 hosts; allowed: 8 hosts"},
 		{`job: {goal: {file: ` + given + `straggler_5.goal}}, hosts: [h0, h1]`, "5 ranks, and the job 2 hosts"},
+		{`job: {chakra: {file: two}}, hosts: [h0]`, "t.yaml:1:42: job chakra: file: two.1.et is there, so the traces are of " +
+			"more than the 1 hosts of the job; allowed: as many hosts as traces"},
+		{`job: {chakra: {file: unequal}}, hosts: [h0, h1]`, "unequal.1.et:1:1: rank 1: node 1 awaits 6 B from rank 0 with " +
+			"tag 3, and node 1 there sends 5 B; give both the same size"},
 		{`job: {all_reduse: {size: 1MB}}`, `job "all_reduse"`},
 		{`job: {all_reduce: {}}`, `all_reduce needs the parameter "size"`},
 		{`job: {all_reduce: {size: 3 B}}`, "3B cannot be shared among 1 parts of 4 blocks"},

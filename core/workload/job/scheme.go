@@ -23,6 +23,8 @@ type Site struct {
 	Places func(hosts string) ([]int, error)
 	// Open reads a file beside the experiment. The name is that for errors.
 	Open func(file string) (data []byte, name string, err error)
+	// Exists reports whether there is a file beside the experiment.
+	Exists func(file string) bool
 }
 
 // Define completes a scheme with the function that makes its jobs from a configuration of type C, whose values are
