@@ -377,8 +377,8 @@ func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 	for _, node := range x.config.Hosts {
 		h := run.hosts[node]
 		h.jobs.due(h)
-		if h.node != k.host.node && run.fabric != nil { // a fabric that is being made asks every host
-			run.fabric.Wake(int(h.node), now)
+		if h.node != k.host.node {
+			run.wake(h, now)
 		}
 	}
 }

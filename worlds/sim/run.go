@@ -28,6 +28,7 @@ type Simulation struct {
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
 	events   []Event     // those behind time 0
+	early    []int       // nodes to call at time 0 once the fabric is made (wake)
 	crew     *crew.Crew  // of several threads, while the run goes on
 	linkOf   []direction // of the fabric's links
 
@@ -166,6 +167,9 @@ func New(c *Config) (*Simulation, error) {
 		return nil, err
 	}
 	r.fabric = f
+	for _, node := range r.early {
+		f.Wake(node, 0)
+	}
 	r.gather()
 	return r, nil
 }
