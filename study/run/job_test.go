@@ -640,3 +640,16 @@ func TestIdealNetworkIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// Messages with the same sender, receiver and tag are received in the order in which they are sent, though packets of a
+// short one arrive before those of a long one.
+func TestOvertakingMessages(t *testing.T) {
+	for _, transport := range []string{"udp, rate: 1Gbps", "tcp, cc: reno", "rdma, cc: none"} {
+		m := measures(t, executeJob(t, fmt.Sprintf(jobSpec, 2,
+			"traffic: [{name: x, transport: "+transport+", job: {goal: {file: overtaking.goal}}}]\n")))
+		exactly(t, transport+": left", m["job_left"], 0)
+		if got := m["job"]; got < 1e6*8/100e9 || got > 0.01 { // the long one takes 80 us at least
+			t.Errorf("%s: %v s", transport, got)
+		}
+	}
+}

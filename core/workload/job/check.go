@@ -21,7 +21,8 @@ func (f *Fault) Error() string { return f.Msg }
 
 // Check finds what is wrong with a job that is listed: operations that come after each other in a circle, messages
 // without a partner, and sends and receives of one message that differ in its size. A job that passes may still
-// wait for ever, which carrying it out tells (Deadlock).
+// wait for ever, which carrying it out tells (Deadlock). Check also notes which messages must not overtake each other,
+// so it is to be called before a run on packets.
 func (l *Listed) Check() (faults []Fault) {
 	if f := l.circle(); f != nil {
 		return []Fault{*f}
@@ -146,6 +147,7 @@ func (l *Listed) partners() (faults []Fault) {
 	}
 	slices.SortFunc(sends, order)
 	slices.SortFunc(recvs, order)
+	l.noteSeveral(sends)
 	var lonely []side
 	i, k := 0, 0
 	for i < len(sends) || k < len(recvs) {
