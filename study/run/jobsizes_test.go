@@ -30,7 +30,7 @@ func TestSizesOnBothNetworks(t *testing.T) {
 // which message a receive takes, they end the run.
 func TestMessageSizes(t *testing.T) {
 	const traffic = "traffic: [{name: x, transport: udp, rate: 1Gbps, job: {goal: {file: %s.goal}}}]\nnetwork: %s\n"
-	for _, network := range []string{"packets", "{loggops: {}}"} {
+	for _, network := range []string{"packets", "{loggops: {}}", "{loggops: {receive: free}}"} {
 		for name, want := range map[string]string{
 			"sizes": "sizes.goal:6:1: rank 1: r (line 6) awaits 999 B from rank 0 with tag 3, and s (line 3) there sends 10 " +
 				"B; give both the same size",
@@ -47,16 +47,10 @@ func TestMessageSizes(t *testing.T) {
 		}
 		t.Run("sizes_any "+network, func(t *testing.T) {
 			o := executeJob(t, fmt.Sprintf(jobSpec, 2, fmt.Sprintf(traffic, "sizes_any", network)))
-			const want = "sizes_any.goal:3: a of rank 0 awaits 10 B and takes the message of sizes_any.goal:6: s of rank 1, " +
-				"which has 999 B"
-			got := ""
-			if network == "packets" {
-				got = o.Runs[0].End.Violation
-			} else if len(o.Failed) == 1 {
-				got = o.Failed[0].Err.Error()
-			}
-			if !strings.Contains(got, want) {
-				t.Errorf("%q, want %s", got, want)
+			const want = "sim: job 0: sizes_any.goal:3: a of rank 0 awaits 10 B and takes the message of sizes_any.goal:6: s " +
+				"of rank 1, which has 999 B; give both the same size, or another tag"
+			if len(o.Runs) > 0 || len(o.Failed) != 1 || o.Failed[0].Err.Error() != want {
+				t.Errorf("%d runs, %v; want the error %s", len(o.Runs), o.Failed, want)
 			}
 		})
 	}

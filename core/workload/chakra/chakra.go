@@ -245,8 +245,12 @@ func (b *building) collective(x *node) (first, last int32, err error) {
 	}
 	empty := op.kind == collective.Scatter && own > 0 && size == 0 // only the first has an input
 	if op.kind != types[v] || op.size != size && !empty {
-		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v", types[v], size, op.id,
-			op.file, op.kind, op.size)
+		remedy := "give both the same comm_type and comm_size"
+		if op.kind == collective.Scatter && op.size == 0 {
+			remedy = "a scatter is from its first rank"
+		}
+		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v; %s", types[v], size, op.id,
+			op.file, op.kind, op.size, remedy)
 	}
 	return b.expand(x, op, members, own)
 }

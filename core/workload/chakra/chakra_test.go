@@ -324,11 +324,14 @@ func TestErrors(t *testing.T) {
 			"write it as protobuf"},
 		"dims": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},
 		"other": {[][]byte{made("1 7 0 comm_type=0 comm_size=9"), made("5 7 0 comm_type=0 comm_size=8")},
-			"node 5 of rank 1: all_reduce of 8B, where node 1 of x.0.et, the same operation, is all_reduce of 9B"},
+			"node 5 of rank 1: all_reduce of 8B, where node 1 of x.0.et, the same operation, is all_reduce of 9B; give " +
+				"both the same comm_type and comm_size"},
 		"block": {[][]byte{made("1 7 0 comm_type=2 comm_size=600000000000"), one}, "node 1 of rank 0: its comm_size is the " +
 			"block of 600GB that each of 2 ranks has, which are 1.2TB; up to 1099511627776 B are allowed"},
 		"scatter": {[][]byte{made("1 7 0 comm_type=4 comm_size=9"), made("5 7 0 comm_type=4 comm_size=8")},
 			"scatter of 8B, where node 1 of x.0.et, the same operation, is scatter of 9B"},
+		"root": {[][]byte{made("1 7 0 comm_type=4 comm_size=0"), made("5 7 0 comm_type=4 comm_size=8")},
+			"scatter of 8B, where node 1 of x.0.et, the same operation, is scatter of 0B; a scatter is from its first rank"},
 		"time": {[][]byte{made("1 4 9000000000000000")}, "it takes 9000000000000000 us"},
 	} {
 		t.Run(name, func(t *testing.T) {
