@@ -127,7 +127,7 @@ func (a *Aligned) String() string {
 type Iterations struct {
 	Repeated int     `json:"repeated"`
 	First    int     `json:"first,omitempty"`    // number of the first of them, from 1
-	Cycle    int     `json:"cycle,omitempty"`    // iterations that recur together: 1 or 2
+	Cycle    int     `json:"cycle,omitempty"`    // iterations that recur together
 	PeriodS  float64 `json:"period_s,omitempty"` // of a cycle
 	Words    int     `json:"words,omitempty"`    // of the network's state that were compared, all the same
 	Why      string  `json:"why,omitempty"`      // there are none: the word of the state that differs, or what else it is

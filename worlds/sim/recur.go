@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"weir/core/fabric/observe"
 	"weir/core/fabric/timerheap"
@@ -25,7 +26,7 @@ import (
 type Repetition struct {
 	Iterations int       // so many were not carried out, as each would have been the one before them once more; 0: none
 	First      int       // number of the first of them, from 0
-	Cycle      int       // 1; 2: iterations alternate between two, and each is the one before the last once more
+	Cycle      int       // so many iterations recur together; 1: each is the one before it once more
 	Period     unit.Time // of a cycle
 	Words      int       // of state that were compared
 	// Why is why there are none: the word of the state that differs, or what else stands against it; "": there are some.
@@ -38,16 +39,22 @@ type recurring struct {
 	program job.Alike
 	over    int // iterations that were over when it last looked
 	told    Repetition
-	done    bool               // nothing more is looked for, and the network is left alone only for being settled
-	failed  int                // comparisons that found a difference
-	from    int                // so many iterations must be over before the next one
-	before  [mostCycle]*moment // behind the last iterations, the last first
+	done    bool            // nothing more is looked for, and the network is left alone only for being settled
+	failed  int             // comparisons that found a difference
+	from    int             // so many iterations must be over before the next one
+	before  [recent]*moment // behind the last iterations, the last first
 	skipped *skipped
+
+	// anchor is an earlier moment, by which longer cycles are found: it stays for 1, 2, 4 … iterations, so that in the
+	// end it is in the cycle, and stays for longer than that (Brent, An improved Monte Carlo factorization algorithm,
+	// BIT 20, 1980, §3).
+	anchor *moment
+	stays  int
 }
 
-// mostCycle is how many iterations a cycle may have. HULA's best paths alternate between two, as those that the last
-// iteration has used are the worse ones for the next.
-const mostCycle = 2
+// recent is how many of the last moments a new one is compared with. Under HULA iterations often alternate between two,
+// as paths that the last one has used are the worse ones for the next, or have cycles of 4 or 8.
+const recent = 2
 
 // moment is what there was between two iterations.
 type moment struct {
@@ -156,7 +163,7 @@ func (x *recurring) look(now unit.Time) {
 	x.drive.lookFrom(r.fabric.Next())
 	x.over = over
 	if over < x.from {
-		x.before = [mostCycle]*moment{}
+		x.before = [recent]*moment{}
 	} else if !x.done && over+x.program.Ahead() < x.iterations() {
 		x.compare(now)
 	}
@@ -203,8 +210,8 @@ func (h *host) settle() {
 // compare compares this moment with those behind the iterations before.
 func (x *recurring) compare(now unit.Time) {
 	r := x.drive.Simulation
-	before := x.before
-	x.before = [mostCycle]*moment{}
+	before, anchor := x.before, x.anchor
+	x.before, x.anchor = [recent]*moment{}, nil
 	switch next := r.fabric.Next(); {
 	case next == unit.Never:
 		return
@@ -233,11 +240,15 @@ func (x *recurring) compare(now unit.Time) {
 	}
 	copy(x.before[1:], before[:])
 	x.before[0] = m
-	cycle, differs := x.recurs(m, before)
+	x.anchor = anchor
+	was, differs := x.recurs(m, append(before[:], anchor))
+	if x.anchor == nil || m.over-x.anchor.over >= x.stays {
+		x.anchor, x.stays = m, max(2*x.stays, 1)
+	}
 	if before[0] == nil && x.told.Words == 0 {
 		differs = "the network was idle only once between two iterations that follow each other"
 	}
-	if x.told.Words = m.state.Words(); before[0] == nil {
+	if x.told.Words = m.state.Words(); was == nil && before[0] == nil {
 		x.told.Why = cmp.Or(differs, x.told.Why)
 		return
 	}
@@ -249,7 +260,7 @@ func (x *recurring) compare(now unit.Time) {
 		x.told.Why = "an iteration begins before the one before it is over"
 		return
 	}
-	was := before[cycle-1]
+	cycle := m.over - was.over
 	if n := x.room(now, m.at-was.at, cycle); n > 0 {
 		x.skip(n, cycle, was, m)
 		return
@@ -257,25 +268,25 @@ func (x *recurring) compare(now unit.Time) {
 	x.told.Why = "too few iterations are left when the first recurs"
 }
 
-// recurs reads the state of a moment. It returns after how many iterations the state was the same, or what differs from
-// the last moment.
-func (x *recurring) recurs(m *moment, before [mostCycle]*moment) (cycle int, differs string) {
+// recurs reads the state of a moment. It returns the first of the earlier moments that had the same state, or what
+// differs from the first of them.
+func (x *recurring) recurs(m *moment, before []*moment) (same *moment, differs string) {
 	r := x.drive.Simulation
 	for i, was := range before {
-		if was == nil {
+		if was == nil || slices.Contains(before[:i], was) {
 			continue
 		}
 		var word string
 		m.state, word = recurrence.Take(r.roots(m.at), m.at, was.state)
 		if word == "" {
-			return i + 1, r.grain(m.at-was.at, was, m)
+			return was, r.grain(m.at-was.at, was, m)
 		}
 		differs = cmp.Or(differs, word)
 	}
 	if m.state == nil {
 		m.state, _ = recurrence.Take(r.roots(m.at), m.at, nil)
 	}
-	return 0, differs
+	return nil, differs
 }
 
 // usual is how many comparisons may fail before there are fewer.
@@ -317,7 +328,7 @@ func (x *recurring) skip(n, cycle int, was, now *moment) {
 	x.over += n
 	x.drive.end -= x.shift()
 	x.drive.again = true
-	x.done, x.before = true, [mostCycle]*moment{}
+	x.done, x.before, x.anchor = true, [recent]*moment{}, nil
 }
 
 // lookFrom has the run looked at from a time on, at which something happens next. Windows of the fabric end where it is

@@ -360,6 +360,21 @@ var chosen = map[string]string{
 	"p4te": "addresses: hierarchical\nswitch: [{p4te: {detect: 1ms, flowlet_cells: 256, flows: 256}}]",
 }
 
+// With two probes of HULA in an iteration, estimates of utilisation outlast it, and paths recur after several.
+func TestLongCycleRecurs(t *testing.T) {
+	told := twice(t, `duration: 1s
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 100Gbps, delay: 500ns, buffer: 1MB}}
+switch: [{hula: {cells: 256}}]
+iterations: {draws: anew}
+traffic: [{name: train, hosts: "*", transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: swift,
+           job: {all_reduce: {size: 60kB, iterations: 150, align: 400us}}}]
+measure: [job]
+`)
+	if told.Iterations == 0 || told.Cycle <= 2 {
+		t.Errorf("%+v", told)
+	}
+}
+
 // Iterations recur under every program whose state does, and the others are listed with the word that differs.
 func TestProgramsRecur(t *testing.T) {
 	for _, p := range Registry().Programs {
