@@ -148,8 +148,8 @@ type MessageWait struct {
 // maxMessageWaits limits the messages that a result explains for each job.
 const maxMessageWaits = 3
 
-// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages with
-// packets that were lost at links that are down come first, then the oldest ones.
+// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages
+// that links that are down have lost packets of come first, then the oldest ones.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
