@@ -2,42 +2,8 @@ package run
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"weir/study/plan"
-	"weir/study/spec"
 )
-
-// A send and a receive of different sizes are refused before the run, with the place of the receive; where time decides
-// which message a receive takes, they end the run.
-func TestMessageSizes(t *testing.T) {
-	const traffic = "traffic: [{name: x, transport: udp, rate: 1Gbps, job: {goal: {file: %s.goal}}}]\nnetwork: %s\n"
-	for _, network := range []string{"packets", "{loggops: {}}", "{loggops: {receive: free}}"} {
-		for name, want := range map[string]string{
-			"sizes": "sizes.goal:6:1: rank 1: r (line 6) awaits 999 B from rank 0 with tag 3, and s (line 3) there sends 10 " +
-				"B; give both the same size",
-			"sizes_order": "r2 of rank 1 awaits 10 B and takes the message of sizes_order.goal:4: s2 of rank 0, which has 20 " +
-				"B; give both the same size, or another tag",
-		} {
-			t.Run(name+" "+network, func(t *testing.T) {
-				_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2, fmt.Sprintf(traffic, name, network))),
-					spec.Options{})
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%v, want %s", err, want)
-				}
-			})
-		}
-		t.Run("sizes_any "+network, func(t *testing.T) {
-			o := executeJob(t, fmt.Sprintf(jobSpec, 2, fmt.Sprintf(traffic, "sizes_any", network)))
-			const want = "sim: job 0: sizes_any.goal:3: a of rank 0 awaits 10 B and takes the message of sizes_any.goal:6: s " +
-				"of rank 1, which has 999 B; give both the same size, or another tag"
-			if len(o.Runs) > 0 || len(o.Failed) != 1 || o.Failed[0].Err.Error() != want {
-				t.Errorf("%d runs, %v; want the error %s", len(o.Runs), o.Failed, want)
-			}
-		})
-	}
-}
 
 // Messages with the same sender, receiver and tag are received in the order in which they are sent, though packets of a
 // short one arrive before those of a long one.

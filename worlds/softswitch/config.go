@@ -327,10 +327,15 @@ func (d *decoder) try() {
 		}
 		return nil, nil
 	})
+	for i, p := range b.Ports {
+		if _, err := c.scheduler(c.Queues, p.Rate); err != nil {
+			d.Fail(c.rates[i], "", "port %s: scheduler %s: %v", p.Name, c.served.Scheme.Name, err)
+		}
+	}
 	b.Scheduler = func(queues int, r unit.LinkRate) (tm.Scheduler, error) {
 		s, err := c.scheduler(queues, r)
 		if err != nil {
-			s = tm.NewFIFO() // it has been said
+			s = tm.NewFIFO() // the error is reported above
 		}
 		return s, nil
 	}

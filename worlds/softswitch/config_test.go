@@ -121,6 +121,7 @@ func TestDecodeErrors(t *testing.T) {
 		strings.Replace(access, "abc: {", "abc: {user: receiver, ", 1),
 		access + "metrics: 127.0.0.1\n", access + "metrics: 127.0.0.1:0\n", full(access + "user: root\n"), access +
 			"framing: hpcc\n",
+		full(strings.Replace(access, "50Mbps", "1000pps", 1) + "queues: 3\nscheduler: ncf\n"),
 		access + "queues: 17\n", access + "queues: 2\nscheduler: fifo\n", access + "scheduler: wrr2\n",
 		access + "ports: {}\n", access + "framing: &a l2\n",
 	}

@@ -25,6 +25,9 @@ var (
 		{"1Gbps", "none", "400Gbps", "none"},
 		{"none", "none", "none", "none"},
 		{"1000pps", "100 packets", "1000pps", "100 packets"},
+		{"1bps", "1 packets", "200Mbps", "1514 B"},
+		{"200Mbps", "1514 B", "1bps", "1GB"},
+		{"2Mbps", "none", "1Mpps", "1 packets"},
 	}
 	reloadEnds = [][4]string{
 		{"20Mbps", "100 packets", "20Mbps", "20 packets"},

@@ -11,12 +11,17 @@ import (
 	"strings"
 )
 
-// Build builds the program whose loop is counted. The flags and the environment are fixed, because the
-// instructions that a compiler makes depend on them. No profile guides it: an ordinary build of weir is without one.
-// Without C the program is one static file, which valgrind can run anywhere.
-func Build(binary string) error {
-	args := []string{"build", "-pgo=off", "-buildvcs=false", "-o", binary}
-	build := exec.Command("go", append(args, "weir/cmd/weir/guard/loop")...)
+// Packages of programs that are counted.
+const (
+	Loop    = "weir/cmd/weir/guard/loop" // a simulation's loop alone
+	Program = "weir/cmd/weir"            // the whole program
+)
+
+// Build builds a program that is counted. The flags and the environment are fixed, because the instructions that a
+// compiler makes depend on them. No profile guides it: an ordinary build of weir is without one. Without C the program
+// is one static file, which valgrind can run anywhere.
+func Build(binary, pkg string) error {
+	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-o", binary, pkg)
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOAMD64=v1", "GOEXPERIMENT=", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
@@ -24,39 +29,58 @@ func Build(binary string) error {
 	return nil
 }
 
-// Instructions carries out an experiment's runs under callgrind and returns how many instructions their loops take for
-// a packet-hop. They repeat to less than 0.1 %, since one thread carries out the runs, and nothing interrupts it: no
+// Instructions runs an experiment's runs under callgrind and returns how many instructions their loops take for a
+// packet-hop. They repeat to less than 0.1 %, since one thread carries out the runs, and nothing interrupts it: no
 // collection, no preemption. Valgrind shows programs the same processor everywhere, and counts what it carries out, so
 // that neither machine nor load matter.
 func Instructions(binary, experiment, dir string) (perHop float64, err error) {
+	out, counts, err := callgrind(dir, "--instr-atstart=no", binary, experiment)
+	if err != nil {
+		return 0, err
+	}
+	hops, err := strconv.ParseUint(strings.TrimSpace(out), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s %s: %w", binary, experiment, err)
+	}
+	return Ratio(counts, hops)
+}
+
+// RunInstructions runs weir with an experiment and returns how many instructions the whole process takes, from its start
+// to the report.
+func RunInstructions(binary, experiment, dir string) (float64, error) {
+	_, counts, err := callgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
+		filepath.Join(dir, "results"))
+	if err != nil {
+		return 0, err
+	}
+	return Ratio(counts, 1)
+}
+
+// callgrind runs a command under callgrind, and returns its output and callgrind's profiles, which it writes into dir.
+func callgrind(dir, start string, command ...string) (out string, profiles []byte, err error) {
 	profile := filepath.Join(dir, "callgrind.out")
-	run := exec.Command("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file="+profile,
-		binary, experiment)
+	run := exec.Command("valgrind", append([]string{"--tool=callgrind", start, "--callgrind-out-file=" + profile},
+		command...)...)
 	run.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1,cpu.rdtscp=off", // which Valgrind may not know
 		"GOGC=off", "GOMAXPROCS=1", "GOMEMLIMIT=off")
 	var said bytes.Buffer
 	run.Stderr = &said
-	out, err := run.Output()
+	data, err := run.Output()
 	if err != nil {
-		return 0, fmt.Errorf("%v: %w\n%s", run.Args, err, said.Bytes())
+		return "", nil, fmt.Errorf("%v: %w\n%s", run.Args, err, said.Bytes())
 	}
-	hops, err := strconv.ParseUint(strings.TrimSpace(string(out)), 10, 64)
+	parts, err := filepath.Glob(profile + "*") // a program may write one for each of an experiment's runs
 	if err != nil {
-		return 0, fmt.Errorf("%v: %w", run.Args, err)
+		return "", nil, err
 	}
-	parts, err := filepath.Glob(profile + ".*") // one for each of the experiment's runs
-	if err != nil {
-		return 0, err
-	}
-	var counts []byte
 	for _, name := range parts {
 		part, err := os.ReadFile(name)
 		if err != nil {
-			return 0, err
+			return "", nil, err
 		}
-		counts = append(counts, part...)
+		profiles = append(profiles, part...)
 	}
-	return Ratio(counts, hops)
+	return string(data), profiles, nil
 }
 
 var total = regexp.MustCompile(`(?m)^totals: (\d+)$`)

@@ -19,6 +19,7 @@ type Figure struct {
 // seeded by chance. Allocations are counted in this process, whose runtime makes some of its own.
 var Figures = []Figure{
 	{Name: "instructions/hop", Decimals: 1, Noise: 0.01, Compiled: true},
+	{Name: "instructions/run", Noise: 0.03, Compiled: true},
 	{Name: "events/hop", Decimals: 4, Least: 0.00006},
 	{Name: "allocations/packet", Decimals: 4, Noise: 0.01, Least: 0.004, Compiled: true},
 	{Name: "allocations/flow", Decimals: 1, Noise: 0.01, Least: 0.5, Compiled: true},

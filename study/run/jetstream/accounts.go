@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -42,6 +43,13 @@ func (s sweep) connectAccounts(of *server.Server) error {
 	only := []*server.Account{workers}
 	for _, subject := range s.services() {
 		if err := coordinator.AddServiceExport(subject, only); err != nil {
+			return fmt.Errorf("service %s: %w", subject, err)
+		}
+		wait := coordinatorResponse
+		if strings.HasPrefix(subject, "$JS.") || subject == s.subject("done.*") {
+			wait = serverResponse
+		}
+		if err := coordinator.SetServiceExportResponseThreshold(subject, wait); err != nil {
 			return fmt.Errorf("service %s: %w", subject, err)
 		}
 		if err := workers.AddServiceImport(coordinator, subject, subject); err != nil {

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
@@ -23,6 +24,13 @@ const (
 	largestParts   = 1 << 30 // bytes of large results that are still arriving, and of one of them
 	largestPending = 8 << 20 // bytes of messages that wait for the coordinator, by subject
 	mostPending    = 4096    // and their number
+
+	maxConnections   = mostMembers + mostRefused // of a server
+	maxSubscriptions = 4096                      // of a connection: a worker has one for each run that it looks for
+	// How long the server keeps the reply subject of a request that gets no answer, from the server and the coordinator.
+	// Workers wait less for the coordinator.
+	serverResponse      = 30 * time.Second
+	coordinatorResponse = 5 * time.Second
 
 	mostReports  = 16    // reports that are fetched at a time
 	mostMembers  = 4096  // workers of a sweep that are known

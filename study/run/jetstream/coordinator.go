@@ -141,6 +141,16 @@ type task struct {
 	queued bool    // it has been published
 	by     *member // who has made what was taken
 	digest string  // of that
+
+	withheld time.Time // since then no queue and no worker that is heard has it; zero: one has
+}
+
+// holder returns the worker that has begun a run and has not reported; nil: there is none.
+func (t *task) holder() *member {
+	if len(t.began) == 0 {
+		return nil
+	}
+	return t.began[len(t.began)-1]
 }
 
 // suffix tells the messages of a run apart that is published anew.

@@ -38,6 +38,10 @@ func (c *Coordinator) reconcile() {
 	if err != nil {
 		return
 	}
+	queues, err := c.waiting(ctx)
+	if err != nil {
+		return
+	}
 	c.lock.Lock()
 	if done.CachedInfo().State.Msgs > 0 && c.left < mostLeft {
 		c.left++ // what was taken from the queue may be among what has come: it would be made twice
@@ -50,14 +54,15 @@ func (c *Coordinator) reconcile() {
 		if t.over || !t.queued || t.by != nil { // what is held until its worker is trusted is there
 			continue
 		}
-		suffix := t.suffix()
-		jobs = append(jobs, func(ctx context.Context) error {
-			return c.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops})
-		})
+		isReplaced := c.isReplaced(&t.withheld, t.holder(), queues[queueName("run", t.class)])
+		if isReplaced {
+			c.noticeWorker("%s was taken and not begun by a worker that is heard: it is queued again", nameOf(t))
+		}
+		jobs = append(jobs, c.republish(c.sweep.run(t.class, t.ID, t.suffix()), job{Run: t.ID, Hops: t.Hops}, isReplaced))
 	}
 	for _, k := range c.checks {
-		subject, j := c.sweep.check(k.t.class, k.t.ID), k.job()
-		jobs = append(jobs, func(ctx context.Context) error { return c.publish(ctx, subject, j) })
+		isReplaced := c.isReplaced(&k.withheld, k.holder, queues[queueName("check", k.t.class)])
+		jobs = append(jobs, c.republish(c.sweep.check(k.t.class, k.t.ID), k.job(), isReplaced))
 	}
 	c.lock.Unlock()
 	for _, publish := range jobs {

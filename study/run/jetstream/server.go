@@ -46,7 +46,8 @@ func newServer(address, dir string, secrets *Secrets, of sweep, listens bool) (*
 		port = server.RANDOM_PORT
 	}
 	o := &server.Options{ServerName: "weir", Host: host, Port: port, NoLog: true, NoSigs: true, JetStream: true,
-		DontListen: !listens, StoreDir: dir, MaxPayload: largestMessage, JetStreamMaxMemory: largestStores,
+		DontListen: !listens, StoreDir: dir, MaxPayload: largestMessage, MaxConn: maxConnections,
+		MaxSubs: maxSubscriptions, JetStreamMaxMemory: largestStores,
 		JetStreamMaxStore: largestStores}
 	if secrets != nil && secrets.Certificate != nil {
 		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}

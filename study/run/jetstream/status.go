@@ -61,8 +61,8 @@ func (c *Coordinator) now() Status {
 	s.Events = slices.Clone(s.Events)
 	hand := map[*member]int{}
 	for _, t := range c.tasks {
-		if n := len(t.began); n > 0 && !t.over {
-			hand[t.began[n-1]]++
+		if m := t.holder(); m != nil && !t.over {
+			hand[m]++
 		}
 	}
 	for _, m := range c.members {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"weir/study/measure"
 	"weir/study/plan"
@@ -36,6 +35,9 @@ type check struct {
 	judging bool   // the coordinator makes it itself
 	waits   bool   // nobody can make it, as was told
 	unable  []*member
+
+	holder   *member   // that has begun it
+	withheld time.Time // since then no queue and no worker that is heard has it; zero: one has
 }
 
 // not are those who are not to make it: who has made the run, and who could not make it again.
@@ -66,6 +68,12 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 		return
 	}
 	m.heard = time.Now()
+	if k := c.checks[b.Run]; k != nil && b.Check {
+		k.holder = m
+		if b.Back {
+			k.holder = nil
+		}
+	}
 	if t != nil && b.Back && !b.Check {
 		t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
 	}
@@ -91,9 +99,7 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 func (c *Coordinator) take(t *task) {
 	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
 	defer cancel()
-	if s, err := c.js.Stream(ctx, c.sweep.runs()); err == nil {
-		s.Purge(ctx, jetstream.WithPurgeSubject(c.sweep.run(t.class, t.ID, t.suffix())))
-	}
+	c.purge(ctx, c.sweep.run(t.class, t.ID, t.suffix()))
 }
 
 // far hears how far a run is.

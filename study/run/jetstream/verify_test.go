@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"weir/study/measure"
 	"weir/study/plan/plantest"
+	"weir/study/results"
 	"weir/study/spec"
 )
 
@@ -60,6 +63,46 @@ func TestVerifyAll(t *testing.T) {
 			if status := c.Status(); (status.SetAside > 0) != x.isFound || status.Checked == 0 {
 				t.Errorf("%+v, %q", status, p.told.texts())
 			}
+		})
+	}
+}
+
+// TestVerifyAllOnePoint checks that a worker that lies about one point only is found, be it the first, the second or the
+// last one that it makes runs of, although no other result is drawn.
+func TestVerifyAllOnePoint(t *testing.T) {
+	s := points(t)
+	want := here(t, s)
+	for _, point := range []int{1, 2, 8} {
+		runBubble(t, fmt.Sprint(point), func(t *testing.T) {
+			p := newParty(t)
+			p.config.Verify, p.config.draw = VerifyAll, func() bool { return false }
+			change := altered(t)
+			var made []string // points
+			liar := func(data []byte) []byte {
+				r, err := results.ReadRun(data)
+				if err != nil {
+					t.Error(err)
+					return data
+				}
+				name := measure.PointName(r.Point)
+				if !slices.Contains(made, name) {
+					made = append(made, name)
+				}
+				if slices.Index(made, name)+1 == point {
+					return change(data)
+				}
+				return data
+			}
+			p.guests(func(j *Join) {
+				p.worker(Worker{Name: "one", change: liar}, j)
+				until(t, "it is found", func() bool { return p.told.has("one is set aside") })
+				p.worker(Worker{Name: "honest"}, j)
+			})
+			o, _, err := p.execute(t.Context(), s)
+			if err != nil || o.Missing+len(o.Failed) > 0 {
+				t.Fatalf("%v, %+v", err, o)
+			}
+			p.same(want)
 		})
 	}
 }
