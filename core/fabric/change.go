@@ -23,8 +23,8 @@ func (v *victims) add(flow packet.FlowID, now unit.Time) {
 	}
 }
 
-// LostLast returns when link i, which is down, last lost a packet of a flow; −1 if it is up, has lost none, or had
-// lost packets of 1024 other flows before. All nodes must have reached the same time.
+// LostLast returns when link i, which is down, last lost a packet of a flow. It returns −1 if the link is up, has lost
+// no packet of the flow, or had lost packets of 1024 other flows before. All nodes must have reached the same time.
 func (f *Fabric) LostLast(i int, flow packet.FlowID) unit.Time {
 	if at, lost := f.extras[i].victims[flow]; lost {
 		return at

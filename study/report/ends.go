@@ -171,8 +171,8 @@ func spurious(s *sheet, o *results.Outcome) {
 // mostRepeated is how many ways in which iterations were carried out are told.
 const mostRepeated = 5
 
-// countRuns counts the runs by a text that they have, and returns the texts in the order of their first runs. Runs without
-// a text are left out.
+// countRuns counts the runs by a text that they have, and returns the texts in the order of their first runs. Runs
+// without a text are left out.
 func countRuns(o *results.Outcome, of func(r *results.Run) string) (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, r := range o.Runs {

@@ -86,7 +86,7 @@ type End struct {
 // UnfinishedJob is a job with operations that never ended.
 type UnfinishedJob struct {
 	Traffic  string   `json:"traffic"`
-	WaitsFor []string `json:"waits_for"`          // how many operations of ranks are left, then what the first ones wait for
+	WaitsFor []string `json:"waits_for"`          // how many operations are left, then what the first ones wait for
 	Messages []string `json:"messages,omitempty"` // up to 3 that did not end: what they waited for
 }
 

@@ -429,8 +429,8 @@ func TestJobErrors(t *testing.T) {
 		{`job: {goal: {}}`, `goal needs the parameter "file"`},
 		{`job: {goal: {file: ` + given + `ring_allreduce_8.goal}}`, "8 ranks, and the job 4 hosts; allowed: 8 hosts"},
 		{`job: {goal: {file: ` + given + `straggler_5.goal}}, hosts: [h0, h1]`, "5 ranks, and the job 2 hosts"},
-		{`job: {chakra: {file: two}}, hosts: [h0]`, "t.yaml:1:42: job chakra: file: two.1.et is there, so the traces are of " +
-			"more than the 1 hosts of the job; allowed: as many hosts as traces"},
+		{`job: {chakra: {file: two}}, hosts: [h0]`, "t.yaml:1:42: job chakra: file: two.1.et is there, so the traces are " +
+			"of more than the 1 hosts of the job; allowed: as many hosts as traces"},
 		{`job: {chakra: {file: unequal}}, hosts: [h0, h1]`, "unequal.1.et:1:1: rank 1: node 1 awaits 6 B from rank 0 with " +
 			"tag 3, and node 1 there sends 5 B; give both the same size"},
 		{`job: {all_reduse: {size: 1MB}}`, `job "all_reduse"`},
@@ -577,32 +577,4 @@ plot: [{x: job_message, y: cdf}]
 		}
 	}
 	t.Error("there is no distribution of them")
-}
-
-// Results name the form of LogGOPS that ran, and none where packets carry a job.
-func TestIdealNetworkIsNamed(t *testing.T) {
-	const text = "duration: 1s\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
-		"traffic: [{name: j, job: {all_to_all: {size: 1MB}}, hosts: '*', transport: rdma, cc: none}]\nmeasure: [job]\n"
-	for network, want := range map[string]string{
-		"loggops":                    "loggops, receive: nic (spcl/LogGOPSim 76451de)",
-		"{loggops: {receive: free}}": "loggops, receive: free (spcl/atlahs 8837294)",
-		"packets":                    "",
-	} {
-		if got := executeJob(t, text+"network: "+network+"\n").Runs[0].End.Network; got != want {
-			t.Errorf("%s: %q, not %q", network, got, want)
-		}
-	}
-}
-
-// Messages with the same sender, receiver and tag are received in the order in which they are sent, though packets of a
-// short one arrive before those of a long one.
-func TestOvertakingMessages(t *testing.T) {
-	for _, transport := range []string{"udp, rate: 1Gbps", "tcp, cc: reno", "rdma, cc: none"} {
-		m := measures(t, executeJob(t, fmt.Sprintf(jobSpec, 2,
-			"traffic: [{name: x, transport: "+transport+", job: {goal: {file: overtaking.goal}}}]\n")))
-		exactly(t, transport+": left", m["job_left"], 0)
-		if got := m["job"]; got < 1e6*8/100e9 || got > 0.01 { // the long one takes 80 us at least
-			t.Errorf("%s: %v s", transport, got)
-		}
-	}
 }

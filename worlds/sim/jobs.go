@@ -348,7 +348,7 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	return false
 }
 
-// Received is nothing: a send is over when its transport has all of it acknowledged.
+// Received does no work: a send is over when its transport has all of it acknowledged.
 func (k *rank) Received(unit.Time, int32, job.Message) {}
 
 // shortestDelay returns the shortest delay above 0 of a link, by which nodes run ahead of others at most; 0 if no link

@@ -128,7 +128,7 @@ func (r *Simulation) downLinks() (down []int) {
 	return down
 }
 
-// lostAt returns those of the directions that are down which have lost packets of a flow since its start.
+// lostAt returns the directions, among some that are down, at which packets of a flow were lost since its start.
 func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 	for _, i := range down {
 		if last := r.fabric.LostLast(i, packet.FlowID(flow)); last >= 0 && last >= r.outcome[flow].Start {
@@ -148,8 +148,8 @@ type MessageWait struct {
 // maxMessageWaits limits the messages that a result explains for each job.
 const maxMessageWaits = 3
 
-// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off: first those that links that are down have lost packets of, then
-// the oldest ones.
+// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages
+// that links that are down have lost packets of come first, then the oldest ones.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int

@@ -96,8 +96,8 @@ func (t *triggers) activates(flow packet.FlowID, arrived bool) bool {
 	return arrived && len(t.arrived[flow]) > 0 || !arrived && len(t.sent[flow]) > 0
 }
 
-// wake has the fabric call a host again, to which another host has given something to do now. A fabric that is being made
-// calls it when it is complete.
+// wake has the fabric call a host again, to which another host has given something to do now. A fabric that is being
+// made calls it when it is complete.
 func (r *Simulation) wake(h *host, now unit.Time) {
 	if r.fabric == nil {
 		r.early = append(r.early, int(h.node))

@@ -162,8 +162,8 @@ func (e *Event) about(end int) bool { return e.One == 0 || int(e.One) == 1+end }
 // Rated reports whether the event is about the link's rate.
 func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
 
-// HappenFirst applies the events at time 0 to Links, switches and ports, all of which exist. The fabric is made from
-// Links afterwards, so no packet and no choice of a NIC precedes them. It returns the events that follow.
+// HappenFirst applies the events at time 0 to Links, switches and ports. Call it when these exist and before the fabric
+// is made from Links, so that no packet and no choice of a NIC precedes them. It returns the events that follow.
 func (w *Wiring) HappenFirst() []Event {
 	events := w.config.Events
 	for len(events) > 0 && events[0].At <= 0 {

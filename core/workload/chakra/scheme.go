@@ -64,8 +64,8 @@ func (c *Config) open(s job.Site) (job.Program, error) {
 		traces, names = append(traces, data), append(names, name)
 	}
 	if next := c.trace(s.Members); s.Exists(next) {
-		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s is there, so the traces are of more than the %d hosts of "+
-			"the job", next, s.Members), Allowed: "as many hosts as traces"}
+		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s is there, so the traces are of more than the %d hosts "+
+			"of the job", next, s.Members), Allowed: "as many hosts as traces"}
 	}
 	l, err := Read(traces, names, o)
 	if err != nil {

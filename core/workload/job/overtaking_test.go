@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// However messages of several routes arrive, those of a route with several are delivered in the order in which they were
-// sent, each once, and others at once.
+// In whatever order messages arrive, those of a route with several are delivered in the order in which they were sent,
+// each once. Others are delivered at once.
 func TestOvertaking(t *testing.T) {
 	b := NewBuilder("x")
 	b.Rank()

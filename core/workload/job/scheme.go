@@ -23,7 +23,7 @@ type Site struct {
 	Places func(hosts string) ([]int, error)
 	// Open reads a file beside the experiment. The name is that for errors.
 	Open func(file string) (data []byte, name string, err error)
-	// Exists reports whether there is a file beside the experiment.
+	// Exists reports whether there is a file of this name in the experiment's folder.
 	Exists func(file string) bool
 }
 
