@@ -320,6 +320,12 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 		d.sketch(root, p)
 		return p
 	}
+	d.completePoint(root, tree, p)
+	return p
+}
+
+// completePoint decodes what depends on a point's network: its switches, traffic, events and measures.
+func (d *decoder) completePoint(root document.Map, tree *document.Node, p *Point) {
 	d.ideal(root, p)
 	d.switchConfigs(root, p)
 	p.limitWaits(d.around.programs)
@@ -339,7 +345,6 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 		d.share(p)
 		d.try(root, p)
 	}
-	return p
 }
 
 // indexOf is which value of each key of the sweep combination i has.
