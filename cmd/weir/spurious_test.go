@@ -24,13 +24,21 @@ func (w wait) String() string {
 // waits returns all combinations: controllers, transports and ways to repair losses, buffers without end and with PFC,
 // rates, delays, and flows that meet.
 func waits() (all []wait) {
-	for _, buffer := range []string{"pfc of 1MB", "pfc of 32MB", "unlimited", "1GB a port"} {
+	for _, buffer := range []string{"pfc of 1MB", "pfc of 32MB", "unlimited", "1GB a port", "queue limit",
+		"ndp in turns"} {
 		for _, rate := range []string{"10Gbps", "25Gbps", "100Gbps", "400Gbps"} {
-			for _, delay := range []string{"500ns", "1us", "100us"} {
-				for _, flows := range []string{"incast", "load", "both ways", "victim"} {
+			for _, delay := range []string{"100ns", "1us", "100us", "5ms"} {
+				for _, flows := range []string{"alone", "incast", "load", "both ways", "victim", "two NICs"} {
 					for _, t := range []string{"rdma: {recovery: go_back_n}", "rdma: {recovery: selective_repeat}",
 						"rdma: {recovery: selective_repeat, reordering: adaptive}", "udp_controlled", "ndp",
-						"rdma: {recovery: selective_repeat, paths: 8}"} {
+						"rdma: {recovery: selective_repeat, paths: 8}",
+						"rdma: {recovery: selective_repeat, paths: 8, nic_nack_delay: 500us}",
+						"rdma: {recovery: go_back_n, nic_ack_delay: 30us}",
+						"rdma: {recovery: selective_repeat, ack_every: 64 packets}", "udp_controlled: {report_every: 8 packets}",
+						"ndp: {nic_ack_delay: 10us, nic_nack_delay: 50us}"} {
+						if buffer == "ndp in turns" && !strings.HasPrefix(t, "ndp") {
+							continue // it is not trimmed, but lost
+						}
 						for _, c := range controllersOf(t) {
 							all = append(all, wait{buffer, rate, delay, flows, t, c})
 						}
@@ -45,7 +53,7 @@ func waits() (all []wait) {
 // controllersOf returns controllers for a transport.
 func controllersOf(t string) []string {
 	switch {
-	case t == "ndp":
+	case strings.HasPrefix(t, "ndp"):
 		return []string{""}
 	case strings.Contains(t, "paths"):
 		return []string{"hpcc"}
@@ -55,7 +63,7 @@ func controllersOf(t string) []string {
 }
 
 func (w wait) spec() string {
-	switches := "ecmp, {telemetry: {format: hpcc}}, {ecn: {kmin: 100kB, kmax: 400kB, pmax: 20%}}"
+	queues, switches := "", "ecmp, {telemetry: {format: hpcc}}, {ecn: {kmin: 100kB, kmax: 400kB, pmax: 20%}}"
 	buffer := ""
 	switch w.buffer {
 	case "pfc of 1MB":
@@ -64,6 +72,10 @@ func (w wait) spec() string {
 		switches += ", {shared_buffer: {size: 32MB}}, {pfc: {headroom: size, headroom_size: 200kB}}"
 	case "1GB a port":
 		buffer = ", buffer: 1GB"
+	case "queue limit":
+		queues = "switches: {\"*\": {queue_limit: 500kB}}\n"
+	case "ndp in turns": // only ndp has its packets trimmed; others lose them
+		queues = "switches: {\"*\": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [ecmp, ndp]}}\n"
 	}
 	controller := ""
 	if w.controller != "" {
@@ -72,18 +84,29 @@ func (w wait) spec() string {
 	topology := fmt.Sprintf("star: {hosts: 17, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
 	ends := []string{`from: ["h?", "h1[0-5]"], to: h16, size: 300kB, start: 0s..20us`}
 	switch w.flows {
+	case "alone":
+		ends = []string{`from: h0, to: h16, size: 1MB, start: 0s`}
+	case "two NICs": // replies of one flow wait for the data of many at the same NIC
+		link := fmt.Sprintf("rate: %s, delay: %s%s", w.rate, w.delay, buffer)
+		topology = "hosts: [a, b, c], switches: [s1, s2], links: ["
+		for _, x := range []string{"a, s1", "a, s2", "b, s1", "b, s2", "c, s1"} {
+			topology += fmt.Sprintf("{ends: [%s], %s}, ", x, link)
+		}
+		topology += "]"
+		ends = []string{`from: a, to: b, flows: 50, size: 1kB, start: 0s..20us`,
+			`from: c, to: a, flows: 50, size: 40kB, start: 0s..20us`, `from: b, to: c, flows: 4, size: 300kB, start: 0s`}
 	case "load":
 		topology = fmt.Sprintf("leaf_spine: {leaves: 3, spines: 2, hosts: 5, rate: %s, uplink: %s, delay: %s%s}", w.rate,
 			w.rate, w.delay, buffer)
-		ends = []string{`from: "*", to: random, size: 100kB, load: 80%, start: 0s`}
+		ends = []string{`from: "*", to: random, size: 100kB, load: 80%, start: 0s, stop: 2ms`}
 	case "both ways":
 		ends = append(ends, `from: h16, to: ["h?", "h1[0-5]"], size: 300kB, start: 0s..50us`)
 	case "victim":
 		topology = fmt.Sprintf("fat_tree: {k: 4, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
 		ends = []string{`from: ["h[0-9]", "h1[0-3]"], to: h15, size: 300kB, start: 0s..20us`,
-			`from: h1, to: h14, size: 2kB, load: 1%, start: 0s`}
+			`from: h1, to: h14, size: 2kB, load: 1%, start: 0s, stop: 2ms`}
 	}
-	text := fmt.Sprintf("duration: 5ms\ntopology: {%s}\nswitch: [%s]\ntraffic:\n", topology, switches)
+	text := fmt.Sprintf("duration: 60ms\ntopology: {%s}\nswitch: [%s]\n%straffic:\n", topology, switches, queues)
 	for i, x := range ends {
 		text += fmt.Sprintf("  - {name: t%d, %s, transport: {%s}%s}\n", i, x, block(w.transport), controller)
 	}
@@ -114,15 +137,23 @@ func (w wait) check(t *testing.T) {
 	var first *transport.Received
 	for i := range out.Flows {
 		f := &out.Flows[i]
-		duplicates += f.Receiver.Duplicates
+		duplicates += f.Receiver.Duplicates()
 		again += f.Sender.Retransmitted
-		if timeouts += f.Timeouts; f.Receiver.Duplicates > 0 && first == nil {
+		if timeouts += f.Timeouts; f.Receiver.Duplicates() > 0 && first == nil {
 			first = &f.Receiver
 		}
 	}
 	if duplicates+timeouts > 0 {
 		t.Errorf("%d packets were sent again, %d had arrived (first flow %v), %d timeouts; no packet was dropped", again,
 			duplicates, first, timeouts)
+	}
+}
+
+// Replies that a NIC delays go before the data of many flows, as those do that it makes at once.
+func TestDelayedRepliesFirst(t *testing.T) {
+	for _, x := range []string{"rdma: {recovery: go_back_n, nic_ack_delay: 30us}",
+		"rdma: {recovery: selective_repeat, ack_every: 64 packets}", "udp_controlled: {report_every: 8 packets}"} {
+		wait{"queue limit", "10Gbps", "1us", "two NICs", x, "swift: {base_target: 30us, fs_range: 30us}"}.check(t)
 	}
 }
 
@@ -136,4 +167,4 @@ func drawWaits(t *testing.T, seed uint64, count int) {
 }
 
 // In a network that neither loses nor reorders packets no timer sends one twice, whatever the controller.
-func TestNothingSentTwice(t *testing.T) { drawWaits(t, 1, 6) }
+func TestNothingSentTwice(t *testing.T) { drawWaits(t, 1, 20) }

@@ -61,7 +61,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"first_window: line_rate", "telemetry: packets, telemetry_packets: 100000 packets", "100000",
 		"traffic x: transport rdma: telemetry_packets: one packet in"},
 	{"first_window: line_rate", "telemetry: packets, telemetry_packets: 1000 packets", "", ""},
-	{"telemetry]", "forward]", "{hpcc", "traffic x: cc hpcc: nothing tells it of congestion: it needs telemetry"},
+	{"telemetry]", "forward]", "{hpcc", "traffic x: cc hpcc: nothing tells it of congestion: no switch writes telemetry"},
 	{"first_window: line_rate", "telemetry: none", "{hpcc",
 		"traffic x: cc hpcc: nothing tells it of congestion: telemetry"},
 	// parameters that a mode ignores
@@ -112,7 +112,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"first_window: line_rate", "bound: bytes, bound_bytes: 9kB", "9kB",
 		"traffic x: transport rdma: bound_bytes: 9kB are"},
 	{"first_window: line_rate", "rto: fixed, rto_min: 8us", "8us",
-		"traffic x: transport rdma: rto_min: the timeout of 8us is shorter than 489us"},
+		"traffic x: transport rdma: rto_min: the timeout of 8us is shorter than 250us"},
 	{"first_window: line_rate", "base_rtt: 4us", "4us",
 		"traffic x: transport rdma: base_rtt: the longest path takes 848"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
@@ -138,7 +138,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "ecn: echo}}, cc: dcqcn", "dcqcn",
 		"traffic x: cc dcqcn: nothing tells it of congestion: ecn: echo of rdma sends no CNPs"},
 	{", buffer: 1MB}}\nswitch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}, telemetry]", "}}\nswitch: [ecmp]", "{hpcc",
-		"traffic x: cc hpcc: nothing tells it of congestion: it needs telemetry"},
+		"traffic x: cc hpcc: nothing tells it of congestion: no switch writes telemetry"},
 	{"rdma: {first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "udp_controlled: {}}, cc: bbr", "bbr",
 		"traffic x: cc bbr: nothing tells it of congestion: udp_controlled measures no rates of delivery"},
 	// paths

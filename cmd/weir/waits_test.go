@@ -30,13 +30,21 @@ var buffers = []struct {
 	{"pfc without a buffer", "", "", "[forward, {pfc: {trigger: static, xoff: 100kB}}]", unit.Never},
 	{"fair queueing", ", buffer: 1MB", `switches: {"*": {scheduler: fq}}`, "[forward]", unit.Never},
 	{"priorities", ", buffer: 1MB", `switches: {"*": {queues: 2}}`, "[forward]", unit.Never},
+	{"first in, first out", ", buffer: 1MB", `switches: {"*": {scheduler: fifo}}`, "[forward]",
+		2 * unit.TransmitTime(1_000_000, 10*unit.Gbps)},
+	// The program reckons with frames of 1610 bytes, with all extensions. The header queue has the bytes of 8 of them, 322
+	// headers of 40 bytes at least. After each ten goes a frame of data, and 11 frames may go for turns under way.
+	{"ndp in turns", "", `switches: {"*": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
+		"[forward]", 2 * unit.TransmitTime((8+32.2+11)*1610, 10*unit.Gbps)},
+	{"ndp in other turns", "", `switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
+		"[forward]", unit.Never},
 }
 
 // loadWaits loads a star with the buffers and a traffic.
 func loadWaits(t *testing.T, links, switches, programs, transport string) *spec.Spec {
 	t.Helper()
 	text := fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: 5, rate: 10Gbps, delay: 1us%s}}\nswitch: %s\n%s\n"+
-		"traffic:\n  - {name: x, from: h0, to: h4, transport: {%s}, cc: none, start: 0s}\nmeasure: [goodput]\n", links,
+		"traffic:\n  - {name: x, from: [h0, h1], to: h4, transport: {%s}, cc: none, start: 0s}\nmeasure: [goodput]\n", links,
 		programs, switches, block(transport))
 	if strings.HasPrefix(transport, "ndp") || strings.HasPrefix(transport, "uet") ||
 		strings.HasPrefix(transport, "window") {
@@ -61,7 +69,7 @@ func TestQueueing(t *testing.T) {
 	}
 }
 
-// A timeout of the file that is shorter than full buffers can hold a packet gets a warning with both numbers; a longer
+// A timeout of the file that is shorter than full buffers can hold a packet where data queues gets a warning with both numbers; a longer
 // one, and one where no buffer has a limit, gets none.
 func TestTimerWarnings(t *testing.T) {
 	for _, x := range []struct {
@@ -69,13 +77,14 @@ func TestTimerWarnings(t *testing.T) {
 	}{
 		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
 		{"rdma: {rto_min: 60ms}", "pfc", ""},
-		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.61ms"},
+		{"rdma: {rto: fixed, rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},
+		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", ""}, // acknowledgements alone come back
 		{"rdma: {rto: none}", "pfc", ""},
 		{"rdma: {rto_min: 1ms}", "unlimited", ""},
 		{"rdma", "pfc", ""},
-		{"udp_controlled: {rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.6"},
-		{"ndp: {rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.6"},
-		{"window: {window: 3 packets, timeout: 1ms}", "bytes", "timeout: the timeout of 1ms is shorter than 1.6"},
+		{"udp_controlled: {rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},
+		{"ndp: {rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},
+		{"window: {window: 3 packets, timeout: 700us}", "bytes", "timeout: the timeout of 700us is shorter than 8"},
 		{"uet", "pfc", "rto_base: the timeout of"},
 	} {
 		for _, b := range buffers {
@@ -105,6 +114,9 @@ func TestTimerTexts(t *testing.T) {
 		{"udp_controlled", "unlimited", "proves the loss; a port of the path has no limit, so that packets can wait for " +
 			"any time"},
 		{"rdma: {rto: none}", "bytes", "no timer sends anything again"},
+		{"ndp", "ndp in turns", "data is sent again after 183us without an answer"},
+		{"ndp", "ndp in turns", "packets may overtake each other, so that no probe proves a loss"},
+		{"ndp", "ndp in other turns", "data is sent again after 5ms without an answer, or more if round trips are longer"},
 		{"rdma: {rto_min: 4ms}", "bytes", "rto_min 4ms: data is sent again after this time"},
 	} {
 		for _, b := range buffers {
@@ -112,7 +124,7 @@ func TestTimerTexts(t *testing.T) {
 				continue
 			}
 			lines := loadWaits(t, b.links, b.switches, b.programs, x.transport).Timers()
-			if len(lines) != 1 || !strings.Contains(lines[0], x.want) {
+			if len(lines) != 1 || !strings.Contains(lines[0].String(), x.want) {
 				t.Errorf("%s, %s: %q", x.transport, x.buffer, lines)
 			}
 		}

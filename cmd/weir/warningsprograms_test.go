@@ -54,6 +54,9 @@ func ncf(parameters string, queues, buffer string, flows int) string {
 
 // warnedPrograms are the kinds of warnings about programs and schedulers of switches.
 var warnedPrograms = []warntest.Row{
+	{ID: "plan-two-prefixes", Text: twoLinks("1Gbps", "50Mbps", "10ms", "1MB",
+		"{plan: {rates: ¦{10.0.0.1: 10Mbps, \"fd00::#/128\": 20Mbps, 10.0.0.0/8: 30Mbps}}}, forward", "tcp", "cubic"),
+		Fires: "1", Quiet: "9"},
 	{ID: "abc-q-base", Text: twoLinks("1Gbps", "50Mbps", "10ms", "1MB", "forward, {abc: {q_base: ¦#}}", "tcp", "cubic"),
 		Fires: "16 packets", Quiet: "18 packets", Port: "s->b"},
 	{ID: "abc-buffer", Text: twoLinks("1Gbps", "50Mbps", "5ms", "30 packets", "forward, {abc: {q_base: ¦#}}", "tcp",
@@ -96,6 +99,8 @@ var warnedPrograms = []warntest.Row{
 		Quiet: "94%"},
 	{ID: "ncf-early-idle", Text: ncf("round_trip: 50ms, senders: 200, early: ¦#", "3", "250kB", 200), Fires: "30%",
 		Quiet: "0%"},
+	{ID: "ncf-early-wait", Text: ncf("round_trip: 50ms, early: 30%, change: flowlet, change_wait: ¦#", "3", "250kB", 1),
+		Fires: "380ms", Quiet: "340ms", Port: "s->b"},
 	{ID: "ncf-deaf-idle", Text: ncf("round_trip: 50ms, senders: 200, windows: ¦#", "3", "250kB", 1), Fires: "1",
 		Quiet: "4"},
 	{ID: "p4te-round-trip", Text: fatTree("round_trip: ¦#"), Fires: "200us", Quiet: "100us"},

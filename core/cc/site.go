@@ -14,9 +14,9 @@ import (
 type Site struct {
 	MSS        int32             // payload of a full packet
 	Paths      []SitePath        // of the flows, each kind once
+	Largest    unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
 	Sending    unit.Rate         // payload that the application has per second; 0: always more
 	Telemetry  *telemetry.Format // that switches write; nil: none does
-	Unrecorded string            // why no telemetry comes back; "": it does
 	Unmeasured string            // why no rate of delivery is measured; "": one is
 	Flowlets   bool              // packets of a flow take several paths: after gaps
 	Sprayed    bool              // or one by one
@@ -29,17 +29,20 @@ type Site struct {
 // slowest of the switches' ports on the path.
 type SitePath struct {
 	Path
-	Name       string    // the hosts at its ends: "left0->right0"
-	Narrow     Link      // the slowest link in the direction of data
-	Flows      int       // flows without an end that the traffic lists by Narrow; 0: not known, or one
-	Idle       bool      // data queues at no switch: the sender's link is slower than all others
-	Lossless   string    // why no packet is lost; "": a port's buffer ends
-	Unmarked   string    // why the controller gets no marks; "": it does
-	Unanswered string    // why no switch answers requests; "": one does
-	Supplied   bool      // switches report what they have for a flow (NCF), whatever the controller
-	Wait       unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
-	Trims      bool      // a switch cuts off the payload of a packet that finds no room, so that the receiver learns of it
-	Holds      unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
+	Name       string // the hosts at its ends: "left0->right0"
+	Narrow     Link   // the slowest link in the direction of data
+	Flows      int    // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
+	Idle       bool   // data queues at no switch: the sender's link is slower than all others
+	Lossless   string // why no packet is lost; "": a port's buffer ends
+	Unmarked   string // why the controller gets no marks; "": it does
+	Unrecorded string // why no telemetry of its queues comes back; "": it does
+	Unanswered string // why no switch answers requests; "": one does
+	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
+	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: not known.
+	DataQueueing unit.Time
+	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
+	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
+	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
 }
 
 // Link is a link in one direction.
@@ -55,6 +58,14 @@ func (p *SitePath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.
 
 // Share is Product over the flows that share the narrowest link: what each must have in flight, so that all fill it.
 func (p *SitePath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
+
+// DataMaxRTT returns the longest round trip with full buffers at the ports at which data can queue; unit.Never if it
+// has no known bound.
+func (p *SitePath) DataMaxRTT() unit.Time {
+	path := p.Path
+	path.Queueing = p.DataQueueing
+	return path.MaxRTT()
+}
 
 // Trip describes the round trip that Product counts.
 func (p *SitePath) Trip() string {
@@ -106,7 +117,7 @@ func (s *Site) silent(x *Scheme) (path *SitePath, why string) {
 		for _, r := range []struct {
 			signal Signals
 			why    string
-		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, s.Unrecorded}, {ByDelivery, s.Unmeasured},
+		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, p.Unrecorded}, {ByDelivery, s.Unmeasured},
 			{ByRequests, p.Unanswered}} {
 			if x.Signals&r.signal != 0 {
 				heard = heard || r.why == ""
@@ -220,11 +231,11 @@ func (s *Site) Find(holds func(p *SitePath) bool) *SitePath {
 	return nil
 }
 
-// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path. The text
-// begins with what, its value with a verb: "100kB are".
+// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and does
+// not hold the largest flow either. The text begins with what, its value with a verb: "100kB are".
 func (s *Site) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
 	p, ok := s.max((*SitePath).Share)
-	if !ok || bytes >= part*p.Share() {
+	if !ok || bytes >= part*p.Share() || s.Largest > 0 && bytes >= float64(s.Largest) {
 		return nil
 	}
 	of := ""

@@ -232,18 +232,6 @@ type Holding interface {
 	Holds() unit.Time
 }
 
-// Backlog is how much can wait at a port. A zero field sets no limit; the smallest of the others counts.
-type Backlog struct {
-	Bytes   unit.Bytes
-	Packets int64
-	Wait    unit.Time // that the port needs to send it
-}
-
-// BacklogLimiter is the configuration of a program that limits what waits at each port of its switch.
-type BacklogLimiter interface {
-	MaxBacklog() Backlog
-}
-
 // Reorderer is the configuration of a program that may send packets of a flow in another order than they arrived in,
 // although they take one path: packets without payload before those with it, or some before others.
 type Reorderer interface {

@@ -37,6 +37,8 @@ type Setting struct {
 	Queues  int // a port, as the file has it; 0: one
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
+	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
+	Book *packet.Book
 	// Rigid is the longest IP packet of senders whom no SYN tells how long theirs may be; 0: there are none.
 	Rigid int32
 }

@@ -3,13 +3,42 @@ package fabric
 import (
 	"math"
 
+	"weir/core/packet"
 	"weir/core/unit"
 )
+
+// victims holds when a link that is down last lost a packet of each flow.
+type victims map[packet.FlowID]unit.Time
+
+// maxVictims limits the flows that a link remembers.
+const maxVictims = 1024
+
+// add notes the loss of a packet of a flow.
+func (v *victims) add(flow packet.FlowID, now unit.Time) {
+	if *v == nil {
+		*v = victims{}
+	}
+	if _, known := (*v)[flow]; known || len(*v) < maxVictims {
+		(*v)[flow] = now
+	}
+}
+
+// LostLast returns when link i, which is down, last lost a packet of a flow; −1 if it is up, has lost none, or had
+// lost packets of 1024 other flows before. All nodes must have reached the same time.
+func (f *Fabric) LostLast(i int, flow packet.FlowID) unit.Time {
+	if at, lost := f.extras[i].victims[flow]; lost {
+		return at
+	}
+	return -1
+}
 
 // SetDown takes link i down or up: a link that is down loses what is put on it.
 func (f *Fabric) SetDown(i int, down bool) {
 	x := &f.extras[i]
 	x.down = down
+	if !down {
+		x.victims = nil
+	}
 	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observed
 }
 

@@ -21,6 +21,7 @@ type Link struct {
 	Loss             float64   // probability that a frame is lost after it was sent, in [0, 1)
 	Spaced           bool      // a frame leaves at once, and the next one not before its time has passed
 	Random           unit.Random
+	Down             bool // from the start: it loses what is put on it (SetDown)
 }
 
 // LinkCounters is what a link has counted since the start.
@@ -105,8 +106,9 @@ type extra struct {
 	spaced bool
 	rate   unit.LinkRate
 	// lost is when the last frame that is lost has left.
-	lost unit.Time `state:"past"`
-	_    [32]byte
+	lost    unit.Time `state:"past"`
+	victims victims   `state:"-"` // while it is down
+	_       [24]byte
 }
 
 // member is what the fabric keeps of a node.
@@ -194,7 +196,7 @@ func New(c Config) (*Fabric, error) {
 		f.wires[i] = wire{to: to, link: int32(i), in: l.ToPort, ends: ends}
 		f.extras[i] = extra{from: from, loss: l.Loss, jitter: l.Jitter, random: l.Random, lost: -1, spaced: l.Spaced}
 		f.setRate(i, l.Rate)
-		f.SetDown(i, false)
+		f.SetDown(i, l.Down)
 	}
 	f.makeGroups(c.Links)
 	if err := f.makeParts(&c); err != nil {

@@ -221,6 +221,7 @@ func (f *Fabric) impair(m *member, pt *port, p *packet.Packet, now, at unit.Time
 		why := "link_loss"
 		if x.down {
 			f.counters[i].Down++
+			x.victims.add(p.Flow, now)
 			why = "link_down"
 		}
 		x.lost = pt.freeAt

@@ -243,6 +243,8 @@ func TestReadHTSim(t *testing.T) {
 		{"Radix_Down 4\n", "Bundle 2\nRadix_Down 4\n", "there are 4 switches below, in bundles of 2"},
 		{"Radix_Down 4\n", "Bundle 3\nRadix_Down 12\n", "2 links up of each switch below are not in bundles of 3"},
 		{"Radix_Down 4\n", "Bundle 0\nRadix_Down 4\n", "a bundle of 0 links; 1 to 1024 are possible"},
+		{"Downlink_speed_Gbps 100\n", "Downlink_speed_Gbps 12.5\n", "t.topo:7:21: Downlink_speed_Gbps is \"12.5\"; a whole " +
+			"number from 0 to 1048576 is allowed"},
 		{"Radix_Up 2\n", "Radix_Up 2\nRadix_Up 2\n", "t.topo:10:1: \"Radix_Up\" is given twice"},
 		{leafSpineTiny[strings.Index(leafSpineTiny, "Tier 1\n"):], "", "t.topo:11:17: the file ends after 1 of 2 tiers"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"weir/core/unit"
 )
@@ -27,9 +28,9 @@ func (e *FormatError) Error() string {
 type words struct {
 	file         string
 	lines        *bufio.Scanner
-	rest         string
-	line, column int // of the current word
-	next         int // column of rest
+	text, rest   string // of the current line, and what of it is left
+	line, column int    // of the current word
+	next         int    // column of rest
 }
 
 func (w *words) errorf(format string, args ...any) error {
@@ -53,7 +54,8 @@ func (w *words) word(what string) (string, error) {
 			return "", w.errorf("the file ends; %s is missing", what)
 		}
 		w.line++
-		w.rest, w.next = w.lines.Text(), 1
+		w.text, w.next = w.lines.Text(), 1
+		w.rest = w.text
 	}
 	n := strings.IndexAny(w.rest, " \t\r")
 	if n < 0 {
@@ -111,7 +113,8 @@ const largestNetwork = 1 << 20
 // s<id>; the error rate becomes the link's loss. The first line may be that of ns3-datacenter,
 // "<nodes> <switches> <tors> <links>", with two rates behind it or without: its programs draw
 // traffic by them, and the network does not depend on them. A rate without a unit is in bit/s.
-// Errors are of type *FormatError; a network without one is valid (Validate). With an Excess error
+// Errors are of type *FormatError, several of links that have a line each are joined; a network without one is valid
+// (Validate). With an Excess error
 // the network is returned, too: the simulator ignores what follows the last link.
 func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	w := &words{file: file, lines: bufio.NewScanner(r)}
@@ -126,12 +129,25 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	}
 	joined := map[[2]int]uint16{}
 	degree := make([]int, nodes)
+	var wrong []error
 	for range links {
+		ownLine := strings.TrimSpace(w.rest) == "" // it begins a line
 		l, err := n.readLink(w, joined, degree)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			n.Links = append(n.Links, l)
+			continue
 		}
-		n.Links = append(n.Links, l)
+		if wrong = append(wrong, err); len(wrong) == maxErrors || !ownLine || len(strings.Fields(w.text)) != linkWords {
+			break
+		}
+		w.rest = "" // the next line is the next link
+	}
+	switch len(wrong) {
+	case 0:
+	case 1:
+		return nil, wrong[0]
+	default:
+		return nil, errors.Join(wrong...)
 	}
 	var excess *FormatError
 	if err := w.end(); errors.As(err, &excess) && !excess.Excess {
@@ -142,12 +158,22 @@ func ReadHPCC(r io.Reader, file string) (*Network, error) {
 	return n, nil
 }
 
+// maxErrors limits how many errors of a file are reported at once.
+const maxErrors = 20
+
+// linkWords is the number of words of a link.
+const linkWords = 5
+
 // header reads the first line: of three numbers, or of four or six.
 func (w *words) header() (nodes, switches, links int, err error) {
 	if nodes, err = w.number("the number of nodes", 1, largestNetwork); err != nil {
 		return nodes, switches, links, err
 	}
-	behind := len(strings.Fields(w.rest)) // on the line
+	words := strings.Fields(w.rest) // behind the first one of the line
+	behind := len(words)
+	if behind == 5 && unicode.IsLetter(rune(words[4][0])) && len(words[3]) <= 7 {
+		return 0, 0, 0, w.simAI(nodes, words)
+	}
 	if switches, err = w.number("the number of switches", 0, nodes); err != nil {
 		return nodes, switches, links, err
 	}
@@ -166,6 +192,19 @@ func (w *words) header() (nodes, switches, links int, err error) {
 		}
 	}
 	return nodes, switches, links, err
+}
+
+// simAI is the error about a topology of SimAI. Its first line is "<nodes> <GPUs a server> <NVSwitches> <switches>
+// <links> <GPU>" (aliyun/SimAI, astra-sim-alibabacloud/inputs/topo/gen_Topo_Template.py), and the ids of NVSwitches are
+// listed before those of switches.
+func (w *words) simAI(nodes int, words []string) error {
+	w.column = w.next + strings.LastIndex(w.rest, words[4])
+	var numbers [4]int
+	for i := range numbers {
+		numbers[i], _ = strconv.Atoi(words[i])
+	}
+	return w.errorf("%q: this line is that of SimAI; write \"%d %d %d\", the numbers of nodes, of switches and "+
+		"NVSwitches, and of links", words[4], nodes, numbers[1]+numbers[2], numbers[3])
 }
 
 // slashed are the units of ns-3's DataRate that differ from ours only in their letters.

@@ -76,7 +76,11 @@ func (f *topo) read(r io.Reader) error {
 		value := strings.LastIndex(text, fields[1]) + 1
 		v, err := strconv.Atoi(fields[1])
 		if err != nil || v < 0 || v > largestNetwork {
-			return f.errorf(value, "%s is %q; a number from 0 to %d is allowed", fields[0], fields[1], largestNetwork)
+			whole := ""
+			if strings.Contains(fields[1], ".") {
+				whole = "whole "
+			}
+			return f.errorf(value, "%s is %q; a %snumber from 0 to %d is allowed", fields[0], fields[1], whole, largestNetwork)
 		}
 		if len(f.blocks) == 0 || strings.EqualFold(fields[0], "tier") {
 			err = f.set(fields[0], v, at, value)

@@ -260,7 +260,12 @@ const usualHops = 8
 // Path returns the links of a shortest path from a node to a host: of several paths, the one that
 // leaves every switch by its lowest port. ok is false if there is none.
 func (r *Routes) Path(from, host int) (links []int, ok bool) {
-	links = make([]int, 0, usualHops)
+	return r.AppendPath(make([]int, 0, usualHops), from, host)
+}
+
+// AppendPath appends the links of Path to a slice.
+func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool) {
+	links = before
 	if !r.walk(from, host, lowest, func(link int) { links = append(links, link) }) {
 		return nil, false
 	}

@@ -153,6 +153,8 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2 2\n2\n", `net.txt:1:5: the number of top-of-rack switches, of four or six numbers the third, is "2"`},
 		{"3 1 1 -2\n2\n", `net.txt:1:7: the number of links is "-2"`},
 		{"3 1 1 2 25000000000 x\n2\n", `net.txt:1:21: "x"`},
+		{"10 8 1 1 9 H20\n8 9\n", `net.txt:1:12: "H20": this line is that of SimAI; write "10 2 9", the numbers of ` +
+			"nodes, of switches and NVSwitches, and of links"},
 		{"3 1 2\n2\n0 2 0 1us 0\n", `net.txt:3:5: a link's rate is "0"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1.5 1us 0\n", `net.txt:3:5: a link's rate is "1.5"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1..0Gb/s 1us 0\n", `net.txt:3:5: a link's rate is "1..0Gb/s"`},
@@ -181,6 +183,35 @@ func TestReadHPCCErrors(t *testing.T) {
 		if _, err := ReadHPCC(r, "net.txt"); !errors.As(err, &e) {
 			t.Errorf("cut at %d: %v", cut, err)
 		}
+	}
+}
+
+// TestReadHPCCAllErrors: all links that are wrong are reported at once if each has a line of its own.
+func TestReadHPCCAllErrors(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"3 1 2\n2\n0 2 fast 1us 0\n1 2 1Gbps slow 0\n", []string{`net.txt:3:5: "fast"`, `net.txt:4:11: "slow"`}},
+		{"3 1 3\n2\n0 2 1Gbps 1us 2\n0 2 1Gbps 1us 0\n1 9 1Gbps 1us 0\n", []string{"net.txt:3:15: the error rate",
+			"net.txt:5:3: a link's destination"}},
+		{"3 1 2\n2\n0 2 fast 1us\n1 2 1Gbps slow 0\n", []string{`net.txt:3:5: "fast"`}},
+		{"3 1 2\n2 0 2 fast 1us 0\n1 2 1Gbps slow 0\n", []string{`net.txt:2:7: "fast"`}},
+	} {
+		_, err := ReadHPCC(strings.NewReader(c.text), "net.txt")
+		got := strings.Split(fmt.Sprint(err), "\n")
+		if len(got) != len(c.want) {
+			t.Fatalf("%q:\n got %v\nwant %q", c.text, err, c.want)
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%q:\n got %s\nwant %s", c.text, got[i], want)
+			}
+		}
+	}
+	_, err := ReadHPCC(strings.NewReader("3 1 1000\n2\n"+strings.Repeat("0 2 fast 1us 0\n", 1000)), "net.txt")
+	if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != maxErrors {
+		t.Errorf("%d errors of 1000 are reported", n)
 	}
 }
 

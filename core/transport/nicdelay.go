@@ -77,15 +77,20 @@ func NewNIC[T any](d NICDelays) *NIC[T] {
 // Takes reports whether an answer of this kind has to go through the pipeline: it takes time, or others are before it.
 func (n *NIC[T]) Takes(k packet.Kind) bool {
 	i := answerKind(k)
-	return n.delay[i] > 0 || n.made[i].Len() > 0
+	return n.delay[i] > 0 || n.made[i].Len() > 0 || k == packet.Probe && n.made[aNack].Len() > 0
 }
 
 // Keep puts an answer in, whose cause has come now, and gives the room for what it says,
-// all of which is to be written. It is good until the next call.
+// all of which is to be written. It is good until the next call. An answer to a probe does not overtake NACKs: senders
+// take for lost what it and all answers before it do not report.
 func (n *NIC[T]) Keep(now unit.Time, k packet.Kind) *T {
 	i := answerKind(k)
+	at := now + n.delay[i]
+	if q := &n.made[aNack]; k == packet.Probe && q.Len() > 0 && q.Tail().at > at {
+		i, at = aNack, q.Tail().at
+	}
 	x := n.made[i].Extend()
-	x.at = now + n.delay[i]
+	x.at = at
 	return &x.says
 }
 

@@ -38,6 +38,28 @@ func TestNICDelays(t *testing.T) {
 	}
 }
 
+// An answer to a probe does not overtake NACKs.
+func TestNICProbes(t *testing.T) {
+	const us = unit.Microsecond
+	n := NewNIC[int](NICDelays{Nack: 9 * us})
+	*n.Keep(us, packet.Nack) = 1
+	if !n.Takes(packet.Probe) || n.Takes(packet.Ack) {
+		t.Error("an answer to a probe overtakes a NACK, or an ACK waits")
+	}
+	*n.Keep(2*us, packet.Probe) = 2
+	for want := 1; want <= 2; want++ {
+		if at := n.Next(); at != 10*us {
+			t.Errorf("answer %d at %v", want, at)
+		}
+		if i := *n.Take(); i != want {
+			t.Errorf("answer %d, not %d", i, want)
+		}
+	}
+	if n.Takes(packet.Probe) {
+		t.Error("an answer to a probe waits for no NACK")
+	}
+}
+
 // A kind that takes no time goes through the pipeline only while others of its kind are in it, and without delays there
 // is none.
 func TestNICWithoutDelay(t *testing.T) {

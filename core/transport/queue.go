@@ -37,6 +37,9 @@ func (q *Queue[T]) Clear(n int) {
 // Head is the first of them; there must be one. It is good until the next Push or Pop.
 func (q *Queue[T]) Head() *T { return &q.ring[q.first] }
 
+// Tail is the last of them; there must be one. It is good until the next Push or Pop.
+func (q *Queue[T]) Tail() *T { return &q.ring[(q.first+q.n-1)&(len(q.ring)-1)] }
+
 // Pop removes the first of them, which must be there.
 func (q *Queue[T]) Pop() {
 	var none T

@@ -14,6 +14,9 @@ func TestQueue(t *testing.T) {
 	for range 10_000 {
 		if q.Len() == 0 || random.IntN(100) < 52 {
 			q.Push(in)
+			if got := *q.Tail(); got != in {
+				t.Fatalf("the last one is %d, not %d", got, in)
+			}
 			in++
 		} else {
 			if got := *q.Head(); got != out {

@@ -65,6 +65,13 @@ type Classed interface {
 	Class() uint8
 }
 
+// Replier is an Endpoint whose packets may all be replies that were delayed, by a NIC or to acknowledge several packets
+// at once. A host sends them before data, as it does with replies that are made at once.
+type Replier interface {
+	// Replies reports whether they are. It does not change.
+	Replies() bool
+}
+
 // Rescheduling is an Endpoint that shares something with others of its host, so that a call
 // into it may change when another one wants to send.
 type Rescheduling interface {
@@ -134,8 +141,7 @@ func (s *Sent) Since(first *Sent) Sent {
 type Received struct {
 	ReceivedPackets int64
 	ReceivedBytes   unit.Bytes // payload that was new to the receiver
-	Duplicates      int64      // packets with nothing new in them
-	// Spurious counts Duplicates by the cause of the copy that arrived.
+	// Spurious counts packets without new payload, by the cause of the copy that arrived.
 	Spurious [packet.ResendCauses]int64
 
 	// One-way delay of received data packets, from the first bit at the sender's
@@ -152,7 +158,6 @@ func (r *Received) Since(first *Received) Received {
 	d := *r
 	d.ReceivedPackets -= first.ReceivedPackets
 	d.ReceivedBytes -= first.ReceivedBytes
-	d.Duplicates -= first.Duplicates
 	for i := range d.Spurious {
 		d.Spurious[i] -= first.Spurious[i]
 	}
@@ -161,9 +166,14 @@ func (r *Received) Since(first *Received) Received {
 }
 
 // CountDuplicate counts data packet p, a duplicate, by the cause of its copy.
-func (r *Received) CountDuplicate(p *packet.Packet) {
-	r.Duplicates++
-	r.Spurious[p.Resent]++
+func (r *Received) CountDuplicate(p *packet.Packet) { r.Spurious[p.Resent]++ }
+
+// Duplicates returns the number of packets without new payload.
+func (r *Received) Duplicates() (n int64) {
+	for _, of := range r.Spurious {
+		n += of
+	}
+	return n
 }
 
 // Delay counts the one-way delay of a data packet that was received: sum,

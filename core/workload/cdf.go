@@ -64,11 +64,16 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		fail := func(i int, format string, args ...any) error {
 			return &FormatError{file, line, columnOf(text, i), fmt.Sprintf(format, args...), false}
 		}
+		if at := strings.IndexAny(text, "#,;"); at >= 0 {
+			return nil, &FormatError{file, line, at + 1, fmt.Sprintf("%q; a line has two numbers with a space between "+
+				"them: remove comments and commas", text[at:at+1]), false}
+		}
 		if len(fields) == 1 {
 			return nil, end.errorf(file, "the line ends; the cumulative percent is missing")
 		}
 		if len(fields) != 2 {
-			return nil, fail(2, "%d words; a point has two: bytes, cumulative percent", len(fields))
+			return nil, fail(2, "%d words; a point has two: bytes, cumulative percent; remove the other columns",
+				len(fields))
 		}
 		var v [2]float64
 		var err error
@@ -104,7 +109,11 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 		return nil, unreadable(file, line+1, err)
 	}
 	if n := len(c.Points); n == 0 || c.Points[n-1].Share != 1 {
-		return nil, end.errorf(file, "the file ends; a point at 100 percent is missing")
+		remedy := ""
+		if n > 0 && c.Points[n-1].Share <= 0.01 {
+			remedy = "; shares from 0 to 1 are percent if multiplied by 100"
+		}
+		return nil, end.errorf(file, "the file ends; a point at 100 percent is missing%s", remedy)
 	}
 	return c, nil
 }

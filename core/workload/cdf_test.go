@@ -62,10 +62,15 @@ func TestReadCDF(t *testing.T) {
 		"0 0\n1000 101\n":     "x:2:6: 101 percent",
 		"0 0\n1000 50\n10 60": "x:3:1: 10 bytes are less",
 		"0 50\n10 40\n":       "x:2:4: 40 percent are less",
-		"0 0 0\n":             "x:1:5: 3 words",
-		"0 x\n":               "x:1:3: \"x\" is not a number",
-		"1e9 5\n":             "x:1:1: \"1e9\" is not a number",
-		"\x00\xff 5\n":        "x:1:1: ",
+		"0 0 0\n":             "x:1:5: 3 words; a point has two: bytes, cumulative percent; remove the other columns",
+		"# sizes\n0 0\n":      "x:1:1: \"#\"; a line has two numbers with a space between them: remove comments",
+		"0 0 # x\n":           "x:1:5: \"#\"; a line has two",
+		"0,0\n":               "x:1:2: \",\"; a line has two",
+		"0 0\n10000 0.15\n30000000 1\n": "x:3:11: the file ends; a point at 100 percent is missing; shares from 0 to 1 are " +
+			"percent if multiplied by 100",
+		"0 x\n":        "x:1:3: \"x\" is not a number",
+		"1e9 5\n":      "x:1:1: \"1e9\" is not a number",
+		"\x00\xff 5\n": "x:1:1: ",
 	} {
 		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			if _, err := ReadCDF(strings.NewReader(text), "x"); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -93,8 +98,17 @@ func TestReadHTSimFlows(t *testing.T) {
 		"Nodes 2\nConnections 1\n0->1 trigger 1 start 0 size 1\n":    "x:3:1: the flow has a start and a trigger",
 		"Nodes 2\nConnections 0\n0->1 start 0 size 1\n":              "x:3:1: more than the 0",
 		"Nodes 2\nConnections 1\n0->1 start 99999999999999 size 1\n": "x:3:12: the start is",
-		"Nodes 2\nConnections 1\n0->1 start 0 size 0\n":              "x:3:19: the size is",
-		"Nodes 0\nConnections 1\n":                                   "x:1:7: the number of nodes",
+		"Nodes 2\nConnections 1\n0->1 start 0 size 0\n": "x:3:19: the size is \"0\", an endless flow of " +
+			"htsim; remove the line, and give the experiment a traffic without size",
+		"Nodes 0\nConnections 1\n": "x:1:7: the number of nodes",
+		"Nodes 2\nConnections 1\n0->1 start 0.000000 size 1\n": "x:3:12: the start is \"0.000000\"; a number from 0 to " +
+			"9223372036854 is allowed; write it without a decimal point, in a smaller time_unit if need be",
+		"Nodes 2\nConnections 1\n0->1 id 1 start 0 size 1 prio 1\n": "x:3:26: \"prio\" is not known; remove it and its value: " +
+			"flows have the class that their transport has",
+		"Nodes 2\nConnections 1\n0->1 id 1 msg start 0 size 1\n": "x:3:11: \"msg\" is not known; remove it, and give each " +
+			"line an id of its own: each message is a connection",
+		"Nodes 2\nConnections 1\nFailures 1\n": "x:3:1: \"Failures\" is not src->dst; remove the line, and those that begin " +
+			"with failure: a link fails by events",
 	} {
 		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||

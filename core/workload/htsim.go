@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -104,7 +105,12 @@ func (m *matrix) number(field int, what string, low, high int64) (int64, error) 
 	}
 	v, err := strconv.ParseInt(m.fields[field], 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, m.errorf(field, "%s is %q; a number from %d to %d is allowed", what, m.fields[field], low, high)
+		remedy := ""
+		if _, err := strconv.ParseFloat(m.fields[field], 64); err == nil && strings.Contains(m.fields[field], ".") {
+			remedy = "; write it without a decimal point, in a smaller time_unit if need be"
+		}
+		return 0, m.errorf(field, "%s is %q; a number from %d to %d is allowed%s", what, m.fields[field], low, high,
+			remedy)
 	}
 	return v, nil
 }
@@ -145,7 +151,11 @@ func (m *matrix) read() (err error) {
 func (m *matrix) ends() (f Flow, err error) {
 	src, dst, arrow := strings.Cut(m.fields[0], "->")
 	if !arrow {
-		return f, m.errorf(0, "%q is not src->dst", m.fields[0])
+		remedy := remedies[m.fields[0]]
+		if remedy != "" {
+			remedy = "; " + remedy
+		}
+		return f, m.errorf(0, "%q is not src->dst%s", m.fields[0], remedy)
 	}
 	first := columnOf(m.text, 0)
 	columns := [2]int{first, first + len(src) + len("->")}
@@ -161,6 +171,14 @@ func (m *matrix) ends() (f Flow, err error) {
 		return f, m.errorAt(columns[1], "the flow goes from node %d to itself", ends[0])
 	}
 	return Flow{Src: ends[0], Dst: ends[1], Start: -1, At: Place{Line: m.line, Src: columns[0], Dst: columns[1]}}, nil
+}
+
+// remedies are what to write instead of a word that htsim's own reader knows and this one refuses.
+var remedies = map[string]string{
+	"prio": "remove it and its value: flows have the class that their transport has",
+	"msg":  "remove it, and give each line an id of its own: each message is a connection",
+	"Failures": "remove the line, and those that begin with failure: a link fails by events, such as {at: 0s, link: " +
+		"[tor0, agg0], down: true}",
 }
 
 // options reads the pairs of key and number behind the ends.
@@ -186,6 +204,10 @@ func (m *matrix) options(f *Flow) (err error) {
 			v, err = m.number(i+1, "the start", 0, int64(unit.Never/max(m.each, 1)))
 			f.Start, f.At.Start = unit.Time(v)*m.each, columnOf(m.text, i+1)
 		case "size":
+			if i+1 < len(m.fields) && m.fields[i+1] == "0" {
+				return m.errorf(i+1, "the size is \"0\", an endless flow of htsim; remove the line, and give the experiment "+
+					"a traffic without size")
+			}
 			v, err = m.number(i+1, "the size", 1, 1<<50)
 			f.Size = unit.Bytes(v)
 		case "trigger", "send_done_trigger", "recv_done_trigger":
@@ -193,8 +215,8 @@ func (m *matrix) options(f *Flow) (err error) {
 				waits = true
 			}
 		default:
-			err = m.errorf(i, "%q is not known; id, start, size, trigger, send_done_trigger and recv_done_trigger are",
-				m.fields[i])
+			err = m.errorf(i, "%q is not known; %s", m.fields[i], cmp.Or(remedies[m.fields[i]],
+				"id, start, size, trigger, send_done_trigger and recv_done_trigger are"))
 		}
 		if err != nil {
 			return err

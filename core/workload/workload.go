@@ -46,87 +46,124 @@ func (e *FormatError) Error() string {
 
 // ReadHPCCFlows reads a flow file of the HPCC simulator: the number of flows, then per flow "src
 // dst class port bytes start", the start in seconds and ascending. Errors are of type
-// *FormatError; with one of Excess the flows are there, too: the simulator does not look behind
-// the last one. Whether the nodes are hosts of the topology is for the caller to check.
+// *FormatError, several of flows are joined; with one of Excess the flows are there, too: the simulator does not look
+// behind the last one. Whether the nodes are hosts of the topology is for the caller to check.
 func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	lines := bufio.NewScanner(r)
-	line, announced := 0, -1
+	line, announced, read := 0, -1, 0
 	var end ending
 	var flows []Flow
-	for lines.Scan() {
+	var wrong []error
+	for lines.Scan() && len(wrong) < maxErrors {
 		line++
-		fail := func(column int, format string, args ...any) error {
-			return &FormatError{file, line, column, fmt.Sprintf(format, args...), false}
-		}
-		text := lines.Text()
-		fields := strings.Fields(text)
-		if len(fields) == 0 {
+		l := flowLine{file: file, text: lines.Text(), line: line}
+		if l.words = strings.Fields(l.text); len(l.words) == 0 {
 			continue
 		}
-		end = ending{line, len(text) + 1}
-		column := func(i int) int { return columnOf(text, i) }
-		number := func(i int, what string, low, high int64) (int64, error) {
-			v, err := strconv.ParseInt(fields[i], 10, 64)
-			if err != nil || v < low || v > high {
-				return 0, fail(column(i), "%s is %q; a number from %d to %d is allowed", what, fields[i], low, high)
-			}
-			return v, nil
-		}
-		if announced < 0 {
-			if len(fields) != 1 {
-				return nil, fail(1, "the first line is the number of flows alone")
-			}
-			n, err := number(0, "the number of flows", 0, MostFlows)
+		end = ending{line, len(l.text) + 1}
+		switch {
+		case announced < 0 && len(l.words) != 1:
+			return nil, l.errorf(1, "the first line is the number of flows alone")
+		case announced < 0:
+			n, err := l.number(0, "the number of flows", 0, MostFlows)
 			if err != nil {
 				return nil, err
 			}
 			announced = int(n)
 			continue
-		}
-		switch {
-		case len(flows) == announced:
+		case read == announced && len(wrong) == 0:
 			return flows, &FormatError{file, line, 1, fmt.Sprintf("more than the %d flows that the first line announces",
 				announced), true}
-		case len(fields) < 6:
-			return nil, end.errorf(file, "the line ends after %d of six words: src dst class port bytes start", len(fields))
-		case len(fields) > 6:
-			return nil, fail(column(6), "%d words; a flow has six: src dst class port bytes start", len(fields))
+		case read == announced:
+			return nil, joinErrors(wrong)
 		}
-		var v [5]int64
-		for i, f := range []struct {
-			what      string
-			low, high int64
-		}{{"the source", 0, 1 << 24}, {"the destination", 0, 1 << 24}, {"the class", 0, 7}, {"the port", 0, 65535},
-			{"the size", 1, 1 << 50}} {
-			var err error
-			if v[i], err = number(i, f.what, f.low, f.high); err != nil {
-				return nil, err
-			}
+		read++
+		f, err := l.flow(end)
+		if n := len(flows); err == nil && n > 0 && f.Start < flows[n-1].Start {
+			err = l.errorf(f.At.Start, "the start is before that of the flow above; starts must ascend")
 		}
-		if v[0] == v[1] {
-			return nil, fail(column(1), "the flow goes from node %d to itself", v[0])
-		}
-		start, err := seconds(fields[5])
 		if err != nil {
-			return nil, fail(column(5), "the start is %q: %v", fields[5], err)
+			wrong = append(wrong, err)
+			continue
 		}
-		if n := len(flows); n > 0 && start < flows[n-1].Start {
-			return nil, fail(column(5), "the start is before that of the flow above; starts must ascend")
-		}
-		flows = append(flows, Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, Place{line, column(0),
-			column(1), column(5)}})
+		flows = append(flows, f)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, unreadable(file, line+1, err)
+		wrong = append(wrong, unreadable(file, line+1, err))
+	} else if announced < 0 {
+		wrong = append(wrong, end.errorf(file, "the file ends; the number of flows is missing"))
+	} else if announced != read && len(wrong) < maxErrors {
+		wrong = append(wrong, end.errorf(file, "the file ends after %d of the %d flows that the first line announces", read,
+			announced))
 	}
-	if announced < 0 {
-		return nil, end.errorf(file, "the file ends; the number of flows is missing")
-	}
-	if announced != len(flows) {
-		return nil, end.errorf(file, "the file ends after %d of the %d flows that the first line announces",
-			len(flows), announced)
+	if len(wrong) > 0 {
+		return nil, joinErrors(wrong)
 	}
 	return flows, nil
+}
+
+// maxErrors limits how many errors of a file are reported at once.
+const maxErrors = 20
+
+// joinErrors returns an error as it is, and several as one.
+func joinErrors(all []error) error {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
+}
+
+// flowLine is a line of a flow file of the HPCC simulator.
+type flowLine struct {
+	file, text string
+	line       int
+	words      []string
+}
+
+func (l *flowLine) errorf(column int, format string, args ...any) error {
+	return &FormatError{l.file, l.line, column, fmt.Sprintf(format, args...), false}
+}
+
+// number reads word i as an integer in [low, high].
+func (l *flowLine) number(i int, what string, low, high int64) (int64, error) {
+	v, err := strconv.ParseInt(l.words[i], 10, 64)
+	if err != nil || v < low || v > high {
+		return 0, l.errorf(columnOf(l.text, i), "%s is %q; a number from %d to %d is allowed", what, l.words[i], low, high)
+	}
+	return v, nil
+}
+
+// flow reads the line as a flow. end is the place behind it.
+func (l *flowLine) flow(end ending) (f Flow, err error) {
+	switch n := len(l.words); {
+	case n < 6:
+		return f, end.errorf(l.file, "the line ends after %d of six words: src dst class port bytes start", n)
+	case n > 6:
+		return f, l.errorf(columnOf(l.text, 6), "%d words; a flow has six: src dst class port bytes start", n)
+	case strings.Contains(l.words[4], "."):
+		return f, l.errorf(columnOf(l.text, 4), "the size is %q; a whole number of bytes is allowed: a flow has src dst "+
+			"class port bytes start, and of ns3-rdma src dst class packets start stop", l.words[4])
+	}
+	var v [5]int64
+	for i, x := range []struct {
+		what      string
+		low, high int64
+	}{{"the source", 0, 1 << 24}, {"the destination", 0, 1 << 24}, {"the class", 0, 7}, {"the port", 0, 65535},
+		{"the size", 1, 1 << 50}} {
+		if v[i], err = l.number(i, x.what, x.low, x.high); err != nil {
+			return f, err
+		}
+	}
+	column := func(i int) int { return columnOf(l.text, i) }
+	if v[0] == v[1] {
+		return f, l.errorf(column(1), "the flow goes from node %d to itself", v[0])
+	}
+	start, err := seconds(l.words[5])
+	if err != nil {
+		return f, l.errorf(column(5), "the start is %q: %v", l.words[5], err)
+	}
+	return Flow{int(v[0]), int(v[1]), int(v[2]), int(v[3]), unit.Bytes(v[4]), start, Place{l.line, column(0), column(1),
+		column(5)}}, nil
 }
 
 // ending is the place behind the last line of a file that is not empty.

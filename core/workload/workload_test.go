@@ -74,6 +74,8 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 		{"1\n0 1 8 100 5 2.0\n", "x.flow:2:5: the class"},
 		{"1\n0 1 3 65536 5 2.0\n", "x.flow:2:7: the port"},
 		{"1\n0 1 3 100 0 2.0\n", "x.flow:2:11: the size"},
+		{"1\n0 1 3 100000 2.0 9.5\n", `x.flow:2:14: the size is "2.0"; a whole number of bytes is allowed: a flow has src dst ` +
+			"class port bytes start, and of ns3-rdma src dst class packets start stop"},
 		{"1\n0 1 3 100 5 -2.0\n", `x.flow:2:13: the start is "-2.0"`},
 		{"1\n0 1 3 100 5 2e0\n", "x.flow:2:13: the start"},
 		{"1\n0 1 3 100 5 2.0m\n", "x.flow:2:13: the start"},
@@ -94,6 +96,37 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 	if _, err := ReadHPCCFlows(iotest.ErrReader(iotest.ErrTimeout), "x.flow"); err == nil ||
 		!strings.Contains(err.Error(), "timeout") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestReadHPCCFlowsAllErrors: all lines that are no flows are reported at once, up to a limit.
+func TestReadHPCCFlowsAllErrors(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"3\n0 0 3 100 5 2.0\n0 1 9 100 5 2.0\n0 1 3 100 5 1.0\n", []string{"x.flow:2:3: the flow goes",
+			"x.flow:3:5: the class"}},
+		{"4\n0 1 3 100 5 2.0\n0 1 3 100 5\n0 1 3 100 5 1.0\n0 1 3 100 5 2.5 6\n", []string{"x.flow:3:12: the line ends",
+			"x.flow:4:13: the start is before", "x.flow:5:17: 7 words"}},
+		{"3\n0 0 3 100 5 2.0\n0 x 3 100 5 2.0\n", []string{"x.flow:2:3: the flow goes", "x.flow:3:3: the destination",
+			"x.flow:3:16: the file ends after 2 of the 3"}},
+		{"2\n0 0 3 100 5 2.0\n1 1 3 100 5 2.0\n0 1 3 100 5 2.0", []string{"x.flow:2:3: the flow", "x.flow:3:3: the flow"}},
+	} {
+		_, err := ReadHPCCFlows(strings.NewReader(c.text), "x.flow")
+		got := strings.Split(fmt.Sprint(err), "\n")
+		if len(got) != len(c.want) {
+			t.Fatalf("%q:\n got %v\nwant %q", c.text, err, c.want)
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%q:\n got %s\nwant %s", c.text, got[i], want)
+			}
+		}
+	}
+	_, err := ReadHPCCFlows(strings.NewReader("1000\n"+strings.Repeat("0 0 3 100 5 2.0\n", 1000)), "x.flow")
+	if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != maxErrors {
+		t.Errorf("%d errors of 1000 are reported", n)
 	}
 }
 

@@ -155,8 +155,9 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, scheme.Remark{Param: "preset", Refused: true, Text: "agent takes the rate of the path's slowest " +
 			"port from records, which telemetry in format: relative does not carry; another format or another preset does"})
 	}
-	if c.Preset == Agent && s.Unrecorded != "" {
-		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's"))
+	if p := s.Find(func(p *cc.SitePath) bool { return p.Unrecorded != "" }); c.Preset == Agent && p != nil {
+		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.Unrecorded,
+			p.Name).At(p.Narrow.Port, 0))
 	}
 	return append(all, c.windows(s)...)
 }

@@ -123,6 +123,9 @@ var (
 		Condition: "early is not before congestion begins"}
 	warnEarlyIdle = scheme.WarningKind{ID: "ncf-early-idle",
 		Condition: "early is given and no elephant is told by it"}
+	warnEarlyWait = scheme.WarningKind{ID: "ncf-early-wait",
+		Condition: "early is given, and with change: flowlet an elephant that does not pause stays among mice for longer " +
+			"than n·d (change_wait)"}
 	warnDeaf = scheme.WarningKind{ID: "ncf-deaf-idle",
 		Condition: "deaf: first is given and no elephant can be found that does not respond"}
 )
@@ -179,15 +182,21 @@ func (o *Options) suitsTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Re
 		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)).At(p.Port(), float64(p.Senders)/float64(n)))
 }
 
+// windowAt returns d as it is given, or follows from a port, and the parameter that decides it.
+func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Time, param string) {
+	switch {
+	case o.derives():
+		own := turnOf(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
+		return own.fits(o.Sketch.Windows), "round_trip"
+	case o.Sketch.Duration == 0:
+		return usualDuration, "duration"
+	}
+	return o.Sketch.Duration, "duration"
+}
+
 // suitsWindows compares n·d with a port's turn.
 func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing, t turn) []scheme.Remark {
-	d, param := o.Sketch.Duration, "duration"
-	if o.derives() {
-		own := turnOf(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
-		d, param = own.fits(o.Sketch.Windows), "round_trip"
-	} else if d == 0 {
-		d = usualDuration
-	}
+	d, param := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if float64(nd) >= leastSpans*float64(t.most()) {
 		return all

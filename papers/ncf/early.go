@@ -34,8 +34,23 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.Setting, p *datap
 			"is not "+
 			"above the threshold of %s, so while all send they are mice", p.Senders, p.To,
 			unit.FormatShare(o.Detector.Threshold)))
+	default:
+		all = o.warnOfWait(all, s, p)
 	}
 	return all
+}
+
+// warnOfWait warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
+// mice's queue, the elephant stays there for change_wait, and early counts what elephants have in their own.
+func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing) []scheme.Remark {
+	d, _ := o.windowAt(s, p)
+	nd := unit.Time(o.Sketch.Windows) * d
+	if !o.Flowlet || o.Wait <= nd { // a wait of 0s is d
+		return all
+	}
+	return append(all, warnEarlyWait.Remark("change_wait", "an elephant that does not pause stays in the mice's queue "+
+		"for %v, and early counts what elephants have in their own: its sender is not told in that time; change: at_once, or "+
+		"at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 
 // suitsDeaf tells where no elephant can be found deaf, and so none is trimmed first: it must be told in two windows, a

@@ -39,6 +39,6 @@ func TestMiceAttack(t *testing.T) {
 
 func TestReactionFull(t *testing.T) {
 	mechanisms(t, "reaction", spec.Options{Quick: true},
-		"reaction.way", "reaction.drop", "reaction.ndp", "reaction.ecn", "reaction.ecn-early", "reaction.cnp",
+		"reaction.way", "reaction.drop", "reaction.ecn", "reaction.ecn-early", "reaction.cnp",
 		"reaction.fast-cnp", "reaction.early", "reaction.early-supply")
 }

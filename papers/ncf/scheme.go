@@ -205,7 +205,7 @@ func Scheme() dataplane.Scheme {
 		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
 			"and elephants, memory on demand, NACKs straight to senders", Source: "NCF (Feldmann et al., BS 2019)",
 		Warnings: []scheme.WarningKind{warnMemory, warnTop, warnWindows, warnMemoryIdle, warnEarlyLate, warnEarlyIdle,
-			warnDeaf}},
+			warnEarlyWait, warnDeaf}},
 		New)
 }
 

@@ -59,8 +59,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestInfinite: a side with an infinite mean for some seeds leaves every comparison undecided. The
-// reason names it, and what it divides by.
+// TestInfinite: a side with an infinite mean, or that divides by 0, for some seeds leaves every comparison undecided,
+// unless a condition of its own decides whether it divides. The reason names it, and what it divides by.
 func TestInfinite(t *testing.T) {
 	seeds := func(b ...float64) (envs []map[string]any) {
 		for _, x := range b {
@@ -87,6 +87,12 @@ func TestInfinite(t *testing.T) {
 		{"a / b > 5 and a > 30", seeds(0, 0), no, "a = 20 > 30"},
 		{"b > 5", seeds(math.Inf(1)), maybe, "b is infinite for 1 of 1 seed"},
 		{"b / b > 5", seeds(0, 0), maybe, "b / b or 5 is not defined there"},
+		{"min(a / b, 3) < 5", seeds(0, 0), maybe, "min(a / b, 3) divides by 0 for 2 of 2 seeds: b is 0"},
+		{"1 / (a / b) < 5", seeds(1, 0), maybe, "1 / (a / b) divides by 0 for 1 of 2 seeds: b is 0"},
+		{"any([a / b], # > 5)", seeds(0, 0), maybe, "any([a / b], # > 5) divides by 0 for 2 of 2 seeds: b is 0"},
+		{"(a / b > 5 ? 1 : 0) == 1", seeds(0, 0), maybe, "a / b > 5 ? 1 : 0 divides by 0 for 2 of 2 seeds: b is 0"},
+		{"(b > 0 ? a / b : 7) == 7", seeds(0, 0), yes, "b > 0 ? a / b : 7 = 7 == 7"},
+		{"any([a], b > 0 and # / b > 5)", seeds(0, 0), no, "any([a], b > 0 and # / b > 5) is false"},
 		{"a / b >= 2", seeds(1, 2, 1), yes, "a / b = 16.67 >= 2"},
 	} {
 		t.Run(x.text, func(t *testing.T) {

@@ -1,8 +1,10 @@
 package claim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -25,6 +27,7 @@ type side struct {
 	program  *vm.Program
 	text     string // as the file has it
 	divisors []side // what it divides by
+	guarded  bool   // of a divisor: a condition decides whether anything is divided by it
 }
 
 // newSide compiles an expression. people prints as the file has it.
@@ -43,13 +46,33 @@ func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 	}
 	ast.Walk(&n, collect(&divisors))
 	ast.Walk(&people, collect(&texts))
+	var guarded []ast.Node
+	ast.Walk(&n, visitor(func(n ast.Node) {
+		for _, part := range conditional(n) {
+			ast.Walk(&part, collect(&guarded))
+		}
+	}))
 	for i, x := range divisors {
 		// within a predicate it does not stand alone, and has no value
 		if program, err := expr.Compile(x.String(), options[:1]...); err == nil && i < len(texts) {
-			s.divisors = append(s.divisors, side{program: program, text: texts[i].String()})
+			s.divisors = append(s.divisors, side{program: program, text: texts[i].String(),
+				guarded: slices.Contains(guarded, x)})
 		}
 	}
 	return s, nil
+}
+
+// conditional returns the operands of an operation that it evaluates only if others have a certain value.
+func conditional(n ast.Node) []ast.Node {
+	switch x := n.(type) {
+	case *ast.ConditionalNode:
+		return []ast.Node{x.Exp1, x.Exp2}
+	case *ast.BinaryNode:
+		if slices.Contains([]string{"and", "&&", "or", "||", "??"}, x.Operator) {
+			return []ast.Node{x.Right}
+		}
+	}
+	return nil
 }
 
 // ternary is Kleene's third value between false and true.
@@ -131,9 +154,6 @@ func (t *truth) judge(envs []map[string]any) verdict {
 			return verdict{maybe, math.Inf(-1), why}
 		}
 	}
-	if len(all.differences) == 0 {
-		return t.counted(&all)
-	}
 	for _, x := range []struct {
 		*side
 		values []float64
@@ -142,35 +162,56 @@ func (t *truth) judge(envs []map[string]any) verdict {
 			return verdict{maybe, math.Inf(-1), why}
 		}
 	}
+	if len(all.differences) == 0 {
+		return t.counted(&all)
+	}
 	return t.compared(&all)
 }
 
-// infinite is why a side has no finite mean; "" if it has one, or is not defined. An infinite mean leaves
-// the comparison undecided: it is beyond any bound, right or wrong.
+// infinite is why a side has no finite mean, or divides by 0 on the way to its value; "" if neither holds. Such a side
+// leaves the comparison undecided: what is infinite is beyond any bound, right or wrong. A side that is no number has
+// no values.
 func (s *side) infinite(values []float64, envs []map[string]any) (why string) {
-	count, zero := 0, ""
-	for i, v := range values {
-		if !math.IsInf(v, 0) {
+	infinite, divided, zero := 0, 0, ""
+	for i, env := range envs {
+		if i < len(values) && math.IsNaN(values[i]) { // not defined, which has a reason of its own
 			continue
 		}
-		count++
-		for k := range s.divisors {
-			x := &s.divisors[k]
-			if d, err := expr.Run(x.program, envs[i]); err == nil && zero == "" {
-				if d, ok := toFloat(d); ok && d == 0 {
-					zero = x.text
-				}
+		is := i < len(values) && math.IsInf(values[i], 0)
+		if by := s.zero(env, is); by != "" {
+			zero = cmp.Or(zero, by)
+			divided++
+		}
+		if is {
+			infinite++
+		}
+	}
+	seeds := text.Count(len(envs), "seed")
+	switch {
+	case infinite > 0 && zero != "":
+		return fmt.Sprintf("%s is infinite for %d of %s: %s is 0", s.text, infinite, seeds, zero)
+	case infinite > 0:
+		return fmt.Sprintf("%s is infinite for %d of %s", s.text, infinite, seeds)
+	case divided > 0:
+		return fmt.Sprintf("%s divides by 0 for %d of %s: %s is 0", s.text, divided, seeds, zero)
+	}
+	return ""
+}
+
+// zero returns the first divisor that is 0 for a seed; "": no divisor is 0. Guarded ones count if guarded is set.
+func (s *side) zero(env map[string]any, guarded bool) string {
+	for k := range s.divisors {
+		x := &s.divisors[k]
+		if x.guarded && !guarded {
+			continue
+		}
+		if d, err := expr.Run(x.program, env); err == nil {
+			if d, ok := toFloat(d); ok && d == 0 {
+				return x.text
 			}
 		}
 	}
-	if count == 0 {
-		return ""
-	}
-	why = fmt.Sprintf("%s is infinite for %d of %s", s.text, count, text.Count(len(values), "seed"))
-	if zero != "" {
-		why += ": " + zero + " is 0"
-	}
-	return why
+	return ""
 }
 
 // outcomes are what the two sides of a comparison come to, over the seeds.

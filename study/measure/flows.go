@@ -50,10 +50,10 @@ func (m *delay) Evaluate(e *Evaluation) {
 		var n int64
 		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
 			sum += r.DelaySum
-			n += r.ReceivedPackets - r.Duplicates
+			n += r.ReceivedPackets - r.Duplicates()
 		})
 		m := e.messages(t)
-		sum, n = sum+m.Received.DelaySum, n+m.Received.ReceivedPackets-m.Received.Duplicates
+		sum, n = sum+m.Received.DelaySum, n+m.Received.ReceivedPackets-m.Received.Duplicates()
 		return sum.Seconds() / float64(n)
 	})
 	e.ByTraffic("delay_max", "s", func(t int) float64 {

@@ -2,9 +2,11 @@ package measure
 
 import (
 	"math"
+	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
+	"weir/core/topology"
 	"weir/core/unit"
 )
 
@@ -46,13 +48,14 @@ func (p *Point) PrepareWaits() {
 // maxWait is above all waits that are useful as a limit. PFC in large networks can pause for longer.
 const maxWait = 100 * unit.Second
 
-// queueing returns how long a packet from one NIC to another and its acknowledgement wait together at most;
-// unit.Never if there is no limit.
-func (p *Point) queueing(src, dst int) unit.Time {
+// Queueing returns how long a packet from one NIC to another and its acknowledgement wait together at most; unit.Never
+// if there is no limit. Ports of switches count if queues holds for them; nil: all count. With PFC the ports of a
+// switch share its memory, and all count.
+func (p *Point) Queueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
 	if p.Waits.Endless {
 		return unit.Never
 	}
-	there, back := p.longestWait(src, dst), p.longestWait(dst, src)
+	there, back := p.longestWait(src, dst, queues), p.longestWait(dst, src, queues)
 	if there == unit.Never || back == unit.Never {
 		return unit.Never
 	}
@@ -70,12 +73,13 @@ func (p *Point) largestFrame() unit.Bytes {
 
 // longestWait returns how long a packet waits at most on one way: in the queues of the switches, behind a frame at the
 // host, and for the links' jitter. Where switches have a choice of ports the longest of all queues between switches
-// counts.
-func (p *Point) longestWait(from, to int) (total unit.Time) {
+// counts. Queueing has what queues is.
+func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
-	links, _ := p.Routes.Path(from, to)
+	var pathBuffer, switchBuffer [16]int // longer paths allocate
+	links, _ := p.Routes.AppendPath(pathBuffer[:0], from, to)
 	at, chooses := p.Routes.NICs().Node(from), false
-	var switches []int
+	switches := switchBuffer[:0]
 	for _, i := range links {
 		l := &n.Links[i]
 		end := 0
@@ -90,7 +94,12 @@ func (p *Point) longestWait(from, to int) (total unit.Time) {
 		case w.Memory != nil:
 			switches = append(switches, at)
 		default:
-			chooses = chooses || len(p.Routes.Paths(at).To(packet.Addr(to+1))) > 1
+			ports := p.Routes.Ports(at)
+			choice := p.Routes.Paths(at).To(packet.Addr(to + 1))
+			chooses = chooses || len(choice) > 1
+			if queues != nil && !slices.ContainsFunc(choice, func(k packet.PortID) bool { return queues(ports[k]) }) {
+				break
+			}
 			wait := sendingTime(p.rate(i), w.Ports[i][end], frame)
 			if chooses && n.Nodes[next].Switch {
 				wait = sendingTime(p.rate(w.longest/2), w.Ports[w.longest/2][w.longest%2], frame)

@@ -19,14 +19,7 @@ func Ends(o *results.Outcome) string {
 }
 
 func ends(s *sheet, o *results.Outcome) {
-	count := map[string]int{}
-	var order []string
-	for _, r := range o.Runs {
-		if count[r.End.Reason] == 0 {
-			order = append(order, r.End.Reason)
-		}
-		count[r.End.Reason]++
-	}
+	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
 	var parts []string
 	for _, r := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", count[r], r))
@@ -52,6 +45,7 @@ func ends(s *sheet, o *results.Outcome) {
 		}
 	}
 	notExpected(s, o)
+	idealNetworks(s, o)
 	iterations(s, o)
 	aligned(s, o)
 	spurious(s, o)
@@ -71,6 +65,7 @@ func ends(s *sheet, o *results.Outcome) {
 	if listed > 20 {
 		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(listed-20, "more unfinished flow")), plain)
 	}
+	unfinishedJobs(s, o)
 	for _, f := range o.Failed {
 		lines := strings.Split(fmt.Sprintf("failed: %s seed %d: %v", measure.PointName(f.Point), f.Seed, f.Err), "\n")
 		for _, l := range lines { // as it is: a message may have lines of its own
@@ -80,6 +75,42 @@ func ends(s *sheet, o *results.Outcome) {
 	if o.Missing > 0 {
 		s.note(fmt.Sprintf("%s %s missing; the same command continues with the rest", text.Count(o.Missing, "run"),
 			text.Verb(o.Missing, "are")), plain)
+	}
+}
+
+// Limits of the unfinished jobs that a report lists, and of the lines about what each waits for.
+const (
+	maxUnfinishedJobs = 20
+	maxJobWaits       = 3
+)
+
+// unfinishedJobs lists the jobs with operations that never ended, and messages of them.
+func unfinishedJobs(s *sheet, o *results.Outcome) {
+	count := 0
+	for _, r := range o.Runs {
+		for _, u := range r.End.Jobs {
+			if count++; count > maxUnfinishedJobs {
+				continue
+			}
+			for i, w := range u.WaitsFor {
+				switch {
+				case i == 0:
+					w = fmt.Sprintf("unfinished: %s seed %d: job %s: %s", measure.PointName(r.Point), r.Seed, u.Traffic, w)
+				case i > maxJobWaits:
+					continue
+				}
+				s.note(w, plain)
+			}
+			if n := len(u.WaitsFor) - 1 - maxJobWaits; n > 0 {
+				s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(n, "more line")), plain)
+			}
+			for _, m := range u.Messages {
+				s.note("unfinished message: "+m, plain)
+			}
+		}
+	}
+	if count > maxUnfinishedJobs {
+		s.note(fmt.Sprintf("… and %s, in runs.json", text.Count(count-maxUnfinishedJobs, "more unfinished job")), plain)
 	}
 }
 
@@ -140,19 +171,36 @@ func spurious(s *sheet, o *results.Outcome) {
 // mostRepeated is how many ways in which iterations were carried out are told.
 const mostRepeated = 5
 
-// iterations says how many of jobs were not carried out, as they are those before them once more, and else why.
-func iterations(s *sheet, o *results.Outcome) {
-	count := map[string]int{}
-	var order []string
+// countRuns counts the runs by a text that they have, and returns the texts in the order of their first runs. Runs without
+// a text are left out.
+func countRuns(o *results.Outcome, of func(r *results.Run) string) (order []string, count map[string]int) {
+	count = map[string]int{}
 	for _, r := range o.Runs {
-		if r.End.Iterations == nil {
-			continue
-		}
-		how := r.End.Iterations.String()
-		if count[how]++; count[how] == 1 {
-			order = append(order, how)
+		if how := of(r); how != "" {
+			if count[how]++; count[how] == 1 {
+				order = append(order, how)
+			}
 		}
 	}
+	return order, count
+}
+
+// idealNetworks names the ideal networks that carried jobs in place of packets.
+func idealNetworks(s *sheet, o *results.Outcome) {
+	order, count := countRuns(o, func(r *results.Run) string { return r.End.Network })
+	for _, name := range order {
+		s.note(fmt.Sprintf("network: %s, in %s", name, text.Count(count[name], "run")), plain)
+	}
+}
+
+// iterations says how many of jobs were not carried out, as they are those before them once more, and else why.
+func iterations(s *sheet, o *results.Outcome) {
+	order, count := countRuns(o, func(r *results.Run) string {
+		if r.End.Iterations == nil {
+			return ""
+		}
+		return r.End.Iterations.String()
+	})
 	for i, how := range order {
 		if i == mostRepeated {
 			s.note(fmt.Sprintf("… and in %s, in runs.json", text.Count(len(order)-i, "more way")), plain)

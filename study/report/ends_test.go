@@ -58,3 +58,38 @@ func TestNotExpectedTold(t *testing.T) {
 		t.Errorf("it does not say %q once:\n%s", want, text)
 	}
 }
+
+// A report names unfinished jobs, 20 of them, with what they wait for and their messages in flight.
+func TestUnfinishedJobsNamed(t *testing.T) {
+	run := &results.Run{Seed: 1, End: results.End{Reason: "time up", Jobs: []results.UnfinishedJob{
+		{Traffic: "j", WaitsFor: []string{"12 operations", "a", "b", "c", "d", "e"},
+			Messages: []string{"rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m"}},
+		{Traffic: "k", WaitsFor: []string{"1 operation", "f"}},
+	}}}
+	const want = "unfinished: seed 1: job j: 12 operations\na\nb\nc\n… and 2 more lines, in runs.json\n" +
+		"unfinished message: rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m\n" +
+		"unfinished: seed 1: job k: 1 operation\nf\n"
+	got := report.Ends(&results.Outcome{Runs: []*results.Run{run}})
+	if got = strings.ReplaceAll(got, "\n    ", " "); !strings.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
+	for range 20 {
+		run.End.Jobs = append(run.End.Jobs, run.End.Jobs[1])
+	}
+	got = report.Ends(&results.Outcome{Runs: []*results.Run{run}})
+	if !strings.Contains(got, "… and 2 more unfinished jobs, in runs.json\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A report names the ideal networks of its runs, each with their number.
+func TestIdealNetworksNamed(t *testing.T) {
+	run := func(name string) *results.Run {
+		return &results.Run{End: results.End{Reason: "time up", Network: name}}
+	}
+	got := report.Ends(&results.Outcome{Runs: []*results.Run{run("m, form: a"), run(""), run("m, form: b"),
+		run("m, form: a")}})
+	if want := "4 runs: 4 time up\nnetwork: m, form: a, in 2 runs\nnetwork: m, form: b, in 1 run\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}

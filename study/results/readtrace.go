@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"weir/core/trace"
@@ -13,6 +14,10 @@ import (
 	"weir/internal/pcapng"
 	"weir/study/spec"
 )
+
+// classicPcap are the first bytes of a pcap file, in both orders of bytes, with microseconds and nanoseconds
+// (draft-ietf-opsawg-pcap §4).
+var classicPcap = []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x4d\x3c\xb2\xa1"}
 
 // ReadTrace reads a trace of any form, which its first bytes tell, and hands each record
 // to f, which must not keep it: no trace is in memory as a whole. For spec.Standard it reads standard
@@ -58,6 +63,8 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 		err = ReadTraceTable(file, size, take)
 	case start == trace.Magic:
 		err = trace.ReadText(stream, take)
+	case slices.Contains(classicPcap, start[:min(4, len(start))]):
+		err = errors.New("offset 0: this is pcap; pcapng is read, which editcap -F pcapng IN OUT makes of it")
 	default:
 		err = errors.New("offset 0: this is neither pcapng nor Parquet nor the text form of a trace")
 	}

@@ -73,10 +73,21 @@ type End struct {
 	Iterations *Iterations `json:"iterations,omitempty"`
 	// Aligned are the jobs with iterations that begin at multiples of a period.
 	Aligned []Aligned `json:"aligned,omitempty"`
+	// Network is the ideal network that carried jobs in place of packets.
+	Network string `json:"network,omitempty"`
+	// Jobs are the jobs with operations that never ended.
+	Jobs []UnfinishedJob `json:"jobs,omitempty"`
 	// Violation is where packets are missing or too many, or the flows with packets that no endpoint expects.
 	Violation string `json:"violation,omitempty"`
 	// Spurious counts the data packets that were sent again although they had arrived; nil: unknown, as in the lab.
 	Spurious *Spurious `json:"spurious,omitempty"`
+}
+
+// UnfinishedJob is a job with operations that never ended.
+type UnfinishedJob struct {
+	Traffic  string   `json:"traffic"`
+	WaitsFor []string `json:"waits_for"`          // how many operations of ranks are left, then what the first ones wait for
+	Messages []string `json:"messages,omitempty"` // up to 3 that did not end: what they waited for
 }
 
 // Spurious counts data packets of a run that were sent again although they had arrived.

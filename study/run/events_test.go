@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"weir/study/results"
@@ -53,5 +54,57 @@ func TestEvents(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Unfinished flows and jobs name the links that are down and have lost their packets.
+func TestOutageIsNamed(t *testing.T) {
+	o := execute(t, `title: t
+duration: 20ms
+topology: {star: {hosts: 3, rate: 10Gbps, delay: 1us}}
+switch: [forward]
+events: [{at: 0s, link: [h0, s], down: true}]
+traffic:
+  - {name: x, from: h0, to: h1, transport: tcp, size: 1MB, start: 0s}
+  - {name: j, hosts: [h1, h0], job: {all_to_all: {size: 1MB}}, transport: rdma, cc: none}
+measure: [job]
+`, Options{})
+	const lost = "; links that are down have lost packets of it: "
+	r := o.Runs[0]
+	if len(r.Unfinished) != 1 || !strings.HasSuffix(r.Unfinished[0].WaitsFor, lost+"h0->s") ||
+		!strings.HasSuffix(r.End.WaitsFor, lost+"h0->s") {
+		t.Errorf("%+v, %q", r.Unfinished, r.End.WaitsFor)
+	}
+	if len(r.End.Jobs) != 1 {
+		t.Fatalf("%+v", r.End.Jobs)
+	}
+	j := r.End.Jobs[0]
+	if j.Traffic != "j" || !strings.HasPrefix(j.WaitsFor[0], "8 operations of 2 of 2 ranks ") || len(j.Messages) != 2 {
+		t.Fatalf("%+v", j)
+	}
+	for i, want := range [][2]string{
+		{"rank 1 (h0) → rank 0 (h1), 0 of 500000 bytes; it waited for ", lost + "h0->s"},
+		{"rank 0 (h1) → rank 1 (h0), 0 of 500000 bytes; it waited for ", lost + "s->h0"},
+	} {
+		if m := j.Messages[i]; !strings.HasPrefix(m, want[0]) || !strings.HasSuffix(m, want[1]) {
+			t.Errorf("%q", m)
+		}
+	}
+}
+
+// A message that its sender writes off is named, too: udp sends no packet again.
+func TestMessageWrittenOffIsNamed(t *testing.T) {
+	o := execute(t, `title: t
+duration: 20ms
+topology: {star: {hosts: 2, rate: 10Gbps, delay: 1us}}
+switch: [forward]
+events: [{at: 10us, link: [h0, s], down: true}]
+traffic: [{name: j, hosts: [h0, h1], job: {broadcast: {size: 1MB}}, transport: udp, rate: 5Gbps}]
+measure: [job]
+`, Options{})
+	end := &o.Runs[0].End
+	if len(end.Jobs) != 1 || len(end.Jobs[0].Messages) != 1 || !strings.HasSuffix(end.Jobs[0].Messages[0],
+		"has no timer and is not to send; links that are down have lost packets of it: h0->s") {
+		t.Errorf("%+v", end)
 	}
 }

@@ -532,7 +532,9 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		return nil, err
 	}
 	run = result(r, c, res, o.id(r))
-	if c.Ideal == nil {
+	if c.Ideal != nil {
+		run.End.Network = c.Ideal.String()
+	} else {
 		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), c, res))
 	}
 	if c.OnPFC != nil {
@@ -575,7 +577,7 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 			Dst: c.Network.Nodes[r.Of.Measured().Host(f.Dst)].Name, SizeBytes: int64(f.Size),
 			DoneBytes: int64(res.Delivered[k])})
 		if k < len(res.Waits) {
-			run.Unfinished[k].WaitsFor = res.Waits[k].String()
+			run.Unfinished[k].WaitsFor = waitsFor(r.Of, &res.Waits[k])
 		}
 	}
 	if x := res.Repeated; x != nil && x.Iterations > 0 {
@@ -585,7 +587,7 @@ func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run
 		run.End.Iterations = &results.Iterations{Why: x.Why}
 	}
 	if len(res.Waits) > 0 {
-		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %v", res.Waits[0].Flow, res.Waits[0])
+		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %s", res.Waits[0].Flow, waitsFor(r.Of, &res.Waits[0]))
 	}
 	addJobs(run, r, res)
 	return run

@@ -2,10 +2,12 @@ package run
 
 import (
 	"fmt"
+	"strings"
 
 	"weir/core/workload/job"
 	"weir/study/plan"
 	"weir/study/results"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -17,8 +19,50 @@ func addJobs(run *results.Run, r *plan.Run, res *sim.Result) {
 		if a, aligns := program.(job.Aligning); aligns && a.Period() > 0 {
 			run.End.Aligned = append(run.End.Aligned, results.Aligned{Traffic: tr.Name(), PeriodS: a.Period().Seconds()})
 		}
-		if o := &res.Jobs[i]; o.Left > 0 && run.End.WaitsFor == "" {
-			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), job.Deadlock(program, o))
+		o := &res.Jobs[i]
+		if o.Left == 0 {
+			continue
 		}
+		waits := job.Deadlock(program, o)
+		if run.End.WaitsFor == "" {
+			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), waits)
+		}
+		u := results.UnfinishedJob{Traffic: tr.Name(), WaitsFor: strings.Split(waits, "\n")}
+		if i < len(res.JobWaits) {
+			u.Messages = messageWaits(r.Of, tr, res.JobWaits[i])
+		}
+		run.End.Jobs = append(run.End.Jobs, u)
 	}
 }
+
+// messageWaits describes messages of a job that did not end, and what they waited for.
+func messageWaits(p *spec.Point, tr *spec.Traffic, waits []sim.MessageWait) (out []string) {
+	name := func(rank int) string {
+		return fmt.Sprintf("rank %d (%s)", rank, p.Measured().Network.Nodes[tr.Job().Hosts[rank]].Name)
+	}
+	for i := range waits {
+		w := &waits[i]
+		out = append(out, fmt.Sprintf("%s → %s, %d of %d bytes; it waited for %s", name(w.From), name(w.To),
+			int64(w.Received), int64(w.Size), waitsFor(p, &w.Wait)))
+	}
+	return out
+}
+
+// waitsFor describes what a flow waits for, and names the links that are down and lost packets of it.
+func waitsFor(p *spec.Point, w *sim.Wait) string {
+	text := w.String()
+	for i, direction := range w.Down {
+		if i == maxDownNamed {
+			return text + fmt.Sprintf(" and %d more", len(w.Down)-i)
+		}
+		sep := ", "
+		if i == 0 {
+			sep = "; links that are down have lost packets of it: "
+		}
+		text += sep + p.Measured().PortName(direction)
+	}
+	return text
+}
+
+// maxDownNamed limits the links that waitsFor names.
+const maxDownNamed = 4

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"weir/core/fabric/observe"
+	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/study/claim"
@@ -156,8 +157,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 		{FCT: unit.Never, Arrived: unit.Never, Written: unit.Never, Timeouts: 3, Received: 1e6},
 	}}
 	kernel.Flows[1].Receiver = transport.Counters{Received: transport.Received{ReceivedBytes: 500_000,
-		ReceivedPackets: 499,
-		Duplicates:      4, DelayMin: unit.Never}}
+		ReceivedPackets: 499, Spurious: [packet.ResendCauses]int64{packet.FirstCopy: 4}, DelayMin: unit.Never}}
 	value := int64(0)
 	of := map[observe.Watched][]int{}
 	for i, w := range c.Watches {
@@ -177,7 +177,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 			len(res.Delays))
 	}
 	f := &res.Flows[1].Receiver
-	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.Duplicates != 0 ||
+	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.Duplicates() != 4 ||
 		f.DelaySum != 2500*unit.Millisecond || f.DelayMax != 7*unit.Millisecond || res.Flows[1].Timeouts != 3 {
 		t.Errorf("%+v", res.Flows[1])
 	}

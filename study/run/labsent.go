@@ -89,7 +89,7 @@ func (s *sent) kernelFlows(r *lab.Report, res *sim.Result) {
 		// waits in a socket is no part of them.
 		if i < len(r.Flows) && r.Flows[i].Packets > 0 {
 			to := &res.Flows[i].Receiver
-			to.ReceivedPackets, to.Duplicates = r.Flows[i].Packets, 0
+			to.ReceivedPackets = r.Flows[i].Packets
 			s.delays(i, r, res)
 		}
 	}

@@ -26,8 +26,6 @@ type surroundings struct {
 	longest  unit.Time
 	asked    []inHand                       // by traffic
 	loads    map[topology.PortRef]*portLoad // nil: not all traffics are known
-	issued   []Warning                      // about the point in hand
-	again    bool                           // traffics are asked again, with loads
 	inHand
 }
 
@@ -40,9 +38,9 @@ type inHand struct {
 
 // switchRole is what the programs and the scheduler of one switch do.
 type switchRole struct {
-	marks, drops, pauses, trims, answers bool
-	holds                                unit.Time            // max time that a queue holds before the switch trims
-	suppliers                            []dataplane.Supplier // programs that report supply to senders by NACKs
+	marks, drops, pauses, trims, answers, records bool
+	holds                                         unit.Time            // max that a queue holds before the switch trims
+	suppliers                                     []dataplane.Supplier // programs that report supply to senders by NACKs
 	spreading
 }
 
@@ -84,6 +82,7 @@ func (d *decoder) surround(p *Point, programs [][]switchfile.Program) {
 		}
 		d.around.any.marks = d.around.any.marks || x.marks
 		d.around.any.answers = d.around.any.answers || x.answers
+		d.around.any.records = d.around.any.records || x.records
 	}
 }
 
@@ -93,7 +92,8 @@ func (x *switchRole) runs(program *switchfile.Program) {
 	x.decides(c)
 	_, answers := c.(dataplane.Answering)
 	_, pauses := c.(dataplane.Pauser)
-	x.answers, x.pauses = x.answers || answers, x.pauses || pauses
+	_, records := c.(dataplane.Telemeter)
+	x.answers, x.pauses, x.records = x.answers || answers, x.pauses || pauses, x.records || records
 	if supplier, ok := c.(dataplane.Supplier); ok {
 		x.suppliers = append(x.suppliers, supplier)
 	}
@@ -200,7 +200,8 @@ func (w *walk) find(n *topology.Network, frame int32) {
 // first on and before end. It returns what switches do to flows with a choice of ports.
 func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
 	seen := map[cc.SitePath]bool{}
-	flows := map[string]int{} // without an end, by the port of the narrowest link
+	flows := map[topology.PortRef]int{} // without an end, by the port of the narrowest link
+	var narrow []topology.PortRef
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	each := endless(p, first, end)
 	p.eachPair(tr, first, end, func(src, dst int) {
@@ -216,24 +217,36 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		x.BaseRTT += transport.AnswersAfter(tr.transportConfig)
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
+		if p.seen.Waits != nil {
+			x.DataQueueing = p.seen.Queueing(near.From, near.To, func(port topology.PortRef) bool {
+				return d.around.queues(p.seen.Network, port)
+			})
+		}
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
 			x.Lossless = "the sender's link is slower than all others"
 		}
-		port := p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
-		flows[port] += each
+		flows[w.narrow] += each
 		if seen[x] {
 			return
 		}
 		seen[x] = true
+		narrow = append(narrow, w.narrow)
 		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
-		x.Narrow.Port = port
+		x.Narrow.Port = p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
 		site.Paths = append(site.Paths, x)
 	})
 	for i := range site.Paths {
-		site.Paths[i].Flows = flows[site.Paths[i].Narrow.Port]
+		site.Paths[i].Flows = flows[narrow[i]]
+		if x := d.around.loads[narrow[i]]; x != nil {
+			site.Paths[i].Flows = x.flows
+			if each == 0 || site.Sending > 0 {
+				site.Paths[i].Flows++
+			}
+		}
 	}
+	site.Largest = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
 	return spread
 }
@@ -247,18 +260,41 @@ func endless(p *Point, first, end int) int {
 	return max(1, (end-first)/mostPairs)
 }
 
-// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue. As
-// long as
-// not all traffics are known, that is any of the path.
+// queues reports whether data can queue at a port. As long as not all traffics are known, it can at any.
+func (a *surroundings) queues(n *topology.Network, port topology.PortRef) bool {
+	return a.loads == nil || a.loads[port].queues(n.Links[port.Link].Rate)
+}
+
+// largestFlow returns the size of a traffic's largest flow; 0: not known, or flows have no end. The traffic's are the
+// point's flows from first on and before end.
+func (p *Point) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
+	if g := tr.generator; g != nil {
+		if g.Sizes != nil {
+			return unit.Bytes(g.Sizes.Size(1))
+		}
+		return g.Size
+	}
+	for i := first; i < end; i += max(1, (end-first)/mostPairs) {
+		f := p.flows.at(i)
+		if f.Size == 0 {
+			return 0
+		}
+		largest = max(largest, f.Size)
+	}
+	return largest
+}
+
+// signals notes which signals a path gives a traffic: those of the switches at whose ports its data can queue.
 func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	var here switchRole
 	for _, port := range w.ports[1:] {
-		l := &p.seen.Network.Links[port.Link]
-		if d.around.loads != nil && !slices.Contains(w.queues, port) && !d.around.loads[port].queues(l.Rate) {
+		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
 			continue
 		}
+		l := &p.seen.Network.Links[port.Link]
 		s := &d.around.switches[l.Ends[port.End]]
 		here.marks, here.answers, here.trims = here.marks || s.marks, here.answers || s.answers, here.trims || s.trims
+		here.records = here.records || s.records
 		here.suppliers = append(here.suppliers, s.suppliers...)
 	}
 	x.Trims = here.trims
@@ -272,6 +308,14 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	case tr.cc != nil:
 		x.Unmarked = transport.Unmarked(tr.transportConfig, tr.cc.ECN)
 	}
+	switch {
+	case here.records:
+		x.Unrecorded = transport.Unrecorded(tr.transportConfig)
+	case d.around.any.records:
+		x.Unrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
+	default:
+		x.Unrecorded = "no switch writes telemetry (program telemetry)"
+	}
 	switch x.Unanswered = transport.Unanswered(tr.transportConfig); {
 	case x.Unanswered != "" || here.answers:
 	case d.around.any.answers:
@@ -281,11 +325,10 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	}
 }
 
-// idle reports whether data queues at no switch of a path: the sender's link is slower than all others, and other
-// hosts do
-// not send more to any. As long as not all traffics are known, there are no others.
+// idle reports whether data queues at no switch of a path: the sender's link is the only one or slower than all others,
+// and other hosts do not send more to any. As long as not all traffics are known, there are no others.
 func (d *decoder) idle(p *Point, w *walk) bool {
-	if w.narrow != w.ports[0] || len(w.queues) == 0 {
+	if w.narrow != w.ports[0] {
 		return false
 	}
 	for _, port := range w.ports[1:] {
@@ -296,10 +339,13 @@ func (d *decoder) idle(p *Point, w *walk) bool {
 	return true
 }
 
-// losses notes whether a path loses packets, and how long its queues can be.
+// losses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.
 func (d *decoder) losses(p *Point, x *cc.SitePath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
+		if !slices.Contains(w.queues, port) && !d.around.queues(p.seen.Network, port) {
+			continue
+		}
 		l := &p.seen.Network.Links[port.Link]
 		s := &d.around.switches[l.Ends[port.End]]
 		if s.drops || l.Buffer.Bytes > 0 || l.Buffer.Packets > 0 {

@@ -1,7 +1,7 @@
 package spec
 
 import (
-	"slices"
+	"fmt"
 
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -20,6 +20,8 @@ type decoder struct {
 	machine  float64 // bytes of memory that it has; 0: not known
 	source   *Source
 	warnings []Warning
+	issued   map[Warning]bool   // all, also those of which warnings has a count only
+	similar  map[similarity]int // warnings
 	networks routedNetworks
 	flows    flowList                  // of the point before
 	built    map[string]bool           // what decides whether switches can be built, of the points so far
@@ -60,14 +62,39 @@ func (d *decoder) warn(kind scheme.WarningKind, at document.Place, format string
 	d.issue(document.Warn(kind, at, format, args...))
 }
 
-// issue keeps a warning, once. When traffics are asked again, one of a kind at a place is enough.
+// similarity is what warnings have in common that differ in their texts only, as those about the points of a sweep may.
+type similarity struct {
+	id, port string
+	at       document.Place
+}
+
+// maxSimilar limits how many of them are kept.
+const maxSimilar = 3
+
+// issue keeps a warning, once.
 func (d *decoder) issue(w Warning) {
-	a := &d.around
-	if a.again && slices.ContainsFunc(a.issued, func(x Warning) bool { return x.Kind == w.Kind && x.At == w.At }) {
+	if d.issued[w] {
 		return
 	}
-	a.issued = append(a.issued, w)
-	if !slices.Contains(d.warnings, w) {
+	if d.issued == nil {
+		d.issued, d.similar = map[Warning]bool{}, map[similarity]int{}
+	}
+	d.issued[w] = true
+	k := similarity{w.Kind.ID, w.Port, w.At}
+	if d.similar[k]++; d.similar[k] <= maxSimilar {
 		d.warnings = append(d.warnings, w)
+	}
+}
+
+// countSimilar adds to the last of similar warnings that is kept how many more there are.
+func (d *decoder) countSimilar() {
+	counted := map[similarity]bool{}
+	for i := len(d.warnings) - 1; i >= 0; i-- {
+		w := &d.warnings[i]
+		k := similarity{w.Kind.ID, w.Port, w.At}
+		if n := d.similar[k]; n > maxSimilar && !counted[k] {
+			w.Text += fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
+			counted[k] = true
+		}
 	}
 }

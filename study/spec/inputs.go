@@ -97,13 +97,25 @@ func Excess(err error) bool {
 	return false
 }
 
+// skip returns what lets an experiment read a file with text behind its last entry.
+func skip(excess bool) string {
+	if excess {
+		return "rest: ignored, next to file"
+	}
+	return ""
+}
+
 // Foreign notes an error in a file that the spec names.
 func Foreign(d *document.Reader, t *document.Node, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
-		d.Fail(d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		d.Fail(d.InFile(e.File, e.Line, e.Column), skip(e.Excess), "%s", e.Msg)
 	case *workload.FormatError:
-		d.Fail(d.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		d.Fail(d.InFile(e.File, e.Line, e.Column), skip(e.Excess), "%s", e.Msg)
+	case interface{ Unwrap() []error }:
+		for _, x := range e.Unwrap() {
+			Foreign(d, t, x)
+		}
 	default:
 		d.Fail(t.Place, "", "%s: %v", t.Text, err)
 	}

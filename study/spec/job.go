@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -122,6 +123,9 @@ func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.C
 			d.Remember(name, data)
 		}
 		return data, name, nil
+	}, Exists: func(name string) bool {
+		_, err := d.source.Open(filepath.ToSlash(name))
+		return err == nil
 	}}
 	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.groups, p.seen.Network)
 	if j := d.jobs[key]; j != nil {

@@ -154,12 +154,13 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 	}
 	if r := x.Get("rate"); r == nil {
 		x.Missing("rate", "the link has no rate")
-	} else {
+	} else if d.isPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, link: [a, b], "+
+		"from: a, rate: 10Mbps}") {
 		l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
 	}
 	if r := x.Get("delay"); r == nil {
 		x.Missing("delay", "the link has no delay")
-	} else {
+	} else if d.isPlain(r, "one delay for both directions, such as 1ms") {
 		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
 	}
 	var bufferAt document.Place
@@ -177,6 +178,15 @@ func (d *decoder) oneLink(x document.Map, n *listed) {
 		l.Nth = uint16(i)
 		n.Links, d.bufferAt = append(n.Links, l), append(d.bufferAt, bufferAt)
 	}
+}
+
+// isPlain reports an error if a link's value is a map or a list.
+func (d *decoder) isPlain(t *document.Node, allowed string) bool {
+	if t.Kind != document.Scalar {
+		d.Fail(t.Place, allowed, "this is %v", t.Kind)
+		return false
+	}
+	return true
 }
 
 // extras are the keys beside a family: hosts, switches and links that are added to what it makes.
@@ -274,6 +284,9 @@ func (d *decoder) buffers(p *Point) {
 }
 
 func (d *decoder) loss(t *document.Node) float64 {
+	if !d.isPlain(t, "one share of independent losses for both directions, such as 0.1%") {
+		return 0
+	}
 	v := document.Read(d.Reader, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
 		d.Fail(t.Place, "0% … below 100%", "%q is not a loss", t.Text)

@@ -145,7 +145,8 @@ type Traffic struct {
 	startLow        unit.Time
 	startHigh       unit.Time
 	stop            unit.Time
-	timer           string // what its transport does when no answer arrives; "": it has no such timer
+	timer           transport.TimerReport // what its transport does when no answer arrives
+	timed           bool                  // it has such a timer
 }
 
 // Name is the traffic's.
@@ -206,7 +207,6 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 // see makes what measures see of the point's traffic, of which all is there if nothing was
 // wrong.
 func (p *Point) see(ok bool) {
-	p.limitChanges()
 	p.seen.Partial = !ok
 	for i := range p.entries {
 		tr := p.entries[i].seen
@@ -322,12 +322,14 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	}
 	d.ideal(root, p)
 	d.switchConfigs(root, p)
+	p.limitWaits(d.around.programs)
 	d.trafficList(root, p)
 	d.eventList(root, p)
 	d.stalls(root, p)
 	if d.iterations(root, p); d.ideally {
 		d.onlyJobs(root.Get("network"), p)
 	}
+	p.limitWaits(d.around.programs) // with the frames of all traffic, and with events
 	p.see(d.OK())
 	d.measureList(root, p)
 	d.buffers(p)

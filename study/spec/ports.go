@@ -16,6 +16,7 @@ import (
 // portLoad is what the point's traffics do at one port.
 type portLoad struct {
 	narrow  bool                    // it is the narrowest of some path through it
+	flows   int                     // flows without an end that it limits, as the narrowest of their path
 	longest unit.Time               // round trip of the flows with a controller through it
 	inflow  float64                 // max bit/s that hosts can send to it together
 	by      map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
@@ -28,6 +29,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 	ranges := p.flowRanges()
 	for id := range p.entries {
 		tr := &p.entries[id]
+		each := endless(p, ranges[id][0], ranges[id][1])
 		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 		app := float64(transport.AppRate(tr.transportConfig)) * float64(frame) / float64(max(tr.seen.Payload, 1))
 		p.eachPair(tr, ranges[id][0], ranges[id][1], func(src, dst int) {
@@ -37,10 +39,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 			}
 			w := d.walk(p, near, frame)
 			fastest = max(fastest, unit.Rate(w.least))
-			rate, trip := capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame), unit.Time(0)
-			if app > 0 {
-				rate = min(rate, app)
-			}
+			trip := unit.Time(0)
 			if tr.cc != nil {
 				trip = p.seen.Path(near.From, near.To, &tr.seen).BaseRTT + transport.AnswersAfter(tr.transportConfig)
 			}
@@ -56,13 +55,29 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 					if x.by[link] == nil {
 						x.by[link] = map[int]float64{}
 					}
-					x.by[link][src] = max(x.by[link][src], rate)
+					x.by[link][src] = offered(x.by[link][src], capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame), app,
+						each)
 				}
+			}
+			if app == 0 {
+				loads[w.narrow].flows += each
 			}
 		})
 	}
 	p.flood(loads)
 	return loads, fastest
+}
+
+// offered adds a flow, or as many as it stands for, to what a host sends: at most what its link carries, and what the
+// application has for each flow; 0: always more. Flows with an end need not be there together.
+func offered(rate, link, app float64, flows int) float64 {
+	switch {
+	case app == 0:
+		return link
+	case flows == 0:
+		return max(rate, min(app, link))
+	}
+	return min(rate+app*float64(flows), link)
 }
 
 // maxRounds limits how far inflows are followed, in links.
@@ -176,19 +191,18 @@ func (d *decoder) programsSuit(p *Point) {
 // path marks, trims or answers is no signal of a queue.
 func (d *decoder) suitsAgain(p *Point, loads map[topology.PortRef]*portLoad) {
 	a := &d.around
-	a.loads, a.again = loads, true
-	shortest, longest := a.shortest, a.longest
+	a.loads = loads
 	for id := range a.asked {
 		x := &a.asked[id]
 		a.transport, a.control, a.transportAt = x.transport, x.control, x.transportAt
 		d.suits(p, id, x.first, x.end)
 	}
-	a.shortest, a.longest, a.again = shortest, longest, false
 }
 
 // setting is what programs of all switches may need to know.
 func (d *decoder) setting(p *Point) *dataplane.Setting {
-	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest}
+	s := &dataplane.Setting{Framing: p.seen.Framing, Shortest: d.around.shortest, Longest: d.around.longest,
+		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]
 		s.MaxFrame = max(s.MaxFrame, p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true))

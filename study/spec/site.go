@@ -14,7 +14,8 @@ import (
 // mostPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
 const mostPairs = 1000
 
-// suits asks the traffic's transport and controller what they have to say of where they stand.
+// suits asks the traffic's transport and controller what they have to say of where they stand. It is called when the
+// traffic is read, for errors, and again when all are known (programsSuit), for warnings.
 func (d *decoder) suits(p *Point, id, first, end int) {
 	if !d.OK() || id >= len(p.entries) {
 		return
@@ -26,22 +27,19 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
 		Controller: tr.cc, Config: tr.ccConfig}
-	if site.Unrecorded = transport.Unrecorded(tr.transportConfig); p.telemetry == nil {
-		site.Unrecorded = "it needs telemetry, and no switch writes any (program telemetry): it keeps its first window"
-	}
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
 	spread := d.collectPaths(p, site, tr, first, end)
-	if site.Sprayed {
+	if site.Sprayed && a.loads != nil {
 		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
 			d.warn(warnOrder, a.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
 				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
 		}
 	}
-	d.chooses(tr, spread)
 	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
 	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		slices.Concat(cc.Suits(tr.transportConfig, site), ofTransport, transport.ShortTimer(tr.transportConfig, site)))
-	tr.timer = transport.TimerText(tr.transportConfig, site.Paths)
+		a.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
+			transport.ShortTimer(tr.transportConfig, site))))
+	tr.timer, tr.timed = transport.ReportTimer(tr.transportConfig, site.Paths)
 	if tr.cc == nil {
 		return
 	}
@@ -51,16 +49,20 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 			a.shortest = x.BaseRTT
 		}
 	}
-	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
-		ofControl...))
+	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, a.issuable(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
+		ofControl...)))
+}
+
+// issuable returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
+func (a *surroundings) issuable(all []scheme.Remark) []scheme.Remark {
+	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return a.loads == nil && !r.Refused })
 }
 
 // chooses warns of senders that choose among paths where their choice decides nothing, or not for long.
-func (d *decoder) chooses(tr *Traffic, spread spreading) {
-	a := &d.around
+func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
 	chooser, ok := tr.transportConfig.(transport.Chooser)
 	if !ok || chooser.Chooses() <= 1 {
-		return
+		return nil
 	}
 	why := ""
 	switch {
@@ -71,11 +73,10 @@ func (d *decoder) chooses(tr *Traffic, spread spreading) {
 	case !spread.hashes:
 		why = "no switch chooses among several by a hash (program ecmp)"
 	default:
-		return
+		return nil
 	}
-	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
-		[]scheme.Remark{warnNoChoice.Remark("paths",
-			"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)})
+	return []scheme.Remark{warnNoChoice.Remark("paths",
+		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)}
 }
 
 // eachPair visits the hosts of a traffic's flows, of many of them some. The traffic's are the point's flows from

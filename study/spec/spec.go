@@ -153,6 +153,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		s.decodePaperValues(d)
 		s.shape()
 	}
+	d.countSimilar()
 	if s.warnings = d.warnings; !s.quick {
 		s.warnings = append(s.warnings, c.Idle()...)
 	}

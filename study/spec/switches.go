@@ -46,7 +46,6 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 	}
 	d.telemetry(root, p, programs)
 	d.surround(p, programs)
-	p.limitWaits(programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {
 			continue

@@ -74,7 +74,7 @@ func TestTelemetryDecode(t *testing.T) {
 	// without the program, windows stay as they begin, which is said
 	s, err = plan.Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
 		spec.Options{})
-	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0].Text, "needs telemetry") {
+	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0].Text, "no switch writes telemetry") {
 		t.Errorf("%v, %q", err, s.Warnings())
 	}
 }

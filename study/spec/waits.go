@@ -5,20 +5,22 @@ import (
 	"slices"
 
 	"weir/core/dataplane"
+	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/switchfile"
 	"weir/study/measure"
 )
 
-// limitWaits notes what can wait at the ports of switches. The longest round trip of a path follows from it.
+// limitWaits notes what can wait at the ports of switches with these programs. The longest round trip of a path follows
+// from it.
 func (p *Point) limitWaits(programs [][]switchfile.Program) {
-	n := p.seen.Network
+	n, frame := p.seen.Network, max(unit.Bytes(p.LargestFrame()), ethernetFrame)
 	w := &measure.Waits{Ports: make([][2]dataplane.Backlog, len(n.Links))}
 	for i := range n.Links {
 		l := &n.Links[i]
 		for end, node := range l.Ends {
 			if n.Nodes[node].Switch {
-				w.Ports[i][end] = p.backlogOf(node, l.Buffer, programs[node])
+				w.Ports[i][end] = p.backlogOf(node, l.Buffer, programs[node], frame)
 			}
 		}
 	}
@@ -38,22 +40,23 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 		}
 	}
 	for node := range w.Memory {
-		if p.switches[node].Queues > 1 || p.served[node] != nil { // a class may starve
+		if p.switches[node].Queues > 1 || p.hasScheduler(node) { // a class may starve
 			continue
 		}
 		for i := range programs[node] {
 			if x, limits := programs[node][i].Config.(dataplane.BacklogLimiter); limits {
-				w.Memory[node] = x.MaxBacklog().Bytes
+				w.Memory[node] = x.MaxBacklog(frame, nil).Bytes
 			}
 		}
 	}
 	p.seen.Waits = w
-	p.seen.PrepareWaits()
+	p.limitChanges()
 }
 
 // backlogOf returns what can wait at a port of a switch. Schedulers may starve a queue, so that its packets wait for
-// any time; only programs that trim have several queues with a known order.
-func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program) (b dataplane.Backlog) {
+// any time; only programs that trim have several queues with a known order, in strict priority or in turns of packets.
+func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program,
+	frame unit.Bytes) (b dataplane.Backlog) {
 	sc, trims := &p.switches[node], false
 	lower := func(x dataplane.Backlog) {
 		if x.Bytes > 0 && (b.Bytes == 0 || x.Bytes < b.Bytes) {
@@ -66,14 +69,20 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 			b.Wait = x.Wait
 		}
 	}
+	turns, served := []int64(nil), p.hasScheduler(node)
+	if served {
+		if x, is := p.served[node].Config.(dataplane.TurnTaker); is {
+			turns = x.Turns(max(sc.Queues, 1))
+		}
+	}
 	for i := range programs {
 		if x, limits := programs[i].Config.(dataplane.BacklogLimiter); limits {
-			lower(x.MaxBacklog())
+			lower(x.MaxBacklog(frame, turns))
 		}
 		trimmer, is := programs[i].Config.(dataplane.Trimmer)
 		trims = trims || is && trimmer.Trims()
 	}
-	if p.served[node] != nil || sc.Queues > 1 && !trims || sc.Recirculation.Queue > 0 {
+	if served && (turns == nil || !trims) || sc.Queues > 1 && !trims || sc.Recirculation.Queue > 0 {
 		return dataplane.Backlog{}
 	}
 	lower(dataplane.Backlog{Bytes: buffer.Bytes, Packets: int64(buffer.Packets)})
@@ -83,15 +92,19 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 	return b
 }
 
+// hasScheduler reports whether a switch serves its queues otherwise than by default: first in, first out, or in strict
+// priority.
+func (p *Point) hasScheduler(node int) bool {
+	x := p.served[node]
+	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
+}
+
 // limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
 func (p *Point) limitChanges() {
 	w := p.seen.Waits
-	if w == nil {
-		return
-	}
 	for i := range p.events {
 		e := &p.events[i]
-		if e.Rate == (unit.LinkRate{}) {
+		if e.Link < 0 || e.Rate == (unit.LinkRate{}) { // of a link that the file gets wrong
 			continue
 		}
 		lowest, changed := w.Rates[e.Link]
@@ -109,17 +122,36 @@ func (p *Point) limitChanges() {
 	p.seen.PrepareWaits()
 }
 
-// Timers describes for each traffic what its transport does when no answer arrives, and why. Points of a sweep that
-// differ have a line each.
-func (s *Spec) Timers() (lines []string) {
+// Timer is what the transport of a traffic does when no answer arrives.
+type Timer struct {
+	Traffic, Transport string
+	transport.TimerReport
+	Points []string // of the sweep, by their names
+}
+
+func (t *Timer) String() string {
+	return fmt.Sprintf("timer of traffic %s (%s): %s", t.Traffic, t.Transport, t.Text)
+}
+
+// Timers returns what the transports of all traffics do when no answer arrives. Points of a sweep in which a traffic
+// does the same share an entry.
+func (s *Spec) Timers() (timers []Timer) {
 	for _, p := range s.points {
 		for i := range p.entries {
 			tr := &p.entries[i]
-			line := fmt.Sprintf("timer of traffic %s (%s): %s", tr.seen.Name, tr.seen.Transport.Name, tr.timer)
-			if tr.timer != "" && !slices.Contains(lines, line) {
-				lines = append(lines, line)
+			if !tr.timed {
+				continue
 			}
+			t := Timer{Traffic: tr.seen.Name, Transport: tr.seen.Transport.Name, TimerReport: tr.timer}
+			k := slices.IndexFunc(timers, func(x Timer) bool {
+				return x.Traffic == t.Traffic && x.Transport == t.Transport && x.TimerReport == t.TimerReport
+			})
+			if k < 0 {
+				k = len(timers)
+				timers = append(timers, t)
+			}
+			timers[k].Points = append(timers[k].Points, measure.PointName(p.at))
 		}
 	}
-	return lines
+	return timers
 }

@@ -283,8 +283,8 @@ func overLinux(try *realtime.Try, result *sim.Result, report *lab.Report, data [
 	for _, n := range report.Drops {
 		dropped += n
 	}
-	if dropped > 0 || f.Timeouts > 0 || f.Receiver.Duplicates > 0 {
-		try.Fatalf("%d drops, %d timeouts, %d duplicates", dropped, f.Timeouts, f.Receiver.Duplicates)
+	if dropped > 0 || f.Timeouts > 0 || f.Receiver.Duplicates() > 0 {
+		try.Fatalf("%d drops, %d timeouts, %d duplicates", dropped, f.Timeouts, f.Receiver.Duplicates())
 	}
 	var queues [2][]int64 // of Linux's first node, and of our last switch
 	_, err := pcapng.Read(bytes.NewReader(data), func(r *trace.Record) error {

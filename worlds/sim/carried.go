@@ -36,7 +36,6 @@ func (c *Carried) Add(x *Carried) {
 	c.Sent.NacksRefused += s.NacksRefused
 	c.Received.ReceivedPackets += r.ReceivedPackets
 	c.Received.ReceivedBytes += r.ReceivedBytes
-	c.Received.Duplicates += r.Duplicates
 	for i, n := range r.Spurious {
 		c.Received.Spurious[i] += n
 	}
@@ -118,7 +117,7 @@ func (c *Carried) again(n int64, first, last *Carried) {
 	d := last.since(first)
 	s, r := &d.Sent, &d.Received
 	for _, x := range []*int64{&s.SentPackets, &s.Retransmitted, &s.NacksTaken, &s.NacksRefused, &r.ReceivedPackets,
-		&r.Duplicates, &d.Timeouts} {
+		&d.Timeouts} {
 		*x *= n
 	}
 	for i := range r.Spurious {

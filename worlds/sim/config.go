@@ -168,9 +168,11 @@ type Result struct {
 	Unfinished []int                     // flows with an end that did not reach it
 	Delivered  []unit.Bytes              // of each of these, what has arrived, whole run
 	// of a Deadlock, a cycle of ports in its order; with Starved, the queues that were
-	Stuck     []Stuck
-	Strays    []Stray       // with Misdelivered: the flows and messages, and where their packets arrived
-	Waits     []Wait        // what the first Unfinished flows were waiting for, unless all is done
+	Stuck  []Stuck
+	Strays []Stray // with Misdelivered: the flows and messages, and where their packets arrived
+	Waits  []Wait  // what the first Unfinished flows were waiting for, unless all is done
+	// JobWaits, by Config.Jobs, explains up to 3 messages that did not end of each unfinished job.
+	JobWaits  [][]MessageWait
 	Jobs      []job.Outcome // by Config.Jobs, whole run
 	JobGroups []int         // by Config.Jobs, Job.Group
 	// Times are those of messages, by Config.Jobs, where packets carry them: from when the transport has one until

@@ -70,6 +70,9 @@ func (r *Simulation) Run() *Result {
 	out.Stuck, out.Violation, out.Strays = d.stuck, d.violation, strays
 	if out.Waits = nil; d.reason != AllDone {
 		out.Waits = r.waits(d.now, out.Unfinished)
+		for i := range out.Jobs {
+			out.JobWaits = append(out.JobWaits, r.messageWaits(i, d.now))
+		}
 	}
 	d.recurring.late(out)
 	return out
@@ -80,7 +83,7 @@ func (r *Simulation) newDrive() *drive {
 	every := max(unit.Millisecond, c.Duration/10_000)
 	d := &drive{
 		Simulation: r, end: c.Duration, limit: unit.Never, stopping: unit.Never, reason: TimeUp, warm: c.Warmup == 0,
-		events: c.Events, stalls: newStalling(c), nextSample: r.watches.Next(), nextOnset: r.observation.nextOnset(-1),
+		events: r.events, stalls: newStalling(c), nextSample: r.watches.Next(), nextOnset: r.observation.nextOnset(-1),
 		every: every, nextLook: every,
 	}
 	d.stop = d.asked

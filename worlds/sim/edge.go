@@ -186,14 +186,7 @@ func (e *Edge) Next() unit.Time {
 func (e *Edge) Now() unit.Time { return e.now }
 
 // Err says which endpoint could not be made.
-func (e *Edge) Err() error {
-	for _, h := range e.hosts {
-		if h != nil && h.failed != nil {
-			return h.failed
-		}
-	}
-	return nil
-}
+func (e *Edge) Err() error { return e.failure() }
 
 // Result ends the run, where it has not ended, at the time up to which it has come.
 func (e *Edge) Result() *Result {

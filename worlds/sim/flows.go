@@ -121,6 +121,7 @@ func (r *Simulation) addFlows() error {
 		case f.Start > 0:
 			h.sends.Push(h.wish(f.Start, packet.FlowID(i), pending))
 		default:
+			h = r.source(packet.FlowID(i))
 			if k := h.begin(packet.FlowID(i), f.Start); k >= 0 {
 				h.update(k, 0)
 			}

@@ -14,7 +14,7 @@ import (
 // the kind that switches have, which is the NIC. What endpoints want to send
 // stays with them until the NIC is free (the queue is unlimited and
 // back-pressures); replies, which exist already, wait in the port's queues and
-// go first. Ready flows are served round robin. It implements fabric.Node.
+// go first, and so do replies that were delayed. Ready flows are served round robin. It implements fabric.Node.
 type host struct {
 	port        *tm.Port
 	thread      *thread      `state:"-"`
@@ -61,6 +61,7 @@ type slot struct {
 	srcPort      uint16
 	dstPort      uint16
 	class        uint8
+	replies      bool // what it sends are replies that were delayed (transport.Replier)
 	awaited      bool // a receiver that other flows wait for
 	ready        bool
 	finite       bool // a sender with an end that has not come yet
@@ -82,6 +83,9 @@ func (h *host) add(s slot) int32 {
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
 	s.rescheduling, _ = s.endpoint.(transport.Rescheduling)
+	if x, ok := s.endpoint.(transport.Replier); ok {
+		s.replies = x.Replies()
+	}
 	if n := len(h.unused); n > 0 {
 		i := h.unused[n-1]
 		h.unused, h.slot[i] = h.unused[:n-1], s
@@ -140,11 +144,15 @@ func (h *host) update(i int32, now unit.Time) {
 	}
 }
 
-// enqueue appends slot i to the ring of ready ones.
+// enqueue appends slot i to the ring of ready ones. One that sends replies goes before the others.
 func (h *host) enqueue(i int32) {
-	h.slot[i].next = -1
+	s := &h.slot[i]
+	s.next = -1
 	if h.readyTail < 0 {
 		h.ready = i
+	} else if s.replies {
+		s.next, h.ready = h.ready, i
+		return
 	} else {
 		h.slot[h.readyTail].next = i
 	}

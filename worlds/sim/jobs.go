@@ -277,7 +277,7 @@ func (k *ranks) advance(h *host, now unit.Time) {
 		}
 		x.Advance(now)
 		if err := x.Fault(); err != nil && h.failed == nil {
-			h.failed = err
+			h.failed = fmt.Errorf("job %d: %w", x.job, err)
 		}
 		x.over(now)
 	}
@@ -377,8 +377,8 @@ func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 	for _, node := range x.config.Hosts {
 		h := run.hosts[node]
 		h.jobs.due(h)
-		if h.node != k.host.node && run.fabric != nil { // a fabric that is being made asks every host
-			run.fabric.Wake(int(h.node), now)
+		if h.node != k.host.node {
+			run.wake(h, now)
 		}
 	}
 }

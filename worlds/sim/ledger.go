@@ -6,6 +6,9 @@ import "fmt"
 // node and in all. The error names the place where one is missing or too many. All nodes must have reached
 // the same time.
 func (r *Simulation) conserved() error {
+	if err := r.failure(); err != nil {
+		return err
+	}
 	if err := r.wiring.Conserved(r.fabric); err != nil {
 		return err
 	}
@@ -19,9 +22,6 @@ func (r *Simulation) conserved() error {
 			continue
 		}
 		node := int(h.node)
-		if h.failed != nil {
-			return h.failed
-		}
 		if h.late > 0 {
 			return fmt.Errorf("host %s: %d packets came of flows that were over", r.config.Network.Nodes[node].Name, h.late)
 		}

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"weir/core/packet"
 	"weir/core/transport"
@@ -70,6 +72,8 @@ type Wait struct {
 	Until unit.Time
 	// InNetwork is how many of its packets are on links and in queues.
 	InNetwork int
+	// Down are the directions of links (Result.Ports) that are down when the run ends and lost packets of the flow.
+	Down []int
 }
 
 // String gives the wait in words.
@@ -104,11 +108,74 @@ func (r *Simulation) waits(now unit.Time, unfinished []int) []Wait {
 			packets[p.Flow]++
 		}
 	})
-	out := make([]Wait, 0, len(unfinished))
+	out, down := make([]Wait, 0, len(unfinished)), r.downLinks()
 	for _, i := range unfinished {
 		w := r.waitsFor(i, now)
 		w.InNetwork = packets[packet.FlowID(i)]
+		w.Down = r.lostAt(i, down)
 		out = append(out, w)
+	}
+	return out
+}
+
+// downLinks returns the directions of links that are down.
+func (r *Simulation) downLinks() (down []int) {
+	for i, d := range r.linkOf {
+		if r.portOf(d).Down() {
+			down = append(down, i)
+		}
+	}
+	return down
+}
+
+// lostAt returns those of the directions that are down which have lost packets of a flow since its start.
+func (r *Simulation) lostAt(flow int, down []int) (at []int) {
+	for _, i := range down {
+		if last := r.fabric.LostLast(i, packet.FlowID(flow)); last >= 0 && last >= r.outcome[flow].Start {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// MessageWait is what a message of a job that did not end was waiting for when the run ended.
+type MessageWait struct {
+	From, To       int // ranks
+	Size, Received unit.Bytes
+	Wait
+}
+
+// maxMessageWaits limits the messages that a result explains for each job.
+const maxMessageWaits = 3
+
+// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off: first those that links that are down have lost packets of, then
+// the oldest ones.
+func (r *Simulation) messageWaits(j int, now unit.Time) (out []MessageWait) {
+	x, down := r.jobs, r.downLinks()
+	var open, intact []int
+	for k := range x.message {
+		flow := r.listed + k
+		s := r.sender[flow]
+		if x.message[k].job == int32(j) && s >= 0 && (!r.complete(flow) ||
+			r.hosts[r.config.Flows[flow].Src].slot[s].counters.Finished == unit.Never) {
+			if r.lostAt(flow, down) != nil {
+				open = append(open, flow)
+			} else {
+				intact = append(intact, flow)
+			}
+		}
+	}
+	for _, list := range [][]int{open, intact} {
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Compare(x.message[a-r.listed].number, x.message[b-r.listed].number)
+		})
+	}
+	open = append(open, intact...)
+	open = open[:min(len(open), maxMessageWaits)]
+	for i, w := range r.waits(now, open) {
+		m := &x.message[open[i]-r.listed]
+		out = append(out, MessageWait{From: int(m.From), To: int(m.to), Size: m.Size, Received: r.received(open[i]),
+			Wait: w})
 	}
 	return out
 }

@@ -449,6 +449,13 @@ func (x *recurring) late(out *Result) {
 			w.Until += x.shift()
 		}
 	}
+	for _, waits := range out.JobWaits {
+		for i := range waits {
+			if w := &waits[i]; w.Until != unit.Never {
+				w.Until += x.shift()
+			}
+		}
+	}
 }
 
 // left is what the iterations have counted that were left out; nil: none was.

@@ -27,6 +27,8 @@ type Simulation struct {
 	hosts    []*host // by number of NIC, nil for switches
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
+	events   []Event     // those behind time 0
+	early    []int       // nodes to call at time 0 once the fabric is made (wake)
 	crew     *crew.Crew  // of several threads, while the run goes on
 	linkOf   []direction // of the fabric's links
 
@@ -61,7 +63,8 @@ type direction = wiring.Direction
 // snapshot is a copy of all counters.
 type snapshot = wiring.Counts
 
-// Run runs one configuration. It returns an error if the configuration is impossible.
+// Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
+// if a job cannot go on (job.Rank.Fault).
 func Run(c *Config) (*Result, error) {
 	if c.Ideal != nil {
 		res, err := ideally(c)
@@ -74,7 +77,21 @@ func Run(c *Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Run(), nil
+	out := r.Run()
+	if err := r.failure(); err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	return out, nil
+}
+
+// failure returns the first error of a host, in the order of NICs: of an endpoint that it makes, or of a rank.
+func (r *Simulation) failure() error {
+	for _, h := range r.hosts {
+		if h != nil && h.failed != nil {
+			return h.failed
+		}
+	}
+	return nil
 }
 
 // New builds the network of a configuration. It returns an error if the configuration is impossible.
@@ -130,6 +147,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.checkMetrics(); err != nil {
 		return nil, err
 	}
+	r.events = r.wiring.HappenFirst()
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
@@ -149,6 +167,9 @@ func New(c *Config) (*Simulation, error) {
 		return nil, err
 	}
 	r.fabric = f
+	for _, node := range r.early {
+		f.Wake(node, 0)
+	}
 	r.gather()
 	return r, nil
 }

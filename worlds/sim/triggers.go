@@ -96,6 +96,16 @@ func (t *triggers) activates(flow packet.FlowID, arrived bool) bool {
 	return arrived && len(t.arrived[flow]) > 0 || !arrived && len(t.sent[flow]) > 0
 }
 
+// wake has the fabric call a host again, to which another host has given something to do now. A fabric that is being made
+// calls it when it is complete.
+func (r *Simulation) wake(h *host, now unit.Time) {
+	if r.fabric == nil {
+		r.early = append(r.early, int(h.node))
+		return
+	}
+	r.fabric.Wake(int(h.node), now)
+}
+
 // activate begins the flows that wait for the end of one, which this host has found.
 func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
 	r := h.run
@@ -116,7 +126,7 @@ func (h *host) activate(now unit.Time, flow packet.FlowID, arrived bool) {
 			}
 			if at != h {
 				at.reschedule(now)
-				r.fabric.Wake(int(at.node), now)
+				r.wake(at, now)
 			}
 		}
 	}

@@ -20,7 +20,8 @@ var machineSpeed = sync.OnceValue(plan.MachineSpeed)
 
 type checkCmd struct {
 	selection
-	On string `enum:"sim,lab" default:"sim" help:"${checkOn}"`
+	On   string `enum:"sim,lab" default:"sim" help:"${checkOn}"`
+	JSON bool   `name:"json" help:"Print one JSON document: runs, packet-hops and timers."`
 }
 
 // mostRows is how many runs are listed.
@@ -30,6 +31,12 @@ func (c *checkCmd) Run(a *app) error {
 	s, err := c.loadWatched(a)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		if c.On == spec.Lab {
+			return fmt.Errorf("%w: --json is for the simulator", errInput)
+		}
+		return a.checkJSON(s)
 	}
 	if c.On == spec.Lab {
 		return a.checkLab(s)
@@ -90,7 +97,12 @@ const maxTimers = 10
 
 // timers prints when the transports of an experiment send data again without an answer.
 func (a *app) timers(s *spec.Spec) {
-	lines := s.Timers()
+	var lines []string
+	for _, t := range s.Timers() {
+		if line := t.String(); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
 	for i, line := range lines[:min(len(lines), maxTimers)] {
 		if i == 0 {
 			fmt.Fprintln(a.stdout)

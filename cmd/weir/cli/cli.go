@@ -29,7 +29,7 @@ const (
 
 // command is the command line.
 type command struct {
-	List    listCmd    `cmd:"" help:"List experiments with their time, schemes, measures, workloads and formats."`
+	List    listCmd    `cmd:"" help:"List experiments with their time, schemes, measures, formats, workloads, warnings."`
 	Show    showCmd    `cmd:"" help:"Show an experiment, scheme, measure or format with its parameters and sources."`
 	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
 	Run     runCmd     `cmd:"" help:"Run an experiment."`

@@ -17,7 +17,7 @@ func (h *helpCmd) Run(ctx *kong.Context) error {
 
 // enums are the lists of words that tags name as ${NAME}.
 var enums = kong.Vars{
-	"listed":  "experiments,schemes,measures,workloads,topologies,formats",
+	"listed":  "experiments,schemes,measures,workloads,topologies,formats,warnings",
 	"benches": "engine,sim,tcp,switch,clock,scale,threads,peers,page",
 }
 
@@ -42,10 +42,10 @@ var helpTexts = map[string]string{
 		"trace.parquet (a row).",
 	"diffPort": "With a fct.txt: only flows to this destination port (100, or 200 of incasts).",
 	"showName": "An experiment of the library (weir list), a file, or - for standard input; or a scheme, a measure, a " +
-		"workload or a format (weir list schemes, measures, workloads, formats).",
+		"workload, a format or the identifier of a warning (weir list schemes, measures, workloads, formats, warnings).",
 	"selectionSet": "Change the spec: duration=300s, traffic.client1.rate=20Mbps; a sweep key is fixed to a " +
 		"value.",
-	"listWhat": "experiments, schemes, measures, workloads, topologies, or formats of weir import and export.",
+	"listWhat": "experiments, schemes, measures, workloads, topologies, formats of weir import and export, or warnings.",
 	"checkOn": "World to check it for: sim, or lab: what this machine's kernel lacks, and whether it is too " +
 		"large.",
 	"runOn": "World to run in: sim, or lab: real packets between this machine's own TCP stacks, and sim " +

@@ -52,6 +52,10 @@ func (l *listCmd) Run(a *app) error {
 		for _, f := range a.registry.Formats {
 			a.entry(24, "--format "+f.Name, f.Doc)
 		}
+	case "warnings":
+		for _, k := range a.warningKinds() {
+			a.entry(24, k.ID, k.Condition)
+		}
 	case "topologies":
 		a.entry(24, "hosts, switches, links", "written out in the experiment")
 		for _, f := range a.registry.Networks {

@@ -92,9 +92,9 @@ func (s *showCmd) explain(err error, all []listed) error {
 		return err
 	}
 	e := &wrong[0]
-	e.Msg = "no experiment, scheme, measure, workload or format has this name, and there is no such file" +
+	e.Msg = "no experiment, scheme, measure, workload, format or warning has this name, and there is no such file" +
 		strings.TrimPrefix(e.Msg, experiment)
-	e.Allowed = "a file, a name of weir list schemes, measures, workloads or formats, or one of " +
+	e.Allowed = "a file, a name of weir list schemes, measures, workloads, formats or warnings, or one of " +
 		strings.TrimPrefix(e.Allowed, allowed)
 	if text := nearestListed(all, s.Name); text != "" && !strings.Contains(e.Msg, "did you mean") {
 		e.Msg += "; did you mean the " + text + "?"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weir/core/scheme"
 	"weir/core/workload"
 	"weir/internal/document"
 	"weir/study/measure"
@@ -16,7 +17,7 @@ type listed struct {
 	show            func(a *app)
 }
 
-// listed returns all such names: schemes, measures, distributions of flow sizes, and formats.
+// listed returns all such names: schemes, measures, distributions of flow sizes, formats, and kinds of warnings.
 func (a *app) listed() (all []listed) {
 	for _, k := range a.schemes() {
 		all = append(all, listed{k.kind, k.s.Name, k.s.Doc, func(a *app) { a.showScheme(k) }})
@@ -42,7 +43,16 @@ func (a *app) listed() (all []listed) {
 	for _, f := range a.registry.Formats {
 		format("format of weir export", f.Name, f.Doc, "weir export results DIR --format "+f.Name)
 	}
+	for _, k := range a.warningKinds() {
+		all = append(all, listed{"warning", k.ID, k.Condition, func(a *app) { a.showWarning(k) }})
+	}
 	return all
+}
+
+// showWarning prints a kind of warning: when it is issued, and where its tests are listed.
+func (a *app) showWarning(k scheme.WarningKind) {
+	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap("warning "+k.ID+": "+k.Condition, a.width(), "    "),
+		report.Wrap("tests: weir docs warnings", a.width(), "    "))
 }
 
 // showHead prints what a name is, and how to use it.
@@ -106,7 +116,7 @@ func (a *app) showSizes(d *workload.CDF) {
 // general names the kind for messages: programs, controllers and so on are schemes.
 func (x *listed) general() string {
 	switch {
-	case x.kind == "measure" || x.kind == "sizes":
+	case x.kind == "measure" || x.kind == "sizes" || x.kind == "warning":
 		return x.kind
 	case strings.HasPrefix(x.kind, "format"):
 		return "format"

@@ -38,6 +38,24 @@ func TestShowKnowsListedNames(t *testing.T) {
 	}
 }
 
+// TestShowWarnings checks that weir list warnings and weir show have every kind of warning with its condition.
+func TestShowWarnings(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Run(Registry(), []string{"list", "warnings"}, &out, &errs, false); code != Done {
+		t.Fatalf("exit code %d: %s", code, &errs)
+	}
+	list := strings.Join(strings.Fields(out.String()), " ")
+	for _, k := range WarningKinds(Registry()) {
+		condition := strings.Join(strings.Fields(k.Condition), " ")
+		if !strings.Contains(list, k.ID+" "+condition) {
+			t.Errorf("weir list warnings lacks %s with its condition", k.ID)
+		}
+		if text := strings.Join(strings.Fields(show(t, k.ID)), " "); !strings.Contains(text, "warning "+k.ID+": "+condition) {
+			t.Errorf("weir show %s prints\n%s", k.ID, text)
+		}
+	}
+}
+
 // TestShowMeasure checks what weir show prints of a measure: its options, with values and defaults.
 func TestShowMeasure(t *testing.T) {
 	for name, want := range map[string][]string{
@@ -67,6 +85,8 @@ func TestShowRefuses(t *testing.T) {
 		"p4abc/fig5 --no-paper":   "--no-paper is for --yaml",
 		"goodptu":                 `did you mean the measure "goodput"?`,
 		"p4abc/fig5 --json":       "--topology and --json are for --footprint",
+		"tcp-send-bufer":          `did you mean the warning "tcp-send-buffer"?`,
+		"tcp-send-buffer --yaml":  "tcp-send-buffer is a warning, which has no file",
 		"websaerch":               `did you mean the sizes "websearch"?`,
 		"no-such --yaml":          "there is no such experiment",
 		"abc --yaml --seed 7":     "--yaml prints the file as it is",
@@ -171,7 +191,7 @@ func TestShowUnknownName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := weir("show", name)
 			if code != WrongInput || !strings.Contains(stderr, want) ||
-				!strings.Contains(stderr, "no experiment, scheme, measure, workload or format has this ") {
+				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format or warning has this ") {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}
 		})

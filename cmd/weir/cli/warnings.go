@@ -31,6 +31,13 @@ func WarningKinds(r *spec.Registry) []scheme.WarningKind {
 		[]scheme.WarningKind{warnLeft, warnNoValue, warnListens, warnAgentMetrics})
 }
 
+// warningKinds returns the kinds of all warnings, sorted by identifier.
+func (a *app) warningKinds() []scheme.WarningKind {
+	return slices.SortedFunc(slices.Values(WarningKinds(a.registry)), func(x, y scheme.WarningKind) int {
+		return strings.Compare(x.ID, y.ID)
+	})
+}
+
 // warn prints warnings to the standard error output.
 func (a *app) warn(all ...spec.Warning) {
 	for _, w := range all {

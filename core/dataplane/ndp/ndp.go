@@ -43,13 +43,24 @@ func (c *Config) Params(p *scheme.Params) {
 		"NDP §3.1: breaks phase effects").Min("0%").Max("100%")
 }
 
-// headersPerData is how many full packets' time a packet of data may wait for headers, and headers for data, since ten
+// headersPerData is how many full packets' time a packet of data may wait for headers under strict priority, since ten
 // headers go for one packet.
 const headersPerData = 16
 
-// MaxBacklog returns the packets of the data queue and of headers that go before them.
-func (c *Config) MaxBacklog() dataplane.Backlog {
-	return dataplane.Backlog{Packets: headersPerData * int64(c.Data)}
+// MaxBacklog returns the packets of the data queue and the headers that go before them, or the headers and the data
+// that goes before them, if that is more. A turn may be under way in either case.
+func (c *Config) MaxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
+	data := unit.Bytes(c.Data) * frame
+	if len(turns) != 2 {
+		return dataplane.Backlog{Bytes: headersPerData * data}
+	}
+	headers := c.Headers
+	if headers == 0 {
+		headers = data
+	}
+	ofHeaders, ofData := dataplane.TurnsFactors(frame, turns)
+	most := max(ofHeaders*float64(headers), ofData*float64(data))
+	return dataplane.Backlog{Bytes: unit.Bytes(most) + frame*unit.Bytes(turns[0]+turns[1])}
 }
 
 // NeedsNetwork says that hosts have to know trimmed packets.

@@ -42,12 +42,45 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Suits refuses a list without plans.
-func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
-	if len(c.Rates) > 0 || c.Others > 0 {
+var warnTwoPlans = scheme.WarningKind{ID: "plan-two-prefixes",
+	Condition: "`rates` has the IPv4 address of a host in one plan and its IPv6 address in another"}
+
+// Suits refuses a list without plans, and warns of a host that has two of them.
+func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+	if len(c.Rates) == 0 && c.Others == 0 {
+		return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by prefix, or others")}
+	}
+	first, count := "", 0
+	for i, name := range s.Nodes {
+		if s.Book == nil || i+1 >= s.Book.Len() {
+			break
+		}
+		v4, v6 := c.planOf(s.Book.V4(packet.Addr(i+1))), c.planOf(s.Book.V6(packet.Addr(i+1)))
+		if v4 == nil || v6 == nil {
+			continue
+		}
+		if count++; count == 1 {
+			first = fmt.Sprintf("%s is in the plans of %v, %v, and of %v, %v", name, v4.Key, v4.Value, v6.Key, v6.Value)
+		}
+	}
+	if count > 1 {
+		first = fmt.Sprintf("%s, and %d other nodes are in two", first, count-1)
+	}
+	if count == 0 {
 		return nil
 	}
-	return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by prefix, or others")}
+	return []scheme.Remark{warnTwoPlans.Remark("rates", "%s: a host has the rates of both together; a plan is one prefix",
+		first)}
+}
+
+// planOf returns the plan of an address, by the longest prefix; nil: it has none.
+func (c *Config) planOf(a netip.Addr) (longest *users.Aggregate) {
+	for i := range c.Rates {
+		if x := &c.Rates[i]; x.Key.Contains(a) && (longest == nil || x.Key.Bits() > longest.Key.Bits()) {
+			longest = x
+		}
+	}
+	return longest
 }
 
 // Names returns the prefixes that are users.
@@ -64,7 +97,8 @@ func (*Config) Peers() []netip.Prefix { return nil }
 // Scheme is what an experiment names: switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "plan",
-		Doc: "holds each user to the rate of its plan by a token bucket", Source: "RFC 2697"}, New)
+		Doc: "holds each user to the rate of its plan by a token bucket", Source: "RFC 2697",
+		Warnings: []scheme.WarningKind{warnTwoPlans}}, New)
 }
 
 // directions are what a user sends and what it receives: each has the plan's rate.

@@ -4,6 +4,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // Program admits packets to the switch's memory.
@@ -25,7 +26,9 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // MaxBacklog returns the whole buffer, because one port may use all that is free.
-func (c *Config) MaxBacklog() dataplane.Backlog { return dataplane.Backlog{Bytes: c.Size} }
+func (c *Config) MaxBacklog(unit.Bytes, []int64) dataplane.Backlog {
+	return dataplane.Backlog{Bytes: c.Size}
+}
 
 // NeedsNetwork says that its thresholds are for PFC and many ports.
 func (*Config) NeedsNetwork() string {

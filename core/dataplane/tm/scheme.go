@@ -66,6 +66,20 @@ func (c *WRR) Params(p *scheme.Params) {
 		"ours").Min("1").Max("100000")
 }
 
+// Turns returns how many packets each queue of a port sends in its turn at most (dataplane.TurnTaker).
+func (c *WRR) Turns(queues int) []int64 {
+	turns := make([]int64, queues)
+	for i := range turns {
+		turns[i] = 1
+	}
+	for _, x := range c.Weights {
+		if x.Key < queues {
+			turns[x.Key] = int64(x.Value)
+		}
+	}
+	return turns
+}
+
 // Params binds the configuration.
 func (c *FQ) Params(p *scheme.Params) {
 	p.Int(&c.Flows, "flows", "1024", "places for flows in a queue, by their hash",

@@ -40,9 +40,14 @@ func (c *Config) Trims() bool { return c.Trim }
 func (c *Config) Holds() unit.Time { return unit.Time(c.Queue * float64(c.RTT)) }
 
 // MaxBacklog returns what both queues of a port hold, twice: the data queue waits while headers are sent, and headers
-// while data is.
-func (c *Config) MaxBacklog() dataplane.Backlog {
-	return dataplane.Backlog{Wait: 2 * unit.Time((1+c.Headers)*c.Queue*float64(c.RTT))}
+// while data is. With turns it is twice the longer of both waits.
+func (c *Config) MaxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
+	factor := 1 + c.Headers
+	if len(turns) == 2 {
+		ofHeaders, ofData := dataplane.TurnsFactors(frame, turns)
+		factor = max(ofHeaders*c.Headers, ofData)
+	}
+	return dataplane.Backlog{Wait: 2 * unit.Time(factor*c.Queue*float64(c.RTT))}
 }
 
 // MarksFrom is where its marks begin.

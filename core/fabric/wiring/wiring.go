@@ -162,6 +162,37 @@ func (e *Event) about(end int) bool { return e.One == 0 || int(e.One) == 1+end }
 // Rated reports whether the event is about the link's rate.
 func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
 
+// HappenFirst applies the events at time 0 to Links, switches and ports, all of which exist. The fabric is made from
+// Links afterwards, so no packet and no choice of a NIC precedes them. It returns the events that follow.
+func (w *Wiring) HappenFirst() []Event {
+	events := w.config.Events
+	for len(events) > 0 && events[0].At <= 0 {
+		e := &events[0]
+		for i := 2 * e.Link; i < 2*e.Link+2; i++ {
+			switch l := &w.Links[i]; {
+			case !e.about(i & 1):
+			case !e.Rated():
+				l.Down = e.Down
+				w.setDown(i, e.Down, 0)
+			case !w.free(e.Link, i&1):
+				l.Rate = e.Rate
+				w.ports[i].SetRate(e.Rate)
+			}
+		}
+		events = events[1:]
+	}
+	return events
+}
+
+// setDown notifies the node at which direction i begins of the direction's state.
+func (w *Wiring) setDown(i int, down bool, now unit.Time) {
+	if d := &w.Directions[i]; d.OfSwitch {
+		w.Switches[d.Node].SetDown(now, d.Port, down)
+	} else {
+		w.ports[i].SetDown(down)
+	}
+}
+
 // Happen applies an event. Everything before it must have been carried out, and nothing after it.
 func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
@@ -170,11 +201,7 @@ func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
 		}
 		if !e.Rated() {
 			f.SetDown(i, e.Down)
-			if d := &w.Directions[i]; d.OfSwitch {
-				w.Switches[d.Node].SetDown(now, d.Port, e.Down)
-			} else {
-				w.ports[i].SetDown(e.Down)
-			}
+			w.setDown(i, e.Down, now)
 			continue
 		}
 		if w.free(e.Link, i&1) {

@@ -48,8 +48,17 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // Timer returns the timeout of the file, or the default.
-func (c *Config) Timer(*cc.Path) transport.Timer {
-	return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: max(c.NIC.Ack, c.NIC.Nack), Probes: c.RTOMin == 0}
+func (c *Config) Timer(p *cc.Path) transport.Timer {
+	return transport.Timer{Param: "rto_min", Own: c.shortestRTO(), Adds: max(c.NIC.Ack, c.NIC.Nack),
+		Probes: c.RTOMin == 0, Unproven: p.Reorders}
+}
+
+// shortestRTO is the shortest timeout of a flow that does not probe, and the shortest wait for a PULL.
+func (c *Config) shortestRTO() unit.Time {
+	if c.RTOMin == 0 {
+		return pullWait
+	}
+	return c.RTOMin
 }
 
 // headerBytes is the transport's own header on the wire (packet.Emit).

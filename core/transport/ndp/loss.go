@@ -6,6 +6,12 @@ import (
 	"weir/core/unit"
 )
 
+// probe is a probe without an answer.
+type probe struct {
+	number uint8
+	at     unit.Time `state:"instant"` // when it was sent
+}
+
 // pullWait is how long a flow without a timeout of its own waits for a PULL at least until it sends a packet without
 // one (htsim ndp.h: DEFAULT_RTO_MIN).
 const pullWait = 5 * unit.Millisecond
@@ -33,6 +39,16 @@ func (s *Sender) probesFirst(now unit.Time) bool {
 	return true
 }
 
+// Probes have numbers from 1 to maxProbe in their flags, in turn, and so do their answers: answers are lost as well, and
+// several probes may ask for one packet.
+const (
+	probeShift = 3 // above Trimmable and Returned
+	maxProbe   = 7
+)
+
+// probeNumber returns the number of a probe or of its answer; 0: it is neither.
+func probeNumber(p *packet.Packet) uint8 { return p.TCP.Flags >> probeShift & maxProbe }
+
 // emitProbe sends the header of the first packet without an answer: the receiver acknowledges the packet, if it has
 // arrived, or else NACKs it.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
@@ -41,30 +57,27 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	if s.flights.Len() > 0 {
 		n = s.flights.Head().n
 	}
-	s.asked.Push(flight{n, now})
+	s.lastProbe = s.lastProbe%maxProbe + 1
+	s.asked.Push(probe{s.lastProbe, now})
 	p.Resent = packet.ResentProbe
-	s.fill(p, packet.Data, s.seq(n), s.returned, 0, packet.Trimmable)
+	s.fill(p, packet.Data, s.seq(n), s.returned, 0, packet.Trimmable|s.lastProbe<<probeShift)
 	s.schedule(now)
 }
 
-// receiveProbeReply handles an ACK or NACK of packet about, if it answers a probe, and reports whether that is all.
+// receiveProbeReply handles an ACK or NACK of packet about that answers a probe, and reports whether that is all.
 // Probes are answered in their order, so that those before it were lost. A NACK reports that the packet had not
 // arrived before the probe: it is lost, and so is what was sent before the probe and has no answer. The receiver
 // owes no PULL for the others.
-func (s *Sender) receiveProbeReply(now unit.Time, about int64, kind packet.Kind) bool {
+func (s *Sender) receiveProbeReply(now unit.Time, about int64, p *packet.Packet) bool {
 	sent, found := unit.Time(0), false
 	for s.asked.Len() > 0 && !found {
-		q := *s.asked.Head()
-		if kind == packet.Ack && q.n != about { // of a packet itself
-			return false
-		}
+		sent, found = s.asked.Head().at, s.asked.Head().number == probeNumber(p)
 		s.asked.Pop()
-		sent, found = q.at, q.n == about
 	}
-	if kind == packet.Ack || !found {
+	if p.Kind == packet.Ack || !found {
 		return false
 	}
-	s.timeouts++
+	lost := false
 	for s.flights.Len() > 0 {
 		f := *s.flights.Head()
 		live := f.n >= s.una && s.at(f.n).flags&flying != 0 && s.at(f.n).at == f.at
@@ -74,6 +87,7 @@ func (s *Sender) receiveProbeReply(now unit.Time, about int64, kind packet.Kind)
 		if s.flights.Pop(); !live {
 			continue
 		}
+		lost = true
 		s.inFlight--
 		if f.n == about {
 			s.refused++
@@ -82,6 +96,9 @@ func (s *Sender) receiveProbeReply(now unit.Time, about int64, kind packet.Kind)
 		}
 		s.credit++
 		s.again(now, f.n, proven)
+	}
+	if lost {
+		s.timeouts++
 	}
 	return true
 }

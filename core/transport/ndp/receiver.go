@@ -29,6 +29,7 @@ type Receiver struct {
 // reply is an ACK or NACK of a packet.
 type reply struct {
 	kind     packet.Kind
+	flags    uint8
 	seq, ack int64
 }
 
@@ -62,7 +63,8 @@ func (r *Receiver) at(n int64) *uint8 { return &r.state[n&int64(len(r.state)-1)]
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
-	if p.Payload == 0 && p.Resent == packet.ResentProbe {
+	probe := p.Payload == 0 && probeNumber(p) > 0
+	if probe {
 		c.ReceivedPackets--
 	}
 	n := r.number(p.Seq, r.expected)
@@ -77,7 +79,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	x := r.at(n)
 	switch {
 	case n < r.expected || *x&come != 0:
-		if p.Payload > 0 || p.Resent != packet.ResentProbe { // a probe is no copy
+		if !probe { // which is no copy
 			c.CountDuplicate(p)
 		} // its ACK may be lost; a PULL was sent for it
 	case p.Payload == 0:
@@ -117,15 +119,19 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	case r.drained: // NDP §3.2: after the last packet PULLs are for what is to be sent again
 		r.queue.cut(&r.member, r.refused+r.returned)
 	}
-	if r.nic != nil && r.nic.Takes(kind) {
-		*r.nic.Keep(now, kind) = reply{kind, p.Seq, r.seq(r.expected)}
+	pipeline, flags := kind, uint8(0)
+	if probe { // whose answer goes behind all others
+		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
+	}
+	if r.nic != nil && r.nic.Takes(pipeline) {
+		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.seq(r.expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
 	if p.Extended() {
 		p.ClearExtensions()
 	}
-	r.fill(p, kind, p.Seq, r.seq(r.expected), 0, 0)
+	r.fill(p, kind, p.Seq, r.seq(r.expected), 0, flags)
 	return true
 }
 
@@ -137,6 +143,9 @@ func (r *Receiver) grow() {
 	}
 	r.state = state
 }
+
+// Replies reports whether a NIC delays replies (transport.Replier).
+func (r *Receiver) Replies() bool { return r.nic != nil }
 
 // NextSend is when the host's next PULL may go, if it is this flow's turn, or when the NIC has made an answer.
 func (r *Receiver) NextSend() unit.Time {
@@ -155,7 +164,7 @@ func (r *Receiver) NextSend() unit.Time {
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
 	if r.nic != nil && r.nic.Next() <= now {
 		x := r.nic.Take()
-		r.fill(p, x.kind, x.seq, x.ack, 0, 0)
+		r.fill(p, x.kind, x.seq, x.ack, 0, x.flags)
 		return
 	}
 	r.queue.send(now, r.gap)

@@ -30,16 +30,18 @@ type Sender struct {
 	probing  bool                    // a PULL may be lost: one packet goes without
 	quiet    unit.Time               // when something was last heard or sent
 	backoff  int                     // timeouts since something was heard
+	helpedAt unit.Time               // when the timer last helped
 	base     unit.Time               // round trip without queues
 	round    transport.RoundTrip
 	wait     transport.RoundTrip // from NACKs to the PULLs that send their packets again
 
-	loss     transport.LossTimer
-	probes   bool                    // no timeout of its own: it has loss
-	proves   bool                    // a probe's answer proves losses: the path keeps the order
-	probeDue bool                    // loss asks for a probe
-	dueAt    unit.Time               // when it last did
-	asked    transport.Queue[flight] // probes without an answer, by time: their packets, and when they were sent
+	loss      transport.LossTimer
+	probes    bool                   // no timeout of its own: it has loss
+	proves    bool                   // a probe's answer proves losses: the path keeps the order
+	probeDue  bool                   // loss asks for a probe
+	dueAt     unit.Time              // when it last did
+	asked     transport.Queue[probe] // by time
+	lastProbe uint8                  // number of the latest probe
 
 	plan     int64 // what is sent next, −1: nothing
 	repair   bool  // plan is at the head of repairs
@@ -155,13 +157,23 @@ func (s *Sender) expecting() bool {
 }
 
 // rto is how long the receiver may be silent: at least RTOMin, the timeout of the measured round trips
-// (transport.RoundTrip) and least, doubled for each timeout since its last packet.
+// (transport.RoundTrip) and least, doubled for each timeout since its last packet. Before the first sample of a flow
+// without a timeout of its own the round trip without queues counts as it (RFC 6298 §2.2).
 func (s *Sender) rto(least unit.Time) unit.Time {
-	shortest := s.config.RTOMin
-	if shortest == 0 {
-		shortest = pullWait
+	if s.config.RTOMin == 0 && s.round.Smoothed == 0 {
+		least = max(least, 3*s.base)
 	}
-	return max(shortest, s.round.Timeout(), least) << min(s.backoff, 6)
+	return max(s.config.shortestRTO(), s.round.Timeout(), least) << min(s.backoff, 6)
+}
+
+// measureWait takes in how long a packet has waited for a PULL since it was NACKed. A wait in which the timer has helped
+// counts as no longer than the timer without its doubling: PULLs that are lost would multiply it.
+func (s *Sender) measureWait(now, nacked unit.Time) {
+	wait := now - nacked
+	if nacked <= s.helpedAt {
+		wait = min(wait, max(s.config.shortestRTO(), s.round.Timeout(), s.wait.Timeout()))
+	}
+	s.wait.Measure(max(wait, 1))
 }
 
 // NextSend is when Emit has something to send.
@@ -194,7 +206,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		}
 		if x.flags&nacked != 0 {
 			s.refused--
-			s.wait.Measure(max(now-x.at, 1))
+			s.measureWait(now, x.at)
 		}
 		*x = sent{now, flying | repeated}
 		s.credit--
@@ -248,15 +260,15 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 			return false
 		}
 		s.answered++
-		if s.asked.Len() > 0 && s.receiveProbeReply(now, about, p.Kind) || about < s.una {
+		if probeNumber(p) > 0 && s.receiveProbeReply(now, about, p) || about < s.una {
 			break
 		}
 		if x := s.at(about); p.Kind == packet.Ack {
-			s.sample(now, x)
+			s.sample(now, x, p)
 			s.deliver(x)
 			s.advance(now)
 		} else if x.flags&flying != 0 {
-			s.sample(now, x)
+			s.sample(now, x, p)
 			s.inFlight--
 			s.refused++
 			s.again(now, about, nacked)
@@ -292,9 +304,9 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 
 func (s *Sender) heard(now unit.Time) { s.quiet, s.backoff = now, 0 }
 
-// sample measures the round trip by a packet that is answered.
-func (s *Sender) sample(now unit.Time, x *sent) {
-	if x.flags&(flying|repeated) == flying {
+// sample measures the round trip by packet x, which p answers, unless p answers a probe for it.
+func (s *Sender) sample(now unit.Time, x *sent, p *packet.Packet) {
+	if x.flags&(flying|repeated) == flying && probeNumber(p) == 0 {
 		s.round.Measure(max(now-x.at, 1))
 	}
 }
@@ -311,7 +323,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) bool {
 	for ; s.una < ack; s.una++ {
 		x := s.at(s.una)
 		if s.una == about && p.Kind == packet.Ack {
-			s.sample(now, x)
+			s.sample(now, x, p)
 		}
 		s.deliver(x)
 	}
@@ -378,6 +390,6 @@ func (s *Sender) Advance(now unit.Time) {
 		}
 	}
 	s.backoff++
-	s.quiet = now
+	s.quiet, s.helpedAt = now, now
 	s.schedule(now)
 }

@@ -110,6 +110,9 @@ func (r *Receiver) NextSend() unit.Time {
 	return unit.Never
 }
 
+// Replies reports whether a NIC delays replies, or one acknowledges several packets (transport.Replier).
+func (r *Receiver) Replies() bool { return r.nic != nil || r.config.ackEvery > 1 }
+
 // Emit sends what has waited longest.
 func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if r.nic != nil {

@@ -87,6 +87,11 @@ func (c *Config) replyDelay() unit.Time {
 }
 
 // Timer returns the timeout of the file, or the default.
-func (c *Config) Timer(*cc.Path) transport.Timer {
-	return transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: c.replyDelay(), Probes: c.probes()}
+func (c *Config) Timer(p *cc.Path) transport.Timer {
+	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: c.replyDelay(), Probes: c.probes(),
+		Unproven: p.Reorders && c.Reordering == ReorderNone}
+	if t.Probes && t.Unproven {
+		t.Own = c.shortestRTO()
+	}
+	return t
 }

@@ -79,7 +79,7 @@ func TestTrimmedDuplicate(t *testing.T) {
 			}
 		}
 	}
-	if got := w.r.Counters().Duplicates; got != 2 {
+	if got := w.r.Counters().Duplicates(); got != 2 {
 		t.Errorf("%d duplicates", got)
 	}
 }

@@ -35,7 +35,10 @@ var promises = []promise{
 	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
 	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
 	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
+	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},
 	{"loss repaired", func(k *Kind) bool { return k.Repairs }, repaired},
+	{"no early copies", func(k *Kind) bool { return k.Repairs && !k.GoBack }, noEarlyCopies},
+	{"hold-off", func(k *Kind) bool { return k.Nacks }, holdOff},
 	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
 	{"sizes", nil, sizes},
 	{"determinism", nil, repeatable},
@@ -234,7 +237,7 @@ func noSpurious(k Kind) error {
 		if err := errors.Join(w.Run(10*unit.Second), w.whole()); err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}
-		if s, d := w.Sender.Counters().Retransmitted, w.Receiver.Counters().Duplicates; s+d+w.timeouts() > 0 {
+		if s, d := w.Sender.Counters().Retransmitted, w.Receiver.Counters().Duplicates(); s+d+w.timeouts() > 0 {
 			return fmt.Errorf("%s: %d packets sent again, %d arrived twice, %d timeouts", x.name, s, d, w.timeouts())
 		}
 	}
@@ -340,6 +343,90 @@ func repaired(k Kind) error {
 	return nil
 }
 
+// heavy loses half of all packets, probes and replies among them. Flows end within a time that is long against all
+// timers: no answer that is lost makes the waits after it longer for good.
+func heavy(k Kind) error {
+	for seed := range uint64(100) {
+		random := unit.NewRandom(seed, "loss")
+		path := datacentre()
+		path.Data = func(int, *packet.Packet) Fate { return Fate{Lost: random.Uint64()%2 == 0} }
+		path.Reply = path.Data
+		w, err := NewPipe(k, path, Payload)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.Run(unit.Second), w.whole()); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+	}
+	return nil
+}
+
+// noEarlyCopies loses packets at random, while receivers report each loss many times. No packet is sent again within a
+// round trip of its last copy: until then no report can be about that copy.
+func noEarlyCopies(k Kind) error {
+	for seed := range uint64(10) {
+		random := unit.NewRandom(seed, "loss")
+		path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
+		copies := map[int64]unit.Time{} // when the last copy was sent, by sequence number
+		now, early := unit.Time(0), error(nil)
+		path.Seen = func(at unit.Time, _ *packet.Packet, _ bool) { now = at }
+		path.Data = func(_ int, p *packet.Packet) Fate {
+			lost := random.Uint64()%20 == 0
+			if p.Payload == 0 {
+				return Fate{Lost: lost}
+			}
+			if t, again := copies[p.Seq]; again && now-t < 2*path.Delay && early == nil {
+				early = fmt.Errorf("seed %d: number %d was sent at %v and %v", seed, p.Seq, t, now)
+			}
+			copies[p.Seq] = now
+			return Fate{Lost: lost}
+		}
+		w, err := NewPipe(k, path, 300*Payload)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.Run(100*unit.Second), early); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdOff has a switch NACK all data packets for a hundred round trips. A sender that sent a packet for each NACK would
+// send all the time, since NACKs arrive sooner than acknowledgements. It may send two packets a round trip at most.
+func holdOff(k Kind) error {
+	const trips = 100
+	path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
+	from, sent := unit.Never, 0
+	now := unit.Time(0)
+	path.Seen = func(at unit.Time, p *packet.Packet, reply bool) {
+		if now = at; !reply && p.Payload > 0 && at > from && at < from+trips*2*path.Delay {
+			sent++
+		}
+	}
+	path.Data = func(n int, p *packet.Packet) Fate {
+		if n == 40 {
+			from = now
+		}
+		return Fate{Nacked: p.Payload > 0 && now >= from && now < from+trips*2*path.Delay}
+	}
+	w, err := NewPipe(k, path, 300*Payload)
+	if err != nil {
+		return err
+	}
+	if err := w.Run(100 * unit.Second); err != nil {
+		return err
+	}
+	if from == unit.Never || k.Repairs && w.whole() != nil {
+		return w.whole()
+	}
+	if sent > 2*trips {
+		return fmt.Errorf("%d packets in %d round trips in which switches report that all are lost", sent, trips)
+	}
+	return nil
+}
+
 // reordered delays and loses packets at random: each byte counts once.
 func reordered(k Kind) error {
 	for seed := range uint64(20) {
@@ -364,16 +451,40 @@ func reordered(k Kind) error {
 func sizes(k Kind) error {
 	for _, size := range []unit.Bytes{1, Payload - 1, Payload, Payload + 1, 9*Payload + 1, 64 * Payload, 65*Payload - 1,
 		10_000 * Payload} {
-		w, err := NewPipe(k, datacentre(), size)
-		if err != nil {
+		if err := ofSize(k, datacentre(), size); err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(100*unit.Second), w.whole()); err != nil {
-			return err
-		}
-		if s := w.Sender.Counters(); s.SentBytes != size || s.SentPackets < int64(size+Payload-1)/Payload {
-			return fmt.Errorf("%v: %v in %d packets were sent", size, s.SentBytes, s.SentPackets)
-		}
+	}
+	return nil
+}
+
+// maxFlow is the largest flow that the contract promises.
+const maxFlow = 1_000_000 * Payload
+
+// Large reports what a transport does wrong with a flow of a million packets and a byte, which takes seconds. Where it
+// repairs losses the queue has a limit.
+func Large(t T, k Kind) {
+	t.Helper()
+	path := datacentre()
+	if k.Repairs {
+		path.Limit = 200 * Payload
+	}
+	if err := ofSize(k, path, maxFlow+1); err != nil {
+		t.Errorf("%s: large flow: %v", k.Name, err)
+	}
+}
+
+// ofSize runs a flow of a size.
+func ofSize(k Kind, path Path, size unit.Bytes) error {
+	w, err := NewPipe(k, path, size)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(w.Run(100*unit.Second), w.whole()); err != nil {
+		return err
+	}
+	if s := w.Sender.Counters(); s.SentBytes != size || s.SentPackets < int64(size+Payload-1)/Payload {
+		return fmt.Errorf("%v: %v in %d packets were sent", size, s.SentBytes, s.SentPackets)
 	}
 	return nil
 }

@@ -25,26 +25,29 @@ func kinds() []Kind {
 	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
 	rdmaKind := func(name string, control *cc.Scheme, params ...string) Kind {
 		return Kind{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true, Backoff: true,
-			SlowStart: control == &slow, Patient: true, Probes: true, Params: append(params, "first_window", "initial_window")}
+			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true,
+			Params: append(params, "first_window", "initial_window")}
 	}
 	uetKind := func(control string) Kind {
 		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Params: []string{"control", control}}
 	}
+	goBack := rdmaKind("go_back_n", &slow)
+	goBack.GoBack = true
 	several := rdmaKind("with 4 paths", window100, "recovery", "selective_repeat", "paths", "4")
 	several.Reports = false // windows are per path
 	several.Backoff = false // paths take turns
 	return []Kind{
 		{Name: "tcp", Scheme: tcp.Scheme(), CC: &slow, SlowStart: true, Repairs: true, Reports: true, Backoff: true,
-			Patient: true},
-		rdmaKind("go_back_n", &slow),
+			Patient: true, Nacks: true},
+		goBack,
 		rdmaKind("selective_repeat", &slow, "recovery", "selective_repeat"),
 		rdmaKind("reordering", &slow, "recovery", "selective_repeat", "reordering", "adaptive"),
 		several,
 		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true,
-			Patient: true, Probes: true},
+			Patient: true, Probes: true, Nacks: true},
 		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true},
 		uetKind("nscc"), uetKind("rccc"), uetKind("both"),
-		{Name: "window", Scheme: window.Scheme(), Repairs: true, Backoff: true,
+		{Name: "window", Scheme: window.Scheme(), Repairs: true, Backoff: true, GoBack: true,
 			Params: []string{"window", "20 packets"}},
 	}
 }
@@ -221,6 +224,41 @@ var mutants = []struct {
 		}
 		a.timer = func() unit.Time { return a.Endpoint.NextTimer() + 100*ms }
 	})},
+	{"sends the last packet for each NACK", "no early copies", nil, ofSender(func(a *altered) {
+		last, due := packet.Packet{}, false
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			due = p.Kind == packet.Nack && last.Payload > 0
+			return a.Endpoint.Receive(now, p)
+		}
+		a.emit = resends(&last, &due)
+		a.send = func() unit.Time {
+			if due {
+				return 0
+			}
+			return a.Endpoint.NextSend()
+		}
+	})},
+	{"sends a packet for each NACK of a switch", "hold-off", nil, ofSender(func(a *altered) {
+		last, due := packet.Packet{}, 0
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			if _, notified := p.Extension(packet.ExtNotification); notified {
+				due++
+			}
+			return a.Endpoint.Receive(now, p)
+		}
+		a.emit = func(now unit.Time, p *packet.Packet) {
+			again := due > 0
+			if resends(&last, &again)(now, p); !again && due > 0 {
+				due--
+			}
+		}
+		a.send = func() unit.Time {
+			if due > 0 {
+				return 0
+			}
+			return a.Endpoint.NextSend()
+		}
+	})},
 	{"loses short packets", "sizes", nil, ofReceiver(func(a *altered) {
 		a.receive = func(now unit.Time, p *packet.Packet) bool {
 			return (p.Payload == 0 || p.Payload == Payload) && a.Endpoint.Receive(now, p)
@@ -239,6 +277,17 @@ var mutants = []struct {
 			p.Size += sequence % 7
 		}
 	})},
+}
+
+// resends replaces what a sender emits by the last packet of its, once it is due.
+func resends(last *packet.Packet, due *bool) func(now unit.Time, p *packet.Packet) {
+	return func(now unit.Time, p *packet.Packet) {
+		if *due && last.Payload > 0 {
+			*p = *last
+			p.Sent, *due = now, false
+		}
+		*last = *p
+	}
 }
 
 var sequence int32 // of the packets of a mutant

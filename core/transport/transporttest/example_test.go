@@ -17,7 +17,7 @@ func (f *failures) Errorf(string, ...any) { *f++ }
 func ExampleContract() {
 	var broken failures
 	transporttest.Contract(&broken, transporttest.Kind{Name: "window", Scheme: window.Scheme(), Repairs: true,
-		Backoff: true, Params: []string{"window", "20 packets"}})
+		Backoff: true, GoBack: true, Params: []string{"window", "20 packets"}})
 	fmt.Println(broken, "broken promises")
 	// Output: 0 broken promises
 }

@@ -26,6 +26,8 @@ type Kind struct {
 	Patient   bool // it sends no packet twice because a queue or a pause is long
 	Probes    bool // without an answer it probes, and learns what is lost
 	Backoff   bool // its timer doubles while no answer arrives
+	Nacks     bool // it responds to NACKs of switches
+	GoBack    bool // it sends again all that was sent after a lost packet
 
 	// Control replaces a controller, for mutants; nil: it does not.
 	Control func(c cc.Controller) cc.Controller
@@ -51,8 +53,9 @@ type Path struct {
 
 // Fate is what the network does with a packet.
 type Fate struct {
-	Lost  bool
-	Later unit.Time // how much later it arrives
+	Lost   bool
+	Nacked bool      // it is lost, and a switch next to the sender's NIC reports that by a NACK
+	Later  unit.Time // how much later it arrives
 }
 
 // passage is a packet that arrives at a time; order keeps packets of one time in their order.
@@ -80,8 +83,11 @@ type Pipe struct {
 	steps             int
 }
 
-// maxSteps is after how many steps a pipe that does not end is at fault.
-const maxSteps = 300_000
+// A pipe that does not end after so many steps is at fault: minSteps, or with large flows maxStepsPerPacket each.
+const (
+	minSteps          = 300_000
+	maxStepsPerPacket = 30
+)
 
 // NewPipe makes a flow of size bytes on a path.
 func NewPipe(k Kind, path Path, size unit.Bytes) (*Pipe, error) {
@@ -156,6 +162,9 @@ func (w *Pipe) send(p *packet.Packet, reply bool) {
 		w.linkFree = start + unit.TransmitTime(unit.Bytes(p.Size), w.path.Rate)
 		at = w.linkFree + w.path.Delay
 	}
+	if fate.Nacked {
+		fate.Lost, reply, p, at = false, true, nackOf(p), w.nicFree
+	}
 	if fate.Lost {
 		return
 	}
@@ -168,6 +177,17 @@ func (w *Pipe) send(p *packet.Packet, reply bool) {
 	w.air = append(w.air, passage{})
 	copy(w.air[i+1:], w.air[i:])
 	w.air[i] = x
+}
+
+// nackOf returns the NACK that a switch makes of a data packet without room (BS'19 §4.3): its headers with the ends
+// swapped, and the notice.
+func nackOf(p *packet.Packet) *packet.Packet {
+	q := *p
+	q.ClearExtensions()
+	q.TurnRound()
+	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
+	q.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
+	return &q
 }
 
 // next returns when what happens next does.
@@ -192,7 +212,7 @@ func (w *Pipe) Run(until unit.Time) error {
 			return nil
 		}
 		w.Now = at
-		if w.steps++; w.steps > maxSteps {
+		if w.steps++; w.steps > max(minSteps, maxStepsPerPacket*int(w.flow.Size/Payload)) {
 			return fmt.Errorf("%v: no end after %d steps", w.Now, w.steps)
 		}
 		if err := w.step(); err != nil {

@@ -54,7 +54,10 @@ func (c *ControlledConfig) LeastTimeout() unit.Time {
 
 // Timer returns the timeout of the file, or the default.
 func (c *ControlledConfig) Timer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Probes: c.RTOMin == 0}
+	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
+	if t.Probes && t.Unproven {
+		t.Own = transport.MinProbeWait
+	}
 	if c.ReportEvery > 1 {
 		t.Adds = c.reportDelay(p)
 	}
@@ -515,6 +518,9 @@ type ControlledReceiver struct {
 // Counters returns what was counted.
 func (r *ControlledReceiver) Counters() *transport.Counters { return &r.plain.counters }
 
+// Replies reports whether reports are of several datagrams (transport.Replier).
+func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }
+
 // NextSend is at once when a report is due.
 func (r *ControlledReceiver) NextSend() unit.Time {
 	if r.due {
@@ -553,9 +559,9 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	atOnce := r.tele.Data(now, p)
 	if !probe {
-		before := r.plain.counters.Duplicates
+		before := r.plain.counters.Duplicates()
 		bytes := r.plain.counters.ReceivedBytes
-		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates > before ||
+		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates() > before ||
 			p.Meta.Flags&packet.Trimmed != 0) {
 			return false
 		}

@@ -155,7 +155,7 @@ func (b *building) single(x *node) (int32, error) {
 		return b.Add(op, label, 0), nil
 	}
 	return 0, b.errorf(x, "type %d; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) and 7 "+
-		"(collective) are possible", x.kind)
+		"(collective) are possible; leave the node out, or give it type 1", x.kind)
 }
 
 // message is a send or a receive.
@@ -204,8 +204,12 @@ func (b *building) size(x *node) (unit.Bytes, error) {
 func (b *building) collective(x *node) (first, last int32, err error) {
 	v, known := x.number("comm_type")
 	if !known || v < 0 || v >= int64(len(types)) {
+		remedy := ""
+		if host, _ := x.number("is_cpu_op"); !known && host != 0 {
+			remedy = "; a host's side of the operation is a node of type 4 (compute)"
+		}
 		return 0, 0, b.errorf(x, "its comm_type is %s; 0 (all-reduce), 1 (reduce), 2 (all-gather), 3 (gather), 4 (scatter), "+
-			"5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) are possible", said(v, known))
+			"5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) are possible%s", said(v, known), remedy)
 	}
 	members, who, err := b.members(x)
 	if err != nil {
@@ -241,8 +245,12 @@ func (b *building) collective(x *node) (first, last int32, err error) {
 	}
 	empty := op.kind == collective.Scatter && own > 0 && size == 0 // only the first has an input
 	if op.kind != types[v] || op.size != size && !empty {
-		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v", types[v], size, op.id,
-			op.file, op.kind, op.size)
+		remedy := "give both the same comm_type and comm_size"
+		if op.kind == collective.Scatter && op.size == 0 {
+			remedy = "a scatter is from its first rank"
+		}
+		return 0, 0, b.errorf(x, "%s of %v, where node %d of %s, the same operation, is %s of %v; %s", types[v], size, op.id,
+			op.file, op.kind, op.size, remedy)
 	}
 	return b.expand(x, op, members, own)
 }
@@ -327,9 +335,13 @@ func (b *building) members(x *node) (ranks []int, who string, err error) {
 	if name := x.texts["pg_name"]; name != "" {
 		group, known := b.options.Groups[name]
 		if !known {
-			return nil, "", b.errorf(x, "its process group %q is none of those whose ranks are known (groups)", name)
+			return nil, "", b.errorf(x, "its process group %q is none of those whose ranks are known; name them in the "+
+				"job, such as groups: groups.json with {%q: [0, 1]}", name, name)
 		}
 		return group, "group " + name, nil
+	}
+	if _, known := x.number("pg_name"); known {
+		return nil, "", b.errorf(x, "its pg_name is a number; a string is allowed (string_val)")
 	}
 	if x.everywhere() {
 		all := make([]int, b.ranks)

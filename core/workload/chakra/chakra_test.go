@@ -224,6 +224,76 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// Integers of an attribute have the same meaning in each type that et_def.proto has for them.
+func TestNumberTypes(t *testing.T) {
+	write := func(name string, kind int, v int64) node {
+		var a writer
+		a.bytes(1, []byte(name))
+		wire := uint64(wireVarint)
+		switch kind {
+		case 19, 23:
+			wire = wire32
+		case 21, 25:
+			wire = wire64
+		}
+		a.b = binary.AppendUvarint(a.b, uint64(kind)<<3|wire)
+		switch {
+		case wire == wire32:
+			a.b = binary.LittleEndian.AppendUint32(a.b, uint32(v))
+		case wire == wire64:
+			a.b = binary.LittleEndian.AppendUint64(a.b, uint64(v))
+		case kind == 15 || kind == 17:
+			a.b = binary.AppendVarint(a.b, v)
+		default:
+			a.b = binary.AppendUvarint(a.b, uint64(v))
+		}
+		var x node
+		if err := x.attribute(a.b); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, kind := range []int{7, 9, 11, 13, 15, 17, 19, 21, 23, 25} {
+		want := []int64{0, 1, 1 << 20}
+		if kind != 11 && kind != 13 && kind != 19 && kind != 21 { // signed
+			want = append(want, -1)
+		}
+		for _, v := range want {
+			x := write("comm_size", kind, v)
+			if got, known := x.number("comm_size"); !known || got != v {
+				t.Errorf("field %d: %d, %v, want %d", kind, got, known, v)
+			}
+		}
+	}
+}
+
+// A name of a group that is a number, and dimensions that are no list of bool, are refused: without them an operation
+// would be among all ranks.
+func TestAttributesOfOtherTypes(t *testing.T) {
+	group := made("1 7 0 comm_type=0 comm_size=1")
+	var w writer
+	w.b = append(w.b, group[8:]...) // behind the metadata: length and node
+	w.b = w.b[1:]
+	w.attribute("pg_name", 7, 1)
+	text := append(append([]byte{}, group[:8]...), byte(len(w.b)))
+	if _, err := read(t, Options{}, append(text, w.b...)); err == nil ||
+		!strings.Contains(err.Error(), "its pg_name is a number; a string is allowed") {
+		t.Error(err)
+	}
+	for _, kind := range []int{7, 8, 10, 27, 29} {
+		var a writer
+		a.bytes(1, []byte("involved_dim"))
+		if kind%2 == 0 {
+			a.bytes(kind, []byte{8, 1})
+		} else {
+			a.number(kind, 1)
+		}
+		if err := new(node).attribute(a.b); err == nil || !strings.Contains(err.Error(), "involved_dim is no list of bool") {
+			t.Errorf("field %d: %v", kind, err)
+		}
+	}
+}
+
 // What is wrong with a trace, with rank and node.
 func TestErrors(t *testing.T) {
 	one := made("1 4 10")
@@ -243,14 +313,25 @@ func TestErrors(t *testing.T) {
 		"size":    {[][]byte{made("1 5 0 comm_dst=0")}, "its comm_size is missing"},
 		"tag":     {[][]byte{made("1 5 0 comm_size=1 comm_dst=0 comm_tag=-1")}, "its comm_tag is -1; 0 to 2147483647"},
 		"kind":    {[][]byte{made("1 7 0 comm_type=10 comm_size=1")}, "its comm_type is 10; 0 (all-reduce), 1 (reduce)"},
-		"group":   {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, `its process group "7" is none of those`},
-		"dims":    {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},
+		"group": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, "its process group \"7\" is none of those whose " +
+			"ranks are known; name them in the job, such as groups: groups.json with {\"7\": [0, 1]}"},
+		"host side": {[][]byte{made("1 7 85 is_cpu_op=1")}, "its comm_type is missing; 0 (all-reduce), 1 (reduce), " +
+			"2 (all-gather), 3 (gather), 4 (scatter), 5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) " +
+			"are possible; a host's side of the operation is a node of type 4 (compute)"},
+		"no type": {[][]byte{made("1 0 0")}, "type 0; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) and " +
+			"7 (collective) are possible; leave the node out, or give it type 1"},
+		"JSON": {[][]byte{[]byte(`{"schema": "1.1.0-chakra.0.0.4", "nodes": []}`)}, "x.0.et:1:1: byte 0: the trace is in JSON; " +
+			"write it as protobuf"},
+		"dims": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},
 		"other": {[][]byte{made("1 7 0 comm_type=0 comm_size=9"), made("5 7 0 comm_type=0 comm_size=8")},
-			"node 5 of rank 1: all_reduce of 8B, where node 1 of x.0.et, the same operation, is all_reduce of 9B"},
+			"node 5 of rank 1: all_reduce of 8B, where node 1 of x.0.et, the same operation, is all_reduce of 9B; give " +
+				"both the same comm_type and comm_size"},
 		"block": {[][]byte{made("1 7 0 comm_type=2 comm_size=600000000000"), one}, "node 1 of rank 0: its comm_size is the " +
 			"block of 600GB that each of 2 ranks has, which are 1.2TB; up to 1099511627776 B are allowed"},
 		"scatter": {[][]byte{made("1 7 0 comm_type=4 comm_size=9"), made("5 7 0 comm_type=4 comm_size=8")},
 			"scatter of 8B, where node 1 of x.0.et, the same operation, is scatter of 9B"},
+		"root": {[][]byte{made("1 7 0 comm_type=4 comm_size=0"), made("5 7 0 comm_type=4 comm_size=8")},
+			"scatter of 8B, where node 1 of x.0.et, the same operation, is scatter of 0B; a scatter is from its first rank"},
 		"time": {[][]byte{made("1 4 9000000000000000")}, "it takes 9000000000000000 us"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package chakra
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,6 +38,9 @@ func trace(data []byte, file string) (nodes []node, err error) {
 	fail := func(at int, format string, args ...any) error {
 		return &workload.FormatError{File: file, Line: 1, Column: at + 1, Msg: fmt.Sprintf("byte %d: ", at) +
 			fmt.Sprintf(format, args...)}
+	}
+	if json.Valid(data) {
+		return nil, fail(0, "the trace is in JSON; write it as protobuf, in Chakra's ExecutionTrace form (.et)")
 	}
 	for b, first := data, true; len(b) > 0; first = false {
 		at := len(data) - len(b)
@@ -95,11 +100,11 @@ func (x *node) attribute(message []byte) error {
 		switch f.number {
 		case 1:
 			name = string(f.data)
-		case 7, 9, 11, 13, 27:
+		case 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27:
 			if x.numbers == nil {
 				x.numbers = map[string]int64{}
 			}
-			x.numbers[name] = int64(f.value)
+			x.numbers[name] = signed(f)
 		case 28:
 			return fields(f.data, func(f field) error {
 				list, err := f.numbers(nil)
@@ -116,8 +121,22 @@ func (x *node) attribute(message []byte) error {
 			}
 			x.texts[name] = string(f.data)
 		}
+		if name == "involved_dim" && f.number != 1 && f.number != 2 && f.number != 28 {
+			return errors.New("involved_dim is no list of bool (bool_list)")
+		}
 		return nil
 	})
+}
+
+// signed returns the number of an attribute, of which et_def.proto has one field for each type.
+func signed(f field) int64 {
+	switch f.number {
+	case 15, 17: // sint32 and sint64
+		return int64(f.value>>1) ^ -int64(f.value&1)
+	case 23: // sfixed32
+		return int64(int32(f.value))
+	}
+	return int64(f.value)
 }
 
 // number is an attribute; known reports whether the node has it.

@@ -57,26 +57,28 @@ func (c *Config) open(s job.Site) (job.Program, error) {
 	var traces [][]byte
 	var names []string
 	for rank := range s.Members {
-		data, name, err := s.Open(fmt.Sprintf("%s.%d.et", c.File, rank))
+		data, name, err := s.Open(c.trace(rank))
 		if err != nil {
 			return nil, err
 		}
 		traces, names = append(traces, data), append(names, name)
 	}
+	if next := c.trace(s.Members); s.Exists(next) {
+		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s is there, so the traces are of more than the %d hosts of "+
+			"the job", next, s.Members), Allowed: "as many hosts as traces"}
+	}
 	l, err := Read(traces, names, o)
 	if err != nil {
 		return nil, err
 	}
-	why := ""
 	for _, f := range l.Check() {
-		why = f.Msg
-		break
+		return nil, &workload.FormatError{File: names[max(f.Rank, 0)], Line: 1, Column: 1, Msg: f.Msg}
 	}
-	if why == "" {
-		why = loggops.Stops(l)
-	}
-	if why != "" {
+	if why := loggops.Stops(l); why != "" {
 		return nil, &workload.FormatError{File: names[0], Line: 1, Column: 1, Msg: why}
 	}
 	return l, nil
 }
+
+// trace returns the name of a rank's trace.
+func (c *Config) trace(rank int) string { return fmt.Sprintf("%s.%d.et", c.File, rank) }

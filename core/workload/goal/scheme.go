@@ -38,7 +38,7 @@ func (c *Config) open(s job.Site) (job.Program, error) {
 	}
 	if s.Members < l.Ranks() || s.Fixed && s.Members > l.Ranks() {
 		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s has %d ranks, and the job %d hosts", name, l.Ranks(),
-			s.Members)}
+			s.Members), Allowed: fmt.Sprintf("%d hosts", l.Ranks())}
 	}
 	if !l.Any() { // else what is received is a matter of time
 		if why := loggops.Stops(l); why != "" {

@@ -9,17 +9,20 @@ import (
 	"weir/core/unit"
 )
 
-// Fault is why a job cannot be carried out, with the line of its file; 0: not known.
+// Fault is why a job cannot be carried out, with the line of its file, 0 if unknown, and the rank that it is about, −1
+// if it is about several.
 type Fault struct {
 	Line int
 	Msg  string
+	Rank int
 }
 
 func (f *Fault) Error() string { return f.Msg }
 
 // Check finds what is wrong with a job that is listed: operations that come after each other in a circle, messages
 // without a partner, and sends and receives of one message that differ in its size. A job that passes may still
-// wait for ever, which carrying it out tells (Deadlock).
+// wait for ever, which carrying it out tells (Deadlock). Check also notes which messages must not overtake each other,
+// so it is to be called before a run on packets.
 func (l *Listed) Check() (faults []Fault) {
 	if f := l.circle(); f != nil {
 		return []Fault{*f}
@@ -95,7 +98,7 @@ func (l *Listed) walk(rank int, held []int32) *Fault {
 		}
 	}
 	return &Fault{l.Line(rank, path[0]-first), fmt.Sprintf("rank %d: %s: these come after each other in a circle, so "+
-		"none begins", rank, strings.Join(names, " after "))}
+		"none begins", rank, strings.Join(names, " after ")), rank}
 }
 
 // name is that of an operation for messages.
@@ -144,6 +147,7 @@ func (l *Listed) partners() (faults []Fault) {
 	}
 	slices.SortFunc(sends, order)
 	slices.SortFunc(recvs, order)
+	l.noteSeveral(sends)
 	var lonely []side
 	i, k := 0, 0
 	for i < len(sends) || k < len(recvs) {
@@ -171,12 +175,12 @@ func (l *Listed) partners() (faults []Fault) {
 	for r := range open { // receives of any that nothing is left for
 		if open[r] > 0 {
 			faults = append(faults, Fault{0, fmt.Sprintf("rank %d: %d of its receives from any rank or with any tag have "+
-				"no message left to take", r, open[r])})
+				"no message left to take", r, open[r]), r})
 		}
 	}
 	for n, s := range kept {
 		if n == mostFaults {
-			faults = append(faults, Fault{0, fmt.Sprintf("%d more messages have no partner", len(kept)-n)})
+			faults = append(faults, Fault{0, fmt.Sprintf("%d more messages have no partner", len(kept)-n), -1})
 			break
 		}
 		faults = append(faults, l.lonely(s, sends, recvs))
@@ -197,7 +201,7 @@ func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults [
 		n, m := leading(sends, s), leading(recvs, s)
 		if n == m && !any(r.dst) && !sameSizes(sends[:n], recvs[:n], size) {
 			if len(faults) == mostFaults {
-				return append(faults, Fault{0, "the sizes of more messages differ"})
+				return append(faults, Fault{0, "the sizes of more messages differ", -1})
 			}
 			k := 0
 			for size(sends[k]) == size(recvs[k]) {
@@ -206,7 +210,7 @@ func (l *Listed) sizes(sends, recvs []side, any func(rank int32) bool) (faults [
 			s, r = sends[k], recvs[k]
 			faults = append(faults, Fault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with "+
 				"tag %d, and %s there sends %d B; give both the same size", r.rank, l.name(int(r.rank), r.op), size(r),
-				r.src, r.tag, l.name(int(s.rank), s.op), size(s))})
+				r.src, r.tag, l.name(int(s.rank), s.op), size(s)), int(r.rank)})
 		}
 		sends, recvs = sends[n:], recvs[m:]
 	}
@@ -274,7 +278,7 @@ func (l *Listed) lonely(s side, sends, recvs []side) Fault {
 		what = fmt.Sprintf("the other side %s with tag %s", doing, strings.Join(tags, ", "))
 	}
 	return Fault{l.Line(int(s.rank), s.op), fmt.Sprintf("rank %d: %s %s with tag %d, and %s", s.rank,
-		l.name(int(s.rank), s.op), verb, s.tag, what)}
+		l.name(int(s.rank), s.op), verb, s.tag, what), int(s.rank)}
 }
 
 // Deadlock says in words which operations of an outcome never ran; "" if all did.

@@ -16,6 +16,7 @@ type Listed struct {
 	label []string // nil: there are none
 	// ordered programs run in the order of LogGOPSim (Ordered).
 	ordered bool
+	several map[route]struct{} // routes of several messages, which Check notes
 }
 
 // MostOps is how many operations can be listed.

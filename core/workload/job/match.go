@@ -14,6 +14,9 @@ type Message struct {
 	Send Ref // of From
 	// CPU and NIC are the send's.
 	CPU, NIC uint8
+	// Number counts the messages with the same sender, receiver and tag that were sent before, where a network of packets
+	// carries several of a Listed job.
+	Number uint32
 }
 
 // before is the order of messages that arrive at one time.

@@ -56,6 +56,7 @@ type Rank struct {
 	costs    *Costs
 	network  Network
 	match    matcher
+	ordering *ordering // on packets, of a job with messages that may overtake each other; else nil
 	events   heap
 	streams  [4][]stream
 	ready    []Ref
@@ -86,6 +87,8 @@ func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
 	if c.Streams {
 		r.aged, _ = p.(Aged)
+	} else {
+		r.ordering = newOrdering(p)
 	}
 	for i := range r.known {
 		r.known[i].at = Ref{-1, -1}
@@ -163,9 +166,10 @@ func (r *Rank) handle(e *event) {
 	case endsNow:
 		r.end(e)
 	case arrives:
-		if at, found := r.match.arrive(e.msg, e.at); found {
-			r.compareSizes(at, &e.msg)
-			r.events.push(event{at: e.at, kind: tries, ref: at, msg: e.msg, received: true, age: r.age(r.Number, at)})
+		if r.ordering == nil {
+			r.deliver(e.at, e.msg)
+		} else {
+			r.ordering.arrive(e.msg, int32(r.Number), func(m Message) { r.deliver(e.at, m) })
 		}
 	case frees:
 		r.next(e)
@@ -173,6 +177,14 @@ func (r *Rank) handle(e *event) {
 		r.try(e)
 	case takes:
 		r.take(e)
+	}
+}
+
+// deliver has the receive of a message tried, if it is posted.
+func (r *Rank) deliver(now unit.Time, m Message) {
+	if at, found := r.match.arrive(m, now); found {
+		r.compareSizes(at, &m)
+		r.events.push(event{at: now, kind: tries, ref: at, msg: m, received: true, age: r.age(r.Number, at)})
 	}
 }
 
@@ -324,6 +336,9 @@ func (r *Rank) send(now, free unit.Time, at Ref, op *Op) {
 	r.sent += op.Size
 	r.messages++
 	m := Message{From: int32(r.Number), Tag: op.Tag, Size: op.Size, Send: at, CPU: op.CPU, NIC: op.NIC}
+	if r.ordering != nil {
+		r.ordering.number(&m, op.Peer)
+	}
 	if r.network.Send(now, free, op.Peer, m) {
 		r.events.push(event{at: free, kind: endsNow, ref: at, since: now, turn: r.nextTurn()})
 		return

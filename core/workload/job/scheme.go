@@ -23,6 +23,8 @@ type Site struct {
 	Places func(hosts string) ([]int, error)
 	// Open reads a file beside the experiment. The name is that for errors.
 	Open func(file string) (data []byte, name string, err error)
+	// Exists reports whether there is a file beside the experiment.
+	Exists func(file string) bool
 }
 
 // Define completes a scheme with the function that makes its jobs from a configuration of type C, whose values are
@@ -103,6 +105,8 @@ type Iterating interface{ Asked() int }
 type Ideal interface {
 	// Run carries out a job. Events is how many steps that took.
 	Run(p Program, w Watch) (o Outcome, events uint64, err error)
+	// String names the model, and the form of it that is chosen, for reports.
+	String() string
 }
 
 // Model is a kind of ideal networks that an experiment can name.

@@ -20,6 +20,14 @@ type Model struct {
 	job.Costs
 }
 
+// String names the form of the model and the program that it follows.
+func (m Model) String() string {
+	if m.Free {
+		return "loggops, receive: free (spcl/atlahs 8837294)"
+	}
+	return "loggops, receive: nic (spcl/LogGOPSim 76451de)"
+}
+
 // latest is how far a run goes: no sum of two times in it has too many digits.
 const latest = unit.Never / 4
 

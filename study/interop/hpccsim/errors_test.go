@@ -67,6 +67,7 @@ func TestImportAllErrors(t *testing.T) {
 			"switch"}},
 		{"a mode, a stop, and a form", []string{"CC_MODE", "CC_MODE 2", "SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME 1.0"},
 			"1\n0 x", []string{"CC_MODE is \"2\"", "flow.txt"}},
+		{"flows", nil, "2\n0 0 3 100 1000 2.0\n0 99 3 100 x 2.0\n", []string{"from node 0 to itself", "the size is \"x\""}},
 		{"a topology and flows", []string{"TOPOLOGY_FILE", "TOPOLOGY_FILE mix/none.txt", "FLOW_FILE",
 			"FLOW_FILE mix/none.txt"}, simulatorFlows, []string{"\"mix/none.txt\" cannot be read", "\"mix/none.txt\" " +
 			"cannot be read"}},

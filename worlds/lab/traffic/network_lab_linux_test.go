@@ -332,7 +332,7 @@ func allDatagrams(t *realtime.Try) {
 		if len(s) != 18 || s[17] != 1000*(before+want) || s[17]-s[0] != int64(x.ReceivedBytes) {
 			t.Errorf("flow %d: samples %v of %d datagrams", i, s, before+want)
 		}
-		if x.ReceivedPackets < want || x.ReceivedBytes != unit.Bytes(1000*x.ReceivedPackets) || x.Duplicates != 0 {
+		if x.ReceivedPackets < want || x.ReceivedBytes != unit.Bytes(1000*x.ReceivedPackets) || x.Duplicates() != 0 {
 			t.Errorf("flow %d received %d of %d: %+v", i, x.ReceivedPackets, want, x)
 		}
 		if x.DelayMin < 5*unit.Millisecond || x.DelaySum < 5*unit.Millisecond*unit.Time(x.ReceivedPackets) ||

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/core/packet"
 	"weir/internal/sockdiag"
 )
 
@@ -113,7 +114,7 @@ func (c *connections) count(i int) {
 		s.Retransmitted = int64(c.info.TotalRetrans)
 		s.ReceivedPackets = int64(c.info.SegmentsIn)
 		t.timeouts = int64(c.info.Timeouts)
-		t.receiver.Duplicates = int64(c.info.DSACKs)
+		t.receiver.Spurious[packet.FirstCopy] = int64(c.info.DSACKs) // their cause is unknown
 	}
 	if x.in >= 0 && c.info.Get(x.in) == nil {
 		r := &t.receiver
