@@ -45,8 +45,8 @@ func Instructions(binary, experiment, dir string) (perHop float64, err error) {
 	return Ratio(counts, hops)
 }
 
-// RunInstructions runs weir with an experiment and returns how many instructions the whole process takes, from its start
-// to the report.
+// RunInstructions runs weir with an experiment and returns how many instructions the whole process takes, from its
+// start to the report.
 func RunInstructions(binary, experiment, dir string) (float64, error) {
 	_, counts, err := callgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
 		filepath.Join(dir, "results"))

@@ -67,8 +67,8 @@ func TestVerifyAll(t *testing.T) {
 	}
 }
 
-// TestVerifyAllOnePoint checks that a worker that lies about one point only is found, be it the first, the second or the
-// last one that it makes runs of, although no other result is drawn.
+// TestVerifyAllOnePoint checks that a worker that lies about one point only is found, although no other result is
+// drawn. The point is the first, the second or the last one that it makes runs of.
 func TestVerifyAllOnePoint(t *testing.T) {
 	s := points(t)
 	want := here(t, s)

@@ -15,7 +15,7 @@ import (
 const withheldPatience = 3
 
 // isReplaced reports whether the message of a run or check is to be replaced, and notes in since when it was withheld
-// first. holder is the worker that has begun it, or nil; waits says that messages wait in its queue. The lock is held.
+// first. holder is the worker that has begun it, or nil; waits means that messages wait in its queue. The lock is held.
 func (c *Coordinator) isReplaced(since *time.Time, holder *member, waits bool) bool {
 	now := time.Now()
 	switch {
@@ -58,7 +58,7 @@ func (c *Coordinator) purge(ctx context.Context, subject string) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
-// republish publishes a run or check unless its message is in the queue; isReplaced says to remove that first.
+// republish publishes a run or check unless its message is in the queue; with isReplaced it removes that first.
 func (c *Coordinator) republish(subject string, j job, isReplaced bool) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if isReplaced {
