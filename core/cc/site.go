@@ -101,9 +101,9 @@ const (
 	ByRequests          // what they answer to requests of packets
 )
 
-// silent returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if the
+// unsignalled returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if the
 // scheme has no signals by design.
-func (s *Site) silent(x *Scheme) (path *SitePath, why string) {
+func (s *Site) unsignalled(x *Scheme) (path *SitePath, why string) {
 	if x.Signals == 0 || x.Signals&ByDelay != 0 {
 		return nil, ""
 	}
@@ -133,7 +133,7 @@ func (s *Site) silent(x *Scheme) (path *SitePath, why string) {
 
 // SuitsScheme is what a controller's scheme and its configuration say of a site.
 func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
-	if p, why := s.silent(x); p != nil && !fallsBack(c) {
+	if p, why := s.unsignalled(x); p != nil && !fallsBack(c) {
 		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
 	}
 	return append(all, Suits(c, s)...)
