@@ -62,8 +62,8 @@ func (d *decoder) coarse(p *Point, loads map[topology.PortRef]*portLoad) {
 		}
 	}
 	if most := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > most {
-		w := document.Warn(warnMulti, d.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too coarse "+
-			"for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest, most)
+		w := document.Warn(warnMulti, d.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
+			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest, most)
 		w.Port = name
 		d.issue(w)
 	}
