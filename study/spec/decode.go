@@ -20,7 +20,7 @@ type decoder struct {
 	machine  float64 // bytes of memory that it has; 0: not known
 	source   *Source
 	warnings []Warning
-	issued   map[Warning]bool   // all, also those of which warnings has a count only
+	issued   map[Warning]bool   // all: kept in warnings, or counted in similar
 	similar  map[similarity]int // warnings
 	networks routedNetworks
 	flows    flowList                  // of the point before
