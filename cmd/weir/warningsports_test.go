@@ -104,7 +104,8 @@ func TestWarningsOfPorts(t *testing.T) {
 	for i := range r.Programs {
 		programs = append(programs, "forward, "+r.Programs[i].Name)
 	}
-	programs = append(programs, "forward, {abc: {q_base: 5 packets, q_min: 2 packets, gamma: 5 packets}}",
+	programs = append(programs, "forward, {telemetry: {multi: 1}}",
+		"forward, {abc: {q_base: 5 packets, q_min: 2 packets, gamma: 5 packets}}",
 		"forward, {pie: {target: 15ms}}", "forward, {codel: {target: 20ms}}", "forward, {codel: {target: 100us}}",
 		"forward, {ecn: {kmin: 60kB, kmax: 200kB}}", "forward, {red: {min: 70kB}}", "forward, {ppv: {target: 20ms}}")
 	compared := 0

@@ -82,11 +82,14 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		if n := len(flows); err == nil && n > 0 && f.Start < flows[n-1].Start {
 			err = l.errorf(f.At.Start, "the start is before that of the flow above; starts must ascend")
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			flows = append(flows, f)
+		case len(l.words) != flowWords: // the next lines may be no flows at all
+			return nil, joinErrors(append(wrong, err))
+		default:
 			wrong = append(wrong, err)
-			continue
 		}
-		flows = append(flows, f)
 	}
 	if err := lines.Err(); err != nil {
 		wrong = append(wrong, unreadable(file, line+1, err))
@@ -101,6 +104,9 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 	}
 	return flows, nil
 }
+
+// flowWords is the number of words of a flow.
+const flowWords = 6
 
 // maxErrors limits how many errors of a file are reported at once.
 const maxErrors = 20
@@ -136,10 +142,10 @@ func (l *flowLine) number(i int, what string, low, high int64) (int64, error) {
 // flow reads the line as a flow. end is the place behind it.
 func (l *flowLine) flow(end ending) (f Flow, err error) {
 	switch n := len(l.words); {
-	case n < 6:
+	case n < flowWords:
 		return f, end.errorf(l.file, "the line ends after %d of six words: src dst class port bytes start", n)
-	case n > 6:
-		return f, l.errorf(columnOf(l.text, 6), "%d words; a flow has six: src dst class port bytes start", n)
+	case n > flowWords:
+		return f, l.errorf(columnOf(l.text, flowWords), "%d words; a flow has six: src dst class port bytes start", n)
 	case strings.Contains(l.words[4], "."):
 		return f, l.errorf(columnOf(l.text, 4), "the size is %q; a whole number of bytes is allowed: a flow has src dst "+
 			"class port bytes start, and of ns3-rdma src dst class packets start stop", l.words[4])

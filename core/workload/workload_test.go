@@ -99,7 +99,8 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 	}
 }
 
-// TestReadHPCCFlowsAllErrors: all lines that are no flows are reported at once, up to a limit.
+// TestReadHPCCFlowsAllErrors: all flows that are wrong are reported at once, up to a limit and to the first line that
+// has not six words.
 func TestReadHPCCFlowsAllErrors(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -107,7 +108,8 @@ func TestReadHPCCFlowsAllErrors(t *testing.T) {
 	}{
 		{"3\n0 0 3 100 5 2.0\n0 1 9 100 5 2.0\n0 1 3 100 5 1.0\n", []string{"x.flow:2:3: the flow goes",
 			"x.flow:3:5: the class"}},
-		{"4\n0 1 3 100 5 2.0\n0 1 3 100 5\n0 1 3 100 5 1.0\n0 1 3 100 5 2.5 6\n", []string{"x.flow:3:12: the line ends",
+		{"4\n0 1 3 100 5 2.0\n0 1 3 100 5\n0 1 3 100 5 1.0\n0 1 3 100 5 2.5 6\n", []string{"x.flow:3:12: the line ends"}},
+		{"4\n0 1 3 100 5 2.0\n0 1 9 100 5 2.0\n0 1 3 100 5 1.0\n0 1 3 100 5 2.5 6\n", []string{"x.flow:3:5: the class",
 			"x.flow:4:13: the start is before", "x.flow:5:17: 7 words"}},
 		{"3\n0 0 3 100 5 2.0\n0 x 3 100 5 2.0\n", []string{"x.flow:2:3: the flow goes", "x.flow:3:3: the destination",
 			"x.flow:3:16: the file ends after 2 of the 3"}},

@@ -49,8 +49,8 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.Setting, p *datap
 		return all
 	}
 	return append(all, warnEarlyWait.Remark("change_wait", "an elephant that does not pause stays in the mice's queue "+
-		"for %v, and early counts what elephants have in their own: its sender is not told in that time; change: at_once, or "+
-		"at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
+		"for %v, and early counts what elephants have in their own: its sender is not told in that time; "+
+		"change: at_once, or at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 
 // suitsDeaf tells where no elephant can be found deaf, and so none is trimmed first: it must be told in two windows, a

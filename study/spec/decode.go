@@ -20,7 +20,7 @@ type decoder struct {
 	machine  float64 // bytes of memory that it has; 0: not known
 	source   *Source
 	warnings []Warning
-	issued   map[Warning]bool   // all, also those of which warnings has a count only
+	issued   map[Warning]bool   // all: kept in warnings, or counted in similar
 	similar  map[similarity]int // warnings
 	networks routedNetworks
 	flows    flowList                  // of the point before
@@ -35,10 +35,11 @@ type decoder struct {
 	jobs     map[string]*Job           // by all that decides them
 	captures map[string]*pcapng.Source // by what of them is wanted
 	// incomplete: there is no network or no traffic
-	incomplete bool
-	ideally    bool // an ideal network carries what the point in hand has
-	before     int  // how much was wrong before the traffic in hand
-	matches    int  // names that its patterns were compared with
+	incomplete  bool
+	telemetryAt document.Place // of the program that writes telemetry
+	ideally     bool           // an ideal network carries what the point in hand has
+	before      int            // how much was wrong before the traffic in hand
+	matches     int            // names that its patterns were compared with
 
 	trafficKeys []string // all keys of a traffic, once trafficWords has listed them
 }

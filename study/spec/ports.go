@@ -7,6 +7,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -15,11 +16,12 @@ import (
 
 // portLoad is what the point's traffics do at one port.
 type portLoad struct {
-	narrow  bool                    // it is the narrowest of some path through it
-	flows   int                     // flows without an end that it limits, as the narrowest of their path
-	longest unit.Time               // round trip of the flows with a controller through it
-	inflow  float64                 // max bit/s that hosts can send to it together
-	by      map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
+	informed bool                    // packets of a controller that wants telemetry pass it
+	narrow   bool                    // it is the narrowest of some path through it
+	flows    int                     // flows without an end that it limits, as the narrowest of their path
+	longest  unit.Time               // round trip of the flows with a controller through it
+	inflow   float64                 // max bit/s that hosts can send to it together
+	by       map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
 }
 
 // loads finds what the point's traffics do at the ports that they pass, and the largest rate of a path's narrowest
@@ -50,6 +52,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 					loads[port] = x
 				}
 				x.longest = max(x.longest, trip)
+				x.informed = x.informed || tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
 				x.narrow = x.narrow || capacity(p.seen.Network.Links[port.Link].Rate, frame) == w.least
 				for _, link := range w.before[i] {
 					if x.by[link] == nil {
@@ -150,6 +153,7 @@ func (d *decoder) programsSuit(p *Point) {
 	}
 	loads, fastest := d.loads(p)
 	d.suitsAgain(p, loads)
+	d.coarse(p, loads)
 	s := d.setting(p)
 	s.Fastest = fastest
 	var found []finding

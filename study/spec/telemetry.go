@@ -6,6 +6,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/telemetry"
+	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/switchfile"
@@ -33,8 +34,7 @@ func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile
 			case err != nil:
 				d.Fail(at, "", "%v", err)
 			case p.telemetry == nil:
-				p.telemetry = &f
-				d.coarse(x.At, &f, rates)
+				p.telemetry, d.telemetryAt = &f, x.At
 			case *p.telemetry != f:
 				d.Fail(at, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
 					p.seen.Network.Nodes[i].Name)
@@ -43,14 +43,29 @@ func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile
 	}
 }
 
-// coarse warns of units of HPCC's format that are coarse for the slowest link.
-func (d *decoder) coarse(at document.Place, f *telemetry.Format, rates []unit.Rate) {
-	if len(rates) == 0 || f.Profile.Name != "hpcc" {
+// coarse warns of units of HPCC's format that are coarse for the slowest port of a switch that packets with telemetry
+// pass.
+func (d *decoder) coarse(p *Point, loads map[topology.PortRef]*portLoad) {
+	f := p.telemetry
+	if f == nil || f.Profile.Name != "hpcc" {
 		return
 	}
-	if most := telemetry.MostMulti(rates[0]); f.HPCC.Multi > most {
-		d.warn(warnMulti, at, "program telemetry: multi: %d makes the units of HPCC's format too coarse for links of %v, "+
-			"whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, rates[0], most)
+	slowest, name := unit.Rate(0), ""
+	for port, x := range loads {
+		l := &p.seen.Network.Links[port.Link]
+		if !x.informed || l.Rate.Bits == 0 || !p.seen.Network.Nodes[l.Ends[port.End]].Switch {
+			continue
+		}
+		n := p.seen.Network.PortName(port.Link, port.End)
+		if slowest == 0 || l.Rate.Bits < slowest || l.Rate.Bits == slowest && n < name {
+			slowest, name = l.Rate.Bits, n
+		}
+	}
+	if most := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > most {
+		w := document.Warn(warnMulti, d.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
+			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest, most)
+		w.Port = name
+		d.issue(w)
 	}
 }
 

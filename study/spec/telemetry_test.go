@@ -101,7 +101,7 @@ func TestCoarseUnits(t *testing.T) {
 			}
 			w := testutil.Strings(s.Warnings())
 			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
-				"telemetry: multi: ") || !strings.Contains(w[0], "links of "+x.slow)) {
+				"telemetry: multi: ") || !strings.Contains(w[0], ", of "+x.slow+", whose load")) {
 				t.Errorf("%q", w)
 			}
 		})

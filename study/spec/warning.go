@@ -23,7 +23,8 @@ var (
 	warnNoChoice = scheme.WarningKind{ID: "paths-no-choice",
 		Condition: "paths is above 1, and no switch chooses a path by a hash of the source port"}
 	warnMulti = scheme.WarningKind{ID: "telemetry-multi",
-		Condition: "multi makes the units of telemetry in format: hpcc too coarse for the slowest link"}
+		Condition: "multi makes the units of telemetry in format: hpcc too coarse for the slowest port that packets with " +
+			"telemetry pass"}
 	warnNIC = scheme.WarningKind{ID: "job-nic",
 		Condition: "nic is given for a job that chooses the NICs of its messages"}
 	warnClasses = scheme.WarningKind{ID: "flow-classes",

@@ -24,6 +24,7 @@ const (
 	RunFailed   = 1 // a run failed or was cut short
 	WrongInput  = 2
 	ClaimFailed = 3 // with --check
+	Unjudged    = 4 // with --check: no claim fails, and one is undecided
 	Interrupted = 130
 )
 

@@ -98,6 +98,8 @@ func lockedRing() string {
 // Exit codes as the README has them.
 func TestExitCodes(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
+	text, _, _ := strings.Cut(small, "expect:")
+	unjudged := write(t, text+"expect: [{id: x, says: x, that: goodput.x / 0 > 1}]\n")
 	for _, c := range []struct {
 		code int
 		args string
@@ -105,6 +107,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{0, "run " + file + " --out " + out, ""},
 		{3, "run " + file + " --check --out " + out, ""},
+		{0, "run " + unjudged + " --out " + out, ""},
+		{4, "run " + unjudged + " --check --out " + out, ""},
 		{2, "run nosuch", "there is no such experiment"},
 		{2, "run p4abc/fig9", `did you mean "p4abc/fig4"`},
 		{2, "run fig5x", "a file, or one of p4abc/fig5, p4abc/fig4, p4abc/fig6, "},

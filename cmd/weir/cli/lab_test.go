@@ -43,6 +43,8 @@ func TestLabExitCode(t *testing.T) {
 		{"an error of an attempt that does not count", run(40e6, bad, good), false, true, Done},
 		{"no agreement", run(30e6, good), false, false, Done},
 		{"no agreement and a check", run(30e6, good), false, true, ClaimFailed},
+		{"agreement undecided for a wide interval", append(run(20e6, good), run(60e6, good)...), false, false, Done},
+		{"that and a check", append(run(20e6, good), run(60e6, good)...), false, true, Unjudged},
 		{"packets misdelivered", []*results.Run{{End: results.End{Reason: "packets misdelivered"}}}, false, false, RunFailed},
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ type runCmd struct {
 	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
 	Out     target `default:"results" help:"Folder that results go into."`
 	Fresh   bool   `help:"Run also what is finished already."`
-	Check   bool   `help:"Exit with 3 if a claim fails."`
+	Check   bool   `help:"Exit with 3 if a claim fails, and with 4 if none fails and one is undecided."`
 
 	tableFlags
 
@@ -192,14 +193,26 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 		return RunFailed
 	}
 	if check {
-		for _, c := range o.Claims {
-			if c.Verdict == claim.Fails {
-				return ClaimFailed
-			}
-		}
-		if results.Agree(o.Agreements()).Verdict == claim.Fails {
-			return ClaimFailed
-		}
+		return judgedCode(o)
+	}
+	return Done
+}
+
+// judgedCode returns the exit code that follows from the verdicts of claims and, in the lab, of the agreement with the
+// simulator.
+func judgedCode(o *results.Outcome) int {
+	var verdicts []claim.Verdict
+	for _, c := range o.Claims {
+		verdicts = append(verdicts, c.Verdict)
+	}
+	if all := o.Agreements(); len(all) > 0 {
+		verdicts = append(verdicts, results.Agree(all).Verdict)
+	}
+	switch {
+	case slices.Contains(verdicts, claim.Fails):
+		return ClaimFailed
+	case slices.Contains(verdicts, claim.Undecided):
+		return Unjudged
 	}
 	return Done
 }
