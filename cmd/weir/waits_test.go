@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ var buffers = []struct {
 func loadWaits(t *testing.T, links, switches, programs, transport string) *spec.Spec {
 	t.Helper()
 	text := fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: 5, rate: 10Gbps, delay: 1us%s}}\nswitch: %s\n%s\n"+
-		"traffic:\n  - {name: x, from: h0, to: h4, transport: {%s}, cc: none, start: 0s}\nmeasure: [goodput]\n", links,
+		"traffic:\n  - {name: x, from: [h0, h1], to: h4, transport: {%s}, cc: none, start: 0s}\nmeasure: [goodput]\n", links,
 		programs, switches, block(transport))
 	if strings.HasPrefix(transport, "ndp") || strings.HasPrefix(transport, "uet") ||
 		strings.HasPrefix(transport, "window") {
@@ -78,6 +79,7 @@ func TestTimerWarnings(t *testing.T) {
 		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
 		{"rdma: {rto_min: 60ms}", "pfc", ""},
 		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", "rto_min: the timeout of 1ms is shorter than 1.62ms"},
+		{"rdma: {rto_low: 100us}", "bytes", "rto_low: the timeout of 100us is shorter than 1.62ms"},
 		{"rdma: {rto: none}", "pfc", ""},
 		{"rdma: {rto_min: 1ms}", "unlimited", ""},
 		{"rdma", "pfc", ""},
@@ -100,6 +102,35 @@ func TestTimerWarnings(t *testing.T) {
 			if !strings.HasPrefix(found, x.want) || (found == "") != (x.want == "") {
 				t.Errorf("%s, %s: %q, want %q", x.transport, x.buffer, found, x.want)
 			}
+		}
+	}
+}
+
+// A path on which no queue can form gives no warning: one sender at the rate of all links, whose acknowledgements meet
+// no other data. It does with a rate that an event lowers, with PFC, and with data on the way back.
+func TestTimerWarningsNeedQueues(t *testing.T) {
+	for _, x := range []struct {
+		programs, traffic, events string
+		want                      bool
+	}{
+		{"[ecmp]", "", "", false},
+		{"[ecmp]", "", "events: [{at: 1ms, link: [h4, s], rate: 1Gbps}]", true},
+		{"[ecmp, {shared_buffer: {size: 1MB}}, {pfc: {headroom: size, headroom_size: 20kB}}]", "", "", true},
+		{"[ecmp]", "  - {name: y, from: [h1, h2], to: h0, transport: udp, rate: 9Gbps}", "", true},
+		{"[ecmp]", "  - {name: y, from: h1, to: h2, transport: udp, rate: 9Gbps}", "", false},
+		{"[ecmp]", "  - {name: y, from: h1, to: h4, transport: udp, rate: 9Gbps}", "", true},
+	} {
+		text := fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: 5, rate: 10Gbps, delay: 1us, buffer: 1MB}}\n"+
+			"switch: %s\n%s\ntraffic:\n  - {name: x, from: h0, to: h4, transport: {rdma: {rto_min: 100us}}, cc: none}\n%s\n",
+			x.programs, x.events, x.traffic)
+		s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(s.Warnings(), func(w spec.Warning) bool { return w.Kind.ID == "timeout-below-path" })
+		if warned != x.want {
+			t.Errorf("warned: %v, want %v:\n%s", warned, x.want, text)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type SitePath struct {
 	Narrow     Link      // the slowest link in the direction of data
 	Flows      int       // flows without an end that the traffic lists by Narrow; 0: not known, or one
 	Idle       bool      // data queues at no switch: the sender's link is slower than all others
+	Unqueued   bool      // no port of the path, there and back, gets more than it can send, and no switch pauses
 	Lossless   string    // why no packet is lost; "": a port's buffer ends
 	Unmarked   string    // why the controller gets no marks; "": it does
 	Unanswered string    // why no switch answers requests; "": one does

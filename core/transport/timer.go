@@ -10,7 +10,8 @@ import (
 
 // warnShortTimer is the kind of warnings of ShortTimer.
 var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
-	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers"}
+	Condition: "a timeout of the file, or the one of uet, is below the longest round trip with full buffers of a path on " +
+		"which queues can form"}
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
@@ -43,7 +44,7 @@ func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 }
 
 // ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers: what only waits is
-// sent again then. The limit of a path whose switches trim is a rough one, and gives no warning.
+// sent again then. A path on which no queue forms gives no warning, and one whose switches trim neither: its limit is rough.
 func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	x, timed := c.(TimerConfig)
 	if !timed {
@@ -53,7 +54,7 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 		p := &s.Paths[i]
 		t := x.Timer(&p.Path)
 		longest := p.MaxRTT()
-		if p.Trims || t.Probes || t.Own <= 0 || longest == unit.Never || t.Own >= longest+t.Adds {
+		if p.Trims || p.Unqueued || t.Probes || t.Own <= 0 || longest == unit.Never || t.Own >= longest+t.Adds {
 			continue
 		}
 		if slowest, most := slowestPath(s.Paths); most < unit.Never && !slowest.Trims {

@@ -221,6 +221,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		if x.Idle = d.idle(p, w); x.Idle {
 			x.Lossless = "the sender's link is slower than all others"
 		}
+		x.Unqueued = d.unqueued(p, w, src, dst, frame)
 		port := p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
 		flows[port] += each
 		if seen[x] {
@@ -291,6 +292,23 @@ func (d *decoder) idle(p *Point, w *walk) bool {
 	for _, port := range w.ports[1:] {
 		if x := d.around.loads[port]; x.crowded(p.seen.Network.Links[port.Link].Rate) {
 			return false
+		}
+	}
+	return true
+}
+
+// unqueued reports whether neither data nor acknowledgements of a path wait at any switch. It is false as long as not
+// all traffics are known, with events that change rates, and where switches pause, since a port far away may do it.
+func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) bool {
+	near, joined := p.seen.Routes.Near(dst, src)
+	if x := p.seen.Waits; d.around.loads == nil || !joined || x == nil || x.Memory != nil || len(x.Rates) > 0 {
+		return false
+	}
+	for _, w := range []*walk{there, d.walk(p, near, frame)} {
+		for _, port := range w.ports[1:] {
+			if d.around.loads[port].crowded(p.seen.Network.Links[port.Link].Rate) {
+				return false
+			}
 		}
 	}
 	return true
