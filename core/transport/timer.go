@@ -44,7 +44,8 @@ func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 }
 
 // ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers: what only waits is
-// sent again then. A path on which no queue forms gives no warning, and one whose switches trim neither: its limit is rough.
+// sent again then. A path on which no queue forms gives no warning, nor does one with switches that trim: its limit is
+// rough.
 func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	x, timed := c.(TimerConfig)
 	if !timed {

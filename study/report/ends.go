@@ -110,8 +110,8 @@ func aligned(s *sheet, o *results.Outcome) {
 	}
 }
 
-// shortEnds returns how the runs ended, in one line, and how many packets were sent again without need.
-func shortEnds(o *results.Outcome) []string {
+// summaryLines returns how the runs ended, in one line, and how many packets were sent again without need.
+func summaryLines(o *results.Outcome) []string {
 	all := strings.Split(strings.TrimSpace(Ends(o)), "\n")[:1]
 	if line := spurious(o); line != "" {
 		all = append(all, line)

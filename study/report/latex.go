@@ -27,7 +27,7 @@ func (l *Look) LaTeX(o *results.Outcome) (string, error) {
 	if cut := cutShort(o); cut != "" {
 		comment(cut)
 	}
-	for _, line := range shortEnds(o) {
+	for _, line := range summaryLines(o) {
 		comment(line)
 	}
 	if o.Command != "" {

@@ -512,7 +512,7 @@ func TestSpurious(t *testing.T) {
 		{[]*results.Run{{End: results.End{Reason: "time up"}}}, ""},
 	} {
 		o := &results.Outcome{Runs: x.runs}
-		short := shortEnds(o)
+		short := summaryLines(o)
 		if len(short) > 2 || strings.Join(short[1:], "") != x.want {
 			t.Errorf("%q, want %q", short, x.want)
 		}
