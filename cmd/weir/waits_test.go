@@ -37,8 +37,9 @@ var buffers = []struct {
 	// headers of 40 bytes at least. After each ten goes a frame of data, and 11 frames may go for turns under way.
 	{"ndp in turns", "", `switches: {"*": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
 		"[forward]", 2 * unit.TransmitTime((8+32.2+11)*1610, 10*unit.Gbps)},
-	{"ndp in other turns", "", `switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
-		"[forward]", unit.Never},
+	{"ndp in other turns", "",
+		`switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`, "[forward]",
+		unit.Never},
 }
 
 // loadWaits loads a star with the buffers and a traffic.
