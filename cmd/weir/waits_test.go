@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,8 +37,9 @@ var buffers = []struct {
 	// headers of 40 bytes at least. After each ten goes a frame of data, and 11 frames may go for turns under way.
 	{"ndp in turns", "", `switches: {"*": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
 		"[forward]", 2 * unit.TransmitTime((8+32.2+11)*1610, 10*unit.Gbps)},
-	{"ndp in other turns", "", `switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
-		"[forward]", unit.Never},
+	{"ndp in other turns", "",
+		`switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`, "[forward]",
+		unit.Never},
 }
 
 // loadWaits loads a star with the buffers and a traffic.
@@ -69,8 +71,8 @@ func TestQueueing(t *testing.T) {
 	}
 }
 
-// A timeout of the file that is shorter than full buffers can hold a packet where data queues gets a warning with both numbers; a longer
-// one, and one where no buffer has a limit, gets none.
+// A timeout of the file that is shorter than full buffers can hold a packet, where data can queue, gets a warning with
+// both numbers; a longer one, and one where no buffer has a limit, gets none.
 func TestTimerWarnings(t *testing.T) {
 	for _, x := range []struct {
 		transport, buffer, want string // the warning's begin, "": there is none
@@ -80,6 +82,7 @@ func TestTimerWarnings(t *testing.T) {
 		// acknowledgements alone come back, so that one way has full buffers
 		{"rdma: {rto: fixed, rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 81"},
 		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", ""},
+		{"rdma: {rto_low: 100us}", "bytes", "rto_low: the timeout of 100us is shorter than 81"},
 		{"rdma: {rto: none}", "pfc", ""},
 		{"rdma: {rto_min: 1ms}", "unlimited", ""},
 		{"rdma", "pfc", ""},
@@ -102,6 +105,35 @@ func TestTimerWarnings(t *testing.T) {
 			if !strings.HasPrefix(found, x.want) || (found == "") != (x.want == "") {
 				t.Errorf("%s, %s: %q, want %q", x.transport, x.buffer, found, x.want)
 			}
+		}
+	}
+}
+
+// A path on which no queue can form gives no warning: one sender at the rate of all links, whose acknowledgements meet
+// no other data. It does with a rate that an event lowers, with PFC, and with data on the way back.
+func TestTimerWarningsNeedQueues(t *testing.T) {
+	for _, x := range []struct {
+		programs, traffic, events string
+		want                      bool
+	}{
+		{"[ecmp]", "", "", false},
+		{"[ecmp]", "", "events: [{at: 1ms, link: [h4, s], rate: 1Gbps}]", true},
+		{"[ecmp, {shared_buffer: {size: 1MB}}, {pfc: {headroom: size, headroom_size: 20kB}}]", "", "", true},
+		{"[ecmp]", "  - {name: y, from: [h1, h2], to: h0, transport: udp, rate: 9Gbps}", "", true},
+		{"[ecmp]", "  - {name: y, from: h1, to: h2, transport: udp, rate: 9Gbps}", "", false},
+		{"[ecmp]", "  - {name: y, from: h1, to: h4, transport: udp, rate: 9Gbps}", "", true},
+	} {
+		text := fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: 5, rate: 10Gbps, delay: 1us, buffer: 1MB}}\n"+
+			"switch: %s\n%s\ntraffic:\n  - {name: x, from: h0, to: h4, transport: {rdma: {rto_min: 100us}}, cc: none}\n%s\n",
+			x.programs, x.events, x.traffic)
+		s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(s.Warnings(), func(w spec.Warning) bool { return w.Kind.ID == "timeout-below-path" })
+		if warned != x.want {
+			t.Errorf("warned: %v, want %v:\n%s", warned, x.want, text)
 		}
 	}
 }

@@ -11,7 +11,7 @@ type Backlog struct {
 
 // BacklogLimiter is the configuration of a program that limits what waits at each port of its switch.
 type BacklogLimiter interface {
-	// MaxBacklog returns the limit. frame is the largest frame in bytes. turns are those of a TurnTaker; nil: the port
+	// MaxBacklog returns the limit. frame is the largest frame in bytes. turns comes from a TurnTaker; nil: the port
 	// has one queue, or strict priority.
 	MaxBacklog(frame unit.Bytes, turns []int64) Backlog
 }
@@ -22,16 +22,16 @@ type TurnTaker interface {
 	Turns(queues int) []int64
 }
 
-// Sizes of packets without payload in bytes: at least the headers of IPv4 and of a transport, at most those of IPv6, a
-// transport and packet.MostExtensions.
+// Sizes of packets without payload in bytes: at least the headers of IPv4 and of a transport, at most IPv6, a transport
+// and packet.MostExtensions.
 const (
 	minHeader = 40
 	maxHeader = 256
 )
 
-// TurnsFactors returns by how much turns lengthen waits in the two queues of a port whose program trims: queue 0 holds
+// TurnsFactors returns by how much turns lengthen waits in the two queues of a port that trims: queue 0 holds
 // headers, queue 1 data. While one queue sends its bytes, the other one has its turns in between. frame is the largest
-// frame in bytes, turns are those of a TurnTaker.
+// frame in bytes, turns comes from a TurnTaker.
 func TurnsFactors(frame unit.Bytes, turns []int64) (headers, data float64) {
 	perHeader := float64(turns[1]) / float64(turns[0])
 	return 1 + perHeader*float64(frame)/minHeader, 1 + maxHeader/(perHeader*float64(frame))

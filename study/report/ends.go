@@ -48,7 +48,9 @@ func ends(s *sheet, o *results.Outcome) {
 	idealNetworks(s, o)
 	iterations(s, o)
 	aligned(s, o)
-	spurious(s, o)
+	if line := spurious(o); line != "" {
+		s.note(line, plain)
+	}
 	listed := 0
 	for _, r := range o.Runs {
 		for _, u := range r.Unfinished {
@@ -139,9 +141,18 @@ func aligned(s *sheet, o *results.Outcome) {
 	}
 }
 
-// spurious prints how many packets of all runs were sent again although they had arrived, by cause, and how many were
-// dropped. Runs without these counts are left out.
-func spurious(s *sheet, o *results.Outcome) {
+// summaryLines returns how the runs ended, in one line, and how many packets were sent again without need.
+func summaryLines(o *results.Outcome) []string {
+	all := strings.Split(strings.TrimSpace(Ends(o)), "\n")[:1]
+	if line := spurious(o); line != "" {
+		all = append(all, line)
+	}
+	return all
+}
+
+// spurious returns how many packets of all runs were sent again although they had arrived, by cause, and how many were
+// dropped. Runs without these counts are left out; "": no run has them.
+func spurious(o *results.Outcome) string {
 	var total results.Spurious
 	known, dropped := false, uint64(0)
 	total.By = map[string]int64{}
@@ -159,13 +170,13 @@ func spurious(s *sheet, o *results.Outcome) {
 		}
 	}
 	if !known {
-		return
+		return ""
 	}
 	line := fmt.Sprintf("packets sent again although they had arrived: %v", &total)
 	if total.Packets > 0 {
 		line += fmt.Sprintf("; packets dropped: %d", dropped)
 	}
-	s.note(line, plain)
+	return line
 }
 
 // mostRepeated is how many ways in which iterations were carried out are told.

@@ -27,7 +27,9 @@ func (l *Look) LaTeX(o *results.Outcome) (string, error) {
 	if cut := cutShort(o); cut != "" {
 		comment(cut)
 	}
-	comment(strings.Split(Ends(o), "\n")[0])
+	for _, line := range summaryLines(o) {
+		comment(line)
+	}
 	if o.Command != "" {
 		comment(o.Command)
 	}

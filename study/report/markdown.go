@@ -72,7 +72,7 @@ func (l *Look) Markdown(o *results.Outcome) (string, error) {
 	}
 	list(machineFacts(o))
 	list(programs(o))
-	list(strings.Split(strings.TrimSpace(Ends(o)), "\n")[:1])
+	list(summaryLines(o))
 	return strings.TrimRight(b.String(), "\n") + "\n", nil
 }
 

@@ -491,3 +491,34 @@ func TestStuck(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Reports of all forms say how many packets were sent again although they had arrived.
+func TestSpurious(t *testing.T) {
+	run := func(packets int64) *results.Run {
+		r := &results.Run{End: results.End{Reason: "time up", Spurious: &results.Spurious{Packets: packets}},
+			Drops: []results.Count{{Count: 4}}}
+		if packets > 0 {
+			r.End.Spurious.By = map[string]int64{"timeout": packets - 1, "probe": 1}
+		}
+		return r
+	}
+	for _, x := range []struct {
+		runs []*results.Run
+		want string // "": no line
+	}{
+		{[]*results.Run{run(0), run(0)}, "packets sent again although they had arrived: none"},
+		{[]*results.Run{run(7), run(0)}, "packets sent again although they had arrived: 7 (timeout 6, probe 1); " +
+			"packets dropped: 8"},
+		{[]*results.Run{{End: results.End{Reason: "time up"}}}, ""},
+	} {
+		o := &results.Outcome{Runs: x.runs}
+		short := summaryLines(o)
+		if len(short) > 2 || strings.Join(short[1:], "") != x.want {
+			t.Errorf("%q, want %q", short, x.want)
+		}
+		if got := strings.ReplaceAll(Ends(o), "\n    ", " "); !strings.Contains(got, x.want) ||
+			x.want == "" && strings.Contains(got, "sent again") {
+			t.Errorf("%q, want %q", got, x.want)
+		}
+	}
+}

@@ -120,7 +120,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.queue.cut(&r.member, r.refused+r.returned)
 	}
 	pipeline, flags := kind, uint8(0)
-	if probe { // whose answer goes behind all others
+	if probe { // its answer goes behind all others
 		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
 	if r.nic != nil && r.nic.Takes(pipeline) {

@@ -90,8 +90,11 @@ func (c *Config) replyDelay() unit.Time {
 func (c *Config) Timer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: c.replyDelay(), Probes: c.probes(),
 		Unproven: p.Reorders && c.Reordering == ReorderNone}
-	if t.Probes && t.Unproven {
+	switch {
+	case t.Probes && t.Unproven:
 		t.Own = c.shortestRTO()
+	case c.RTOLow > 0:
+		t.Param = "rto_low"
 	}
 	return t
 }

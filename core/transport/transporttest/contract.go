@@ -37,7 +37,7 @@ var promises = []promise{
 	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
 	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},
 	{"loss repaired", func(k *Kind) bool { return k.Repairs }, repaired},
-	{"no early copies", func(k *Kind) bool { return k.Repairs && !k.GoBack }, noEarlyCopies},
+	{"no early copies", func(k *Kind) bool { return k.Repairs && !k.GoBack }, checkCopyGap},
 	{"hold-off", func(k *Kind) bool { return k.Nacks }, holdOff},
 	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
 	{"sizes", nil, sizes},
@@ -362,9 +362,9 @@ func heavy(k Kind) error {
 	return nil
 }
 
-// noEarlyCopies loses packets at random, while receivers report each loss many times. No packet is sent again within a
+// checkCopyGap loses packets at random, while receivers report each loss many times. No packet is sent again within a
 // round trip of its last copy: until then no report can be about that copy.
-func noEarlyCopies(k Kind) error {
+func checkCopyGap(k Kind) error {
 	for seed := range uint64(10) {
 		random := unit.NewRandom(seed, "loss")
 		path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}

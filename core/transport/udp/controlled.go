@@ -518,9 +518,6 @@ type ControlledReceiver struct {
 // Counters returns what was counted.
 func (r *ControlledReceiver) Counters() *transport.Counters { return &r.plain.counters }
 
-// Replies reports whether reports are of several datagrams (transport.Replier).
-func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }
-
 // NextSend is at once when a report is due.
 func (r *ControlledReceiver) NextSend() unit.Time {
 	if r.due {

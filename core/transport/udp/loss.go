@@ -55,3 +55,6 @@ func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	s.schedule(now)
 	return max(upTo, s.probeNext)
 }
+
+// Replies reports whether reports are of several datagrams (transport.Replier).
+func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }
