@@ -38,7 +38,8 @@ type SitePath struct {
 	Unrecorded string // why no telemetry of its queues comes back; "": it does
 	Unanswered string // why no switch answers requests; "": one does
 	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
-	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: not known.
+	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: no packet
+	// waits, or it is not known.
 	DataQueueing unit.Time
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
 	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it

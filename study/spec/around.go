@@ -217,7 +217,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		x.BaseRTT += transport.AnswersAfter(tr.transportConfig)
 		x.Narrow.Rate = unit.Rate(w.least)
 		x.Narrow.Payload = unit.Rate(w.least * float64(tr.seen.Payload) / float64(frame))
-		if p.seen.Waits != nil {
+		if p.seen.Waits != nil && !d.unqueued(p, w, src, dst, frame) {
 			x.DataQueueing = p.seen.Queueing(near.From, near.To, func(port topology.PortRef) bool {
 				return d.around.queues(p.seen.Network, port)
 			})
@@ -334,6 +334,24 @@ func (d *decoder) idle(p *Point, w *walk) bool {
 	for _, port := range w.ports[1:] {
 		if x := d.around.loads[port]; x.crowded(p.seen.Network.Links[port.Link].Rate) {
 			return false
+		}
+	}
+	return true
+}
+
+// unqueued reports whether neither data nor acknowledgements of a path wait at any switch: no port gets more than it can
+// send. It is false as long as not all traffics are known, with events that change rates, and where switches pause,
+// since a port far away may do it.
+func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) bool {
+	near, joined := p.seen.Routes.Near(dst, src)
+	if x := p.seen.Waits; d.around.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
+		return false
+	}
+	for _, w := range []*walk{there, d.walk(p, near, frame)} {
+		for _, port := range w.ports[1:] {
+			if d.around.loads[port].crowded(p.seen.Network.Links[port.Link].Rate) {
+				return false
+			}
 		}
 	}
 	return true
