@@ -102,8 +102,8 @@ const (
 	ByRequests          // what they answer to requests of packets
 )
 
-// unsignalled returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if the
-// scheme has no signals by design.
+// unsignalled returns a path without any of the signals that a scheme reacts to, and why; nil if each has some, or if
+// the scheme has no signals by design.
 func (s *Site) unsignalled(x *Scheme) (path *SitePath, why string) {
 	if x.Signals == 0 || x.Signals&ByDelay != 0 {
 		return nil, ""

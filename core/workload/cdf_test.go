@@ -103,12 +103,12 @@ func TestReadHTSimFlows(t *testing.T) {
 		"Nodes 0\nConnections 1\n": "x:1:7: the number of nodes",
 		"Nodes 2\nConnections 1\n0->1 start 0.000000 size 1\n": "x:3:12: the start is \"0.000000\"; a number from 0 to " +
 			"9223372036854 is allowed; write it without a decimal point, in a smaller time_unit if need be",
-		"Nodes 2\nConnections 1\n0->1 id 1 start 0 size 1 prio 1\n": "x:3:26: \"prio\" is not known; remove it and its value: " +
-			"flows have the class that their transport has",
+		"Nodes 2\nConnections 1\n0->1 id 1 start 0 size 1 prio 1\n": "x:3:26: \"prio\" is not known; remove it and its " +
+			"value: flows have the class that their transport has",
 		"Nodes 2\nConnections 1\n0->1 id 1 msg start 0 size 1\n": "x:3:11: \"msg\" is not known; remove it, and give each " +
 			"line an id of its own: each message is a connection",
-		"Nodes 2\nConnections 1\nFailures 1\n": "x:3:1: \"Failures\" is not src->dst; remove the line, and those that begin " +
-			"with failure: a link fails by events",
+		"Nodes 2\nConnections 1\nFailures 1\n": "x:3:1: \"Failures\" is not src->dst; remove the line, and those that " +
+			"begin with failure: a link fails by events",
 	} {
 		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			if _, err := ReadHTSimFlows(strings.NewReader(text), "x", unit.Microsecond); err == nil ||

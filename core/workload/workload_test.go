@@ -74,8 +74,8 @@ func TestReadHPCCFlowsErrors(t *testing.T) {
 		{"1\n0 1 8 100 5 2.0\n", "x.flow:2:5: the class"},
 		{"1\n0 1 3 65536 5 2.0\n", "x.flow:2:7: the port"},
 		{"1\n0 1 3 100 0 2.0\n", "x.flow:2:11: the size"},
-		{"1\n0 1 3 100000 2.0 9.5\n", `x.flow:2:14: the size is "2.0"; a whole number of bytes is allowed: a flow has src dst ` +
-			"class port bytes start, and of ns3-rdma src dst class packets start stop"},
+		{"1\n0 1 3 100000 2.0 9.5\n", `x.flow:2:14: the size is "2.0"; a whole number of bytes is allowed: a flow has src ` +
+			"dst class port bytes start, and of ns3-rdma src dst class packets start stop"},
 		{"1\n0 1 3 100 5 -2.0\n", `x.flow:2:13: the start is "-2.0"`},
 		{"1\n0 1 3 100 5 2e0\n", "x.flow:2:13: the start"},
 		{"1\n0 1 3 100 5 2.0m\n", "x.flow:2:13: the start"},

@@ -339,8 +339,8 @@ func (d *decoder) idle(p *Point, w *walk) bool {
 	return true
 }
 
-// unqueued reports whether neither data nor acknowledgements of a path wait at any switch: no port gets more than it can
-// send. It is false as long as not all traffics are known, with events that change rates, and where switches pause,
+// unqueued reports whether neither data nor acknowledgements of a path wait at any switch: no port gets more than it
+// can send. It is false as long as not all traffics are known, with events that change rates, and where switches pause,
 // since a port far away may do it.
 func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) bool {
 	near, joined := p.seen.Routes.Near(dst, src)

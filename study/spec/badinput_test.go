@@ -14,9 +14,12 @@ import (
 )
 
 // inFull are the files of testdata/bad whose errors the golden file has in full, at most one of a kind.
-var inFull = []string{"addresses-leaf", "anchor", "cc-unknown", "claim-syntax", "cm-without-unit", "event-both",
-	"fat-tree-large", "incast-too-many", "link-rate-by-direction", "list", "load-too-many", "measure-options", "missing-parameter", "mtu-small",
-	"no-program", "paper-value-source", "ratio-twice", "reaction-until", "sets-word", "stalls-long", "without-nothing"}
+var inFull = []string{
+	"addresses-leaf", "anchor", "cc-unknown", "claim-syntax", "cm-without-unit", "event-both", "fat-tree-large",
+	"incast-too-many", "link-rate-by-direction", "list", "load-too-many", "measure-options", "missing-parameter",
+	"mtu-small", "no-program", "paper-value-source", "ratio-twice", "reaction-until", "sets-word", "stalls-long",
+	"without-nothing",
+}
 
 // withDummies returns the registry of the tests with another program, transport, topology and measure, and adds a key
 // to each table of keys until the test ends.

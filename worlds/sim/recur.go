@@ -46,8 +46,7 @@ type recurring struct {
 	skipped *skipped
 
 	// anchor is an earlier moment, by which longer cycles are found: it stays for 1, 2, 4 … iterations, so that in the
-	// end it is in the cycle, and stays for longer than that (Brent, An improved Monte Carlo factorization algorithm,
-	// BIT 20, 1980, §3).
+	// end it is in the cycle, and stays for longer than that (Brent's cycle detection).
 	anchor *moment
 	stays  int
 }

@@ -73,7 +73,7 @@ func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
 		first)}
 }
 
-// planOf returns the plan of an address, by the longest prefix; nil: it has none.
+// planOf returns the plan of an address, by the longest prefix; nil if no prefix has it.
 func (c *Config) planOf(a netip.Addr) (longest *users.Aggregate) {
 	for i := range c.Rates {
 		if x := &c.Rates[i]; x.Key.Contains(a) && (longest == nil || x.Key.Bits() > longest.Key.Bits()) {

@@ -39,8 +39,8 @@ func (s *Sender) probesFirst(now unit.Time) bool {
 	return true
 }
 
-// Probes have numbers from 1 to maxProbe in their flags, in turn, and so do their answers: answers are lost as well, and
-// several probes may ask for one packet.
+// Probes have numbers from 1 to maxProbe in their flags, in turn, and so do their answers: answers are lost as well,
+// and several probes may ask for one packet.
 const (
 	probeShift = 3 // above Trimmable and Returned
 	maxProbe   = 7

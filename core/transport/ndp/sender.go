@@ -166,8 +166,8 @@ func (s *Sender) rto(least unit.Time) unit.Time {
 	return max(s.config.shortestRTO(), s.round.Timeout(), least) << min(s.backoff, 6)
 }
 
-// measureWait takes in how long a packet has waited for a PULL since it was NACKed. A wait in which the timer has helped
-// counts as no longer than the timer without its doubling: PULLs that are lost would multiply it.
+// measureWait takes in how long a packet has waited for a PULL since it was NACKed. A wait in which the timer has
+// helped counts as no longer than the timer without its doubling: PULLs that are lost would multiply it.
 func (s *Sender) measureWait(now, nacked unit.Time) {
 	wait := now - nacked
 	if nacked <= s.helpedAt {

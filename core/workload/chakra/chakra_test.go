@@ -313,15 +313,15 @@ func TestErrors(t *testing.T) {
 		"size":    {[][]byte{made("1 5 0 comm_dst=0")}, "its comm_size is missing"},
 		"tag":     {[][]byte{made("1 5 0 comm_size=1 comm_dst=0 comm_tag=-1")}, "its comm_tag is -1; 0 to 2147483647"},
 		"kind":    {[][]byte{made("1 7 0 comm_type=10 comm_size=1")}, "its comm_type is 10; 0 (all-reduce), 1 (reduce)"},
-		"group": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, "its process group \"7\" is none of those whose " +
-			"ranks are known; name them in the job, such as groups: groups.json with {\"7\": [0, 1]}"},
+		"group": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 pg_name=7")}, "its process group \"7\" is none of those " +
+			"whose ranks are known; name them in the job, such as groups: groups.json with {\"7\": [0, 1]}"},
 		"host side": {[][]byte{made("1 7 85 is_cpu_op=1")}, "its comm_type is missing; 0 (all-reduce), 1 (reduce), " +
 			"2 (all-gather), 3 (gather), 4 (scatter), 5 (broadcast), 6 (all-to-all), 7 and 8 (reduce-scatter) and 9 (barrier) " +
 			"are possible; a host's side of the operation is a node of type 4 (compute)"},
-		"no type": {[][]byte{made("1 0 0")}, "type 0; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) and " +
-			"7 (collective) are possible; leave the node out, or give it type 1"},
-		"JSON": {[][]byte{[]byte(`{"schema": "1.1.0-chakra.0.0.4", "nodes": []}`)}, "x.0.et:1:1: byte 0: the trace is in JSON; " +
-			"write it as protobuf"},
+		"no type": {[][]byte{made("1 0 0")}, "type 0; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) " +
+			"and 7 (collective) are possible; leave the node out, or give it type 1"},
+		"JSON": {[][]byte{[]byte(`{"schema": "1.1.0-chakra.0.0.4", "nodes": []}`)}, "x.0.et:1:1: byte 0: the trace is in " +
+			"JSON; write it as protobuf"},
 		"dims": {[][]byte{made("1 7 0 comm_type=0 comm_size=1 involved_dim=10")}, "it is among some of 2 dimensions"},
 		"other": {[][]byte{made("1 7 0 comm_type=0 comm_size=9"), made("5 7 0 comm_type=0 comm_size=8")},
 			"node 5 of rank 1: all_reduce of 8B, where node 1 of x.0.et, the same operation, is all_reduce of 9B; give " +

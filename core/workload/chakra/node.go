@@ -128,7 +128,7 @@ func (x *node) attribute(message []byte) error {
 	})
 }
 
-// signed returns the number of an attribute, of which et_def.proto has one field for each type.
+// signed returns the number of an attribute; et_def.proto has a field for each type.
 func signed(f field) int64 {
 	switch f.number {
 	case 15, 17: // sint32 and sint64

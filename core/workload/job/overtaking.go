@@ -4,7 +4,7 @@ package job
 // As in MPI (4.1, section 3.5, "order"), messages with the same sender, receiver and tag are received in the order in
 // which they are sent all the same: one that overtakes others waits until they have arrived.
 
-// route is what messages have in common whose order counts.
+// route is what messages that keep their order have in common.
 type route struct {
 	from, to int32
 	tag      uint32

@@ -67,7 +67,7 @@ type announcement struct {
 	Classes    []int             `json:"classes"`         // of which there are runs
 	Patience   time.Duration     `json:"patience"`        // unheard of for so long, a run goes to another
 	Over       bool              `json:"over,omitempty"`
-	Number     uint64            `json:"number"` // above that of each announcement of the sweep before
+	Number     uint64            `json:"number"` // above the number of each earlier announcement
 	Key        string            `json:"key"`    // public nkey of the coordinator
 }
 
