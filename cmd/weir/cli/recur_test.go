@@ -375,6 +375,29 @@ measure: [job]
 	}
 }
 
+// A job whose report gave a field of the program as the reason of no recurrence, under LetFlow and HULA. HULA's
+// estimates of utilisation reach over an iteration, and still differ after 10 of them.
+func TestBalancersRecur(t *testing.T) {
+	for program, why := range map[string]string{"ecmp": "", "letflow": "", "drill": "", "spray": "", "wecmp": "",
+		"hula": "leaf0.ingressers[0].links[0].load: 120515."} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			told := twice(t, fmt.Sprintf(`duration: 60ms
+topology: {leaf_spine: {leaves: 4, spines: 2, hosts: 2, rate: 100Gbps, delay: 500ns}}
+mtu: 4096 B payload
+switches: {"*": {programs: [%s, {shared_buffer: {size: 32MB}}, pfc]}}
+iterations: {draws: anew}
+traffic: [{name: j, hosts: "*", transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: swift,
+           job: {all_reduce: {size: 64KB, iterations: 10, compute: 20us, align: 400us}}}]
+measure: [job]
+`, program))
+			if (told.Iterations == 0) != (why != "") || !strings.HasPrefix(told.Why, why) || len(told.Why) > 80 {
+				t.Errorf("%+v", told)
+			}
+		})
+	}
+}
+
 // Iterations recur under every program whose state does, and the others are listed with the word that differs.
 func TestProgramsRecur(t *testing.T) {
 	for _, p := range Registry().Programs {

@@ -96,6 +96,7 @@ type walk struct {
 	differs string
 	unclear map[string]string // by path without places, the first text of Untagged; nil: Take
 	passing []reflect.Type    // of Untagged
+	float   bool              // the word is a float64's bits
 }
 
 // step leads from a value to one of its parts: a field, or an element.
@@ -184,7 +185,11 @@ func (w *walk) word(k kind, v uint64) {
 			w.fault("%v behind the moment, and %v before", unit.Time(now)-w.at, unit.Time(then)-w.before.at)
 		}
 	default:
-		if v != was {
+		switch {
+		case v == was:
+		case w.float:
+			w.fault("%v, and %v before", math.Float64frombits(v), math.Float64frombits(was))
+		default:
 			w.fault("%d, and %d before", now, then)
 		}
 	}
@@ -218,7 +223,9 @@ func (w *walk) value(v reflect.Value, tag string) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		w.word(kindOf(tag), v.Uint())
 	case reflect.Float32, reflect.Float64:
+		w.float = true
 		w.word(kindOf(tag), math.Float64bits(v.Float()))
+		w.float = false
 	case reflect.String:
 		w.word(same, hash(v.String()))
 	case reflect.Pointer:
