@@ -391,7 +391,7 @@ traffic: [{name: j, hosts: "*", transport: {rdma: {recovery: selective_repeat, r
            job: {all_reduce: {size: 64KB, iterations: 10, compute: 20us, align: 400us}}}]
 measure: [job]
 `, program))
-			if (told.Iterations == 0) != (why != "") || !strings.HasPrefix(told.Why, why) || len(told.Why) > 80 {
+			if (told.Iterations == 0) != (why != "") || !strings.HasPrefix(told.Why, why) || len(told.Why) > 100 {
 				t.Errorf("%+v", told)
 			}
 		})
