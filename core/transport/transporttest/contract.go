@@ -40,6 +40,8 @@ var promises = []promise{
 	{"no early copies", func(k *Kind) bool { return k.Repairs && !k.GoBack }, checkCopyGap},
 	{"hold-off", func(k *Kind) bool { return k.Nacks }, holdOff},
 	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
+	{"sent once", func(k *Kind) bool { return !k.Repairs }, checkDatagrams},
+	{"rate", func(k *Kind) bool { return k.Rate > 0 }, checkRate},
 	{"sizes", nil, sizes},
 	{"determinism", nil, repeatable},
 }

@@ -43,7 +43,8 @@ func kinds() []Kind {
 		rdmaKind("selective_repeat", &slow, "recovery", "selective_repeat"),
 		rdmaKind("reordering", &slow, "recovery", "selective_repeat", "reordering", "adaptive"),
 		several,
-		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true,
+		{Name: "udp", Scheme: udp.Scheme(), Patient: true, Rate: 8 * unit.Gbps, Params: []string{"rate", "8Gbps"}},
+		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true, Backoff: true,
 			Patient: true, Probes: true, Nacks: true},
 		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true},
 		uetKind("nscc"), uetKind("rccc"), uetKind("both"),
@@ -170,12 +171,15 @@ func ofReceiver(change func(a *altered)) func(s, r transport.Endpoint) (transpor
 	}
 }
 
-// mutants are transports with one fault each, and the promise that each breaks.
-var mutants = []struct {
+// mutant is a transport with one fault, and the promise that it breaks.
+type mutant struct {
 	name, promise string
 	control       func(c cc.Controller) cc.Controller
 	wrap          func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint)
-}{
+}
+
+// mutants are the faults that the contract must notice.
+var mutants = []mutant{
 	{"ignores slow start", "slow start doubles", func(c cc.Controller) cc.Controller {
 		return &opinion{Controller: c, ack: func(a *cc.Ack) { a.Limited = a.Limited && a.Flight.Before == a.Flight.After }}
 	}, nil},
@@ -192,11 +196,17 @@ var mutants = []struct {
 		}}
 	}, nil},
 	{"asks every 100 us", "timeout doubles", nil, ofSender(func(a *altered) {
-		due := unit.Never
-		a.emit = func(now unit.Time, _ *packet.Packet) { due = now + 100*us }
+		due, expired := unit.Never, false
+		a.emit = func(now unit.Time, _ *packet.Packet) { due, expired = now+100*us, false }
 		a.timer = func() unit.Time { return min(due, a.Endpoint.NextTimer()) }
+		a.send = func() unit.Time {
+			if t := a.Endpoint.NextSend(); !expired || t == unit.Never {
+				return t
+			}
+			return 0
+		}
 		a.advance = func(now unit.Time) {
-			due = unit.Never
+			due, expired = unit.Never, true
 			a.Endpoint.Advance(max(now, a.Endpoint.NextTimer()))
 		}
 	})},
@@ -224,10 +234,11 @@ var mutants = []struct {
 		}
 		a.timer = func() unit.Time { return a.Endpoint.NextTimer() + 100*ms }
 	})},
-	{"sends the last packet for each NACK", "no early copies", nil, ofSender(func(a *altered) {
-		last, due := packet.Packet{}, false
+	{"sends the last packet again at each tenth reply", "no early copies", nil, ofSender(func(a *altered) {
+		last, due, replies := packet.Packet{}, false, 0
 		a.receive = func(now unit.Time, p *packet.Packet) bool {
-			due = p.Kind == packet.Nack && last.Payload > 0
+			replies++
+			due = replies%10 == 0 && last.Payload > 0
 			return a.Endpoint.Receive(now, p)
 		}
 		a.emit = resends(&last, &due)
@@ -271,10 +282,54 @@ var mutants = []struct {
 			return &c
 		}
 	})},
+	{"counts late packets as new ones", "order", nil, ofReceiver(func(a *altered) {
+		highest, late := int64(-1), unit.Bytes(0)
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			if p.Payload > 0 && p.Seq < highest {
+				late += unit.Bytes(p.Payload)
+			}
+			highest = max(highest, p.Seq)
+			return a.Endpoint.Receive(now, p)
+		}
+		a.count = func() *transport.Counters {
+			c := *a.Endpoint.Counters()
+			c.ReceivedBytes += late
+			return &c
+		}
+	})},
+	{"waits longer after each timeout for good", "heavy loss repaired", nil, ofSender(func(a *altered) {
+		more := ms
+		a.timer = func() unit.Time {
+			if t := a.Endpoint.NextTimer(); t < unit.Never {
+				return t + more
+			}
+			return unit.Never
+		}
+		a.advance = func(now unit.Time) {
+			more *= 4
+			a.Endpoint.Advance(now)
+		}
+	})},
+	{"sends a packet twice", "sent once", nil, ofSender(func(a *altered) {
+		last, count := packet.Packet{}, 0
+		a.emit = func(now unit.Time, p *packet.Packet) {
+			count++
+			again := count == 100
+			resends(&last, &again)(now, p)
+		}
+	})},
+	{"sends a hundredth less than its rate", "rate", nil, ofSender(func(a *altered) {
+		a.send = func() unit.Time {
+			if t := a.Endpoint.NextSend(); t < unit.Never {
+				return t + t/100
+			}
+			return unit.Never
+		}
+	})},
 	{"sends at random", "determinism", nil, ofSender(func(a *altered) {
 		a.emit = func(_ unit.Time, p *packet.Packet) {
 			sequence++
-			p.Size += sequence % 7
+			p.Size += sequence % 1009
 		}
 	})},
 }
@@ -292,15 +347,46 @@ func resends(last *packet.Packet, due *bool) func(now unit.Time, p *packet.Packe
 
 var sequence int32 // of the packets of a mutant
 
+// Each mutant is noticed by the check of the promise that it breaks, for each transport that gives the promise.
 func TestMutants(t *testing.T) {
-	base := kinds()[2] // rdma, selective repeat
 	for _, m := range mutants {
-		k := base
-		k.Control, k.Wrap = m.control, m.wrap
-		var c counter
-		Contract(&c, k)
-		if !slices.ContainsFunc(c.errors, func(e string) bool { return strings.Contains(e, m.promise) }) {
-			t.Errorf("%s: the contract does not notice: %v", m.name, c.errors)
+		i := slices.IndexFunc(promises, func(p promise) bool { return p.name == m.promise })
+		if i < 0 {
+			t.Fatalf("%s: there is no promise %q", m.name, m.promise)
 		}
+		tried := 0
+		for _, k := range kinds() {
+			if p := promises[i]; p.applies != nil && !p.applies(&k) {
+				continue
+			}
+			tried++
+			k.Control, k.Wrap = m.control, m.wrap
+			if err := promises[i].check(k); err == nil {
+				t.Errorf("%s: %s: the check of %q does not notice", k.Name, m.name, m.promise)
+			}
+		}
+		if tried == 0 {
+			t.Errorf("%s: no transport promises %q", m.name, m.promise)
+		}
+	}
+}
+
+// Each promise has a mutant that breaks it.
+func TestPromisesHaveMutants(t *testing.T) {
+	for _, p := range promises {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == p.name }) {
+			t.Errorf("no mutant breaks %q", p.name)
+		}
+	}
+}
+
+// Contract reports which promise of which transport is broken.
+func TestContractReports(t *testing.T) {
+	k := kinds()[2] // rdma, selective repeat
+	k.Wrap = ofSender(func(a *altered) { a.timer = func() unit.Time { return unit.Never } })
+	var c counter
+	Contract(&c, k)
+	if !slices.ContainsFunc(c.errors, func(e string) bool { return strings.HasPrefix(e, k.Name+": loss repaired: ") }) {
+		t.Errorf("a sender without a timer: %q", c.errors)
 	}
 }

@@ -29,6 +29,8 @@ type Kind struct {
 	Nacks     bool // it responds to NACKs of switches
 	GoBack    bool // it sends again all that was sent after a lost packet
 
+	Rate unit.Rate // payload per second that it sends whatever the path does; 0: it has feedback
+
 	// Control replaces a controller, for mutants; nil: it does not.
 	Control func(c cc.Controller) cc.Controller
 	// Wrap replaces the ends of a flow, for mutants; nil: it does not.
