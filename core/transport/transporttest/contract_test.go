@@ -19,18 +19,45 @@ import (
 	"weir/core/unit"
 )
 
+// Waits without an answer.
+var (
+	// probeWaits are for senders that probe first. "last packet repaired" has the bound of the repair.
+	probeWaits = []Wait{Between(transport.MinProbeWait), Between(transport.MinProbeWait)}
+	// tcpWaits are RFC 6298 §2.1 for the SYN, the tail loss probe (RFC 8985 §7.2), for which Linux waits 2 ms more, and
+	// the timeout after it, for which Linux adds at least 200 ms to the round trip.
+	tcpWaits = []Wait{Exactly(unit.Second),
+		func(rtt unit.Time) (least, longest unit.Time) { return 2 * rtt, 2*rtt + 2*ms },
+		func(rtt unit.Time) (least, longest unit.Time) { return rtt + 200*ms, max(rtt+200*ms, 3*rtt) }}
+	windowWaits = []Wait{Exactly(ms), Exactly(ms)}
+)
+
+// uetWait is the timeout of uet's reference: rto_base and six products of line rate and round trip, in whole frames of
+// less than 1 us.
+func uetWait(rtt unit.Time) (least, longest unit.Time) { return 15*us + 6*rtt, 15*us + 6*(rtt+us) }
+
 // kinds returns all transports, in the forms that differ in what they send again.
 func kinds() []Kind {
 	slow := reno.Scheme()
 	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
 	rdmaKind := func(name string, control *cc.Scheme, params ...string) Kind {
 		return Kind{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true, Backoff: true,
-			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true,
+			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true, Waits: probeWaits,
 			Params: append(params, "first_window", "initial_window")}
 	}
+	// uet has its reference's timer, which is always the same and sends data again without a probe. Its control laws are
+	// its own and not a cc.Controller, so that it passes no cc.Ack.Limited and has no slow start. It knows no NACKs of
+	// switches: receivers report trimmed packets, and each report sends one packet again at once, without hold-off.
 	uetKind := func(control string) Kind {
-		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Params: []string{"control", control}}
+		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Steady: true,
+			Waits: []Wait{uetWait, uetWait}, Params: []string{"control", control}}
 	}
+	estimated := uetKind("nscc")
+	estimated.Name, estimated.Params = "uet estimated", append(estimated.Params, "rto", "estimated")
+	estimated.Steady, estimated.Backoff = false, true
+	estimated.Waits = []Wait{func(rtt unit.Time) (least, longest unit.Time) { // without a sample the fixed one
+		least, longest = uetWait(rtt)
+		return max(least, 100*us), max(longest, 100*us)
+	}, Between(100 * us)}
 	goBack := rdmaKind("go_back_n", &slow)
 	goBack.GoBack = true
 	several := rdmaKind("with 4 paths", window100, "recovery", "selective_repeat", "paths", "4")
@@ -38,18 +65,19 @@ func kinds() []Kind {
 	several.Backoff = false // paths take turns
 	return []Kind{
 		{Name: "tcp", Scheme: tcp.Scheme(), CC: &slow, SlowStart: true, Repairs: true, Reports: true, Backoff: true,
-			Patient: true, Nacks: true},
+			Patient: true, Nacks: true, Waits: tcpWaits},
 		goBack,
 		rdmaKind("selective_repeat", &slow, "recovery", "selective_repeat"),
 		rdmaKind("reordering", &slow, "recovery", "selective_repeat", "reordering", "adaptive"),
 		several,
 		{Name: "udp", Scheme: udp.Scheme(), Patient: true, Rate: 8 * unit.Gbps, Params: []string{"rate", "8Gbps"}},
 		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true, Backoff: true,
-			Patient: true, Probes: true, Nacks: true},
-		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true},
-		uetKind("nscc"), uetKind("rccc"), uetKind("both"),
+			Patient: true, Probes: true, Nacks: true, Waits: probeWaits},
+		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true,
+			Waits: probeWaits},
+		uetKind("nscc"), uetKind("rccc"), uetKind("both"), estimated,
 		{Name: "window", Scheme: window.Scheme(), Repairs: true, Backoff: true, GoBack: true,
-			Params: []string{"window", "20 packets"}},
+			Waits: windowWaits, Params: []string{"window", "20 packets"}},
 	}
 }
 
@@ -60,7 +88,7 @@ func TestContract(t *testing.T) {
 }
 
 // impatient are transports that send packets twice because a queue or a pause is long.
-var impatient = []string{"uet nscc", "uet rccc", "uet both", "window"}
+var impatient = []string{"uet nscc", "uet rccc", "uet both", "uet estimated", "window"}
 
 func TestImpatient(t *testing.T) {
 	for _, k := range kinds() {
@@ -210,6 +238,21 @@ var mutants = []mutant{
 			a.Endpoint.Advance(max(now, a.Endpoint.NextTimer()))
 		}
 	})},
+	{"waits three times too long at first", "first wait", nil, ofSender(scalesFirstWait(3, 1))},
+	{"waits a third of the time at first", "first wait", nil, ofSender(scalesFirstWait(1, 3))},
+	{"waits longer each time", "timeout stays", nil, ofSender(func(a *altered) {
+		more := unit.Time(0)
+		a.timer = func() unit.Time {
+			if t := a.Endpoint.NextTimer(); t < unit.Never {
+				return t + more
+			}
+			return unit.Never
+		}
+		a.advance = func(now unit.Time) {
+			more += us
+			a.Endpoint.Advance(now)
+		}
+	})},
 	{"has a timer that stays due", "loss repaired", nil, ofSender(func(a *altered) {
 		a.timer = func() unit.Time { return min(a.Endpoint.NextTimer(), 100*us) }
 	})},
@@ -332,6 +375,39 @@ var mutants = []mutant{
 			p.Size += sequence % 1009
 		}
 	})},
+}
+
+// scalesFirstWait multiplies the first wait of a sender after each packet that it sends or receives.
+func scalesFirstWait(factor, divisor unit.Time) func(a *altered) {
+	return func(a *altered) {
+		began, expired := unit.Time(0), false
+		a.emit = func(now unit.Time, _ *packet.Packet) {
+			if !expired {
+				began = now
+			}
+		}
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			began, expired = now, false
+			return a.Endpoint.Receive(now, p)
+		}
+		a.timer = func() unit.Time {
+			t := a.Endpoint.NextTimer()
+			if expired || t == unit.Never {
+				return t
+			}
+			return began + max(t-began, 0)*factor/divisor
+		}
+		a.send = func() unit.Time {
+			if t := a.Endpoint.NextSend(); !expired || t == unit.Never {
+				return t
+			}
+			return 0
+		}
+		a.advance = func(now unit.Time) {
+			expired = true
+			a.Endpoint.Advance(max(now, a.Endpoint.NextTimer()))
+		}
+	}
 }
 
 // resends replaces what a sender emits by the last packet of its, once it is due.
