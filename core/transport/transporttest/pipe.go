@@ -33,7 +33,7 @@ type Kind struct {
 	// Waits are how long the sender waits for an answer: before the first reply, and then, after replies, for each
 	// packet in a row; nil: it has no timer.
 	Waits []Wait
-	Rate  unit.Rate // payload per second that it sends whatever the path does; 0: it has feedback
+	Rate  unit.Rate // payload per second that it sends on any path; 0: it has feedback
 
 	// Control replaces a controller, for mutants; nil: it does not.
 	Control func(c cc.Controller) cc.Controller

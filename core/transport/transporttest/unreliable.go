@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// checkDatagrams sends datagrams of a transport that repairs no loss, with and without losses. Each is sent once, in the
-// order of the numbers. A path that keeps the order delivers each once.
+// checkDatagrams sends datagrams of a transport that repairs no loss, with and without losses. Each is sent once, in
+// the order of the numbers. A path that keeps the order delivers each once.
 func checkDatagrams(k Kind) error {
 	const packets = 500
 	for _, every := range []int{0, 2, 13} {
