@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,21 +76,29 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 }
 
 // A lost last packet is repaired within twice the longest round trip of the path or, without a limit, once a probe was
-// answered. TCP waits for Linux's shortest timeout of 200 ms, since a single packet is in flight.
+// answered. TCP waits for Linux's shortest timeout of 200 ms, since a single packet is in flight, and window for its
+// timeout of 1 ms. In shallow buffers the path's bound is below the shortest wait before a probe.
 func TestLastPacketRepaired(t *testing.T) {
 	const burst = 60 * unit.Microsecond
-	for _, b := range buffers {
+	shallow := buffers[0]
+	shallow.name, shallow.links = "shallow", ", buffer: 30kB"
+	packets := shallow
+	packets.name, packets.links = "shallow in packets", ", buffer: 25 packets"
+	for _, b := range append(slices.Clone(buffers), shallow, packets) {
 		for _, x := range []string{"rdma: {recovery: go_back_n}}, cc: {none: {}",
 			"rdma: {recovery: selective_repeat}}, cc: {dcqcn: {}",
 			"rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: {reno: {}",
 			"rdma: {recovery: selective_repeat, ack_every: 64 packets}}, cc: {none: {}",
 			"rdma: {recovery: selective_repeat, paths: 8}}, cc: {powertcp: {}", "udp_controlled: {}}, cc: {reno: {}", "ndp: {}",
-			"uet: {}", "uet: {rto: estimated}", "tcp: {}}, cc: {reno: {}"} {
+			"uet: {}", "uet: {rto: estimated}", "tcp: {}}, cc: {reno: {}",
+			"window: {window: 20 packets}"} {
 			took, longest := repair(t, b.links, b.switches, b.programs, x)
 			limit := 2 * longest
 			switch {
 			case strings.HasPrefix(x, "tcp"):
 				limit = 200*unit.Millisecond + 2*burst
+			case strings.HasPrefix(x, "window"):
+				limit = unit.Millisecond + 2*burst
 			case b.name == "ndp in other turns" && x == "ndp: {}": // no probe proves a loss, and there is no limit
 				limit = 5*unit.Millisecond + 2*burst
 			case longest == unit.Never:

@@ -33,6 +33,8 @@ var promises = []promise{
 	{"slow start doubles", func(k *Kind) bool { return k.SlowStart }, slowStart},
 	{"limited by the window", func(k *Kind) bool { return k.Reports }, limited},
 	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
+	{"timeout stays", func(k *Kind) bool { return k.Steady }, checkSteady},
+	{"first wait", func(k *Kind) bool { return len(k.Waits) > 1 }, checkFirstWait},
 	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
 	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
 	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},
@@ -40,6 +42,8 @@ var promises = []promise{
 	{"no early copies", func(k *Kind) bool { return k.Repairs && !k.GoBack }, checkCopyGap},
 	{"hold-off", func(k *Kind) bool { return k.Nacks }, holdOff},
 	{"order", func(k *Kind) bool { return k.Repairs }, reordered},
+	{"sent once", func(k *Kind) bool { return !k.Repairs }, checkDatagrams},
+	{"rate", func(k *Kind) bool { return k.Rate > 0 }, checkRate},
 	{"sizes", nil, sizes},
 	{"determinism", nil, repeatable},
 }

@@ -19,18 +19,45 @@ import (
 	"weir/core/unit"
 )
 
+// Waits without an answer.
+var (
+	// probeWaits are for senders that probe first. "last packet repaired" has the bound of the repair.
+	probeWaits = []Wait{Between(transport.MinProbeWait), Between(transport.MinProbeWait)}
+	// tcpWaits are RFC 6298 §2.1 for the SYN, the tail loss probe (RFC 8985 §7.2), for which Linux waits 2 ms more, and
+	// the timeout after it, for which Linux adds at least 200 ms to the round trip.
+	tcpWaits = []Wait{Exactly(unit.Second),
+		func(rtt unit.Time) (least, longest unit.Time) { return 2 * rtt, 2*rtt + 2*ms },
+		func(rtt unit.Time) (least, longest unit.Time) { return rtt + 200*ms, max(rtt+200*ms, 3*rtt) }}
+	windowWaits = []Wait{Exactly(ms), Exactly(ms)}
+)
+
+// uetWait is the timeout of uet's reference: rto_base and six products of line rate and round trip, in whole frames of
+// less than 1 us.
+func uetWait(rtt unit.Time) (least, longest unit.Time) { return 15*us + 6*rtt, 15*us + 6*(rtt+us) }
+
 // kinds returns all transports, in the forms that differ in what they send again.
 func kinds() []Kind {
 	slow := reno.Scheme()
 	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
 	rdmaKind := func(name string, control *cc.Scheme, params ...string) Kind {
 		return Kind{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true, Backoff: true,
-			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true,
+			SlowStart: control == &slow, Patient: true, Probes: true, Nacks: true, Waits: probeWaits,
 			Params: append(params, "first_window", "initial_window")}
 	}
+	// uet has its reference's timer, which is always the same and sends data again without a probe. Its control laws are
+	// its own and not a cc.Controller, so that it passes no cc.Ack.Limited and has no slow start. It knows no NACKs of
+	// switches: receivers report trimmed packets, and each report sends one packet again at once, without hold-off.
 	uetKind := func(control string) Kind {
-		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Params: []string{"control", control}}
+		return Kind{Name: "uet " + control, Scheme: uet.Scheme(), Repairs: true, Steady: true,
+			Waits: []Wait{uetWait, uetWait}, Params: []string{"control", control}}
 	}
+	estimated := uetKind("nscc")
+	estimated.Name, estimated.Params = "uet estimated", append(estimated.Params, "rto", "estimated")
+	estimated.Steady, estimated.Backoff = false, true
+	estimated.Waits = []Wait{func(rtt unit.Time) (least, longest unit.Time) { // without a sample the fixed one
+		least, longest = uetWait(rtt)
+		return max(least, 100*us), max(longest, 100*us)
+	}, Between(100 * us)}
 	goBack := rdmaKind("go_back_n", &slow)
 	goBack.GoBack = true
 	several := rdmaKind("with 4 paths", window100, "recovery", "selective_repeat", "paths", "4")
@@ -38,17 +65,19 @@ func kinds() []Kind {
 	several.Backoff = false // paths take turns
 	return []Kind{
 		{Name: "tcp", Scheme: tcp.Scheme(), CC: &slow, SlowStart: true, Repairs: true, Reports: true, Backoff: true,
-			Patient: true, Nacks: true},
+			Patient: true, Nacks: true, Waits: tcpWaits},
 		goBack,
 		rdmaKind("selective_repeat", &slow, "recovery", "selective_repeat"),
 		rdmaKind("reordering", &slow, "recovery", "selective_repeat", "reordering", "adaptive"),
 		several,
-		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true,
-			Patient: true, Probes: true, Nacks: true},
-		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true},
-		uetKind("nscc"), uetKind("rccc"), uetKind("both"),
+		{Name: "udp", Scheme: udp.Scheme(), Patient: true, Rate: 8 * unit.Gbps, Params: []string{"rate", "8Gbps"}},
+		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true, Backoff: true,
+			Patient: true, Probes: true, Nacks: true, Waits: probeWaits},
+		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true,
+			Waits: probeWaits},
+		uetKind("nscc"), uetKind("rccc"), uetKind("both"), estimated,
 		{Name: "window", Scheme: window.Scheme(), Repairs: true, Backoff: true, GoBack: true,
-			Params: []string{"window", "20 packets"}},
+			Waits: windowWaits, Params: []string{"window", "20 packets"}},
 	}
 }
 
@@ -59,7 +88,7 @@ func TestContract(t *testing.T) {
 }
 
 // impatient are transports that send packets twice because a queue or a pause is long.
-var impatient = []string{"uet nscc", "uet rccc", "uet both", "window"}
+var impatient = []string{"uet nscc", "uet rccc", "uet both", "uet estimated", "window"}
 
 func TestImpatient(t *testing.T) {
 	for _, k := range kinds() {
@@ -170,12 +199,15 @@ func ofReceiver(change func(a *altered)) func(s, r transport.Endpoint) (transpor
 	}
 }
 
-// mutants are transports with one fault each, and the promise that each breaks.
-var mutants = []struct {
+// mutant is a transport with one fault, and the promise that it breaks.
+type mutant struct {
 	name, promise string
 	control       func(c cc.Controller) cc.Controller
 	wrap          func(s, r transport.Endpoint) (transport.Endpoint, transport.Endpoint)
-}{
+}
+
+// mutants are the faults that the contract must notice.
+var mutants = []mutant{
 	{"ignores slow start", "slow start doubles", func(c cc.Controller) cc.Controller {
 		return &opinion{Controller: c, ack: func(a *cc.Ack) { a.Limited = a.Limited && a.Flight.Before == a.Flight.After }}
 	}, nil},
@@ -192,12 +224,33 @@ var mutants = []struct {
 		}}
 	}, nil},
 	{"asks every 100 us", "timeout doubles", nil, ofSender(func(a *altered) {
-		due := unit.Never
-		a.emit = func(now unit.Time, _ *packet.Packet) { due = now + 100*us }
+		due, expired := unit.Never, false
+		a.emit = func(now unit.Time, _ *packet.Packet) { due, expired = now+100*us, false }
 		a.timer = func() unit.Time { return min(due, a.Endpoint.NextTimer()) }
+		a.send = func() unit.Time {
+			if t := a.Endpoint.NextSend(); !expired || t == unit.Never {
+				return t
+			}
+			return 0
+		}
 		a.advance = func(now unit.Time) {
-			due = unit.Never
+			due, expired = unit.Never, true
 			a.Endpoint.Advance(max(now, a.Endpoint.NextTimer()))
+		}
+	})},
+	{"waits three times too long at first", "first wait", nil, ofSender(scalesFirstWait(3, 1))},
+	{"waits a third of the time at first", "first wait", nil, ofSender(scalesFirstWait(1, 3))},
+	{"waits longer each time", "timeout stays", nil, ofSender(func(a *altered) {
+		more := unit.Time(0)
+		a.timer = func() unit.Time {
+			if t := a.Endpoint.NextTimer(); t < unit.Never {
+				return t + more
+			}
+			return unit.Never
+		}
+		a.advance = func(now unit.Time) {
+			more += us
+			a.Endpoint.Advance(now)
 		}
 	})},
 	{"has a timer that stays due", "loss repaired", nil, ofSender(func(a *altered) {
@@ -224,10 +277,11 @@ var mutants = []struct {
 		}
 		a.timer = func() unit.Time { return a.Endpoint.NextTimer() + 100*ms }
 	})},
-	{"sends the last packet for each NACK", "no early copies", nil, ofSender(func(a *altered) {
-		last, due := packet.Packet{}, false
+	{"sends the last packet again at each tenth reply", "no early copies", nil, ofSender(func(a *altered) {
+		last, due, replies := packet.Packet{}, false, 0
 		a.receive = func(now unit.Time, p *packet.Packet) bool {
-			due = p.Kind == packet.Nack && last.Payload > 0
+			replies++
+			due = replies%10 == 0 && last.Payload > 0
 			return a.Endpoint.Receive(now, p)
 		}
 		a.emit = resends(&last, &due)
@@ -271,12 +325,89 @@ var mutants = []struct {
 			return &c
 		}
 	})},
+	{"counts late packets as new ones", "order", nil, ofReceiver(func(a *altered) {
+		highest, late := int64(-1), unit.Bytes(0)
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			if p.Payload > 0 && p.Seq < highest {
+				late += unit.Bytes(p.Payload)
+			}
+			highest = max(highest, p.Seq)
+			return a.Endpoint.Receive(now, p)
+		}
+		a.count = func() *transport.Counters {
+			c := *a.Endpoint.Counters()
+			c.ReceivedBytes += late
+			return &c
+		}
+	})},
+	{"waits longer after each timeout for good", "heavy loss repaired", nil, ofSender(func(a *altered) {
+		more := ms
+		a.timer = func() unit.Time {
+			if t := a.Endpoint.NextTimer(); t < unit.Never {
+				return t + more
+			}
+			return unit.Never
+		}
+		a.advance = func(now unit.Time) {
+			more *= 4
+			a.Endpoint.Advance(now)
+		}
+	})},
+	{"sends a packet twice", "sent once", nil, ofSender(func(a *altered) {
+		last, count := packet.Packet{}, 0
+		a.emit = func(now unit.Time, p *packet.Packet) {
+			count++
+			again := count == 100
+			resends(&last, &again)(now, p)
+		}
+	})},
+	{"sends a hundredth less than its rate", "rate", nil, ofSender(func(a *altered) {
+		a.send = func() unit.Time {
+			if t := a.Endpoint.NextSend(); t < unit.Never {
+				return t + t/100
+			}
+			return unit.Never
+		}
+	})},
 	{"sends at random", "determinism", nil, ofSender(func(a *altered) {
 		a.emit = func(_ unit.Time, p *packet.Packet) {
 			sequence++
-			p.Size += sequence % 7
+			p.Size += sequence % 1009
 		}
 	})},
+}
+
+// scalesFirstWait multiplies the first wait of a sender after each packet that it sends or receives.
+func scalesFirstWait(factor, divisor unit.Time) func(a *altered) {
+	return func(a *altered) {
+		began, expired := unit.Time(0), false
+		a.emit = func(now unit.Time, _ *packet.Packet) {
+			if !expired {
+				began = now
+			}
+		}
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			began, expired = now, false
+			return a.Endpoint.Receive(now, p)
+		}
+		a.timer = func() unit.Time {
+			t := a.Endpoint.NextTimer()
+			if expired || t == unit.Never {
+				return t
+			}
+			return began + max(t-began, 0)*factor/divisor
+		}
+		a.send = func() unit.Time {
+			if t := a.Endpoint.NextSend(); !expired || t == unit.Never {
+				return t
+			}
+			return 0
+		}
+		a.advance = func(now unit.Time) {
+			expired = true
+			a.Endpoint.Advance(max(now, a.Endpoint.NextTimer()))
+		}
+	}
 }
 
 // resends replaces what a sender emits by the last packet of its, once it is due.
@@ -292,15 +423,46 @@ func resends(last *packet.Packet, due *bool) func(now unit.Time, p *packet.Packe
 
 var sequence int32 // of the packets of a mutant
 
+// Each mutant is noticed by the check of the promise that it breaks, for each transport that gives the promise.
 func TestMutants(t *testing.T) {
-	base := kinds()[2] // rdma, selective repeat
 	for _, m := range mutants {
-		k := base
-		k.Control, k.Wrap = m.control, m.wrap
-		var c counter
-		Contract(&c, k)
-		if !slices.ContainsFunc(c.errors, func(e string) bool { return strings.Contains(e, m.promise) }) {
-			t.Errorf("%s: the contract does not notice: %v", m.name, c.errors)
+		i := slices.IndexFunc(promises, func(p promise) bool { return p.name == m.promise })
+		if i < 0 {
+			t.Fatalf("%s: there is no promise %q", m.name, m.promise)
 		}
+		tried := 0
+		for _, k := range kinds() {
+			if p := promises[i]; p.applies != nil && !p.applies(&k) {
+				continue
+			}
+			tried++
+			k.Control, k.Wrap = m.control, m.wrap
+			if err := promises[i].check(k); err == nil {
+				t.Errorf("%s: %s: the check of %q does not notice", k.Name, m.name, m.promise)
+			}
+		}
+		if tried == 0 {
+			t.Errorf("%s: no transport promises %q", m.name, m.promise)
+		}
+	}
+}
+
+// Each promise has a mutant that breaks it.
+func TestPromisesHaveMutants(t *testing.T) {
+	for _, p := range promises {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == p.name }) {
+			t.Errorf("no mutant breaks %q", p.name)
+		}
+	}
+}
+
+// Contract reports which promise of which transport is broken.
+func TestContractReports(t *testing.T) {
+	k := kinds()[2] // rdma, selective repeat
+	k.Wrap = ofSender(func(a *altered) { a.timer = func() unit.Time { return unit.Never } })
+	var c counter
+	Contract(&c, k)
+	if !slices.ContainsFunc(c.errors, func(e string) bool { return strings.HasPrefix(e, k.Name+": loss repaired: ") }) {
+		t.Errorf("a sender without a timer: %q", c.errors)
 	}
 }

@@ -26,8 +26,14 @@ type Kind struct {
 	Patient   bool // it sends no packet twice because a queue or a pause is long
 	Probes    bool // without an answer it probes, and learns what is lost
 	Backoff   bool // its timer doubles while no answer arrives
+	Steady    bool // its timer is always the same
 	Nacks     bool // it responds to NACKs of switches
 	GoBack    bool // it sends again all that was sent after a lost packet
+
+	// Waits are how long the sender waits for an answer: before the first reply, and then, after replies, for each
+	// packet in a row; nil: it has no timer.
+	Waits []Wait
+	Rate  unit.Rate // payload per second that it sends on any path; 0: it has feedback
 
 	// Control replaces a controller, for mutants; nil: it does not.
 	Control func(c cc.Controller) cc.Controller

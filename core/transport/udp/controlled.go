@@ -173,17 +173,12 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	s.schedule(f.Start)
 	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
 		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
+	if r.merges = r.outgrows(); r.merges {
+		r.config.ReportEvery = math.MaxInt
+	}
 	r.plain.size, r.plain.highest = f.Size, -1
 	r.plain.counters.Finished, r.plain.counters.DelayMin = unit.Never, unit.Never
 	return s, r, nil
-}
-
-// coalesced returns how long reports wait for more datagrams.
-func coalesced(c *ControlledConfig) unit.Time {
-	if c.ReportEvery > 1 {
-		return c.ReportDelay
-	}
-	return 0
 }
 
 // ControlledSender sends datagrams, numbered from 0, within a window and at a rate. What
@@ -513,6 +508,7 @@ type ControlledReceiver struct {
 	pending  int
 	due      bool
 	reportAt unit.Time
+	merges   bool // a report waits until the NIC is free, and reports what has arrived by then
 }
 
 // Counters returns what was counted.
@@ -571,7 +567,9 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if !probe && !atOnce && r.pending < r.tele.Coalesce(r.config.ReportEvery) && r.plain.counters.Finished == unit.Never {
 		r.tele.Keep(p)
-		if r.reportAt == unit.Never {
+		if r.merges {
+			r.due = true
+		} else if r.reportAt == unit.Never {
 			r.reportAt = now + r.config.ReportDelay
 		}
 		return false

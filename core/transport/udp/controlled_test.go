@@ -279,3 +279,44 @@ func TestControlledRefused(t *testing.T) {
 		})
 	}
 }
+
+// A report that is longer than its datagram waits until the NIC is free, and is of all that has arrived by then.
+func TestReportsMerge(t *testing.T) {
+	for _, x := range []struct {
+		payload int32
+		merges  bool
+	}{{1, true}, {20, true}, {longestMerged, true}, {longestMerged + 1, false}, {1000, false}} {
+		f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Payload: x.payload,
+			Size: 10 * unit.Bytes(x.payload), Framing: packet.Framings[0],
+			CC: &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
+				return &fixed{window: 1_000_000}, nil
+			}}}
+		s, r, err := NewControlled(f, scheme.Defaults[ControlledConfig]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			p := &packet.Packet{}
+			s.Emit(0, p)
+			if at := r.Receive(us, p); at == x.merges {
+				t.Errorf("payload of %d bytes: reported at once: %v", x.payload, at)
+			}
+		}
+		if due := r.NextSend() <= us; due != x.merges || r.Replies() != x.merges || r.NextTimer() != unit.Never {
+			t.Errorf("payload of %d bytes: a report is due: %v", x.payload, due)
+		}
+		if !x.merges {
+			continue
+		}
+		report := &packet.Packet{}
+		if r.Emit(us, report); r.NextSend() != unit.Never {
+			t.Errorf("payload of %d bytes: a second report is due", x.payload)
+		}
+		if s.Receive(2*us, report); s.InFlight() != 0 || s.received != 3 {
+			t.Errorf("payload of %d bytes: %d in flight, %d reported", x.payload, s.InFlight(), s.received)
+		}
+	}
+}
+
+// longestMerged is the payload of the longest datagrams that are shorter than a report.
+const longestMerged = 39

@@ -56,5 +56,22 @@ func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	return max(upTo, s.probeNext)
 }
 
+// coalesced returns how long reports wait for more datagrams.
+func coalesced(c *ControlledConfig) unit.Time {
+	if c.ReportEvery > 1 {
+		return c.ReportDelay
+	}
+	return 0
+}
+
+// outgrows reports whether each datagram is answered by a report that is longer than itself. At line rate such reports
+// would queue at the receiver's NIC without limit, and reach the sender after its timeout.
+func (r *ControlledReceiver) outgrows() bool {
+	var p packet.Packet
+	p.SetExtension(Report, make([]byte, reportBytes))
+	report := r.flow.Framing.Frame(r.headers+p.ExtensionBytes(), 0, false)
+	return r.config.ReportEvery == 1 && report > r.flow.Framing.Frame(r.headers, r.flow.Payload, true)
+}
+
 // Replies reports whether reports are of several datagrams (transport.Replier).
 func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }
