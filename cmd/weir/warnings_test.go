@@ -13,8 +13,7 @@ import (
 )
 
 // narrowPath is an experiment of one flow whose path is narrow behind the switch: 1 Gb/s, and 4 ms there and back.
-// The host's
-// link has 100 Gb/s.
+// The host's link has 100 Gb/s.
 func narrowPath(programs, transport, cc string) string {
 	return twoLinks("100Gbps", "1Gbps", "1ms", "1MB", programs, transport, cc)
 }
@@ -64,8 +63,7 @@ measure: [goodput]
 var warned = []warntest.Row{
 	// windows and buffers: the path's narrowest link decides, not the host's
 	{ID: "tcp-send-buffer", Text: narrowPath("forward", "{tcp: {send_buffer: ¦#}}", "cubic"), Fires: "450kB",
-		Quiet: "500kB",
-		Port:  "s->b"},
+		Quiet: "500kB", Port: "s->b"},
 	{ID: "tcp-receive-buffer", Text: narrowPath("forward", "{tcp: {receive_buffer: ¦#}}", "cubic"), Fires: "920kB",
 		Quiet: "1MB", Port: "s->b"},
 	{ID: "swift-max-cwnd", Text: narrowPath("forward", "tcp", "{swift: {base_target: 10ms, max_cwnd: ¦#}}"), Fires: "300",
@@ -74,11 +72,9 @@ var warned = []warntest.Row{
 		"base_target: ¦#}}"),
 		Fires: "2.9ms", Quiet: "3.2ms"},
 	{ID: "bolt-max-cwnd", Text: narrowPath("forward, bolt", "rdma", "{bolt: {max_cwnd: ¦#}}"), Fires: "430kB",
-		Quiet: "480kB",
-		Port:  "s->b"},
-	{ID: "rdma-bound-bytes", Text: narrowPath("forward", "{rdma: {bound: bytes, bound_bytes: ¦#}}", "reno"),
-		Fires: "430kB",
 		Quiet: "480kB", Port: "s->b"},
+	{ID: "rdma-bound-bytes", Text: narrowPath("forward", "{rdma: {bound: bytes, bound_bytes: ¦#}}", "reno"),
+		Fires: "430kB", Quiet: "480kB", Port: "s->b"},
 	{ID: "telemetry-asks", Text: narrowPath("forward, telemetry", "{rdma: {telemetry: packets, telemetry_packets: "+
 		"¦#}}", "hpcc"),
 		Fires: "10900 packets", Quiet: "9900 packets", Port: "s->b"},
@@ -100,20 +96,17 @@ var warned = []warntest.Row{
 	{ID: "timely-t-high-wait", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}", "{timely: {t_high: ¦#}}"),
 		Fires: "90us", Quiet: "86us"},
 	{ID: "ndp-rto-nic", Text: trimmed("forward, trimming", "{ndp: {nic_ack_delay: 100us, rto_min: ¦#}}", ""),
-		Fires: "108us",
-		Quiet: "112us"},
+		Fires: "108us", Quiet: "112us"},
 	{ID: "uet-network-rtt", Text: trimmed("forward, ecn, trimming", "{uet: {network_rtt: ¦#}}", ""), Fires: "7.5us",
 		Quiet: "8.2us"},
 	{ID: "uet-rto-base", Text: trimmed("forward, ecn, {trimming: {rtt: 100ns}}", "{uet: {rto_base: ¦#, rto_queues: "+
-		"0}}", ""), Fires: "8us",
-		Quiet: "9us"},
+		"0}}", ""), Fires: "8us", Quiet: "9us"},
 	// signals
 	{ID: "cc-no-signal", Text: fabric("forward#", "rdma", "¦dcqcn"), Fires: "", Quiet: ", ecn", Port: "s->b"},
 	{ID: "dctcp-unmarked", Text: fabric("forward#", "tcp", "¦dctcp"), Fires: "", Quiet: ", ecn", Port: "s->b"},
 	{ID: "bolt-unanswered", Text: fabric("forward#", "rdma", "¦bolt"), Fires: "", Quiet: ", bolt", Port: "s->b"},
 	{ID: "bolt-paths", Text: leaves("#, bolt", "{rdma: {recovery: selective_repeat, reordering: adaptive}}",
-		"¦bolt"), Fires: "spray",
-		Quiet: "ecmp"},
+		"¦bolt"), Fires: "spray", Quiet: "ecmp"},
 	{ID: "rdma-recovery-delay", Text: fabric("forward", "{rdma: {recovery: ¦#}}", "{timely: {t_high: 60us}}"),
 		Fires: "go_back_n", Quiet: "selective_repeat"},
 	{ID: "rdma-ack-every", Text: fabric("forward, bolt", "{rdma: {ack_every: ¦#}}", "bolt"), Fires: "2 packets",
@@ -164,11 +157,9 @@ measure: [job]
 	{ID: "marks-beyond-buffer", Text: fabric("forward, ¦{ecn: {kmin: #, kmax: 2MB}}", "rdma", "dcqcn"), Fires: "1MB",
 		Quiet: "950kB", Port: "s->b"},
 	{ID: "aqm-below-frame", Text: narrowPath("forward, {codel: {target: ¦#, interval: 1ms}}", "tcp", "cubic"),
-		Fires: "12us",
-		Quiet: "13us", Port: "s->b"},
+		Fires: "12us", Quiet: "13us", Port: "s->b"},
 	{ID: "aqm-beyond-buffer", Text: narrowPath("forward, {codel: {target: ¦#, interval: 100ms}}", "tcp", "cubic"),
-		Fires: "8ms",
-		Quiet: "7.9ms", Port: "s->b"},
+		Fires: "8ms", Quiet: "7.9ms", Port: "s->b"},
 	{ID: "aqm-pace", Text: narrowPath("forward, {pie: {target: 5ms, update: ¦#}}", "tcp", "cubic"), Fires: "14ms",
 		Quiet: "15ms"},
 	{ID: "ppv-target", Text: narrowPath("forward, {ppv: {target: ¦#}}", "tcp", "cubic"), Fires: "8ms", Quiet: "7.9ms",
@@ -189,8 +180,7 @@ func experimentWarnings(t *testing.T, text string) []document.Warning {
 }
 
 // TestWarnings: each kind of warning about an experiment fires in one file and is quiet in another, which differs in
-// the
-// value that decides.
+// the value that decides.
 func TestWarnings(t *testing.T) {
 	warntest.Run(t, append(warned, warnedPrograms...), experimentWarnings)
 }

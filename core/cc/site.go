@@ -190,8 +190,7 @@ func (s *Site) tooLong() []scheme.Remark {
 		say = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
 	}
 	r := warnHops.Remark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
-		"other "+
-		"queues; %s", most, longest.Name, f.Profile.Name, f.Hops, say)
+		"other queues; %s", most, longest.Name, f.Profile.Name, f.Hops, say)
 	r.Refused = f.Profile.Name == "hpcc"
 	return []scheme.Remark{r}
 }
@@ -290,6 +289,6 @@ func (s *Site) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate)
 	}
 	rate := minRate(p.NICRate)
 	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate of a flow, are more than %s has, %v: a "+
-		"queue "+
-		"there never empties", rate, p.Narrow.Port, p.Narrow.Rate).At(p.Narrow.Port, float64(rate)/float64(p.Narrow.Rate))}
+		"queue there never empties", rate, p.Narrow.Port, p.Narrow.Rate).
+		At(p.Narrow.Port, float64(rate)/float64(p.Narrow.Rate))}
 }

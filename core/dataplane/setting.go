@@ -127,13 +127,11 @@ func (s *Setting) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 		return nil
 	}
 	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
-		"above %v is "+
-		"whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), ratio(t, delay))}
+		"above %v is whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), ratio(t, delay))}
 }
 
 // BeyondBuffer warns of a delay for queues that a buffer does not hold: it ends before the delay is reached. The delay
-// may
-// depend on the rate of the port.
+// may depend on the rate of the port.
 func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
 	p, holds := s.Short(delay)
 	if p == nil {
@@ -141,8 +139,7 @@ func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []
 	}
 	most := delay(p.Rate.Bits)
 	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
-		"%v: it "+
-		"drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
+		"%v: it drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
 }
 
 // Always is a delay that does not depend on the rate of the port.
@@ -162,8 +159,7 @@ func Paced(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
 	}
 	speed := usual.Seconds() / update.Seconds()
 	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
-		"delay that "+
-		"stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
+		"delay that stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
 		usualGain/speed)}
 }
 

@@ -25,9 +25,11 @@ type truth struct {
 // side is one side of a comparison, or a whole expression without a comparison.
 type side struct {
 	program  *vm.Program
-	text     string // as the file has it
-	divisors []side // what it divides by
-	guarded  bool   // of a divisor: a condition decides whether anything is divided by it
+	text     string      // as the file has it
+	divisors []side      // what it divides by
+	guarded  bool        // of a divisor: a condition decides whether anything is divided by it
+	exponent *vm.Program // of a divisor that is a base: it divides where this is negative
+	operand  *operand    // its measures
 }
 
 // newSide compiles an expression. people prints as the file has it.
@@ -36,11 +38,18 @@ func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 	if s.program, err = expr.Compile(n.String(), options...); err != nil {
 		return s, err
 	}
+	s.operand = newOperand(n, people, options[0])
 	var divisors, texts []ast.Node
+	exponents := map[ast.Node]ast.Node{} // by base
 	collect := func(to *[]ast.Node) visitor {
 		return func(n ast.Node) {
-			if x, ok := n.(*ast.BinaryNode); ok && x.Operator == "/" {
+			x, ok := n.(*ast.BinaryNode)
+			switch {
+			case ok && x.Operator == "/":
 				*to = append(*to, x.Right)
+			case ok && (x.Operator == "**" || x.Operator == "^"):
+				*to = append(*to, x.Left)
+				exponents[x.Left] = x.Right
 			}
 		}
 	}
@@ -54,10 +63,17 @@ func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 	}))
 	for i, x := range divisors {
 		// within a predicate it does not stand alone, and has no value
-		if program, err := expr.Compile(x.String(), options[:1]...); err == nil && i < len(texts) {
-			s.divisors = append(s.divisors, side{program: program, text: texts[i].String(),
-				guarded: slices.Contains(guarded, x)})
+		program, err := expr.Compile(x.String(), options[:1]...)
+		if err != nil || i >= len(texts) {
+			continue
 		}
+		divisor := side{program: program, text: texts[i].String(), guarded: slices.Contains(guarded, x)}
+		if e := exponents[x]; e != nil {
+			if divisor.exponent, err = expr.Compile(e.String(), options[:1]...); err != nil {
+				continue
+			}
+		}
+		s.divisors = append(s.divisors, divisor)
 	}
 	return s, nil
 }
@@ -148,6 +164,9 @@ func (t *truth) judge(envs []map[string]any) verdict {
 		}
 		return a
 	}
+	if why := t.undefined(envs); why != "" {
+		return verdict{maybe, math.Inf(-1), why}
+	}
 	var all outcomes
 	for _, env := range envs {
 		if why := t.add(&all, env); why != "" {
@@ -204,6 +223,12 @@ func (s *side) zero(env map[string]any, guarded bool) string {
 		x := &s.divisors[k]
 		if x.guarded && !guarded {
 			continue
+		}
+		if x.exponent != nil {
+			e, err := expr.Run(x.exponent, env)
+			if e, ok := toFloat(e); err != nil || !ok || e >= 0 {
+				continue
+			}
 		}
 		if d, err := expr.Run(x.program, env); err == nil {
 			if d, ok := toFloat(d); ok && d == 0 {
@@ -276,7 +301,17 @@ func (t *truth) compared(o *outcomes) verdict {
 	right, _ := MeanInterval(o.rights)
 	mean, half := MeanInterval(o.differences)
 	if math.IsNaN(mean) {
-		return verdict{maybe, math.Inf(-1), t.left.text + " or " + t.right.text + " is not defined there"}
+		count := func(values []float64) (n int) {
+			for _, v := range values {
+				if math.IsNaN(v) {
+					n++
+				}
+			}
+			return n
+		}
+		seeds := len(o.differences)
+		return verdict{maybe, math.Inf(-1), cmp.Or(undefinedFor(t.left.text, count(o.lefts), seeds),
+			undefinedFor(t.right.text, count(o.rights), seeds), t.text()+" is not defined there")}
 	}
 	if len(o.differences) < 2 {
 		half = 0

@@ -20,7 +20,7 @@ type importCmd struct {
 func (i *importCmd) Run(a *app) error {
 	folder := "."
 	if i.Out != "" {
-		folder = filepath.Dir(string(i.Out))
+		folder = fromHere(filepath.Dir(string(i.Out)))
 	}
 	var names []string
 	for _, f := range a.registry.Imports {
@@ -54,6 +54,18 @@ func (i *importCmd) Run(a *app) error {
 		err = err2
 	}
 	return err
+}
+
+// fromHere returns a path from the current folder; the path itself if there is none.
+func fromHere(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(here, path); err == nil {
+		return short
+	}
+	return path
 }
 
 // otherFile says what a file is that an experiment names as it is, and that is not imported; "" if it is none.

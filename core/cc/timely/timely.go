@@ -171,8 +171,7 @@ func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	if p, ok := s.Longest(); ok && p.Wait > 0 && o.THigh >= p.BaseRTT+p.Wait {
 		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the round trip of the longest path, with "+
-			"a full queue "+
-			"at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+p.Wait))
+			"a full queue at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+p.Wait))
 	}
 	if o.MinRate == 0 {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)

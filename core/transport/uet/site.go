@@ -35,17 +35,14 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	case untrimmed != nil && !c.Sleek:
 		all = append(all, warnSleekNeeded.Remark("sleek", "no switch trims packets (program trimming) of %s where they can "+
 			"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
-			untrimmed.Name).
-			At(untrimmed.Narrow.Port, 0))
+			untrimmed.Name).At(untrimmed.Narrow.Port, 0))
 	case len(s.Paths) > 0 && c.Sleek && s.Find(func(p *cc.SitePath) bool { return !p.Trims }) == nil:
 		all = append(all, warnSleekTwice.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
-			"came out of "+
-			"order is sent again, too"))
+			"came out of order is sent again, too"))
 	}
 	if untrimmed != nil && c.Balance == REPS {
 		all = append(all, warnREPS.Remark("balance", "no switch trims packets (program trimming) of %s where they can "+
-			"queue: "+
-			"reps hears of a path that loses packets by timeouts alone", untrimmed.Name).At(untrimmed.Narrow.Port, 0))
+			"queue: reps hears of a path that loses packets by timeouts alone", untrimmed.Name).At(untrimmed.Narrow.Port, 0))
 	}
 	p := s.Find(func(p *cc.SitePath) bool { return p.Unmarked != "" && !p.Idle })
 	if c.Control != ByReceiver && p != nil {
@@ -54,8 +51,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
 		all = append(all, warnBalance.Remark("balance", "a program of the switches spreads packets itself, so that "+
-			"entropy values "+
-			"choose no path; balance: one, or program ecmp"))
+			"entropy values choose no path; balance: one, or program ecmp"))
 	}
 	longest, ok := s.Longest()
 	if !ok {
@@ -64,8 +60,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	all = append(all, c.impatient(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
 		all = append(all, warnNetworkRTT.Remark("network_rtt", "the longest path takes %v without queues: windows hold "+
-			"less than a "+
-			"round trip", rtt))
+			"less than a round trip", rtt))
 	}
 	network := c.Network
 	if network == 0 {
@@ -76,8 +71,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt &&
 			(longest.Trims || longest.DataMaxRTT() == unit.Never) { // else transport.ShortTimer warns
 			all = append(all, warnRTOBase.Remark("rto_base", "the timeout, %v, is over before the round trip of the "+
-				"longest path, %v",
-				timeout, rtt))
+				"longest path, %v", timeout, rtt))
 		}
 	}
 	return all
@@ -113,10 +107,9 @@ func (c *Config) impatient(s *cc.Site) []scheme.Remark {
 	}
 	longest, _ := s.Longest()
 	return []scheme.Remark{warnRTOQueues.Remark(param, "the timeout is %v on a path that takes %v without queues, "+
-		"and up to %v with "+
-		"those of its switches, %d times %v before they trim: what waits there is sent again; the round trip that the "+
-		"program that trims is made for (rtt of trimming) is to be the network's, %v", timeout, path.BaseRTT, most,
-		path.Hops, path.Holds, longest.BaseRTT)}
+		"and up to %v with those of its switches, %d times %v before they trim: what waits there is sent again; "+
+		"the round trip that the program that trims is made for (rtt of trimming) is to be the network's, %v", timeout,
+		path.BaseRTT, most, path.Hops, path.Holds, longest.BaseRTT)}
 }
 
 // Timer returns the timeout of the reference, or the estimated one's minimum.

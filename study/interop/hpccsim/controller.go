@@ -284,7 +284,7 @@ func (m *hpccImport) controller() string {
 		if s := m.config.Get("CC_MODE"); s != nil {
 			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
 		}
-		m.fail("CC_MODE", "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT)", "CC_MODE is %q", text)
+		m.fail("CC_MODE", simfiles.Modes, "CC_MODE is %q", text)
 		return ""
 	}
 	m.became["CC_MODE"] = "cc: " + name

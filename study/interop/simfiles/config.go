@@ -38,6 +38,9 @@ type Key struct {
 	Doc       string
 }
 
+// Modes lists the values of CC_MODE that an experiment can have.
+const Modes = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)"
+
 // Keys are all that the simulator knows, in the order of its own file (HPCC simulator config.txt).
 var Keys = []Key{
 	{"ENABLE_QCN", Flag, 0, 1, "switches mark ECN"},
@@ -338,6 +341,9 @@ func (k *Key) wants() string {
 	case Flag:
 		return "0 or 1"
 	case Count:
+		if k.Name == "CC_MODE" {
+			return Modes
+		}
 		return fmt.Sprintf("a whole number from %.0f to %.0f", k.Low, k.High)
 	case Fraction:
 		return fmt.Sprintf("a number from %v to %v", k.Low, k.High)
