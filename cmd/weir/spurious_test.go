@@ -18,7 +18,8 @@ import (
 type wait struct{ buffer, rate, delay, flows, transport, controller string }
 
 // buffersOfWaits are the kinds of buffers of switches.
-var buffersOfWaits = []string{"pfc of 1MB", "pfc of 32MB", "unlimited", "1GB a port", "queue limit", "ndp in turns"}
+var buffersOfWaits = []string{"pfc of 200kB", "pfc of 1MB", "pfc of 32MB", "unlimited", "1GB a port", "queue limit",
+	"ndp in turns"}
 
 // lossless reports whether the switches have room for all packets. Other buffers can be too small for some flows.
 func (w wait) lossless() bool {
@@ -74,6 +75,10 @@ func (w wait) spec() string {
 	queues, switches := "", "ecmp, {telemetry: {format: hpcc}}, {ecn: {kmin: 100kB, kmax: 400kB, pmax: 20%}}"
 	buffer := ""
 	switch w.buffer {
+	case "pfc of 200kB": // with 10 Gb/s and links of 1 us or less
+		headroom := w.inFlight() + 12_500
+		switches += fmt.Sprintf(", {shared_buffer: {size: %dB, reserved: 1kB}}, {pfc: {headroom: size, "+
+			"headroom_size: %dB}}", 110_000+w.ports()*headroom, headroom)
 	case "pfc of 1MB":
 		switches += ", {shared_buffer: {size: 1MB, reserved: 1kB}}, {pfc: {headroom: size, headroom_size: 20kB}}"
 	case "pfc of 32MB":
@@ -112,19 +117,23 @@ func (w wait) spec() string {
 		ends = []string{`from: "*", to: random, size: 100kB, load: 80%, start: 0s, stop: ` + stop}
 	case "both ways":
 		ends = append(ends, `from: h16, to: ["h?", "h1[0-5]"], size: 300kB, start: 0s..50us`)
-	case "same edge": // h15 sends into the incast, so that its edge switch pauses it, and has answers for h14
-		topology = fmt.Sprintf("fat_tree: {k: 4, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
-		ends = []string{`from: ["h[1-9]", "h1[0-3]", h15], to: h0, size: 300kB, start: 0s..20us`,
-			`from: h14, to: h15, size: 100kB, start: 10us`}
+	case "same edge": // h53 sends into the incast, so that its edge switch pauses it, and has answers for h52
+		topology = fmt.Sprintf("fat_tree: {k: 6, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
+		ends = []string{`from: "*", to: h0, size: 500kB, start: 0s`, `from: h52, to: h53, size: 400kB, start: 10us`,
+			`from: h53, to: h49, size: 400kB, start: 10us`}
 	case "off path": // a and b use s1 and s2, which s5 pauses over s4 and s3
-		topology = "hosts: [a, b, c, d, e, f, z], switches: [s1, s2, s3, s4, s5], links: ["
-		for _, x := range []string{"a, s1", "b, s2", "c, s1", "d, s3", "e, s4", "f, s5", "s1, s2", "s2, s3", "s3, s4",
-			"s4, s5", "s5, z"} {
+		topology = "hosts: [a, b, z, c1, c2, c3, c4, d1, d2, d3, d4, e1, e2, e3, e4, f1, f2, f3, f4], " +
+			"switches: [s1, s2, s3, s4, s5], links: ["
+		links := []string{"a, s1", "b, s2", "s1, s2", "s2, s3", "s3, s4", "s4, s5", "s5, z"}
+		for i := range 16 {
+			links = append(links, fmt.Sprintf("%c%d, s%d", "cdef"[i/4], i%4+1, []int{1, 3, 4, 5}[i/4]))
+		}
+		for _, x := range links {
 			topology += fmt.Sprintf("{ends: [%s], rate: %s, delay: %s%s}, ", x, w.rate, w.delay, buffer)
 		}
 		topology = strings.TrimSuffix(topology, ", ") + "]"
-		ends = []string{`from: [c, d, e, f], to: z, size: 300kB, flows: 2, start: 0s..20us`,
-			`from: a, to: b, size: 100kB, start: 10us`}
+		ends = []string{`from: ["c?", "d?", "e?", "f?"], to: z, size: 1MB, start: 0s`,
+			`from: a, to: b, size: 1MB, start: 0s`}
 	case "victim":
 		topology = fmt.Sprintf("fat_tree: {k: 4, rate: %s, delay: %s%s}", w.rate, w.delay, buffer)
 		ends = []string{`from: ["h[0-9]", "h1[0-3]"], to: h15, size: 300kB, start: 0s..20us`,
@@ -199,6 +208,16 @@ func TestDelayedRepliesFirst(t *testing.T) {
 	for _, x := range []string{"rdma: {recovery: go_back_n, nic_ack_delay: 30us}",
 		"rdma: {recovery: selective_repeat, ack_every: 64 packets}", "udp_controlled: {report_every: 8 packets}"} {
 		w := wait{"queue limit", "10Gbps", "1us", "two NICs", x, "swift: {base_target: 30us, fs_range: 30us}"}
+		if !w.check(t) {
+			t.Errorf("%v: packets are dropped", w)
+		}
+	}
+}
+
+// PFC pauses a path also from switches that it does not use, and the NICs of both of its hosts.
+func TestPausesOfOtherPaths(t *testing.T) {
+	for _, flows := range []string{"same edge", "off path"} {
+		w := wait{"pfc of 200kB", "10Gbps", "1us", flows, "rdma: {recovery: go_back_n}", "none"}
 		if !w.check(t) {
 			t.Errorf("%v: packets are dropped", w)
 		}
