@@ -14,7 +14,8 @@ import (
 
 // buffers are the kinds of buffers of a switch with five ports of 10 Gb/s and what the path from h0 to h4 can hold,
 // there and back: the bytes ahead of a packet at the one port, and itself. A frame has 1500 bytes of IP and 18 of
-// Ethernet.
+// Ethernet. With PFC a packet waits once for what the switch holds, and its host's NIC may be paused for two times more:
+// ahead of another frame, and ahead of its own.
 var buffers = []struct {
 	name, links, switches, programs string
 	want                            unit.Time // unit.Never: no limit
@@ -27,7 +28,8 @@ var buffers = []struct {
 	{"the smaller of two", ", buffer: 1MB", `switches: {"*": {queue_limit: 200kB}}`, "[forward]",
 		2 * unit.TransmitTime(200_000, 10*unit.Gbps)},
 	{"shared", "", "", "[forward, {shared_buffer: {size: 4MB}}]", 2 * unit.TransmitTime(4_000_000, 10*unit.Gbps)},
-	{"pfc", "", "", "[forward, {shared_buffer: {size: 32MB}}, pfc]", 2 * unit.TransmitTime(32_000_000, 10*unit.Gbps)},
+	{"pfc", "", "", "[forward, {shared_buffer: {size: 32MB}}, pfc]",
+		2 * 3 * unit.TransmitTime(32_000_000, 10*unit.Gbps)},
 	{"pfc without a buffer", "", "", "[forward, {pfc: {trigger: static, xoff: 100kB}}]", unit.Never},
 	{"fair queueing", ", buffer: 1MB", `switches: {"*": {scheduler: fq}}`, "[forward]", unit.Never},
 	{"priorities", ", buffer: 1MB", `switches: {"*": {queues: 2}}`, "[forward]", unit.Never},
@@ -71,14 +73,56 @@ func TestQueueing(t *testing.T) {
 	}
 }
 
+// With PFC a path waits for the longest chain of switches that can pause it, also where its packets do not go: the
+// switches s0 and s1 are in a row with others. In a ring pauses can close a cycle, so that there is no limit.
+func TestQueueingBehindPauses(t *testing.T) {
+	longest := func(switches int, ring bool) unit.Time {
+		links := ""
+		var hosts, names []string
+		for i := range switches {
+			hosts, names = append(hosts, fmt.Sprintf("h%d", i)), append(names, fmt.Sprintf("s%d", i))
+			links += fmt.Sprintf("{ends: [h%d, s%d]}, ", i, i)
+			if i > 0 {
+				links += fmt.Sprintf("{ends: [s%d, s%d]}, ", i-1, i)
+			}
+		}
+		if ring {
+			links += fmt.Sprintf("{ends: [%s, s0]}, ", names[switches-1])
+		}
+		topology := fmt.Sprintf("hosts: [%s], switches: [%s], links: [%s]", strings.Join(hosts, ", "),
+			strings.Join(names, ", "), strings.TrimSuffix(links, ", "))
+		text := fmt.Sprintf("duration: 3ms\ntopology: {%s}\nswitch: [ecmp, {shared_buffer: {size: 1MB}}, "+
+			"{pfc: {headroom: size, headroom_size: 20kB}}]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: rdma, "+
+			"cc: none, start: 0s}\nmeasure: [goodput]\n", strings.ReplaceAll(topology, "]}", "], rate: 10Gbps, delay: 1us}"))
+		s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			spec.Options{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		p := s.Points()[0].Measured()
+		return p.Path(0, 1, &p.Traffic[0]).Queueing
+	}
+	before := unit.Time(0)
+	for switches := 2; switches < 8; switches++ {
+		now := longest(switches, false)
+		if now < before+unit.TransmitTime(1_000_000, 10*unit.Gbps) {
+			t.Errorf("%d switches in a row: %v, one less: %v", switches, now, before)
+		}
+		before = now
+	}
+	if got := longest(6, true); got != unit.Never {
+		t.Errorf("a ring of six switches: %v, want no limit", got)
+	}
+}
+
 // A timeout of the file that is shorter than full buffers can hold a packet, where data can queue, gets a warning with
 // both numbers; a longer one, and one where no buffer has a limit, gets none.
 func TestTimerWarnings(t *testing.T) {
 	for _, x := range []struct {
 		transport, buffer, want string // the warning's begin, "": there is none
 	}{
-		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
-		{"rdma: {rto_min: 60ms}", "pfc", ""},
+		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 154ms"},
+		{"rdma: {rto_min: 160ms}", "pfc", ""},
 		// acknowledgements alone come back, so that one way has full buffers
 		{"rdma: {rto: fixed, rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 81"},
 		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", ""},
@@ -142,8 +186,8 @@ func TestTimerWarningsNeedQueues(t *testing.T) {
 func TestTimerTexts(t *testing.T) {
 	for _, x := range []struct{ transport, buffer, want string }{
 		{"rdma", "pfc", "timer of traffic x (rdma): a probe after 320us without an answer, or more if round trips are " +
-			"longer; data is sent again when the probe's answer proves the loss, or after 64.1ms: the longest path takes " +
-			"6.53us without queues and 51.3ms with full buffers"},
+			"longer; data is sent again when the probe's answer proves the loss, or after 193ms: the longest path takes " +
+			"6.53us without queues and 154ms with full buffers"},
 		{"udp_controlled", "unlimited", "proves the loss; a port of the path has no limit, so that packets can wait for " +
 			"any time"},
 		{"rdma: {rto: none}", "bytes", "no timer sends anything again"},

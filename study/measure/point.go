@@ -21,6 +21,7 @@ type Point struct {
 	Traffic          []Traffic
 	Groups           []Group // of hosts, in the file's order
 	Waits            *Waits  // how long packets wait in switches at most; nil: unknown
+	pauses           *pauses // by PFC; nil: no switch pauses
 	NoPackets        bool    // messages of jobs are on an ideal network
 	Buffered         bool    // at some point a traffic has a send buffer
 	Partial          bool    // errors were found, so parts may be missing

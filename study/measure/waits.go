@@ -43,6 +43,7 @@ func (p *Point) PrepareWaits() {
 			}
 		}
 	}
+	p.pauses = p.findPauses()
 }
 
 // maxWait is above all waits that are useful as a limit. PFC in large networks can pause for longer.
@@ -72,14 +73,14 @@ func (p *Point) largestFrame() unit.Bytes {
 }
 
 // longestWait returns how long a packet waits at most on one way: in the queues of the switches, behind a frame at the
-// host, and for the links' jitter. Where switches have a choice of ports the longest of all queues between switches
+// host, while PFC pauses both, and for the links' jitter. Where switches have a choice of ports the longest of all queues between switches
 // counts. Queueing has what queues is.
 func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
-	var pathBuffer, switchBuffer [16]int // longer paths allocate
+	var pathBuffer [16]int // longer paths allocate
 	links, _ := p.Routes.AppendPath(pathBuffer[:0], from, to)
 	at, chooses := p.Routes.NICs().Node(from), false
-	switches := switchBuffer[:0]
+	paused := unit.Time(0)
 	for _, i := range links {
 		l := &n.Links[i]
 		end := 0
@@ -91,8 +92,11 @@ func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (t
 		switch {
 		case !n.Nodes[at].Switch:
 			total += sendingTime(p.rate(i), dataplane.Backlog{Packets: 1}, frame)
+			if w.Memory != nil {
+				paused = addWaits(paused, p.pauses.atHost(i, end))
+			}
 		case w.Memory != nil:
-			switches = append(switches, at)
+			paused = addWaits(paused, p.pauses.atSwitch(at, p.Routes.Paths(at).To(packet.Addr(to+1))))
 		default:
 			ports := p.Routes.Ports(at)
 			choice := p.Routes.Paths(at).To(packet.Addr(to + 1))
@@ -111,11 +115,15 @@ func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (t
 		}
 		at = next
 	}
-	pause := p.longestPause(switches)
-	if pause > maxWait || total > maxWait-pause {
+	return addWaits(total, paused)
+}
+
+// addWaits returns the sum of two times; unit.Never above maxWait.
+func addWaits(a, b unit.Time) unit.Time {
+	if a > maxWait || b > maxWait-a {
 		return unit.Never
 	}
-	return total + pause
+	return a + b
 }
 
 // rate returns the lowest rate that a link has in the run.
@@ -124,33 +132,6 @@ func (p *Point) rate(link int) unit.LinkRate {
 		return r
 	}
 	return p.Network.Links[link].Rate
-}
-
-// longestPause returns how long PFC can stop a packet on its way through switches. What a switch holds drains no
-// faster than the slowest link carries it, and a neighbour that is stopped gets one turn in as many as the switch
-// has other ports. So the waits multiply from the last switch to the first.
-func (p *Point) longestPause(switches []int) (total unit.Time) {
-	if len(switches) == 0 {
-		return 0
-	}
-	slowest := p.Waits.slowest
-	if slowest == 0 {
-		return unit.Never
-	}
-	turns := unit.Time(1)
-	for i := len(switches) - 1; i >= 0; i-- {
-		held := p.Waits.Memory[switches[i]]
-		if held == 0 {
-			return unit.Never
-		}
-		wait := unit.TransmitTime(held, slowest)
-		if wait > maxWait/turns {
-			return unit.Never
-		}
-		total += wait * turns
-		turns *= max(unit.Time(len(p.Routes.Ports(switches[i]))-1), 1)
-	}
-	return total
 }
 
 // sendingTime returns how long a port needs to send what can wait at it and one frame more; unit.Never if that has no
