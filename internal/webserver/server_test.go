@@ -203,8 +203,9 @@ func TestLimit(t *testing.T) {
 		if len(accepted) != 2 {
 			t.Fatalf("%d connections, want 2", len(accepted))
 		}
-		accepted[0].Close()
-		accepted[0].Close() // frees one place, once
+		first := accepted[0]
+		first.Close()
+		first.Close() // frees one place, once
 		<-third
 		synctest.Wait()
 		if len(accepted) != 3 {
