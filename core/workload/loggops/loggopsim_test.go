@@ -109,8 +109,8 @@ func doubling(n, size int) *schedule {
 	return s
 }
 
-// halving is an all-reduce as LogGOPSim's Schedgen2 writes it (pattern recdoub): partners at distance 1, 2, 4, … exchange
-// halves, quarters, …, and on the way back the other way round.
+// halving is an all-reduce as LogGOPSim's Schedgen2 writes it (pattern recdoub): partners at distance 1, 2, 4, …
+// exchange halves, quarters, …, and on the way back the other way round.
 func halving(n, size int) *schedule {
 	s := newSchedule(n)
 	steps := bits.Len(uint(n)) - 1
