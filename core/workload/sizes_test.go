@@ -35,7 +35,8 @@ type counted struct {
 	source            string
 	// bytes is the total. Blocks of n hosts are rounded down to whole bytes.
 	bytes func(n, s int64) int64
-	// sent runs the operation with an algorithm and counts the bytes of all messages.
+	// sent runs the operation with an algorithm and counts the bytes of all messages. Flows of collectives and matrices
+	// run in weir/study/run, TestSizesReceived.
 	sent func(t *testing.T, operation, algorithm string, n, s int64) int64
 }
 
@@ -50,35 +51,61 @@ func requests(n, s int64) int64  { return (n - 1) * (s + 64) }
 func byteTree(n, _ int64) int64  { return 2 * (n - 1) * n }
 func pipelined(n, s int64) int64 { return 3 * 2 * (n - 1) * s }
 
+// passedOn is the total of an all-to-all in groups of two hosts, of which each passes half of its blocks on.
+func passedOn(n, s int64) int64 { return (2*n - n/groupSize - groupSize) * s }
+
+// The same for a process group.
+func twiceInGroup(_, s int64) int64  { return twice(groupSize, s) }
+func blocksInGroup(_, s int64) int64 { return blocks(groupSize, s) }
+
+// groupSize is how many hosts the groups of the tests have.
+const groupSize = 2
+
 // Where own jobs and collectives say what their sizes count.
 const (
-	ownSource        = "ours: core/workload/collective/scheme.go, Params"
-	storageSource    = "ours: core/workload/storage/scheme.go, Params"
+	ownSource        = "ours: core/workload/collective/scheme.go, "
+	storageSource    = "ours: core/workload/storage/scheme.go, "
 	collectiveSource = "ours: core/workload/collective.go, AllReduce"
 )
 
 func countedSizes() []counted {
 	return []counted{
-		{"job", collective.AllReduce, "buffer of each host", "2(n−1)·S", ownSource, twice, sentByOwn},
-		{"job", collective.AllGather, "buffer that each host gets: n blocks", "(n−1)·S", ownSource, others, sentByOwn},
-		{"job", collective.ReduceScatter, "buffer of each host: n blocks", "(n−1)·S", ownSource, others, sentByOwn},
-		{"job", collective.AllToAll, "buffer of each host: n blocks", "(n−1)·S", ownSource, others, sentByOwn},
-		{"job", collective.Broadcast, "buffer of the first host", "(n−1)·S", ownSource, others, sentByOwn},
-		{"job", collective.Reduce, "buffer of each host", "(n−1)·S", ownSource, others, sentByOwn},
-		{"job", collective.Gather, "buffer that the first host gets: n blocks", "S − S/n", ownSource, oneBlock, sentByOwn},
-		{"job", collective.Scatter, "buffer of the first host: n blocks", "S − S/n", ownSource, oneBlock, sentByOwn},
-		{"job", collective.Pipeline, "message from a stage to the next", "(n−1)·S a batch and direction", ownSource,
+		{"job", collective.AllReduce, "buffer of each host", "2(n−1)·S", ownSource + "allReduce.Params", twice,
+			sentByOwn},
+		{"job", collective.AllGather, "buffer that each host gets: n blocks", "(n−1)·S",
+			ownSource + "allGather.Params", others, sentByOwn},
+		{"job", collective.ReduceScatter, "buffer of each host: n blocks", "(n−1)·S",
+			ownSource + "reduceScatter.Params", others, sentByOwn},
+		{"job", collective.AllToAll, "buffer of each host: n blocks", "(n−1)·S", ownSource + "allToAll.Params", others,
+			sentByOwn},
+		{"job", collective.AllToAll + ", hierarchical", "buffer of each host: n blocks", "(2n − n/k − k)·S, in groups of k",
+			ownSource + "allToAll.Params", passedOn, sentByOwn},
+		{"job", collective.Broadcast, "buffer of the first host", "(n−1)·S", ownSource + "broadcast.Params", others,
+			sentByOwn},
+		{"job", collective.Reduce, "buffer of each host", "(n−1)·S", ownSource + "reduce.Params", others,
+			sentByOwn},
+		{"job", collective.Gather, "buffer that the first host gets: n blocks", "S − S/n",
+			ownSource + "gather.Params", oneBlock, sentByOwn},
+		{"job", collective.Scatter, "buffer of the first host: n blocks", "S − S/n", ownSource + "scatter.Params", oneBlock,
+			sentByOwn},
+		{"job", collective.Pipeline, "message from a stage to the next", "(n−1)·S a batch and direction",
+			ownSource + "stages.Params",
 			pipelined, sentByOwn},
-		{"job", "checkpoint", "what each client writes", "S a client", storageSource, clients, sentByStorage},
+		{"job", "checkpoint", "what each client writes", "S a client", storageSource + "checkpoint.Params", clients,
+			sentByStorage},
 		{"job", "read", "what each client reads", "S + 64 B of the request a client",
-			storageSource, requests, sentByStorage},
+			storageSource + "read.Params", requests, sentByStorage},
 		{"collective", workload.Ring, "buffer of each host", "2(n−1)·S", collectiveSource, twice, sentByCollective},
 		{"collective", workload.Tree, "buffer of each host", "2(n−1)·S", collectiveSource, twice, sentByCollective},
 		{"chakra", "0 all_reduce", "buffer of each rank", "2(n−1)·S", ring + ":71-73; " + halving + ":55-57; " + converter,
 			twice, sentByChakra},
+		{"chakra", "0 all_reduce, group of k", "buffer of each rank of the group", "2(k−1)·S", converter, twiceInGroup,
+			sentByChakra},
 		{"chakra", "1 reduce", "buffer of each rank", "(n−1)·S", converter, others, sentByChakra},
 		{"chakra", "2 all_gather", "block of each rank", "n(n−1)·S", ring + ":75-77; " + halving + ":61-64; " + converter,
 			blocks, sentByChakra},
+		{"chakra", "2 all_gather, group of k", "block of each rank of the group", "k(k−1)·S", converter, blocksInGroup,
+			sentByChakra},
 		{"chakra", "3 gather", "block of each rank", "(n−1)·S", converter, others, sentByChakra},
 		{"chakra", "4 scatter", "buffer of the first rank: n blocks; others may have 0", "S − S/n", converter, oneBlock,
 			sentByChakra},
@@ -106,16 +133,25 @@ func TestSizes(t *testing.T) {
 		if _, word, is := strings.Cut(operation, " "); is && row.format == "chakra" {
 			operation = word
 		}
+		operation, variant, _ := strings.Cut(operation, ", ")
 		algorithms := collective.Algorithms(operation)
+		if variant == collective.Hierarchical {
+			algorithms = []string{variant}
+		} else if operation == collective.AllToAll { // the variant has a row of its own
+			algorithms = []string{collective.Direct}
+		}
 		if len(algorithms) == 0 {
 			algorithms = []string{""}
 		}
 		for _, algorithm := range algorithms {
 			for _, n := range []int64{2, 3, 4, 8, 16} {
-				if algorithm == collective.HalvingDoubling && n&(n-1) != 0 || algorithm == collective.Hierarchical {
-					continue // halving is among powers of two; what groups pass on is more than the formula
+				if !canBe(row.format, algorithm, variant, n) {
+					continue
 				}
 				for _, s := range []int64{n, 10007, 1 << 20} {
+					if variant == collective.Hierarchical {
+						s -= s % n // blocks that go together are rounded once
+					}
 					t.Run(fmt.Sprint(row.format, " ", row.operation, " ", algorithm, " of ", n, " with ", s), func(t *testing.T) {
 						if got, want := row.sent(t, row.operation, algorithm, n, s), row.bytes(n, s); got != want {
 							t.Errorf("%d B are sent, want %d", got, want)
@@ -125,6 +161,24 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// canBe reports whether n hosts can run an algorithm: halving and doubling is among powers of two, and groups have
+// groupSize hosts, or 8 in a trace, and are not alone.
+func canBe(format, algorithm, variant string, n int64) bool {
+	size := int64(groupSize)
+	if format == "chakra" && algorithm == collective.Hierarchical {
+		if size = 8; variant != "" {
+			return false
+		}
+	}
+	switch {
+	case algorithm == collective.HalvingDoubling:
+		return n&(n-1) == 0
+	case algorithm == collective.Hierarchical, variant == "group of k":
+		return n > size && n%size == 0
+	}
+	return true
 }
 
 // The examples of ASTRA-sim carry as many bytes as it says for their sizes: a message of Ring.cc is S of an all-gather
@@ -185,8 +239,9 @@ func sentOnIdeal(t *testing.T, p job.Program, err error) int64 {
 
 func sentByOwn(t *testing.T, operation, algorithm string, n, s int64) int64 {
 	t.Helper()
+	operation, _, _ = strings.Cut(operation, ", ")
 	p, err := collective.New(collective.Config{Operation: operation, Algorithm: algorithm, Members: int(n),
-		Size: unit.Bytes(s), Batches: 3, Forward: unit.Microsecond, Backward: unit.Microsecond})
+		Local: groupSize, Size: unit.Bytes(s), Batches: 3, Forward: unit.Microsecond, Backward: unit.Microsecond})
 	return sentOnIdeal(t, p, err)
 }
 
@@ -216,6 +271,7 @@ func sentByCollective(t *testing.T, operation, _ string, n, s int64) (sent int64
 func sentByChakra(t *testing.T, operation, algorithm string, n, s int64) int64 {
 	t.Helper()
 	number, word, _ := strings.Cut(operation, " ")
+	word, _, grouped := strings.Cut(word, ", ")
 	var traces [][]byte
 	var names []string
 	for rank := range n {
@@ -229,6 +285,12 @@ func sentByChakra(t *testing.T, operation, algorithm string, n, s int64) int64 {
 		default:
 			x.attributes["comm_type"] = kind
 		}
+		switch {
+		case grouped && rank < n-groupSize: // the group has the last ranks
+			x = chakraNode{kind: 4}
+		case grouped:
+			x.group = "g"
+		}
 		if word == "barrier" {
 			delete(x.attributes, "comm_size")
 		} else if word == collective.Scatter && rank > 0 {
@@ -236,13 +298,15 @@ func sentByChakra(t *testing.T, operation, algorithm string, n, s int64) int64 {
 		}
 		traces, names = append(traces, x.trace()), append(names, fmt.Sprintf("x.%d.et", rank))
 	}
-	l, err := chakra.Read(traces, names, chakra.Options{Algorithms: map[string]string{word: algorithm}})
+	l, err := chakra.Read(traces, names, chakra.Options{Algorithms: map[string]string{word: algorithm},
+		Groups: map[string][]int{"g": {int(n) - 2, int(n) - 1}}})
 	return sentOnIdeal(t, l, err)
 }
 
 // chakraNode is the only node of a trace.
 type chakraNode struct {
 	kind       uint64
+	group      string // pg_name
 	attributes map[string]int64
 }
 
@@ -258,6 +322,9 @@ func (x *chakraNode) trace() []byte {
 	//weir:unordered a reader takes attributes in any order
 	for name, v := range x.attributes {
 		node = block(node, 10, field(block(nil, 1, []byte(name)), 9, uint64(v)))
+	}
+	if x.group != "" {
+		node = block(node, 10, block(block(nil, 1, []byte("pg_name")), 29, []byte(x.group)))
 	}
 	metadata := block(nil, 1, []byte("0.0.4"))
 	out := append(binary.AppendUvarint(nil, uint64(len(metadata))), metadata...)

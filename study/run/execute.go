@@ -533,7 +533,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	}
 	run = result(r, c, res, o.id(r))
 	if c.Ideal != nil {
-		run.End.Network = c.Ideal.String()
+		run.End.Network = c.Ideal.Form(jobPrograms(c))
 	} else {
 		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), c, res))
 	}

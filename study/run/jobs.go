@@ -66,3 +66,11 @@ func waitsFor(p *spec.Point, w *sim.Wait) string {
 
 // maxDownNamed limits the links that waitsFor names.
 const maxDownNamed = 4
+
+// jobPrograms returns the programs of a run's jobs.
+func jobPrograms(c *sim.Config) (out []job.Program) {
+	for i := range c.Jobs {
+		out = append(out, c.Jobs[i].Program)
+	}
+	return out
+}

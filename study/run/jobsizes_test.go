@@ -26,6 +26,27 @@ func TestSizesOnBothNetworks(t *testing.T) {
 	}
 }
 
+// Hosts receive as many bytes of a matrix's flows, and of collectives, as "What a size means" in docs/spec.md has.
+func TestSizesReceived(t *testing.T) {
+	const text = "duration: 1s\ntopology: {star: {hosts: 4, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
+		"traffic: [{name: x, %s, transport: rdma, cc: none}]\nmeasure: [fct]\n"
+	for traffic, want := range map[string]int64{
+		"file: sizes.cm, format: htsim, time_unit: 1us":                10007 + 1000000,
+		"collective: ring, hosts: '*', size: 10007 B":                  2 * 3 * 10007,
+		"collective: tree, hosts: '*', size: 10007 B":                  2 * 3 * 10007,
+		"collective: ring, hosts: [h0, h1], size: 1MB":                 2 * 1000000,
+		"collective: ring, hosts: [h0, h1, h2], size: 1MB, start: 1us": 2 * 2 * 1000000,
+	} {
+		received := int64(0)
+		for _, n := range executeJob(t, fmt.Sprintf(text, traffic)).Runs[0].Flows.ReceivedBytes {
+			received += n
+		}
+		if received != want {
+			t.Errorf("%s: hosts receive %d B, want %d", traffic, received, want)
+		}
+	}
+}
+
 // A send and a receive of different sizes are refused before the run, with the place of the receive; where time decides
 // which message a receive takes, they end the run.
 func TestMessageSizes(t *testing.T) {

@@ -18,17 +18,26 @@ func TestOvertakingMessages(t *testing.T) {
 	}
 }
 
-// Results name the form of LogGOPS that ran, and have no name where packets carry a job.
+// Results name the form of LogGOPS that ran, and LogGOPSim only where jobs have its times: GOAL files. They have no name
+// where packets carry a job.
 func TestIdealNetworkIsNamed(t *testing.T) {
-	const text = "duration: 1s\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us}}\nswitch: [forward]\n" +
-		"traffic: [{name: j, job: {all_to_all: {size: 1MB}}, hosts: '*', transport: rdma, cc: none}]\nmeasure: [job]\n"
-	for network, want := range map[string]string{
-		"loggops":                    "loggops, receive: nic (spcl/LogGOPSim 76451de)",
-		"{loggops: {receive: free}}": "loggops, receive: free (spcl/atlahs 8837294)",
-		"packets":                    "",
+	const (
+		goal   = "{name: g, job: {goal: {file: overtaking.goal}}, hosts: [h0, h1], transport: rdma, cc: none}"
+		own    = "{name: o, job: {all_to_all: {size: 1MB}}, hosts: [h2, h3], transport: rdma, cc: none}"
+		chakra = "{name: c, job: {chakra: {file: allgather}}, transport: rdma, cc: none}"
+	)
+	for _, x := range []struct{ network, traffic, want string }{
+		{"loggops", goal, "loggops, receive: nic (spcl/LogGOPSim 76451de)"},
+		{"loggops", own, "loggops, receive: nic; each NIC sends and receives at once"},
+		{"loggops", chakra, "loggops, receive: nic; each NIC sends and receives at once"},
+		{"loggops", goal + ", " + own, "loggops, receive: nic (GOAL files: spcl/LogGOPSim 76451de; other jobs: each NIC " +
+			"sends and receives at once)"},
+		{"{loggops: {receive: free}}", own, "loggops, receive: free (spcl/atlahs 8837294)"},
+		{"packets", goal, ""},
 	} {
-		if got := executeJob(t, text+"network: "+network+"\n").Runs[0].End.Network; got != want {
-			t.Errorf("%s: %q, not %q", network, got, want)
+		text := fmt.Sprintf(jobSpec, 4, "traffic: ["+x.traffic+"]\nnetwork: "+x.network+"\n")
+		if got := executeJob(t, text).Runs[0].End.Network; got != x.want {
+			t.Errorf("%s: %q, not %q", x.traffic, got, x.want)
 		}
 	}
 }

@@ -43,6 +43,7 @@ type Job struct {
 	algorithm algorithm
 	stride    int // operations of a step: itself, and what reduces
 	parts     int // lanes that communicate
+	streamed  bool
 }
 
 // mostSize lets products of sizes and parts be exact.
@@ -197,6 +198,14 @@ func (j *Job) Age(m int, at job.Ref) int64 {
 	return int64(int(at.Op)/j.length(m)*j.parts + chunk*j.Channels + channel)
 }
 
+// Streamed returns the job for an ideal network (job.Streamed): a chunk may be sent once the chunk before it has begun
+// to be, so that a send of more than S bytes does not cost a latency a chunk.
+func (j *Job) Streamed() job.Program {
+	s := *j
+	s.streamed = true
+	return &s
+}
+
 // communicates is the processor of all that communicates, so that computing does not hold it up.
 const communicates = 1
 
@@ -282,7 +291,7 @@ func (j *Job) After(m int, at job.Ref, to []job.Dep) []job.Dep {
 		dep(0)
 	}
 	if s := j.algorithm.step(m, i); s.kind == job.Send && (int(at.Lane)-1)%j.Chunks > 0 { // chunks follow each other
-		to = append(to, job.Dep{Lane: at.Lane - 1, Op: at.Op})
+		to = append(to, job.Dep{Lane: at.Lane - 1, Op: at.Op, Begun: j.streamed})
 	}
 	return to
 }

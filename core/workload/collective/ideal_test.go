@@ -100,10 +100,10 @@ func TestReceivesAtRate(t *testing.T) {
 
 // treeTime is how long a double tree of members takes with 16 MiB, relative to 2·S/B: each member sends and receives
 // all data twice (Sanders, Speck and Träff, 2009).
-func treeTime(t *testing.T, free bool, members, channels, chunks int) float64 {
+func treeTime(t *testing.T, free bool, eager unit.Bytes, members, channels, chunks int) float64 {
 	t.Helper()
 	m := model()
-	m.Free = free
+	m.Free, m.Eager = free, eager
 	const size = 16 << 20
 	took := runOn(t, m, Config{Operation: AllReduce, Algorithm: DoubleTree, Members: members, Size: size,
 		Channels: channels, Chunks: chunks}, nil)
@@ -116,18 +116,21 @@ func treeTime(t *testing.T, free bool, members, channels, chunks int) float64 {
 // that is from 64 chunks on.
 func checkTrees(t *testing.T, members, channels, chunks []int) {
 	t.Helper()
-	for _, free := range []bool{false, true} {
+	for _, form := range []struct {
+		free  bool
+		eager unit.Bytes
+	}{{false, 1 << 50}, {false, 65535}, {false, 0}, {true, 1 << 50}, {true, 65535}} {
 		for _, n := range members {
 			for _, parts := range channels {
-				t.Run(fmt.Sprintf("%d members, %d channels, free %v", n, parts, free), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%d members, %d channels, %+v", n, parts, form), func(t *testing.T) {
 					before := 0.0
 					for _, k := range chunks {
-						took := treeTime(t, free, n, parts, k)
+						took := treeTime(t, form.free, form.eager, n, parts, k)
 						if (parts*k >= 128 || n <= 32 && parts*k >= 64) && took > 1.1 {
 							t.Errorf("%d chunks take %.3f of the bound", k, took)
 						}
 						latencies := 2 * us.Seconds() / (2 * 16 << 20 * 20e-12)
-						if (parts*k > 64 || !free) && before > 0 && took > before+latencies {
+						if (parts*k > 64 || !form.free) && before > 0 && took > before+latencies {
 							t.Errorf("%d chunks take %.4f of the bound, and fewer took %.4f", k, took, before)
 						}
 						before = took

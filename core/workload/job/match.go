@@ -14,8 +14,8 @@ type Message struct {
 	Send Ref // of From
 	// CPU and NIC are the send's.
 	CPU, NIC uint8
-	// Number counts the messages with the same sender, receiver and tag that were sent before, where a network of packets
-	// carries several of a Listed job.
+	// Number counts the messages with the same sender, receiver and tag that were sent before, where several of a Listed
+	// job keep their order (Rank.ordering).
 	Number uint32
 }
 

@@ -1,8 +1,9 @@
 package job
 
 // A network of packets carries each message as a flow of its own, so one may arrive before another that was sent first.
-// As in MPI (4.1, section 3.5, "order"), messages with the same sender, receiver and tag are received in the order in
-// which they are sent all the same: one that overtakes others waits until they have arrived.
+// On an ideal network without bound receivers a short message may do so by another NIC. As in MPI (4.1, section 3.5,
+// "order"), messages with the same sender, receiver and tag are received in the order in which they are sent all the
+// same: one that overtakes others waits until they have arrived.
 
 // route is what messages that keep their order have in common.
 type route struct {

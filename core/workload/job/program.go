@@ -84,6 +84,13 @@ type Aged interface {
 	Age(rank int, at Ref) int64
 }
 
+// Streamed is a Program with another form for networks on which a NIC sends one message at a time (Costs.Streams).
+type Streamed interface {
+	// Streamed returns a program with the same operations, in which a part may be sent once the part before it has begun
+	// to be. Such NICs keep the order of Age, so a send needs no time to end before the next.
+	Streamed() Program
+}
+
 // Named is a Program whose operations have names and places for messages.
 type Named interface {
 	// Where is the place of an operation: the file with its line, or what else finds it.

@@ -56,7 +56,7 @@ type Rank struct {
 	costs    *Costs
 	network  Network
 	match    matcher
-	ordering *ordering // on packets, of a job with messages that may overtake each other; else nil
+	ordering *ordering // of a job with messages that may overtake each other; nil: without, or receivers are bound
 	events   heap
 	streams  [4][]stream
 	ready    []Ref
@@ -87,7 +87,8 @@ func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
 	if c.Streams {
 		r.aged, _ = p.(Aged)
-	} else {
+	}
+	if !c.BindReceiver { // else messages keep or lose their order as in LogGOPSim
 		r.ordering = newOrdering(p)
 	}
 	for i := range r.known {

@@ -105,8 +105,8 @@ type Iterating interface{ Asked() int }
 type Ideal interface {
 	// Run carries out a job. Events is how many steps that took.
 	Run(p Program, w Watch) (o Outcome, events uint64, err error)
-	// String names the model, and the form of it that is chosen, for reports.
-	String() string
+	// Form names the model and the form of it that runs programs, for reports.
+	Form(programs []Program) string
 }
 
 // Model is a kind of ideal networks that an experiment can name.

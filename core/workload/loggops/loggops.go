@@ -10,7 +10,7 @@ import (
 )
 
 // Model has the parameters of LogGOPS. By default it computes what LogGOPSim does (spcl/LogGOPSim 76451de,
-// src/LogGOPSim/LogGOPSim.cpp).
+// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once (job.Ordered).
 type Model struct {
 	Latency unit.Time // L
 	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp): a message occupies the wire for
@@ -20,12 +20,26 @@ type Model struct {
 	job.Costs
 }
 
-// String names the form of the model and the program that it follows.
-func (m Model) String() string {
+// Form names the form of the model that runs programs (job.Ideal), and the program that it follows. Only jobs of GOAL
+// files are Ordered, and have LogGOPSim's times.
+func (m Model) Form(programs []job.Program) string {
 	if m.Free {
 		return "loggops, receive: free (spcl/atlahs 8837294)"
 	}
-	return "loggops, receive: nic (spcl/LogGOPSim 76451de)"
+	const both = "each NIC sends and receives at once"
+	ordered := 0
+	for _, p := range programs {
+		if o, is := p.(job.Ordered); is && o.LogGOPSimOrder() {
+			ordered++
+		}
+	}
+	switch ordered {
+	case len(programs):
+		return "loggops, receive: nic (spcl/LogGOPSim 76451de)"
+	case 0:
+		return "loggops, receive: nic; " + both
+	}
+	return "loggops, receive: nic (GOAL files: spcl/LogGOPSim 76451de; other jobs: " + both + ")"
 }
 
 // latest is how far a run goes: no sum of two times in it has too many digits.
@@ -35,6 +49,9 @@ const latest = unit.Never / 4
 // would take too long, or that a send and its receive differ in size.
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
 	m.Streams, m.BindReceiver = true, !m.Free
+	if s, is := p.(job.Streamed); is {
+		p = s.Streamed()
+	}
 	n := p.Ranks()
 	x := &run{
 		model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1, barrier: job.Barrier{Ranks: n},
@@ -94,7 +111,8 @@ type Config struct{ Model }
 func (c *Config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
 	p.Either(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
-		"for its bytes, as in spcl/LogGOPSim 76451de; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
+		"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
+		"receive at once; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
 	p.Time(&c.Latency, "L", "2500ns", "latency: from the sender's NIC to the receiver's", from).Min("0s").Max("1000s")
 	p.Time(&c.Overhead, "o", "1500ns", "overhead: of a processor, for each send and each receive", from).Min("0s").
 		Max("1000s")
@@ -107,7 +125,7 @@ func (c *Config) Params(p *scheme.Params) {
 // Scheme names the model in experiments.
 func Scheme() job.Model {
 	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "messages cost latency, overhead and gaps, and meet " +
-		"nowhere but at their hosts: as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
+		"nowhere but at their hosts: GOAL files as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
 		func(c Config) job.Ideal { return c.Model })
 }
 

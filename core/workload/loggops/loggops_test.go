@@ -153,6 +153,28 @@ func TestTwoNICs(t *testing.T) {
 	}
 }
 
+// Messages with the same sender, receiver and tag are received in the order in which they are sent, though a short one
+// has another NIC and arrives first: at 1010 with L 1000 and G 1, and the long one at 2000. Sizes are compared, so a
+// wrong order is an error of the run.
+func TestOrderOfTwoNICs(t *testing.T) {
+	const text = "num_ranks 2\nrank 0 {\nsend 1001b to 1 tag 5\nsend 11b to 1 tag 5 cpu 1 nic 1\nsend 7b to 1 tag 6\n}\n" +
+		"rank 1 {\na: recv 1001b from 0 tag 5\nb: recv 11b from 0 tag 5\nb requires a\nrecv 7b from 0 tag 6\n}\n"
+	for form, free := range forms {
+		for _, eager := range []unit.Bytes{1 << 40, 0} {
+			t.Run(fmt.Sprint(form, ", S ", int64(eager)), func(t *testing.T) {
+				m := loggops.Model{Latency: 1000 * ns, Free: free, Costs: job.Costs{ByteGap: ns, Eager: eager}}
+				l := parse(t, text, "x")
+				if faults := l.Check(); faults != nil { // it notes which messages keep their order
+					t.Fatal(faults)
+				}
+				if got := ends(t, l, m); got[1] != 2006 {
+					t.Errorf("rank 1 ends at %d ns, want 2006", got[1])
+				}
+			})
+		}
+	}
+}
+
 // Products are rounded down to whole nanoseconds.
 func TestWholeNanoseconds(t *testing.T) {
 	c := job.Costs{ByteGap: 20}

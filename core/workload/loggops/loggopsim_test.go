@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,22 @@ func doubling(n, size int) *schedule {
 	return s
 }
 
+// halving is an all-reduce as LogGOPSim's Schedgen2 writes it (pattern recdoub): partners at distance 1, 2, 4, …
+// exchange halves, quarters, …, and on the way back the other way round.
+func halving(n, size int) *schedule {
+	s := newSchedule(n)
+	steps := bits.Len(uint(n)) - 1
+	for r := range n {
+		var before []string
+		for k := range 2 * steps {
+			i := min(k, 2*steps-1-k)
+			s.send(r, r^1<<i, size>>(i+1), k, before...)
+			before = []string{s.receive(r, r^1<<i, size>>(i+1), k, before...)}
+		}
+	}
+	return s
+}
+
 // allToAll sends to every other rank, in the order of ranks; size is by rank and peer.
 func allToAll(n int, size func(from, to int) int) *schedule {
 	s := newSchedule(n)
@@ -204,6 +221,34 @@ func schedules() map[string]*schedule {
 		all[fmt.Sprintf("equal%d", seed)] = random(seed, true)
 	}
 	return all
+}
+
+// When the last rank ends with the defaults of LogGOPSim, g of 1000 and 0, in ns: the figures of LogGOPSim for its own
+// example, which is a tree of 32 ranks with 1 B, and for schedules as Schedgen2 writes them.
+func TestLastRank(t *testing.T) {
+	for name, x := range map[string]struct {
+		s    *schedule
+		want int64
+	}{
+		"binary_tree_32":     {tree(32, 1), 27500},
+		"reduce8":            {reduction(8, 1024), 34914},
+		"ring":               {ring(8, 8192), 765044},
+		"recursive doubling": {halving(8, 65536), 721092},
+		"scatter":            {tree(8, 4096), 90210},
+		"bcast":              {tree(16, 100000), 2421976},
+		"all-to-all":         {allToAll(8, func(int, int) int { return 4096 }), 354410},
+		"incast":             {incast(9, 20000, false), 975952},
+	} {
+		for _, gap := range []unit.Time{1000 * ns, 0} {
+			t.Run(fmt.Sprint(name, ", g ", gap), func(t *testing.T) {
+				m := loggops.Model{Latency: 2500 * ns, Costs: job.Costs{Overhead: 1500 * ns, Gap: gap, ByteGap: 6 * ns,
+					Eager: 65535}}
+				if got := slices.Max(ends(t, parse(t, x.s.String(), name), m)); got != x.want {
+					t.Errorf("%d, want %d", got, x.want)
+				}
+			})
+		}
+	}
 }
 
 // testdata/loggopsim.txt has, by line, the name of a schedule, L, o, g, G and O in ns and S in bytes, and when
