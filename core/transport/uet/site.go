@@ -128,7 +128,7 @@ func (c *Config) Timer(p *cc.Path) transport.Timer {
 	if network == 0 {
 		network = p.BaseRTT
 	}
-	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay}
+	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay, Fixed: true}
 }
 
 // fixedTimeout is it on a network with such a round trip.
