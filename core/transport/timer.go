@@ -68,8 +68,8 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	if p == nil {
 		return nil
 	}
-	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s with "+
-		"full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
+	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
+		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
 		rounded(t.Own), rounded(p.DataMaxRTT()+t.Adds), p.Name, rounded(p.BaseRTT+t.Adds), rounded(p.DataQueueing)).
 		At(p.Narrow.Port, excess)}
 }
