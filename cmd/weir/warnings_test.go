@@ -19,9 +19,10 @@ func narrowPath(programs, transport, cc string) string {
 	return twoLinks("100Gbps", "1Gbps", "1ms", "1MB", programs, transport, cc)
 }
 
-// fabric is narrowPath with a round trip of 8 us, where buffers hold many of them.
+// fabric is narrowPath with 100 Gb/s behind the switch and a round trip of 8 us, where buffers hold many of them. The
+// host's link has 200 Gb/s, so that queues form.
 func fabric(programs, transport, cc string) string {
-	return twoLinks("100Gbps", "100Gbps", "2us", "1MB", programs, transport, cc)
+	return twoLinks("200Gbps", "100Gbps", "2us", "1MB", programs, transport, cc)
 }
 
 // trimmed is fabric with the two queues that trimming needs.

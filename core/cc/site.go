@@ -32,7 +32,7 @@ type SitePath struct {
 	Name       string // the hosts at its ends: "left0->right0"
 	Narrow     Link   // the slowest link in the direction of data
 	Flows      int    // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
-	Idle       bool   // data queues at no switch: the sender's link is slower than all others
+	Idle       bool   // data queues at no switch: no port receives more than it can send
 	Lossless   string // why no packet is lost; "": a port's buffer ends
 	Unmarked   string // why the controller gets no marks; "": it does
 	Unrecorded string // why no telemetry of its queues comes back; "": it does
