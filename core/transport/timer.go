@@ -11,7 +11,7 @@ import (
 // warnShortTimer is the kind of warnings of ShortTimer.
 var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
 	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers " +
-		"at the ports at which data can queue"}
+		"at the ports at which data can queue, or it is fixed and data can queue at a port without a limit"}
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
@@ -66,12 +66,27 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 		}
 	}
 	if p == nil {
-		return nil
+		return endlessTimer(x, s)
 	}
 	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
 		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
 		rounded(t.Own), rounded(p.DataMaxRTT()+t.Adds), p.Name, rounded(p.BaseRTT+t.Adds), rounded(p.DataQueueing)).
 		At(p.Narrow.Port, excess)}
+}
+
+// endlessTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that grows
+// with measured round trips follows such a queue.
+func endlessTimer(x TimerConfig, s *cc.Site) []scheme.Remark {
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		t := x.Timer(&p.Path)
+		if t.Fixed && t.Own > 0 && t.Own < unit.Never && p.Unlimited != "" && !p.Trims {
+			return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
+				"without queues: what waits for longer is sent again", rounded(t.Own), p.Unlimited, p.Name,
+				rounded(p.BaseRTT+t.Adds)).At(p.Unlimited, 0)}
+		}
+	}
+	return nil
 }
 
 // TimerReport describes what a transport does when no answer arrives. unit.Never: it does not do that, or there is no

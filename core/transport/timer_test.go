@@ -36,7 +36,8 @@ func waiting(name string, trip, queueing unit.Time) (p cc.SitePath) {
 // TestShortTimer: of several paths the one is named on which the timeout is too short by the largest factor, with the
 // timeout and the round trip of that path.
 func TestShortTimer(t *testing.T) {
-	near, far := waiting("near", 10, 800), waiting("far", 20000, 800)
+	near, far, endless := waiting("near", 10, 800), waiting("far", 20000, 800), waiting("endless", 10, 0)
+	endless.Unlimited = "s->b"
 	for _, x := range []struct {
 		timer pathTimer
 		paths []cc.SitePath
@@ -47,6 +48,9 @@ func TestShortTimer(t *testing.T) {
 		{sixTrips, []cc.SitePath{far}, ""},
 		{own(500*unit.Microsecond, true), []cc.SitePath{near, far}, "500us is shorter than 20.8ms, the round trip of far"},
 		{own(30*unit.Millisecond, true), []cc.SitePath{near, far}, ""},
+		{own(unit.Millisecond, true), []cc.SitePath{endless}, "the timeout of 1ms; port s->b has no limit, and endless takes 10us"},
+		{own(unit.Millisecond, false), []cc.SitePath{endless}, ""},
+		{own(unit.Never, true), []cc.SitePath{endless}, ""},
 	} {
 		all := ShortTimer(x.timer, &cc.Site{Paths: x.paths})
 		if (len(all) > 0) != (x.want != "") || len(all) > 0 && !strings.Contains(all[0].Text, x.want) {

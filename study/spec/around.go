@@ -222,6 +222,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 				return d.around.queues(p.seen.Network, port)
 			})
 		}
+		x.Unlimited = d.unlimited(p, w)
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
@@ -359,6 +360,25 @@ func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) boo
 		}
 	}
 	return true
+}
+
+// unlimited returns the name of a path's first port that gets more than it can send and has no limit; "" if there is no
+// such port, where switches pause, and as long as not all traffics are known.
+func (d *decoder) unlimited(p *Point, w *walk) string {
+	if p.seen.Waits == nil || p.seen.Waits.Memory != nil || d.around.loads == nil {
+		return ""
+	}
+	n := p.seen.Network
+	for _, port := range w.ports[1:] {
+		l := &n.Links[port.Link]
+		limit := p.switches[l.Ends[port.End]].QueueLimit
+		limited := l.Buffer != (unit.Length{}) || limit.Bytes > 0 || limit.Packets > 0 ||
+			p.seen.Waits.Ports[port.Link][port.End] != (dataplane.Backlog{})
+		if !limited && d.around.loads[port].crowded(l.Rate) {
+			return n.PortName(port.Link, port.End)
+		}
+	}
+	return ""
 }
 
 // losses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.

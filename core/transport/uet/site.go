@@ -74,7 +74,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	if c.RTO == FixedRTO {
 		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt &&
-			(longest.Trims || longest.DataMaxRTT() == unit.Never) { // else transport.ShortTimer warns
+			(longest.Trims || longest.DataMaxRTT() == unit.Never && longest.Unlimited == "") { // else transport.ShortTimer warns
 			all = append(all, warnRTOBase.Remark("rto_base", "the timeout, %v, is over before the round trip of the "+
 				"longest path, %v",
 				timeout, rtt))
