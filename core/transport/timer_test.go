@@ -48,7 +48,7 @@ func TestShortTimer(t *testing.T) {
 		{sixTrips, []cc.SitePath{far}, ""},
 		{own(500*unit.Microsecond, true), []cc.SitePath{near, far}, "500us is shorter than 20.8ms, the round trip of far"},
 		{own(30*unit.Millisecond, true), []cc.SitePath{near, far}, ""},
-		{own(unit.Millisecond, true), []cc.SitePath{endless}, "the timeout of 1ms; port s->b has no limit, and endless takes 10us"},
+		{own(unit.Millisecond, true), []cc.SitePath{endless}, "of 1ms; port s->b has no limit, and endless takes 10us"},
 		{own(unit.Millisecond, false), []cc.SitePath{endless}, ""},
 		{own(unit.Never, true), []cc.SitePath{endless}, ""},
 	} {

@@ -327,8 +327,8 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 }
 
 // idle reports whether data queues at no switch of a path: no port gets more than it can send. Where a link is as slow
-// as the sender's this is false as long as not all traffics are known, with events that change rates, and where switches
-// pause, since a port far away may do it.
+// as the sender's this is false as long as not all traffics are known, with events that change rates, and where
+// switches pause, since a port far away may do it.
 func (d *decoder) idle(p *Point, w *walk) bool {
 	x := p.seen.Waits
 	changes := d.around.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
