@@ -116,7 +116,7 @@ func TestQueueingBehindPauses(t *testing.T) {
 }
 
 // A timeout of the file that is shorter than full buffers can hold a packet, where data can queue, gets a warning with
-// both numbers; a longer one, and one where no buffer has a limit, gets none.
+// both numbers, and so does a fixed one where a buffer has no limit; a longer one, and a measured one there, gets none.
 func TestTimerWarnings(t *testing.T) {
 	for _, x := range []struct {
 		transport, buffer, want string // the warning's begin, "": there is none
@@ -129,6 +129,8 @@ func TestTimerWarnings(t *testing.T) {
 		{"rdma: {rto_low: 100us}", "bytes", "rto_low: the timeout of 100us is shorter than 81"},
 		{"rdma: {rto: none}", "pfc", ""},
 		{"rdma: {rto_min: 1ms}", "unlimited", ""},
+		{"rdma: {rto: fixed, rto_min: 1ms}", "unlimited", "rto_min: the timeout of 1ms; port s->h4 has no limit"},
+		{"window: {window: 3 packets, timeout: 700us}", "unlimited", "timeout: the timeout of 700us; port s->h4 has no"},
 		{"rdma", "pfc", ""},
 		{"udp_controlled: {rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},
 		{"ndp: {rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},

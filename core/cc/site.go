@@ -32,7 +32,7 @@ type SitePath struct {
 	Name       string // the hosts at its ends: "left0->right0"
 	Narrow     Link   // the slowest link in the direction of data
 	Flows      int    // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
-	Idle       bool   // data queues at no switch: the sender's link is slower than all others
+	Idle       bool   // data queues at no switch: no port receives more than it can send
 	Lossless   string // why no packet is lost; "": a port's buffer ends
 	Unmarked   string // why the controller gets no marks; "": it does
 	Unrecorded string // why no telemetry of its queues comes back; "": it does
@@ -41,6 +41,7 @@ type SitePath struct {
 	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: no packet
 	// waits, or it is not known.
 	DataQueueing unit.Time
+	Unlimited    string    // a switch's port that gets more than it can send and has no limit; "": there is none
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
 	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
 	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known

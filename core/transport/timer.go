@@ -11,7 +11,7 @@ import (
 // warnShortTimer is the kind of warnings of ShortTimer.
 var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
 	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers " +
-		"at the ports at which data can queue"}
+		"at the ports at which data can queue, or it is fixed and data can queue at a port without a limit"}
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
@@ -23,6 +23,7 @@ type Timer struct {
 	Probes bool
 	// Unproven: packets may overtake each other, so that no probe proves a loss. Without a LossLimit Own is the timeout.
 	Unproven bool
+	Fixed    bool // the timeout does not grow with measured round trips
 }
 
 // TimerConfig is the configuration of a transport with a Timer.
@@ -31,40 +32,59 @@ type TimerConfig interface {
 	Timer(p *cc.Path) Timer
 }
 
-// slowestPath returns the path on which a packet and its acknowledgement can take longest by maxRTT, and that time;
-// unit.Never if some path has no limit.
-func slowestPath(paths []cc.SitePath, maxRTT func(*cc.SitePath) unit.Time) (path *cc.SitePath, longest unit.Time) {
+// slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never if
+// some path has no limit.
+func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 	longest = -1
 	for i := range paths {
-		if t := maxRTT(&paths[i]); t > longest {
+		if t := paths[i].MaxRTT(); t > longest {
 			path, longest = &paths[i], t
 		}
 	}
 	return path, longest
 }
 
-// ShortTimer warns of a timeout that is shorter than a round trip of some path with full buffers at the ports at which
-// data can queue: what only waits is sent again then. The limit of a path whose switches trim is a rough one, and
-// gives no warning.
+// ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
+// data can queue: what only waits is sent again then. It names the path on which the timeout is too short by the
+// largest factor. The limit of a path whose switches trim is a rough one, and gives no warning.
 func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	x, timed := c.(TimerConfig)
 	if !timed {
 		return nil
 	}
+	var p *cc.SitePath
+	var t Timer
+	excess := 1.0
+	for i := range s.Paths {
+		path := &s.Paths[i]
+		timer, longest := x.Timer(&path.Path), path.DataMaxRTT()
+		if path.Trims || timer.Probes || timer.Own <= 0 || longest == unit.Never {
+			continue
+		}
+		if by := float64(longest+timer.Adds) / float64(timer.Own); by > excess {
+			p, t, excess = path, timer, by
+		}
+	}
+	if p == nil {
+		return endlessTimer(x, s)
+	}
+	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
+		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
+		rounded(t.Own), rounded(p.DataMaxRTT()+t.Adds), p.Name, rounded(p.BaseRTT+t.Adds), rounded(p.DataQueueing)).
+		At(p.Narrow.Port, excess)}
+}
+
+// endlessTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that grows
+// with measured round trips follows such a queue.
+func endlessTimer(x TimerConfig, s *cc.Site) []scheme.Remark {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		t := x.Timer(&p.Path)
-		longest := p.DataMaxRTT()
-		if p.Trims || t.Probes || t.Own <= 0 || longest == unit.Never || t.Own >= longest+t.Adds {
-			continue
+		if t.Fixed && t.Own > 0 && t.Own < unit.Never && p.Unlimited != "" && !p.Trims {
+			return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
+				"without queues: what waits for longer is sent again", rounded(t.Own), p.Unlimited, p.Name,
+				rounded(p.BaseRTT+t.Adds)).At(p.Unlimited, 0)}
 		}
-		if slowest, most := slowestPath(s.Paths, (*cc.SitePath).DataMaxRTT); most < unit.Never && !slowest.Trims {
-			p, t, longest = slowest, x.Timer(&slowest.Path), most
-		}
-		return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of the "+
-			"longest path with full buffers: %v without queues and %v in what its ports hold; what waits for longer is "+
-			"sent again", rounded(t.Own), rounded(longest+t.Adds), rounded(p.BaseRTT+t.Adds), rounded(p.DataQueueing)).
-			At(p.Narrow.Port, float64(longest+t.Adds)/float64(t.Own))}
 	}
 	return nil
 }
@@ -78,46 +98,82 @@ type TimerReport struct {
 	BaseRTT, MaxRTT unit.Time // of the longest path, without queues and with full buffers
 }
 
-// ReportTimer describes what a transport of this configuration does when no answer arrives on the longest of its
-// paths, and why. It returns false if the transport has no Timer.
+// waits returns after which time without an answer a transport with this timer probes and sends data again on a path;
+// unit.Never: it does not.
+func (t *Timer) waits(p *cc.Path) (probe, resend unit.Time) {
+	if !t.Probes {
+		return unit.Never, t.Own
+	}
+	limit := LossLimit(p, t.Adds)
+	switch {
+	case t.Unproven && limit == unit.Never:
+		return unit.Never, t.Own
+	case t.Unproven || limit <= MinProbeWait: // data is sent again before a probe goes
+		return unit.Never, limit
+	}
+	return MinProbeWait, limit
+}
+
+// span describes the times of several paths, of which the shortest and the longest are given.
+func span(shortest, longest unit.Time) string {
+	if rounded(shortest) == rounded(longest) {
+		return rounded(shortest).String()
+	}
+	return fmt.Sprintf("%v to %v (by path)", rounded(shortest), rounded(longest))
+}
+
+// ReportTimer describes what a transport of this configuration does when no answer arrives on these paths, and why. It
+// returns false if the transport has no Timer.
 func ReportTimer(c scheme.Config, paths []cc.SitePath) (r TimerReport, ok bool) {
 	x, timed := c.(TimerConfig)
 	if !timed || len(paths) == 0 {
 		return r, false
 	}
-	p, longest := slowestPath(paths, func(p *cc.SitePath) unit.Time { return p.MaxRTT() })
+	p, longest := slowestPath(paths)
 	t := x.Timer(&p.Path)
-	r = TimerReport{ProbeAfter: unit.Never, ResendAfter: t.Own, BaseRTT: p.BaseRTT + t.Adds, MaxRTT: longest}
+	r = TimerReport{ProbeAfter: unit.Never, ResendAfter: unit.Never, BaseRTT: p.BaseRTT + t.Adds, MaxRTT: longest}
 	limit := "a port of the path has no limit, so that packets can wait for any time"
 	if longest < unit.Never {
 		r.MaxRTT += t.Adds
 		limit = fmt.Sprintf("the longest path takes %v without queues and %v with full buffers", rounded(r.BaseRTT),
 			rounded(r.MaxRTT))
 	}
-	const silence = "without an answer, or more if round trips are longer"
+	latest, unlimited := unit.Time(0), false // of what is sent again without proof
+	for i := range paths {
+		own := x.Timer(&paths[i].Path)
+		probe, resend := own.waits(&paths[i].Path)
+		r.ProbeAfter, r.ResendAfter = min(r.ProbeAfter, probe), min(r.ResendAfter, resend)
+		if unlimited = unlimited || resend == unit.Never; resend < unit.Never {
+			latest = max(latest, resend)
+		}
+	}
+	const grows = "without an answer, or more if round trips are longer"
 	const overtake = "packets may overtake each other, so that no probe proves a loss"
-	limited := LossLimit(&p.Path, t.Adds)
-	if t.Probes && (limited < unit.Never || !t.Unproven) {
-		r.ResendAfter = limited
+	after := ""
+	if r.ResendAfter < unit.Never {
+		after = span(r.ResendAfter, latest)
 	}
-	if t.Probes && !t.Unproven {
-		r.ProbeAfter = min(MinProbeWait, limited)
-	}
+	proves := fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss", MinProbeWait,
+		grows)
 	switch {
-	case t.Probes && t.Unproven && limited < unit.Never:
-		r.Text = fmt.Sprintf("data is sent again after %v without an answer: %s; %s", rounded(limited), limit, overtake)
+	case t.Probes && t.Unproven && longest == unit.Never:
+		r.Text = fmt.Sprintf("data is sent again after %s %s; %s; %s", after, grows, limit, overtake)
 	case t.Probes && t.Unproven:
-		r.Text = fmt.Sprintf("data is sent again after %v %s; %s; %s", t.Own, silence, limit, overtake)
-	case t.Probes && limited == unit.Never:
-		r.Text = fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss; %s",
-			MinProbeWait, silence, limit)
+		r.Text = fmt.Sprintf("data is sent again after %s without an answer: %s; %s", after, limit, overtake)
+	case t.Probes && r.ProbeAfter == unit.Never:
+		r.Text = fmt.Sprintf("data is sent again after %s without an answer: %s", after, limit)
+	case t.Probes && after == "":
+		r.Text = proves + "; " + limit
+	case t.Probes && unlimited:
+		r.Text = fmt.Sprintf("%s, or after %s where all ports of the path have limits; %s", proves, after, limit)
 	case t.Probes:
-		r.Text = fmt.Sprintf("a probe after %v %s; data is sent again when the probe's answer proves the loss, or after "+
-			"%v: %s", rounded(r.ProbeAfter), silence, rounded(limited), limit)
-	case t.Own == unit.Never:
+		r.Text = fmt.Sprintf("%s, or after %s: %s", proves, after, limit)
+	case r.ResendAfter == unit.Never:
 		r.Text = "no timer sends anything again; " + limit
+	case t.Fixed:
+		r.Text = fmt.Sprintf("%s %s: data is sent again after this time without an answer; %s", t.Param, after, limit)
 	default:
-		r.Text = fmt.Sprintf("%s %v: data is sent again after this time %s; %s", t.Param, t.Own, silence, limit)
+		r.Text = fmt.Sprintf("%s %s: data is sent again after this time %s; %s", t.Param, after, grows, limit)
 	}
 	return r, true
 }

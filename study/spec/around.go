@@ -222,10 +222,11 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 				return d.around.queues(p.seen.Network, port)
 			})
 		}
+		x.Unlimited = d.unlimited(p, w)
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
-			x.Lossless = "the sender's link is slower than all others"
+			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
 		if seen[x] {
@@ -325,10 +326,14 @@ func (d *decoder) signals(p *Point, x *cc.SitePath, w *walk, tr *Traffic) {
 	}
 }
 
-// idle reports whether data queues at no switch of a path: the sender's link is the only one or slower than all others,
-// and other hosts do not send more to any. As long as not all traffics are known, there are no others.
+// idle reports whether data queues at no switch of a path: no port gets more than it can send. Where a link is as slow
+// as the sender's this is false as long as not all traffics are known, with events that change rates, and where
+// switches pause, since a port far away may do it.
 func (d *decoder) idle(p *Point, w *walk) bool {
-	if w.narrow != w.ports[0] {
+	x := p.seen.Waits
+	changes := d.around.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
+	if sender := p.seen.Network.Links[w.ports[0].Link].Rate; w.narrow != w.ports[0] &&
+		(changes || capacity(sender, ethernetFrame) > capacity(p.seen.Network.Links[w.narrow.Link].Rate, ethernetFrame)) {
 		return false
 	}
 	for _, port := range w.ports[1:] {
@@ -355,6 +360,25 @@ func (d *decoder) unqueued(p *Point, there *walk, src, dst int, frame int32) boo
 		}
 	}
 	return true
+}
+
+// unlimited returns the name of a path's first port that gets more than it can send and has no limit; "" if there is no
+// such port, where switches pause, and as long as not all traffics are known.
+func (d *decoder) unlimited(p *Point, w *walk) string {
+	if p.seen.Waits == nil || p.seen.Waits.Memory != nil || d.around.loads == nil {
+		return ""
+	}
+	n := p.seen.Network
+	for _, port := range w.ports[1:] {
+		l := &n.Links[port.Link]
+		limit := p.switches[l.Ends[port.End]].QueueLimit
+		limited := l.Buffer != (unit.Length{}) || limit.Bytes > 0 || limit.Packets > 0 ||
+			p.seen.Waits.Ports[port.Link][port.End] != (dataplane.Backlog{})
+		if !limited && d.around.loads[port].crowded(l.Rate) {
+			return n.PortName(port.Link, port.End)
+		}
+	}
+	return ""
 }
 
 // losses notes whether a path loses packets at the ports at which data can queue, and how long its queues can be.

@@ -94,7 +94,11 @@ func (d *decoder) countSimilar() {
 		w := &d.warnings[i]
 		k := similarity{w.Kind.ID, w.Port, w.At}
 		if n := d.similar[k]; n > maxSimilar && !counted[k] {
-			w.Text += fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
+			more := "; 1 more like this is about the same place"
+			if n > maxSimilar+1 {
+				more = fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
+			}
+			w.Text += more
 			counted[k] = true
 		}
 	}

@@ -23,6 +23,7 @@ type Job struct {
 	Program job.Program
 	Hosts   []int // of its ranks
 	files   []string
+	sampled [][2]int // of hosts that send to each other, once sample has collected them
 }
 
 // Job is that of a traffic; nil: it has flows.

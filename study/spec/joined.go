@@ -2,6 +2,7 @@ package spec
 
 import (
 	"iter"
+	"slices"
 
 	"weir/core/workload/job"
 	"weir/internal/document"
@@ -53,6 +54,34 @@ func (j *Job) pairs(p *Point) iter.Seq2[int, int] {
 // Sends calls visit for each pair of ranks that send to each other (job.Sends).
 func (j *Job) Sends(visit func(from int, at job.Ref, to int) (more bool)) {
 	job.Sends(j.Program, mostSends, visit)
+}
+
+// sample returns pairs of hosts of a job that send to each other, at most mostPairs: of each rank the sends to the
+// ranks that follow it most closely, the closest of all ranks first.
+func (j *Job) sample() [][2]int {
+	if j.sampled != nil {
+		return j.sampled
+	}
+	n := len(j.Hosts)
+	most := (mostPairs + n - 1) / max(n, 1)
+	nearest := make([][]int, n) // by rank: distances of receivers, ascending
+	j.Sends(func(from int, _ job.Ref, to int) bool {
+		distance := (to - from + n) % n
+		k, _ := slices.BinarySearch(nearest[from], distance)
+		if nearest[from] = slices.Insert(nearest[from], k, distance); len(nearest[from]) > most {
+			nearest[from] = nearest[from][:most]
+		}
+		return true
+	})
+	j.sampled = [][2]int{}
+	for k := range most {
+		for from, distances := range nearest {
+			if k < len(distances) && len(j.sampled) < mostPairs {
+				j.sampled = append(j.sampled, [2]int{j.Hosts[from], j.Hosts[(from+distances[k])%n]})
+			}
+		}
+	}
+	return j.sampled
 }
 
 // pairs returns hosts between which the generator may draw a flow: all, or only a pair without a path if there is one.

@@ -79,26 +79,42 @@ func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
 		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)}
 }
 
-// eachPair visits the hosts of a traffic's flows, of many of them some. The traffic's are the point's flows from
-// first on
-// and before end.
+// eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the
+// point's flows from first on and before end.
 func (p *Point) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
 	step := max(1, (end-first)/mostPairs)
 	for i := first; i < end; i += step {
 		f := p.flows.at(i)
 		add(f.Src, f.Dst)
 	}
-	if j := tr.job; j != nil {
-		n := len(j.Hosts)
-		for i := range min(mostPairs, n*n) { // neighbours, and others
-			add(j.Hosts[i%n], j.Hosts[(i+1+i/n)%n])
+	if tr.job != nil {
+		for _, pair := range tr.job.sample() {
+			add(pair[0], pair[1])
 		}
 	}
-	if g := tr.generator; g != nil && len(g.From) > 0 && len(g.To) > 0 {
-		n := max(len(g.From), len(g.To), min(mostPairs, len(g.From)*len(g.To)))
-		for i := range min(n, mostPairs) {
-			add(g.From[i%len(g.From)], g.To[(i+i/len(g.From))%len(g.To)])
+	if tr.generator != nil {
+		tr.generator.eachPair(add)
+	}
+}
+
+// eachPair visits pairs of hosts between which the generator may draw a flow, at most mostPairs of them.
+func (g *Generator) eachPair(add func(src, dst int)) {
+	to := g.To
+	switch {
+	case g.Pattern == ToStride && g.FromN == 0:
+		for i, from := range g.From[:min(len(g.From), mostPairs)] {
+			add(from, g.From[(i+g.Stride)%len(g.From)])
 		}
+		return
+	case g.Pattern == Permutation, g.Pattern == ToStride:
+		to = g.From
+	}
+	if len(g.From) == 0 || len(to) == 0 {
+		return
+	}
+	n := max(len(g.From), len(to), min(mostPairs, len(g.From)*len(to)))
+	for i := range min(n, mostPairs) {
+		add(g.From[i%len(g.From)], to[(i+i/len(g.From))%len(to)])
 	}
 }
 

@@ -71,9 +71,9 @@ func TestTelemetryDecode(t *testing.T) {
 	if w := testutil.Strings(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
 		t.Errorf("%q", w)
 	}
-	// without the program, windows stay as they begin, which is said
-	s, err = plan.Load(telling(), file("test.yaml", strings.Replace(told, ", {telemetry: {t: 13us, multi: 2}}", "", 1)),
-		spec.Options{})
+	// without the program, windows stay as they begin, of which a warning tells where a queue can grow
+	s, err = plan.Load(telling(), file("test.yaml", strings.NewReplacer(", {telemetry: {t: 13us, multi: 2}}", "",
+		"[a, s], rate: 10Gbps", "[a, s], rate: 40Gbps").Replace(told)), spec.Options{})
 	if err != nil || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0].Text, "no switch writes telemetry") {
 		t.Errorf("%v, %q", err, s.Warnings())
 	}

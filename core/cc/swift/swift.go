@@ -96,17 +96,23 @@ var (
 
 // Suits warns of a target that the path exceeds without any queue, and of a window that does not fill it.
 func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
-	for _, p := range s.Paths {
+	var worst *cc.SitePath // by how far its round trip exceeds the target
+	var target, excess unit.Time
+	for i := range s.Paths {
+		p := &s.Paths[i]
 		hops := c.Hops
 		if hops == 0 {
 			hops = p.Hops
 		}
-		if target := c.BaseTarget + unit.Time(hops)*c.HopDelay; target <= p.BaseRTT {
-			all = append(all, warnTarget.Remark("base_target",
-				"the target of a large window, %v, is not above the %v that a path of %d switches takes without queues (%s): "+
-					"windows always fall there", target, p.BaseRTT, p.Hops, p.Name))
-			break
+		t := c.BaseTarget + unit.Time(hops)*c.HopDelay
+		if above := p.BaseRTT - t; above >= 0 && (worst == nil || above > excess) {
+			worst, target, excess = p, t, above
 		}
+	}
+	if worst != nil {
+		all = append(all, warnTarget.Remark("base_target",
+			"the target of a large window, %v, is not above the %v that a path of %d switches takes without queues (%s): "+
+				"windows always fall there", target, worst.BaseRTT.Rough(), worst.Hops, worst.Name))
 	}
 	return append(all, s.Below(warnMaxWindow, "max_cwnd", fmt.Sprintf("%v packets are", c.MaxWindow),
 		c.MaxWindow*float64(s.MSS), 0.95)...)

@@ -64,7 +64,8 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, warnTrimmable.Remark("trimmable", "no switch trims packets (program trimming or ndp) of %s where "+
 			"they can queue", p.Name).At(p.Narrow.Port, 0))
 	}
-	if c.RTO == FixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never {
+	if c.RTO == FixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never &&
+		longest.Unlimited == "" { // else transport.ShortTimer warns
 		all = append(all, warnRTOFixed.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
 			"%v, is over",
 			longest.BaseRTT))

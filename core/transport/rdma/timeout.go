@@ -89,7 +89,7 @@ func (c *Config) replyDelay() unit.Time {
 // Timer returns the timeout of the file, or the default.
 func (c *Config) Timer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Own: c.LeastTimeout(), Adds: c.replyDelay(), Probes: c.probes(),
-		Unproven: p.Reorders && c.Reordering == ReorderNone}
+		Unproven: p.Reorders && c.Reordering == ReorderNone, Fixed: c.RTO == FixedRTO}
 	switch {
 	case t.Probes && t.Unproven:
 		t.Own = c.shortestRTO()

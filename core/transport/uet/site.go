@@ -69,7 +69,7 @@ func (c *Config) Suits(s *cc.Site) (all []scheme.Remark) {
 	if c.RTO == FixedRTO {
 		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt &&
-			(longest.Trims || longest.DataMaxRTT() == unit.Never) { // else transport.ShortTimer warns
+			(longest.Trims || longest.DataMaxRTT() == unit.Never && longest.Unlimited == "") { // else transport.ShortTimer warns
 			all = append(all, warnRTOBase.Remark("rto_base", "the timeout, %v, is over before the round trip of the "+
 				"longest path, %v", timeout, rtt))
 		}
@@ -121,7 +121,7 @@ func (c *Config) Timer(p *cc.Path) transport.Timer {
 	if network == 0 {
 		network = p.BaseRTT
 	}
-	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay}
+	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay, Fixed: true}
 }
 
 // fixedTimeout is it on a network with such a round trip.

@@ -28,7 +28,7 @@ func (c *Config) Params(p *scheme.Params) {
 
 // Timer returns the timeout.
 func (c *Config) Timer(*cc.Path) transport.Timer {
-	return transport.Timer{Param: "timeout", Own: c.Timeout}
+	return transport.Timer{Param: "timeout", Own: c.Timeout, Fixed: true}
 }
 
 // Scheme is what an experiment names: transport: {window: {...}}.

@@ -1,0 +1,96 @@
+package transport
+
+import (
+	"strings"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// pathTimer is a configuration whose timer depends on the path.
+type pathTimer func(p *cc.Path) Timer
+
+func (pathTimer) Params(*scheme.Params)    {}
+func (t pathTimer) Timer(p *cc.Path) Timer { return t(p) }
+func own(timeout unit.Time, fixed bool) pathTimer {
+	return func(*cc.Path) Timer { return Timer{Param: "rto_min", Own: timeout, Fixed: fixed} }
+}
+
+// sixTrips is a fixed timeout of six round trips.
+func sixTrips(p *cc.Path) Timer { return Timer{Param: "rto_base", Own: 6*p.BaseRTT + 7, Fixed: true} }
+
+func probing(*cc.Path) Timer { return Timer{Probes: true, Own: unit.Never} }
+
+// waiting is a path with a round trip without queues and what full buffers add, in microseconds.
+func waiting(name string, trip, queueing unit.Time) (p cc.SitePath) {
+	p.Name, p.BaseRTT = name, trip*unit.Microsecond
+	if p.Queueing = unit.Never; queueing > 0 {
+		p.Queueing = queueing * unit.Microsecond
+	}
+	p.DataQueueing = p.Queueing
+	return p
+}
+
+// TestShortTimer: of several paths the one is named on which the timeout is too short by the largest factor, with the
+// timeout and the round trip of that path.
+func TestShortTimer(t *testing.T) {
+	near, far, endless := waiting("near", 10, 800), waiting("far", 20000, 800), waiting("endless", 10, 0)
+	endless.Unlimited = "s->b"
+	for _, x := range []struct {
+		timer pathTimer
+		paths []cc.SitePath
+		want  string // the warning has it; "": there is none
+	}{
+		{sixTrips, []cc.SitePath{near, far}, "the timeout of 60.1us is shorter than 810us, the round trip of near"},
+		{sixTrips, []cc.SitePath{far, near}, "the timeout of 60.1us is shorter than 810us, the round trip of near"},
+		{sixTrips, []cc.SitePath{far}, ""},
+		{own(500*unit.Microsecond, true), []cc.SitePath{near, far}, "500us is shorter than 20.8ms, the round trip of far"},
+		{own(30*unit.Millisecond, true), []cc.SitePath{near, far}, ""},
+		{own(unit.Millisecond, true), []cc.SitePath{endless}, "of 1ms; port s->b has no limit, and endless takes 10us"},
+		{own(unit.Millisecond, false), []cc.SitePath{endless}, ""},
+		{own(unit.Never, true), []cc.SitePath{endless}, ""},
+	} {
+		all := ShortTimer(x.timer, &cc.Site{Paths: x.paths})
+		if (len(all) > 0) != (x.want != "") || len(all) > 0 && !strings.Contains(all[0].Text, x.want) {
+			t.Errorf("%v, want %q", all, x.want)
+		}
+	}
+}
+
+// TestReportTimer: the report has the shortest times of all paths, and its text says neither that a fixed timeout grows
+// nor that a probe goes where data is sent again before.
+func TestReportTimer(t *testing.T) {
+	near, far, endless := waiting("near", 10, 800), waiting("far", 20000, 800), waiting("endless", 10, 0)
+	short := waiting("short", 10, 70)
+	for _, x := range []struct {
+		timer         pathTimer
+		paths         []cc.SitePath
+		probe, resend unit.Time
+		want          string // the text begins with it
+	}{
+		{sixTrips, []cc.SitePath{near, far}, unit.Never, 60*unit.Microsecond + 7,
+			"rto_base 60.1us to 121ms (by path): data is sent again after this time without an answer; "},
+		{sixTrips, []cc.SitePath{near}, unit.Never, 60*unit.Microsecond + 7,
+			"rto_base 60.1us: data is sent again after this time without an answer; "},
+		{own(unit.Millisecond, false), []cc.SitePath{near}, unit.Never, unit.Millisecond,
+			"rto_min 1ms: data is sent again after this time without an answer, or more if round trips are longer; "},
+		{probing, []cc.SitePath{short}, unit.Never, 100 * unit.Microsecond,
+			"data is sent again after 100us without an answer: the longest path takes 10us without queues and 80us with"},
+		{probing, []cc.SitePath{short, near}, MinProbeWait, 100 * unit.Microsecond,
+			"a probe after 320us without an answer, or more if round trips are longer; data is sent again when the probe's " +
+				"answer proves the loss, or after 100us to 1.02ms (by path): the longest path takes"},
+		{probing, []cc.SitePath{endless}, MinProbeWait, unit.Never, "a probe after 320us without an answer, or more if " +
+			"round trips are longer; data is sent again when the probe's answer proves the loss; a port of the path has"},
+		{probing, []cc.SitePath{endless, short}, MinProbeWait, 100 * unit.Microsecond, "a probe after 320us without an " +
+			"answer, or more if round trips are longer; data is sent again when the probe's answer proves the loss, or " +
+			"after 100us where all ports of the path have limits; a port of the path has"},
+		{own(unit.Never, false), []cc.SitePath{near}, unit.Never, unit.Never, "no timer sends anything again; "},
+	} {
+		r, ok := ReportTimer(x.timer, x.paths)
+		if !ok || r.ProbeAfter != x.probe || r.ResendAfter != x.resend || !strings.HasPrefix(r.Text, x.want) {
+			t.Errorf("%v %v, want %v %v:\n%s\n%s", r.ProbeAfter, r.ResendAfter, x.probe, x.resend, r.Text, x.want)
+		}
+	}
+}
