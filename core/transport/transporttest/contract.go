@@ -33,6 +33,7 @@ var promises = []promise{
 	{"slow start doubles", func(k *Kind) bool { return k.SlowStart }, slowStart},
 	{"limited by the window", func(k *Kind) bool { return k.Reports }, limited},
 	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
+	{"dead link", func(k *Kind) bool { return k.Repairs && (k.Probes || k.Backoff) }, deadLink},
 	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
 	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
 	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},
