@@ -437,12 +437,6 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-func (s *ControlledSender) finish(now unit.Time) {
-	if s.done == s.total && s.counters.Finished == unit.Never {
-		s.counters.Finished = now
-	}
-}
-
 // updateState changes the state after a report: one reduction a window, of losses or marks.
 func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 	if s.state != cc.Open && s.done >= s.recover {

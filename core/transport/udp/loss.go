@@ -56,5 +56,12 @@ func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
 	return max(upTo, s.probeNext)
 }
 
+// finish notes the end of the flow, once no datagram is in flight.
+func (s *ControlledSender) finish(now unit.Time) {
+	if s.done == s.total && s.counters.Finished == unit.Never {
+		s.counters.Finished = now
+	}
+}
+
 // Replies reports whether reports are of several datagrams (transport.Replier).
 func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }
