@@ -32,7 +32,7 @@ type plane struct {
 }
 
 // reload changes to another configuration between two packets. The notes report what the change means for each program
-// and port. After an error nothing has changed.
+// and port. An error leaves the plane as it is.
 func (p *plane) reload(now unit.Time, x *reread) (notes []string, err error) {
 	if x.err != nil { // although the supervisor has read the same
 		return nil, x.err
