@@ -209,3 +209,29 @@ func TestTimerTexts(t *testing.T) {
 		}
 	}
 }
+
+// The timer of drawn traffic is about the longest of its paths, in networks with more pairs of hosts than are examined.
+func TestTimersOfLargeNetworks(t *testing.T) {
+	for topology, last := range map[string]int{
+		"fat_tree: {k: 14, rate: 100Gbps, delay: 1us, buffer: 1MB}":                                               685,
+		"fat_tree: {k: 16, rate: 100Gbps, delay: 1us, buffer: 1MB}":                                               1023,
+		"leaf_spine: {leaves: 4, spines: 2, hosts: 300, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}": 1199,
+	} {
+		timer := func(ends string) unit.Time {
+			text := fmt.Sprintf("duration: 1ms\ntopology: {%s}\nswitch: [ecmp]\ntraffic:\n"+
+				"  - {name: x, transport: rdma, cc: none, %s}\nmeasure: [goodput]\n", topology, ends)
+			s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+				spec.Options{})
+			if err != nil || len(s.Timers()) != 1 {
+				t.Fatal(err, text)
+			}
+			return s.Timers()[0].MaxRTT
+		}
+		want := timer(fmt.Sprintf("from: h0, to: h%d, start: 0s", last))
+		for _, to := range []string{"random", "permutation", "'*'"} {
+			if got := timer("from: '*', to: " + to + ", size: 10kB, load: 1%"); got != want {
+				t.Errorf("%s, to %s: %v, want %v", topology, to, got, want)
+			}
+		}
+	}
+}

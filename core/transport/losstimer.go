@@ -14,14 +14,30 @@ import (
 //     and a packet that was sent before it was not, that packet is lost.
 //   - It takes a packet for lost that was sent longer than LossLimit ago, which is more than the path can hold it.
 //     This covers lost probes and lost answers, and paths that reorder, where a probe proves no loss. A path with a
-//     queue that has no limit has no LossLimit: then the sender only probes.
+//     queue that has no limit has no LossLimit: then the sender only probes. The limit doubles for each time that it
+//     was over since the latest answer (RFC 6298 §5.5): behind a dead link data is not sent again all the time.
 type LossTimer struct {
 	Limit unit.Time `state:"span"` // LossLimit of the path
 
+	current  unit.Time `state:"span"`    // Limit, doubled for each Expire since the latest Answered
 	probedAt unit.Time `state:"instant"` // when the latest probe was sent
 	number   int64     `state:"count"`   // of the probes sent
 	out      bool      // the latest probe is not answered
 }
+
+// NewLossTimer returns the LossTimer of a path with a LossLimit.
+func NewLossTimer(limit unit.Time) LossTimer { return LossTimer{Limit: limit, current: limit} }
+
+// Expire notes that packets were taken for lost because the limit was over. The limit doubles up to 64 times itself or
+// MinProbeWait, like the wait before a probe.
+func (t *LossTimer) Expire() {
+	if t.current>>6 < max(t.Limit, MinProbeWait) && t.current < unit.Never/2 {
+		t.current *= 2
+	}
+}
+
+// Answered notes an answer of the receiver: the limit is the first one again.
+func (t *LossTimer) Answered() { t.current = t.Limit }
 
 // Record notes a probe that is sent, and returns its number, from 1.
 func (t *LossTimer) Record(now unit.Time) int64 {
@@ -41,20 +57,20 @@ func (t *LossTimer) Number() int64 {
 // Acknowledge notes that the answer to the latest probe has arrived, and returns when the probe was sent. What was
 // sent before it and is not acknowledged is lost, unless the path reorders.
 func (t *LossTimer) Acknowledge() (sent unit.Time) {
-	t.out = false
+	t.out, t.current = false, t.Limit
 	return t.probedAt
 }
 
-// Expired reports whether a packet that was sent at a time must be lost.
-func (t *LossTimer) Expired(now, sent unit.Time) bool { return now-sent >= t.Limit }
+// Expired reports whether the limit is over for a packet that was sent at a time.
+func (t *LossTimer) Expired(now, sent unit.Time) bool { return now-sent >= t.current }
 
 // Earlier returns when the timer expires: next, or the limit after the wait began if that is earlier, or when a packet
-// that was sent at a time must be lost.
+// that was sent at a time is taken for lost.
 func (t *LossTimer) Earlier(next, began, sent unit.Time) unit.Time {
-	if t.Limit == unit.Never {
+	if t.current == unit.Never {
 		return next
 	}
-	return min(next, began+t.Limit, sent+t.Limit)
+	return min(next, began+t.current, sent+t.current)
 }
 
 // MinProbeWait is how long a sender waits for an answer at least before it sends a probe, if the path can hold packets
@@ -70,4 +86,12 @@ func LossLimit(p *cc.Path, adds unit.Time) unit.Time {
 	}
 	t += adds
 	return t + t/leastMargin
+}
+
+// After returns when a packet that was sent at a time is taken for lost.
+func (t *LossTimer) After(sent unit.Time) unit.Time {
+	if t.current == unit.Never {
+		return unit.Never
+	}
+	return sent + t.current
 }

@@ -31,7 +31,7 @@ func TestLossLimit(t *testing.T) {
 // after the wait began or after the packet was sent.
 func TestLossTimer(t *testing.T) {
 	const us = unit.Microsecond
-	l := LossTimer{Limit: 100 * us}
+	l := NewLossTimer(100 * us)
 	if l.Number() != 0 {
 		t.Error("a number without a probe")
 	}
@@ -51,7 +51,17 @@ func TestLossTimer(t *testing.T) {
 	if l.Expired(109*us, 10*us) || !l.Expired(110*us, 10*us) {
 		t.Error("the limit of 100 us after 10 us is not 110 us")
 	}
-	if l.Limit = unit.Never; l.Earlier(500*us, 0, 0) != 500*us || l.Expired(unit.Second, 0) {
+	for i := range 20 {
+		want := 100 * us << i
+		if got := l.After(us); i < 8 && got != us+want || got > us+128*MinProbeWait {
+			t.Errorf("after %d expiries the limit is %v, want %v", i, got-us, want)
+		}
+		l.Expire()
+	}
+	if l.Answered(); l.After(us) != 101*us {
+		t.Errorf("after an answer the limit is %v", l.After(us)-us)
+	}
+	if l = NewLossTimer(unit.Never); l.Earlier(500*us, 0, 0) != 500*us || l.Expired(unit.Second, 0) {
 		t.Error("without a limit it has one")
 	}
 }

@@ -79,8 +79,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// isDigest reports whether s is what Digest returns.
-func isDigest(s string) bool {
+// IsDigest reports whether s is what Digest returns.
+func IsDigest(s string) bool {
 	return len(s) == hex.EncodedLen(sha256.Size) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
@@ -116,7 +116,7 @@ func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte
 		return nil, err
 	}
 	get := func(digest string) ([]byte, error) {
-		if !isDigest(digest) {
+		if !IsDigest(digest) {
 			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", document.Shorten(digest))
 		}
 		data, err := fetch(digest)

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"weir/core/cc"
@@ -112,9 +113,29 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 	if len(g.From) == 0 || len(to) == 0 {
 		return
 	}
-	n := max(len(g.From), len(to), min(mostPairs, len(g.From)*len(to)))
-	for i := range min(n, mostPairs) {
-		add(g.From[i%len(g.From)], to[(i+i/len(g.From))%len(to)])
+	if len(g.From)*len(to) <= mostPairs {
+		for _, src := range g.From {
+			for _, dst := range to {
+				if src != dst {
+					add(src, dst)
+				}
+			}
+		}
+		return
+	}
+	for i := range mostPairs {
+		src := g.From[i%len(g.From)]
+		if len(g.From) > mostPairs {
+			src = g.From[i*len(g.From)/mostPairs]
+		}
+		_, share := math.Modf(float64(i) * math.Phi) // multiples of the golden ratio are spread evenly
+		k := int(share * float64(len(to)))
+		if to[k] == src {
+			k = (k + 1) % len(to)
+		}
+		if to[k] != src {
+			add(src, to[k])
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ type host struct {
 
 	ready      int32 // first slot of the ring of those that may send, −1: none
 	readyTail  int32
+	lastReply  int32            `state:"-"` // last slot of the ring that sends replies, if there are two
 	held       []int32          // slots that may send but whose class is paused
 	sends      timerheap.Heap   // slots that will send later, and flows that will begin; others are stale (current)
 	timers     timerheap.Heap   // likewise
@@ -144,19 +145,37 @@ func (h *host) update(i int32, now unit.Time) {
 	}
 }
 
-// enqueue appends slot i to the ring of ready ones. One that sends replies goes before the others.
+// enqueue appends slot i to the ring of ready ones. Those that send replies go before the others, first in, first out.
 func (h *host) enqueue(i int32) {
 	s := &h.slot[i]
 	s.next = -1
 	if h.readyTail < 0 {
 		h.ready = i
 	} else if s.replies {
-		s.next, h.ready = h.ready, i
+		h.enqueueReplies(i)
 		return
 	} else {
 		h.slot[h.readyTail].next = i
 	}
 	h.readyTail = i
+}
+
+// enqueueReplies inserts slot i, which sends replies, into a ring that is not empty: after the last one of those in the
+// ring. With two of them in the ring the last one came in here, as the ring was not empty, and is lastReply.
+func (h *host) enqueueReplies(i int32) {
+	s, last := &h.slot[i], h.ready
+	if !h.slot[last].replies {
+		s.next, h.ready = last, i
+		return
+	}
+	if n := h.slot[last].next; n >= 0 && h.slot[n].replies {
+		last = h.lastReply
+	}
+	s.next = h.slot[last].next
+	h.slot[last].next, h.lastReply = i, i
+	if s.next < 0 {
+		h.readyTail = i
+	}
 }
 
 // due moves the slots whose time has come into the ring.

@@ -61,19 +61,15 @@ const niceness = -10
 
 // loop is the data plane while it runs. Only live's thread touches what is not atomic.
 type loop struct {
-	live   *lab.LiveBridge
-	config *Config
-	users  *users
-	// refusals of frames that are too long
-	refusals *refusals
-	running  []running
-	ports    []*tm.Port
-	page     *page
-	out      *json.Encoder
-	samples  sampler
-	reloads  uint64
-	drain    unit.Time // for how long frames that wait may leave at the end
-	down     bool      // a port's interface was, when it was last looked at
+	live *lab.LiveBridge
+	plane
+	ports   []*tm.Port
+	page    *page
+	out     *json.Encoder
+	samples sampler
+	reloads uint64
+	drain   unit.Time // for how long frames that wait may leave at the end
+	down    bool      // a port's interface was, when it was last looked at
 
 	event   int // eventfd, by which the other goroutine wakes the thread
 	next    atomic.Pointer[reread]
@@ -135,6 +131,7 @@ func Serve(known Schemes, control io.Reader, out io.Writer) error {
 	if l.live, err = lab.OpenBridge(c, sockets, memoryLimit); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
+	l.bridge = l.live.Bridge
 	unconfined := confineDataPlane()
 	if err := l.out.Encode(answer{Is: isBegun}); err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -165,9 +162,7 @@ func (l *loop) listen(known Schemes, lines *bufio.Reader) {
 		case o.Do == doPublish:
 			l.publish.Store(true)
 		case o.Do == doReload:
-			x := &reread{data: o.Data}
-			x.config, x.err = Decode(known, o.File, o.Data)
-			l.next.Store(x)
+			l.next.Store(decodeAgain(known, o.File, o.Data))
 		}
 		wake := [8]byte{7: 1}
 		unix.Write(l.event, wake[:])
@@ -217,40 +212,13 @@ func (l *loop) run() error {
 	}
 }
 
-// reload changes to another configuration between two packets.
+// reload changes to the configuration of a file that was read, and answers whether it has.
 func (l *loop) reload(x *reread) {
-	refuse := func(err error) { l.out.Encode(answer{Is: isRefused, Text: err.Error()}.brief()) }
-	if x.err != nil { // although the supervisor has read the same
-		refuse(x.err)
-		return
-	}
-	c := x.config
-	c.mtus = l.config.mtus
-	if err := l.config.Keeps(c); err != nil {
-		refuse(err)
-		return
-	}
-	now := l.live.Now()
-	list, notes, err := succeed(now, l.live.Site(c.links()), l.running, c.Programs)
+	notes, err := l.plane.reload(l.live.Now(), x)
 	if err != nil {
-		refuse(err)
+		l.out.Encode(answer{Is: isRefused, Text: err.Error()}.brief())
 		return
 	}
-	was := l.running
-	l.running = list
-	if err := l.live.SetPrograms(now, programs(l.running, l.refusals)); err != nil {
-		l.running = was
-		refuse(err)
-		return
-	}
-	for i, p := range c.links() {
-		if old := l.config.links()[i]; old != p {
-			notes = append(notes, fmt.Sprintf("port %s has another rate, buffer or queue", p.Name))
-		}
-	}
-	l.live.SetPorts(c.links())
-	l.users.follow(&c.Users)
-	l.config = c
 	l.reloads++
 	l.out.Encode(answer{Is: isReloaded, Notes: notes}.brief())
 }

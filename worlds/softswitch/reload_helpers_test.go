@@ -8,17 +8,50 @@ import (
 	"weir/core/unit"
 )
 
-// reload changes a bench to another configuration as a running switch does.
-func (b *bench) reload(c *Config) error {
-	list, _, err := succeed(b.time, b.Site(c.links()), b.running, c.Programs)
-	if err == nil {
-		err = b.SetPrograms(b.time, programs(list, newRefusals(c)))
+// plane returns what runs in a bench with a configuration.
+func (b *bench) plane(c *Config) *plane {
+	return &plane{b.Bridge, c, b.users, newRefusals(c), b.running}
+}
+
+// ReloadsAsFresh passes the text of each file to a switch that runs the first one, as after SIGHUP. accepted counts the
+// files that the switch takes. After each refusal the switch must be as it was. reloaded and fresh are as in
+// ReloadedAsFresh.
+func ReloadsAsFresh(t testing.TB, known Schemes, files []string, rate unit.Rate) (accepted int, reloaded, fresh string) {
+	t.Helper()
+	last := decodeAgain(known, "switch.yaml", []byte(files[0]))
+	b := newUsedBench(t, last.config)
+	p := b.plane(last.config)
+	for i, text := range files {
+		before, x := b.describe(p), decodeAgain(known, "switch.yaml", []byte(text))
+		if _, err := p.reload(b.time, x); err == nil {
+			accepted, last, b.running = accepted+1, x, p.running
+		} else if after := b.describe(p); after != before {
+			t.Errorf("file %d is refused (%v), and the switch was\n%s\nand is\n%s", i, err, before, after)
+		}
 	}
-	if err == nil {
-		b.running = list
-		b.SetPorts(c.links())
+	return accepted, b.outcome(t, unit.Second, rate), newUsedBench(t, last.config).outcome(t, unit.Second, rate)
+}
+
+// newUsedBench returns a bench whose programs and ports have counted a frame.
+func newUsedBench(t testing.TB, c *Config) *bench {
+	t.Helper()
+	b := newBench(t, c)
+	b.time = unit.Millisecond
+	b.send(0, b.time, datagram(t, 10, 2, 2, 1000))
+	b.run(t, b.time+unit.Millisecond)
+	return b
+}
+
+// describe returns the state of a bench: its file, its programs and what they hold, its ports, and its drops.
+func (b *bench) describe(p *plane) string {
+	text := fmt.Sprintf("file %p, drops %v, waiting %d\n", p.config, b.Drops(), b.Waiting())
+	for _, r := range p.running {
+		text += fmt.Sprintf("%s %s at %p: %+v, lines %v, limits %v\n", r.name, r.text, r.Program, r.Program, r.lines, r.limits)
 	}
-	return err
+	for i := range b.gates {
+		text += fmt.Sprintf("port %d: %+v\n", i, *b.Port(i))
+	}
+	return text
 }
 
 // script sends 200 frames of 20 flows to port 1, at a time and 1.5 times as fast as rate carries them.
@@ -38,10 +71,12 @@ func ReloadedAsFresh(t testing.TB, all []*Config, rate unit.Rate) (reloaded, fre
 	t.Helper()
 	const start = unit.Second
 	b := newBench(t, all[0])
+	p := b.plane(all[0])
 	for _, c := range all[1:] {
-		if err := b.reload(c); err != nil {
+		if _, err := p.reload(b.time, &reread{config: c}); err != nil {
 			return fmt.Sprintf("refused: %v", err), ""
 		}
+		b.running = p.running
 	}
 	return b.outcome(t, start, rate), newBench(t, all[len(all)-1]).outcome(t, start, rate)
 }

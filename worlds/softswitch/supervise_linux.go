@@ -41,13 +41,6 @@ type supervisor struct {
 	overdue <-chan time.Time // when it takes so long that the log says so
 }
 
-// reread is a file that was read anew.
-type reread struct {
-	data   []byte
-	config *Config
-	err    error
-}
-
 // saying is how long who reads the switch's output may take to read the last of it.
 const saying = 500 * time.Millisecond
 
@@ -230,14 +223,16 @@ func (s *supervisor) reload() {
 	s.busy, s.again, s.overdue = true, false, time.After(reloading)
 	running := s.config.Load()
 	go func() {
-		var x reread
-		if x.data, x.err = readFile(s.state.File); x.err == nil {
-			x.config, x.err = Decode(s.known, s.state.File, x.data)
+		data, err := readFile(s.state.File)
+		if err != nil {
+			s.reading <- reread{err: err}
+			return
 		}
+		x := decodeAgain(s.known, s.state.File, data)
 		if x.err == nil {
 			x.err = running.Keeps(x.config)
 		}
-		s.reading <- x
+		s.reading <- *x
 	}()
 }
 

@@ -19,7 +19,7 @@ const pullWait = 5 * unit.Millisecond
 // lossTimeout returns when flight f, the first of those without an answer, is lost, or a probe is due.
 func (s *Sender) lossTimeout(f *flight) unit.Time {
 	if !s.proves {
-		return f.at + s.loss.Limit
+		return s.loss.After(f.at)
 	}
 	wait := max(transport.MinProbeWait, s.round.Timeout())
 	if s.round.Smoothed == 0 {

@@ -80,7 +80,7 @@ func newSender(f transport.Flow, c Config, e ends) *Sender {
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
-	s.loss.Limit = transport.LossLimit(&f.Path, max(c.NIC.Ack, c.NIC.Nack))
+	s.loss = transport.NewLossTimer(transport.LossLimit(&f.Path, max(c.NIC.Ack, c.NIC.Nack)))
 	s.proves = !f.Path.Reorders
 	s.probes = c.RTOMin == 0 && (s.proves || s.loss.Limit < unit.Never)
 	s.base = f.Path.BaseRTT
@@ -302,7 +302,10 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-func (s *Sender) heard(now unit.Time) { s.quiet, s.backoff = now, 0 }
+func (s *Sender) heard(now unit.Time) {
+	s.quiet, s.backoff = now, 0
+	s.loss.Answered()
+}
 
 // sample measures the round trip by packet x, which p answers, unless p answers a probe for it.
 func (s *Sender) sample(now unit.Time, x *sent, p *packet.Packet) {
@@ -375,6 +378,7 @@ func (s *Sender) Advance(now unit.Time) {
 	due := now - s.rto(0)
 	if s.probes {
 		due = now - s.loss.Limit
+		s.loss.Expire()
 	}
 	s.probing = s.inFlight == 0
 	for s.flights.Len() > 0 {

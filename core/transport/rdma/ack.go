@@ -39,6 +39,7 @@ func (s *Sender) acknowledged(now unit.Time, p *packet.Packet) {
 	prior := s.inFlight()
 	full := s.full(prior)
 	s.report = cc.Ack{}
+	s.loss.Answered()
 	var e sampling
 	var rtt unit.Time
 	out := about >= s.una && about < s.top

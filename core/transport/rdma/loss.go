@@ -90,6 +90,7 @@ func (s *Sender) lossTimeout(now unit.Time) {
 		return
 	}
 	s.limitedAt = now
+	s.loss.Expire()
 	s.timedOut(now, s.lose(now-s.loss.Limit+1, expired))
 }
 
@@ -171,6 +172,7 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	}
 	sent := l.Acknowledge()
 	if s.paths != nil {
+		s.loss.Answered()
 		s.paths.alive(now, s.paths.now)
 	}
 	ack := s.number(p.Ack, s.una)

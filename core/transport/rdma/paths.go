@@ -248,7 +248,7 @@ func (s *Sender) probePath(now unit.Time) (k int) {
 // silence gives up the paths on which nothing was answered for a timeout: what is out on them is taken for lost and
 // sent again elsewhere, and a probe goes at once.
 func (s *Sender) silence(now unit.Time) {
-	x := s.paths
+	x, repeated := s.paths, false
 	for k := range x.each {
 		p := &x.each[k]
 		if p.out == 0 || s.pathTimer(k) > now {
@@ -262,12 +262,16 @@ func (s *Sender) silence(now unit.Time) {
 		if lost == 0 && s.probes { // the answer to the probe shows what is lost
 			continue
 		}
+		repeated = true
 		s.timeouts++
 		s.lostTotal += int64(lost)
 		again := s.state == cc.Timeout
 		s.state, s.recover = cc.Timeout, s.top
 		x.now = k
 		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: again})
+	}
+	if repeated {
+		s.loss.Expire()
 	}
 }
 
@@ -296,7 +300,7 @@ func (s *Sender) deadAfter(p *path) unit.Time {
 		return 0
 	}
 	if s.loss.Limit < unit.Never {
-		return s.loss.Limit
+		return s.loss.After(0)
 	}
 	for k := range s.paths.each {
 		if !s.paths.each[k].silent {

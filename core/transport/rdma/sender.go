@@ -133,7 +133,7 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 		bound: bound, keeps: f.CC.KeepsOnSend && paths == nil, repeats: c.Recovery == SelectiveRepeat,
 		begun: c.WindowTest == BegunPacket, timed: c.Recovery != NoRecovery && c.RTO != NoRTO,
 		ring: ring, timerAt: unit.Never}
-	s.loss.Limit, s.reorders = transport.LossLimit(&f.Path, c.replyDelay()), f.Path.Reorders
+	s.loss, s.reorders = transport.NewLossTimer(transport.LossLimit(&f.Path, c.replyDelay())), f.Path.Reorders
 	s.probes = c.probes() && (s.loss.Limit < unit.Never || !f.Path.Reorders || c.Reordering != ReorderNone)
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0

@@ -35,6 +35,7 @@ var promises = []promise{
 	{"timeout doubles", func(k *Kind) bool { return k.Backoff }, backoff},
 	{"timeout stays", func(k *Kind) bool { return k.Steady }, checkSteady},
 	{"first wait", func(k *Kind) bool { return len(k.Waits) > 1 }, checkFirstWait},
+	{"dead link", func(k *Kind) bool { return k.Repairs && (k.Probes || k.Reports && k.Backoff) }, deadLink},
 	{"no spurious packets", func(k *Kind) bool { return k.Patient }, noSpurious},
 	{"last packet repaired", func(k *Kind) bool { return k.Probes }, lastRepaired},
 	{"heavy loss repaired", func(k *Kind) bool { return k.Probes && k.Repairs }, heavy},

@@ -223,6 +223,21 @@ var mutants = []mutant{
 			a.Limited = transport.IsWindowLimited(&d, int64(a.Flight.After)*Payload, Payload)
 		}}
 	}, nil},
+	{"sends its latest packet each 20 us", "dead link", nil, ofSender(func(a *altered) {
+		due, last := unit.Never, packet.Packet{}
+		a.emit = func(now unit.Time, p *packet.Packet) {
+			if due <= now {
+				*p = last
+				p.Sent, p.Resent = now, packet.ResentTimeout
+			}
+			last, due = *p, now+20*us
+		}
+		a.receive = func(now unit.Time, p *packet.Packet) bool {
+			due = unit.Never
+			return a.Endpoint.Receive(now, p)
+		}
+		a.send = func() unit.Time { return min(due, a.Endpoint.NextSend()) }
+	})},
 	{"asks every 100 us", "timeout doubles", nil, ofSender(func(a *altered) {
 		due, expired := unit.Never, false
 		a.emit = func(now unit.Time, _ *packet.Packet) { due, expired = now+100*us, false }

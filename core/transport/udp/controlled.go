@@ -166,7 +166,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	if f.CC.ECN != cc.AsConfigured {
 		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
 	}
-	s.loss.Limit = transport.LossLimit(&f.Path, coalesced(&c))
+	s.loss = transport.NewLossTimer(transport.LossLimit(&f.Path, coalesced(&c)))
 	s.probes = c.RTOMin == 0 && (s.loss.Limit < unit.Never || !f.Path.Reorders)
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
@@ -406,6 +406,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		s.hold.Delivered(int(fresh), s.trip())
 		s.received = received
 		s.heard, s.backoff, s.silentFrom = now, 0, 0
+		s.loss.Answered()
 	}
 	a.ECN.Echo = marked > s.marked
 	s.marked = max(s.marked, marked)
@@ -429,12 +430,6 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.finish(now)
 	s.schedule(now)
 	return false
-}
-
-func (s *ControlledSender) finish(now unit.Time) {
-	if s.done == s.total && s.counters.Finished == unit.Never {
-		s.counters.Finished = now
-	}
 }
 
 // updateState changes the state after a report: one reduction a window, of losses or marks.
@@ -486,6 +481,7 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.backoff++
 		s.timeouts++
 		s.heard = now
+		s.loss.Expire()
 		again := s.state != cc.Open
 		s.state, s.recover = cc.Timeout, s.next
 		s.changeState(now, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out), Again: again})

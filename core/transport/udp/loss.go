@@ -73,5 +73,12 @@ func (r *ControlledReceiver) outgrows() bool {
 	return r.config.ReportEvery == 1 && report > r.flow.Framing.Frame(r.headers, r.flow.Payload, true)
 }
 
+// finish notes the end of the flow, once no datagram is in flight.
+func (s *ControlledSender) finish(now unit.Time) {
+	if s.done == s.total && s.counters.Finished == unit.Never {
+		s.counters.Finished = now
+	}
+}
+
 // Replies reports whether reports are of several datagrams (transport.Replier).
 func (r *ControlledReceiver) Replies() bool { return r.config.ReportEvery > 1 }

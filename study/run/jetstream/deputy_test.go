@@ -222,6 +222,11 @@ func TestFlood(t *testing.T) {
 				nats.ErrMaxPayload) {
 				t.Errorf("a message of 4 MB: %v", err)
 			}
+			for i := range 200 { // their digests are none
+				w.conn.Publish(w.about.Sweep.subject("part"), encode(part{Worker: w.hello.Worker, Size: atOnce + 1,
+					Digest: fmt.Sprintf("%d%0500000d", i, 0)}))
+				w.conn.Flush()
+			}
 			if err := publishReport(t.Context(), w.conn, w.about.Sweep,
 				&done{Worker: "evil", Run: "x", Data: make([]byte, 450<<10)}); err == nil {
 				t.Error("a report of 600 kB is taken")
@@ -239,6 +244,9 @@ func TestFlood(t *testing.T) {
 			t.Fatalf("%v, %+v", err, o)
 		}
 		p.same(want)
+		if len(c.partials) > 0 {
+			t.Errorf("%d large results by no digest", len(c.partials))
+		}
 		if len(c.members) > mostMembers || after.HeapAlloc > before.HeapAlloc+40e6 {
 			t.Errorf("%d members, %d MB more than before", len(c.members), (after.HeapAlloc-before.HeapAlloc)>>20)
 		}

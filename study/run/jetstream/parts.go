@@ -58,7 +58,7 @@ func (w *working) sendParts(ctx context.Context, s *serving, digest string, data
 // are answered with the offset of the next one.
 func (c *Coordinator) part(msg *nats.Msg) {
 	var p part
-	if !decode(msg.Data, &p) || p.Size <= atOnce || p.Offset < 0 || len(p.Data) > atOnce {
+	if !decode(msg.Data, &p) || p.Size <= atOnce || p.Offset < 0 || len(p.Data) > atOnce || !run.IsDigest(p.Digest) {
 		return
 	}
 	c.lock.Lock()

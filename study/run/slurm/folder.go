@@ -126,11 +126,7 @@ func Open(r *spec.Registry, dir string) (*Folder, error) {
 		return nil, err
 	}
 	s, err := run.Unpack(r, job.Experiment, func(digest string) ([]byte, error) {
-		name := filepath.Join(dir, inputs, digest)
-		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is no regular file", filepath.Join(inputs, digest))
-		}
-		return document.ReadFile(name, document.LargestInput)
+		return readInput(dir, digest)
 	})
 	if err != nil {
 		return nil, wrong(dir, "the experiment cannot be read: %v", err)
@@ -148,6 +144,29 @@ func Open(r *spec.Registry, dir string) (*Folder, error) {
 		}
 	}
 	return f, nil
+}
+
+// readInput reads an input by its digest. It follows no link inside the folder: neither the file nor the folder of the
+// inputs may be one.
+func readInput(dir, digest string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(inputs); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", inputs)
+	}
+	name := filepath.Join(inputs, digest)
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return document.ReadStream(f, document.LargestInput)
 }
 
 // openJob reads job.json.

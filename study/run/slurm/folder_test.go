@@ -209,6 +209,8 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(all)
 			}
 		}, "is no regular file"},
+		{func(dir string) { linkInputs(t, dir, filepath.Join(t.TempDir(), "moved")) }, "inputs is no folder"},
+		{func(dir string) { linkInputs(t, dir, filepath.Join(dir, "moved")) }, "inputs is no folder"},
 	} {
 		f := exported(t, six, quick())
 		c.change(f.Dir)
@@ -230,6 +232,15 @@ func TestOpenRefuses(t *testing.T) {
 	if err := f.Fits(); err == nil || !strings.Contains(err.Error(), "not pdp11") ||
 		!strings.Contains(err.Error(), "--any-program has this one do it") {
 		t.Error(err)
+	}
+}
+
+// linkInputs moves a folder's inputs and leaves a link to them.
+func linkInputs(t *testing.T, dir, moved string) {
+	t.Helper()
+	at := filepath.Join(dir, inputs)
+	if err := errors.Join(os.Rename(at, moved), os.Symlink(moved, at)); err != nil {
+		t.Fatal(err)
 	}
 }
 
