@@ -14,8 +14,8 @@ import (
 
 // buffers are the kinds of buffers of a switch with five ports of 10 Gb/s and what the path from h0 to h4 can hold,
 // there and back: the bytes ahead of a packet at the one port, and itself. A frame has 1500 bytes of IP and 18 of
-// Ethernet. With PFC a packet waits once for what the switch holds, and its host's NIC may be paused for two times more:
-// ahead of another frame, and ahead of its own.
+// Ethernet. With PFC a packet waits once for what the switch holds, and its host's NIC may be paused for two times
+// more: ahead of another frame, and ahead of its own.
 var buffers = []struct {
 	name, links, switches, programs string
 	want                            unit.Time // unit.Never: no limit

@@ -42,7 +42,8 @@ func TestWarningsWithoutQueues(t *testing.T) {
 	}{
 		{"one sender a port", star, "[ecmp]", "h1->h2", "", false},
 		{"two senders", star, "[ecmp]", "h2->h1", "", true},
-		{"a slower link", "topology: {hosts: [h0, h1, h2], switches: [s], links: [{ends: [h0, s], rate: 10Gbps, delay: 1us}, " +
+		{"a slower link", "topology: {hosts: [h0, h1, h2], switches: [s], links: [" +
+			"{ends: [h0, s], rate: 10Gbps, delay: 1us}, " +
 			"{ends: [h1, s], rate: 1Gbps, delay: 1us, buffer: 100kB}, " +
 			"{ends: [h2, s], rate: 1Gbps, delay: 1us, buffer: 100kB}]}", "[ecmp]", "h1->h2", "", true},
 		{"a rate that falls", star, "[ecmp]", "h1->h2", "events: [{at: 1ms, link: [h1, s], rate: 1Gbps}]", true},

@@ -41,7 +41,7 @@ type SitePath struct {
 	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: no packet
 	// waits, or it is not known.
 	DataQueueing unit.Time
-	Unlimited    string    // a switch's port that gets more than it can send and has no limit; "": there is none
+	Unlimited    string    // a switch's port that gets more than it can send and has no limit; "": no port
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
 	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
 	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known

@@ -46,7 +46,7 @@ func slowestPath(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
 
 // ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
 // data can queue: what only waits is sent again then. It names the path on which the timeout is too short by the
-// largest factor. The limit of a path whose switches trim is a rough one, and gives no warning.
+// largest factor. The limit of a path with switches that trim is a rough one, and gives no warning.
 func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 	x, timed := c.(TimerConfig)
 	if !timed {
@@ -66,7 +66,7 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 		}
 	}
 	if p == nil {
-		return endlessTimer(x, s)
+		return unlimitedTimer(x, s)
 	}
 	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
 		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
@@ -74,9 +74,9 @@ func ShortTimer(c scheme.Config, s *cc.Site) []scheme.Remark {
 		At(p.Narrow.Port, excess)}
 }
 
-// endlessTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that grows
-// with measured round trips follows such a queue.
-func endlessTimer(x TimerConfig, s *cc.Site) []scheme.Remark {
+// unlimitedTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that
+// grows with measured round trips follows such a queue.
+func unlimitedTimer(x TimerConfig, s *cc.Site) []scheme.Remark {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		t := x.Timer(&p.Path)
@@ -114,7 +114,7 @@ func (t *Timer) waits(p *cc.Path) (probe, resend unit.Time) {
 	return MinProbeWait, limit
 }
 
-// span describes the times of several paths, of which the shortest and the longest are given.
+// span describes the times of several paths by the shortest and the longest.
 func span(shortest, longest unit.Time) string {
 	if rounded(shortest) == rounded(longest) {
 		return rounded(shortest).String()

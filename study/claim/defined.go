@@ -97,7 +97,7 @@ func (o *operand) overElements(x *ast.BuiltinNode) {
 		if !ok || o.parts[0] == nil {
 			continue
 		}
-		if asksForElement(p.Node) {
+		if readsElement(p.Node) {
 			o.parts[0] = nil
 			continue
 		}
@@ -105,17 +105,17 @@ func (o *operand) overElements(x *ast.BuiltinNode) {
 	}
 }
 
-// asksForElement reports whether a predicate begins with # == # or # != #.
-func asksForElement(n ast.Node) bool {
+// readsElement reports whether a predicate begins with # == # or # != #.
+func readsElement(n ast.Node) bool {
 	switch x := n.(type) {
 	case *ast.ConditionalNode:
-		return asksForElement(x.Cond)
+		return readsElement(x.Cond)
 	case *ast.BinaryNode:
 		if x.Operator == "==" || x.Operator == "!=" {
 			_, is := x.Left.(*ast.PointerNode)
 			return is && x.Left.String() == x.Right.String()
 		}
-		return conditional(n) != nil && asksForElement(x.Left)
+		return conditional(n) != nil && readsElement(x.Left)
 	}
 	return false
 }
@@ -137,7 +137,7 @@ func columns(n ast.Node) (names []string) {
 	return names
 }
 
-// bottom returns the variable of which a node takes members; nil if it takes them of something else.
+// bottom returns the variable whose members a node takes; nil if it takes them of something else.
 func bottom(n ast.Node) *ast.IdentifierNode {
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
@@ -245,7 +245,7 @@ func (o *operand) undefined(env map[string]any) (names []string) {
 	return names
 }
 
-// value returns the operand's value in an environment; nil if it has none of its own.
+// value returns the operand's own value in an environment; nil if it has no such value.
 func (o *operand) value(env map[string]any) any {
 	switch {
 	case o == nil:

@@ -73,8 +73,8 @@ func (p *Point) largestFrame() unit.Bytes {
 }
 
 // longestWait returns how long a packet waits at most on one way: in the queues of the switches, behind a frame at the
-// host, while PFC pauses both, and for the links' jitter. Where switches have a choice of ports the longest of all queues between switches
-// counts. Queueing has what queues is.
+// host, while PFC pauses both, and for the links' jitter. Where switches have a choice of ports the longest of all
+// queues between switches counts. Queueing has what queues is.
 func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
 	var pathBuffer [16]int // longer paths allocate

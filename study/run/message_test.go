@@ -18,8 +18,8 @@ func TestOvertakingMessages(t *testing.T) {
 	}
 }
 
-// Results name the form of LogGOPS that ran, and LogGOPSim only where jobs have its times: GOAL files. They have no name
-// where packets carry a job.
+// Results name the form of LogGOPS that ran, and LogGOPSim only where jobs have its times: GOAL files. They have no
+// name where packets carry a job.
 func TestIdealNetworkIsNamed(t *testing.T) {
 	const (
 		goal   = "{name: g, job: {goal: {file: overtaking.goal}}, hosts: [h0, h1], transport: rdma, cc: none}"

@@ -16,7 +16,8 @@ func (b *bench) plane(c *Config) *plane {
 // ReloadsAsFresh passes the text of each file to a switch that runs the first one, as after SIGHUP. accepted counts the
 // files that the switch takes. After each refusal the switch must be as it was. reloaded and fresh are as in
 // ReloadedAsFresh.
-func ReloadsAsFresh(t testing.TB, known Schemes, files []string, rate unit.Rate) (accepted int, reloaded, fresh string) {
+func ReloadsAsFresh(t testing.TB, known Schemes, files []string, rate unit.Rate) (
+	accepted int, reloaded, fresh string) {
 	t.Helper()
 	last := decodeAgain(known, "switch.yaml", []byte(files[0]))
 	b := newUsedBench(t, last.config)
@@ -46,7 +47,8 @@ func newUsedBench(t testing.TB, c *Config) *bench {
 func (b *bench) describe(p *plane) string {
 	text := fmt.Sprintf("file %p, drops %v, waiting %d\n", p.config, b.Drops(), b.Waiting())
 	for _, r := range p.running {
-		text += fmt.Sprintf("%s %s at %p: %+v, lines %v, limits %v\n", r.name, r.text, r.Program, r.Program, r.lines, r.limits)
+		text += fmt.Sprintf("%s %s at %p: %+v, lines %v, limits %v\n", r.name, r.text, r.Program, r.Program, r.lines,
+			r.limits)
 	}
 	for i := range b.gates {
 		text += fmt.Sprintf("port %d: %+v\n", i, *b.Port(i))

@@ -56,7 +56,7 @@ func (i *importCmd) Run(a *app) error {
 	return err
 }
 
-// fromHere returns a path from the current folder; the path itself if there is none.
+// fromHere returns a path relative to the current folder, or the path itself if it has no such form.
 func fromHere(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
