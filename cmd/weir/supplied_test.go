@@ -35,7 +35,7 @@ func TestSuppliedByProtocol(t *testing.T) {
 topology: {star: {hosts: 3, rate: 100Gbps, delay: 1us, buffer: 1MB}}
 switch: [forward]
 switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: %s}]}}
-traffic: [{name: x, from: h0, to: h2, transport: %s, cc: powertcp, start: 0s}]
+traffic: [{name: x, from: [h0, h1], to: h2, transport: %s, cc: powertcp, start: 0s}]
 measure: [goodput]
 `, x.ncf, x.transport)
 			s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
