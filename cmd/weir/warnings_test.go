@@ -96,7 +96,7 @@ var warned = []warntest.Row{
 	{ID: "timely-t-high-low", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}",
 		"{timely: {t_low: 1us, t_high: ¦#}}"), Fires: "8us", Quiet: "9us"},
 	{ID: "timely-t-high-wait", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}", "{timely: {t_high: ¦#}}"),
-		Fires: "90us", Quiet: "86us"},
+		Fires: "90us", Quiet: "86us", Port: "s->b"},
 	{ID: "ndp-rto-nic", Text: trimmed("forward, trimming", "{ndp: {nic_ack_delay: 100us, rto_min: ¦#}}", ""),
 		Fires: "108us", Quiet: "112us"},
 	{ID: "uet-network-rtt", Text: trimmed("forward, ecn, trimming", "{uet: {network_rtt: ¦#}}", ""), Fires: "7.5us",

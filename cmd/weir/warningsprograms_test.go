@@ -110,7 +110,7 @@ var warnedPrograms = []warntest.Row{
 	{ID: "p4te-bytes", Text: fatTree("bytes: ¦#"), Fires: "1 MB", Quiet: "100kB"},
 	{ID: "uet-rto-queues", Text: trimmed("forward, ecn, {trimming: {rtt: #}}", "{uet: {network_rtt: 9us, rto_queues: "+
 		"¦5}}", ""),
-		Fires: "100us", Quiet: "9us"},
+		Fires: "100us", Quiet: "9us", Port: "s->b"},
 	{ID: "flow-classes", Text: `duration: 1ms
 topology: {star: {hosts: 2, rate: 1Gbps, delay: 1us, buffer: 1MB}}
 switch: [forward]

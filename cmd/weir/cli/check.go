@@ -95,11 +95,23 @@ func (c *checkCmd) Run(a *app) error {
 // maxTimers is how many timers are listed.
 const maxTimers = 10
 
-// timers prints when the transports of an experiment send data again without an answer.
+// timers prints when the transports of an experiment send data again without an answer, with the points of the sweep
+// where those of a traffic differ.
 func (a *app) timers(s *spec.Spec) {
 	var lines []string
+	entries := map[string]int{} // by traffic
 	for _, t := range s.Timers() {
-		if line := t.String(); !slices.Contains(lines, line) {
+		entries[t.Traffic]++
+	}
+	for _, t := range s.Timers() {
+		line := t.String()
+		if entries[t.Traffic] > 1 {
+			line += "; at " + t.Points[0]
+			if n := len(t.Points) - 1; n > 0 {
+				line += " and " + text.Count(n, "more point")
+			}
+		}
+		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}

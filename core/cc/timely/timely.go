@@ -163,15 +163,31 @@ var (
 		Condition: "t_high is not below a path's round trip with a full queue at one of its ports"}
 )
 
+// slowest returns the path on which a packet and its acknowledgement take longest with the longest of its full queues,
+// and that time; 0 if a queue of some path has no limit.
+func slowest(paths []cc.SitePath) (path *cc.SitePath, longest unit.Time) {
+	for i := range paths {
+		p := &paths[i]
+		if p.Wait == 0 {
+			return nil, 0
+		}
+		if t := p.BaseRTT + p.Wait; t > longest {
+			path, longest = p, t
+		}
+	}
+	return path, longest
+}
+
 // Suits warns of thresholds that a path passes without any queue, and of rates that senders do not have.
 func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
 		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues (%s): the rate always "+
 			"falls there", p.BaseRTT, p.Name))
 	}
-	if p, ok := s.Longest(); ok && p.Wait > 0 && o.THigh >= p.BaseRTT+p.Wait {
-		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the round trip of the longest path, with "+
-			"a full queue at one port, is %v; losses, which the law does not react to, come before", p.BaseRTT+p.Wait))
+	if p, longest := slowest(s.Paths); longest > 0 && o.THigh >= longest {
+		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the longest round trip of a path (%s), "+
+			"with a full queue at one port, is %v; losses, which the law does not react to, come before", p.Name,
+			longest.Rough()).At(p.Narrow.Port, 0))
 	}
 	if o.MinRate == 0 {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)

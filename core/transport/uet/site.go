@@ -109,7 +109,7 @@ func (c *Config) impatient(s *cc.Site) []scheme.Remark {
 	return []scheme.Remark{warnRTOQueues.Remark(param, "the timeout is %v on a path that takes %v without queues, "+
 		"and up to %v with those of its switches, %d times %v before they trim: what waits there is sent again; "+
 		"the round trip that the program that trims is made for (rtt of trimming) is to be the network's, %v", timeout,
-		path.BaseRTT, most, path.Hops, path.Holds, longest.BaseRTT)}
+		path.BaseRTT, most, path.Hops, path.Holds, longest.BaseRTT).At(path.Narrow.Port, float64(most)/float64(timeout))}
 }
 
 // Timer returns the timeout of the reference, or the estimated one's minimum.
