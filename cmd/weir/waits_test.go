@@ -121,8 +121,8 @@ func TestTimerWarnings(t *testing.T) {
 	for _, x := range []struct {
 		transport, buffer, want string // the warning's begin, "": there is none
 	}{
-		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 154ms"},
-		{"rdma: {rto_min: 160ms}", "pfc", ""},
+		{"rdma: {rto_min: 1ms}", "pfc", "rto_min: the timeout of 1ms is shorter than 51.3ms"},
+		{"rdma: {rto_min: 60ms}", "pfc", ""},
 		// acknowledgements alone come back, so that one way has full buffers
 		{"rdma: {rto: fixed, rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 81"},
 		{"rdma: {rto: fixed, rto_min: 1ms}", "bytes", ""},

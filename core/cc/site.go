@@ -38,8 +38,8 @@ type SitePath struct {
 	Unrecorded string // why no telemetry of its queues comes back; "": it does
 	Unanswered string // why no switch answers requests; "": one does
 	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
-	// DataQueueing is Queueing at the ports at which data can queue alone; unit.Never: some has no limit. 0: no packet
-	// waits, or it is not known.
+	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
+	// some port has no limit. 0: no packet waits, or it is not known.
 	DataQueueing unit.Time
 	Unlimited    string    // a switch's port that gets more than it can send and has no limit; "": no port
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known

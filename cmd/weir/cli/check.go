@@ -95,8 +95,8 @@ func (c *checkCmd) Run(a *app) error {
 // maxTimers is how many timers are listed.
 const maxTimers = 10
 
-// timers prints when the transports of an experiment send data again without an answer, with the points of the sweep
-// where those of a traffic differ.
+// timers prints when the transports of an experiment send data again without an answer, with points of the sweep if
+// a traffic has several timers.
 func (a *app) timers(s *spec.Spec) {
 	var lines []string
 	entries := map[string]int{} // by traffic
