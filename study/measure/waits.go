@@ -52,7 +52,7 @@ const maxWait = 100 * unit.Second
 // Queueing returns how long a packet from one NIC to another and its acknowledgement wait together at most; unit.Never
 // if there is no limit. Ports of switches count if queues holds for them; nil: all count. With PFC the ports of a
 // switch share its memory, and all count, but pauses of the NICs at both ends only without queues: they take a switch
-// whose memory is full while a NIC waits, and again when its packet arrives.
+// with full memory while a NIC waits, and again when its packet arrives.
 func (p *Point) Queueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
 	if p.Waits.Endless {
 		return unit.Never
