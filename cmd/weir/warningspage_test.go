@@ -37,8 +37,8 @@ func TestWarningsPage(t *testing.T) {
 		"in `fires` the warning is issued, in `quiet` one value is on the other side of the bound.\n\n" +
 		"Conditions are about what a file gives at the start of a run. Rates that events change (except for\n" +
 		"`timeout-below-path`) and flows that ECMP hashes onto one link are not considered. Of a traffic with more than\n" +
-		"1000 pairs of hosts that send to each other, paths of about 1000 of them are. A port at which data can queue is the narrowest of a flow's path, or one to which\n" +
-		"hosts can together send more than it sends.\n\n" +
+		"1000 pairs of hosts that send to each other, paths of about 1000 of them are. A port at which data can queue is\n" +
+		"the narrowest of a flow's path, or one to which hosts can together send more than it sends.\n\n" +
 		"| identifier | issued when | tests |\n|---|---|---|\n")
 	kinds := cli.WarningKinds(cli.Registry())
 	slices.SortFunc(kinds, func(a, b scheme.WarningKind) int { return strings.Compare(a.ID, b.ID) })
