@@ -68,7 +68,7 @@ func TestAgentFollower(t *testing.T) {
 // has measured for T, never causes an acknowledgement, and has the rate of the slowest port: W_ai is its B·T·(1−eta)/n
 // (§5), and W is B·T at most.
 func TestAgentReceiver(t *testing.T) {
-	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: -1, WAI: standardWAI, Census: true}}
+	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: 0, WAI: standardWAI, Census: true}}
 	x, err := RxScheme().Receiver(ofAgent(), &c, &cc.Host{})
 	if err != nil {
 		t.Fatal(err)
@@ -134,11 +134,11 @@ func TestAgentNeedsRecords(t *testing.T) {
 // What Linux' own TCP can follow is the preset, with n, eta, max_stage and t; all else of it is refused by name.
 func TestFollows(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.9, MaxStage: -1, WAI: standardWAI, Census: true}}
-	if a, remarks := c.Follows(); len(remarks) > 0 || a != (cc.Agent{Eta: 0.9, Flows: 8}) {
+	if a, remarks := c.Follows(); len(remarks) > 0 || a != (cc.Agent{Eta: 0.9, Flows: 8, MaxStage: 5}) {
 		t.Errorf("%+v, %v", a, remarks)
 	}
-	c.N, c.MaxStage, c.T = 3, 5, unit.Millisecond
-	if a, _ := c.Follows(); a != (cc.Agent{Eta: 0.9, Flows: 3, MaxStage: 5, T: unit.Millisecond}) {
+	c.N, c.MaxStage, c.T = 3, 2, unit.Millisecond
+	if a, _ := c.Follows(); a != (cc.Agent{Eta: 0.9, Flows: 3, MaxStage: 2, T: unit.Millisecond}) {
 		t.Errorf("%+v", a)
 	}
 	for _, x := range []struct {

@@ -283,8 +283,9 @@
 //
 // # What the draft leaves open
 //
-// maxStage is 0. Paper and draft print 5; the authors' project page calls that a typo, and their
-// simulator has 0.
+// maxStage. Paper and drafts print 5, the drafts as "conservatively large for stability", and that is the default. The
+// authors' project page calls the paper's 5 a typo, and their simulator has 0: preset: simulator, and what weir import
+// writes. The paper's figures and Appendix A are of 0, so experiments that reproduce them name that preset.
 //
 // The first ACK has no earlier records to compare with. It only stores its own and moves
 // lastUpdateSeq, as in the simulator. U starts at 1.

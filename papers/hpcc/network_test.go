@@ -530,7 +530,8 @@ func TestClockErrors(t *testing.T) {
 		t.Run(fmt.Sprintf("resolution %v, drift %v ppm", x.clock.Resolution, x.clock.Drift), func(t *testing.T) {
 			clock := x.clock
 			r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
-  - {name: two, from: [left0, left1], to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, size: 10MB, start: 0s}`),
+  - {name: two, from: [left0, left1], to: right0, transport: rdma, size: 10MB, start: 0s,
+     cc: {hpcc: {preset: simulator, w_ai: 150 B}}}`),
 				func(c *sim.Config) {
 					watch(5 * us)(c)
 					for i := range c.Switches {

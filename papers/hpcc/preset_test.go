@@ -9,16 +9,21 @@ import (
 	"weir/core/unit"
 )
 
-// The draft's table (draft-miao §4.1) beside the simulator's parameters: maxStage 5, T of 5 us, and W_ai by
-// the rule of §5, for a hundred flows. What is given goes before either, with every scheme on this law.
+// Without a preset maxStage is the drafts' 5, and W_ai and T are as given. The HPCC simulator has a maxStage of 0. The
+// draft's table (draft-miao §4.1) has maxStage 5, T of 5 us, and W_ai by the rule of §5, for a hundred flows. What is
+// given goes before each, with every scheme on this law.
 func TestPresets(t *testing.T) {
 	// 100 Gb/s and a path of 10 us: W_init is 125,000 bytes, and 62,500 with the draft's T.
 	for _, c := range []struct {
 		given []string
 		want  string
 	}{
-		{nil, "stage 0 t 10us w_ai 80"},
+		{nil, "stage 5 t 10us w_ai 80"},
+		{[]string{"preset", "default", "w_ai", "25 B", "t", "13us"}, "stage 5 t 13us w_ai 25"},
 		{[]string{"preset", "simulator"}, "stage 0 t 10us w_ai 80"},
+		{[]string{"preset", "simulator", "w_ai", "25 B", "t", "13us"}, "stage 0 t 13us w_ai 25"},
+		{[]string{"preset", "simulator", "max_stage", "5"}, "stage 5 t 10us w_ai 80"},
+		{[]string{"max_stage", "0"}, "stage 0 t 10us w_ai 80"},
 		{[]string{"preset", "draft"}, "stage 5 t 5us w_ai 31.25"},
 		{[]string{"preset", "draft", "n", "10"}, "stage 5 t 5us w_ai 312.5"},
 		{[]string{"preset", "draft", "t", "20us", "eta", "98%"}, "stage 5 t 20us w_ai 50"},

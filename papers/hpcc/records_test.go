@@ -197,7 +197,7 @@ func TestBaseRTT(t *testing.T) {
 	}
 	f := flow()
 	f.BaseRTT = 0
-	s = newSender(t, f, nil)
+	s = newSender(t, f, func(c *Config) { c.MaxStage = 0 })
 	if d := s.Decision(); d.Window != 10000 || d.Rate != 0 {
 		t.Errorf("without T a flow starts with the initial window: %+v", d)
 	}
@@ -217,7 +217,7 @@ func TestBaseRTT(t *testing.T) {
 	// No NIC rate: the path's least one stands for it.
 	f = flow()
 	f.NICRate = 0
-	s = newSender(t, f, nil)
+	s = newSender(t, f, func(c *Config) { c.MaxStage = 0 })
 	slow := hop(2, 0, 0, 0)
 	slow.Rate = 10 * gbps
 	ack(s, 0, 1000, 2000, hop(1, 0, 0, 0), slow)
@@ -233,7 +233,7 @@ func TestBaseRTT(t *testing.T) {
 // to W_init; records begin anew.
 func TestUncongested(t *testing.T) {
 	f := flow()
-	s := newSender(t, f, func(c *Config) { c.WAI = 0 })
+	s := newSender(t, f, func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
 	s.w, s.ref.wc = 10_000, 10_000
 	seq := int64(0)
 	for i, want := range []float64{11_875, 14_101} {

@@ -2,6 +2,8 @@ package hpcc
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"weir/core/cc"
 	"weir/core/scheme"
@@ -31,23 +33,33 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
-// Preset is where MaxStage, N and T come from if they are not given.
+// Preset selects MaxStage, N and T where they are not given.
 type Preset uint8
 
 // Presets.
 const (
-	Simulator Preset = iota // the HPCC simulator's
+	Default   Preset = iota // the drafts' MaxStage; N and T are the path's
+	Simulator               // the HPCC simulator's MaxStage of 0; N and T are the path's
 	Draft                   // what draft-miao §4.1 and §5 print
 	Agent                   // what weir agent has Linux' own TCP do; of Rx-HPCC only (RxConfig.Follows)
 )
 
-var presets = []string{"simulator", "draft", "agent"}
+var presets = []string{"default", "simulator", "draft", "agent"}
 
-// draftN is the N of the preset Draft: the draft names none, and HPCC reckons with a hundred.
-const draftN = 100
+// draftStage is the MaxStage that paper and drafts print, "conservatively large for stability": with 0 the loop is
+// unstable where feedback is late (package documentation, traffic both ways).
+const draftStage = 5
 
-// agentN is the N of the preset Agent.
-const agentN = 8
+// presetValues has each preset's MaxStage, N and T. The draft names no N, and HPCC reckons with a hundred.
+var presetValues = [...]struct {
+	maxStage, n int       // 0: no N, W_ai is as given
+	t           unit.Time // 0: the path's, or measured
+}{
+	Default:   {maxStage: draftStage},
+	Simulator: {},
+	Draft:     {maxStage: draftStage, n: 100, t: 5 * unit.Microsecond},
+	Agent:     {maxStage: draftStage, n: 8},
+}
 
 // standardWAI is the default of w_ai.
 const standardWAI = 80 * unit.Byte
@@ -127,48 +139,48 @@ func (c *Config) Reads() telemetry.Field {
 
 // law binds what all schemes with HPCC++'s law have, with these presets.
 func (c *Config) law(p *scheme.Params, presets []string) {
-	text := "where max_stage, n and t come from if they are not given: the HPCC simulator, or what the draft prints"
+	text := "where max_stage, n and t come from if they are not given: default has the drafts' max_stage, simulator the " +
+		"HPCC simulator's; draft: all that the draft prints"
 	if len(presets) > int(Agent) {
 		text += "; agent: as Linux' own TCP follows it by weir agent, in both worlds"
 	}
-	scheme.Choice(p, &c.Preset, presets, "preset", "simulator", text,
-		"HPCC simulator run.py; draft-miao §4.1, §5")
+	scheme.Choice(p, &c.Preset, presets, "preset", "default", text,
+		"draft-miao §4.1, §5; HPCC simulator run.py")
 	p.Share(&c.Eta, "eta", "95%", "target utilisation", "draft-miao §4.1; HPCC §5.1").Min("0.01%").Max("100%")
-	p.Int(&c.MaxStage, "max_stage", "-1", "additive increases before a multiplicative one; -1: preset (0, 5, 0)",
-		"HPCC project page: the 5 of paper and draft is a typo; HPCC simulator: MI_THRESH 0").Min("-1")
+	stages := make([]string, len(presets))
+	for i := range presets {
+		stages[i] = strconv.Itoa(presetValues[i].maxStage)
+	}
+	p.Int(&c.MaxStage, "max_stage", "-1",
+		"additive increases before a multiplicative one; -1: preset ("+strings.Join(stages, ", ")+")",
+		"draft-miao §4.1: 5, for stability; HPCC simulator: MI_THRESH 0").Min("-1")
 	p.Size(&c.WAI, "w_ai", "80 B", "additive increase in a round trip",
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B").
 		When("n: 0", func() bool { return c.N == 0 })
-	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (w_ai as given, 100, 8)",
+	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (draft 100, agent 8, else w_ai)",
 		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
-	bindPath(p, &c.T, &c.MinRate, "preset (the path's if it is known, or the least measured; 5us)")
+	bindPath(p, &c.T, &c.MinRate, "preset (draft 5us, else the path's if it is known, or the least measured)")
 	p.Rule("w_ai", func() error {
-		if c.Preset != Simulator && c.WAI != standardWAI {
+		if presetValues[c.Preset].n > 0 && c.WAI != standardWAI {
 			return fmt.Errorf("preset: %s has it by the rule of §5, from n: leave it out", presets[c.Preset])
 		}
 		return nil
 	})
 }
 
-// resolved has what the preset gives in the place of what is not given.
+// resolved returns the configuration with the preset's values in place of those that are not given.
 func (c Config) resolved() Config {
-	draft := c.Preset == Draft
+	values := presetValues[c.Preset]
 	if c.MaxStage < 0 {
-		if c.MaxStage = 0; draft {
-			c.MaxStage = 5
-		}
+		c.MaxStage = values.maxStage
 	}
-	switch {
-	case c.N > 0:
-	case draft:
-		c.N = draftN
-	case c.Preset == Agent:
-		c.N = agentN
+	if c.N == 0 {
+		c.N = values.n
+	}
+	if c.T == 0 {
+		c.T = values.t
 	}
 	c.Census = c.Census && c.Preset != Agent
-	if c.T == 0 && draft {
-		c.T = 5 * unit.Microsecond
-	}
 	return c
 }
 

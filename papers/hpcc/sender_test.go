@@ -368,7 +368,7 @@ func TestModes(t *testing.T) {
 	ack(s, 20*us, 3, 3, hop(1, 20*us, 72500, 0)) // the queue shrank by more than what left
 	near(t, "rx_rate of a port that drains", s.State().U, 0)
 	// Each hop has its own U and Wc: the least window holds.
-	s = newSender(t, flow(), func(c *Config) { c.Mode, c.WAI = PerHop, 0 })
+	s = newSender(t, flow(), func(c *Config) { c.Mode, c.WAI, c.MaxStage = PerHop, 0, 0 })
 	load := func(i int, one, two unit.Bytes) {
 		n := unit.Time(i) * 10 * us
 		ack(s, n, int64(i)+1, int64(i)+1, hop(1, n, 0, one), hop(2, n, 0, two))

@@ -72,7 +72,8 @@ framing: hpcc
 mtu: 1000 B payload
 switches: {"*": {programs: [ecmp, telemetry]}}
 traffic:
-  - {name: x, from: [h0, h1, h2, h3], to: h4, transport: rdma, cc: {hpcc: {%s}}, start: 0s..10us}`, law)
+  - {name: x, from: [h0, h1, h2, h3], to: h4, transport: rdma, cc: {hpcc: {preset: simulator, %s}},
+     start: 0s..10us}`, law)
 }
 
 // The fluid's flows see one U, and their windows become equal, by e in 2.3 ms with 25 B. Packets of four flows come in
@@ -139,10 +140,10 @@ framing: hpcc
 mtu: 1000 B payload
 switches: {"*": {programs: [ecmp, %[6]s]}}
 traffic:
-  - {name: long, from: a, to: z, transport: rdma, cc: {hpcc: {%[7]s}}, start: 0s..10us}
-  - {name: one, from: b, to: x, transport: rdma, cc: {hpcc: {%[7]s}}, start: 0s..10us}
-  - {name: two, from: c, to: y, transport: rdma, cc: {hpcc: {%[7]s}}, start: 0s..10us}
-  - {name: rivals, from: %[5]s, to: z, transport: rdma, cc: {hpcc: {%[7]s}}, start: 0s..10us}`,
+  - {name: long, from: a, to: z, transport: rdma, cc: {hpcc: {preset: simulator, %[7]s}}, start: 0s..10us}
+  - {name: one, from: b, to: x, transport: rdma, cc: {hpcc: {preset: simulator, %[7]s}}, start: 0s..10us}
+  - {name: two, from: c, to: y, transport: rdma, cc: {hpcc: {preset: simulator, %[7]s}}, start: 0s..10us}
+  - {name: rivals, from: %[5]s, to: z, transport: rdma, cc: {hpcc: {preset: simulator, %[7]s}}, start: 0s..10us}`,
 		first, second, third, nic, rivals, tele, law)
 }
 
@@ -255,9 +256,10 @@ framing: hpcc
 mtu: 1000 B payload
 switches: {"*": {programs: [ecmp, telemetry]}}
 traffic:
-  - {name: early, from: [h0, h1, h2, h3], to: h5, transport: rdma, cc: {hpcc: {n: %d}}, start: 0s..2us}
-  - {name: late, from: h4, to: h5, transport: rdma, cc: {hpcc: {n: %[4]d}}, start: %v}`, 150*x.every, x.rate, x.delay,
-				x.n, 75*x.every), func(c *sim.Config) {
+  - {name: early, from: [h0, h1, h2, h3], to: h5, transport: rdma, cc: {hpcc: {preset: simulator, n: %d}},
+     start: 0s..2us}
+  - {name: late, from: h4, to: h5, transport: rdma, cc: {hpcc: {preset: simulator, n: %[4]d}},
+     start: %v}`, 150*x.every, x.rate, x.delay, x.n, 75*x.every), func(c *sim.Config) {
 				for i := range c.Flows {
 					c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: x.every})
 				}

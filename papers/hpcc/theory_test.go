@@ -25,13 +25,19 @@ type network struct {
 
 const networkT = 10 * ms
 
-// newNetwork makes the senders: with W_ai, and windows that are not bounded by a NIC.
+// newNetwork makes the senders: with W_ai, a maxStage of 0, which Appendix A has, and windows that are not bounded by
+// a NIC.
 func newNetwork(t *testing.T, rate []unit.Rate, uses [][]int, windows []float64, change func(c *Config)) *network {
 	n := &network{uses: uses, rate: rate, tx: make([]uint64, len(rate))}
 	for i := range uses {
 		f := flow()
 		f.NICRate, f.BaseRTT = 100_000*gbps, networkT
-		s := newSender(t, f, change)
+		s := newSender(t, f, func(c *Config) {
+			c.MaxStage = 0
+			if change != nil {
+				change(c)
+			}
+		})
 		s.w, s.ref.wc = windows[i], windows[i]
 		n.senders = append(n.senders, s)
 	}

@@ -89,7 +89,7 @@ func TestReference(t *testing.T) {
 		c.Flows, c.Eta = 1+random.IntN(30), 0.5+random.Float64()/2
 		p := c.parameters()
 		h := hpcc.Defaults()
-		h.N, h.Eta, h.Preset = c.Flows, float64(p.Eta)/one, hpcc.Agent
+		h.N, h.Eta, h.MaxStage, h.Preset = c.Flows, float64(p.Eta)/one, c.MaxStage, hpcc.Agent
 		flow := cc.Flow{MSS: 1500, InitialWindow: initialSegments, Path: cc.Path{BaseRTT: unit.Time(rtt) * unit.Nanosecond}}
 		want, err := hpcc.NewReceiver(flow, h, nil)
 		if err != nil {
