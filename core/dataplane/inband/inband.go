@@ -328,7 +328,7 @@ func (t *Program) class(env *dataplane.Env, m *dataplane.Metadata, h *telemetry.
 	h.Rate = unit.Rate(float64(h.Rate) * share)
 }
 
-// count counts a packet that leaves, with so many bytes, for the records of its class and of those that it precedes in
+// count counts a packet that leaves, with so many bytes, in the records of its class and of those that it precedes in
 // strict priority.
 func (t *Program) count(env *dataplane.Env, m *dataplane.Metadata, bytes uint64) {
 	x, out, now := &t.ports[m.Out], env.Port(m.Out), env.Now()

@@ -48,7 +48,7 @@ func TestShares(t *testing.T) {
 }
 
 // Queues in strict priority over a deficit round robin have no share, and the others share what these leave. The
-// scheduler promises the whole rate to the first queue and nothing to the others.
+// scheduler promises the whole rate to the first queue and no part of it to the others.
 func TestSharesUnderPriority(t *testing.T) {
 	for queues := 2; queues <= 8; queues++ {
 		weights := make([]int32, queues)

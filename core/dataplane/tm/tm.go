@@ -372,7 +372,7 @@ func (p *Port) SetDown(down bool) { p.down = down }
 func (p *Port) Down() bool { return p.down }
 
 // Share returns the share of the port's rate that its scheduler gives to queue q while all queues are busy: of what
-// the queues in strict priority leave, which have no share themselves. ok is false for these, and for all queues if the
+// the queues in strict priority leave, which have no share themselves. ok is false of these, and of all queues if the
 // scheduler has no fixed shares.
 func (p *Port) Share(q QueueID) (share float64, ok bool) {
 	if s, sharing := p.scheduler.(interface{ Share(QueueID) (float64, bool) }); sharing {
