@@ -41,8 +41,8 @@ func TestCensus(t *testing.T) {
 				want++
 			}
 		}
-		if c.Flows() != want {
-			t.Fatalf("at %v: %d flows, want %d", now, c.Flows(), want)
+		if got := c.Flows(&members[i]); got != want {
+			t.Fatalf("at %v: %d flows, want %d", now, got, want)
 		}
 	}
 }
@@ -58,19 +58,54 @@ func TestCensusOfSlowFlows(t *testing.T) {
 			for i := range 40 * n {
 				c.Count(unit.Time(i)*us, 10*us, &members[i*7%n]) // one after the other: 7 and n have no divisor
 				if i >= 4*n+20 {
-					sum, k = sum+float64(c.Flows()), k+1
+					sum, k = sum+float64(c.Flows(&members[i*7%n])), k+1
 				}
 			}
-			if mean := sum / k; math.Abs(mean-float64(n)) > 0.15*float64(n)+0.1 {
+			if mean := sum / k; math.Abs(mean-float64(n)) > 0.05*float64(n)+0.1 {
 				t.Errorf("%.1f flows on average, want %d", mean, n)
 			}
 			c.Count(unit.Second, 10*us, &members[0])
-			if c.Flows() != mostSilent {
-				t.Errorf("%d flows after a pause of a second", c.Flows())
+			if own, other := c.Flows(&members[0]), c.Flows(&Member{}); own != 1 || other != 1+mostSilent {
+				t.Errorf("after a pause of a second %d flows for the flow, %d for another", own, other)
 			}
 			c.Count(unit.Second, 10*us, &members[0])
-			if c.Flows() != 1 {
-				t.Errorf("%d flows by its next packet", c.Flows())
+			if own, other := c.Flows(&members[0]), c.Flows(&Member{}); own != 1 || other != 2 {
+				t.Errorf("by its next packet %d flows for the flow, %d for another", own, other)
+			}
+		})
+	}
+}
+
+// The number for a flow has the weights of others, rounded, and counts the flow itself as one. By its own weight the
+// flow that was silent for longest would have the largest number.
+func TestCensusForFlow(t *testing.T) {
+	for _, x := range []struct {
+		silence [2]unit.Time // of two flows with T = 10 us
+		want    [2]int       // number for each
+	}{
+		{[2]unit.Time{5 * us, 5 * us}, [2]int{2, 2}},
+		{[2]unit.Time{50 * us, 5 * us}, [2]int{2, 6}},
+		{[2]unit.Time{14 * us, 16 * us}, [2]int{3, 2}}, // 1.4 and 1.6 others
+		{[2]unit.Time{26 * us, 300 * us}, [2]int{31, 4}},
+		{[2]unit.Time{5000 * us, 24 * us}, [2]int{3, 65}},
+	} {
+		t.Run(fmt.Sprint(x.silence), func(t *testing.T) {
+			var c Census
+			var members [2]Member
+			order := []int{0, 1} // by the time of the packet before
+			if x.silence[0] < x.silence[1] {
+				order = []int{1, 0}
+			}
+			for _, i := range order {
+				c.Count(unit.Second-x.silence[i], 10*us, &members[i])
+			}
+			for i := range members {
+				c.Count(unit.Second, 10*us, &members[i])
+			}
+			for i := range members {
+				if got := c.Flows(&members[i]); got != x.want[i] {
+					t.Errorf("flow %d has %d, want %d", i, got, x.want[i])
+				}
 			}
 		})
 	}

@@ -122,8 +122,16 @@ func (c *Census) Count(now, t unit.Time, m *Member) {
 	}
 }
 
-// Flows is how many there are.
-func (c *Census) Flows() int { return int((c.flows + one/2) / one) }
+// Flows returns the number of flows, rounded, as the flow of m gets it. The flow itself counts as one there, and in the
+// numbers of others as what it stands for. Its packet proves that it is there, and if its silence made its own N larger,
+// the slowest flow would have the smallest share.
+func (c *Census) Flows(m *Member) int {
+	others := c.flows
+	if m.in {
+		others -= m.weight
+	}
+	return 1 + int((others+one/2)/one)
+}
 
 // Leave takes a flow out of the count.
 func (c *Census) Leave(m *Member) {

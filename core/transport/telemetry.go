@@ -289,7 +289,7 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 			x.census.Count(now, x.within, &x.member)
 		}
 		if x.format.Answer(p) && x.census != nil {
-			n := uint16(min(x.census.Flows(), 1<<16-1))
+			n := uint16(min(x.census.Flows(&x.member), 1<<16-1))
 			p.SetExtension(Flows, []byte{byte(n >> 8), byte(n)})
 		}
 		return false

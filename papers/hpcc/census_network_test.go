@@ -90,6 +90,42 @@ func censusNetwork(t *testing.T, until func(delay unit.Time) unit.Time, covers f
 	}
 }
 
+// Flows with windows below a packet have equal shares: a flow counts as one in the number that it gets, and as what it
+// stands for in the numbers of others. Before, the slowest flows had the smallest W_ai, and Jain's index was .10 to .99.
+func TestCensusOnSlowLinks(t *testing.T) {
+	for _, x := range []struct {
+		flows      int
+		rate       unit.Rate
+		delay, end unit.Time
+	}{{16, unit.Gbps, us, 200 * ms}, {24, 2500 * unit.Mbps, us / 2, 80 * ms}, {24, 10 * unit.Gbps, us / 2, 20 * ms}} {
+		for _, c := range []string{"hpcc: {census: on, max_stage: 0}", "hpcc: {census: on, max_stage: 5}",
+			"rx_hpcc: {max_stage: 0}", "rx_hpcc: {max_stage: 5}"} {
+			t.Run(fmt.Sprintf("%d at %v %s", x.flows, x.rate, c), func(t *testing.T) {
+				r := run(t, fmt.Sprintf(`
+duration: %v
+warmup: %v
+framing: hpcc
+mtu: 1000 B payload
+topology: {star: {hosts: %d, rate: %v, delay: %v, buffer: 64MB}}
+switch: [ecmp, telemetry]
+traffic: [{name: x, from: "h[1-9]*", to: h0, transport: rdma, cc: {%s}, start: 0s..100us}]
+measure: [goodput]`, x.end, x.end, x.flows+1, x.rate, x.delay, c), watch(10*us))
+				sum, squares := 0., 0.
+				for i := range r.Flows {
+					got := float64(r.Flows[i].Receiver.ReceivedBytes)
+					sum, squares = sum+got, squares+float64(got*got)
+				}
+				if jain := sum * sum / squares / float64(x.flows); jain < 0.9 {
+					t.Errorf("Jain's index is %.3f", jain)
+				}
+				if used := sum * 8 / r.Measured.Seconds() / float64(x.rate) / payloadShare; used < 0.83 || used > 1 {
+					t.Errorf("the link is %.3f full", used)
+				}
+			})
+		}
+	}
+}
+
 // A receiver that commits once per T while packets wait for several T cuts windows again and again before the first
 // cut shows. 16 flows from other leaves, by ecmp: 79 % of the link and a queue of 150 packets on average before.
 func TestReceiverOvershoot(t *testing.T) {

@@ -349,10 +349,17 @@
 // for as many as they stand for (cc.Census). ACKs carry the number to an hpcc sender, in 4 bytes more. While the
 // last hop is the bottleneck, W_ai is that hop's B·T·(1−eta)/N: the rule's W_init of the sender's own NIC would
 // give faster NICs more of a link that they share (TestCensusNetwork). Elsewhere w_ai and n hold as they are
-// given, and with census: off everywhere. With this N the increases of all flows add up to the headroom,
-// B·T·(1−eta), exactly. The fixed point of W = W·eta/U + W_ai is then U = 1: such a link is 98 to 100 % full where
-// eta is 95 %, with a packet or two in its queue, since nothing is left of the headroom for collisions. Who wants
-// eta itself gives a smaller w_ai, or a larger n, and census: off; the flows then take longer to become equal.
+// given, and with census: off everywhere. A flow counts as one in the number that it gets itself, so that the
+// slowest flow does not have the smallest W_ai (cc.Census.Flows).
+//
+// With this N the increases of all flows add up to the headroom, B·T·(1−eta), exactly. The fixed point of
+// W = W·eta/U + W_ai is then U = 1: the headroom has no room for collisions. At 100 Gb/s, a T of 5 us and an eta of
+// 95 %, up to 16 flows fill their link to 99 or 100 %, with a packet or two in its queue. Where windows are a packet
+// or less, collisions stand in the queue, and U counts them: 64 flows fill it to 97 %, 256 to 94 %, 1,000 to 92 %
+// (after 40 ms; Jain's index is then .94 to .97). At 10 Gb/s, 16 and 24 flows fill it to 88 to 94 %, at 1 Gb/s to
+// 86 to 91 %, with an index of .94 or more after 200 ms: TestCensusOnSlowLinks. The first window of a flow is a B·T
+// whatever N is, so that 1,000 starts within 10 ms queue for these 10 ms. Who wants eta itself gives a smaller w_ai,
+// or a larger n, and census: off; the flows then take longer to become equal.
 //
 // Appendix A's "at most I steps" for I links (in our reading) does not follow from its recursion when a
 // flow that has converged shares a link with one that has not: the gap then shrinks by a factor in each

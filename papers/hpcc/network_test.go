@@ -53,7 +53,7 @@ func registry() *spec.Registry {
 			{Scheme: scheme.Scheme{Name: "classifier", Doc: "for tests"},
 				Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return classifier{}, nil }}},
 		Schedulers:  tm.Schemes(),
-		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.ControlledScheme()},
+		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{hpcc.Scheme(), hpcc.PINTScheme(), hpcc.PowerScheme(), hpcc.RxScheme(), reno.Scheme()},
 	}
@@ -510,6 +510,51 @@ traffic:
 			}
 			if idle == "0s" && (alone < 0.22 || alone > 0.25) || idle != "0s" && (alone < 0.9 || alone > 0.96) {
 				t.Errorf("idle %s: alone, the small class has %.3f", idle, alone)
+			}
+		})
+	}
+}
+
+// A queue in strict priority over the classes has no share, and the classes share what it leaves, with as short a queue,
+// whatever it sends. Frames grow by a record at the second switch, which is the bottleneck: it is full to eta.
+func TestClassesUnderPriorityNetwork(t *testing.T) {
+	for _, x := range []struct {
+		idle           string
+		rate, priority unit.Rate // of links, and of what the queue in strict priority sends
+	}{{"0s", 100 * unit.Gbps, 0}, {"30us", 100 * unit.Gbps, 0}, {"0s", 100 * unit.Gbps, 40 * unit.Gbps}, {"30us", 100 * unit.Gbps, 60 * unit.Gbps},
+		{"0s", 400 * unit.Gbps, 80 * unit.Gbps}} {
+		t.Run(fmt.Sprintf("idle %s, %v of %v", x.idle, x.priority, x.rate), func(t *testing.T) {
+			more := ""
+			if x.priority > 0 {
+				more = fmt.Sprintf("\n  - {name: first, from: left3, to: right3, transport: udp, rate: %v, start: 0s}", x.priority)
+			}
+			r := run(t, fmt.Sprintf(`
+duration: 1500us
+warmup: 1ms
+mtu: 1000 B payload
+topology: {dumbbell: {hosts: 4, rate: %v, delay: 1us, bottleneck: %[1]v}}
+switches:
+  "*": {programs: [classifier, ecmp, {telemetry: {format: int-md, idle: %s}}], queues: 4,
+        scheduler: {dwrr: {priority: 1, weights: {1: 1, 2: 2, 3: 5}}}}
+traffic:
+  - {name: a, from: left0, to: right0, transport: {rdma: {ack_tos: 0}}, tos: 0x20, cc: hpcc, start: 0s}
+  - {name: b, from: left1, to: right1, transport: {rdma: {ack_tos: 0}}, tos: 0x40, cc: hpcc, start: 0s}
+  - {name: c, from: left2, to: right2, transport: {rdma: {ack_tos: 0}}, tos: 0x60, cc: hpcc, start: 0s}%s`, x.rate, x.idle,
+				more), watch(us))
+			first := float64(x.priority) / float64(x.rate)
+			full := first
+			for i, share := range []float64{1. / 8, 2. / 8, 5. / 8} {
+				got := float64(r.Ports[4*i+3].TxBytes) * 8 / r.Measured.Seconds() / float64(x.rate) // right->right0 …
+				full += got
+				if want := share * (0.95 - first); got < 0.93*want || got > 1.12*want {
+					t.Errorf("class %d has %.4f of the rate, want %.4f", i, got, want)
+				}
+			}
+			if full < 0.93 || full > 0.98 {
+				t.Errorf("the last links together are %.3f full", full)
+			}
+			if q := percentile(r.Watched[0], 95); q > 5_000 {
+				t.Errorf("p95 of the queue is %d B", q)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 	}
 	if r.census != nil && r.config.Census {
 		r.census.Count(now, r.t, &r.member)
-		counted = r.census.Flows()
+		counted = r.census.Flows(&r.member)
 	}
 	commit := now > r.lastUpdateTime+r.t+r.queueing // line 29
 	switch r.newRecords(now, d, commit) {

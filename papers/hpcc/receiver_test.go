@@ -202,8 +202,8 @@ func TestReceiverCounts(t *testing.T) {
 		t.Errorf("the first is: %+v, W_ai %v", f, a.wai)
 	}
 	b.Close()
-	if census.Flows() != 1 {
-		t.Errorf("%d flows after one has closed", census.Flows())
+	if n := census.Flows(&cc.Member{}); n != 2 { // a and this one
+		t.Errorf("%d flows after one has closed", n)
 	}
 }
 

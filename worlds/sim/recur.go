@@ -429,7 +429,7 @@ func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 				"iteration is no multiple of these", c.Network.PortName(d.Link, d.End), bytes)
 		}
 		for _, d := range r.linkOf {
-			if _, shares := r.portOf(d).Share(0); d.OfSwitch && shares {
+			if d.OfSwitch && r.portOf(d).Shares() {
 				return fmt.Sprintf("bytes of classes sent by %s, which count on for ever: telemetry has them in units of %d B",
 					c.Network.PortName(d.Link, d.End), bytes)
 			}

@@ -46,7 +46,8 @@ func (a *Alone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost [
 		x, was := &a.ports[i], &old.ports[i]
 		if x.load = was.load; len(x.classes) == len(was.classes) {
 			for q := range x.classes {
-				x.classes[q].txBytes, x.classes[q].left = was.classes[q].txBytes, was.classes[q].left
+				c, old := &x.classes[q], &was.classes[q]
+				c.txBytes, c.fraction, c.left = old.txBytes, old.fraction, old.left
 			}
 		}
 	}

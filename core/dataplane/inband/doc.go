@@ -7,6 +7,7 @@
 //	HPCC's format, more hops than fit              telemetry.HPCC TestFiveHops
 //	§6 only upon congestion                        Program.Egress TestCongestionOnly
 //	§9.4 sojourn time; a class's share under DWRR  Program.class  TestClasses
+//	… under queues in strict priority              Program.count  TestClassesUnderPriority
 //	PINT: the largest load                         Program.Egress TestLoad
 //	§9.1: the largest load, relative to capacity   Program.write  TestRelativeLoad
 //	what does not ask gets nothing                 Program.Egress TestNotAsked

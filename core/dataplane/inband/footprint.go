@@ -12,12 +12,15 @@ func (t *Program) Footprint() dataplane.Footprint {
 	const out = dataplane.InEgress
 	var h telemetry.Hop
 	coded, classes := 0, 0
-	var most int
+	var most, strict int
 	for i := range t.ports {
 		if t.ports[i].coded {
 			coded++
 		}
 		classes, most = classes+len(t.ports[i].classes), max(most, len(t.ports[i].classes))
+		if t.ports[i].classes != nil {
+			strict = max(strict, t.ports[i].strict)
+		}
 	}
 	record := dataplane.Stage{Name: "record", Gress: out,
 		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports), Bits: dataplane.Bits(h.TxBytes),
@@ -33,9 +36,13 @@ func (t *Program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{record}}
 	if classes > 0 {
 		var c class
+		writes := 1
+		if strict > 0 { // a packet in strict priority counts for all classes
+			writes = most
+		}
 		x := dataplane.Stage{Name: "class's share", Gress: out,
 			Registers: []dataplane.RegisterUse{{Name: "bytes sent by class", Cells: classes, Bits: dataplane.Bits(c.txBytes),
-				Reads: 1, Writes: 1}},
+				Reads: 1, Writes: writes}},
 			Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the rate", Times: 1}}}
 		if t.idle > 0 {
 			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "last packet of class", Cells: classes,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/telemetry"
@@ -38,12 +39,27 @@ type kept struct {
 	mtu     int32 // largest IP packet that may leave; 0: any
 	load    telemetry.PortLoad
 	classes []class // by queue, of a port whose scheduler shares its rate; else nil
+	strict  int     // the first of them, which have strict priority
 }
 
+// class is the link that a class of a port has. A class with a share of the port's rate has that share of what queues
+// in strict priority send, too: what they leave is divided in the same way. A class in strict priority has the whole
+// rate, and what the queues before it send.
 type class struct {
-	share   float64
-	txBytes uint64    `state:"count"`
-	left    unit.Time `state:"instant"` // when a packet of it left last
+	share    float64   // of the rate; 0: the class has strict priority
+	txBytes  uint64    `state:"count"`
+	fraction uint64    // of a byte that txBytes lacks, in 1/perByte
+	left     unit.Time `state:"instant"` // when a packet of it left last
+}
+
+// perByte is the unit of class.fraction.
+const perByte = 1 << 16
+
+// add counts the class's share of a number of bytes.
+func (c *class) add(bytes uint64, share float64) {
+	c.fraction += bytes * uint64(share*perByte)
+	c.txBytes += c.fraction / perByte
+	c.fraction %= perByte
 }
 
 // Config is what is written, and how.
@@ -156,7 +172,12 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 	for i, p := range site.At {
 		x := &t.ports[i]
 		for q := range p.Queues() {
-			if share, ok := p.Share(uint8(q)); ok {
+			share, ok := p.Share(uint8(q))
+			if !ok {
+				share = 0
+				x.strict++
+			}
+			if p.Shares() {
 				x.classes = append(x.classes, class{share: share, left: -1 << 62})
 			}
 		}
@@ -168,7 +189,7 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 		}
 		if x.classes != nil && t.coded {
 			for q, c := range x.classes {
-				if !f.Tells(unit.Rate(float64(rate)*c.share)) || idle > 0 {
+				if c.share > 0 && (!f.Tells(unit.Rate(float64(rate)*c.share)) || idle > 0) {
 					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which format %s has no "+
 						"code; format: int-md has", q, i, c.share, rate, f.Profile.Name)
 				}
@@ -234,9 +255,7 @@ func (t *Program) egress(env *dataplane.Env, p *packet.Packet) (asked, written b
 		asked, written = t.write(env, p, x, &h, want, load)
 	}
 	if x.classes != nil {
-		c := &x.classes[m.Queue]
-		c.txBytes += uint64(p.Size)
-		c.left = env.Now()
+		t.count(env, m, uint64(p.Size))
 	}
 	return asked, written
 }
@@ -290,21 +309,72 @@ func length(p *packet.Packet) int32 {
 	return max(n, int32(len(p.Data)-at-2))
 }
 
-// class turns the port's snapshot into that of the packet's class: its queue, its bytes, and its share of
-// the rate (draft-miao §9.4).
+// class turns the port's snapshot into that of the packet's class: its queue, its bytes, and its share of the rate
+// (draft-miao §9.4), with its part of the queues in strict priority.
 func (t *Program) class(env *dataplane.Env, m *dataplane.Metadata, h *telemetry.Hop) {
+	x, out := &t.ports[m.Out], env.Port(m.Out)
+	c := &x.classes[m.Queue]
+	h.TxBytes = c.txBytes
+	var before unit.Bytes // in strict priority over the packet's class, or in the class if it has that itself
+	for q := range min(x.strict, int(m.Queue)+1) {
+		before += out.Queue(uint8(q)).Bytes()
+	}
+	if c.share == 0 {
+		h.Queue = before
+		return
+	}
+	share := t.share(x, out, m.Queue, t.busy(x, out, env.Now()), env.Now())
+	h.Queue = out.Queue(m.Queue).Bytes() + unit.Bytes(share*float64(before))
+	h.Rate = unit.Rate(float64(h.Rate) * share)
+}
+
+// count counts a packet that leaves, with so many bytes, in the records of its class and of those that it precedes in
+// strict priority.
+func (t *Program) count(env *dataplane.Env, m *dataplane.Metadata, bytes uint64) {
 	x, out, now := &t.ports[m.Out], env.Port(m.Out), env.Now()
 	c := &x.classes[m.Queue]
-	h.Queue, h.TxBytes = out.Queue(m.Queue).Bytes(), c.txBytes
-	share := c.share
-	if t.idle > 0 {
-		busy := 0.0
-		for q := range x.classes {
-			if o := &x.classes[q]; o == c || out.Queue(uint8(q)).Packets() > 0 || now-t.idle < o.left {
-				busy += o.share
-			}
-		}
-		share /= busy
+	c.left = now
+	if c.share > 0 {
+		c.txBytes += bytes
+		return
 	}
-	h.Rate = unit.Rate(float64(h.Rate) * share)
+	busy := t.busy(x, out, now)
+	for q := range x.classes {
+		switch o := &x.classes[q]; {
+		case o.share > 0:
+			o.add(bytes, t.share(x, out, uint8(q), busy, now))
+		case q >= int(m.Queue):
+			o.txBytes += bytes
+		}
+	}
+}
+
+// isBusy reports whether class q keeps its share from the others: it has packets, or had some within idle.
+func (t *Program) isBusy(x *port, out *tm.Port, q uint8, now unit.Time) bool {
+	return out.Queue(q).Packets() > 0 || now-t.idle < x.classes[q].left
+}
+
+// busy returns the sum of the shares of all classes that are busy; 0 if classes always keep their shares.
+func (t *Program) busy(x *port, out *tm.Port, now unit.Time) (sum float64) {
+	if t.idle == 0 {
+		return 0
+	}
+	for q := range x.classes {
+		if t.isBusy(x, out, uint8(q), now) {
+			sum += x.classes[q].share
+		}
+	}
+	return sum
+}
+
+// share returns the share of the rate that class q has while it and those that busy is the sum of are busy.
+func (t *Program) share(x *port, out *tm.Port, q uint8, busy float64, now unit.Time) float64 {
+	own := x.classes[q].share
+	if t.idle == 0 {
+		return own
+	}
+	if !t.isBusy(x, out, q, now) {
+		busy += own
+	}
+	return own / busy
 }

@@ -204,6 +204,65 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// Under queues in strict priority a class is shown its share of what those leave: of their bytes, of their queue and of
+// the rate. A class in strict priority is shown the whole rate, and what classes before it have sent and wait for.
+func TestClassesUnderPriority(t *testing.T) {
+	const rate = 100 * unit.Gbps
+	for _, idle := range []unit.Time{0, 10 * us} {
+		t.Run(idle.String(), func(t *testing.T) {
+			r := newRig(t, "int-md", tm.NewPriorityDWRR(2, []int32{9, 1, 1, 3}, 1514), 4, func(r *rig) { r.idle = idle })
+			var sent [4]uint64
+			receive := func(now unit.Time, classes ...uint8) {
+				for _, q := range classes {
+					r.receive(now, 1000, q<<5, telemetry.HopRecords, false)
+				}
+			}
+			check := func(now unit.Time, class uint8, rate unit.Rate, bytes uint64, queue unit.Bytes) {
+				t.Helper()
+				p, h, _, _ := r.dequeue(now)
+				if x := h.At(0); p.TOS>>5 != class || x.Rate != rate || x.TxBytes != bytes || x.Queue != queue {
+					t.Errorf("class %d, want %d: %+v, want %v, %d sent and %d waiting", p.TOS>>5, class, x, rate, bytes, queue)
+				}
+				sent[class] += uint64(p.Size)
+			}
+			receive(0, 2, 3, 3, 1, 1, 0)
+			check(1*us, 0, rate, 0, 0)
+			check(2*us, 1, rate, sent[0], 1000)
+			check(3*us, 1, rate, sent[0]+sent[1], 0)
+			strict := sent[0] + sent[1]
+			check(4*us, 2, rate/4, strict/4, 0)
+			check(5*us, 3, rate*3/4, strict*3/4, 1000)
+			// packets in strict priority come while the others wait
+			receive(5*us, 3, 1)
+			check(6*us, 1, rate, strict, 0)
+			strict = sent[0] + sent[1]
+			check(7*us, 3, rate*3/4, sent[3]+strict*3/4, 1000)
+			receive(7*us, 0, 0, 0)
+			check(8*us, 0, rate, sent[0], 2000)
+			check(9*us, 0, rate, sent[0], 1000)
+			check(10*us, 0, rate, sent[0], 0)
+			strict = sent[0] + sent[1]
+			check(11*us, 3, rate*3/4, sent[3]+strict*3/4, 0)
+			receive(100*us, 3)
+			if idle > 0 { // the other class has been silent
+				check(100*us, 3, rate, sent[3]+strict*3/4, 0)
+				return
+			}
+			check(100*us, 3, rate*3/4, sent[3]+strict*3/4, 0)
+		})
+	}
+	// HPCC's header has codes for the rates that classes have, the whole rate among them.
+	port := tm.NewPort(tm.NewBuffer(3, tm.Limit{}, tm.Limit{}), tm.NewPriorityDWRR(1, []int32{7, 1, 1}, 1514),
+		unit.LinkRate{Bits: rate})
+	f, err := telemetry.NewFormat("hpcc", 1, 1.05, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(&dataplane.Site{Ports: 1, At: []*tm.Port{port}}, f, 0, 0); err != nil {
+		t.Error(err)
+	}
+}
+
 // PINT: the load of the port, as telemetry.PortLoad has it, and the largest on the way.
 func TestLoad(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.T = 10 * us })

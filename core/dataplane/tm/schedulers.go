@@ -98,13 +98,28 @@ func (d *deficit) next(b *Buffer, set uint32) QueueID {
 	}
 }
 
-// Share is queue q's share of the port's rate while all queues are busy.
-func (d *deficit) Share(q QueueID) float64 {
-	sum := 0.0
-	for _, x := range d.quantum {
-		sum += float64(x)
+// Share returns queue q's share of what the queues in strict priority leave of the port's rate while all others are
+// busy. ok is false for a queue in strict priority, which has no share.
+func (d *deficit) Share(q QueueID) (share float64, ok bool) {
+	if d.first>>q&1 == 1 {
+		return 1, false
 	}
-	return float64(d.quantum[q]) / sum
+	sum := 0.0
+	for i, x := range d.quantum {
+		if d.first>>i&1 == 0 {
+			sum += float64(x)
+		}
+	}
+	return float64(d.quantum[q]) / sum, true
+}
+
+// Least is Share where no queue has strict priority. Otherwise the first queue may take the whole rate, and the
+// scheduler promises the others no part of it.
+func (d *deficit) Least(q QueueID) (part float64, ok bool) {
+	if d.first == 0 {
+		return d.Share(q)
+	}
+	return 1, q == 0
 }
 
 func (d *deficit) pass() {
@@ -178,9 +193,9 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 
 // Least is queue q's part of the port's rate while all queues are busy: its ceiling if it goes before others, else
 // what it is guaranteed and its part of what is left. It is no share as deficit has them: queues may have more.
-func (g *guarantee) Least(q QueueID) float64 {
+func (g *guarantee) Least(q QueueID) (part float64, ok bool) {
 	if g.before&(1<<q) != 0 {
-		return g.share[q].Ceiling
+		return g.share[q].Ceiling, true
 	}
 	left, weights := 1.0, 0.0
 	for i, s := range g.share {
@@ -191,7 +206,7 @@ func (g *guarantee) Least(q QueueID) float64 {
 		left -= s.Guarantee
 		weights += float64(g.rest.quantum[i])
 	}
-	return g.share[q].Guarantee + float64(max(left, 0)*float64(g.rest.quantum[q])/weights)
+	return g.share[q].Guarantee + float64(max(left, 0)*float64(g.rest.quantum[q])/weights), true
 }
 
 // SetRate changes the rate that shares are of.

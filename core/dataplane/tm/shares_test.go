@@ -1,6 +1,7 @@
 package tm
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -39,9 +40,46 @@ func TestShares(t *testing.T) {
 			if _, ok := p.Least(0); ok != (x.want != nil) {
 				t.Errorf("something is promised: %v", ok)
 			}
-			if _, ok := p.Share(0); ok != x.fixed {
+			if ok := p.Shares(); ok != x.fixed {
 				t.Errorf("shares are fixed: %v", ok)
 			}
 		})
+	}
+}
+
+// Queues in strict priority over a deficit round robin have no share, and the others share what these leave. The
+// scheduler promises the whole rate to the first queue and no part of it to the others.
+func TestSharesUnderPriority(t *testing.T) {
+	for queues := 2; queues <= 8; queues++ {
+		weights := make([]int32, queues)
+		for q := range weights {
+			weights[q] = int32(1 + 3*q%5)
+		}
+		for priority := range queues + 1 {
+			t.Run(fmt.Sprintf("%d of %d", priority, queues), func(t *testing.T) {
+				p := NewPort(NewBuffer(queues, Limit{}, Limit{}), NewPriorityDWRR(priority, weights, 1514),
+					unit.LinkRate{Bits: unit.Gbps})
+				all := 0.0
+				for _, w := range weights[priority:] {
+					all += float64(w)
+				}
+				for q, w := range weights {
+					want := 1.0
+					if q >= priority {
+						want = float64(w) / all
+					}
+					if got, ok := p.Share(QueueID(q)); ok != (q >= priority) || math.Abs(got-want) > 1e-9 {
+						t.Errorf("queue %d has the share %g, %v; want %g", q, got, ok, want)
+					}
+					got, ok := p.Least(QueueID(q))
+					if ok != (priority == 0 || q == 0) || ok && math.Abs(got-want) > 1e-9 {
+						t.Errorf("queue %d is promised %g, %v", q, got, ok)
+					}
+				}
+				if p.Shares() != (priority < queues) {
+					t.Errorf("shares are fixed: %v", p.Shares())
+				}
+			})
+		}
 	}
 }

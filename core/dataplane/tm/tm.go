@@ -371,20 +371,31 @@ func (p *Port) SetDown(down bool) { p.down = down }
 // Down reports whether the port's link is down.
 func (p *Port) Down() bool { return p.down }
 
-// Share returns the share of the port's rate that its scheduler gives to queue q while all queues are
-// busy; ok is false if the scheduler has no fixed shares.
+// Share returns the share of the port's rate that its scheduler gives to queue q while all queues are busy: of what
+// the queues in strict priority leave, which have no share themselves. ok is false of these, and of all queues if the
+// scheduler has no fixed shares.
 func (p *Port) Share(q QueueID) (share float64, ok bool) {
-	if s, sharing := p.scheduler.(interface{ Share(QueueID) float64 }); sharing {
-		return s.Share(q), true
+	if s, sharing := p.scheduler.(interface{ Share(QueueID) (float64, bool) }); sharing {
+		return s.Share(q)
 	}
 	return 1, false
+}
+
+// Shares reports whether the scheduler gives a fixed share to any queue.
+func (p *Port) Shares() bool {
+	for q := range p.Queues() {
+		if _, ok := p.Share(QueueID(q)); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // Least returns the part of the port's rate that its scheduler gives to queue q whatever waits in others: its
 // share, or what it is guaranteed; ok is false if the scheduler promises nothing.
 func (p *Port) Least(q QueueID) (part float64, ok bool) {
-	if s, promising := p.scheduler.(interface{ Least(QueueID) float64 }); promising {
-		return s.Least(q), true
+	if s, promising := p.scheduler.(interface{ Least(QueueID) (float64, bool) }); promising {
+		return s.Least(q)
 	}
 	return p.Share(q)
 }
