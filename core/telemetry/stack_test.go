@@ -70,7 +70,7 @@ func TestStacksGolden(t *testing.T) {
 // The counter's word: exact for all rates of switches, within 1 in 13000 for others, and modulo 2^44 bytes.
 func TestCounter(t *testing.T) {
 	for _, r := range []unit.Rate{0, 1, 65535, 10 * unit.Mbps, unit.Gbps, 10 * unit.Gbps, 25 * unit.Gbps, 400 * unit.Gbps,
-		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 9_223_372_036_854_775_807} {
+		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 655_399, 9_223_372_036_854_775_807} {
 		t.Run(r.String(), func(t *testing.T) {
 			sent, got := readCounter(counter(1<<44+5, r))
 			if sent != 5 {
@@ -292,5 +292,26 @@ func TestMicroseconds(t *testing.T) {
 	b := p.Stack()
 	if at := len(b) - 28 + 12; binary.BigEndian.Uint32(b[at:]) != 999_999 {
 		t.Errorf("% x", b[at:])
+	}
+}
+
+// RFC 9197 §4.4.2.5: a transit delay that does not fit into 31 bits sets the overflow bit, and the rest is 0: a value
+// of 80000000 hex. A reader takes any delay with the bit for the longest that fits.
+func TestTransitDelayOverflow(t *testing.T) {
+	for ns, want := range map[int64]uint32{-5: 0, 0: 0, 1<<31 - 1: 1<<31 - 1, 1 << 31: 1 << 31, 1 << 40: 1 << 31} {
+		if got := transitDelay(ns); got != want {
+			t.Errorf("%d ns are written as %#x, want %#x", ns, got, want)
+		}
+	}
+	f := newFormat(t, "ioam")
+	f.Sojourn = true
+	kind := f.ioamType()
+	for _, x := range []struct{ sojourn, want unit.Time }{{3 * unit.Second, delayMost * unit.Nanosecond},
+		{2 * unit.Second, 2 * unit.Second}} {
+		b, h := make([]byte, 4*nodeWords(kind)), Hop{}
+		f.writeIOAM(b, kind, &packet.Packet{}, &Hop{Sojourn: x.sojourn, Rate: unit.Gbps})
+		if f.decodeIOAM(b, kind, true, &h); h.Sojourn != x.want || h.Flags&NoSojourn != 0 {
+			t.Errorf("a sojourn of %v is read as %v", x.sojourn, h.Sojourn)
+		}
 	}
 }
