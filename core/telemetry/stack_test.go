@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -312,6 +313,39 @@ func TestTransitDelayOverflow(t *testing.T) {
 		f.writeIOAM(b, kind, &packet.Packet{}, &Hop{Sojourn: x.sojourn, Rate: unit.Gbps})
 		if f.decodeIOAM(b, kind, true, &h); h.Sojourn != x.want || h.Flags&NoSojourn != 0 {
 			t.Errorf("a sojourn of %v is read as %v", x.sojourn, h.Sojourn)
+		}
+	}
+}
+
+// RFC 9197 §4.4.1: a node that finds the overflow bit set adds no record, also where there is room.
+func TestOverflowStays(t *testing.T) {
+	f, p := newFormat(t, "ioam"), &packet.Packet{}
+	stack := f.openIOAM(nil)
+	stack[4] |= ioamO >> 8
+	p.SetStack(packet.HopByHop, stack)
+	before := bytes.Clone(p.Stack())
+	if f.pushIOAM(p, &Hop{Switch: 1, Rate: unit.Gbps}) || !bytes.Equal(p.Stack(), before) {
+		t.Errorf("% x became % x", before, p.Stack())
+	}
+}
+
+// RFC 9197 §4.4.2.13: a record may end in an opaque snapshot with a length of its own, which is not in the node length.
+// The next record begins behind it.
+func TestOpaqueSnapshots(t *testing.T) {
+	kind := uint32(1<<23 | 1<<(23-ioamOpaque))
+	b := binary.BigEndian.AppendUint16([]byte{0, 0}, IOAMNamespace)
+	b = binary.BigEndian.AppendUint16(b, 1<<11)
+	b = binary.BigEndian.AppendUint32(b, kind<<8)
+	for id := byte(3); id > 0; id-- { // newest first, with snapshots of 3, 2 and 1 words
+		b = append(append(b, 60, 0, 0, id, id, 0, 0, 9), make([]byte, 4*int(id))...)
+	}
+	var r Records
+	if !newFormat(t, "ioam").readIOAM(b, &r) || r.Len() != 3 {
+		t.Fatalf("%d records", r.Len())
+	}
+	for i, h := range r.Hops() {
+		if h.Switch != uint32(i+1) {
+			t.Errorf("record %d is of switch %d", i+1, h.Switch)
 		}
 	}
 }
