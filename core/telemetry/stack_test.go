@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -70,7 +71,7 @@ func TestStacksGolden(t *testing.T) {
 // The counter's word: exact for all rates of switches, within 1 in 13000 for others, and modulo 2^44 bytes.
 func TestCounter(t *testing.T) {
 	for _, r := range []unit.Rate{0, 1, 65535, 10 * unit.Mbps, unit.Gbps, 10 * unit.Gbps, 25 * unit.Gbps, 400 * unit.Gbps,
-		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 9_223_372_036_854_775_807} {
+		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 655_399, 9_223_372_036_854_775_807} {
 		t.Run(r.String(), func(t *testing.T) {
 			sent, got := readCounter(counter(1<<44+5, r))
 			if sent != 5 {
@@ -292,5 +293,59 @@ func TestMicroseconds(t *testing.T) {
 	b := p.Stack()
 	if at := len(b) - 28 + 12; binary.BigEndian.Uint32(b[at:]) != 999_999 {
 		t.Errorf("% x", b[at:])
+	}
+}
+
+// RFC 9197 §4.4.2.5: a transit delay that does not fit into 31 bits sets the overflow bit, and the rest is 0: a value
+// of 80000000 hex. A reader takes any delay with the bit for the longest that fits.
+func TestTransitDelayOverflow(t *testing.T) {
+	for ns, want := range map[int64]uint32{-5: 0, 0: 0, 1<<31 - 1: 1<<31 - 1, 1 << 31: 1 << 31, 1 << 40: 1 << 31} {
+		if got := transitDelay(ns); got != want {
+			t.Errorf("%d ns are written as %#x, want %#x", ns, got, want)
+		}
+	}
+	f := newFormat(t, "ioam")
+	f.Sojourn = true
+	kind := f.ioamType()
+	for _, x := range []struct{ sojourn, want unit.Time }{{3 * unit.Second, delayMost * unit.Nanosecond},
+		{2 * unit.Second, 2 * unit.Second}} {
+		b, h := make([]byte, 4*nodeWords(kind)), Hop{}
+		f.writeIOAM(b, kind, &packet.Packet{}, &Hop{Sojourn: x.sojourn, Rate: unit.Gbps})
+		if f.decodeIOAM(b, kind, true, &h); h.Sojourn != x.want || h.Flags&NoSojourn != 0 {
+			t.Errorf("a sojourn of %v is read as %v", x.sojourn, h.Sojourn)
+		}
+	}
+}
+
+// RFC 9197 §4.4.1: a node that finds the overflow bit set adds no record, also where there is room.
+func TestOverflowStays(t *testing.T) {
+	f, p := newFormat(t, "ioam"), &packet.Packet{}
+	stack := f.openIOAM(nil)
+	stack[4] |= ioamO >> 8
+	p.SetStack(packet.HopByHop, stack)
+	before := bytes.Clone(p.Stack())
+	if f.pushIOAM(p, &Hop{Switch: 1, Rate: unit.Gbps}) || !bytes.Equal(p.Stack(), before) {
+		t.Errorf("% x became % x", before, p.Stack())
+	}
+}
+
+// RFC 9197 §4.4.2.13: a record may end in an opaque snapshot with a length of its own, which is not in the node length.
+// The next record begins behind it.
+func TestOpaqueSnapshots(t *testing.T) {
+	kind := uint32(1<<23 | 1<<(23-ioamOpaque))
+	b := binary.BigEndian.AppendUint16([]byte{0, 0}, IOAMNamespace)
+	b = binary.BigEndian.AppendUint16(b, 1<<11)
+	b = binary.BigEndian.AppendUint32(b, kind<<8)
+	for id := byte(3); id > 0; id-- { // newest first, with snapshots of 3, 2 and 1 words
+		b = append(append(b, 60, 0, 0, id, id, 0, 0, 9), make([]byte, 4*int(id))...)
+	}
+	var r Records
+	if !newFormat(t, "ioam").readIOAM(b, &r) || r.Len() != 3 {
+		t.Fatalf("%d records", r.Len())
+	}
+	for i, h := range r.Hops() {
+		if h.Switch != uint32(i+1) {
+			t.Errorf("record %d is of switch %d", i+1, h.Switch)
+		}
 	}
 }

@@ -107,3 +107,18 @@ func TestPathsByPorts(t *testing.T) {
 		})
 	}
 }
+
+// A path is forgotten only for one that was seen twice since it was seen itself: with one path more than there is room
+// for, and all in turn, the followed ones stay, and each of their records can be compared.
+func TestFollowedPathsStay(t *testing.T) {
+	var u Unwrapper
+	for i := range 20 * (MostPaths + 1) {
+		now, id := unit.Time(i)*us, uint32(i%(MostPaths+1))
+		var r Records
+		r.Append(&Hop{Time: now, Rate: unit.Gbps, Switch: id})
+		follows := u.Unwrap(now, &r)
+		if first := i <= MostPaths; follows != (id < MostPaths) || !first && follows && r.At(0).Flags&Restart != 0 {
+			t.Fatalf("record %d, of path %d: followed %v, flags %b", i, id, follows, r.At(0).Flags)
+		}
+	}
+}

@@ -116,6 +116,37 @@ func TestPathChange(t *testing.T) {
 	}
 }
 
+// Lines 12 to 19 on a new path: its additive increases are counted from 0, as for a new flow, whatever stage the
+// sender had reached on the old path. With a maxStage of 5 five round trips add W_ai, and the sixth multiplies.
+func TestPathChangeStages(t *testing.T) {
+	s := newSender(t, flow(), func(c *Config) { c.MaxStage, c.WAI = 5, 500 })
+	s.w, s.ref.wc = 50_000, 50_000
+	seq, tx := int64(0), uint64(0)
+	roundTrip := func(path uint32) {
+		seq, tx = seq+1000, tx+62_500 // half of the rate
+		ack(s, unit.Time(seq/1000)*10*us, seq, seq, hop(path, unit.Time(seq/1000)*10*us, tx, 0))
+	}
+	roundTrip(1)
+	for range 3 {
+		roundTrip(1)
+	}
+	if st := s.State(); st.Stage != 3 || st.Wc != 51_500 {
+		t.Fatalf("after three round trips: %+v", st)
+	}
+	roundTrip(2)
+	if st := s.State(); st.Stage != 0 || st.U != 1 || st.Wc != 51_500 {
+		t.Errorf("at the first records of another path: %+v", st)
+	}
+	for i := range 5 {
+		roundTrip(2)
+		if st := s.State(); st.Stage != i+1 || st.Wc != 51_500+500*float64(i+1) {
+			t.Errorf("round trip %d of the new path: %+v; want W_ai added", i+1, st)
+		}
+	}
+	roundTrip(2)
+	near(t, "Wc after the sixth", s.State().Wc, 54_000/(0.5/0.95)+500)
+}
+
 // A switch without telemetry leaves no record: the others' count. A hop that says no
 // rate is one too. No records at all change nothing.
 func TestHopMissing(t *testing.T) {
@@ -226,6 +257,50 @@ func TestBaseRTT(t *testing.T) {
 	if d := s.Decision(); d.Window != 12500 || d.Rate != 10*gbps {
 		t.Errorf("bound by the path: %+v", d)
 	}
+}
+
+// In mode per_hop a smaller T clamps the reference window of each hop, too: the first update after it shrinks W from
+// the new W_init, not from a window that the new T does not allow.
+func TestBaseRTTPerHop(t *testing.T) {
+	f := flow()
+	f.BaseRTT = 0
+	s := newSender(t, f, func(c *Config) { c.Mode, c.WAI = PerHop, 0 })
+	report := func(now, rtt unit.Time, tx uint64, queue unit.Bytes) {
+		s.OnAck(now, &cc.Ack{Una: int64(now / us), Next: 90, RTT: cc.RTT{Min: rtt},
+			Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, tx, queue)}}})
+	}
+	report(0, 40*us, 0, 0)
+	s.lastUpdateSeq = 0
+	report(40*us, 40*us, 50_000, 0) // a load of .1
+	s.lastUpdateSeq = 0
+	report(80*us, 40*us, 100_000, 0)
+	if wc := s.paths.one.known.hop[0].wc; wc != 500_000 {
+		t.Fatalf("Wc of the hop is %g, want W_init of 500 kB", wc)
+	}
+	report(90*us, 10*us, 225_000, 125_000) // W_init is 125 kB; the port is busy, its queue was empty: U is 1
+	near(t, "W within the round trip", s.State().W, 125_000/(1/0.95))
+	report(100*us, 10*us, 350_000, 125_000) // it ends the round trip: U is 2
+	near(t, "W", s.State().Wc, 125_000/(2/0.95))
+}
+
+// §6, telemetry upon congestion only: records from before a path was without congestion are not compared with those
+// after it. Counter and time of a port went on meanwhile; the difference would be a mean over the whole idle time.
+func TestUncongestedForgets(t *testing.T) {
+	s := newSender(t, flow(), func(c *Config) { c.WAI = 0 })
+	s.w, s.ref.wc = 50_000, 50_000
+	ack(s, 0, 1000, 2000, hop(1, 0, 0, 25_000))
+	ack(s, 10*us, 3000, 4000, hop(1, 10*us, 125_000, 25_000))
+	w := 50_000 * 0.95 / 1.2
+	near(t, "Wc with records", s.State().Wc, w)
+	s.OnAck(20*us, &cc.Ack{Una: 5000, Next: 6000, Telemetry: cc.Telemetry{Load: 0.8}})
+	w *= 0.95 / 0.8
+	near(t, "Wc without congestion", s.State().Wc, w)
+	ack(s, 30*us, 7000, 8000, hop(1, 30*us, 250_000, 125_000)) // 62.5 Gb/s since the last records
+	if st := s.State(); st.U != 1 || math.Abs(st.Wc-w) > 1e-9 || st.LastUpdateSeq != 8000 {
+		t.Errorf("the first records again: %+v; want them stored only", st)
+	}
+	ack(s, 40*us, 9000, 9500, hop(1, 40*us, 375_000, 125_000))
+	near(t, "U of the second", s.State().U, 2)
 }
 
 // §6, telemetry upon congestion only: of a packet that no switch wrote to all loads are

@@ -325,7 +325,8 @@ func TestSampledFeedback(t *testing.T) {
 		want    float64
 	}{
 		{"all hops", false, 0, false, 1}, {"no queue", true, 0, false, 0.5},
-		{"queue", true, 12500, false, 1.1}, {"update", true, 0, true, 1},
+		{"queue", true, 12500, false, 1.1}, {"short queue", true, 1250, false, 1.01},
+		{"update", true, 0, true, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) { near(t, "U", load(c.sampled, c.queue, c.update), c.want) })
 	}

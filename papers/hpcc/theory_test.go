@@ -253,6 +253,56 @@ func TestFixedPoint(t *testing.T) {
 	}
 }
 
+// A flow that chooses among n paths has a law for each, with W_init/n to begin with and W_ai/n. On a link that all
+// paths share, the fixed point is that of one flow: U = eta + W_ai/(B·T), and together W = W_ai/(1 − eta/U). That
+// holds for a W_ai as it is given and by the rule of §5.
+func TestFixedPointOfPaths(t *testing.T) {
+	const bdp, increase = 125_000_000.0, 2_500_000.0
+	for name, change := range map[string]func(c *Config){
+		"given": func(c *Config) { c.WAI = increase },
+		"rule":  func(c *Config) { c.N = 2500 }, // W_init is a thousand times the link's B·T
+	} {
+		for _, paths := range []int{1, 2, 8} {
+			t.Run(fmt.Sprint(name, ", ", paths), func(t *testing.T) {
+				uses, windows := make([][]int, paths), make([]float64, paths)
+				for i := range uses {
+					uses[i] = []int{0}
+				}
+				n := newNetwork(t, []unit.Rate{100 * gbps}, uses, windows, change)
+				f := n.senders[0].flow
+				f.Paths = paths
+				for i := range n.senders {
+					s := newSender(t, f, change)
+					near(t, "first window", s.State().W, 1000*bdp/float64(paths))
+					near(t, "W_ai", s.State().WAI, increase/float64(paths))
+					s.w, s.ref.wc = bdp*float64(i+1)/10, bdp*float64(i+1)/10
+					n.senders[i] = s
+				}
+				for range 3000 {
+					n.step()
+				}
+				u, sum := n.load(0), 0.0
+				near(t, "U", math.Round(u*1e5)/1e5, 0.95+increase/bdp)
+				for _, s := range n.senders {
+					sum += s.ref.wc
+				}
+				if want := increase / (1 - 0.95/u); math.Abs(sum/want-1) > 1e-3 {
+					t.Errorf("windows of %.0f B together, want %.0f", sum, want)
+				}
+			})
+		}
+	}
+	f := flow()
+	f.Paths = 4
+	s := newSender(t, f, func(c *Config) { c.Census = true })
+	for i := range int64(3) {
+		now := unit.Time(i) * 10 * us
+		s.OnAck(now, &cc.Ack{Una: i + 1, Next: i + 1, Feedback: cc.Feedback{Flows: 5},
+			Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, uint64(i)*125_000, 0)}}})
+	}
+	near(t, "W_ai with five flows counted", s.State().WAI, 125_000*0.05/5/4)
+}
+
 // Appendix A: with a register for each resource, of which the least rate holds, a flow's
 // rate is the least of a·(1 − Utarget/U_i)⁻¹, which is max-min fair. With the path's worst load
 // in one register the fluid comes to the same, since the least is that of the largest U_i;
