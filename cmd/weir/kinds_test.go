@@ -27,7 +27,7 @@ func TestKindsOfExtensions(t *testing.T) {
 		{"pint's code", telemetry.LoadCode}, {"its answer", telemetry.LoadCode & answer},
 		{"upon congestion", telemetry.IfCongested}, {"its answer", telemetry.IfCongested & answer},
 		{"the relative load", telemetry.RelativeLoad}, {"its answer", telemetry.RelativeLoad & answer},
-		{"a receiver's window", transport.Feedback}, {"a receiver's flows", transport.Flows},
+		{"a receiver's window", transport.Feedback}, {"the number of an adopted one", transport.Adopted}, {"a receiver's flows", transport.Flows},
 		{"authentication", transport.Authentication}, {"reports of udp", udp.Report},
 		{"conga", conga.Extension}, {"hula", hula.Extension},
 		{"p4te's header", p4te.HeaderKind}, {"p4te's feedback", p4te.FeedbackKind},

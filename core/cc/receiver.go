@@ -11,7 +11,7 @@ import (
 type Receiver interface {
 	// OnData is called for each packet of the flow that has come, with what the network has
 	// written into it. now is true if the feedback is to be sent at once.
-	OnData(now unit.Time, d *Telemetry) (f Feedback, atOnce bool)
+	OnData(now unit.Time, d *Data) (f Feedback, atOnce bool)
 	// OnTimer is called when NextTimer has come.
 	OnTimer(now unit.Time) (f Feedback, atOnce bool)
 	// NextTimer is when OnTimer wants to be called; unit.Never for none.
@@ -42,10 +42,32 @@ type Agent struct {
 	T        unit.Time // base round-trip time; 0: that of the path
 }
 
+// Data is a packet of the flow that has come to its Receiver.
+type Data struct {
+	Telemetry
+	Adopted uint8 // Number of the latest feedback that the sender had adopted when it sent the packet
+}
+
 // Feedback is what a Receiver tells the sender.
 type Feedback struct {
 	Window unit.Bytes // that it wants, also below a packet, but at least a byte
-	Flows  int        // that the receiving host counts (Census); 0: not said
+	Flows  int32      // that the receiving host counts (Census); 0: not said
+	// Number is 1 to FeedbackNumbers in turn, and 0 before a receiver has decided a window, or if it does not number its
+	// feedback. Data carries the number of the feedback that its sender had adopted (Data.Adopted).
+	Number uint8
+}
+
+// FeedbackNumbers is how many numbers of feedback there are. A receiver does not use the next one before data with the
+// latest one has arrived, so that two numbers in flight differ by at most one.
+const FeedbackNumbers = 7
+
+// NextNumber returns the number that follows n, the first one after 0.
+func NextNumber(n uint8) uint8 { return n%FeedbackNumbers + 1 }
+
+// Outdated reports whether feedback with this number is older than one that was adopted before: packets of the path
+// overtake each other.
+func Outdated(number, adopted uint8) bool {
+	return adopted > 0 && (number == 0 || (number+FeedbackNumbers-adopted)%FeedbackNumbers > FeedbackNumbers/2)
 }
 
 // Counting is the configuration of a scheme without a part at the receiver that may want the receiving

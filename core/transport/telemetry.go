@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"encoding/binary"
+
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -55,9 +57,18 @@ func Unrecorded(c scheme.Config) (why string) {
 	return ""
 }
 
-// Feedback is the packet extension by which a receiver tells a window: 4 bytes, and 2 of
-// how many flows (cc.Feedback). It does not change en route (RFC 8200 §4.2).
+// Feedback is the packet extension by which a receiver tells a window (cc.Feedback): 32 bits of the window, 3 of its
+// number and 13 of how many flows. It does not change en route (RFC 8200 §4.2).
 const Feedback uint8 = 0x1a
+
+const (
+	feedbackBytes = 6
+	flowsBits     = 13
+)
+
+// Adopted is the packet extension by which data that asks for telemetry carries the number of the feedback that its
+// sender has adopted, in a byte: data of a flow whose receiver numbers its feedback.
+const Adopted uint8 = 0x12
 
 // Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
 // the records that it returns (cc.Counting).
@@ -75,6 +86,7 @@ type Asker struct {
 	base           unit.Time // round-trip time before there is any other
 	receiverDriven bool      // a receiver tells windows
 	counts         bool      // or how many flows there are
+	adopted        uint8     // number of the latest feedback
 	requests       bool      // packets carry requests (packet.Bolt)
 	seal           *seal     // nil: feedback is not checked
 	*reading                 // nil: nothing is asked for
@@ -141,8 +153,16 @@ func (x *Asker) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
 			return
 		}
 	}
+	x.writeRequest(now, p, x.when == AskCongestion)
+}
+
+// writeRequest makes p ask for telemetry and carry the number of the feedback that is in force.
+func (x *Asker) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	x.asked, x.askedAt = true, now
-	x.format.Ask(p, x.want, x.when == AskCongestion)
+	x.format.Ask(p, x.want, congested)
+	if x.adopted > 0 {
+		p.SetExtension(Adopted, []byte{x.adopted})
+	}
 }
 
 func (x *Asker) next(srtt unit.Time) unit.Time {
@@ -168,8 +188,7 @@ func (x *Asker) Wants() bool { return x.want != telemetry.Nothing }
 
 // Probe makes p, a packet without payload, ask for telemetry.
 func (x *Asker) Probe(now unit.Time, p *packet.Packet) {
-	x.asked, x.askedAt = true, now
-	x.format.Ask(p, x.want, false)
+	x.writeRequest(now, p, false)
 }
 
 // Genuine reports whether p, which has come back, is the receiver's, and has not come before.
@@ -185,11 +204,14 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	}
 	if x.receiverDriven {
 		b, ok := p.Extension(Feedback)
-		if !ok || len(b) != 6 {
+		if !ok || len(b) != feedbackBytes {
 			return false
 		}
-		a.Feedback.Window = unit.Bytes(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]))
-		a.Feedback.Flows = int(b[4])<<8 | int(b[5])
+		f := readFeedback(b)
+		if cc.Outdated(f.Number, x.adopted) {
+			return false
+		}
+		a.Feedback, x.adopted = f, f.Number
 		return true
 	}
 	what, load := x.format.Read(p, &x.records)
@@ -209,7 +231,7 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	}
 	if x.counts {
 		if b, ok := p.Extension(Flows); ok && len(b) == 2 {
-			a.Feedback.Flows = int(b[0])<<8 | int(b[1])
+			a.Feedback.Flows = int32(b[0])<<8 | int32(b[1])
 		}
 	}
 	return true
@@ -223,7 +245,7 @@ type Answerer struct {
 	patient  bool // cc.Patient
 	format   *telemetry.Format
 	control  cc.Receiver
-	data     cc.Telemetry
+	data     cc.Data
 	seal     *seal      // nil: feedback is not sealed
 	*reading            // with control
 	census   *cc.Census // counts the host's flows, of which this is one; nil: nobody asks
@@ -295,7 +317,7 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 		return false
 	}
 	d := &x.data
-	*d = cc.Telemetry{}
+	*d = cc.Data{}
 	if x.format != nil {
 		switch what, load := x.format.ReadAsked(p, &x.records); what {
 		case telemetry.Recorded:
@@ -306,6 +328,9 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 			d.Load = load
 		}
 	}
+	if b, ok := p.Extension(Adopted); ok && len(b) == 1 {
+		d.Adopted = b[0]
+	}
 	p.ClearExtensions()
 	_, atOnce = x.control.OnData(now, d)
 	x.writeFeedback(p)
@@ -315,8 +340,14 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 // writeFeedback writes what the receiver's part wants into an acknowledgement.
 func (x *Answerer) writeFeedback(p *packet.Packet) {
 	f := x.control.Feedback()
-	w, n := uint32(min(f.Window, 1<<32-1)), uint16(min(f.Flows, 1<<16-1))
+	w, n := uint32(min(f.Window, 1<<32-1)), uint16(min(f.Flows, 1<<flowsBits-1))|uint16(f.Number)<<flowsBits
 	p.SetExtension(Feedback, []byte{byte(w >> 24), byte(w >> 16), byte(w >> 8), byte(w), byte(n >> 8), byte(n)})
+}
+
+// readFeedback is the other direction of writeFeedback.
+func readFeedback(b []byte) cc.Feedback {
+	return cc.Feedback{Window: unit.Bytes(binary.BigEndian.Uint32(b)),
+		Flows: int32(binary.BigEndian.Uint16(b[4:]) & (1<<flowsBits - 1)), Number: b[4] >> (flowsBits - 8)}
 }
 
 // Keep keeps the answer that Data has made of p for a later acknowledgement. What was

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"testing"
 
 	"weir/core/cc"
@@ -144,11 +145,11 @@ func TestAnswererKeeps(t *testing.T) {
 
 // fixedReceiver is a controller's part at a receiver.
 type fixedReceiver struct {
-	data cc.Telemetry
+	data cc.Data
 	next unit.Time
 }
 
-func (r *fixedReceiver) OnData(_ unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
+func (r *fixedReceiver) OnData(_ unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	r.data = *d
 	return r.Feedback(), d.Path == 6
 }
@@ -158,7 +159,7 @@ func (r *fixedReceiver) OnTimer(unit.Time) (cc.Feedback, bool) {
 }
 func (r *fixedReceiver) NextTimer() unit.Time { return r.next }
 func (r *fixedReceiver) Feedback() cc.Feedback {
-	return cc.Feedback{Window: 0x123456789a, Flows: 70000}
+	return cc.Feedback{Window: 0x123456789a, Flows: 70000, Number: 6}
 }
 func (r *fixedReceiver) Coalesce(most int) int { return min(most, 2) }
 
@@ -185,7 +186,8 @@ func TestReceiverTells(t *testing.T) {
 		ack := &packet.Packet{}
 		r.Give(ack)
 		var a cc.Ack
-		if !x.Read(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 65535 || a.Telemetry.Hops != nil ||
+		if !x.Read(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 8191 || a.Feedback.Number != 6 ||
+			a.Telemetry.Hops != nil ||
 			ack.ExtensionBytes() != 16 {
 			t.Errorf("%+v in %d bytes", a, ack.ExtensionBytes())
 		}
@@ -198,4 +200,115 @@ func TestReceiverTells(t *testing.T) {
 	if x.Read(0, damaged, &cc.Ack{}) {
 		t.Error("a damaged window is read")
 	}
+}
+
+// numbered is a receiver's part whose feedback a test sets.
+type numbered struct {
+	fixedReceiver
+	feedback cc.Feedback
+}
+
+func (r *numbered) OnData(_ unit.Time, d *cc.Data) (cc.Feedback, bool) {
+	r.data = *d
+	return r.feedback, false
+}
+func (r *numbered) Feedback() cc.Feedback { return r.feedback }
+
+// numberedFlow is both ends of a flow with such a part.
+func numberedFlow(t testing.TB, format, when string) (*numbered, Asker, Answerer, *telemetry.Format) {
+	t.Helper()
+	part := &numbered{}
+	s := &cc.Scheme{Telemetry: telemetry.HopRecords, Receiver: func(cc.Flow, scheme.Config, *cc.Host) (cc.Receiver,
+		error) {
+		return part, nil
+	}}
+	f, err := telemetry.NewFormat(format, 1, 1.05, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.T = 10 * us
+	flow := &Flow{Telemetry: &f, CC: s}
+	x, err := NewAsker(flow, Asking{When: when, Packets: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewAnswerer(flow, cc.Flow{}, Asking{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part, x, r, &f
+}
+
+// Data carries the number of the feedback that its sender has adopted last, in every format and whichever packets ask;
+// other data is as long as without them. Feedback that is late is not adopted.
+func TestAdoptedFeedback(t *testing.T) {
+	for _, format := range []string{"hpcc", "int-md", "ioam", "ifa-ext", "relative"} {
+		for _, when := range []string{AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe} {
+			if format == "relative" && when == AskCongestion {
+				continue
+			}
+			t.Run(format+" "+when, func(t *testing.T) {
+				part, x, r, f := numberedFlow(t, format, when)
+				now, bare := unit.Time(0), int32(0)
+				send := func() {
+					now += 100 * us
+					p := &packet.Packet{}
+					if x.Ask(now, p, us); when == AskProbe {
+						x.Probe(now, p)
+					}
+					for x.Ask(now, p, us); f.Wants(p) == 0; x.Ask(now, p, us) { // it is not this one's turn
+						now += us
+					}
+					if bare == 0 {
+						bare = p.ExtensionBytes()
+					} else if n := p.ExtensionBytes(); n < bare || n > bare+8 {
+						t.Errorf("%d bytes, %d before", n, bare)
+					}
+					r.Data(now, p)
+				}
+				for _, c := range []struct{ number, adopted uint8 }{
+					{0, 0}, {0, 0}, {1, 1}, {2, 2}, {1, 2}, {2, 2}, {0, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {6, 7}, {1, 1},
+					{7, 1}, {2, 2},
+				} {
+					part.feedback = cc.Feedback{Window: 5000, Number: c.number}
+					ack, a := &packet.Packet{}, cc.Ack{}
+					r.Give(ack)
+					if told := x.Read(now, ack, &a); told != (c.number == c.adopted) || told != (a.Feedback == part.feedback) {
+						t.Errorf("%d after others: %v, %+v", c.number, told, a.Feedback)
+					}
+					if send(); part.data.Adopted != c.adopted {
+						t.Errorf("%d came: data has %d, want %d", c.number, part.data.Adopted, c.adopted)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Whatever the receiver's part tells comes through as far as there is room for it, and any bytes are read as feedback
+// that is written as the same bytes.
+func FuzzFeedback(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 0, 0, 2})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0, 0, 0, 1, 0xe0, 0})
+	f.Add([]byte{1})
+	part, x, r, _ := numberedFlow(f, "hpcc", AskPacket)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x.adopted = 0
+		ack, a := &packet.Packet{}, cc.Ack{}
+		if !ack.SetExtension(Feedback, b) {
+			return
+		}
+		if ok := x.Read(0, ack, &a); ok != (len(b) == feedbackBytes) {
+			t.Fatalf("%x: %v", b, ok)
+		} else if !ok {
+			return
+		}
+		part.feedback = a.Feedback
+		again := &packet.Packet{}
+		r.Give(again)
+		if c, _ := again.Extension(Feedback); !bytes.Equal(b, c) || a.Feedback.Number > cc.FeedbackNumbers {
+			t.Errorf("%x is %+v, and that %x", b, a.Feedback, c)
+		}
+	})
 }

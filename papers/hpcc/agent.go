@@ -67,7 +67,7 @@ func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 func (r *Receiver) Patient() bool { return r.plain }
 
 // came notes whether a packet has records, at a receiver of preset Agent.
-func (r *Receiver) came(now unit.Time, d *cc.Telemetry) {
+func (r *Receiver) came(now unit.Time, d *cc.Data) {
 	r.now = now
 	if len(d.Hops) > 0 {
 		r.recorded, r.bare = now, 0

@@ -80,7 +80,7 @@ func TestAgentReceiver(t *testing.T) {
 	// A port of 50 Mb/s, half of which is used: 31,250 bytes in T.
 	tell := func(ms, tx uint64) cc.Feedback {
 		at := unit.Time(ms) * unit.Millisecond
-		f, now := r.OnData(at, &cc.Telemetry{Hops: []telemetry.Hop{{Time: at, TxBytes: tx, Rate: 50 * unit.Mbps}}})
+		f, now := r.OnData(at, path(telemetry.Hop{Time: at, TxBytes: tx, Rate: 50 * unit.Mbps}))
 		if now || r.NextTimer() != unit.Never {
 			t.Fatal("it causes an acknowledgement")
 		}
@@ -109,13 +109,13 @@ func TestAgentReceiver(t *testing.T) {
 		if f := r.Feedback(); (f.Window == 0) != (n >= 16) {
 			t.Errorf("after %d packets without records it tells %v", n, f.Window)
 		}
-		r.OnData(400*unit.Millisecond, &cc.Telemetry{})
+		r.OnData(400*unit.Millisecond, path())
 	}
 	tell(401, 3125*11+401)
 	if f := r.Feedback(); f.Window == 0 {
 		t.Error("with records again it tells nothing")
 	}
-	r.OnData(501*unit.Millisecond, &cc.Telemetry{})
+	r.OnData(501*unit.Millisecond, path())
 	if f := r.Feedback(); f.Window != 0 {
 		t.Errorf("100 ms after the last records it tells %v", f.Window)
 	}

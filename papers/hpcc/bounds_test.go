@@ -56,7 +56,7 @@ func story(c cc.Controller, f cc.Flow, base unit.Time, data []byte) error {
 		a := &cc.Ack{Una: una, Next: next, Bytes: unit.Bytes(n), Telemetry: cc.Telemetry{Hops: hops[:n%len(hops)],
 			Path: uint16(kind >> 7),
 			Load: float64(y) / 100},
-			Feedback: cc.Feedback{Window: unit.Bytes(x*y) * 100, Flows: n % 3}, RTT: cc.RTT{Min: base}}
+			Feedback: cc.Feedback{Window: unit.Bytes(x*y) * 100, Flows: int32(n % 3)}, RTT: cc.RTT{Min: base}}
 		if kind%16 == 7 {
 			a.Telemetry.Load, a.Feedback.Window = math.Inf(1), math.MaxInt64
 		}

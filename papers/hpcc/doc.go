@@ -20,7 +20,7 @@
 //	§6.1      guideline 3, one snapshot          telemetry.Hop           TestSnapshot
 //	§6.2      an ACK for a few packets           rdma: ack_every         TestThinnedWindows
 //	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver, TestReceiverOncePerT,
-//	                                                                     TestReceiverWaits
+//	                                                                     TestReceiverLate, TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
 //	§9.1      integrity of feedback              transport.Asker.Genuine TestAttacks, TestSealedForms, TestSealedBytes
@@ -336,9 +336,11 @@
 // queue.
 //
 // What §6.2 leaves open is explained at Receiver: TestReceiverTimer, TestReceiverSmallWindows. From one thing that it
-// does say we deviate: where packets queue, a receiver waits longer than T between commits, by what is queued T after
-// the last one (line 29). A commit before its window shows counts the same queue twice: TestReceiverOvershoot,
-// TestReceiverDrains, TestReceiverWaits.
+// does say we deviate: a receiver commits when data sent under its last window has arrived for a T, not T after it sent
+// that window (line 29). The two agree where no packet queues, neither data nor feedback. A commit before its window
+// shows counts the same queue twice: TestReceiverLate, TestReceiverOvershoot, TestReceiverDrains, TestTwoWay.
+// Data carries the number of the feedback that its sender has adopted, in an extension of 3 bytes, and feedback its
+// number in 3 bits (package transport, Adopted and Feedback).
 //
 // What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their

@@ -16,16 +16,20 @@ import (
 //     the sender.
 //   - lastUpdateTime has no initial value. It is the time of the first records, which are only stored. A flow
 //     shorter than T gets no window and needs none: it starts with W_init, one T at line rate.
-//   - Line 29 has T, which is a round trip without queues. A window takes that time and the queues' to show: its
-//     first packet joins the queues T after the feedback, and waits there. So the time between commits is T and
-//     what the last records within T of the feedback say is queued. Later records say less, since a sender that
-//     was cut sends nothing until the queue has drained: by theirs, senders are cut again half way, for the same
-//     queue, come back with a packet or two, and open too far, for ever (queues of 0 to 800 kB, at 91 % of the
-//     link). With T alone, first windows of 16 flows are cut seven times before the first cut shows. Without
-//     queues it is T, as in the draft (TestReceiverOvershoot, TestReceiverDrains). What is left is line 29's own: at
-//     T, U still remembers the time before, so that a link which falls idle at once fills a little too far, once.
-//   - No packets, no feedback. If a window has changed since the last feedback, OnTimer sends it two such times
-//     after that, so that a sender that pauses does not resume with an old one.
+//   - Line 29 waits for T since the last commit. That is one loop only where no packet queues: a window acts when its
+//     feedback has passed the queues of the reverse path, and shows when data sent under it has passed the queues of
+//     the forward one. U needs a T more: it is an average over T (lines 8, 9), which data under former windows begins.
+//     So W is committed when data sent under the last window has arrived for a T. A commit before that counts the same
+//     queue twice, and with max_stage 0 the flow swings for ever where feedback waits behind data of the other
+//     direction. For this, data carries the number of the feedback that its sender has adopted (cc.Data.Adopted).
+//     Feedback and data that are late have another number and are ignored: TestReceiver, TestReceiverLate,
+//     TestReceiverOvershoot, TestReceiverDrains, TestTwoWay.
+//   - Linux' TCP cannot carry such a number. A receiver of preset Agent waits for T and what the last records within T
+//     of the feedback say is queued on the data's way (TestReceiverWaits). Later records say less, since a sender that
+//     was cut pauses until the queue has drained. The reverse path's queues are unknown to it.
+//   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, OnTimer sends
+//     line 34's W, so that a sender that pauses does not resume with an old one. It does not commit: Wc and the number
+//     stay. The next ordinary acknowledgement carries what lost feedback had.
 //   - Ordinary acknowledgements carry a window too (Feedback): the last one sent, not line 34's. So the
 //     sender's window moves once per T only (§6.1, guideline 1), and the next acknowledgement makes up for lost
 //     feedback.
@@ -34,15 +38,18 @@ import (
 type Receiver struct {
 	law
 	lastUpdateTime unit.Time
-	queueing       unit.Time // that the first packet of the last window meets
+	shownFrom      unit.Time // from when records are of data sent under the last window; Never: not yet
+	recorded       unit.Time // when the latest records came
+	queueing       unit.Time // of preset Agent: that the first packet of the last window meets
 	changed        bool      // W, since the last feedback
+	timerAt        unit.Time // when OnTimer looks whether packets have stopped
 	feedback       cc.Feedback
 	census         *cc.Census
 	member         cc.Member
 
-	plain         bool // of preset Agent: nothing but what ordinary acknowledgements carry
-	now, recorded unit.Time
-	bare          int // packets since the last with records
+	plain bool // of preset Agent: only ordinary acknowledgements carry feedback
+	now   unit.Time
+	bare  int // packets since the last with records
 }
 
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
@@ -61,14 +68,15 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	if l.t == 0 {
 		return nil, errNoT
 	}
-	r := &Receiver{law: l, census: census}
+	r := &Receiver{law: l, census: census, shownFrom: unit.Never}
 	r.feedback = r.newFeedback()
+	r.feedback.Number = 0
 	return r, nil
 }
 
 // OnData is NewINT, lines 28 to 34, for a packet with records or without. It returns feedback and whether
 // to send it at once.
-func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
+func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	counted := 0
 	if r.plain {
 		r.came(now, d)
@@ -77,23 +85,43 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Telemetry) (cc.Feedback, bool) {
 		r.census.Count(now, r.t, &r.member)
 		counted = r.census.Flows(&r.member)
 	}
-	commit := now > r.lastUpdateTime+r.t+r.queueing // line 29
-	switch r.newRecords(now, d, commit) {
+	commit := r.isCommitDue(now, d) // line 29
+	switch r.newRecords(now, &d.Telemetry, commit) {
 	case unusable:
 		return r.feedback, false
 	case firstRecords:
-		r.lastUpdateTime, r.queueing = now, queueing(d)
+		r.lastUpdateTime, r.recorded, r.queueing = now, now, queueing(&d.Telemetry)
+		if r.shownFrom < unit.Never || d.Adopted == r.feedback.Number {
+			r.shownFrom = now
+		}
 		return r.feedback, false
 	}
-	if commit || now <= r.lastUpdateTime+r.t {
-		r.queueing = queueing(d)
+	r.recorded = now
+	if r.plain && (commit || now <= r.lastUpdateTime+r.t) {
+		r.queueing = queueing(&d.Telemetry)
 	}
-	r.updateIncrease(d, counted)
+	r.updateIncrease(&d.Telemetry, counted)
 	if !commit { // line 34
-		r.changed = true
+		if !r.changed {
+			r.changed, r.timerAt = true, now+2*r.t
+		}
 		return r.feedback, false
 	}
-	return r.sendFeedback(now), !r.plain // lines 31, 32
+	r.lastUpdateTime, r.shownFrom, r.changed = now, unit.Never, false
+	r.feedback = r.newFeedback()
+	return r.feedback, !r.plain // lines 31, 32
+}
+
+// isCommitDue is line 29: data that was sent under the window of the last commit has come for a T. Where data carries no
+// numbers, T and the queues on the data's way must have passed since the commit.
+func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
+	if r.plain {
+		return now > r.lastUpdateTime+r.t+r.queueing
+	}
+	if r.shownFrom == unit.Never && d.Adopted == r.feedback.Number {
+		r.shownFrom = now
+	}
+	return r.shownFrom < unit.Never && now > max(r.shownFrom, r.lastUpdateTime)+r.t
 }
 
 // queueing is the time that a packet waits which joins the queues of the path as a packet's records tell them.
@@ -106,14 +134,13 @@ func queueing(p *cc.Telemetry) (t unit.Time) {
 	return t
 }
 
-func (r *Receiver) sendFeedback(now unit.Time) cc.Feedback {
-	r.lastUpdateTime, r.changed = now, false
-	r.feedback = r.newFeedback()
-	return r.feedback
-}
-
+// newFeedback returns W as feedback with the next number.
 func (r *Receiver) newFeedback() cc.Feedback {
-	return cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: r.flows}
+	f := cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: int32(r.flows)}
+	if !r.plain {
+		f.Number = cc.NextNumber(r.feedback.Number)
+	}
+	return f
 }
 
 // NextTimer is when to call OnTimer; unit.Never if there is nothing to send.
@@ -121,16 +148,21 @@ func (r *Receiver) NextTimer() unit.Time {
 	if !r.changed || r.plain {
 		return unit.Never
 	}
-	return r.lastUpdateTime + 2*(r.t+r.queueing)
+	return r.timerAt
 }
 
-// OnTimer commits, and returns a window for which no packet caused feedback.
+// OnTimer returns line 34's window as feedback if no records have come for 2T. It does not commit: the next packet
+// under the window of the last commit may.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
 	}
-	r.updateWindow(now, true)
-	return r.sendFeedback(now), true
+	if r.timerAt = r.recorded + 2*r.t; now < r.timerAt {
+		return r.feedback, false
+	}
+	r.lastUpdateTime, r.changed = now, false
+	r.feedback.Window, r.feedback.Flows = max(unit.Bytes(r.w), 1), int32(r.flows)
+	return r.feedback, true
 }
 
 // Feedback is the feedback that an ordinary acknowledgement carries.

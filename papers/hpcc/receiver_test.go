@@ -20,7 +20,14 @@ func newReceiver(t *testing.T, census *cc.Census) *Receiver {
 	return r
 }
 
-func path(hops ...telemetry.Hop) *cc.Telemetry { return &cc.Telemetry{Hops: hops} }
+func path(hops ...telemetry.Hop) *cc.Data { return &cc.Data{Telemetry: cc.Telemetry{Hops: hops}} }
+
+// under is path of data whose sender has adopted the latest feedback of r.
+func under(r *Receiver, hops ...telemetry.Hop) *cc.Data {
+	d := path(hops...)
+	d.Adopted = r.Feedback().Number
+	return d
+}
 
 // Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
 func TestReceiver(t *testing.T) {
@@ -45,8 +52,8 @@ func TestReceiver(t *testing.T) {
 	if r.Feedback().Window != 125000 {
 		t.Error("ordinary acknowledgements carry line 34's window")
 	}
-	// Line 29 is now > lastUpdateTime + T, where packets wait for 2 µs: 62 µs is not, the picosecond after is.
-	f, told := r.OnData(62*us+1, path(hop(1, 61*us, 3*62500-50000, 25000))) // 12500 B in 1 µs
+	// Line 29 is now > lastUpdateTime + T. The first window's data has come all the time, whatever is queued.
+	f, told := r.OnData(60*us+1, path(hop(1, 61*us, 3*62500-50000, 25000))) // 12500 B in 1 µs
 	u := 0.9*1.15 + 0.1*1.2
 	want := 125000/(u/0.95) + 80
 	near(t, "U", r.ref.u, u)
@@ -55,7 +62,7 @@ func TestReceiver(t *testing.T) {
 		r.Decision().Rate != unit.Rate(want*8e12/float64(10*us)) {
 		t.Errorf("line 31: %+v, %v, want %v", f, told, want)
 	}
-	if _, told := r.OnData(200*us, &cc.Telemetry{}); told {
+	if _, told := r.OnData(200*us, path()); told {
 		t.Error("a packet without records tells")
 	}
 }
@@ -77,7 +84,11 @@ func TestReceiverOncePerT(t *testing.T) {
 			_, yes = r.OnTimer(now)
 		} else {
 			tx += uint64(random.IntN(3000))
-			_, yes = r.OnData(now, path(hop(1, now, tx, unit.Bytes(random.IntN(200000)))))
+			d := under(r, hop(1, now, tx, unit.Bytes(random.IntN(200000))))
+			if random.IntN(4) == 0 { // late
+				d.Adopted = uint8(random.IntN(cc.FeedbackNumbers + 1))
+			}
+			_, yes = r.OnData(now, d)
 		}
 		if !yes && r.ref.wc != wc {
 			t.Fatal("Wc moves and is not told")
@@ -95,19 +106,64 @@ func TestReceiverOncePerT(t *testing.T) {
 	}
 }
 
-// The time between commits is T and what is queued T after the first of them, whatever is left of it later.
+// Line 29 counts from the first data under the last window, wherever its feedback and it have waited. Data under former
+// windows, which comes late, does not count.
+func TestReceiverLate(t *testing.T) {
+	r, tx := newReceiver(t, nil), uint64(0)
+	for _, x := range []struct {
+		at      unit.Time
+		adopted uint8
+		number  uint8 // of the feedback afterwards
+	}{
+		{0, 0, 0},
+		{10*us + 1, 0, 1},
+		{30 * us, 0, 1}, // the feedback is in the reverse queue
+		{50 * us, 0, 1},
+		{51 * us, 1, 1}, // the first data under the window
+		{52 * us, 0, 1}, // has been overtaken
+		{61 * us, 1, 1},
+		{61*us + 1, 7, 2}, // whatever packet comes then
+		{90 * us, 1, 2},
+		{91 * us, 2, 2},
+		{120 * us, 1, 3},
+	} {
+		tx += 12500
+		before := r.Feedback().Number
+		d := path(hop(1, x.at, tx, 100_000))
+		d.Adopted = x.adopted
+		f, told := r.OnData(x.at, d)
+		if f.Number != x.number || told != (x.number != before) || told != (r.lastUpdateTime == x.at && x.at > 0) {
+			t.Errorf("at %v, under %d: %+v, %v", x.at, x.adopted, f, told)
+		}
+	}
+	for range 20 { // the numbers come again
+		before := r.Feedback().Number
+		for at := range 2 {
+			now := r.lastUpdateTime + unit.Time(at+1)*11*us
+			tx += 12500
+			r.OnData(now, under(r, hop(1, now, tx, 100_000)))
+		}
+		if n := r.Feedback().Number; n != before%7+1 {
+			t.Errorf("%d follows %d", n, before)
+		}
+	}
+}
+
+// Linux' TCP carries no numbers: the time between commits is T and what is queued T after the first of them, whatever
+// is left of it later.
 func TestReceiverWaits(t *testing.T) {
 	r, tx := newReceiver(t, nil), uint64(0)
-	tell := func(now unit.Time, queue unit.Bytes) bool {
+	r.plain = true
+	commits := func(now unit.Time, queue unit.Bytes) bool {
 		tx += 12500
-		_, told := r.OnData(now, path(hop(1, now, tx, queue)))
-		return told
+		r.OnData(now, path(hop(1, now, tx, queue)))
+		return r.lastUpdateTime == now && tx > 12500
 	}
-	tell(0, 500_000)
+	commits(0, 500_000)
 	for _, x := range []struct {
 		at    unit.Time
 		queue unit.Bytes
-		told  bool
+		want  bool
 	}{
 		{10 * us, 500_000, false}, // 40 us
 		{30 * us, 250_000, false},
@@ -117,13 +173,13 @@ func TestReceiverWaits(t *testing.T) {
 		{71 * us, 500_000, false}, // of no account: a packet after that one waits for 40 us
 		{72 * us, 500_000, true},
 	} {
-		if told := tell(x.at, x.queue); told != x.told {
-			t.Errorf("at %v: told %v", x.at, told)
+		if got := commits(x.at, x.queue); got != x.want {
+			t.Errorf("at %v: commits %v", x.at, got)
 		}
 	}
 }
 
-// What came after the last feedback is told when packets stop.
+// What came after the last feedback is told when packets stop, and Wc stays.
 func TestReceiverTimer(t *testing.T) {
 	r := newReceiver(t, nil)
 	r.OnData(0, path(hop(1, 0, 0, 0)))
@@ -132,16 +188,16 @@ func TestReceiverTimer(t *testing.T) {
 	}
 	r.OnData(5*us, path(hop(1, 5*us, 62500, 125000)))
 	r.OnData(9*us, path(hop(1, 9*us, 112500, 125000))) // loads 1, with the queue's least 0, then 2
-	if r.NextTimer() != 40*us {
-		t.Errorf("the timer is at %v, want 2T and twice the 10 µs that packets wait", r.NextTimer())
+	if r.NextTimer() != 25*us {
+		t.Errorf("the timer is at %v", r.NextTimer())
 	}
-	if _, told := r.OnTimer(39 * us); told {
-		t.Error("an early timer tells")
+	if _, told := r.OnTimer(25 * us); told || r.NextTimer() != 29*us { // 2T after the last packet
+		t.Errorf("an early timer tells %v, and is then at %v", told, r.NextTimer())
 	}
 	u := 0.6*1 + 0.4*2.0
-	f, told := r.OnTimer(40 * us)
-	if want := 125000/(u/0.95) + 80; !told || f.Window != unit.Bytes(want) || r.ref.wc != want ||
-		r.NextTimer() != unit.Never {
+	f, told := r.OnTimer(29 * us)
+	if want := 125000/(u/0.95) + 80; !told || f.Window != unit.Bytes(want) || r.ref.wc != 125000 || f.Number != 0 ||
+		r.NextTimer() != unit.Never || r.Feedback() != f {
 		t.Errorf("%+v, %v; want %v", f, told, want)
 	}
 }
@@ -156,7 +212,7 @@ func TestReceiverSmallWindows(t *testing.T) {
 	now := unit.Time(0)
 	for i := range 60 {
 		now += 11 * us
-		r.OnData(now, path(hop(1, now, uint64(i)*137500, 500_000)))
+		r.OnData(now, under(r, hop(1, now, uint64(i)*137500, 500_000)))
 		if n := r.Coalesce(16); n < 1 || n > 1 && unit.Bytes(2*n*1000) > r.Feedback().Window {
 			t.Errorf("a window of %v lets %d coalesce", r.Feedback().Window, n)
 		}
@@ -185,17 +241,17 @@ func TestReceiverCounts(t *testing.T) {
 		now += 6 * us
 		tx += 75000
 		for _, r := range []*Receiver{a, b} {
-			r.OnData(now, path(hop(1, now, tx, first), hop(2, now, tx, last)))
+			r.OnData(now, under(r, hop(1, now, tx, first), hop(2, now, tx, last)))
 		}
 		return a.Feedback()
 	}
-	for range 3 {
+	for range 6 {
 		step(0, 100)
 	}
 	if f := step(0, 100); f.Flows != 2 || a.wai != 125000*(1-Defaults().Eta)/2 {
 		t.Errorf("the last hop is the bottleneck: %+v, W_ai %v", f, a.wai)
 	}
-	for range 3 {
+	for range 6 {
 		step(100, 0)
 	}
 	if f := step(100, 0); f.Flows != 0 || a.wai != 80 {
@@ -214,7 +270,7 @@ func TestFollower(t *testing.T) {
 	r := newReceiver(t, nil)
 	for i := range 40 {
 		n := unit.Time(i) * us
-		r.OnData(n, path(hop(1, n, uint64(i)*12500, 50000)))
+		r.OnData(n, under(r, hop(1, n, uint64(i)*12500, 50000)))
 		f := r.Feedback()
 		s.OnAck(n, &cc.Ack{Feedback: cc.Feedback{Window: f.Window}})
 		if d := s.Decision(); d.Window != f.Window {

@@ -60,7 +60,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	case measured:
 		s.withTelemetry()
 		if s.config.Census {
-			s.updateIncrease(p, a.Feedback.Flows)
+			s.updateIncrease(p, int(a.Feedback.Flows))
 		}
 	}
 	if commit {

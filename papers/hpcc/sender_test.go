@@ -255,7 +255,7 @@ func TestReportedIncrease(t *testing.T) {
 				now, seq = now+6*us, seq+1
 				slow := hop(2, now, uint64(now/ns)*3, last)
 				slow.Rate = 25 * gbps
-				s.OnAck(now, &cc.Ack{Una: seq, Next: seq, Feedback: cc.Feedback{Flows: flows},
+				s.OnAck(now, &cc.Ack{Una: seq, Next: seq, Feedback: cc.Feedback{Flows: int32(flows)},
 					Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, uint64(now/ns)*3, first), slow}}})
 				return s.State().WAI
 			}

@@ -106,7 +106,7 @@ func TestReference(t *testing.T) {
 					Rate: unit.Rate(x.Rate&0xffff) * unit.Rate(math.Pow10(int(x.Rate>>16))), Switch: x.Node, Port: uint16(x.Port)}
 				hops[i] = *w
 			}
-			f, _ := want.OnData(unit.Time(s.now)*unit.Nanosecond, &cc.Telemetry{Hops: hops})
+			f, _ := want.OnData(unit.Time(s.now)*unit.Nanosecond, &cc.Data{Telemetry: cc.Telemetry{Hops: hops}})
 			before := l.LastUpdate
 			l.newINT(&p, &s.records, s.now, rtt)
 			if (f.Window > 0) != (l.Told > 0) {
