@@ -12,16 +12,17 @@ import (
 // Site is where the flows of one traffic run: what an experiment says of the network and of the rest of the
 // traffic.
 type Site struct {
-	MSS        int32             // payload of a full packet
-	Paths      []SitePath        // of the flows, each kind once
-	Largest    unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
-	Sending    unit.Rate         // payload that the application has per second; 0: always more
-	Telemetry  *telemetry.Format // that switches write; nil: none does
-	Unmeasured string            // why no rate of delivery is measured; "": one is
-	Flowlets   bool              // packets of a flow take several paths: after gaps
-	Sprayed    bool              // or one by one
-	Controller *Scheme           // of the flows, of which their transport asks; nil: there is none
-	Config     scheme.Config     // of the controller
+	MSS         int32             // payload of a full packet
+	Paths       []SitePath        // of the flows, each kind once
+	Largest     unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
+	Sending     unit.Rate         // payload that the application has per second; 0: always more
+	Telemetry   *telemetry.Format // that switches write; nil: none does
+	Uncongested bool              // a packet gets no telemetry of ports that are not congested
+	Unmeasured  string            // why no rate of delivery is measured; "": one is
+	Flowlets    bool              // packets of a flow take several paths: after gaps
+	Sprayed     bool              // or one by one
+	Controller  *Scheme           // of the flows, of which their transport asks; nil: there is none
+	Config      scheme.Config     // of the controller
 }
 
 // SitePath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is of

@@ -46,6 +46,12 @@ func (a *Asking) Params(p *scheme.Params) {
 // Informed is the configuration of a transport that asks for telemetry.
 type Informed interface{ Asks() *Asking }
 
+// UponCongestion reports whether a transport of this configuration asks for telemetry of congested ports only.
+func UponCongestion(c scheme.Config) bool {
+	x, ok := c.(Informed)
+	return ok && x.Asks().When == AskCongestion
+}
+
 // Unrecorded is why a controller gets no telemetry from a transport of this configuration; "": it does.
 func Unrecorded(c scheme.Config) (why string) {
 	switch x, ok := c.(Informed); {

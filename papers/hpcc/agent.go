@@ -2,6 +2,7 @@ package hpcc
 
 import (
 	"errors"
+	"slices"
 
 	"weir/core/cc"
 	"weir/core/cc/cubic"
@@ -159,7 +160,7 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.Unrecorded,
 			p.Name).At(p.Narrow.Port, 0))
 	}
-	return append(all, c.windows(s)...)
+	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx))
 }
 
 // Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).

@@ -2,6 +2,8 @@ package hpcc
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 
 	"weir/core/cc"
 	"weir/core/scheme"
@@ -16,6 +18,16 @@ var (
 		Condition: "n or w_ai is given, and census takes its place"}
 	warnWAI = scheme.WarningKind{ID: "hpcc-w-ai",
 		Condition: "w_ai is above the headroom, (1 − eta) of a round trip of a path at its slowest link"}
+	warnIncreases = scheme.WarningKind{ID: "hpcc-increases",
+		Condition: "the increases of the flows that share a path's slowest link, by w_ai or n, are more than twice the headroom"}
+	warnLoadShort = scheme.WarningKind{ID: "hpcc-load-short",
+		Condition: "switches average loads over a small part of the longest path's round trip (t of program telemetry)"}
+	warnLoadLong = scheme.WarningKind{ID: "hpcc-load-long",
+		Condition: "switches average loads over more than five round trips of the longest path, or 150 with telemetry: " +
+			"congestion (t of program telemetry)"}
+	warnCongestedLoad = scheme.WarningKind{ID: "hpcc-congested-load",
+		Condition: "with telemetry: congestion, congested_load of program telemetry is above eta, so that windows shrink on a " +
+			"path that is not congested"}
 	warnTShort = scheme.WarningKind{ID: "hpcc-t-short",
 		Condition: "t is below 95 % of the longest path's round trip"}
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
@@ -25,12 +37,13 @@ var (
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
-var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnTShort, warnTLong}
+var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
+	warnLoadShort, warnLoadLong, warnCongestedLoad}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	all := c.windows(s)
+	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime))
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
@@ -40,7 +53,9 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 }
 
 // Suits is as Config's.
-func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark { return c.windows(s) }
+func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
+	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime))
+}
 
 // windows warns of t, min_rate, w_ai and n.
 func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
@@ -60,9 +75,166 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 		return all
 	}
 	if r.N == 0 {
-		all = append(all, c.increases(s, r.T)...)
+		if all = append(all, c.increases(s, r.T)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
+			return all
+		}
+	}
+	return append(all, r.sum(s)...)
+}
+
+// maxIncreases is how many times the headroom the increases of all flows may be without a warning. They may also exceed
+// it by maxStanding packets. Up to there the 95th percentile of the queue is below 20 kB where windows are a packet or
+// more; with four times and seven packets it is 40 kB.
+const (
+	maxIncreases = 2
+	maxStanding  = 4
+)
+
+// sum warns of flows that together add much more in a round trip than the headroom of the link that they share. The
+// configuration is resolved.
+func (c *Config) sum(s *cc.Site) []scheme.Remark {
+	var worst *cc.SitePath
+	var added, headroom float64
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		trip := p.BaseRTT
+		if c.T > 0 {
+			trip = c.T
+		}
+		room := float64(p.Narrow.Rate) * float64(trip) / 8e12 * (1 - c.Eta)
+		all := float64(p.Flows) * c.increase(p)
+		if p.Flows < 2 || all <= maxIncreases*room || all <= room+float64(maxStanding*s.MSS) {
+			continue
+		}
+		if worst == nil || all*headroom > added*room {
+			worst, added, headroom = p, all, room
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	param, value := "w_ai", c.WAI.String()
+	if c.N > 0 {
+		param, value = "n", strconv.Itoa(c.N)
+	}
+	return []scheme.Remark{warnIncreases.Remark(param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
+		"W·(1−eta) of %v at %s, is %v: a queue of %v or more stands; n: %d suits them", worst.Flows, param, value,
+		unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), unit.Bytes(added-headroom),
+		worst.Flows).At(worst.Narrow.Port, added/max(headroom, 1))}
+}
+
+// increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
+func (c *Config) increase(p *cc.SitePath) float64 {
+	if c.N == 0 {
+		return float64(c.WAI)
+	}
+	rate, trip := p.NICRate, p.BaseRTT
+	if c.T > 0 {
+		trip = c.T
+	}
+	if c.Preset == Agent {
+		rate = p.Narrow.Rate
+	}
+	return float64(rate) * float64(trip) / 8e12 * (1 - c.Eta) / float64(c.N)
+}
+
+// loadTimes are shares of the longest round trip over which switches may average loads at least (t of program
+// telemetry), by what reads them. Below, U follows the bursts within a round trip, and windows swing. Stages damp that.
+// With 1 to 64 flows at 10 to 400 Gb/s links are full to .92 or more from there on, and to .6 to .9 below.
+type loadTimes struct {
+	loads, stagedLoads     float64 // U itself, with max_stage 0 and above
+	records, stagedRecords float64 // what decides whether a port is congested and writes records
+}
+
+var (
+	minLoadTime   = loadTimes{loads: 0.65, stagedLoads: 0.4, records: 0.2, stagedRecords: 0.3}
+	minLoadTimeRx = loadTimes{loads: 0.35, stagedLoads: 0.35}
+	// PowerTCP has no stages.
+	minLoadTimePower = loadTimes{records: 0.4, stagedRecords: 0.4}
+)
+
+// maxLoadTrips and maxRecordTrips are how many of the longest round trips switches may average loads over. With five
+// the queue of eight flows that join eight others is as with one; with eight it is over 100 kB for a while. Records
+// upon congestion come with a queue, too.
+const (
+	maxLoadTrips   = 5
+	maxRecordTrips = 150
+)
+
+// loads warns of a t and a congested_load of program telemetry that do not suit the law. byLoad: its U is the load that
+// switches report.
+func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark {
+	r := c.resolved()
+	share, trips := least.loads, float64(maxLoadTrips)
+	if r.MaxStage > 0 {
+		share = least.stagedLoads
+	}
+	switch {
+	case s.Telemetry == nil || !byLoad && !s.Uncongested:
+		return nil
+	case byLoad:
+	case r.Census: // W_ai suits the flows that there are
+		share, trips = 0, maxRecordTrips
+	case r.MaxStage > 0:
+		share, trips = least.stagedRecords, maxRecordTrips
+	default:
+		share, trips = least.records, maxRecordTrips
+	}
+	all := loadTime(s, share, trips)
+	if !byLoad {
+		all = append(all, congestedLoad(s, r.Eta, r.increase)...)
 	}
 	return all
+}
+
+// loadTime warns of a t of program telemetry below a share of the longest path's round trip, or above so many of it.
+func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
+	p, ok := s.Longest()
+	t := s.Telemetry.T
+	if !ok || t == 0 {
+		return nil
+	}
+	ratio := float64(t) / float64(p.BaseRTT)
+	if ratio < share {
+		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest path "+
+			"takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
+			"trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, share, trips)}
+	}
+	if q := s.Find(func(p *cc.SitePath) bool { return !p.Idle }); ratio > trips && q != nil {
+		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest path "+
+			"takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
+			"queues; %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
+	}
+	return nil
+}
+
+// congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U counts
+// as that load, and windows shrink until the increase of a round trip is all that is left.
+func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float64) []scheme.Remark {
+	load := s.Telemetry.Load
+	if load <= eta {
+		return nil
+	}
+	var worst *cc.SitePath
+	least := 0.0
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		product := float64(p.Narrow.Rate) * float64(p.BaseRTT) / 8e12
+		if product == 0 {
+			continue
+		}
+		full := float64(max(p.Flows, 1)) * increase(p) / (1 - eta/load) / product
+		if full < eta && (worst == nil || full < least) {
+			worst, least = p, full
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where no "+
+		"port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to eta "+
+		"suits it", unit.FormatShare(eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
+		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, eta/least)}
 }
 
 // increases warns of an additive increase above the headroom of the path where it is least. The base round trip is t;
@@ -111,4 +283,20 @@ func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 }
 
 // Suits is as Config's.
-func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark { return pathSuits(s, c.T, c.MinRate) }
+func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
+	all := pathSuits(s, c.T, c.MinRate)
+	if s.Telemetry == nil || !s.Uncongested {
+		return all
+	}
+	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta,
+		func(p *cc.SitePath) float64 {
+			trip := p.BaseRTT
+			if c.T > 0 {
+				trip = c.T
+			}
+			if c.N > 0 {
+				return float64(p.NICRate) * float64(trip) / 8e12 / float64(c.N)
+			}
+			return float64(c.Beta) * float64(trip) / 8e12
+		}))
+}

@@ -63,8 +63,9 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "framing", Form: document.AnyOf(document.Spelt(framings())+", or `{overhead, mpu, cells}`",
 		document.OneOf(framings()...), document.MapOf(switchfile.Line)), Doc: "what a frame counts as", Default: "l2",
 		Source: "ours: frames without FCS, what Linux counts", Traits: ofBuild},
-	{Name: "mtu", Form: document.Value("size"), Doc: "largest packet, in bytes of IP (`1500 B`) or of payload " +
-		"(`1448 B payload`)", Default: "1500 B", Source: "IEEE 802.3"},
+	{Name: "mtu", Form: document.Value("size"), Doc: "largest packet, in bytes of IP (`1500 B`), of payload " +
+		"(`1448 B payload`), or as a path MTU of RDMA (`1024 B pmtu`; 256, 512, 1024, 2048, 4096)", Default: "1500 B",
+		Source: "IEEE 802.3"},
 	{Name: "topology", Form: document.MapOf(network), Doc: "the network: written out, a family, or a file",
 		Required: true, Example: "topology: {…}", Traits: ofBuild},
 	{Name: "network", Form: document.Registered("ideal network", "`packets`, or an ideal network", Packets),

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/core/packet"
@@ -17,7 +18,12 @@ type mtu struct {
 	text    string
 	bytes   int32
 	payload bool
+	path    bool // payload is a path MTU of InfiniBand, for RDMA's packets
 }
+
+// pathMTUs lists the path MTUs of InfiniBand and RoCE: payloads of a full packet of a queue pair (rdma-core: enum
+// ibv_mtu). An RNIC takes the largest that the interface's MTU holds with headers: 1024 for 1500, 4096 for 4200.
+var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
 
 func (d *decoder) mtu(t *document.Node) mtu {
 	m := mtu{Place: t.Place, text: t.Text}
@@ -27,10 +33,19 @@ func (d *decoder) mtu(t *document.Node) mtu {
 		m.bytes = d.payload(t, size)
 		return m
 	}
+	size, m.path = strings.CutSuffix(size, " pmtu")
 	b, err := unit.ParseBytes(size)
+	if m.path {
+		if m.payload, m.bytes = true, int32(b); err != nil || b > 65535 || !slices.Contains(pathMTUs, m.bytes) {
+			d.Fail(t.Place, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a path MTU of RDMA", t.Text)
+			m.bytes = 1024
+		}
+		return m
+	}
 	if err != nil || b < 68 || b > 65535 {
 		if t.Kind == document.Scalar {
-			d.Fail(t.Place, "68 B … 65535 B, or a payload such as 1448 B payload", "%q is not an MTU", t.Text)
+			d.Fail(t.Place, "68 B … 65535 B, a payload such as 1448 B payload, or a path MTU of RDMA such as 1024 B pmtu",
+				"%q is not an MTU", t.Text)
 		}
 		b = 1500
 	}
@@ -40,6 +55,10 @@ func (d *decoder) mtu(t *document.Node) mtu {
 
 // of is what an MTU leaves to a transport for payload, where packets have so many bytes of telemetry.
 func (m mtu) of(d *decoder, s *transport.Scheme, version uint8, told int32) int32 {
+	if m.path && s.Proto != packet.ProtoRDMA {
+		d.Fail(m.Place, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
+			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
+	}
 	if m.payload {
 		return m.bytes
 	}

@@ -28,6 +28,7 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 	}
 	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
 		Controller: tr.cc, Config: tr.ccConfig}
+	site.Uncongested = transport.UponCongestion(tr.transportConfig)
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && a.loads != nil {
