@@ -73,6 +73,7 @@
 //	                    these and those below, in their quick variants  TestOwnExperimentsFull (slow)
 //	collectives         ours: all-reduces by hashes, flowlets, spray  TestOwnExperiments
 //	collectives-chosen  … on paths that senders choose            TestOwnExperiments
+//	two-way, two-way-tcp  own: long flows in both directions      TestOwnExperiments
 //	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments
 //	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad (slow)
 //	wan                 ours                                      TestExperimentsLoad (slow)
