@@ -22,6 +22,12 @@ type Receiver interface {
 	Coalesce(most int) int
 }
 
+// Multipath is a Receiver of one path of several among which its sender chooses (Scheme.PerPath).
+type Multipath interface {
+	// Join makes it share with the Receiver of the flow's first path what is the flow's: it counts once (Census).
+	Join(first Receiver)
+}
+
 // Patient is a Receiver whose feedback may wait for ordinary acknowledgements: packets with telemetry are acknowledged
 // like others then.
 type Patient interface{ Patient() bool }

@@ -136,14 +136,14 @@ func (s *Site) unsignalled(x *Scheme) (path *SitePath, why string) {
 
 // SuitsScheme is what a controller's scheme and its configuration say of a site.
 func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
-	if p, why := s.unsignalled(x); p != nil && !fallsBack(c) {
+	if p, why := s.unsignalled(x); p != nil && !FollowsLinux(c) {
 		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
 	}
 	return append(all, Suits(c, s)...)
 }
 
-// fallsBack reports whether a configuration is one of Linux' own TCP, which is CUBIC's where nothing tells a window.
-func fallsBack(c scheme.Config) bool {
+// FollowsLinux reports whether a configuration is one of Linux' own TCP, which is CUBIC's where nothing tells a window.
+func FollowsLinux(c scheme.Config) bool {
 	x, ok := c.(Followed)
 	if !ok {
 		return false

@@ -92,11 +92,20 @@ type Asker struct {
 	base           unit.Time // round-trip time before there is any other
 	receiverDriven bool      // a receiver tells windows
 	counts         bool      // or how many flows there are
-	adopted        uint8     // number of the latest feedback
 	requests       bool      // packets carry requests (packet.Bolt)
 	seal           *seal     // nil: feedback is not checked
+	adopted        *adopted  // of receiverDriven
 	*reading                 // nil: nothing is asked for
 }
+
+// adopted is the feedback that a sender has adopted.
+type adopted struct {
+	numbers []uint8 // by path
+	path    int     // of the next packet
+}
+
+// number returns the number of the selected path.
+func (x *adopted) number() *uint8 { return &x.numbers[x.path] }
 
 // reading is what reads a flow's records.
 type reading struct {
@@ -135,10 +144,27 @@ func MakeAsker(f *Flow, a Asking, old *Asker) (Asker, error) {
 		return x, nil
 	}
 	x.reading = newReading(f.Telemetry, old.reading)
+	if x.receiverDriven {
+		x.adopted = &adopted{numbers: make([]uint8, 1)}
+	}
 	if c, ok := f.CCConfig.(cc.Counting); ok {
 		x.counts = c.Counts(cc.Flow{Path: f.Path}) > 0
 	}
 	return x, a.impossible(f.Telemetry, x.want)
+}
+
+// SetPaths makes it the asker of a sender that chooses among count paths, with a controller on each.
+func (x *Asker) SetPaths(count int) {
+	if x.adopted != nil {
+		x.adopted.numbers = make([]uint8, count)
+	}
+}
+
+// SelectPath makes path k the one that is asked and read next.
+func (x *Asker) SelectPath(k int) {
+	if x.adopted != nil {
+		x.adopted.path = k
+	}
 }
 
 // Ask makes the data packet p ask for telemetry, if it is its turn.
@@ -166,8 +192,8 @@ func (x *Asker) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
 func (x *Asker) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	x.asked, x.askedAt = true, now
 	x.format.Ask(p, x.want, congested)
-	if x.adopted > 0 {
-		p.SetExtension(Adopted, []byte{x.adopted})
+	if x.receiverDriven && *x.adopted.number() > 0 {
+		p.SetExtension(Adopted, []byte{*x.adopted.number()})
 	}
 }
 
@@ -214,10 +240,11 @@ func (x *Asker) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 			return false
 		}
 		f := readFeedback(b)
-		if cc.Outdated(f.Number, x.adopted) {
+		n := x.adopted.number()
+		if cc.Outdated(f.Number, *n) {
 			return false
 		}
-		a.Feedback, x.adopted = f, f.Number
+		a.Feedback, *n = f, f.Number
 		return true
 	}
 	what, load := x.format.Read(p, &x.records)
@@ -250,21 +277,27 @@ type Answerer struct {
 	requests bool // of packets go back as the switches have answered them
 	patient  bool // cc.Patient
 	format   *telemetry.Format
-	control  cc.Receiver
-	data     cc.Data
-	seal     *seal      // nil: feedback is not sealed
-	*reading            // with control
-	census   *cc.Census // counts the host's flows, of which this is one; nil: nobody asks
+	control  cc.Receiver // of the selected path
+	paths    *controlled // with control
+	seal     *seal       // nil: feedback is not sealed
+	*reading             // with control
+	census   *cc.Census  // counts the host's flows, of which this is one; nil: nobody asks
 	member   cc.Member
 	within   unit.Time      // the time within which flows count
 	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement
+}
+
+// controlled is what a receiver has of a scheme's parts.
+type controlled struct {
+	each []cc.Receiver // by path
+	path int           // the selected one
+	data cc.Data
 }
 
 // NewAnswerer makes the receiver's part for a flow. control is what the controller was
 // told of the flow, a what the sender's Asker was.
 func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 	x := Answerer{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil && f.CC.Telemetry != telemetry.Nothing}
-	var err error
 	x.seal = newSeal(f, &a)
 	if f.CC != nil && f.CC.Requests {
 		x.requests, x.active = true, true
@@ -278,9 +311,18 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		}
 		return x, nil
 	}
-	if x.control, err = f.CC.Receiver(control, f.CCConfig, f.Host); err != nil {
-		return x, err
+	x.paths = &controlled{}
+	for range max(control.Paths, 1) {
+		r, err := f.CC.Receiver(control, f.CCConfig, f.Host)
+		if err != nil {
+			return x, err
+		}
+		if m, ok := r.(cc.Multipath); ok && len(x.paths.each) > 0 {
+			m.Join(x.paths.each[0])
+		}
+		x.paths.each = append(x.paths.each, r)
 	}
+	x.control = x.paths.each[0]
 	x.reading, x.active = newReading(f.Telemetry, nil), true
 	if p, ok := x.control.(cc.Patient); ok {
 		x.patient = p.Patient()
@@ -294,6 +336,21 @@ func (x *Answerer) Active() bool { return x.active }
 
 // Apart reports whether nothing else of the receiver's host knows of it.
 func (x *Answerer) Apart() bool { return x.control == nil && x.census == nil }
+
+// SelectPath makes what is called next be about path k of a flow of several.
+func (x *Answerer) SelectPath(k int) {
+	if x.control != nil {
+		x.control, x.paths.path = x.paths.each[k], k
+	}
+}
+
+// Path returns the selected path.
+func (x *Answerer) Path() int {
+	if x.control == nil {
+		return 0
+	}
+	return x.paths.path
+}
 
 // Patient reports whether packets with telemetry are to be acknowledged like others.
 func (x *Answerer) Patient() bool { return x.patient }
@@ -322,7 +379,7 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 		}
 		return false
 	}
-	d := &x.data
+	d := &x.paths.data
 	*d = cc.Data{}
 	if x.format != nil {
 		switch what, load := x.format.ReadAsked(p, &x.records); what {
@@ -406,18 +463,30 @@ func (x *Answerer) Coalesce(most int) int {
 
 // NextTimer is when Timer wants to be called.
 func (x *Answerer) NextTimer() unit.Time {
+	at := unit.Never
 	if x.control == nil {
-		return unit.Never
+		return at
 	}
-	return x.control.NextTimer()
+	for _, r := range x.paths.each {
+		at = min(at, r.NextTimer())
+	}
+	return at
 }
 
-// Timer is called when NextTimer has come; it reports whether an acknowledgement
-// is to leave now.
+// Timer is called when NextTimer has come. It reports whether an acknowledgement is to leave now, and selects its path.
+// If there are several, NextTimer has come again.
 func (x *Answerer) Timer(now unit.Time) bool {
-	if x.control == nil || now < x.control.NextTimer() {
+	if x.control == nil {
 		return false
 	}
-	_, told := x.control.OnTimer(now)
-	return told
+	for k, r := range x.paths.each {
+		if now < r.NextTimer() {
+			continue
+		}
+		if _, due := r.OnTimer(now); due {
+			x.SelectPath(k)
+			return true
+		}
+	}
+	return false
 }

@@ -69,7 +69,8 @@ func TestChosenPaths(t *testing.T) { chosenPaths(t, 300*us, 400*us) }
 // chosenPaths measures for a duration after a warm-up.
 func chosenPaths(t *testing.T, duration, warmup unit.Time) {
 	t.Helper()
-	for _, cc := range []string{"hpcc", "powertcp", "{hpcc: {mode: per_hop}}"} {
+	for _, cc := range []string{"hpcc", "powertcp", "{hpcc: {mode: per_hop}}", "rx_hpcc",
+		"{rx_hpcc: {census: off, max_stage: 5}}"} {
 		t.Run(cc, func(t *testing.T) {
 			r, uplinks := halvedFor(t, duration, warmup, 16, cc, nil)
 			others := 0.0
@@ -95,12 +96,19 @@ func chosenPaths(t *testing.T, duration, warmup unit.Time) {
 
 // Frames in wire form, and windows of another length, give the same run bit by bit.
 func TestChosenPathsForms(t *testing.T) {
+	for _, cc := range []string{"hpcc", "rx_hpcc"} {
+		t.Run(cc, func(t *testing.T) { chosenPathsForms(t, cc) })
+	}
+}
+
+func chosenPathsForms(t *testing.T, cc string) {
+	t.Helper()
 	var want string
 	for name, change := range map[string]func(c *sim.Config){
 		"as it is": func(*sim.Config) {}, "wire": func(c *sim.Config) { c.Wire = true },
 		"window": func(c *sim.Config) { c.Window = 300 * ns },
 	} {
-		r, _ := halved(t, 4, "hpcc", func(c *sim.Config) {
+		r, _ := halved(t, 4, cc, func(c *sim.Config) {
 			change(c)
 			c.Duration, c.Warmup = 100*us, 0
 		})
@@ -121,7 +129,8 @@ func TestChosenPathsForms(t *testing.T) {
 func TestChosenPathsNeedControllers(t *testing.T) {
 	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs a controller a path, " +
 		"which reno is not",
-		"rx_hpcc": "which rx_hpcc is not made for; allowed: hpcc, hpcc_pint, powertcp, or paths: 1"} {
+		"{rx_hpcc: {preset: agent}}": "which rx_hpcc is not made for; allowed: hpcc, hpcc_pint, powertcp, rx_hpcc, " +
+			"or paths: 1"} {
 		t.Run(cc, func(t *testing.T) {
 			_, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
 topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}

@@ -32,7 +32,8 @@
 //	ours      as Linux' own TCP follows it       agentFollower, Receiver  TestAgentFollower, TestAgentReceiver,
 //	                                                                     TestFollows
 //	ours      many paths, not chosen             paths, law.measureInflight  TestPaths, TestIncastOnManyPaths
-//	ours      many paths, chosen                 cc.Scheme.PerPath       TestChosenPaths, TestChosenPathsForms
+//	ours      many paths, chosen                 cc.Scheme.PerPath       TestChosenPaths, TestChosenPathsForms,
+//	                                                                     TestReceiverOfPaths
 //
 // Tests in whole networks, over rdma, tcp and udp, with switches that write telemetry: two flows
 // converge (TestTwoFlowsConverge); HPCC's incast under every law (TestIncastNetwork); wire form, and
@@ -72,6 +73,7 @@
 //	                    these and those below, in their quick variants  TestOwnExperimentsFull (slow)
 //	collectives         ours: all-reduces by hashes, flowlets, spray  TestOwnExperiments
 //	collectives-chosen  … on paths that senders choose            TestOwnExperiments
+//	two-way, two-way-tcp  own: long flows in both directions      TestOwnExperiments
 //	thinning            draft-miao §3, §6.2: fewer acknowledgements TestOwnExperiments
 //	overhead            draft-miao §6, §7.2; draft-pan §4         TestExperimentsLoad (slow)
 //	wan                 ours                                      TestExperimentsLoad (slow)
@@ -240,7 +242,8 @@
 // W_init/n and grows by W_ai/n, so that on a link that all of them share the fixed point W_ai/(1 − eta/U) is that
 // of one flow, and together they have at most W_init in flight. On a link that only one of them takes, that one's
 // window finds its rate: of eight at half rate the slow one carries 47.3 Gb/s and the others 93.8, 704 Gb/s of the
-// 712 of eta (TestChosenPaths, paths-half). The paths are hashes, so that eight of them rarely are all eight
+// 712 of eta (TestChosenPaths, paths-half). Rx-HPCC has a receiver for each path, which know one count of
+// the flow (TestReceiverOfPaths). The paths are hashes, so that eight of them rarely are all eight
 // uplinks; with 32 windows adapt to the collisions. Of a link that fails, each path loses what is out once, in a
 // timeout, is given up and probed: paths-failure. There 867 packets are dropped, probes among them, and spraying drops
 // 16038, of which that is 5.4 %; a claim of less than a twentieth of the drops failed. It is now of packets that are

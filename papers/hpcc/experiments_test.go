@@ -12,6 +12,7 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
+	"weir/core/dataplane/classify"
 	"weir/core/dataplane/drill"
 	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/ecn"
@@ -30,7 +31,7 @@ import (
 // library is the registry of the experiments in experiments/.
 func library() *spec.Registry {
 	r := registry()
-	r.Programs = []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(),
+	r.Programs = []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(),
 		drill.Scheme(), letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
 	r.Controllers = append(r.Controllers, cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(),
 		timely.Scheme())
@@ -72,6 +73,11 @@ func TestOwnExperiments(t *testing.T) {
 			[]string{"collectives.short-queues", "collectives.lossless"}},
 		{"collectives-chosen", []string{"shape=ring", "traffic.reduce.size=8MB"},
 			[]string{"collectives.chosen", "collectives.chosen-lossless"}},
+		{"two-way", []string{"flows=[1, 8]", "rate=100Gbps", "stage=[0, 5]", "duration=500us", "warmup=2ms"},
+			[]string{"two-way.full", "two-way.short-queue", "two-way.swings", "two-way.first", "two-way.receiver",
+				"two-way.lossless"}},
+		{"two-way-tcp", []string{"link=100M", "law=[agent_0, agent_5]"},
+			[]string{"two-way-tcp.full", "two-way-tcp.short-queue", "two-way-tcp.swings"}},
 		{"paths-incast", []string{"duration=1ms", "warmup=2ms", "law=hpcc"}, []string{"paths-incast.queue",
 			"paths-incast.full", "paths-incast.equal", "paths-incast.lossless"}},
 		{"paths-half", []string{"duration=200us", "warmup=400us", "how=[ecmp, drill, chosen]"}, []string{"paths-half.chosen",

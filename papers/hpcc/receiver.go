@@ -45,7 +45,7 @@ type Receiver struct {
 	timerAt        unit.Time // when OnTimer looks whether packets have stopped
 	feedback       cc.Feedback
 	census         *cc.Census
-	member         cc.Member
+	member         *cc.Member // of the flow, whatever number of paths it has
 
 	plain bool // of preset Agent: only ordinary acknowledgements carry feedback
 	now   unit.Time
@@ -68,7 +68,7 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	if l.t == 0 {
 		return nil, errNoT
 	}
-	r := &Receiver{law: l, census: census, shownFrom: unit.Never}
+	r := &Receiver{law: l, census: census, member: &cc.Member{}, shownFrom: unit.Never}
 	r.feedback = r.newFeedback()
 	r.feedback.Number = 0
 	return r, nil
@@ -82,8 +82,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 		r.came(now, d)
 	}
 	if r.census != nil && r.config.Census {
-		r.census.Count(now, r.t, &r.member)
-		counted = r.census.Flows(&r.member)
+		r.census.Count(now, r.t, r.member)
+		counted = r.census.Flows(r.member)
 	}
 	commit := r.isCommitDue(now, d) // line 29
 	switch r.newRecords(now, &d.Telemetry, commit) {
@@ -182,10 +182,17 @@ func (r *Receiver) Coalesce(most int) int {
 	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
+// Join shares the flow's place in the count with the other paths' receivers (cc.Multipath).
+func (r *Receiver) Join(first cc.Receiver) {
+	if f, ok := first.(*Receiver); ok {
+		r.member = f.member
+	}
+}
+
 // Close removes the flow from the count.
 func (r *Receiver) Close() {
 	if r.census != nil {
-		r.census.Leave(&r.member)
+		r.census.Leave(r.member)
 	}
 }
 
@@ -208,7 +215,7 @@ func RxScheme() cc.Scheme {
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
 			Source:   "draft-miao-iccrg-hpccplus-01 §6.2",
 			Warnings: append([]scheme.WarningKind{warnAgentSilent}, windowWarnings...)},
-		OwnRecovery: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
+		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, func(f cc.Flow, c RxConfig) (cc.Controller, error) {
 		if c.Preset == Agent {

@@ -263,6 +263,41 @@ func TestReceiverCounts(t *testing.T) {
 	}
 }
 
+// Receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count as one flow.
+func TestReceiverOfPaths(t *testing.T) {
+	census, f := &cc.Census{}, flow()
+	f.Paths = 4
+	c := Defaults()
+	c.Census = true
+	var all []*Receiver
+	for range f.Paths {
+		r, err := NewReceiver(f, c, census)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, r); len(all) > 1 {
+			r.Join(all[0])
+		}
+		if r.Feedback().Window != 125000/4 {
+			t.Errorf("it begins with %v", r.Feedback().Window)
+		}
+	}
+	other := newReceiver(t, census)
+	for i := range 8 {
+		now := unit.Time(i+1) * 6 * us
+		for _, r := range append(all, other) {
+			r.OnData(now, under(r, hop(1, now, uint64(i)*75000, 0)))
+		}
+	}
+	if n := census.Flows(all[3].member); n != 2 || all[3].flows != 2 || all[3].wai != 125000*(1-c.Eta)/2/4 {
+		t.Errorf("%d flows, W_ai %v for %d", n, all[3].wai, all[3].flows)
+	}
+	all[2].Close()
+	if n := census.Flows(other.member); n != 1 {
+		t.Errorf("%d flows after one has closed", n)
+	}
+}
+
 // Receiver and Follower together: the sender's window is the receiver's, and a lying
 // receiver gets line rate at most.
 func TestFollower(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"weir/core/cc"
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -418,7 +419,7 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 // perPath refuses a controller that is not made for a flow of several paths.
 func (d *decoder) perPath(x document.Map, tr *Traffic) {
 	chooser, ok := tr.transportConfig.(transport.Chooser)
-	if !ok || chooser.Chooses() <= 1 || tr.cc.PerPath {
+	if !ok || chooser.Chooses() <= 1 || tr.cc.PerPath && !cc.FollowsLinux(tr.ccConfig) {
 		return
 	}
 	var names []string

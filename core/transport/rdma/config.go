@@ -363,6 +363,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("transport rdma: %w", err)
 	}
+	known.Paths = c.Paths
 	answerer, err := transport.NewAnswerer(&f, known, c.Telemetry)
 	if err != nil {
 		return nil, nil, err
@@ -389,6 +390,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 	var chosen *paths
 	if c.Paths > 1 {
 		chosen = newPaths(&f, &c, controls)
+		asker.SetPaths(c.Paths)
 	}
 	f.Path.BaseRTT = longest
 	s.begin(&f, &c, chosen, bound, asker)

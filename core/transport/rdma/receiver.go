@@ -125,7 +125,7 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	copy(r.out[:], r.out[1:])
 	r.outs--
 	if x.kind != packet.Notice && x.lost == 0 {
-		r.tele.Give(p)
+		r.giveFeedback(p, x.port)
 	}
 	r.write(p, x, r.complete(r.expected))
 }
@@ -141,7 +141,11 @@ func (r *Receiver) NextTimer() unit.Time {
 
 // Advance sends the ACK that has waited.
 func (r *Receiver) Advance(now unit.Time) {
-	if told := r.tele.Timer(now); told || now >= r.ackAt {
+	due := r.tele.Timer(now)
+	if due && r.entropy != 0 {
+		r.port = r.entropy + uint16(r.tele.Path())
+	}
+	if due || now >= r.ackAt {
 		r.wait(now, r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
 	}
 }
@@ -150,7 +154,7 @@ func (r *Receiver) Advance(now unit.Time) {
 func (r *Receiver) wait(now unit.Time, x reply) {
 	if r.nic != nil {
 		if with := r.keep(now, x); x.kind != packet.Notice && x.lost == 0 {
-			r.tele.Give(with)
+			r.giveFeedback(with, x.port)
 		}
 		return
 	}
@@ -160,6 +164,14 @@ func (r *Receiver) wait(now unit.Time, x reply) {
 	}
 	r.out[r.outs] = x
 	r.outs++
+}
+
+// giveFeedback puts the answer of the path with this port into an acknowledgement.
+func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
+	if r.entropy != 0 {
+		r.tele.SelectPath(int(port - r.entropy))
+	}
+	r.tele.Give(p)
 }
 
 // keep has the NIC make a reply, and gives what is to have its extensions.
@@ -292,6 +304,7 @@ func (r *Receiver) comes(p *packet.Packet) bool {
 		return false
 	}
 	r.port = p.SrcPort
+	r.tele.SelectPath(int(r.port - r.entropy))
 	return true
 }
 

@@ -312,7 +312,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 		note.Idle = now - s.lastSend
 	}
 	if s.paths != nil {
-		s.paths.now = s.paths.next
+		s.selectPath(s.paths.next)
 	}
 	if s.control.OnSend(now, note); !s.keeps {
 		s.decide()
@@ -427,6 +427,7 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 	k := 0
 	if s.paths != nil {
 		k = s.probePath(now)
+		s.asker.SelectPath(k)
 	}
 	if l := s.lossProbe(k); l != nil {
 		s.probeDue = false
@@ -496,8 +497,14 @@ func (s *Sender) comes(p *packet.Packet) bool {
 	if k < 0 || p.SrcPort != s.dstPort || p.Proto != packet.ProtoRDMA {
 		return false
 	}
-	s.paths.now = k
+	s.selectPath(k)
 	return true
+}
+
+// selectPath makes what happens next be about path k.
+func (s *Sender) selectPath(k int) {
+	s.paths.now = k
+	s.asker.SelectPath(k)
 }
 
 // probed takes the answer to a probe: telemetry of its own, which delivers nothing.
