@@ -246,6 +246,7 @@ type Answerer struct {
 	format   *telemetry.Format
 	control  cc.Receiver
 	data     cc.Data
+	newest   int64      // the largest n of Data
 	seal     *seal      // nil: feedback is not sealed
 	*reading            // with control
 	census   *cc.Census // counts the host's flows, of which this is one; nil: nobody asks
@@ -294,8 +295,9 @@ func (x *Answerer) Patient() bool { return x.patient }
 
 // Data is called for a data packet or a probe, whose extensions it may take. It makes of
 // them those of the acknowledgement, if p is turned into that (else Keep is to be
-// called). atOnce: an acknowledgement is to leave now.
-func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
+// called). n is the place of p in the order in which its flow's data was sent first; −1: it was sent again, or has no
+// place. atOnce: an acknowledgement is to leave now.
+func (x *Answerer) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
 			p.AnswerBolt()
@@ -317,7 +319,8 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 		return false
 	}
 	d := &x.data
-	*d = cc.Data{}
+	*d = cc.Data{Overtaken: n >= 0 && n < x.newest}
+	x.newest = max(x.newest, n)
 	if x.format != nil {
 		switch what, load := x.format.ReadAsked(p, &x.records); what {
 		case telemetry.Recorded:

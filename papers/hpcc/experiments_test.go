@@ -76,6 +76,8 @@ func TestOwnExperiments(t *testing.T) {
 			"paths-incast.full", "paths-incast.equal", "paths-incast.lossless"}},
 		{"paths-half", []string{"duration=200us", "warmup=400us", "how=[ecmp, drill, chosen]"}, []string{"paths-half.chosen",
 			"paths-half.chosen-full", "paths-half.lossless", "paths-half.drill"}},
+		{"paths-relative", []string{"duration=400us", "warmup=600us", "slow=25Gbps", "stage=5", "balance=spray"},
+			[]string{"paths-relative.queue", "paths-relative.goodput", "paths-relative.waits"}},
 		{"paths-failure", []string{"duration=3200us", "how=[spray, chosen]"},
 			[]string{"paths-failure.finds"}},
 		{"lab-kernel", []string{"duration=5s", "warmup=3s"}, []string{"lab-kernel.busy", "lab-kernel.empty",

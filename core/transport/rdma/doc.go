@@ -14,7 +14,7 @@
 //	IRN §3.1 NACKs with SACK, recovery         Sender.negative           TestTraces, TestSelectiveRepeat
 //	RFC 8985 §6.2 a reordering window          Sender.overdue, window    TestReordering, TestReorderTimer
 //	RFC 8985 §6.2 … that adapts; RFC 3522      Sender.heard              TestReorderWindow, TestReorderDuplicates
-//	… but for what waits in a slow path        Sender.overdueSpread      TestSpreadWaits, TestSpreadLosses
+//	… but for what waits in a slow path        Sender.overdueWaiting      TestSpreadWaits, TestSpreadLosses
 //	… and counts while it may still wait       waits.inNetwork           TestWindowBoundsNetwork, TestSpreadChanges
 //	MRC, UET: entropy values                   paths, Sender.planPaths   TestPaths, TestPathsTogether, TestPathPorts
 //	a loss is of its path                      Sender.heard, overdueOn   TestPathLoss

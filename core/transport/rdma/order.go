@@ -145,7 +145,7 @@ func (s *Sender) follow(now unit.Time, x *sent) {
 // ago, and returns how many packets these are. What a timeout took for lost is sent again then.
 func (s *Sender) overdue(now unit.Time) (lost int) {
 	if s.waits.isUsed {
-		return s.overdueSpread(now)
+		return s.overdueWaiting(now)
 	}
 	for k := range s.orders {
 		lost += s.overdueOn(now, k)

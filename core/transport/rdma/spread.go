@@ -51,13 +51,12 @@ func newWaits(limit, rtt unit.Time, window int64) waits {
 }
 
 // measure notes that the answer to a packet of so many bytes took so much longer than the shortest round trip. What was
-// measured before fades within some thousand packets.
+// measured before fades within 64 first windows.
 func (w *waits) measure(late unit.Time, bytes int64) {
-	if w.late -= w.late >> 10; late > w.late {
-		w.late = late
-	}
+	w.late = max(w.late, late)
 	if w.known += bytes; w.known >= w.enough {
 		w.known, w.patience = 0, w.patience/2
+		w.late -= w.late / 16
 	}
 }
 
@@ -106,8 +105,8 @@ func (w *waits) haunt(n int64, until unit.Time) {
 	w.ghosts[k] = ghost{n, until}
 }
 
-// overdueSpread is overdue on a path that spreads packets.
-func (s *Sender) overdueSpread(now unit.Time) (lost int) {
+// overdueWaiting is overdue on a path that spreads packets.
+func (s *Sender) overdueWaiting(now unit.Time) (lost int) {
 	o, w := &s.orders[0], &s.waits
 	if w.expire(now); w.scan < o.head {
 		w.scan = o.head
