@@ -52,6 +52,8 @@ type Agent struct {
 type Data struct {
 	Telemetry
 	Adopted uint8 // Number of the latest feedback that the sender had adopted when it sent the packet
+	// Overtaken: a packet that was sent later has arrived before, and this one was not sent again.
+	Overtaken bool
 }
 
 // Feedback is what a Receiver tells the sender.

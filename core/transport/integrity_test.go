@@ -207,7 +207,7 @@ func TestRoomForCode(t *testing.T) {
 			for i := range f.Hops {
 				f.Push(p, &telemetry.Hop{Rate: 1e9, Switch: uint32(i)})
 			}
-			r.Data(0, p)
+			r.Data(0, p, -1)
 			r.Give(p)
 			r.Open(p)
 			r.Seal(p)

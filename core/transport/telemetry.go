@@ -289,9 +289,10 @@ type Answerer struct {
 
 // controlled is what a receiver has of a scheme's parts.
 type controlled struct {
-	each []cc.Receiver // by path
-	path int           // the selected one
-	data cc.Data
+	each   []cc.Receiver // by path
+	newest []int64       // the largest n of Data, by path
+	path   int           // the selected one
+	data   cc.Data
 }
 
 // NewAnswerer makes the receiver's part for a flow. control is what the controller was
@@ -322,7 +323,7 @@ func NewAnswerer(f *Flow, control cc.Flow, a Asking) (Answerer, error) {
 		}
 		x.paths.each = append(x.paths.each, r)
 	}
-	x.control = x.paths.each[0]
+	x.control, x.paths.newest = x.paths.each[0], make([]int64, len(x.paths.each))
 	x.reading, x.active = newReading(f.Telemetry, nil), true
 	if p, ok := x.control.(cc.Patient); ok {
 		x.patient = p.Patient()
@@ -357,8 +358,9 @@ func (x *Answerer) Patient() bool { return x.patient }
 
 // Data is called for a data packet or a probe, whose extensions it may take. It makes of
 // them those of the acknowledgement, if p is turned into that (else Keep is to be
-// called). atOnce: an acknowledgement is to leave now.
-func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
+// called). n is the place of p in the order in which the data of its path was sent first; −1: it was sent again, or has no
+// place. atOnce: an acknowledgement is to leave now.
+func (x *Answerer) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
 			p.AnswerBolt()
@@ -379,8 +381,9 @@ func (x *Answerer) Data(now unit.Time, p *packet.Packet) (atOnce bool) {
 		}
 		return false
 	}
-	d := &x.paths.data
-	*d = cc.Data{}
+	d, newest := &x.paths.data, &x.paths.newest[x.paths.path]
+	*d = cc.Data{Overtaken: n >= 0 && n < *newest}
+	*newest = max(*newest, n)
 	if x.format != nil {
 		switch what, load := x.format.ReadAsked(p, &x.records); what {
 		case telemetry.Recorded:

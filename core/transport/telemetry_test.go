@@ -91,7 +91,7 @@ func echo(x *Asker, f *telemetry.Format, r *Answerer, now unit.Time, tx uint64, 
 	p := &packet.Packet{}
 	x.Ask(now, p, 0)
 	f.Push(p, &telemetry.Hop{Time: now, TxBytes: tx, Rate: 100 * unit.Gbps, Switch: 5})
-	r.Data(now, p)
+	r.Data(now, p, -1)
 	r.Give(p)
 	return x.Read(now, p, a)
 }
@@ -128,11 +128,11 @@ func TestAnswererKeeps(t *testing.T) {
 		p := &packet.Packet{}
 		x.Ask(0, p, 0)
 		f.Push(p, &telemetry.Hop{Queue: unit.Bytes(i) * 80, Rate: 100 * unit.Gbps})
-		r.Data(0, p)
+		r.Data(0, p, -1)
 		r.Keep(p)
 	}
 	bare := &packet.Packet{}
-	r.Data(0, bare)
+	r.Data(0, bare, -1)
 	r.Keep(bare)
 	ack, again := &packet.Packet{}, &packet.Packet{}
 	r.Give(ack)
@@ -179,7 +179,7 @@ func TestReceiverTells(t *testing.T) {
 		p := &packet.Packet{}
 		x.Ask(0, p, 0)
 		f.Push(p, &telemetry.Hop{Rate: 100 * unit.Gbps, Switch: sw})
-		if atOnce := r.Data(0, p); atOnce != (sw == 6) || part.data.Path != uint16(sw) || len(part.data.Hops) != 1 {
+		if atOnce := r.Data(0, p, -1); atOnce != (sw == 6) || part.data.Path != uint16(sw) || len(part.data.Hops) != 1 {
 			t.Errorf("at once %v, %+v", atOnce, part.data)
 		}
 		r.Keep(p)
@@ -264,7 +264,7 @@ func TestAdoptedFeedback(t *testing.T) {
 					} else if n := p.ExtensionBytes(); n < bare || n > bare+8 {
 						t.Errorf("%d bytes, %d before", n, bare)
 					}
-					r.Data(now, p)
+					r.Data(now, p, -1)
 				}
 				for _, c := range []struct{ number, adopted uint8 }{
 					{0, 0}, {0, 0}, {1, 1}, {2, 2}, {1, 2}, {2, 2}, {0, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {6, 7}, {1, 1},

@@ -82,6 +82,8 @@ func TestOwnExperiments(t *testing.T) {
 			"paths-incast.full", "paths-incast.equal", "paths-incast.lossless"}},
 		{"paths-half", []string{"duration=200us", "warmup=400us", "how=[ecmp, drill, chosen]"}, []string{"paths-half.chosen",
 			"paths-half.chosen-full", "paths-half.lossless", "paths-half.drill"}},
+		{"paths-relative", []string{"duration=400us", "warmup=600us", "slow=25Gbps", "stage=5", "balance=spray"},
+			[]string{"paths-relative.queue", "paths-relative.goodput", "paths-relative.waits"}},
 		{"paths-failure", []string{"duration=3200us", "how=[spray, chosen]"},
 			[]string{"paths-failure.finds"}},
 		{"paths-stage", []string{"duration=500us", "warmup=1ms", "spines=1", "law=[hpcc_0, hpcc_5, rx_5]"},

@@ -135,6 +135,7 @@ type law struct {
 	window
 	config       Config
 	paths        paths[loads]
+	order        arrivalOrder
 	ref          reference
 	measuredHops uint16    // hops in the last measurement, one bit each
 	commits      uint32    // how often the flow has committed, in mode PerHop
@@ -228,8 +229,16 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
 		// §6, telemetry upon congestion: no hop had cause to write a record. U is known by its bound only,
 		// with which the window grows as far as is safe.
-		l.paths.forget()
-		l.ref.u, l.bottleneck = p.Load, -1
+		l.ref.u, l.bottleneck = l.order.load(now, l.t, p.Load), -1
+		if l.order.isMany { // records of other paths stay
+			for k := range 1 + len(l.paths.more) {
+				if x := l.paths.at(k); x.n > 0 && now-x.track.at <= l.t {
+					l.ref.u = max(l.ref.u, x.known.u)
+				}
+			}
+		} else {
+			l.paths.forget()
+		}
 		l.w = l.computeWind(&l.ref, commit)
 		return measured
 	}

@@ -106,3 +106,75 @@ func (x *paths[P]) forget() {
 	x.more, x.last = x.more[:0], 0
 	x.one.reset()
 }
+
+// Loads without records (format: relative, PINT, telemetry upon congestion) carry no identity of a path. While packets
+// arrive out of order, several paths are in use, and the largest load of the last 2/3 of T is U: older ones would
+// shrink the window again for the same queue, and of a shorter time a slow path may be missing. A round trip is over
+// when all that was sent before it is acknowledged, also on the slowest path (line 22). On one path, where packets
+// arrive in order, each load is U as it arrives.
+
+// orderlyPackets is the number of packets in order after which a flow counts as one on one path again.
+const orderlyPackets = 1024
+
+// arrivalOrder notes whether the packets of a flow take several paths. The zero value is a flow on one path.
+type arrivalOrder struct {
+	isMany   bool
+	inOrder  int        // packets in order since the latest one out of order
+	next     int64      // of a sender: byte behind the newest packet that was answered
+	largest  [8]float64 // loads of the current part of the time and of those before it, in turn
+	part     int        // of largest, the current one
+	partFrom unit.Time  `state:"instant"` // when it began
+}
+
+// countAck notes the order of an acknowledgement's packet. A packet that was sent again proves no second path.
+func (x *arrivalOrder) countAck(a *cc.Ack) {
+	switch {
+	case a.Packets == 0 || a.Seq == 0 || a.Delivery.Retransmitted:
+	case a.Seq < x.next:
+		x.count(true)
+	default:
+		x.next = a.Seq
+		if a.Flight.Before > 2 { // else no packet could overtake it
+			x.count(false)
+		}
+	}
+}
+
+// roundTripOver is line 22 on the slowest of several paths: all that was sent before the last update is acknowledged.
+func (x *arrivalOrder) roundTripOver(a *cc.Ack, lastUpdateSeq int64) bool {
+	return !x.isMany || a.Una >= lastUpdateSeq
+}
+
+// count notes a packet, and whether one that was sent later had arrived before.
+func (x *arrivalOrder) count(overtaken bool) {
+	if overtaken {
+		x.isMany, x.inOrder = true, 0
+	} else if x.isMany {
+		x.inOrder++
+		x.isMany = x.inOrder < orderlyPackets
+	}
+}
+
+// load returns the load of the flow after a packet with this one.
+func (x *arrivalOrder) load(now, t unit.Time, load float64) float64 {
+	if !x.isMany {
+		return load
+	}
+	step := 2*t/unit.Time(3*(len(x.largest)-1)) + 1
+	for n := 0; now-x.partFrom >= step; n++ {
+		if n == len(x.largest) {
+			x.partFrom = now
+			break
+		}
+		if x.part++; x.part == len(x.largest) {
+			x.part = 0
+		}
+		x.largest[x.part] = 0
+		x.partFrom += step
+	}
+	x.largest[x.part] = max(x.largest[x.part], load)
+	for _, v := range x.largest {
+		load = max(load, v)
+	}
+	return load
+}

@@ -52,7 +52,7 @@ func NewPINT(f cc.Flow, c PINTConfig) (*PINT, error) {
 }
 
 // OnAck is NewAck (draft-miao §4.2 line 21) with the load as U.
-func (p *PINT) OnAck(_ unit.Time, a *cc.Ack) {
+func (p *PINT) OnAck(now unit.Time, a *cc.Ack) {
 	if p.updateBaseRTT(a) {
 		p.rescale()
 	}
@@ -61,8 +61,9 @@ func (p *PINT) OnAck(_ unit.Time, a *cc.Ack) {
 		return
 	}
 	p.withTelemetry()
-	commit := p.roundTripOver(a)
-	p.ref.u = a.Telemetry.Load
+	p.order.countAck(a)
+	commit := p.roundTripOver(a) && p.order.roundTripOver(a, p.lastUpdateSeq)
+	p.ref.u = p.order.load(now, p.t, a.Telemetry.Load)
 	p.w = p.computeWind(&p.ref, commit)
 	if commit {
 		p.beginRoundTrip(a)

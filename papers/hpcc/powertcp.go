@@ -49,8 +49,9 @@ type PowerTCP struct {
 	roundTrip
 	config PowerConfig
 	paths  paths[float64] // smoothed power of a path's worst hop, normalised
-	power  float64        // of the worst path
-	old    float64        // window a round trip ago
+	order  arrivalOrder
+	power  float64 // of the worst path
+	old    float64 // window a round trip ago
 }
 
 // PowerScheme is what an experiment names: cc: powertcp.
@@ -79,10 +80,19 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	if p.updateBaseRTT(a) {
 		p.old = p.clamp(p.old)
 	}
+	p.order.countAck(a)
 	if len(a.Telemetry.Hops) == 0 && a.Telemetry.Load > 0 && p.perTime > 0 {
 		// telemetry upon congestion, and no hop is: its power is below
-		p.paths.forget()
-		p.power = a.Telemetry.Load
+		p.power = p.order.load(now, p.t, a.Telemetry.Load)
+		if p.order.isMany { // records of other paths stay
+			for k := range 1 + len(p.paths.more) {
+				if x := p.paths.at(k); x.n > 0 && now-x.track.at <= p.t {
+					p.power = max(p.power, x.known)
+				}
+			}
+		} else {
+			p.paths.forget()
+		}
 		p.withTelemetry()
 		p.updateWindow(a)
 		return

@@ -40,7 +40,7 @@ type Receiver struct {
 	lastUpdateTime unit.Time
 	shownFrom      unit.Time // from when records are of data sent under the last window; Never: not yet
 	recorded       unit.Time // when the latest records came
-	queueing       unit.Time // of preset Agent: that the first packet of the last window meets
+	queueing       unit.Time // that the first packet of the last window meets, with preset Agent or on several paths
 	changed        bool      // W, since the last feedback
 	timerAt        unit.Time // when OnTimer looks whether packets have stopped
 	feedback       cc.Feedback
@@ -85,20 +85,29 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 		r.census.Count(now, r.t, r.member)
 		counted = r.census.Flows(r.member)
 	}
+	r.order.count(d.Overtaken)
 	commit := r.isCommitDue(now, d) // line 29
 	switch r.newRecords(now, &d.Telemetry, commit) {
 	case unusable:
 		return r.feedback, false
 	case firstRecords:
-		r.lastUpdateTime, r.recorded, r.queueing = now, now, queueing(&d.Telemetry)
+		if r.lastUpdateTime, r.recorded = now, now; r.plain {
+			r.queueing = queueing(&d.Telemetry)
+		}
 		if r.shownFrom < unit.Never || d.Adopted == r.feedback.Number {
 			r.shownFrom = now
 		}
 		return r.feedback, false
 	}
 	r.recorded = now
-	if r.plain && (commit || now <= r.lastUpdateTime+r.t) {
+	switch {
+	case !commit && now > r.lastUpdateTime+r.t:
+	case r.plain:
 		r.queueing = queueing(&d.Telemetry)
+	case r.order.isMany && len(d.Hops) == 0: // U is 1 and what is queued, over B·T
+		r.queueing = unit.Time(max(r.ref.u-1, 0) * float64(r.t))
+	default:
+		r.queueing = 0
 	}
 	r.updateIncrease(&d.Telemetry, counted)
 	if !commit { // line 34
@@ -112,8 +121,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	return r.feedback, !r.plain // lines 31, 32
 }
 
-// isCommitDue is line 29: data that was sent under the window of the last commit has come for a T. Where data carries no
-// numbers, T and the queues on the data's way must have passed since the commit.
+// isCommitDue is line 29: data that was sent under the window of the last commit has come for a T, and on several paths
+// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have passed since the commit.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.plain {
 		return now > r.lastUpdateTime+r.t+r.queueing
@@ -121,7 +130,7 @@ func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.shownFrom == unit.Never && d.Adopted == r.feedback.Number {
 		r.shownFrom = now
 	}
-	return r.shownFrom < unit.Never && now > max(r.shownFrom, r.lastUpdateTime)+r.t
+	return r.shownFrom < unit.Never && now > max(r.shownFrom, r.lastUpdateTime)+r.t+r.queueing
 }
 
 // queueing is the time that a packet waits which joins the queues of the path as a packet's records tell them.

@@ -39,6 +39,10 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	}
 	commit := s.roundTripOver(a) // line 22
 	p := &a.Telemetry
+	s.order.countAck(a)
+	if p.Load > 0 {
+		commit = commit && s.order.roundTripOver(a, s.lastUpdateSeq)
+	}
 	switch s.config.Mode {
 	case PerACK:
 		commit = true

@@ -122,6 +122,10 @@ func (s *Sender) rtt() unit.Time {
 // receiver of go-back-N, however, has dropped what came behind it, and so all from n on
 // is sent again, unless it is to be anyway. It returns how many packets are found lost.
 func (s *Sender) name(n int64, x *sent) int {
+	if x.flags&waited != 0 { // the NACK proves the loss
+		x.flags &^= waited
+		s.waits.unproven--
+	}
 	x.flags |= nacked
 	if s.config.Recovery == GoBackN {
 		s.next, s.goBack = min(s.next, n), packet.ResentSwitch
@@ -141,6 +145,9 @@ func (s *Sender) remain(x *sent) {
 	s.goneOut--
 	if x.flags&nacked != 0 {
 		s.namedOut--
+	}
+	if x.flags&waited != 0 {
+		s.waits.unproven--
 	}
 	x.flags &^= gone
 }

@@ -36,6 +36,9 @@ type order struct {
 
 func newOrder() order { return order{ring: make([]transmission, 16), newest: -1, due: unit.Never} }
 
+// at returns the i-th transmission.
+func (o *order) at(i int64) *transmission { return &o.ring[i&int64(len(o.ring)-1)] }
+
 // sent notes a transmission.
 func (o *order) sent(n int64, at unit.Time) {
 	if o.tail-o.head == int64(len(o.ring)) {
@@ -110,7 +113,16 @@ func (s *Sender) heard(now unit.Time, n int64) {
 		t.vain++
 		if x.at >= t.raisedAt {
 			t.steps, t.recovered, t.raisedAt = min(t.steps+1, 1<<16), persistence, now
+			if s.waits.isUsed {
+				s.waits.raise(s.leastRTT(), s.loss.Limit)
+			}
 		}
+		if len(s.waits.ghosts) > 0 {
+			s.waits.arrived(n)
+		}
+	}
+	if s.waits.isUsed && x.flags&(everSent|answered) == 0 {
+		s.waits.measure(now-x.at-s.leastRTT(), s.payload)
 	}
 	x.flags |= answered
 }
@@ -132,6 +144,9 @@ func (s *Sender) follow(now unit.Time, x *sent) {
 // overdue takes for lost what was sent before something that has come on the same path, a round trip and the window
 // ago, and returns how many packets these are. What a timeout took for lost is sent again then.
 func (s *Sender) overdue(now unit.Time) (lost int) {
+	if s.waits.isUsed {
+		return s.overdueWaiting(now)
+	}
 	for k := range s.orders {
 		lost += s.overdueOn(now, k)
 	}

@@ -235,7 +235,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	if p.Kind == packet.Probe {
-		r.tele.Data(now, p)
+		r.tele.Data(now, p, -1)
 		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.expected, port: r.port}
 		if r.nic != nil {
 			return r.later(now, p, []reply{x})
@@ -251,7 +251,11 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	marked := p.TOS&packet.ECN == packet.CE
-	atOnce := r.tele.Data(now, p)
+	place := n
+	if p.Ack > 0 { // the number of a transmission that is not the first
+		place = -1
+	}
+	atOnce := r.tele.Data(now, p, place)
 
 	var answers [3]reply
 	k := 0

@@ -57,6 +57,7 @@ type Sender struct {
 	paths     *paths  // nil: one
 	orders    []order // selective repeat with a reordering window: of each path; nil: without
 	tolerance tolerance
+	waits     waits
 
 	state   cc.State
 	recover int64 // the state ends when una reaches it: IRN's recovery sequence
@@ -113,6 +114,7 @@ const (
 	unasked                      // its answer may have waited for others
 	expired                      // taken for lost because no answer arrived in time
 	proven                       // taken for lost because a probe that was sent later was answered
+	waited                       // taken for lost after the patience (waits), without proof
 )
 
 // Room for so many packets is made before any is sent, or for all of a flow that has fewer; another flow keeps the
@@ -153,6 +155,9 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
+	if s.orders != nil && paths == nil && s.reorders && c.Reordering == ReorderAdaptive {
+		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.decision.Window))
+	}
 	s.schedule(f.Start)
 }
 
@@ -216,7 +221,7 @@ func (s *Sender) room(n int64) int64 {
 // fits reports whether the window has room for so many bytes. One packet always may go.
 func (s *Sender) fits(bytes int64) bool {
 	n := s.inFlight()
-	return n <= 0 || n*s.payload+bytes <= int64(s.decision.Window)
+	return n <= 0 || (n+s.waits.inNetwork())*s.payload+bytes <= int64(s.decision.Window)
 }
 
 // schedule decides what is sent next and when, and when the retransmission timer runs out.
@@ -342,7 +347,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	flags := uint16(0)
 	if again {
 		p.Resent = s.resendCause(x)
-		flags = s.again(x)
+		flags = s.again(n, x)
 	} else {
 		s.counters.SentBytes += unit.Bytes(bytes)
 	}
@@ -395,9 +400,12 @@ func (s *Sender) asks(bytes int64) uint8 {
 	return 0
 }
 
-// again notes that packet x is sent again, and returns its flags.
-func (s *Sender) again(x *sent) (flags uint16) {
+// again notes that packet n, x, is sent again, and returns its flags.
+func (s *Sender) again(n int64, x *sent) (flags uint16) {
 	if x.flags&gone != 0 {
+		if x.flags&waited != 0 {
+			s.waits.haunt(n, x.at+min(2*s.waits.limit(s.leastRTT(), s.loss.Limit), s.loss.Limit))
+		}
 		s.remain(x)
 		flags = resent
 	}

@@ -259,7 +259,11 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if r.asked = false; r.tele.Active() {
 		r.asked = p.Extended() && !r.tele.Patient()
-		r.asked = r.tele.Data(now, p) || r.asked
+		place := int64(-1)
+		if end > seq {
+			place = seq
+		}
+		r.asked = r.tele.Data(now, p, place) || r.asked
 		r.tele.Keep(p)
 		p.ClearExtensions()
 		if r.asked && seq == end {

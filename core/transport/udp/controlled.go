@@ -546,7 +546,11 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if b, ok := p.Extension(Report); probe && ok && len(b) == probeBytes {
 		sent = unit.Time(binary.BigEndian.Uint64(b))
 	}
-	atOnce := r.tele.Data(now, p)
+	place := p.Seq
+	if probe {
+		place = -1
+	}
+	atOnce := r.tele.Data(now, p, place)
 	if !probe {
 		before := r.plain.counters.Duplicates()
 		bytes := r.plain.counters.ReceivedBytes

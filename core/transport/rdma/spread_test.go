@@ -1,0 +1,262 @@
+package rdma
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/cc"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// fabric is several paths of unequal rates, each a queue, over which switches spread packets at random.
+type fabric struct {
+	random unit.Random
+	free   []unit.Time // when the queue of a path is empty
+	rates  []unit.Rate
+	loss   float64
+	dead   int // path that loses everything; −1: none does
+}
+
+// send is a hook of a pipe: it returns how long a packet waits beyond the time of its link.
+func (f *fabric) send(at unit.Time, p *packet.Packet) (copies int, later unit.Time) {
+	k := f.random.IntN(len(f.rates))
+	if k == f.dead || f.loss > 0 && f.random.Float64() < f.loss {
+		return 0, 0
+	}
+	f.free[k] = max(f.free[k], at) + unit.TransmitTime(unit.Bytes(p.Size), f.rates[k])
+	return 1, f.free[k] - at
+}
+
+// spreadPipe is a pipe over a fabric of n paths, of which the last has a share of the rate of the others.
+func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing unit.Time, c *fixed,
+	change func(*Config)) (*pipe, *fabric) {
+	t.Helper()
+	f := flow(size, c, 0)
+	f.Path.Reorders, f.Path.Queueing = true, queueing
+	conf := Defaults()
+	conf.Recovery, conf.Reordering = SelectiveRepeat, ReorderAdaptive
+	if change != nil {
+		change(&conf)
+	}
+	c.timer = unit.Never
+	s, r, err := New(f, conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &pipe{t: t, s: s, r: r, c: c}
+	x := &fabric{random: unit.NewRandom(1, "fabric"), free: make([]unit.Time, n), dead: -1}
+	for range n {
+		x.rates = append(x.rates, lineRate)
+	}
+	x.rates[n-1] = unit.Rate(share * float64(lineRate))
+	w.onData = func(p *packet.Packet) (int, unit.Time) { return x.send(w.free+delay, p) }
+	return w, x
+}
+
+// bounded fails when more is between the sender and the receiver than a window and a packet.
+func (w *pipe) bounded(window func() unit.Bytes) {
+	w.emitted = func(*packet.Packet) {
+		if n := int64(len(w.data)+1) * payload; n > int64(window())+payload {
+			w.t.Fatalf("%v: %d bytes in the network, the window has %d", w.now, n, window())
+		}
+	}
+}
+
+// What waits in a slow path, or behind other flows there, is not sent again, and no more than a window and a packet is
+// ever in the network, with a limit of the path's queues or without. What waits when the flow starts can take a hundred
+// round trips.
+func TestSpreadWaits(t *testing.T) {
+	for _, n := range []int{2, 4, 8} {
+		for _, share := range []float64{0.1, 0.25, 0.5, 0.75} {
+			for _, queueing := range []unit.Time{10 * unit.Millisecond, unit.Never} {
+				for _, behind := range []unit.Time{0, 400 * us} {
+					t.Run(fmt.Sprint(n, share, queueing, behind), func(t *testing.T) {
+						c := &fixed{window: 50_000}
+						w, x := spreadPipe(t, 3000*payload, n, share, queueing, c, nil)
+						x.free[n-1] = behind
+						w.bounded(func() unit.Bytes { return c.window })
+						w.run(unit.Second)
+						w.done(3000 * payload)
+						if s := w.s.Counters(); s.Retransmitted != 0 || w.s.Timeouts() != 0 {
+							t.Errorf("%d packets sent again, %d timeouts", s.Retransmitted, w.s.Timeouts())
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// Every recovery with every reordering keeps to the window on unequal paths without losses, where it does not take a
+// packet for lost because another one came first: on a path that keeps the order, with a fixed window above the
+// longest wait, with an adaptive one, and on paths that the sender chooses.
+func TestWindowBoundsNetwork(t *testing.T) {
+	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
+		for _, reordering := range []string{ReorderNone, ReorderFixed, ReorderAdaptive} {
+			if recovery != SelectiveRepeat && reordering != ReorderNone {
+				continue
+			}
+			for _, n := range []int{1, 4} {
+				if n > 1 && reordering == ReorderNone && recovery != NoRecovery {
+					continue // what is overtaken is taken for lost, as in IRN, or dropped by the receiver
+				}
+				for _, rate := range []float64{0.05, 0.3} {
+					t.Run(fmt.Sprint(recovery, reordering, n, rate), func(t *testing.T) {
+						c := &fixed{window: 40_000}
+						w, _ := spreadPipe(t, 1000*payload, n, rate, 20*unit.Millisecond, c, func(f *Config) {
+							f.Recovery, f.Reordering = recovery, reordering
+							if reordering == ReorderFixed {
+								f.ReorderWindow = 20 * unit.Millisecond
+							}
+						})
+						random := unit.NewRandom(2, "windows")
+						c.onAck = func(unit.Time, *cc.Ack) { c.window += unit.Bytes(random.IntN(100)) }
+						w.bounded(func() unit.Bytes { return c.window })
+						w.run(unit.Second)
+						w.done(1000 * payload)
+						if again := w.s.Counters().Retransmitted; again != 0 {
+							t.Errorf("%d packets sent again", again)
+						}
+					})
+				}
+			}
+		}
+	}
+	t.Run("chosen", func(t *testing.T) {
+		w, each := chosen(t, 500_000, []unit.Bytes{10_000, 20_000, 5000}, []unit.Time{0, 40 * us, us},
+			func(f *Config) { f.RTOMin = 0 })
+		w.bounded(func() unit.Bytes { return each[0].window + each[1].window + each[2].window })
+		w.run(unit.Second)
+		w.done(500_000)
+	})
+}
+
+// A path becomes slow while a flow runs: what waits there ever longer is not sent again, for the flow sees that grow.
+// When others fill a path at once, some packets are taken for lost, and the copies count until they arrive.
+func TestSpreadChanges(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(f *fabric, now unit.Time)
+		again  bool
+	}{
+		{"slow", func(f *fabric, _ unit.Time) { f.rates[3] = lineRate / 4 }, false},
+		{"filled", func(f *fabric, now unit.Time) { f.free[3] = now + 29*us }, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := &fixed{window: 50_000}
+			w, f := spreadPipe(t, 6000*payload, 4, 1, 10*unit.Millisecond, c, nil)
+			w.bounded(func() unit.Bytes { return c.window })
+			check, sent := w.emitted, 0
+			w.emitted = func(p *packet.Packet) {
+				if sent++; sent == 4000 {
+					x.change(f, w.now)
+				}
+				check(p)
+			}
+			w.run(unit.Second)
+			w.done(6000 * payload)
+			if s := w.s.Counters(); s.Retransmitted > 0 != x.again || w.s.Timeouts() != 0 {
+				t.Errorf("%d packets sent again, %d timeouts", s.Retransmitted, w.s.Timeouts())
+			}
+		})
+	}
+}
+
+// What is lost on equal paths is found by a run of later packets, within a few round trips, and a path that loses all
+// packets does not stop the flow.
+func TestSpreadLosses(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		loss    float64
+		dead    int
+		longest unit.Time // of 3000 packets, which take 252 us at line rate
+	}{{"1 %", 0.01, -1, 2 * unit.Millisecond}, {"dead path", 0, 3, 40 * unit.Millisecond}} {
+		t.Run(x.name, func(t *testing.T) {
+			c := &fixed{window: 50_000}
+			w, f := spreadPipe(t, 3000*payload, 8, 1, 10*unit.Millisecond, c, nil)
+			f.loss, f.dead = x.loss, x.dead
+			w.bounded(func() unit.Bytes { return c.window })
+			w.run(unit.Second)
+			w.done(3000 * payload)
+			s, twice := w.s.Counters(), w.r.Counters().Duplicates()
+			if s.Finished > x.longest || twice > 0 {
+				t.Errorf("done at %v; %d sent again, %d of them twice there", s.Finished, s.Retransmitted, twice)
+			}
+		})
+	}
+}
+
+// The patience of a flow halves with experience, and is longer when something was sent again unnecessarily. A packet
+// that was taken for lost after it, and is sent again, counts until twice the patience, or until it arrives.
+func TestPatience(t *testing.T) {
+	const rtt, limit = 10 * us, 10 * unit.Millisecond
+	w := newWaits(limit, rtt, 1000)
+	if got := w.limit(rtt, limit); got != firstPatience*rtt {
+		t.Errorf("at first %v", got)
+	}
+	for range experience * 3 {
+		w.measure(us, 1000)
+	}
+	if got := w.limit(rtt, limit); got != firstPatience*rtt/8 {
+		t.Errorf("after three halvings %v", got)
+	}
+	for range experience * 20 {
+		w.measure(us, 1000)
+	}
+	if got := w.limit(rtt, limit); got != minPatience*rtt {
+		t.Errorf("at last %v", got)
+	}
+	w.measure(100*us, 0)
+	if got := w.limit(rtt, limit); got != 400*us {
+		t.Errorf("with a packet that waited 100 us, %v", got)
+	}
+	w.raise(rtt, limit)
+	if got := w.limit(rtt, limit); got != 1600*us || w.proof != 2*provenRun {
+		t.Errorf("raised to %v, a run of %d", got, w.proof)
+	}
+	w.haunt(1, 30*us)
+	w.haunt(2, 20*us)
+	w.haunt(3, 40*us)
+	w.expire(20 * us)
+	w.arrived(3)
+	w.arrived(7)
+	if w.inNetwork() != 1 || w.ghosts[0].n != 1 {
+		t.Errorf("%v are in the network", w.ghosts)
+	}
+}
+
+// The window of adaptive grows once for all that was sent again unnecessarily within a round trip.
+func TestReorderOncePerRoundTrip(t *testing.T) {
+	w := newPipe(t, 0, reorder(ReorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
+	s := w.s
+	for n := range 3 {
+		s.Emit(unit.Time(n), &packet.Packet{})
+	}
+	s.Receive(4*us, answer(packet.Nack, 0, 2000))
+	s.Advance(6 * us) // 0 and 1 are lost
+	s.Emit(6*us, &packet.Packet{})
+	s.Emit(6*us, &packet.Packet{})
+	s.Receive(7*us, answer(packet.Nack, 0, 1000)) // both sooner than a round trip
+	s.Receive(8*us, answer(packet.Ack, 3000, 0))
+	if s.tolerance.vain != 2 || s.tolerance.steps != 2 {
+		t.Errorf("%d sent again unnecessarily, the window has %d steps", s.tolerance.vain, s.tolerance.steps)
+	}
+}
+
+// A path that has failed and works again begins with the first timeout: its next failure is found as soon.
+func TestPathBackoffEnds(t *testing.T) {
+	w, _ := chosen(t, 40_000_000, []unit.Bytes{10_000, 20_000}, []unit.Time{0, 0}, nil)
+	deliver, backoff := w.onData, 0
+	w.onData = func(p *packet.Packet) (int, unit.Time) {
+		if w.s.paths.of(p.SrcPort) == 0 && w.now > 100*us && w.now < 3*unit.Millisecond {
+			backoff = max(backoff, w.s.paths.each[0].backoff)
+			return 0, 0
+		}
+		return deliver(p)
+	}
+	w.run(9 * unit.Millisecond)
+	if p := &w.s.paths.each[0]; backoff < 2 || p.backoff != 0 || p.silent {
+		t.Errorf("the timeout doubled %d times, and %d times after the failure; silent: %v", backoff, p.backoff, p.silent)
+	}
+}
