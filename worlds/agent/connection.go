@@ -54,7 +54,8 @@ type (
 	rawLaw struct {
 		Last                                         [mostHops]rawHop
 		ByteIn                                       [mostHops]uint64
-		At, LastUpdate, Queueing, T, Slowest, Most   uint64
+		At, LastUpdate, Queueing, T, RTT             uint64
+		Slowest, Most                                uint64
 		W, Wc, U                                     uint64
 		N, Missed, Stage, Bottleneck, Told, Measured uint32
 	}
@@ -65,6 +66,7 @@ type (
 		Load                                               uint16
 		Bottleneck, Hops                                   uint8
 		Tells, Refused, Bare, Traced, Fallbacks, Following uint32
+		Time, Pad                                          uint32
 	}
 )
 
@@ -79,7 +81,8 @@ func (c *Connection) decode(b []byte, now int64) error {
 	if n, err := binary.Decode(b, binary.LittleEndian, &r); err != nil || n != len(b) {
 		return fmt.Errorf("agent: %d bytes about a connection, not %d", len(b), binary.Size(&r))
 	}
-	age := func(at uint64) unit.Time { return unit.Time(now-int64(at)) * unit.Nanosecond }
+	// The kernel may have stored newer telemetry after now was read.
+	age := func(at uint64) unit.Time { return max(unit.Time(now-int64(at)), 0) * unit.Nanosecond }
 	c.Tell, c.Told = Told{}, Told{}
 	if l := &r.Law; l.Told > 0 {
 		c.Tell = Told{Window: unit.Bytes(l.Told), Load: float64(l.U) / one, Hops: int(l.N), Age: age(r.Recorded)}

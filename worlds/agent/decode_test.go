@@ -31,6 +31,10 @@ func TestDecodeConnection(t *testing.T) {
 	if got := decode(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
+	raw.Recorded, raw.ToldAt = now+436_000, now+1
+	if got := decode(); got.Tell.Age != 0 || got.Told.Age != 0 {
+		t.Errorf("telemetry is newer than now: %+v", got)
+	}
 	raw.Law.Bottleneck, raw.Hops = 2, 0 // no hop has the largest load
 	if got := decode(); got.Tell.Bottleneck != 0 || got.Tell.Node != 0 || got.Told.Bottleneck != 0 {
 		t.Errorf("without a bottleneck: %+v", got)
