@@ -55,11 +55,12 @@ func tableNacks(to io.Writer, all []Connection) error {
 
 func tableHPCC(to io.Writer, all []Connection) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tU\tbottleneck\tage\tRTT\tpacing\t")
+	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tT\tU\tbottleneck\tage\tRTT\tpacing\t")
 	for _, c := range busiest(all) {
 		row := func(as string, t Told) {
-			window, load, hop, age := "-", "-", "-", "-"
+			window, time, load, hop, age := "-", "-", "-", "-", "-"
 			if t.Window > 0 {
+				time = brief(t.T)
 				window, load, age = t.Window.String(), fmt.Sprintf("%.3f", t.Load), brief(t.Age)
 				hop = fmt.Sprintf("%d of %d", t.Bottleneck, t.Hops)
 				if t.Node > 0 {
@@ -73,8 +74,8 @@ func tableHPCC(to io.Writer, all []Connection) error {
 			if as == "sender" && c.Following {
 				pacing = brief(c.Pacing)
 			}
-			fmt.Fprintf(w, "%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, as, window, load, hop,
-				age, brief(c.RTT), pacing)
+			fmt.Fprintf(w, "%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, as, window, time,
+				load, hop, age, brief(c.RTT), pacing)
 		}
 		told, tell := c.Told.Window > 0 || c.Traced > 0, c.Tell.Window > 0
 		if told || !tell {
