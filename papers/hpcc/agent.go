@@ -17,8 +17,11 @@ import (
 //     the path takes the place of the NIC (§5: W_init is that port's B·T).
 //   - It tells W in ordinary acknowledgements only: neither does it send one for that, nor does it wait less for a
 //     second segment. Until it has measured for a T it tells nothing.
-//   - W counts frames, as switches do. The sender has as many segments in flight, rounded up, two at least, since one
-//     would wait for a delayed acknowledgement, and is paced at W/T, of which its payload is its part.
+//   - T is the empty path's round trip and agentMinT, a time for the bursts that Linux paces. The receiver computes it,
+//     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows).
+//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. In flight are as many
+//     segments as leave in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and
+//     late hosts; W, rounded up, at most.
 //   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
 //     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
 //     segments with records come: one of the last 16, and within 100 ms. The link of the sender's own host bounds W.
@@ -31,6 +34,9 @@ type agentFollower struct {
 	toldAt  unit.Time
 	payload float64 // of a segment, and the frame with it
 	frame   float64
+	empty   unit.Time // the empty path's round trip
+	trip    unit.Time // smoothed round trip
+	told    int32     // T as the receiver encodes it; 0: not yet
 }
 
 // agentInitial is W before there are records: ten segments of 1,460 bytes (RFC 6928), whatever they carry.
@@ -44,8 +50,49 @@ const (
 	mostBare  = 16
 )
 
-// leastSegments is how many a sender has in flight at least.
-const leastSegments = 2
+// agentSegments is the minimum of segments in flight.
+const agentSegments = 4
+
+// What Linux sends in one piece at a pacing rate (tcp_tso_autosize), and how many such pieces T has room for beyond the
+// empty path's round trip (bpf/law.h). A queue of one piece is then a tenth of B·T at most.
+const (
+	agentBursts    = 10
+	agentBurstTime = unit.Millisecond
+	agentMinBurst  = agentSegments * 1514
+	agentMaxBurst  = 65536
+)
+
+// agentMinT returns the minimum of T for a path with this rate of its slowest port; 0: the rate is unknown.
+func agentMinT(slowest unit.Rate) unit.Time {
+	burst := agentBurstTime
+	if slowest > 0 {
+		burst = min(burst, unit.Time(agentMaxBurst*8e12/float64(slowest)))
+		burst = max(burst, unit.Time(agentMinBurst*8e12/float64(slowest)))
+	}
+	return agentBursts * burst
+}
+
+// encodeAgentT rounds T up to what the option has of it: (16 + m)·2^e us, of which e is in the upper four bits. The
+// minimum is 17 us, since 0 stands for an unknown T.
+func encodeAgentT(t unit.Time) int32 {
+	us, e := (t+unit.Microsecond-1)/unit.Microsecond, int32(0)
+	for us > 31 && e < 15 {
+		us, e = (us+1)/2, e+1
+	}
+	if us = min(us, 31); e == 0 {
+		us = max(us, 17)
+	}
+	return e<<4 | int32(us-16)
+}
+
+func decodeAgentT(code int32) unit.Time {
+	return unit.Time(16+code&15) << (code >> 4 & 15) * unit.Microsecond
+}
+
+// agentT returns T as both ends have it.
+func agentT(trip unit.Time, slowest unit.Rate) unit.Time {
+	return decodeAgentT(encodeAgentT(trip + agentMinT(slowest)))
+}
 
 func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	if f.Loads {
@@ -59,6 +106,8 @@ func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	if l.t == 0 {
 		return nil, errNoT
 	}
+	l.trip = l.t
+	l.setBaseRTT(agentT(l.trip, 0))
 	l.w = agentInitial
 	l.ref.wc = l.w
 	return &Receiver{law: l, plain: true}, nil
@@ -85,17 +134,23 @@ func (r *Receiver) silent() bool {
 func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 	x := &agentFollower{window: newWindow(f, c.resolved().T, c.MinRate), flow: f, payload: float64(max(f.MSS, 1)),
 		cubic: cubic.New(f, cubic.Defaults())}
+	x.empty = x.t
+	x.setBaseRTT(agentT(x.empty, 0))
 	x.frame = max(float64(f.Frame), x.payload)
 	return x
 }
 
 // OnAck takes the receiver's window, bounded by what the host's link carries in T.
 func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
-	x.updateBaseRTT(a)
+	x.una, x.trip = a.Una, a.RTT.Smoothed
 	switch w := a.Feedback.Window; {
 	case w > 0:
 		x.obeys, x.toldAt = true, now
 		x.withTelemetry()
+		if code := a.Feedback.Flows; code > 0 && code != x.told {
+			x.told = code
+			x.setBaseRTT(decodeAgentT(code))
+		}
 		x.w = x.clamp(float64(w))
 	case !x.obeys:
 		x.cubic.OnAck(now, a)
@@ -124,17 +179,26 @@ func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// segments is as many as W has frames.
+// segments returns how many may be in flight: as many as leave at W/T in the smoothed round trip and the empty path's, and
+// agentSegments, but W at most.
 func (x *agentFollower) segments() int64 {
-	w, least := x.w, int64(leastSegments)
 	if x.timedOut { // RFC 5681 §3.1
-		w, least = min(w, x.restart), 1
+		return max(x.frames(min(x.w, x.restart)), 1)
 	}
+	part := 1.0
+	if trips := x.trip + x.empty; trips < x.t {
+		part = float64(trips) / float64(x.t)
+	}
+	return max(min(x.frames(x.w*part)+agentSegments, x.frames(x.w)), agentSegments)
+}
+
+// frames returns how many frames w bytes fill, rounded up.
+func (x *agentFollower) frames(w float64) int64 {
 	n := int64(w / x.frame)
 	if float64(float64(n)*x.frame) < w {
 		n++
 	}
-	return max(n, least)
+	return n
 }
 
 // Decision is W in segments and W/T, of which the payload's part counts; or CUBIC's.
@@ -175,7 +239,7 @@ func (c *RxConfig) Follows() (cc.Agent, []scheme.Remark) {
 	var all []scheme.Remark
 	r := c.resolved()
 	if c.MinRate > 0 {
-		all = append(all, refuse("min_rate", "Linux' own TCP has no least rate: two segments are in flight at least")...)
+		all = append(all, refuse("min_rate", "Linux' own TCP has no least rate: four segments are in flight at least")...)
 	}
 	if r.Eta < 0.01 {
 		all = append(all, refuse("eta", "1%% to 100%% are possible of Linux' own TCP")...)

@@ -1,6 +1,7 @@
 package hpcc
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -16,12 +17,15 @@ func ofAgent() cc.Flow {
 		LineRate: 100 * unit.Mbps * 1268 / 1514, BaseRTT: 10 * unit.Millisecond}}
 }
 
-// W counts frames: ceil(W/frame) segments are in flight, two at least, paced at W/T, of which the payload's part
-// counts; more than the link carries in T is not obeyed (§9.1). Until there is a W it is CUBIC's, from the transport's
+// W counts frames: ceil(W/frame) segments are in flight, four at least, paced at W/T, of which the payload's part
+// counts; more than the link carries in T is not obeyed (§9.1). T is the receiver's, 10.24 ms. Where the smoothed round
+// trip and the empty path's are below that together, what leaves in them is in flight, and four segments. Until there is a W it is CUBIC's, from the transport's
 // own window and in slow start, and again when there was none for two round trips: from the window that it has, without
 // slow start.
 func TestAgentFollower(t *testing.T) {
-	x, err := RxScheme().Build(ofAgent(), &RxConfig{Config{Preset: Agent, Eta: 0.95}})
+	short := ofAgent()
+	short.BaseRTT = unit.Millisecond
+	x, err := RxScheme().Build(short, &RxConfig{Config{Preset: Agent, Eta: 0.95}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +37,19 @@ func TestAgentFollower(t *testing.T) {
 	if d := x.Decision(); d.Window != 14*1268 || d.Rate != 0 {
 		t.Errorf("after four segments: %+v", d)
 	}
-	for _, c := range []struct{ told, segments, w unit.Bytes }{{1514, 2, 1514}, {3 * 1514, 3, 3 * 1514},
-		{3*1514 + 1, 4, 3*1514 + 1}, {1, 2, 1}, {125_000, 83, 125_000}, {1 << 30, 83, 125_000}} {
-		x.OnAck(0, &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: c.told}})
-		want := unit.Rate(float64(c.w) * 8 / 10e-3 * 1268 / 1514)
+	code := encodeAgentT(10 * unit.Millisecond)
+	for _, c := range []struct {
+		told, segments, w unit.Bytes
+		trip              unit.Time
+	}{{1514, 4, 1514, 10_000}, {3 * 1514, 4, 3 * 1514, 10_000}, {4*1514 + 1, 5, 4*1514 + 1, 10_000}, {1, 4, 1, 10_000},
+		{1 << 30, 85, 128_000, 10_000}, {128_000, 85, 128_000, 9240}, {128_000, 21, 128_000, 1048}, {128_000, 13, 128_000, 0},
+		{5 * 1514, 5, 5 * 1514, 1000}, {125_000, 83, 125_000, 10_000}} {
+		a := &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: c.told, Flows: code}}
+		a.RTT.Smoothed = c.trip * unit.Microsecond
+		x.OnAck(0, a)
+		want := unit.Rate(float64(c.w) * 8 / 10.24e-3 * 1268 / 1514)
 		if d := x.Decision(); d.Window != c.segments*1268 || d.Rate < want-1 || d.Rate > want+1 || d.SlowStart {
-			t.Errorf("told %v: %+v, want %d segments at %v", c.told, d, c.segments, want)
+			t.Errorf("told %v after %v: %+v, want %d segments at %v", c.told, a.RTT.Smoothed, d, c.segments, want)
 		}
 	}
 	ack := func(at unit.Time) cc.Decision {
@@ -58,15 +69,49 @@ func TestAgentFollower(t *testing.T) {
 	if d := x.Decision(); d.Window != 58*1268 { // RFC 9438 §4.6: 0.7 of it
 		t.Errorf("after a loss: %+v", d)
 	}
-	x.OnAck(30*unit.Millisecond, &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: 5 * 1514}})
-	if d := x.Decision(); d.Window != 5*1268 || d.Rate == 0 {
+	again := &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: 5 * 1514}} // in the short form, without T
+	again.RTT.Smoothed = 10 * unit.Millisecond
+	x.OnAck(30*unit.Millisecond, again)
+	if d := x.Decision(); d.Window != 5*1268 || x.(*agentFollower).t != 10_240*unit.Microsecond ||
+		math.Abs(float64(d.Rate)-5*1514*8/10.24e-3*1268/1514) > 1 {
 		t.Errorf("told again: %+v", d)
 	}
 }
 
+// T is the empty path's round trip and ten of the bursts that Linux paces: what leaves in 1 ms, four segments at least
+// and 64 kB at most. The option has it to one part in 16.
+func TestAgentT(t *testing.T) {
+	for _, c := range []struct {
+		trip, least unit.Time
+		rate        unit.Rate
+	}{
+		{100 * unit.Microsecond, 10 * unit.Millisecond, 0},
+		{100 * unit.Microsecond, 484_480 * unit.Microsecond, unit.Mbps},
+		{100 * unit.Microsecond, 24_224 * unit.Microsecond, 20 * unit.Mbps},
+		{20 * unit.Millisecond, 10 * unit.Millisecond, 100 * unit.Mbps},
+		{unit.Second, 10 * unit.Millisecond, 400 * unit.Mbps},
+		{unit.Microsecond, 5_242_880 * unit.Nanosecond, unit.Gbps},
+		{unit.Microsecond, 524_288 * unit.Nanosecond, 10 * unit.Gbps},
+		{unit.Nanosecond, 3_276_800 * unit.Picosecond, 1600 * unit.Gbps},
+	} {
+		if got := agentMinT(c.rate); got != c.least {
+			t.Errorf("of %v it is %v at least, want %v", c.rate, got, c.least)
+		}
+		got, want := agentT(c.trip, c.rate), max(c.trip+c.least, 17*unit.Microsecond)
+		if got < want || float64(got) > float64(want)*17/16+float64(unit.Microsecond) {
+			t.Errorf("of %v and %v it is %v, want %v", c.trip, c.rate, got, want)
+		}
+	}
+	for code := int32(1); code < 256; code++ {
+		if got := encodeAgentT(decodeAgentT(code)); got != code {
+			t.Errorf("%d is encoded as %d", code, got)
+		}
+	}
+}
+
 // The receiver knows nothing of the sender's link: it begins with ten segments of 1,460 bytes, tells nothing before it
-// has measured for T, never causes an acknowledgement, and has the rate of the slowest port: W_ai is its B·T·(1−eta)/n
-// (§5), and W is B·T at most.
+// has measured for T, never causes an acknowledgement, and has the rate of the slowest port: T is 20 ms, encoded as
+// 20.48 ms, W_ai is B·T·(1−eta)/n (§5), and W is B·T at most.
 func TestAgentReceiver(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: 0, WAI: standardWAI, Census: true}}
 	x, err := RxScheme().Receiver(ofAgent(), &c, &cc.Host{})
@@ -77,7 +122,7 @@ func TestAgentReceiver(t *testing.T) {
 	if f := r.Feedback(); f.Window != 0 || !r.Patient() || r.w != agentInitial || r.Coalesce(7) != 7 {
 		t.Errorf("at first: %+v, W %v", f, r.w)
 	}
-	// A port of 50 Mb/s, half of which is used: 31,250 bytes in T.
+	// A port of 50 Mb/s, half of which is used: 64,000 bytes in T.
 	tell := func(ms, tx uint64) cc.Feedback {
 		at := unit.Time(ms) * unit.Millisecond
 		f, now := r.OnData(at, path(telemetry.Hop{Time: at, TxBytes: tx, Rate: 50 * unit.Mbps}))
@@ -86,23 +131,23 @@ func TestAgentReceiver(t *testing.T) {
 		}
 		return f
 	}
-	for ms := uint64(0); ms <= 10; ms++ {
+	for ms := uint64(0); ms <= 20; ms++ {
 		if f := tell(ms, 3125*ms); f.Window != 0 {
 			t.Fatalf("after %d ms it tells %v", ms, f.Window)
 		}
 	}
 	u := 1.0
-	for range 11 { // lines 8 and 9, with tau/T of 0.1
-		u = 0.9*u + 0.1*0.5
+	for range 21 { // lines 8 and 9
+		u = (1-1/20.48)*u + 0.5/20.48
 	}
-	want := agentInitial/(u/0.95) + 62_500*0.05/5
-	if f := tell(11, 3125*11); f.Window != unit.Bytes(want) {
-		t.Errorf("after 11 ms it tells %v, want %.0f B", f.Window, want)
+	want := agentInitial/(u/0.95) + 128_000*0.05/5
+	if f := tell(21, 3125*21); f.Window != unit.Bytes(want) || decodeAgentT(f.Flows) != 20_480*unit.Microsecond {
+		t.Errorf("after 21 ms it tells %+v, want %.0f B", f, want)
 	}
-	for ms := uint64(12); ms < 400; ms++ { // an idle link: W is bounded
-		tell(ms, 3125*11+ms)
+	for ms := uint64(22); ms < 400; ms++ { // an idle link: W is bounded
+		tell(ms, 3125*21+ms)
 	}
-	if f := r.Feedback(); f.Window != 62_500 || r.flows != 0 {
+	if f := r.Feedback(); f.Window != 128_000 || r.flows != 0 {
 		t.Errorf("the most is %+v", f)
 	}
 	for n := range 20 {
@@ -111,7 +156,7 @@ func TestAgentReceiver(t *testing.T) {
 		}
 		r.OnData(400*unit.Millisecond, path())
 	}
-	tell(401, 3125*11+401)
+	tell(401, 3125*21+401)
 	if f := r.Feedback(); f.Window == 0 {
 		t.Error("with records again it tells nothing")
 	}

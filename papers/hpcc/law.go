@@ -143,6 +143,7 @@ type law struct {
 	wai          float64   // W_ai
 	flows        int       // N as it was counted, of the last hop; 0: W_ai is as configured
 	lastHop      unit.Rate // of that hop
+	trip         unit.Time // round trip of the empty path, with which preset Agent computes T; 0: T is as given
 }
 
 func newLaw(f cc.Flow, c Config) (l law, err error) {
@@ -200,6 +201,14 @@ func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	}
 }
 
+// roundTrip returns T, which for preset Agent depends on the path's rate.
+func (l *law) roundTrip() unit.Time {
+	if l.trip > 0 {
+		return agentT(l.trip, l.rate)
+	}
+	return l.t
+}
+
 // rescale adapts to a change of T or of the path's rate.
 func (l *law) rescale() {
 	l.ref.wc = l.clamp(l.ref.wc)
@@ -253,7 +262,7 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	case firstRecords:
 		if l.flow.NICRate == 0 {
 			l.rate = slowest(p)
-			l.setBaseRTT(l.t)
+			l.setBaseRTT(l.roundTrip())
 			l.rescale()
 		}
 		l.resetLoad(&k.known)

@@ -146,7 +146,9 @@ func queueing(p *cc.Telemetry) (t unit.Time) {
 // newFeedback returns W as feedback with the next number.
 func (r *Receiver) newFeedback() cc.Feedback {
 	f := cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: int32(r.flows)}
-	if !r.plain {
+	if r.plain {
+		f.Flows = encodeAgentT(r.t)
+	} else {
 		f.Number = cc.NextNumber(r.feedback.Number)
 	}
 	return f

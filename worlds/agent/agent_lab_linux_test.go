@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/core/unit"
 	"weir/internal/testutil/await"
 	"weir/worlds/agent"
 )
@@ -64,8 +65,9 @@ func TestConnection(t *testing.T) {
 	const frame = 1514
 	await.Until(t, "a window in the kernel as it was told", func() bool {
 		c := connections(t, a)[0]
-		want := max(2, (int64(c.Told.Window)+frame-1)/frame)
-		return c.Following && int64(c.Window) == want && c.Controller == a.Controller && c.Told.Hops == 3 &&
+		want := max(4, (int64(c.Told.Window)+frame-1)/frame)
+		rate := int64(c.Told.Window) * payload / ofFrame * 1e6 / max(int64(c.Told.T/unit.Microsecond), 1) * 8
+		return c.Following && int64(c.Window) == want && c.Pacing == unit.Rate(rate) && c.Controller == a.Controller && c.Told.Hops == 3 &&
 			c.Told.Bottleneck == 1 && c.Traced > 100
 	})
 	if a.Controller[:9] != "weir_hpcc" {

@@ -35,12 +35,13 @@ type Config struct {
 	Flows     int        // N, flows expected on a link, which gives W_ai (§5)
 	Increase  unit.Bytes // W_ai instead; 0: by Flows
 	MaxStage  int        // additive increases before a multiplicative one (§4.1)
-	RTT       unit.Time  // T; 0: the least that each connection has measured
+	RTT       unit.Time  // of the empty path; 0: the minimum that each connection has measured
 	Rate      unit.Rate  // of the host's link, which bounds what receivers may claim; 0: not bounded
 }
 
-// Defaults are what weir agent has if nothing else is said.
-func Defaults() Config { return Config{Eta: 0.95, Flows: 8} }
+// Defaults returns the settings of weir agent without flags. MaxStage is the draft's 5 (draft-miao §4.1): with 0 the
+// windows swing where acknowledgements wait behind data.
+func Defaults() Config { return Config{Eta: 0.95, Flows: 8, MaxStage: 5} }
 
 // Bounds of what may be told.
 const (

@@ -42,6 +42,7 @@ type Told struct {
 	Hops       int        // how many wrote records
 	Node       uint32     // the bottleneck's; known to the receiver
 	Age        unit.Time  // since it was told, or since records came
+	T          unit.Time  // over which HPCC++ measures; 0: not known
 }
 
 // The structures that programs keep, as bpf/law.h and bpf/agent.c have them.
@@ -54,7 +55,8 @@ type (
 	rawLaw struct {
 		Last                                         [mostHops]rawHop
 		ByteIn                                       [mostHops]uint64
-		At, LastUpdate, Queueing, T, Slowest, Most   uint64
+		At, LastUpdate, Queueing, T, RTT             uint64
+		Slowest, Most                                uint64
 		W, Wc, U                                     uint64
 		N, Missed, Stage, Bottleneck, Told, Measured uint32
 	}
@@ -65,6 +67,7 @@ type (
 		Load                                               uint16
 		Bottleneck, Hops                                   uint8
 		Tells, Refused, Bare, Traced, Fallbacks, Following uint32
+		Time, Pad                                          uint32
 	}
 )
 
@@ -79,16 +82,19 @@ func (c *Connection) decode(b []byte, now int64) error {
 	if n, err := binary.Decode(b, binary.LittleEndian, &r); err != nil || n != len(b) {
 		return fmt.Errorf("agent: %d bytes about a connection, not %d", len(b), binary.Size(&r))
 	}
-	age := func(at uint64) unit.Time { return unit.Time(now-int64(at)) * unit.Nanosecond }
+	// The kernel may have stored newer telemetry after now was read.
+	age := func(at uint64) unit.Time { return max(unit.Time(now-int64(at)), 0) * unit.Nanosecond }
 	c.Tell, c.Told = Told{}, Told{}
 	if l := &r.Law; l.Told > 0 {
-		c.Tell = Told{Window: unit.Bytes(l.Told), Load: float64(l.U) / one, Hops: int(l.N), Age: age(r.Recorded)}
+		c.Tell = Told{Window: unit.Bytes(l.Told), Load: float64(l.U) / one, Hops: int(l.N), Age: age(r.Recorded),
+			T: unit.Time(l.T) * unit.Nanosecond}
 		if at := l.Bottleneck; at < min(l.N, mostHops) {
 			c.Tell.Bottleneck, c.Tell.Node = int(at)+1, l.Last[at].Node
 		}
 	}
 	if r.Window > 0 {
-		c.Told = Told{Window: unit.Bytes(r.Window), Load: float64(r.Load) / toldOne, Hops: int(r.Hops), Age: age(r.ToldAt)}
+		c.Told = Told{Window: unit.Bytes(r.Window), Load: float64(r.Load) / toldOne, Hops: int(r.Hops), Age: age(r.ToldAt),
+			T: unit.Time(r.Time) * unit.Microsecond}
 		if r.Hops > 0 {
 			c.Told.Bottleneck = int(r.Bottleneck) + 1
 		}

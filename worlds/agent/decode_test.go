@@ -12,8 +12,8 @@ import (
 func TestDecodeConnection(t *testing.T) {
 	const now = 5_000_000_000
 	raw := rawConnection{Recorded: now - 1_000_000, ToldAt: now - 2_000_000, Window: 9000, Load: toldOne / 2,
-		Bottleneck: 1, Hops: 3, Tells: 11, Refused: 12, Traced: 13, Fallbacks: 14, Following: 1,
-		Law: rawLaw{Told: 4000, U: one + one/4, N: 2, Bottleneck: 1, Measured: 15, Missed: 1}}
+		Bottleneck: 1, Hops: 3, Tells: 11, Refused: 12, Traced: 13, Fallbacks: 14, Following: 1, Time: 12_288,
+		Law: rawLaw{Told: 4000, T: 20_480_000, U: one + one/4, N: 2, Bottleneck: 1, Measured: 15, Missed: 1}}
 	raw.Law.Last[1].Node = 77
 	decode := func() (c Connection) {
 		b, err := binary.Append(nil, binary.LittleEndian, &raw)
@@ -25,11 +25,17 @@ func TestDecodeConnection(t *testing.T) {
 		}
 		return c
 	}
-	want := Connection{Told: Told{Window: 9000, Load: 0.5, Bottleneck: 2, Hops: 3, Age: 2 * unit.Millisecond},
-		Tell:      Told{Window: 4000, Load: 1.25, Bottleneck: 2, Hops: 2, Node: 77, Age: unit.Millisecond},
+	want := Connection{Told: Told{Window: 9000, Load: 0.5, Bottleneck: 2, Hops: 3, Age: 2 * unit.Millisecond,
+		T: 12_288 * unit.Microsecond},
+		Tell: Told{Window: 4000, Load: 1.25, Bottleneck: 2, Hops: 2, Node: 77, Age: unit.Millisecond,
+			T: 20_480 * unit.Microsecond},
 		Following: true, Tells: 11, Traced: 13, Measured: 15, Missed: true, Refused: 12, Fallbacks: 14}
 	if got := decode(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	raw.Recorded, raw.ToldAt = now+436_000, now+1
+	if got := decode(); got.Tell.Age != 0 || got.Told.Age != 0 {
+		t.Errorf("telemetry is newer than now: %+v", got)
 	}
 	raw.Law.Bottleneck, raw.Hops = 2, 0 // no hop has the largest load
 	if got := decode(); got.Tell.Bottleneck != 0 || got.Tell.Node != 0 || got.Told.Bottleneck != 0 {

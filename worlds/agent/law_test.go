@@ -53,8 +53,31 @@ func loadOf(busy, over uint64) uint64 {
 	return mostLoad
 }
 
-func (l *rawLaw) setTime(t uint64) {
-	l.T, l.Most = t, mostWindow
+// minTime is min_time, encodeTime encode_time and decodeTime decode_time.
+func minTime(byteIn uint64) uint64 {
+	burst := uint64(1e6)
+	if byteIn > 0 {
+		burst = min(burst, byteIn*65536/1e6)
+	}
+	return 10 * max(burst, byteIn*4*1514/1e6)
+}
+
+func encodeTime(ns uint64) uint32 {
+	us, e := (ns+999)/1000, uint32(0)
+	for us > 31 && e < 15 {
+		us, e = (us+1)/2, e+1
+	}
+	if us = min(us, 31); e == 0 {
+		us = max(us, 17)
+	}
+	return e<<4 | uint32(us-16)
+}
+
+func decodeTime(code uint32) uint64 { return uint64(16+code&15) << (code >> 4 & 15) }
+
+func (l *rawLaw) setTime(rtt uint64) {
+	t := decodeTime(encodeTime(rtt+minTime(l.Slowest))) * 1000
+	l.RTT, l.T, l.Most = rtt, t, mostWindow
 	if l.Slowest > 0 {
 		l.Most = min(max(t*1e6*256/l.Slowest, leastBound), mostWindow)
 	}
@@ -115,13 +138,13 @@ func (l *rawLaw) queueing(r *rawRecords) (ps uint64) {
 	return ps / 1000
 }
 
-func (l *rawLaw) begin(r *rawRecords, now, t uint64) {
+func (l *rawLaw) begin(r *rawRecords, now, rtt uint64) {
 	l.store(r, now, firstRecords)
 	l.Slowest = 0
 	for i := range r.N {
 		l.Slowest = max(l.Slowest, l.ByteIn[i])
 	}
-	l.setTime(t)
+	l.setTime(rtt)
 	l.U, l.Stage, l.LastUpdate, l.Queueing = one, 0, now, l.queueing(r)
 }
 
@@ -174,23 +197,23 @@ func (l *rawLaw) computeWind(p *parameters, commit bool) {
 }
 
 // newINT is new_int.
-func (l *rawLaw) newINT(p *parameters, r *rawRecords, now, t uint64) bool {
-	if t == 0 || r.N == 0 {
+func (l *rawLaw) newINT(p *parameters, r *rawRecords, now, rtt uint64) bool {
+	if rtt == 0 || r.N == 0 {
 		return false
 	}
-	t = min(t, 1e9)
+	rtt = min(rtt, 1e9)
 	if l.T == 0 {
 		l.W, l.Wc = uint64(p.Initial)<<8, uint64(p.Initial)<<8
-		l.begin(r, now, t)
+		l.begin(r, now, rtt)
 		return false
 	}
-	if t < l.T {
-		l.setTime(t)
+	if rtt < l.RTT {
+		l.setTime(rtt)
 	}
 	commit := now > l.LastUpdate+l.T+l.Queueing
 	switch l.compare(r, now) {
 	case firstRecords:
-		l.begin(r, now, l.T)
+		l.begin(r, now, l.RTT)
 		return false
 	case unusable:
 		return false

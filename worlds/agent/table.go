@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
-
-	"weir/core/unit"
 )
 
 // Table writes connections, the busiest first: of those that follow HPCC++ a line for each direction in which it tells
@@ -35,19 +33,19 @@ func tableNacks(to io.Writer, all []Connection) error {
 		n := c.Nacks
 		last, age, supply, bound := "-", "-", "-", "-"
 		if n.Taken > 0 {
-			last, age = n.Cause.String(), short(n.Age)
+			last, age = n.Cause.String(), brief(n.Age)
 			if n.Switch > 0 {
 				last += fmt.Sprintf(", switch %d", n.Switch)
 			}
 			if n.Supply > 0 {
-				supply = n.Supply.String()
+				supply = brief(n.Supply)
 			}
 		}
 		if n.Bound > 0 {
 			bound = n.Bound.String()
 		}
 		fmt.Fprintf(w, "%v\t%v\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, n.Taken,
-			n.Repeated, n.Refused, n.Reductions, n.Expired, last, age, supply, bound, short(c.RTT))
+			n.Repeated, n.Refused, n.Reductions, n.Expired, last, age, supply, bound, brief(c.RTT))
 	}
 	if n := len(all) - mostShown; n > 0 {
 		fmt.Fprintf(w, "and %d more\n", n)
@@ -57,12 +55,13 @@ func tableNacks(to io.Writer, all []Connection) error {
 
 func tableHPCC(to io.Writer, all []Connection) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tU\tbottleneck\tage\tRTT\tpacing\t")
+	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tT\tU\tbottleneck\tage\tRTT\tpacing\t")
 	for _, c := range busiest(all) {
 		row := func(as string, t Told) {
-			window, load, hop, age := "-", "-", "-", "-"
+			window, time, load, hop, age := "-", "-", "-", "-", "-"
 			if t.Window > 0 {
-				window, load, age = t.Window.String(), fmt.Sprintf("%.3f", t.Load), short(t.Age)
+				time = brief(t.T)
+				window, load, age = t.Window.String(), fmt.Sprintf("%.3f", t.Load), brief(t.Age)
 				hop = fmt.Sprintf("%d of %d", t.Bottleneck, t.Hops)
 				if t.Node > 0 {
 					hop += fmt.Sprintf(", node %d", t.Node)
@@ -73,10 +72,10 @@ func tableHPCC(to io.Writer, all []Connection) error {
 			}
 			pacing := "-"
 			if as == "sender" && c.Following {
-				pacing = c.Pacing.String()
+				pacing = brief(c.Pacing)
 			}
-			fmt.Fprintf(w, "%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, as, window, load, hop,
-				age, short(c.RTT), pacing)
+			fmt.Fprintf(w, "%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, as, window, time,
+				load, hop, age, brief(c.RTT), pacing)
 		}
 		told, tell := c.Told.Window > 0 || c.Traced > 0, c.Tell.Window > 0
 		if told || !tell {
@@ -92,13 +91,18 @@ func tableHPCC(to io.Writer, all []Connection) error {
 	return w.Flush()
 }
 
-// short is a time to three places.
-func short(t unit.Time) string {
-	switch {
-	case t >= unit.Second:
-		return fmt.Sprintf("%.3gs", t.Seconds())
-	case t >= unit.Millisecond:
-		return fmt.Sprintf("%.3gms", t.Seconds()*1e3)
+// brief formats a time or a rate as its type does, rounded to four digits.
+func brief[T interface {
+	~int64
+	fmt.Stringer
+}](v T) string {
+	step := T(1)
+	for v/step > 9999 || v/step < -9999 {
+		step *= 10
 	}
-	return fmt.Sprintf("%.3gus", t.Seconds()*1e6)
+	half := step / 2
+	if v < 0 {
+		half = -half
+	}
+	return ((v + half) / step * step).String()
 }

@@ -19,9 +19,10 @@ func several() []Connection {
 		{Local: at(1), Remote: at(101), Controller: "cubic", RTT: 2 * unit.Second, Traces: true},
 		{Local: at(2), Remote: at(102), Controller: "weir_hpcc", RTT: 10 * unit.Millisecond, Traces: true, Following: true,
 			Pacing: 20 * unit.Mbps, Traced: 50, Told: Told{Window: 12345, Load: 0.951, Bottleneck: 2, Hops: 3,
-				Age: 150 * unit.Microsecond}},
+				Age: 150 * unit.Microsecond, T: 12_288 * unit.Microsecond}},
 		{Local: at(3), Remote: at(103), Controller: "cubic", RTT: 10 * unit.Millisecond, Traces: true, Measured: 99,
-			Missed: true, Tell: Told{Window: 500, Load: 1.25, Bottleneck: 1, Hops: 5, Node: 7, Age: unit.Millisecond}},
+			Missed: true, Tell: Told{Window: 500, Load: 1.25, Bottleneck: 1, Hops: 5, Node: 7, Age: unit.Millisecond,
+				T: 20_480 * unit.Microsecond}},
 		{Local: at(4), Remote: at(104), Controller: "reno", RTT: 30 * unit.Microsecond, Nacks: &Nacks{Taken: 3, Repeated: 1,
 			Refused: 2, Reductions: 1, Expired: 1, Lowered: 9, Cause: packet.CauseTrimmed, Age: unit.Millisecond, Switch: 5,
 			Supply: 8 * unit.Mbps, Bound: 2856}},
@@ -41,10 +42,10 @@ func TestTable(t *testing.T) {
 		got = append(got, strings.Join(strings.Fields(line), " "))
 	}
 	want := []string{
-		"local remote control as window U bottleneck age RTT pacing",
-		"[fd09::1]:3 [fd09::1]:103 cubic receiver 500B 1.250 1 of 5, node 7, more hops than fit 1ms 10ms -",
-		"[fd09::1]:2 [fd09::1]:102 weir_hpcc sender 12.345kB 0.951 2 of 3 150us 10ms 20Mbps",
-		"[fd09::1]:1 [fd09::1]:101 cubic sender - - - - 2s -",
+		"local remote control as window T U bottleneck age RTT pacing",
+		"[fd09::1]:3 [fd09::1]:103 cubic receiver 500B 20.48ms 1.250 1 of 5, node 7, more hops than fit 1ms 10ms -",
+		"[fd09::1]:2 [fd09::1]:102 weir_hpcc sender 12.345kB 12.29ms 0.951 2 of 3 150us 10ms 20Mbps",
+		"[fd09::1]:1 [fd09::1]:101 cubic sender - - - - - 2s -",
 		"local remote control NACKs repeated refused reductions expired last age supply bound RTT",
 		"[fd09::1]:4 [fd09::1]:104 reno 3 1 2 1 1 trimmed, switch 5 1ms 8Mbps 2.856kB 30us",
 		"[fd09::1]:5 [fd09::1]:105 bbr 0 0 1 0 0 - - - - 1ms",
@@ -63,6 +64,25 @@ func TestTable(t *testing.T) {
 	b.Reset()
 	if err := Table(&b, nil); err != nil || b.Len() > 0 {
 		t.Errorf("without connections: %q, %v", b.String(), err)
+	}
+}
+
+// Times and rates have four digits and the largest unit that leaves three decimals, below 0 too.
+func TestBrief(t *testing.T) {
+	for want, v := range map[string]unit.Time{"0s": 0, "1ps": 1, "9.999ns": 9999, "100ns": 99_996, "436us": 436_000_000,
+		"1.23ms": 1_230_000_000, "789.3us": 789_312_345, "999.9us": 999_949_999, "1ms": 999_960_000, "10.45ms": 10_448_000_000,
+		"9.999s": 9_999_400_000_000, "10s": 9_999_600_000_000, "1234s": 1234 * unit.Second, "12350s": 12_346 * unit.Second,
+		"-436us": -436_000_000, "-1.23ms": -1_230_000_000, "-1ms": -999_960_000} {
+		if got := brief(v); got != want {
+			t.Errorf("%d ps are %s, want %s", int64(v), got, want)
+		}
+	}
+	for want, v := range map[string]unit.Rate{"0bps": 0, "1bps": 1, "122.5Mbps": 122_536_584, "197Mbps": 197_019_600,
+		"92.45Mbps": 92_450_000, "999.9kbps": 999_949, "1Mbps": 999_950, "1.2Tbps": 1_200_000_000_001, "10Gbps": 9_999_999_999,
+		"-5.001Mbps": -5_000_999} {
+		if got := brief(v); got != want {
+			t.Errorf("%d bit/s are %s, want %s", int64(v), got, want)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -104,7 +103,7 @@ func (c *lateness) add(by time.Duration) {
 // left the switch or the relay of lengthen late, frames lost in its rings, and hosts without a processor.
 func (w *wire) judge(try *realtime.Try) (end func()) {
 	try.Helper()
-	before, busy := w.metrics(), busy(try)
+	before, busy := w.metrics(), try.WatchIdle()
 	relay := w.relay
 	if relay == nil {
 		relay = &lateness{}
@@ -131,36 +130,6 @@ func disturbedByLateness(try *realtime.Try, where string, frames, late float64) 
 	if late > frames/1000 {
 		try.Disturbed(fmt.Sprintf("%.0f of %.0f frames late by more than %v%s", late, frames, maxLateness, where))
 	}
-}
-
-// busy records at the end of an attempt whether others had all processors.
-func busy(try *realtime.Try) (end func()) {
-	idle, all := idleTimes(try)
-	return func() {
-		if i, a := idleTimes(try); float64(i-idle) < 0.1*float64(a-all) {
-			try.Disturbed("others: no core was idle")
-		}
-	}
-}
-
-// idleTimes are for how long cores have been idle, and all their time (proc(5)).
-func idleTimes(t testing.TB) (idle, all uint64) {
-	t.Helper()
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, _, _ := strings.Cut(string(b), "\n")
-	for i, f := range strings.Fields(line)[1:9] {
-		var n uint64
-		if _, err := fmt.Sscan(f, &n); err != nil {
-			t.Fatal(err)
-		}
-		if all += n; i == 3 {
-			idle = n
-		}
-	}
-	return idle, all
 }
 
 const metricsPort = "9465"

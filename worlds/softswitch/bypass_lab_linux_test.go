@@ -175,7 +175,7 @@ const bypassSpan = time.Second
 func TestBypass(t *testing.T) { realtime.Test(t, bypass) }
 
 func bypass(t *realtime.Try) {
-	defer busy(t)()
+	defer t.WatchIdle()()
 	w := lay(t, 1500, "left", "right")
 	w.prepare = func(c *exec.Cmd) { c.Args = append(c.Args, "--bypass") }
 	before := w.offloads("left")

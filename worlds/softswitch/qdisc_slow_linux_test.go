@@ -102,7 +102,7 @@ func TestQdiscs(t *testing.T) {
 
 // compare measures both ways.
 func (w *wire) compare(try *realtime.Try, q qdisc) {
-	defer busy(try)()
+	defer try.WatchIdle()()
 	theirs, err := w.kernel(q)
 	if err != nil {
 		try.Fatal(err)

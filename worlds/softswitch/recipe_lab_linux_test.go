@@ -16,30 +16,12 @@ import (
 	"weir/internal/testutil/realtime"
 )
 
-// recipe is the script of docs/switch.md, as it is there.
-func recipe(t testing.TB) string {
-	doc, err := os.ReadFile("../../docs/switch.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(doc), "<!-- recipe: begin -->\n")
-	shown, _, ok := strings.Cut(rest, "<!-- recipe: end -->")
-	if !ok {
-		t.Fatal("docs/switch.md has no recipe")
-	}
-	var lines []string
-	for _, l := range strings.Split(shown, "\n") {
-		lines = append(lines, strings.TrimPrefix(l, "    "))
-	}
-	return strings.Join(lines, "\n")
-}
-
 // The recipe of the documentation works as it is copied: each of its commands, in a network namespace and with a place
 // for names of others that are nobody else's. The user with one connection gets a part that a FIFO would not give.
 func TestRecipe(t *testing.T) { realtime.Test(t, works) }
 
 func works(t *realtime.Try) {
-	defer busy(t)()
+	defer t.WatchIdle()()
 	needRoot(t)
 	for tool, debian := range map[string]string{"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3", "curl": "curl",
 		"unshare": "util-linux"} {
@@ -56,13 +38,12 @@ func works(t *realtime.Try) {
 	if err := os.Symlink(self, filepath.Join(dir, "weir")); err != nil {
 		t.Fatal(err)
 	}
-	script := strings.ReplaceAll(recipe(t), "/tmp/weir-", dir+"/weir-")
+	script := strings.ReplaceAll(testutil.Recipe(t, "../../docs/switch.md"), "/tmp/weir-", dir+"/weir-")
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// The machine of the recipe has a loopback.
-	c := exec.Command("unshare", "--net", "--mount", "sh", "-c",
-		"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec sh -e -c \"$1\"", "sh", script)
+	args := testutil.InNamespace(script)
+	c := exec.Command(args[0], args[1:]...)
 	c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	p := await.Start(t, c)
 	code, said := p.Exit(), p.Output()

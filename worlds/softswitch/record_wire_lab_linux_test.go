@@ -32,7 +32,7 @@ func TestRecordWire(t *testing.T) {
 	for _, r := range softswitch.Recordings() {
 		t.Run(r.Name, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {
-				defer busy(t)()
+				defer t.WatchIdle()()
 				capture := recordWire(t, &r)
 				same, dropped, marked := r.Replay(t, r.File, capture)
 				if !same || r.Drops != (dropped > 0) || r.Marks != (marked > 0) {

@@ -171,7 +171,7 @@ func TestStop(t *testing.T) {
 	}{{"2Mbps", 50, true, syscall.SIGINT}, {"5kbps", 5, false, syscall.SIGTERM}} { // a frame in 4 ms, in 1.6 s
 		t.Run(x.rate, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {
-				defer busy(t)()
+				defer t.WatchIdle()()
 				w := lab.on(t)
 				p := w.open(strings.Replace(plain, "right}", "right, rate: "+x.rate+"}", 1))
 				in, out := w.socket("left", 1500), w.socket("right", 1500)

@@ -25,8 +25,9 @@ type agentCmd struct {
 	Metrics   string        `placeholder:"ADDR" help:"Serve metrics at this address and port, as http://ADDR/metrics."`
 	Eta       *string       `placeholder:"SHARE" help:"Target utilisation (draft-miao §4.1); 95% if not given."`
 	Flows     *int          `placeholder:"N" help:"Flows on a link: W_ai is W_init·(1−eta)/flows (draft-miao §5); else 8."`
+	MaxStage  *int          `placeholder:"N" help:"Additive increases before a multiplicative one (draft-miao §4.1); else 5."`
 	Increase  *string       `placeholder:"BYTES" help:"W_ai, in place of that rule."`
-	RTT       *string       `name:"rtt" placeholder:"TIME" help:"T, the empty path's round trip; else the least measured."`
+	RTT       *string       `name:"rtt" placeholder:"TIME" help:"The empty path's round trip; else the minimum measured."`
 	Rate      *string       `placeholder:"RATE" help:"Of this host's link, the most that receivers can claim; else any."`
 	Every     time.Duration `default:"1s" help:"How often connections are shown; 0s: never."`
 }
@@ -49,6 +50,9 @@ func (c *agentCmd) config() (x agent.Config, err error) {
 		leastEvery)
 	if c.Flows != nil {
 		x.Flows = *c.Flows
+	}
+	if c.MaxStage != nil {
+		x.MaxStage = *c.MaxStage
 	}
 	if c.Nacks != nil {
 		x.Nacks = *c.Nacks
@@ -89,9 +93,17 @@ func (c *agentCmd) config() (x agent.Config, err error) {
 			"or both", strings.Join(ignored, ", "))
 	}
 	for _, p := range x.Problems() {
-		must(false, "--%s: %s", strings.ToLower(p.Field), p.Says)
+		must(false, "--%s: %s", flagName(p.Field), p.Says)
 	}
 	return x, errors.Join(errs...)
+}
+
+// flagName returns the flag of a field of agent.Config.
+func flagName(field string) string {
+	if field == "MaxStage" {
+		return "max-stage"
+	}
+	return strings.ToLower(field)
 }
 
 // ofHPCC are the flags that were given and are about HPCC++ only.
@@ -99,8 +111,8 @@ func (c *agentCmd) ofHPCC() (flags []string) {
 	for _, x := range []struct {
 		flag  string
 		given bool
-	}{{"--eta", c.Eta != nil}, {"--flows", c.Flows != nil}, {"--increase", c.Increase != nil}, {"--rtt", c.RTT != nil},
-		{"--rate", c.Rate != nil}} {
+	}{{"--eta", c.Eta != nil}, {"--flows", c.Flows != nil}, {"--max-stage", c.MaxStage != nil},
+		{"--increase", c.Increase != nil}, {"--rtt", c.RTT != nil}, {"--rate", c.Rate != nil}} {
 		if x.given {
 			flags = append(flags, x.flag)
 		}

@@ -103,7 +103,7 @@ func Registry() *spec.Registry {
 		Library: []spec.Library{{Name: "ai", Title: "Fabrics for training", Files: ai.Experiments},
 			{Name: "bench", Title: "Benchmarks", Files: bench.Experiments, Lab: []string{"shaped", "switch"},
 				Benchmark: true},
-			{Name: "hpcc", Title: "HPCC++", Files: hpcc.Experiments, Lab: []string{"lab", "lab-kernel"}},
+			{Name: "hpcc", Title: "HPCC++", Files: hpcc.Experiments, Lab: []string{"lab", "lab-kernel", "short-paths"}},
 			{Name: "ncf", Title: "NCF: network-assisted congestion feedback", Files: ncf.Experiments, Lab: []string{"lab"}},
 			{Name: "p4abc", Title: "P4-ABC", Files: p4abc.Experiments},
 			{Name: "p4te", Title: "P4TE", Files: p4te.Experiments, Lab: []string{"lab", "lab-failure"}}},

@@ -17,7 +17,7 @@ char _license[] SEC("license") = "GPL and additional rights"; // those of Apache
 // Settings, which the loader fills in.
 volatile const struct parameters parameters = {};
 volatile const u64 namespace_cookie = 0; // connections of other network namespaces are none of ours
-volatile const u64 base_rtt = 0;         // T, in ns; 0: the least that was measured
+volatile const u64 base_rtt = 0;         // the empty path's round trip, in ns; 0: the least that was measured
 volatile const u64 line_rate = 0;        // bytes/s; bound of what a receiver may claim; 0: none
 volatile const char controller[NAME] = "weir_hpcc";
 
@@ -29,13 +29,15 @@ struct told {
 	u16 exid;
 	u32 window;         // bytes
 	u16 load;           // U, in 1/4096
-	u8 bottleneck, hops; // which hop, from 0, of how many
+	u8 hops;            // the bottleneck, from 0, in the upper four bits; below, the count of hops
+	u8 time;            // T (encode_time)
 };
 #define SHORT 8
 #define LONG 12
 
 #define HOLD 100000000ull // ns for which telemetry holds at most
 #define LEAST_HOLD 5000000ull
+#define MIN_SEGMENTS 4
 
 // connection is what is known of one, as the loader reads it.
 struct connection {
@@ -51,6 +53,8 @@ struct connection {
 	u32 traced;      // segments that left with room for records
 	u32 fallbacks;   // changes to CUBIC
 	u32 following;   // the window is obeyed
+	u32 time;        // T that the other end told, us; 0: not yet
+	u32 pad;
 };
 
 struct {
@@ -165,7 +169,7 @@ INLINE int inside(struct tcp_sock *t, u32 seq, u32 end, u32 ack) {
 	return acknowledges(t, ack);
 }
 
-// round_trip is T.
+// round_trip is the empty path's, in ns.
 INLINE u64 round_trip(struct tcp_sock *t) {
 	u32 us = t->rtt_min.s[0].v;
 	if (base_rtt)
@@ -338,8 +342,9 @@ INLINE void obey(struct bpf_sock_ops *s, struct bpf_sock *sk, struct connection 
 	c->window = swap32(o.window);
 	if (n == LONG) {
 		c->load = swap16(o.load);
-		c->bottleneck = o.bottleneck;
-		c->hops = o.hops;
+		c->bottleneck = o.hops >> 4;
+		c->hops = o.hops & 15;
+		c->time = o.time ? decode_time(o.time) : 0;
 	}
 	c->told_at = nanoseconds();
 	c->tells++;
@@ -374,8 +379,8 @@ int talks(struct bpf_sock_ops *s) {
 	} else if (s->op == OP_WRITE && tells(c)) {
 		u64 load = c->law.u >> 12;
 		struct told o = {.kind = KIND, .length = LONG, .exid = swap16(EXID), .window = swap32(c->law.told),
-				 .load = swap16(load > 0xffff ? 0xffff : load), .bottleneck = c->law.bottleneck,
-				 .hops = c->law.n};
+				 .load = swap16(load > 0xffff ? 0xffff : load), .hops = c->law.bottleneck << 4 | c->law.n,
+				 .time = encode_time(c->law.t)};
 		if (store_option(s, &o, LONG, 0)) {
 			o.length = SHORT;
 			store_option(s, &o, SHORT, 0);
@@ -415,14 +420,14 @@ int undo(u64 *context) {
 	return t->snd_cwnd;
 }
 
-// control is line 27: W, and R = W/T. W counts frames, as telemetry does; the kernel counts segments, and paces what
+// control is line 27: R = W/T, and no more than W in flight. W counts frames, as telemetry does; the kernel counts segments, and paces what
 // they carry.
 SEC("struct_ops/control")
 int control(u64 *context) {
 	struct sock *sk = (void *)context[0];
 	struct tcp_sock *t = (void *)context[0];
 	struct connection *c = storage(&connections, sk, NULL, 0);
-	u64 hold = (u64)(t->srtt_us >> 3) * 2000, w, frame, segments, rtt, rate;
+	u64 trip = t->srtt_us >> 3, hold = trip * 2000, w, frame, segments, most, time, rate;
 	if (hold < LEAST_HOLD)
 		hold = LEAST_HOLD;
 	if (hold > HOLD)
@@ -432,19 +437,28 @@ int control(u64 *context) {
 		return 0;
 	}
 	w = c->window;
-	rtt = round_trip(t) / 1000;
-	if (!rtt)
-		rtt = 1;
-	if (line_rate && w > line_rate * rtt / 1000000)
-		w = line_rate * rtt / 1000000;
+	time = c->time; // T is at least 17 us
+	if (!time)
+		time = decode_time(encode_time(round_trip(t) + min_time(0)));
+	if (line_rate && w > line_rate * time / 1000000)
+		w = line_rate * time / 1000000;
 	frame = t->mss_cache + t->tcp_header_len + ROOM + IP6 + ETHERNET;
-	segments = (w + frame - 1) / frame;
-	if (segments < 2)
-		segments = 2; // one would wait for a delayed acknowledgement
+	// Where the round trip is below T, W/T needs fewer segments in flight than W: as many as leave in the smoothed round
+	// trip and the empty path's, and MIN_SEGMENTS, for delayed acknowledgements and hosts that are late. With more Linux
+	// sends longer bursts, unless each segment is a frame of its own: then W bridges the times in which hosts stall.
+	trip += round_trip(t) / 1000;
+	if (sk->sk_gso_max_segs == 1)
+		trip = time;
+	most = (w + frame - 1) / frame;
+	segments = (w * (trip < time ? trip : time) / time + frame - 1) / frame + MIN_SEGMENTS;
+	if (segments > most)
+		segments = most;
+	if (segments < MIN_SEGMENTS)
+		segments = MIN_SEGMENTS;
 	if (segments > t->snd_cwnd_clamp)
 		segments = t->snd_cwnd_clamp;
 	t->snd_cwnd = segments;
-	rate = w * t->mss_cache / frame * 1000000 / rtt;
+	rate = w * t->mss_cache / frame * 1000000 / time;
 	sk->sk_pacing_rate = rate ? rate : 1;
 	return 0;
 }

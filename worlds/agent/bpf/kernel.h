@@ -13,6 +13,7 @@ typedef long long s64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+#define GLOBAL __attribute__((noinline)) // the verifier checks it once, and not at each call
 #define KERNEL __attribute__((preserve_access_index))
 #define NULL ((void *)0)
 
@@ -63,6 +64,7 @@ struct address { // struct bpf_sock_tuple, of IPv6
 struct sock {
 	unsigned long sk_pacing_rate;
 	u32 sk_pacing_status;
+	u16 sk_gso_max_segs;
 } KERNEL;
 
 struct minmax_sample { u32 v; } KERNEL;

@@ -12,7 +12,11 @@
 #define MOST_WINDOW ((1ull << 39) - 1)
 #define LEAST_WINDOW 256
 #define LEAST_BOUND (1500 << 8) // W_init is a packet at least
-#define MOST_TIME 1000000000ull // T is a second at most
+#define MOST_TIME 1000000000ull // a round trip is a second at most
+#define BURSTS 10              // T has room for so many of the sender's bursts (docs/agent.md#t)
+#define BURST_TIME 1000000ull  // ns: Linux sends in one piece what its pacing rate carries in 1 ms,
+#define MIN_BURST (4 * 1514)   // four segments at least (MIN_SEGMENTS of agent.c)
+#define MAX_BURST 65536        // and 64 kB at most (tcp_tso_autosize)
 #define COUNTER_BITS 44
 #define LEAST_RATE 1000000 // bit/s; a port that has less, or does not say its rate, is passed over
 
@@ -44,6 +48,7 @@ struct law {
 	u64 last_update;       // lastUpdateTime
 	u64 queueing;          // that the first packet of the last window meets
 	u64 t;                 // T; 0: not begun
+	u64 rtt;               // of the empty path
 	u64 slowest;           // byte_in of the slowest port
 	u64 most;              // bound of windows: slowest port's rate * T
 	u64 w, wc, u;          // W, Wc, U
@@ -89,7 +94,42 @@ INLINE u64 load(u64 busy, u64 over) {
 	return v < MOST_LOAD ? v : MOST_LOAD;
 }
 
-INLINE void set_time(struct law *l, u64 t) {
+// min_time returns the least T, in ns, of a path whose slowest port needs byte_in for a byte; 0: its rate is unknown.
+GLOBAL u64 min_time(u64 byte_in) {
+	u64 burst = BURST_TIME;
+	if (byte_in && byte_in * MAX_BURST / 1000000 < burst)
+		burst = byte_in * MAX_BURST / 1000000;
+	if (byte_in * MIN_BURST / 1000000 > burst)
+		burst = byte_in * MIN_BURST / 1000000;
+	return BURSTS * burst;
+}
+
+// encode_time rounds a time in ns up to what the option has of T: (16 + m) * 2^e us, of which e is in the upper four
+// bits. The least is 17 us, for 0 stands for an unknown T.
+GLOBAL u32 encode_time(u64 ns) {
+	u64 us = (ns + 999) / 1000;
+	u32 e = 0;
+	for (int i = 0; i < 15; i++)
+		if (us > 31) {
+			us = (us + 1) / 2;
+			e++;
+		}
+	if (us > 31)
+		us = 31;
+	if (!e && us < 17)
+		us = 17;
+	return e << 4 | (us - 16);
+}
+
+INLINE u64 decode_time(u32 code) { return (u64)(16 + (code & 15)) << (code >> 4 & 15); } // in us
+
+// set_time sets T: the empty path's round trip and the least T, so that both ends have the same.
+GLOBAL int set_time(struct law *l, u64 rtt) {
+	u64 t;
+	if (!l)
+		return 0;
+	t = decode_time(encode_time(rtt + min_time(l->slowest))) * 1000;
+	l->rtt = rtt;
 	l->t = t;
 	l->most = l->slowest ? t * 1000000 * 256 / l->slowest : MOST_WINDOW;
 	if (l->most < LEAST_BOUND)
@@ -98,6 +138,7 @@ INLINE void set_time(struct law *l, u64 t) {
 		l->most = MOST_WINDOW;
 	l->w = clamp(l->w, l->most);
 	l->wc = clamp(l->wc, l->most);
+	return 0;
 }
 
 // compare: records are a measurement if they are of the same path and the time of every hop has advanced.
@@ -148,23 +189,28 @@ INLINE u64 queueing(const struct law *l, const struct records *r) {
 	return ps / 1000;
 }
 
-INLINE void begin(struct law *l, const struct records *r, u64 now, u64 t) {
+GLOBAL int begin(struct law *l, const struct records *r, u64 now, u64 rtt) {
+	if (!l || !r)
+		return 0;
 	store_records(l, r, now, FIRST);
 	l->slowest = 0;
 	for (int i = 0; i < HOPS; i++)
 		if (i < r->n && l->byte_in[i] > l->slowest)
 			l->slowest = l->byte_in[i];
-	set_time(l, t);
+	set_time(l, rtt);
 	l->u = ONE;
 	l->stage = 0;
 	l->last_update = now;
 	l->queueing = queueing(l, r);
+	return 0;
 }
 
 // measure_inflight is lines 1 to 10: 0 if no hop has a rate.
-INLINE int measure_inflight(struct law *l, const struct records *r) {
+GLOBAL int measure_inflight(struct law *l, const struct records *r) {
 	u64 u = 0, tau = 0;
 	int worst = -1;
+	if (!l || !r)
+		return 0;
 	for (int i = 0; i < HOPS; i++) { // line 3
 		const struct hop *h = &r->hop[i], *old = &l->last[i];
 		u64 dt = h->time - old->time, sent, v, q;
@@ -213,23 +259,23 @@ INLINE void compute_wind(struct law *l, const struct parameters *p, int commit) 
 }
 
 // new_int is NewINT, lines 28 to 34, for a packet with records. It returns whether they were a measurement.
-INLINE int new_int(struct law *l, const struct parameters *p, const struct records *r, u64 now, u64 t) {
+INLINE int new_int(struct law *l, const struct parameters *p, const struct records *r, u64 now, u64 rtt) {
 	int commit, what;
-	if (!t || !r->n)
+	if (!rtt || !r->n)
 		return 0;
-	if (t > MOST_TIME)
-		t = MOST_TIME;
+	if (rtt > MOST_TIME)
+		rtt = MOST_TIME;
 	if (!l->t) {
 		l->w = l->wc = (u64)p->initial << 8;
-		begin(l, r, now, t);
+		begin(l, r, now, rtt);
 		return 0;
 	}
-	if (t < l->t)
-		set_time(l, t); // a shorter round trip was seen
+	if (rtt < l->rtt)
+		set_time(l, rtt); // a shorter round trip was seen
 	commit = now > l->last_update + l->t + l->queueing; // line 29
 	what = compare(l, r, now);
 	if (what == FIRST) {
-		begin(l, r, now, l->t);
+		begin(l, r, now, l->rtt);
 		return 0;
 	}
 	if (what == UNUSABLE || !measure_inflight(l, r))

@@ -20,7 +20,7 @@ struct {
 } states SEC(".maps");
 
 struct step {
-	u64 now, t;
+	u64 now, rtt;
 	struct records records;
 };
 
@@ -34,7 +34,7 @@ int steps(struct __sk_buff *skb) {
 	if (!s || skb_load(skb, ETHERNET, &x, sizeof(x)))
 		return 2;
 	s->records = x.records;
-	return new_int(&s->law, &p, &s->records, x.now, x.t);
+	return new_int(&s->law, &p, &s->records, x.now, x.rtt);
 }
 
 // reads takes a header of hop-by-hop options.
