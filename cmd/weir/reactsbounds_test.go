@@ -150,11 +150,12 @@ func (r reaction) bounds() bound {
 }
 
 // bounds are those of the reaction. Where each packet goes another way and one of four paths has a quarter of the rate,
-// a law without telemetry that fills the other three drops three quarters of what goes by the slow one.
+// a law without telemetry that fills the other three drops three quarters of what goes by the slow one, a fifth of all,
+// and what is sent again goes by it, too.
 func (x crossing) bounds() bound {
 	b := x.reaction.bounds()
 	if x.unequal && x.sprays() && !x.reads() {
-		b.lost = max(b.lost, 0.2)
+		b.lost = max(b.lost, 0.25)
 	}
 	return b
 }
@@ -174,6 +175,10 @@ var unresolved = []struct {
 		}, queues | drops | resends},
 	{"the reordering that paths of different rates cause is taken for loss",
 		func(x crossing) bool { return x.unequal && x.sprays() }, resends},
+	{"what TCP takes for lost while it waits in a slow path is not in flight, so that no window bounds it",
+		func(x crossing) bool {
+			return x.unequal && x.sprays() && x.reads() && strings.HasPrefix(x.transport, "tcp")
+		}, queues | drops},
 	{"PowerTCP forgets the power of a slow path after a T, while packets still wait there",
 		func(x crossing) bool {
 			return x.unequal && x.controller == "powertcp" && (x.sprays() || x.balancer == "hula")

@@ -78,7 +78,7 @@ func (x crossing) spec() string {
 		trips, warmup = 100, 100
 	}
 	if x.controller == "bbr" { // its model takes its time
-		warmup = 1500
+		warmup = 5 * trips
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%sduration: %v\nwarmup: %v\ntopology: {leaf_spine: {leaves: 2, spines: 4, hosts: 8, rate: %v, "+
