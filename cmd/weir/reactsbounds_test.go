@@ -44,6 +44,7 @@ var excuses = map[string]effect{
 	"marks-beyond-buffer": queues | drops, "timely-t-high-wait": queues | drops, "min-rate-above-path": queues | drops,
 	// windows follow something else than the path
 	"bolt-paths": queues | drops | idles, "hpcc-t-long": queues, "hpcc-w-ai": queues, "hpcc-t-short": idles,
+	"hpcc-increases": queues, "hpcc-load-long": queues | drops, "hpcc-load-short": idles, "hpcc-congested-load": idles,
 	"telemetry-multi": idles, "timely-t-high-low": idles, "swift-target": idles, "swift-max-cwnd": idles,
 	"bolt-max-cwnd": idles, "tcp-send-buffer": idles, "tcp-receive-buffer": idles, "rdma-bound-bytes": idles,
 	// what the transport takes for lost
