@@ -195,14 +195,20 @@ var unresolved = []struct {
 	}, queues | drops | idles | resends},
 }
 
-// unresolved returns the effects of a crossing that are not judged.
-func (x crossing) unresolved() (e effect) {
+// known counts directions of crossings whose failures unresolved explains, by why. An entry that TestAllCrossings
+// reports with 0 can go.
+var known = map[string]int{}
+
+// judged returns the missed bounds that no entry of unresolved explains.
+func (x crossing) judged(missed effect) effect {
+	left := missed
 	for _, u := range unresolved {
-		if u.has(x) {
-			e |= u.effects
+		if u.has(x) && missed&u.effects != 0 {
+			left &^= u.effects
+			known[u.why]++
 		}
 	}
-	return e
+	return left
 }
 
 // reads reports whether the controller's law reads telemetry. An agent's connection without any is CUBIC's.
