@@ -146,7 +146,7 @@ type Site struct {
 	// they had before a reload: constructors ask Rate and Limit.
 	At    []*tm.Port
 	Clock telemetry.Clock
-	Rates []unit.Rate // of the network's links in bit/s, ascending
+	Rates []unit.Rate // of the network's links in bit/s, ascending, and then those that links get during the run
 	// Counted: the framing has telemetry in each frame already, see telemetry.Format.
 	Counted bool
 	Lines   []Line     // by port

@@ -232,6 +232,16 @@ func TestReceiverSmallWindows(t *testing.T) {
 	}
 }
 
+// What a packet waits on its way is the sum over all queues of the path, each at its port's rate. A port without a rate
+// counts for no time.
+func TestQueueingOfAllHops(t *testing.T) {
+	slow, blind := hop(2, 0, 0, 25_000), hop(3, 0, 0, 1_000_000)
+	slow.Rate, blind.Rate = 25*gbps, 0
+	if got := queueing(&path(hop(1, 0, 0, 50_000), slow, blind, hop(4, 0, 0, 12_500)).Telemetry); got != 13*us {
+		t.Errorf("%v, want 4us, 8us and 1us", got)
+	}
+}
+
 // N sets W_ai while the last hop is the bottleneck, and only then.
 func TestReceiverCounts(t *testing.T) {
 	census := &cc.Census{}

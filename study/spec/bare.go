@@ -67,7 +67,7 @@ func (r *Registry) Bare(name, topology string, set []string) (*Point, error) {
 		root.Set("addresses", &document.Node{Place: here, Text: hierarchical})
 	}
 	if d.route(whole, p); c.OK() {
-		d.switchConfigs(whole, p)
+		d.switchConfigs(whole, p, nil)
 	}
 	if d.buffers(p); !c.OK() {
 		return nil, c.Err()

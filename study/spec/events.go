@@ -12,15 +12,15 @@ import (
 	"weir/internal/document"
 )
 
-// eventList reads what happens to links during a run.
-func (d *decoder) eventList(root document.Map, p *Point) {
+// eventList reads what happens to links during a run, in order of time.
+func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event) {
 	t := root.Get("events")
 	if t == nil {
-		return
+		return nil
 	}
 	if t.Kind != document.List {
 		d.Fail(t.Place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
-		return
+		return nil
 	}
 	for _, item := range t.Items {
 		x, ok := d.Map(item, event)
@@ -63,10 +63,11 @@ func (d *decoder) eventList(root document.Map, p *Point) {
 			}
 		}
 		if d.Word(x.Default("enabled"), "switch", event.Key("enabled").Form.Words) == "true" {
-			p.events = append(p.events, e)
+			events = append(events, e)
 		}
 	}
-	sort.SliceStable(p.events, func(i, j int) bool { return p.events[i].At < p.events[j].At })
+	sort.SliceStable(events, func(i, j int) bool { return events[i].At < events[j].At })
+	return events
 }
 
 // leaving reads which direction of a link is meant: 1 + the end that it leaves.

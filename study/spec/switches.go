@@ -19,7 +19,8 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-func (d *decoder) switchConfigs(root document.Map, p *Point) {
+// switchConfigs reads what switches run. Telemetry has room for the rates that events give to links.
+func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Event) {
 	n := p.seen.Network
 	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
@@ -44,7 +45,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point) {
 			d.switchPattern(k, p, programs)
 		}
 	}
-	d.telemetry(root, p, programs)
+	d.telemetry(root, p, programs, wiring.Rates(p.seen.Network, events))
 	d.surround(p, programs)
 	for i, node := range n.Nodes {
 		if !node.Switch {

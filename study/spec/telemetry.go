@@ -13,9 +13,8 @@ import (
 )
 
 // telemetry finds the format of telemetry in which the programs write; all must agree,
-// since hosts cannot tell who has written.
-func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program) {
-	rates := p.seen.Network.Rates()
+// since hosts cannot tell who has written. rates are those that links have at any time.
+func (d *decoder) telemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
 	for i, list := range programs {
 		for _, x := range list {
 			writer, writes := x.Config.(dataplane.Telemeter)

@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
@@ -78,7 +79,7 @@ type Wiring struct {
 func New(c *Config) *Wiring {
 	n := c.Network
 	w := &Wiring{
-		config: c, rates: n.Rates(), Switches: make([]*dataplane.Switch, len(n.Nodes)),
+		config: c, rates: Rates(n, c.Events), Switches: make([]*dataplane.Switch, len(n.Nodes)),
 		Directions: make([]Direction, 0, 2*len(n.Links)), Links: make([]fabric.Link, 0, 2*len(n.Links)),
 		ports: make([]*tm.Port, 2*len(n.Links)), leaving: make([][]int32, len(n.Nodes)),
 	}
@@ -161,6 +162,18 @@ func (e *Event) about(end int) bool { return e.One == 0 || int(e.One) == 1+end }
 
 // Rated reports whether the event is about the link's rate.
 func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
+
+// Rates returns the bit rates of a network's links, ascending, and then those that events give to links and that no
+// link has at first, in the order of the events.
+func Rates(n *topology.Network, events []Event) []unit.Rate {
+	rates := n.Rates()
+	for i := range events {
+		if r := events[i].Rate.Bits; r > 0 && !slices.Contains(rates, r) {
+			rates = append(rates, r)
+		}
+	}
+	return rates
+}
 
 // HappenFirst applies the events at time 0 to Links, switches and ports. Call it when these exist and before the fabric
 // is made from Links, so that no packet and no choice of a NIC precedes them. It returns the events that follow.
