@@ -27,8 +27,8 @@ var (
 		Condition: "switches average loads over more than five round trips of the longest path, or 150 with telemetry: " +
 			"congestion (t of program telemetry)"}
 	warnCongestedLoad = scheme.WarningKind{ID: "hpcc-congested-load",
-		Condition: "with telemetry: congestion, congested_load of program telemetry is above eta, so that windows shrink on a " +
-			"path that is not congested"}
+		Condition: "with telemetry: congestion, congested_load of program telemetry is above eta, so that windows shrink " +
+			"on a path that is not congested"}
 	warnTShort = scheme.WarningKind{ID: "hpcc-t-short",
 		Condition: "t is below 95 % of the longest path's round trip"}
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
@@ -113,9 +113,9 @@ func (c *Config) sum(s *cc.Site) []scheme.Remark {
 		worst.Flows).At(worst.Narrow.Port, added/max(headroom, 1))}
 }
 
-// standing returns the bytes that stand in the queue of a path's narrowest link by the fixed point of the law, W = W_ai/
-// (1−eta/U), with all its flows: by their windows, N·W = U·B·T, or where windows are below a packet by their rates,
-// N·W/T = B. In the queue there is at most a packet of each flow then. The configuration is resolved.
+// standing returns the bytes that stand in the queue of a path's narrowest link by the fixed point of the law,
+// W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or where windows are below a packet by their
+// rates, N·W/T = B. In the queue there is at most a packet of each flow then. The configuration is resolved.
 func (c *Config) standing(p *cc.SitePath, mss float64) float64 {
 	product, flows := c.product(p), float64(p.Flows)
 	added := flows * c.increase(p)
@@ -211,20 +211,20 @@ func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
 	}
 	ratio := float64(t) / float64(p.BaseRTT)
 	if ratio < share {
-		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest path "+
-			"takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
+		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
+			"path takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
 			"trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, share, trips)}
 	}
 	if q := s.Find(func(p *cc.SitePath) bool { return !p.Idle }); ratio > trips && q != nil {
-		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest path "+
-			"takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
+		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
+			"path takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
 			"queues; %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
 
-// congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U counts
-// as that load, and windows shrink until the increase of a round trip is all that is left.
+// congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
+// counts as that load, and windows shrink until the increase of a round trip is all that is left.
 func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float64) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= eta {
@@ -246,9 +246,9 @@ func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float6
 	if worst == nil {
 		return nil
 	}
-	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where no "+
-		"port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to eta "+
-		"suits it", unit.FormatShare(eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
+	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where "+
+		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to "+
+		"eta suits it", unit.FormatShare(eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
 		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, eta/least)}
 }
 
