@@ -153,7 +153,7 @@ func (c *Census) Count(now, t unit.Time, m *Member) {
 }
 
 // Flows returns the number of flows, rounded, as the flow of m gets it. The flow itself counts as one there, and in the
-// numbers of others as what it stands for. Its packet proves that it is there, and if its silence made its own N larger,
+// numbers of others as what it stands for. Its packet proves that it is there, and if silence made its own N larger,
 // the slowest flow would have the smallest share.
 func (c *Census) Flows(m *Member) int {
 	others := c.flows

@@ -91,7 +91,7 @@ func censusNetwork(t *testing.T, until func(delay unit.Time) unit.Time, covers f
 }
 
 // Flows with windows below a packet have equal shares: a flow counts as one in the number that it gets, and as what it
-// stands for in the numbers of others. Before, the slowest flows had the smallest W_ai, and Jain's index was .10 to .99.
+// stands for in the numbers of others. Before, the slowest flows had the smallest W_ai, and Jain's index was .1 to .99.
 func TestCensusOnSlowLinks(t *testing.T) {
 	for _, x := range []struct {
 		flows      int

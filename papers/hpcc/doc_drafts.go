@@ -46,8 +46,8 @@
 //	                             rates, TestReactions). XCP and RCP are not here to compare with
 //	§9.3   Transports            rdma, tcp, udp_controlled: TestIncastNetwork; as a bound beside a transport's own
 //	                             window: TestWindowBound; UDP by reports and probes: TestThinning, TestProbesTakeThePath
-//	§9.4   QoS                   sojourn time: TestSojourn; DWRR's share as the link's rate: TestClassesNetwork. Queues in
-//	                             strict priority over DWRR (dwrr: priority) have the whole rate, and classes below
+//	§9.4   QoS                   sojourn time: TestSojourn; DWRR's share as the link's rate: TestClassesNetwork. Queues
+//	                             in strict priority over DWRR (dwrr: priority) have the whole rate, and classes below
 //	                             share what these leave: TestClassesUnderPriorityNetwork. With scheduler strict
 //	                             records are the port's: a class below has no rate of its own, so sojourn only
 //	10 …    Acknowledgments, contributors, references: nothing to build

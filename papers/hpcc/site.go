@@ -19,15 +19,16 @@ var (
 	warnWAI = scheme.WarningKind{ID: "hpcc-w-ai",
 		Condition: "w_ai is above the headroom, (1 − eta) of a round trip of a path at its slowest link"}
 	warnIncreases = scheme.WarningKind{ID: "hpcc-increases",
-		Condition: "the increases of the flows that share a path's slowest link, by w_ai or n, are more than twice the headroom"}
+		Condition: "the increases of the flows that share a path's slowest link, by w_ai or n, are above the headroom, so " +
+			"that more than five packets stand in its queue"}
 	warnLoadShort = scheme.WarningKind{ID: "hpcc-load-short",
 		Condition: "switches average loads over a small part of the longest path's round trip (t of program telemetry)"}
 	warnLoadLong = scheme.WarningKind{ID: "hpcc-load-long",
 		Condition: "switches average loads over more than five round trips of the longest path, or 150 with telemetry: " +
 			"congestion (t of program telemetry)"}
 	warnCongestedLoad = scheme.WarningKind{ID: "hpcc-congested-load",
-		Condition: "with telemetry: congestion, congested_load of program telemetry is above eta, so that windows shrink on a " +
-			"path that is not congested"}
+		Condition: "with telemetry: congestion, congested_load of program telemetry is above eta, so that windows shrink " +
+			"on a path that is not congested"}
 	warnTShort = scheme.WarningKind{ID: "hpcc-t-short",
 		Condition: "t is below 95 % of the longest path's round trip"}
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
@@ -82,32 +83,20 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	return append(all, r.sum(s)...)
 }
 
-// maxIncreases is how many times the headroom the increases of all flows may be without a warning. They may also exceed
-// it by maxStanding packets. Up to there the 95th percentile of the queue is below 20 kB where windows are a packet or
-// more; with four times and seven packets it is 40 kB.
-const (
-	maxIncreases = 2
-	maxStanding  = 4
-)
+// maxStanding is how many packets may stand in a queue by the increases of all flows without a warning. The 95th
+// percentile is about four times what standing returns, so that it is 20 kB with packets of 1000 bytes.
+const maxStanding = 5
 
-// sum warns of flows that together add much more in a round trip than the headroom of the link that they share. The
-// configuration is resolved.
+// sum warns of flows that together add so much more in a round trip than the headroom of the link that they share that
+// a queue stands. The configuration is resolved.
 func (c *Config) sum(s *cc.Site) []scheme.Remark {
 	var worst *cc.SitePath
-	var added, headroom float64
+	queue := float64(maxStanding * s.MSS)
 	for i := range s.Paths {
-		p := &s.Paths[i]
-		trip := p.BaseRTT
-		if c.T > 0 {
-			trip = c.T
-		}
-		room := float64(p.Narrow.Rate) * float64(trip) / 8e12 * (1 - c.Eta)
-		all := float64(p.Flows) * c.increase(p)
-		if p.Flows < 2 || all <= maxIncreases*room || all <= room+float64(maxStanding*s.MSS) {
-			continue
-		}
-		if worst == nil || all*headroom > added*room {
-			worst, added, headroom = p, all, room
+		if p := &s.Paths[i]; p.Flows > 1 {
+			if q := c.standing(p, float64(s.MSS)); q > queue {
+				worst, queue = p, q
+			}
 		}
 	}
 	if worst == nil {
@@ -117,10 +106,36 @@ func (c *Config) sum(s *cc.Site) []scheme.Remark {
 	if c.N > 0 {
 		param, value = "n", strconv.Itoa(c.N)
 	}
+	added, headroom := float64(worst.Flows)*c.increase(worst), c.product(worst)*(1-c.Eta)
 	return []scheme.Remark{warnIncreases.Remark(param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
-		"W·(1−eta) of %v at %s, is %v: a queue of %v or more stands; n: %d suits them", worst.Flows, param, value,
-		unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), unit.Bytes(added-headroom),
+		"W·(1−eta) of %v at %s, is %v: a queue of about %v stands; n: %d suits them", worst.Flows, param, value,
+		unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), unit.Bytes(queue),
 		worst.Flows).At(worst.Narrow.Port, added/max(headroom, 1))}
+}
+
+// standing returns the bytes that stand in the queue of a path's narrowest link by the fixed point of the law,
+// W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or where windows are below a packet by their
+// rates, N·W/T = B. In the queue there is at most a packet of each flow then. The configuration is resolved.
+func (c *Config) standing(p *cc.SitePath, mss float64) float64 {
+	product, flows := c.product(p), float64(p.Flows)
+	added := flows * c.increase(p)
+	switch packets := flows * mss; {
+	case packets <= product:
+		return added - product*(1-c.Eta)
+	case added >= product:
+		return packets
+	default:
+		return min(product*(c.Eta/(1-added/product)-1), packets)
+	}
+}
+
+// product returns B·T of a path's narrowest link, in bytes.
+func (c *Config) product(p *cc.SitePath) float64 {
+	trip := p.BaseRTT
+	if c.T > 0 {
+		trip = c.T
+	}
+	return float64(p.Narrow.Rate) * float64(trip) / 8e12
 }
 
 // increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
@@ -196,20 +211,20 @@ func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
 	}
 	ratio := float64(t) / float64(p.BaseRTT)
 	if ratio < share {
-		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest path "+
-			"takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
+		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
+			"path takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
 			"trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, share, trips)}
 	}
 	if q := s.Find(func(p *cc.SitePath) bool { return !p.Idle }); ratio > trips && q != nil {
-		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest path "+
-			"takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
+		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
+			"path takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
 			"queues; %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
 
-// congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U counts
-// as that load, and windows shrink until the increase of a round trip is all that is left.
+// congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
+// counts as that load, and windows shrink until the increase of a round trip is all that is left.
 func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float64) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= eta {
@@ -231,9 +246,9 @@ func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float6
 	if worst == nil {
 		return nil
 	}
-	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where no "+
-		"port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to eta "+
-		"suits it", unit.FormatShare(eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
+	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where "+
+		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to "+
+		"eta suits it", unit.FormatShare(eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
 		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, eta/least)}
 }
 

@@ -92,6 +92,7 @@ func TestSuitsNetwork(t *testing.T) {
 		{64, 2, "", "", "hpcc", false, sum},
 		{64, 2, "", "", "{hpcc: {w_ai: 20 B}}", false, ""},
 		{64, 4, "", "", "{hpcc: {n: 50}}", false, sum},
+		{64, 16, "", "", "hpcc", false, sum},
 	} {
 		t.Run(fmt.Sprintf("%d·%d %s %s %s", x.hosts, x.flows, x.program, x.asks, x.law), func(t *testing.T) {
 			kinds, r := x.warned(t)
