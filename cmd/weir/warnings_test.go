@@ -93,6 +93,7 @@ var warned = []warntest.Row{
 		"delay: 1ms}", "delay: 1ms, buffer: 1MB}", 1), Fires: "11900us", Quiet: "12500us", Port: "s->b"},
 	{ID: "hpcc-t-short", Text: fabric("forward, telemetry", "rdma", "{hpcc: {t: ¦#}}"), Fires: "7.5us", Quiet: "8.2us"},
 	{ID: "hpcc-t-long", Text: fabric("forward, telemetry", "rdma", "{hpcc: {t: ¦#}}"), Fires: "27us", Quiet: "24us"},
+	{ID: "hpcc-two-way", Text: bothWays(8, "{hpcc: {max_stage: ¦#}}", ""), Fires: "0", Quiet: "1", Port: "left->right"},
 	{ID: "timely-t-high-low", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}",
 		"{timely: {t_low: 1us, t_high: ¦#}}"), Fires: "8us", Quiet: "9us"},
 	{ID: "timely-t-high-wait", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}", "{timely: {t_high: ¦#}}"),

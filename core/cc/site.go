@@ -37,7 +37,12 @@ type SitePath struct {
 	Unmarked   string // why the controller gets no marks; "": it does
 	Unrecorded string // why no telemetry of its queues comes back; "": it does
 	Unanswered string // why no switch answers requests; "": one does
-	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
+	// Aligned counts flows without an end, of controllers that read telemetry, that Narrow limits; 0: not known. Opposed
+	// counts such flows on the narrowest link of the way back, where acknowledgements queue with their data; 0: not known, or
+	// acknowledgements have a class of their own.
+	Aligned, Opposed int
+
+	Supplied bool // switches report what they have for a flow (NCF), whatever the controller
 	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
 	DataQueueing unit.Time

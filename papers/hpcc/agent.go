@@ -159,6 +159,9 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.Unrecorded,
 			p.Name).At(p.Narrow.Port, 0))
 	}
+	if c.Preset == Agent {
+		all = append(all, c.opposed(s, 5)...)
+	}
 	return append(all, c.windows(s)...)
 }
 
