@@ -146,7 +146,7 @@ func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
 	return append(all, Suits(c, s)...)
 }
 
-// FollowsLinux reports whether a configuration is one of Linux' own TCP, which is CUBIC's where nothing tells a window.
+// FollowsLinux reports whether a configuration is one of Linux' own TCP, which follows CUBIC without feedback.
 func FollowsLinux(c scheme.Config) bool {
 	x, ok := c.(Followed)
 	if !ok {
