@@ -101,6 +101,7 @@ var warned = []warntest.Row{
 		Quiet: "40us"},
 	{ID: "hpcc-congested-load", Text: fabric("forward, {telemetry: {t: 8us, congested_load: #}}",
 		"{rdma: {telemetry: congestion}}", "{hpcc: {eta: ¦94%}}"), Fires: "95%", Quiet: "94%", Port: "s->b"},
+	{ID: "hpcc-two-way", Text: bothWays(8, "{hpcc: {max_stage: ¦#}}", ""), Fires: "0", Quiet: "1", Port: "left->right"},
 	{ID: "timely-t-high-low", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}",
 		"{timely: {t_low: 1us, t_high: ¦#}}"), Fires: "8us", Quiet: "9us"},
 	{ID: "timely-t-high-wait", Text: fabric("forward", "{rdma: {recovery: selective_repeat}}", "{timely: {t_high: ¦#}}"),

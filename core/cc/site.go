@@ -38,7 +38,12 @@ type SitePath struct {
 	Unmarked   string // why the controller gets no marks; "": it does
 	Unrecorded string // why no telemetry of its queues comes back; "": it does
 	Unanswered string // why no switch answers requests; "": one does
-	Supplied   bool   // switches report what they have for a flow (NCF), whatever the controller
+	// Aligned counts flows without an end, of controllers that read telemetry, that Narrow limits; 0: not known. Opposed
+	// counts such flows on the narrowest link of the way back, where acknowledgements queue with their data; 0: not known, or
+	// acknowledgements have a class of their own.
+	Aligned, Opposed int
+
+	Supplied bool // switches report what they have for a flow (NCF), whatever the controller
 	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
 	DataQueueing unit.Time
@@ -142,7 +147,7 @@ func SuitsScheme(x *Scheme, c scheme.Config, s *Site) (all []scheme.Remark) {
 	return append(all, Suits(c, s)...)
 }
 
-// FollowsLinux reports whether a configuration is one of Linux' own TCP, which is CUBIC's where nothing tells a window.
+// FollowsLinux reports whether a configuration is one of Linux' own TCP, which follows CUBIC without feedback.
 func FollowsLinux(c scheme.Config) bool {
 	x, ok := c.(Followed)
 	if !ok {

@@ -64,3 +64,15 @@ func (a *Asking) impossible(f *telemetry.Format, want telemetry.Want) error {
 	}
 	return nil
 }
+
+// AckSeparator is the configuration of a transport whose acknowledgements may have another class than its data.
+type AckSeparator interface {
+	// SeparatesAcks reports whether switches can distinguish them from data with this TOS.
+	SeparatesAcks(tos uint8) bool
+}
+
+// SeparatesAcks reports whether acknowledgements of a transport of this configuration have another TOS than its data.
+func SeparatesAcks(c scheme.Config, tos uint8) bool {
+	x, ok := c.(AckSeparator)
+	return ok && x.SeparatesAcks(tos)
+}

@@ -281,7 +281,7 @@ type Answerer struct {
 	paths    *controlled // with control
 	seal     *seal       // nil: feedback is not sealed
 	*reading             // with control
-	census   *cc.Census  // counts the host's flows, of which this is one; nil: nobody asks
+	census   *cc.Census  // counts the host's flows, also this one; nil: not asked for
 	member   cc.Member
 	within   unit.Time      // the time within which flows count
 	held     *packet.Packet // its extensions are the newest answer that waits for an acknowledgement

@@ -224,6 +224,9 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.Unrecorded,
 			p.Name).At(p.Narrow.Port, 0))
 	}
+	if c.Preset == Agent {
+		all = append(all, c.opposed(s, 5)...)
+	}
 	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx))
 }
 

@@ -33,18 +33,21 @@ var (
 		Condition: "t is below 95 % of the longest path's round trip"}
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
 		Condition: "t is above three round trips of the longest path"}
+	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
+		"preset: agent below 5) at least eight flows without an end, two or more in each direction, share a link and " +
+		"acknowledgements queue with data; four flows where a round trip is short or acknowledgements are delayed"}
 	warnAgentSilent = scheme.WarningKind{ID: "hpcc-agent-silent",
 		Condition: "preset: agent gets no telemetry and follows CUBIC"}
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
 var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
-	warnLoadShort, warnLoadLong, warnCongestedLoad}
+	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime))
+	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1))
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
@@ -55,7 +58,38 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 
 // Suits is as Config's.
 func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
-	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime))
+	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1))
+}
+
+// Flows on both ways from which the loop swings with multiplicative commits only: where a round trip is many packets,
+// and where it is a few or acknowledgements are delayed. One flow in one direction does not swing.
+const (
+	opposedFlows     = 8
+	opposedFewFlows  = 4
+	opposedFewFrames = 20
+)
+
+// opposed warns of fewer additive increases than minStage between multiplicative ones where feedback queues behind the
+// data of other flows (doc.go, The loop with traffic both ways).
+func (c *Config) opposed(s *cc.Site, minStage int) []scheme.Remark {
+	r := c.resolved()
+	if r.MaxStage >= minStage {
+		return nil
+	}
+	p := s.Find(func(p *cc.SitePath) bool {
+		flows := opposedFlows
+		if c.Preset == Agent || p.Product() < float64(opposedFewFrames*s.MSS) {
+			flows = opposedFewFlows
+		}
+		return min(p.Aligned, p.Opposed) >= 2 && p.Aligned+p.Opposed >= flows
+	})
+	if p == nil {
+		return nil
+	}
+	return []scheme.Remark{warnOpposed.Remark("max_stage", "%d additive increases do not damp a loop with feedback "+
+		"behind the data of %d flows of the other direction (%s): windows can swing and queues grow to several round trips; "+
+		"max_stage: 5 damps it, and so does a class of its own for acknowledgements that switches send first",
+		r.MaxStage, p.Opposed, p.Name).At(p.Narrow.Port, 0)}
 }
 
 // windows warns of t, min_rate, w_ai and n.

@@ -199,7 +199,7 @@ func (w *walk) find(n *topology.Network, frame int32) {
 // collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
 // first on and before end. It returns what switches do to flows with a choice of ports.
 func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
-	seen := map[cc.SitePath]bool{}
+	seen := map[cc.SitePath]int{}       // number in site.Paths, counted from 1
 	flows := map[topology.PortRef]int{} // without an end, by the port of the narrowest link
 	var narrow []topology.PortRef
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
@@ -229,10 +229,15 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
-		if seen[x] {
+		aligned, opposed := d.aligned(w.narrow), d.opposed(p, tr, src, dst, frame)
+		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
+			if y := &site.Paths[k-1]; min(aligned, opposed) > min(y.Aligned, y.Opposed) {
+				y.Aligned, y.Opposed = aligned, opposed
+			}
 			return
 		}
-		seen[x] = true
+		seen[x] = len(site.Paths) + 1
+		x.Aligned, x.Opposed = aligned, opposed
 		narrow = append(narrow, w.narrow)
 		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
 		x.Narrow.Port = p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
@@ -250,6 +255,28 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 	site.Largest = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
 	return spread
+}
+
+// opposed returns SitePath.Opposed of a traffic's path: 0 as long as not all traffics are known.
+func (d *decoder) opposed(p *Point, tr *Traffic, src, dst int, frame int32) int {
+	near, joined := p.seen.Routes.Near(dst, src)
+	if d.around.loads == nil || !joined {
+		return 0
+	}
+	port := d.walk(p, near, frame).narrow
+	node := p.seen.Network.Links[port.Link].Ends[port.End]
+	if p.switches[node].Queues > 1 && transport.SeparatesAcks(tr.transportConfig, tr.TOSOf(0)) {
+		return 0
+	}
+	return d.aligned(port)
+}
+
+// aligned returns how many flows without an end, of controllers that read telemetry, a port limits.
+func (d *decoder) aligned(port topology.PortRef) int {
+	if x := d.around.loads[port]; x != nil {
+		return x.measured
+	}
+	return 0
 }
 
 // endless is how many flows each one stands for that eachPair visits, if the traffic lists flows without an end; 0: it

@@ -18,6 +18,7 @@ import (
 type portLoad struct {
 	informed bool                    // packets of a controller that wants telemetry pass it
 	narrow   bool                    // it is the narrowest of some path through it
+	measured int                     // flows of controllers that read telemetry, by a stride too
 	flows    int                     // flows without an end that it limits, as the narrowest of their path
 	longest  unit.Time               // round trip of the flows with a controller through it
 	inflow   float64                 // max bit/s that hosts can send to it together
@@ -64,6 +65,9 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 			}
 			if app == 0 {
 				loads[w.narrow].flows += each
+				if tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing {
+					loads[w.narrow].measured += max(each, tr.generator.endless())
+				}
 			}
 		})
 	}

@@ -99,6 +99,15 @@ func (p *Point) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
 	}
 }
 
+// endless returns how many flows without an end each pair of eachPair stands for: 0 where flows have an end, or where it
+// visits others than the drawn pairs.
+func (g *Generator) endless() int {
+	if g == nil || g.Mean() > 0 || g.Pattern != ToStride || g.FromN != 0 {
+		return 0
+	}
+	return 1
+}
+
 // eachPair visits pairs of hosts between which the generator may draw a flow, at most mostPairs of them.
 func (g *Generator) eachPair(add func(src, dst int)) {
 	to := g.To

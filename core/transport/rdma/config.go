@@ -219,6 +219,21 @@ func (c *Config) bindMarks(p *scheme.Params) {
 		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
 }
 
+// SeparatesAcks compares the DSCPs of data and acknowledgements.
+func (c *Config) SeparatesAcks(tos uint8) bool {
+	ack := tos
+	if tos&^packet.ECN == 0 {
+		tos |= uint8(c.Class) << 5
+		if !c.AckPriority {
+			ack = tos
+		}
+	}
+	if c.AckTOS >= 0 {
+		ack = uint8(c.AckTOS)
+	}
+	return (ack^tos)&^packet.ECN != 0
+}
+
 // Warns reports parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {
