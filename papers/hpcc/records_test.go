@@ -264,7 +264,7 @@ func TestBaseRTT(t *testing.T) {
 func TestBaseRTTPerHop(t *testing.T) {
 	f := flow()
 	f.BaseRTT = 0
-	s := newSender(t, f, func(c *Config) { c.Mode, c.WAI = PerHop, 0 })
+	s := newSender(t, f, func(c *Config) { c.Mode, c.WAI, c.MaxStage = PerHop, 0, 0 })
 	report := func(now, rtt unit.Time, tx uint64, queue unit.Bytes) {
 		s.OnAck(now, &cc.Ack{Una: int64(now / us), Next: 90, RTT: cc.RTT{Min: rtt},
 			Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, tx, queue)}}})
@@ -286,7 +286,7 @@ func TestBaseRTTPerHop(t *testing.T) {
 // §6, telemetry upon congestion only: records from before a path was without congestion are not compared with those
 // after it. Counter and time of a port went on meanwhile; the difference would be a mean over the whole idle time.
 func TestUncongestedForgets(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.WAI = 0 })
+	s := newSender(t, flow(), func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
 	s.w, s.ref.wc = 50_000, 50_000
 	ack(s, 0, 1000, 2000, hop(1, 0, 0, 25_000))
 	ack(s, 10*us, 3000, 4000, hop(1, 10*us, 125_000, 25_000))
