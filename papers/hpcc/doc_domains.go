@@ -53,6 +53,7 @@
 //	clocks, tick of 1 us        Jain's index of 4 flows at 100 Gb/s           .57             .45
 //	ai/lockstep, fat tree       all-reduce in step and out of it, us (hpcc)   875, 1201       968, 978
 //	ai/all-reduce, spray        iteration of 128 GPUs, us (hpcc)              983             1207
+//	ai/two-jobs, scattered      iteration of a beside b under spray, us       702             960
 //	ai/trimming, permutation    last of 16 flows, us (hpcc)                   275             290
 //
 // The paper's own cases, which state 0, hold with 5 as well: incast16 (both presets), rates, long-short, incast-long,
