@@ -393,7 +393,7 @@ func TestCredit(t *testing.T) {
 // at most, and in step the whole takes as long as its halves. TestQuick has all controls and the fat tree.
 func TestLockstep(t *testing.T) {
 	o := runtest.CarryOut(t, library(), "ai/lockstep", spec.Options{Quick: true, Set: []string{"fabric=star",
-		"control=[uet, ndp, swift]"}})
+		"control=[uet, ndp, swift, hpcc]"}})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)

@@ -82,6 +82,7 @@
 //	                    HPCC Appendix A, draft-miao §5, §6, beside packets  TestTheory (slow)
 //	lab                 ours: hosts of Weir's own, in the lab too  TestExperimentsLoad (slow)
 //	lab-kernel          ours: Linux' own TCP by agents, in the lab  TestOwnExperiments
+//	paths-stage         ours: maxStage 0, 1 and 5 under spray      TestOwnExperiments
 //	paths-incast, paths-permutation, paths-half, paths-failure, paths-relative
 //	                    ours: many paths                          TestOwnExperiments, TestPermutationOnManyPaths,
 //	                                                              TestChosenPaths
@@ -185,15 +186,17 @@
 // multi: 4 costs 2 % of the middle one, on equal ones multi: 16 a fifth (TestCoarseUnitsOnALot). The default
 // is 1, and weir check warns of more than the slowest link's rate over 25 Gb/s, and of more than 8.
 //
-// NICs of 25 and 100 Gb/s into 100: with one W_ai, equal shares (.93 to 1.04); by the rule, whose W_init is the
-// NIC's, 16 and 72 Gb/s; where the receiver counts flows, equal again: TestMixedNICs. With one W_ai windows are
+// NICs of 25 and 100 Gb/s into 100: with one W_ai, equal shares (.92 to .99); by the rule, whose W_init is the
+// NIC's, 15 and 72 Gb/s; where the receiver counts flows, equal again: TestMixedNICs. With one W_ai windows are
 // equal, not rates, so that a flow with twice the T has half the rate; with the rule, or one t for all, rates are.
 //
 // Clocks: offsets change nothing, drifts of 100 ppm and ticks up to 10 ns nothing to speak of; 100 ns cost 2 %
-// of a link of 100 Gb/s. A tick of 1 us, a seventh of T, leaves the link full and one flow ahead (Jain .57 of four).
+// of a link of 100 Gb/s. A tick of 1 us, a seventh of T, leaves the link .92 full and one flow ahead (Jain .45 of
+// four).
 //
 // Telemetry on every n-th packet: the link is as full and its queue as short up to n = 64; at 256, a flow that
 // joins keeps its first window, 55 kB, in the queue for some 100 us, and nothing is lost: TestEveryNth.
+//
 // # Many paths
 //
 // The drafts know one path a flow. Under flowlets, per-packet spraying, or after a change of routes the records of
@@ -213,12 +216,12 @@
 //
 // For one of eight at half of 100 Gb/s and a T of 8.4 us, that is 3.1·B·T, 163 kB, and for one of 64 it would be
 // 28·B·T. Measured with the mean in place of the largest: 144 kB at the median, and 50 Gb/s a path; with the
-// largest 18 kB and 39 Gb/s (paths-half). That it is less than the 47.5 of eta is the price of measuring: each
-// path is seen by every eighth packet, late when it queues, and the largest of eight loads that vary is above what
-// they have in common. In a permutation at full rate flows get 71 Gb/s of payload each under spray and 75 under
-// DRILL, which evens queues out, where one path at eta would give 80 (paths-permutation). What other paths have to
-// spare stays unused under spray. DRILL sends less by the longer queue, so that the shares follow the rates: 47
-// and 81 Gb/s.
+// largest 1.1 kB and 44 Gb/s (paths-half; 18 kB and 39 Gb/s with a maxStage of 0). That it is less than the 47.5 of
+// eta is the price of measuring: each path is seen by every eighth packet, late when it queues, and the largest of
+// eight loads that vary is above what they have in common. In a permutation at full rate flows get 69 Gb/s of payload
+// each under spray and 73 under DRILL, which evens queues out, where one path at eta would give 80
+// (paths-permutation). What other paths have to spare stays unused under spray. DRILL sends less by the longer
+// queue, so that the shares follow the rates: 47 and 78 Gb/s.
 //
 // The paths that count are those seen within T. An older U is from before the last update of the window, and would
 // shrink it again for the same queue: with U held until each path was seen again, Rx-HPCC's 16-to-1 incast under
@@ -256,13 +259,12 @@
 // A sender that can choose (rdma's paths) has a law for each path, as if it was so many flows: each begins with
 // W_init/n and grows by W_ai/n, so that on a link that all of them share the fixed point W_ai/(1 − eta/U) is that
 // of one flow, and together they have at most W_init in flight. On a link that only one of them takes, that one's
-// window finds its rate: of eight at half rate the slow one carries 47.3 Gb/s and the others 93.8, 704 Gb/s of the
+// window finds its rate: of eight at half rate the slow one carries 46.8 Gb/s and the others 93.2, 699 Gb/s of the
 // 712 of eta (TestChosenPaths, paths-half). Rx-HPCC has a receiver for each path, which know one count of
 // the flow (TestReceiverOfPaths). The paths are hashes, so that eight of them rarely are all eight
 // uplinks; with 32 windows adapt to the collisions. Of a link that fails, each path loses what is out once, in a
-// timeout, is given up and probed: paths-failure. There 867 packets are dropped, probes among them, and spraying drops
-// 16038, of which that is 5.4 %; a claim of less than a twentieth of the drops failed. It is now of packets that are
-// sent again, 117 and 13955: data alone, for nobody repeats a probe.
+// timeout, is given up and probed: paths-failure. There 740 packets are dropped, probes among them, and spraying drops
+// 15400. The claim counts packets that are sent again, 117 and 13400, for probes are not repeated.
 //
 // Both need a transport that does not take reordering for loss: rdma's reordering: adaptive, or the order on each
 // path. Adaptive repeats no packet in paths-relative, where 42,607 were sent again without a loss (core/transport/rdma,
@@ -304,7 +306,13 @@
 //
 // maxStage. Paper and drafts print 5, the drafts as "conservatively large for stability", and that is the default. The
 // authors' project page calls the paper's 5 a typo, and their simulator has 0: preset: simulator, and what weir import
-// writes. The paper's figures and Appendix A are of 0, so experiments that reproduce them name that preset.
+// writes. The paper's figures and Appendix A are of 0, so experiments that reproduce them name that preset. What each
+// value costs stands at the end, under maxStage 0, 1 and 5.
+//
+// W or R. A queue pair of the authors' code has both: the window bounds what is in flight, and the rate W/T spaces
+// packets; its HAS_WIN and VAR_WIN choose whether the bound is W, W_init or absent, as option window does here
+// (variable, bdp, none). Without VAR_WIN only R follows the law, which controls the same load, but what already waits
+// is then bounded by W_init alone.
 //
 // The first ACK has no earlier records to compare with. It only stores its own and moves
 // lastUpdateSeq, as in the simulator. U starts at 1.
