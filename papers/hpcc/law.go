@@ -239,7 +239,7 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 		// §6, telemetry upon congestion: no hop had cause to write a record. U is known by its bound only,
 		// with which the window grows as far as is safe.
 		l.ref.u, l.bottleneck = l.order.load(now, l.t, p.Load), -1
-		if l.order.isMany { // records of other paths stay
+		if l.order.isMany() { // records of other paths stay
 			for k := range 1 + len(l.paths.more) {
 				if x := l.paths.at(k); x.n > 0 && now-x.track.at <= l.t {
 					l.ref.u = max(l.ref.u, x.known.u)

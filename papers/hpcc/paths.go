@@ -118,13 +118,21 @@ const orderlyPackets = 1024
 
 // arrivalOrder notes whether the packets of a flow take several paths. The zero value is a flow on one path.
 type arrivalOrder struct {
-	isMany   bool
+	next int64        // of a sender: byte behind the newest packet that was answered
+	many *recentLoads // of a flow that has been on several paths; nil: it has not
+}
+
+// recentLoads are the loads of a flow on several paths.
+type recentLoads struct {
+	isOver   bool       // the flow is on one path again
 	inOrder  int        // packets in order since the latest one out of order
-	next     int64      // of a sender: byte behind the newest packet that was answered
 	largest  [8]float64 // loads of the current part of the time and of those before it, in turn
 	part     int        // of largest, the current one
 	partFrom unit.Time  `state:"instant"` // when it began
 }
+
+// isMany reports whether the flow is on several paths.
+func (x *arrivalOrder) isMany() bool { return x.many != nil && !x.many.isOver }
 
 // countAck notes the order of an acknowledgement's packet. A packet that was sent again proves no second path.
 func (x *arrivalOrder) countAck(a *cc.Ack) {
@@ -142,24 +150,32 @@ func (x *arrivalOrder) countAck(a *cc.Ack) {
 
 // roundTripOver is line 22 on the slowest of several paths: all that was sent before the last update is acknowledged.
 func (x *arrivalOrder) roundTripOver(a *cc.Ack, lastUpdateSeq int64) bool {
-	return !x.isMany || a.Una >= lastUpdateSeq
+	return !x.isMany() || a.Una >= lastUpdateSeq
 }
 
 // count notes a packet, and whether one that was sent later had arrived before.
 func (x *arrivalOrder) count(overtaken bool) {
-	if overtaken {
-		x.isMany, x.inOrder = true, 0
-	} else if x.isMany {
-		x.inOrder++
-		x.isMany = x.inOrder < orderlyPackets
+	switch m := x.many; {
+	case overtaken && m == nil:
+		x.many = &recentLoads{}
+	case overtaken:
+		m.isOver, m.inOrder = false, 0
+	case m != nil:
+		m.inOrder++
+		m.isOver = m.inOrder >= orderlyPackets
 	}
 }
 
 // load returns the load of the flow after a packet with this one.
 func (x *arrivalOrder) load(now, t unit.Time, load float64) float64 {
-	if !x.isMany {
+	if !x.isMany() {
 		return load
 	}
+	return x.many.add(now, t, load)
+}
+
+// add notes a load and returns the largest of the last 2/3 of t.
+func (x *recentLoads) add(now, t unit.Time, load float64) float64 {
 	step := 2*t/unit.Time(3*(len(x.largest)-1)) + 1
 	for n := 0; now-x.partFrom >= step; n++ {
 		if n == len(x.largest) {

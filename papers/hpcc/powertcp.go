@@ -84,7 +84,7 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	if len(a.Telemetry.Hops) == 0 && a.Telemetry.Load > 0 && p.perTime > 0 {
 		// telemetry upon congestion, and no hop is: its power is below
 		p.power = p.order.load(now, p.t, a.Telemetry.Load)
-		if p.order.isMany { // records of other paths stay
+		if p.order.isMany() { // records of other paths stay
 			for k := range 1 + len(p.paths.more) {
 				if x := p.paths.at(k); x.n > 0 && now-x.track.at <= p.t {
 					p.power = max(p.power, x.known)

@@ -104,7 +104,7 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	case !commit && now > r.lastUpdateTime+r.t:
 	case r.plain:
 		r.queueing = queueing(&d.Telemetry)
-	case r.order.isMany && len(d.Hops) == 0: // U is 1 and what is queued, over B·T
+	case r.order.isMany() && len(d.Hops) == 0: // U is 1 and what is queued, over B·T
 		r.queueing = unit.Time(max(r.ref.u-1, 0) * float64(r.t))
 	default:
 		r.queueing = 0

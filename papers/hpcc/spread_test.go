@@ -61,8 +61,8 @@ func TestSpreadProof(t *testing.T) {
 		s.OnAck(us, arrival(5, 0, 100, 0.9))
 		a := arrival(3, 0, 100, 0.5)
 		change(a)
-		if s.OnAck(2*us, a); s.order.isMany || s.ref.u != 0.5 {
-			t.Errorf("several paths: %v; U %v", s.order.isMany, s.ref.u)
+		if s.OnAck(2*us, a); s.order.isMany() || s.ref.u != 0.5 {
+			t.Errorf("several paths: %v; U %v", s.order.isMany(), s.ref.u)
 		}
 	}
 }

@@ -113,15 +113,15 @@ func (s *Sender) heard(now unit.Time, n int64) {
 		t.vain++
 		if x.at >= t.raisedAt {
 			t.steps, t.recovered, t.raisedAt = min(t.steps+1, 1<<16), persistence, now
-			if s.waits.isUsed {
+			if s.waits != nil {
 				s.waits.raise(s.leastRTT(), s.loss.Limit)
 			}
 		}
-		if len(s.waits.ghosts) > 0 {
+		if s.waits != nil {
 			s.waits.arrived(n)
 		}
 	}
-	if s.waits.isUsed && x.flags&(everSent|answered) == 0 {
+	if s.waits != nil && x.flags&(everSent|answered) == 0 {
 		s.waits.measure(now-x.at-s.leastRTT(), s.payload)
 	}
 	x.flags |= answered
@@ -144,7 +144,7 @@ func (s *Sender) follow(now unit.Time, x *sent) {
 // overdue takes for lost what was sent before something that has come on the same path, a round trip and the window
 // ago, and returns how many packets these are. What a timeout took for lost is sent again then.
 func (s *Sender) overdue(now unit.Time) (lost int) {
-	if s.waits.isUsed {
+	if s.waits != nil {
 		return s.overdueWaiting(now)
 	}
 	for k := range s.orders {

@@ -26,7 +26,6 @@ const (
 
 // waits is what a sender knows of the time that packets wait in slow paths.
 type waits struct {
-	isUsed   bool
 	scan     int64     // transmissions of the order below this are there, or suspects
 	run      int       // of those there in a row below scan
 	proof    int       // run that proves a loss
@@ -45,9 +44,8 @@ type ghost struct {
 }
 
 // newWaits returns the waits of a flow on a path that spreads packets.
-func newWaits(limit, rtt unit.Time, window int64) waits {
-	return waits{isUsed: true, proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)),
-		enough: experience * window}
+func newWaits(limit, rtt unit.Time, window int64) *waits {
+	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
 
 // measure notes that the answer to a packet of so many bytes took so much longer than the shortest round trip. What was
@@ -71,8 +69,13 @@ func (w *waits) raise(rtt, limit unit.Time) {
 	w.patience, w.known = min(4*w.limit(rtt, limit), limit, max(w.patience, 16*firstPatience*rtt)), 0
 }
 
-// inNetwork returns how many packets may be in the network that are not in flight otherwise.
-func (w *waits) inNetwork() int64 { return int64(w.unproven + len(w.ghosts)) }
+// inNetwork returns how many packets may be in the network that are not in flight otherwise. nil: no packet.
+func (w *waits) inNetwork() int64 {
+	if w == nil {
+		return 0
+	}
+	return int64(w.unproven + len(w.ghosts))
+}
 
 // expire forgets the ghosts that cannot be in the network any more.
 func (w *waits) expire(now unit.Time) {
@@ -107,7 +110,7 @@ func (w *waits) haunt(n int64, until unit.Time) {
 
 // overdueWaiting is overdue on a path that spreads packets.
 func (s *Sender) overdueWaiting(now unit.Time) (lost int) {
-	o, w := &s.orders[0], &s.waits
+	o, w := &s.orders[0], s.waits
 	if w.expire(now); w.scan < o.head {
 		w.scan = o.head
 	}
@@ -137,7 +140,7 @@ func (s *Sender) overdueWaiting(now unit.Time) (lost int) {
 
 // impatient takes for lost what was sent longer ago than the patience.
 func (s *Sender) impatient(now unit.Time) (lost int) {
-	o, w := &s.orders[0], &s.waits
+	o, w := &s.orders[0], s.waits
 	patience := w.limit(s.leastRTT(), s.loss.Limit)
 	for ; o.head < w.scan; o.head++ {
 		e := o.at(o.head)
