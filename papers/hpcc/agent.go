@@ -19,8 +19,8 @@ import (
 //     second segment. Until it has measured for a T it tells nothing.
 //   - T is the empty path's round trip and agentMinT, a time for the bursts that Linux paces. The receiver computes it,
 //     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows).
-//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. In flight are as many
-//     segments as leave in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and
+//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. In flight are as
+//     many segments as leave in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and
 //     late hosts; W, rounded up, at most.
 //   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
 //     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
@@ -179,8 +179,8 @@ func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// segments returns how many may be in flight: as many as leave at W/T in the smoothed round trip and the empty path's, and
-// agentSegments, but W at most.
+// segments returns how many may be in flight: as many as leave at W/T in the smoothed round trip and the empty path's,
+// and agentSegments, but W at most.
 func (x *agentFollower) segments() int64 {
 	if x.timedOut { // RFC 5681 §3.1
 		return max(x.frames(min(x.w, x.restart)), 1)

@@ -19,8 +19,8 @@ func ofAgent() cc.Flow {
 
 // W counts frames: ceil(W/frame) segments are in flight, four at least, paced at W/T, of which the payload's part
 // counts; more than the link carries in T is not obeyed (§9.1). T is the receiver's, 10.24 ms. Where the smoothed round
-// trip and the empty path's are below that together, what leaves in them is in flight, and four segments. Until there is a W it is CUBIC's, from the transport's
-// own window and in slow start, and again when there was none for two round trips: from the window that it has, without
+// trip and the empty path's are below that together, what leaves in them is in flight, and four segments.
+// Until there is a W it is CUBIC's, from the transport's own window and in slow start, and again when there was none for two round trips: from the window that it has, without
 // slow start.
 func TestAgentFollower(t *testing.T) {
 	short := ofAgent()

@@ -67,7 +67,8 @@ func TestConnection(t *testing.T) {
 		c := connections(t, a)[0]
 		want := max(4, (int64(c.Told.Window)+frame-1)/frame)
 		rate := int64(c.Told.Window) * payload / ofFrame * 1e6 / max(int64(c.Told.T/unit.Microsecond), 1) * 8
-		return c.Following && int64(c.Window) == want && c.Pacing == unit.Rate(rate) && c.Controller == a.Controller && c.Told.Hops == 3 &&
+		return c.Following && int64(c.Window) == want && c.Pacing == unit.Rate(rate) &&
+			c.Controller == a.Controller && c.Told.Hops == 3 &&
 			c.Told.Bottleneck == 1 && c.Traced > 100
 	})
 	if a.Controller[:9] != "weir_hpcc" {

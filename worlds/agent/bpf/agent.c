@@ -420,8 +420,8 @@ int undo(u64 *context) {
 	return t->snd_cwnd;
 }
 
-// control is line 27: R = W/T, and no more than W in flight. W counts frames, as telemetry does; the kernel counts segments, and paces what
-// they carry.
+// control is line 27: R = W/T, and no more than W in flight. W counts frames, as telemetry does; the kernel counts
+// segments, and paces what they carry.
 SEC("struct_ops/control")
 int control(u64 *context) {
 	struct sock *sk = (void *)context[0];
