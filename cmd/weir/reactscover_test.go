@@ -52,7 +52,7 @@ func newCovering() *covering {
 	return &covering{rand.New(rand.NewPCG(3, 3)), map[pair]bool{}, map[pair]int{}}
 }
 
-// next returns a combination with open pairs; false if no one of 64 random ones has any.
+// next returns a combination with open pairs; false if 64 random ones have closed pairs only.
 func (c *covering) next() (best selection, ok bool) {
 	most := 0
 	for range 64 {
