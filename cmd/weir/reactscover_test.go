@@ -52,7 +52,7 @@ func newCovering() *covering {
 	return &covering{rand.New(rand.NewPCG(3, 3)), map[pair]bool{}, map[pair]int{}}
 }
 
-// next returns a combination with open pairs; false if 64 random ones have none.
+// next returns a combination with open pairs; false if 64 random ones have closed pairs only.
 func (c *covering) next() (best selection, ok bool) {
 	most := 0
 	for range 64 {
@@ -108,7 +108,7 @@ func TestCrossings(t *testing.T) {
 	}
 }
 
-// TestReactionsComplete: the choices have every controller of the registry but none, every format of telemetry and
+// TestReactionsComplete: the choices have every controller of the registry that controls, every format of telemetry and
 // every program that chooses among the paths of a network.
 func TestReactionsComplete(t *testing.T) {
 	r := cli.Registry()

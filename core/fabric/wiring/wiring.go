@@ -28,7 +28,7 @@ type Config struct {
 	// MaxFrame is the length of the largest frame in bytes; 0: unknown. In the lab it follows from the
 	// hosts' MTU.
 	MaxFrame  int32
-	Telemetry *telemetry.Format // in which switches write it; nil: none does
+	Telemetry *telemetry.Format // in which switches write it; nil: no switch writes any
 	// Restarts says that random draws can begin anew (Wiring.Restart).
 	Restarts bool
 }
