@@ -202,6 +202,37 @@ func TestReceiverTimer(t *testing.T) {
 	}
 }
 
+// A sender whose window is below a packet pauses between packets. That is no reason for OnTimer, and if it comes, it
+// puts off the commit once: packets every 2 to 3 T had windows that never grew.
+func TestReceiverTimerDelaysOnce(t *testing.T) {
+	for _, apart := range []unit.Time{15 * us, 21 * us, 25 * us, 29 * us, 45 * us} {
+		for _, window := range []float64{400, 5000} { // its pauses are as long as expected, or longer
+			r := newReceiver(t, nil)
+			r.w, r.ref.wc = window, window
+			r.feedback.Window = unit.Bytes(window)
+			timed, number, commits := 0, uint8(0), 0
+			for i := range 40 {
+				now := unit.Time(i) * apart
+				for at := r.NextTimer(); at < now; at = r.NextTimer() {
+					if _, told := r.OnTimer(at); told {
+						timed++
+					}
+				}
+				if number == 0 && window < 1000 && apart < 45*us && timed > 0 {
+					t.Errorf("packets every %v under %v bytes: a timer", apart, window)
+				}
+				f, _ := r.OnData(now, under(r, hop(1, now, uint64(i)*1000, 0)))
+				if f.Number != number {
+					number, commits = f.Number, commits+1
+				}
+			}
+			if commits < 12 || timed > commits+1 || r.ref.wc <= window {
+				t.Errorf("packets every %v: %d commits, %d timers; Wc %v, was %v", apart, commits, timed, r.ref.wc, window)
+			}
+		}
+	}
+}
+
 // W below a packet: the sender keeps a packet in flight, the rate goes on falling, and
 // acknowledgements do not wait for more than the window.
 func TestReceiverSmallWindows(t *testing.T) {
