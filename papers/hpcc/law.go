@@ -191,10 +191,12 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 // updateIncrease sets W_ai after a measurement by the number of flows that the receiver's host counts, while the
 // last hop, the link to that host, is the bottleneck. It applies from the next window on. On several paths one
 // measurement spans a few packets of one path, in which the last hop carries bursts of them all, so that the bottleneck
-// is what most measurements show: TestCensusSpread.
+// is what most measurements show: TestCensusSpread. Where a hop of the path has written no record (telemetry upon
+// congestion, switches without the program), the last record need not be of the last hop, and nothing is changed by N:
+// TestCensusPartial.
 func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	lastHop := unit.Rate(0)
-	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.limits(last) {
+	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.isComplete(p) && l.limits(last) {
 		lastHop = p.Hops[last].Rate
 	} else {
 		counted = 0
@@ -203,6 +205,9 @@ func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 		l.setIncrease(counted, lastHop)
 	}
 }
+
+// isComplete reports whether each switch of the path has written a record, where it is known how many there are.
+func (l *law) isComplete(p *cc.Telemetry) bool { return len(p.Hops) >= l.flow.Hops }
 
 // limits reports whether the last hop is the bottleneck.
 func (l *law) limits(last int) bool {
@@ -347,7 +352,7 @@ func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetr
 	average(&k.known.u, u, tau*l.perTime)
 	if len(l.paths.more) > 0 {
 		isLast := 0.0
-		if worst == len(hops)-1 {
+		if worst == len(hops)-1 && l.isComplete(p) {
 			isLast = 1
 		}
 		average(&l.lastHopShare, isLast, tau*l.perTime)

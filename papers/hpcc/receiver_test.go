@@ -304,6 +304,25 @@ func TestReceiverCounts(t *testing.T) {
 	}
 }
 
+// N counts where each hop of the path has written a record, if it is known how many there are.
+func TestReceiverCountsOfLastHop(t *testing.T) {
+	for _, x := range []struct{ switches, want int }{{0, 1}, {1, 1}, {2, 1}, {3, 0}} {
+		f, c := flow(), Defaults()
+		f.Hops, c.Census = x.switches, true
+		r, err := NewReceiver(f, c, &cc.Census{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			now, tx := unit.Time(i+1)*6*us, uint64(i)*75000
+			r.OnData(now, under(r, hop(1, now, tx, 0), hop(2, now, tx, 100)))
+		}
+		if r.flows != x.want {
+			t.Errorf("two records of a path of %d switches: N is %d, want %d", x.switches, r.flows, x.want)
+		}
+	}
+}
+
 // Receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count as one flow.
 func TestReceiverOfPaths(t *testing.T) {
 	census, f := &cc.Census{}, flow()
