@@ -30,8 +30,8 @@ import (
 //   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, or twice T·MSS/W
 //     of a W below a packet, OnTimer sends line 34's W, so that a sender that pauses does not resume with an old one.
 //     It does not commit: Wc and the number stay, and it does so once between commits, since more often it would put
-//     off a commit for ever (TestReceiverTimerDelaysOnce). The next ordinary acknowledgement carries what lost
-//     feedback had.
+//     off a commit for ever (TestReceiverTimerDelaysOnce). Packets without records keep it from that, so that what U
+//     measures is data under Wc (TestTwoWayFewRecords). The next ordinary acknowledgement carries what lost feedback had.
 //   - Ordinary acknowledgements carry a window too (Feedback): the last one sent, not line 34's. So the
 //     sender's window moves once per T only (§6.1, guideline 1), and the next acknowledgement makes up for lost
 //     feedback.
@@ -50,9 +50,9 @@ type Receiver struct {
 	census         *cc.Census
 	member         *cc.Member // of the flow, whatever number of paths it has
 
-	plain bool // of preset Agent: only ordinary acknowledgements carry feedback
-	now   unit.Time
-	bare  int // packets since the last with records
+	plain bool      // of preset Agent: only ordinary acknowledgements carry feedback
+	now   unit.Time // when the latest packet came
+	bare  int       // packets since the last with records
 }
 
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
@@ -81,6 +81,7 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 // to send it at once.
 func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	counted := 0
+	r.now = now
 	if r.plain {
 		r.came(now, d)
 	}
@@ -165,7 +166,7 @@ func (r *Receiver) NextTimer() unit.Time {
 	return r.timerAt
 }
 
-// patience is how long no records must have come for a sender to pause: 2T, or twice the time between packets of a
+// patience is how long no packet must have come for a sender to pause: 2T, or twice the time between packets of a
 // window below a packet.
 func (r *Receiver) patience() unit.Time {
 	if w, packet := r.feedback.Window, unit.Bytes(r.flow.MSS); w < packet {
@@ -174,13 +175,13 @@ func (r *Receiver) patience() unit.Time {
 	return 2 * r.t
 }
 
-// OnTimer returns line 34's window as feedback if no records have come for its patience. It does not commit: the next
+// OnTimer returns line 34's window as feedback if no packet has come for its patience. It does not commit: the next
 // packet under the window of the last commit may. It puts that off for a T, so that it comes once between two commits.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
 	}
-	if r.timerAt = r.recorded + r.patience(); now < r.timerAt {
+	if r.timerAt = r.now + r.patience(); now < r.timerAt {
 		return r.feedback, false
 	}
 	r.lastUpdateTime, r.changed, r.sent = now, false, true

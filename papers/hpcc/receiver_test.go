@@ -202,6 +202,25 @@ func TestReceiverTimer(t *testing.T) {
 	}
 }
 
+// A sender does not pause while packets without records come.
+func TestReceiverTimerWithoutRecords(t *testing.T) {
+	r := newReceiver(t, nil)
+	r.OnData(0, path(hop(1, 0, 0, 0)))
+	r.OnData(5*us, path(hop(1, 5*us, 62500, 125000)))
+	for now := 6 * us; now <= 60*us; now += us {
+		r.OnData(now, path())
+		if r.NextTimer() > now {
+			continue
+		}
+		if f, told := r.OnTimer(now); told {
+			t.Fatalf("at %v: %+v", now, f)
+		}
+	}
+	if _, told := r.OnTimer(80 * us); !told {
+		t.Error("the sender pauses")
+	}
+}
+
 // A sender whose window is below a packet pauses between packets. That is no reason for OnTimer, and if it comes, it
 // puts off the commit once: packets every 2 to 3 T had windows that never grew.
 func TestReceiverTimerDelaysOnce(t *testing.T) {
