@@ -11,7 +11,8 @@ const slowPort = "leaf0->spine3"
 
 // uneven is an experiment in which four hosts send over four spines, of which one has the rate #.
 func uneven(programs, transport, cc string) string {
-	return strings.NewReplacer("hosts: 2", "hosts: 4", "from: h0, to: h2", "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
+	return strings.NewReplacer("hosts: 2", "hosts: 4",
+		"from: h0, to: h2", "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
 		"traffic:", "events: [{at: 100us, link: [leaf0, spine3], rate: #}]\ntraffic:").Replace(
 		leaves(programs, transport, cc))
 }
@@ -24,8 +25,8 @@ func TestUnevenPaths(t *testing.T) {
 			"from: h0, to: h4", 1)
 	}
 	back := func(text string) string {
-		return strings.Replace(text, "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]", "from: [h4, h5, h6, h7], to: [h0, h1, h2, h3]",
-			1)
+		return strings.Replace(text, "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
+			"from: [h4, h5, h6, h7], to: [h0, h1, h2, h3]", 1)
 	}
 	const waits = "{rdma: {recovery: selective_repeat, reordering: adaptive}}"
 	for _, x := range []struct {

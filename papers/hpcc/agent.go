@@ -241,9 +241,10 @@ func (c *RxConfig) moves(s *cc.Site) []scheme.Remark {
 		return nil
 	}
 	t := agentT(p.BaseRTT, p.Narrow.Rate)
-	return []scheme.Remark{warnAgentMoves.Remark("preset", "T of agent, with room for ten bursts of Linux, is %v, %.0f "+
-		"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so that "+
-		"queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
+	return []scheme.Remark{warnAgentMoves.Remark("preset",
+		"T of agent, with room for ten bursts of Linux, is %v, %.0f "+
+			"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so "+
+			"that queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
 		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT))}
 }
 
