@@ -200,7 +200,8 @@ func (x crossing) outcome(out *sim.Result, c *sim.Config, names []string, way st
 	return o.packets(out, flows)
 }
 
-// about returns the warnings about flows of one direction, or about no flow: by the line of a file.
+// about returns the warnings about flows of one direction, or about no flow: by the line of a file. The port that a
+// warning names does not narrow it further: it is the worst of several, and flows take all spines.
 func about(all []document.Warning, text, way string) (some []document.Warning) {
 	lines := strings.Split(text, "\n")
 	for _, w := range all {
