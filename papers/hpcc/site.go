@@ -36,18 +36,36 @@ var (
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
 		"preset: agent below 5) at least eight flows without an end, two or more in each direction, share a link and " +
 		"acknowledgements queue with data; four flows where a round trip is short or acknowledgements are delayed"}
+	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
+		Condition: "loads come without records (PINT, format: " +
+			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
+			"and the transport does not wait for what is in it"}
+	warnUnevenHops = scheme.WarningKind{ID: "hpcc-uneven-hops", Condition: "with mode: per_hop packets of a flow are " +
+		"spread over paths of which a slow one has less than half of another's rate"}
+	warnUnevenPower = scheme.WarningKind{ID: "powertcp-uneven-paths",
+		Condition: "packets of a flow are spread over paths " +
+			"of which a slow one has less than half of another's rate"}
+	warnAgentMoves = scheme.WarningKind{ID: "hpcc-agent-moves",
+		Condition: "switches spread packets or flowlets of a flow, " +
+			"and T of preset: agent, with room for ten bursts of Linux, is above three round trips of a path"}
 	warnAgentSilent = scheme.WarningKind{ID: "hpcc-agent-silent",
 		Condition: "preset: agent gets no telemetry and follows CUBIC"}
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
 var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
-	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed}
+	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1))
+	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1),
+		unevenLoads(s, s.Telemetry.Relative()))
+	if c.Mode == PerHop && s.Uneven(halfPath) {
+		all = append(all, s.OnSlow(warnUnevenHops, "mode",
+			"the registers of its hops hold the window below what the others "+
+				"carry; mode: tx_rate has one window"))
+	}
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
@@ -58,7 +76,25 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 
 // Suits is as Config's.
 func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
-	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1))
+	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1), unevenLoads(s, true))
+}
+
+// Parts of another path's rate below which a slow path is too slow. At .9 loads without records had no queue of more
+// than two products, at .8 the buffer was full. With registers of hops half of the rate used .7 of the fast paths and a
+// quarter .58; PowerTCP had no drops at half of it, and 10 % at a quarter.
+const (
+	nearlyPath = 0.9
+	halfPath   = 0.5
+)
+
+// unevenLoads warns of loads that do not name their path where what waits in a slow one is not waited for.
+func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
+	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
+		return nil
+	}
+	return []scheme.Remark{s.OnSlow(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
+		"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
+		"reordering: adaptive suit it")}
 }
 
 // Flows on both ways from which the loop swings with multiplicative commits only: where a round trip is many packets,
@@ -334,6 +370,11 @@ func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 // Suits is as Config's.
 func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
 	all := pathSuits(s, c.T, c.MinRate)
+	if s.Uneven(halfPath) {
+		all = append(all, s.OnSlow(warnUnevenPower, "",
+			"its power is forgotten after a T, while packets still wait there, so "+
+				"that the window grows and it fills its buffer"))
+	}
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}

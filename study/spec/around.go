@@ -118,6 +118,7 @@ func (x *switchRole) decides(c scheme.Config) {
 // walk is what data passes on all shortest paths between two NICs.
 type walk struct {
 	ports  []topology.PortRef // that send it, the sender's first
+	levels []int              // switches before each of them
 	before [][]int            // links that lead to each of them; −1: the sender itself
 	narrow topology.PortRef   // the slowest, a switch's before the sender's
 	least  float64            // capacity of it
@@ -148,12 +149,12 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 	n, r := p.seen.Network, p.seen.Routes
 	w := &walk{}
 	into := map[int][]int{} // by switch: links that lead there
-	visit := func(port topology.PortRef) {
-		w.ports = append(w.ports, port)
+	visit := func(port topology.PortRef, level int) {
+		w.ports, w.levels = append(w.ports, port), append(w.levels, level)
 		next := n.Links[port.Link].Ends[1-port.End]
 		into[next] = append(into[next], port.Link)
 	}
-	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)])
+	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)], 0)
 	entered := map[int]bool{}
 	for i := 0; i < len(w.ports); i++ { // level by level, since paths are shortest
 		at := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
@@ -166,7 +167,7 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 			w.chosen = append(w.chosen, at)
 		}
 		for _, k := range ports {
-			visit(r.Ports(at)[k])
+			visit(r.Ports(at)[k], w.levels[i]+1)
 		}
 	}
 	w.before = append(w.before, []int{-1})
@@ -223,6 +224,9 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			})
 		}
 		x.Unlimited = d.unlimited(p, w)
+		if slow := d.slow(p, w, frame); slow.Part > 0 && (site.Slow.Part == 0 || slow.Part < site.Slow.Part) {
+			site.Slow = slow
+		}
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {

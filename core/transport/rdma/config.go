@@ -296,6 +296,9 @@ func (c *Config) NeedsOrder() (why string) {
 	return ""
 }
 
+// KeepsSlow: what is sent again from the first that is missing was in flight before; adaptive reordering waits.
+func (c *Config) KeepsSlow() bool { return c.Recovery == GoBackN || c.Reordering == ReorderAdaptive }
+
 // longestWait is how long an ACK waits for more packets: as given, or a base RTT, where that is known.
 func (c *Config) longestWait() unit.Time {
 	switch {
