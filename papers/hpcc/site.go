@@ -34,8 +34,9 @@ var (
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
 		Condition: "t is above three round trips of the longest path"}
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
-		"preset: agent below 5) at least eight flows without an end, two or more in each direction, share a link and " +
-		"acknowledgements queue with data; four flows where a round trip is short or acknowledgements are delayed"}
+		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data and " +
+		"acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches choose " +
+		"among ports by a hash"}
 	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
 		Condition: "loads come without records (PINT, format: " +
 			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
@@ -97,12 +98,19 @@ func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
 		"reordering: adaptive suit it")}
 }
 
-// Flows on both ways from which the loop swings with multiplicative commits only: where a round trip is many packets,
-// and where it is a few or acknowledgements are delayed. One flow in one direction does not swing.
+// Flows of both directions together from which the loop swings with multiplicative commits only: with an
+// acknowledgement for each packet; where acknowledgements are of several packets, or a round trip is few; and where a
+// hash sends data and acknowledgements of a flow through different switches. Where a round trip is very many packets, it
+// is twice as many flows. One flow in one direction does not swing, windows well below a packet do not, and flows over
+// many paths do not.
 const (
-	opposedFlows     = 8
-	opposedFewFlows  = 4
-	opposedFewFrames = 20
+	opposedFlows       = 8
+	opposedFewFlows    = 4
+	opposedHashedFlows = 32
+	opposedFewFrames   = 20
+	opposedManyFrames  = 2000
+	opposedManyPaths   = 4
+	opposedMinWindow   = 2. / 3 // packets
 )
 
 // opposed warns of fewer additive increases than minStage between multiplicative ones where feedback queues behind the
@@ -112,20 +120,35 @@ func (c *Config) opposed(s *cc.Site, minStage int) []scheme.Remark {
 	if r.MaxStage >= minStage {
 		return nil
 	}
-	p := s.Find(func(p *cc.SitePath) bool {
-		flows := opposedFlows
-		if c.Preset == Agent || p.Product() < float64(opposedFewFrames*s.MSS) {
-			flows = opposedFewFlows
-		}
-		return min(p.Aligned, p.Opposed) >= 2 && p.Aligned+p.Opposed >= flows
-	})
+	p := s.Find(func(p *cc.SitePath) bool { return c.canSwing(s, p) })
 	if p == nil {
 		return nil
 	}
 	return []scheme.Remark{warnOpposed.Remark("max_stage", "%d additive increases do not damp a loop with feedback "+
 		"behind the data of %d flows of the other direction (%s): windows can swing and queues grow to several round trips; "+
 		"max_stage: 5 damps it, and so does a class of its own for acknowledgements that switches send first",
-		r.MaxStage, p.Opposed, p.Name).At(p.Narrow.Port, 0)}
+		r.MaxStage, p.Opposing.Opposed, p.Name).At(p.Opposing.Port, 0)}
+}
+
+// canSwing reports whether the flows of both directions of a path make the loop swing without additive increases.
+func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
+	o, flows := &p.Opposing, opposedFlows
+	frames := p.Product() / float64(s.MSS)
+	if both := min(o.Aligned, o.Opposed); both < 2 || float64(both)*opposedMinWindow > frames {
+		return false
+	}
+	switch {
+	case o.Paths >= opposedManyPaths:
+		return false
+	case o.Paths > 1 && !s.Sprayed:
+		flows = opposedHashedFlows
+	case frames < opposedFewFrames || s.AcksDelayed || c.Preset == Agent:
+		flows = opposedFewFlows
+	}
+	if frames > opposedManyFrames {
+		flows *= 2
+	}
+	return o.Aligned+o.Opposed >= flows
 }
 
 // windows warns of t, min_rate, w_ai and n.

@@ -119,6 +119,7 @@ func (x *switchRole) decides(c scheme.Config) {
 type walk struct {
 	ports  []topology.PortRef // that send it, the sender's first
 	levels []int              // switches before each of them
+	shares []float64          // of the packets that each of them sends
 	before [][]int            // links that lead to each of them; −1: the sender itself
 	narrow topology.PortRef   // the slowest, a switch's before the sender's
 	least  float64            // capacity of it
@@ -175,6 +176,7 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 		w.before = append(w.before, into[n.Links[port.Link].Ends[port.End]])
 	}
 	w.find(n, frame)
+	w.share(n)
 	d.around.walks[key] = w
 	return w
 }
@@ -233,15 +235,15 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
-		aligned, opposed := d.aligned(w.narrow), d.opposed(p, tr, src, dst, frame)
+		opposing := d.opposing(p, tr, w, src, dst, frame)
 		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
-			if y := &site.Paths[k-1]; min(aligned, opposed) > min(y.Aligned, y.Opposed) {
-				y.Aligned, y.Opposed = aligned, opposed
+			if y := &site.Paths[k-1].Opposing; min(opposing.Aligned, opposing.Opposed) > min(y.Aligned, y.Opposed) {
+				*y = opposing
 			}
 			return
 		}
 		seen[x] = len(site.Paths) + 1
-		x.Aligned, x.Opposed = aligned, opposed
+		x.Opposing = opposing
 		narrow = append(narrow, w.narrow)
 		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
 		x.Narrow.Port = p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
@@ -259,28 +261,6 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 	site.Largest = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
 	return spread
-}
-
-// opposed returns SitePath.Opposed of a traffic's path: 0 as long as not all traffics are known.
-func (d *decoder) opposed(p *Point, tr *Traffic, src, dst int, frame int32) int {
-	near, joined := p.seen.Routes.Near(dst, src)
-	if d.around.loads == nil || !joined {
-		return 0
-	}
-	port := d.walk(p, near, frame).narrow
-	node := p.seen.Network.Links[port.Link].Ends[port.End]
-	if p.switches[node].Queues > 1 && transport.SeparatesAcks(tr.transportConfig, tr.TOSOf(0)) {
-		return 0
-	}
-	return d.aligned(port)
-}
-
-// aligned returns how many flows without an end, of controllers that read telemetry, a port limits.
-func (d *decoder) aligned(port topology.PortRef) int {
-	if x := d.around.loads[port]; x != nil {
-		return x.measured
-	}
-	return 0
 }
 
 // endless is how many flows each one stands for that eachPair visits, if the traffic lists flows without an end; 0: it

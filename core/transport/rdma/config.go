@@ -234,6 +234,9 @@ func (c *Config) SeparatesAcks(tos uint8) bool {
 	return (ack^tos)&^packet.ECN != 0
 }
 
+// DelaysAcks reports whether an ACK is of several packets.
+func (c *Config) DelaysAcks() bool { return c.AckEvery > 1 }
+
 // Warns reports parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {

@@ -88,6 +88,9 @@ func (c *Config) Params(p *scheme.Params) {
 // OwnStack is who carries it out in the lab.
 func (c *Config) OwnStack() bool { return c.Weir }
 
+// DelaysAcks returns true: an ACK is of two segments (RFC 9293 §3.8.6.3).
+func (c *Config) DelaysAcks() bool { return true }
+
 // AppRate is at what rate the application writes.
 func (c *Config) AppRate() unit.Rate { return c.Rate }
 
