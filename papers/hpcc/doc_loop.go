@@ -10,10 +10,10 @@
 //	x(n+1) = x(n) − x(n−d)
 //
 // With d = 0 the target is reached in one step, as Appendix A has it. With d = 1 the roots of z² = z − 1 are on the
-// unit circle and a swing stays as it is; with d = 2 to 5 it grows by 15 to 19 % a commit, until W is at its bounds: a queue
-// of whole windows, then an idle link. Line 22 commits once per loop, whatever its length, so that d is not the loop's
-// delay. It is what U remembers: at the first record of data under the last window, U is an average over T of data
-// under the windows before. While flows draw even and queues stay within a T, that error is small. When queues of
+// unit circle and a swing stays as it is; with d = 2 to 5 it grows by 15 to 19 % a commit, until W is at its bounds: a
+// queue of whole windows, then an idle link. Line 22 commits once per loop, whatever its length, so that d is not the
+// loop's delay. It is what U remembers: at the first record of data under the last window, U is an average over T of
+// data under the windows before. While flows draw even and queues stay within a T, that error is small. When queues of
 // several T stand in both directions, U shows former windows only.
 //
 // An additive stage leaves cuts as they are (U at eta or above is always multiplicative), but puts max_stage commits
