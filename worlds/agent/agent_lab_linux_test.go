@@ -101,7 +101,7 @@ func TestConnection(t *testing.T) {
 		}
 		if o := s.option(253); o != nil {
 			told++
-			if len(o) > 12 || s.option(8) == nil || binary.BigEndian.Uint16(o[2:]) != 0x5745 {
+			if len(o) > 12 || s.option(8) == nil || binary.BigEndian.Uint16(o[2:]) != 0x5746 {
 				t.Fatalf("options % x", s.options)
 			}
 		}

@@ -22,8 +22,9 @@ volatile const u64 line_rate = 0;        // bytes/s; bound of what a receiver ma
 volatile const char controller[NAME] = "weir_hpcc";
 
 // The option that tells the window (RFC 6994): kind 253, 16 bits of ExID. The short form is the first eight bytes.
+// Another layout takes another ExID, which agents of other versions ignore: 0x5745 had no T.
 #define KIND 253
-#define EXID 0x5745
+#define EXID 0x5746
 struct told {
 	u8 kind, length;
 	u16 exid;
