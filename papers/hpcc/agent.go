@@ -19,9 +19,9 @@ import (
 //     second segment. Until it has measured for a T it tells nothing.
 //   - T is the empty path's round trip and agentMinT, a time for the bursts that Linux paces. The receiver computes it,
 //     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows).
-//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. In flight are as
-//     many segments as leave in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and
-//     late hosts; W, rounded up, at most.
+//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. At most W, rounded
+//     up, is in flight, at least four segments. A host that sends in bursts (cc.Flow.Bursts) has fewer in flight: as many
+//     as are sent in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and late hosts.
 //   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
 //     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
 //     segments with records come: one of the last 16, and within 100 ms. The link of the sender's own host bounds W.
@@ -179,14 +179,14 @@ func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// segments returns how many may be in flight: as many as leave at W/T in the smoothed round trip and the empty path's,
-// and agentSegments, but W at most.
+// segments returns the count of segments that may be in flight: W. If the host sends in bursts, at most as many as are
+// sent at W/T in the smoothed round trip and the empty path's, and agentSegments: with more the bursts are longer.
 func (x *agentFollower) segments() int64 {
 	if x.timedOut { // RFC 5681 §3.1
 		return max(x.frames(min(x.w, x.restart)), 1)
 	}
 	part := 1.0
-	if trips := x.trip + x.empty; trips < x.t {
+	if trips := x.trip + x.empty; x.flow.Bursts && trips < x.t {
 		part = float64(trips) / float64(x.t)
 	}
 	return max(min(x.frames(x.w*part)+agentSegments, x.frames(x.w)), agentSegments)

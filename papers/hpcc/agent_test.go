@@ -13,15 +13,16 @@ import (
 // ofAgent is the flow of a sender whose frames of 1514 bytes have 1268 of payload, on a link of 100 Mb/s and a path of
 // 10 ms: W_init, B·T, is 125,000 bytes.
 func ofAgent() cc.Flow {
-	return cc.Flow{MSS: 1268, Frame: 1514, InitialWindow: 10, Path: cc.Path{NICRate: 100 * unit.Mbps,
+	return cc.Flow{MSS: 1268, Frame: 1514, InitialWindow: 10, Bursts: true, Path: cc.Path{NICRate: 100 * unit.Mbps,
 		LineRate: 100 * unit.Mbps * 1268 / 1514, BaseRTT: 10 * unit.Millisecond}}
 }
 
 // W counts frames: ceil(W/frame) segments are in flight, four at least, paced at W/T, of which the payload's part
 // counts; more than the link carries in T is not obeyed (§9.1). T is the receiver's, 10.24 ms. Where the smoothed round
-// trip and the empty path's are below that together, what leaves in them is in flight, and four segments.
-// Until there is a W it is CUBIC's, from the transport's own window and in slow start, and again when there was none for two round trips: from the window that it has, without
-// slow start.
+// trip and the empty path's are below that together, and the host sends in bursts, what is sent in them is in flight,
+// and four segments.
+// Until there is a W it is CUBIC's, from the transport's own window and in slow start, and again when there was none
+// for two round trips: from the window that it has, without slow start.
 func TestAgentFollower(t *testing.T) {
 	short := ofAgent()
 	short.BaseRTT = unit.Millisecond
@@ -75,6 +76,29 @@ func TestAgentFollower(t *testing.T) {
 	if d := x.Decision(); d.Window != 5*1268 || x.(*agentFollower).t != 10_240*unit.Microsecond ||
 		math.Abs(float64(d.Rate)-5*1514*8/10.24e-3*1268/1514) > 1 {
 		t.Errorf("told again: %+v", d)
+	}
+}
+
+// Without bursts W is in flight, also where the round trips are below T: it bridges times in which hosts stall.
+func TestAgentWithoutBursts(t *testing.T) {
+	for _, c := range []struct {
+		bursts   bool
+		segments unit.Bytes
+	}{{true, 21}, {false, 85}} {
+		f := ofAgent()
+		f.Bursts, f.BaseRTT = c.bursts, unit.Millisecond
+		x, err := RxScheme().Build(f, &RxConfig{Config{Preset: Agent, Eta: 0.95}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: 128_000, Flows: encodeAgentT(10_240 *
+			unit.Microsecond)}}
+		a.RTT.Smoothed = 1048 * unit.Microsecond
+		x.OnAck(0, a)
+		want := unit.Rate(100 * unit.Mbps * 1268 / 1514)
+		if d := x.Decision(); d.Window != c.segments*1268 || d.Rate < want-1 || d.Rate > want+1 {
+			t.Errorf("bursts %v: %+v, want %d segments at %v", c.bursts, d, c.segments, want)
+		}
 	}
 }
 

@@ -111,6 +111,33 @@ func TestConnection(t *testing.T) {
 	}
 }
 
+// A host whose interface takes 64 kB in one piece, as Linux' do by default, has in flight what is sent at W/T in the
+// smoothed round trip and the empty path's, and four segments; it is paced at W/T, and fills eta of the link.
+func TestLargeSegments(t *testing.T) {
+	r := lay(t, short, 1)
+	const limit, trip = 65535, 4300 * unit.Microsecond // gso_max_segs of an interface; twice the delay, and frames
+	r.largeSegments("a1", limit)
+	c := agent.Defaults()
+	c.RTT = trip
+	r.agent("b", c)
+	a := r.agent("a1", c)
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	await.Until(t, "a window for two round trips", func() bool {
+		c := connections(t, a)[0]
+		w, us := int64(c.Told.Window), int64(max(c.Told.T/unit.Microsecond, 1))
+		trips := int64((c.RTT + trip) / unit.Microsecond)
+		all, part := (w+ofFrame-1)/ofFrame, (w*min(trips, us)/us+ofFrame-1)/ofFrame+4
+		return c.Following && trips < us && part < all && int64(c.Window) == part &&
+			c.Pacing == unit.Rate(w*payload/ofFrame*1e6/us*8)
+	})
+	carries(t, f, 0.95*float64(short.Rate)*payload/ofFrame)
+	if sent, pieces := f.info(t).SegmentsOut, connections(t, a)[0].Traced; pieces > sent/2 {
+		t.Errorf("%d segments were sent in %d pieces, want two or more in each", sent, pieces)
+	}
+}
+
 // Without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with the next records.
 func TestTelemetryComesAndGoes(t *testing.T) {
 	r := lay(t, short, 1)
