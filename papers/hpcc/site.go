@@ -110,7 +110,7 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 		return all
 	}
 	if r.N == 0 {
-		if all = append(all, c.increases(s, r.T)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
+		if all = append(all, c.increases(s)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
 			return all
 		}
 	}
@@ -163,13 +163,26 @@ func (c *Config) standing(p *cc.SitePath, mss float64) float64 {
 	}
 }
 
+// baseTrip returns the round trip without queues for which a path's windows are computed: t, if it is given.
+func baseTrip(t unit.Time, p *cc.SitePath) unit.Time {
+	if t > 0 {
+		return t
+	}
+	return p.BaseRTT
+}
+
+// trip returns T of a path's flows. With preset Agent it has room for bursts.
+func (c *Config) trip(p *cc.SitePath) unit.Time {
+	t := baseTrip(c.resolved().T, p)
+	if c.Preset == Agent && t > 0 {
+		t = agentT(t, p.Narrow.Rate)
+	}
+	return t
+}
+
 // product returns B·T of a path's narrowest link, in bytes.
 func (c *Config) product(p *cc.SitePath) float64 {
-	trip := p.BaseRTT
-	if c.T > 0 {
-		trip = c.T
-	}
-	return float64(p.Narrow.Rate) * float64(trip) / 8e12
+	return float64(p.Narrow.Rate) * float64(c.trip(p)) / 8e12
 }
 
 // increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
@@ -177,14 +190,11 @@ func (c *Config) increase(p *cc.SitePath) float64 {
 	if c.N == 0 {
 		return float64(c.WAI)
 	}
-	rate, trip := p.NICRate, p.BaseRTT
-	if c.T > 0 {
-		trip = c.T
-	}
+	rate := p.NICRate
 	if c.Preset == Agent {
 		rate = p.Narrow.Rate
 	}
-	return float64(rate) * float64(trip) / 8e12 * (1 - c.Eta) / float64(c.N)
+	return float64(rate) * float64(c.trip(p)) / 8e12 * (1 - c.Eta) / float64(c.N)
 }
 
 // loadTimes are shares of the longest round trip over which switches may average loads at least (t of program
@@ -231,7 +241,7 @@ func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark
 	}
 	all := loadTime(s, share, trips)
 	if !byLoad {
-		all = append(all, congestedLoad(s, r.Eta, r.increase)...)
+		all = append(all, congestedLoad(s, r.Eta, r.trip, r.increase)...)
 	}
 	return all
 }
@@ -258,8 +268,10 @@ func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
 }
 
 // congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
-// counts as that load, and windows shrink until the increase of a round trip is all that is left.
-func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float64) []scheme.Remark {
+// counts as that load, and windows shrink until the increase of a round trip is all that is left. trip returns T of a
+// path's flows, increase the additive increase in it, in bytes.
+func congestedLoad(s *cc.Site, eta float64, trip func(p *cc.SitePath) unit.Time,
+	increase func(p *cc.SitePath) float64) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= eta {
 		return nil
@@ -268,7 +280,7 @@ func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float6
 	least := 0.0
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		product := float64(p.Narrow.Rate) * float64(p.BaseRTT) / 8e12
+		product := float64(p.Narrow.Rate) * float64(trip(p)) / 8e12
 		if product == 0 {
 			continue
 		}
@@ -286,18 +298,13 @@ func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float6
 		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, eta/least)}
 }
 
-// increases warns of an additive increase above the headroom of the path where it is least. The base round trip is t;
-// 0:
-// the path's.
-func (c *Config) increases(s *cc.Site, t unit.Time) []scheme.Remark {
+// increases warns of an additive increase above the headroom of the path where it is least.
+func (c *Config) increases(s *cc.Site) []scheme.Remark {
 	var tight *cc.SitePath
 	least := 0.0
 	for i := range s.Paths {
-		p, trip := &s.Paths[i], t
-		if trip == 0 {
-			trip = p.BaseRTT
-		}
-		headroom := float64(p.Narrow.Rate) * float64(trip) / 8e12 * (1 - c.Eta)
+		p := &s.Paths[i]
+		headroom := c.product(p) * (1 - c.Eta)
 		if headroom > 0 && (tight == nil || headroom < least) {
 			tight, least = p, headroom
 		}
@@ -337,15 +344,12 @@ func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}
-	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta,
+	trip := func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }
+	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta, trip,
 		func(p *cc.SitePath) float64 {
-			trip := p.BaseRTT
-			if c.T > 0 {
-				trip = c.T
-			}
 			if c.N > 0 {
-				return float64(p.NICRate) * float64(trip) / 8e12 / float64(c.N)
+				return float64(p.NICRate) * float64(trip(p)) / 8e12 / float64(c.N)
 			}
-			return float64(c.Beta) * float64(trip) / 8e12
+			return float64(c.Beta) * float64(trip(p)) / 8e12
 		}))
 }
