@@ -102,6 +102,37 @@ func TestAgentWithoutBursts(t *testing.T) {
 	}
 }
 
+// A receiver can claim any T. Of the rate that it has, the host's link of 100 Mb/s at most, no more is in flight than in
+// the T by the sender's own round trip and that rate: 1 ms and 10 ms, rounded up to 11.264 ms; with 1 Mb/s 1 ms and
+// 484.48 ms, rounded up to 491.52 ms.
+func TestAgentClaims(t *testing.T) {
+	const longest = 31 << 15 * unit.Microsecond
+	for _, c := range []struct {
+		window unit.Bytes
+		t      unit.Time
+		rate   unit.Rate
+	}{
+		{1 << 30, 11_264 * unit.Microsecond, 100 * unit.Mbps},
+		{unit.Bytes(longest * 125 / unit.Millisecond), 491_520 * unit.Microsecond, unit.Mbps},
+	} {
+		f := ofAgent()
+		f.Bursts, f.BaseRTT = false, unit.Millisecond
+		x, err := RxScheme().Build(f, &RxConfig{Config{Preset: Agent, Eta: 0.95}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // a second acknowledgement changes nothing
+			x.OnAck(0, &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: c.window,
+				Flows: encodeAgentT(longest)}})
+			segments := unit.Bytes(math.Ceil(float64(c.rate) * c.t.Seconds() / 8 / 1514))
+			want := c.rate * 1268 / 1514
+			if d := x.Decision(); d.Window != segments*1268 || d.Rate < want-1 || d.Rate > want+1 {
+				t.Errorf("claimed %v in %v: %+v, want %d segments at %v", c.window, longest, d, segments, want)
+			}
+		}
+	}
+}
+
 // T is the empty path's round trip and ten of the bursts that Linux paces: what leaves in 1 ms, four segments at least
 // and 64 kB at most. The option has it to one part in 16.
 func TestAgentT(t *testing.T) {

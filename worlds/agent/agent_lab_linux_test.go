@@ -57,7 +57,9 @@ func (s *segment) option(kind byte) []byte {
 // the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
 func TestConnection(t *testing.T) {
 	r := lay(t, short, 1)
-	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	config := agent.Defaults()
+	config.RTT = shortTrip
+	b, a := r.agent("b", config), r.agent("a1", config)
 	seen := capture(r.node)
 	f := r.open("a1")
 	f.send()
@@ -115,10 +117,9 @@ func TestConnection(t *testing.T) {
 // smoothed round trip and the empty path's, and four segments; it is paced at W/T, and fills eta of the link.
 func TestLargeSegments(t *testing.T) {
 	r := lay(t, short, 1)
-	const limit, trip = 65535, 4300 * unit.Microsecond // gso_max_segs of an interface; twice the delay, and frames
-	r.largeSegments("a1", limit)
+	r.largeSegments("a1", 65535) // gso_max_segs of interfaces that set none
 	c := agent.Defaults()
-	c.RTT = trip
+	c.RTT = shortTrip
 	r.agent("b", c)
 	a := r.agent("a1", c)
 	f := r.open("a1")
@@ -127,7 +128,7 @@ func TestLargeSegments(t *testing.T) {
 	await.Until(t, "a window for two round trips", func() bool {
 		c := connections(t, a)[0]
 		w, us := int64(c.Told.Window), int64(max(c.Told.T/unit.Microsecond, 1))
-		trips := int64((c.RTT + trip) / unit.Microsecond)
+		trips := int64((c.RTT + shortTrip) / unit.Microsecond)
 		all, part := (w+ofFrame-1)/ofFrame, (w*min(trips, us)/us+ofFrame-1)/ofFrame+4
 		return c.Following && trips < us && part < all && int64(c.Window) == part &&
 			c.Pacing == unit.Rate(w*payload/ofFrame*1e6/us*8)
