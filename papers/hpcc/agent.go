@@ -18,10 +18,12 @@ import (
 //   - It tells W in ordinary acknowledgements only: neither does it send one for that, nor does it wait less for a
 //     second segment. Until it has measured for a T it tells nothing.
 //   - T is the empty path's round trip and agentMinT, a time for the bursts that Linux paces. The receiver computes it,
-//     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows).
+//     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows). A T that is too
+//     long for W/T and the sender's own round trip is shortened.
 //   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. At most W, rounded
-//     up, is in flight, at least four segments. A host that sends in bursts (cc.Flow.Bursts) has fewer in flight: as many
-//     as are sent in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and late hosts.
+//     up, is in flight, at least four segments. A host that sends in bursts (cc.Flow.Bursts) has fewer in flight: as
+//     many as are sent in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and late
+//     hosts.
 //   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
 //     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
 //     segments with records come: one of the last 16, and within 100 ms. The link of the sender's own host bounds W.

@@ -30,7 +30,8 @@ topology:
     - {ends: [s, b], rate: 400Mbps, delay: 25us, buffer: 1000 packets}
 switch: [ecmp, {telemetry: {format: ioam}}]
 traffic:
-  - {name: one, from: a, to: b, flows: %d, transport: tcp, cc: {rx_hpcc: {preset: agent, n: %d}}, ip: 6, start: 0s..10ms}
+  - {name: one, from: a, to: b, flows: %d, transport: tcp, ip: 6, start: 0s..10ms,
+     cc: {rx_hpcc: {preset: agent, n: %d}}}
 measure: [goodput]`, c.flows, c.n)
 			s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
 			if err != nil {

@@ -1,6 +1,7 @@
 package hpcc
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -102,8 +103,8 @@ func TestAgentWithoutBursts(t *testing.T) {
 	}
 }
 
-// A receiver can claim any T. Of the rate that it has, the host's link of 100 Mb/s at most, no more is in flight than in
-// the T by the sender's own round trip and that rate: 1 ms and 10 ms, rounded up to 11.264 ms; with 1 Mb/s 1 ms and
+// A receiver can claim any T. Of the rate that it has, the host's link of 100 Mb/s at most, no more is in flight than
+// in the T by the sender's own round trip and that rate: 1 ms and 10 ms, rounded up to 11.264 ms; with 1 Mb/s 1 ms and
 // 484.48 ms, rounded up to 491.52 ms.
 func TestAgentClaims(t *testing.T) {
 	const longest = 31 << 15 * unit.Microsecond
@@ -166,9 +167,15 @@ func TestAgentT(t *testing.T) {
 
 // The receiver knows nothing of the sender's link: it begins with ten segments of 1,460 bytes, tells nothing before it
 // has measured for T, never causes an acknowledgement, and has the rate of the slowest port: T is 20 ms, encoded as
-// 20.48 ms, W_ai is B·T·(1−eta)/n (§5), and W is B·T at most.
+// 20.48 ms, W_ai is B·T·(1−eta)/n (§5), and W is B·T at most. The first of the preset's five stages is an increase.
 func TestAgentReceiver(t *testing.T) {
-	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: 0, WAI: standardWAI, Census: true}}
+	for _, stage := range []int{-1, 0} {
+		t.Run(fmt.Sprint("max_stage ", stage), func(t *testing.T) { agentReceives(t, stage) })
+	}
+}
+
+func agentReceives(t *testing.T, stage int) {
+	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: stage, WAI: standardWAI, Census: true}}
 	x, err := RxScheme().Receiver(ofAgent(), &c, &cc.Host{})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +202,10 @@ func TestAgentReceiver(t *testing.T) {
 	for range 21 { // lines 8 and 9
 		u = (1-1/20.48)*u + 0.5/20.48
 	}
-	want := agentInitial/(u/0.95) + 128_000*0.05/5
+	want := agentInitial + 128_000*0.05/5
+	if stage == 0 {
+		want += agentInitial/(u/0.95) - agentInitial
+	}
 	if f := tell(21, 3125*21); f.Window != unit.Bytes(want) || decodeAgentT(f.Flows) != 20_480*unit.Microsecond {
 		t.Errorf("after 21 ms it tells %+v, want %.0f B", f, want)
 	}

@@ -21,8 +21,8 @@ const (
 	payload = ofFrame - 14 - 40 - 160 - 32
 )
 
-// shortTrip is the round trip of path short when it is empty: twice the delay, and frames. Tests give it, since handshakes
-// of a busy machine measure more, and not the same at both ends.
+// shortTrip is the round trip of path short when it is empty: twice the delay, and frames. Tests give it, since
+// handshakes of a busy machine measure more, and not the same at both ends.
 const shortTrip = 4300 * unit.Microsecond
 
 // claim has every acknowledgement that passes claim this window, and the T of this code unless it is 0.
