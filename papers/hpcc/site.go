@@ -95,7 +95,7 @@ func (c *Config) opposed(s *cc.Site, minStage int) []scheme.Remark {
 // windows warns of t, min_rate, w_ai and n.
 func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	r := c.resolved()
-	all = pathSuits(s, r.T, c.MinRate)
+	all = pathSuits(s, r.T, r.trip, c.MinRate)
 	if r.Census && !s.Telemetry.Relative() {
 		for _, p := range []struct {
 			name  string
@@ -322,12 +322,12 @@ func (c *Config) increases(s *cc.Site) []scheme.Remark {
 const mostTrips = 3
 
 // pathSuits warns of a T below a path's round trip, which no window then fills, of one that is so many that windows are
-// queues, and of a least rate that no link has.
-func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.Longest(); ok && t > 0 && t < p.BaseRTT*95/100 {
+// queues, and of a least rate that no link has. trip returns T of a path's flows, t is the given one.
+func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, least unit.Rate) (all []scheme.Remark) {
+	if p, ok := s.Longest(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
 		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
 			"of what "+
-			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
+			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(trip(&p))/float64(p.BaseRTT))))
 	}
 	if p, ok := s.Longest(); ok && t > mostTrips*p.BaseRTT {
 		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
@@ -340,11 +340,11 @@ func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 
 // Suits is as Config's.
 func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
-	all := pathSuits(s, c.T, c.MinRate)
+	trip := func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }
+	all := pathSuits(s, c.T, trip, c.MinRate)
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}
-	trip := func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }
 	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta, trip,
 		func(p *cc.SitePath) float64 {
 			if c.N > 0 {
