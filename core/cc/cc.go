@@ -241,6 +241,7 @@ type Flow struct {
 	MTU           int32       // IP bytes of a full packet
 	Frame         int32       // bytes of its frame on a link, with the telemetry that it asks for; 0: not known
 	Paced         bool        // the transport paces also without a Rate
+	Bursts        bool        // the host sends several packets in one piece, as Linux does for segmentation offload
 	Loads         bool        // telemetry has no records, only Telemetry.Load: format relative
 	InitialWindow int         // packets (RFC 6928: 10)
 	Start         unit.Time   // time 0 of the flow

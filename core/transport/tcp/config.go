@@ -211,7 +211,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	}
 	known := cc.Flow{
 		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + ipHeader(f.Version),
-		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Random: f.Random, Path: f.Path,
+		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Bursts: c.Bursts, Random: f.Random, Path: f.Path,
 		Loads: f.Telemetry.Relative(),
 	}
 	known.Frame = frameOf(&f, c.Telemetry)
