@@ -79,6 +79,11 @@ func parameter(p *scheme.Param) node {
 var limits = [...]string{scheme.AtLeast: "minimum", scheme.Above: "exclusiveMinimum", scheme.AtMost: "maximum",
 	scheme.Below: "exclusiveMaximum"}
 
+// schemeParameters are the parameters of a scheme as a map, or a $key of the sweep.
+func schemeParameters(s *scheme.Scheme) node {
+	return node{"anyOf": []node{schemeObject(s), {"type": "string", "pattern": `^\$`}}}
+}
+
 // schemeObject are the parameters of a scheme as a map.
 func schemeObject(s *scheme.Scheme) node {
 	properties, required := node{}, []string{}
@@ -97,7 +102,7 @@ func named(doc string, schemes []*scheme.Scheme, others ...string) node {
 	properties := node{}
 	for _, s := range schemes {
 		names = append(names, s.Name)
-		properties[s.Name] = schemeObject(s)
+		properties[s.Name] = schemeParameters(s)
 	}
 	sort.Strings(names)
 	n := word(doc, names...)
@@ -228,7 +233,7 @@ func (r *Registry) table(t *document.Table, needed bool) node {
 	case "":
 	case "topology":
 		for _, s := range r.schemes(t.Open) {
-			properties[s.Name] = schemeObject(s)
+			properties[s.Name] = schemeParameters(s)
 		}
 	case "parameter": // parameters may stand beside the transport's name
 		for _, s := range r.schemes("transport") {

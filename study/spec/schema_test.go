@@ -92,7 +92,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 	for _, bad := range []string{"colour: blue", "switch: [forwrad]", "switch: [{abc: {memry: 3s}}]", "framing: l3",
 		"measure: [goodputt]",
-		"events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}",
+		"switch: [{abc: tables}]", "events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}",
 		"traffic: [{name: x, transport: tcp, cc: cubik}]"} {
 		t.Run(bad, func(t *testing.T) {
 			text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"
@@ -111,6 +111,25 @@ func TestSchemaRefuses(t *testing.T) {
 				t.Errorf("%s is taken", bad)
 			}
 		})
+	}
+}
+
+// A $key of the sweep stands for all parameters of a scheme, as decoding allows.
+func TestSchemaSwept(t *testing.T) {
+	check := schema(t)
+	for _, swept := range []string{"switch: [forward, {abc: $x}]", "topology: {fat_tree: $x}",
+		"traffic: [{name: x, transport: tcp, cc: {cubic: $x}}]"} {
+		text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"
+		var v, w map[string]any
+		yaml.Unmarshal([]byte(text), &v)
+		yaml.Unmarshal([]byte(swept), &w)
+		for k, x := range w {
+			v[k] = x
+		}
+		joined, _ := yaml.Marshal(v)
+		if err := check(joined); err != nil {
+			t.Errorf("%s: %v", swept, err)
+		}
 	}
 }
 
@@ -147,7 +166,7 @@ func TestSchemaRanges(t *testing.T) {
 		{"wait", "; a time such as 5ms, above 0s, at most 1s", nil},
 	} {
 		t.Run(c.parameter, func(t *testing.T) {
-			n := find(whole, "ranged", "properties", c.parameter)
+			n := find(find(whole, "ranged"), "properties", c.parameter)
 			if n == nil {
 				t.Fatal("it is not there")
 			}
