@@ -273,6 +273,8 @@ type Path struct {
 	Queueing unit.Time
 	// Reorders: packets may overtake each other, or packets without payload overtake those with it.
 	Reorders bool
+	// Spreads: switches send packets or flowlets of one flow over several paths.
+	Spreads bool
 }
 
 // MaxRTT returns the longest round trip of the path, with full buffers; unit.Never if it has no known

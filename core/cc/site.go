@@ -19,8 +19,11 @@ type Site struct {
 	Telemetry   *telemetry.Format // that switches write; nil: none does
 	Uncongested bool              // a packet gets no telemetry of ports that are not congested
 	Unmeasured  string            // why no rate of delivery is measured; "": one is
+	AcksDelayed bool              // an acknowledgement waits for more packets than one
 	Flowlets    bool              // packets of a flow take several paths: after gaps
 	Sprayed     bool              // or one by one
+	Slow        SlowPath          // of the paths that packets of a flow may take
+	Keeps       bool              // the transport waits for what is in a slow path, and counts it as in flight
 	Controller  *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config      scheme.Config     // of the controller
 }
@@ -30,20 +33,16 @@ type Site struct {
 // slowest of the switches' ports on the path.
 type SitePath struct {
 	Path
-	Name       string // the hosts at its ends: "left0->right0"
-	Narrow     Link   // the slowest link in the direction of data
-	Flows      int    // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
-	Idle       bool   // data queues at no switch: no port receives more than it can send
-	Lossless   string // why no packet is lost; "": a port's buffer ends
-	Unmarked   string // why the controller gets no marks; "": it does
-	Unrecorded string // why no telemetry of its queues comes back; "": it does
-	Unanswered string // why no switch answers requests; "": one does
-	// Aligned counts flows without an end, of controllers that read telemetry, that Narrow limits; 0: not known. Opposed
-	// counts such flows on the narrowest link of the way back, where acknowledgements queue with their data; 0: not known, or
-	// acknowledgements have a class of their own.
-	Aligned, Opposed int
-
-	Supplied bool // switches report what they have for a flow (NCF), whatever the controller
+	Name       string   // the hosts at its ends: "left0->right0"
+	Narrow     Link     // the slowest link in the direction of data
+	Flows      int      // flows that share Narrow: of all traffics those without an end, at least one; 0: not known
+	Idle       bool     // data queues at no switch: no port receives more than it can send
+	Lossless   string   // why no packet is lost; "": a port's buffer ends
+	Unmarked   string   // why the controller gets no marks; "": it does
+	Unrecorded string   // why no telemetry of its queues comes back; "": it does
+	Unanswered string   // why no switch answers requests; "": one does
+	Opposing   Opposing // long flows in both directions
+	Supplied   bool     // switches report what they have for a flow (NCF), whatever the controller
 	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
 	DataQueueing unit.Time
@@ -51,6 +50,34 @@ type SitePath struct {
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
 	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
 	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
+}
+
+// SlowPath is the slowest of several ways on which packets can go: its port of a switch, of which the others are ports
+// that lead to the same host. It has less than its part can be, so that packets wait there, in the run's worst moment.
+// The zero value: no way is slower than another, or it has room for its part.
+type SlowPath struct {
+	Port string
+	Rate unit.Rate
+	Part float64 // of the rate of the fastest of them; 0: there is no slow path
+}
+
+// Uneven reports whether packets of a flow go one by one over paths of which a slow one has less than a part of
+// another's rate.
+func (s *Site) Uneven(part float64) bool { return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part }
+
+// OnSlow warns of what a slow path does to a flow that is spread.
+func (s *Site) OnSlow(kind scheme.WarningKind, param, text string) scheme.Remark {
+	return kind.Remark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
+		"another's rate: %s", s.Slow.Port, s.Slow.Rate, 100*s.Slow.Part, text).At(s.Slow.Port, 1/s.Slow.Part)
+}
+
+// Opposing counts long flows of controllers that read telemetry in both directions of a path: flows without an end, or
+// of several round trips, that begin together. 0: not known.
+type Opposing struct {
+	Port    string // that sends data of most flows: "left->right"
+	Aligned int    // flows through Port, with the path's own
+	Opposed int    // flows through the port on the way back where most of them queue with acknowledgements
+	Paths   int    // number of equal ports that share the packets; 1: Port sends all
 }
 
 // Link is a link in one direction.

@@ -76,3 +76,15 @@ func SeparatesAcks(c scheme.Config, tos uint8) bool {
 	x, ok := c.(AckSeparator)
 	return ok && x.SeparatesAcks(tos)
 }
+
+// AckDelayer is the configuration of a transport with acknowledgements that may be of several packets.
+type AckDelayer interface {
+	// DelaysAcks reports whether a receiver waits for more packets before it acknowledges one.
+	DelaysAcks() bool
+}
+
+// DelaysAcks reports whether receivers with a transport of this configuration acknowledge several packets at once.
+func DelaysAcks(c scheme.Config) bool {
+	x, ok := c.(AckDelayer)
+	return ok && x.DelaysAcks()
+}

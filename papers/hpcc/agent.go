@@ -251,8 +251,26 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	if c.Preset == Agent {
 		all = append(all, c.opposed(s, 5)...)
+		all = append(all, c.moves(s)...)
 	}
-	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx))
+	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx),
+		unevenLoads(s, s.Telemetry.Relative()))
+}
+
+// moves warns of preset Agent where a flow changes its path more often than the sender's T.
+func (c *RxConfig) moves(s *cc.Site) []scheme.Remark {
+	p := s.Find(func(p *cc.SitePath) bool {
+		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > mostTrips*p.BaseRTT
+	})
+	if p == nil || !s.Sprayed && !s.Flowlets {
+		return nil
+	}
+	t := agentT(p.BaseRTT, p.Narrow.Rate)
+	return []scheme.Remark{warnAgentMoves.Remark("preset",
+		"T of agent, with room for ten bursts of Linux, is %v, %.0f "+
+			"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so "+
+			"that queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
+		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT))}
 }
 
 // Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).

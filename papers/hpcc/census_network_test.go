@@ -183,3 +183,18 @@ measure: [goodput]`)}, spec.Options{})
 		})
 	}
 }
+
+// Flows that share uplinks, sprayed over them, keep equal shares with the census: the last hop of each has one flow and
+// is not the bottleneck, though a packet in a burst of several paths meets most load there.
+func TestCensusSpread(t *testing.T) {
+	r := sprayedAfter(t, 2, "2ms", "1ms", "spray", `traffic: [{name: x, from: "*", to: {stride: 8},
+  transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: rx_hpcc, start: 0s..10us}]`)
+	sum, squares := 0.0, 0.0
+	for i := range r.Flows {
+		x := float64(r.Flows[i].Receiver.ReceivedBytes)
+		sum, squares = sum+x, squares+x*x
+	}
+	if jain := sum * sum / squares / float64(len(r.Flows)); jain < 0.975 {
+		t.Errorf("Jain's index is %.3f", jain)
+	}
+}

@@ -225,7 +225,7 @@ func RxScheme() cc.Scheme {
 	return cc.DefineReceiver(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
 			Source:   "draft-miao-iccrg-hpccplus-01 §6.2",
-			Warnings: append([]scheme.WarningKind{warnAgentSilent}, windowWarnings...)},
+			Warnings: append([]scheme.WarningKind{warnAgentSilent, warnAgentMoves}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, func(f cc.Flow, c RxConfig) (cc.Controller, error) {

@@ -34,20 +34,39 @@ var (
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
 		Condition: "t is above three round trips of the longest path"}
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
-		"preset: agent below 5) at least eight flows without an end, two or more in each direction, share a link and " +
-		"acknowledgements queue with data; four flows where a round trip is short or acknowledgements are delayed"}
+		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data and " +
+		"acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches choose " +
+		"among ports by a hash"}
+	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
+		Condition: "loads come without records (PINT, format: " +
+			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
+			"and the transport does not wait for what is in it"}
+	warnUnevenHops = scheme.WarningKind{ID: "hpcc-uneven-hops", Condition: "with mode: per_hop packets of a flow are " +
+		"spread over paths of which a slow one has less than half of another's rate"}
+	warnUnevenPower = scheme.WarningKind{ID: "powertcp-uneven-paths",
+		Condition: "packets of a flow are spread over paths " +
+			"of which a slow one has less than half of another's rate"}
+	warnAgentMoves = scheme.WarningKind{ID: "hpcc-agent-moves",
+		Condition: "switches spread packets or flowlets of a flow, " +
+			"and T of preset: agent, with room for ten bursts of Linux, is above three round trips of a path"}
 	warnAgentSilent = scheme.WarningKind{ID: "hpcc-agent-silent",
 		Condition: "preset: agent gets no telemetry and follows CUBIC"}
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
 var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
-	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed}
+	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1))
+	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1),
+		unevenLoads(s, s.Telemetry.Relative()))
+	if c.Mode == PerHop && s.Uneven(halfPath) {
+		all = append(all, s.OnSlow(warnUnevenHops, "mode",
+			"the registers of its hops hold the window below what the others "+
+				"carry; mode: tx_rate has one window"))
+	}
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
@@ -58,15 +77,40 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 
 // Suits is as Config's.
 func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
-	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1))
+	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1), unevenLoads(s, true))
 }
 
-// Flows on both ways from which the loop swings with multiplicative commits only: where a round trip is many packets,
-// and where it is a few or acknowledgements are delayed. One flow in one direction does not swing.
+// Parts of another path's rate below which a slow path is too slow. At .9 loads without records had no queue of more
+// than two products, at .8 the buffer was full. With registers of hops half of the rate used .7 of the fast paths and a
+// quarter .58; PowerTCP had no drops at half of it, and 10 % at a quarter.
 const (
-	opposedFlows     = 8
-	opposedFewFlows  = 4
-	opposedFewFrames = 20
+	nearlyPath = 0.9
+	halfPath   = 0.5
+)
+
+// unevenLoads warns of loads that do not name their path where what waits in a slow one is not waited for.
+func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
+	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
+		return nil
+	}
+	return []scheme.Remark{s.OnSlow(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
+		"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
+		"reordering: adaptive suit it")}
+}
+
+// Flows of both directions together from which the loop swings with multiplicative commits only: with an
+// acknowledgement for each packet; where acknowledgements are of several packets, or a round trip is few; and where a
+// hash sends data and acknowledgements of a flow through different switches. Where a round trip is very many packets, it
+// is twice as many flows. One flow in one direction does not swing, windows well below a packet do not, and flows over
+// many paths do not.
+const (
+	opposedFlows       = 8
+	opposedFewFlows    = 4
+	opposedHashedFlows = 32
+	opposedFewFrames   = 20
+	opposedManyFrames  = 2000
+	opposedManyPaths   = 4
+	opposedMinWindow   = 2. / 3 // packets
 )
 
 // opposed warns of fewer additive increases than minStage between multiplicative ones where feedback queues behind the
@@ -76,20 +120,35 @@ func (c *Config) opposed(s *cc.Site, minStage int) []scheme.Remark {
 	if r.MaxStage >= minStage {
 		return nil
 	}
-	p := s.Find(func(p *cc.SitePath) bool {
-		flows := opposedFlows
-		if c.Preset == Agent || p.Product() < float64(opposedFewFrames*s.MSS) {
-			flows = opposedFewFlows
-		}
-		return min(p.Aligned, p.Opposed) >= 2 && p.Aligned+p.Opposed >= flows
-	})
+	p := s.Find(func(p *cc.SitePath) bool { return c.canSwing(s, p) })
 	if p == nil {
 		return nil
 	}
 	return []scheme.Remark{warnOpposed.Remark("max_stage", "%d additive increases do not damp a loop with feedback "+
 		"behind the data of %d flows of the other direction (%s): windows can swing and queues grow to several round trips; "+
 		"max_stage: 5 damps it, and so does a class of its own for acknowledgements that switches send first",
-		r.MaxStage, p.Opposed, p.Name).At(p.Narrow.Port, 0)}
+		r.MaxStage, p.Opposing.Opposed, p.Name).At(p.Opposing.Port, 0)}
+}
+
+// canSwing reports whether the flows of both directions of a path make the loop swing without additive increases.
+func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
+	o, flows := &p.Opposing, opposedFlows
+	frames := p.Product() / float64(s.MSS)
+	if both := min(o.Aligned, o.Opposed); both < 2 || float64(both)*opposedMinWindow > frames {
+		return false
+	}
+	switch {
+	case o.Paths >= opposedManyPaths:
+		return false
+	case o.Paths > 1 && !s.Sprayed:
+		flows = opposedHashedFlows
+	case frames < opposedFewFrames || s.AcksDelayed || c.Preset == Agent:
+		flows = opposedFewFlows
+	}
+	if frames > opposedManyFrames {
+		flows *= 2
+	}
+	return o.Aligned+o.Opposed >= flows
 }
 
 // windows warns of t, min_rate, w_ai and n.
@@ -342,6 +401,11 @@ func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, lea
 func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
 	trip := func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }
 	all := pathSuits(s, c.T, trip, c.MinRate)
+	if s.Uneven(halfPath) {
+		all = append(all, s.OnSlow(warnUnevenPower, "",
+			"its power is forgotten after a T, while packets still wait there, so "+
+				"that the window grows and it fills its buffer"))
+	}
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}

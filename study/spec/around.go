@@ -118,6 +118,8 @@ func (x *switchRole) decides(c scheme.Config) {
 // walk is what data passes on all shortest paths between two NICs.
 type walk struct {
 	ports  []topology.PortRef // that send it, the sender's first
+	levels []int              // switches before each of them
+	shares []float64          // of the packets that each of them sends
 	before [][]int            // links that lead to each of them; −1: the sender itself
 	narrow topology.PortRef   // the slowest, a switch's before the sender's
 	least  float64            // capacity of it
@@ -148,12 +150,12 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 	n, r := p.seen.Network, p.seen.Routes
 	w := &walk{}
 	into := map[int][]int{} // by switch: links that lead there
-	visit := func(port topology.PortRef) {
-		w.ports = append(w.ports, port)
+	visit := func(port topology.PortRef, level int) {
+		w.ports, w.levels = append(w.ports, port), append(w.levels, level)
 		next := n.Links[port.Link].Ends[1-port.End]
 		into[next] = append(into[next], port.Link)
 	}
-	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)])
+	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)], 0)
 	entered := map[int]bool{}
 	for i := 0; i < len(w.ports); i++ { // level by level, since paths are shortest
 		at := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
@@ -166,7 +168,7 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 			w.chosen = append(w.chosen, at)
 		}
 		for _, k := range ports {
-			visit(r.Ports(at)[k])
+			visit(r.Ports(at)[k], w.levels[i]+1)
 		}
 	}
 	w.before = append(w.before, []int{-1})
@@ -174,6 +176,7 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 		w.before = append(w.before, into[n.Links[port.Link].Ends[port.End]])
 	}
 	w.find(n, frame)
+	w.share(n)
 	d.around.walks[key] = w
 	return w
 }
@@ -223,21 +226,24 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			})
 		}
 		x.Unlimited = d.unlimited(p, w)
+		if slow := d.slow(p, w, frame); slow.Part > 0 && (site.Slow.Part == 0 || slow.Part < site.Slow.Part) {
+			site.Slow = slow
+		}
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
-		aligned, opposed := d.aligned(w.narrow), d.opposed(p, tr, src, dst, frame)
+		opposing := d.opposing(p, tr, w, src, dst, frame)
 		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
-			if y := &site.Paths[k-1]; min(aligned, opposed) > min(y.Aligned, y.Opposed) {
-				y.Aligned, y.Opposed = aligned, opposed
+			if y := &site.Paths[k-1].Opposing; min(opposing.Aligned, opposing.Opposed) > min(y.Aligned, y.Opposed) {
+				*y = opposing
 			}
 			return
 		}
 		seen[x] = len(site.Paths) + 1
-		x.Aligned, x.Opposed = aligned, opposed
+		x.Opposing = opposing
 		narrow = append(narrow, w.narrow)
 		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
 		x.Narrow.Port = p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
@@ -255,28 +261,6 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 	site.Largest = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
 	return spread
-}
-
-// opposed returns SitePath.Opposed of a traffic's path: 0 as long as not all traffics are known.
-func (d *decoder) opposed(p *Point, tr *Traffic, src, dst int, frame int32) int {
-	near, joined := p.seen.Routes.Near(dst, src)
-	if d.around.loads == nil || !joined {
-		return 0
-	}
-	port := d.walk(p, near, frame).narrow
-	node := p.seen.Network.Links[port.Link].Ends[port.End]
-	if p.switches[node].Queues > 1 && transport.SeparatesAcks(tr.transportConfig, tr.TOSOf(0)) {
-		return 0
-	}
-	return d.aligned(port)
-}
-
-// aligned returns how many flows without an end, of controllers that read telemetry, a port limits.
-func (d *decoder) aligned(port topology.PortRef) int {
-	if x := d.around.loads[port]; x != nil {
-		return x.measured
-	}
-	return 0
 }
 
 // endless is how many flows each one stands for that eachPair visits, if the traffic lists flows without an end; 0: it

@@ -18,7 +18,7 @@ import (
 type portLoad struct {
 	informed bool                    // packets of a controller that wants telemetry pass it
 	narrow   bool                    // it is the narrowest of some path through it
-	measured int                     // flows of controllers that read telemetry, by a stride too
+	long     float64                 // long flows of controllers that read telemetry
 	flows    int                     // flows without an end that it limits, as the narrowest of their path
 	longest  unit.Time               // round trip of the flows with a controller through it
 	inflow   float64                 // max bit/s that hosts can send to it together
@@ -33,6 +33,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 	for id := range p.entries {
 		tr := &p.entries[id]
 		each := endless(p, ranges[id][0], ranges[id][1])
+		perPair, size := p.longFlows(tr, ranges[id][0], ranges[id][1])
 		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 		app := float64(transport.AppRate(tr.transportConfig)) * float64(frame) / float64(max(tr.seen.Payload, 1))
 		p.eachPair(tr, ranges[id][0], ranges[id][1], func(src, dst int) {
@@ -65,10 +66,8 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 			}
 			if app == 0 {
 				loads[w.narrow].flows += each
-				if tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing {
-					loads[w.narrow].measured += max(each, tr.generator.endless())
-				}
 			}
+			d.countLong(p, loads, tr, w, trip, perPair, size)
 		})
 	}
 	p.flood(loads)

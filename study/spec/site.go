@@ -30,6 +30,8 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 		Controller: tr.cc, Config: tr.ccConfig}
 	site.Uncongested = transport.UponCongestion(tr.transportConfig)
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
+	site.Keeps = transport.KeepsSlow(tr.transportConfig)
+	site.AcksDelayed = transport.DelaysAcks(tr.transportConfig)
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && a.loads != nil {
 		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
@@ -97,15 +99,6 @@ func (p *Point) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
 	if tr.generator != nil {
 		tr.generator.eachPair(add)
 	}
-}
-
-// endless returns how many flows without an end each pair of eachPair stands for: 0 where flows have an end, or where it
-// visits others than the drawn pairs.
-func (g *Generator) endless() int {
-	if g == nil || g.Mean() > 0 || g.Pattern != ToStride || g.FromN != 0 {
-		return 0
-	}
-	return 1
 }
 
 // eachPair visits pairs of hosts between which the generator may draw a flow, at most mostPairs of them.

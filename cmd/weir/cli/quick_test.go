@@ -127,6 +127,7 @@ var silent = map[string]string{
 	"hpcc/clocks": "ours", "hpcc/collectives*": "ours", "hpcc/every-nth": "ours", "hpcc/fairness*": "theory",
 	"hpcc/lab*": "ours", "hpcc/mixed-nics": "ours", "hpcc/overhead": "ours", "hpcc/parameters": "ours",
 	"hpcc/parking-lot": "theory", "hpcc/paths-*": "ours", "hpcc/thinning": "ours", "hpcc/wan": "ours",
+	"hpcc/short-paths": "ours", "hpcc/two-way*": "ours: the papers measure one direction",
 }
 
 // Every experiment has the numbers that its paper gives, or is listed with the reason why there are none; no reason is

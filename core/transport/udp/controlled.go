@@ -44,6 +44,9 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 	c.Telemetry.Params(p)
 }
 
+// DelaysAcks reports whether a report is of several datagrams.
+func (c *ControlledConfig) DelaysAcks() bool { return c.ReportEvery > 1 }
+
 // LeastTimeout is how long a report can be missing before what is out is written off.
 func (c *ControlledConfig) LeastTimeout() unit.Time {
 	if c.RTOMin == 0 {
