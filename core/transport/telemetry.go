@@ -76,6 +76,9 @@ const (
 // sender has adopted, in a byte: data of a flow whose receiver numbers its feedback.
 const Adopted uint8 = 0x12
 
+// AdoptedBytes is what Adopted takes of a header of extensions: kind, length and the number.
+const AdoptedBytes = 2 + 1
+
 // Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
 // the records that it returns (cc.Counting).
 const Flows uint8 = 0x16
