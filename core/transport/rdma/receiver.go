@@ -252,7 +252,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	marked := p.TOS&packet.ECN == packet.CE
 	place := n
-	if p.Ack > 0 { // the number of a transmission that is not the first
+	if p.Ack > 0 || trimmed { // the number of a transmission that is not the first, or in a queue of its own
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
