@@ -40,6 +40,9 @@ type Followed interface {
 	Follows() (Agent, []scheme.Remark)
 }
 
+// AgentPreset is the preset with which such a configuration does what the agents do.
+const AgentPreset = "agent"
+
 // Agent is what an agent of a host is told of a law.
 type Agent struct {
 	Eta      float64   // target utilisation
