@@ -62,7 +62,9 @@ type Data struct {
 // Feedback is what a Receiver tells the sender.
 type Feedback struct {
 	Window unit.Bytes // that it wants, also below a packet, but at least a byte
-	Flows  int32      // that the receiving host counts (Census), or T as the scheme encodes it; 0: unknown
+	// Flows is the second number of feedback, 13 bits on the wire: the count of flows of the receiving host (Census), of
+	// more than 8,191 that, or a code of a scheme that counts no flows (T, with AgentPreset). 0: not known.
+	Flows int32
 	// Number is 1 to FeedbackNumbers in turn, and 0 before a receiver has decided a window, or if it does not number its
 	// feedback. Data carries the number of the feedback that its sender had adopted (Data.Adopted).
 	Number uint8
