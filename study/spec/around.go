@@ -8,6 +8,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -207,6 +208,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 	var narrow []topology.PortRef
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	each := endless(p, first, end)
+	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
 	p.eachPair(tr, first, end, func(src, dst int) {
 		near, joined := p.seen.Routes.Near(src, dst)
 		if src == dst || !joined {
@@ -235,7 +237,10 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
-		opposing := d.opposing(p, tr, w, src, dst, frame)
+		var opposing cc.Opposing
+		if reads { // others have no use for it, and the way back costs as much as the way there
+			opposing = d.opposing(p, tr, w, src, dst, frame)
+		}
 		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
 			if y := &site.Paths[k-1].Opposing; min(opposing.Aligned, opposing.Opposed) > min(y.Aligned, y.Opposed) {
 				*y = opposing
