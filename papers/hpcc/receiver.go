@@ -122,7 +122,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 }
 
 // isCommitDue is line 29: data that was sent under the window of the last commit has come for a T, and on several paths
-// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have passed since the commit.
+// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have
+// passed since the commit.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.plain {
 		return now > r.lastUpdateTime+r.t+r.queueing
