@@ -130,7 +130,7 @@ func TestChosenPathsNeedControllers(t *testing.T) {
 	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs a controller a path, " +
 		"which reno is not",
 		"{reno: {}}": "is not made for; allowed: hpcc, hpcc_pint, powertcp, rx_hpcc, or paths: 1",
-		"{rx_hpcc: {preset: agent}}": "test.yaml:4:132: paths: 4 needs a controller a path, which preset: agent of " +
+		"{rx_hpcc: {preset: agent}}": "test.yaml:4:113: paths: 4 needs a controller a path, which preset: agent of " +
 			"rx_hpcc is not made for; allowed: another preset, or paths: 1",
 		"{rx_hpcc: {preset: agent, min_rate: 1Gbps}}": "which preset: agent of rx_hpcc is not made for"} {
 		t.Run(cc, func(t *testing.T) {

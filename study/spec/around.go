@@ -237,7 +237,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
-		opposing := cc.Opposing{}
+		var opposing cc.Opposing
 		if reads { // others have no use for it, and the way back costs as much as the way there
 			opposing = d.opposing(p, tr, w, src, dst, frame)
 		}

@@ -412,12 +412,12 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 		return
 	}
 	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
-	d.perPath(x, tr, params)
+	d.perPath(x, tr)
 	d.around.control = params
 }
 
 // perPath refuses a controller that is not made for a flow of several paths.
-func (d *decoder) perPath(x document.Map, tr *Traffic, params *document.Node) {
+func (d *decoder) perPath(x document.Map, tr *Traffic) {
 	chooser, ok := tr.transportConfig.(transport.Chooser)
 	if !ok || chooser.Chooses() <= 1 {
 		return
@@ -426,10 +426,9 @@ func (d *decoder) perPath(x document.Map, tr *Traffic, params *document.Node) {
 	if v := x.Get("cc"); v != nil {
 		at = v.Place
 	}
-	_, followed := tr.ccConfig.(cc.Followed)
-	switch preset := params.Find("preset"); {
-	case followed && preset != nil && preset.Text == cc.AgentPreset:
-		at, what, allowed = preset.Place, "preset: agent of "+what, "another preset, or "
+	switch {
+	case cc.HasAgentPreset(tr.ccConfig):
+		what, allowed = "preset: agent of "+what, "another preset, or "
 	case tr.cc.PerPath:
 		return
 	}
