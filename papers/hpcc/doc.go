@@ -268,8 +268,7 @@
 // 15400. The claim counts packets that are sent again, 117 and 13400, for probes are not repeated.
 //
 // Both need a transport that does not take reordering for loss: rdma's reordering: adaptive, or the order on each
-// path. Adaptive repeats no packet in paths-relative, where 42,607 were sent again without a loss (core/transport/rdma,
-// spread.go).
+// path. Adaptive repeats no packet in paths-relative (core/transport/rdma, spread.go).
 //
 // # Security (§9.1)
 //
