@@ -36,7 +36,8 @@ func TestAgentRecipe(t *testing.T) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			try.Fatal(err)
 		}
-		args := testutil.InNamespace(strings.ReplaceAll(testutil.Recipe(try, "../../docs/agent.md"), "/tmp/weir-", dir+"/weir-"))
+		recipe := testutil.Recipe(try, "../../docs/agent.md")
+		args := testutil.InNamespace(strings.ReplaceAll(recipe, "/tmp/weir-", dir+"/weir-"))
 		c := exec.Command(args[0], args[1:]...)
 		c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 		p := await.Start(try, c)

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cmd/weir/cli"
 	"weir/core/telemetry"
 	"weir/study/plan"
+	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -23,7 +25,7 @@ traffic:
 `
 
 // TestEventRates: formats with codes of rates have one for each rate that an event gives to a link, so that its queue
-// stays visible. A port without a code writes no record, and HPCC filled its buffer.
+// stays visible. A port without a code writes no record, and HPCC fills its buffer.
 func TestEventRates(t *testing.T) {
 	for _, format := range telemetry.Profiles {
 		t.Run(format.Name, func(t *testing.T) {
@@ -55,8 +57,9 @@ func TestEventRates(t *testing.T) {
 			events = append(events, fmt.Sprintf("{at: %dus, link: [leaf0, spine0], rate: %dMbps}", k, 1000+k))
 		}
 		text := fmt.Sprintf(lowered, strings.Join(events, ", "), "hpcc")
-		if s, loads := load(t, text); loads {
-			t.Errorf("nine rates fit into eight codes: %v", s.Warnings())
+		_, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+		if want := "format hpcc has 8 rate codes, and no more for 1.002Gbps"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nine rates, eight codes: %v; want %q", err, want)
 		}
 	})
 }

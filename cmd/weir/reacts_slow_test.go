@@ -43,9 +43,6 @@ func TestAllCrossings(t *testing.T) {
 		}
 		check(s)
 	}
-	for _, u := range unresolved {
-		t.Logf("known failures: %d directions: %s", known[u.why], u.why)
-	}
 	t.Logf("%d of %d combinations, with %d of %d pairs of choices; loading refuses %d more", run, total, pairs,
 		len(c.tries), refused)
 }

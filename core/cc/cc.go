@@ -241,6 +241,7 @@ type Flow struct {
 	MTU           int32       // IP bytes of a full packet
 	Frame         int32       // bytes of its frame on a link, with the telemetry that it asks for; 0: not known
 	Paced         bool        // the transport paces also without a Rate
+	Bursts        bool        // the host sends several packets in one piece, as Linux does for segmentation offload
 	Loads         bool        // telemetry has no records, only Telemetry.Load: format relative
 	InitialWindow int         // packets (RFC 6928: 10)
 	Start         unit.Time   // time 0 of the flow
@@ -272,6 +273,8 @@ type Path struct {
 	Queueing unit.Time
 	// Reorders: packets may overtake each other, or packets without payload overtake those with it.
 	Reorders bool
+	// Spreads: switches send packets or flowlets of one flow over several paths.
+	Spreads bool
 }
 
 // MaxRTT returns the longest round trip of the path, with full buffers; unit.Never if it has no known

@@ -1,6 +1,8 @@
 package cc
 
 import (
+	"slices"
+
 	"weir/core/scheme"
 	"weir/core/unit"
 )
@@ -40,6 +42,17 @@ type Followed interface {
 	Follows() (Agent, []scheme.Remark)
 }
 
+// HasAgentPreset reports whether a configuration has the preset with which it does what the agents do, also if it has
+// parameters that they lack.
+func HasAgentPreset(c scheme.Config) bool {
+	x, ok := c.(Followed)
+	if !ok {
+		return false
+	}
+	_, remarks := x.Follows()
+	return !slices.ContainsFunc(remarks, func(r scheme.Remark) bool { return r.Param == "preset" })
+}
+
 // Agent is what an agent of a host is told of a law.
 type Agent struct {
 	Eta      float64   // target utilisation
@@ -59,7 +72,9 @@ type Data struct {
 // Feedback is what a Receiver tells the sender.
 type Feedback struct {
 	Window unit.Bytes // that it wants, also below a packet, but at least a byte
-	Flows  int32      // that the receiving host counts (Census), or T as the scheme encodes it; 0: unknown
+	// Flows is the second number of feedback, 13 bits on the wire: the count of flows of the receiving host (Census), of
+	// more than 8,191 that, or a code of a scheme that counts no flows (T, with preset: agent). 0: not known.
+	Flows int32
 	// Number is 1 to FeedbackNumbers in turn, and 0 before a receiver has decided a window, or if it does not number its
 	// feedback. Data carries the number of the feedback that its sender had adopted (Data.Adopted).
 	Number uint8

@@ -22,6 +22,8 @@ type Site struct {
 	AcksDelayed bool              // an acknowledgement waits for more packets than one
 	Flowlets    bool              // packets of a flow take several paths: after gaps
 	Sprayed     bool              // or one by one
+	Slow        SlowPath          // of the paths that packets of a flow may take
+	Keeps       bool              // the transport waits for what is in a slow path, and counts it as in flight
 	Controller  *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config      scheme.Config     // of the controller
 }
@@ -48,6 +50,25 @@ type SitePath struct {
 	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some is unlimited, or not known
 	Trims        bool      // a switch cuts off the payload of a packet without room, so that the receiver learns of it
 	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
+}
+
+// SlowPath is the slowest of several ways on which packets can go: its port of a switch, of which the others are ports
+// that lead to the same host. It has less than its part can be, so that packets wait there, in the run's worst moment.
+// The zero value: no way is slower than another, or it has room for its part.
+type SlowPath struct {
+	Port string
+	Rate unit.Rate
+	Part float64 // of the rate of the fastest of them; 0: there is no slow path
+}
+
+// Uneven reports whether packets of a flow go one by one over paths of which a slow one has less than a part of
+// another's rate.
+func (s *Site) Uneven(part float64) bool { return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part }
+
+// OnSlow warns of what a slow path does to a flow that is spread.
+func (s *Site) OnSlow(kind scheme.WarningKind, param, text string) scheme.Remark {
+	return kind.Remark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
+		"another's rate: %s", s.Slow.Port, s.Slow.Rate, 100*s.Slow.Part, text).At(s.Slow.Port, 1/s.Slow.Part)
 }
 
 // Opposing counts long flows of controllers that read telemetry in both directions of a path: flows without an end, or

@@ -35,7 +35,10 @@ type Bolt struct {
 	Link  unit.Rate
 }
 
-const boltBytes = 12 // flags, sent, queue, link: with its head a header of 16
+const boltBytes = 12 // flags, sent, queue, link
+
+// BoltBytes is the length of the header on the wire, with the one of extensions that it stands in.
+const BoltBytes = 2 + 2 + boltBytes
 
 // SetBolt puts the header into p, as that of data or, as an answer, of what goes back. It returns false, and
 // changes nothing, if there is no room for it.

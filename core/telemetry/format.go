@@ -21,6 +21,9 @@ const (
 	Asked       uint8 = 0x20            // in all of them; not in their answers
 )
 
+// AskBytes is what IfCongested takes of a header of extensions: kind and length.
+const AskBytes = 2
+
 // Want is the telemetry that a flow asks for.
 type Want uint8
 
@@ -193,19 +196,34 @@ func (f *Format) Span() Span {
 func (f *Format) Most() int32 { return f.Bytes(f.Hops) }
 
 // Bytes is what the format's telemetry takes of a frame behind so many hops.
-func (f *Format) Bytes(hops int) int32 {
+func (f *Format) Bytes(hops int) int32 { return f.BytesWith(hops, 0) }
+
+// BytesWith is Bytes in a packet that has other extensions of so many bytes, with theirs. Their header's length is a
+// multiple of 8; INT and IFA stand outside of it.
+func (f *Format) BytesWith(hops int, others int32) int32 {
 	hops = min(hops, f.Hops)
 	switch f.codec {
 	case codecINT:
-		return int32(intHeader + 4*f.intWords()*hops)
-	case codecIOAM: // type, length and what pads it, in a header whose length is a multiple of 8
-		return int32(2+2+2+ioamHeader+4*nodeWords(f.ioamType())*f.Hops+7) &^ 7
+		return int32(intHeader+4*f.intWords()*hops) + extensionBytes(others)
+	case codecIOAM: // type, length and what pads it
+		return extensionBytes(int32(2+2+ioamHeader+4*nodeWords(f.ioamType())*f.Hops) + others)
 	case codecIFA:
-		return int32(ifaHeader + f.ifaBytes()*hops)
+		return int32(ifaHeader+f.ifaBytes()*hops) + extensionBytes(others)
 	case codecRelative:
-		return (2 + 2 + relativeBytes + 7) &^ 7
+		return extensionBytes(2 + relativeBytes + others)
 	}
-	return (2 + 2 + HPCCBytes + 7) &^ 7
+	return extensionBytes(2 + HPCCBytes + others)
+}
+
+// LoadBytes is what PINT's code takes at most of a frame whose other extensions have so many bytes, with theirs.
+func LoadBytes(others int32) int32 { return extensionBytes(2 + 2 + others) }
+
+// extensionBytes is the length of the header of extensions that have so many bytes.
+func extensionBytes(n int32) int32 {
+	if n == 0 {
+		return 0
+	}
+	return (2 + n + 7) &^ 7
 }
 
 var empty [256]byte

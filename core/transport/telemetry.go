@@ -76,6 +76,9 @@ const (
 // sender has adopted, in a byte: data of a flow whose receiver numbers its feedback.
 const Adopted uint8 = 0x12
 
+// AdoptedBytes is what Adopted takes of a header of extensions: kind, length and the number.
+const AdoptedBytes = 2 + 1
+
 // Flows is the packet extension by which a receiver tells 2 bytes of how many flows its host counts, beside
 // the records that it returns (cc.Counting).
 const Flows uint8 = 0x16
@@ -356,10 +359,10 @@ func (x *Answerer) Path() int {
 // Patient reports whether packets with telemetry are to be acknowledged like others.
 func (x *Answerer) Patient() bool { return x.patient }
 
-// Data is called for a data packet or a probe, whose extensions it may take. It makes of
-// them those of the acknowledgement, if p is turned into that (else Keep is to be
-// called). n is the place of p in the order in which the data of its path was sent first; −1: it was sent again, or has no
-// place. atOnce: an acknowledgement is to leave now.
+// Data is called for a data packet or a probe, whose extensions it may take. It makes of them those of the
+// acknowledgement, if p is turned into that (else Keep is to be called). n is the place of p in the order in which the
+// data of its path was sent first; −1: it may have been sent again, or has no place. atOnce: an acknowledgement is to
+// leave now.
 func (x *Answerer) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {

@@ -330,6 +330,18 @@ type Ordered interface {
 	NeedsOrder() (why string) // "": it does not
 }
 
+// SlowKeeper is the configuration of a transport that may wait for packets in a slow path.
+type SlowKeeper interface {
+	// KeepsSlow reports whether a packet that others have overtaken counts as in flight until it arrives or is lost.
+	KeepsSlow() bool
+}
+
+// KeepsSlow reports whether a transport of this configuration waits for packets in a slow path.
+func KeepsSlow(c scheme.Config) bool {
+	x, ok := c.(SlowKeeper)
+	return ok && x.KeepsSlow()
+}
+
 // NeedsOrder is why packets that overtake each other cost a transport of this configuration much; "": they do not.
 func NeedsOrder(c scheme.Config) (why string) {
 	if x, ok := c.(Ordered); ok {

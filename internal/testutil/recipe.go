@@ -26,8 +26,8 @@ func Recipe(t testing.TB, file string) string {
 	return strings.Join(lines, "\n")
 }
 
-// InNamespace returns the arguments of a command that runs a script by sh -e in a network namespace with a loopback, and
-// with a folder for names of further namespaces.
+// InNamespace returns the arguments of a command that runs a script by sh -e in a network namespace with a loopback,
+// and with a folder for names of further namespaces.
 func InNamespace(script string) []string {
 	return []string{"unshare", "--net", "--mount", "sh", "-c",
 		"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec sh -e -c \"$1\"", "sh", script}

@@ -72,7 +72,8 @@ func valuesOf(s *spec.Spec, key string) (values []string) {
 	return values
 }
 
-// schemes are those that the matrix is of, with what they are beside.
+// schemes are those that the matrix is of, with what they are beside. Two experiments have hpcc_0 besides, for claims
+// about a max_stage of 0.
 var schemes = []string{"hpcc", "rx_hpcc", "dcqcn", "swift", "uet", "uet_switch", "ndp"}
 
 // The quick variant of every experiment keeps every scheme and every way to spread flows.
@@ -89,7 +90,8 @@ func TestQuickKeepsAll(t *testing.T) {
 					t.Errorf("of %s %v, --quick keeps %v", key, a, b)
 				}
 			}
-			if a := sweep["scheme"]; a != nil && !slices.Equal(a, schemes) {
+			a := slices.DeleteFunc(slices.Clone(sweep["scheme"]), func(x string) bool { return x == "hpcc_0" })
+			if len(a) > 0 && !slices.Equal(a, schemes) {
 				t.Errorf("schemes %v", a)
 			}
 		})
@@ -321,7 +323,7 @@ func cellsAreNamed(t *testing.T, names ...string) {
 			for _, b := range valuesOf(s, "balance") {
 				for _, x := range valuesOf(s, "scheme") {
 					at := b + " " + x
-					meant := b == "spray" || x != "ndp" && x != "uet_switch"
+					meant := b == "spray" || x != "ndp" && x != "uet_switch" && x != "hpcc_0"
 					if there[at] != meant || (len(left[at]) > 40) == meant {
 						t.Errorf("%s: there %v, left out because %q", at, there[at], left[at])
 					}
@@ -359,7 +361,7 @@ func named(t *testing.T, s *spec.Spec) {
 		t.Fatal(err)
 	}
 	lines := report.Without(s)
-	if len(lines) != 2 {
+	if len(lines) != len(s.Without()) {
 		t.Errorf("left out: %v", lines)
 	}
 	for form, text := range map[string]string{"text": report.Text(o), "Markdown": markdown, "page": string(page),

@@ -18,10 +18,12 @@ import (
 //   - It tells W in ordinary acknowledgements only: neither does it send one for that, nor does it wait less for a
 //     second segment. Until it has measured for a T it tells nothing.
 //   - T is the empty path's round trip and agentMinT, a time for the bursts that Linux paces. The receiver computes it,
-//     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows).
-//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. In flight are as
-//     many segments as leave in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and
-//     late hosts; W, rounded up, at most.
+//     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows). A T that is too
+//     long for W/T and the sender's own round trip is shortened.
+//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. At most W, rounded
+//     up, is in flight, at least four segments. A host that sends in bursts (cc.Flow.Bursts) has fewer in flight: as
+//     many as are sent in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and late
+//     hosts.
 //   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
 //     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
 //     segments with records come: one of the last 16, and within 100 ms. The link of the sender's own host bounds W.
@@ -30,13 +32,14 @@ type agentFollower struct {
 	window
 	flow    cc.Flow
 	cubic   *cubic.Cubic // controls while no W does
-	obeys   bool         // W
+	obeys   bool         // the window is W
 	toldAt  unit.Time
 	payload float64 // of a segment, and the frame with it
 	frame   float64
-	empty   unit.Time // the empty path's round trip
-	trip    unit.Time // smoothed round trip
-	told    int32     // T as the receiver encodes it; 0: not yet
+	code    int32 // T as the receiver encodes it; 0: not yet
+
+	emptyTrip    unit.Time // the empty path's round trip
+	smoothedTrip unit.Time
 }
 
 // agentInitial is W before there are records: ten segments of 1,460 bytes (RFC 6928), whatever they carry.
@@ -52,6 +55,9 @@ const (
 
 // agentSegments is the minimum of segments in flight.
 const agentSegments = 4
+
+// agentMinRate is the least rate of a port that records can have.
+const agentMinRate = unit.Mbps
 
 // What Linux sends in one piece at a pacing rate (tcp_tso_autosize), and how many such pieces T has room for beyond the
 // empty path's round trip (bpf/law.h). A queue of one piece is then a tenth of B·T at most.
@@ -134,24 +140,23 @@ func (r *Receiver) silent() bool {
 func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 	x := &agentFollower{window: newWindow(f, c.resolved().T, c.MinRate), flow: f, payload: float64(max(f.MSS, 1)),
 		cubic: cubic.New(f, cubic.Defaults())}
-	x.empty = x.t
-	x.setBaseRTT(agentT(x.empty, 0))
+	x.emptyTrip = x.t
+	x.setBaseRTT(agentT(x.emptyTrip, 0))
 	x.frame = max(float64(f.Frame), x.payload)
 	return x
 }
 
 // OnAck takes the receiver's window, bounded by what the host's link carries in T.
 func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
-	x.una, x.trip = a.Una, a.RTT.Smoothed
+	x.una, x.smoothedTrip = a.Una, a.RTT.Smoothed
 	switch w := a.Feedback.Window; {
 	case w > 0:
 		x.obeys, x.toldAt = true, now
 		x.withTelemetry()
-		if code := a.Feedback.Flows; code > 0 && code != x.told {
-			x.told = code
-			x.setBaseRTT(decodeAgentT(code))
+		if code := a.Feedback.Flows; code > 0 {
+			x.code = code
 		}
-		x.w = x.clamp(float64(w))
+		x.set(float64(w))
 	case !x.obeys:
 		x.cubic.OnAck(now, a)
 	case now-x.toldAt > min(max(2*a.RTT.Smoothed, leastHold), mostHold):
@@ -161,6 +166,26 @@ func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
 	default:
 		x.withoutTelemetry(a)
 	}
+}
+
+// set sets the window to w bytes in the receiver's T. A T that is too long for the rate w/T and this end's round trip
+// is shortened at the same rate, so that a receiver cannot have more in flight than an honest one.
+func (x *agentFollower) set(w float64) {
+	t := agentT(x.emptyTrip, 0)
+	if x.code > 0 {
+		t = decodeAgentT(x.code)
+	}
+	if x.rate > 0 {
+		w = min(w, float64(x.rate)*float64(t)/8e12)
+	}
+	bound := agentT(x.emptyTrip, max(unit.Rate(w*8e12/float64(t)), agentMinRate))
+	if t > bound {
+		w, t = w*float64(bound)/float64(t), bound
+	}
+	if t != x.t {
+		x.setBaseRTT(t)
+	}
+	x.w = x.clamp(w)
 }
 
 // OnSend is CUBIC's.
@@ -179,14 +204,14 @@ func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
 	}
 }
 
-// segments returns how many may be in flight: as many as leave at W/T in the smoothed round trip and the empty path's,
-// and agentSegments, but W at most.
+// segments returns the count of segments that may be in flight: W. If the host sends in bursts, at most as many as are
+// sent at W/T in the smoothed round trip and the empty path's, and agentSegments: with more the bursts are longer.
 func (x *agentFollower) segments() int64 {
 	if x.timedOut { // RFC 5681 §3.1
 		return max(x.frames(min(x.w, x.restart)), 1)
 	}
 	part := 1.0
-	if trips := x.trip + x.empty; trips < x.t {
+	if trips := x.smoothedTrip + x.emptyTrip; x.flow.Bursts && trips < x.t {
 		part = float64(trips) / float64(x.t)
 	}
 	return max(min(x.frames(x.w*part)+agentSegments, x.frames(x.w)), agentSegments)
@@ -226,8 +251,26 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 	}
 	if c.Preset == Agent {
 		all = append(all, c.opposed(s, 5)...)
+		all = append(all, c.moves(s)...)
 	}
-	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx))
+	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx),
+		unevenLoads(s, s.Telemetry.Relative()))
+}
+
+// moves warns of preset Agent where a flow changes its path more often than the sender's T.
+func (c *RxConfig) moves(s *cc.Site) []scheme.Remark {
+	p := s.Find(func(p *cc.SitePath) bool {
+		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > mostTrips*p.BaseRTT
+	})
+	if p == nil || !s.Sprayed && !s.Flowlets {
+		return nil
+	}
+	t := agentT(p.BaseRTT, p.Narrow.Rate)
+	return []scheme.Remark{warnAgentMoves.Remark("preset",
+		"T of agent, with room for ten bursts of Linux, is %v, %.0f "+
+			"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so "+
+			"that queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
+		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT))}
 }
 
 // Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).

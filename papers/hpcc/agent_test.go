@@ -1,6 +1,7 @@
 package hpcc
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -13,15 +14,16 @@ import (
 // ofAgent is the flow of a sender whose frames of 1514 bytes have 1268 of payload, on a link of 100 Mb/s and a path of
 // 10 ms: W_init, B·T, is 125,000 bytes.
 func ofAgent() cc.Flow {
-	return cc.Flow{MSS: 1268, Frame: 1514, InitialWindow: 10, Path: cc.Path{NICRate: 100 * unit.Mbps,
+	return cc.Flow{MSS: 1268, Frame: 1514, InitialWindow: 10, Bursts: true, Path: cc.Path{NICRate: 100 * unit.Mbps,
 		LineRate: 100 * unit.Mbps * 1268 / 1514, BaseRTT: 10 * unit.Millisecond}}
 }
 
 // W counts frames: ceil(W/frame) segments are in flight, four at least, paced at W/T, of which the payload's part
 // counts; more than the link carries in T is not obeyed (§9.1). T is the receiver's, 10.24 ms. Where the smoothed round
-// trip and the empty path's are below that together, what leaves in them is in flight, and four segments.
-// Until there is a W it is CUBIC's, from the transport's own window and in slow start, and again when there was none for two round trips: from the window that it has, without
-// slow start.
+// trip and the empty path's are below that together, and the host sends in bursts, what is sent in them is in flight,
+// and four segments.
+// Until there is a W it is CUBIC's, from the transport's own window and in slow start, and again when there was none
+// for two round trips: from the window that it has, without slow start.
 func TestAgentFollower(t *testing.T) {
 	short := ofAgent()
 	short.BaseRTT = unit.Millisecond
@@ -78,6 +80,60 @@ func TestAgentFollower(t *testing.T) {
 	}
 }
 
+// Without bursts W is in flight, also where the round trips are below T: it bridges times in which hosts stall.
+func TestAgentWithoutBursts(t *testing.T) {
+	for _, c := range []struct {
+		bursts   bool
+		segments unit.Bytes
+	}{{true, 21}, {false, 85}} {
+		f := ofAgent()
+		f.Bursts, f.BaseRTT = c.bursts, unit.Millisecond
+		x, err := RxScheme().Build(f, &RxConfig{Config{Preset: Agent, Eta: 0.95}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: 128_000, Flows: encodeAgentT(10_240 *
+			unit.Microsecond)}}
+		a.RTT.Smoothed = 1048 * unit.Microsecond
+		x.OnAck(0, a)
+		want := unit.Rate(100 * unit.Mbps * 1268 / 1514)
+		if d := x.Decision(); d.Window != c.segments*1268 || d.Rate < want-1 || d.Rate > want+1 {
+			t.Errorf("bursts %v: %+v, want %d segments at %v", c.bursts, d, c.segments, want)
+		}
+	}
+}
+
+// A receiver can claim any T. Of the rate that it has, the host's link of 100 Mb/s at most, no more is in flight than
+// in the T by the sender's own round trip and that rate: 1 ms and 10 ms, rounded up to 11.264 ms; with 1 Mb/s 1 ms and
+// 484.48 ms, rounded up to 491.52 ms.
+func TestAgentClaims(t *testing.T) {
+	const longest = 31 << 15 * unit.Microsecond
+	for _, c := range []struct {
+		window unit.Bytes
+		t      unit.Time
+		rate   unit.Rate
+	}{
+		{1 << 30, 11_264 * unit.Microsecond, 100 * unit.Mbps},
+		{unit.Bytes(longest * 125 / unit.Millisecond), 491_520 * unit.Microsecond, unit.Mbps},
+	} {
+		f := ofAgent()
+		f.Bursts, f.BaseRTT = false, unit.Millisecond
+		x, err := RxScheme().Build(f, &RxConfig{Config{Preset: Agent, Eta: 0.95}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // a second acknowledgement changes nothing
+			x.OnAck(0, &cc.Ack{Bytes: 1268, Packets: 1, Feedback: cc.Feedback{Window: c.window,
+				Flows: encodeAgentT(longest)}})
+			segments := unit.Bytes(math.Ceil(float64(c.rate) * c.t.Seconds() / 8 / 1514))
+			want := c.rate * 1268 / 1514
+			if d := x.Decision(); d.Window != segments*1268 || d.Rate < want-1 || d.Rate > want+1 {
+				t.Errorf("claimed %v in %v: %+v, want %d segments at %v", c.window, longest, d, segments, want)
+			}
+		}
+	}
+}
+
 // T is the empty path's round trip and ten of the bursts that Linux paces: what leaves in 1 ms, four segments at least
 // and 64 kB at most. The option has it to one part in 16.
 func TestAgentT(t *testing.T) {
@@ -111,9 +167,15 @@ func TestAgentT(t *testing.T) {
 
 // The receiver knows nothing of the sender's link: it begins with ten segments of 1,460 bytes, tells nothing before it
 // has measured for T, never causes an acknowledgement, and has the rate of the slowest port: T is 20 ms, encoded as
-// 20.48 ms, W_ai is B·T·(1−eta)/n (§5), and W is B·T at most.
+// 20.48 ms, W_ai is B·T·(1−eta)/n (§5), and W is B·T at most. The first of the preset's five stages is an increase.
 func TestAgentReceiver(t *testing.T) {
-	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: 0, WAI: standardWAI, Census: true}}
+	for _, stage := range []int{-1, 0} {
+		t.Run(fmt.Sprint("max_stage ", stage), func(t *testing.T) { agentReceives(t, stage) })
+	}
+}
+
+func agentReceives(t *testing.T, stage int) {
+	c := RxConfig{Config{Preset: Agent, Eta: 0.95, N: 5, MaxStage: stage, WAI: standardWAI, Census: true}}
 	x, err := RxScheme().Receiver(ofAgent(), &c, &cc.Host{})
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +202,10 @@ func TestAgentReceiver(t *testing.T) {
 	for range 21 { // lines 8 and 9
 		u = (1-1/20.48)*u + 0.5/20.48
 	}
-	want := agentInitial/(u/0.95) + 128_000*0.05/5
+	want := agentInitial + 128_000*0.05/5
+	if stage == 0 {
+		want += agentInitial/(u/0.95) - agentInitial
+	}
 	if f := tell(21, 3125*21); f.Window != unit.Bytes(want) || decodeAgentT(f.Flows) != 20_480*unit.Microsecond {
 		t.Errorf("after 21 ms it tells %+v, want %.0f B", f, want)
 	}

@@ -44,7 +44,7 @@ measure: [goodput]`, end, end, delay, controller), nil)
 }
 
 // N and W_init are the last hop's, so that NICs of several rates share it: by each sender's own, those of 25 Gb/s got
-// 7.4 Gb/s and those of 100 Gb/s 36.5. census: off makes w_ai and n act as they are given; before, nothing did.
+// 7.4 Gb/s and those of 100 Gb/s 36.5. census: off makes w_ai and n act as they are given.
 // TestCensusNetworkFull runs longer.
 func TestCensusNetwork(t *testing.T) {
 	censusNetwork(t, func(delay unit.Time) unit.Time { return 600*delay + 3*ms },
@@ -91,7 +91,7 @@ func censusNetwork(t *testing.T, until func(delay unit.Time) unit.Time, covers f
 }
 
 // Flows with windows below a packet have equal shares: a flow counts as one in the number that it gets, and as what it
-// stands for in the numbers of others. Before, the slowest flows had the smallest W_ai, and Jain's index was .1 to .99.
+// stands for in the numbers of others, so that the slowest flows do not have the smallest W_ai.
 func TestCensusOnSlowLinks(t *testing.T) {
 	for _, x := range []struct {
 		flows      int
@@ -127,7 +127,7 @@ measure: [goodput]`, x.end, x.end, x.flows+1, x.rate, x.delay, c), watch(10*us))
 }
 
 // A receiver that commits once per T while packets wait for several T cuts windows again and again before the first
-// cut shows. 16 flows from other leaves, by ecmp: 79 % of the link and a queue of 150 packets on average before.
+// cut shows. One that waits until its window shows keeps 16 flows from other leaves at eta, with a short queue.
 func TestReceiverOvershoot(t *testing.T) {
 	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {census: off}}", "{hpcc: {census: on}}"} {
 		t.Run(c, func(t *testing.T) {

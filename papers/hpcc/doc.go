@@ -82,6 +82,7 @@
 //	                    HPCC Appendix A, draft-miao §5, §6, beside packets  TestTheory (slow)
 //	lab                 ours: hosts of Weir's own, in the lab too  TestExperimentsLoad (slow)
 //	lab-kernel          ours: Linux' own TCP by agents, in the lab  TestOwnExperiments
+//	short-paths         Linux' own TCP on round trips of .1 to 20 ms  TestOwnExperiments
 //	paths-stage         ours: maxStage 0, 1 and 5 under spray      TestOwnExperiments
 //	paths-incast, paths-permutation, paths-half, paths-failure, paths-relative
 //	                    ours: many paths                          TestOwnExperiments, TestPermutationOnManyPaths,
@@ -237,15 +238,15 @@
 //
 // hpcc_pint and format: relative carry one load a packet, and no identity of its path. By the load of whatever path the
 // latest packet took, windows followed the fast ones: 210 kB before one of four uplinks at a quarter. So while packets
-// arrive out of order (sequence numbers that go back, without a retransmission; Rx-HPCC sees the data), U is the largest
-// load of the last 2/3 of T, and a round trip is over when all that was sent before it is acknowledged, on the slow path,
-// too (line 22). A receiver waits (U − 1)·T longer between commits, which is what queues (line 29). On one path
-// the law stays as it is (TestSpreadLoads, TestSpreadRoundTrip, TestSpreadReceiver). With 2 leaves, 4 spines, 4 flows a leaf
-// both ways at 100 Gb/s and an uplink at a quarter or a half, under spray and DRILL, goodput is .94 to 1.08 of that with
-// HPCC's records and the queue's 95th percentile at most 74 kB with a max_stage of 0 and 17 kB with 5, with Rx-HPCC,
-// too: paths-relative. Outside of that, measured at 10 to 400 Gb/s, 2 to 8 spines, 1 to 16
-// flows and one path at .1 to .75: where a flow has few packets a T on the slow path (10 Gb/s, or an uplink at a tenth),
-// the largest of few loads is above their mean, and goodput is .73 to .9 of that with records, which then miss the slow
+// arrive out of order (sequence numbers that go back, without a retransmission; Rx-HPCC sees the data), U is the
+// largest load of the last 2/3 of T, and a round trip is over when all that was sent before it is acknowledged, on the
+// slow path, too (line 22). A receiver waits (U − 1)·T longer between commits, which is what queues (line 29). On one
+// path the law stays as it is (TestSpreadLoads, TestSpreadRoundTrip, TestSpreadReceiver). With 2 leaves, 4 spines, 4
+// flows a leaf both ways at 100 Gb/s and an uplink at a quarter or a half, under spray and DRILL, goodput is .94 to
+// 1.08 of that with HPCC's records and the queue's 95th percentile at most 74 kB with a max_stage of 0 and 17 kB with
+// 5, with Rx-HPCC, too: paths-relative. Outside of that, measured at 10 to 400 Gb/s, 2 to 8 spines, 1 to 16 flows and
+// one path at .1 to .75: where a flow has few packets a T on the slow path (10 Gb/s, or an uplink at a tenth), the
+// largest of few loads is above their mean, and goodput is .73 to .9 of that with records, which then miss the slow
 // path within T and have a queue of up to 1.4 MB there; with a max_stage of 0 and an uplink at a tenth of 100 Gb/s and
 // more queues are .2 to 1 MB with loads, too. DRILL sees no queue behind the spine; there records fill it (5 MB at 400
 // Gb/s), and loads get .4 of their goodput with 60 kB.
@@ -267,8 +268,7 @@
 // 15400. The claim counts packets that are sent again, 117 and 13400, for probes are not repeated.
 //
 // Both need a transport that does not take reordering for loss: rdma's reordering: adaptive, or the order on each
-// path. Adaptive repeats no packet in paths-relative, where 42,607 were sent again without a loss (core/transport/rdma,
-// spread.go).
+// path. Adaptive repeats no packet in paths-relative (core/transport/rdma, spread.go).
 //
 // # Security (§9.1)
 //
@@ -373,7 +373,7 @@
 // that window (line 29). The two agree where no packet queues, neither data nor feedback. A commit before its window
 // shows counts the same queue twice: TestReceiverLate, TestReceiverOvershoot, TestReceiverDrains, TestTwoWay.
 // Data carries the number of the feedback that its sender has adopted, in an extension of 3 bytes, and feedback its
-// number in 3 bits (package transport, Adopted and Feedback).
+// number in 3 bits (package transport, Adopted and Feedback; docs/traces.md).
 //
 // What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their

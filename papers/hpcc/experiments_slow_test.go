@@ -83,7 +83,7 @@ func TestExperimentsFull(t *testing.T) {
 // What is ours beside the paper: every claim holds of the quick variants.
 func TestOwnExperimentsFull(t *testing.T) {
 	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
-		"paths-half", "paths-failure", "paths-stage", "paths-relative", "lab-kernel"} {
+		"paths-half", "paths-failure", "paths-stage", "paths-relative", "lab-kernel", "short-paths"} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// delayedLoop commits windows of which U shows the one of lag commits before, and returns the largest distance of the
-// last hundred from the target, as a factor.
-func delayedLoop(t *testing.T, lag, maxStage int) (swing float64) {
+// delayedLoop commits windows count times, of which U shows the one of lag commits before, beginning with windows that
+// are off the target by the given factor. It returns the logarithm of each window over the target.
+func delayedLoop(t *testing.T, lag, maxStage, count int, factor float64) (offsets []float64) {
 	t.Helper()
 	l, err := newLaw(flow(), Config{Eta: 0.95, MaxStage: maxStage, WAI: 0, T: 10 * us})
 	if err != nil {
@@ -16,17 +16,23 @@ func delayedLoop(t *testing.T, lag, maxStage int) (swing float64) {
 	const target = 50_000
 	history := make([]float64, lag+1)
 	for i := range history {
-		history[i] = target * 1.05
+		history[i] = target * factor
 	}
-	l.ref.wc, swing = history[lag], 1
-	for n := range 1000 {
+	l.ref.wc = history[lag]
+	for range count {
 		l.ref.u = 0.95 * history[0] / target
 		history = append(history[1:], l.computeWind(&l.ref, true))
-		if n >= 900 {
-			swing = max(swing, math.Exp(math.Abs(math.Log(history[lag]/target))))
-		}
+		offsets = append(offsets, math.Log(history[lag]/target))
 	}
-	return swing
+	return offsets
+}
+
+// amplitude returns the largest distance from 0.
+func amplitude(offsets []float64) (largest float64) {
+	for _, x := range offsets {
+		largest = max(largest, math.Abs(x))
+	}
+	return largest
 }
 
 // A multiplicative commit is right if U shows the last window. If it shows one before, windows swing for ever; with
@@ -37,11 +43,24 @@ func TestLoopWithDelay(t *testing.T) {
 		min, max      float64
 	}{
 		{0, 0, 1, 1.001}, {1, 0, 1.03, 1.2}, {2, 0, 2, math.Inf(1)}, {3, 0, 2, math.Inf(1)},
-		{1, 2, 1, 1.06}, {1, 5, 1, 1.06}, {2, 5, 1, 1.2}, {3, 5, 1, 1.3},
+		{1, 1, 1, 1.06}, {1, 2, 1, 1.06}, {1, 5, 1, 1.06}, {2, 5, 1, 1.2}, {3, 5, 1, 1.3},
 	} {
-		if swing := delayedLoop(t, x.lag, x.maxStage); swing < x.min || swing > x.max {
+		swing := math.Exp(amplitude(delayedLoop(t, x.lag, x.maxStage, 1000, 1.05)[900:]))
+		if swing < x.min || swing > x.max {
 			t.Errorf("lag %d, max_stage %d: windows are %.4g times off; %v to %v expected", x.lag, x.maxStage, swing,
 				x.min, x.max)
+		}
+	}
+}
+
+// Without additive stages a small swing stays as it is with a lag of one commit, and grows by the largest root of
+// z^(lag+1) = z^lag − 1 with more: 15 to 19 % a commit.
+func TestGrowthWithDelay(t *testing.T) {
+	for lag, want := range map[int]float64{1: 1, 2: 1.1509, 3: 1.1838, 4: 1.1875, 5: 1.1826} {
+		offsets := delayedLoop(t, lag, 0, 130, 1+1e-12)
+		growth := math.Pow(amplitude(offsets[80:])/amplitude(offsets[30:80]), 1./50)
+		if math.Abs(growth-want) > 0.01 {
+			t.Errorf("lag %d: the swing grows by a factor of %.4f a commit; %.4f expected", lag, growth, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ type PowerTCP struct {
 func PowerScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
-			Source: "PowerTCP (NSDI'22)", Warnings: windowWarnings},
+			Source: "PowerTCP (NSDI'22)", Warnings: append([]scheme.WarningKind{warnUnevenPower}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, NewPower)

@@ -126,7 +126,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 }
 
 // isCommitDue is line 29: data that was sent under the window of the last commit has come for a T, and on several paths
-// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have passed since the commit.
+// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have
+// passed since the commit.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.plain {
 		return now > r.lastUpdateTime+r.t+r.queueing
@@ -238,7 +239,7 @@ func RxScheme() cc.Scheme {
 	return cc.DefineReceiver(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
 			Source:   "draft-miao-iccrg-hpccplus-01 §6.2",
-			Warnings: append([]scheme.WarningKind{warnAgentSilent}, windowWarnings...)},
+			Warnings: append([]scheme.WarningKind{warnAgentSilent, warnAgentMoves}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, func(f cc.Flow, c RxConfig) (cc.Controller, error) {

@@ -217,7 +217,8 @@ func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise stri
 func Scheme() cc.Scheme {
 	return cc.DefineReusing(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
-			Source: "draft-miao-iccrg-hpccplus-01", Warnings: windowWarnings},
+			Source:   "draft-miao-iccrg-hpccplus-01",
+			Warnings: append([]scheme.WarningKind{warnUnevenHops}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,
 	}, Renew)

@@ -37,18 +37,36 @@ var (
 		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data and " +
 		"acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches choose " +
 		"among ports by a hash"}
+	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
+		Condition: "loads come without records (PINT, format: " +
+			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
+			"and the transport does not wait for what is in it"}
+	warnUnevenHops = scheme.WarningKind{ID: "hpcc-uneven-hops", Condition: "with mode: per_hop packets of a flow are " +
+		"spread over paths of which a slow one has less than half of another's rate"}
+	warnUnevenPower = scheme.WarningKind{ID: "powertcp-uneven-paths",
+		Condition: "packets of a flow are spread over paths " +
+			"of which a slow one has less than half of another's rate"}
+	warnAgentMoves = scheme.WarningKind{ID: "hpcc-agent-moves",
+		Condition: "switches spread packets or flowlets of a flow, " +
+			"and T of preset: agent, with room for ten bursts of Linux, is above three round trips of a path"}
 	warnAgentSilent = scheme.WarningKind{ID: "hpcc-agent-silent",
 		Condition: "preset: agent gets no telemetry and follows CUBIC"}
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
 var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
-	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed}
+	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
-	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1))
+	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1),
+		unevenLoads(s, s.Telemetry.Relative()))
+	if c.Mode == PerHop && s.Uneven(halfPath) {
+		all = append(all, s.OnSlow(warnUnevenHops, "mode",
+			"the registers of its hops hold the window below what the others "+
+				"carry; mode: tx_rate has one window"))
+	}
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
@@ -59,7 +77,25 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 
 // Suits is as Config's.
 func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
-	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1))
+	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1), unevenLoads(s, true))
+}
+
+// Parts of another path's rate below which a slow path is too slow. At .9 loads without records had no queue of more
+// than two products, at .8 the buffer was full. With registers of hops half of the rate used .7 of the fast paths and a
+// quarter .58; PowerTCP had no drops at half of it, and 10 % at a quarter.
+const (
+	nearlyPath = 0.9
+	halfPath   = 0.5
+)
+
+// unevenLoads warns of loads that do not name their path where what waits in a slow one is not waited for.
+func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
+	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
+		return nil
+	}
+	return []scheme.Remark{s.OnSlow(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
+		"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
+		"reordering: adaptive suit it")}
 }
 
 // Flows of both directions together from which the loop swings with multiplicative commits only: with an
@@ -118,7 +154,7 @@ func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
 // windows warns of t, min_rate, w_ai and n.
 func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	r := c.resolved()
-	all = pathSuits(s, r.T, c.MinRate)
+	all = pathSuits(s, r.T, r.trip, c.MinRate)
 	if r.Census && !s.Telemetry.Relative() {
 		for _, p := range []struct {
 			name  string
@@ -133,7 +169,7 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 		return all
 	}
 	if r.N == 0 {
-		if all = append(all, c.increases(s, r.T)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
+		if all = append(all, c.increases(s)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
 			return all
 		}
 	}
@@ -186,13 +222,26 @@ func (c *Config) standing(p *cc.SitePath, mss float64) float64 {
 	}
 }
 
+// baseTrip returns the round trip without queues for which a path's windows are computed: t, if it is given.
+func baseTrip(t unit.Time, p *cc.SitePath) unit.Time {
+	if t > 0 {
+		return t
+	}
+	return p.BaseRTT
+}
+
+// trip returns T of a path's flows. With preset Agent it has room for bursts.
+func (c *Config) trip(p *cc.SitePath) unit.Time {
+	t := baseTrip(c.resolved().T, p)
+	if c.Preset == Agent && t > 0 {
+		t = agentT(t, p.Narrow.Rate)
+	}
+	return t
+}
+
 // product returns B·T of a path's narrowest link, in bytes.
 func (c *Config) product(p *cc.SitePath) float64 {
-	trip := p.BaseRTT
-	if c.T > 0 {
-		trip = c.T
-	}
-	return float64(p.Narrow.Rate) * float64(trip) / 8e12
+	return float64(p.Narrow.Rate) * float64(c.trip(p)) / 8e12
 }
 
 // increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
@@ -200,14 +249,11 @@ func (c *Config) increase(p *cc.SitePath) float64 {
 	if c.N == 0 {
 		return float64(c.WAI)
 	}
-	rate, trip := p.NICRate, p.BaseRTT
-	if c.T > 0 {
-		trip = c.T
-	}
+	rate := p.NICRate
 	if c.Preset == Agent {
 		rate = p.Narrow.Rate
 	}
-	return float64(rate) * float64(trip) / 8e12 * (1 - c.Eta) / float64(c.N)
+	return float64(rate) * float64(c.trip(p)) / 8e12 * (1 - c.Eta) / float64(c.N)
 }
 
 // loadTimes are shares of the longest round trip over which switches may average loads at least (t of program
@@ -254,7 +300,7 @@ func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark
 	}
 	all := loadTime(s, share, trips)
 	if !byLoad {
-		all = append(all, congestedLoad(s, r.Eta, r.increase)...)
+		all = append(all, congestedLoad(s, r.Eta, r.trip, r.increase)...)
 	}
 	return all
 }
@@ -281,8 +327,10 @@ func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
 }
 
 // congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
-// counts as that load, and windows shrink until the increase of a round trip is all that is left.
-func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float64) []scheme.Remark {
+// counts as that load, and windows shrink until the increase of a round trip is all that is left. trip returns T of a
+// path's flows, increase the additive increase in it, in bytes.
+func congestedLoad(s *cc.Site, eta float64, trip func(p *cc.SitePath) unit.Time,
+	increase func(p *cc.SitePath) float64) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= eta {
 		return nil
@@ -291,7 +339,7 @@ func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float6
 	least := 0.0
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		product := float64(p.Narrow.Rate) * float64(p.BaseRTT) / 8e12
+		product := float64(p.Narrow.Rate) * float64(trip(p)) / 8e12
 		if product == 0 {
 			continue
 		}
@@ -309,18 +357,13 @@ func congestedLoad(s *cc.Site, eta float64, increase func(p *cc.SitePath) float6
 		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, eta/least)}
 }
 
-// increases warns of an additive increase above the headroom of the path where it is least. The base round trip is t;
-// 0:
-// the path's.
-func (c *Config) increases(s *cc.Site, t unit.Time) []scheme.Remark {
+// increases warns of an additive increase above the headroom of the path where it is least.
+func (c *Config) increases(s *cc.Site) []scheme.Remark {
 	var tight *cc.SitePath
 	least := 0.0
 	for i := range s.Paths {
-		p, trip := &s.Paths[i], t
-		if trip == 0 {
-			trip = p.BaseRTT
-		}
-		headroom := float64(p.Narrow.Rate) * float64(trip) / 8e12 * (1 - c.Eta)
+		p := &s.Paths[i]
+		headroom := c.product(p) * (1 - c.Eta)
 		if headroom > 0 && (tight == nil || headroom < least) {
 			tight, least = p, headroom
 		}
@@ -338,12 +381,12 @@ func (c *Config) increases(s *cc.Site, t unit.Time) []scheme.Remark {
 const mostTrips = 3
 
 // pathSuits warns of a T below a path's round trip, which no window then fills, of one that is so many that windows are
-// queues, and of a least rate that no link has.
-func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.Longest(); ok && t > 0 && t < p.BaseRTT*95/100 {
+// queues, and of a least rate that no link has. trip returns T of a path's flows, t is the given one.
+func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, least unit.Rate) (all []scheme.Remark) {
+	if p, ok := s.Longest(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
 		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
 			"of what "+
-			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(t)/float64(p.BaseRTT))))
+			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(trip(&p))/float64(p.BaseRTT))))
 	}
 	if p, ok := s.Longest(); ok && t > mostTrips*p.BaseRTT {
 		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
@@ -356,19 +399,21 @@ func pathSuits(s *cc.Site, t unit.Time, least unit.Rate) (all []scheme.Remark) {
 
 // Suits is as Config's.
 func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
-	all := pathSuits(s, c.T, c.MinRate)
+	trip := func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }
+	all := pathSuits(s, c.T, trip, c.MinRate)
+	if s.Uneven(halfPath) {
+		all = append(all, s.OnSlow(warnUnevenPower, "",
+			"its power is forgotten after a T, while packets still wait there, so "+
+				"that the window grows and it fills its buffer"))
+	}
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}
-	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta,
+	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta, trip,
 		func(p *cc.SitePath) float64 {
-			trip := p.BaseRTT
-			if c.T > 0 {
-				trip = c.T
-			}
 			if c.N > 0 {
-				return float64(p.NICRate) * float64(trip) / 8e12 / float64(c.N)
+				return float64(p.NICRate) * float64(trip(p)) / 8e12 / float64(c.N)
 			}
-			return float64(c.Beta) * float64(trip) / 8e12
+			return float64(c.Beta) * float64(trip(p)) / 8e12
 		}))
 }

@@ -14,8 +14,8 @@ func arrival(n, una, next int64, load float64) *cc.Ack {
 		Telemetry: cc.Telemetry{Load: load}}
 }
 
-// While packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us, with format: relative and PINT.
-// In order, each load is U.
+// While packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us, with format: relative and
+// PINT. In order, each load is U.
 func TestSpreadLoads(t *testing.T) {
 	s := newSender(t, flow(), nil)
 	p, err := NewPINT(flow(), PINTConfig{Defaults(), 1})

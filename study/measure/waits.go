@@ -15,6 +15,7 @@ type Waits struct {
 	Ports    [][2]dataplane.Backlog // what can wait at the ends of links, by link and end
 	Memory   []unit.Bytes           // with PFC: what a switch can hold, by node; 0: no limit. nil: no switch pauses
 	Reorders bool                   // packets may overtake each other, or empty ones those with payload
+	Spreads  bool                   // switches send packets or flowlets of one flow over several paths
 	Rates    map[int]unit.LinkRate  // the lowest rates of links that change, by link
 	Endless  bool                   // hosts stall, so that there is no limit
 

@@ -8,6 +8,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -118,6 +119,7 @@ func (x *switchRole) decides(c scheme.Config) {
 // walk is what data passes on all shortest paths between two NICs.
 type walk struct {
 	ports  []topology.PortRef // that send it, the sender's first
+	levels []int              // switches before each of them
 	shares []float64          // of the packets that each of them sends
 	before [][]int            // links that lead to each of them; −1: the sender itself
 	narrow topology.PortRef   // the slowest, a switch's before the sender's
@@ -149,12 +151,12 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 	n, r := p.seen.Network, p.seen.Routes
 	w := &walk{}
 	into := map[int][]int{} // by switch: links that lead there
-	visit := func(port topology.PortRef) {
-		w.ports = append(w.ports, port)
+	visit := func(port topology.PortRef, level int) {
+		w.ports, w.levels = append(w.ports, port), append(w.levels, level)
 		next := n.Links[port.Link].Ends[1-port.End]
 		into[next] = append(into[next], port.Link)
 	}
-	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)])
+	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)], 0)
 	entered := map[int]bool{}
 	for i := 0; i < len(w.ports); i++ { // level by level, since paths are shortest
 		at := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
@@ -167,7 +169,7 @@ func (d *decoder) walk(p *Point, pair topology.Pair, frame int32) *walk {
 			w.chosen = append(w.chosen, at)
 		}
 		for _, k := range ports {
-			visit(r.Ports(at)[k])
+			visit(r.Ports(at)[k], w.levels[i]+1)
 		}
 	}
 	w.before = append(w.before, []int{-1})
@@ -206,6 +208,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 	var narrow []topology.PortRef
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 	each := endless(p, first, end)
+	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
 	p.eachPair(tr, first, end, func(src, dst int) {
 		near, joined := p.seen.Routes.Near(src, dst)
 		if src == dst || !joined {
@@ -225,13 +228,19 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			})
 		}
 		x.Unlimited = d.unlimited(p, w)
+		if slow := d.slow(p, w, frame); slow.Part > 0 && (site.Slow.Part == 0 || slow.Part < site.Slow.Part) {
+			site.Slow = slow
+		}
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
 		flows[w.narrow] += each
-		opposing := d.opposing(p, tr, w, src, dst, frame)
+		var opposing cc.Opposing
+		if reads { // others have no use for it, and the way back costs as much as the way there
+			opposing = d.opposing(p, tr, w, src, dst, frame)
+		}
 		if k := seen[x]; k > 0 { // of one kind, the path with the most flows on both ways counts
 			if y := &site.Paths[k-1].Opposing; min(opposing.Aligned, opposing.Opposed) > min(y.Aligned, y.Opposed) {
 				*y = opposing

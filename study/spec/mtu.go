@@ -100,11 +100,17 @@ func (m mtu) told(d *decoder, p *Point, id, first int) {
 	}
 }
 
-// telemetryBytes is what telemetry takes at most of a data packet of a traffic, on the longest of its flows' shortest
-// paths.
+// telemetryBytes is what telemetry or requests to switches take at most of a data packet of a traffic, on the longest
+// of its flows' shortest paths.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	x, ok := tr.transportConfig.(transport.Informed)
-	if !ok || p.telemetry == nil || p.telemetry.Counted || tr.cc == nil {
+	if !ok || tr.cc == nil || p.seen.Framing.Fixed() {
+		return 0
+	}
+	if _, carries := tr.transportConfig.(transport.Requesting); carries && tr.cc.Requests {
+		return packet.BoltBytes
+	}
+	if p.telemetry == nil {
 		return 0
 	}
 	hops := 0
@@ -112,18 +118,19 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 		near, _ := p.seen.Routes.Near(src, dst)
 		hops = max(hops, p.seen.Routes.Hops(near.From, near.To)-1)
 	})
+	var others int32
+	if tr.cc.Receiver != nil {
+		others = transport.AdoptedBytes
+	}
 	switch when := x.Asks().When; {
 	case when == transport.AskNever, when == transport.AskProbe: // probes have no payload
 		return 0
 	case tr.cc.Telemetry == telemetry.PathLoad:
-		return loadBytes
+		return telemetry.LoadBytes(others)
 	case tr.cc.Telemetry == telemetry.Nothing:
 		return 0
 	case when == transport.AskCongestion && p.telemetry.Profile.Name != "relative":
-		return p.telemetry.Bytes(hops) + askBytes
+		return p.telemetry.BytesWith(hops, telemetry.AskBytes+others)
 	}
-	return p.telemetry.Bytes(hops)
+	return p.telemetry.BytesWith(hops, others)
 }
-
-// What PINT's code takes, and what asks for telemetry upon congestion: an option of a header of its own.
-const loadBytes, askBytes = 8, 8

@@ -30,6 +30,7 @@ func (d *decoder) suits(p *Point, id, first, end int) {
 		Controller: tr.cc, Config: tr.ccConfig}
 	site.Uncongested = transport.UponCongestion(tr.transportConfig)
 	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
+	site.Keeps = transport.KeepsSlow(tr.transportConfig)
 	site.AcksDelayed = transport.DelaysAcks(tr.transportConfig)
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && a.loads != nil {

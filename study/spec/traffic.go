@@ -419,7 +419,17 @@ func (d *decoder) controller(x document.Map, tr *Traffic, p *Point) {
 // perPath refuses a controller that is not made for a flow of several paths.
 func (d *decoder) perPath(x document.Map, tr *Traffic) {
 	chooser, ok := tr.transportConfig.(transport.Chooser)
-	if !ok || chooser.Chooses() <= 1 || tr.cc.PerPath && !cc.FollowsLinux(tr.ccConfig) {
+	if !ok || chooser.Chooses() <= 1 {
+		return
+	}
+	at, what, allowed := x.Place, tr.cc.Name, ""
+	if v := x.Get("cc"); v != nil {
+		at = v.Place
+	}
+	switch {
+	case cc.HasAgentPreset(tr.ccConfig):
+		what, allowed = "preset: agent of "+what, "another preset, or "
+	case tr.cc.PerPath:
 		return
 	}
 	var names []string
@@ -429,12 +439,11 @@ func (d *decoder) perPath(x document.Map, tr *Traffic) {
 		}
 	}
 	sort.Strings(names)
-	at := x.Place
-	if v := x.Get("cc"); v != nil {
-		at = v.Place
+	if allowed == "" {
+		allowed = document.Choices(names) + ", or "
 	}
-	d.Fail(at, document.Choices(names)+", or paths: 1", "paths: %d needs a controller a path, which %s is not made for",
-		chooser.Chooses(), tr.cc.Name)
+	d.Fail(at, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", chooser.Chooses(),
+		what)
 }
 
 const (

@@ -36,7 +36,8 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 			if _, reorders := list[i].Config.(dataplane.Reorderer); reorders {
 				w.Reorders = true
 			}
-			w.Reorders = w.Reorders || trims && trimmer.Trims() || dataplane.Spreads(list[i].Config) != dataplane.OnePath
+			w.Spreads = w.Spreads || dataplane.Spreads(list[i].Config) != dataplane.OnePath
+			w.Reorders = w.Reorders || trims && trimmer.Trims() || w.Spreads
 		}
 	}
 	for node := range w.Memory {

@@ -57,7 +57,9 @@ func (s *segment) option(kind byte) []byte {
 // the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
 func TestConnection(t *testing.T) {
 	r := lay(t, short, 1)
-	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	config := agent.Defaults()
+	config.RTT = shortTrip
+	b, a := r.agent("b", config), r.agent("a1", config)
 	seen := capture(r.node)
 	f := r.open("a1")
 	f.send()
@@ -101,13 +103,39 @@ func TestConnection(t *testing.T) {
 		}
 		if o := s.option(253); o != nil {
 			told++
-			if len(o) > 12 || s.option(8) == nil || binary.BigEndian.Uint16(o[2:]) != 0x5745 {
+			if len(o) > 12 || s.option(8) == nil || binary.BigEndian.Uint16(o[2:]) != 0x5746 {
 				t.Fatalf("options % x", s.options)
 			}
 		}
 	}
 	if full < 50 || told < 20 {
 		t.Errorf("%d full frames, %d options in %d frames", full, told, len(seen.frames))
+	}
+}
+
+// A host whose interface takes 64 kB in one piece, as Linux' do by default, has in flight what is sent at W/T in the
+// smoothed round trip and the empty path's, and four segments; it is paced at W/T, and fills eta of the link.
+func TestLargeSegments(t *testing.T) {
+	r := lay(t, short, 1)
+	r.largeSegments("a1", 65535) // gso_max_segs of interfaces that set none
+	c := agent.Defaults()
+	c.RTT = shortTrip
+	r.agent("b", c)
+	a := r.agent("a1", c)
+	f := r.open("a1")
+	f.send()
+	following(t, a)
+	await.Until(t, "a window for two round trips", func() bool {
+		c := connections(t, a)[0]
+		w, us := int64(c.Told.Window), int64(max(c.Told.T/unit.Microsecond, 1))
+		trips := int64((c.RTT + shortTrip) / unit.Microsecond)
+		all, part := (w+ofFrame-1)/ofFrame, (w*min(trips, us)/us+ofFrame-1)/ofFrame+4
+		return c.Following && trips < us && part < all && int64(c.Window) == part &&
+			c.Pacing == unit.Rate(w*payload/ofFrame*1e6/us*8)
+	})
+	carries(t, f, 0.95*float64(short.Rate)*payload/ofFrame)
+	if sent, pieces := f.info(t).SegmentsOut, connections(t, a)[0].Traced; pieces > sent/2 {
+		t.Errorf("%d segments were sent in %d pieces, want two or more in each", sent, pieces)
 	}
 }
 

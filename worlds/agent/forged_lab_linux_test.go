@@ -144,6 +144,10 @@ func TestForged(t *testing.T) {
 		{"a sequence number before it", add(54+4, ^uint32(1<<20)), 0, false},
 		{"a time stamp of long ago", add(stamp+2, ^uint32(1<<24)), 0, false},
 		{"another ExID", func(f []byte) { f[option+2]++ }, 0, false},
+		{"an option of an agent without T", func(f []byte) {
+			be.PutUint16(f[option+2:], 0x5745)
+			f[option+10], f[option+11] = 0, 3 // the bottleneck from 0, and the count of hops
+		}, 0, false},
 		{"another kind", func(f []byte) { f[option] = 254 }, 0, false},
 		{"a length that there is not", func(f []byte) { f[option+1] = 10; f[option+10], f[option+11] = 1, 1 }, 0, false},
 		{"none of this", func([]byte) {}, 0, true},

@@ -30,6 +30,8 @@ var (
 	metricHops = describe("weir_agent_hops", "How many hops wrote records.", "local", "remote", "side")
 	metricAge  = describe("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote",
 		"side")
+	metricT = describe("weir_agent_t_seconds", "T, the time over which HPCC++ measures, as the receiver has computed it.",
+		"local", "remote", "side")
 	metricStrays = describe("weir_agent_stray_nacks_total", "NACKs of no connection that the agent has.")
 	metricSupply = describe("weir_agent_supply_bits_per_second", "Rate of frames that the last NACK offered.", "local",
 		"remote")
@@ -140,6 +142,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			gauge(metricHop, float64(t.Bottleneck), local, remote, side)
 			gauge(metricHops, float64(t.Hops), local, remote, side)
 			gauge(metricAge, t.Age.Seconds(), local, remote, side)
+			if t.T > 0 {
+				gauge(metricT, t.T.Seconds(), local, remote, side)
+			}
 		}
 		for _, m := range counters {
 			to <- prometheus.MustNewConstMetric(m.Desc, prometheus.CounterValue, float64(m.of(&x)), local, remote)

@@ -109,11 +109,10 @@ func ethtool(name string, what uint32) error {
 	return nil
 }
 
-// Where Linux keeps many segments in one, a NACK about any of them is found: at their places, of their length, with the
-// time stamp of all.
-func TestNacksOfLargeSegments(t *testing.T) {
-	r := lay(t, path{Rate: 100e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 300}, 1)
-	r.in("a1", func() error {
+// largeSegments has a host's interface take up to limit segments in one piece.
+func (r *rig) largeSegments(name string, limit int) {
+	r.t.Helper()
+	r.in(name, func() error {
 		for _, what := range []uint32{unix.ETHTOOL_SSG, unix.ETHTOOL_SGSO} {
 			if err := ethtool("eth0", what); err != nil {
 				return err
@@ -128,8 +127,15 @@ func TestNacksOfLargeSegments(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return c.LimitSegments(i.Index, 16)
+		return c.LimitSegments(i.Index, limit)
 	})
+}
+
+// Where Linux keeps many segments in one, a NACK about any of them is found: at their places, of their length, with the
+// time stamp of all.
+func TestNacksOfLargeSegments(t *testing.T) {
+	r := lay(t, path{Rate: 100e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 300}, 1)
+	r.largeSegments("a1", 16)
 	a := r.agent("a1", followNCF(agent.NacksLoss))
 	f := r.open("a1")
 	r.everyOne(50 * unit.Mbps)

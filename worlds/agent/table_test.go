@@ -70,15 +70,17 @@ func TestTable(t *testing.T) {
 // Times and rates have four digits and the largest unit that leaves three decimals, below 0 too.
 func TestBrief(t *testing.T) {
 	for want, v := range map[string]unit.Time{"0s": 0, "1ps": 1, "9.999ns": 9999, "100ns": 99_996, "436us": 436_000_000,
-		"1.23ms": 1_230_000_000, "789.3us": 789_312_345, "999.9us": 999_949_999, "1ms": 999_960_000, "10.45ms": 10_448_000_000,
-		"9.999s": 9_999_400_000_000, "10s": 9_999_600_000_000, "1234s": 1234 * unit.Second, "12350s": 12_346 * unit.Second,
+		"1.23ms": 1_230_000_000, "789.3us": 789_312_345, "999.9us": 999_949_999, "1ms": 999_960_000,
+		"10.45ms": 10_448_000_000,
+		"9.999s":  9_999_400_000_000, "10s": 9_999_600_000_000, "1234s": 1234 * unit.Second, "12350s": 12_346 * unit.Second,
 		"-436us": -436_000_000, "-1.23ms": -1_230_000_000, "-1ms": -999_960_000} {
 		if got := brief(v); got != want {
 			t.Errorf("%d ps are %s, want %s", int64(v), got, want)
 		}
 	}
 	for want, v := range map[string]unit.Rate{"0bps": 0, "1bps": 1, "122.5Mbps": 122_536_584, "197Mbps": 197_019_600,
-		"92.45Mbps": 92_450_000, "999.9kbps": 999_949, "1Mbps": 999_950, "1.2Tbps": 1_200_000_000_001, "10Gbps": 9_999_999_999,
+		"92.45Mbps": 92_450_000, "999.9kbps": 999_949, "1Mbps": 999_950, "1.2Tbps": 1_200_000_000_001,
+		"10Gbps":     9_999_999_999,
 		"-5.001Mbps": -5_000_999} {
 		if got := brief(v); got != want {
 			t.Errorf("%d bit/s are %s, want %s", int64(v), got, want)
@@ -111,6 +113,8 @@ func TestHandler(t *testing.T) {
 		`weir_agent_load_ratio{` + of(3) + `,side="receiver"} 1.25`,
 		`weir_agent_bottleneck_hop{` + of(2) + `,side="sender"} 2`, `weir_agent_hops{` + of(3) + `,side="receiver"} 5`,
 		`weir_agent_telemetry_age_seconds{` + of(3) + `,side="receiver"} 0.001`,
+		`weir_agent_t_seconds{` + of(2) + `,side="sender"} 0.012288`,
+		`weir_agent_t_seconds{` + of(3) + `,side="receiver"} 0.02048`,
 		`weir_agent_traced_total{` + of(2) + `} 50`, `weir_agent_measured_total{` + of(3) + `} 99`,
 		`weir_agent_nacks_taken_total{` + of(4) + `} 3`, `weir_agent_nacks_repeated_total{` + of(4) + `} 1`,
 		`weir_agent_nacks_refused_total{` + of(5) + `} 1`, `weir_agent_windows_lowered_total{` + of(4) + `} 9`,

@@ -28,7 +28,7 @@ type agentCmd struct {
 	MaxStage  *int          `placeholder:"N" help:"Additive increases before a multiplicative one (draft-miao §4.1); else 5."`
 	Increase  *string       `placeholder:"BYTES" help:"W_ai, in place of that rule."`
 	RTT       *string       `name:"rtt" placeholder:"TIME" help:"The empty path's round trip; else the minimum measured."`
-	Rate      *string       `placeholder:"RATE" help:"Of this host's link, the most that receivers can claim; else any."`
+	Rate      *string       `placeholder:"RATE" help:"Of this host's link, max that receivers can claim; else any."`
 	Every     time.Duration `default:"1s" help:"How often connections are shown; 0s: never."`
 }
 

@@ -299,6 +299,9 @@ func (c *Config) NeedsOrder() (why string) {
 	return ""
 }
 
+// KeepsSlow: what is sent again from the first that is missing was in flight before; adaptive reordering waits.
+func (c *Config) KeepsSlow() bool { return c.Recovery == GoBackN || c.Reordering == ReorderAdaptive }
+
 // longestWait is how long an ACK waits for more packets: as given, or a base RTT, where that is known.
 func (c *Config) longestWait() unit.Time {
 	switch {
@@ -354,7 +357,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 		return nil, nil, fmt.Errorf("transport rdma: the flow has no congestion controller")
 	}
 	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops,
-		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders}
+		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders, Spreads: f.Path.Spreads}
 	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}

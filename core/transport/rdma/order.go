@@ -91,9 +91,17 @@ func (s *Sender) leastRTT() unit.Time {
 	return s.config.BaseRTT
 }
 
+// shortestRTT is the least round-trip time that the path can have: a flow that starts behind others measures more.
+func (s *Sender) shortestRTT() unit.Time {
+	if base := s.config.BaseRTT; base > 0 && base < s.roundTrip.Min {
+		return base
+	}
+	return s.leastRTT()
+}
+
 // early reports whether an acknowledgement of x, sent again, must be of an earlier transmission.
 func (s *Sender) early(now unit.Time, x *sent) bool {
-	return x.flags&everSent != 0 && now-x.at < s.leastRTT()
+	return x.flags&everSent != 0 && now-x.at < s.shortestRTT()
 }
 
 // heard takes it that the receiver has answered packet n, and raises the window if it was sent again in vain, once
@@ -101,7 +109,12 @@ func (s *Sender) early(now unit.Time, x *sent) bool {
 // only answers that come back by a path tell of the order on it: others may tell of a packet there before the answers
 // to those before it have come.
 func (s *Sender) heard(now unit.Time, n int64) {
+	twice := s.waits.answered(n)
 	if n < 0 || n >= s.top || s.top-n > int64(len(s.ring)) {
+		if twice {
+			s.waits.raise(s.shortestRTT(), s.loss.Limit)
+			s.waits.arrived(n)
+		}
 		return
 	}
 	x := s.at(n)
@@ -114,7 +127,7 @@ func (s *Sender) heard(now unit.Time, n int64) {
 		if x.at >= t.raisedAt {
 			t.steps, t.recovered, t.raisedAt = min(t.steps+1, 1<<16), persistence, now
 			if s.waits != nil {
-				s.waits.raise(s.leastRTT(), s.loss.Limit)
+				s.waits.raise(s.shortestRTT(), s.loss.Limit)
 			}
 		}
 		if s.waits != nil {
@@ -122,7 +135,7 @@ func (s *Sender) heard(now unit.Time, n int64) {
 		}
 	}
 	if s.waits != nil && x.flags&(everSent|answered) == 0 {
-		s.waits.measure(now-x.at-s.leastRTT(), s.payload)
+		s.measureLateness(now, x)
 	}
 	x.flags |= answered
 }

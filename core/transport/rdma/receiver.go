@@ -21,10 +21,11 @@ type Receiver struct {
 	held     bitmap // of those received beyond it
 	heldBack int    // how many
 
-	pending    int   // packets in order that are not acknowledged yet
-	pendingSeq int64 // sequence number of the newest of them
-	ce         bool  // they were marked (RFC 8257 §3.2: DCTCP.CE)
-	ackAt      unit.Time
+	pending     int    // packets in order that are not acknowledged yet
+	pendingSeq  int64  // sequence number of the newest of them
+	pendingPort uint16 // where that came from, as port
+	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
+	ackAt       unit.Time
 
 	nacked   int64 // expected when the last NACK was sent, −1: none
 	nackedAt unit.Time
@@ -139,14 +140,21 @@ func (r *Receiver) NextTimer() unit.Time {
 	return min(r.ackAt, r.tele.NextTimer())
 }
 
-// Advance sends the ACK that has waited.
+// Advance sends the ACK that has waited, and what the controller's part here has to tell. One ACK does for both if they
+// are of one path.
 func (r *Receiver) Advance(now unit.Time) {
-	due := r.tele.Timer(now)
-	if due && r.entropy != 0 {
-		r.port = r.entropy + uint16(r.tele.Path())
+	due, port := r.tele.Timer(now), r.port
+	if r.entropy != 0 {
+		port = r.entropy + uint16(r.tele.Path())
 	}
-	if due || now >= r.ackAt {
-		r.wait(now, r.acknowledgement(packet.Ack, r.pendingSeq, r.ce))
+	if now >= r.ackAt || due && r.pending > 0 && port != r.pendingPort {
+		r.wait(now, r.pendingAck())
+		due = due && port != r.pendingPort
+	}
+	if due {
+		x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+		x.port = port
+		r.wait(now, x)
 	}
 }
 
@@ -207,6 +215,13 @@ func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) rep
 	return reply{kind: kind, seq: seq, ack: r.expected, marked: marked, port: r.port}
 }
 
+// pendingAck is the acknowledgement that has waited. It goes by the path of the newest packet that waits for it.
+func (r *Receiver) pendingAck() reply {
+	x := r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+	x.port = r.pendingPort
+	return x
+}
+
 // write fills p with a reply, whose extensions are there already, when so many messages were complete.
 func (r *Receiver) write(p *packet.Packet, x reply, messages uint32) {
 	var flags uint8
@@ -252,7 +267,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	marked := p.TOS&packet.ECN == packet.CE
 	place := n
-	if p.Ack > 0 { // the number of a transmission that is not the first
+	if p.Ack > 0 || trimmed { // the number of a transmission that is not the first, or in a queue of its own
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
@@ -266,7 +281,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		k++
 	}
 	if r.pending > 0 && marked != r.ce {
-		answers[k] = r.acknowledgement(packet.Ack, r.pendingSeq, r.ce)
+		answers[k] = r.pendingAck()
 		k++
 	}
 	r.ce = marked
@@ -356,7 +371,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 	if r.expected == r.packets {
 		c.Finished = now
 	}
-	r.pendingSeq = p.Seq
+	r.pendingSeq, r.pendingPort = p.Seq, r.port
 	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.expected == r.packets ||
 		p.TCP.Flags&packet.Unasked == 0 {
 		return r.acknowledgement(packet.Ack, p.Seq, false), true

@@ -155,7 +155,7 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
-	if s.orders != nil && paths == nil && s.reorders && c.Reordering == ReorderAdaptive {
+	if s.orders != nil && paths == nil && f.Path.Spreads && c.Reordering == ReorderAdaptive {
 		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.decision.Window))
 	}
 	s.schedule(f.Start)
@@ -221,7 +221,7 @@ func (s *Sender) room(n int64) int64 {
 // fits reports whether the window has room for so many bytes. One packet always may go.
 func (s *Sender) fits(bytes int64) bool {
 	n := s.inFlight()
-	return n <= 0 || (n+s.waits.inNetwork())*s.payload+bytes <= int64(s.decision.Window)
+	return n <= 0 || (n+s.waits.inNetwork(s.shortestRTT()))*s.payload+bytes <= int64(s.decision.Window)
 }
 
 // schedule decides what is sent next and when, and when the retransmission timer runs out.
@@ -347,7 +347,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	flags := uint16(0)
 	if again {
 		p.Resent = s.resendCause(x)
-		flags = s.again(n, x)
+		flags = s.again(now, n, x)
 	} else {
 		s.counters.SentBytes += unit.Bytes(bytes)
 	}
@@ -401,10 +401,11 @@ func (s *Sender) asks(bytes int64) uint8 {
 }
 
 // again notes that packet n, x, is sent again, and returns its flags.
-func (s *Sender) again(n int64, x *sent) (flags uint16) {
+func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 	if x.flags&gone != 0 {
 		if x.flags&waited != 0 {
-			s.waits.haunt(n, x.at+min(2*s.waits.limit(s.leastRTT(), s.loss.Limit), s.loss.Limit))
+			patience, _ := s.patience()
+			s.waits.haunt(n, now, x.at+min(2*patience, s.loss.Limit))
 		}
 		s.remain(x)
 		flags = resent

@@ -3,44 +3,60 @@ package rdma
 import "weir/core/unit"
 
 // Reordering: adaptive on a path that spreads packets over several. There a packet that was sent later proves no loss
-// by its arrival: it may have taken another path, and the packet before it may wait in a slow one. So a packet is
-// lost when it was overtaken, has waited longer than twice what others of the flow have waited lately, and
+// by its arrival: it may have taken another path, and the packet before it may wait in a slow one. A path that loses
+// all packets looks like one that is slow, until something arrives late. So time decides, and experience how much:
 //
-//   - the receiver has provenRun packets in a row that were sent after it. If it waited, those that took its path would
-//     be missing, too, which of n paths is every n-th on average. Or
-//   - it was sent longer ago than the patience of the flow. At first that is the LossLimit of the path, or
-//     firstPatience round trips if these are shorter: a flow that starts knows of no slow path, and all that is in
-//     first windows may wait there. Every experience first windows it halves, down to minPatience round trips and four
-//     times what packets have waited lately. It is four times as long, and the run twice, when something was sent
-//     again unnecessarily.
+//   - Lateness is how much later a packet arrived than one that was sent after it. Queues are in order. So a packet in
+//     a slow path waits not much longer than the one before it there did, and what has waited for a round trip and
+//     twice the latest lateness is overdue, with the window of RACK at least.
+//   - What is overdue is lost when the receiver has provenRun packets in a row that were sent after it. If it waited,
+//     those that took its path would be missing, too, which of n paths is every n-th on average.
+//   - Otherwise it is lost after the patience of the flow. When a flow starts, no packet has been late yet. The first
+//     windows of h hosts, T·R each, take h/(n·s) round trips T in an uplink of n that has the share s of the rate R:
+//     80 with 16 hosts, two uplinks and a tenth. firstPatience is three times that, or the LossLimit of the path if
+//     that is shorter. Each experience windows that arrive halve it, down to minPatience. Where one path of n is slow,
+//     n windows arrive before all of a window waits there: W·Σ(1-1/n)^k. So eight paths leave a quarter, 64 round
+//     trips, where packets wait for 20. A queue that fills makes the next packet of a flow later than the latest:
+//     patience is lateness times what was measured, at least.
+//   - A packet that was taken for lost after the patience may still wait. It is a ghost, which counts as in flight,
+//     until twice the patience has passed since it was sent, or LossLimit, or until it arrives.
 //
-// A packet that was taken for lost after the patience may still wait. So it counts as in flight until twice the
-// patience has passed since it was sent, or LossLimit, or until it arrives: ghosts.
+// A ghost that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it does not
+// arrive in time, the loss is confirmed: a slow path would have brought it. Then patience is a quarter, but only once
+// for what was sent again since it was so last. Below a round trip the flow trusts: what is overdue is lost, as with
+// RACK, and there are no ghosts. So a path that fails under way costs minPatience twice and a few round trips, not a
+// patience for every packet. Each experience windows without a confirmed loss double the patience, up to minPatience.
 
 const (
 	provenRun     = 96  // (7/8)^96 is 3·10⁻⁶
 	firstPatience = 256 // round trips
 	minPatience   = 4   // round trips
+	lateness      = 8   // times the latest lateness
 	experience    = 4   // first windows
 )
 
 // waits is what a sender knows of the time that packets wait in slow paths.
 type waits struct {
-	scan     int64     // transmissions of the order below this are there, or suspects
-	run      int       // of those there in a row below scan
-	proof    int       // run that proves a loss
-	late     unit.Time `state:"span"` // how much longer than the shortest round trip answers have taken lately
-	patience unit.Time `state:"span"`
-	known    int64     // bytes that arrived since patience halved
-	enough   int64     // of known, to halve it again
-	unproven int       // packets in goneOut that were taken for lost after the patience
-	ghosts   []ghost   // copies that may still be in the network, in the order of until
+	scan      int64     // transmissions of the order below this are there, or have been overdue
+	run       int       // of those there in a row below scan
+	proof     int       // run that proves a loss
+	proven    int64     // transmissions below this are before such a run
+	late      unit.Time `state:"span"` // the latest lateness
+	patience  unit.Time `state:"span"`
+	known     int64     // bytes that arrived since patience changed
+	enough    int64     // of known, to change it again
+	lossy     bool      // a loss was confirmed since then
+	quartered unit.Time `state:"instant"` // when a confirmed loss last shortened patience
+	unproven  int       // packets in goneOut that were taken for lost after the patience
+	ghosts    []ghost   // copies that may still be in the network, in the order of until
 }
 
 // ghost is a transmission that was taken for lost and may still wait.
 type ghost struct {
-	n     int64
-	until unit.Time `state:"instant"`
+	n        int64
+	resent   unit.Time `state:"instant"` // when the packet was sent again
+	until    unit.Time `state:"instant"`
+	answered bool      // one of both copies has arrived
 }
 
 // newWaits returns the waits of a flow on a path that spreads packets.
@@ -48,44 +64,76 @@ func newWaits(limit, rtt unit.Time, window int64) *waits {
 	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
 
-// measure notes that the answer to a packet of so many bytes took so much longer than the shortest round trip. What was
-// measured before fades within 64 first windows.
-func (w *waits) measure(late unit.Time, bytes int64) {
+// measure notes the lateness of a packet of so many bytes. What was measured before fades within 64 first windows.
+func (w *waits) measure(late unit.Time, bytes int64, rtt unit.Time) {
 	w.late = max(w.late, late)
-	if w.known += bytes; w.known >= w.enough {
-		w.known, w.patience = 0, w.patience/2
-		w.late -= w.late / 16
+	if w.known += bytes; w.known < w.enough {
+		return
 	}
+	w.late -= w.late / 16
+	switch least := minPatience * rtt; {
+	case w.patience > least:
+		w.patience = max(w.patience/2, least)
+	case !w.lossy:
+		w.patience = min(2*w.patience+1, least)
+	}
+	w.known, w.lossy = 0, false
 }
 
-// limit returns the patience of a flow with this round trip.
-func (w *waits) limit(rtt, limit unit.Time) unit.Time {
-	return min(max(w.patience, 4*w.late, minPatience*rtt), limit)
+// trusts reports whether confirmed losses have made the patience shorter than a round trip.
+func (w *waits) trusts(rtt unit.Time) bool { return w.patience < rtt }
+
+// limit returns the patience of a flow with this round trip. overdue is when packets are.
+func (w *waits) limit(rtt, overdue, limit unit.Time) unit.Time {
+	if w.trusts(rtt) {
+		return min(overdue, limit)
+	}
+	return min(max(w.patience, lateness*w.late, overdue), limit)
 }
 
 // raise notes that something was sent again unnecessarily.
 func (w *waits) raise(rtt, limit unit.Time) {
 	w.proof = min(2*w.proof, 1<<20)
-	w.patience, w.known = min(4*w.limit(rtt, limit), limit, max(w.patience, 16*firstPatience*rtt)), 0
+	w.patience, w.known = min(max(4*w.limit(rtt, 0, limit), firstPatience*rtt), limit), 0
 }
 
 // inNetwork returns how many packets may be in the network that are not in flight otherwise. nil: no packet.
-func (w *waits) inNetwork() int64 {
-	if w == nil {
+func (w *waits) inNetwork(rtt unit.Time) int64 {
+	if w == nil || w.trusts(rtt) {
 		return 0
 	}
 	return int64(w.unproven + len(w.ghosts))
 }
 
-// expire forgets the ghosts that cannot be in the network any more.
+// expire forgets the ghosts that cannot be in the network any more: their losses are confirmed.
 func (w *waits) expire(now unit.Time) {
 	k := 0
 	for k < len(w.ghosts) && w.ghosts[k].until <= now {
 		k++
 	}
-	if k > 0 {
-		w.ghosts = w.ghosts[:copy(w.ghosts, w.ghosts[k:])]
+	if k == 0 {
+		return
 	}
+	if w.lossy = true; w.ghosts[k-1].resent >= w.quartered {
+		w.patience, w.quartered = w.patience/4, now
+	}
+	w.ghosts = w.ghosts[:copy(w.ghosts, w.ghosts[k:])]
+}
+
+// answered notes an answer to packet n. It reports whether both copies of a ghost have arrived now.
+func (w *waits) answered(n int64) bool {
+	if w == nil {
+		return false
+	}
+	for k := range w.ghosts {
+		if g := &w.ghosts[k]; g.n == n {
+			if g.answered {
+				return true
+			}
+			g.answered = true
+		}
+	}
+	return false
 }
 
 // arrived removes a ghost of packet n.
@@ -99,13 +147,28 @@ func (w *waits) arrived(n int64) {
 }
 
 // haunt notes that packet n, which was taken for lost after the patience, is sent again.
-func (w *waits) haunt(n int64, until unit.Time) {
+func (w *waits) haunt(n int64, now, until unit.Time) {
 	k := len(w.ghosts)
 	w.ghosts = append(w.ghosts, ghost{})
 	for ; k > 0 && w.ghosts[k-1].until > until; k-- {
 		w.ghosts[k] = w.ghosts[k-1]
 	}
-	w.ghosts[k] = ghost{n, until}
+	w.ghosts[k] = ghost{n: n, resent: now, until: until}
+}
+
+// patience returns the patience of the flow, and when packets are overdue.
+func (s *Sender) patience() (patience, overdue unit.Time) {
+	overdue = s.orders[0].rtt + max(s.window(), 2*s.waits.late)
+	return s.waits.limit(s.shortestRTT(), overdue, s.loss.Limit), overdue
+}
+
+// measureLateness notes that packet x has arrived, sent once.
+func (s *Sender) measureLateness(now unit.Time, x *sent) {
+	late := unit.Time(0)
+	if o := &s.orders[0]; x.at < o.newest {
+		late = max(now-x.at-o.rtt, 0)
+	}
+	s.waits.measure(late, s.payload, s.shortestRTT())
 }
 
 // overdueWaiting is overdue on a path that spreads packets.
@@ -115,44 +178,39 @@ func (s *Sender) overdueWaiting(now unit.Time) (lost int) {
 		w.scan = o.head
 	}
 	o.due = unit.Never
-	least := o.rtt + max(s.window(), 2*w.late)
+	patience, overdue := s.patience()
+scan:
 	for ; w.scan < o.tail; w.scan++ {
 		e := o.at(w.scan)
 		switch {
 		case !s.isOut(e):
 			w.run++
-		case e.at >= o.newest || e.at+least > now:
-			if e.at < o.newest {
-				o.due = e.at + least
-			}
-			return lost + s.impatient(now)
+		case e.at >= o.newest:
+			break scan
+		case e.at+overdue > now:
+			o.due = e.at + overdue
+			break scan
 		default:
 			w.run = 0
 		}
 		if w.run >= w.proof {
-			for ; o.head <= w.scan; o.head++ {
-				lost += s.overtaken(o.at(o.head), 0)
-			}
+			w.proven = w.scan + 1
 		}
 	}
-	return lost + s.impatient(now)
-}
-
-// impatient takes for lost what was sent longer ago than the patience.
-func (s *Sender) impatient(now unit.Time) (lost int) {
-	o, w := &s.orders[0], s.waits
-	patience := w.limit(s.leastRTT(), s.loss.Limit)
 	for ; o.head < w.scan; o.head++ {
 		e := o.at(o.head)
 		if !s.isOut(e) {
 			continue
 		}
-		if at := e.at + patience; at > now {
+		wait, why := patience, waited
+		if o.head < w.proven {
+			wait, why = min(overdue, s.loss.Limit), 0
+		}
+		if at := e.at + wait; at > now {
 			o.due = min(o.due, at)
 			break
 		}
-		why := waited
-		if patience >= s.loss.Limit {
+		if wait >= s.loss.Limit {
 			why = 0
 		}
 		lost += s.overtaken(e, why)

@@ -17,6 +17,7 @@ type Receiver struct {
 	flow     transport.Flow
 	counters transport.Counters
 	tele     transport.Answerer
+	firsts   firsts
 	asked    bool // the segment in hand asks for telemetry, or the sender is to be told something
 	dctcp    bool
 	mss      int64
@@ -261,7 +262,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.asked = p.Extended() && !r.tele.Patient()
 		place := int64(-1)
 		if end > seq {
-			place = seq
+			place = r.firsts.place(now, seq, end, r.flow.Path.BaseRTT)
 		}
 		r.asked = r.tele.Data(now, p, place) || r.asked
 		r.tele.Keep(p)

@@ -549,8 +549,8 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if b, ok := p.Extension(Report); probe && ok && len(b) == probeBytes {
 		sent = unit.Time(binary.BigEndian.Uint64(b))
 	}
-	place := p.Seq
-	if probe {
+	place := p.Seq      // nothing is sent again
+	if p.Payload == 0 { // a probe, or trimmed and in a queue of its own
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)

@@ -22,8 +22,9 @@ volatile const u64 line_rate = 0;        // bytes/s; bound of what a receiver ma
 volatile const char controller[NAME] = "weir_hpcc";
 
 // The option that tells the window (RFC 6994): kind 253, 16 bits of ExID. The short form is the first eight bytes.
+// Another layout takes another ExID, which agents of other versions ignore: 0x5745 had no T.
 #define KIND 253
-#define EXID 0x5745
+#define EXID 0x5746
 struct told {
 	u8 kind, length;
 	u16 exid;
@@ -421,13 +422,14 @@ int undo(u64 *context) {
 }
 
 // control is line 27: R = W/T, and no more than W in flight. W counts frames, as telemetry does; the kernel counts
-// segments, and paces what they carry.
+// segments, and paces what they carry. A receiver with a T too long for R and this end's round trip does not get more in
+// flight than R·T of the right T.
 SEC("struct_ops/control")
 int control(u64 *context) {
 	struct sock *sk = (void *)context[0];
 	struct tcp_sock *t = (void *)context[0];
 	struct connection *c = storage(&connections, sk, NULL, 0);
-	u64 trip = t->srtt_us >> 3, hold = trip * 2000, w, frame, segments, most, time, rate;
+	u64 trip = t->srtt_us >> 3, hold = trip * 2000, w, frame, segments, most, time, max_time, rate;
 	if (hold < LEAST_HOLD)
 		hold = LEAST_HOLD;
 	if (hold > HOLD)
@@ -443,6 +445,12 @@ int control(u64 *context) {
 	if (line_rate && w > line_rate * time / 1000000)
 		w = line_rate * time / 1000000;
 	frame = t->mss_cache + t->tcp_header_len + ROOM + IP6 + ETHERNET;
+	rate = w * t->mss_cache / frame * 1000000 / time;
+	max_time = bound_time(round_trip(t), w, time);
+	if (time > max_time) {
+		w = w * max_time / time;
+		time = max_time;
+	}
 	// Where the round trip is below T, W/T needs fewer segments in flight than W: as many as leave in the smoothed round
 	// trip and the empty path's, and MIN_SEGMENTS, for delayed acknowledgements and hosts that are late. With more Linux
 	// sends longer bursts, unless each segment is a frame of its own: then W bridges the times in which hosts stall.
@@ -458,7 +466,6 @@ int control(u64 *context) {
 	if (segments > t->snd_cwnd_clamp)
 		segments = t->snd_cwnd_clamp;
 	t->snd_cwnd = segments;
-	rate = w * t->mss_cache / frame * 1000000 / time;
 	sk->sk_pacing_rate = rate ? rate : 1;
 	return 0;
 }

@@ -20,6 +20,8 @@
 #define COUNTER_BITS 44
 #define LEAST_RATE 1000000 // bit/s; a port that has less, or does not say its rate, is passed over
 
+#define MAX_BYTE_IN (8000000000000000ull / LEAST_RATE)
+
 // hop is a record as it came. rate is the 20 bits of a port's rate as they are in the record: m and e of m * 10^e.
 struct hop {
 	s64 time;
@@ -122,6 +124,15 @@ GLOBAL u32 encode_time(u64 ns) {
 }
 
 INLINE u64 decode_time(u32 code) { return (u64)(16 + (code & 15)) << (code >> 4 & 15); } // in us
+
+// bound_time returns the max T, in us, that a receiver can have computed for a window of w bytes: the rate w/T is that of
+// the slowest port at most. rtt is the empty path's round trip, in ns.
+INLINE u64 bound_time(u64 rtt, u64 w, u64 us) {
+	u64 byte_in = w ? (us * 1000000000 + w - 1) / w : MAX_BYTE_IN;
+	if (rtt > MOST_TIME)
+		rtt = MOST_TIME;
+	return decode_time(encode_time(rtt + min_time(byte_in < MAX_BYTE_IN ? byte_in : MAX_BYTE_IN)));
+}
 
 // set_time sets T: the empty path's round trip and the least T, so that both ends have the same.
 GLOBAL int set_time(struct law *l, u64 rtt) {

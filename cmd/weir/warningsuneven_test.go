@@ -1,0 +1,59 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// slowPort is the port to the slow spine of uneven.
+const slowPort = "leaf0->spine3"
+
+// uneven is an experiment in which four hosts send over four spines, of which one has the rate #.
+func uneven(programs, transport, cc string) string {
+	return strings.NewReplacer("hosts: 2", "hosts: 4",
+		"from: h0, to: h2", "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
+		"traffic:", "events: [{at: 100us, link: [leaf0, spine3], rate: #}]\ntraffic:").Replace(
+		leaves(programs, transport, cc))
+}
+
+// TestUnevenPaths: what waits in a slow path is warned of where packets of a flow take it one by one and it gets more
+// than it has, in both directions; not under flows that keep their path, nor with a transport that waits for it.
+func TestUnevenPaths(t *testing.T) {
+	one := func(programs, transport, cc string) string {
+		return strings.Replace(uneven(programs, transport, cc), "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
+			"from: h0, to: h4", 1)
+	}
+	back := func(text string) string {
+		return strings.Replace(text, "from: [h0, h1, h2, h3], to: [h4, h5, h6, h7]",
+			"from: [h4, h5, h6, h7], to: [h0, h1, h2, h3]", 1)
+	}
+	const waits = "{rdma: {recovery: selective_repeat, reordering: adaptive}}"
+	for _, x := range []struct {
+		name, text, rate string
+		want             bool
+	}{
+		{"drill", uneven("drill", "tcp", "cubic"), "10Gbps", true},
+		{"back", back(uneven("spray", "tcp", "cubic")), "10Gbps", true},
+		{"flows keep their path", uneven("ecmp", "tcp", "cubic"), "10Gbps", false},
+		{"flowlets", uneven("letflow", "tcp", "cubic"), "10Gbps", false},
+		{"equal paths", uneven("spray", "tcp", "cubic"), "100Gbps", false},
+		{"a faster path", uneven("spray", "tcp", "cubic"), "101Gbps", false},
+		{"one host fills it", one("spray", "tcp", "cubic"), "24Gbps", true},
+		{"it has room for one host", one("spray", "tcp", "cubic"), "26Gbps", false},
+		{"loads with records", uneven("spray, telemetry", "udp_controlled", "hpcc"), "10Gbps", false},
+		{"loads", uneven("spray, {telemetry: {format: relative, t: 9us}}", "udp_controlled", "hpcc"), "10Gbps", true},
+		{"loads at the receiver", uneven("spray, {telemetry: {format: relative, t: 9us}}", "udp_controlled", "rx_hpcc"),
+			"10Gbps", true},
+		{"loads, and RDMA waits", uneven("spray, {telemetry: {format: relative, t: 9us}}", waits, "hpcc"), "10Gbps", false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			all, loads := issued(strings.NewReplacer("¦", "", "#", x.rate).Replace(x.text))
+			if warned := slices.ContainsFunc(all, func(w string) bool {
+				return strings.Contains(w, "-uneven-")
+			}); !loads || warned != x.want {
+				t.Errorf("loads %v, %q", loads, all)
+			}
+		})
+	}
+}
