@@ -336,9 +336,9 @@ func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 	return ok
 }
 
-// pushHPCC writes a record into HPCC's header. Where only congested hops write one, pathID has a switch's port in it too:
-// the switches behind it, which tell its ports apart otherwise, may write nothing, and the counters of two ports are not
-// to be compared (TestIfCongestedPorts).
+// pushHPCC writes a record into HPCC's header. Where only congested hops write one, pathID has a switch's port in it
+// too: the switches behind it, which tell its ports apart otherwise, may write no record, and the counters of two ports
+// are not to be compared (TestIfCongestedPorts).
 func (f *Format) pushHPCC(p *packet.Packet, b []byte, h *Hop) bool {
 	code, ok := f.HPCC.Code(h.Rate)
 	if !ok {

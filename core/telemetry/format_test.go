@@ -178,8 +178,8 @@ func TestIfCongested(t *testing.T) {
 	}
 }
 
-// Records of two ports of one switch are of two paths also where no other switch is congested. Before, HPCC's header did
-// not tell them apart, and a sender compared their counters.
+// Records of two ports of one switch are of two paths also where no other switch is congested. Before, HPCC's header
+// did not tell them apart, and a sender compared their counters.
 func TestIfCongestedPorts(t *testing.T) {
 	for _, profile := range []string{"hpcc", "int-md"} {
 		f, paths := newFormat(t, profile), map[uint16]bool{}

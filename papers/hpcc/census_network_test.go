@@ -195,7 +195,8 @@ func TestCensusSpread(t *testing.T) {
 }
 
 // Upon congestion the last record is of the last congested hop. Where that is a link in the middle, its flows are not
-// those of the receiver's host, with which eight W_ai of all the headroom stood in its queue: p95 75 kB, at 400 Gb/s 255.
+// those of the receiver's host, with which eight W_ai of all the headroom stood in its queue: p95 75 kB, 255 at
+// 400 Gb/s.
 func TestCensusPartial(t *testing.T) {
 	for _, c := range []string{"rx_hpcc: {}", "hpcc: {census: on}"} {
 		for _, rate := range []string{"100Gbps", "400Gbps"} {

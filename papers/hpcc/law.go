@@ -191,10 +191,10 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 
 // updateIncrease sets W_ai after a measurement by the number of flows that the receiver's host counts, while the
 // last hop, the link to that host, is the bottleneck. It applies from the next window on. On several paths one
-// measurement spans a few packets of one path, in which the last hop carries bursts of them all, and the path that limits
-// the flow is one of several: so most measurements of each path must show it (TestCensusSpread). Where a hop of the path
-// has written no record (telemetry upon congestion, switches without the program), the last record need not be of the
-// last hop, and nothing is changed by N: TestCensusPartial.
+// measurement spans a few packets of one path, in which the last hop carries bursts of them all, and the path that
+// limits the flow is one of several: so most measurements of each path must show it (TestCensusSpread). Where a hop of
+// the path has written no record (telemetry upon congestion, switches without the program), the last record need not be
+// of the last hop, and N changes no window: TestCensusPartial.
 func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	lastHop := unit.Rate(0)
 	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.isComplete(p) && l.limits(last) {

@@ -27,11 +27,12 @@ import (
 //   - Linux' TCP cannot carry such a number. A receiver of preset Agent waits for T and what the last records within T
 //     of the feedback say is queued on the data's way (TestReceiverWaits). Later records say less, since a sender that
 //     was cut pauses until the queue has drained. The reverse path's queues are unknown to it.
-//   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, or twice T·MSS/W
-//     of a W below a packet, OnTimer sends line 34's W, so that a sender that pauses does not resume with an old one.
-//     It does not commit: Wc and the number stay, and it does so once between commits, since more often it would put
-//     off a commit for ever (TestReceiverTimerDelaysOnce). Packets without records keep it from that, so that what U
-//     measures is data under Wc (TestTwoWayFewRecords). The next ordinary acknowledgement carries what lost feedback had.
+//   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, or twice
+//     T·MSS/W of a W below a packet, OnTimer sends line 34's W, so that a sender that pauses does not resume with an
+//     old one. It does not commit: Wc and the number stay, and it does so once between commits, since more often it
+//     would put off a commit for ever (TestReceiverTimerDelaysOnce). Packets without records keep it from that, so that
+//     what U measures is data under Wc (TestTwoWayFewRecords). The next ordinary acknowledgement carries what lost
+//     feedback had.
 //   - Ordinary acknowledgements carry a window too (Feedback): the last one sent, not line 34's. So the
 //     sender's window moves once per T only (§6.1, guideline 1), and the next acknowledgement makes up for lost
 //     feedback.
@@ -126,8 +127,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 }
 
 // isCommitDue is line 29: data that was sent under the window of the last commit has come for a T, and on several paths
-// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have
-// passed since the commit.
+// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must
+// have passed since the commit.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.plain {
 		return now > r.lastUpdateTime+r.t+r.queueing

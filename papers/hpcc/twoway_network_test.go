@@ -10,7 +10,8 @@ import (
 
 // twoWay runs flows of a dumbbell of 100 Gb/s in both directions, of which acknowledgements queue with the other
 // direction's data, and returns the bottleneck's utilisation and the 95th percentile of its queue.
-func twoWay(t *testing.T, flows int, control, transport string, warmup, duration unit.Time) (used float64, queue int64) {
+func twoWay(t *testing.T, flows int, control, transport string, warmup, duration unit.Time) (used float64,
+	queue int64) {
 	t.Helper()
 	port := 0
 	r := run(t, fmt.Sprintf(`
@@ -42,8 +43,8 @@ func TestTwoWay(t *testing.T) {
 }
 
 // A window is committed on a measurement of data under the last one, also where few packets have records: no other
-// window goes out in between. With telemetry: rtt and no additive stages the timer sent one for each packet with records
-// that came more than 2T after the one before, and eight flows filled .77 of the link.
+// window goes out in between. With telemetry: rtt and no additive stages the timer sent one for each packet with
+// records that came more than 2T after the one before, and eight flows filled .77 of the link.
 func TestTwoWayFewRecords(t *testing.T) {
 	for _, transport := range []string{"{rdma: {telemetry: rtt}}",
 		"{rdma: {telemetry: packets, telemetry_packets: 64 packets}}"} {
