@@ -39,9 +39,9 @@
 //	rx_hpcc 1    317  1.2   .999    603  2.5  .995    1156  3.4  .988
 //	rx_hpcc 5    316  1.2   .999    595  2.4  .992    1147  3.5  .975
 //
-// So both variants pay 1 to 2 % of goodput for 5 where windows do not swing, and shares stay equal. The index of Rx-HPCC
-// at 1:1 is below 1, since the last hop is the bottleneck of some flows only, and W_ai by the census is 65 times w_ai
-// there. With 5 and census: off the index is 1.000, and goodput 1107 (one seed).
+// So both variants pay 1 to 2 % of goodput for 5 where windows do not swing, and shares stay equal. The index of
+// Rx-HPCC at 1:1 is below 1, since the last hop is the bottleneck of some flows only, and W_ai by the census is 65
+// times w_ai there. With 5 and census: off the index is 1.000, and goodput 1107 (one seed).
 //
 // What moves in the catalogue with 5 in place of 0 (quick variants; paths-incast in full). The experiment has both, and
 // the claim in the last column is of 5; claims without a variant for 0 hold with either:
@@ -56,7 +56,7 @@
 //	clocks, tick of 1 us      Jain's index of 4 flows at 100 Gb/s      .57        .45         clocks.coarse
 //	ai/lockstep, fat tree     all-reduce in step and out of it, us     875, 1243  978, 981    lockstep.stage
 //	ai/all-reduce, spray      iteration of 128 GPUs, us                903        1240        all-reduce.stage
-//	ai/two-jobs, scattered    iteration of a beside b under spray, us  509        943         two-jobs.stage
+//	ai/two-jobs, scattered    iteration of a next to b, spray, us      509        943         two-jobs.stage
 //	ai/trimming, permutation  last of 16 flows, us                     275        290
 //
 // clocks and every-nth take three seeds in their quick variants: with two, the intervals of the default are wider than
@@ -64,6 +64,6 @@
 //
 // The paper's own cases, which state 0, hold with 5 as well: incast16 (both presets), rates, long-short, incast-long,
 // elephant-mice, joins, flow-control and websearch-50 (95th percentile of the slowdown 2.91 and 3.04). Appendix A's do
-// not all: the capture of capture ends (Jain .74 and .996), fairness-beside.fast at
-// 10 Gb/s has .934 and not .997, and per_hop on a lot of unequal links is within 18 % of max-min and not 12.
+// not all: the capture of capture ends (Jain .74 and .996), the claim of shares at
+// 10 Gb/s finds .934 and not .997, and per_hop on a lot of unequal links is within 18 % of max-min and not 12.
 package hpcc
