@@ -58,7 +58,8 @@ func TestEventRates(t *testing.T) {
 		}
 		text := fmt.Sprintf(lowered, strings.Join(events, ", "), "hpcc")
 		_, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
-		if want := "format hpcc has 8 rate codes, and no more for 1.002Gbps"; err == nil || !strings.Contains(err.Error(), want) {
+		want := "format hpcc has 8 rate codes, and no more for 1.002Gbps"
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nine rates, eight codes: %v; want %q", err, want)
 		}
 	})

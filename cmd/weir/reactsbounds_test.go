@@ -19,10 +19,10 @@ import (
 type effect uint8
 
 const (
-	queues  effect = 1 << iota // the queue is long
-	drops                      // packets are dropped
-	idles                      // the link is not used
-	resends                    // packets are sent again that were not lost
+	longQueue effect = 1 << iota // the queue is long
+	drops                        // packets are dropped
+	idles                        // the link is not used
+	resends                      // packets are sent again that were not lost
 )
 
 func (e effect) String() (names string) {
@@ -38,22 +38,23 @@ func (e effect) String() (names string) {
 // the warning is issued. Kinds without an entry excuse no effect.
 var excuses = map[string]effect{
 	// the law gets no signal, or not those of all queues: windows stay
-	"cc-no-signal": queues | drops | resends, "bolt-unanswered": queues | drops | resends,
-	"dctcp-unmarked":    queues | drops,
-	"hpcc-agent-silent": queues | drops, "telemetry-hops": queues | drops, "telemetry-asks": queues | drops,
-	"marks-beyond-buffer": queues | drops, "timely-t-high-wait": queues | drops, "min-rate-above-path": queues | drops,
+	"cc-no-signal": longQueue | drops | resends, "bolt-unanswered": longQueue | drops | resends,
+	"dctcp-unmarked":    longQueue | drops,
+	"hpcc-agent-silent": longQueue | drops, "telemetry-hops": longQueue | drops, "telemetry-asks": longQueue | drops,
+	"marks-beyond-buffer": longQueue | drops, "timely-t-high-wait": longQueue | drops,
+	"min-rate-above-path": longQueue | drops,
 	// windows follow something else than the path
-	"bolt-paths": queues | drops | idles, "hpcc-t-long": queues, "hpcc-w-ai": queues, "hpcc-t-short": idles,
-	"hpcc-increases": queues, "hpcc-load-long": queues | drops, "hpcc-load-short": idles, "hpcc-congested-load": idles,
+	"bolt-paths": longQueue | drops | idles, "hpcc-t-long": longQueue, "hpcc-w-ai": longQueue, "hpcc-t-short": idles,
+	"hpcc-increases": longQueue, "hpcc-load-long": longQueue | drops, "hpcc-load-short": idles, "hpcc-congested-load": idles,
 	"telemetry-multi": idles, "timely-t-high-low": idles, "swift-target": idles, "swift-max-cwnd": idles,
 	"bolt-max-cwnd": idles, "tcp-send-buffer": idles, "tcp-receive-buffer": idles, "rdma-bound-bytes": idles,
 	// what the transport takes for lost
-	"order-needed": idles | resends, "rdma-recovery-delay": queues | drops | resends, "timeout-below-path": resends,
+	"order-needed": idles | resends, "rdma-recovery-delay": longQueue | drops | resends, "timeout-below-path": resends,
 	"rdma-rto-fixed": resends,
 	// paths of different rates, or that change
-	"tcp-uneven-paths": queues | drops | resends, "hpcc-uneven-loads": queues | drops | resends,
-	"powertcp-uneven-paths": queues | drops | resends, "hpcc-uneven-hops": idles,
-	"hpcc-agent-moves": queues | drops | idles,
+	"tcp-uneven-paths": longQueue | drops | resends, "hpcc-uneven-loads": longQueue | drops | resends,
+	"powertcp-uneven-paths": longQueue | drops | resends, "hpcc-uneven-hops": idles,
+	"hpcc-agent-moves": longQueue | drops | idles,
 }
 
 // excusedBy returns what warnings excuse together for the reaction.
@@ -64,7 +65,7 @@ func (r reaction) excusedBy(all []document.Warning) (e effect) {
 		case w.Kind.ID == "cc-no-signal" && r.controller == "bbr": // without rates of delivery its window does not grow
 			e |= idles
 		case w.Kind.ID == "order-needed" && (r.controller == "swift" || r.controller == "timely"):
-			e |= queues | drops // of what is sent again no round trip is measured
+			e |= longQueue | drops // of what is sent again no round trip is measured
 		}
 	}
 	if r.transport == "rdma" && e&drops != 0 { // with go-back-N a drop costs the goodput of a window
@@ -202,16 +203,16 @@ func TestReactionsJudged(t *testing.T) {
 		controller string
 		outcome
 		missed effect
-	}{{"hpcc", outcome{3.5, 0.9, 0, 0}, queues}, {"hpcc", outcome{1.3, 0.9, 0.005, 0}, 0},
+	}{{"hpcc", outcome{3.5, 0.9, 0, 0}, longQueue}, {"hpcc", outcome{1.3, 0.9, 0.005, 0}, 0},
 		{"hpcc", outcome{1.3, 0.2, 0, 0}, idles}, {"hpcc", outcome{0.1, 0.9, 0.1, 0.1}, drops | resends},
 		{"cubic", outcome{3.5, 0.9, 0.01, 0}, 0}, {"cubic", outcome{3.5, 0.9, 0.3, 0}, drops},
-		{"rx_hpcc: {preset: agent}", outcome{3.9, 0.9, 0.01, 0}, queues}} {
+		{"rx_hpcc: {preset: agent}", outcome{3.9, 0.9, 0.01, 0}, longQueue}} {
 		t.Run(fmt.Sprint(x.controller, ", ", x.outcome), func(t *testing.T) {
 			r := reaction{controller: x.controller}
 			if missed := r.bounds().missed(x.outcome); missed != x.missed {
 				t.Errorf("missed%v, want%v", missed, x.missed)
 			}
-			if e := r.excusedBy(warning("hpcc-w-ai")); e != queues {
+			if e := r.excusedBy(warning("hpcc-w-ai")); e != longQueue {
 				t.Errorf("w_ai excuses%v", e)
 			}
 			if e := r.excusedBy(warning("hpcc-census-n")); e != 0 {
@@ -222,7 +223,7 @@ func TestReactionsJudged(t *testing.T) {
 	t.Run("without control", func(t *testing.T) {
 		r := reaction{"hpcc", "rdma: {telemetry: none}", "hpcc", "ecmp"}
 		o, warned, _ := r.measure(t)
-		if missed := r.bounds().missed(o); missed&queues == 0 || missed&^r.excusedBy(warned) != 0 {
+		if missed := r.bounds().missed(o); missed&longQueue == 0 || missed&^r.excusedBy(warned) != 0 {
 			t.Errorf("it is taken for control, or not excused: %v, warned %q", o, warned)
 		}
 	})

@@ -57,7 +57,8 @@ func TestTwoWayWarnings(t *testing.T) {
 	add(replaced(eight, "100Gbps", "10Gbps", "{stride: 8}", "{stride: 8}, flows: #"), "1", "2", "left->right")
 	add(replaced(eight, ": 8", ": #", "delay: 1us", "delay: 50us", "1ms", "10ms"), "8", "4", "left->right")
 	// ports that links of one rate share, and ports of several
-	fabric := replaced(bothWays(16, zero, "recovery: selective_repeat, reordering: adaptive"), ownClass, "switch: [#, telemetry]",
+	fabric := replaced(bothWays(16, zero, "recovery: selective_repeat, reordering: adaptive"),
+		ownClass, "switch: [#, telemetry]",
 		"{dumbbell: {hosts: 16, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps}}",
 		"{leaf_spine: {leaves: 4, spines: 2, hosts: 16, rate: 100Gbps, delay: 1us}}")
 	add(fabric, "spray", "ecmp", "leaf0->spine0")

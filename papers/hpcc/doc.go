@@ -83,7 +83,7 @@
 //	lab                 ours: hosts of Weir's own, in the lab too  TestExperimentsLoad (slow)
 //	lab-kernel          ours: Linux' own TCP by agents, in the lab  TestOwnExperiments
 //	short-paths         Linux' own TCP on round trips of .1 to 20 ms  TestOwnExperiments
-//	paths-stage         ours: maxStage 0, 1 and 5 under spray      TestOwnExperiments
+//	paths-stage         maxStage 0, 1 and 5 under spray      TestOwnExperiments
 //	paths-incast, paths-permutation, paths-half, paths-failure, paths-relative
 //	                    ours: many paths                          TestOwnExperiments, TestPermutationOnManyPaths,
 //	                                                              TestChosenPaths

@@ -54,7 +54,7 @@
 //	clocks, tick of 1 us      Jain's index of 4 flows at 100 Gb/s      .57        .45         clocks.coarse
 //	ai/lockstep, fat tree     all-reduce in step and out of it, us     875, 1243  978, 981    lockstep.stage
 //	ai/all-reduce, spray      iteration of 128 GPUs, us                903        1240        all-reduce.stage
-//	ai/two-jobs, scattered    iteration of a beside b under spray, us  509        943         two-jobs.stage
+//	ai/two-jobs, scattered    iteration of a next to b, spray, us      509        943         two-jobs.stage
 //	ai/trimming, permutation  last of 16 flows, us                     275        290
 //
 // clocks and every-nth take three seeds in their quick variants: with two, the intervals of the default are wider than
@@ -62,6 +62,6 @@
 //
 // The paper's own cases, which state 0, hold with 5 as well: incast16 (both presets), rates, long-short, incast-long,
 // elephant-mice, joins, flow-control and websearch-50 (95th percentile of the slowdown 2.91 and 3.04). Appendix A's do
-// not all: the capture of capture ends (Jain .74 and .996), fairness-beside.fast at
-// 10 Gb/s has .934 and not .997, and per_hop on a lot of unequal links is within 18 % of max-min and not 12.
+// not all: the capture of capture ends (Jain .74 and .996), the claim of shares at
+// 10 Gb/s finds .934 and not .997, and per_hop on a lot of unequal links is within 18 % of max-min and not 12.
 package hpcc

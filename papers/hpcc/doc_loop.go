@@ -1,19 +1,19 @@
 // # The loop with traffic both ways
 //
-// A window shows in U after T and the time that data and feedback wait in queues. Where acknowledgements queue with data
-// of the other direction, each direction's queues delay the feedback of the other one, and both swing.
+// A window shows in U after T and the time that data and feedback wait in queues. Where acknowledgements queue with
+// data of the other direction, each direction's queues delay the feedback of the other one, and both swing.
 //
 // Let x be the logarithm of a window over the window that gives eta. A multiplicative commit takes off all of the x
 // that U shows (lines 13, 14). If U shows the window of d commits before,
 //
 //	x(n+1) = x(n) − x(n−d)
 //
-// With d = 0 the target is reached in one step, as Appendix A has it. With d = 1 the roots of z² = z − 1 are on the unit
-// circle, and a swing stays as it is. With d = 2 to 5 it grows by 15 to 19 % a commit, until W is at its bounds: a queue
-// of whole windows, then an idle link. Line 22 commits once per loop, whatever its length, so that d is not the loop's
-// delay. It is what U remembers: at the first record of data under the last window, U is an average over T of data
-// under the windows before. While flows draw even and queues stay within a T, that error is small. When queues of
-// several T stand in both directions, U shows former windows only.
+// With d = 0 the target is reached in one step, as Appendix A has it. With d = 1 the roots of z² = z − 1 are on the
+// unit circle, and a swing stays as it is. With d = 2 to 5 it grows by 15 to 19 % a commit, until W is at its bounds:
+// a queue of whole windows, then an idle link. Line 22 commits once per loop, whatever its length, so that d is not
+// the loop's delay. It is what U remembers: at the first record of data under the last window, U is an average over T
+// of data under the windows before. While flows draw even and queues stay within a T, that error is small. When
+// queues of several T stand in both directions, U shows former windows only.
 //
 // An additive stage leaves cuts as they are (U at eta or above is always multiplicative), but puts max_stage commits
 // between a cut and the next multiplicative increase. After as many, U shows the cut, d is 0 for the increase, and the

@@ -51,9 +51,9 @@ func (s *pausing) Receive(now unit.Time, p *packet.Packet) bool {
 	return s.Endpoint.Receive(now, p)
 }
 
-// TestReceiverFeedbackLost: Rx-HPCC keeps the link full and its queue short where a hundredth or a tenth of the feedback
-// is lost and a flow pauses, for less than a round trip, a few, and a hundred. TCP, which delays acknowledgements, fills
-// it to .934 without losses and pauses.
+// TestReceiverFeedbackLost: Rx-HPCC keeps the link full and its queue short where a hundredth or a tenth of the
+// feedback is lost and a flow pauses, for less than a round trip, a few, and a hundred. TCP, which delays
+// acknowledgements, fills it to .934 without losses and pauses.
 func TestReceiverFeedbackLost(t *testing.T) {
 	for protocol, least := range map[string]float64{"rdma": 0.93, "tcp": 0.92, "udp_controlled": 0.93} {
 		for _, share := range []float64{0, 0.01, 0.1} {

@@ -92,7 +92,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 	for _, bad := range []string{"colour: blue", "switch: [forwrad]", "switch: [{abc: {memry: 3s}}]", "framing: l3",
 		"measure: [goodputt]",
-		"switch: [{abc: tables}]", "events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}",
+		"switch: [{abc: tables}]",
+		"events: [{at: 1s, link: [a, b, c], down: true}]", "expect: [{id: x, that: y}]", "topology: {fat_tre: {k: 4}}",
 		"traffic: [{name: x, transport: tcp, cc: cubik}]"} {
 		t.Run(bad, func(t *testing.T) {
 			text := "duration: 1s\ntopology: {hosts: [a]}\ntraffic: [{name: x, transport: tcp}]\n"

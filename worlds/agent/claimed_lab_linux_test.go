@@ -53,9 +53,9 @@ func obeyed(t testing.TB, a *agent.Agent, window uint32, pacing unit.Rate) {
 	})
 }
 
-// bounded waits until a connection has W = rate*T, of which ceil(W/frame) segments are in flight, four at least, and is
+// requireBound waits until a connection has W = rate*T, of which ceil(W/frame) segments are in flight, four at least, and is
 // paced at W/T, of which a frame's payload counts. T is the receiver's.
-func bounded(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
+func requireBound(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
 	t.Helper()
 	await.Until(t, "T", func() bool { return connections(t, a)[0].Told.T > 0 })
 	us := int64(connections(t, a)[0].Told.T / unit.Microsecond)
@@ -79,7 +79,7 @@ func TestClaimed(t *testing.T) {
 			f := r.open("a1")
 			f.send()
 			following(t, a)
-			bounded(t, a, rate)
+			requireBound(t, a, rate)
 			if c := connections(t, a)[0]; c.Told.Window != window || claims.Load() == 0 {
 				t.Errorf("%d claims, %+v", claims.Load(), c)
 			}
@@ -129,7 +129,7 @@ func TestTenth(t *testing.T) {
 	f := r.open("a1")
 	f.send()
 	following(t, a)
-	w := bounded(t, a, c.Rate)
+	w := requireBound(t, a, c.Rate)
 	if c := connections(t, a)[0]; int64(c.Told.Window) <= w {
 		t.Errorf("the receiver tells %v, which is not more than %d B", c.Told.Window, w)
 	}

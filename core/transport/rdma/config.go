@@ -362,14 +362,12 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}
 	c.AckDelay = c.longestWait()
-	payload, bdp := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT))
-	initial := c.Packets
+	payload, bdp, initial := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT)), c.Packets
 	if c.Start == LineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), mostOut))
 	}
-	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + ipHeader(f.Version),
-		InitialWindow: initial, Start: f.Start,
-		Path: path, Random: f.Random, Loads: f.Telemetry.Relative()}
+	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + ipHeader(f.Version), Path: path,
+		InitialWindow: initial, Start: f.Start, Random: f.Random, Loads: f.Telemetry.Relative()}
 	s, r := endsFor(&c, &old)
 	controls, err := newControls(&f, &c, known)
 	if err == nil && controls == nil {

@@ -18,13 +18,13 @@ import "weir/core/unit"
 //     n windows arrive before all of a window waits there: W·Σ(1-1/n)^k. So eight paths leave a quarter, 64 round
 //     trips, where packets wait for 20. A queue that fills makes the next packet of a flow later than the latest:
 //     patience is lateness times what was measured, at least.
-//   - A packet that was taken for lost after the patience may still wait. It is a ghost, which counts as in flight,
+//   - A packet that was taken for lost after the patience may still wait. It is a late copy, which counts as in flight,
 //     until twice the patience has passed since it was sent, or LossLimit, or until it arrives.
 //
-// A ghost that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it does not
+// A late copy that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it does not
 // arrive in time, the loss is confirmed: a slow path would have brought it. Then patience is a quarter, but only once
 // for what was sent again since it was so last. Below a round trip the flow trusts: what is overdue is lost, as with
-// RACK, and there are no ghosts. So a path that fails under way costs minPatience twice and a few round trips, not a
+// RACK, and there are no late copies. So a path that fails under way costs minPatience twice and a few round trips, not a
 // patience for every packet. Each experience windows without a confirmed loss double the patience, up to minPatience.
 
 const (
@@ -37,22 +37,22 @@ const (
 
 // waits is what a sender knows of the time that packets wait in slow paths.
 type waits struct {
-	scan      int64     // transmissions of the order below this are there, or have been overdue
-	run       int       // of those there in a row below scan
-	proof     int       // run that proves a loss
-	proven    int64     // transmissions below this are before such a run
-	late      unit.Time `state:"span"` // the latest lateness
-	patience  unit.Time `state:"span"`
-	known     int64     // bytes that arrived since patience changed
-	enough    int64     // of known, to change it again
-	lossy     bool      // a loss was confirmed since then
-	quartered unit.Time `state:"instant"` // when a confirmed loss last shortened patience
-	unproven  int       // packets in goneOut that were taken for lost after the patience
-	ghosts    []ghost   // copies that may still be in the network, in the order of until
+	scan       int64      // transmissions of the order below this are there, or have been overdue
+	run        int        // of those there in a row below scan
+	proof      int        // run that proves a loss
+	proven     int64      // transmissions below this are before such a run
+	late       unit.Time  `state:"span"` // the latest lateness
+	patience   unit.Time  `state:"span"`
+	known      int64      // bytes that arrived since patience changed
+	enough     int64      // of known, to change it again
+	lossy      bool       // a loss was confirmed since then
+	quartered  unit.Time  `state:"instant"` // when a confirmed loss last shortened patience
+	unproven   int        // packets in goneOut that were taken for lost after the patience
+	lateCopies []lateCopy // copies that may still be in the network, in the order of until
 }
 
-// ghost is a transmission that was taken for lost and may still wait.
-type ghost struct {
+// lateCopy is a transmission that was taken for lost and may still wait.
+type lateCopy struct {
 	n        int64
 	resent   unit.Time `state:"instant"` // when the packet was sent again
 	until    unit.Time `state:"instant"`
@@ -102,31 +102,31 @@ func (w *waits) inNetwork(rtt unit.Time) int64 {
 	if w == nil || w.trusts(rtt) {
 		return 0
 	}
-	return int64(w.unproven + len(w.ghosts))
+	return int64(w.unproven + len(w.lateCopies))
 }
 
-// expire forgets the ghosts that cannot be in the network any more: their losses are confirmed.
+// expire forgets the late copies that cannot be in the network any more: their losses are confirmed.
 func (w *waits) expire(now unit.Time) {
 	k := 0
-	for k < len(w.ghosts) && w.ghosts[k].until <= now {
+	for k < len(w.lateCopies) && w.lateCopies[k].until <= now {
 		k++
 	}
 	if k == 0 {
 		return
 	}
-	if w.lossy = true; w.ghosts[k-1].resent >= w.quartered {
+	if w.lossy = true; w.lateCopies[k-1].resent >= w.quartered {
 		w.patience, w.quartered = w.patience/4, now
 	}
-	w.ghosts = w.ghosts[:copy(w.ghosts, w.ghosts[k:])]
+	w.lateCopies = w.lateCopies[:copy(w.lateCopies, w.lateCopies[k:])]
 }
 
-// answered notes an answer to packet n. It reports whether both copies of a ghost have arrived now.
+// answered notes an answer to packet n. It reports whether both copies of a packet have arrived now.
 func (w *waits) answered(n int64) bool {
 	if w == nil {
 		return false
 	}
-	for k := range w.ghosts {
-		if g := &w.ghosts[k]; g.n == n {
+	for k := range w.lateCopies {
+		if g := &w.lateCopies[k]; g.n == n {
 			if g.answered {
 				return true
 			}
@@ -136,24 +136,24 @@ func (w *waits) answered(n int64) bool {
 	return false
 }
 
-// arrived removes a ghost of packet n.
+// arrived removes a late copy of packet n.
 func (w *waits) arrived(n int64) {
-	for k := range w.ghosts {
-		if w.ghosts[k].n == n {
-			w.ghosts = append(w.ghosts[:k], w.ghosts[k+1:]...)
+	for k := range w.lateCopies {
+		if w.lateCopies[k].n == n {
+			w.lateCopies = append(w.lateCopies[:k], w.lateCopies[k+1:]...)
 			return
 		}
 	}
 }
 
-// haunt notes that packet n, which was taken for lost after the patience, is sent again.
-func (w *waits) haunt(n int64, now, until unit.Time) {
-	k := len(w.ghosts)
-	w.ghosts = append(w.ghosts, ghost{})
-	for ; k > 0 && w.ghosts[k-1].until > until; k-- {
-		w.ghosts[k] = w.ghosts[k-1]
+// addLate notes that packet n, which was taken for lost after the patience, is sent again.
+func (w *waits) addLate(n int64, now, until unit.Time) {
+	k := len(w.lateCopies)
+	w.lateCopies = append(w.lateCopies, lateCopy{})
+	for ; k > 0 && w.lateCopies[k-1].until > until; k-- {
+		w.lateCopies[k] = w.lateCopies[k-1]
 	}
-	w.ghosts[k] = ghost{n: n, resent: now, until: until}
+	w.lateCopies[k] = lateCopy{n: n, resent: now, until: until}
 }
 
 // patience returns the patience of the flow, and when packets are overdue.
@@ -215,8 +215,8 @@ scan:
 		}
 		lost += s.overtaken(e, why)
 	}
-	if len(w.ghosts) > 0 {
-		o.due = min(o.due, w.ghosts[0].until)
+	if len(w.lateCopies) > 0 {
+		o.due = min(o.due, w.lateCopies[0].until)
 	}
 	return lost
 }

@@ -91,9 +91,9 @@ func TestSpreadWaits(t *testing.T) {
 // Every recovery with every reordering keeps to the window on unequal paths without losses, where it does not take a
 // packet for lost because another one came first: on a path that keeps the order, with a fixed window above the
 // longest wait, with an adaptive one, and on paths that the sender chooses. IRN's rule and go-back-N take what is
-// overtaken for lost: IRN §3.1 sends it again at once, and go-back-N's receiver drops what follows. Their packets in the
-// network exceed the window as long as the originals wait, in IRN as in its paper. There what the sender counts as in
-// flight is within the window.
+// overtaken for lost: IRN §3.1 sends it again at once, and go-back-N's receiver drops what follows. Their packets in
+// the network exceed the window as long as the originals wait, in IRN as in its paper. There what the sender counts
+// as in flight is within the window.
 func TestWindowBoundsNetwork(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		for _, reordering := range []string{ReorderNone, ReorderFixed, ReorderAdaptive} {
@@ -222,17 +222,17 @@ func TestPatience(t *testing.T) {
 	if want("raised", 4*lateness*100*us); w.proof != 2*provenRun {
 		t.Errorf("raised to a run of %d", w.proof)
 	}
-	w.haunt(1, 0, 30*us)
-	w.haunt(2, 0, 20*us)
-	w.haunt(3, 0, 40*us)
+	w.addLate(1, 0, 30*us)
+	w.addLate(2, 0, 20*us)
+	w.addLate(3, 0, 40*us)
 	w.expire(20 * us)
 	if w.answered(3) || !w.answered(3) || w.answered(7) {
-		t.Errorf("answers to ghosts: %v", w.ghosts)
+		t.Errorf("answers to lateCopies: %v", w.lateCopies)
 	}
 	w.arrived(3)
 	w.arrived(7)
-	if w.inNetwork(rtt) != 1 || w.ghosts[0].n != 1 {
-		t.Errorf("%v are in the network", w.ghosts)
+	if w.inNetwork(rtt) != 1 || w.lateCopies[0].n != 1 {
+		t.Errorf("%v are in the network", w.lateCopies)
 	}
 }
 
@@ -246,15 +246,15 @@ func TestConfirmedLosses(t *testing.T) {
 		for range experience * 20 {
 			w.measure(0, 1000, rtt)
 		}
-		w.haunt(1, 40*us, 80*us)
-		w.haunt(2, 41*us, 81*us)
+		w.addLate(1, 40*us, 80*us)
+		w.addLate(2, 41*us, 81*us)
 		w.expire(80 * us)
 		w.expire(81 * us)
 		if got := w.limit(rtt, 2*us, limit); got != minPatience*rtt/4 || w.trusts(rtt) {
 			t.Errorf("after two losses at once: %v", got)
 		}
-		w.haunt(3, 90*us, 100*us)
-		w.haunt(4, 90*us, 200*us)
+		w.addLate(3, 90*us, 100*us)
+		w.addLate(4, 90*us, 200*us)
 		w.expire(100 * us)
 		if got := w.limit(rtt, 2*us, limit); got != 2*us || !w.trusts(rtt) || w.inNetwork(rtt) != 0 {
 			t.Errorf("after another loss: %v, %d in the network", got, w.inNetwork(rtt))
@@ -271,8 +271,8 @@ func TestConfirmedLosses(t *testing.T) {
 	}
 }
 
-// A path that fails under way costs a few waits, not one for each packet. A flow that loses a quarter of its packets for
-// 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
+// A path that fails under way costs a few waits, not one for each packet. A flow that loses a quarter of its packets
+// for 2 ms has two thirds of line rate then, 23,800 packets, and no packet arrives twice.
 func TestPathFailsUnderWay(t *testing.T) {
 	c := &fixed{window: 50_000}
 	w, f := spreadPipe(t, 40_000*payload, 4, 1, 10*unit.Millisecond, c, nil)

@@ -549,14 +549,13 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if b, ok := p.Extension(Report); probe && ok && len(b) == probeBytes {
 		sent = unit.Time(binary.BigEndian.Uint64(b))
 	}
-	place := p.Seq      // nothing is sent again
+	place := p.Seq      // each datagram is sent once
 	if p.Payload == 0 { // a probe, or trimmed and in a queue of its own
 		place = -1
 	}
 	atOnce := r.tele.Data(now, p, place)
 	if !probe {
-		before := r.plain.counters.Duplicates()
-		bytes := r.plain.counters.ReceivedBytes
+		before, bytes := r.plain.counters.Duplicates(), r.plain.counters.ReceivedBytes
 		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates() > before ||
 			p.Meta.Flags&packet.Trimmed != 0) {
 			return false
