@@ -313,7 +313,7 @@ func (f *Format) Push(p *packet.Packet, h *Hop) bool { return f.PushWithin(p, h,
 func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 	b, ok := p.Extension(f.kind())
 	if ok && f.codec == codecHPCC { // nothing grows
-		return f.HPCC.Push(b, h)
+		return f.pushHPCC(p, b, h)
 	}
 	before := p.ExtensionBytes()
 	if !ok && (f.Bytes(1) > room || !f.open(p)) {
@@ -328,13 +328,32 @@ func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 		ok = p.StackPlace() == packet.AroundTransport && f.pushIFA(p, h, room)
 	default:
 		b, _ = p.Extension(Extension)
-		ok = f.HPCC.Push(b, h)
+		ok = f.pushHPCC(p, b, h)
 	}
 	if !f.Counted {
 		p.Size += p.ExtensionBytes() - before
 	}
 	return ok
 }
+
+// pushHPCC writes a record into HPCC's header. Where only congested hops write one, pathID has a switch's port in it
+// too: the switches behind it, which tell its ports apart otherwise, may write no record, and the counters of two ports
+// are not to be compared (TestIfCongestedPorts).
+func (f *Format) pushHPCC(p *packet.Packet, b []byte, h *Hop) bool {
+	code, ok := f.HPCC.Code(h.Rate)
+	if !ok {
+		return false
+	}
+	id := h.Switch
+	if p.Asks(IfCongested) {
+		id ^= uint32(h.Port) * portSpread
+	}
+	return f.HPCC.Put(b, code, id, h.Time, h.TxBytes, h.Queue)
+}
+
+// portSpread is odd, so that it gives each of 4096 ports of a switch a pathID of its own, and those of small numbers
+// other ones than switches of small numbers have.
+const portSpread = 0x9e5
 
 // PushLoad writes the load of a hop into p, which wants it, if it is the largest so far.
 func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {

@@ -163,7 +163,11 @@ func TestIfCongested(t *testing.T) {
 				f.Push(p, someHop(5))
 				f.Answer(p)
 				var r Records
-				if what, _ := f.Read(p, &r); what != Recorded || r.Len() != 2 || r.Path() != 3^5 {
+				path := uint16(3 ^ 5)
+				if profile == "hpcc" {
+					path ^= (13*portSpread ^ 15*portSpread) & 0xfff
+				}
+				if what, _ := f.Read(p, &r); what != Recorded || r.Len() != 2 || r.Path() != path {
 					t.Errorf("%s: %d, %d hops, path %d", profile, what, r.Len(), r.Path())
 				}
 				if _, ok := p.Extension(IfCongested &^ Asked); ok {
@@ -171,6 +175,41 @@ func TestIfCongested(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Records of two ports of one switch are of two paths also where no other switch is congested. Before, HPCC's header
+// did not tell them apart, and a sender compared their counters.
+func TestIfCongestedPorts(t *testing.T) {
+	for _, profile := range []string{"hpcc", "int-md"} {
+		f, paths := newFormat(t, profile), map[uint16]bool{}
+		f.T, f.Load = unit.Microsecond, 0.8
+		var all Unwrapper
+		all.Span = f.Span()
+		for port := range uint16(128) {
+			p, h := &packet.Packet{Size: 1000}, someHop(3)
+			f.Ask(p, HopRecords, true)
+			h.Port = port
+			f.Push(p, h)
+			f.Answer(p)
+			var r Records
+			f.Read(p, &r)
+			if paths[r.Path()] = true; !all.Unwrap(unit.Time(port), &r) && port < MostPaths || len(all.more) !=
+				min(int(port), MostPaths-1) {
+				t.Fatalf("%s: port %d, %d paths", profile, port, 1+len(all.more))
+			}
+		}
+		if profile == "hpcc" && len(paths) != 128 {
+			t.Errorf("%d identities", len(paths))
+		}
+		p := &packet.Packet{Size: 1000}
+		f.Ask(p, HopRecords, false)
+		f.Push(p, someHop(3))
+		f.Answer(p)
+		var r Records
+		if f.Read(p, &r); r.Path() != 3 {
+			t.Errorf("%s: where every hop writes the path is %d, want the switch's", profile, r.Path())
+		}
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 // 128 B × Multi and wraps after 134 MB × Multi. queue is in units of 80 B × Multi, and
 // the largest value stands for all that is longer (the simulator lets it wrap: then a
 // long queue reads as a short one). All are rounded down. pathID is the XOR of the
-// switches' low 12 bits. Switch, Port and Sojourn are not carried.
+// switches' low 12 bits, and of their ports' where only congested hops write records
+// (IfCongested). Switch, Port and Sojourn are not carried.
 //
 // A hop that finds all five places taken is counted in nHop, up to 15, and enters
 // pathID, but leaves no record: places keep their hops, so that the sender's

@@ -189,12 +189,62 @@ measure: [goodput]`)}, spec.Options{})
 func TestCensusSpread(t *testing.T) {
 	r := sprayedAfter(t, 2, "2ms", "1ms", "spray", `traffic: [{name: x, from: "*", to: {stride: 8},
   transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: rx_hpcc, start: 0s..10us}]`)
+	if jain := fairness(r); jain < 0.975 {
+		t.Errorf("Jain's index is %.3f", jain)
+	}
+}
+
+// Upon congestion the last record is of the last congested hop. Where that is a link in the middle, its flows are not
+// those of the receiver's host, with which eight W_ai of all the headroom stood in its queue: p95 75 kB, 255 at
+// 400 Gb/s.
+func TestCensusPartial(t *testing.T) {
+	for _, c := range []string{"rx_hpcc: {}", "hpcc: {census: on}"} {
+		for _, rate := range []string{"100Gbps", "400Gbps"} {
+			t.Run(c+" "+rate, func(t *testing.T) {
+				r := run(t, fmt.Sprintf(`
+duration: 500us
+warmup: 1500us
+mtu: 1000 B payload
+topology: {dumbbell: {hosts: 8, rate: %s, delay: 1us, bottleneck: %[1]s, buffer: 64MB}}
+switch: [ecmp, {telemetry: {t: 7us}}]
+traffic: [{name: x, from: "*", to: {stride: 8}, transport: {rdma: {telemetry: congestion}}, cc: {%s}, start: 0s..10us}]
+measure: [goodput]`, rate, c), watch(us))
+				if p := percentile(r.Watched[0], 95); p > 15_000 {
+					t.Errorf("p95 of the queue %d bytes", p)
+				}
+			})
+		}
+	}
+}
+
+// Flows over a slow path and three others, sprayed, are limited by the slow one, though the last hop is the bottleneck
+// in most packets' measurements. While N counted then, Jain's index was .28 to .34.
+func TestCensusUnequalPaths(t *testing.T) {
+	for _, c := range []string{"rx_hpcc", "{rx_hpcc: {max_stage: 0}}", "{hpcc: {census: on}}"} {
+		t.Run(c, func(t *testing.T) {
+			r := runSprayed(t, `
+duration: 1ms
+warmup: 5ms
+topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, delay: 5us, buffer: 64MB}}
+mtu: 1000 B payload
+switch: [spray, telemetry]
+traffic: [{name: x, from: "*", to: {stride: 4}, cc: `+c+`, start: 0s..5us,
+  transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}}]
+events: [{at: 0s, link: [leaf0, spine3], rate: 25Gbps}]
+measure: [goodput]`)
+			if jain := fairness(r); jain < 0.9 {
+				t.Errorf("Jain's index is %.3f", jain)
+			}
+		})
+	}
+}
+
+// fairness is Jain's index of what flows have got.
+func fairness(r *sim.Result) float64 {
 	sum, squares := 0.0, 0.0
 	for i := range r.Flows {
 		x := float64(r.Flows[i].Receiver.ReceivedBytes)
-		sum, squares = sum+x, squares+x*x
+		sum, squares = sum+x, squares+float64(x*x)
 	}
-	if jain := sum * sum / squares / float64(len(r.Flows)); jain < 0.975 {
-		t.Errorf("Jain's index is %.3f", jain)
-	}
+	return sum * sum / squares / float64(len(r.Flows))
 }

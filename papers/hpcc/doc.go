@@ -390,11 +390,12 @@
 // N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for the "receiver reported" of
 // draft-miao §5), the receiving host counts the flows that sent within T, and flows with less than a packet in T
 // for as many as they stand for (cc.Census). ACKs carry the number to an hpcc sender, in 4 bytes more. While the
-// last hop is the bottleneck, W_ai is that hop's B·T·(1−eta)/N: the rule's W_init of the sender's own NIC would
-// give faster NICs more of a link that they share (TestCensusNetwork). On several paths most measurements must show it
-// as the bottleneck (TestCensusSpread). Elsewhere w_ai and n hold as they are given, and with census: off everywhere.
-// A flow counts as one in the number that it gets itself, so that the slowest flow does not have the smallest W_ai
-// (cc.Census.Flows).
+// last hop is the bottleneck, W_ai is that hop's B·T·(1−eta)/N: the rule's W_init of the sender's own NIC would give
+// faster NICs more of a link that they share (TestCensusNetwork). On several paths most measurements of each must show
+// it as the bottleneck (TestCensusSpread, TestCensusUnequalPaths). Elsewhere w_ai and n hold as they are given, and
+// with census: off everywhere: also where a hop of the path has written no record, as with telemetry: congestion, since
+// the last record may be of another hop than the last (TestCensusPartial). A flow counts as one in the number that it
+// gets itself, so that the slowest flow does not have the smallest W_ai (cc.Census.Flows).
 //
 // With this N the increases of all flows add up to the headroom, B·T·(1−eta), exactly. The fixed point of
 // W = W·eta/U + W_ai is then U = 1: the headroom has no room for collisions. At 100 Gb/s, a T of 5 us and an eta of

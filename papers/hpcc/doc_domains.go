@@ -35,13 +35,11 @@
 //	hpcc 0       227  176   .999    595  3.4  .995    1110  2.4  1.000
 //	hpcc 1       310  1.2   .999    591  2.4  .996    1103  2.3  1.000
 //	hpcc 5       310  1.2  1.000    584  2.3  .998    1089  2.3  1.000
-//	rx_hpcc 0    317  1.2   .999    608  2.9  .995    1160  3.5  .995
-//	rx_hpcc 1    317  1.2   .999    603  2.5  .995    1156  3.4  .988
-//	rx_hpcc 5    316  1.2   .999    595  2.4  .992    1147  3.5  .975
+//	rx_hpcc 0    317  1.2   .999    608  2.9  .995    1129  2.5 1.000
+//	rx_hpcc 1    317  1.2   .999    603  2.5  .995    1121  2.4 1.000
+//	rx_hpcc 5    316  1.2   .999    595  2.4  .992    1111  2.3 1.000
 //
-// So both variants pay 1 to 2 % of goodput for 5 where windows do not swing, and shares stay equal. The index of
-// Rx-HPCC at 1:1 is below 1, since the last hop is the bottleneck of some flows only, and W_ai by the census is 65
-// times w_ai there. With 5 and census: off the index is 1.000, and goodput 1107 (one seed).
+// So both variants pay 1 to 2 % of goodput for 5 where windows do not swing, and shares stay equal.
 //
 // What moves in the catalogue with 5 in place of 0 (quick variants; paths-incast in full). The experiment has both, and
 // the claim in the last column is of 5; claims without a variant for 0 hold with either:

@@ -79,7 +79,7 @@ func TestOwnExperiments(t *testing.T) {
 		{"two-way-tcp", []string{"link=100M", "law=[agent_0, agent_5]"},
 			[]string{"two-way-tcp.full", "two-way-tcp.short-queue", "two-way-tcp.swings"}},
 		{"paths-incast", []string{"duration=1ms", "warmup=2ms", "law=hpcc"}, []string{"paths-incast.queue",
-			"paths-incast.full", "paths-incast.equal", "paths-incast.lossless"}},
+			"paths-incast.stage", "paths-incast.equal", "paths-incast.lossless"}},
 		{"paths-half", []string{"duration=200us", "warmup=400us", "how=[ecmp, drill, chosen]"}, []string{"paths-half.chosen",
 			"paths-half.chosen-full", "paths-half.lossless", "paths-half.drill"}},
 		{"paths-relative", []string{"duration=400us", "warmup=600us", "slow=25Gbps", "stage=5", "balance=spray"},

@@ -125,6 +125,7 @@ type reference struct {
 // loads is what a flow knows of the load of one path.
 type loads struct {
 	u   float64                      // U of the path
+	end float64                      // share of measurements in which its last hop is the bottleneck, averaged like U
 	w   float64                      // W by this path, in mode PerHop
 	hop [telemetry.MaxHops]reference // in mode PerHop
 	at  uint32                       // law.commits when these were committed to
@@ -140,7 +141,7 @@ type law struct {
 	measuredHops uint16    // hops in the last measurement, one bit each
 	commits      uint32    // how often the flow has committed, in mode PerHop
 	bottleneck   int       // the hop with the largest load
-	lastHopShare float64   // of measurements in which that is the last hop, averaged like U, on several paths
+	lastLimits   bool      // the last hop is the bottleneck on each of several paths
 	wai          float64   // W_ai
 	flows        int       // N as it was counted, of the last hop; 0: W_ai is as configured
 	lastHop      unit.Rate // of that hop
@@ -190,11 +191,13 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 
 // updateIncrease sets W_ai after a measurement by the number of flows that the receiver's host counts, while the
 // last hop, the link to that host, is the bottleneck. It applies from the next window on. On several paths one
-// measurement spans a few packets of one path, in which the last hop carries bursts of them all, so that the bottleneck
-// is what most measurements show: TestCensusSpread.
+// measurement spans a few packets of one path, in which the last hop carries bursts of them all, and the path that
+// limits the flow is one of several: so most measurements of each path must show it (TestCensusSpread). Where a hop of
+// the path has written no record (telemetry upon congestion, switches without the program), the last record need not be
+// of the last hop, and N changes no window: TestCensusPartial.
 func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	lastHop := unit.Rate(0)
-	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.limits(last) {
+	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.isComplete(p) && l.limits(last) {
 		lastHop = p.Hops[last].Rate
 	} else {
 		counted = 0
@@ -204,10 +207,13 @@ func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	}
 }
 
+// isComplete reports whether each switch of the path has written a record, where it is known how many there are.
+func (l *law) isComplete(p *cc.Telemetry) bool { return len(p.Hops) >= l.flow.Hops }
+
 // limits reports whether the last hop is the bottleneck.
 func (l *law) limits(last int) bool {
 	if len(l.paths.more) > 0 {
-		return l.lastHopShare > 0.5
+		return l.lastLimits
 	}
 	return l.bottleneck == last
 }
@@ -237,7 +243,7 @@ func (l *law) rescale() {
 // say. Wc stays.
 func (l *law) resetLoad(x *loads) {
 	l.ref.u, l.ref.stage = 1, 0
-	x.u, x.w, x.at = 1, l.w, l.commits
+	x.u, x.w, x.at, x.end = 1, l.w, l.commits, 0
 	for i := range x.hop {
 		x.hop[i] = reference{u: 1, wc: l.w}
 	}
@@ -347,15 +353,17 @@ func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetr
 	average(&k.known.u, u, tau*l.perTime)
 	if len(l.paths.more) > 0 {
 		isLast := 0.0
-		if worst == len(hops)-1 {
+		if worst == len(hops)-1 && l.isComplete(p) {
 			isLast = 1
 		}
-		average(&l.lastHopShare, isLast, tau*l.perTime)
+		average(&k.known.end, isLast, tau*l.perTime)
+		l.lastLimits = k.known.end > 0.5
 	}
 	l.ref.u = k.known.u
 	for i := range l.paths.more { // the worst of those seen within T
 		if x := l.paths.other(i); now-x.track.at <= l.t {
 			l.ref.u = max(l.ref.u, x.known.u)
+			l.lastLimits = l.lastLimits && x.known.end > 0.5
 		}
 	}
 	return true

@@ -27,9 +27,12 @@ import (
 //   - Linux' TCP cannot carry such a number. A receiver of preset Agent waits for T and what the last records within T
 //     of the feedback say is queued on the data's way (TestReceiverWaits). Later records say less, since a sender that
 //     was cut pauses until the queue has drained. The reverse path's queues are unknown to it.
-//   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, OnTimer sends
-//     line 34's W, so that a sender that pauses does not resume with an old one. It does not commit: Wc and the number
-//     stay. The next ordinary acknowledgement carries what lost feedback had.
+//   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, or twice
+//     T·MSS/W of a W below a packet, OnTimer sends line 34's W, so that a sender that pauses does not resume with an
+//     old one. It does not commit: Wc and the number stay, and it does so once between commits, since more often it
+//     would put off a commit for ever (TestReceiverTimerDelaysOnce). Packets without records keep it from that, so that
+//     what U measures is data under Wc (TestTwoWayFewRecords). The next ordinary acknowledgement carries what lost
+//     feedback had.
 //   - Ordinary acknowledgements carry a window too (Feedback): the last one sent, not line 34's. So the
 //     sender's window moves once per T only (§6.1, guideline 1), and the next acknowledgement makes up for lost
 //     feedback.
@@ -42,14 +45,15 @@ type Receiver struct {
 	recorded       unit.Time // when the latest records came
 	queueing       unit.Time // that the first packet of the last window meets, with preset Agent or on several paths
 	changed        bool      // W, since the last feedback
+	sent           bool      // W, by OnTimer since the last commit
 	timerAt        unit.Time // when OnTimer looks whether packets have stopped
 	feedback       cc.Feedback
 	census         *cc.Census
 	member         *cc.Member // of the flow, whatever number of paths it has
 
-	plain bool // of preset Agent: only ordinary acknowledgements carry feedback
-	now   unit.Time
-	bare  int // packets since the last with records
+	plain bool      // of preset Agent: only ordinary acknowledgements carry feedback
+	now   unit.Time // when the latest packet came
+	bare  int       // packets since the last with records
 }
 
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
@@ -78,6 +82,7 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 // to send it at once.
 func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	counted := 0
+	r.now = now
 	if r.plain {
 		r.came(now, d)
 	}
@@ -111,19 +116,19 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	}
 	r.updateIncrease(&d.Telemetry, counted)
 	if !commit { // line 34
-		if !r.changed {
-			r.changed, r.timerAt = true, now+2*r.t
+		if !r.changed && !r.sent {
+			r.changed, r.timerAt = true, now+r.patience()
 		}
 		return r.feedback, false
 	}
-	r.lastUpdateTime, r.shownFrom, r.changed = now, unit.Never, false
+	r.lastUpdateTime, r.shownFrom, r.changed, r.sent = now, unit.Never, false, false
 	r.feedback = r.newFeedback()
 	return r.feedback, !r.plain // lines 31, 32
 }
 
 // isCommitDue is line 29: data that was sent under the window of the last commit has come for a T, and on several paths
-// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must have
-// passed since the commit.
+// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must
+// have passed since the commit.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	if r.plain {
 		return now > r.lastUpdateTime+r.t+r.queueing
@@ -163,16 +168,25 @@ func (r *Receiver) NextTimer() unit.Time {
 	return r.timerAt
 }
 
-// OnTimer returns line 34's window as feedback if no records have come for 2T. It does not commit: the next packet
-// under the window of the last commit may.
+// patience is how long no packet must have come for a sender to pause: 2T, or twice the time between packets of a
+// window below a packet.
+func (r *Receiver) patience() unit.Time {
+	if w, packet := r.feedback.Window, unit.Bytes(r.flow.MSS); w < packet {
+		return unit.Time(2 * float64(r.t) * (float64(packet) / float64(max(w, 1))))
+	}
+	return 2 * r.t
+}
+
+// OnTimer returns line 34's window as feedback if no packet has come for its patience. It does not commit: the next
+// packet under the window of the last commit may. It puts that off for a T, so that it comes once between two commits.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
 	}
-	if r.timerAt = r.recorded + 2*r.t; now < r.timerAt {
+	if r.timerAt = r.now + r.patience(); now < r.timerAt {
 		return r.feedback, false
 	}
-	r.lastUpdateTime, r.changed = now, false
+	r.lastUpdateTime, r.changed, r.sent = now, false, true
 	r.feedback.Window, r.feedback.Flows = max(unit.Bytes(r.w), 1), int32(r.flows)
 	return r.feedback, true
 }

@@ -202,6 +202,56 @@ func TestReceiverTimer(t *testing.T) {
 	}
 }
 
+// A sender does not pause while packets without records come.
+func TestReceiverTimerWithoutRecords(t *testing.T) {
+	r := newReceiver(t, nil)
+	r.OnData(0, path(hop(1, 0, 0, 0)))
+	r.OnData(5*us, path(hop(1, 5*us, 62500, 125000)))
+	for now := 6 * us; now <= 60*us; now += us {
+		r.OnData(now, path())
+		if r.NextTimer() > now {
+			continue
+		}
+		if f, told := r.OnTimer(now); told {
+			t.Fatalf("at %v: %+v", now, f)
+		}
+	}
+	if _, told := r.OnTimer(80 * us); !told {
+		t.Error("the sender pauses")
+	}
+}
+
+// A sender whose window is below a packet pauses between packets. That is no reason for OnTimer, and if it comes, it
+// puts off the commit once: packets every 2 to 3 T had windows that never grew.
+func TestReceiverTimerDelaysOnce(t *testing.T) {
+	for _, apart := range []unit.Time{15 * us, 21 * us, 25 * us, 29 * us, 45 * us} {
+		for _, window := range []float64{400, 5000} { // its pauses are as long as expected, or longer
+			r := newReceiver(t, nil)
+			r.w, r.ref.wc = window, window
+			r.feedback.Window = unit.Bytes(window)
+			timed, number, commits := 0, uint8(0), 0
+			for i := range 40 {
+				now := unit.Time(i) * apart
+				for at := r.NextTimer(); at < now; at = r.NextTimer() {
+					if _, told := r.OnTimer(at); told {
+						timed++
+					}
+				}
+				if number == 0 && window < 1000 && apart < 45*us && timed > 0 {
+					t.Errorf("packets every %v under %v bytes: a timer", apart, window)
+				}
+				f, _ := r.OnData(now, under(r, hop(1, now, uint64(i)*1000, 0)))
+				if f.Number != number {
+					number, commits = f.Number, commits+1
+				}
+			}
+			if commits < 12 || timed > commits+1 || r.ref.wc <= window {
+				t.Errorf("packets every %v: %d commits, %d timers; Wc %v, was %v", apart, commits, timed, r.ref.wc, window)
+			}
+		}
+	}
+}
+
 // W below a packet: the sender keeps a packet in flight, the rate goes on falling, and
 // acknowledgements do not wait for more than the window.
 func TestReceiverSmallWindows(t *testing.T) {
@@ -270,6 +320,25 @@ func TestReceiverCounts(t *testing.T) {
 	b.Close()
 	if n := census.Flows(&cc.Member{}); n != 2 { // a and this one
 		t.Errorf("%d flows after one has closed", n)
+	}
+}
+
+// N counts where each hop of the path has written a record, if it is known how many there are.
+func TestReceiverCountsOfLastHop(t *testing.T) {
+	for _, x := range []struct{ switches, want int }{{0, 1}, {1, 1}, {2, 1}, {3, 0}} {
+		f, c := flow(), Defaults()
+		f.Hops, c.Census = x.switches, true
+		r, err := NewReceiver(f, c, &cc.Census{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			now, tx := unit.Time(i+1)*6*us, uint64(i)*75000
+			r.OnData(now, under(r, hop(1, now, tx, 0), hop(2, now, tx, 100)))
+		}
+		if r.flows != x.want {
+			t.Errorf("two records of a path of %d switches: N is %d, want %d", x.switches, r.flows, x.want)
+		}
 	}
 }
 

@@ -187,7 +187,8 @@ func (c Config) resolved() Config {
 // census binds what the receiver can do for W_ai.
 func (c *Config) census(p *scheme.Params, standard string) {
 	p.Either(&c.Census, [2]string{"off", "on"}, "census", standard, "the receiving host counts its flows; while the last "+
-		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only else",
+		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
+		"else, also where a hop has written no record (telemetry: congestion)",
 		"draft-miao §5: receiver reported; §6.2")
 }
 

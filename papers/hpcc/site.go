@@ -13,7 +13,8 @@ import (
 // Kinds of warnings.
 var (
 	warnCensusIdle = scheme.WarningKind{ID: "hpcc-census-idle",
-		Condition: "census is on with telemetry in format: relative, which has no records"}
+		Condition: "census is on with telemetry in format: relative, which has no records, or with telemetry: congestion " +
+			"on paths of several switches"}
 	warnCensusN = scheme.WarningKind{ID: "hpcc-census-n",
 		Condition: "n or w_ai is given, and census takes its place"}
 	warnWAI = scheme.WarningKind{ID: "hpcc-w-ai",
@@ -71,8 +72,18 @@ func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
 			"the last hop is the bottleneck"))
+	} else if c.Census && !c.counted(s) {
+		all = append(all, warnCensusIdle.Remark("census", "it changes next to nothing with telemetry: congestion: where a "+
+			"hop has written no record nobody knows whether the last hop is the bottleneck"))
 	}
 	return all
+}
+
+// counted reports whether the census takes the place of n and w_ai: with records of all hops of a path
+// (law.updateIncrease).
+func (c *Config) counted(s *cc.Site) bool {
+	several := s.Find(func(p *cc.SitePath) bool { return p.Hops > 1 }) != nil
+	return c.resolved().Census && !s.Telemetry.Relative() && !(s.Uncongested && several)
 }
 
 // Suits is as Config's.
@@ -155,7 +166,7 @@ func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
 func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	r := c.resolved()
 	all = pathSuits(s, r.T, r.trip, c.MinRate)
-	if r.Census && !s.Telemetry.Relative() {
+	if c.counted(s) {
 		for _, p := range []struct {
 			name  string
 			given bool
@@ -291,7 +302,7 @@ func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark
 	case s.Telemetry == nil || !byLoad && !s.Uncongested:
 		return nil
 	case byLoad:
-	case r.Census: // W_ai suits the flows that there are
+	case c.counted(s): // W_ai suits the flows that there are
 		share, trips = 0, maxRecordTrips
 	case r.MaxStage > 0:
 		share, trips = least.stagedRecords, maxRecordTrips

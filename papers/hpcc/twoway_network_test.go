@@ -10,7 +10,8 @@ import (
 
 // twoWay runs flows of a dumbbell of 100 Gb/s in both directions, of which acknowledgements queue with the other
 // direction's data, and returns the bottleneck's utilisation and the 95th percentile of its queue.
-func twoWay(t *testing.T, flows int, control string, warmup, duration unit.Time) (used float64, queue int64) {
+func twoWay(t *testing.T, flows int, control, transport string, warmup, duration unit.Time) (used float64,
+	queue int64) {
 	t.Helper()
 	port := 0
 	r := run(t, fmt.Sprintf(`
@@ -19,8 +20,8 @@ warmup: %v
 topology: {dumbbell: {hosts: %d, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps, buffer: 64MB}}
 mtu: 1000 B payload
 switches: {"*": {programs: [ecmp, telemetry]}}
-traffic: [{name: x, from: "*", to: {stride: %[3]d}, transport: rdma, cc: %[4]s, start: 0s..10us}]
-`, duration, warmup, flows, control), func(c *sim.Config) {
+traffic: [{name: x, from: "*", to: {stride: %[3]d}, transport: %[5]s, cc: %[4]s, start: 0s..10us}]
+`, duration, warmup, flows, control, transport), func(c *sim.Config) {
 		port = 2 * (len(c.Network.Links) - 1)
 		c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: port, Every: us})
 	})
@@ -33,7 +34,24 @@ func TestTwoWay(t *testing.T) {
 	for _, control := range []string{"{hpcc: {max_stage: 5}}", "{rx_hpcc: {max_stage: 5}}", "{rx_hpcc: {max_stage: 0}}"} {
 		for _, flows := range []int{1, 2, 8} {
 			t.Run(fmt.Sprint(control, " ", flows), func(t *testing.T) {
-				if used, queue := twoWay(t, flows, control, 2*ms, ms); used < 0.93 || queue > 20_000 {
+				if used, queue := twoWay(t, flows, control, "rdma", 2*ms, ms); used < 0.93 || queue > 20_000 {
+					t.Errorf("utilisation %.3f, p95 of the queue %d bytes", used, queue)
+				}
+			})
+		}
+	}
+}
+
+// A window is committed on a measurement of data under the last one, also where few packets have records: no other
+// window goes out in between. With telemetry: rtt and no additive stages the timer sent one for each packet with
+// records that came more than 2T after the one before, and eight flows filled .77 of the link.
+func TestTwoWayFewRecords(t *testing.T) {
+	for _, transport := range []string{"{rdma: {telemetry: rtt}}",
+		"{rdma: {telemetry: packets, telemetry_packets: 64 packets}}"} {
+		for _, flows := range []int{2, 8} {
+			t.Run(fmt.Sprint(transport, " ", flows), func(t *testing.T) {
+				used, queue := twoWay(t, flows, "{rx_hpcc: {max_stage: 0}}", transport, 2*ms, ms)
+				if used < 0.93 || queue > 20_000 {
 					t.Errorf("utilisation %.3f, p95 of the queue %d bytes", used, queue)
 				}
 			})
