@@ -2,6 +2,7 @@ package hpcc
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -222,7 +223,7 @@ func (c *PowerConfig) additive() additive {
 // flows with 150 Mb/s at 100 Gb/s and 4 us, 5.2, have 11 kB, and 1,000 with n: 10000, 5.8, have 80 kB.
 const (
 	maxStanding      = 5
-	maxStandingPower = 5.5
+	maxStandingPower = 5.7
 )
 
 // sum warns of flows that together add so much more in a round trip than the headroom of the link that they share that
@@ -344,15 +345,24 @@ func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark
 	default:
 		share, trips = least.records, maxRecordTrips
 	}
-	all := loadTime(s, share, trips)
+	harm := "windows with them"
+	if !byLoad {
+		harm = harmAlone
+	}
+	all := loadTime(s, share, trips, harm)
 	if !byLoad {
 		all = append(all, r.additive().congestedLoad(s)...)
 	}
 	return all
 }
 
+// harmAlone is what a short t does where only records upon congestion depend on it. With .24 round trips a flow alone
+// fills .885 of its link, and eight flows or 64 fill it.
+const harmAlone = "so does whether there are records: a flow alone leaves a part of its link idle"
+
 // loadTime warns of a t of program telemetry below a share of the longest path's round trip, or above so many of it.
-func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
+// harm is what else follows bursts with a short t.
+func loadTime(s *cc.Site, share, trips float64, harm string) []scheme.Remark {
 	p, ok := s.Longest()
 	t := s.Telemetry.T
 	if !ok || t == 0 {
@@ -361,13 +371,14 @@ func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
 	ratio := float64(t) / float64(p.BaseRTT)
 	if ratio < share {
 		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
-			"path takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
-			"trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, share, trips)}
+			"path takes without queues (%s): "+
+			"loads follow bursts within a round trip, and %s; %.2g to %g round trips suit it", t, ratio,
+			p.BaseRTT.Rough(), p.Name, harm, share, trips)}
 	}
 	if q := s.Find(func(p *cc.SitePath) bool { return !p.Idle }); ratio > trips && q != nil {
 		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
-			"path takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
-			"queues; %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
+			"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
+			"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
@@ -387,7 +398,10 @@ func (a additive) congestedLoad(s *cc.Site) []scheme.Remark {
 		if product == 0 {
 			continue
 		}
-		full := float64(max(p.Flows, 1)) * a.increase(p) / (1 - a.eta/load) / product
+		if a.showsQueues(s, p) {
+			continue
+		}
+		full := float64(max(p.Flows, 1)) * inFlight(p, a.increase(p)/(1-a.eta/load), float64(s.MSS)) / product
 		if full < a.eta && (worst == nil || full < least) {
 			worst, least = p, full
 		}
@@ -395,10 +409,42 @@ func (a additive) congestedLoad(s *cc.Site) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
+	unless := ""
+	if s.Telemetry.Queue <= unit.Bytes(s.MSS) && worst.Flows > 1 {
+		unless = fmt.Sprintf(", unless queues of congested_queue, %v, make it congested", s.Telemetry.Queue)
+	}
 	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where "+
-		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to "+
-		"eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
-		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, a.eta/least)}
+		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full%s; congested_load "+
+		"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
+		fmt.Sprintf("%.2g %%", 100*least), unless).At(worst.Narrow.Port, a.eta/least)}
+}
+
+// inFlight returns the bytes of frames that a window of payload has in flight: whole packets, or where it is below a
+// packet what its rate amounts to.
+func inFlight(p *cc.SitePath, window, mss float64) float64 {
+	if window >= mss {
+		window = math.Floor(window/mss) * mss
+	}
+	if p.Narrow.Payload == 0 {
+		return window
+	}
+	return window * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
+}
+
+// Flows, packets of B·T, and of them for each flow, from which on a queue of a packet comes so often that a port is
+// congested by it, if congested_queue is at most a packet: four and eight flows at 400 Gb/s and 4 us fill .83 to .94 of
+// the link; with 200 Gb/s, two flows, or two packets they fill what windows have without congestion.
+const (
+	queueFlows       = 4
+	queueProduct     = 150
+	queueFlowProduct = 20
+)
+
+// showsQueues reports whether congested_queue makes a path's port congested when its load does not.
+func (a *additive) showsQueues(s *cc.Site, p *cc.SitePath) bool {
+	packets := a.product(p) / float64(max(s.MSS, 1))
+	return s.Telemetry.Queue > 0 && s.Telemetry.Queue <= unit.Bytes(s.MSS) && p.Flows >= queueFlows &&
+		packets >= queueProduct && packets >= queueFlowProduct*float64(p.Flows)
 }
 
 // increases warns of an additive increase above the headroom of the path where it is least.
@@ -453,5 +499,5 @@ func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}
-	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), a.congestedLoad(s))
+	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips, harmAlone), a.congestedLoad(s))
 }
