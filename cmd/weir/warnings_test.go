@@ -83,6 +83,8 @@ var warned = []warntest.Row{
 		Port: "s->b"},
 	{ID: "hpcc-increases", Text: strings.Replace(fabric("forward, telemetry", "rdma", "¦hpcc"), "to: b", "to: b, flows: #",
 		1), Fires: "150", Quiet: "135", Port: "s->b"},
+	{ID: "hpcc-small-window", Text: twoLinks("#", "1Gbps", "1us", "1MB", "forward, telemetry", "rdma", "¦hpcc"),
+		Fires: "1Gbps", Quiet: "100Gbps", Port: "s->b"},
 	{ID: "min-rate-above-path", Text: narrowPath("forward, ecn", "rdma", "{dcqcn: {min_rate: ¦#}}"), Fires: "1050Mbps",
 		Quiet: "950Mbps", Port: "s->b"},
 	// timers and round trips

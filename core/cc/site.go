@@ -42,6 +42,7 @@ type SitePath struct {
 	Unrecorded string   // why no telemetry of its queues comes back; "": it does
 	Unanswered string   // why no switch answers requests; "": one does
 	Opposing   Opposing // long flows in both directions
+	Crossed    bool     // acknowledgements share ports with data of long flows
 	Supplied   bool     // switches report what they have for a flow (NCF), whatever the controller
 	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.

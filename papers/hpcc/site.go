@@ -22,6 +22,9 @@ var (
 	warnIncreases = scheme.WarningKind{ID: "hpcc-increases",
 		Condition: "the increases of the flows that share a path's slowest link, by w_ai, beta or n, are above the " +
 			"headroom, so that more than five packets stand in its queue"}
+	warnSmallWindow = scheme.WarningKind{ID: "hpcc-small-window",
+		Condition: "a window of B·T is so few whole packets that a flow without an end, alone at its slowest link, fills " +
+			"less than 93 % of it; data of the other direction counts as a packet"}
 	warnLoadShort = scheme.WarningKind{ID: "hpcc-load-short",
 		Condition: "switches average loads over a small part of the longest path's round trip (t of program telemetry)"}
 	warnLoadLong = scheme.WarningKind{ID: "hpcc-load-long",
@@ -55,7 +58,8 @@ var (
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
-var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
+var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnSmallWindow,
+	warnTShort, warnTLong,
 	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
@@ -157,6 +161,7 @@ func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	r := c.resolved()
 	all = pathSuits(s, r.T, r.trip, c.MinRate)
 	a := r.additive()
+	all = append(all, a.smallWindow(s)...)
 	if r.Census && !s.Telemetry.Relative() {
 		// at the last hop increases suit the flows that there are
 		a.acts = func(p *cc.SitePath) bool { return !p.Narrow.Last }
@@ -422,7 +427,7 @@ func (a additive) congestedLoad(s *cc.Site) []scheme.Remark {
 // inFlight returns the bytes of frames that a window of payload has in flight: whole packets, or where it is below a
 // packet what its rate amounts to.
 func inFlight(p *cc.SitePath, window, mss float64) float64 {
-	if window >= mss {
+	if mss > 0 && window >= mss {
 		window = math.Floor(window/mss) * mss
 	}
 	if p.Narrow.Payload == 0 {
@@ -445,6 +450,44 @@ func (a *additive) showsQueues(s *cc.Site, p *cc.SitePath) bool {
 	packets := a.product(p) / float64(max(s.MSS, 1))
 	return s.Telemetry.Queue > 0 && s.Telemetry.Queue <= unit.Bytes(s.MSS) && p.Flows >= queueFlows &&
 		packets >= queueProduct && packets >= queueFlowProduct*float64(p.Flows)
+}
+
+// fullEnough is the part of its link that a flow alone fills at least without a warning.
+const fullEnough = 0.93
+
+// smallWindow warns of a window of few packets, of which only whole ones are in flight: at 1 Gb/s and 31 us 2.6 packets
+// fill the link, and two are .75 of it. Next to data of the other direction acknowledgements wait for up to a packet: .66
+// then, and .89 to .93 with six. Several flows fill it.
+func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
+	if s.Largest > 0 || s.Sending > 0 {
+		return nil
+	}
+	var worst *cc.SitePath
+	least, window, crossed := 1., 0., ""
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		need := inFlight(p, p.Product(), 0) // frames that fill the link
+		if p.Flows != 1 || need == 0 || p.Narrow.Payload == 0 || a.trip(p) < p.BaseRTT {
+			continue
+		}
+		most := float64(p.NICRate) * float64(a.trip(p)) / 8e12 // a faster NIC has larger windows
+		whole := math.Floor(most / float64(s.MSS))
+		sent := max(whole, 1) * float64(s.MSS) * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
+		full, why := sent/need, ""
+		if p.Crossed {
+			full, why = sent/(need+sent/max(whole, 1)), ", since acknowledgements wait for data of the other direction"
+		}
+		if full < fullEnough && full < least {
+			worst, least, window, crossed = p, full, most, why
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets of it are in "+
+		"flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
+		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.Narrow.Port, worst.Narrow.Rate, crossed).
+		At(worst.Narrow.Port, 1/least)}
 }
 
 // increases warns of an additive increase above the headroom of the path where it is least.
@@ -490,7 +533,7 @@ func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, lea
 // Suits is as Config's.
 func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
 	a := c.additive()
-	all := append(pathSuits(s, c.T, a.trip, c.MinRate), a.sum(s)...)
+	all := append(pathSuits(s, c.T, a.trip, c.MinRate), slices.Concat(a.smallWindow(s), a.sum(s))...)
 	if s.Uneven(halfPath) {
 		all = append(all, s.OnSlow(warnUnevenPower, "",
 			"its power is forgotten after a T, while packets still wait there, so "+

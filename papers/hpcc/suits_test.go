@@ -44,3 +44,34 @@ func TestCongestedLoadShare(t *testing.T) {
 		}
 	}
 }
+
+// A flow alone fills what whole packets of B·T are of its link, as simulations of a star of 1 us links have it; several
+// flows, flows that end and faster NICs fill it.
+func TestSmallWindow(t *testing.T) {
+	for _, x := range []struct {
+		rate, nic unit.Rate
+		trip      unit.Time
+		flows     int
+		crossed   bool
+		share     string // "": not warned of
+	}{
+		{unit.Gbps, unit.Gbps, 22176 * unit.Nanosecond, 1, false, "76 %"},               // .754
+		{unit.Gbps, unit.Gbps, 22176 * unit.Nanosecond, 1, true, "55 %"},                // .66
+		{unit.Gbps, unit.Gbps, 22176 * unit.Nanosecond, 16, false, ""},                  // 1
+		{unit.Gbps, 10 * unit.Gbps, 22176 * unit.Nanosecond, 1, false, ""},              // .955
+		{2500 * unit.Mbps, 2500 * unit.Mbps, 11270 * unit.Nanosecond, 1, false, "90 %"}, // .901
+		{10 * unit.Gbps, 10 * unit.Gbps, 5818 * unit.Nanosecond, 1, false, ""},          // .938
+		{100 * unit.Gbps, 100 * unit.Gbps, 4180 * unit.Nanosecond, 1, true, ""},         // .95
+	} {
+		p := cc.SitePath{Flows: x.flows, Crossed: x.crossed,
+			Narrow: cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1054 * 1000}}
+		p.BaseRTT, p.NICRate = x.trip, x.nic
+		s := &cc.Site{MSS: 1000, Paths: []cc.SitePath{p}}
+		c := Defaults()
+		a := c.additive()
+		got := a.smallWindow(s)
+		if len(got) != min(len(x.share), 1) || len(got) == 1 && !strings.Contains(got[0].Text, " "+x.share+" of") {
+			t.Errorf("%+v: %v", x, got)
+		}
+	}
+}

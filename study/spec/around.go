@@ -245,6 +245,7 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		n := p.seen.Network
 		x.Narrow.Last = !n.Nodes[n.Links[busiest.Link].Ends[1-busiest.End]].Switch
 		opposing := cc.Opposing{}
+		x.Crossed = reads && d.crossed(p, src, dst, frame)
 		if reads { // others have no use for it, and the way back costs as much as the way there
 			opposing = d.opposing(p, tr, w, src, dst, frame)
 		}

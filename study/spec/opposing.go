@@ -129,6 +129,15 @@ func (d *decoder) opposing(p *Point, tr *Traffic, w *walk, src, dst int, frame i
 		Paths: int(1/w.shares[there] + .5)}
 }
 
+// crossed reports whether data of long flows passes a port on the way back from dst to src.
+func (d *decoder) crossed(p *Point, src, dst int, frame int32) bool {
+	near, joined := p.seen.Routes.Near(dst, src)
+	return joined && slices.ContainsFunc(d.walk(p, near, frame).ports, func(port topology.PortRef) bool {
+		x := d.around.loads[port]
+		return x != nil && x.long > 0
+	})
+}
+
 // mostLong returns the number of the port in a walk at which most long flows queue, and how many they are. Ports of
 // switches that skip reports do not count.
 func (d *decoder) mostLong(p *Point, w *walk, skip func(node int) bool) (most, flows int) {
