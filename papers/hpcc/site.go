@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir/core/cc"
 	"weir/core/scheme"
@@ -468,6 +469,10 @@ func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
 		p := &s.Paths[i]
 		need := inFlight(p, p.Product(), 0) // frames that fill the link
 		if p.Flows != 1 || need == 0 || p.Narrow.Payload == 0 || a.trip(p) < p.BaseRTT {
+			continue
+		}
+		host, _, _ := strings.Cut(p.Name, "->")
+		if !p.Idle && strings.HasPrefix(p.Narrow.Port, host+"->") { // flows share a port behind its NIC
 			continue
 		}
 		most := float64(p.NICRate) * float64(a.trip(p)) / 8e12 // a faster NIC has larger windows
