@@ -55,7 +55,8 @@ var suited = []struct{ old, new, at, want string }{
 		"sees no other queues; none has more than 16; relative needs none"},
 	// how telemetry is asked for
 	{"first_window: line_rate", "telemetry: congestion", "congestion",
-		"!traffic x: transport rdma: telemetry: switches must average loads"},
+		"!traffic x: transport rdma: telemetry: switches must average loads: the program telemetry needs its parameter " +
+			"t for format: relative, for telemetry: congestion and for controllers that want loads"},
 	{"hpcc: {eta: 95%}", "hpcc_pint: {}", "{hpcc_pint", "!traffic x: cc hpcc_pint: switches must average loads"},
 	{"telemetry]", "{telemetry: {format: relative}}]", "{hpcc", "!traffic x: cc hpcc: switches must average loads"},
 	{"first_window: line_rate", "telemetry: packets, telemetry_packets: 100000 packets", "100000",

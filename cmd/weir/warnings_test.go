@@ -83,6 +83,8 @@ var warned = []warntest.Row{
 		Port: "s->b"},
 	{ID: "hpcc-increases", Text: strings.Replace(fabric("forward, telemetry", "rdma", "¦hpcc"), "to: b", "to: b, flows: #",
 		1), Fires: "150", Quiet: "135", Port: "s->b"},
+	{ID: "hpcc-small-window", Text: twoLinks("#", "1Gbps", "1us", "1MB", "forward, telemetry", "rdma", "¦hpcc"),
+		Fires: "1Gbps", Quiet: "100Gbps", Port: "s->b"},
 	{ID: "min-rate-above-path", Text: narrowPath("forward, ecn", "rdma", "{dcqcn: {min_rate: ¦#}}"), Fires: "1050Mbps",
 		Quiet: "950Mbps", Port: "s->b"},
 	// timers and round trips
@@ -126,7 +128,7 @@ var warned = []warntest.Row{
 	{ID: "powertcp-uneven-paths", Text: uneven("drill, telemetry", "udp_controlled", "¦powertcp"), Fires: "49Gbps",
 		Quiet: "51Gbps", Port: slowPort},
 	{ID: "hpcc-agent-moves", Text: leaves("#, telemetry", "udp_controlled", "{rx_hpcc: {preset: ¦agent}}"),
-		Fires: "letflow", Quiet: "ecmp", Port: "leaf0->spine0"},
+		Fires: "letflow", Quiet: "ecmp", Port: "leaf1->h2"},
 	{ID: "rdma-recovery-delay", Text: fabric("forward", "{rdma: {recovery: ¦#}}", "{timely: {t_high: 60us}}"),
 		Fires: "go_back_n", Quiet: "selective_repeat"},
 	{ID: "rdma-ack-every", Text: fabric("forward, bolt", "{rdma: {ack_every: ¦#}}", "bolt"), Fires: "2 packets",
@@ -203,4 +205,23 @@ func experimentWarnings(t *testing.T, text string) []document.Warning {
 // the value that decides.
 func TestWarnings(t *testing.T) {
 	warntest.Run(t, append(warned, warnedPrograms...), experimentWarnings)
+}
+
+// strided is a middle link that # flows of a generator share.
+func strided(cc string) string {
+	return `duration: 1ms
+topology: {dumbbell: {hosts: 2, rate: 100Gbps, delay: 1us, bottleneck: 50Gbps}}
+switch: [forward, telemetry]
+traffic: [{name: x, from: "*", to: {stride: 2}, flows: #, transport: rdma, cc: ` + cc + `, start: 0s}]
+measure: [goodput]
+`
+}
+
+// Flows of a generator count as those of a list do, and increases act at a middle link although the census is on.
+func TestIncreasesOfGenerators(t *testing.T) {
+	const kind = "hpcc-increases" // its row is in warned
+	for _, law := range []string{"¦hpcc", "¦rx_hpcc", "¦powertcp"} {
+		warntest.Run(t, []warntest.Row{{ID: kind, Text: strided(law), Fires: "70", Quiet: "15", Port: "left->right"}},
+			experimentWarnings)
+	}
 }

@@ -29,7 +29,7 @@ type Site struct {
 }
 
 // SitePath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is of
-// the narrowest, and a property of switches is there if a switch has it at one of the ports where data can queue: the
+// the narrowest, of several the one with the most flows, and a property of switches is there if a switch has it at one of the ports where data can queue: the
 // slowest of the switches' ports on the path.
 type SitePath struct {
 	Path
@@ -42,6 +42,7 @@ type SitePath struct {
 	Unrecorded string   // why no telemetry of its queues comes back; "": it does
 	Unanswered string   // why no switch answers requests; "": one does
 	Opposing   Opposing // long flows in both directions
+	Crossed    bool     // acknowledgements share ports with data of long flows
 	Supplied   bool     // switches report what they have for a flow (NCF), whatever the controller
 	// DataQueueing is Queueing at the ports at which data can queue alone, without pauses of the hosts' NICs; unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
@@ -85,6 +86,7 @@ type Link struct {
 	Port    string    // that sends to it: "left->right"
 	Rate    unit.Rate // of frames, bit/s; 0: not known
 	Payload unit.Rate // of payload in full packets
+	Last    bool      // it leads to a host
 }
 
 // Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and

@@ -2,8 +2,10 @@ package hpcc
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir/core/cc"
 	"weir/core/scheme"
@@ -20,8 +22,11 @@ var (
 	warnWAI = scheme.WarningKind{ID: "hpcc-w-ai",
 		Condition: "w_ai is above the headroom, (1 − eta) of a round trip of a path at its slowest link"}
 	warnIncreases = scheme.WarningKind{ID: "hpcc-increases",
-		Condition: "the increases of the flows that share a path's slowest link, by w_ai or n, are above the headroom, so " +
-			"that more than five packets stand in its queue"}
+		Condition: "the increases of the flows that share a path's slowest link, by w_ai, beta or n, are above the " +
+			"headroom, so that more than five packets stand in its queue"}
+	warnSmallWindow = scheme.WarningKind{ID: "hpcc-small-window",
+		Condition: "a window of B·T is so few whole packets that a flow without an end, alone at its slowest link, fills " +
+			"less than 93 % of it; data of the other direction counts as a packet"}
 	warnLoadShort = scheme.WarningKind{ID: "hpcc-load-short",
 		Condition: "switches average loads over a small part of the longest path's round trip (t of program telemetry)"}
 	warnLoadLong = scheme.WarningKind{ID: "hpcc-load-long",
@@ -55,7 +60,8 @@ var (
 )
 
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
-var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnTShort, warnTLong,
+var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnSmallWindow,
+	warnTShort, warnTLong,
 	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
@@ -166,39 +172,85 @@ func (c *Config) canSwing(s *cc.Site, p *cc.SitePath) bool {
 func (c *Config) windows(s *cc.Site) (all []scheme.Remark) {
 	r := c.resolved()
 	all = pathSuits(s, r.T, r.trip, c.MinRate)
+	a := r.additive()
+	all = append(all, a.smallWindow(s)...)
 	if c.counted(s) {
+		// at the last hop increases suit the flows that there are
+		a.acts = func(p *cc.SitePath) bool { return !p.Narrow.Last }
+		elsewhere := s.Find(a.acts) != nil
 		for _, p := range []struct {
 			name  string
 			given bool
 		}{{"n", c.N > 0}, {"w_ai", c.N == 0 && c.WAI != Defaults().WAI}} {
-			if p.given {
+			if p.given && !elsewhere {
 				all = append(all, warnCensusN.Remark(p.name, "with census: on it acts only while the last hop is not the "+
 					"bottleneck; "+
 					"census: off makes it act always"))
 			}
 		}
-		return all
 	}
 	if r.N == 0 {
-		if all = append(all, c.increases(s)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
+		if all = append(all, c.increases(s, a.acts)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
 			return all
 		}
 	}
-	return append(all, r.sum(s)...)
+	return append(all, a.sum(s)...)
+}
+
+// additive is what flows add to their windows in each round trip.
+type additive struct {
+	eta          float64
+	trip         func(p *cc.SitePath) unit.Time // T of a path's flows
+	increase     func(p *cc.SitePath) float64   // of a flow, in bytes
+	acts         func(p *cc.SitePath) bool      // on this path; nil: on each
+	param, value string                         // that decide the increase
+	maxStanding  float64                        // packets that may stand in a queue without a warning
+	nPerFlow     int                            // the n that suits, for each flow
+}
+
+// additive returns the increases of the law. The configuration is resolved.
+func (c *Config) additive() additive {
+	a := additive{eta: c.Eta, trip: c.trip, increase: c.increase, param: "w_ai", value: c.WAI.String(),
+		maxStanding: maxStanding, nPerFlow: 1}
+	if c.N > 0 {
+		a.param, a.value = "n", strconv.Itoa(c.N)
+	}
+	return a
+}
+
+// additive returns β's increases. With the n of 20 that suits each flow all together add 5 % of B·T.
+func (c *PowerConfig) additive() additive {
+	a := additive{eta: c.Eta, trip: func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }, param: "beta",
+		value: c.Beta.String(), maxStanding: maxStandingPower, nPerFlow: 20}
+	if c.N > 0 {
+		a.param, a.value = "n", strconv.Itoa(c.N)
+	}
+	a.increase = func(p *cc.SitePath) float64 {
+		rate := float64(c.Beta)
+		if c.N > 0 {
+			rate = float64(p.NICRate) / float64(c.N)
+		}
+		return rate * float64(a.trip(p)) / 8e12
+	}
+	return a
 }
 
 // maxStanding is how many packets may stand in a queue by the increases of all flows without a warning. The 95th
-// percentile is about four times what standing returns, so that it is 20 kB with packets of 1000 bytes.
-const maxStanding = 5
+// percentile is about four times what standing returns, so that it is 20 kB with packets of 1000 bytes. PowerTCP's 60
+// flows with 150 Mb/s at 100 Gb/s and 4 us, 5.2, have 11 kB, and 1,000 with n: 10000, 5.8, have 80 kB.
+const (
+	maxStanding      = 5
+	maxStandingPower = 5.7
+)
 
 // sum warns of flows that together add so much more in a round trip than the headroom of the link that they share that
-// a queue stands. The configuration is resolved.
-func (c *Config) sum(s *cc.Site) []scheme.Remark {
+// a queue stands.
+func (a *additive) sum(s *cc.Site) []scheme.Remark {
 	var worst *cc.SitePath
-	queue := float64(maxStanding * s.MSS)
+	queue := a.maxStanding * float64(s.MSS)
 	for i := range s.Paths {
-		if p := &s.Paths[i]; p.Flows > 1 {
-			if q := c.standing(p, float64(s.MSS)); q > queue {
+		if p := &s.Paths[i]; p.Flows > 1 && (a.acts == nil || a.acts(p)) {
+			if q := a.standing(p, float64(s.MSS)); q > queue {
 				worst, queue = p, q
 			}
 		}
@@ -206,31 +258,37 @@ func (c *Config) sum(s *cc.Site) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	param, value := "w_ai", c.WAI.String()
-	if c.N > 0 {
-		param, value = "n", strconv.Itoa(c.N)
+	about := "at least"
+	if most := float64(worst.Flows)*float64(s.MSS) - a.product(worst); most > 0 && queue >= most {
+		about = "about"
 	}
-	added, headroom := float64(worst.Flows)*c.increase(worst), c.product(worst)*(1-c.Eta)
-	return []scheme.Remark{warnIncreases.Remark(param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
-		"W·(1−eta) of %v at %s, is %v: a queue of about %v stands; n: %d suits them", worst.Flows, param, value,
-		unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), unit.Bytes(queue),
-		worst.Flows).At(worst.Narrow.Port, added/max(headroom, 1))}
+	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
+	return []scheme.Remark{warnIncreases.Remark(a.param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
+		"W·(1−eta) of %v at %s, is %v: a queue of %s %v stands on average; n: %d suits them", worst.Flows, a.param,
+		a.value, unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), about, unit.Bytes(queue),
+		worst.Flows*a.nPerFlow).At(worst.Narrow.Port, added/max(headroom, 1))}
 }
 
-// standing returns the bytes that stand in the queue of a path's narrowest link by the fixed point of the law,
+// standing returns the least bytes that stand in the queue of a path's narrowest link by the fixed point of the law,
 // W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or where windows are below a packet by their
-// rates, N·W/T = B. In the queue there is at most a packet of each flow then. The configuration is resolved.
-func (c *Config) standing(p *cc.SitePath, mss float64) float64 {
-	product, flows := c.product(p), float64(p.Flows)
-	added := flows * c.increase(p)
+// rates, N·W/T = B. In the queue there is at most a packet of each flow then. Packets do not come evenly, so that the
+// queue is longer: up to twice with windows of a packet, and four times and more with windows far below one.
+func (a *additive) standing(p *cc.SitePath, mss float64) float64 {
+	product, flows := a.product(p), float64(p.Flows)
+	added := flows * a.increase(p)
 	switch packets := flows * mss; {
 	case packets <= product:
-		return added - product*(1-c.Eta)
+		return added - product*(1-a.eta)
 	case added >= product:
-		return packets
+		return packets - product
 	default:
-		return min(product*(c.Eta/(1-added/product)-1), packets)
+		return min(product*(a.eta/(1-added/product)-1), packets-product)
 	}
+}
+
+// product returns B·T of a path's narrowest link, in bytes.
+func (a *additive) product(p *cc.SitePath) float64 {
+	return float64(p.Narrow.Rate) * float64(a.trip(p)) / 8e12
 }
 
 // baseTrip returns the round trip without queues for which a path's windows are computed: t, if it is given.
@@ -248,11 +306,6 @@ func (c *Config) trip(p *cc.SitePath) unit.Time {
 		t = agentT(t, p.Narrow.Rate)
 	}
 	return t
-}
-
-// product returns B·T of a path's narrowest link, in bytes.
-func (c *Config) product(p *cc.SitePath) float64 {
-	return float64(p.Narrow.Rate) * float64(c.trip(p)) / 8e12
 }
 
 // increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
@@ -309,15 +362,24 @@ func (c *Config) loads(s *cc.Site, byLoad bool, least loadTimes) []scheme.Remark
 	default:
 		share, trips = least.records, maxRecordTrips
 	}
-	all := loadTime(s, share, trips)
+	harm := "windows with them"
 	if !byLoad {
-		all = append(all, congestedLoad(s, r.Eta, r.trip, r.increase)...)
+		harm = harmAlone
+	}
+	all := loadTime(s, share, trips, harm)
+	if !byLoad {
+		all = append(all, r.additive().congestedLoad(s)...)
 	}
 	return all
 }
 
+// harmAlone is what a short t does where only records upon congestion depend on it. With .24 round trips a flow alone
+// fills .885 of its link, and eight flows or 64 fill it.
+const harmAlone = "so does whether there are records: a flow alone leaves a part of its link idle"
+
 // loadTime warns of a t of program telemetry below a share of the longest path's round trip, or above so many of it.
-func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
+// harm is what else follows bursts with a short t.
+func loadTime(s *cc.Site, share, trips float64, harm string) []scheme.Remark {
 	p, ok := s.Longest()
 	t := s.Telemetry.T
 	if !ok || t == 0 {
@@ -326,56 +388,132 @@ func loadTime(s *cc.Site, share, trips float64) []scheme.Remark {
 	ratio := float64(t) / float64(p.BaseRTT)
 	if ratio < share {
 		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
-			"path takes without queues (%s): loads follow bursts within a round trip, and windows with them; %.2g to %g round "+
-			"trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, share, trips)}
+			"path takes without queues (%s): "+
+			"loads follow bursts within a round trip, and %s; %.2g to %g round trips suit it", t, ratio,
+			p.BaseRTT.Rough(), p.Name, harm, share, trips)}
 	}
 	if q := s.Find(func(p *cc.SitePath) bool { return !p.Idle }); ratio > trips && q != nil {
 		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
-			"path takes without queues (%s): a load is reported when windows have been too large for that long, and stands in "+
-			"queues; %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
+			"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
+			"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
 
 // congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
-// counts as that load, and windows shrink until the increase of a round trip is all that is left. trip returns T of a
-// path's flows, increase the additive increase in it, in bytes.
-func congestedLoad(s *cc.Site, eta float64, trip func(p *cc.SitePath) unit.Time,
-	increase func(p *cc.SitePath) float64) []scheme.Remark {
+// counts as that load, and windows shrink until the increase of a round trip is all that is left.
+func (a additive) congestedLoad(s *cc.Site) []scheme.Remark {
 	load := s.Telemetry.Load
-	if load <= eta {
+	if load <= a.eta {
 		return nil
 	}
 	var worst *cc.SitePath
 	least := 0.0
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		product := float64(p.Narrow.Rate) * float64(trip(p)) / 8e12
+		product := a.product(p)
 		if product == 0 {
 			continue
 		}
-		full := float64(max(p.Flows, 1)) * increase(p) / (1 - eta/load) / product
-		if full < eta && (worst == nil || full < least) {
+		if a.showsQueues(s, p) {
+			continue
+		}
+		full := float64(max(p.Flows, 1)) * inFlight(p, a.increase(p)/(1-a.eta/load), float64(s.MSS)) / product
+		if full < a.eta && (worst == nil || full < least) {
 			worst, least = p, full
 		}
 	}
 	if worst == nil {
 		return nil
 	}
+	unless := ""
+	if s.Telemetry.Queue <= unit.Bytes(s.MSS) && worst.Flows > 1 {
+		unless = fmt.Sprintf(", unless queues of congested_queue, %v, make it congested", s.Telemetry.Queue)
+	}
 	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where "+
-		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full; congested_load up to "+
-		"eta suits it", unit.FormatShare(eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
-		fmt.Sprintf("%.2g %%", 100*least)).At(worst.Narrow.Port, eta/least)}
+		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full%s; congested_load "+
+		"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
+		fmt.Sprintf("%.2g %%", 100*least), unless).At(worst.Narrow.Port, a.eta/least)}
+}
+
+// inFlight returns the bytes of frames that a window of payload has in flight: whole packets, or where it is below a
+// packet what its rate amounts to.
+func inFlight(p *cc.SitePath, window, mss float64) float64 {
+	if mss > 0 && window >= mss {
+		window = math.Floor(window/mss) * mss
+	}
+	if p.Narrow.Payload == 0 {
+		return window
+	}
+	return window * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
+}
+
+// Flows, packets of B·T, and of them for each flow, from which on a queue of a packet comes so often that a port is
+// congested by it, if congested_queue is at most a packet: four and eight flows at 400 Gb/s and 4 us fill .83 to .94 of
+// the link; with 200 Gb/s, two flows, or two packets they fill what windows have without congestion.
+const (
+	queueFlows       = 4
+	queueProduct     = 150
+	queueFlowProduct = 20
+)
+
+// showsQueues reports whether congested_queue makes a path's port congested when its load does not.
+func (a *additive) showsQueues(s *cc.Site, p *cc.SitePath) bool {
+	packets := a.product(p) / float64(max(s.MSS, 1))
+	return s.Telemetry.Queue > 0 && s.Telemetry.Queue <= unit.Bytes(s.MSS) && p.Flows >= queueFlows &&
+		packets >= queueProduct && packets >= queueFlowProduct*float64(p.Flows)
+}
+
+// fullEnough is the part of its link that a flow alone fills at least without a warning.
+const fullEnough = 0.93
+
+// smallWindow warns of a window of few packets, of which only whole ones are in flight: at 1 Gb/s and 31 us 2.6 packets
+// fill the link, and two are .75 of it. Next to data of the other direction acknowledgements wait for up to a packet: .66
+// then, and .89 to .93 with six. Several flows fill it.
+func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
+	if s.Largest > 0 || s.Sending > 0 {
+		return nil
+	}
+	var worst *cc.SitePath
+	least, window, crossed := 1., 0., ""
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		need := inFlight(p, p.Product(), 0) // frames that fill the link
+		if p.Flows != 1 || need == 0 || p.Narrow.Payload == 0 || a.trip(p) < p.BaseRTT {
+			continue
+		}
+		host, _, _ := strings.Cut(p.Name, "->")
+		if !p.Idle && strings.HasPrefix(p.Narrow.Port, host+"->") { // flows share a port behind its NIC
+			continue
+		}
+		most := float64(p.NICRate) * float64(a.trip(p)) / 8e12 // a faster NIC has larger windows
+		whole := math.Floor(most / float64(s.MSS))
+		sent := max(whole, 1) * float64(s.MSS) * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
+		full, why := sent/need, ""
+		if p.Crossed {
+			full, why = sent/(need+sent/max(whole, 1)), ", since acknowledgements wait for data of the other direction"
+		}
+		if full < fullEnough && full < least {
+			worst, least, window, crossed = p, full, most, why
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets of it are in "+
+		"flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
+		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.Narrow.Port, worst.Narrow.Rate, crossed).
+		At(worst.Narrow.Port, 1/least)}
 }
 
 // increases warns of an additive increase above the headroom of the path where it is least.
-func (c *Config) increases(s *cc.Site) []scheme.Remark {
+func (c *Config) increases(s *cc.Site, acts func(p *cc.SitePath) bool) []scheme.Remark {
 	var tight *cc.SitePath
-	least := 0.0
+	least, a := 0.0, c.additive()
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		headroom := c.product(p) * (1 - c.Eta)
-		if headroom > 0 && (tight == nil || headroom < least) {
+		headroom := a.product(p) * (1 - c.Eta)
+		if (acts == nil || acts(p)) && headroom > 0 && (tight == nil || headroom < least) {
 			tight, least = p, headroom
 		}
 	}
@@ -410,8 +548,8 @@ func pathSuits(s *cc.Site, t unit.Time, trip func(p *cc.SitePath) unit.Time, lea
 
 // Suits is as Config's.
 func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
-	trip := func(p *cc.SitePath) unit.Time { return baseTrip(c.T, p) }
-	all := pathSuits(s, c.T, trip, c.MinRate)
+	a := c.additive()
+	all := append(pathSuits(s, c.T, a.trip, c.MinRate), slices.Concat(a.smallWindow(s), a.sum(s))...)
 	if s.Uneven(halfPath) {
 		all = append(all, s.OnSlow(warnUnevenPower, "",
 			"its power is forgotten after a T, while packets still wait there, so "+
@@ -420,11 +558,5 @@ func (c *PowerConfig) Suits(s *cc.Site) []scheme.Remark {
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}
-	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips), congestedLoad(s, c.Eta, trip,
-		func(p *cc.SitePath) float64 {
-			if c.N > 0 {
-				return float64(p.NICRate) * float64(trip(p)) / 8e12 / float64(c.N)
-			}
-			return float64(c.Beta) * float64(trip(p)) / 8e12
-		}))
+	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips, harmAlone), a.congestedLoad(s))
 }

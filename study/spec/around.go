@@ -203,11 +203,9 @@ func (w *walk) find(n *topology.Network, frame int32) {
 // collectPaths gives a site the paths of the traffic's flows, each kind once. The traffic's are the point's flows from
 // first on and before end. It returns what switches do to flows with a choice of ports.
 func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end int) (spread spreading) {
-	seen := map[cc.SitePath]int{}       // number in site.Paths, counted from 1
-	flows := map[topology.PortRef]int{} // without an end, by the port of the narrowest link
-	var narrow []topology.PortRef
+	seen := map[cc.SitePath]int{} // number in site.Paths, counted from 1
 	frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
-	each := endless(p, first, end)
+	counted := p.endless(tr, first, end) > 0 && site.Sending == 0 // by loads
 	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
 	p.eachPair(tr, first, end, func(src, dst int) {
 		near, joined := p.seen.Routes.Near(src, dst)
@@ -236,8 +234,18 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		if x.Idle = d.idle(p, w); x.Idle {
 			x.Lossless = "no port of a switch receives more than it can send"
 		}
-		flows[w.narrow] += each
+		busiest := w.narrow
+		if d.around.loads != nil {
+			busiest, x.Flows = d.sharing(w)
+			if !counted {
+				x.Flows++
+			}
+			x.Flows = max(x.Flows, 1)
+		}
+		n := p.seen.Network
+		x.Narrow.Last = !n.Nodes[n.Links[busiest.Link].Ends[1-busiest.End]].Switch
 		var opposing cc.Opposing
+		x.Crossed = reads && d.crossed(p, src, dst, frame)
 		if reads { // others have no use for it, and the way back costs as much as the way there
 			opposing = d.opposing(p, tr, w, src, dst, frame)
 		}
@@ -249,32 +257,13 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 		}
 		seen[x] = len(site.Paths) + 1
 		x.Opposing = opposing
-		narrow = append(narrow, w.narrow)
 		x.Name = p.seen.Network.Nodes[src].Name + "->" + p.seen.Network.Nodes[dst].Name
-		x.Narrow.Port = p.seen.Network.PortName(w.narrow.Link, w.narrow.End)
+		x.Narrow.Port = p.seen.Network.PortName(busiest.Link, busiest.End)
 		site.Paths = append(site.Paths, x)
 	})
-	for i := range site.Paths {
-		site.Paths[i].Flows = flows[narrow[i]]
-		if x := d.around.loads[narrow[i]]; x != nil {
-			site.Paths[i].Flows = x.flows
-			if each == 0 || site.Sending > 0 {
-				site.Paths[i].Flows++
-			}
-		}
-	}
 	site.Largest = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.how == dataplane.EachPacket, spread.how == dataplane.EachFlowlet
 	return spread
-}
-
-// endless is how many flows each one stands for that eachPair visits, if the traffic lists flows without an end; 0: it
-// does not, and its flows need not be there together.
-func endless(p *Point, first, end int) int {
-	if first == end || p.flows.at(first).Size > 0 {
-		return 0
-	}
-	return max(1, (end-first)/mostPairs)
 }
 
 // queues reports whether data can queue at a port. As long as not all traffics are known, it can at any.

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"slices"
+
 	"weir/core/cc"
 	"weir/core/telemetry"
 	"weir/core/topology"
@@ -21,9 +23,7 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 		if g.Offered > 0 || g.Sizes != nil {
 			return 0, 0
 		}
-		pairs := 0
-		g.eachPair(func(int, int) { pairs++ })
-		return g.Expected(p, tr) / float64(max(pairs, 1)*max(len(g.Sets), 1)), g.Size
+		return g.perPair(p, tr), g.Size
 	}
 	if first == end {
 		return 0, 0
@@ -39,6 +39,44 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 		}
 	}
 	return float64(step), size
+}
+
+// perPair returns how many of the flows that are there together each pair of hosts that eachPair visits stands for.
+func (g *Generator) perPair(p *Point, tr *Traffic) float64 {
+	pairs := 0
+	g.eachPair(func(int, int) { pairs++ })
+	return g.Expected(p, tr) / float64(max(pairs, 1)*max(len(g.Sets), 1))
+}
+
+// endless returns how many flows without an end each pair of hosts that eachPair visits stands for; 0: the traffic's
+// flows end, and need not be there together.
+func (p *Point) endless(tr *Traffic, first, end int) float64 {
+	if g := tr.generator; g != nil {
+		if g.Offered > 0 || g.Mean() > 0 {
+			return 0
+		}
+		return g.perPair(p, tr)
+	}
+	if first == end || p.flows.at(first).Size > 0 {
+		return 0
+	}
+	return float64(max(1, (end-first)/mostPairs))
+}
+
+// limits reports whether port number i is as slow as the walk's narrowest.
+func (w *walk) limits(i int) bool {
+	return w.ports[i] == w.narrow || w.narrow != w.ports[0] && slices.Contains(w.queues, w.ports[i])
+}
+
+// sharing returns the port with the most flows without an end among a walk's narrowest, and how many they are.
+func (d *decoder) sharing(w *walk) (busiest topology.PortRef, flows int) {
+	busiest = w.narrow
+	for i, port := range w.ports {
+		if x := d.around.loads[port]; w.limits(i) && x != nil && int(x.flows+.5) > flows {
+			busiest, flows = port, int(x.flows+.5)
+		}
+	}
+	return busiest, flows
 }
 
 // countLong adds a pair's flows of a controller that reads telemetry to the ports that they pass, if they are long.
@@ -89,6 +127,15 @@ func (d *decoder) opposing(p *Point, tr *Traffic, w *walk, src, dst int, frame i
 	port := w.ports[there]
 	return cc.Opposing{Port: p.seen.Network.PortName(port.Link, port.End), Aligned: aligned, Opposed: opposed,
 		Paths: int(1/w.shares[there] + .5)}
+}
+
+// crossed reports whether data of long flows passes a port on the way back from dst to src.
+func (d *decoder) crossed(p *Point, src, dst int, frame int32) bool {
+	near, joined := p.seen.Routes.Near(dst, src)
+	return joined && slices.ContainsFunc(d.walk(p, near, frame).ports, func(port topology.PortRef) bool {
+		x := d.around.loads[port]
+		return x != nil && x.long > 0
+	})
 }
 
 // mostLong returns the number of the port in a walk at which most long flows queue, and how many they are. Ports of

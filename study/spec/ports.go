@@ -19,7 +19,7 @@ type portLoad struct {
 	informed bool                    // packets of a controller that wants telemetry pass it
 	narrow   bool                    // it is the narrowest of some path through it
 	long     float64                 // long flows of controllers that read telemetry
-	flows    int                     // flows without an end that it limits, as the narrowest of their path
+	flows    float64                 // flows without an end that it limits, as one of the narrowest of their path
 	longest  unit.Time               // round trip of the flows with a controller through it
 	inflow   float64                 // max bit/s that hosts can send to it together
 	by       map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
@@ -32,7 +32,7 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 	ranges := p.flowRanges()
 	for id := range p.entries {
 		tr := &p.entries[id]
-		each := endless(p, ranges[id][0], ranges[id][1])
+		each := p.endless(tr, ranges[id][0], ranges[id][1])
 		perPair, size := p.longFlows(tr, ranges[id][0], ranges[id][1])
 		frame := p.seen.Framing.Frame(tr.seen.Headers(), tr.seen.Payload, true)
 		app := float64(transport.AppRate(tr.transportConfig)) * float64(frame) / float64(max(tr.seen.Payload, 1))
@@ -65,7 +65,11 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 				}
 			}
 			if app == 0 {
-				loads[w.narrow].flows += each
+				for i, port := range w.ports {
+					if w.limits(i) {
+						loads[port].flows += each * w.shares[i]
+					}
+				}
 			}
 			d.countLong(p, loads, tr, w, trip, perPair, size)
 		})
@@ -76,14 +80,14 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 
 // offered adds a flow, or as many as it stands for, to what a host sends: at most what its link carries, and what the
 // application has for each flow; 0: always more. Flows with an end need not be there together.
-func offered(rate, link, app float64, flows int) float64 {
+func offered(rate, link, app, flows float64) float64 {
 	switch {
 	case app == 0:
 		return link
 	case flows == 0:
 		return max(rate, min(app, link))
 	}
-	return min(rate+app*float64(flows), link)
+	return min(rate+app*flows, link)
 }
 
 // maxRounds limits how far inflows are followed, in links.

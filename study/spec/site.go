@@ -153,7 +153,7 @@ func (d *decoder) remarks(tr *Traffic, who string, at document.Place, params *do
 			}
 		}
 		if r.Refused {
-			d.Fail(where, "", "traffic %s: %s: %s", tr.seen.Name, who, text)
+			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.seen.Name), who, text))
 		} else {
 			d.issue(Warning{Kind: r.Kind, At: where, Port: r.Port, Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
 		}
