@@ -387,7 +387,7 @@
 // so much more than the headroom that over five packets stand in the queue by the law's fixed point: 128 flows with
 // 80 B at 100 Gb/s and a T of 4.2 us, a 95th percentile of 40 kB, 1,000 there (1 MB), or 24 at 1 Gb/s (21 kB); 64 at
 // 100 Gb/s (12 kB) and 16 at 1 Gb/s (8 kB) are not warned of. With the census on that is of links other than the
-// last hop, and PowerTCP's β counts as W_ai: TestIncreasesOfGenerators.
+// last hop, and PowerTCP's β counts as W_ai.
 // Windows are whole packets: where B·T is 2.6 of them, two are .75 of it, and a flow alone fills no more
 // (TestSmallWindow).
 //

@@ -40,7 +40,7 @@ func TestCheckJSON(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	if transports["rdma"] != 6 || transports["ndp"] != 3 || len(transports) != 2 {
+	if transports["rdma"] != 9 || transports["ndp"] != 3 || len(transports) != 2 {
 		t.Errorf("%v", transports)
 	}
 }
