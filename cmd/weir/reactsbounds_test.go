@@ -45,8 +45,9 @@ var excuses = map[string]effect{
 	"min-rate-above-path": longQueue | drops,
 	// windows follow something else than the path
 	"bolt-paths": longQueue | drops | idles, "hpcc-t-long": longQueue, "hpcc-w-ai": longQueue, "hpcc-t-short": idles,
-	"hpcc-increases": longQueue, "hpcc-load-long": longQueue | drops, "hpcc-load-short": idles, "hpcc-congested-load": idles,
-	"telemetry-multi": idles, "timely-t-high-low": idles, "swift-target": idles, "swift-max-cwnd": idles,
+	"hpcc-increases": longQueue, "hpcc-load-long": longQueue | drops, "hpcc-load-short": idles,
+	"hpcc-congested-load": idles,
+	"telemetry-multi":     idles, "timely-t-high-low": idles, "swift-target": idles, "swift-max-cwnd": idles,
 	"bolt-max-cwnd": idles, "tcp-send-buffer": idles, "tcp-receive-buffer": idles, "rdma-bound-bytes": idles,
 	// what the transport takes for lost
 	"order-needed": idles | resends, "rdma-recovery-delay": longQueue | drops | resends, "timeout-below-path": resends,

@@ -28,9 +28,9 @@ type Site struct {
 	Config      scheme.Config     // of the controller
 }
 
-// SitePath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is of
-// the narrowest, of several the one with the most flows, and a property of switches is there if a switch has it at one of the ports where data can queue: the
-// slowest of the switches' ports on the path.
+// SitePath is a path as a file's reader knows it. Endpoints know its Path only. Where equal paths differ, Narrow is
+// of the narrowest, of several the one with the most flows, and a property of switches is there if a switch has it at
+// one of the ports where data can queue: the slowest of the switches' ports on the path.
 type SitePath struct {
 	Path
 	Name       string   // the hosts at its ends: "left0->right0"
@@ -53,7 +53,7 @@ type SitePath struct {
 	Holds        unit.Time // max time that a queue of such a switch holds at its port's rate; 0: not known
 }
 
-// SlowPath is the slowest of several ways on which packets can go: its port of a switch, of which the others are ports
+// SlowPath is the slowest of several ways on which packets can go: its port of a switch, next to the ports
 // that lead to the same host. It has less than its part can be, so that packets wait there, in the run's worst moment.
 // The zero value: no way is slower than another, or it has room for its part.
 type SlowPath struct {
@@ -62,7 +62,7 @@ type SlowPath struct {
 	Part float64 // of the rate of the fastest of them; 0: there is no slow path
 }
 
-// Uneven reports whether packets of a flow go one by one over paths of which a slow one has less than a part of
+// Uneven reports whether packets of a flow go one by one over paths, and a slow one has less than a part of
 // another's rate.
 func (s *Site) Uneven(part float64) bool { return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part }
 

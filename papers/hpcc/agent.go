@@ -78,7 +78,7 @@ func agentMinT(slowest unit.Rate) unit.Time {
 	return agentBursts * burst
 }
 
-// encodeAgentT rounds T up to what the option has of it: (16 + m)·2^e us, of which e is in the upper four bits. The
+// encodeAgentT rounds T up to what the option holds: (16 + m)·2^e us, where e is in the upper four bits. The
 // minimum is 17 us, since 0 stands for an unknown T.
 func encodeAgentT(t unit.Time) int32 {
 	us, e := (t+unit.Microsecond-1)/unit.Microsecond, int32(0)

@@ -40,8 +40,8 @@ var (
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
 		Condition: "t is above three round trips of the longest path"}
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
-		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data and " +
-		"acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches choose " +
+		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data " +
+		"and acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches choose " +
 		"among ports by a hash"}
 	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
 		Condition: "loads come without records (PINT, format: " +
@@ -117,9 +117,9 @@ func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
 
 // Flows of both directions together from which the loop swings with multiplicative commits only: with an
 // acknowledgement for each packet; where acknowledgements are of several packets, or a round trip is few; and where a
-// hash sends data and acknowledgements of a flow through different switches. Where a round trip is very many packets, it
-// is twice as many flows. One flow in one direction does not swing, windows well below a packet do not, and flows over
-// many paths do not.
+// hash sends data and acknowledgements of a flow through different switches. Where a round trip is very many packets,
+// it is twice as many flows. One flow in one direction does not swing, windows well below a packet do not, and flows
+// over many paths do not.
 const (
 	opposedFlows       = 8
 	opposedFewFlows    = 4
@@ -259,7 +259,7 @@ func (a *additive) sum(s *cc.Site) []scheme.Remark {
 		return nil
 	}
 	about := "at least"
-	if most := float64(worst.Flows)*float64(s.MSS) - a.product(worst); most > 0 && queue >= most {
+	if most := float64(float64(worst.Flows)*float64(s.MSS)) - a.product(worst); most > 0 && queue >= most {
 		about = "about"
 	}
 	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
@@ -275,14 +275,14 @@ func (a *additive) sum(s *cc.Site) []scheme.Remark {
 // queue is longer: up to twice with windows of a packet, and four times and more with windows far below one.
 func (a *additive) standing(p *cc.SitePath, mss float64) float64 {
 	product, flows := a.product(p), float64(p.Flows)
-	added := flows * a.increase(p)
-	switch packets := flows * mss; {
+	added := float64(flows * a.increase(p))
+	switch packets := float64(flows * mss); {
 	case packets <= product:
-		return added - product*(1-a.eta)
+		return added - float64(product*(1-a.eta))
 	case added >= product:
 		return packets - product
 	default:
-		return min(product*(a.eta/(1-added/product)-1), packets-product)
+		return min(float64(product*(a.eta/(1-added/product)-1)), packets-product)
 	}
 }
 
@@ -467,9 +467,9 @@ func (a *additive) showsQueues(s *cc.Site, p *cc.SitePath) bool {
 // fullEnough is the part of its link that a flow alone fills at least without a warning.
 const fullEnough = 0.93
 
-// smallWindow warns of a window of few packets, of which only whole ones are in flight: at 1 Gb/s and 31 us 2.6 packets
-// fill the link, and two are .75 of it. Next to data of the other direction acknowledgements wait for up to a packet: .66
-// then, and .89 to .93 with six. Several flows fill it.
+// smallWindow warns of a window of few packets, where only whole packets are in flight: at 1 Gb/s and 31 us 2.6
+// packets fill the link, and two are .75 of it. Next to data of the other direction acknowledgements wait for up to a
+// packet: .66 then, and .89 to .93 with six. Several flows fill it.
 func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
 	if s.Largest > 0 || s.Sending > 0 {
 		return nil
@@ -500,8 +500,8 @@ func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets of it are in "+
-		"flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
+	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets of it are "+
+		"in flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
 		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.Narrow.Port, worst.Narrow.Rate, crossed).
 		At(worst.Narrow.Port, 1/least)}
 }

@@ -15,9 +15,9 @@ import (
 // they take 10 % longer.
 const longProducts = 3.8
 
-// longFlows returns how many flows each pair of hosts that eachPair visits stands for on average, if the traffic's flows
-// last and begin together, and the size of the smallest; 0: they have no end. Flows that arrive at a load, of a job, of
-// a collective operation and of a file follow one another and do not count.
+// longFlows returns how many flows each pair of hosts that eachPair visits stands for on average, if the traffic's
+// flows last and begin together, and the size of the smallest; 0: they have no end. Flows that arrive at a load, of a
+// job, of a collective operation and of a file follow one another and do not count.
 func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size unit.Bytes) {
 	if g := tr.generator; g != nil {
 		if g.Offered > 0 || g.Sizes != nil {
@@ -110,8 +110,8 @@ func (w *walk) share(n *topology.Network) {
 	}
 }
 
-// opposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It is zero as
-// long as not all traffics are known.
+// opposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It is zero
+// as long as not all traffics are known.
 func (d *decoder) opposing(p *Point, tr *Traffic, w *walk, src, dst int, frame int32) (o cc.Opposing) {
 	near, joined := p.seen.Routes.Near(dst, src)
 	if d.around.loads == nil || !joined {

@@ -25,7 +25,7 @@ func (d *decoder) slow(p *Point, w *walk, frame int32) (slowest cc.SlowPath) {
 		if part >= 1 || slowest.Part > 0 && part >= slowest.Part {
 			continue
 		}
-		if d.around.loads[port].sent()/float64(ports[w.levels[i]]) > rate {
+		if d.around.loads[port].total()/float64(ports[w.levels[i]]) > rate {
 			slowest = cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part}
 		}
 	}
@@ -42,8 +42,8 @@ func (p *Point) lowest(port topology.PortRef) unit.LinkRate {
 	return p.seen.Network.Links[port.Link].Rate
 }
 
-// sent returns what the hosts of all flows that may pass a port can send together, in bit/s.
-func (x *portLoad) sent() (sum float64) {
+// total returns what the hosts of all flows that may pass a port can send together, in bit/s.
+func (x *portLoad) total() (sum float64) {
 	if x == nil {
 		return 0
 	}

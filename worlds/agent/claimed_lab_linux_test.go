@@ -53,8 +53,8 @@ func obeyed(t testing.TB, a *agent.Agent, window uint32, pacing unit.Rate) {
 	})
 }
 
-// requireBound waits until a connection has W = rate*T, of which ceil(W/frame) segments are in flight, four at least, and is
-// paced at W/T, of which a frame's payload counts. T is the receiver's.
+// requireBound waits until a connection has W = rate*T, of which ceil(W/frame) segments are in flight, four at least,
+// and is paced at W/T, of which a frame's payload counts. T is the receiver's.
 func requireBound(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
 	t.Helper()
 	await.Until(t, "T", func() bool { return connections(t, a)[0].Told.T > 0 })

@@ -405,7 +405,7 @@ func (s *Sender) again(now unit.Time, n int64, x *sent) (flags uint16) {
 	if x.flags&gone != 0 {
 		if x.flags&waited != 0 {
 			patience, _ := s.patience()
-			s.waits.addLate(n, now, x.at+min(2*patience, s.loss.Limit))
+			s.waits.addWaiting(n, now, x.at+min(2*patience, s.loss.Limit))
 		}
 		s.remain(x)
 		flags = resent

@@ -18,14 +18,15 @@ import "weir/core/unit"
 //     n windows arrive before all of a window waits there: W·Σ(1-1/n)^k. So eight paths leave a quarter, 64 round
 //     trips, where packets wait for 20. A queue that fills makes the next packet of a flow later than the latest:
 //     patience is lateness times what was measured, at least.
-//   - A packet that was taken for lost after the patience may still wait. It is a late copy, which counts as in flight,
+//   - A packet that was taken for lost after the patience may still wait. It is a waiting copy, which counts as in flight,
 //     until twice the patience has passed since it was sent, or LossLimit, or until it arrives.
 //
-// A late copy that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it does not
-// arrive in time, the loss is confirmed: a slow path would have brought it. Then patience is a quarter, but only once
-// for what was sent again since it was so last. Below a round trip the flow trusts: what is overdue is lost, as with
-// RACK, and there are no late copies. So a path that fails under way costs minPatience twice and a few round trips, not a
-// patience for every packet. Each experience windows without a confirmed loss double the patience, up to minPatience.
+// A waiting copy that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it
+// does not arrive in time, the loss is confirmed: a slow path would have brought it. Then patience is a quarter, but
+// only once for what was sent again since it was so last. Below a round trip the flow trusts: what is overdue is
+// lost, as with RACK, and there are no waiting copies. So a path that fails under way costs minPatience twice and a few
+// round trips, not a patience for every packet. Each experience windows without a confirmed loss double the patience,
+// up to minPatience.
 
 const (
 	provenRun     = 96  // (7/8)^96 is 3·10⁻⁶
@@ -37,22 +38,22 @@ const (
 
 // waits is what a sender knows of the time that packets wait in slow paths.
 type waits struct {
-	scan       int64      // transmissions of the order below this are there, or have been overdue
-	run        int        // of those there in a row below scan
-	proof      int        // run that proves a loss
-	proven     int64      // transmissions below this are before such a run
-	late       unit.Time  `state:"span"` // the latest lateness
-	patience   unit.Time  `state:"span"`
-	known      int64      // bytes that arrived since patience changed
-	enough     int64      // of known, to change it again
-	lossy      bool       // a loss was confirmed since then
-	quartered  unit.Time  `state:"instant"` // when a confirmed loss last shortened patience
-	unproven   int        // packets in goneOut that were taken for lost after the patience
-	lateCopies []lateCopy // copies that may still be in the network, in the order of until
+	scan          int64         // transmissions of the order below this are there, or have been overdue
+	run           int           // of those there in a row below scan
+	proof         int           // run that proves a loss
+	proven        int64         // transmissions below this are before such a run
+	late          unit.Time     `state:"span"` // the latest lateness
+	patience      unit.Time     `state:"span"`
+	known         int64         // bytes that arrived since patience changed
+	enough        int64         // of known, to change it again
+	lossy         bool          // a loss was confirmed since then
+	quartered     unit.Time     `state:"instant"` // when a confirmed loss last shortened patience
+	unproven      int           // packets in goneOut that were taken for lost after the patience
+	waitingCopies []waitingCopy // copies that may still be in the network, in the order of until
 }
 
-// lateCopy is a transmission that was taken for lost and may still wait.
-type lateCopy struct {
+// waitingCopy is a transmission that was taken for lost and may still wait.
+type waitingCopy struct {
 	n        int64
 	resent   unit.Time `state:"instant"` // when the packet was sent again
 	until    unit.Time `state:"instant"`
@@ -102,22 +103,22 @@ func (w *waits) inNetwork(rtt unit.Time) int64 {
 	if w == nil || w.trusts(rtt) {
 		return 0
 	}
-	return int64(w.unproven + len(w.lateCopies))
+	return int64(w.unproven + len(w.waitingCopies))
 }
 
-// expire forgets the late copies that cannot be in the network any more: their losses are confirmed.
+// expire forgets the waiting copies that cannot be in the network any more: their losses are confirmed.
 func (w *waits) expire(now unit.Time) {
 	k := 0
-	for k < len(w.lateCopies) && w.lateCopies[k].until <= now {
+	for k < len(w.waitingCopies) && w.waitingCopies[k].until <= now {
 		k++
 	}
 	if k == 0 {
 		return
 	}
-	if w.lossy = true; w.lateCopies[k-1].resent >= w.quartered {
+	if w.lossy = true; w.waitingCopies[k-1].resent >= w.quartered {
 		w.patience, w.quartered = w.patience/4, now
 	}
-	w.lateCopies = w.lateCopies[:copy(w.lateCopies, w.lateCopies[k:])]
+	w.waitingCopies = w.waitingCopies[:copy(w.waitingCopies, w.waitingCopies[k:])]
 }
 
 // answered notes an answer to packet n. It reports whether both copies of a packet have arrived now.
@@ -125,8 +126,8 @@ func (w *waits) answered(n int64) bool {
 	if w == nil {
 		return false
 	}
-	for k := range w.lateCopies {
-		if g := &w.lateCopies[k]; g.n == n {
+	for k := range w.waitingCopies {
+		if g := &w.waitingCopies[k]; g.n == n {
 			if g.answered {
 				return true
 			}
@@ -136,24 +137,24 @@ func (w *waits) answered(n int64) bool {
 	return false
 }
 
-// arrived removes a late copy of packet n.
+// arrived removes a waiting copy of packet n.
 func (w *waits) arrived(n int64) {
-	for k := range w.lateCopies {
-		if w.lateCopies[k].n == n {
-			w.lateCopies = append(w.lateCopies[:k], w.lateCopies[k+1:]...)
+	for k := range w.waitingCopies {
+		if w.waitingCopies[k].n == n {
+			w.waitingCopies = append(w.waitingCopies[:k], w.waitingCopies[k+1:]...)
 			return
 		}
 	}
 }
 
-// addLate notes that packet n, which was taken for lost after the patience, is sent again.
-func (w *waits) addLate(n int64, now, until unit.Time) {
-	k := len(w.lateCopies)
-	w.lateCopies = append(w.lateCopies, lateCopy{})
-	for ; k > 0 && w.lateCopies[k-1].until > until; k-- {
-		w.lateCopies[k] = w.lateCopies[k-1]
+// addWaiting notes that packet n, which was taken for lost after the patience, is sent again.
+func (w *waits) addWaiting(n int64, now, until unit.Time) {
+	k := len(w.waitingCopies)
+	w.waitingCopies = append(w.waitingCopies, waitingCopy{})
+	for ; k > 0 && w.waitingCopies[k-1].until > until; k-- {
+		w.waitingCopies[k] = w.waitingCopies[k-1]
 	}
-	w.lateCopies[k] = lateCopy{n: n, resent: now, until: until}
+	w.waitingCopies[k] = waitingCopy{n: n, resent: now, until: until}
 }
 
 // patience returns the patience of the flow, and when packets are overdue.
@@ -215,8 +216,8 @@ scan:
 		}
 		lost += s.overtaken(e, why)
 	}
-	if len(w.lateCopies) > 0 {
-		o.due = min(o.due, w.lateCopies[0].until)
+	if len(w.waitingCopies) > 0 {
+		o.due = min(o.due, w.waitingCopies[0].until)
 	}
 	return lost
 }

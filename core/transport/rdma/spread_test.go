@@ -222,17 +222,17 @@ func TestPatience(t *testing.T) {
 	if want("raised", 4*lateness*100*us); w.proof != 2*provenRun {
 		t.Errorf("raised to a run of %d", w.proof)
 	}
-	w.addLate(1, 0, 30*us)
-	w.addLate(2, 0, 20*us)
-	w.addLate(3, 0, 40*us)
+	w.addWaiting(1, 0, 30*us)
+	w.addWaiting(2, 0, 20*us)
+	w.addWaiting(3, 0, 40*us)
 	w.expire(20 * us)
 	if w.answered(3) || !w.answered(3) || w.answered(7) {
-		t.Errorf("answers to lateCopies: %v", w.lateCopies)
+		t.Errorf("answers to waitingCopies: %v", w.waitingCopies)
 	}
 	w.arrived(3)
 	w.arrived(7)
-	if w.inNetwork(rtt) != 1 || w.lateCopies[0].n != 1 {
-		t.Errorf("%v are in the network", w.lateCopies)
+	if w.inNetwork(rtt) != 1 || w.waitingCopies[0].n != 1 {
+		t.Errorf("%v are in the network", w.waitingCopies)
 	}
 }
 
@@ -246,15 +246,15 @@ func TestConfirmedLosses(t *testing.T) {
 		for range experience * 20 {
 			w.measure(0, 1000, rtt)
 		}
-		w.addLate(1, 40*us, 80*us)
-		w.addLate(2, 41*us, 81*us)
+		w.addWaiting(1, 40*us, 80*us)
+		w.addWaiting(2, 41*us, 81*us)
 		w.expire(80 * us)
 		w.expire(81 * us)
 		if got := w.limit(rtt, 2*us, limit); got != minPatience*rtt/4 || w.trusts(rtt) {
 			t.Errorf("after two losses at once: %v", got)
 		}
-		w.addLate(3, 90*us, 100*us)
-		w.addLate(4, 90*us, 200*us)
+		w.addWaiting(3, 90*us, 100*us)
+		w.addWaiting(4, 90*us, 200*us)
 		w.expire(100 * us)
 		if got := w.limit(rtt, 2*us, limit); got != 2*us || !w.trusts(rtt) || w.inNetwork(rtt) != 0 {
 			t.Errorf("after another loss: %v, %d in the network", got, w.inNetwork(rtt))
