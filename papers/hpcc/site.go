@@ -41,8 +41,8 @@ var (
 		Condition: "t is above three round trips of the longest path"}
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
 		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data " +
-		"and acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches choose " +
-		"among ports by a hash"}
+		"and acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches " +
+		"choose among ports by a hash"}
 	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
 		Condition: "loads come without records (PINT, format: " +
 			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
