@@ -500,8 +500,8 @@ func (a *additive) smallWindow(s *cc.Site) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets of it are "+
-		"in flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
+	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets "+
+		"of it are in flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
 		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.Narrow.Port, worst.Narrow.Rate, crossed).
 		At(worst.Narrow.Port, 1/least)}
 }

@@ -18,8 +18,8 @@ import "weir/core/unit"
 //     n windows arrive before all of a window waits there: W·Σ(1-1/n)^k. So eight paths leave a quarter, 64 round
 //     trips, where packets wait for 20. A queue that fills makes the next packet of a flow later than the latest:
 //     patience is lateness times what was measured, at least.
-//   - A packet that was taken for lost after the patience may still wait. It is a waiting copy, which counts as in flight,
-//     until twice the patience has passed since it was sent, or LossLimit, or until it arrives.
+//   - A packet that was taken for lost after the patience may still wait. It is a waiting copy, which counts as in
+//     flight, until twice the patience has passed since it was sent, or LossLimit, or until it arrives.
 //
 // A waiting copy that arrives was sent again unnecessarily: patience is four times as long, and the run twice. If it
 // does not arrive in time, the loss is confirmed: a slow path would have brought it. Then patience is a quarter, but
