@@ -359,9 +359,9 @@ func (x *Answerer) Path() int {
 // Patient reports whether packets with telemetry are to be acknowledged like others.
 func (x *Answerer) Patient() bool { return x.patient }
 
-// Data is called for a data packet or a probe, whose extensions it may take. It turns them into
-// extensions of the acknowledgement, if p becomes that (else Keep is to be called). n is the place of p in the order in which the
-// data of its path was sent first; −1: it may have been sent again, or has no place. atOnce: an acknowledgement is to
+// Data is called for a data packet or a probe, whose extensions it may take. It turns them into extensions of the
+// acknowledgement, if p becomes that (else Keep is to be called). n is the place of p in the order in which the data
+// of its path was sent first; −1: it may have been sent again, or has no place. atOnce: an acknowledgement is to
 // leave now.
 func (x *Answerer) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
