@@ -25,10 +25,10 @@ type agentCmd struct {
 	Metrics   string        `placeholder:"ADDR" help:"Serve metrics at this address and port, as http://ADDR/metrics."`
 	Eta       *string       `placeholder:"SHARE" help:"Target utilisation (draft-miao §4.1); 95% if not given."`
 	Flows     *int          `placeholder:"N" help:"Flows on a link: W_ai is W_init·(1−eta)/flows (draft-miao §5); else 8."`
-	MaxStage  *int          `placeholder:"N" help:"Additive increases before multiplicative ones (draft-miao §4.1); 5."`
+	MaxStage  *int          `placeholder:"N" help:"maxStage, the additive increases in a row (draft-miao §4.1); else 5."`
 	Increase  *string       `placeholder:"BYTES" help:"W_ai, in place of that rule."`
 	RTT       *string       `name:"rtt" placeholder:"TIME" help:"The empty path's round trip; else the minimum measured."`
-	Rate      *string       `placeholder:"RATE" help:"Of this host's link, max that receivers can claim; else any."`
+	Rate      *string       `placeholder:"RATE" help:"Rate of this host's link: receivers can claim no more; else any."`
 	Every     time.Duration `default:"1s" help:"How often connections are shown; 0s: never."`
 }
 
