@@ -127,7 +127,8 @@ func TestCommand(t *testing.T) {
 	c := r.command("a1", "--interface", "eth0", "--metrics", "[::1]:0", "--every", "50ms", "--eta", "90%", "--rtt", "4ms")
 	f := r.open("a1")
 	f.send()
-	row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +weir_hpcc\d* +sender +[\d.]+k?B +\d\.\d{3} +1 of 3 `)
+	row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +weir_hpcc\d* +sender +[\d.]+k?B +[\d.]+[mu]?s +` +
+		`\d\.\d{3} +1 of 3 `)
 	await.Until(t, "a row", func() bool { return row.MatchString(c.Output()) })
 	page := r.metrics("a1", c)
 	for _, want := range []string{`application/openmetrics-text`, `weir_agent_window_bytes{local="[fd09::2]:`,
