@@ -144,8 +144,8 @@ type Forwarder interface {
 	Forwards()
 }
 
-// PortUser is the configuration of a program whose Ingress uses the egress port of the packet (Meta.Out). Lists of
-// programs must have it after those that choose that port.
+// PortUser is the configuration of a program that uses the egress port of packets (Meta.Out) in its Ingress. Lists of
+// programs must have it after the programs that choose that port.
 type PortUser interface {
 	// UsesPort marks the configuration; it is not called.
 	UsesPort()
