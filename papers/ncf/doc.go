@@ -163,9 +163,9 @@
 //   - Tilting and spikes (§4.4) are undecided: their effects in knobs are below the spread of the seeds.
 //
 // Other results. Delayed ACKs: when a whole flight is NACKed and retransmitted one packet at a time, nothing arrives
-// out of order, so the receiver would delay its ACK by 40 ms. After a NACK a sender asks for an ACK at once, by PSH,
-// with each segment that is alone in flight (TestNackDelayedACK, TestIncastTail). 64 senders of 500 KB in 97 KB take
-// 26.9 ms, as without delayed ACKs; with NACKs that wait for others (coalesced) 26.9, with supply 28.0; 256 take 107.
+// out of order, so the receiver would delay its ACK by 40 ms. After a NACK a sender with a window of one segment asks
+// for an ACK at once, by PSH (TestNackDelayedACK, TestIncastTail). 64 senders of 500 KB in 97 KB take 26.9 ms, as
+// without delayed ACKs; with NACKs that wait for others (coalesced) 26.9, with supply 28.2; 256 take 107.
 // Our bound, at most 1.5 times what arrives, is met by flows of 500 KB with TCP
 // and RDMA's Reno; flows of 20 KB send up to 2.5 times (incast.storm-mice), since most of what 256 of them have in
 // flight at first is trimmed before anybody can be told, and DCQCN across the fat tree up to 1.74 (fabric.storm).

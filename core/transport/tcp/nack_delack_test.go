@@ -20,7 +20,7 @@ func TestNackDelayedACK(t *testing.T) {
 					w := newPipe(t, "cubic", segments*1448, func(c *Config) { c.Nacks = nacks })
 					w.rate, w.limit = unit.Gbps, 0
 					w.nackDrops(ms)
-					n, longest, since := 0, unit.Time(0), unit.Time(0)
+					n, longest, since := 0, unit.Time(0), unit.Never
 					w.onData = func(p *packet.Packet) (bool, unit.Time) {
 						if p.Payload == 0 {
 							return true, 0
@@ -31,8 +31,10 @@ func TestNackDelayedACK(t *testing.T) {
 					w.after = func() {
 						left := w.s.waiting > 0 || w.s.next < w.s.app.end
 						if !w.r.delayed || !left || w.s.plan.action != nothing || w.s.counters.NacksTaken == 0 {
-							since = w.now
+							since = unit.Never
+							return
 						}
+						since = min(since, w.now)
 						longest = max(longest, w.now-since)
 					}
 					w.run(5 * unit.Second)
