@@ -299,10 +299,10 @@
 //
 // Many flows. 1000 long flows share 100 Mb/s (dumbbell of 0.1 ms a link, 100 kB, 5 s, three seeds). BBR keeps four
 // packets in flight, 6 MB in all, where path and buffer hold 105 kB. With drops 6200 timeouts run, 420 flows deliver no
-// byte, and Jain's index is 0.25 to 0.26 (cubic 0.40 to 0.41). With NCF by loss there is at most one timeout, and the
-// index is 0.13, 0.87 and 0.25 (cubic 0.86 to 0.92). In two seeds a flow in startup sends least (30 kB) in n·d and is
-// an elephant among mice, with half of the port while it is one. The others' index is 0.85 to 0.94. With least: 300kB
-// no flow becomes an elephant, and it is 0.85 to 0.89, over 20 s 0.98. With supply it is 0.92 to 0.96. Classes share a
+// byte, and Jain's index is 0.25 to 0.26 (cubic 0.40 to 0.41). With NCF by loss there is no timeout, and the index is
+// 0.13, 0.19 and 0.90 (cubic 0.85 to 0.91). In two seeds a flow in startup sends least (30 kB) in n·d and is an
+// elephant among mice, with half of the port while it is one. The others' index is 0.85 to 0.90. With least: 300kB no
+// flow becomes an elephant, and it is 0.84 to 0.90, over 20 s 0.98. With supply it is 0.94 to 0.95. Classes share a
 // port, not flows: one elephant among 99 mice that want all of the port makes it 0.04.
 //
 // Buffers that hold less than the memory. A port's memory is never more than its buffer, and a port of a pool has
