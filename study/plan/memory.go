@@ -18,7 +18,7 @@ func SharedMemory(s *spec.Spec) float64 {
 // kept of all, which tables and pages are made of, and what is collected late.
 func CommandMemory(s *spec.Spec, jobs int) float64 {
 	const (
-		pages      = 25e6  // plots, tables and their code
+		pages      = 35e6  // plots, tables and their code
 		ofRun      = 450e3 // its outcome, and what is collected late of it
 		ofValue    = 24    // of a series, with what is collected late
 		ofKeptFlow = 200   // its row of the table of flows, and what is collected late
