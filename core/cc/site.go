@@ -309,7 +309,7 @@ func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
 	return all
 }
 
-// payload names what a link carries of payload, for a rate that the link itself has.
+// payload names what a link carries of payload. It is empty if the rate exceeds the link itself.
 func (p *SitePath) payload(rate unit.Rate) string {
 	if rate > p.NICRate {
 		return ""

@@ -159,7 +159,7 @@ var warnIncreases = scheme.WarningKind{ID: "dcqcn-increases",
 // marks returns the part of its packets that must be marked where a flow of a rate, in packets a second, neither gains
 // nor loses, by the fixed point of Zhu et al.'s model (ECN or Delay, CoNEXT'16 §3): the cube root of
 // R_AI/(τ'·R²)·(1/B + 1/(T·R))², with τ' for AlphaTimer, T for IncreaseTimer and B for ByteCounter. It is 1 where each
-// packet is marked; above, the rate rises whatever the marks. payload is of a packet, ai in packets a second.
+// packet is marked; above, no marks hold the rate. payload is of a packet, ai in packets a second.
 func (c *Config) marks(rate, ai float64, payload int32) float64 {
 	events := 1 / float64(c.IncreaseTimer.Seconds()*rate)
 	if c.ByteCounter > 0 {
