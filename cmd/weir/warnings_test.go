@@ -87,6 +87,8 @@ var warned = []warntest.Row{
 		Fires: "1Gbps", Quiet: "100Gbps", Port: "s->b"},
 	{ID: "min-rate-above-path", Text: narrowPath("forward, ecn", "rdma", "{dcqcn: {min_rate: ¦#}}"), Fires: "1050Mbps",
 		Quiet: "950Mbps", Port: "s->b"},
+	{ID: "dcqcn-increases", Text: twoLinks("1Gbps", "#", "20us", "1MB", "forward, {ecn: {kmin: 20kB, kmax: 60kB}}",
+		"rdma", "{dcqcn: {min_rate: 1Mbps, ai: ¦40Mbps}}"), Fires: "140Mbps", Quiet: "150Mbps", Port: "s->b"},
 	// timers and round trips
 	{ID: "rdma-base-rtt", Text: fabric("forward, telemetry", "{rdma: {first_window: line_rate, base_rtt: ¦#}}", "hpcc"),
 		Fires: "7.5us", Quiet: "8.2us"},
