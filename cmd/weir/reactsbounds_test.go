@@ -217,9 +217,9 @@ func (x crossing) bounds() bound {
 
 // manyFlows returns the bounds of 1,000 flows, of which an uplink has 250 on average and twice as many frames in its
 // buffer. With windows of W packets on average, laws that go by losses need 1.5/W² of them (Mathis et al. 1997), .375
-// with two; and with less than four packets in flight they learn of losses by timeouts, after which what arrived may be
-// sent again. Connections of an agent, or CUBIC's in its place, and BBR's have four segments at least: half of what is sent
-// does not fit.
+// with two; and with less than four packets in flight they learn of losses by timeouts, after which what arrived may
+// be sent again. Connections of an agent, or CUBIC's in its place, and BBR's have four segments at least, and the
+// buffer does not hold half of them.
 func (x crossing) manyFlows(b bound) bound {
 	switch {
 	case x.controller == "bbr" || strings.Contains(x.controller, "preset: agent"):
