@@ -56,7 +56,7 @@
 //	ai/all-reduce, spray      iteration of 128 GPUs, us                903        1240        all-reduce.stage
 //	ai/all-to-all, flowlets   iteration passed on within servers, us     523        548        relay fails
 //	ai/two-jobs, scattered    iteration of a next to b, spray, us      509        943         two-jobs.stage
-//	ai/trimming, permutation  last of 128 flows, us                     275        290
+//	ai/trimming, permutation  last of 128 flows, us                    275        290
 //
 // clocks and every-nth take three seeds in their quick variants: with two, the intervals of the default are wider than
 // some of their margins.
