@@ -54,6 +54,7 @@ var excuses = map[string]effect{
 	// paths of different rates, or that change
 	"tcp-uneven-paths": longQueue | drops | resends, "hpcc-uneven-loads": longQueue | drops | resends,
 	"powertcp-uneven-paths": longQueue | drops | resends, "hpcc-uneven-hops": idles,
+	"hpcc-uneven-stages": longQueue | drops, "hpcc-uneven-increases": longQueue | drops,
 	"hpcc-agent-moves": longQueue | drops | idles,
 }
 

@@ -49,12 +49,18 @@ var (
 			"and the transport does not wait for what is in it"}
 	warnUnevenHops = scheme.WarningKind{ID: "hpcc-uneven-hops", Condition: "with mode: per_hop packets of a flow are " +
 		"spread over paths of which a slow one has less than half of another's rate"}
+	warnUnevenIncreases = scheme.WarningKind{ID: "hpcc-uneven-increases", Condition: "packets of a flow are spread " +
+		"over paths, and of a slow one each of many flows gets records so seldom that increases by w_ai or n until then " +
+		"put more than five packets into its queue"}
+	warnUnevenStages = scheme.WarningKind{ID: "hpcc-uneven-stages", Condition: "packets of a flow are spread over " +
+		"paths of which a slow one has less than a part of another's rate: .64 with max_stage: 0, .49 with 1, .16 with 5"}
 	warnUnevenPower = scheme.WarningKind{ID: "powertcp-uneven-paths",
 		Condition: "packets of a flow are spread over paths " +
 			"of which a slow one has less than half of another's rate"}
 	warnAgentMoves = scheme.WarningKind{ID: "hpcc-agent-moves",
 		Condition: "switches spread packets or flowlets of a flow, " +
-			"and T of preset: agent, with room for ten bursts of Linux, is above three round trips of a path"}
+			"and T of preset: agent, with room for ten bursts of Linux, is above three round trips of a path, or paths have " +
+			"different rates"}
 	warnAgentSilent = scheme.WarningKind{ID: "hpcc-agent-silent",
 		Condition: "preset: agent gets no telemetry and follows CUBIC"}
 )
@@ -62,18 +68,14 @@ var (
 // windowWarnings are the kinds that all schemes on HPCC's windows issue.
 var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnSmallWindow,
 	warnTShort, warnTLong,
-	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads}
+	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads, warnUnevenIncreases,
+	warnUnevenStages}
 
 // Suits warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
 // where the census takes their place.
 func (c *Config) Suits(s *cc.Site) []scheme.Remark {
 	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1),
-		unevenLoads(s, s.Telemetry.Relative()))
-	if c.Mode == PerHop && s.Uneven(halfPath) {
-		all = append(all, s.OnSlow(warnUnevenHops, "mode",
-			"the registers of its hops hold the window below what the others "+
-				"carry; mode: tx_rate has one window"))
-	}
+		unevenLoads(s, s.Telemetry.Relative()), c.unevenHops(s), c.unevenIncreases(s))
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
@@ -95,24 +97,6 @@ func (c *Config) counted(s *cc.Site) bool {
 // Suits is as Config's.
 func (c *PINTConfig) Suits(s *cc.Site) []scheme.Remark {
 	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1), unevenLoads(s, true))
-}
-
-// Parts of another path's rate below which a slow path is too slow. At .9 loads without records had no queue of more
-// than two products, at .8 the buffer was full. With registers of hops half of the rate used .7 of the fast paths and a
-// quarter .58; PowerTCP had no drops at half of it, and 10 % at a quarter.
-const (
-	nearlyPath = 0.9
-	halfPath   = 0.5
-)
-
-// unevenLoads warns of loads that do not name their path where what waits in a slow one is not waited for.
-func unevenLoads(s *cc.Site, byLoad bool) []scheme.Remark {
-	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
-		return nil
-	}
-	return []scheme.Remark{s.OnSlow(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
-		"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
-		"reordering: adaptive suit it")}
 }
 
 // Flows of both directions together from which the loop swings with multiplicative commits only: with an

@@ -226,9 +226,9 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			})
 		}
 		x.Unlimited = d.unlimited(p, w)
-		if slow := d.slow(p, w, frame); slow.Part > 0 && (site.Slow.Part == 0 || slow.Part < site.Slow.Part) {
-			site.Slow = slow
-		}
+		spreadSlow, wholeSlow := d.slow(p, w, frame)
+		site.Slow.Keep(spreadSlow)
+		site.SlowWhole.Keep(wholeSlow)
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
