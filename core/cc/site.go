@@ -98,6 +98,8 @@ type Link struct {
 	Rate    unit.Rate // of frames, bit/s; 0: not known
 	Payload unit.Rate // of payload in full packets
 	Last    bool      // it leads to a host
+
+	Buffer unit.Bytes // of Port; 0: it has no limit, or is not a switch's
 }
 
 // Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and
