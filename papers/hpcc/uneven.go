@@ -46,7 +46,7 @@ const (
 	growingStage = 0.27
 )
 
-// unevenStages warns of slow paths between the records of which windows grow too much.
+// unevenStages warns of slow paths with records so far apart that windows grow too much in the meantime.
 func (c *Config) unevenStages(s *cc.Site) []scheme.Remark {
 	stages := c.resolved().MaxStage
 	least := math.Exp(-(growingPart + float64(growingStage*float64(stages))))
@@ -64,7 +64,7 @@ func (c *Config) followsFullest(s *cc.Site) bool {
 		c.Preset != Agent
 }
 
-// unevenIncreases warns of many flows of which each sends a packet by the slow path less than once in a round trip.
+// unevenIncreases warns of many flows that each send a packet by the slow path less than once in a round trip.
 // Between two records of the slow path windows grow by all increases.
 func (c *Config) unevenIncreases(s *cc.Site) []scheme.Remark {
 	if all := c.unevenStages(s); len(all) > 0 {
