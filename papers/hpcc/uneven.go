@@ -53,8 +53,9 @@ func (c *Config) unevenStages(s *cc.Site) []scheme.Remark {
 	if !c.followsFullest(s) || !s.Uneven(least) {
 		return nil
 	}
-	return []scheme.Remark{s.OnSlow(warnUnevenStages, "max_stage", fmt.Sprintf("windows grow more between its records, "+
-		"after each %d additive increases, than these cut, so that it fills its buffer; a larger max_stage or ecmp suits it",
+	return []scheme.Remark{s.OnSlow(warnUnevenStages, "max_stage", fmt.Sprintf("windows can grow more between its "+
+		"records, after each %d additive increases, than these cut, so that a queue of many round trips stands there or its "+
+		"buffer is full; a larger max_stage or ecmp suits it",
 		stages))}
 }
 
