@@ -54,6 +54,7 @@ var excuses = map[string]effect{
 	// paths of different rates, or that change
 	"tcp-uneven-paths": longQueue | drops | resends, "hpcc-uneven-loads": longQueue | drops | resends,
 	"powertcp-uneven-paths": longQueue | drops | resends, "hpcc-uneven-hops": idles,
+	"hpcc-uneven-stages": longQueue | drops, "hpcc-uneven-increases": longQueue | drops,
 	"hpcc-agent-moves": longQueue | drops | idles,
 }
 
@@ -75,8 +76,8 @@ func (r reaction) excusedBy(all []document.Warning) (e effect) {
 }
 
 // excusedBy returns what warnings excuse together for the crossing. A loop that swings with traffic both ways excuses
-// only flows that go both ways, and a window of few packets only a flow alone. The queue that increases add up to is
-// named as a lower bound: of 1,000 flows it can be a buffer.
+// only flows that go both ways, and a window of few packets only a flow alone. The queue that increases add up to
+// excuses drops where the warning names it as longer than the buffer.
 func (x crossing) excusedBy(all []document.Warning) (e effect) {
 	e = x.reaction.excusedBy(all)
 	for _, w := range all {
@@ -85,7 +86,7 @@ func (x crossing) excusedBy(all []document.Warning) (e effect) {
 			e |= longQueue | drops | idles
 		case w.Kind.ID == "hpcc-small-window" && x.flows == 1:
 			e |= idles
-		case w.Kind.ID == "hpcc-increases" && x.flows > 8:
+		case w.Kind.ID == "hpcc-increases" && strings.Contains(w.Text, "drops packets"):
 			e |= drops
 		}
 	}
@@ -179,11 +180,8 @@ func (r reaction) bounds() bound {
 // is less than a fifth of the B·T within which it bounds queues: only losses and use are bounded.
 //
 // Open, since weir check does not warn of it: such laws over RDMA and datagrams send up to 8 % again that waits in the
-// slow path, DCQCN's rates under adaptive reordering most; and of 128 flows at 10 Gb/s and 1,000 at 100 Gb/s laws that
-// read records fill the buffer of the slow path, from which a flow gets less than a record a round trip. HPCC++ with
-// max_stage: 0 swings both ways under LetFlow with fewer flows than hpcc-two-way counts where a hash chooses ports. A
-// flow alone under HULA, which changes its path with each probe, has half of a link; and preset: agent keeps the rate
-// of the slowest port of the path that it saw last, and has a quarter on others.
+// slow path, DCQCN's rates under adaptive reordering most. A flow alone under HULA, which changes its path with each
+// probe, has half of a link.
 func (x crossing) bounds() bound {
 	b := x.reaction.bounds()
 	uneven := x.unequal && x.sprays()
@@ -230,8 +228,8 @@ func (x crossing) manyFlows(b bound) bound {
 		b.lost, b.resent = 0.5, max(b.resent, 0.1)
 	case !x.reads():
 		b.lost, b.resent = max(b.lost, 0.375), max(b.resent, 0.1)
-	case x.unequal && x.sprays():
-		b.queue, b.lost, b.resent = math.Inf(1), 1, 1
+	case x.unequal && x.sprays(): // what waits in a full slow path may be sent again
+		b.resent = 1
 	default:
 		b.used = min(b.used, 0.6) // after drops some wait for timeouts
 	}

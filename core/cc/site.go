@@ -23,6 +23,7 @@ type Site struct {
 	Flowlets    bool              // packets of a flow take several paths: after gaps
 	Sprayed     bool              // or one by one
 	Slow        SlowPath          // of the paths that packets of a flow may take
+	SlowWhole   SlowPath          // of those that a flow may take with all its packets
 	Keeps       bool              // the transport waits for what is in a slow path, and counts it as in flight
 	Controller  *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config      scheme.Config     // of the controller
@@ -60,6 +61,16 @@ type SlowPath struct {
 	Port string
 	Rate unit.Rate
 	Part float64 // of the rate of the fastest of them; 0: there is no slow path
+
+	Flows int     // flows that may take it: long ones of controllers that read telemetry, as Opposing counts them
+	Share float64 // of the packets of each that it gets
+}
+
+// Keep keeps the slower one of two paths.
+func (p *SlowPath) Keep(other SlowPath) {
+	if other.Part > 0 && (p.Part == 0 || other.Part < p.Part) {
+		*p = other
+	}
 }
 
 // Uneven reports whether packets of a flow go one by one over paths, and a slow one has less than a part of
@@ -87,6 +98,8 @@ type Link struct {
 	Rate    unit.Rate // of frames, bit/s; 0: not known
 	Payload unit.Rate // of payload in full packets
 	Last    bool      // it leads to a host
+
+	Buffer unit.Bytes // of Port; 0: it has no limit, or is not a switch's
 }
 
 // Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and
