@@ -227,7 +227,9 @@ func (x crossing) manyFlows(b bound) bound {
 	case x.controller == "bbr" || strings.Contains(x.controller, "preset: agent"):
 		b.lost, b.resent = 0.5, max(b.resent, 0.1)
 	case !x.reads():
-		b.lost, b.resent = max(b.lost, 0.375), max(b.resent, 0.1)
+		b.lost, b.resent = max(b.lost, 0.375), max(b.resent, 0.12)
+	case x.unequal && x.balancer == "p4te": // it moves a group's flows at once, to the slow path, too: .22
+		b.lost, b.used = 0.25, min(b.used, 0.6)
 	case x.unequal && x.sprays(): // what waits in a full slow path may be sent again
 		b.resent = 1
 	default:

@@ -254,14 +254,28 @@ func (a *additive) sum(s *cc.Site) []scheme.Remark {
 		about = "about"
 	}
 	drops := ""
-	if b := worst.Narrow.Buffer; b > 0 && queue > float64(b) {
-		drops = fmt.Sprintf(", and its buffer, of %v, drops packets", b)
+	switch b := float64(worst.Narrow.Buffer); {
+	case b > 0 && queue > b:
+		drops = fmt.Sprintf(", and its buffer, of %v, drops packets", worst.Narrow.Buffer)
+	case b > 0 && a.longestQueue(s, worst) > b:
+		drops = fmt.Sprintf(", and at times its buffer, of %v, drops packets", worst.Narrow.Buffer)
 	}
 	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
 	return []scheme.Remark{warnIncreases.Remark(a.param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
 		"W·(1−eta) of %v at %s, is %v: a queue of %s %v stands on average%s; n: %d suits them", worst.Flows, a.param,
 		a.value, unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), about, unit.Bytes(queue),
 		drops, worst.Flows*a.nPerFlow).At(worst.Narrow.Port, added/max(headroom, 1))}
+}
+
+// longestQueue returns how long the queue of a path's narrowest link is at times. Packets do not arrive evenly: 1,000
+// flows with a standing queue of 344 kB at 100 Gb/s and 4 us have 810 kB at most, 2.4 times as much. Where switches
+// move flowlets by load, the flows of four ports may take the same one.
+func (a *additive) longestQueue(s *cc.Site, p *cc.SitePath) float64 {
+	x := *p
+	if s.Flowlets {
+		x.Flows *= 4
+	}
+	return 2.4 * a.standing(&x, float64(s.MSS))
 }
 
 // standing returns the least bytes that stand in the queue of a path's narrowest link by the fixed point of the law,
