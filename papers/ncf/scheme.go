@@ -26,6 +26,9 @@ func (*Options) Loses() {}
 // Reorders marks that mice overtake elephants, and control packets both.
 func (*Options) Reorders() {}
 
+// UsesPort marks that flows are counted by their egress port.
+func (*Options) UsesPort() {}
+
 // Supplies: NACKs say what the switch has for a flow. None are sent of UDP without udp: true, and copies of
 // acknowledgements (form: ece), which are for TCP, have no room for it.
 func (o *Options) Supplies(proto uint8) bool {
