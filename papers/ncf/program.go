@@ -387,7 +387,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		counts = x.sketch.Count(now, k, p.Size)
 	}
 	c, notified := Mice, false
-	elephant := g.detector.Elephant(counts)
+	elephant := g.elephant(env, x, k, counts)
 	if g.echoes != nil && p.Proto == packet.ProtoTCP && m.In != packet.NoPort {
 		g.sends(now, k, p, elephant)
 	}
@@ -446,7 +446,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // refuse drops a packet with the reason that says whether its sender is told.
 func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if g.answers(env.Now(), p) && g.silent(env.Now(), p.Proto, g.key(p)) == "" && g.mayNotify(env, p) {
+	if g.answers(env, p) && g.silent(env.Now(), p.Proto, g.key(p)) == "" && g.mayNotify(env, p) {
 		return dataplane.Drop(dataplane.Notified)
 	}
 	return dataplane.Drop(dataplane.BufferFull)
