@@ -18,8 +18,8 @@
 //	                                                                      TestWindowNumbersWrap, FuzzSketch
 //	§4.1  F: average, any, all              Detector                      TestFigure2, TestPartialWindow,
 //	                                                                      TestDetectionTime, TestElephantsEnd
-//	      of what the port can send         Program.elephant, holds       TestElephantsInFlood, TestErrorOfForwarded,
-//	                                                                      TestLazyClearing
+//	      of what the port can send         Program.elephant              TestElephantsInFlood, TestErrorOfForwarded,
+//	                                                                      TestLazyClearing, TestWayBack
 //	§4.1  from counters to sketches         Sketch, Dimensions            TestErrorBound, TestAdversary,
 //	                                                                      TestSaturation, TestHash, TestKey
 //	§4.1  small and fixed memory            Sketch, Top                   TestMemory, TestCountNoAllocation
@@ -58,7 +58,8 @@
 //	§4.4  until the load decreases          Memory.Congested              TestCongestion, TestTopElephants
 //	§4.4  an attack is limited in time      budget, MemoryConfig.Spike    TestSpikeLimit, TestSpikeClock,
 //	                                                                      TestNobodyElsePays, TestAttack,
-//	                                                                      TestShareOfMemory
+//	                                                                      TestAttackOfManyTimes,
+//	                                                                      TestShareOfMemory, TestMemoryInFlood
 //	§4.4  mice handled in n·d               Program.flooded               TestNobodyElsePays, TestMiceOfWindows
 //	§4.4  a balance between all flows       budget.renew, Memory.Victim   TestBudgetRenews, TestBudgetAddsUp,
 //	                                                                      TestNoticesTakeTime,
@@ -247,8 +248,9 @@
 // therefore also an elephant by its share of what the port can send in n·d (Program.elephant). The sketch has a second
 // count in each cell, of what the port dropped; the difference is a count-min sketch of what it sends, so its error is
 // relative to that (TestErrorOfForwarded). While mice bring more than half of what the port can send, elephants stay
-// elephants also below the threshold, for what they send is then what the scheduler leaves them (Program.holds). This
-// is for flows that respond to NACKs: datagrams need the threshold.
+// elephants also below the threshold, since the scheduler then decides what they send, and while mice bring nearly all
+// of it, half of the threshold makes an elephant (crowdRate, floodRate). This is for flows that respond to NACKs:
+// datagrams need the threshold. A mouse that was an elephant within n·d is offered an elephant's supply (TestWayBack).
 //
 // How long n·d is. A sender is judged by what it sends in n·d, and it sends a window in a round trip, or one
 // packet while N others send theirs. So round_trip and senders make n·d four times the longer of the round
@@ -295,7 +297,9 @@
 // port sends in n·d, half by default, which is what the scheduler gives them when elephants want as
 // much; it comes back as mice leave the last n·d. When either is spent, elephants take the memory
 // back packet by packet, which takes as long as they need to send that much (TestShareOfMemory),
-// and only those that exceed their balance are told. With one queue, or two, elephants have no
+// and only those that exceed their balance are told. While the budget of mice is spent, elephants are entitled to all
+// but the mice's reservation (TestMemoryInFlood): a longer queue serves mice that flood the port no faster, and lets
+// elephants fill their part of it. With one queue, or two, elephants have no
 // balance of their own: the budget of mice alone limits what they are told. Why restore is that
 // long: TCP at 20 ms needs seconds to recover from one cut, so pulses that take a quarter of every
 // other n·d are as good as a flood if each finds the budget whole.

@@ -97,23 +97,39 @@ func (d *Detector) exceeds(c *Counts, j int) bool {
 	return float64(c.Flow[j]) > d.Threshold*float64(c.Total[j])
 }
 
-// elephant decides whether a flow that sends to port x is an elephant. Of c, the result of the last call of the port's
-// sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a flood
+// elephant decides whether the flow of p, which goes to port x, is an elephant. Of c, the result of the last call of
+// the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a flood
 // of several times the port's rate makes mice of all other flows, also of one with half of the port: the attacker
 // chooses the total.
-func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, c *Counts) bool {
+func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *Counts) bool {
 	if g.detector.Elephant(c) {
 		return true
 	}
+	d, responds := g.detector, p.Proto != packet.ProtoUDP || g.config.UDP
+	if responds && g.miceExceed(env, x, floodRate) {
+		d.Threshold *= fallen
+	}
 	// F grows with the flow's counts: they have its losses first.
-	if sent := g.forwarded(env, x, c); sent != nil && g.detector.Elephant(sent) {
+	if sent := g.forwarded(env, x, c); sent != nil && d.Elephant(sent) {
 		x.sketch.ForwardedFlow(sent)
-		if g.detector.Elephant(sent) {
+		if d.Elephant(sent) {
 			return true
 		}
 	}
-	return g.holds(env, x, key)
+	return responds && g.miceExceed(env, x, crowdRate) && slices.Contains(x.top.keys, key)
 }
+
+// Elephants in a flood. While mice bring more than half of what the port can send, the scheduler decides what an
+// elephant gets, and the elephant sends what its NACKs offer. By F alone, an elephant that gives way would share the
+// mice's queue, in which nearly all its packets are dropped, and would not return. So until mice bring less, the
+// heaviest flows are elephants as long as they send, also those that F called mice before the flood. Once mice bring
+// nearly all that the port can send, a flow enters with a part of the threshold. Flows that do not respond are trimmed
+// (deaf). Datagrams, about which no NACK is sent, are what F calls them. The paper has no such rule.
+const (
+	crowdRate = 0.5 // of what the port can send in n·d
+	floodRate = 0.9
+	fallen    = 1. / 2 // of the threshold
+)
 
 // forwarded returns c with totals of what the port did not drop, but no more than it can send in the time of the
 // windows, since the rest waits. It returns nil if that is all that arrived.
@@ -151,22 +167,13 @@ func (g *Program) capacity(env *dataplane.Env, x *port) (bytes float64) {
 	return bytes
 }
 
-// holds reports whether a flow that F no longer calls an elephant remains one: while mice bring more than half of what
-// the port can send, the scheduler decides what an elephant gets, and the elephant sends what its NACKs offer. By F
-// alone, an elephant that gives way would share the mice's queue, in which nearly all its packets are dropped, and
-// would not return. So until mice bring less, the heaviest flows are elephants as long as they send, also those that F
-// called mice before the flood. Flows that do not respond are trimmed (deaf). Datagrams, about which no NACK is sent,
-// are what F calls them. The paper has no such rule.
-func (g *Program) holds(env *dataplane.Env, x *port, key uint64) bool {
+// miceExceed reports whether mice bring more to a port in n·d than this share of what it can send.
+func (g *Program) miceExceed(env *dataplane.Env, x *port, share float64) bool {
 	if int(x.out) >= env.Ports() {
 		return false
 	}
-	now, half := env.Now(), 0.5*bytesOf(env.Port(x.out).Rate())
-	if float64(x.mice.sum(now)) <= half*float64(g.config.Sketch.Duration)*float64(g.config.Sketch.Windows) {
-		return false
-	}
-	i := slices.Index(x.top.keys, key)
-	return i >= 0 && (x.top.At(i).Proto != packet.ProtoUDP || g.config.UDP)
+	span := unit.Time(g.config.Sketch.Windows) * g.config.Sketch.Duration
+	return float64(x.mice.sum(env.Now())) > share*bytesOf(env.Port(x.out).Rate())*float64(span)
 }
 
 // bytesOf is a rate in bytes per ps.

@@ -63,7 +63,8 @@ func (c classes) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 
 // A flow's share is one of what the port can send, however much more a flood brings: a flow with 8 % of the port is an
 // elephant, and the 300 flows that bring ten times what it sends are mice. Elephants that respond to NACKs stay
-// elephants in the flood, also below the threshold, and no longer than that. Datagrams, about which no NACK is sent, do not.
+// elephants in the flood, also below the threshold, and no longer than that, and with half of it they become elephants
+// there. Datagrams, about which no NACK is sent, do not.
 func TestElephantsInFlood(t *testing.T) {
 	const flows, gap = 300, 8528 * unit.Nanosecond // of frames of 1066 B at 1 Gb/s
 	for _, x := range []struct {
@@ -75,13 +76,15 @@ func TestElephantsInFlood(t *testing.T) {
 		{"8 %", packet.ProtoUDP, 0.08, 0.08, Elephants},
 		{"falls to 2 %", packet.ProtoTCP, 0.08, 0.02, Elephants},
 		{"datagrams fall to 2 %", packet.ProtoUDP, 0.08, 0.02, Mice},
-		{"always 2 %", packet.ProtoTCP, 0.02, 0.02, Mice},
+		{"always 2.6 %", packet.ProtoTCP, 0.026, 0.026, Elephants},
+		{"datagrams always 2.6 %", packet.ProtoUDP, 0.026, 0.026, Mice},
+		{"always 1 %", packet.ProtoTCP, 0.01, 0.01, Mice},
 	} {
 		for _, times := range []float64{1.5, 5, 10} {
 			t.Run(fmt.Sprintf("%s, %g times the port", x.name, times), func(t *testing.T) {
 				seen := classes{}
 				r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 100 * unit.Gbps},
-					after: []dataplane.Program{seen}, given: []string{"memory", "500kB", "duration", "2ms", "spike", "0%"}})
+					after: []dataplane.Program{seen}, given: []string{"memory", "500kB", "duration", "2ms", "spike", "0%", "least", "5kB"}})
 				r.sent = func(unit.Time, packet.PortID, *packet.Packet) {}
 				const began, ended = 20 * ms, 60 * ms
 				var due, mouse, rest unit.Time
@@ -124,5 +127,54 @@ func TestElephantsInFlood(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// offers records what the flow of port 9 would be offered if its packet were dropped.
+type offers struct {
+	g     *Program
+	class Class
+	rate  unit.Rate
+}
+
+func (*offers) Name() string { return "offers" }
+
+func (o *offers) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.SrcPort == 9 {
+		x := o.g.at(p.Meta.Out)
+		_, class := o.g.demand(env, x, p)
+		o.class, o.rate = Class(p.Meta.Class), o.g.supply(env, x, class)
+	}
+	return dataplane.Accept
+}
+
+// A mouse that was an elephant within n windows is offered an elephant's part, with which it becomes one again. With a
+// mouse's part, one of hundreds, it would not. That is what it is offered later.
+func TestWayBack(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		pause unit.Time // of the elephant, while mice bring less than half of what the port can send
+		want  float64   // Mb/s
+	}{{"at once", 4 * ms, 500}, {"after n windows", 12 * ms, 4}} {
+		t.Run(x.name, func(t *testing.T) {
+			spy := &offers{}
+			r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{2: 10 * unit.Gbps},
+				after: []dataplane.Program{spy}, given: []string{"memory", "500kB", "duration", "2ms", "least", "15kB"}})
+			spy.g = r.g
+			now := r.fatten(20*ms, 1, 2, 9, 20)
+			if spy.class != Elephants {
+				t.Fatalf("it is in class %v", spy.class)
+			}
+			for i := range 400 {
+				r.come(now+x.pause+unit.Time(i)*us, 2, r.data(3, 2, uint16(1000+i%200), int64(i), 1000))
+			}
+			now += x.pause + ms/2
+			if r.come(now, 0, r.data(1, 2, 9, 90_000, 1000)); spy.class != Mice {
+				t.Fatalf("it is in class %v", spy.class)
+			}
+			if got := float64(spy.rate) / 1e6; got < 0.5*x.want || got > 2*x.want {
+				t.Errorf("it is offered %.1f Mb/s, want about %.1f", got, x.want)
+			}
+		})
 	}
 }

@@ -18,7 +18,7 @@ var whereState = map[reflect.Type]map[string]string{
 		"top":  "heaviest: counts",
 		"next": "next of the heaviest", "mice": "mice by window", "input": "present, by class", "offer": "supply, by class",
 		"allowed": ""},
-	reflect.TypeFor[Memory](): {"packets": "", "size": "", "limit": "", "balanced": "", "spiking": "",
+	reflect.TypeFor[Memory](): {"packets": "", "size": "", "limit": "", "balanced": "", "spiking": "", "flooded": "",
 		"used": "memory in use", "begins": "", "ends": "", "congested": "congestion", "separate": "", "budget": "time",
 		"last": "congestion", "over": "congestion"},
 	reflect.TypeFor[budget](): {"most": "", "rolling": "", "windows": "time by window", "spent": "time", "over": "time",

@@ -1,6 +1,8 @@
 package ncf
 
 import (
+	"slices"
+
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -64,7 +66,7 @@ func (g *Program) answers(env *dataplane.Env, p *packet.Packet) bool {
 		return true
 	}
 	x, k := g.at(p.Meta.Out), g.key(p)
-	return g.elephant(env, x, k, x.sketch.Query(now, k))
+	return g.elephant(env, x, k, p, x.sketch.Query(now, k))
 }
 
 // unheard counts a packet of whose loss its sender is not told.
@@ -164,11 +166,14 @@ func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane
 }
 
 // demand returns the rate at which a flow has sent through the switch in the last n windows, in bit/s of
-// frames, and the class that follows from it. Ours: all arrivals count, whether they found room or not.
+// frames, and the class that decides what it is offered. All arrivals count, whether they found room or not. A mouse
+// that was an elephant within n windows is offered an elephant's part, of which the number of elephants includes it:
+// with a mouse's part of a flood it would not become one again.
 func (g *Program) demand(env *dataplane.Env, x *port, p *packet.Packet) (unit.Rate, Class) {
 	now, k, class := env.Now(), g.key(p), Mice
 	counts := x.sketch.Query(now, k)
-	if g.elephant(env, x, k, counts) {
+	i := slices.Index(x.top.keys, k)
+	if i >= 0 && x.top.Fresh(i, x.sketch.Window()) || g.elephant(env, x, k, p, counts) {
 		class = Elephants
 	}
 	flow, _ := counts.Sum()

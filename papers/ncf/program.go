@@ -387,7 +387,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		counts = x.sketch.Count(now, k, p.Size)
 	}
 	c, notified := Mice, false
-	elephant := g.elephant(env, x, k, counts)
+	elephant := g.elephant(env, x, k, p, counts)
 	if g.echoes != nil && p.Proto == packet.ProtoTCP && m.In != packet.NoPort {
 		g.sends(now, k, p, elephant)
 	}
