@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"weir/internal/warntest"
 )
@@ -92,6 +93,9 @@ var warnedPrograms = []warntest.Row{
 		Port: "s->b"},
 	{ID: "ncf-top", Text: ncf("round_trip: 50ms, senders: 200, threshold: 1%, top: ¦#", "3", "500kB", 50),
 		Fires: "47", Quiet: "50", Port: "s->b"},
+	{ID: "ncf-elephants", Text: strings.Replace(ncf("round_trip: 50ms, senders: 200, threshold: ¦#", "3", "250kB", 20),
+		"traffic: [", "traffic: [{name: flood, from: a, to: b, transport: udp, rate: 1Mbps, flows: 100}, ", 1),
+		Fires: "5.2%", Quiet: "4.8%", Port: "s->b"},
 	{ID: "ncf-windows", Text: ncf("duration: ¦#", "3", "250kB", 1), Fires: "29ms", Quiet: "33ms", Port: "s->b"},
 	{ID: "ncf-memory-idle", Text: ncf("round_trip: 50ms, senders: 200, tilt: ¦100%", "#", "250kB", 1), Fires: "2",
 		Quiet: "3"},

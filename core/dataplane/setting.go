@@ -57,6 +57,10 @@ type Facing struct {
 	Idle bool
 	// Longest is Setting.Longest of the flows through the port; 0: that one.
 	Longest unit.Time
+	Endless float64 // flows without an end that a controller sends as fast as it can, and that the port limits
+	// Datagrams are flows without a controller, and DatagramRate is what they send to the port together.
+	Datagrams    float64
+	DatagramRate unit.Rate
 }
 
 // Port is the port's name.

@@ -6,11 +6,20 @@ import "testing"
 
 func TestAttackFull(t *testing.T) {
 	attacked(t, "repeat=1", []underAttack{
-		{"0.2ms", "ncf", 0.9 * half, 1.05 * half}, {"1ms", "ncf", 0.9 * half, 1.05 * half},
-		{"4ms", "ncf", 0.9 * half, 1.05 * half}, {"20ms", "ncf", 0.9 * half, 1.05 * half},
-		{"4ms", "ncf_supply", 0.8 * half, 1.2 * half},
-		{"4ms", "no_budget", 0, 0.8 * half}, {"4ms", "windows", 0, 0.88 * half},
+		{"0.2ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half}, {"1ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half},
+		{"4ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half}, {"20ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half},
+		{"4ms", "2", "twice", "ncf_supply", 0.8 * half, 1.2 * half},
+		{"4ms", "2", "twice", "no_budget", 0, 0.8 * half}, {"4ms", "2", "twice", "windows", 0, 0.88 * half},
 	})
+	var all []underAttack
+	for _, rtt := range []string{"0.2ms", "1ms", "4ms"} {
+		for _, n := range []string{"1", "10"} {
+			for _, scheme := range []string{"ncf", "ncf_supply"} {
+				all = append(all, underAttack{rtt, n, "10_times", scheme, 0.84 * half, 1.2 * half})
+			}
+		}
+	}
+	attacked(t, "repeat=1", all)
 }
 
 func TestPulsesFull(t *testing.T) {
@@ -20,7 +29,7 @@ func TestPulsesFull(t *testing.T) {
 
 func TestNoStarvationFull(t *testing.T) {
 	sharesOfClasses(t, []roundTrip{{"0.2ms", "50us", "200kB"}, {"2ms", "500us", "500kB"}, {"10ms", "2500us", "1250kB"}},
-		[]string{"both", "four elephants", "elephants alone"})
+		[]string{"both", "four elephants", "ten elephants", "elephants alone"})
 }
 
 // All round trips and numbers of flows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,17 +18,23 @@ import (
 // megabits is a traffic's goodput in Mb/s, in the only run of an outcome.
 func megabits(t *testing.T, out *results.Outcome, traffic string) float64 {
 	t.Helper()
+	return megabitsOf(t, out, "goodput", traffic)
+}
+
+// megabitsOf is a measure's value for a group in Mb/s, in the only run of an outcome.
+func megabitsOf(t *testing.T, out *results.Outcome, measure, group string) float64 {
+	t.Helper()
 	if len(out.Runs) != 1 {
 		t.Fatalf("%d runs", len(out.Runs))
 	}
 	for _, m := range out.Runs[0].Measures {
 		for _, g := range m.Groups {
-			if m.Name == "goodput" && g.Group == traffic {
+			if m.Name == measure && g.Group == group {
 				return g.Value / 1e6
 			}
 		}
 	}
-	t.Fatalf("no goodput of %s", traffic)
+	t.Fatalf("no %s of %s", measure, group)
 	return 0
 }
 
@@ -35,27 +42,44 @@ func megabits(t *testing.T, out *results.Outcome, traffic string) float64 {
 // half at each round trip; without the budgets, or with one that n·d renew, it takes part of it.
 // TestAttackFull has all round trips and longer runs.
 func TestAttack(t *testing.T) {
-	attacked(t, "duration=1s", []underAttack{{"1ms", "ncf", 0.9 * half, 1.05 * half},
-		{"4ms", "ncf", 0.9 * half, 1.05 * half}, {"4ms", "windows", 0, 0.88 * half}})
+	attacked(t, "duration=1s", []underAttack{{"1ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half},
+		{"4ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half}, {"4ms", "2", "twice", "windows", 0, 0.88 * half}})
+}
+
+// Floods of several times the port leave elephants as much, and each of ten a quarter of its part or more, by loss and
+// by supply. TestAttackFull has more.
+func TestAttackOfManyTimes(t *testing.T) {
+	attacked(t, "duration=500ms", []underAttack{{"1ms", "10", "10_times", "ncf", 0.9 * half, 1.05 * half},
+		{"1ms", "10", "10_times", "ncf_supply", 0.9 * half, 1.1 * half},
+		{"4ms", "10", "10_times", "ncf", 0.9 * half, 1.05 * half},
+		{"4ms", "10", "10_times", "ncf_supply", 0.9 * half, 1.1 * half}})
 }
 
 const half = 478 // Mb/s of payload, of a port of 1 Gb/s
 
-// underAttack is a scheme at a round trip, and the range of the elephants' goodput.
+// underAttack is a scheme at a round trip with elephants and a flood, and the range of the elephants' goodput.
 type underAttack struct {
-	rtt, scheme string
-	from, to    float64
+	rtt, elephants, load, scheme string
+	from, to                     float64
 }
 
-// attacked runs cases with twice the port's rate of mice.
+// attacked runs cases. Each elephant has at least a quarter of its part of the elephants' half.
 func attacked(t *testing.T, duration string, cases []underAttack) {
 	t.Helper()
 	for _, c := range cases {
-		t.Run(c.rtt+" "+c.scheme, func(t *testing.T) {
+		t.Run(strings.Join([]string{c.rtt, c.elephants, c.load, c.scheme}, " "), func(t *testing.T) {
 			out := runtest.CarryOut(t, library(), "ncf/attack", spec.Options{Quick: true, Set: []string{"rtt=" + c.rtt,
-				"load=twice", "scheme=" + c.scheme, duration}})
+				"elephants=" + c.elephants, "load=" + c.load, "scheme=" + c.scheme, duration}})
 			if got := megabits(t, out, "elephants"); got < c.from || got > c.to {
 				t.Errorf("elephants have %.1f Mb/s, want %.0f to %.0f", got, c.from, c.to)
+			}
+			n, err := strconv.Atoi(c.elephants)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slowest := megabitsOf(t, out, "goodput_slowest", "senders")
+			if want := half / float64(n) / 4; c.from > 0 && slowest < want {
+				t.Errorf("the slowest of %d has %.2f Mb/s, want %.2f", n, slowest, want)
 			}
 		})
 	}
@@ -81,10 +105,11 @@ func pulses(t *testing.T, rtt string, set ...string) {
 }
 
 // §4.2: "elephant flows cannot starve mice flows and vice versa": senders that react, in one port, each as
-// many flows and as large windows as they like. Each class gets a good part of its half when both want it,
-// and alone nearly all of the port.
+// many flows and as large windows as they like, by loss and by supply. Each class gets a good part of its half when
+// both want it, and alone nearly all of the port.
 func TestNoStarvation(t *testing.T) {
-	sharesOfClasses(t, []roundTrip{{"2ms", "500us", "500kB"}}, []string{"four elephants", "elephants alone"})
+	sharesOfClasses(t, []roundTrip{{"2ms", "500us", "500kB"}},
+		[]string{"four elephants", "ten elephants", "elephants alone"})
 }
 
 // roundTrip is a star's: its name, the delay of its links and its buffer.
@@ -94,30 +119,39 @@ type roundTrip struct{ name, delay, buffer string }
 func sharesOfClasses(t *testing.T, trips []roundTrip, kinds []string) {
 	t.Helper()
 	const (
-		elephants = "{name: elephants, from: [h0, h1], to: h5, transport: {tcp: {nacks: loss}}, cc: cubic, start: 0s..20ms}"
-		herd      = "{name: elephants, from: [h0, h1], to: h5, flows: 2, transport: {tcp: {nacks: loss}}, cc: cubic, " +
+		elephants = "{name: elephants, from: [h0, h1], to: h5, flows: %d, transport: {tcp: {nacks: %s}}, cc: cubic, " +
 			"start: 0s..20ms}"
 		// mice that wait for their ACKs: twice the port, in flows of 20 kB, if they had room
-		mice = "{name: mice, from: [h2, h3], to: h5, transport: {tcp: {nacks: loss}}, cc: cubic, size: 20kB, load: 100%, " +
+		mice = ", {name: mice, from: [h2, h3], to: h5, transport: {tcp: {nacks: %s}}, cc: cubic, size: 20kB, load: 100%%, " +
 			"start: 500ms}"
 	)
 	for _, rtt := range trips {
 		for _, c := range []struct {
-			name, traffic string
-			fat, thin     float64 // least share of the port
+			name, nacks string
+			flows       int     // a host, of elephants
+			fat, thin   float64 // least share of the port
 		}{
-			{"both", elephants + ", " + mice, 0.4, 0.4},
-			{"four elephants", herd + ", " + mice, 0.4, 0.4},
-			{"elephants alone", elephants, 0.9, 0},
+			{"both", "loss", 1, 0.4, 0.4},
+			{"both", "supply", 1, 0.4, 0.4},
+			{"four elephants", "loss", 2, 0.4, 0.4},
+			{"four elephants", "supply", 2, 0.4, 0.4},
+			{"ten elephants", "loss", 5, 0.4, 0.4},
+			{"ten elephants", "supply", 5, 0.4, 0.4},
+			{"elephants alone", "loss", 1, 0.9, 0},
+			{"elephants alone", "supply", 1, 0.9, 0},
 		} {
 			if !slices.Contains(kinds, c.name) {
 				continue
 			}
-			t.Run(rtt.name+" "+c.name, func(t *testing.T) {
+			t.Run(rtt.name+" "+c.name+", "+c.nacks, func(t *testing.T) {
+				traffic := fmt.Sprintf(elephants, c.flows, c.nacks)
+				if c.thin > 0 {
+					traffic += fmt.Sprintf(mice, c.nacks)
+				}
 				text := fmt.Sprintf("duration: 500ms\nwarmup: 1s\n"+
 					"topology: {star: {hosts: 6, rate: 500Mbps, delay: %s, buffer: %s}}\n"+
 					"switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {round_trip: %s}}]}}\ntraffic: [%s]\n",
-					rtt.delay, rtt.buffer, strings.Replace(rtt.name, "0.2ms", "200us", 1), c.traffic)
+					rtt.delay, rtt.buffer, strings.Replace(rtt.name, "0.2ms", "200us", 1), traffic)
 				s, err := plan.Load(library(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
 				if err != nil {
 					t.Fatal(err)

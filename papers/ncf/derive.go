@@ -2,6 +2,7 @@ package ncf
 
 import (
 	"fmt"
+	"math"
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
@@ -115,6 +116,8 @@ var (
 		Condition: "the buffer of a port holds less than memory"}
 	warnTop = scheme.WarningKind{ID: "ncf-top",
 		Condition: "more flows to one receiver than the table has room for may all be elephants"}
+	warnElephants = scheme.WarningKind{ID: "ncf-elephants",
+		Condition: "flows that all have less than the threshold share a port with datagrams that flood it"}
 	warnWindows = scheme.WarningKind{ID: "ncf-windows",
 		Condition: "n·d is below 1.5 times the longest time in which a flow sends again at the port where queues grow"}
 	warnMemoryIdle = scheme.WarningKind{ID: "ncf-memory-idle",
@@ -146,7 +149,30 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.suitsWindows(all, s, p, turnOf(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
 	all = o.suitsDeaf(o.suitsBuffers(o.suitsTop(all, p), s))
-	return o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p)
+	return o.warnOfThreshold(o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p), s)
+}
+
+// warnOfThreshold warns of flows without an end that are too many to be elephants, at a port at which mice that do not
+// respond want more than half of the rate: they share its queue, and hardly any of their packets get through.
+func (o *Options) warnOfThreshold(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+	threshold := o.Detector.Threshold
+	for _, p := range s.Queueing() {
+		n, rate := math.Round(p.Endless), float64(p.Rate.Bits)
+		flood := float64(p.DatagramRate)
+		if s.Queues < 3 || rate == 0 || n*threshold <= 1 || flood <= rate/2 || flood/p.Datagrams > threshold*rate {
+			continue
+		}
+		cure := fmt.Sprintf("threshold: %.2g%%", 50/n)
+		if int(n) > heaviest(o.Top) {
+			cure += fmt.Sprintf(" with top: %.0f", n)
+		}
+		all = append(all, warnElephants.Remark("threshold", "%.0f flows to %s have %.2g%% of the port each, not above the "+
+			"threshold of %s: they are mice, and share the queue of %.0f flows that do not respond and send %.2g times the "+
+			"port's rate; %s protects them", n, p.To, 100/n, unit.FormatShare(threshold), math.Round(p.Datagrams), flood/rate,
+			cure).
+			At(p.Port(), n*threshold))
+	}
+	return all
 }
 
 // suitsBuffers tells of a port whose buffer holds less than the memory that it is given: a pool's port has a part, but

@@ -1,5 +1,13 @@
 package ncf
 
+import (
+	"slices"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
 // Form is how F (BS'19 §4.1) judges a flow by the windows of a sketch.
 type Form uint8
 
@@ -87,4 +95,88 @@ func (d *Detector) Elephant(c *Counts) bool {
 
 func (d *Detector) exceeds(c *Counts, j int) bool {
 	return float64(c.Flow[j]) > d.Threshold*float64(c.Total[j])
+}
+
+// elephant decides whether the flow of p, which goes to port x, is an elephant. Of c, the result of the last call of
+// the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a flood
+// of several times the port's rate makes mice of all other flows, also of one with half of the port: the attacker
+// chooses the total.
+func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *Counts) bool {
+	if g.detector.Elephant(c) {
+		return true
+	}
+	d, responds := g.detector, p.Proto != packet.ProtoUDP || g.config.UDP
+	if responds && g.miceExceed(env, x, floodRate) {
+		d.Threshold *= fallen
+	}
+	// F grows with the flow's counts: they have its losses first.
+	if sent := g.forwarded(env, x, c); sent != nil && d.Elephant(sent) {
+		x.sketch.ForwardedFlow(sent)
+		if d.Elephant(sent) {
+			return true
+		}
+	}
+	return responds && g.miceExceed(env, x, crowdRate) && slices.Contains(x.top.keys, key)
+}
+
+// Elephants in a flood. While mice bring more than half of what the port can send, the scheduler decides what an
+// elephant gets, and the elephant sends what its NACKs offer. By F alone, an elephant that gives way would share the
+// mice's queue, in which nearly all its packets are dropped, and would not return. So until mice bring less, the
+// heaviest flows are elephants as long as they send, also those that F called mice before the flood. Once mice bring
+// nearly all that the port can send, a flow enters with a part of the threshold. Flows that do not respond are trimmed
+// (deaf). Datagrams, about which no NACK is sent, are what F calls them. The paper has no such rule.
+const (
+	crowdRate = 0.5 // of what the port can send in n·d
+	floodRate = 0.9
+	fallen    = 1. / 2 // of the threshold
+)
+
+// forwarded returns c with totals of what the port did not drop, but no more than it can send in the time of the
+// windows, since the rest waits. It returns nil if that is all that arrived.
+func (g *Program) forwarded(env *dataplane.Env, x *port, c *Counts) *Counts {
+	sent := x.sketch.ForwardedTotals(c)
+	_, total := c.Sum()
+	if sent != nil {
+		_, total = sent.Sum()
+	}
+	most := g.capacity(env, x) * float64(span(env.Now(), c.Windows, c.Duration))
+	if g.config.Sketch.Packets {
+		most /= defaultFrame
+	}
+	if most == 0 || float64(total) <= most {
+		return sent
+	}
+	if sent == nil {
+		sent = x.sketch.copied(c)
+	}
+	for j := range sent.Windows {
+		sent.Total[j] = uint64(float64(sent.Total[j]) * (most / float64(total)))
+	}
+	return sent
+}
+
+// capacity is how many bytes the port, or with sketch: switch all ports, can send in 1 ps; 0: not known.
+func (g *Program) capacity(env *dataplane.Env, x *port) (bytes float64) {
+	first, last := int(x.out), int(x.out)
+	if g.config.Scope == PerSwitch {
+		first, last = 0, env.Ports()-1
+	}
+	for i := first; i <= last && i < env.Ports(); i++ {
+		bytes += bytesOf(env.Port(dataplane.PortID(i)).Rate())
+	}
+	return bytes
+}
+
+// miceExceed reports whether mice bring more to a port in n·d than this share of what it can send.
+func (g *Program) miceExceed(env *dataplane.Env, x *port, share float64) bool {
+	if int(x.out) >= env.Ports() {
+		return false
+	}
+	span := unit.Time(g.config.Sketch.Windows) * g.config.Sketch.Duration
+	return float64(x.mice.sum(env.Now())) > share*bytesOf(env.Port(x.out).Rate())*float64(span)
+}
+
+// bytesOf is a rate in bytes per ps.
+func bytesOf(rate unit.LinkRate) float64 {
+	return float64(float64(rate.Bits)/8e12) + float64(float64(rate.Packets)*(defaultFrame/1e12))
 }

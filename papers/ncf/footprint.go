@@ -9,8 +9,8 @@ import (
 
 // Footprint is what NCF takes of a switch as implemented here, in the order in which a packet meets it;
 // BS'19 builds none of it. Each row of the sketch is an array of its own, of which a packet reads and
-// writes one cell, clearing old counts on the way. Memory on demand is accounted for where packets enter
-// and where they leave, and it evicts packets that wait: no pipeline can do either.
+// writes one cell, clearing old counts on the way; another array has what the port dropped. Memory on demand is
+// accounted for where packets enter and where they leave, and it evicts packets that wait: no pipeline can do either.
 func (g *Program) Footprint() dataplane.Footprint {
 	stages := slices.Concat(g.sketchStages(), g.topStages(), g.echoStages(), g.budgetStages(), g.supplyStages(),
 		g.changeStages(), g.memoryStages())
@@ -32,23 +32,28 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	}
 	s, windows := sketches[0], g.config.Sketch.Windows
 	var cell quad
-	for r := range s.rows {
-		stages = append(stages, dataplane.Stage{Name: fmt.Sprintf("sketch, row %d", r+1), Gress: dataplane.InIngress,
-			Registers: []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d", r+1),
-				Cells: len(sketches) * len(s.cells) / s.quads / len(s.rows), Bits: s.quads * dataplane.Bits(cell), Reads: 1,
-				Writes: 1}},
-			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "clears old windows of the cell",
-				Times: windows}}})
+	for _, what := range []string{"", ": dropped"} {
+		for r := range s.rows {
+			stages = append(stages, dataplane.Stage{Name: fmt.Sprintf("sketch, row %d%s", r+1, what),
+				Gress: dataplane.InIngress,
+				Registers: []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d%s", r+1, what),
+					Cells: len(sketches) * len(s.cells) / s.quads / len(s.rows), Bits: s.quads * dataplane.Bits(cell), Reads: 1,
+					Writes: 1}},
+				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "clears old windows of the cell",
+					Times: windows}}})
+		}
 	}
 	elephant := dataplane.Stage{Name: "elephant or mouse", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{{Name: "totals of windows", Cells: len(sketches) * windows,
 			Bits: dataplane.Bits(s.totals[0]), Reads: windows, Writes: 1},
+			{Name: "dropped by window", Cells: len(sketches) * windows, Bits: dataplane.Bits(s.losses[0]), Reads: windows,
+				Writes: 1},
 			{Name: "flows by window", Cells: len(sketches) * windows, Bits: dataplane.Bits(s.latest[0]), Reads: min(windows, 2),
 				Writes: min(windows, 2)}},
-		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the total", Times: 1}}}
+		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the total", Times: 2}}}
 	if g.config.Detector.Form == MeanOfShares {
 		elephant.Operations = append(elephant.Operations, dataplane.Operation{Kind: dataplane.Dividing,
-			What: "shares of windows", Times: windows})
+			What: "shares of windows", Times: 2 * windows})
 	}
 	return append(stages, elephant)
 }
@@ -75,7 +80,8 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1},
 				{Name: "mice of all windows", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].mice.total), Reads: 1,
 					Writes: 1},
-				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1}}})
+				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1},
+				{Name: "overload", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].overload), Reads: 1, Writes: 1}}})
 	if x := g.ports[0].top.headers; x != nil {
 		h := &stages[len(stages)-2].Registers
 		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.Bits(x[0]), Reads: 1,
@@ -190,7 +196,8 @@ func (g *Program) memoryStages() []dataplane.Stage {
 	used := dataplane.RegisterUse{Name: "memory in use", Cells: len(memories) * int(Classes),
 		Bits: dataplane.Bits(memories[0].used[0]), Reads: int(Classes), Writes: 1}
 	evict := dataplane.Stage{Name: "memory: taken back", Gress: dataplane.InManager,
-		Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: mostEvicted}}}
+		Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: mostEvicted},
+			{Kind: dataplane.TouchingTail, What: "has the sketch count what is dropped", Times: 1}}}
 	if g.config.Nack != NackNone {
 		evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
 			What: "answers what finds no room by a NACK", Times: 1})

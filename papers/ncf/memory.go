@@ -61,6 +61,7 @@ type Memory struct {
 	limit    int64          // of mice and elephants together
 	balanced [Classes]int64 // what each is entitled to
 	spiking  [Classes]int64 // and during a spike of mice
+	flooded  [Classes]int64 // and once the budget of mice is spent
 	used     [Classes]int64
 
 	begins, ends int64 // use at which congestion begins, and below which it ends
@@ -106,9 +107,10 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	toMice := int64(float64(c.Tilt*float64(rest)) + 1e-6)
 	m.balanced = [Classes]int64{reserved[Control], reserved[Mice] + toMice, share - reserved[Mice] - toMice}
 	m.spiking = [Classes]int64{reserved[Control], share - reserved[Elephants], reserved[Elephants]}
+	m.flooded = [Classes]int64{reserved[Control], reserved[Mice], share - reserved[Mice]}
 	if !c.Separate {
 		m.balanced = [Classes]int64{reserved[Control], share, 0}
-		m.spiking = m.balanced
+		m.spiking, m.flooded = m.balanced, m.balanced
 	}
 	m.begins, m.ends = max(part(c.Congested), 1), max(part(c.Calm), 1)
 	m.separate, m.budget = c.Separate, newBudget(&c)
@@ -156,12 +158,29 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class
 	if c == Mice && n > m.balanced[c] || m.Exceeds(Mice) {
 		m.budget.press(now)
 	}
-	if !flooded && m.budget.left(now) {
+	switch {
+	case flooded:
+		right = &m.flooded
+	case m.budget.left(now):
 		right = &m.spiking
 		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] &&
 			n > right[c]
 	}
-	if n > right[c] {
+	return m.victim(right, c, size)
+}
+
+// needVictim is Victim while mice have what they need: all that elephants have not reserved.
+func (m *Memory) needVictim(c Class, size int32) (Class, bool) {
+	right := m.spiking
+	if c == Mice && m.Exceeds(Mice) { // from elephants only
+		right[Control] = m.size
+	}
+	return m.victim(&right, c, size)
+}
+
+// victim is Victim for classes that are entitled to right.
+func (m *Memory) victim(right *[Classes]int64, c Class, size int32) (Class, bool) {
+	if m.used[c]+m.cost(size) > right[c] {
 		return 0, false
 	}
 	victim, most := Control, int64(0)

@@ -214,6 +214,32 @@ func TestVictim(t *testing.T) {
 	}
 }
 
+// §4.4: once the budget of mice is spent, elephants may have all of the memory but the mice's reservation; before, their
+// balance of it.
+func TestMemoryInFlood(t *testing.T) {
+	for _, x := range []struct {
+		flooded bool
+		has     int // of 100 frames
+	}{{false, 47}, {true, 85}} {
+		m := memory(t, func(c *MemoryConfig) { c.Spike = 0 })
+		take(m, 0, Mice, 200)
+		for {
+			v, ok := m.Victim(0, Elephants, 1000, x.flooded)
+			if !ok {
+				break
+			}
+			m.Unbook(0, v, 1000)
+			m.Book(0, Elephants, 1000)
+		}
+		if has := int(m.Used(Elephants) / 1000); has != x.has {
+			t.Errorf("flooded %v: elephants have %d frames, want %d", x.flooded, has, x.has)
+		}
+		if _, ok := m.Victim(0, Mice, 1000, x.flooded); ok {
+			t.Errorf("flooded %v: mice take more than their part", x.flooded)
+		}
+	}
+}
+
 // Congestion begins at 95 % or with a refusal, and ends below 50 % (ours).
 func TestCongestion(t *testing.T) {
 	m := memory(t, nil)

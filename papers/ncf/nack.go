@@ -1,6 +1,8 @@
 package ncf
 
 import (
+	"slices"
+
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -54,12 +56,17 @@ func carries(p *packet.Packet) bool {
 
 // answers reports whether the loss of p causes a NACK. A NACK never does, nor does a packet without
 // payload; UDP datagrams do only where their senders are known to understand NACKs.
-func (g *Program) answers(now unit.Time, p *packet.Packet) bool {
+func (g *Program) answers(env *dataplane.Env, p *packet.Packet) bool {
+	now := env.Now()
 	if g.config.Nack == NackNone || !carries(p) || p.Src == 0 || p.Proto == packet.ProtoUDP &&
 		(!g.config.UDP || p.Payload < quoted) || g.mute(p) {
 		return false
 	}
-	return g.config.Nack == NackAll || g.detector.Elephant(g.at(p.Meta.Out).sketch.Query(now, g.key(p)))
+	if g.config.Nack == NackAll {
+		return true
+	}
+	x, k := g.at(p.Meta.Out), g.key(p)
+	return g.elephant(env, x, k, p, x.sketch.Query(now, k))
 }
 
 // unheard counts a packet of whose loss its sender is not told.
@@ -95,7 +102,7 @@ func (g *Program) silent(now unit.Time, proto uint8, k uint64) silence {
 	return why
 }
 
-// OnDrop makes a NACK of a packet that was dropped for lack of memory (§4.3).
+// OnDrop makes a NACK of a packet that was dropped for lack of memory (§4.3), which the port does not send.
 func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if p.Notifies() || g.echoes != nil && p.Kind == packet.Ack && p.Meta.Flags&packet.Internal != 0 {
 		g.nacks.Lost++
@@ -103,11 +110,24 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	if !lacksMemory(why) || !carries(p) {
 		return
 	}
+	g.notifyLoss(env, p, why)
+	if p.Meta.In == packet.NoPort || g.exempt(p) {
+		return // it was not counted
+	}
+	counted := env.Now()
+	if why == dataplane.Evicted {
+		counted = p.Enqueued
+	}
+	g.at(p.Meta.Out).sketch.Lose(env.Now(), counted, g.key(p), p.Size)
+}
+
+// notifyLoss makes a NACK of a packet that was dropped for lack of memory, if its sender is to have one.
+func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	now, x := env.Now(), g.at(p.Meta.Out)
 	if x.memory != nil && x.congested() == nil { // else it is known; it was not NCF that found no room
 		x.full(why).Refused()
 	}
-	if !g.answers(now, p) {
+	if !g.answers(env, p) {
 		g.unheard(others)
 		return
 	}
@@ -121,6 +141,9 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 		return
 	}
 	g.allowance.spend(k)
+	if classOf(p, env.Port(p.Meta.Out).Queues()) == Mice {
+		x.overload.takeBack(p.Size)
+	}
 	cause := packet.CauseTrimmed
 	if why == dataplane.Evicted {
 		cause = packet.CauseReclaimed
@@ -136,7 +159,7 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 		g.collect(env, p, cause)
 		return
 	}
-	demand, class := g.demand(now, x, p)
+	demand, class := g.demand(env, x, p)
 	n := g.notice(env, x, cause, p.Payload, demand, class)
 	var h *header
 	if g.frames != nil {
@@ -146,10 +169,14 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 }
 
 // demand returns the rate at which a flow has sent through the switch in the last n windows, in bit/s of
-// frames, and the class that follows from it. Ours: all arrivals count, whether they found room or not.
-func (g *Program) demand(now unit.Time, x *port, p *packet.Packet) (unit.Rate, Class) {
-	counts, class := x.sketch.Query(now, g.key(p)), Mice
-	if g.detector.Elephant(counts) {
+// frames, and the class that decides what it is offered. All arrivals count, whether they found room or not. A mouse
+// that was an elephant within n windows is offered an elephant's part, of which the number of elephants includes it:
+// with a mouse's part of a flood it would not become one again.
+func (g *Program) demand(env *dataplane.Env, x *port, p *packet.Packet) (unit.Rate, Class) {
+	now, k, class := env.Now(), g.key(p), Mice
+	counts := x.sketch.Query(now, k)
+	i := slices.Index(x.top.keys, k)
+	if i >= 0 && x.top.Fresh(i, x.sketch.Window()) || g.elephant(env, x, k, p, counts) {
 		class = Elephants
 	}
 	flow, _ := counts.Sum()
@@ -304,7 +331,7 @@ func (g *Program) collect(env *dataplane.Env, p *packet.Packet, cause packet.Cau
 		g.waiting[slot].take(g.frames, p)
 	}
 	x := g.at(p.Meta.Out)
-	demand, class := g.demand(now, x, p)
+	demand, class := g.demand(env, x, p)
 	*w = gathered{key: k, due: now + g.config.Coalesce, tcp: p.TCP, seq: p.Seq, ack: p.Ack, sent: p.Sent, flow: p.Flow,
 		src: p.Src, dst: p.Dst,
 		srcPort: p.SrcPort, dstPort: p.DstPort, proto: p.Proto, version: p.Version, tos: p.TOS, out: x.out, taken: true,

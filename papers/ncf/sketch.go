@@ -61,6 +61,7 @@ func quads(windows int) int { return 1 << bits.Len(uint(windows)/4) }
 // 2²⁶.
 type Sketch struct {
 	cells  []quad // by row, column: one count per slot, and the stamp at the end
+	lost   []quad // likewise: the part of it that the port dropped
 	quads  int    // per cell, a power of two: cells do not straddle cache lines
 	window uint32 // number of the current one
 	most   uint32 // of a counter
@@ -69,10 +70,13 @@ type Sketch struct {
 	places [maxDepth]int          // of the flow's cells
 	least  [4]quad                // of the rows, by slot
 	totals [MaxWindows + 1]uint64 // by slot
+	losses [MaxWindows + 1]uint64 // likewise: the part that the port dropped
+	loss   uint64                 // their sum
 	latest [16]uint32             // by slot: cells of the first row that were last touched in its window
 	start  unit.Time              `state:"instant"` // when it began
 	sweep  int                    // cell that the next window touches
 	counts Counts                 `state:"span"`
+	sent   Counts                 `state:"span"`
 	names  [10]uint64             // of Key
 	config SketchConfig           `state:"-"`
 }
@@ -116,6 +120,7 @@ func (c *Counts) Sum() (flow, total uint64) {
 func NewSketch(c SketchConfig) *Sketch {
 	s := &Sketch{config: c, quads: quads(c.Windows), rows: make([]hash, c.Depth), most: 1<<c.Bits - 1}
 	s.cells = make([]quad, c.Width*c.Depth*s.quads)
+	s.lost = make([]quad, len(s.cells))
 	random := rand.New(rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15))
 	for i := range s.rows {
 		s.rows[i] = hash{random.Uint64(), random.Uint64(), random.Uint64(), i * c.Width * s.quads}
@@ -124,6 +129,7 @@ func NewSketch(c SketchConfig) *Sketch {
 		s.names[i] = random.Uint64()
 	}
 	s.counts.Windows, s.counts.Duration = c.Windows, c.Duration
+	s.sent.Windows, s.sent.Duration = c.Windows, c.Duration
 	return s
 }
 
@@ -153,7 +159,7 @@ func (s *Sketch) live(now unit.Time) bool {
 }
 
 // Bytes is the memory of the counters, which does not depend on the number of flows.
-func (s *Sketch) Bytes() int { return 16*len(s.cells) + 8*s.config.Windows }
+func (s *Sketch) Bytes() int { return 2 * (16*len(s.cells) + 8*s.config.Windows) }
 
 // Flows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden,
 // Taylor, TODS 15(2), 1990): a row of w cells of which z are 0 in all windows has seen w·ln(w/z) flows. It
@@ -206,24 +212,25 @@ func (s *Sketch) roll(now unit.Time) {
 		if s.slot++; s.slot == s.config.Windows {
 			s.slot = 0
 		}
-		s.totals[s.slot], s.latest[s.slot] = 0, 0
-		s.refresh(s.sweep)
+		s.loss -= s.losses[s.slot]
+		s.totals[s.slot], s.losses[s.slot], s.latest[s.slot] = 0, 0, 0
+		s.refresh(s.cells[s.sweep:][:s.quads])
+		s.refresh(s.lost[s.sweep:][:s.quads])
 		if s.sweep += s.quads; s.sweep == len(s.cells) {
 			s.sweep = 0
 		}
 	}
 }
 
-// refresh clears the counts of the cell at i that are older than n windows, or of windows in which it was
-// not touched.
+// refresh clears the counts of a cell that are older than n windows, or of windows in which it was not touched.
 //
 //go:noinline
-func (s *Sketch) refresh(i int) {
-	stamp := &s.cells[i+s.quads-1][3]
+func (s *Sketch) refresh(cell []quad) {
+	stamp := &cell[len(cell)-1][3]
 	behind := min(s.window-*stamp, uint32(s.config.Windows))
 	*stamp = s.window
 	for slot := s.slot; behind > 0; behind-- {
-		s.cells[i+slot/4][slot%4] = 0
+		cell[slot/4][slot%4] = 0
 		if slot--; slot < 0 {
 			slot = s.config.Windows - 1
 		}
@@ -263,7 +270,7 @@ func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
 		i := h.base + h.column(lower, upper, width)*s.quads
 		places[r] = i
 		if cells[i+last][3] != s.window {
-			s.refresh(i)
+			s.refresh(cells[i:][:s.quads])
 		}
 		x := &cells[i+four][one]
 		if r == 0 && *x == 0 && n > 0 {
@@ -289,4 +296,80 @@ func (s *Sketch) walk(now unit.Time, key uint64, n uint32) *Counts {
 	}
 	c.Elapsed = max(now-s.start, 0)
 	return c
+}
+
+// Lose records that the port dropped a packet that was counted at the time at. A window that has expired is left out.
+func (s *Sketch) Lose(now, at unit.Time, key uint64, bytes int32) {
+	if now-s.start >= s.config.Duration {
+		s.roll(now)
+	}
+	back := unit.Time(0)
+	if at < s.start {
+		back = (s.start - at + s.config.Duration - 1) / s.config.Duration
+	}
+	if back >= unit.Time(s.config.Windows) {
+		return
+	}
+	n, slot := uint32(max(bytes, 0)), s.slot-int(back)
+	if s.config.Packets {
+		n = 1
+	}
+	if slot < 0 {
+		slot += s.config.Windows
+	}
+	s.losses[slot] += uint64(n)
+	s.loss += uint64(n)
+	lower, upper, width := key&(1<<32-1), key>>32, uint64(s.config.Width)
+	for r := range s.rows {
+		h := &s.rows[r]
+		cell := s.lost[h.base+h.column(lower, upper, width)*s.quads:][:s.quads]
+		if cell[s.quads-1][3] != s.window {
+			s.refresh(cell)
+		}
+		x := &cell[slot/4][slot%4]
+		*x += min(n, s.most-*x)
+	}
+}
+
+// ForwardedTotals returns c, the result of the last call of Count or Query, with totals of what the port did not drop.
+// It returns nil if the port dropped no packet of these windows.
+func (s *Sketch) ForwardedTotals(c *Counts) *Counts {
+	if s.loss == 0 {
+		return nil
+	}
+	x, slot := s.copied(c), s.slot
+	for j := range x.Windows {
+		x.Total[j] -= min(s.losses[slot], x.Total[j])
+		if slot--; slot < 0 {
+			slot = s.config.Windows - 1
+		}
+	}
+	return x
+}
+
+// copied returns a copy of c, valid until the next call of it or of ForwardedTotals.
+func (s *Sketch) copied(c *Counts) *Counts {
+	copy(s.sent.Flow[:c.Windows], c.Flow[:c.Windows])
+	copy(s.sent.Total[:c.Windows], c.Total[:c.Windows])
+	s.sent.Elapsed = c.Elapsed
+	return &s.sent
+}
+
+// ForwardedFlow estimates, in the result of ForwardedTotals, how much the port did not drop of the flow of the last
+// call of Count or Query. In each cell this is the difference of two exact sums, so that the estimate is a count-min
+// sketch's of what the port sends: its error is relative to that, and not to what arrives.
+func (s *Sketch) ForwardedFlow(sent *Counts) {
+	for j := range sent.Windows {
+		slot := s.slot - j
+		if slot < 0 {
+			slot += s.config.Windows
+		}
+		for _, i := range s.places[:len(s.rows)] {
+			n, lost := s.cells[i+slot/4][slot%4], s.lost[i:][:s.quads]
+			if s.window-lost[s.quads-1][3] <= uint32(j) && n < s.most { // else its count is an older window's
+				n -= min(n, lost[slot/4][slot%4])
+			}
+			sent.Flow[j] = min(sent.Flow[j], n)
+		}
+	}
 }

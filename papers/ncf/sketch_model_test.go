@@ -2,6 +2,7 @@ package ncf
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"weir/core/unit"
@@ -10,15 +11,16 @@ import (
 // exact is what Sketch must be: counts by row, column and true window number, cleared by
 // nobody, and by flow.
 type exact struct {
-	s      *Sketch
-	cells  map[[3]int64]uint64
-	flows  map[[2]uint64]uint64
-	totals map[int64]uint64
-	now    unit.Time
+	s            *Sketch
+	cells, lost  map[[3]int64]uint64
+	flows        map[[2]uint64]uint64
+	totals, loss map[int64]uint64
+	now          unit.Time
 }
 
 func newExact(s *Sketch) *exact {
-	return &exact{s: s, cells: map[[3]int64]uint64{}, flows: map[[2]uint64]uint64{}, totals: map[int64]uint64{}}
+	return &exact{s: s, cells: map[[3]int64]uint64{}, lost: map[[3]int64]uint64{}, flows: map[[2]uint64]uint64{},
+		totals: map[int64]uint64{}, loss: map[int64]uint64{}}
 }
 
 func (e *exact) window() int64 { return int64(e.now / e.s.config.Duration) }
@@ -35,6 +37,48 @@ func (e *exact) count(key, n uint64) {
 	}
 	e.flows[[2]uint64{key, uint64(w)}] += n
 	e.totals[w] += n
+}
+
+// lose has the port drop a packet that was counted at the time at.
+func (e *exact) lose(at unit.Time, key, n uint64) {
+	w := int64(at / e.s.config.Duration)
+	for r := range e.s.rows {
+		cell := [3]int64{int64(r), e.column(r, key), w}
+		e.lost[cell] = min(e.lost[cell]+n, uint64(e.s.most))
+	}
+	e.loss[w] += n
+}
+
+// checkSent compares what the port sent, of the answer c for key, with the model.
+func (e *exact) checkSent(t *testing.T, key uint64, c *Counts) {
+	t.Helper()
+	sent, lost := e.s.ForwardedTotals(c), uint64(0)
+	for j := range e.s.config.Windows {
+		lost += e.loss[e.window()-int64(j)]
+	}
+	if sent == nil || lost == 0 {
+		if sent != nil || lost > 0 {
+			t.Fatalf("at %v: %d were lost, and the answer is %v", e.now, lost, sent)
+		}
+		return
+	}
+	e.s.ForwardedFlow(sent)
+	for j := range e.s.config.Windows {
+		w := e.window() - int64(j)
+		least, total := uint64(e.s.most), e.totals[w]-e.loss[w]
+		for r := range e.s.rows {
+			cell := [3]int64{int64(r), e.column(r, key), w}
+			n := e.cells[cell]
+			if n < uint64(e.s.most) {
+				n -= min(e.lost[cell], n)
+			}
+			least = min(least, n)
+		}
+		if got := uint64(sent.Flow[j]); w >= 0 && (got != least || sent.Total[j] != total) {
+			t.Fatalf("at %v, flow %d, window %d: %d of %d sent, want %d of %d", e.now, key, j, got, sent.Total[j], least,
+				total)
+		}
+	}
 }
 
 // check compares an answer for key with the model.
@@ -102,10 +146,16 @@ func FuzzSketch(f *testing.F) {
 	})
 }
 
-// A long run of FuzzSketch's model: bursts, idle times, jumps.
+// A long run of FuzzSketch's model: bursts, idle times, jumps, and losses, of packets that came within the last windows
+// or before, at any time.
 func TestLazyClearing(t *testing.T) {
+	type packet struct {
+		at     unit.Time
+		key, n uint64
+	}
 	for _, windows := range []int{1, 2, 3, 4, 5, 7, 8, 12, 15} {
 		for _, bits := range []int{32, 12} {
+			var waits []packet
 			s := NewSketch(SketchConfig{Windows: windows, Duration: unit.Microsecond, Width: 11, Depth: 3, Bits: bits,
 				Seed: uint64(windows)})
 			e, r := newExact(s), rand.New(rand.NewPCG(1, uint64(windows)))
@@ -121,8 +171,18 @@ func TestLazyClearing(t *testing.T) {
 				key, n := r.Uint64N(50), uint64(r.IntN(1500))
 				e.count(key, n)
 				e.check(t, key, s.Count(e.now, key, int32(n)))
+				waits = append(waits, packet{e.now, key, n})
+				for len(waits) > 0 && r.IntN(3) == 0 { // the last one, or one that has waited
+					i := len(waits) - 1 - r.IntN(min(len(waits), 20))
+					x := waits[i]
+					waits = slices.Delete(waits, i, i+1)
+					e.lose(x.at, x.key, x.n)
+					s.Lose(e.now, x.at, x.key, int32(x.n))
+				}
 				key = r.Uint64N(50)
-				e.check(t, key, s.Query(e.now, key))
+				c := s.Query(e.now, key)
+				e.check(t, key, c)
+				e.checkSent(t, key, c)
 			}
 		}
 	}

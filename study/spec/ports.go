@@ -20,6 +20,8 @@ type portLoad struct {
 	narrow   bool                    // it is the narrowest of some path through it
 	long     float64                 // long flows of controllers that read telemetry
 	flows    float64                 // flows without an end that it limits, as one of the narrowest of their path
+	paced    float64                 // flows without an end and without a controller through it
+	pace     float64                 // bit/s that their applications send together
 	longest  unit.Time               // round trip of the flows with a controller through it
 	inflow   float64                 // max bit/s that hosts can send to it together
 	by       map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
@@ -64,11 +66,13 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 						each)
 				}
 			}
-			if app == 0 {
-				for i, port := range w.ports {
-					if w.limits(i) {
-						loads[port].flows += each * w.shares[i]
-					}
+			for i, port := range w.ports {
+				switch x := loads[port]; {
+				case app == 0 && w.limits(i):
+					x.flows += each * w.shares[i]
+				case app > 0 && tr.cc == nil:
+					x.paced += each * w.shares[i]
+					x.pace += float64(app * float64(each*w.shares[i]))
 				}
 			}
 			d.countLong(p, loads, tr, w, trip, perPair, size)
@@ -264,6 +268,7 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
 			f.Idle, f.Longest = !x.queues(l.Rate), x.longest
+			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.pace)
 		}
 		ports = append(ports, f)
 	}
