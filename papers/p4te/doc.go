@@ -13,9 +13,9 @@
 //	§4.6                  packets are made of packets         Program.copy, rater.fakeACK
 //	                                                          TestRecirculationExhausted
 //	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestFigure5, TestOneEventForDelta
-//	§6.1.2, alg. 2, 1–10  hop delay                           Gradient, Header  TestClockOffset,
-//	                                                          TestFirstEventOfOffset, TestClockDrift,
-//	                                                          TestSourceWraps
+//	§6.1.2, alg. 2, 1–10  hop delay                           LinkDelay, Gradient, Header  TestClockOffset,
+//	                                                          TestClockDrift, TestLinkDelayOffset, TestLinkDelayAges,
+//	                                                          TestFirstEventOfOffset, TestSourceWraps
 //	§6.1.2                T^Source of each hop                restamp  TestHopByHop
 //	§6.1.2                feedback to the source switch       Program.notifyNeighbour  TestFeedbackLost,
 //	                                                          FuzzFeedback, TestThreeTiers
@@ -106,6 +106,13 @@
 // at 30. At port 4 a queue of 30 is a decline by line 6 (<) only if it is below the last event less Δ, so
 // that event was above 40, though the figure shows 40.
 //
+// §6.1.2 has clocks that need not be synchronised, since algorithm 2 compares delays with each other only. But its
+// register is 0 at first, so the first packet by a clock that is ahead is an event (TestFirstEventOfOffset), and
+// sub-ranges of delays (§6.2.1.2) would see the whole offset: with spines 1 ms ahead every port was in the last group.
+// Here a delay is what exceeds the port's minimum, so that offsets do not matter with any mapping (TestClockOffset),
+// and the minimum ages, so that drifts of up to 200 ppm between two switches hardly do (TestClockDrift). What is lost
+// is that one link may be longer than another.
+//
 // §6.4.1 gives the condition for "no action" as old_packet_colors = GREEN where it means
 // incoming_packet_color. §6.6 counts 4 bytes per flow, which is only one of the values that a leaf needs: 27
 // bytes for a fake ACK, 41 to enforce a window (TestRegisterSize). The register has the stated size; a cell
@@ -163,6 +170,7 @@
 //	gains                    10 Gb/s: every balancer, and P4TE's parts, over ECMP, paired by seed (TestMarksGain)
 //	gains-sweep              flowlet gaps and the control plane's delay
 //	gains-factors            loads, sizes, senders, rates, trees, scenarios, a slow link: one at a time
+//	clocks                   P4TE §6.1.2: clocks that are off, or drift
 //	failure                  P4TE §6.5; other leaves told, or not
 //	ablation                 the contribution of each part
 //	lab, lab-failure         between hosts of Linux, sized for weir run --on lab; TestMovesOff
