@@ -119,7 +119,7 @@ var silent = map[string]string{
 	"p4abc/references": "ours", "p4abc/scale*": "ours", "p4abc/sensitivity": "another buffer", "p4abc/uploads": "ours",
 	"p4te/figure11*": "the paper draws packets of ports and says no number", "p4te/gains*": "another network",
 	"p4te/ablation": "ours", "p4te/clocks": "ours", "p4te/compose": "ours", "p4te/failure": "ours",
-	"p4te/lab*": "another network",
+	"p4te/lab*": "another network", "p4te/light-load": "ours", "p4te/lone": "ours",
 	"hpcc/joins": "the paper draws figure 9g and says no number", "hpcc/rates": "so it does with figure 6",
 	"hpcc/incast16-reaction": "and with figure 13", "hpcc/flow-control": "and with figure 12",
 	"hpcc/long-short": "the paper counts from the end of the short flow, the measure from its start",
