@@ -256,7 +256,7 @@
 // incasts do not turn on paths: completion times are within 2 % for all.
 //
 // At light load (light-load, in full, forty seeds; mean completion times over ECMP's at 10 %, 30 %) marks cost, since
-// they come without a queue: marks alone have 1.05, 1.04 (± 0.01), the header alone 1.011, 1.014, whose bytes make an
+// they come without a queue: marks alone have 1.05, 1.04 (± 0.01), the header alone 1.011, 1.014: its bytes make an
 // uplink slower than a host's link, so that there is a queue (slowdowns 1.04 ± 0.01, 1.07 ± 0.01). Paths repay a part:
 // P4TE has 1.03 ± 0.03, 1.00 ± 0.02. Where rates go down only at ports with a queue (decision: queue) it has 1.00 ±
 // 0.02 and 0.97 ± 0.02, slowdowns 0.98 ± 0.02 and 0.94 ± 0.02; with enforced 1.01 ± 0.02 and 0.99 ± 0.02, slowdowns
