@@ -6,10 +6,10 @@ import (
 	"weir/core/unit"
 )
 
-// overload decides which mice are a flood, for which the paper has no rule. By BS'19 §4.2 bandwidth beyond the guarantees
-// is distributed "as needed". By §2 elephants do not progress at the cost of mice, and by §4.4 mice must not take it
-// all. While mice bring less than the port can carry, they take what they need, and elephants have the rest. In an
-// overload both have equal parts (tm.Port.SetAsNeeded).
+// overload decides which mice are a flood, for which the paper has no rule. By BS'19 §4.2 bandwidth beyond the
+// guarantees is distributed "as needed". By §2 elephants do not progress at the cost of mice, and by §4.4 mice must
+// not take it all. While mice bring less than the port can carry, they take what they need, and elephants have the
+// rest. In an overload both have equal parts (tm.Port.SetAsNeeded).
 //
 // Two levels for each port measure what mice bring beyond a rate, as two meters do:
 //
