@@ -153,7 +153,7 @@ func (r reaction) bounds() bound {
 	switch {
 	case r.controller == "bbr": // twice what it estimates is in flight, and losses do not lower that
 		b.lost, b.resent = 0.45, 0.15
-	case r.controller == "powertcp" && r.sprays(): // its power varies more: 84 ± 14 % of a link, and .93 of that is payload
+	case r.controller == "powertcp" && r.sprays(): // its power varies: 84 ± 14 % of a link, .93 of it payload
 		b.used = 0.65
 	case strings.HasPrefix(r.controller, "rx_hpcc") && r.balancer == "spray":
 		b.queue = 2.5 // windows of a receiver arrive late where packets overtake each other (2.25 measured)

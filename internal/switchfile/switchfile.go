@@ -93,8 +93,8 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, st
 	return out
 }
 
-// checkOrder refuses each program that uses the egress port and is not after all programs of the list that choose it, or
-// in a list without one.
+// checkOrder refuses each program that uses the egress port and is not after all programs of the list that choose it,
+// or in a list without one.
 func checkOrder(r *document.Reader, list []Program, standalone bool) {
 	last := -1 // that chooses the port
 	for i := range list {

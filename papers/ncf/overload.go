@@ -15,8 +15,8 @@ import (
 //
 //   - steady fills beyond the port's rate less half of the elephants' guarantee. It is deep, so that honest mice that
 //     ask for less do not fill it by chance.
-//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a round
-//     trip costs elephants a reduction of their windows.
+//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
+//     round trip costs elephants a reduction of their windows.
 //
 // A packet that finds no room counts, too. If its sender is notified, it counts half, because it is sent again. An
 // overload begins when a level is full, and then all packets count whole. It ends when both levels have fallen to their

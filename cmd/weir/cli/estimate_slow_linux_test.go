@@ -124,8 +124,8 @@ func builtProgram(t *testing.T) (file string) {
 	return file
 }
 
-// TestMemoryEstimates: what weir check estimates for short runs of experiments of ncf and p4te is within a factor of two
-// of the peak of weir run. Among them are those that sample thousands of flows, or a few flows for long.
+// TestMemoryEstimates: what weir check estimates for short runs of experiments of ncf and p4te is within a factor of
+// two of the peak of weir run. Among them are those that sample thousands of flows, or a few flows for long.
 func TestMemoryEstimates(t *testing.T) {
 	program, r := builtProgram(t), Registry()
 	for _, x := range []struct {

@@ -2,9 +2,10 @@ package rdma
 
 import "weir/core/unit"
 
-// Reordering: adaptive where switches spread packets over paths of different rates. There a packet that was sent later proves no loss
-// by its arrival: it may have taken another path, and the packet before it may wait in a slow one. A path that loses
-// all packets looks like one that is slow, until something arrives late. So time decides, and experience how much:
+// Reordering: adaptive where switches spread packets over paths of different rates. There a packet that was sent
+// later proves no loss by its arrival: it may have taken another path, and the packet before it may wait in a slow
+// one. A path that loses all packets looks like one that is slow, until something arrives late. So time decides, and
+// experience how much:
 //
 //   - Lateness is how much later a packet arrived than one that was sent after it. Queues are in order. So a packet in
 //     a slow path waits not much longer than the one before it there did, and what has waited for a round trip and
