@@ -98,9 +98,9 @@ func (d *Detector) exceeds(c *Counts, j int) bool {
 }
 
 // elephant decides whether the flow of p, which goes to port x, is an elephant. Of c, the result of the last call of
-// the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a flood
-// of several times the port's rate makes mice of all other flows, also of one with half of the port: the attacker
-// chooses the total.
+// the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a
+// flood of several times the port's rate makes mice of all other flows, also of one with half of the port: the
+// attacker chooses the total.
 func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *Counts) bool {
 	if g.detector.Elephant(c) {
 		return true

@@ -84,7 +84,8 @@ func TestElephantsInFlood(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %g times the port", x.name, times), func(t *testing.T) {
 				seen := classes{}
 				r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 100 * unit.Gbps},
-					after: []dataplane.Program{seen}, given: []string{"memory", "500kB", "duration", "2ms", "spike", "0%", "least", "5kB"}})
+					after: []dataplane.Program{seen},
+					given: []string{"memory", "500kB", "duration", "2ms", "spike", "0%", "least", "5kB"}})
 				r.sent = func(unit.Time, packet.PortID, *packet.Packet) {}
 				const began, ended = 20 * ms, 60 * ms
 				var due, mouse, rest unit.Time

@@ -214,8 +214,8 @@ func TestVictim(t *testing.T) {
 	}
 }
 
-// §4.4: once the budget of mice is spent, elephants may have all of the memory but the mice's reservation; before, their
-// balance of it.
+// §4.4: once the budget of mice is spent, elephants may have all of the memory but the mice's reservation; before,
+// their balance of it.
 func TestMemoryInFlood(t *testing.T) {
 	for _, x := range []struct {
 		flooded bool
