@@ -230,7 +230,8 @@
 //     the port, at 1 and 4 ms (one seed), keep 429 or more together, by loss and by supply, and the slowest of ten has
 //     39 of 48 at 1 ms (attack.together, attack.each). 1 to 10 flows of cubic, bbr and dctcp next to 300 flows of 1.5
 //     to 10 times the port at 0.1 to 20 ms keep 400, too, and each a quarter of its equal part, with two exceptions.
-//     By loss, one of four to ten flows of BBR can have 0.15 to 0.25 of its part. One flow of dctcp at 20 ms has 365 in the first 4 s of the flood, since
+//     By loss, one of four to ten flows of BBR can have 0.15 to 0.25 of its part, and so can one of ten flows in a
+//     buffer of ten bandwidth-delay products (attack-senders). One flow of dctcp at 20 ms has 365 in the first 4 s of the flood, since
 //     it grows by a packet a round trip. Floods of less than the port are in honest-mice and overload. Without budgets
 //     two elephants next to twice the port have 478, 377, 199 and 420 (at 20 ms that this is below 0.9 of 478
 //     is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half at
@@ -255,9 +256,8 @@
 // therefore also an elephant by its share of what the port can send in n·d (Program.elephant). The sketch has a second
 // count in each cell, of what the port dropped; the difference is a count-min sketch of what it sends, so its error is
 // relative to that (TestErrorOfForwarded). While mice bring more than half of what the port can send, elephants stay
-// elephants also below the threshold, since the scheduler then decides what they send, and while mice bring nearly all
-// of it, half of the threshold makes an elephant (crowdRate, floodRate). This is for flows that respond to NACKs:
-// datagrams need the threshold. A mouse that was an elephant within n·d is offered an elephant's supply (TestWayBack).
+// elephants also below the threshold, since the scheduler then decides what they send, and half of the threshold makes
+// an elephant (crowdRate, fallen). This is for flows that respond to NACKs: datagrams need the threshold. A mouse that was an elephant within n·d is offered an elephant's supply (TestWayBack).
 //
 // How long n·d is. A sender is judged by what it sends in n·d, and it sends a window in a round trip, or one
 // packet while N others send theirs. So round_trip and senders make n·d four times the longer of the round
