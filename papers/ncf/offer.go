@@ -155,9 +155,8 @@ func (g *Program) served(now unit.Time, x *port, p *tm.Port, rate, whole float64
 		share += y
 	}
 	if x.asNeeded() {
-		mice, _ := p.Least(1)
 		came := float64(x.mice.sum(now)) * 8e12 / float64(span(now, g.config.Sketch.Windows, g.config.Sketch.Duration))
-		share = max(share, mice+share-came/rate)
+		share = max(share, 1-came/rate)
 	}
 	const rounding = 1 + 1e-9 // of a sum of shares that is half
 	return min(whole/2, share*rate*rounding)
