@@ -311,9 +311,9 @@
 //   - Honest mice of 20 kB (honest-mice): 30 and 85 % of 0.1, 1 and 10 Gb/s, 1 and 8 elephants (cubic), 2 and 8 ms,
 //     buffers of 200 kB, 500 kB and 5 MB. By loss and by supply they take at most 1.01 times as long as with a queue per
 //     flow, at the mean and at the 99th percentile, without a timeout: 7.0 ms at 85 % of 1 Gb/s and 2 ms, where fq has
-//     7.6 and 33 next to 1 and 8 elephants and equal parts have 485 and 556. Elephants have 0.8 to 1.1 of what fq
-//     gives them by loss, and 0.65 to 1 by supply. At 85 % of 100 Mb/s another seed of two was an overload by loss. Their guarantee holds over 30 n·d, and a hundredth of the port at
-//     any time.
+//     7.6 and 33 next to 1 and 8 elephants and equal parts have 485 and 556. Elephants have 0.8 to 1.04 of what fq
+//     gives them by loss, and 0.65 to 1 by supply. Their guarantee holds over 30 n·d, and a hundredth of the port at
+//     any time. At 85 % of 100 Mb/s by loss, another seed was an overload.
 //   - A flood that does not respond, by its payload (overload): 1 and 8 elephants at 1 Gb/s, 1 and 20 ms, have 426 to
 //     454 of 1000 Mb/s next to 0.5 times the port, 415 to 458 next to 1.0, 429 to 477 next to 1.5. In the worst case,
 //     0.92, they have what it leaves, 50, and their guarantee after 30 n·d. The overload begins after 10 n·d at 1.0 and a
