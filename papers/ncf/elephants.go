@@ -106,7 +106,8 @@ func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Pa
 		return true
 	}
 	d, responds := g.detector, p.Proto != packet.ProtoUDP || g.config.UDP
-	if responds && g.miceExceed(env, x, floodRate) {
+	crowded := responds && g.miceExceed(env, x, crowdRate)
+	if crowded {
 		d.Threshold *= fallen
 	}
 	// F grows with the flow's counts: they have its losses first.
@@ -116,18 +117,17 @@ func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Pa
 			return true
 		}
 	}
-	return responds && g.miceExceed(env, x, crowdRate) && slices.Contains(x.top.keys, key)
+	return crowded && slices.Contains(x.top.keys, key)
 }
 
 // Elephants in a flood. While mice bring more than half of what the port can send, the scheduler decides what an
 // elephant gets, and the elephant sends what its NACKs offer. By F alone, an elephant that gives way would share the
 // mice's queue, in which nearly all its packets are dropped, and would not return. So until mice bring less, the
-// heaviest flows are elephants as long as they send, also those that F called mice before the flood. Once mice bring
-// nearly all that the port can send, a flow enters with a part of the threshold. Flows that do not respond are trimmed
-// (deaf). Datagrams, about which no NACK is sent, are what F calls them. The paper has no such rule.
+// heaviest flows are elephants as long as they send, also those that F called mice before the flood, and a part of the
+// threshold makes an elephant. Flows that do not respond are trimmed (deaf). Datagrams, about which no NACK is sent,
+// are what F calls them. The paper has no such rule.
 const (
-	crowdRate = 0.5 // of what the port can send in n·d
-	floodRate = 0.9
+	crowdRate = 0.5    // of what the port can send in n·d
 	fallen    = 1. / 2 // of the threshold
 )
 

@@ -96,7 +96,7 @@ func TestOverloadOfSlowPorts(t *testing.T) {
 
 // §4.2, "as needed", by open loops: mice that ask for what the port can carry have it, and elephants have the rest;
 // mice that ask for more have half. With bandwidth: equal, and with schedulers that have equal parts only, they have
-// half in either case. Memory follows: mice that need it take it from elephants, and not from control packets.
+// half in either case.
 func TestBandwidthAsNeeded(t *testing.T) {
 	for _, x := range []struct {
 		name        string
@@ -127,36 +127,6 @@ func TestBandwidthAsNeeded(t *testing.T) {
 			r.offer(end, load{src: 3, dst: 2, every: x.mice, port: many}, load{src: 1, dst: 2, every: 8 * us, port: one(9)})
 			if math.Abs(got[3]-x.want) > 0.02 || math.Abs(got[1]-x.other) > 0.02 {
 				t.Errorf("mice have %.3f of the port, elephants %.3f; want %.2f, %.2f", got[3], got[1], x.want, x.other)
-			}
-		})
-	}
-}
-
-// While mice have what they need, they take memory beyond their balance from elephants only.
-func TestMemoryAsNeeded(t *testing.T) {
-	m, err := NewMemory(MemoryConfig{Size: 100_000, Reserved: [Classes]float64{0.05, 0.1, 0.1}, Limit: 0.95, Tilt: 0.5,
-		Windows: 1, Duration: ms, Congested: 0.95, Calm: 0.5, MaxFrame: 1514, ControlFrame: 100, Separate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct {
-		name                     string
-		control, mice, elephants int32
-		class                    Class
-		want                     Class
-		ok                       bool
-	}{
-		{"mice of elephants", 5_000, 60_000, 35_000, Mice, Elephants, true},
-		{"mice of control packets, within their balance", 60_000, 35_000, 5_000, Mice, Control, true},
-		{"mice of control packets, beyond it", 35_000, 60_000, 5_000, Mice, 0, false},
-		{"mice of the elephants' reservation", 5_000, 85_000, 10_000, Mice, 0, false},
-		{"elephants of mice", 5_000, 87_000, 8_000, Elephants, Mice, true},
-		{"elephants beyond their reservation", 5_000, 80_000, 15_000, Elephants, 0, false},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			m.used = [Classes]int64{int64(x.control), int64(x.mice), int64(x.elephants)}
-			if got, ok := m.needVictim(x.class, 1000); ok != x.ok || got != x.want {
-				t.Errorf("it takes from %v, %v; want %v, %v", got, ok, x.want, x.ok)
 			}
 		})
 	}

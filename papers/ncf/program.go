@@ -461,7 +461,7 @@ const mostEvicted = 144
 // reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits into all memory of port
 // x. It returns the memory that still lacks room; nil: it fits. Each evicted packet becomes a NACK (OnDrop).
 func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
-	flooded := g.flooded(env, x)
+	flooded := !x.asNeeded() && g.flooded(env, x)
 	for range mostEvicted {
 		victim, ok := Control, false
 		if x.asNeeded() {
