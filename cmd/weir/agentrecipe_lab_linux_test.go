@@ -65,7 +65,8 @@ func TestAgentRecipe(t *testing.T) {
 		if share := rates[1] / rates[0]; share < 0.95*0.95*1268/1428 || share > 1268.0/1428 {
 			try.Errorf("goodput is %.1f of %.1f Mb/s\n%s", rates[1], rates[0], output)
 		}
-		if queues[0] < 50 || queues[1] > 5 {
+		// CUBIC's queue depends on when slow start ended and on the receiver's window, and 64 kB of it are 45 frames.
+		if queues[0] < 10 || queues[1] > 5 {
 			try.Errorf("the queues are %v frames\n%s", queues, output)
 		}
 	})

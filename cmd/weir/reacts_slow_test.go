@@ -24,6 +24,7 @@ func TestAllCrossings(t *testing.T) {
 	check := func(s selection) {
 		x := s.crossing()
 		_, loads := load(t, x.spec())
+		loads = loads && x.drains()
 		if c.note(s, loads); !loads {
 			refused++
 			return

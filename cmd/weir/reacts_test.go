@@ -26,7 +26,7 @@ func (r reaction) String() string {
 var (
 	lawChoices = []string{"hpcc", "hpcc: {mode: per_hop}", "hpcc: {mode: rx_rate}", "hpcc: {census: on}",
 		"hpcc: {delay: sojourn}", "rx_hpcc", "rx_hpcc: {census: off}", "rx_hpcc: {preset: agent}", "hpcc_pint", "powertcp",
-		"dcqcn", "swift", "timely", "dctcp", "bbr", "cubic", "reno", "bolt"}
+		"dcqcn", "swift", "timely", "dctcp", "bbr", "cubic", "reno", "bolt", "hpcc: {max_stage: 0}"}
 	transportChoices = []string{"rdma: {recovery: selective_repeat, reordering: adaptive}", "rdma",
 		"tcp: {rto_min: 1ms}", "udp_controlled"}
 	formatChoices = []string{"hpcc", "int-md", "int-md, sojourn: on", "ioam", "ioam-gafni", "ifa", "ifa-ext",

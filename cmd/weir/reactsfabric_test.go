@@ -20,6 +20,7 @@ type crossing struct {
 	unequal   bool   // the links of leaf0 and spine3 have a quarter of the rate
 	scheduler string // of schedulerChoices
 	speed     speed
+	flows     int // in each direction, over all pairs of hosts
 }
 
 func (x crossing) String() string {
@@ -30,7 +31,7 @@ func (x crossing) String() string {
 	if x.unequal {
 		paths = "unequal paths"
 	}
-	return fmt.Sprintf("%v, %s, %s, %s, %v", x.reaction, way, paths, x.scheduler, x.speed)
+	return fmt.Sprintf("%v, %s, %s, %s, %v, %d flows", x.reaction, way, paths, x.scheduler, x.speed, x.flows)
 }
 
 // schedulerChoices are one queue a port, two classes that share it under DWRR, and these with acknowledgements in a
@@ -45,7 +46,13 @@ type speed struct {
 
 var speedChoices = []speed{{unit.Gbps, 20 * unit.Microsecond}, {10 * unit.Gbps, 2 * unit.Microsecond},
 	{25 * unit.Gbps, unit.Microsecond}, {100 * unit.Gbps, unit.Microsecond}, {100 * unit.Gbps, 10 * unit.Microsecond},
-	{400 * unit.Gbps, unit.Microsecond / 2}, {1000 * unit.Gbps, unit.Microsecond / 2}}
+	{400 * unit.Gbps, unit.Microsecond / 2}, {1000 * unit.Gbps, unit.Microsecond / 2},
+	// 50 times and a tenth of the delays above
+	{unit.Gbps, unit.Millisecond}, {10 * unit.Gbps, 100 * unit.Microsecond}, {10 * unit.Gbps, unit.Microsecond / 5},
+	{100 * unit.Gbps, unit.Microsecond / 10}}
+
+// flowChoices are one flow for each pair of hosts, one flow in all, and 125 for each pair.
+var flowChoices = []int{8, 1, 1000}
 
 func (s speed) String() string { return fmt.Sprintf("%v and %v a link", s.rate, s.delay) }
 
@@ -62,6 +69,16 @@ func (s speed) product() unit.Bytes { return s.rate.BytesIn(s.trip()) }
 func (s speed) agentTrips() unit.Time {
 	bursts := 10 * min(unit.TransmitTime(65536, s.rate), unit.Millisecond)
 	return 1 + (bursts+s.trip()-1)/s.trip()
+}
+
+// buffer is of each link: four products, and of more flows than eight two frames for each flow that an uplink has on
+// average, since the windows of most laws are a packet at least.
+func (x crossing) buffer() unit.Bytes {
+	b := 4 * x.speed.product()
+	if x.flows > 8 {
+		b += unit.Bytes(x.flows / 4 * 2 * 1560)
+	}
+	return b
 }
 
 // spec is the file of the combination. A measured part of 200 round trips follows as many, in which first windows,
@@ -85,21 +102,25 @@ func (x crossing) spec() string {
 		trips, warmup = 100, 100
 	}
 	switch {
+	case x.flows > 8: // first windows fill all uplinks for 250 round trips, a quarter of one for 1,000
+		warmup = 1000
 	case x.controller == "bbr": // its model takes its time
 		warmup = 5 * trips
+	case x.flows == 1 && !x.reads(): // many of these laws add a packet a round trip
+		warmup = max(warmup, unit.Time(product)/1560)
 	case strings.Contains(x.controller, "preset: agent") && x.format != "none": // it computes with a T of its own
 		trips, warmup = 20*x.speed.agentTrips(), 40*x.speed.agentTrips()
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%sduration: %v\nwarmup: %v\ntopology: {leaf_spine: {leaves: 2, spines: 4, hosts: 8, rate: %v, "+
 		"uplink: %v, delay: %v, buffer: %d B}}\n", x.addresses(), trips*trip, warmup*trip, x.speed.rate, x.speed.rate,
-		x.speed.delay, 4*product)
+		x.speed.delay, x.buffer())
 	if x.unequal {
 		fmt.Fprintf(&b, "events: [{at: 0s, link: [leaf0, spine3], rate: %v}]\n", x.speed.rate/4)
 	}
 	fmt.Fprintf(&b, "switches: {\"*\": {programs: [%s]%s}}\nmeasure: [goodput]\ntraffic:\n", programs, queues)
 	for host := range 16 {
-		if host < 8 || x.both {
+		if (host < 8 || x.both) && host%8 < x.flows {
 			b.WriteString(x.flow(host) + "\n")
 		}
 	}
@@ -123,8 +144,22 @@ func (x crossing) flow(host int) string {
 			transport = strings.Replace(transport, "rdma: {", own, 1)
 		}
 	}
-	return fmt.Sprintf("  - {name: %s%d, from: h%d, to: h%d, tos: %d, transport: {%s}, cc: {%s}, start: 0s..%v}", name,
-		host, host, (host+8)%16, 32*class, transport, x.law(x.speed.trip(), x.speed.rate), x.speed.trip()/2)
+	return fmt.Sprintf("  - {name: %s%d, from: h%d, to: h%d, flows: %d, tos: %d, transport: {%s}, cc: {%s}, "+
+		"start: 0s..%v}", name, host, host, (host+8)%16, max(1, x.flows/8), 32*class, transport,
+		x.law(x.slowTrip(), x.speed.rate), x.speed.trip()/2)
+}
+
+// slowTrip is the base round trip over the slow link, if there is one, and both ways with a frame of the other
+// direction before an acknowledgement. Thresholds of delay suit it.
+func (x crossing) slowTrip() unit.Time {
+	trip, frame := x.speed.trip(), unit.TransmitTime(1560, x.speed.rate)
+	if x.unequal {
+		trip, frame = trip+3*frame, 4*frame
+	}
+	if x.both {
+		trip += frame
+	}
+	return trip / unit.Nanosecond * unit.Nanosecond
 }
 
 // check loads and runs the combination. It is right if loading reports that something does not go together, or if at
@@ -179,6 +214,7 @@ func (x crossing) outcome(out *sim.Result, c *sim.Config, names []string, way st
 	if way == "y" {
 		from, to = "leaf1->", "->leaf0"
 	}
+	sum := 0. // of the uplinks, which a single flow may all use in part
 	for i, name := range names {
 		if !strings.HasPrefix(name, from) && !strings.HasSuffix(name, to) {
 			continue
@@ -191,11 +227,15 @@ func (x crossing) outcome(out *sim.Result, c *sim.Config, names []string, way st
 			rate /= 4
 		}
 		sent := out.Ports[c.Watches[i].Index].TxBytes
-		o.used = max(o.used, float64(sent)/float64(rate.BytesIn(out.Measured)))
+		used := float64(sent) / float64(rate.BytesIn(out.Measured))
+		if o.used = max(o.used, used); x.flows == 1 && strings.HasPrefix(name, from) {
+			sum += used
+		}
 	}
-	flows := out.Flows[:8]
+	o.used = max(o.used, sum)
+	flows := out.Flows[:x.flows]
 	if way == "y" {
-		flows = out.Flows[8:]
+		flows = out.Flows[x.flows:]
 	}
 	return o.packets(out, flows)
 }

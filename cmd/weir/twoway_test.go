@@ -63,5 +63,9 @@ func TestTwoWayWarnings(t *testing.T) {
 		"{leaf_spine: {leaves: 4, spines: 2, hosts: 16, rate: 100Gbps, delay: 1us}}")
 	add(fabric, "spray", "ecmp", "leaf0->spine0")
 	add(replaced(fabric, "#", "forward", "spines: 2", "spines: 1, uplink: #"), "400Gbps", "1600Gbps", "leaf0->spine0")
+	// flowlets, which change their path where a round trip is several gaps
+	add(replaced(fabric, "#", "letflow", "100Gbps", "1Gbps", "delay: 1us", "delay: #"), "1ms", "100us", "leaf0->spine0")
+	add(replaced(fabric, "100Gbps", "1Gbps", "delay: 1us", "delay: 1ms", "spines: 2", "spines: 4"), "letflow", "ecmp",
+		"leaf0->spine0")
 	warntest.Run(t, rows, experimentWarnings)
 }

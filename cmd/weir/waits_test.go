@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,11 @@ var buffers = []struct {
 	// headers of 40 bytes at least. After each ten goes a frame of data, and 11 frames may go for turns under way.
 	{"ndp in turns", "", `switches: {"*": {queues: 2, scheduler: {wrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`,
 		"[forward]", 2 * unit.TransmitTime((8+32.2+11)*1610, 10*unit.Gbps)},
+	// One product of data and two of headers, twice, also if the switch drops what finds no room.
+	{"trimming", "", `switches: {"*": {queues: 2, programs: [forward, {trimming: {rtt: 10us}}]}}`, "[forward]",
+		2 * 6 * 10 * unit.Microsecond},
+	{"trimming that drops", "", `switches: {"*": {queues: 2, programs: [forward, {trimming: {rtt: 10us, trim: false}}]}}`,
+		"[forward]", 2 * 6 * 10 * unit.Microsecond},
 	{"ndp in other turns", "",
 		`switches: {"*": {queues: 2, scheduler: {dwrr: {weights: {0: 10}}}, programs: [forward, ndp]}}`, "[forward]",
 		unit.Never},
@@ -69,6 +75,46 @@ func TestQueueing(t *testing.T) {
 		frames := 6 * unit.TransmitTime(1600, 10*unit.Gbps)
 		if b.want == unit.Never && got != unit.Never || b.want < unit.Never && (got < b.want || got > b.want+frames) {
 			t.Errorf("%s: %v, want %v and less than %v more", b.name, got, b.want, frames)
+		}
+	}
+}
+
+// Paths are uneven where packets of a flow are spread over links that are alternatives and have different rates, also
+// after an event. The tiers of a tree may have different rates.
+func TestPathUneven(t *testing.T) {
+	for _, x := range []struct {
+		name, program, link, events string
+		want                        bool
+	}{
+		{"equal", "spray", "", "", false},
+		{"slow spine", "spray", "{ends: [leaf0, s1], rate: 10Gbps, delay: 1us}", "", true},
+		{"flowlets", "{letflow: {gap: 50us}}", "{ends: [leaf0, s1], rate: 10Gbps, delay: 1us}", "", true},
+		{"slow spine, one path a flow", "ecmp", "{ends: [leaf0, s1], rate: 10Gbps, delay: 1us}", "", false},
+		{"slower later", "spray", "", "events: [{at: 1ms, link: [leaf1, s1], rate: 25Gbps}]", true},
+		{"fast upper tier", "spray", "", "", false},
+	} {
+		link := cmp.Or(x.link, "{ends: [leaf0, s1], rate: 40Gbps, delay: 1us}")
+		upper := ""
+		if x.name == "fast upper tier" {
+			upper = ", {ends: [s0, core], rate: 400Gbps, delay: 1us}, {ends: [s1, core], rate: 400Gbps, delay: 1us}"
+		}
+		text := fmt.Sprintf("duration: 3ms\ntopology: {hosts: [h0, h1], switches: [leaf0, leaf1, s0, s1, core], links: ["+
+			"{ends: [h0, leaf0], rate: 40Gbps, delay: 1us}, {ends: [h1, leaf1], rate: 40Gbps, delay: 1us}, "+
+			"{ends: [leaf0, s0], rate: 40Gbps, delay: 1us}, %s, {ends: [leaf1, s0], rate: 40Gbps, delay: 1us}, "+
+			"{ends: [leaf1, s1], rate: 40Gbps, delay: 1us}%s]}\nswitch: [%s]\n%s\ntraffic:\n  - {name: x, from: h0, to: h1, "+
+			"transport: {rdma: {recovery: selective_repeat}}, cc: none}\nmeasure: [goodput]\n", link, upper, x.program,
+			x.events)
+		if upper == "" {
+			text = strings.Replace(text, ", core]", "]", 1)
+		}
+		s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			spec.Options{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		p := s.Points()[0].Measured()
+		if got := p.Path(0, 1, &p.Traffic[0]).Uneven; got != x.want {
+			t.Errorf("%s: %v, want %v", x.name, got, x.want)
 		}
 	}
 }

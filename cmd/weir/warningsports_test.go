@@ -26,6 +26,33 @@ func issued(text string) (all []string, loads bool) {
 	return all, true
 }
 
+// TestMarksBeyondPackets: a buffer that counts packets holds no more than so many full frames, so that thresholds in
+// bytes, also scaled by the port's rate, and in packets can be above it.
+func TestMarksBeyondPackets(t *testing.T) {
+	for _, x := range []struct {
+		buffer, ecn string
+		fires       bool
+	}{
+		{"150 packets", "kmin: 30KB, kmax: 30KB, at_rate: 10Gbps", true}, // 300 KB at 100 Gb/s
+		{"150 packets", "kmin: 20KB, kmax: 30KB, at_rate: 10Gbps", false},
+		{"210 packets", "kmin: 30KB, kmax: 30KB, at_rate: 10Gbps", false},
+		{"150 packets", "kmin: 150 packets, kmax: 400 packets", true},
+		{"150 packets", "kmin: 149 packets, kmax: 400 packets", false},
+		{"150 packets", "kmin: 30KB, kmax: 300KB", false},
+	} {
+		t.Run(x.buffer+", "+x.ecn, func(t *testing.T) {
+			var want []string
+			if x.fires {
+				want = []string{"marks-beyond-buffer s->b"}
+			}
+			if got, loads := issued(twoLinks("200Gbps", "100Gbps", "2us", x.buffer, "forward, {ecn: {"+x.ecn+"}}", "tcp",
+				"dctcp")); !loads || !slices.Equal(got, want) {
+				t.Errorf("warnings %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 // TestWarningsOfPaths: what a path's narrowest link carries decides, so warnings are the same whatever the rate of the
 // hosts' links is, as long as these are not the narrowest.
 func TestWarningsOfPaths(t *testing.T) {

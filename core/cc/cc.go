@@ -273,8 +273,9 @@ type Path struct {
 	Queueing unit.Time
 	// Reorders: packets may overtake each other, or packets without payload overtake those with it.
 	Reorders bool
-	// Spreads: switches send packets or flowlets of one flow over several paths.
-	Spreads bool
+	// Uneven: switches send packets or flowlets of one flow over several paths, and links that are alternatives of each
+	// other have different rates, so that packets may wait in a slow one for long.
+	Uneven bool
 }
 
 // MaxRTT returns the longest round trip of the path, with full buffers; unit.Never if it has no known

@@ -23,6 +23,7 @@ type Site struct {
 	Flowlets    bool              // packets of a flow take several paths: after gaps
 	Sprayed     bool              // or one by one
 	Slow        SlowPath          // of the paths that packets of a flow may take
+	SlowWhole   SlowPath          // of those that a flow may take with all its packets
 	Keeps       bool              // the transport waits for what is in a slow path, and counts it as in flight
 	Controller  *Scheme           // of the flows, of which their transport asks; nil: there is none
 	Config      scheme.Config     // of the controller
@@ -60,6 +61,16 @@ type SlowPath struct {
 	Port string
 	Rate unit.Rate
 	Part float64 // of the rate of the fastest of them; 0: there is no slow path
+
+	Flows int     // flows that may take it: long ones of controllers that read telemetry, as Opposing counts them
+	Share float64 // of the packets of each that it gets
+}
+
+// Keep keeps the slower one of two paths.
+func (p *SlowPath) Keep(other SlowPath) {
+	if other.Part > 0 && (p.Part == 0 || other.Part < p.Part) {
+		*p = other
+	}
 }
 
 // Uneven reports whether packets of a flow go one by one over paths, and a slow one has less than a part of
@@ -87,6 +98,8 @@ type Link struct {
 	Rate    unit.Rate // of frames, bit/s; 0: not known
 	Payload unit.Rate // of payload in full packets
 	Last    bool      // it leads to a host
+
+	Buffer unit.Bytes // of Port; 0: it has no limit, or is not a switch's
 }
 
 // Product returns the bytes of payload that the narrowest link carries in a base round trip. Windows, buffers and
@@ -117,7 +130,8 @@ var (
 	warnHops = scheme.WarningKind{ID: "telemetry-hops",
 		Condition: "a path has more switches than the telemetry format has records (refused with format: hpcc)"}
 	warnMinRatePath = scheme.WarningKind{ID: "min-rate-above-path",
-		Condition: "min_rate, of the file or of the preset, is above the slowest link of a path"}
+		Condition: "min_rate, of the file or of the preset, is above the slowest link of a path, or is of all flows " +
+			"without an end that share it"}
 )
 
 // WarningKinds returns the kinds of warnings that any controller may issue.
@@ -291,40 +305,62 @@ func (s *Site) SlowestNIC() (slowest SitePath, ok bool) {
 	})
 }
 
-// TooFast refuses a rate, bound to a parameter, that the slowest sender's link does not have.
+// carries returns what the path's sender can send of payload in full packets.
+func (p *SitePath) carries() unit.Rate {
+	if p.LineRate > 0 {
+		return p.LineRate
+	}
+	return p.NICRate
+}
+
+// TooFast refuses a rate of payload, bound to a parameter, that the slowest sender's link does not have.
 func (s *Site) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.SlowestNIC(); ok && rate > p.NICRate {
-		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has", rate, p.NICRate)}
+	if p, ok := s.SlowestNIC(); ok && rate > p.carries() {
+		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has%s", rate, p.NICRate,
+			p.payload(rate))}
 	}
 	return all
+}
+
+// payload names what a link carries of payload. It is empty if the rate exceeds the link itself.
+func (p *SitePath) payload(rate unit.Rate) string {
+	if rate > p.NICRate {
+		return ""
+	}
+	return fmt.Sprintf(" for payload, %v", p.carries())
 }
 
 // PresetTooFast refuses a preset's min_rate that the slowest sender's link does not have. minRate returns the preset's
 // value for a link.
 func (s *Site) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
 	p, ok := s.SlowestNIC()
-	if !ok || minRate(p.NICRate) <= p.NICRate {
+	if !ok || minRate(p.NICRate) <= p.carries() {
 		return nil
 	}
-	return []scheme.Remark{scheme.Refuse("min_rate", "%v, the preset's, is more than a sender's link of %v has",
-		minRate(p.NICRate), p.NICRate)}
+	rate := minRate(p.NICRate)
+	return []scheme.Remark{scheme.Refuse("min_rate", "%v, the preset's, is more than a sender's link of %v has%s", rate,
+		p.NICRate, p.payload(rate))}
 }
 
-// Unstoppable warns of a least rate above the rate of a path's narrowest link: a queue that a flow has made there never
-// empties. minRate returns the rate of a flow for its sender's link; a rate above that link is TooFast's.
+// Unstoppable warns of a least rate that is, of all flows together, above the rate of a path's narrowest link: a queue
+// that they have made there never empties. minRate returns the rate of a flow for its sender's link; a rate above that
+// link is TooFast's.
 func (s *Site) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+	all := func(p *SitePath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
 	p, ok := s.max(func(p *SitePath) float64 {
-		rate := minRate(p.NICRate)
-		if p.Narrow.Rate == 0 || rate <= p.Narrow.Rate || rate > p.NICRate {
+		if p.Narrow.Rate == 0 || all(p) <= float64(p.Narrow.Rate) || minRate(p.NICRate) > p.NICRate {
 			return 0
 		}
-		return float64(rate) / float64(p.Narrow.Rate)
+		return all(p) / float64(p.Narrow.Rate)
 	})
 	if !ok {
 		return nil
 	}
-	rate := minRate(p.NICRate)
-	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate of a flow, are more than %s has, %v: a "+
-		"queue there never empties", rate, p.Narrow.Port, p.Narrow.Rate).
-		At(p.Narrow.Port, float64(rate)/float64(p.Narrow.Rate))}
+	of := "of a flow"
+	if p.Flows > 1 {
+		of = fmt.Sprintf("of each of %d flows", p.Flows)
+	}
+	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate %s, are more than %s has, %v: a "+
+		"queue there never empties", minRate(p.NICRate), of, p.Narrow.Port, p.Narrow.Rate).
+		At(p.Narrow.Port, all(&p)/float64(p.Narrow.Rate))}
 }

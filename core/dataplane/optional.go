@@ -137,11 +137,25 @@ type Networked interface {
 	NeedsNetwork() (why string)
 }
 
-// Forwarder is the configuration of a program that chooses the ports that packets leave by in a switch
-// on its own, which needs one. Programs that choose among the paths of a network are no use to it.
+// Forwarder is the configuration of a program that chooses the egress port of packets in any switch. A standalone
+// switch needs one. Programs that choose among the paths of a network are no use to it.
 type Forwarder interface {
 	// Forwards does nothing: having it is the answer, which is needed before Build, too.
 	Forwards()
+}
+
+// PortUser is the configuration of a program that uses the egress port of packets (Meta.Out) in its Ingress. Lists of
+// programs must have it after the programs that choose that port.
+type PortUser interface {
+	// UsesPort marks the configuration; it is not called.
+	UsesPort()
+}
+
+// ChoosesPort reports whether a program of this configuration chooses the egress port in its Ingress, in a standalone
+// switch or in a network.
+func ChoosesPort(c scheme.Config, standalone bool) bool {
+	_, forwards := c.(Forwarder)
+	return forwards || !standalone && ChoosesPath(c)
 }
 
 // Spreader is the configuration of a program that sends packets of one flow by different paths. Who runs such

@@ -1,6 +1,7 @@
 package switchfile
 
 import (
+	"fmt"
 	"sort"
 
 	"weir/core/dataplane"
@@ -55,8 +56,9 @@ func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Conf
 	}
 }
 
-// Programs reads a list of programs of those known: the names, or {name: {parameter: value}}.
-func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []Program {
+// Programs reads a list of programs of those known: the names, or {name: {parameter: value}}. The switch that runs them
+// is standalone or in a network.
+func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, standalone bool) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Place, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
 		return nil
@@ -87,7 +89,31 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node) []
 			r.Unknown(where, "program", name, names)
 		}
 	}
+	checkOrder(r, out, standalone)
 	return out
+}
+
+// checkOrder refuses each program that uses the egress port and is not after all programs of the list that choose it, or
+// in a list without one.
+func checkOrder(r *document.Reader, list []Program, standalone bool) {
+	last := -1 // that chooses the port
+	for i := range list {
+		if dataplane.ChoosesPort(list[i].Config, standalone) {
+			last = i
+		}
+	}
+	for i := range list {
+		p := &list[i]
+		switch _, uses := p.Config.(dataplane.PortUser); {
+		case !uses || last >= 0 && last < i:
+		case last < 0:
+			r.Fail(p.At, fmt.Sprintf("[forward, …, %s]", p.Scheme.Name), "program %s uses the egress port of packets, which "+
+				"no program of the list chooses", p.Scheme.Name)
+		default:
+			r.Fail(p.At, fmt.Sprintf("[%s, …, %s]", list[last].Scheme.Name, p.Scheme.Name), "program %s uses the egress port "+
+				"of packets, which program %s chooses after it", p.Scheme.Name, list[last].Scheme.Name)
+		}
+	}
 }
 
 // NewScheduler makes the scheduler of a port.

@@ -254,23 +254,33 @@ func (c *RxConfig) Suits(s *cc.Site) (all []scheme.Remark) {
 		all = append(all, c.moves(s)...)
 	}
 	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx),
-		unevenLoads(s, s.Telemetry.Relative()))
+		unevenLoads(s, s.Telemetry.Relative()), c.unevenIncreases(s))
 }
 
-// moves warns of preset Agent where a flow changes its path more often than the sender's T.
-func (c *RxConfig) moves(s *cc.Site) []scheme.Remark {
+// moves warns of preset Agent where a flow changes its path more often than the sender's T, and where its paths have
+// different rates: W is bounded by B·T of the slowest port of the path that was new last (law.newRecords).
+func (c *RxConfig) moves(s *cc.Site) (all []scheme.Remark) {
+	if !s.Sprayed && !s.Flowlets {
+		return nil
+	}
+	if x := &s.SlowWhole; x.Part > 0 {
+		all = append(all, warnAgentMoves.Remark("preset", "packets of a flow take paths of different rates, and agent "+
+			"bounds its window by the slowest port of the path that was new last: with %v of %s, %.0f %% of another's rate, a "+
+			"flow stays at no more than that on all; ecmp keeps a flow on its path", x.Rate, x.Port, 100*x.Part).
+			At(x.Port, 1/x.Part))
+	}
 	p := s.Find(func(p *cc.SitePath) bool {
 		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > mostTrips*p.BaseRTT
 	})
-	if p == nil || !s.Sprayed && !s.Flowlets {
-		return nil
+	if p == nil {
+		return all
 	}
 	t := agentT(p.BaseRTT, p.Narrow.Rate)
-	return []scheme.Remark{warnAgentMoves.Remark("preset",
+	return append(all, warnAgentMoves.Remark("preset",
 		"T of agent, with room for ten bursts of Linux, is %v, %.0f "+
 			"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so "+
 			"that queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
-		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT))}
+		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT)))
 }
 
 // Follows is what weir agent is told for the preset Agent; else, and of what it cannot do, remarks (cc.Followed).

@@ -91,7 +91,7 @@ func TestOwnExperiments(t *testing.T) {
 		{"lab-kernel", []string{"duration=5s", "warmup=3s"}, []string{"lab-kernel.busy", "lab-kernel.empty",
 			"lab-kernel.fair", "lab-kernel.cubic"}},
 		{"short-paths", []string{"delay=25us", "n=[1, 4]", "duration=1s", "warmup=1s"},
-			[]string{"short-paths.goodput", "short-paths.queue"}},
+			[]string{"short-paths.goodput", "short-paths.queue", "short-paths.queue-bursts"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			claimsHold(t, x.name, spec.Options{Set: append(x.set, "repeat=1")}, x.claims...)

@@ -113,11 +113,6 @@ func (g *Program) flooded(env *dataplane.Env, x *port) bool {
 	if int(x.out) >= env.Ports() {
 		return false
 	}
-	rate := env.Port(x.out).Rate()
-	bits := float64(rate.Bits)
-	if rate.Packets > 0 {
-		bits = float64(rate.Packets) * 8 * defaultFrame
-	}
-	whole := bits / 8e12 * float64(g.config.Sketch.Duration) * float64(g.config.Sketch.Windows)
+	whole := bytesOf(env.Port(x.out).Rate()) * float64(g.history())
 	return float64(x.mice.sum(env.Now())) > g.config.MiceBudget*whole
 }

@@ -132,15 +132,15 @@ func TestElephantsInFlood(t *testing.T) {
 }
 
 // offers records what the flow of port 9 would be offered if its packet were dropped.
-type offers struct {
+type offerSpy struct {
 	g     *Program
 	class Class
 	rate  unit.Rate
 }
 
-func (*offers) Name() string { return "offers" }
+func (*offerSpy) Name() string { return "offers" }
 
-func (o *offers) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+func (o *offerSpy) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.SrcPort == 9 {
 		x := o.g.at(p.Meta.Out)
 		_, class := o.g.demand(env, x, p)
@@ -158,7 +158,7 @@ func TestWayBack(t *testing.T) {
 		want  float64   // Mb/s
 	}{{"at once", 4 * ms, 500}, {"after n windows", 12 * ms, 4}} {
 		t.Run(x.name, func(t *testing.T) {
-			spy := &offers{}
+			spy := &offerSpy{}
 			r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{2: 10 * unit.Gbps},
 				after: []dataplane.Program{spy}, given: []string{"memory", "500kB", "duration", "2ms", "least", "15kB"}})
 			spy.g = r.g

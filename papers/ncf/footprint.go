@@ -80,7 +80,8 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1},
 				{Name: "mice of all windows", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].mice.total), Reads: 1,
 					Writes: 1},
-				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1}}})
+				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1},
+				{Name: "overload", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].overload), Reads: 1, Writes: 1}}})
 	if x := g.ports[0].top.headers; x != nil {
 		h := &stages[len(stages)-2].Registers
 		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.Bits(x[0]), Reads: 1,

@@ -166,7 +166,21 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class
 		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] &&
 			n > right[c]
 	}
-	if n > right[c] {
+	return m.victim(right, c, size)
+}
+
+// needVictim is Victim while mice have what they need: all that elephants have not reserved.
+func (m *Memory) needVictim(c Class, size int32) (Class, bool) {
+	right := m.spiking
+	if c == Mice && m.Exceeds(Mice) { // from elephants only
+		right[Control] = m.size
+	}
+	return m.victim(&right, c, size)
+}
+
+// victim is Victim for classes that are entitled to right.
+func (m *Memory) victim(right *[Classes]int64, c Class, size int32) (Class, bool) {
+	if m.used[c]+m.cost(size) > right[c] {
 		return 0, false
 	}
 	victim, most := Control, int64(0)

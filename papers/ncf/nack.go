@@ -141,6 +141,9 @@ func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane
 		return
 	}
 	g.allowance.spend(k)
+	if classOf(p, env.Port(p.Meta.Out).Queues()) == Mice {
+		x.overload.takeBack(p.Size)
+	}
 	cause := packet.CauseTrimmed
 	if why == dataplane.Evicted {
 		cause = packet.CauseReclaimed

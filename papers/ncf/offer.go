@@ -139,19 +139,24 @@ func waiting(p *tm.Port) (bytes float64) {
 	return bytes
 }
 
-// served is what the port's scheduler gives elephants whatever others send, in bit/s: with
-// scheduler: ncf half of whole, with drr a third, with strict priority nothing.
-func served(p *tm.Port, rate, whole float64) float64 {
+// served is what the port's scheduler gives elephants whatever others send, in bit/s: with scheduler: ncf what mice
+// leave if they take what they need, at least the guarantee, and half of whole at most, otherwise half; with drr a
+// third, with strict priority nothing.
+func (g *Program) served(now unit.Time, x *port, p *tm.Port, rate, whole float64) float64 {
 	if p.Queues() < 3 {
 		return 0
 	}
 	share := 0.0
 	for q := 2; q < p.Queues(); q++ {
-		x, fixed := p.Least(tm.QueueID(q))
+		y, fixed := p.Least(tm.QueueID(q))
 		if !fixed {
 			return 0
 		}
-		share += x
+		share += y
+	}
+	if x.asNeeded() {
+		came := float64(x.mice.sum(now)) * 8e12 / float64(span(now, g.config.Sketch.Windows, g.config.Sketch.Duration))
+		share = max(share, 1-came/rate)
 	}
 	const rounding = 1 + 1e-9 // of a sum of shares that is half
 	return min(whole/2, share*rate*rounding)
@@ -173,7 +178,7 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	p := env.Port(x.out)
 	rate := float64(p.Rate().Bits)
 	whole := float64(rate * g.config.Target)
-	least := min(max(float64(rate*g.config.Memory.Reserved[Elephants]), served(p, rate, whole)), whole)
+	least := min(max(float64(rate*g.config.Memory.Reserved[Elephants]), g.served(now, x, p, rate, whole)), whole)
 	left := whole - x.input.rate(now, Control) - float64(beta*waiting(p))*8e12/float64(x.offer.loop)
 	x.offer.to[Mice] = unit.Rate(max(left, least) / max(x.sketch.Flows(), 1))
 

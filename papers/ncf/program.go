@@ -71,6 +71,7 @@ type Config struct {
 	// MiceBudget is the share of what a port sends in n·d that mice may bring before elephants no longer pay
 	// for them
 	MiceBudget float64
+	Equal      bool // mice and elephants have equal parts of the bandwidth beyond the guarantees, also without a flood
 	MaxMin     bool // supply that some elephants do not want goes to the others
 
 	Flowlet bool      // a flow changes its queue only when its packets have left the old one
@@ -100,16 +101,18 @@ type Program struct {
 
 // port is the state of an egress port. Ports may share a sketch or memory.
 type port struct {
-	out     dataplane.PortID
-	sketch  *Sketch
-	memory  *Memory // nil: of no port
-	part    *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
-	top     *Top
-	next    int   // in top
-	mice    tally // bytes that came for the port in the last n·d
-	input   input // and in the present, by class
-	offer   offer
-	allowed uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
+	out      dataplane.PortID
+	sketch   *Sketch
+	memory   *Memory // nil: of no port
+	part     *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
+	top      *Top
+	next     int     // in top
+	mice     tally   // bytes that came for the port in the last n·d
+	carries  float64 // part of the rate that mice can have for long; 0: not known yet, below 0: they have an equal part
+	overload overload
+	input    input // and in the present, by class
+	offer    offer
+	allowed  uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
 }
 
 // controlFrame is the size of the largest NACK, in bytes: over IPv6, of a segment with 40 bytes of options, and an
@@ -373,7 +376,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		if g.config.Acks == Mice && !g.exempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
 			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
-			x.mice.add(now, int64(p.Size))
+			g.countMice(env, x, p.Size)
 		}
 		x.input.add(now, c, p.Size)
 		m.Class = queue(c, 0, queues)
@@ -400,7 +403,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			notified = g.early(env, x, o)
 		}
 	} else {
-		x.mice.add(now, int64(p.Size))
+		g.countMice(env, x, p.Size)
 	}
 	if m.In != packet.NoPort {
 		x.input.add(now, c, p.Size)
@@ -460,7 +463,12 @@ const mostEvicted = 144
 func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
 	flooded := g.flooded(env, x)
 	for range mostEvicted {
-		victim, ok := lacking.Victim(env.Now(), c, size, flooded)
+		victim, ok := Control, false
+		if x.asNeeded() {
+			victim, ok = lacking.needVictim(c, size)
+		} else {
+			victim, ok = lacking.Victim(env.Now(), c, size, flooded)
+		}
 		if !ok {
 			return lacking
 		}

@@ -485,7 +485,7 @@ func TestMemoryOfThePort(t *testing.T) {
 // The hot path allocates nothing: counting, classes, books, evictions, NACKs.
 func TestNoAllocation(t *testing.T) {
 	for _, given := range [][]string{{}, {"change", "flowlet", "sketch", "switch"}, {"coalesce", "5us"},
-		{"early", "10%", "every", "1us"}} {
+		{"early", "10%", "every", "1us", "nack_budget", "0"}} {
 		r := newRig(t, setup{ports: 3, queues: 3, given: append([]string{"memory", "30kB", "least", "3kB", "duration",
 			"100us"}, given...)})
 		r.sent = func(unit.Time, packet.PortID, *packet.Packet) {}

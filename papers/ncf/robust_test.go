@@ -78,8 +78,8 @@ func TestSharesOfThePort(t *testing.T) {
 			if c.fat > 0 {
 				loads = append(loads, load{src: 1, dst: 2, every: c.fat, port: one(9)})
 			}
-			served := r.offer(200*ms, loads...)
-			whole := rate * 0.2
+			served := r.offer(600*ms, loads...)
+			whole := rate * 0.6
 			mice, fat := float64(served[3])/whole, float64(served[1])/whole
 			t.Logf("%s: mice %.3f, elephants %.3f of the port", c.name, mice, fat)
 			if mice < c.least || fat < c.other || mice+fat < 0.98 {

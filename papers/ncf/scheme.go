@@ -26,6 +26,9 @@ func (*Options) Loses() {}
 // Reorders marks that mice overtake elephants, and control packets both.
 func (*Options) Reorders() {}
 
+// UsesPort marks that flows are counted by their egress port.
+func (*Options) UsesPort() {}
+
 // Supplies: NACKs say what the switch has for a flow. None are sent of UDP without udp: true, and copies of
 // acknowledgements (form: ece), which are for TCP, have no room for it.
 func (o *Options) Supplies(proto uint8) bool {
@@ -108,6 +111,9 @@ func (o *Options) bindMemory(p *scheme.Params) {
 		"back; 0s: ten times n·d", "ours").Max("1h")
 	p.Share(&o.MiceBudget, "mice_budget", "50%", "share of what the port sends in n·d that mice may bring before "+
 		"elephants no longer pay for them", "ours; BS'19 §4.4: how many mice packets have been handled").Max("1000%")
+	p.Either(&o.Equal, [2]string{"as_needed", "equal"}, "bandwidth", "as_needed",
+		"what mice and elephants have of the bandwidth beyond their guarantees (scheduler ncf): mice what they need unless "+
+			"they flood the port, and elephants the rest; or both the same", "BS'19 §4.2: as needed")
 	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+
 		"finds no room", "ours; BS'19 §4.3: lack of available memory").Above("0%").Max("100%")
 	p.Share(&o.Memory.Calm, "calm", "50%", "use below which it ends",
@@ -204,8 +210,8 @@ func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
 			"and elephants, memory on demand, NACKs straight to senders", Source: "NCF (Feldmann et al., BS 2019)",
-		Warnings: []scheme.WarningKind{warnMemory, warnTop, warnElephants, warnWindows, warnMemoryIdle, warnEarlyLate, warnEarlyIdle,
-			warnEarlyWait, warnDeaf}},
+		Warnings: []scheme.WarningKind{warnMemory, warnTop, warnElephants, warnWindows, warnMemoryIdle, warnEarlyLate,
+			warnEarlyIdle, warnEarlyWait, warnDeaf}},
 		New)
 }
 

@@ -37,6 +37,9 @@ func NewAlone(site *dataplane.Site, o Options) *Alone {
 	if o.RoundTrip == 0 {
 		o.RoundTrip = aloneTrip
 	}
+	if o.Rate.Decision == DecideFit { // what an operator commits of the port's rate
+		o.Rate.Decision = DecidePaper
+	}
 	c := o.config(site, place)
 	a := &Alone{Program{config: c, place: place}}
 	t := &a.leaf
@@ -120,13 +123,13 @@ func (a *Alone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 // Egress meters what leaves, and changes the flow's rate.
 func (a *Alone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	colour, _ := a.leaf.colours.Observe(env.Now(), p.Meta.Out, p.Size)
-	a.leaf.rate.adapt(p, colour)
+	a.leaf.rate.adapt(p, colour, a.leaf.config.Rate.Decision != DecideQueue || a.leaf.queued(env, p.Meta.Out))
 	return dataplane.Accept
 }
 
 // adapt is what a fake ACK does at the sender's leaf, for a packet that this leaf has in hand.
-func (r *rater) adapt(p *packet.Packet, egress dataplane.Colour) {
-	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress)
+func (r *rater) adapt(p *packet.Packet, egress dataplane.Colour, queued bool) {
+	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress, queued)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Internal != 0 {
 		return
 	}

@@ -42,7 +42,7 @@ func TestCodePaths(t *testing.T) {
 // yellow at most and the class not red, so also where it is within its rate.
 func TestCodeDecision(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
-	paper, code := &rater{}, &rater{config: RateConfig{Code: true}}
+	paper, code := &rater{config: RateConfig{Decision: DecidePaper}}, &rater{config: RateConfig{Decision: DecideCode}}
 	for _, s := range []struct {
 		ingress, egress dataplane.Colour
 		paper, code     string
@@ -53,13 +53,13 @@ func TestCodeDecision(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("ingress %v, egress %v", s.ingress, s.egress), func(t *testing.T) {
 			for r, want := range map[*rater]string{paper: s.paper, code: s.code} {
-				lower, acts := r.adjustment(s.ingress, s.egress)
+				lower, acts := r.adjustment(s.ingress, s.egress, true)
 				got := map[[2]bool]string{{true, true}: "lower", {false, true}: "raise"}[[2]bool{lower, acts}]
 				if got == "" {
 					got = "nothing"
 				}
 				if got != want {
-					t.Errorf("code %t, ingress %v, egress %v: %s, want %s", r.config.Code, s.ingress, s.egress, got, want)
+					t.Errorf("decision %d, ingress %v, egress %v: %s, want %s", r.config.Decision, s.ingress, s.egress, got, want)
 				}
 			}
 		})

@@ -76,7 +76,13 @@ func (o *Options) class() (all [64]Class) {
 // config is the configuration that follows from the options at a switch.
 func (o *Options) config(site *dataplane.Site, place *dataplane.Place) Config {
 	c := o.Config
-	if !c.Rate.Code {
+	if c.Rate.Decision == DecideFit {
+		c.Rate.Decision = DecidePaper
+		if c.Rate.Mode == Enforced {
+			c.Rate.Decision = DecideQueue
+		}
+	}
+	if c.Rate.Decision != DecideCode {
 		c.SafePeak = 0
 	}
 	c.Class = o.class()

@@ -5,8 +5,53 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 )
+
+// By decision: queue, enforced's default in a fabric, an over-utilised port without a queue changes no rate, one with
+// half of Δ or half of its buffer lowers it, and a port that is not over-utilised raises it.
+func TestDecisionQueue(t *testing.T) {
+	for _, x := range []struct {
+		name, mode     string
+		egress         dataplane.Colour
+		waiting, limit int32
+		lower, raise   uint64
+	}{
+		{"no queue", "enforced", dataplane.Red, 0, 0, 0, 0}, {"below half of Δ", "enforced", dataplane.Yellow, 4, 0, 0, 0},
+		{"half of Δ", "enforced", dataplane.Yellow, 5, 0, 1, 0}, {"half of a buffer", "enforced", dataplane.Red, 2, 4, 1, 0},
+		{"less of it", "enforced", dataplane.Red, 1, 4, 0, 0}, {"green", "enforced", dataplane.Green, 0, 0, 0, 1},
+		{"green with a queue", "enforced", dataplane.Green, 9, 0, 0, 1},
+		{"the paper's", "last_ack", dataplane.Red, 0, 0, 1, 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := newStation(t, 1, "rate", x.mode, "bytes", "1000 B", "depth_delta", "10 packets")
+			s.handshake(0, 900)
+			s.pass(2, s.ack(901, 1, 8000, 1, 1))
+			s.class, s.egress = dataplane.Green, dataplane.Green
+			if x.limit > 0 {
+				for port := range 4 {
+					s.ports[port].SetLimit(tm.Limit{Packets: x.limit})
+				}
+			}
+			send := func(seq uint32) { s.Receive(s.now, 0, s.segment(a, c, seq, 901, 1000, packet.ACK)) }
+			s.class = dataplane.Yellow
+			send(2001)
+			for i := range x.waiting {
+				send(3001 + 1000*uint32(i))
+			}
+			s.forced.egress = x.egress
+			for out := dataplane.PortID(2); out < 4; out++ {
+				if p, _ := s.Dequeue(s.now, out); p != nil {
+					s.pool.Put(p)
+				}
+			}
+			if k := s.Counts(); k.Lower != x.lower || k.Raise != x.raise {
+				t.Errorf("%d lowered, %d raised", k.Lower, k.Raise)
+			}
+		})
+	}
+}
 
 // Enforced: fake ACKs end at the leaf. The limit is a quarter less than what is in flight,
 // then than itself, some segments at the least; it rises by a segment or by 1/256, by fake ACKs and with

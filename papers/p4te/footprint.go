@@ -61,6 +61,11 @@ func (f *footprint) classes() {
 // monitorIngress is algorithm 2.
 func (f *footprint) monitorIngress() {
 	t := f.t
+	if t.place.Tier > 1 { // algorithm 2 has the difference itself
+		var m minDelay
+		addRegister(f.stage(dataplane.InIngress, "queueing delay"), "minimum delays", len(t.links.ports),
+			dataplane.Bits(m.difference)+dataplane.Bits(m.at)+dataplane.Bits(m.known))
+	}
 	x := f.stage(dataplane.InIngress, "delay, safe rate: algorithm 2")
 	if t.place.Tier > 1 { // of what switches send up
 		addRegister(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))

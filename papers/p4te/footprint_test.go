@@ -232,6 +232,7 @@ func registersOf(p *Program) func() map[string][]string {
 	return func() map[string][]string {
 		flows := reflect.ValueOf(p.rate.flows)
 		return map[string][]string{
+			"minimum delays":       cells(reflect.ValueOf(p.links.ports)),
 			"old delays":           cells(reflect.ValueOf(p.delay.old)),
 			"old queue depths":     cells(reflect.ValueOf(p.depth.old)),
 			"old packet colours":   cells(reflect.ValueOf(p.colours.old)),

@@ -123,14 +123,19 @@ func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 	return old, true
 }
 
-// stampOf converts a clock's reading to the form of Source.
-func stampOf(reading unit.Time) uint64 { return uint64(reading/unit.Nanosecond) & (1<<48 - 1) }
-
-// delaySince is the difference between a reading and a stamp, in ps; negative if the clocks differ by
-// more.
-func delaySince(reading unit.Time, source uint64) unit.Time {
-	return unit.Time(int64(stampOf(reading)-source)<<16>>16) * unit.Nanosecond
+// stampOf converts a clock's reading to the form of Source, rounded down also below zero, so that an offset of whole ns
+// changes no difference.
+func stampOf(reading unit.Time) uint64 {
+	ns := reading / unit.Nanosecond
+	if reading%unit.Nanosecond < 0 {
+		ns--
+	}
+	return uint64(ns) & (1<<48 - 1)
 }
+
+// between returns the time from stamp a to stamp b, in whole ns; negative if b is the earlier one. The stamps
+// are less than 39 hours apart.
+func between(a, b uint64) unit.Time { return unit.Time(int64(b-a)<<16>>16) * unit.Nanosecond }
 
 // putFeedback writes at most two events into p: one byte each for metric and change, two for the port,
 // eight for the value.

@@ -114,7 +114,7 @@ func TestHeaderDamaged(t *testing.T) {
 }
 
 // T^Source is 48 bits of ns: 78 hours, over the end of which, and over clocks that are
-// ahead of ours, a difference is right up to half of that.
+// ahead of ours, a difference is right up to half of that. Whole ns are rounded down, below zero as well.
 func TestSourceWraps(t *testing.T) {
 	const us = unit.Microsecond
 	for _, c := range []struct{ from, to, want unit.Time }{
@@ -122,10 +122,12 @@ func TestSourceWraps(t *testing.T) {
 		{8 * us, 5 * us, -3 * us}, // the neighbour's clock is ahead
 		{1<<48*unit.Nanosecond - us, 1<<48*unit.Nanosecond + 2*us, 3 * us},
 		{-us, 2 * us, 3 * us},
-		{0, 1499, unit.Nanosecond}, // whole ns
+		{0, 1499, unit.Nanosecond},
+		{-1500, -1, unit.Nanosecond},
+		{-1, 0, unit.Nanosecond},
 		{0, 1<<47*unit.Nanosecond - unit.Nanosecond, 1<<47*unit.Nanosecond - unit.Nanosecond},
 	} {
-		if got := delaySince(c.to, stampOf(c.from)); got != c.want {
+		if got := between(stampOf(c.from), stampOf(c.to)); got != c.want {
 			t.Errorf("from %v to %v: %v, want %v", c.from, c.to, got, c.want)
 		}
 	}

@@ -38,8 +38,8 @@ const (
 // than Δ below (the paper's ≥ and <). A window of 2Δ moves with the values, so that Δ steps of 1 cause at
 // most one event.
 //
-// It only compares values with each other. A constant error in all of them, such as the offset between the
-// clocks of two switches, has no effect after the first event.
+// It only compares values with each other and with the initial 0. A constant error in all of them, such as the offset
+// between the clocks of two switches, is an event at first and then has no effect; LinkDelay removes it before.
 type Gradient struct {
 	old, delta []int64 // by port
 }

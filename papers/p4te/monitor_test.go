@@ -3,11 +3,11 @@ package p4te
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/telemetry"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
 	"weir/core/unit"
 )
 
@@ -61,43 +61,6 @@ func TestOneEventForDelta(t *testing.T) {
 	}
 }
 
-// §6.1.2: the gradient does not see a constant offset between two switches' clocks: the
-// events, after the first one, are the same with clocks that differ by seconds either way, and the same
-// as those of the true delay to within a clock's nanosecond.
-func TestClockOffset(t *testing.T) {
-	events := func(offset unit.Time) (changes []Change, at []int) {
-		g := NewGradient([]int64{int64(10 * unit.Microsecond)})
-		clock := telemetry.Clock{Offset: offset}
-		r := rand.New(rand.NewPCG(7, 7))
-		now, delay := unit.Time(5*unit.Second), unit.Time(0)
-		first := true
-		for i := range 5000 {
-			now += unit.Microsecond
-			delay = min(max(delay+unit.Time(r.Int64N(7)-3)*unit.Microsecond, 0), 100*unit.Microsecond)
-			d := delaySince(clock.Read(now+delay), stampOf(now))
-			if first { // whatever it is, it becomes the value to compare with
-				g.old[0], first = int64(d), false
-			}
-			if c := g.Observe(0, int64(d)); c != Unchanged {
-				changes, at = append(changes, c), append(at, i)
-			}
-		}
-		return
-	}
-	want, when := events(0)
-	if len(want) < 20 {
-		t.Fatalf("only %d events", len(want))
-	}
-	for _, offset := range []unit.Time{unit.Second, -unit.Second, 3 * unit.Microsecond, -70 * unit.Millisecond,
-		40 * 3600 * unit.Second, -40 * 3600 * unit.Second} {
-		t.Run(fmt.Sprint("offset ", offset), func(t *testing.T) {
-			if got, at := events(offset); !slices.Equal(got, want) || !slices.Equal(at, when) {
-				t.Errorf("a clock that is %v off gives %d events, an exact one %d", offset, len(got), len(want))
-			}
-		})
-	}
-}
-
 // From the paper's initial 0 an offset costs one event at most: the first.
 func TestFirstEventOfOffset(t *testing.T) {
 	g := NewGradient([]int64{1000})
@@ -105,22 +68,6 @@ func TestFirstEventOfOffset(t *testing.T) {
 		if got := g.Observe(0, []int64{50_000, 50_500, 49_500, 51_000, 49_999}[i]); got != want {
 			t.Errorf("observation %d: %v, want %v", i, got, want)
 		}
-	}
-}
-
-// A clock that drifts: at 100 ppm the delay seems to grow by Δ = 15 ms after 150 s, so there
-// is one false increase each 150 s, and no more.
-func TestClockDrift(t *testing.T) {
-	g := NewGradient([]int64{int64(15 * unit.Millisecond)})
-	clock := telemetry.Clock{Drift: 100}
-	var at []unit.Time
-	for now := unit.Time(0); now < 700*unit.Second; now += 10 * unit.Millisecond {
-		if g.Observe(0, int64(delaySince(clock.Read(now), stampOf(now)))) != Unchanged {
-			at = append(at, now)
-		}
-	}
-	if len(at) != 4 || at[0] < 149*unit.Second || at[0] > 151*unit.Second {
-		t.Errorf("false events at %v; want one in 150 s", at)
 	}
 }
 
@@ -164,6 +111,47 @@ func TestColours(t *testing.T) {
 			first, events)
 	}
 	t.Logf("%d events for 2000 packets at line rate", events)
+}
+
+// Feedback packets have no rate of a link (§6.1.3 meters traffic): of a thousand at one instant a port stays green, of
+// data it is red.
+func TestFeedbackIsNotMetered(t *testing.T) {
+	for name, kind := range map[string]packet.Kind{"feedback": packet.Probe, "data": packet.Data} {
+		t.Run(name, func(t *testing.T) {
+			p, site := paperSwitch(t, 8, 1, "burst", "1us")
+			var ports []*tm.Port
+			for _, l := range site.Lines {
+				ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), l.Rate))
+			}
+			var pool packet.Pool
+			sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{p}, Pool: &pool,
+				Book: site.Book, Random: unit.NewRandom(1, "s")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := 0
+			for i := range 1000 {
+				x := pool.Get()
+				x.Kind, x.Version, x.Proto, x.HopLimit, x.Size, x.Payload = kind, 6, packet.ProtoTCP, 64, 1514, 1440
+				x.Src, x.Dst, x.SrcPort, x.DstPort, x.TOS = 1, 8, 1, uint16(i), 0x10
+				x.Hash = packet.FlowHash(x.Src, x.Dst, x.SrcPort, x.DstPort, x.Proto)
+				sw.Receive(0, 0, x)
+				for _, up := range p.place.Up {
+					if gone, _ := sw.Dequeue(0, up); gone != nil {
+						sent++
+						pool.Put(gone)
+					}
+				}
+			}
+			worst := dataplane.Green
+			for _, up := range p.place.Up {
+				worst = max(worst, p.colours.Colour(up))
+			}
+			if red := worst == dataplane.Red; sent < 1000 || red != (kind == packet.Data) {
+				t.Errorf("%d packets have left upward, the worst colour is %v", sent, worst)
+			}
+		})
+	}
 }
 
 // Packets/s, as the paper has its links: 20 packets/s, of which 14 are green.

@@ -387,8 +387,9 @@ func TestEnforcedIsObeyed(t *testing.T) {
 	}
 }
 
-// Rate adaptation by itself: flows of the class above its safe rate are held where the link
-// is over-utilised (70 % of 50 Mb/s), so that no queue stands; without, the buffer is full.
+// Rate adaptation by itself. By the paper's decision flows of the class above its safe rate are held where the link
+// is over-utilised (70 % of 50 Mb/s), so that no queue stands. By default they are held where packets wait, too: the
+// link is full, and the queue at most what it sends in a round trip or so. Without, the buffer is full.
 // Several flows share what is left evenly if a window gains a segment, the additive increase of §6.4.2's AIMD, which
 // also finds more of the link. They do not if it gains 1/256 of itself: with both multiplicative
 // shares do not converge (Chiu, Jain 1989).
@@ -419,12 +420,16 @@ func TestEnforcedFlows(t *testing.T) {
 	}
 	for _, cc := range []string{"cubic", "reno", "bbr", "dctcp"} {
 		t.Run(cc, func(t *testing.T) {
-			free, held, even := run("off", cc), run("enforced, bytes: 5000 B, rise: share", cc), run("enforced", cc)
+			free, held := run("off", cc), run("enforced, decision: paper, bytes: 5000 B, rise: share", cc)
+			even, full := run("enforced, decision: paper", cc), run("enforced", cc)
 			if free.goodput < 46 || free.queue < 80 {
 				t.Errorf("%s, not held: %+v", cc, free)
 			}
 			if held.goodput < 0.9*0.7*47.8 || held.goodput > 1.02*0.7*47.8 || held.queue > 5 || held.drops > 0 {
 				t.Errorf("%s, held: %+v; want 70 %% of the link and no queue", cc, held)
+			}
+			if full.goodput < 0.95*47.8 || full.queue > 50 || full.drops > 0 || full.jain < 0.9 {
+				t.Errorf("%s, held where packets wait: %+v", cc, full)
 			}
 			if even.goodput < 0.9*0.7*47.8 || even.goodput > 0.95*47.8 || even.queue > 20 || even.drops > 0 ||
 				even.jain < 0.92 {

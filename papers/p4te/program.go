@@ -63,6 +63,7 @@ type Program struct {
 
 	depth    *Gradient
 	delay    *Gradient
+	links    *LinkDelay
 	colours  *Colours
 	safe     *SafeRates
 	used     []dataplane.Colour // port_utilizations, at ingress
@@ -128,6 +129,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	}
 	t.depth = NewGradient(c.DepthDelta)
 	t.delay = NewGradient(slices.Repeat([]int64{int64(c.DelayDelta)}, site.Ports))
+	t.links = NewLinkDelay(site.Ports)
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
 	t.rate = newRater(t, c.Rate)
@@ -166,12 +168,12 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		p.RemoveExtension(HeaderKind)
 		p.Size += p.ExtensionBytes() - before
 	}
-	reading := t.clock.Read(now)
-	before, carries := restamp(p, stampOf(reading))
+	reading := stampOf(t.clock.Read(now))
+	before, carries := restamp(p, reading)
 	if t.config.Monitor && m.In != packet.NoPort {
 		m.Mark = uint8(t.safe.Observe(now, m.In, class, p.Size))
 		if carries && !fromHost && !t.leadsUp[m.In] { // from below: the neighbour's upward port
-			d := delaySince(reading, before)
+			d := t.links.Measure(now, m.In, before, reading)
 			if change := t.delay.Observe(m.In, int64(d)); change != Unchanged {
 				t.notifyNeighbour(env, p, m.In, Event{Delay, change, 0, int64(d)})
 			}

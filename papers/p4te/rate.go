@@ -26,16 +26,31 @@ const (
 	Marks
 )
 
+// Decision is the condition for which a flow's rate is lowered or raised. In all of them the flow's class exceeds its
+// safe rate, except that the code raises flows of others, too.
+type Decision uint8
+
+// Decisions.
+const (
+	// DecideFit is DecideQueue in a fabric whose leaves hold windows (Enforced), and DecidePaper otherwise.
+	DecideFit   Decision = iota
+	DecidePaper          // §6.4.1: lower where the egress port is over-utilised, otherwise raise
+	DecideCode           // the P4TE code's, with meters of three colours
+	// DecideQueue lowers where the egress port is over-utilised and packets wait at it (Program.queued). A port that
+	// is over-utilised without a queue changes no rate: a flow that has a link to itself keeps it.
+	DecideQueue
+)
+
 // RateConfig configures rate adaptation (§6.4).
 type RateConfig struct {
-	Mode    Mode
-	Bytes   unit.Bytes // B: bytes that a flow sends before its rate may change again
-	Lower   int        // the window shrinks by 1/2^Lower
-	Raise   int        // or gains 1/2^Raise
-	RoundUp bool       // round a change below one unit of the window field up to one; otherwise down to none
-	Flows   int        // cells of a leaf's register
-	Mark    bool       // mark ECN-capable packets for which the rate is lowered
-	Code    bool       // the P4TE code's decision instead of §6.4.1's
+	Mode     Mode
+	Bytes    unit.Bytes // B: bytes that a flow sends before its rate may change again
+	Lower    int        // the window shrinks by 1/2^Lower
+	Raise    int        // or gains 1/2^Raise
+	RoundUp  bool       // round a change below one unit of the window field up to one; otherwise down to 0
+	Flows    int        // cells of a leaf's register
+	Mark     bool       // mark ECN-capable packets for which the rate is lowered
+	Decision Decision
 	// Repeats lets fake ACKs pass the sender's leaf even if they are for a packet within B bytes of the
 	// last change. Switches make them for everything that is on its way until the first one is back.
 	// Without Repeats they end at the leaf, and §6.4.1's promise of one per B bytes holds.
@@ -306,8 +321,12 @@ func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 // selectFlow changes a flow's rate (§6.4.1) if its class exceeds the safe rate at the ingress port: down
 // if the egress port is over-utilised, otherwise up. The packet's header informs the switches that follow.
 func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
-	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress)
-	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP {
+	if p.Payload == 0 || p.Proto != packet.ProtoTCP {
+		return
+	}
+	queued := egress == dataplane.Green || r.config.Decision != DecideQueue || r.t.queued(env, p.Meta.Out)
+	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress, queued)
+	if !acts {
 		return
 	}
 	var h Header
@@ -329,14 +348,26 @@ func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplan
 	h.Set(p)
 }
 
-// adjustment is the change that the colours of the class at the ingress port and of the egress port call
-// for. The P4TE code also raises a class within its rate, and lowers only where both are red.
-func (r *rater) adjustment(ingress, egress dataplane.Colour) (lower, acts bool) {
-	if r.config.Code {
+// adjustment returns the change that the colours of the class at the ingress port and of the egress port, and whether
+// packets wait at the egress port, call for. The P4TE code also raises a class within its rate, and lowers only where
+// both are red.
+func (r *rater) adjustment(ingress, egress dataplane.Colour, queued bool) (lower, acts bool) {
+	if r.config.Decision == DecideCode {
 		lower = egress == dataplane.Red && ingress == dataplane.Red
 		return lower, lower || egress <= dataplane.Yellow && ingress < dataplane.Red
 	}
-	return egress != dataplane.Green, ingress == dataplane.Yellow
+	lower = egress != dataplane.Green
+	return lower, ingress == dataplane.Yellow && (queued || !lower)
+}
+
+// queued reports whether a port has a queue that is worth a change of rates: half of Δ of the depth, which the port
+// sends in half a round trip, or half of its buffer where that is shorter. A flow that has filled both the way and this
+// queue still fills the way with a quarter less.
+func (t *Program) queued(env *dataplane.Env, out dataplane.PortID) bool {
+	port := env.Port(out)
+	limit := port.Limit()
+	return 2*int64(port.Packets()) >= t.config.DepthDelta[out] ||
+		limit.Packets > 0 && 2*port.Packets() >= limit.Packets || limit.Bytes > 0 && 2*port.Bytes() >= limit.Bytes
 }
 
 // fakeACK makes the fake ACK for a packet.

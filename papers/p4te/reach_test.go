@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
 )
 
 // Beyond two leaves or pods, what others send to the switch that has lost its way down is lost there for as long as the
@@ -49,6 +52,42 @@ events:
 				}
 			})
 		}
+	}
+}
+
+// What a neighbour has reported holds for three looks, so that one of two messages may be lost: no packet takes the
+// way that is reported to be down.
+func TestTellLost(t *testing.T) {
+	n := build(t, `
+duration: 60ms
+addresses: hierarchical
+topology: {leaf_spine: {leaves: 3, spines: 2, hosts: 4, rate: 1Gbps, delay: 10us, buffer: 100 packets}}
+switch: [{p4te: {detect: 1ms, tell: true, gap: 1ms, control_latency: 10us, table_write: 1us}}]
+traffic:
+  - {name: all, from: [h0, h1, h2, h3], to: [h4, h5, h6, h7], transport: {udp: {rate: 50Mbps}}, start: 0s, tos: 0x08}
+events:
+  - {at: 20ms, link: [leaf1, spine0], down: true}
+`)
+	n.Warmup = 30 * ms
+	messages, lost := 0, 0
+	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+		var events [2]Event
+		if k, ok := feedback(p, &events); !ok || k == 0 || events[0].Metric != unreachable {
+			return dataplane.Accept
+		}
+		if messages++; messages%2 == 0 {
+			return dataplane.Accept
+		}
+		lost++
+		return dataplane.Drop(dataplane.InputLoss)
+	}
+	r := n.run()
+	dead := uint64(0)
+	for i := range r.Ports {
+		dead += r.Ports[i].Lost
+	}
+	if dead > 0 || lost < 10 || r.Drops[dataplane.NoRoute] > 0 {
+		t.Errorf("%d of %d messages are lost, and %d packets on the link that is down", lost, messages, dead)
 	}
 }
 

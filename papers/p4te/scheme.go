@@ -106,9 +106,11 @@ func (o *Options) bindRate(p *scheme.Params) {
 		"fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; congestion marks alone; "+
 			"none", "P4TE §6.4, §7.2.1; next_byte: P4TE code; enforced: AC/DC; marks: ours").
 		Words("last_ack", "next_byte", "enforced", "marks", "off")
-	p.Either(&o.Rate.Code, [2]string{"paper", "code"}, "decision", "paper",
-		"whose rate is changed; code: lower where class and port are red, raise where neither is, by meters of three colours",
-		"P4TE §6.4.1; code: P4TE code")
+	scheme.Choice(p, &o.Rate.Decision, []string{"fit", "paper", "code", "queue"}, "decision", "fit",
+		"whose rate is changed; paper: of a class above its safe rate, down at an over-utilised port, else up; code: down "+
+			"where class and port are red, up where neither is, by meters of three colours; queue: as paper, but down only "+
+			"where half of depth_delta or of the buffer waits, too; fit: queue with rate: enforced in a fabric, otherwise paper",
+		"paper: P4TE §6.4.1; code: P4TE code; queue: ours").Words("fit", "paper", "queue", "code")
 	p.Share(&o.SafePeak, "safe_peak", "95%", "with decision: code, PIR of the classes' meters",
 		"P4TE code").Min("0.1%").Max("100%")
 	p.Size(&o.Rate.Bytes, "bytes", "0 B", "B: so much a flow sends before its rate is changed again; 0 B: what its "+

@@ -39,10 +39,11 @@ func (f *forced) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 type station struct {
 	*dataplane.Switch
 	*forced
-	t    testing.TB
-	pool packet.Pool
-	book *packet.Book
-	now  unit.Time
+	t     testing.TB
+	ports []*tm.Port
+	pool  packet.Pool
+	book  *packet.Book
+	now   unit.Time
 }
 
 const a, b, c, d packet.Addr = 1, 2, 3, 4
@@ -81,6 +82,7 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 	if err != nil {
 		t.Fatal(err)
 	}
+	x.ports = ports
 	x.forced = &forced{Program: p.(*Program), class: dataplane.Yellow, egress: dataplane.Yellow}
 	x.Switch, err = dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: []dataplane.Program{x.forced},
 		Pool: &x.pool, Book: x.book, Random: unit.NewRandom(1, "s")})

@@ -190,9 +190,9 @@ traffic:
 			continue
 		}
 		for _, port := range p.place.Down {
-			if d := unit.Time(p.delay.old[port]); d != 0 {
+			if m := p.links.ports[port]; m.known {
 				seen[p.place.Tier]++
-				if d < 18*unit.Microsecond || d > 24*unit.Microsecond {
+				if d := between(0, m.difference); d < 18*unit.Microsecond || d > 24*unit.Microsecond {
 					t.Errorf("a switch of tier %d has seen %v", p.place.Tier, d)
 				}
 			}

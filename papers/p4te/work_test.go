@@ -70,7 +70,11 @@ traffic:
 						}
 					}
 				}
-				x.depth.old[x.place.Up[0]], x.depth.old[x.place.Up[1]] = 50, 50
+				for _, p := range x.place.Up {
+					if x.depth.old[p] = 50; x.left[p] == 0 {
+						x.colours.old[p], x.used[p] = dataplane.Red, dataplane.Red
+					}
+				}
 			}
 			n.run()
 			x := n.programs[leaf]
@@ -84,6 +88,11 @@ traffic:
 			}
 			if got := x.control.Group(Utilisation, idle); got != want {
 				t.Errorf("the idle port is in group %d, want %d", got, want)
+			}
+			if depth, colour, used := x.depth.old[idle], x.colours.Colour(idle), x.used[idle]; age != "0s" &&
+				(depth != 0 || colour != dataplane.Green || used != dataplane.Green) ||
+				age == "0s" && (depth != 50 || colour != dataplane.Red || used != dataplane.Red) {
+				t.Errorf("the idle port had %d packets last and is %v, at ingress %v", depth, colour, used)
 			}
 			if got := x.control.Group(Utilisation, busy); got != 2 || x.left[busy] < 19*ms || x.left[idle] > ms {
 				t.Errorf("the port that packets leave by is in group %d; last packets at %v and %v", got, x.left[busy],

@@ -38,6 +38,14 @@ func (m *goodput) Needs(_ *Point, c *sim.Config) Needs {
 	return Needs{Watches: received(c, m.every, -1)}
 }
 
+// Keeps returns the number of traffics or groups, which have a series each (Keeping).
+func (m *goodput) Keeps(e *Evaluation) int {
+	if m.by == "all" {
+		return 1
+	}
+	return len(m.classes(e))
+}
+
 // goodput is that of a traffic.
 func (e *Evaluation) goodput(t int) float64 {
 	return e.goodputOf(&class{traffic: t})
@@ -183,6 +191,9 @@ func (m *jain) Decode(o *Options) {
 // Needs is what every flow has received.
 func (m *jain) Needs(_ *Point, c *sim.Config) Needs { return Needs{Watches: received(c, m.every, -1)} }
 
+// Keeps returns the one series of the index (Keeping).
+func (*jain) Keeps(*Evaluation) int { return 1 }
+
 // shares are goodputs of flows, or of hosts that send them.
 type shares struct {
 	all []float64
@@ -279,6 +290,9 @@ func (m *timeToFairness) Decode(o *Options) {
 func (m *timeToFairness) Needs(_ *Point, c *sim.Config) Needs {
 	return Needs{Watches: received(c, m.every, -1)}
 }
+
+// Keeps returns 0: only the time is kept (Keeping).
+func (*timeToFairness) Keeps(*Evaluation) int { return 0 }
 
 // Evaluate adds it.
 func (m *timeToFairness) Evaluate(e *Evaluation) {

@@ -310,18 +310,24 @@ func (l List) Observe(p *Point, c *sim.Config) error {
 	return nil
 }
 
-// Passing is a measure whose samples may end with the run, of which only what they amount to is kept.
-type Passing interface{ Passes() bool }
+// Keeping is a measure that keeps other numbers of series beyond the run than one of each watch.
+type Keeping interface {
+	// Keeps returns the number of series, each of which has the samples of one watch.
+	Keeps(e *Evaluation) int
+}
 
-// Kept is the number of watched values that are kept beyond the run.
+// Kept is the number of values over time that are kept beyond the run.
 func (l List) Kept(p *Point, c *sim.Config) (total float64) {
 	_, each := l.Needs(p, c)
 	for i, m := range l {
-		if x, ok := m.Measure.(Passing); ok && x.Passes() {
+		all := each[i].Watches
+		if x, ok := m.Measure.(Keeping); ok && len(all) > 0 {
+			total += float64(x.Keeps(&Evaluation{Point: p, Config: c, list: l})) *
+				float64(all[0].Samples(p.Warmup, p.Warmup+p.Duration))
 			continue
 		}
-		for k := range each[i].Watches {
-			total += p.samples(&each[i].Watches[k], c)
+		for k := range all {
+			total += p.samples(&all[k], c)
 		}
 	}
 	return total

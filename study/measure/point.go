@@ -146,7 +146,7 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 		ReceiverRate: p.Network.Links[links[len(links)-1]].Rate.Bits,
 		BaseRTT:      p.Ideal(src, dst, unit.Bytes(tr.Payload), tr), Hops: len(links) - 1}
 	if w := p.Waits; w != nil {
-		path.Queueing, path.Reorders, path.Spreads = p.Queueing(src, dst, nil), w.Reorders, w.Spreads
+		path.Queueing, path.Reorders, path.Uneven = p.Queueing(src, dst, nil), w.Reorders, w.uneven
 	}
 	return path
 }

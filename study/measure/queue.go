@@ -100,8 +100,13 @@ func (m *queue) Needs(*Point, *sim.Config) (n Needs) {
 	return n
 }
 
-// Passes says that of several ports there is no series (Passing).
-func (m *queue) Passes() bool { return !m.one }
+// Keeps returns 0 for several ports, which have no series (Keeping).
+func (m *queue) Keeps(*Evaluation) int {
+	if m.one {
+		return 1
+	}
+	return 0
+}
 
 // Evaluate adds it.
 func (m *queue) Evaluate(e *Evaluation) {
@@ -156,6 +161,14 @@ func (m *buffer) Needs(*Point, *sim.Config) (n Needs) {
 
 // mostShown is the number of switches whose buffer is shown over time.
 const mostShown = 8
+
+// Keeps returns 0 for many switches, which have no series (Keeping).
+func (m *buffer) Keeps(*Evaluation) int {
+	if len(m.nodes) > mostShown {
+		return 0
+	}
+	return len(m.nodes)
+}
 
 // Evaluate adds it.
 func (m *buffer) Evaluate(e *Evaluation) {

@@ -104,6 +104,9 @@ func (m *reaction) Needs(_ *Point, c *sim.Config) Needs {
 	return Needs{Watches: []sim.Watch{{What: sim.SentBytes, Index: m.port, Every: m.every}}}
 }
 
+// Keeps returns 0: only the time is kept (Keeping).
+func (*reaction) Keeps(*Evaluation) int { return 0 }
+
 // Evaluate adds the time until the quantity is within the band around its target and stays there
 // for hold samples. Without a given target, the target is where the quantity settles: its mean
 // over the second half of the time.

@@ -22,6 +22,7 @@ type Waits struct {
 	// longest is the port between switches with the longest wait, as 2 × link + end; −1: there is no such port.
 	longest int
 	slowest unit.Rate // of all links; 0: the rate of some link is not in bit/s
+	uneven  bool      // links between switches at the same distances from hosts have different rates
 }
 
 // nominalFrame is the frame by which ports are compared.
@@ -44,7 +45,47 @@ func (p *Point) PrepareWaits() {
 			}
 		}
 	}
+	w.uneven = w.Spreads && p.hasUnevenLinks()
 	p.pauses = p.findPauses()
+}
+
+// hasUnevenLinks reports whether links between switches that may be alternatives of each other have different rates:
+// links whose ends are at the same distances from the nearest hosts. So the links of a fat tree's upper tier may all be
+// faster than those of the lower.
+func (p *Point) hasUnevenLinks() bool {
+	n := p.Network
+	distance := make([]int, len(n.Nodes)) // in links to the nearest host
+	for node := range distance {
+		distance[node] = len(n.Nodes)
+		if !n.Nodes[node].Switch {
+			distance[node] = 0
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range n.Links {
+			a, b := n.Links[i].Ends[0], n.Links[i].Ends[1]
+			if distance[a] > distance[b] {
+				a, b = b, a
+			}
+			if distance[a]+1 < distance[b] {
+				distance[b], changed = distance[a]+1, true
+			}
+		}
+	}
+	rates := map[[2]int]unit.LinkRate{}
+	for i := range n.Links {
+		a, b := n.Links[i].Ends[0], n.Links[i].Ends[1]
+		if !n.Nodes[a].Switch || !n.Nodes[b].Switch {
+			continue
+		}
+		tiers := [2]int{min(distance[a], distance[b]), max(distance[a], distance[b])}
+		if rate, has := rates[tiers]; has && rate != p.rate(i) {
+			return true
+		}
+		rates[tiers] = p.rate(i)
+	}
+	return false
 }
 
 // maxWait is above all waits that are useful as a limit. PFC in large networks can pause for longer.

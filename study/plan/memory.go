@@ -18,10 +18,10 @@ func SharedMemory(s *spec.Spec) float64 {
 // kept of all, which tables and pages are made of, and what is collected late.
 func CommandMemory(s *spec.Spec, jobs int) float64 {
 	const (
-		pages      = 25e6  // plots, tables and their code
+		pages      = 35e6  // plots, tables and their code
 		ofRun      = 450e3 // its outcome, and what is collected late of it
-		ofSample   = 80    // kept, and on its way into files
-		ofKeptFlow = 16
+		ofValue    = 24    // of a series, with what is collected late
+		ofKeptFlow = 200   // its row of the table of flows, and what is collected late
 	)
 	kept, own := 0.0, 0.0
 	runs := Runs(s)
@@ -32,7 +32,7 @@ func CommandMemory(s *spec.Spec, jobs int) float64 {
 			for _, n := range flowsOf(r.Of) {
 				flows += n
 			}
-			each, memory = ofRun+ofSample*r.Of.Kept()*lasting(r)+ofKeptFlow*flows, ownMemory(r)
+			each, memory = ofRun+ofValue*r.Of.Kept()*lasting(r)+ofKeptFlow*flows, ownMemory(r)
 		}
 		kept, own = kept+each, max(own, memory)
 	}
@@ -43,10 +43,10 @@ func CommandMemory(s *spec.Spec, jobs int) float64 {
 func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + ownMemory(r) }
 
 // lasting guesses what share of its duration a run goes on: with flows that all have an end, until the last one has
-// begun, or sent what its application makes, and for three times as long as what crosses the busiest link takes there,
+// begun, or sent what its application makes, and for 1.5 times as long as what crosses the busiest link takes there,
 // and twenty of the longest round trips and a millisecond.
 func lasting(r *Run) float64 {
-	const slack, trips, least = 3, 20, 1e-3
+	const slack, trips, least = 1.5, 20, 1e-3
 	p := r.Of
 	last := unit.Time(0)
 	for i := range p.Flows() {

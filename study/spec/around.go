@@ -226,9 +226,9 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			})
 		}
 		x.Unlimited = d.unlimited(p, w)
-		if slow := d.slow(p, w, frame); slow.Part > 0 && (site.Slow.Part == 0 || slow.Part < site.Slow.Part) {
-			site.Slow = slow
-		}
+		spreadSlow, wholeSlow := d.slow(p, w, frame)
+		site.Slow.Keep(spreadSlow)
+		site.SlowWhole.Keep(wholeSlow)
 		d.signals(p, &x, w, tr)
 		d.losses(p, &x, w)
 		if x.Idle = d.idle(p, w); x.Idle {
@@ -243,7 +243,10 @@ func (d *decoder) collectPaths(p *Point, site *cc.Site, tr *Traffic, first, end 
 			x.Flows = max(x.Flows, 1)
 		}
 		n := p.seen.Network
-		x.Narrow.Last = !n.Nodes[n.Links[busiest.Link].Ends[1-busiest.End]].Switch
+		ends := n.Links[busiest.Link].Ends
+		if x.Narrow.Last = !n.Nodes[ends[1-busiest.End]].Switch; n.Nodes[ends[busiest.End]].Switch {
+			x.Narrow.Buffer = n.Links[busiest.Link].Buffer.Bytes
+		}
 		var opposing cc.Opposing
 		x.Crossed = reads && d.crossed(p, src, dst, frame)
 		if reads { // others have no use for it, and the way back costs as much as the way there

@@ -285,14 +285,19 @@ func marksLate(s *dataplane.Setting, at document.Place, what string, c scheme.Co
 		return
 	}
 	for _, port := range s.Queueing() {
-		from := marker.MarksFrom(port.Rate.Bits)
-		if port.Buffer.Bytes == 0 || from < port.Buffer.Bytes {
+		from, holds := marker.MarksFrom(port.Rate.Bits), port.Buffer.Bytes
+		if n := port.Buffer.Packets; n > 0 { // full frames, since smaller ones make a shorter queue
+			holds = unit.Bytes(n) * s.Frame()
+			if x, ok := c.(interface{ MarksFromPackets() int32 }); ok && x.MarksFromPackets() > 0 {
+				from = unit.Bytes(x.MarksFromPackets()) * s.Frame()
+			}
+		}
+		if holds == 0 || from < holds {
 			continue
 		}
 		w := document.Warn(warnLate, at, "%s: at %s, of %v, it marks from %v on, and its buffer ends at %v: packets are "+
-			"lost "+
-			"first", what, port.Port(), port.Rate, from, port.Buffer.Bytes)
+			"lost first", what, port.Port(), port.Rate, from, holds)
 		w.Port = port.Port()
-		add(w, float64(from)/float64(port.Buffer.Bytes))
+		add(w, float64(from)/float64(holds))
 	}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // sketch reads what can be read of a point without its network.
 func (d *decoder) sketch(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
-		switchfile.Programs(d.Reader, d.registry.Programs, t)
+		switchfile.Programs(d.Reader, d.registry.Programs, t, false)
 	}
 	for _, k := range root.Entries("switches") {
 		x, ok := d.Map(k.Value, perSwitch)
@@ -24,7 +25,7 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 			continue
 		}
 		if t := x.Get("programs"); t != nil {
-			switchfile.Programs(d.Reader, d.registry.Programs, t)
+			switchfile.Programs(d.Reader, d.registry.Programs, t, false)
 		}
 		if t := x.Get("buffer"); t != nil {
 			switchfile.Buffer(d.Reader, t)
@@ -180,7 +181,7 @@ func (s *Spec) blindly(d *decoder) {
 }
 
 // mayBeMeasured are beginnings of the names that runs can have, before an underscore: those of the measures, as the
-// file has them, wrong or right; nil: any.
+// file has them, wrong or right, and what these record under other names; nil: any.
 func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	t := root.Get("measure")
 	if t == nil {
@@ -203,6 +204,11 @@ func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	for _, name := range names {
 		if near := document.Nearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // what is probably meant
 			names = append(names, near)
+		}
+	}
+	for _, k := range s.registry.Measures {
+		if slices.Contains(names, k.Name) {
+			names = append(names, slices.Sorted(maps.Keys(k.Also))...)
 		}
 	}
 	return names

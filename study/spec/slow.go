@@ -1,17 +1,20 @@
 package spec
 
 import (
+	"math"
+
 	"weir/core/cc"
 	"weir/core/topology"
 	"weir/core/unit"
 )
 
-// slow returns the port of a walk that has the smallest part of the rate of another port after as many switches, at the
-// lowest rate that events give to its link, if an equal share of what hosts can send is more than that rate. As long as
-// not all traffics are known there is no such port.
-func (d *decoder) slow(p *Point, w *walk, frame int32) (slowest cc.SlowPath) {
+// slow returns two ports of a walk with the smallest part of the rate of another port after as many switches, at the
+// lowest rate that events give to their links: of those that get more than they have if each gets an equal share of
+// what hosts can send, and of those that a flow finds slower if all its packets go there. As long as not all traffics
+// are known there is no such port.
+func (d *decoder) slow(p *Point, w *walk, frame int32) (spread, whole cc.SlowPath) {
 	if d.around.loads == nil || len(w.chosen) == 0 {
-		return slowest
+		return spread, whole
 	}
 	n := p.seen.Network
 	fastest, ports := map[int]float64{}, map[int]int{} // by level
@@ -19,17 +22,26 @@ func (d *decoder) slow(p *Point, w *walk, frame int32) (slowest cc.SlowPath) {
 		fastest[w.levels[i]] = max(fastest[w.levels[i]], capacity(n.Links[port.Link].Rate, frame))
 		ports[w.levels[i]]++
 	}
+	best := math.Inf(1)
+	for _, rate := range fastest {
+		best = min(best, rate)
+	}
 	for i, port := range w.ports {
 		rate := capacity(p.lowest(port), frame)
 		part := rate / fastest[w.levels[i]]
-		if part >= 1 || slowest.Part > 0 && part >= slowest.Part {
+		if part >= 1 || d.around.loads[port] == nil {
 			continue
 		}
-		if d.around.loads[port].total()/float64(ports[w.levels[i]]) > rate {
-			slowest = cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part}
+		x, load := cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part,
+			Flows: int(d.around.loads[port].long/w.shares[i] + .5), Share: w.shares[i]}, d.around.loads[port].total()
+		if rate < best && load > rate {
+			whole.Keep(x)
+		}
+		if load/float64(ports[w.levels[i]]) > rate {
+			spread.Keep(x)
 		}
 	}
-	return slowest
+	return spread, whole
 }
 
 // lowest returns the lowest rate of a port's link during the run.

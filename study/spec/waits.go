@@ -55,10 +55,11 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 }
 
 // backlogOf returns what can wait at a port of a switch. Schedulers may starve a queue, so that its packets wait for
-// any time; only programs that trim have several queues with a known order, in strict priority or in turns of packets.
+// any time; only programs that can trim have several queues with a known order and limits, in strict priority or in
+// turns of packets, also where they drop instead.
 func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program,
 	frame unit.Bytes) (b dataplane.Backlog) {
-	sc, trims := &p.switches[node], false
+	sc, ordered := &p.switches[node], false
 	lower := func(x dataplane.Backlog) {
 		if x.Bytes > 0 && (b.Bytes == 0 || x.Bytes < b.Bytes) {
 			b.Bytes = x.Bytes
@@ -80,10 +81,10 @@ func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Pr
 		if x, limits := programs[i].Config.(dataplane.BacklogLimiter); limits {
 			lower(x.MaxBacklog(frame, turns))
 		}
-		trimmer, is := programs[i].Config.(dataplane.Trimmer)
-		trims = trims || is && trimmer.Trims()
+		_, is := programs[i].Config.(dataplane.Trimmer)
+		ordered = ordered || is
 	}
-	if served && (turns == nil || !trims) || sc.Queues > 1 && !trims || sc.Recirculation.Queue > 0 {
+	if served && (turns == nil || !ordered) || sc.Queues > 1 && !ordered || sc.Recirculation.Queue > 0 {
 		return dataplane.Backlog{}
 	}
 	lower(dataplane.Backlog{Bytes: buffer.Bytes, Packets: int64(buffer.Packets)})

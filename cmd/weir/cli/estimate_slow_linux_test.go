@@ -64,11 +64,7 @@ switch: [ecmp]
 traffic: [{name: x, from: "*", to: random, transport: tcp, size: 1kB, flows: 3000, start: 0s..1.9s}]
 measure: [goodput, fct]
 `
-	program := filepath.Join(t.TempDir(), "weir") // what tests have in memory is not weir's
-	if out, err := exec.Command("go", "build", "-o", program, "weir/cmd/weir").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	r := Registry()
+	program, r := builtProgram(t), Registry()
 	for _, name := range estimated(t, r) {
 		t.Run(name, func(t *testing.T) {
 			file := name
@@ -113,6 +109,62 @@ measure: [goodput, fct]
 			within("memory", peak, plan.CommandMemory(s, 1), 2)
 			if took := c.ProcessState.UserTime().Seconds(); took > 2 { // below, what is around runs counts more
 				within("seconds", took, seconds, 4)
+			}
+		})
+	}
+}
+
+// builtProgram builds weir: what tests have in memory is not weir's.
+func builtProgram(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "weir")
+	if out, err := exec.Command("go", "build", "-o", file, "weir/cmd/weir").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+// TestMemoryEstimates: what weir check estimates for short runs of experiments of ncf and p4te is within a factor of two
+// of the peak of weir run. Among them are those that sample thousands of flows, or a few flows for long.
+func TestMemoryEstimates(t *testing.T) {
+	program, r := builtProgram(t), Registry()
+	for _, x := range []struct {
+		name  string
+		quick bool
+		set   []string
+	}{
+		{"ncf/attack-budget", false, []string{"budget=ncf", "rtt=0.2ms", "load=incast", "repeat=2"}},
+		{"ncf/attack-budget", false, []string{"budget=ncf", "rtt=4ms", "repeat=2"}},
+		{"ncf/attack", true, []string{"repeat=1", "rtt=4ms"}},
+		{"ncf/bolt", true, nil},
+		{"ncf/queues", true, nil},
+		{"ncf/internet-lot", true, nil},
+		{"ncf/incast-supply", true, nil},
+		{"p4te/compose", true, []string{"repeat=1"}},
+		{"p4te/table1-fit", true, []string{"repeat=1", "scenario=[stride_low, incast]"}},
+		{"p4te/table1-released", true, []string{"repeat=1"}},
+	} {
+		t.Run(x.name+" "+strings.Join(x.set, " "), func(t *testing.T) {
+			src, err := r.Open(x.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := plan.Load(r, src, spec.Options{Quick: x.quick, Set: x.set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"run", x.name, "--jobs", "1", "--threads", "1", "--json", "--out", t.TempDir()}
+			if x.quick {
+				args = append(args, "--quick")
+			}
+			for _, set := range x.set {
+				args = append(args, "--set", set)
+			}
+			_, peak := watched(t, exec.Command(program, args...))
+			estimate := plan.CommandMemory(s, 1)
+			t.Logf("%.3g bytes, estimated %.3g (%.2f)", peak, estimate, estimate/peak)
+			if estimate < peak/2 || estimate > 2*peak {
+				t.Errorf("%.3g bytes, estimated %.3g", peak, estimate)
 			}
 		})
 	}

@@ -152,8 +152,57 @@ func given[T float64 | unit.Time | unit.Rate](to *T, x T) {
 	}
 }
 
-// Suits warns of rates that senders do not have.
+var warnIncreases = scheme.WarningKind{ID: "dcqcn-increases",
+	Condition: "a flow's share of a path's slowest link is so few packets in increase_timer and alpha_timer that ai " +
+		"outweighs all cuts: the marks of the fixed point of CoNEXT'16 are more than one a packet"}
+
+// marks returns the part of its packets that must be marked where a flow of a rate, in packets a second, neither gains
+// nor loses, by the fixed point of Zhu et al.'s model (ECN or Delay, CoNEXT'16 §3): the cube root of
+// R_AI/(τ'·R²)·(1/B + 1/(T·R))², with τ' for AlphaTimer, T for IncreaseTimer and B for ByteCounter. It is 1 where each
+// packet is marked; above, no marks hold the rate. payload is of a packet, ai in packets a second.
+func (c *Config) marks(rate, ai float64, payload int32) float64 {
+	events := 1 / float64(c.IncreaseTimer.Seconds()*rate)
+	if c.ByteCounter > 0 {
+		events += float64(payload) / float64(c.ByteCounter)
+	}
+	return math.Cbrt(float64(ai/float64(c.AlphaTimer.Seconds()*float64(rate*rate))) * float64(events*events))
+}
+
+// increases warns of flows that marks do not hold at their share of a link.
+func (o *Options) increases(s *cc.Site) []scheme.Remark {
+	worst, most := (*cc.SitePath)(nil), 1.
+	for i := range s.Paths {
+		p := &s.Paths[i]
+		if p.Idle || p.Supplied || p.Unmarked != "" || p.Narrow.Payload == 0 {
+			continue
+		}
+		c := o.Config(p.NICRate)
+		packet := float64(s.MSS) * 8 * float64(p.Narrow.Rate) / float64(p.Narrow.Payload) // bits of its frame
+		share := float64(p.Narrow.Rate) / float64(max(p.Flows, 1)) / packet
+		if m := c.marks(share, float64(c.AI)/packet, s.MSS); m > most {
+			worst, most = p, m
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	c, flows := o.Config(worst.NICRate), max(worst.Flows, 1)
+	fits := unit.Rate(float64(c.AI) / float64(most*float64(most*most)))
+	digit := unit.Rate(1)
+	for fits/digit >= 100 { // two digits, rounded down
+		digit *= 10
+	}
+	fits -= fits % digit
+	return []scheme.Remark{warnIncreases.Remark("ai", "%v every %v are too much for %d flows at %s, of %v: a flow's "+
+		"share is so few packets that marks on all of them do not hold its rate, and queues grow until buffers end or "+
+		"switches pause; ai: %v or less suits them",
+		c.AI, c.IncreaseTimer, flows, worst.Narrow.Port, worst.Narrow.Rate, fits).
+		At(worst.Narrow.Port, most)}
+}
+
+// Suits warns of rates that senders do not have, and of increases that marks do not hold.
 func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
+	all = o.increases(s)
 	if o.MinRate == 0 {
 		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.Config(link).MinRate })...)
 	}
@@ -166,7 +215,7 @@ func (o *Options) Suits(s *cc.Site) (all []scheme.Remark) {
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "dcqcn", Doc: "a rate that CNPs cut, with QCN's recovery",
-			Source: "DCQCN (Zhu et al., SIGCOMM 2015)"},
+			Source: "DCQCN (Zhu et al., SIGCOMM 2015)", Warnings: []scheme.WarningKind{warnIncreases}},
 		Signals:     cc.ByMarks,
 		OwnRecovery: true,
 		ECN:         cc.CNPMode,

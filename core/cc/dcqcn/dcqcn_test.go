@@ -363,3 +363,28 @@ func ExampleNew() {
 	// 20Gbps 55us
 	// 30Gbps
 }
+
+// The fixed point of Zhu et al. (CoNEXT'16) at flows' share of a link: above one mark a packet there is a warning. A
+// share of 147 Mb/s in frames of 1560 bytes is the limit of preset paper, 48 Mb/s at 1 Gb/s of preset vendor. In an
+// incast over 1 Gb/s, 24 flows of either lose nine packets of ten.
+func TestShareWarned(t *testing.T) {
+	for _, x := range []struct {
+		preset string
+		rate   unit.Rate
+		flows  int
+		fires  bool
+	}{{dcqcn.Paper, unit.Gbps, 6, false}, {dcqcn.Paper, unit.Gbps, 7, true}, {dcqcn.Paper, 10 * unit.Gbps, 60, false},
+		{dcqcn.Paper, 10 * unit.Gbps, 70, true}, {dcqcn.Paper, 100 * unit.Mbps, 1, true},
+		{dcqcn.Paper, 100 * unit.Gbps, 1000, true}, {dcqcn.Paper, unit.Tbps, 1000, false},
+		{dcqcn.Vendor, unit.Gbps, 20, false}, {dcqcn.Vendor, unit.Gbps, 24, true},
+		{dcqcn.Vendor, 25 * unit.Gbps, 60, false}} {
+		o := dcqcn.Options{Preset: x.preset, Reaction: "preset", Increase: "preset", ClampTarget: "preset",
+			ByteCounter: 10 * unit.MB, FastRecovery: -1, MinRate: 1}
+		p := cc.SitePath{Path: cc.Path{NICRate: x.rate}, Flows: x.flows}
+		p.Narrow = cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1560 * 1500}
+		all := o.Suits(&cc.Site{MSS: 1500, Paths: []cc.SitePath{p}})
+		if fires := len(all) == 1 && all[0].Kind.ID == "dcqcn-increases"; fires != x.fires || len(all) > 1 {
+			t.Errorf("%s, %v, %d flows: %v", x.preset, x.rate, x.flows, all)
+		}
+	}
+}

@@ -115,6 +115,9 @@ func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes {
 	return c.Kmin
 }
 
+// MarksFromPackets is kmin where it counts packets; 0: it counts bytes.
+func (t *Thresholds) MarksFromPackets() int32 { return t.Min.Packets }
+
 // Params binds the thresholds.
 func (t *Thresholds) Params(p *scheme.Params) {
 	p.Length(&t.Min, "kmin", "400KB", "length up to which nothing is marked, in bytes or in packets",

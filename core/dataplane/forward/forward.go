@@ -27,8 +27,14 @@ const unknown = packet.NoPort - 1
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest " +
 		"port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
-		func(site *dataplane.Site, _ scheme.None) (*Program, error) { return New(site), nil })
+		func(site *dataplane.Site, _ config) (*Program, error) { return New(site), nil })
 }
+
+// config is the configuration, which has no parameters.
+type config struct{ scheme.None }
+
+// Forwards marks that the program chooses the egress port.
+func (*config) Forwards() {}
 
 // New returns the program with the site's routes.
 func New(site *dataplane.Site) *Program {

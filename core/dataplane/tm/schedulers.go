@@ -149,7 +149,16 @@ type guarantee struct {
 	rest   *deficit
 	first  *deficit
 	before uint32 // queues that go before all others while below guarantee or ceiling
+
+	mice  uint32    // of NewNCF: the queue that SetAsNeeded is for
+	needy uint32    // it, while it takes what it needs; else 0
+	span  float64   // then: ps over which the other queues have their guarantees
+	ahead []float64 // then: bytes that a queue has had beyond its guarantee
 }
+
+// trickle is the part of its guarantee that a queue has at any time next to a needy one. Without it a sender that waits
+// for an acknowledgement would time out.
+const trickle = 0.1
 
 // NewGuarantee returns a scheduler with a guaranteed share and a ceiling per
 // queue, as Guarantee allows them, of a port with this bit rate, without which
@@ -182,7 +191,7 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	n := len(shares)
 	g := &guarantee{
 		share: shares, rate: float64(rate) / 8e12, burst: float64(burst),
-		tokens: make([]float64, n), room: make([]float64, n),
+		tokens: make([]float64, n), room: make([]float64, n), ahead: make([]float64, n),
 		rest: NewDRR(n, quantum).(*deficit), first: NewDRR(n, quantum).(*deficit),
 	}
 	for i := range shares {
@@ -192,7 +201,8 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 }
 
 // Least is queue q's part of the port's rate while all queues are busy: its ceiling if it goes before others, else
-// what it is guaranteed and its part of what is left. It is no share as deficit has them: queues may have more.
+// what it is guaranteed and its part of what is left, which is the needy queue's if there is one. It is no share as
+// deficit has them: queues may have more.
 func (g *guarantee) Least(q QueueID) (part float64, ok bool) {
 	if g.before&(1<<q) != 0 {
 		return g.share[q].Ceiling, true
@@ -204,9 +214,37 @@ func (g *guarantee) Least(q QueueID) (part float64, ok bool) {
 			continue
 		}
 		left -= s.Guarantee
-		weights += float64(g.rest.quantum[i])
+		if g.needy == 0 || g.needy == 1<<i {
+			weights += float64(g.rest.quantum[i])
+		}
+	}
+	if g.needy != 0 && g.needy != 1<<q {
+		return g.share[q].Guarantee, true
 	}
 	return g.share[q].Guarantee + float64(max(left, 0)*float64(g.rest.quantum[q])/weights), true
+}
+
+// SetAsNeeded lets mice (NewNCF) take what they need of the rate before other queues, which have their guarantees over
+// the given time and trickle of them at any time. With 0, the default, all share what exceeds the guarantees. It
+// reports whether there are such queues.
+func (g *guarantee) SetAsNeeded(span unit.Time) bool {
+	if g.needy = 0; span > 0 {
+		g.needy, g.span = g.mice, float64(span)
+	}
+	return g.mice != 0
+}
+
+// isBelow reports whether queue i has less than its guarantee.
+func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
+	s := &g.share[i]
+	if g.needy == 0 || s.Guarantee == 0 || g.needy == 1<<i {
+		return s.Guarantee > 0 && g.tokens[i] > 0
+	}
+	if g.tokens[i] > 0 && g.ahead[i] == 0 {
+		return true
+	}
+	l := &b.queues[i]
+	return float64(now-l.Held())*g.rate*s.Guarantee*trickle >= float64(l.head.Size)
 }
 
 // SetRate changes the rate that shares are of.
@@ -222,12 +260,13 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 		s := &g.share[i]
 		g.tokens[i] = min(g.tokens[i]+float64(s.Guarantee*earned), g.burst)
 		g.room[i] = min(g.room[i]+float64(s.Ceiling*earned), g.burst)
+		g.ahead[i] = max(g.ahead[i]-float64(s.Guarantee*earned), 0)
 		bit := uint32(1) << i
 		if ready&bit == 0 {
 			continue
 		}
 		switch {
-		case s.Guarantee > 0 && g.tokens[i] > 0:
+		case g.isBelow(now, b, i):
 			below |= bit
 		case s.Ceiling == 1 || g.room[i] > 0:
 			free |= bit
@@ -245,6 +284,8 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 		below &= 1 << q
 	case below != 0:
 		q = g.first.next(b, below)
+	case free&g.needy != 0:
+		q = g.rest.next(b, free&g.needy)
 	case free != 0:
 		q = g.rest.next(b, free)
 	case soft != 0:
@@ -255,6 +296,9 @@ func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	size := float64(b.queues[q].head.Size)
 	if below != 0 { // what exceeds the guarantee does not use it up
 		g.tokens[q] -= size
+	}
+	if g.needy != 0 {
+		g.ahead[q] = min(g.ahead[q]+size, float64(g.share[q].Guarantee*g.rate)*g.span)
 	}
 	g.room[q] -= size
 	if !g.share[q].Hard {
@@ -273,7 +317,8 @@ type NCF struct {
 // NewNCF returns the scheduler of a port with NCF's queues: with one queue first in, first out; with two
 // the control queue and one for the rest; with more the control queue, the mice's, and those of elephants.
 // The control queue goes first while it is below its ceiling; above it, only when nothing else waits, or
-// not at all with Hard. Mice and elephants share equally what exceeds the guarantees.
+// not at all with Hard. Mice and elephants share equally what exceeds the guarantees, unless Port.SetAsNeeded lets mice
+// take what they need.
 func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) (Scheduler, error) {
 	if queues == 1 {
 		return NewFIFO(), nil
@@ -295,7 +340,7 @@ func NewNCF(queues int, c NCF, rate unit.Rate, quantum int32, burst unit.Bytes) 
 	if err != nil {
 		return nil, err
 	}
-	g.before = 1
+	g.before, g.mice = 1, 1<<1
 	g.rest = NewDWRR(weights, quantum).(*deficit)
 	return g, nil
 }

@@ -15,6 +15,11 @@ func TestShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	needed, err := NewNCF(4, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.2}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed.(*guarantee).SetAsNeeded(unit.Second)
 	even, err := NewGuarantee([]Share{{Guarantee: 0.5, Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
 	if err != nil {
 		t.Fatal(err)
@@ -26,6 +31,7 @@ func TestShares(t *testing.T) {
 		want      []float64 // nil: nothing is promised
 	}{
 		{"ncf", ncf, false, []float64{0.05, 0.1 + 0.65/2, 0.1 + 0.65/4, 0.1 + 0.65/4}},
+		{"ncf, mice as needed", needed, false, []float64{0.05, 0.75, 0.1, 0.1}},
 		{"guarantee", even, false, []float64{0.75, 0.25}},
 		{"dwrr", NewDWRR([]int32{1, 3}, 1514), true, []float64{0.25, 0.75}},
 		{"strict", NewStrict(), false, nil},

@@ -65,11 +65,15 @@ func (w *weighted) State(queues int) State {
 	return State{Bits: int64(queues)*of(int32(0)) + 2*of(int32(0)), Reads: 1, Writes: 1, Operations: 1}
 }
 
-// State is two buckets for each queue, their shares, and two rounds.
+// State is two buckets for each queue, with mice what it is ahead of its guarantee, their shares, and two rounds.
 func (g *guarantee) State(queues int) State {
 	two := g.rest.State(queues)
-	return State{Bits: int64(queues)*4*of(float64(0)) + of(g.last) + 2*two.Bits, Reads: 2*queues + 1,
-		Writes: 2*queues + 1, Operations: queues + 1}
+	buckets := 4
+	if g.mice != 0 {
+		buckets = 5
+	}
+	return State{Bits: int64(queues*buckets)*of(float64(0)) + of(g.last) + 2*two.Bits, Reads: (buckets-2)*queues + 1,
+		Writes: (buckets-2)*queues + 1, Operations: queues + 1}
 }
 
 // State is an offset for each queue.

@@ -22,6 +22,10 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ncf, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 3028)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const list = 3*64 + 6*32 + 32 // and its place in the heap
 	for _, x := range []struct {
 		name      string
@@ -35,6 +39,7 @@ func TestState(t *testing.T) {
 		{"wrr", NewWRR([]int32{1, 2}), 2, 2*32 + 64},
 		{"deadline", NewDeadline([]unit.Time{0, unit.Millisecond}), 2, 128},
 		{"guarantee", guarantee, 2, 2*4*64 + 64 + 2*(2*(64+32)+32)},
+		{"ncf", ncf, 3, 3*5*64 + 64 + 2*(3*(64+32)+32)},
 		{"fq", NewFQ(FQ{Flows: 1024, Quantum: 1514}), 1, 1024*list + 2*64 + 32 + 64},
 		// a queue's COBALT, neighbour, hosts, tag, part of a byte and round; a place's two hosts and their busy flows
 		{"cake", NewCake(Cake{Isolation: isolateBoth, Flows: 1024}, unit.LinkRate{}), 1,

@@ -357,6 +357,14 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 	}
 }
 
+// SetAsNeeded selects how scheduler ncf shares what exceeds its guarantees: mice take what they need, and elephants have
+// the rest and, over the given time, their guarantee; 0, the default: both have equal parts. It reports whether the
+// scheduler can do so, which others cannot.
+func (p *Port) SetAsNeeded(span unit.Time) bool {
+	s, ok := p.scheduler.(interface{ SetAsNeeded(unit.Time) bool })
+	return ok && s.SetAsNeeded(span)
+}
+
 // Forget says that an address is another host's from now on, for a scheduler that tells users apart.
 func (p *Port) Forget(a packet.Addr) {
 	if s, ok := p.scheduler.(interface{ Forget(packet.Addr) }); ok {

@@ -357,7 +357,7 @@ func Renew(f transport.Flow, c Config, old transport.Ends) (*Sender, *Receiver, 
 		return nil, nil, fmt.Errorf("transport rdma: the flow has no congestion controller")
 	}
 	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops,
-		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders, Spreads: f.Path.Spreads}
+		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders, Uneven: f.Path.Uneven}
 	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // another rate than the link's: payload has the same share
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}

@@ -108,12 +108,13 @@
 // from the beginning, not only once reordering was seen; and a repetition that gets lost is found like any other
 // packet. A sender that waits so long repairs a loss later by the window, and sends on meanwhile.
 //
-// Where switches spread packets, a packet that is overtaken may wait in a slow path for a hundred round trips. There
-// adaptive takes it for lost when it is overdue, by twice the latest lateness, and 96 packets in a row have arrived
-// that were sent after it, or when its flow's patience is over (spread.go), or the LossLimit of the path. Bytes
-// between sender and receiver never exceed the window without losses: a copy that may still wait counts as in flight.
-// Confirmed losses shorten the patience, down to what RACK waits. So a path of eight that loses all packets for 2 of
-// 5 ms costs a hundredth of the goodput more than with RACK (hpcc/paths-failure).
+// Where switches spread packets over paths of different rates, a packet that is overtaken may wait in a slow path for a
+// hundred round trips. There adaptive takes it for lost when it is overdue, by twice the latest lateness, and 96
+// packets in a row have arrived that were sent after it, or when its flow's patience is over (spread.go), or the
+// LossLimit of the path. Bytes between sender and receiver never exceed the window without losses: a copy that may still
+// wait counts as in flight. Confirmed losses shorten the patience, down to what RACK waits. Paths differ where links
+// between switches at the same distances from hosts have different rates, also during the run. Where they do not, queues
+// of alternatives are about as long, and the window of RACK is enough.
 //
 // # Paths
 //

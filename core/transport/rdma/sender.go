@@ -155,7 +155,7 @@ func (s *Sender) begin(f *transport.Flow, c *Config, paths *paths, bound int64, 
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.decide()
-	if s.orders != nil && paths == nil && f.Path.Spreads && c.Reordering == ReorderAdaptive {
+	if s.orders != nil && paths == nil && f.Path.Uneven && c.Reordering == ReorderAdaptive {
 		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.decision.Window))
 	}
 	s.schedule(f.Start)

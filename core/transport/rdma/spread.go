@@ -2,7 +2,7 @@ package rdma
 
 import "weir/core/unit"
 
-// Reordering: adaptive on a path that spreads packets over several. There a packet that was sent later proves no loss
+// Reordering: adaptive where switches spread packets over paths of different rates. There a packet that was sent later proves no loss
 // by its arrival: it may have taken another path, and the packet before it may wait in a slow one. A path that loses
 // all packets looks like one that is slow, until something arrives late. So time decides, and experience how much:
 //

@@ -33,7 +33,7 @@ func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing un
 	change func(*Config)) (*pipe, *fabric) {
 	t.Helper()
 	f := flow(size, c, 0)
-	f.Path.Reorders, f.Path.Spreads, f.Path.Queueing = true, true, queueing
+	f.Path.Reorders, f.Path.Uneven, f.Path.Queueing = true, true, queueing
 	conf := Defaults()
 	conf.Recovery, conf.Reordering = SelectiveRepeat, ReorderAdaptive
 	if change != nil {

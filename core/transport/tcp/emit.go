@@ -106,8 +106,10 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	if size < s.mss {
 		s.burst.smallEnd = g.end
 	}
-	if size > 0 && (s.burst.left == 0 && s.burst.segments > 1 || size < s.mss || g.end >= s.app.end) {
-		t.Flags |= packet.PSH // also at the end of a burst, as Linux does
+	switch { // also at the end of a burst, as Linux does
+	case size > 0 && (s.burst.left == 0 && s.burst.segments > 1 || size < s.mss || g.end >= s.app.end),
+		size > 0 && s.requestsAck():
+		t.Flags |= packet.PSH
 	}
 	if s.cwrDue && size > 0 { // RFC 3168 §6.1.2: on the first new data packet
 		t.Flags |= packet.CWR
@@ -138,6 +140,11 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	s.scheduleProbe(now, false)
 }
 
+// requestsAck reports whether a segment asks for an acknowledgement at once, by PSH: after a NACK with a window of one
+// segment. If its whole flight was NACKed it arrives in order, and no second segment follows it, so that the receiver
+// would delay the ACK by up to 40 ms. Linux does not if the application has read a segment with PSH (tcp_cleanup_rbuf).
+func (s *Sender) requestsAck() bool { return s.counters.NacksTaken > 0 && s.cwnd() == 1 }
+
 // resend sends a segment again.
 func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 	n := s.plan.segment
@@ -152,7 +159,7 @@ func (s *Sender) resend(now unit.Time, p *packet.Packet) {
 		size--
 		t.Flags |= packet.FIN
 	}
-	if size > 0 && (size < s.mss || g.end >= s.app.end) {
+	if size > 0 && (size < s.mss || g.end >= s.app.end || s.requestsAck()) {
 		t.Flags |= packet.PSH
 	}
 	p.Seq, p.Ack = g.seq, s.peer.next

@@ -1,0 +1,49 @@
+package tcp
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/packet"
+	"weir/core/transport"
+	"weir/core/unit"
+)
+
+// When a whole flight is NACKed, segments that are sent again arrive in order, one at a time: no gap tells the receiver
+// to acknowledge them at once, as RFC 5681 §4.2 has it. The sender asks for that by PSH, so that it never waits for a
+// delayed ACK (RFC 9293 §3.8.6.3) while it has something to send, however many transmissions are lost.
+func TestNackDelayedACK(t *testing.T) {
+	for _, nacks := range []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend} {
+		for _, segments := range []unit.Bytes{22, 25, 40, 80} {
+			for lost := 1; lost < 23; lost++ {
+				t.Run(fmt.Sprintf("%s, %d segments, %d transmissions lost", nacks, segments, lost), func(t *testing.T) {
+					w := newPipe(t, "cubic", segments*1448, func(c *Config) { c.Nacks = nacks })
+					w.rate, w.limit = unit.Gbps, 0
+					w.nackDrops(ms)
+					n, longest, since := 0, unit.Time(0), unit.Never
+					w.onData = func(p *packet.Packet) (bool, unit.Time) {
+						if p.Payload == 0 {
+							return true, 0
+						}
+						n++
+						return n <= 20 || n > 20+lost, 0 // after those that are acknowledged quickly
+					}
+					w.after = func() {
+						left := w.s.waiting > 0 || w.s.next < w.s.app.end
+						if !w.r.delayed || !left || w.s.plan.action != nothing || w.s.counters.NacksTaken == 0 {
+							since = unit.Never
+							return
+						}
+						since = min(since, w.now)
+						longest = max(longest, w.now-since)
+					}
+					w.run(5 * unit.Second)
+					if w.s.counters.Finished == unit.Never || w.s.timeouts > 0 || longest > 2*w.delay {
+						t.Errorf("finished at %v, %d timeouts, it waits %v for a delayed ACK", w.s.counters.Finished, w.s.timeouts,
+							longest)
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package ncf_test
+
+import (
+	"testing"
+
+	"weir/study/spec"
+)
+
+// §2, §4.2: mice that ask for 85 % of a port and respond to NACKs wait at most 1.5 times as long as with a queue per
+// flow next to eight elephants, which keep the rest. TestHonestMiceFull has other rates, round trips and loads.
+func TestHonestMice(t *testing.T) {
+	mechanisms(t, "honest-mice", spec.Options{Quick: true, Set: []string{"port=1G", "rtt=2ms", "elephants=8", "mice=85%",
+		"scheme=[fq, ncf, ncf_supply]", "duration=700ms"}},
+		"honest.mean", "honest.p99", "honest.timeouts", "honest.rest", "honest.rest-supply")
+}
+
+// The other side of the rule: an unresponsive flood of the port's rate is found, and one that the port can carry leaves
+// elephants half of their guarantee.
+func TestOverload(t *testing.T) {
+	mechanisms(t, "overload", spec.Options{Quick: true, Set: []string{"rtt=1ms", "elephants=1", "flood=[0.92, 1.0]",
+		"scheme=[fq, ncf, ncf_supply, equal]", "duration=1s"}},
+		"overload.worst", "overload.flood", "overload.flood-supply", "overload.fq", "overload.cost")
+}

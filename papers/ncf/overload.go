@@ -1,0 +1,140 @@
+package ncf
+
+import (
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/unit"
+)
+
+// overload decides which mice are a flood, for which the paper has no rule. By BS'19 §4.2 bandwidth beyond the
+// guarantees is distributed "as needed". By §2 elephants do not progress at the cost of mice, and by §4.4 mice must
+// not take it all. While mice bring less than the port can carry, they take what they need, and elephants have the
+// rest. In an overload both have equal parts (tm.Port.SetAsNeeded).
+//
+// Two levels for each port measure what mice bring beyond a rate, as two meters do:
+//
+//   - steady fills beyond the port's rate less half of the elephants' guarantee. It is deep, so that honest mice that
+//     ask for less do not fill it by chance.
+//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a round
+//     trip costs elephants a reduction of their windows.
+//
+// A packet that finds no room counts, too. If its sender is notified, it counts half, because it is sent again. An
+// overload begins when a level is full, and then all packets count whole. It ends when both levels have fallen to their
+// ends. Senders that slow down on NACKs, or wait for acknowledgements, reach that.
+//
+// Memory follows the same rule: without an overload mice are entitled to all that elephants have not reserved.
+//
+// Arrivals alone do not distinguish a flood from honest mice as long as it leaves half of the elephants' guarantee.
+// Next to such a flood elephants have what it leaves, and their guarantee over guaranteedSpans times n·d.
+type overload struct {
+	steady, sudden level
+	last           unit.Time `state:"instant"`
+}
+
+// level is how far mice are beyond a rate.
+type level struct {
+	bytes float64
+	full  bool // it was filled to its depth, and has not fallen to the end since
+}
+
+const (
+	suddenRate      = 1.2     // of the port's rate
+	suddenDepth     = 1. / 16 // of what the port sends in n·d
+	suddenFlows     = 4       // and at least so many of the smallest elephants (Detector.Least)
+	suddenEnd       = 0.75    // of its depth
+	steadyDepth     = 1. / 2
+	steadyFlows     = 32
+	steadyEnd       = 0.5
+	guaranteedSpans = 30
+)
+
+// add counts bytes that have come since a time in which the level's rate passes drained.
+func (l *level) add(bytes, drained, depth, end float64) {
+	l.bytes = min(max(l.bytes-drained, 0)+bytes, depth)
+	if l.full {
+		l.full = l.bytes > end*depth
+	} else {
+		l.full = l.bytes >= depth
+	}
+}
+
+// isOn reports whether there is an overload.
+func (o *overload) isOn() bool { return o.steady.full || o.sudden.full }
+
+// add counts bytes of mice at a port that sends rate bytes per ps and whole bytes in n·d. Mice can have part of that
+// for long. The smallest elephant sends least bytes.
+func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least float64) {
+	sent := float64(float64(now-o.last) * rate)
+	o.last = now
+	o.steady.add(float64(bytes), float64(part*sent), max(steadyDepth*whole, steadyFlows*least), steadyEnd)
+	o.sudden.add(float64(bytes), float64(suddenRate*sent), max(suddenDepth*whole, suddenFlows*least), suddenEnd)
+}
+
+// takeBack uncounts half of a packet that was dropped, and that its sender is notified to send again.
+func (o *overload) takeBack(bytes int32) {
+	for _, l := range [...]*level{&o.steady, &o.sudden} {
+		if !l.full {
+			l.bytes = max(l.bytes-float64(bytes)/2, 0)
+		}
+	}
+}
+
+// countMice counts bytes of mice that come for port x, and has its scheduler share by what follows.
+func (g *Program) countMice(env *dataplane.Env, x *port, bytes int32) {
+	now := env.Now()
+	x.mice.add(now, int64(bytes))
+	if int(x.out) >= env.Ports() {
+		return
+	}
+	p := env.Port(x.out)
+	if x.carries == 0 {
+		g.prepareBandwidth(p, x)
+	}
+	if x.carries < 0 {
+		return
+	}
+	was, rate := x.overload.isOn(), bytesOf(p.Rate())
+	x.overload.add(now, bytes, rate, x.carries, rate*float64(g.history()), g.least())
+	if x.overload.isOn() != was {
+		g.shareBandwidth(p, was)
+	}
+}
+
+// history is n·d.
+func (g *Program) history() unit.Time {
+	return unit.Time(g.config.Sketch.Windows) * g.config.Sketch.Duration
+}
+
+// least is what the smallest elephant sends in n·d, in bytes.
+func (g *Program) least() float64 {
+	if g.config.Sketch.Packets {
+		return float64(g.detector.Least) * defaultFrame
+	}
+	return float64(g.detector.Least)
+}
+
+// asNeeded reports whether mice take what they need at the port.
+func (x *port) asNeeded() bool { return x.carries > 0 && !x.overload.isOn() }
+
+// shareBandwidth has the scheduler of a port give mice what they need, or an equal part. It reports whether it can.
+func (g *Program) shareBandwidth(p *tm.Port, asNeeded bool) bool {
+	span := unit.Time(0)
+	if asNeeded {
+		span = guaranteedSpans * g.history()
+	}
+	return p.SetAsNeeded(span)
+}
+
+// prepareBandwidth sets how p, which is port x, shares its bandwidth, and what part of it mice can have for long.
+func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
+	x.carries = -1
+	if !g.shareBandwidth(p, !g.config.Equal) || g.config.Equal {
+		return
+	}
+	guaranteed := 0.0
+	for q := 2; q < p.Queues(); q++ {
+		part, _ := p.Least(tm.QueueID(q))
+		guaranteed += part
+	}
+	x.carries = 1 - guaranteed/2
+}

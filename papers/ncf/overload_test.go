@@ -1,0 +1,163 @@
+package ncf
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// The rule that separates honest mice from a flood, by constant inputs as multiples of the port's rate: up to 0.95 of
+// it there is no overload. Above, it begins after as long as the levels take, whatever rate and n·d are. It ends when
+// mice bring what the port can carry.
+func TestOverloadLevels(t *testing.T) {
+	for _, x := range []struct {
+		input  float64
+		begins float64 // in n·d; 0: never
+		ends   float64 // after the begin, once mice bring 0.85
+	}{
+		{0.5, 0, 0}, {0.85, 0, 0}, {0.94, 0, 0}, {1, 10, 2.5}, {1.1, 3.33, 2.5}, {1.2, 2, 2.5},
+		{1.3, 0.625, 0.0446}, {1.5, 0.208, 0.0446}, {2, 0.078, 0.0446}, {10, 0.0071, 0.0446},
+	} {
+		for _, rate := range []unit.Rate{100 * unit.Mbps, unit.Gbps, 10 * unit.Gbps} {
+			t.Run(fmt.Sprint(x.input, " of ", rate), func(t *testing.T) {
+				const size = 1000
+				window := 40_000 * unit.TransmitTime(size, rate) // n·d
+				bytes := bytesOf(unit.LinkRate{Bits: rate})
+				var o overload
+				now, begin, end := unit.Time(0), unit.Never, unit.Never
+				for now < 25*window && end == unit.Never {
+					input := x.input
+					if o.isOn() {
+						input, begin = 0.85, min(begin, now)
+					} else if begin != unit.Never {
+						end = now
+					}
+					now += unit.Time(size / (input * bytes))
+					o.add(now, size, bytes, 0.95, bytes*float64(window), 0)
+				}
+				if x.begins == 0 {
+					if begin != unit.Never {
+						t.Errorf("an overload at %v", begin)
+					}
+					return
+				}
+				began, ended := float64(begin)/float64(window), float64(end-begin)/float64(window)
+				if math.Abs(began-x.begins) > 0.05*x.begins || math.Abs(ended-x.ends) > 0.1*x.ends {
+					t.Errorf("begins after %.4f n·d, and ends %.4f later; want %.4f, %.4f", began, ended, x.begins, x.ends)
+				}
+			})
+		}
+	}
+}
+
+// A dropped packet counts half where its sender is notified: so many that come twice are what they are once.
+func TestOverloadTakesBack(t *testing.T) {
+	for _, x := range []struct {
+		notified bool
+		on       bool
+	}{{true, false}, {false, true}} {
+		const rate, window = 1e-4, 1e9 // 100 bytes per us, n·d of 1 ms
+		var o overload
+		for i := range 100_000 { // 0.8 of the rate; three of four come twice, which is 1.4
+			o.add(unit.Time(i)*12_500_000, 1000, rate, 0.95, rate*window, 10_000)
+			if i%4 != 0 {
+				o.add(unit.Time(i)*12_500_000, 1000, rate, 0.95, rate*window, 10_000)
+				if x.notified {
+					o.takeBack(1000)
+					o.takeBack(1000)
+				}
+			}
+		}
+		if o.isOn() != x.on {
+			t.Errorf("with NACKs %v: an overload is %v", x.notified, o.isOn())
+		}
+	}
+}
+
+// Where a mouse is much of what the port sends in n·d, the levels hold so many flows of the smallest elephant's size.
+func TestOverloadOfSlowPorts(t *testing.T) {
+	for _, x := range []struct{ burst, least, want float64 }{
+		{119e3, 30e3, 0}, {121e3, 30e3, 1}, {5e3, 1e3, 0}, {7e3, 1e3, 1},
+	} {
+		var o overload
+		const rate, window = 1e-5, 1e10 // 100 kB in n·d, 6250 bytes of which are sudden
+		for range int(x.burst / 100) {
+			o.add(1, 100, rate, 0.95, rate*window, x.least)
+		}
+		if o.isOn() != (x.want == 1) {
+			t.Errorf("%.0f bytes at once, least %.0f: an overload is %v", x.burst, x.least, o.isOn())
+		}
+	}
+}
+
+// §4.2, "as needed", by open loops: mice that ask for what the port can carry have it, and elephants have the rest;
+// mice that ask for more have half. With bandwidth: equal, and with schedulers that have equal parts only, they have
+// half in either case. Memory follows: mice that need it take it from elephants, and not from control packets.
+func TestBandwidthAsNeeded(t *testing.T) {
+	for _, x := range []struct {
+		name        string
+		mice        unit.Time // between frames of 1066 bytes
+		given       []string
+		scheduler   func() tm.Scheduler
+		want, other float64 // of mice, elephants
+	}{
+		{"60 %", 14_213 * unit.Nanosecond, nil, nil, 0.6, 0.4},
+		{"85 %", 10_033 * unit.Nanosecond, nil, nil, 0.85, 0.15},
+		{"110 %", 7753 * unit.Nanosecond, nil, nil, 0.5, 0.5},
+		{"200 %", 4264 * unit.Nanosecond, nil, nil, 0.5, 0.5},
+		{"60 %, pool", 14_213 * unit.Nanosecond, []string{"pool", "switch"}, nil, 0.6, 0.4},
+		{"60 %, equal", 14_213 * unit.Nanosecond, []string{"bandwidth", "equal"}, nil, 0.5, 0.5},
+		{"60 %, drr", 14_213 * unit.Nanosecond, nil, func() tm.Scheduler { return tm.NewDRR(3, 1514) }, 0.5, 0.5},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := newRig(t, setup{ports: 4, queues: 3, scheduler: x.scheduler, rates: map[int]unit.Rate{0: 10 * unit.Gbps,
+				2: 10 * unit.Gbps}, given: append([]string{"memory", "200kB", "least", "15kB", "duration", "1ms",
+				"threshold", "2%"}, x.given...)})
+			const start, end = 300 * ms, 600 * ms
+			got := map[packet.Addr]float64{}
+			r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
+				if p.Payload > 0 && !p.Notifies() && at > start && at <= end {
+					got[p.Src] += float64(p.Size) / float64(unit.Gbps.BytesIn(end-start))
+				}
+			}
+			r.offer(end, load{src: 3, dst: 2, every: x.mice, port: many}, load{src: 1, dst: 2, every: 8 * us, port: one(9)})
+			if math.Abs(got[3]-x.want) > 0.02 || math.Abs(got[1]-x.other) > 0.02 {
+				t.Errorf("mice have %.3f of the port, elephants %.3f; want %.2f, %.2f", got[3], got[1], x.want, x.other)
+			}
+		})
+	}
+}
+
+// While mice have what they need, they take memory beyond their balance from elephants only.
+func TestMemoryAsNeeded(t *testing.T) {
+	m, err := NewMemory(MemoryConfig{Size: 100_000, Reserved: [Classes]float64{0.05, 0.1, 0.1}, Limit: 0.95, Tilt: 0.5,
+		Windows: 1, Duration: ms, Congested: 0.95, Calm: 0.5, MaxFrame: 1514, ControlFrame: 100, Separate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name                     string
+		control, mice, elephants int32
+		class                    Class
+		want                     Class
+		ok                       bool
+	}{
+		{"mice of elephants", 5_000, 60_000, 35_000, Mice, Elephants, true},
+		{"mice of control packets, within their balance", 60_000, 35_000, 5_000, Mice, Control, true},
+		{"mice of control packets, beyond it", 35_000, 60_000, 5_000, Mice, 0, false},
+		{"mice of the elephants' reservation", 5_000, 85_000, 10_000, Mice, 0, false},
+		{"elephants of mice", 5_000, 87_000, 8_000, Elephants, Mice, true},
+		{"elephants beyond their reservation", 5_000, 80_000, 15_000, Elephants, 0, false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			m.used = [Classes]int64{int64(x.control), int64(x.mice), int64(x.elephants)}
+			if got, ok := m.needVictim(x.class, 1000); ok != x.ok || got != x.want {
+				t.Errorf("it takes from %v, %v; want %v, %v", got, ok, x.want, x.ok)
+			}
+		})
+	}
+}
