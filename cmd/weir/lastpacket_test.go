@@ -40,7 +40,7 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 		"traffic:\n  - {name: x, from: h0, to: h4, payload: 1000 B, size: 20500 B, start: 0s, transport: {%s}}\n"+
 		"  - {name: burst, from: h1, to: h4, transport: udp, rate: 10Gbps, payload: 1000 B, size: 60kB, start: 0s}\n"+
 		"measure: [goodput]\n", links, strings.Replace(programs, "]", ", loser]", 1),
-		strings.Replace(switches, "ndp]", "ndp, loser]", 1), traffic)
+		strings.Replace(switches, "]}}", ", loser]}}", 1), traffic)
 	r := cli.Registry()
 	var drops *loser
 	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "loser", Doc: "drops", Source: "ours"},

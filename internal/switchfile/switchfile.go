@@ -56,9 +56,18 @@ func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Conf
 	}
 }
 
-// Programs reads a list of programs of those known: the names, or {name: {parameter: value}}. The switch that runs them
-// is standalone or in a network.
-func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, standalone bool) []Program {
+// Placement is where a list of programs runs.
+type Placement uint8
+
+// The placements.
+const (
+	InNetwork  Placement = iota // a switch of a network
+	Standalone                  // a switch of its own
+	Sample                      // a program without the others that it needs, for its footprint
+)
+
+// Programs reads a list of programs of those known: the names, or {name: {parameter: value}}.
+func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Place, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
 		return nil
@@ -89,7 +98,9 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, st
 			r.Unknown(where, "program", name, names)
 		}
 	}
-	checkOrder(r, out, standalone)
+	if place != Sample {
+		checkOrder(r, out, place == Standalone)
+	}
 	return out
 }
 

@@ -25,7 +25,7 @@ var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: s
 // A program's text holds all its parameters; names and maps are the same list.
 func ExamplePrograms() {
 	r := document.NewReader(document.Kind{Name: "switch", Whole: "a switch file", First: "switch, …"})
-	for _, p := range Programs(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]")), true) {
+	for _, p := range Programs(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]")), Standalone) {
 		fmt.Println(p.Scheme.Name, "as", p.Text())
 	}
 	// Output:
@@ -46,7 +46,7 @@ func TestErrors(t *testing.T) {
 			root := document.Parse(r, "x.yaml", []byte(x.text))
 			switch key := root.Keys[0]; key.Name {
 			case "programs":
-				Programs(r, programs, key.Value, true)
+				Programs(r, programs, key.Value, Standalone)
 			case "scheduler":
 				Scheduler(r, tm.Schemes(), key.Value, 1)
 			case "queues":

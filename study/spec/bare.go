@@ -8,6 +8,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/internal/document"
+	"weir/internal/switchfile"
 	"weir/study/measure"
 )
 
@@ -52,7 +53,7 @@ func (r *Registry) Bare(name, topology string, set []string) (*Point, error) {
 	root.Set("switches", &document.Node{Place: here, Kind: document.Mapping,
 		Keys: []document.Entry{{Place: here, Name: "*", Value: pattern}}})
 
-	d := &decoder{Reader: c, registry: r, source: &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte,
+	d := &decoder{Reader: c, registry: r, placement: switchfile.Sample, source: &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte,
 		error) {
 		return document.ReadFile(n, document.LargestInput)
 	}},

@@ -7,33 +7,35 @@ import (
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/pcapng"
+	"weir/internal/switchfile"
 )
 
 // decoder turns trees into values and notes what is wrong.
 type decoder struct {
 	*document.Reader
-	tree     *document.Node    // what is decoded; nothing changes it
-	defaults document.Defaults // of the points so far
-	mentions map[string]bool   // names that the file uses, be it in a block that this point has not
-	registry *Registry
-	trial    Trial
-	machine  float64 // bytes of memory that it has; 0: not known
-	source   *Source
-	warnings []Warning
-	issued   map[Warning]bool   // all: kept in warnings, or counted in similar
-	similar  map[similarity]int // warnings
-	networks routedNetworks
-	flows    flowList                  // of the point before
-	built    map[string]bool           // what decides whether switches can be built, of the points so far
-	files    []string                  // the files that the point in hand reads, with their hashes
-	inputs   map[string][]byte         // the files that any point reads, by the name in the spec
-	bufferAt []document.Place          // by link of the point's network, where its buffer is given
-	limits   []limit                   // of queues, of the point in hand
-	named    directory                 // the nodes and links of its network
-	groups   map[string][]int          // hosts by the name that the file gives them, of the point in hand
-	around   surroundings              // of the point in hand
-	jobs     map[string]*Job           // by all that decides them
-	captures map[string]*pcapng.Source // by what of them is wanted
+	tree      *document.Node    // what is decoded; nothing changes it
+	defaults  document.Defaults // of the points so far
+	mentions  map[string]bool   // names that the file uses, be it in a block that this point has not
+	registry  *Registry
+	placement switchfile.Placement // of the programs
+	trial     Trial
+	machine   float64 // bytes of memory that it has; 0: not known
+	source    *Source
+	warnings  []Warning
+	issued    map[Warning]bool   // all: kept in warnings, or counted in similar
+	similar   map[similarity]int // warnings
+	networks  routedNetworks
+	flows     flowList                  // of the point before
+	built     map[string]bool           // what decides whether switches can be built, of the points so far
+	files     []string                  // the files that the point in hand reads, with their hashes
+	inputs    map[string][]byte         // the files that any point reads, by the name in the spec
+	bufferAt  []document.Place          // by link of the point's network, where its buffer is given
+	limits    []limit                   // of queues, of the point in hand
+	named     directory                 // the nodes and links of its network
+	groups    map[string][]int          // hosts by the name that the file gives them, of the point in hand
+	around    surroundings              // of the point in hand
+	jobs      map[string]*Job           // by all that decides them
+	captures  map[string]*pcapng.Source // by what of them is wanted
 	// incomplete: there is no network or no traffic
 	incomplete  bool
 	telemetryAt document.Place // of the program that writes telemetry

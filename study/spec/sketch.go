@@ -17,7 +17,7 @@ import (
 // sketch reads what can be read of a point without its network.
 func (d *decoder) sketch(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
-		switchfile.Programs(d.Reader, d.registry.Programs, t, false)
+		switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
 	}
 	for _, k := range root.Entries("switches") {
 		x, ok := d.Map(k.Value, perSwitch)
@@ -25,7 +25,7 @@ func (d *decoder) sketch(root document.Map, p *Point) {
 			continue
 		}
 		if t := x.Get("programs"); t != nil {
-			switchfile.Programs(d.Reader, d.registry.Programs, t, false)
+			switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
 		}
 		if t := x.Get("buffer"); t != nil {
 			switchfile.Buffer(d.Reader, t)

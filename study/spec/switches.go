@@ -27,7 +27,7 @@ func (d *decoder) switchConfigs(root document.Map, p *Point, events []wiring.Eve
 	placeOf := root.Place
 	if t := root.Get("switch"); t != nil {
 		placeOf = t.Place
-		list := switchfile.Programs(d.Reader, d.registry.Programs, t, false)
+		list := switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
 		for i := range n.Nodes {
 			programs[i] = list
 		}
@@ -86,7 +86,7 @@ func (d *decoder) switchPattern(k document.Entry, p *Point, programs [][]switchf
 	}
 	var list []switchfile.Program
 	if x := t.Get("programs"); x != nil {
-		list = switchfile.Programs(d.Reader, d.registry.Programs, x, false)
+		list = switchfile.Programs(d.Reader, d.registry.Programs, x, d.placement)
 	}
 	n := p.seen.Network
 	before := d.Count()

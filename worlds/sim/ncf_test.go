@@ -101,7 +101,8 @@ func TestSameResultEchoes(t *testing.T) { sameResultEchoes(t, 300*unit.Microseco
 // sameResultEchoes compares forms of runs with copies of ACKs, and checks that drops are notified.
 func sameResultEchoes(t *testing.T, duration unit.Time) {
 	t.Helper()
-	for seed, given := range [][]string{{"form", "ece"}, {"form", "ece", "early", "20%", "acks", "mice"}} {
+	for seed, given := range [][]string{{"form", "ece", "memory", "13kB"}, {"form", "ece", "early", "20%", "acks",
+		"mice"}} {
 		what := fmt.Sprint("seed ", seed)
 		notified := 0
 		sameInEveryForm(t, what, mainForms, withNCF(t, uint64(seed), duration, connections, given),

@@ -254,7 +254,7 @@ func word(s string) bool {
 
 func (d *decoder) programs(t *document.Node) {
 	c := d.c
-	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, true)
+	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, switchfile.Standalone)
 	forwards := false
 	for i, p := range c.Programs {
 		name := p.Scheme.Name
