@@ -231,21 +231,21 @@
 //     NACKs a packet at full use, for after a NACK packets go as others arrive. cmd/weir/cli has the same
 //     without a transport (testdata/nacks.txt).
 //   - A flood of mice that respond to no NACK (attack). Two elephants next to 200 flows that bring twice the port keep
-//     478 of 1000 Mb/s at 0.2, 1, 4 and 20 ms, in a pool, too, and 436 to 477 with supply; with drops 1 to 10, with
-//     fq 4 to 11: a queue per flow is no defence against 200 flows. 1, 2 and 10 elephants next to twice and ten times
-//     the port, at 1 and 4 ms (one seed), keep 429 or more together, by loss and by supply, and the slowest of ten has
-//     39 of 48 at 1 ms (attack.together, attack.each). 1 to 10 flows of cubic, bbr and dctcp next to 300 flows of 1.5
-//     to 10 times the port at 0.1 to 20 ms keep 400, too, and each a quarter of its equal part, with two exceptions.
-//     By loss, one of four to ten flows of BBR can have 0.15 to 0.25 of its part, and so can one of ten flows in a
-//     buffer of ten bandwidth-delay products (attack-senders). One flow of dctcp at 20 ms has 365 in the first 4 s of the flood, since
-//     it grows by a packet a round trip. Floods of less than the port are in honest-mice and overload. Without budgets
-//     two elephants next to twice the port have 478, 377, 199 and 420 (at 20 ms that this is below 0.9 of 478
-//     is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half at
-//     4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms
-//     their reservation holds a bandwidth-delay product. Senders that cut for a notice as for a loss had 460, 4.4,
-//     12 and 10 without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d (attack-budget), leave
-//     them 816, 776, 515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they are spared costs an
-//     honest incast of 200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191 without budgets.
+//     478 of 1000 Mb/s at 0.2, 1, 4 and 20 ms, in a pool, too, and 436 to 477 with supply; with drops 1 to 10, with fq
+//     4 to 11: a queue per flow is no defence against 200 flows. 1, 2 and 10 elephants next to twice and ten times the
+//     port, at 1 and 4 ms (one seed), keep 429 or more together, by loss and by supply, and the slowest of ten has 39
+//     of 48 at 1 ms (attack.together, attack.each). 1 to 10 flows of cubic, bbr and dctcp next to 300 flows of 1.5 to
+//     10 times the port at 0.1 to 20 ms keep 400, too, and each a quarter of its equal part, with two exceptions. By
+//     loss, one of four to ten flows of BBR can have 0.15 to 0.25 of its part, and so can one of ten flows in a buffer
+//     of ten bandwidth-delay products (attack-senders). One flow of dctcp at 20 ms has 365 in the first 4 s of the
+//     flood, since it grows by a packet a round trip. Floods of less than the port are in honest-mice and overload.
+//     Without budgets two elephants next to twice the port have 478, 377, 199 and 420 (at 20 ms that this is below 0.9
+//     of 478 is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half
+//     at 4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms their
+//     reservation holds a bandwidth-delay product. Senders that cut for a notice as for a loss had 460, 4.4, 12 and 10
+//     without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d (attack-budget), leave them 816, 776,
+//     515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they are spared costs an honest incast of
+//     200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191 without budgets.
 //
 // NDP has no window, so its `reduction` is that of the bytes in flight. The windows of mixed were set to 1 ms
 // after a first run with 50 µs had reordered up to 24 % of the elephants' packets; the paper has no bound
@@ -256,14 +256,15 @@
 // Figure 2. At t1 both f2 and f3 are labelled elephants; at t2 f3 is said to have turned from a mouse into
 // an elephant, though it was one already. We keep to §4.1's definition of F.
 //
-// The total that shares are of. By default it is the traffic of the egress port, where congestion happens;
-// with 64 ports no flow would have 5 % of a switch. sketch: switch is the other reading. The paper counts arrivals, so
-// that a flood chooses the total: next to ten times the port's rate, a flow with half of the port is a mouse. A flow is
-// therefore also an elephant by its share of what the port can send in n·d (Program.elephant). The sketch has a second
-// count in each cell, of what the port dropped; the difference is a count-min sketch of what it sends, so its error is
-// relative to that (TestErrorOfForwarded). While mice bring more than half of what the port can send, elephants stay
-// elephants also below the threshold, since the scheduler then decides what they send, and half of the threshold makes
-// an elephant (crowdRate, fallen). This is for flows that respond to NACKs: datagrams need the threshold. A mouse that was an elephant within n·d is offered an elephant's supply (TestWayBack).
+// The total that shares are of. By default it is the traffic of the egress port, where congestion happens; with 64
+// ports no flow would have 5 % of a switch. sketch: switch is the other reading. The paper counts arrivals, so that a
+// flood chooses the total: next to ten times the port's rate, a flow with half of the port is a mouse. A flow is
+// therefore also an elephant by its share of what the port can send in n·d (Program.elephant). The sketch has a
+// second count in each cell, of what the port dropped; the difference is a count-min sketch of what it sends, so its
+// error is relative to that (TestErrorOfForwarded). While mice bring more than half of what the port can send,
+// elephants stay elephants also below the threshold, since the scheduler then decides what they send, and half of the
+// threshold makes an elephant (crowdRate, fallen). This is for flows that respond to NACKs: datagrams need the
+// threshold. A mouse that was an elephant within n·d is offered an elephant's supply (TestWayBack).
 //
 // How long n·d is. A sender is judged by what it sends in n·d, and it sends a window in a round trip, or one
 // packet while N others send theirs. So round_trip and senders make n·d four times the longer of the round
@@ -309,18 +310,18 @@
 // other reading. The domain of the figures, from the quick variants (one seed):
 //
 //   - Honest mice of 20 kB (honest-mice): 30 and 85 % of 0.1, 1 and 10 Gb/s, 1 and 8 elephants (cubic), 2 and 8 ms,
-//     buffers of 200 kB, 500 kB and 5 MB. By loss and by supply they take at most 1.01 times as long as with a queue per
-//     flow, at the mean and at the 99th percentile, without a timeout: 7.0 ms at 85 % of 1 Gb/s and 2 ms, where fq has
-//     7.6 and 33 next to 1 and 8 elephants and equal parts have 485 and 556. Elephants have 0.8 to 1.04 of what fq
+//     buffers of 200 kB, 500 kB and 5 MB. By loss and by supply they take at most 1.01 times as long as with a queue
+//     per flow, at the mean and at the 99th percentile, without a timeout: 7.0 ms at 85 % of 1 Gb/s and 2 ms, where fq
+//     has 7.6 and 33 next to 1 and 8 elephants and equal parts have 485 and 556. Elephants have 0.8 to 1.04 of what fq
 //     gives them by loss, and 0.65 to 1 by supply. Their guarantee holds over 30 n·d, and a hundredth of the port at
 //     any time. At 85 % of 100 Mb/s by loss, another seed was an overload.
 //   - A flood that does not respond, by its payload (overload): 1 and 8 elephants at 1 Gb/s, 1 and 20 ms, have 426 to
 //     454 of 1000 Mb/s next to 0.5 times the port, 415 to 458 next to 1.0, 429 to 477 next to 1.5. In the worst case,
-//     0.92, they have what it leaves, 50, and their guarantee after 30 n·d. The overload begins after 10 n·d at 1.0 and a
-//     fifth of n·d at 1.5.
+//     0.92, they have what it leaves, 50, and their guarantee after 30 n·d. The overload begins after 10 n·d at 1.0 and
+//     a fifth of n·d at 1.5.
 //   - Shallow buffers: 100 Mb/s with 50 kB, or 2.5 mice, holds up to 75 %. At 85 % packets are dropped so often that
-//     mice which repeat them are an overload; they then have half, as with bandwidth: equal. An overload by honest mice,
-//     more than 0.95 of the port, ends when they ask for less than half.
+//     mice which repeat them are an overload; they then have half, as with bandwidth: equal. An overload by honest
+//     mice, more than 0.95 of the port, ends when they ask for less than half.
 //
 // The limit of throttling. Elephants that keep to their balance pay for mice in two ways: mice are entitled
 // to all but the elephants' reservation, and the N heaviest are told. Both have two budgets. The time is

@@ -9,7 +9,8 @@ import (
 )
 
 func TestHonestMiceFull(t *testing.T) {
-	mechanisms(t, "honest-mice", spec.Options{Quick: true}, "honest.mean", "honest.p99", "honest.timeouts", "honest.needed")
+	mechanisms(t, "honest-mice", spec.Options{Quick: true}, "honest.mean", "honest.p99", "honest.timeouts",
+		"honest.needed")
 }
 
 func TestOverloadFull(t *testing.T) {

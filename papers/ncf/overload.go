@@ -6,24 +6,24 @@ import (
 	"weir/core/unit"
 )
 
-// overload decides which mice are a flood, for which the paper has no rule. By BS'19 §4.2 bandwidth beyond the guarantees
-// is distributed "as needed". By §2 elephants do not progress at the cost of mice, and by §4.4 mice must not take it
-// all. While mice bring less than the port can carry, they take what they need, and elephants have the rest. In an
-// overload both have equal parts (tm.Port.SetAsNeeded).
+// overload decides which mice are a flood, for which the paper has no rule. By BS'19 §4.2 bandwidth beyond the
+// guarantees is distributed "as needed". By §2 elephants do not progress at the cost of mice, and by §4.4 mice must
+// not take it all. While mice bring less than the port can carry, they take what they need, and elephants have the
+// rest. In an overload both have equal parts (tm.Port.SetAsNeeded).
 //
 // Two levels for each port measure what mice bring beyond a rate, as two meters do:
 //
 //   - steady fills beyond the port's rate less half of the elephants' guarantee. It is deep, so that honest mice that
 //     ask for less do not fill it by chance.
-//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a round
-//     trip costs elephants a reduction of their windows.
+//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
+//     round trip costs elephants a reduction of their windows.
 //
 // A packet that finds no room counts, too. If its sender is notified, it counts half, because it is sent again. An
 // overload begins when a level is full, and then all packets count whole. It ends when both levels have fallen to their
 // ends. Senders that slow down on NACKs, or wait for acknowledgements, reach that.
 //
-// A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part for
-// as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
+// A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part
+// for as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
 //
 // Arrivals alone do not distinguish a flood from honest mice as long as it leaves half of the elephants' guarantee.
 // Next to such a flood elephants have what it leaves, and their guarantee over guaranteedSpans times n·d.

@@ -53,10 +53,10 @@ func (r *Registry) Bare(name, topology string, set []string) (*Point, error) {
 	root.Set("switches", &document.Node{Place: here, Kind: document.Mapping,
 		Keys: []document.Entry{{Place: here, Name: "*", Value: pattern}}})
 
-	d := &decoder{Reader: c, registry: r, placement: switchfile.Sample, source: &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte,
-		error) {
+	source := &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte, error) {
 		return document.ReadFile(n, document.LargestInput)
-	}},
+	}}
+	d := &decoder{Reader: c, registry: r, placement: switchfile.Sample, source: source,
 		inputs: map[string][]byte{}, built: map[string]bool{}, networks: newRoutedNetworks()}
 	p := &Point{seen: measure.Point{Duration: 1}}
 	p.seen.Framing, _ = packet.FramingByName("l2")

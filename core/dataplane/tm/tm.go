@@ -357,9 +357,9 @@ func (p *Port) SetRate(rate unit.LinkRate) {
 	}
 }
 
-// SetAsNeeded selects how scheduler ncf shares what exceeds its guarantees: mice take what they need, and elephants have
-// the rest and, over the given time, their guarantee; 0, the default: both have equal parts. It reports whether the
-// scheduler can do so, which others cannot.
+// SetAsNeeded selects how scheduler ncf shares what exceeds its guarantees: mice take what they need, and elephants
+// have the rest and, over the given time, their guarantee; 0, the default: both have equal parts. It reports whether
+// the scheduler can do so, which others cannot.
 func (p *Port) SetAsNeeded(span unit.Time) bool {
 	s, ok := p.scheduler.(interface{ SetAsNeeded(unit.Time) bool })
 	return ok && s.SetAsNeeded(span)
