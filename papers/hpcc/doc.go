@@ -378,18 +378,17 @@
 // What cannot work where it stands is said when a file is read (Config.Suits; package cc, Settled): records that a
 // format lacks, a T below the path's round trip, a W_ai above the headroom, w_ai and n where the census takes their
 // place, go-back-N under spray, rdma's paths where no hash makes a path of a port. So are parameters of program
-// telemetry that do not suit the law: TestSuitsNetwork. Its t, over which switches average loads, suits relative loads
-// and PINT from .4 of the longest round trip on (.65 with max_stage 0) up to five, and telemetry upon congestion from
-// .3 to 150. Below, windows follow bursts, and eight flows have .6 to .87 of the link; above, queues of 100 kB stand
-// after a join. A congested_load above eta makes U larger than eta on a path that is not congested, and N flows fill it
-// to N·W_ai/((1−eta/congested_load)·B·T), in whole packets: one flow to 2 % with 100 %
-// (TestCongestedLoadShare). Last, flows whose W_ai add up to
-// so much more than the headroom that over five packets stand in the queue by the law's fixed point: 128 flows with
-// 80 B at 100 Gb/s and a T of 4.2 us, a 95th percentile of 40 kB, 1,000 there (1 MB), or 24 at 1 Gb/s (21 kB); 64 at
-// 100 Gb/s (12 kB) and 16 at 1 Gb/s (8 kB) are not warned of. With the census on that is of links other than the
-// last hop, and PowerTCP's β counts as W_ai.
-// Windows are whole packets: where B·T is 2.6 of them, two are .75 of it, and a flow alone fills no more
-// (TestSmallWindow).
+// telemetry that do not suit the law: TestSuitsNetwork. Its t, over which switches average loads, suits relative
+// loads and PINT from .4 of the longest round trip on (.65 with max_stage 0) up to five, and telemetry upon
+// congestion from .3 (.2 with max_stage 0) to 150, and Rx-HPCC's loads from .35. Below, windows follow bursts, and
+// eight flows have .6 to .87 of the link; above, queues of 100 kB stand after a join. A congested_load above eta
+// makes U larger than eta on a path that is not congested, and N flows fill it to
+// N·W_ai/((1−eta/congested_load)·B·T), in whole packets: one flow to 2 % with 100 % (TestCongestedLoadShare). Last,
+// flows whose W_ai add up to so much more than the headroom that over five packets stand in the queue by the law's
+// fixed point: 128 flows with 80 B at 100 Gb/s and a T of 4.2 us, a 95th percentile of 40 kB, 1,000 there (1 MB), or
+// 24 at 1 Gb/s (21 kB); 64 at 100 Gb/s (12 kB) and 16 at 1 Gb/s (8 kB) are not warned of. With the census on that is
+// of links other than the last hop, and PowerTCP's β counts as W_ai. Windows are whole packets: where B·T is 2.6 of
+// them, two are .75 of it, and a flow alone fills no more (TestSmallWindow).
 //
 // N. With census: on (the default of rx_hpcc, where §6.2 has it; an option of hpcc, for the "receiver reported" of
 // draft-miao §5), the receiving host counts the flows that sent within T, and flows with less than a packet in T

@@ -15,7 +15,7 @@ import (
 // Kinds of warnings.
 var (
 	warnCensusIdle = scheme.WarningKind{ID: "hpcc-census-idle",
-		Condition: "census is on with telemetry in format: relative, which has no records, or with telemetry: congestion " +
+		Condition: "census of hpcc is on with telemetry in format: relative, which has no records, or with telemetry: congestion " +
 			"on paths of several switches"}
 	warnCensusN = scheme.WarningKind{ID: "hpcc-census-n",
 		Condition: "n or w_ai is given, and census takes its place"}
@@ -41,8 +41,9 @@ var (
 		Condition: "t is above three round trips of the longest path"}
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
 		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data " +
-		"and acknowledgements queue; four where a round trip is short or acknowledgements are delayed, 32 where switches " +
-		"choose among ports by a hash; four at a port where they choose for each flowlet and a round trip is 2 ms or more"}
+		"and acknowledgements queue; four where a round trip is below 20 packets or acknowledgements are delayed, 32 " +
+		"where switches choose among two or three ports by a hash, twice as many where it is above 2,000 packets; over " +
+		"flowlets four where it is 2 ms or more"}
 	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
 		Condition: "loads come without records (PINT, format: " +
 			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
@@ -53,7 +54,7 @@ var (
 		"over paths, and of a slow one each of many flows gets records so seldom that increases by w_ai or n until then " +
 		"put more than five packets into its queue"}
 	warnUnevenStages = scheme.WarningKind{ID: "hpcc-uneven-stages", Condition: "packets of a flow are spread over " +
-		"paths of which a slow one has less than a part of another's rate: .64 with max_stage: 0, .49 with 1, .16 with 5"}
+		"paths of which a slow one has less than a part of another's rate: .64 with max_stage: 0, .49 with 1, .165 with 5"}
 	warnUnevenPower = scheme.WarningKind{ID: "powertcp-uneven-paths",
 		Condition: "packets of a flow are spread over paths " +
 			"of which a slow one has less than half of another's rate"}
@@ -255,9 +256,10 @@ func (a *additive) sum(s *cc.Site) []scheme.Remark {
 	}
 	drops := ""
 	switch b := float64(worst.Narrow.Buffer); {
-	case b > 0 && queue > b:
+	case b == 0 || worst.Lossless != "":
+	case queue > b:
 		drops = fmt.Sprintf(", and its buffer, of %v, drops packets", worst.Narrow.Buffer)
-	case b > 0 && a.longestQueue(s, worst) > b:
+	case a.longestQueue(s, worst) > b:
 		drops = fmt.Sprintf(", and at times its buffer, of %v, drops packets", worst.Narrow.Buffer)
 	}
 	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
@@ -268,7 +270,7 @@ func (a *additive) sum(s *cc.Site) []scheme.Remark {
 }
 
 // longestQueue returns how long the queue of a path's narrowest link is at times. Packets do not arrive evenly: 1,000
-// flows with a standing queue of 344 kB at 100 Gb/s and 4 us have 810 kB at most, 2.4 times as much. Where switches
+// flows with a standing queue of 344 kB at 100 Gb/s and 8 us have 810 kB at most, 2.4 times as much. Where switches
 // move flowlets by load, the flows of four ports may take the same one.
 func (a *additive) longestQueue(s *cc.Site, p *cc.SitePath) float64 {
 	x := *p

@@ -33,7 +33,7 @@ func (c *Config) unevenHops(s *cc.Site) []scheme.Remark {
 		return nil
 	}
 	return []scheme.Remark{s.OnSlow(warnUnevenHops, "mode", "the registers of its hops hold the window below what the "+
-		"others carry; mode: tx_rate has one window")}
+		"others carry; mode: hpcc++ has one window")}
 }
 
 // Windows follow the fullest path of the last T, and the later records of a slow path with a queue come, the more
@@ -53,10 +53,13 @@ func (c *Config) unevenStages(s *cc.Site) []scheme.Remark {
 	if !c.followsFullest(s) || !s.Uneven(least) {
 		return nil
 	}
+	after := ""
+	if stages > 0 {
+		after = fmt.Sprintf(", after each %d additive increases,", stages)
+	}
 	return []scheme.Remark{s.OnSlow(warnUnevenStages, "max_stage", fmt.Sprintf("windows can grow more between its "+
-		"records, after each %d additive increases, than these cut, so that a queue of many round trips stands there or its "+
-		"buffer is full; a larger max_stage or ecmp suits it",
-		stages))}
+		"records%s than these cut, so that a queue of many round trips stands there or its buffer is full; a larger "+
+		"max_stage or ecmp suits it", after))}
 }
 
 // followsFullest reports whether windows follow the fullest path by records of its hops.

@@ -80,8 +80,8 @@ func (p *Point) hasUnevenLinks() bool {
 			continue
 		}
 		tiers := [2]int{min(distance[a], distance[b]), max(distance[a], distance[b])}
-		if rate, has := rates[tiers]; has && rate != p.rate(i) {
-			return true
+		if rate, has := rates[tiers]; has && rate != p.rate(i) || p.rate(i) != n.Links[i].Rate {
+			return true // also if links become equally slow, one after the other
 		}
 		rates[tiers] = p.rate(i)
 	}

@@ -59,8 +59,8 @@ func pair(t testing.TB, agents bool, during time.Duration) (s seen, differ float
 	if agents {
 		for _, name := range r.hosts {
 			c := agent.Defaults()
-			// As the draft has it, T is given: handshakes of a busy machine measure more, and not the same. Hosts and
-			// frames take 0.3 ms of it.
+			// The empty path's round trip is given: handshakes of a busy machine measure more, and not the same. Hosts
+			// and frames take 0.3 ms of it.
 			c.RTT = 10300 * unit.Microsecond
 			r.agent(name, c)
 		}

@@ -87,12 +87,24 @@ func (p *process) fork() error {
 	return <-started
 }
 
+// withoutWarnings returns what a process wrote to its standard error but the warnings of its file, which this process has
+// printed already.
+func withoutWarnings(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "warning: ") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
 // watch waits for the process's end.
 func (p *process) watch() {
 	line, err := p.lines.ReadBytes('\n')
 	io.Copy(io.Discard, p.lines) // until it closes its output
 	ended := p.command.Wait()
-	switch said := strings.TrimSpace(p.said.String()); {
+	switch said := withoutWarnings(p.said.String()); {
 	case (ended != nil || err != nil) && said != "":
 		p.err = p.error(errors.New(said))
 	case ended != nil:
@@ -145,7 +157,7 @@ func (p *process) fail(err error) error {
 	ended := p.command.Wait()
 	ends = timer.Stop() && ends // else it went on without them until now
 	close(p.done)
-	said := strings.TrimSpace(p.said.String())
+	said := withoutWarnings(p.said.String())
 	switch {
 	case said != "":
 		return p.error(errors.New(said))

@@ -69,7 +69,7 @@ func TestKernelObeysEchoes(t *testing.T) {
 		flows             int
 		obeys             bool
 	}{
-		{"cubic", "1", "nack: none", 1, false},
+		{"cubic", "1", "nack: none, bandwidth: equal", 1, false},
 		{"cubic", "1", "form: ece, early: 20%", 1, true},
 		{"cubic", "0", "form: ece, early: 20%", 1, true},
 		{"cubic", "1", "form: ece, early: 20%", 8, true},

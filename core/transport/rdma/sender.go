@@ -57,7 +57,7 @@ type Sender struct {
 	paths     *paths  // nil: one
 	orders    []order // selective repeat with a reordering window: of each path; nil: without
 	tolerance tolerance
-	waits     *waits // on a path that spreads packets, with reordering: adaptive; nil: on others
+	waits     *waits // on paths of different rates, with reordering: adaptive; nil: on others
 
 	state   cc.State
 	recover int64 // the state ends when una reaches it: IRN's recovery sequence

@@ -61,7 +61,7 @@ type waitingCopy struct {
 	answered bool      // one of both copies has arrived
 }
 
-// newWaits returns the waits of a flow on a path that spreads packets.
+// newWaits returns the waits of a flow whose packets are spread over paths of different rates.
 func newWaits(limit, rtt unit.Time, window int64) *waits {
 	return &waits{proof: provenRun, patience: min(limit, firstPatience*max(rtt, 1)), enough: experience * window}
 }
@@ -173,7 +173,7 @@ func (s *Sender) measureLateness(now unit.Time, x *sent) {
 	s.waits.measure(late, s.payload, s.shortestRTT())
 }
 
-// overdueWaiting is overdue on a path that spreads packets.
+// overdueWaiting is overdue on paths of different rates.
 func (s *Sender) overdueWaiting(now unit.Time) (lost int) {
 	o, w := &s.orders[0], s.waits
 	if w.expire(now); w.scan < o.head {

@@ -9,6 +9,7 @@ package await
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -219,7 +220,7 @@ func (p *Process) Running() bool {
 // Signal sends a signal to the process unless it has exited.
 func (p *Process) Signal(s os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil && p.Running() {
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Fatal(err)
 	}
 }
