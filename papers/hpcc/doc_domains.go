@@ -52,10 +52,10 @@
 //	mixed-nics, tenth, n: 16  utilisation                              .935       .906        nics.tenth
 //	… paper                   utilisation                              .957       .955        nics.stage
 //	clocks, tick of 1 us      Jain's index of 4 flows at 100 Gb/s      .57        .45         clocks.coarse
-//	ai/lockstep, fat tree     all-reduce in step and out of it, us     875, 1243  978, 981    lockstep.stage
-//	ai/all-reduce, spray      iteration of 128 GPUs, us                903        1240        all-reduce.stage
+//	ai/lockstep, fat tree     all-reduce in step and out of it, us     875, 1201  969, 978    lockstep.stage
+//	ai/all-reduce, spray      iteration of 128 GPUs, us                983        1206        all-reduce.stage
 //	ai/all-to-all, flowlets   iteration passed on within servers, us     523        548        relay fails
-//	ai/two-jobs, scattered    iteration of a next to b, spray, us      509        943         two-jobs.stage
+//	ai/two-jobs, scattered    iteration of a next to b, spray, us      702        960         two-jobs.stage
 //	ai/trimming, permutation  last of 128 flows, us                    275        290
 //
 // clocks and every-nth take three seeds in their quick variants: with two, the intervals of the default are wider than
