@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"weir/core/scheme"
 )
@@ -30,7 +31,12 @@ func (w Warning) String() string {
 }
 
 // Line is the warning as a line of a program's output, without its end.
-func (w Warning) Line() string { return "warning: " + w.String() }
+func (w Warning) Line() string { return linePrefix + w.String() }
+
+const linePrefix = "warning: "
+
+// IsWarning reports whether a line of output is a warning, as Line returns it.
+func IsWarning(line string) bool { return strings.HasPrefix(line, linePrefix) }
 
 // Print writes the warning as a line.
 func (w Warning) Print(out io.Writer) { fmt.Fprintln(out, w.Line()) }

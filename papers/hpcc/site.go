@@ -15,8 +15,8 @@ import (
 // Kinds of warnings.
 var (
 	warnCensusIdle = scheme.WarningKind{ID: "hpcc-census-idle",
-		Condition: "census of hpcc is on with telemetry in format: relative, which has no records, or with telemetry: congestion " +
-			"on paths of several switches"}
+		Condition: "census of hpcc is on with telemetry in format: relative, which has no records, or with telemetry: " +
+			"congestion on paths of several switches"}
 	warnCensusN = scheme.WarningKind{ID: "hpcc-census-n",
 		Condition: "n or w_ai is given, and census takes its place"}
 	warnWAI = scheme.WarningKind{ID: "hpcc-w-ai",

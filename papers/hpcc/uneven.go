@@ -53,13 +53,13 @@ func (c *Config) unevenStages(s *cc.Site) []scheme.Remark {
 	if !c.followsFullest(s) || !s.Uneven(least) {
 		return nil
 	}
-	after := ""
+	clause := ""
 	if stages > 0 {
-		after = fmt.Sprintf(", after each %d additive increases,", stages)
+		clause = fmt.Sprintf(", after each %d additive increases,", stages)
 	}
 	return []scheme.Remark{s.OnSlow(warnUnevenStages, "max_stage", fmt.Sprintf("windows can grow more between its "+
 		"records%s than these cut, so that a queue of many round trips stands there or its buffer is full; a larger "+
-		"max_stage or ecmp suits it", after))}
+		"max_stage or ecmp suits it", clause))}
 }
 
 // followsFullest reports whether windows follow the fullest path by records of its hops.

@@ -169,8 +169,8 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class
 	return m.victim(right, c, size)
 }
 
-// needVictim is Victim while mice have what they need: all that elephants have not reserved.
-func (m *Memory) needVictim(c Class, size int32) (Class, bool) {
+// pickVictim is Victim while mice have what they need: all that elephants have not reserved.
+func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
 	right := m.spiking
 	if c == Mice && m.Exceeds(Mice) { // from elephants only
 		right[Control] = m.size

@@ -141,7 +141,7 @@ func waiting(p *tm.Port) (bytes float64) {
 
 // served is what the port's scheduler gives elephants whatever others send, in bit/s: with scheduler: ncf what mice
 // leave if they take what they need, at least the guarantee, and half of whole at most, otherwise half; with drr a
-// third, with strict priority nothing.
+// third, with strict priority no rate.
 func (g *Program) served(now unit.Time, x *port, p *tm.Port, rate, whole float64) float64 {
 	if p.Queues() < 3 {
 		return 0

@@ -465,7 +465,7 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 	for range mostEvicted {
 		victim, ok := Control, false
 		if x.asNeeded() {
-			victim, ok = lacking.needVictim(c, size)
+			victim, ok = lacking.pickVictim(c, size)
 		} else {
 			victim, ok = lacking.Victim(env.Now(), c, size, flooded)
 		}

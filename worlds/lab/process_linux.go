@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/internal/document"
 )
 
 // process is one of the lab's: it reads a line of what it is to do, answers with a line when it is ready, runs until
@@ -87,16 +89,16 @@ func (p *process) fork() error {
 	return <-started
 }
 
-// withoutWarnings returns what a process wrote to its standard error but the warnings of its file, which this process has
-// printed already.
-func withoutWarnings(text string) string {
-	var kept []string
+// dropWarnings returns what a process wrote to its standard error but the warnings of its file, which this process
+// has printed already.
+func dropWarnings(text string) string {
+	var lines []string
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "warning: ") {
-			kept = append(kept, line)
+		if !document.IsWarning(line) {
+			lines = append(lines, line)
 		}
 	}
-	return strings.TrimSpace(strings.Join(kept, ""))
+	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
 // watch waits for the process's end.
@@ -104,7 +106,7 @@ func (p *process) watch() {
 	line, err := p.lines.ReadBytes('\n')
 	io.Copy(io.Discard, p.lines) // until it closes its output
 	ended := p.command.Wait()
-	switch said := withoutWarnings(p.said.String()); {
+	switch said := dropWarnings(p.said.String()); {
 	case (ended != nil || err != nil) && said != "":
 		p.err = p.error(errors.New(said))
 	case ended != nil:
@@ -157,7 +159,7 @@ func (p *process) fail(err error) error {
 	ended := p.command.Wait()
 	ends = timer.Stop() && ends // else it went on without them until now
 	close(p.done)
-	said := withoutWarnings(p.said.String())
+	said := dropWarnings(p.said.String())
 	switch {
 	case said != "":
 		return p.error(errors.New(said))
