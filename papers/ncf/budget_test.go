@@ -251,7 +251,7 @@ func last(times []unit.Time) unit.Time {
 	return times[len(times)-1]
 }
 
-// Elephants that exceed their balance are told whatever mice do, and without any budget.
+// Elephants that exceed their balance are notified whatever mice do, and without any budget.
 func TestElephantsPayForThemselves(t *testing.T) {
 	told, _ := paid(t, 60_000, "spike", "0%", "mice_budget", "0%")
 	if len(told) == 0 {

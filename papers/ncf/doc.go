@@ -323,20 +323,18 @@
 //     mice which repeat them are an overload; they then have half, as with bandwidth: equal. An overload by honest
 //     mice, more than 0.95 of the port, ends when they ask for less than half.
 //
-// The limit of throttling. Elephants that keep to their balance pay for mice in two ways: mice are entitled
-// to all but the elephants' reservation, and the N heaviest are told. Both have two budgets. The time is
-// spike · n·d; it runs while elephants pay for what mice have beyond their balance, and comes back by
-// windows in which, as far as memory was scarce, mice kept to it, all of it after restore, ten n·d
-// (renew: windows is the other reading: by n·d that pass). The mice are mice_budget of what the
-// port sends in n·d, half by default, which is what the scheduler gives them when elephants want as
-// much; it comes back as mice leave the last n·d. When either is spent, elephants take the memory
-// back packet by packet, which takes as long as they need to send that much (TestShareOfMemory),
-// and only those that exceed their balance are told. While the budget of mice is spent, elephants are entitled to all
+// The limit of throttling. Elephants that keep to their balance pay for mice in two ways: mice are entitled to all
+// but the elephants' reservation, and the N heaviest are told. Both have two budgets. The time is spike · n·d; it
+// runs while elephants pay for what mice have beyond their balance, and comes back by windows in which, as far as
+// memory was scarce, mice kept to it, all of it after restore, ten n·d (renew: windows is the other reading: by n·d
+// that pass). The mice are mice_budget of what the port sends in n·d, half by default, which is what the scheduler
+// gives them when elephants want as much; it comes back as mice leave the last n·d. When either is spent, elephants
+// take the memory back packet by packet, which takes as long as they need to send that much (TestShareOfMemory), and
+// only those that exceed their balance are notified. While the budget of mice is spent, elephants are entitled to all
 // but the mice's reservation (TestMemoryInFlood): a longer queue serves mice that flood the port no faster, and lets
-// elephants fill their part of it. With one queue, or two, elephants have no
-// balance of their own: the budget of mice alone limits what they are told. Why restore is that
-// long: TCP at 20 ms needs seconds to recover from one cut, so pulses that take a quarter of every
-// other n·d are as good as a flood if each finds the budget whole.
+// elephants fill their part of it. With one queue, or two, elephants have no balance of their own: the budget of mice
+// alone limits what they are told. Why restore is that long: TCP at 20 ms needs seconds to recover from one cut, so
+// pulses that take a quarter of every other n·d are as good as a flood if each finds the budget whole.
 //
 // Where the limit does not help. A flow that begins in a flood stays a mouse, for hardly any of its packets get
 // through. So do flows that have equal parts of the port below the threshold without a flood, too, such as 24 flows at
