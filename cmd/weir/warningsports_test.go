@@ -26,9 +26,9 @@ func issued(text string) (all []string, loads bool) {
 	return all, true
 }
 
-// TestMarksBeyondQueue: a buffer that counts packets holds no more than so many full frames, and a packet finds one less,
-// so that thresholds in bytes, also scaled by the port's rate, and in packets can be above it. A limit of each queue and
-// a shared buffer bound queues, too, but not queues that pfc protects.
+// TestMarksBeyondQueue: a buffer that counts packets holds no more than so many full frames, and a packet finds one
+// less, so that thresholds in bytes, also scaled by the port's rate, and in packets can be above it. A limit of each
+// queue and a shared buffer bound queues, too, but not queues that pfc protects.
 func TestMarksBeyondQueue(t *testing.T) {
 	const shared = "{shared_buffer: {size: 1MB, reserved: 1KB, "
 	for _, x := range []struct {
