@@ -30,8 +30,8 @@ func (c *Config) MaxBacklog(unit.Bytes, []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: c.Size}
 }
 
-// MaxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is alpha
-// times the memory that it leaves free, and the reserves of all ports.
+// MaxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is
+// alpha times the memory that it leaves free, and the reserves of all ports.
 func (c *Config) MaxQueue(ports int) unit.Bytes {
 	longest := c.Size
 	if c.Alpha > 0 {
