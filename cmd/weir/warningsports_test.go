@@ -26,27 +26,52 @@ func issued(text string) (all []string, loads bool) {
 	return all, true
 }
 
-// TestMarksBeyondPackets: a buffer that counts packets holds no more than so many full frames, so that thresholds in
-// bytes, also scaled by the port's rate, and in packets can be above it.
-func TestMarksBeyondPackets(t *testing.T) {
+// TestMarksBeyondQueue: a buffer that counts packets holds no more than so many full frames, and a packet finds one
+// less, so that thresholds in bytes, also scaled by the port's rate, and in packets can be above it. A limit of each
+// queue and a shared buffer bound queues, too, but not queues that pfc protects.
+func TestMarksBeyondQueue(t *testing.T) {
+	const shared = "{shared_buffer: {size: 1MB, reserved: 1KB, "
 	for _, x := range []struct {
-		buffer, ecn string
-		fires       bool
+		buffer, queues, before, ecn string
+		fires                       bool
 	}{
-		{"150 packets", "kmin: 30KB, kmax: 30KB, at_rate: 10Gbps", true}, // 300 KB at 100 Gb/s
-		{"150 packets", "kmin: 20KB, kmax: 30KB, at_rate: 10Gbps", false},
-		{"210 packets", "kmin: 30KB, kmax: 30KB, at_rate: 10Gbps", false},
-		{"150 packets", "kmin: 150 packets, kmax: 400 packets", true},
-		{"150 packets", "kmin: 149 packets, kmax: 400 packets", false},
-		{"150 packets", "kmin: 30KB, kmax: 300KB", false},
+		{"150 packets", "", "", "kmin: 30KB, kmax: 30KB, at_rate: 10Gbps", true}, // 300 KB at 100 Gb/s
+		{"150 packets", "", "", "kmin: 20KB, kmax: 30KB, at_rate: 10Gbps", false},
+		{"210 packets", "", "", "kmin: 30KB, kmax: 30KB, at_rate: 10Gbps", false},
+		{"150 packets", "", "", "kmin: 149 packets, kmax: 400 packets", true},
+		{"150 packets", "", "", "kmin: 148 packets, kmax: 400 packets", false},
+		{"150 packets", "", "", "kmin: 30KB, kmax: 300KB", false},
+		{"225kB", "", "", "kmin: 149 packets, kmax: 400 packets", true},
+		{"300kB", "", "", "kmin: 149 packets, kmax: 400 packets", false},
+		{"9MB", "queue_limit: 300KB, ", "", "kmin: 300KB, kmax: 300KB", true},
+		{"9MB", "queue_limit: 300KB, queues: 2, ", "", "kmin: 299KB, kmax: 400KB", true},
+		{"9MB", "queue_limit: 300KB, queues: 2, ", "", "kmin: 290KB, kmax: 400KB", false},
+		{"9MB", "queue_limit: 150 packets, ", "", "kmin: 300KB, kmax: 300KB", true},
+		{"9MB", "queue_limit: 150 packets, ", "", "kmin: 148 packets, kmax: 400 packets", false},
+		{"9MB", "", shared + "alpha: 1}}", "kmin: 510KB, kmax: 600KB", true},
+		{"9MB", "", shared + "alpha: 1}}", "kmin: 490KB, kmax: 600KB", false},
+		{"9MB", "", shared + "alpha: 0.25}}", "kmin: 210KB, kmax: 600KB", true},
+		{"9MB", "", shared + "alpha: 0}}", "kmin: 900KB, kmax: 900KB", false},
+		{"9MB", "", shared + "alpha: 0}}", "kmin: 1MB, kmax: 2MB", true},
+		{"9MB", "", shared + "limit: 200KB}}", "kmin: 200KB, kmax: 600KB", true},
+		{"9MB", "", shared + "limit: 200KB}}", "kmin: 190KB, kmax: 600KB", false},
+		{"300kB", "", shared + "alpha: 1}}", "kmin: 300KB, kmax: 600KB", true},
+		{"9MB", "", shared + "limit: 200KB}}, pfc", "kmin: 200KB, kmax: 600KB", false},
 	} {
-		t.Run(x.buffer+", "+x.ecn, func(t *testing.T) {
+		t.Run(strings.Join([]string{x.buffer, x.queues, x.before, x.ecn}, " "), func(t *testing.T) {
 			var want []string
 			if x.fires {
 				want = []string{"marks-beyond-buffer s->b"}
 			}
-			if got, loads := issued(twoLinks("200Gbps", "100Gbps", "2us", x.buffer, "forward, {ecn: {"+x.ecn+"}}", "tcp",
-				"dctcp")); !loads || !slices.Equal(got, want) {
+			list := "forward, {ecn: {" + x.ecn + "}}"
+			if x.before != "" {
+				list = "forward, " + x.before + ", {ecn: {" + x.ecn + "}}"
+			}
+			text := strings.Replace(twoLinks("200Gbps", "100Gbps", "2us", x.buffer, list, "tcp", "dctcp"),
+				"switch: ["+list+"]", "switches: {s: {"+x.queues+"programs: ["+list+"]}}", 1)
+			got, loads := issued(text)
+			got = slices.DeleteFunc(got, func(w string) bool { return !strings.HasPrefix(w, "marks-") })
+			if !loads || !slices.Equal(got, want) {
 				t.Errorf("warnings %v, want %v", got, want)
 			}
 		})

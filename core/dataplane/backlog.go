@@ -16,6 +16,12 @@ type BacklogLimiter interface {
 	MaxBacklog(frame unit.Bytes, turns []int64) Backlog
 }
 
+// QueueLimiter is the configuration of a program that limits the length of each queue, beyond what the port does.
+type QueueLimiter interface {
+	// MaxQueue returns the longest queue in bytes at a switch with this number of ports, as a single queue has it.
+	MaxQueue(ports int) unit.Bytes
+}
+
 // TurnTaker is the configuration of a scheduler in which each queue sends up to a number of packets in its turn.
 type TurnTaker interface {
 	// Turns returns how many packets each queue of a port sends in its turn at most.

@@ -17,7 +17,8 @@ type Warning = document.Warning
 // Kinds of warnings about parts of a file that are not schemes.
 var (
 	warnLate = scheme.WarningKind{ID: "marks-beyond-buffer",
-		Condition: "a program or scheduler marks from a queue length that a port's buffer does not hold"}
+		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's buffer, " +
+			"queue_limit or shared_buffer"}
 	warnOrder = scheme.WarningKind{ID: "order-needed",
 		Condition: "switches spread the packets of a flow, and its transport takes reordered packets for lost"}
 	warnNoChoice = scheme.WarningKind{ID: "paths-no-choice",

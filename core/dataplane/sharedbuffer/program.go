@@ -30,6 +30,20 @@ func (c *Config) MaxBacklog(unit.Bytes, []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: c.Size}
 }
 
+// MaxQueue returns the longest queue of a class that pfc does not protect. While the other queues are empty, it is
+// alpha times the memory that it leaves free, and the reserves of all ports.
+func (c *Config) MaxQueue(ports int) unit.Bytes {
+	longest := c.Size
+	if c.Alpha > 0 {
+		share := unit.Bytes(float64(c.Size) * c.Alpha / (1 + c.Alpha))
+		longest = min(longest, share+c.Reserved*unit.Bytes(ports))
+	}
+	if c.Limit > 0 {
+		longest = min(longest, c.Limit)
+	}
+	return longest
+}
+
 // NeedsNetwork says that its thresholds are for PFC and many ports.
 func (*Config) NeedsNetwork() string {
 	return "a bridge's ports have buffers of their own; say them under ports"
