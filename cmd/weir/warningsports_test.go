@@ -183,3 +183,36 @@ func TestWarningsOfPorts(t *testing.T) {
 		t.Errorf("only %d lists of programs are compared", compared)
 	}
 }
+
+// TestWarningsOfTable: flows next to a flood of datagrams are protected if the table of the heaviest holds them, unless
+// their parts are far below the threshold. Above it, a table that is too small leaves some without protection. The
+// flood is what arrives, and not what applications would send through a slow link.
+func TestWarningsOfTable(t *testing.T) {
+	for _, x := range []struct {
+		parameters string
+		flows      int
+		link, rate string // of the flood's 100 flows
+		fires      bool
+	}{
+		{"threshold: 5%", 20, "1Gbps", "1Mbps", false},
+		{"threshold: 5%", 21, "1Gbps", "1Mbps", true},
+		{"threshold: 2.5%", 30, "1Gbps", "1Mbps", true},
+		{"threshold: 20%", 12, "1Gbps", "1Mbps", false},
+		{"threshold: 20%, top: 40", 30, "1Gbps", "1Mbps", true},
+		{"threshold: 5%, top: 40", 40, "1Gbps", "1Mbps", false},
+		{"threshold: 5%", 30, "1Gbps", "300kbps", false}, // 0.6 of the port
+		{"threshold: 5%, bandwidth: equal", 30, "1Gbps", "300kbps", true},
+		{"threshold: 5%", 30, "10Mbps", "1Mbps", false},
+		{"threshold: 0.1%", 30, "1Gbps", "1Mbps", false}, // the flood's flows are elephants
+	} {
+		text := strings.NewReplacer("hosts: [a, b]", "hosts: [a, b, f]", "links:", "links:\n    - {ends: [f, s], rate: "+
+			x.link+", delay: 10ms, buffer: 1MB}", "traffic: [", "traffic: [{name: flood, from: f, to: b, transport: udp, "+
+			"rate: "+x.rate+", flows: 100}, ").Replace(ncf("round_trip: 50ms, senders: 200, "+x.parameters, "3", "250kB",
+			x.flows))
+		got, loads := issued(text)
+		if fires := slices.Contains(got, "ncf-elephants s->b"); !loads || fires != x.fires {
+			t.Errorf("%s, %d flows, flood of %s through %s: loads %v, warnings %v, want one: %v", x.parameters, x.flows, x.rate,
+				x.link, loads, got, x.fires)
+		}
+	}
+}

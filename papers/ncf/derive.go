@@ -117,7 +117,8 @@ var (
 	warnTop = scheme.WarningKind{ID: "ncf-top",
 		Condition: "more flows to one receiver than the table has room for may all be elephants"}
 	warnElephants = scheme.WarningKind{ID: "ncf-elephants",
-		Condition: "flows that all have less than the threshold share a port with datagrams that flood it"}
+		Condition: "flows that share a port with datagrams that flood it are more than top, or have equal parts below a " +
+			"fifth of the threshold"}
 	warnWindows = scheme.WarningKind{ID: "ncf-windows",
 		Condition: "n·d is below 1.5 times the longest time in which a flow sends again at the port where queues grow"}
 	warnMemoryIdle = scheme.WarningKind{ID: "ncf-memory-idle",
@@ -149,28 +150,47 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.suitsWindows(all, s, p, turnOf(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
 	all = o.suitsDeaf(o.suitsBuffers(o.suitsTop(all, p), s))
-	return o.warnOfThreshold(o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p), s)
+	return o.warnOfTable(o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p), s)
 }
 
-// warnOfThreshold warns of flows without an end that are too many to be elephants, at a port at which mice that do not
-// respond want more than half of the rate: they share its queue, and hardly any of their packets get through.
-func (o *Options) warnOfThreshold(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
-	threshold := o.Detector.Threshold
+const (
+	// maxTop limits top.
+	maxTop = 1024
+	// maxBelow limits the threshold, as a multiple of an equal part of the port. Parts vary, and above the limit many
+	// flows never exceed the threshold. The table holds a flow that once did.
+	maxBelow = 5
+)
+
+// warnOfTable warns of flows without an end that the table of the N heaviest does not hold, or that hardly ever exceed
+// the threshold, at a port that datagrams flood: these want more than the overload's rate or, with bandwidth: equal,
+// more than half. The table is what keeps flows elephants in a flood. The other flows share the queue of the flood, and
+// hardly any of their packets get through.
+func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+	threshold, holds, calm := o.Detector.Threshold, heaviest(o.Top), 0.95
+	if o.Equal {
+		calm = 0.5
+	}
 	for _, p := range s.Queueing() {
-		n, rate := math.Round(p.Endless), float64(p.Rate.Bits)
-		flood := float64(p.DatagramRate)
-		if s.Queues < 3 || rate == 0 || n*threshold <= 1 || flood <= rate/2 || flood/p.Datagrams > threshold*rate {
+		n, rate, flood := int(math.Round(p.Endless)), float64(p.Rate.Bits), float64(p.DatagramRate)
+		low := float64(n)*threshold > maxBelow
+		if s.Queues < 3 || rate == 0 || n <= holds && !low || flood <= calm*rate || flood/p.Datagrams > threshold*rate {
 			continue
 		}
-		cure := fmt.Sprintf("threshold: %.2g%%", 50/n)
-		if int(n) > heaviest(o.Top) {
-			cure += fmt.Sprintf(" with top: %.0f", n)
+		param, why, cure := "top", fmt.Sprintf("the table of the heaviest holds %d", holds), fmt.Sprintf("top: %d", n)
+		if n <= holds {
+			param, why = "threshold", fmt.Sprintf("an equal part of the port is far below the threshold of %s",
+				unit.FormatShare(threshold))
 		}
-		all = append(all, warnElephants.Remark("threshold", "%.0f flows to %s have %.2g%% of the port each, not above the "+
-			"threshold of %s: they are mice, and share the queue of %.0f flows that do not respond and send %.2g times the "+
-			"port's rate; %s protects them", n, p.To, 100/n, unit.FormatShare(threshold), math.Round(p.Datagrams), flood/rate,
-			cure).
-			At(p.Port(), n*threshold))
+		if low {
+			cure = fmt.Sprintf("threshold: %.2g%% with top: %d", 50/float64(n), max(n, holds))
+		}
+		cure += " protects them"
+		if n > maxTop {
+			cure = fmt.Sprintf("at most %d can be protected", maxTop)
+		}
+		all = append(all, warnElephants.Remark(param, "some of %d flows to %s remain mice, since %s: they share the queue of "+
+			"%.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
+			flood/rate, cure).At(p.Port(), max(float64(n)/float64(holds), float64(n)*threshold/maxBelow)))
 	}
 	return all
 }

@@ -337,8 +337,9 @@
 // pulses that take a quarter of every other n·d are as good as a flood if each finds the budget whole.
 //
 // Where the limit does not help. A flow that begins in a flood stays a mouse, for hardly any of its packets get
-// through. So do flows that have equal parts of the port below the threshold without a flood, too, such as 24 flows at
-// 5 %; weir check warns (ncf-elephants). In a buffer of a fifth of a bandwidth-delay product (100 kB at 4 ms) elephants
+// through. So do flows that the table of the N heaviest (top) does not hold: 21 flows next to a table of 20, at any
+// threshold. The table holds flows that have once exceeded the threshold, which equal parts of a fifth of it do not.
+// weir check warns of both (ncf-elephants). In a buffer of a fifth of a bandwidth-delay product (100 kB at 4 ms) elephants
 // by loss do not fill their part: one of cubic has 287 of 1000 Mb/s and two have 395. Four or more, and any number with
 // supply, have 400 or more. With one queue there is no class to protect: 12.
 //

@@ -172,8 +172,7 @@ func (g *Program) miceExceed(env *dataplane.Env, x *port, share float64) bool {
 	if int(x.out) >= env.Ports() {
 		return false
 	}
-	span := unit.Time(g.config.Sketch.Windows) * g.config.Sketch.Duration
-	return float64(x.mice.sum(env.Now())) > share*bytesOf(env.Port(x.out).Rate())*float64(span)
+	return float64(x.mice.sum(env.Now())) > share*bytesOf(env.Port(x.out).Rate())*float64(g.history())
 }
 
 // bytesOf is a rate in bytes per ps.

@@ -131,7 +131,7 @@ func TestElephantsInFlood(t *testing.T) {
 	}
 }
 
-// offers records what the flow of port 9 would be offered if its packet were dropped.
+// offerSpy records what the flow of port 9 would be offered if its packet were dropped.
 type offerSpy struct {
 	g     *Program
 	class Class

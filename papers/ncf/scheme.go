@@ -2,6 +2,7 @@ package ncf
 
 import (
 	"fmt"
+	"strconv"
 
 	"weir/core/dataplane"
 	"weir/core/packet"
@@ -170,7 +171,7 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Either(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",
 		"which queue is that of packets without payload", "ours; BS'19 §4.2: control packets")
 	p.Int(&o.Top, "top", "20", "N: so many elephants of a port are told during congestion; 0: only those whose packets "+
-		"find no room", "BS'19 §4.4").Min("0").Max("1024")
+		"find no room", "BS'19 §4.4").Min("0").Max(strconv.Itoa(maxTop))
 	p.Time(&o.Every, "every", "0s", "each at most once so often; 0s: once a window", "ours")
 	p.Either(&o.TellAll, [2]string{"above_share", "all"}, "tell", "above_share",
 		"which of the N heaviest are told: those that send more than they are offered, or all, so that who listens pays for "+

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -23,7 +24,7 @@ type portLoad struct {
 	long     float64                 // long flows of controllers that read telemetry
 	flows    float64                 // flows without an end that it limits, as one of the narrowest of their path
 	paced    float64                 // flows without an end and without a controller through it
-	pace     float64                 // bit/s that their applications send together
+	pace     map[int]float64         // bit/s that each host sends of them
 	longest  unit.Time               // round trip of the flows with a controller through it
 	inflow   float64                 // max bit/s that hosts can send to it together
 	by       map[int]map[int]float64 // by the link that leads there, −1 for the host itself: bit/s that each host can send
@@ -68,13 +69,13 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 						each)
 				}
 			}
+			link := capacity(p.seen.Network.Links[w.ports[0].Link].Rate, frame)
 			for i, port := range w.ports {
 				switch x := loads[port]; {
 				case app == 0 && w.limits(i):
 					x.flows += each * w.shares[i]
 				case app > 0 && tr.cc == nil:
-					x.paced += each * w.shares[i]
-					x.pace += float64(app * float64(each*w.shares[i]))
+					x.addDatagrams(src, each*w.shares[i], app, link)
 				}
 			}
 			d.countLong(p, loads, tr, w, trip, perPair, size)
@@ -82,6 +83,23 @@ func (d *decoder) loads(p *Point) (loads map[topology.PortRef]*portLoad, fastest
 	}
 	p.flood(loads)
 	return loads, fastest
+}
+
+// addDatagrams adds flows without a controller of a host with this link, with app bit/s each.
+func (x *portLoad) addDatagrams(host int, flows, app, link float64) {
+	if x.pace == nil {
+		x.pace = map[int]float64{}
+	}
+	x.paced += flows
+	x.pace[host] = min(x.pace[host]+float64(app*flows), link)
+}
+
+// sumPace is what all hosts send of flows without a controller, in bit/s.
+func (x *portLoad) sumPace() (sum float64) {
+	for _, host := range slices.Sorted(maps.Keys(x.pace)) {
+		sum += x.pace[host]
+	}
+	return sum
 }
 
 // offered adds a flow, or as many as it stands for, to what a host sends: at most what its link carries, and what the
@@ -270,7 +288,7 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
 			f.Idle, f.Longest = !x.queues(l.Rate), x.longest
-			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.pace)
+			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.sumPace())
 		}
 		ports = append(ports, f)
 	}
