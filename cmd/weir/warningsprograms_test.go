@@ -111,6 +111,9 @@ var warnedPrograms = []warntest.Row{
 	{ID: "p4te-delay-delta", Text: fatTree("delay_delta: ¦#"), Fires: "1ms", Quiet: "100us"},
 	{ID: "p4te-burst", Text: fatTree("burst: ¦#"), Fires: "1ms", Quiet: "100us"},
 	{ID: "p4te-gap", Text: fatTree("gap: ¦#"), Fires: "1ms", Quiet: "100us"},
+	{ID: "p4te-drift", Text: fatTree("monitoring: ¦true") + `switches: {"edge*": {clock: {drift: #}}, ` +
+		`"agg*": {clock: {drift: -100ppm}}}` + "\n", Fires: "150ppm", Quiet: "140ppm",
+		Port: "edge0->agg0"},
 	{ID: "p4te-bytes", Text: fatTree("bytes: ¦#"), Fires: "1 MB", Quiet: "100kB"},
 	{ID: "uet-rto-queues", Text: trimmed("forward, ecn, {trimming: {rtt: #}}", "{uet: {network_rtt: 9us, rto_queues: "+
 		"¦5}}", ""),

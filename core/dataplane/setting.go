@@ -52,6 +52,8 @@ type Facing struct {
 	// Senders are how many flows a file lists by one to what is beyond the port, as far as it is a host.
 	Senders int
 	Name    string // of the port: "s->server"; "": To
+	// Drift is how much faster this switch's clock is than that of the switch at the other end, in millionths (ppm).
+	Drift float64
 	// Idle: no data of the experiment can queue at the port. It carries acknowledgements only, or what a slower link
 	// before or behind it limits.
 	Idle bool

@@ -2,6 +2,7 @@ package p4te
 
 import (
 	"fmt"
+	"math"
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
@@ -175,14 +176,19 @@ var (
 		Condition: "gap is ten times off what follows from the longest round trip"}
 	warnBytes = scheme.WarningKind{ID: "p4te-bytes",
 		Condition: "bytes is ten times off what the fastest of the experiment's paths carries in some round trips"}
+	warnDrift = scheme.WarningKind{ID: "p4te-drift",
+		Condition: "clocks of two neighbouring switches drift apart by more than hop delays allow"}
 )
 
 // suitsNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
 // follows.
 func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
+	if o.Monitor {
+		all = suitsClocks(s)
+	}
 	trip, slowest := s.Longest, s.Slowest()
 	if trip == 0 || slowest == 0 {
-		return nil
+		return all
 	}
 	far := func(kind scheme.WarningKind, param string, given, fits float64, text, why string) {
 		if given > 0 && (given > farOff*fits || given < fits/farOff) {
@@ -212,4 +218,23 @@ func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 			"a window is changed many times before one is answered, or goes on as it is")
 	}
 	return all
+}
+
+// suitsClocks warns of the neighbour whose clock drifts apart from the switch's the most, if LinkDelay does not follow
+// that drift.
+func suitsClocks(s *dataplane.Setting) []scheme.Remark {
+	const allowed = 1e6 / (1 << driftShift) // ppm
+	worst := -1
+	for i := range s.Ports {
+		if drift := math.Abs(s.Ports[i].Drift); drift > allowed && (worst < 0 || drift > math.Abs(s.Ports[worst].Drift)) {
+			worst = i
+		}
+	}
+	if worst < 0 {
+		return nil
+	}
+	p := &s.Ports[worst]
+	return []scheme.Remark{warnDrift.Remark("monitoring", "the clocks of %s and %s drift apart by %.4g ppm, and hop "+
+		"delays follow %.3g ppm at most: on a link that is never idle they grow, or vanish, with time", s.Switch, p.To,
+		math.Abs(p.Drift), allowed).At(p.Port(), math.Abs(p.Drift)/allowed)}
 }

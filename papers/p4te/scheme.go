@@ -164,6 +164,6 @@ func Scheme() dataplane.Scheme {
 		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +
 			"groups, flowlets by class, fake ACKs; hop limit", Source: "P4TE (Robin, Khan)",
 		Warnings: []scheme.WarningKind{warnClasses, warnSafeLate, warnRoundTrip, warnDelayDelta, warnBurst, warnGap,
-			warnBytes}},
+			warnBytes, warnDrift}},
 		newAt)
 }

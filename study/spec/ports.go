@@ -290,6 +290,9 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 			f.Idle, f.Longest = !x.queues(l.Rate), x.longest
 			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.sumPace())
 		}
+		if !f.Host {
+			f.Drift = p.switches[sw].Clock.Drift - p.switches[other].Clock.Drift
+		}
 		ports = append(ports, f)
 	}
 	return ports

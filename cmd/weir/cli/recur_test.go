@@ -364,7 +364,7 @@ var chosen = map[string]string{
 func TestLongCycleRecurs(t *testing.T) {
 	told := twice(t, `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 100Gbps, delay: 500ns, buffer: 1MB}}
-switch: [{hula: {cells: 256}}]
+switch: [{hula: {probe: 200us, gap: 100us, cells: 256}}]
 iterations: {draws: anew}
 traffic: [{name: train, hosts: "*", transport: {rdma: {recovery: selective_repeat, reordering: adaptive}}, cc: swift,
            job: {all_reduce: {size: 60kB, iterations: 150, align: 400us}}}]
@@ -379,7 +379,7 @@ measure: [job]
 // estimates of utilisation reach over an iteration, and still differ after 10 of them.
 func TestBalancersRecur(t *testing.T) {
 	for program, why := range map[string]string{"ecmp": "", "letflow": "", "drill": "", "spray": "", "wecmp": "",
-		"hula": "leaf0.ingressers[0].links[0].load: 120515."} {
+		"{hula: {probe: 200us, gap: 100us}}": "leaf0.ingressers[0].links[0].load: 120515."} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			told := twice(t, fmt.Sprintf(`duration: 60ms

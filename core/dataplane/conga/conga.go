@@ -11,6 +11,10 @@
 // The paper leaves failures to the fabric's routing. Here a leaf avoids uplinks that are
 // down, and says of the paths whose last link is down, one of its own, that they carry
 // nothing (Unreachable, in place of a metric); other links there are none in two tiers.
+//
+// Times follow from T, the longest round trip of the network without queues, unless a file states them
+// (dataplane.DerivedTime): T_fl, tau and the age are 5 T, 1.6 T and 100 T, so that they are the paper's 500 us, 160 us
+// and 10 ms at a T of 100 us.
 package conga
 
 import (
@@ -39,32 +43,52 @@ const Unreachable = 0xff
 
 // Config are CONGA's parameters.
 type Config struct {
-	Gap    unit.Time // T_fl, that ends a flowlet
+	Gap    unit.Time // T_fl, that ends a flowlet; 0: derived
 	Cells  int       // of the flowlet table
-	Tau    unit.Time // time constant of the DRE
-	Period unit.Time // T_dre, of its decrements
+	Tau    unit.Time // time constant of the DRE; 0: derived
+	Period unit.Time // T_dre, of its decrements; 0: Tau/10
 	Bits   int       // Q, of a congestion metric
-	Age    unit.Time // after which what a leaf told begins to decay
+	Age    unit.Time // after which what a leaf told begins to decay; 0: derived
 }
+
+// Times of a network without them in its file (§3.3, §3.6).
+var (
+	derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
+	derivedTau = dataplane.DerivedTime{Published: 160 * unit.Microsecond}
+	derivedAge = dataplane.DerivedTime{Published: 10 * unit.Millisecond, Min: unit.Microsecond}
+)
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.Gap, "gap", "500us", "that ends a flowlet", "CONGA §3.6: T_fl = 500us").Min("0s").Max("10s")
+	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6, T_fl").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
-	p.Time(&c.Tau, "tau", "160us", "time constant of the rate estimators", "CONGA §3.6: 160us").Min("1ns").Max("10s")
-	p.Time(&c.Period, "period", "16us", "of their decrements, at most tau",
-		"CONGA §3.2: T_dre; ours: the value, alpha 0.1").Min("1ns").Max("10s")
+	derivedTau.Bind(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
+	p.Time(&c.Period, "period", "0s", "of their decrements, at most tau; 0s: a tenth of tau",
+		"CONGA §3.2: T_dre; ours: the value, alpha 0.1").Max("10s")
 	p.Int(&c.Bits, "bits", "3", "of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
-	p.Time(&c.Age, "age", "10ms", "after which what a leaf told counts half, and half of that each time again",
-		"CONGA §3.3: 10ms").Min("1us").Max("60s")
+	derivedAge.Bind(p, &c.Age, "age", "after which what a leaf told counts half, and half of that each time again",
+		"CONGA §3.3").Max("60s")
 
 	p.Rule("period", func() error {
-		if c.Period > c.Tau {
+		if c.Tau > 0 && c.Period > c.Tau {
 			return fmt.Errorf("%v is above tau, which is %v", c.Period, c.Tau)
 		}
 		return nil
 	})
+}
+
+// settle sets the times that are 0. A stated period bounds a derived tau from below.
+func (c *Config) settle(site *dataplane.Site) {
+	derivedGap.Settle(&c.Gap, site)
+	derivedAge.Settle(&c.Age, site)
+	if c.Tau == 0 {
+		derivedTau.Settle(&c.Tau, site)
+		c.Tau = max(c.Tau, c.Period)
+	}
+	if c.Period == 0 {
+		c.Period = max(c.Tau/10, 1)
+	}
 }
 
 // NeedsNetwork says that a bridge has no paths.
@@ -158,6 +182,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case len(place.Up) > noFeedback:
 		return nil, fmt.Errorf("conga: %d uplinks; at most %d are possible", len(place.Up), noFeedback)
 	}
+	c.settle(site)
 	r := site.Random("conga")
 	g := &Program{config: c, place: place, paths: dataplane.NewPathSet(site),
 		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), random: r,

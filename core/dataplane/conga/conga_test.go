@@ -358,7 +358,7 @@ func TestErrors(t *testing.T) {
 		})
 	}
 	two := dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
-	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "period", "200us"); err == nil ||
+	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "tau", "160us", "period", "200us"); err == nil ||
 		!strings.Contains(err.Error(), "period: 200us is above tau") {
 		t.Errorf("a period above tau: %v", err)
 	}

@@ -11,6 +11,11 @@
 // some probe periods has failed: the next probe takes its place (§3.3).
 //
 // Downward there is one way, for data as for probes; HULA chooses upward.
+//
+// Times follow from T, the longest round trip of the tree without queues, unless a file states them
+// (dataplane.DerivedTime): the probe period and the gap are 2 T and T, so that they are §3.4's 200 us and 100 us at a T
+// of 100 us. A link carries a probe of each leaf in a period, so a derived period is long enough that these take at most
+// 5 % of the slowest link. That follows §3.4, which has up to 1 ms for larger networks.
 package hula
 
 import (
@@ -32,21 +37,31 @@ const mostToRs = 1 << 24
 
 // Config are HULA's parameters.
 type Config struct {
-	Probe    unit.Time // period of a ToR's probes
-	Gap      unit.Time // that ends a flowlet
+	Probe    unit.Time // period of a ToR's probes; 0: derived
+	Gap      unit.Time // that ends a flowlet; 0: derived
 	Cells    int       // of the flowlet table
 	Tau      unit.Time // time constant of the estimators of utilisation; 0: 2·Probe
 	Age      unit.Time // after which a hop without probes has failed; 0: 10·Probe
 	OnlyBest bool      // probes that do not change a switch's table end there
 }
 
+// Times of a network without them in its file (§3.4), and the largest part of the slowest link, 1/probeShare, that
+// probes of all leaves take with a derived period.
+var (
+	derivedProbe = dataplane.DerivedTime{Published: 200 * unit.Microsecond, Min: unit.Microsecond}
+	derivedGap   = dataplane.DerivedTime{Published: 100 * unit.Microsecond}
+)
+
+const probeShare = 20
+
 // Counts are a switch's probes: sent by itself as a ToR, received, and forwarded.
 type Counts struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.Probe, "probe", "200us", "period of a leaf's probes", "HULA §3.4: 200us to 1ms").Min("1us").Max("10s")
-	p.Time(&c.Gap, "gap", "100us", "that ends a flowlet", "HULA §3.4: 100us").Min("0s").Max("10s")
+	derivedProbe.Bind(p, &c.Probe, "probe", "period of a leaf's probes, derived so that those of all leaves take at "+
+		"most 5 % of the slowest link", "HULA §3.4").Max("10s")
+	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "HULA §3.4").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	p.Time(&c.Tau, "tau", "0s", "time constant of the estimators of utilisation; 0s: twice the probe period",
@@ -55,6 +70,24 @@ func (c *Config) Params(p *scheme.Params) {
 		"HULA §3.3: 10 probe periods").Max("60s")
 	p.Either(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all", "a switch passes on all probes, or those that "+
 		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours: the load of §4")
+}
+
+// settle sets the times that are 0.
+func (c *Config) settle(site *dataplane.Site, leaves int) {
+	derivedGap.Settle(&c.Gap, site)
+	if c.Probe == 0 {
+		derivedProbe.Settle(&c.Probe, site)
+		if trip := site.Trip(); trip > 0 && len(site.Rates) > 0 {
+			probes := unit.Bytes(leaves) * unit.Bytes(probeSize(site.Framing, 6, probeExtension))
+			c.Probe = max(c.Probe, probeShare*unit.TransmitTime(probes, site.Rates[0]))
+		}
+	}
+	if c.Tau == 0 {
+		c.Tau = 2 * c.Probe
+	}
+	if c.Age == 0 {
+		c.Age = 10 * c.Probe
+	}
 }
 
 // NeedsNetwork says that a bridge has no paths.
@@ -117,12 +150,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	case place.Leaves > mostToRs:
 		return nil, fmt.Errorf("hula: %d leaves; at most %d are possible", place.Leaves, mostToRs)
 	}
-	if c.Tau == 0 {
-		c.Tau = 2 * c.Probe
-	}
-	if c.Age == 0 {
-		c.Age = 10 * c.Probe
-	}
+	c.settle(site, place.Leaves)
 	r := site.Random("hula")
 	h := &Program{config: c, place: place, paths: dataplane.NewPathSet(site),
 		flowlets: dataplane.NewFlowlets(c.Cells, c.Gap), framing: site.Framing, own: -1,
@@ -271,6 +299,18 @@ func (h *Program) spread(env *dataplane.Env, ports []dataplane.PortID, but datap
 // shimHeader is the header of ProtoOwn, which has a field for the kind (packet.Emit).
 const shimHeader = 16
 
+// probeExtension is a probe's extension in a frame: 4 bytes with type, length and padding.
+const probeExtension = 8
+
+// probeSize returns the Size of a probe in an IP version, with so many bytes of extensions.
+func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
+	headers := packet.EthernetHeader + packet.IPv4Header + shimHeader + extensions
+	if version == 6 {
+		headers += packet.IPv6Header - packet.IPv4Header
+	}
+	return f.Frame(headers, 0, false)
+}
+
 // send makes a probe, which travels to the neighbour only.
 func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util uint8) {
 	p := env.New()
@@ -278,11 +318,7 @@ func (h *Program) send(env *dataplane.Env, port dataplane.PortID, tor int, util 
 	p.Src, p.Dst = h.address, h.address
 	p.Hash = packet.FlowHash(p.Src, p.Dst, 0, 0, p.Proto)
 	p.SetExtension(Extension, []byte{byte(tor >> 16), byte(tor >> 8), byte(tor), util})
-	headers := packet.EthernetHeader + packet.IPv4Header + shimHeader + p.ExtensionBytes()
-	if p.Version == 6 {
-		headers += packet.IPv6Header - packet.IPv4Header
-	}
-	p.Size = h.framing.Frame(headers, 0, false)
+	p.Size = probeSize(h.framing, p.Version, p.ExtensionBytes())
 	env.Send(p, port, 0)
 }
 

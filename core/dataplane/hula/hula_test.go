@@ -372,9 +372,9 @@ func TestErrors(t *testing.T) {
 			t.Errorf("no fat tree: %v", err)
 		}
 	}
-	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "0s"); err == nil ||
-		!strings.Contains(err.Error(), "probe is 0s") {
-		t.Errorf("no probe period: %v", err)
+	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
+		!strings.Contains(err.Error(), "1ns: 1us and more are possible, or 0s") {
+		t.Errorf("a probe period of 1 ns: %v", err)
 	}
 }
 

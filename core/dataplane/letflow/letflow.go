@@ -1,6 +1,9 @@
 // Package letflow is LetFlow (Vanini et al., NSDI 2017): every flowlet takes one of the shortest paths at
 // random. On slow paths packets have larger gaps, so that flowlets there are shorter, and load balances
 // without any measurement.
+//
+// The gap of 500 us (§5) is 5 T, where T is the longest round trip of the fat tree without queues, and scales with T
+// unless a file states it (dataplane.DerivedTime). In networks that are no fat tree it is 500 us.
 package letflow
 
 import (
@@ -21,15 +24,18 @@ type Program struct {
 
 // Config are LetFlow's parameters.
 type Config struct {
-	Gap   unit.Time // that ends a flowlet
+	Gap   unit.Time // that ends a flowlet; 0: derived
 	Cells int       // of the flowlet table
 
 	Failover unit.Time
 }
 
+// derivedGap is the gap of a network without one in its file.
+var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
+
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.Gap, "gap", "500us", "that ends a flowlet", "LetFlow §5: 500us").Min("0s").Max("10s")
+	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "LetFlow §5").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	dataplane.BindFailover(p, &c.Failover)
@@ -50,6 +56,7 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program of a switch.
 func New(site *dataplane.Site, c Config) *Program {
+	derivedGap.Settle(&c.Gap, site)
 	r := site.Random("letflow")
 	return &Program{dataplane.NewPathSet(site), dataplane.NewFlowlets(c.Cells, c.Gap), uint32(r.Uint64()), r,
 		dataplane.NewFailover(site, c.Failover)}

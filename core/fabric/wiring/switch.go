@@ -160,13 +160,13 @@ func takes(r unit.LinkRate, frame unit.Bytes) unit.Time {
 func (w *Wiring) place(node int) (*dataplane.Place, error) {
 	c, tree := w.config, w.config.Tree
 	if tree == nil {
-		if tree = w.tree; tree == nil {
-			var err error
-			if tree, err = c.Network.Tree(); err != nil {
-				return nil, err
-			}
-			w.tree = tree
+		if w.tree == nil && w.noTree == nil {
+			w.tree, w.noTree = c.Network.Tree()
 		}
+		if w.noTree != nil {
+			return nil, w.noTree
+		}
+		tree = w.tree
 	}
 	if w.leafOf == nil {
 		w.leafOf, w.trip = tree.LeafOf(), w.tripOf(tree)

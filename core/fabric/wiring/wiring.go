@@ -69,6 +69,7 @@ type Wiring struct {
 	ports   []*tm.Port // by Directions
 	rates   []unit.Rate
 	tree    *topology.Tree // of networks with flat addresses, if a program asks
+	noTree  error          // why the network is not a tree, likewise
 	leafOf  []int32        // Tree.LeafOf, likewise
 	trip    unit.Time      // through the tree, likewise
 	streams unit.Streams   // with Config.Restarts, all that were given out

@@ -1,0 +1,66 @@
+package dataplane
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// DerivedTime is a time of a load balancer, as its source publishes it. Unless a file states the time, it follows from
+// the longest round trip of the fat tree without queues, T, as P4TE's times do: it is Published at a T of PublishedTrip
+// and scales with T, down to Min or 1 ns. A stated time is as long, too.
+type DerivedTime struct{ Published, Min unit.Time }
+
+// PublishedTrip is the T at which load balancers have the times of their sources. The value is ours, since the sources
+// do not state a T: the gap of CONGA and LetFlow, 500 us, is then 5 T, which is P4TE's, and HULA's, 100 us, is T.
+const PublishedTrip = 100 * unit.Microsecond
+
+// Bind binds the time to a parameter with default 0s, which stands for the derived time.
+func (d DerivedTime) Bind(p *scheme.Params, to *unit.Time, name, doc, source string) scheme.Declaration {
+	declared := p.Time(to, name, "0s", fmt.Sprintf("%s; 0s: %v, where T is the longest round trip of the fat tree without "+
+		"queues, or %v where T is not known", doc, d, d.Published), fmt.Sprintf("%s: %v; ours: scales with T", source, d.Published))
+	p.Rule(name, func() error {
+		if *to != 0 && *to < d.min() {
+			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.min())
+		}
+		return nil
+	})
+	return declared
+}
+
+func (d DerivedTime) min() unit.Time { return max(d.Min, unit.Nanosecond) }
+
+// String returns the time in round trips: "5 T".
+func (d DerivedTime) String() string {
+	return fmt.Sprintf("%g T", float64(d.Published)/float64(PublishedTrip))
+}
+
+// At returns the time in a network with a round trip T. With a T of 0 it is Published.
+func (d DerivedTime) At(trip unit.Time) unit.Time {
+	if trip <= 0 {
+		return d.Published
+	}
+	return max(unit.Time(math.Round(float64(d.Published)*float64(trip)/float64(PublishedTrip))), d.min())
+}
+
+// Settle sets a time that is 0, so that a stated one stays, to the derived time at a site.
+func (d DerivedTime) Settle(to *unit.Time, site *Site) {
+	if *to == 0 {
+		*to = d.At(site.Trip())
+	}
+}
+
+// Trip returns the longest round trip without queues between hosts of the site's fat tree. It is 0 if the network is
+// not a fat tree or is not known.
+func (s *Site) Trip() unit.Time {
+	if s.Place == nil {
+		return 0
+	}
+	place, err := s.Place()
+	if err != nil {
+		return 0
+	}
+	return place.Trip
+}
