@@ -434,6 +434,10 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		g.nacks.Ignored++
 		return g.refuse(env, p)
 	}
+	if c == Mice && !g.responds(p) && g.isFlood(env, x) && !x.hasSpareRoom(p.Size) {
+		x.own().Refused()
+		return g.refuse(env, p)
+	}
 	lacking := x.lacks(c, p.Size)
 	if lacking == nil {
 		return dataplane.Accept
@@ -461,7 +465,7 @@ const mostEvicted = 144
 // reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits into all memory of port
 // x. It returns the memory that still lacks room; nil: it fits. Each evicted packet becomes a NACK (OnDrop).
 func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
-	flooded := !x.asNeeded() && g.flooded(env, x)
+	flooded := g.isFlood(env, x)
 	for range mostEvicted {
 		victim, ok := Control, false
 		if x.asNeeded() {
