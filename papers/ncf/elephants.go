@@ -175,7 +175,8 @@ func (g *Program) miceExceed(env *dataplane.Env, x *port, share float64) bool {
 	if int(x.out) >= env.Ports() {
 		return false
 	}
-	return float64(x.mice.sum(env.Now())) > share*bytesOf(env.Port(x.out).Rate())*float64(g.history())
+	whole := bytesOf(env.Port(x.out).Rate()) * float64(x.history())
+	return float64(x.mice.sum(env.Now())) > share*whole
 }
 
 // bytesOf is a rate in bytes per ps.
