@@ -59,7 +59,7 @@ func (o *Options) bindDuration(p *scheme.Params) {
 	p.Time(&o.Sketch.Duration, "duration", "0s", "d of a window; 0s: 10ms, or what round_trip and senders ask for",
 		"ours; BS'19 §4.1").Max("60s")
 	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest of the flows, without queues: n·d is at least four times this "+
-		"and what the memory takes to leave, at each port, or with sketch: switch where that is longest; 0s: duration says d",
+		"and what the memory takes to leave, port by port, with sketch: switch the longest; 0s: duration says d",
 		"ours: a flow sends its window once in it").Max("10s")
 	p.Int(&o.Senders, "senders", "0", "N that send through a port at once: n·d is at least four times N frames at the "+
 		"port's rate; 0: duration says d", "ours: a window is one packet at least").Min("0").Max("1000000")

@@ -50,8 +50,8 @@ func TestDerivedDuration(t *testing.T) {
 }
 
 // Each port has the d that its own rate and buffer ask for, by hand: 100 kB leave in 0.8 ms at 1 Gb/s, in 8 ms at 100
-// Mb/s, and 1 ms is the path. A slow port elsewhere does not change what a fast one notices and when. Where the sketch is
-// the switch's, there is one d, the longest.
+// Mb/s, and 1 ms is the path. A slow port elsewhere does not change what a fast one notices and when. Where the sketch
+// is the switch's, there is one d, the longest.
 func TestDerivedByPort(t *testing.T) {
 	for scope, want := range map[string][]unit.Time{PerPort: {1800 * unit.Microsecond, 9 * ms, 9 * ms},
 		PerSwitch: {9 * ms, 9 * ms, 9 * ms}} {
