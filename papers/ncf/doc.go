@@ -239,7 +239,8 @@
 //     loss, one of four to ten flows of BBR had 0.15 to 0.25 of its part while all ports had the longest n·d; of ten at
 //     4 ms, twice the port, the slowest has 42 of 48 since, and 29 in a buffer of ten products (one seed). One of ten
 //     flows of dctcp there has 7 (attack-senders). One flow of dctcp at 20 ms has 365 in the first 4 s of the flood if
-//     it was reduced before, since it grows by a packet a round trip. Floods of less than the port are in honest-mice and overload.
+//     it was reduced before, since it grows by a packet a round trip. Floods of less than the port are in honest-mice
+//     and overload.
 //     Without budgets two elephants next to twice the port have 478, 377, 199 and 420 (at 20 ms that this is below 0.9
 //     of 478 is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half
 //     at 4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms their
