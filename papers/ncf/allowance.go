@@ -3,7 +3,6 @@ package ncf
 import (
 	"weir/core/dataplane"
 	"weir/core/packet"
-	"weir/core/unit"
 )
 
 // An allowance is how many NACKs a flow may cause for packets that find no room (ours; BS'19 §4.3 does not combine
@@ -87,7 +86,7 @@ func (g *Program) allowed(env *dataplane.Env, x *port) uint32 {
 	}
 	frames := 0.
 	if int(x.out) < env.Ports() {
-		rate, span := env.Port(x.out).Rate(), unit.Time(g.config.Sketch.Windows)*g.config.Sketch.Duration
+		rate, span := env.Port(x.out).Rate(), x.history()
 		frames = float64(float64(rate.Bits)/8/defaultFrame*span.Seconds()) + float64(float64(rate.Packets)*span.Seconds())
 	}
 	if x.memory != nil && x.own().packets {

@@ -50,7 +50,7 @@ func (t *Top) told(o *Origin, window uint32, share float64, duration unit.Time) 
 // modest reports whether an elephant sends no more than it is offered: if those above are told, and reduce, memory
 // suffices. If it were told, too, it would pay for who does not listen.
 func (g *Program) modest(env *dataplane.Env, x *port, o *Origin) bool {
-	return !g.config.TellAll && !g.config.Sketch.Packets && g.rate(env.Now(), o.Count) <= g.supply(env, x, Elephants)
+	return !g.config.TellAll && !g.config.Sketch.Packets && x.rate(env.Now(), o.Count) <= g.supply(env, x, Elephants)
 }
 
 // ignores reports whether the packet of an elephant that ignores NACKs is one to be trimmed.

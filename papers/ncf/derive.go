@@ -59,7 +59,7 @@ func (o *Options) bindDuration(p *scheme.Params) {
 	p.Time(&o.Sketch.Duration, "duration", "0s", "d of a window; 0s: 10ms, or what round_trip and senders ask for",
 		"ours; BS'19 §4.1").Max("60s")
 	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest of the flows, without queues: n·d is at least four times this "+
-		"and what the memory takes to leave, at the port where that is longest; 0s: duration says d",
+		"and what the memory takes to leave, port by port, with sketch: switch the longest; 0s: duration says d",
 		"ours: a flow sends its window once in it").Max("10s")
 	p.Int(&o.Senders, "senders", "0", "N that send through a port at once: n·d is at least four times N frames at the "+
 		"port's rate; 0: duration says d", "ours: a window is one packet at least").Min("0").Max("1000000")
@@ -83,15 +83,27 @@ func (o *Options) memoryAt(buffer unit.Length, frame unit.Bytes) float64 {
 	return unit.Depth{Packets: buffer.Packets, Bytes: buffer.Bytes}.At(0, frame)
 }
 
-// settle sets d from where the program is to run.
-func (o *Options) settle(site *dataplane.Site) error {
-	if o.Sketch.Duration > 0 {
-		return nil
-	}
-	if !o.derives() {
+// settle sets d from where the program is to run: the longest of all ports. It returns d by port, and the longest for
+// packets whose egress port is unknown. A port's own buffer and rate decide its d, so that a deep buffer elsewhere does
+// not delay what it notices. With sketch: switch all ports have one.
+func (o *Options) settle(site *dataplane.Site) (each []unit.Time, err error) {
+	each = make([]unit.Time, site.Ports+1)
+	derived := o.Sketch.Duration == 0 && o.derives()
+	if derived {
+		err = o.derive(site, each)
+	} else if o.Sketch.Duration == 0 {
 		o.Sketch.Duration = usualDuration
-		return nil
 	}
+	for i := range each {
+		if !derived || o.Scope != PerPort || each[i] == 0 {
+			each[i] = o.Sketch.Duration
+		}
+	}
+	return each, err
+}
+
+// derive sets d, and that of each port with a rate, from round trips, senders, rates and memory.
+func (o *Options) derive(site *dataplane.Site, each []unit.Time) error {
 	frame := unit.Bytes(site.MaxFrame)
 	if frame == 0 {
 		frame = defaultFrame
@@ -102,7 +114,8 @@ func (o *Options) settle(site *dataplane.Site) error {
 		rated = rated || rate > 0
 		t := turnOf(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets}, frame),
 			frame)
-		o.Sketch.Duration = max(o.Sketch.Duration, t.fits(o.Sketch.Windows))
+		each[i] = t.fits(o.Sketch.Windows)
+		o.Sketch.Duration = max(o.Sketch.Duration, each[i])
 	}
 	if !rated {
 		return fmt.Errorf("no port has a rate in bit/s, from which d could follow; duration can say it")

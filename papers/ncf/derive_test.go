@@ -49,6 +49,25 @@ func TestDerivedDuration(t *testing.T) {
 	}
 }
 
+// Each port has the d that its own rate and buffer ask for, by hand: 100 kB leave in 0.8 ms at 1 Gb/s, in 8 ms at 100
+// Mb/s, and 1 ms is the path. A slow port elsewhere does not change what a fast one notices and when. Where the sketch
+// is the switch's, there is one d, the longest.
+func TestDerivedByPort(t *testing.T) {
+	for scope, want := range map[string][]unit.Time{PerPort: {1800 * unit.Microsecond, 9 * ms, 9 * ms},
+		PerSwitch: {9 * ms, 9 * ms, 9 * ms}} {
+		r := newRig(t, setup{ports: 2, queues: 3, limit: tm.Limit{Bytes: 100_000}, rate: unit.Gbps,
+			rates: map[int]unit.Rate{1: 100 * unit.Mbps}, given: []string{"round_trip", "1ms", "sketch", scope}})
+		for i := range r.g.ports {
+			x := &r.g.ports[i]
+			if x.sketch.Duration() != want[i] || x.mice.duration != want[i] || x.history() != 4*want[i] ||
+				r.g.every(x) != want[i] || x.memory != nil && x.memory.budget.duration != want[i] {
+				t.Errorf("sketch: %s, port %d: d is %v, of mice %v, want %v", scope, i, x.sketch.Duration(), x.mice.duration,
+					want[i])
+			}
+		}
+	}
+}
+
 // Without round_trip and senders d is 10 ms. Both ways together are refused, and so is a port whose rate says nothing.
 func TestDerivedOrGiven(t *testing.T) {
 	r := newRig(t, setup{ports: 2, queues: 3, limit: tm.Limit{Bytes: 97_000}})

@@ -105,8 +105,8 @@ func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Pa
 	if g.detector.Elephant(c) {
 		return true
 	}
-	d, responds := g.detector, p.Proto != packet.ProtoUDP || g.config.UDP
-	crowded := responds && g.miceExceed(env, x, crowdRate)
+	d := g.detector
+	crowded := g.responds(p) && g.miceExceed(env, x, crowdRate)
 	if crowded {
 		d.Threshold *= fallen
 	}
@@ -130,6 +130,9 @@ const (
 	crowdRate = 0.5    // of what the port can send in n·d
 	fallen    = 1. / 2 // of the threshold
 )
+
+// responds reports whether the flow of p can respond to NACKs.
+func (g *Program) responds(p *packet.Packet) bool { return p.Proto != packet.ProtoUDP || g.config.UDP }
 
 // forwarded returns c with totals of what the port did not drop, but no more than it can send in the time of the
 // windows, since the rest waits. It returns nil if that is all that arrived.
@@ -172,7 +175,8 @@ func (g *Program) miceExceed(env *dataplane.Env, x *port, share float64) bool {
 	if int(x.out) >= env.Ports() {
 		return false
 	}
-	return float64(x.mice.sum(env.Now())) > share*bytesOf(env.Port(x.out).Rate())*float64(g.history())
+	whole := bytesOf(env.Port(x.out).Rate()) * float64(x.history())
+	return float64(x.mice.sum(env.Now())) > share*whole
 }
 
 // bytesOf is a rate in bytes per ps.

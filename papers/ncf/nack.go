@@ -183,12 +183,17 @@ func (g *Program) demand(env *dataplane.Env, x *port, p *packet.Packet) (unit.Ra
 	if g.config.Sketch.Packets {
 		flow *= uint64(p.Size)
 	}
-	return g.rate(now, flow), class
+	return x.rate(now, flow), class
+}
+
+// covered is the time that the counts of a port cover.
+func (x *port) covered(now unit.Time) unit.Time {
+	return span(now, x.sketch.Windows(), x.sketch.Duration())
 }
 
 // rate converts bytes in the last n windows into bit/s.
-func (g *Program) rate(now unit.Time, bytes uint64) unit.Rate {
-	return unit.Rate(float64(bytes) * 8e12 / float64(span(now, g.config.Sketch.Windows, g.config.Sketch.Duration)))
+func (x *port) rate(now unit.Time, bytes uint64) unit.Rate {
+	return unit.Rate(float64(bytes) * 8e12 / float64(x.covered(now)))
 }
 
 // notice describes to a flow what happened at port x.
@@ -247,11 +252,19 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 
 const heaviestLooked = 4
 
+// every is the shortest time between two notices to an elephant at a port.
+func (g *Program) every(x *port) unit.Time {
+	if g.config.Every > 0 {
+		return g.config.Every
+	}
+	return x.sketch.Duration()
+}
+
 // notifyElephant sends a NACK about the last packet of an elephant, although nothing of it is lost, unless
 // it was notified within the interval.
 func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
-	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.config.Every || o.Src == 0 ||
+	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.every(x) || o.Src == 0 ||
 		o.Proto == packet.ProtoUDP && !g.config.UDP || !g.allowance.has(o.Key, g.allowed(env, x)) ||
 		g.silent(now, o.Proto, o.Key) != "" {
 		return false
@@ -266,12 +279,12 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	}
 	demand := unit.Rate(0)
 	if !g.config.Sketch.Packets {
-		demand = g.rate(now, o.Count)
+		demand = x.rate(now, o.Count)
 	}
 	o.Notified, o.NotifiedAt = true, now
 	g.allowance.spend(o.Key)
 	n := g.notice(env, x, packet.CauseElephant, 0, demand, Elephants)
-	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, g.config.Sketch.Duration)
+	x.top.told(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, x.sketch.Duration())
 	switch {
 	case g.echoes != nil && c.Proto == packet.ProtoTCP:
 		env.Free(c)

@@ -155,7 +155,7 @@ func (g *Program) served(now unit.Time, x *port, p *tm.Port, rate, whole float64
 		share += y
 	}
 	if x.asNeeded() {
-		came := float64(x.mice.sum(now)) * 8e12 / float64(span(now, g.config.Sketch.Windows, g.config.Sketch.Duration))
+		came := float64(x.mice.sum(now)) * 8e12 / float64(x.covered(now))
 		share = max(share, 1-came/rate)
 	}
 	const rounding = 1 + 1e-9 // of a sum of shares that is half
@@ -187,7 +187,7 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	x.top.Advance(x.sketch.Window())
 	for i := range x.top.Len() {
 		if x.top.Fresh(i, x.sketch.Window()) {
-			demands = append(demands, float64(g.rate(now, x.top.At(i).Count)))
+			demands = append(demands, float64(x.rate(now, x.top.At(i).Count)))
 		}
 	}
 	x.offer.to[Elephants] = unit.Rate(left / float64(max(1, len(demands))))

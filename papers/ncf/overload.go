@@ -97,16 +97,14 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes int32) {
 		return
 	}
 	was, rate := x.overload.isOn(), bytesOf(p.Rate())
-	x.overload.add(now, bytes, rate, x.carries, rate*float64(g.history()), g.least())
+	x.overload.add(now, bytes, rate, x.carries, rate*float64(x.history()), g.least())
 	if x.overload.isOn() != was {
-		g.shareBandwidth(p, was)
+		g.shareBandwidth(p, x, was)
 	}
 }
 
 // history is n·d.
-func (g *Program) history() unit.Time {
-	return unit.Time(g.config.Sketch.Windows) * g.config.Sketch.Duration
-}
+func (x *port) history() unit.Time { return unit.Time(x.sketch.Windows()) * x.sketch.Duration() }
 
 // least is what the smallest elephant sends in n·d, in bytes.
 func (g *Program) least() float64 {
@@ -120,10 +118,10 @@ func (g *Program) least() float64 {
 func (x *port) asNeeded() bool { return x.carries > 0 && !x.overload.isOn() }
 
 // shareBandwidth has the scheduler of a port give mice what they need, or an equal part. It reports whether it can.
-func (g *Program) shareBandwidth(p *tm.Port, asNeeded bool) bool {
+func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 	span := unit.Time(0)
 	if asNeeded {
-		span = guaranteedSpans * g.history()
+		span = guaranteedSpans * x.history()
 	}
 	return p.SetAsNeeded(span)
 }
@@ -131,7 +129,7 @@ func (g *Program) shareBandwidth(p *tm.Port, asNeeded bool) bool {
 // prepareBandwidth sets how p, which is port x, shares its bandwidth, and what part of it mice can have for long.
 func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 	x.carries = -1
-	if !g.shareBandwidth(p, !g.config.Equal) || g.config.Equal {
+	if !g.shareBandwidth(p, x, !g.config.Equal) || g.config.Equal {
 		return
 	}
 	guaranteed := 0.0

@@ -63,7 +63,7 @@ type Config struct {
 	Acks       Class     // class of packets without payload that are not feedback of the network: Control or Mice
 
 	Top     int       // elephants that may get a NACK during congestion; 0: only those whose packets find no room
-	Every   unit.Time // at most once so often
+	Every   unit.Time // at most once so often; 0: once in a window
 	TellAll bool      // also elephants that send no more than they are offered
 	Spare   bool      // those that ignore NACKs are not trimmed before others
 	Early   float64   // elephants get a NACK when their packets use this share of the memory; 0: never
@@ -127,7 +127,8 @@ const slots = 4096
 
 // New returns the program for a site, of options that scheme.Validate finds nothing wrong with.
 func New(site *dataplane.Site, o Options) (*Program, error) {
-	if err := o.settle(site); err != nil {
+	durations, err := o.settle(site)
+	if err != nil {
 		return nil, fmt.Errorf("ncf: %w", err)
 	}
 	c := o.config()
@@ -144,10 +145,12 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	var sketch *Sketch
 	for i := range site.Ports + 1 {
 		if sketch == nil || c.Scope == PerPort {
-			sketch = NewSketch(c.Sketch)
+			config := c.Sketch
+			config.Duration = durations[i]
+			sketch = NewSketch(config)
 		}
 		x := port{out: dataplane.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
-		x.mice = newTally(c.Sketch.Windows, c.Sketch.Duration)
+		x.mice = newTally(c.Sketch.Windows, durations[i])
 		g.ports = append(g.ports, x)
 	}
 	if err := g.share(site); err != nil {
@@ -158,7 +161,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		frame = defaultFrame
 	}
 	for i := range g.ports {
-		g.ports[i].prepare(&c.Sketch, site.Rate(i).Bits, int32(frame))
+		g.ports[i].prepare(&g.ports[i].sketch.config, site.Rate(i).Bits, int32(frame))
 	}
 	if c.Flowlet {
 		g.changes = newChanges(slots, site.Ports+1, c.Wait)
@@ -210,6 +213,7 @@ func (g *Program) share(site *dataplane.Site) error {
 	whole.Separate = site.Queues >= 3
 	for i := range site.Ports {
 		own, limit, queues := m, site.Limit(i), site.Queues
+		own.Duration = g.ports[i].sketch.Duration()
 		if i < len(site.At) {
 			queues = site.At[i].Queues()
 		}
@@ -434,6 +438,10 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		g.nacks.Ignored++
 		return g.refuse(env, p)
 	}
+	if c == Mice && !g.responds(p) && g.isFlood(env, x) && !x.hasSpareRoom(p.Size) {
+		x.own().Refused()
+		return g.refuse(env, p)
+	}
 	lacking := x.lacks(c, p.Size)
 	if lacking == nil {
 		return dataplane.Accept
@@ -461,7 +469,7 @@ const mostEvicted = 144
 // reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits into all memory of port
 // x. It returns the memory that still lacks room; nil: it fits. Each evicted packet becomes a NACK (OnDrop).
 func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
-	flooded := !x.asNeeded() && g.flooded(env, x)
+	flooded := g.isFlood(env, x)
 	for range mostEvicted {
 		victim, ok := Control, false
 		if x.asNeeded() {

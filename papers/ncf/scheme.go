@@ -225,9 +225,6 @@ func (o *Options) config() Config {
 	if c.Acks = Control; o.AcksAreMice {
 		c.Acks = Mice
 	}
-	if c.Every == 0 {
-		c.Every = c.Sketch.Duration
-	}
 	if c.Wait == 0 {
 		c.Wait = c.Sketch.Duration
 	}
