@@ -105,3 +105,30 @@ func TestMemoryOfFlowsAtOnce(t *testing.T) {
 		t.Errorf("%.3g bytes for %d flows that begin together", together, flows)
 	}
 }
+
+// Flows of TCP that share a bottleneck have no more in flight than its rate times the delay of their path, however many
+// they are. Flows of RDMA, which begin at the rate of their host, have that of each.
+func TestMemoryInFlight(t *testing.T) {
+	inFlight := func(transport string, hosts int) float64 {
+		memory := func(delay string) float64 {
+			s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), fmt.Sprintf("duration: 1s\n"+
+				"switch: [forward]\ntopology: {dumbbell: {hosts: %d, rate: 100Gbps, delay: %s, bottleneck: 400Mbps, buffer: "+
+				"420KB}}\ntraffic: [{name: x, from: \"left*\", to: right0, transport: %s, cc: none}]\n", hosts, delay, transport),
+				spec.Options{})
+			return plan.EstimateMemory(plan.Runs(s)[0])
+		}
+		return memory("10ms") - memory("1ns")
+	}
+	one := inFlight("tcp", 1)
+	if one < 256*400e6*10e-3/8/1500 {
+		t.Errorf("%.3g bytes in flight for one flow", one)
+	}
+	for _, hosts := range []int{10, 100, 1000} {
+		if n := inFlight("tcp", hosts); math.Abs(n-one) > 0.01*one {
+			t.Errorf("%.4g bytes in flight for %d flows of TCP, and %.4g for one", n, hosts, one)
+		}
+	}
+	if n := inFlight("rdma", 100); n < 50*one {
+		t.Errorf("%.4g bytes in flight for 100 flows of RDMA, and %.4g for one of TCP", n, one)
+	}
+}

@@ -3,6 +3,8 @@ package plan
 import (
 	"math"
 
+	"weir/core/packet"
+	"weir/core/topology"
 	"weir/core/unit"
 	"weir/core/workload/job"
 	"weir/study/spec"
@@ -250,9 +252,11 @@ func underway(p *spec.Point) (n float64) {
 			whole = math.Inf(1)
 		}
 	}
-	for d, load := range loads(p.Network(), list) {
+	wanted := loads(p.Network(), list)
+	carried := carriedLoads(p.Network(), list, wanted)
+	for d, load := range wanted {
 		l := &p.Network().Links[d/2]
-		n += min(load, bits(l.Rate)) * l.Delay.Seconds() / 8 / typical
+		n += min(carried[d], bits(l.Rate)) * l.Delay.Seconds() / 8 / typical
 		switch {
 		case load <= bits(l.Rate) || !p.Network().Nodes[l.Ends[d%2]].Switch:
 		case l.Buffer.Packets > 0:
@@ -264,4 +268,23 @@ func underway(p *spec.Point) (n float64) {
 		}
 	}
 	return min(n, whole)
+}
+
+// carriedLoads estimates what streams that want the given loads send over each direction of links, in bit/s. A stream of
+// TCP sends its part of the busiest link of its path, over all its links. Streams of other transports can begin at the
+// rate of their host, and so have all that they want.
+func carriedLoads(n *topology.Network, list []stream, wanted []float64) []float64 {
+	carried := make([]float64, len(wanted))
+	for i := range list {
+		part := 1.0
+		if t, _ := list[i].traffic.Transport(); t.Kernel == packet.ProtoTCP {
+			for _, d := range list[i].path {
+				part = min(part, bits(n.Links[d/2].Rate)/max(wanted[d], 1))
+			}
+		}
+		for _, d := range list[i].path {
+			carried[d] += part * list[i].rate
+		}
+	}
+	return carried
 }
