@@ -147,8 +147,12 @@ func TestProgramOrder(t *testing.T) {
 					"ecn, " + c + ", pie, " + u: -1} {
 					check(t, experiment, list, u, c, at, load(list))
 				}
-				list := c + ", {" + u + ": {windows: 3}}, " + c
-				check(t, experiment, list, u, c, len(c)+2, load(list))
+				first := "ecmp"
+				if c == first {
+					first = "spray"
+				}
+				list := first + ", {" + u + ": {windows: 3}}, " + c
+				check(t, experiment, list, u, c, len(first)+2, load(list))
 				if c == "forward" {
 					check(t, bridge, u+", forward", u, c, 0, decode(u+", forward"))
 					check(t, bridge, "forward, "+u, u, c, -1, decode("forward, "+u))
@@ -159,4 +163,33 @@ func TestProgramOrder(t *testing.T) {
 	list := "forward, ncf, {p4te: {paths: false, rate: enforced}}" // which chooses no port in a standalone switch
 	check(t, bridge, list, "ncf", "p4te", -1, decode(list))
 	check(t, experiment, list, "ncf", "p4te", 9, load(list))
+}
+
+// TestProgramTwice: a list has each program once, in experiments and in the file of a standalone switch. The error is at
+// the place of the second.
+func TestProgramTwice(t *testing.T) {
+	const experiment = "duration: 1ms\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us, buffer: 250kB}}\n" +
+		"switch: [%s]\ntraffic: [{name: x, from: h0, to: h1, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"
+	const bridge = "ports: {a: {interface: eth1, rate: 1Gbps}, b: {interface: eth2, rate: 1Gbps}}\nmetrics: none\n" +
+		"switch: [%s]\n"
+	r := cli.Registry()
+	for _, s := range r.Programs {
+		list := fmt.Sprintf("forward, %s, %s", s.Name, s.Name)
+		column := len("switch: [forward, , ") + len(s.Name) + 1
+		if s.Name == "forward" {
+			list, column = "forward, forward", len("switch: [forward, ")+1
+		}
+		_, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, experiment, list)},
+			spec.Options{})
+		if want := fmt.Sprintf("test.yaml:3:%d: %s is here a second time", column, s.Name); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("an experiment with [%s]: %v, want %q", list, err, want)
+		}
+		_, err = softswitch.Decode(softswitch.Schemes{Programs: r.Programs, Schedulers: r.Schedulers}, "test.yaml",
+			fmt.Appendf(nil, bridge, list))
+		if want := fmt.Sprintf("test.yaml:3:%d: %s is here a second time", column, s.Name); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("a switch with [%s]: %v, want %q", list, err, want)
+		}
+	}
 }

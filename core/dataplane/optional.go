@@ -21,6 +21,14 @@ type Adopter interface {
 	Adopt(now unit.Time, old Program) (kept string, lost []string)
 }
 
+// Restorer is a program that sets how its ports share their rate (tm.Port.SetAsNeeded).
+type Restorer interface {
+	Program
+	// Restore sets its ports back to the defaults. SetPrograms calls it for a program that the new list lacks, before
+	// any new program runs.
+	Restore(env *Env)
+}
+
 // Forgetter is a program that keeps state by address. A switch that learns its hosts has room for a
 // limited number of them: it reassigns the number of one to another.
 type Forgetter interface {

@@ -179,7 +179,7 @@ func add[Hook any](p Program, to *[]Hook) int {
 
 // SetPrograms replaces the switch's programs between two packets. A program in both lists continues as it
 // was. A new one ticks from now on; if it is an Unbooker, every waiting packet is booked with it, queue by
-// queue. The switch must have no observer.
+// queue. One that the new list lacks sets its ports back if it is a Restorer. The switch must have no observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)
@@ -189,6 +189,11 @@ func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	s.ingressers, s.admitters, s.bookers, s.unbookers, s.releasers, s.egressers, s.droppers, s.tickers = nil, nil, nil,
 		nil, nil, nil, nil, nil
 	s.obey()
+	for _, p := range s.config.Programs {
+		if r, ok := p.(Restorer); ok && !slices.Contains(programs, p) {
+			r.Restore(&s.env)
+		}
+	}
 	for _, p := range programs {
 		s.hook(p)
 	}

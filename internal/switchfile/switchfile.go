@@ -66,7 +66,7 @@ const (
 	Sample                      // a program without the others that it needs, for its footprint
 )
 
-// Programs reads a list of programs of those known: the names, or {name: {parameter: value}}.
+// Programs reads a list of programs of those known, each once: the names, or {name: {parameter: value}}.
 func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Place, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
@@ -86,6 +86,12 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 		name, params := r.Named(x, "program")
 		if params == nil {
 			continue
+		}
+		for i := range out {
+			if out[i].Scheme.Name == name {
+				r.Fail(where, "each program once", "%s is here a second time", name)
+				break
+			}
 		}
 		found := false
 		for i := range known {

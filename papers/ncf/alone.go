@@ -88,14 +88,17 @@ func (o *Options) NeedsNetwork() string {
 	return ""
 }
 
-// Adopt continues after a reload: with flows' counts if windows and sketches are the same, and with all counts since
-// the start. What waits is booked anew.
+// Adopt continues after a reload: with flows' counts if windows and sketches are the same, and with overloads and all
+// counts since the start. What waits is booked again.
 func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok || len(old.ports) != len(g.ports) {
 		return "", nil
 	}
 	g.nacks = old.nacks
+	for i := range g.ports {
+		g.ports[i].overload = old.ports[i].overload
+	}
 	if g.echoes != nil && old.echoes != nil {
 		g.echoes = old.echoes
 	}

@@ -69,22 +69,6 @@ func TestBudgetUnderPressure(t *testing.T) {
 	}
 }
 
-// offers is a program after NCF that records what port 1 offers to a flow of a class.
-type offers struct {
-	g    *Program
-	last [Classes]unit.Rate
-}
-
-func (*offers) Name() string { return "offers" }
-func (x *offers) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if p.Meta.Out == 1 {
-		for c := range Classes {
-			x.last[c] = x.g.supply(env, x.g.at(1), c)
-		}
-	}
-	return dataplane.Accept
-}
-
 // What one mouse of n flows is offered is the target less control packets, divided by n; but at least the scheduler's
 // share of a class, divided by n, however many control packets arrive.
 func TestOfferToMice(t *testing.T) {
@@ -96,7 +80,7 @@ func TestOfferToMice(t *testing.T) {
 		{"more than the port", 1200e6, 0.45e9}} {
 		t.Run(c.name, func(t *testing.T) {
 			const flows = 10
-			x := &offers{}
+			x := &offerSpy{}
 			r := newRig(t, setup{ports: 3, queues: 3, after: []dataplane.Program{x}, given: []string{"memory", "200kB",
 				"duration", "1ms", "target", "90%"}})
 			x.g = r.g
@@ -113,7 +97,7 @@ func TestOfferToMice(t *testing.T) {
 					r.come(now, 2, p)
 				}
 			}
-			if got := float64(x.last[Mice]) * flows; math.Abs(got-c.want) > 0.05*c.want {
+			if got := float64(x.rate) * flows; x.class != Mice || math.Abs(got-c.want) > 0.05*c.want {
 				t.Errorf("%d mice are offered %.3g bit/s together, want %.3g", flows, got, c.want)
 			}
 		})

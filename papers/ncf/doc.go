@@ -234,13 +234,10 @@
 //     478 of 1000 Mb/s at 0.2, 1, 4 and 20 ms, in a pool, too, and 436 to 477 with supply; with drops 1 to 10, with fq
 //     4 to 11: a queue per flow is no defence against 200 flows. 1, 2 and 10 elephants next to twice and ten times the
 //     port, at 1 and 4 ms (one seed), keep 429 or more together, by loss and by supply, and the slowest of ten has 39
-//     of 48 at 1 ms (attack.together, attack.each). 1 to 10 flows of cubic, bbr and dctcp next to 300 flows of 1.5 to
-//     10 times the port at 0.1 to 20 ms keep 400, too, and each a quarter of its equal part, with these exceptions. By
-//     loss, one of four to ten flows of BBR had 0.15 to 0.25 of its part while all ports had the longest n·d; of ten at
-//     4 ms, twice the port, the slowest has 42 of 48 since, and 29 in a buffer of ten products (one seed). One of ten
-//     flows of dctcp there has 7 (attack-senders). One flow of dctcp at 20 ms has 365 in the first 4 s of the flood if
-//     it was reduced before, since it grows by a packet a round trip. Floods of less than the port are in honest-mice
-//     and overload.
+//     of 48 at 1 ms (attack.together, attack.each). 2 and 10 flows of cubic, bbr and dctcp next to twice and ten times
+//     the port at 1 and 4 ms keep 400, too, and each a quarter of its equal part, with these exceptions (attack-senders).
+//     By loss, of ten flows of BBR at 4 ms, twice the port, the slowest has 42 of 48, and 29 in a buffer of ten products
+//     (one seed). One of ten flows of dctcp there has 7. Floods of less than the port are in honest-mice and overload.
 //     Without budgets two elephants next to twice the port have 478, 377, 199 and 420 (at 20 ms that this is below 0.9
 //     of 478 is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half
 //     at 4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms their
@@ -320,8 +317,9 @@
 //     any time. At 85 % of 100 Mb/s by loss, another seed was an overload.
 //   - A flood that does not respond, by its payload (overload): 1 and 8 elephants at 1 Gb/s, 1 and 20 ms, have 426 to
 //     454 of 1000 Mb/s next to 0.5 times the port, 415 to 458 next to 1.0, 429 to 477 next to 1.5. In the worst case,
-//     0.92, they have what it leaves, 50, and their guarantee after 30 n·d. The overload begins after 10 n·d at 1.0 and
-//     a fifth of n·d at 1.5.
+//     0.92, they have what it leaves, 50, and their guarantee after 30 n·d. An
+//     overload begins after 6 n·d at 1.0 and 0.2 n·d at 1.5 of the port in payload, which is 1.03 and 1.54 in frames;
+//     after 10 and 0.21 n·d at 1.0 and 1.5 of it in frames (TestOverloadLevels).
 //   - Shallow buffers: 100 Mb/s with 50 kB, or 2.5 mice, holds up to 75 %. At 85 % packets are dropped so often that
 //     mice which repeat them are an overload; they then have half, as with bandwidth: equal. An overload by honest
 //     mice, more than 0.95 of the port, ends when they ask for less than half.

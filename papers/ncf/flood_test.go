@@ -131,7 +131,8 @@ func TestElephantsInFlood(t *testing.T) {
 	}
 }
 
-// offerSpy records what the flow of port 9 would be offered if its packet were dropped.
+// offerSpy records what the last flow with payload for port 1 would be offered if its packet were dropped. Traffic from
+// address 3 is not recorded.
 type offerSpy struct {
 	g     *Program
 	class Class
@@ -141,7 +142,7 @@ type offerSpy struct {
 func (*offerSpy) Name() string { return "offers" }
 
 func (o *offerSpy) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if p.SrcPort == 9 {
+	if p.Src != 3 && p.Meta.Out == 1 {
 		x := o.g.at(p.Meta.Out)
 		_, class := o.g.demand(env, x, p)
 		o.class, o.rate = Class(p.Meta.Class), o.g.supply(env, x, class)

@@ -10,7 +10,7 @@ import (
 
 func TestHonestMiceFull(t *testing.T) {
 	mechanisms(t, "honest-mice", spec.Options{Quick: true}, "honest.mean", "honest.p99", "honest.timeouts",
-		"honest.needed")
+		"honest.rest", "honest.rest-supply", "honest.needed")
 }
 
 func TestOverloadFull(t *testing.T) {

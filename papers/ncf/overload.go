@@ -127,6 +127,7 @@ func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 }
 
 // prepareBandwidth sets how p, which is port x, shares its bandwidth, and what part of it mice can have for long.
+// An overload from before a reload (Adopt) goes on.
 func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 	x.carries = -1
 	if !g.shareBandwidth(p, x, !g.config.Equal) || g.config.Equal {
@@ -138,4 +139,12 @@ func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 		guaranteed += part
 	}
 	x.carries = 1 - guaranteed/2
+	g.shareBandwidth(p, x, x.asNeeded())
+}
+
+// Restore has the ports' schedulers give mice and elephants equal parts, as without the program.
+func (g *Program) Restore(env *dataplane.Env) {
+	for i := range env.Ports() {
+		env.Port(dataplane.PortID(i)).SetAsNeeded(0)
+	}
 }

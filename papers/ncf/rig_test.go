@@ -23,6 +23,7 @@ const (
 type rig struct {
 	t     testing.TB
 	sw    *dataplane.Switch
+	first dataplane.Program // it forwards
 	g     *Program
 	pool  packet.Pool
 	book  *packet.Book
@@ -106,7 +107,8 @@ func newRig(t testing.TB, s setup) *rig {
 		site.At = append(site.At, tm.NewPort(tm.NewBuffer(s.queues, tm.Limit{}, s.limit), sched, line))
 		r.free, r.ask, r.lines = append(r.free, 0), append(r.ask, unit.Never), append(r.lines, unit.NewSerialiser(line))
 	}
-	programs := append([]dataplane.Program{forward.New(site)}, s.before...)
+	r.first = forward.New(site)
+	programs := append([]dataplane.Program{r.first}, s.before...)
 	if !s.bare {
 		g, err := dataplanetest.Make(Scheme(), site, s.given...)
 		if err != nil {

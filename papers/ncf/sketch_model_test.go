@@ -8,8 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// exact is what Sketch must be: counts by row, column and true window number, cleared by
-// nobody, and by flow.
+// exact is the model of a Sketch: counts by row, column and true window number, which are never cleared, and by flow.
 type exact struct {
 	s            *Sketch
 	cells, lost  map[[3]int64]uint64

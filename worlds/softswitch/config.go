@@ -256,18 +256,12 @@ func (d *decoder) programs(t *document.Node) {
 	c := d.c
 	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, switchfile.Standalone)
 	forwards := false
-	for i, p := range c.Programs {
-		name := p.Scheme.Name
+	for _, p := range c.Programs {
 		if _, ok := p.Config.(dataplane.Forwarder); ok {
 			forwards = true
 		}
 		if why := dataplane.Alone(p.Config); why != "" {
-			d.Fail(p.At, d.instead(p.Scheme), "%s is not for a switch on its own: %s", name, why)
-		}
-		for _, q := range c.Programs[:i] {
-			if q.Scheme.Name == name {
-				d.Fail(p.At, "each program once", "%s is here a second time", name)
-			}
+			d.Fail(p.At, d.instead(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
 		}
 	}
 	if !forwards && d.OK() {

@@ -1,0 +1,148 @@
+package ncf
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// reloaded runs mice at the given multiple of the port's rate next to an elephant at the port's rate, which begin 20
+// n·d before a reload. It returns what mice have of the port in the n·d before and after the reload.
+func reloaded(t *testing.T, mice float64, given []string, reload func(r *rig, site *dataplane.Site)) (before,
+	after float64) {
+	t.Helper()
+	r := newRig(t, setup{ports: 4, queues: 3, rates: map[int]unit.Rate{0: 10 * unit.Gbps, 2: 10 * unit.Gbps},
+		given: given})
+	const span = 4 * ms // n·d
+	const change, end = 20 * span, 21 * span
+	r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
+		share := float64(p.Size) / float64(unit.Gbps.BytesIn(span))
+		switch {
+		case p.Src != 3 || p.Notifies():
+		case at > change-span && at <= change:
+			before += share
+		case at > change && at <= end:
+			after += share
+		}
+	}
+	gap := unit.TransmitTime(1066, unit.Gbps)
+	due := [2]unit.Time{0, 1}
+	for i := 0; ; i++ {
+		k := 0
+		if due[1] < due[0] {
+			k = 1
+		}
+		now := due[k]
+		if now > end {
+			break
+		}
+		if reload != nil && now >= change {
+			r.until(now)
+			site := &dataplane.Site{Switch: "s", ID: 7, Ports: 4, Queues: 3, Book: r.book, MaxFrame: 1514,
+				Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
+			for i := range 4 {
+				site.At = append(site.At, r.sw.Port(packet.PortID(i)))
+			}
+			reload(r, site)
+			reload = nil
+		}
+		if k == 0 {
+			due[0] += unit.Time(float64(gap) / mice)
+			r.come(now, 2, r.data(3, 2, many(i), int64(i)*1000, 1000, asDatagram))
+		} else {
+			due[1] += gap
+			r.come(now, 0, r.data(1, 2, 9, int64(i)*1000, 1000))
+		}
+	}
+	return before, after
+}
+
+func asDatagram(p *packet.Packet) { p.Proto = packet.ProtoUDP }
+
+// A reload without ncf takes its scheduling off the ports: elephants have an equal part, as without the program, whatever
+// mice bring. A program of the switch that stays keeps it.
+func TestReloadWithout(t *testing.T) {
+	given := []string{"memory", "200kB", "least", "15kB", "duration", "1ms"}
+	for _, mice := range []float64{0.8, 0.9, 3} {
+		for _, stays := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%g of the port, ncf stays: %v", mice, stays), func(t *testing.T) {
+				before, after := reloaded(t, mice, given, func(r *rig, _ *dataplane.Site) {
+					list := []dataplane.Program{r.first, byPort{}}
+					if stays {
+						list = []dataplane.Program{r.first, r.g}
+					} else {
+						r.g = nil
+					}
+					if err := r.sw.SetPrograms(20*4*ms, list); err != nil {
+						t.Fatal(err)
+					}
+				})
+				want := min(mice, 1)
+				if mice > 1 {
+					want = 0.5
+				}
+				if before < want-0.05 || before > want+0.05 {
+					t.Errorf("mice have %.3f of the port before the reload, want %.2f", before, want)
+				}
+				least := want - 0.05
+				if !stays { // elephants have their part, and make up for what they had not
+					want, least = 0.5, 0.1
+				}
+				if after < least || after > want+0.05 {
+					t.Errorf("mice have %.3f of the port after the reload, want %.2f", after, want)
+				}
+			})
+		}
+	}
+}
+
+// byPort puts packets into the queues that NCF would have them in.
+type byPort struct{}
+
+func (byPort) Name() string { return "by port" }
+
+func (byPort) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if p.Meta.Queue = 2; p.Src == 3 {
+		p.Meta.Queue = 1
+	}
+	return dataplane.Accept
+}
+
+// An overload goes on over a reload with other parameters: mice have their equal part, and not all of the port for as
+// long as an overload takes to begin.
+func TestReloadInOverload(t *testing.T) {
+	given := []string{"memory", "200kB", "least", "15kB", "duration", "1ms"}
+	for _, x := range []struct {
+		name  string
+		given []string
+		want  float64 // of mice, after the reload
+	}{
+		{"other target", append(given, "target", "80%"), 0.5},
+		{"other windows", []string{"memory", "200kB", "least", "15kB", "duration", "2ms"}, 0.5},
+	} {
+		for _, mice := range []float64{1.05, 1.5} {
+			t.Run(fmt.Sprintf("%s, %g of the port", x.name, mice), func(t *testing.T) {
+				before, after := reloaded(t, mice, given, func(r *rig, site *dataplane.Site) {
+					g, err := dataplanetest.Make(Scheme(), site, x.given...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					fresh := g.(*Program)
+					fresh.Adopt(20*4*ms, r.g)
+					if err := r.sw.SetPrograms(20*4*ms, []dataplane.Program{r.first, fresh}); err != nil {
+						t.Fatal(err)
+					}
+					r.g = fresh
+				})
+				if before < 0.45 || before > 0.55 || after < x.want-0.05 || after > x.want+0.05 {
+					t.Errorf("mice have %.3f of the port before the reload and %.3f after it, want 0.50 and %.2f", before,
+						after, x.want)
+				}
+			})
+		}
+	}
+}
