@@ -221,12 +221,18 @@ func Alone(c scheme.Config) (why string) {
 	return ""
 }
 
-// Marker is the configuration of a program or scheduler that marks packets of senders with ECN, or tells these senders
-// where it would.
+// Marker is the configuration of a program or scheduler that marks packets with ECN, or notifies their senders instead.
 type Marker interface {
-	// MarksFrom is the queue of a port of a rate from which on it may mark; 0: something else decides; below: with
-	// these parameters it does not mark.
+	// MarksFrom returns the queue length above which a port with this rate may mark. At 0 the queue length does not
+	// decide; a negative length means that these parameters do not mark.
 	MarksFrom(rate unit.Rate) unit.Bytes
+}
+
+// PacketMarker is the configuration of a Marker that may count a queue in packets.
+type PacketMarker interface {
+	Marker
+	// MarksFromPackets returns the queue length in packets above which it may mark; 0: it counts bytes.
+	MarksFromPackets() int32
 }
 
 // Answering is the configuration of a program that answers requests in packets (packet.Bolt).

@@ -13,13 +13,16 @@ var (
 		Condition: "a target delay is below the time of one frame at a port at which data can queue"}
 	warnBeyondBuffer = scheme.WarningKind{ID: "aqm-beyond-buffer",
 		Condition: "a target delay is not below the delay of a full buffer at a port at which data can queue"}
+	warnMarks = scheme.WarningKind{ID: "marks-beyond-buffer",
+		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's buffer, " +
+			"queue_limit or shared_buffer"}
 	warnPace = scheme.WarningKind{ID: "aqm-pace",
 		Condition: "update differs from the one that the default gain is for"}
 )
 
 // WarningKinds returns the kinds of warnings that several programs and schedulers issue.
 func WarningKinds() []scheme.WarningKind {
-	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnPace}
+	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, warnPace}
 }
 
 // Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
@@ -35,6 +38,9 @@ type Setting struct {
 	// Fastest is the largest rate that the narrowest link of any flow's path has; 0: not known.
 	Fastest unit.Rate
 	Queues  int // a port, as the file has it; 0: one
+	// QueueLimit is the maximum length of a queue where the port's buffer is longer: queue_limit, or a part of a shared
+	// buffer; none: only the port's buffer limits it.
+	QueueLimit unit.Length
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
 	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
@@ -105,8 +111,13 @@ type Settled interface {
 	Suits(s *Setting) []scheme.Remark
 }
 
-// Suits is what the configuration of a program, or of a port's scheduler, says of a setting.
+// Suits returns the remarks of the configuration of a program, or of a port's scheduler, about a setting.
 func Suits(c scheme.Config, s *Setting) []scheme.Remark {
+	return append(s.MarksBeyondBuffer(c), remarks(c, s)...)
+}
+
+// remarks returns the remarks that follow from a configuration's own methods.
+func remarks(c scheme.Config, s *Setting) []scheme.Remark {
 	if x, ok := c.(Settled); ok {
 		return x.Suits(s)
 	}
@@ -146,6 +157,33 @@ func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []
 	most := delay(p.Rate.Bits)
 	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
 		"%v: it drops first, whoever sends", p.To, holds, most).At(p.Port(), ratio(most, holds))}
+}
+
+// MarksBeyondBuffer warns of a configuration that marks only queues that are longer than a queue can be at a port where
+// data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame less
+// than what fits, and a departing one leaves one frame less.
+func (s *Setting) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
+	marker, ok := c.(Marker)
+	if !ok {
+		return nil
+	}
+	for _, port := range s.Queueing() {
+		if s.Switch == "" && port.Rate.Bits != s.Slowest() {
+			continue
+		}
+		from, frame := marker.MarksFrom(port.Rate.Bits), s.Frame()
+		limit := port.Buffer.Lower(s.QueueLimit)
+		// Of packets they are full frames, since smaller ones make a shorter queue.
+		holds := limit.Lower(unit.Length{Bytes: unit.Bytes(limit.Packets) * frame}).Bytes
+		if x, ok := c.(PacketMarker); ok && x.MarksFromPackets() > 0 && limit.Packets > 0 {
+			from = unit.Bytes(x.MarksFromPackets()) * frame
+		}
+		if holds > 0 && from > 0 && from >= holds-frame {
+			all = append(all, warnMarks.Remark("", "at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
+				"are lost first", port.Port(), port.Rate, from, holds).At(port.Port(), float64(from)/float64(holds)))
+		}
+	}
+	return scheme.Worst(all)
 }
 
 // Always is a delay that does not depend on the rate of the port.

@@ -7,6 +7,19 @@ type Length struct {
 	Bytes   Bytes
 }
 
+// Lower returns the lower limit of both, of packets and of bytes each; 0: no limit.
+func (l Length) Lower(other Length) Length {
+	return Length{lower(l.Packets, other.Packets), lower(l.Bytes, other.Bytes)}
+}
+
+// lower returns the lower one of two limits; 0: no limit.
+func lower[T Bytes | int32](a, b T) T {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // Depth is how deep a queue is, for thresholds that are to mean the same at every rate: in packets, in bytes, or
 // as the time that its port takes to send it. One of the three is set, or none.
 type Depth struct {

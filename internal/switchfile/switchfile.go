@@ -56,6 +56,23 @@ func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Conf
 	}
 }
 
+// QueueLimit returns the maximum length of a queue of a switch, whatever the buffers of its ports are: by the limit of
+// its queues, and by a buffer that its ports share. Classes that pauses protect have no thresholds in a shared buffer.
+func QueueLimit(limit unit.Length, list []Program, ports int) unit.Length {
+	shared, pauses := unit.Length{}, false
+	for i := range list {
+		if x, ok := list[i].Config.(dataplane.QueueLimiter); ok {
+			shared = shared.Lower(unit.Length{Bytes: x.MaxQueue(ports)})
+		}
+		_, is := list[i].Config.(dataplane.Pauser)
+		pauses = pauses || is
+	}
+	if pauses {
+		return limit
+	}
+	return limit.Lower(shared)
+}
+
 // Placement is where a list of programs runs.
 type Placement uint8
 

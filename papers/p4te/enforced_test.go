@@ -40,6 +40,9 @@ func TestDecisionQueue(t *testing.T) {
 			for i := range x.waiting {
 				send(3001 + 1000*uint32(i))
 			}
+			if n := max(s.ports[2].Packets(), s.ports[3].Packets()); n != x.waiting+1 {
+				t.Fatalf("%d packets at the port, want %d", n, x.waiting+1)
+			}
 			s.forced.egress = x.egress
 			for out := dataplane.PortID(2); out < 4; out++ {
 				if p, _ := s.Dequeue(s.now, out); p != nil {

@@ -15,7 +15,8 @@ const driftShift = 12
 //
 // The clocks may drift, so the minimum grows with its age by 244 ppm until a packet confirms or lowers it. A delay that
 // does not return to its minimum is therefore underestimated by 244 ppm of the time since then, and by what the clocks
-// drift in that time: 0.3 us in a millisecond.
+// drift in that time: 0.3 us in a millisecond. A queue that stands for d/244 ppm, where d is its delay, becomes the new
+// minimum, and is measured as 0 from then on. Ports whose links differ in length have the same delay without queues.
 type LinkDelay struct {
 	ports []minDelay
 }

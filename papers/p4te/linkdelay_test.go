@@ -130,7 +130,8 @@ func TestClockDrift(t *testing.T) {
 }
 
 // A queue that stands is seen for a long time: after 10 ms a delay of 30 us has lost 2.4 us of itself. A lower
-// minimum, as of a shorter path after a repair, is taken at once, and a higher one after a while.
+// minimum, as of a shorter path after a repair, is taken at once, and a higher one after a while: a queue that stands
+// for seconds is lost after d/244 ppm, 0.5 s for 122 us, and is then the minimum of further queueing.
 func TestLinkDelayAges(t *testing.T) {
 	const us = unit.Microsecond
 	l := NewLinkDelay(1)
@@ -142,6 +143,30 @@ func TestLinkDelayAges(t *testing.T) {
 		if got := measure(x.now, x.delay); got < x.want-2*unit.Nanosecond || got > x.want+2*unit.Nanosecond {
 			t.Errorf("at %v, %v is measured as %v, want %v", x.now, x.delay, got, x.want)
 		}
+	}
+	const d, lifetime = 122 * us, 122 * us << driftShift
+	l = NewLinkDelay(1)
+	measure(0, 5*us)
+	forgotten := unit.Time(0)
+	for now := unit.Millisecond; now < 5*unit.Second; now += unit.Millisecond {
+		switch got := measure(now, 5*us+d); {
+		case forgotten == 0 && got == 0:
+			forgotten = now
+		case forgotten > 0 && got != 0:
+			t.Fatalf("at %v the queue that stands is measured as %v", now, got)
+		}
+	}
+	if forgotten < lifetime-unit.Millisecond || forgotten > lifetime+unit.Millisecond {
+		t.Errorf("a queue of %v is 0 after %v, want %v", d, forgotten, lifetime)
+	}
+	if got := measure(5*unit.Second, 5*us+d+30*us); got < 29*us || got > 30*us {
+		t.Errorf("30 us more are measured as %v", got)
+	}
+	if got := measure(5*unit.Second+us, 5*us); got != 0 {
+		t.Errorf("without a queue the delay is %v", got)
+	}
+	if got := measure(5*unit.Second+2*us, 5*us+d); got < d-2*unit.Nanosecond || got > d {
+		t.Errorf("after a packet without a queue %v is measured as %v", d, got)
 	}
 	var other dataplane.PortID = 1 // of each port its own
 	l = NewLinkDelay(2)

@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// reach is what a switch knows of leaves that are beyond a failed link (ours: §6.5 leaves it to the operator). A switch
-// that has lost its way to a leaf says so to its other neighbours each time it looks at its links; what a neighbour has
-// said holds for three such times, so that a lost message, or the link's return, needs none to take it back.
+// reach stores which ports lead to leaves that are beyond a failed link (ours: §6.5 leaves it to the operator). A switch
+// that has lost its way to a leaf reports it to its other neighbours each time it checks its links. A report is valid for
+// three checks. So one message may be lost, and no message is necessary when the link is up again.
 type reach struct {
 	below []int32       // by leaf: the port that leads down to it; −1: upward
 	until [][]unit.Time `state:"past"` // by port and leaf: no way beyond until then
@@ -17,10 +17,10 @@ type reach struct {
 	version uint8
 }
 
-// Metric of the events by which switches tell each other: the value is the leaf's number.
+// Metric of the events by which switches notify each other; their value is the leaf's number.
 const unreachable Metric = Metrics
 
-// holds is for how many looks a neighbour's word holds.
+// holds is the number of checks for which a neighbour's report is valid.
 const holds = 3
 
 func newReach(t *Program, site *dataplane.Site) *reach {

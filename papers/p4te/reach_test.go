@@ -9,10 +9,10 @@ import (
 	"weir/core/packet"
 )
 
-// Beyond two leaves or pods, what others send to the switch that has lost its way down is lost there for as long as the
-// link is down. With tell it is not, from the first look at the links on, in trees of two and three tiers; and when the
-// link is back, so are the paths by it.
-func TestTell(t *testing.T) {
+// With three leaves or pods, a spine whose link down fails loses the packets of other leaves while the link is down. With
+// option tell it does not lose them once it has checked its links, in trees of two and three tiers. When the link is up
+// again, so are the paths by it.
+func TestReportUnreachable(t *testing.T) {
 	const text = `
 duration: 120ms
 addresses: hierarchical
@@ -30,24 +30,24 @@ events:
 			"leaf1, spine0"},
 		{"three tiers", "fat_tree: {k: 4, " + rest, "h0, h1, h2, h3", "h4, h5, h6, h7", "$edge"},
 	} {
-		for _, tell := range []bool{false, true} {
-			t.Run(fmt.Sprint(x.name, " ", tell), func(t *testing.T) {
+		for _, report := range []bool{false, true} {
+			t.Run(fmt.Sprint(x.name, " ", report), func(t *testing.T) {
 				link := x.link
 				if link == "$edge" {
 					link = lastLink(t, x.tree, x.from, x.to)
 				}
-				n := build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(tell), "$from", x.from, "$to", x.to,
+				n := build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(report), "$from", x.from, "$to", x.to,
 					"$link", link).Replace(text))
 				n.Warmup, n.Duration = 30*ms, 70*ms
-				if dead := n.dead(); (dead > 100) == tell || dead < 100 && !tell {
+				if dead := n.dead(); (dead > 100) == report || dead < 100 && !report {
 					t.Errorf("%d packets are lost after the failure", dead)
 				}
-				n = build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(tell), "$from", x.from, "$to", x.to,
+				n = build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(report), "$from", x.from, "$to", x.to,
 					"$link", link).Replace(text))
 				n.Warmup = 80 * ms
 				r := n.run()
-				ends := strings.Split(link, ", ")
-				if sent := n.port(r, ends[1], ends[0]).TxPackets; sent < 100 {
+				nodes := strings.Split(link, ", ")
+				if sent := n.port(r, nodes[1], nodes[0]).TxPackets; sent < 100 {
 					t.Errorf("%d packets by the link after it is back", sent)
 				}
 			})
@@ -55,9 +55,9 @@ events:
 	}
 }
 
-// What a neighbour has reported holds for three looks, so that one of two messages may be lost: no packet takes the
-// way that is reported to be down.
-func TestTellLost(t *testing.T) {
+// A neighbour's report is valid for three checks of the links. If every other message is lost, no packet takes the way
+// that is reported as down.
+func TestReportsLost(t *testing.T) {
 	n := build(t, `
 duration: 60ms
 addresses: hierarchical
@@ -91,7 +91,7 @@ events:
 	}
 }
 
-// dead counts what is lost on links that are down or has no route.
+// dead counts the packets that are lost on links that are down or have no route.
 func (n *network) dead() (lost uint64) {
 	r := n.run()
 	for i := range r.Ports {
@@ -103,7 +103,7 @@ func (n *network) dead() (lost uint64) {
 	return lost
 }
 
-// lastLink is the link to the first receiver's leaf from a spine of its pod.
+// lastLink returns the link from a spine of the first receiver's pod to its leaf.
 func lastLink(t *testing.T, tree, from, to string) string {
 	t.Helper()
 	n := build(t, "duration: 1ms\naddresses: hierarchical\ntopology: {"+tree+

@@ -6,14 +6,11 @@ import (
 	"slices"
 
 	"weir/core/dataplane"
-	"weir/core/fabric/wiring"
 	"weir/core/packet"
-	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/document"
 	"weir/internal/switchfile"
 )
 
@@ -204,15 +201,11 @@ func (d *decoder) programsSuit(p *Point) {
 		}
 		s.Switch, s.Queues = p.seen.Network.Nodes[i].Name, p.switches[i].Queues
 		s.Ports = p.switchPorts(i, loads, senders)
-		x, fits := p.served[i], queueLimit(&p.switches[i], list, len(s.Ports))
-		if x != nil {
-			marksLate(s, x.At, "scheduler "+x.Scheme.Name, x.Config, fits, add)
-		}
+		s.QueueLimit = switchfile.QueueLimit(unit.Length(p.switches[i].QueueLimit), list, len(s.Ports))
 		for k := range list {
-			marksLate(s, list[k].At, "program "+list[k].Scheme.Name, list[k].Config, fits, add)
 			list[k].Remarks(d.Reader, s, add)
 		}
-		if x != nil {
+		if x := p.served[i]; x != nil {
 			x.Remarks(d.Reader, s, add)
 		}
 	}
@@ -300,55 +293,3 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 
 // ethernetFrame is a full frame, in which packets of links that count them are converted to bit/s.
 const ethernetFrame = 1514
-
-// marksLate warns of what marks by queues longer than a queue can be at a port at which data can queue. A packet finds,
-// and leaves behind, one frame less than what fits.
-func marksLate(s *dataplane.Setting, at document.Place, what string, c scheme.Config, fits unit.Length,
-	add func(Warning, float64)) {
-	marker, ok := c.(dataplane.Marker)
-	if !ok {
-		return
-	}
-	for _, port := range s.Queueing() {
-		from, frame, holds := marker.MarksFrom(port.Rate.Bits), s.Frame(), fits.Bytes
-		packets := lower(port.Buffer.Packets, fits.Packets)
-		if holds = lower(holds, port.Buffer.Bytes); packets > 0 {
-			holds = lower(holds, unit.Bytes(packets)*frame) // full frames, since smaller ones make a shorter queue
-		}
-		if x, ok := c.(interface{ MarksFromPackets() int32 }); ok && x.MarksFromPackets() > 0 && packets > 0 {
-			from = unit.Bytes(x.MarksFromPackets()) * frame
-		}
-		if holds == 0 || from <= 0 || from < holds-frame {
-			continue
-		}
-		w := document.Warn(warnLate, at, "%s: at %s, of %v, it marks queues above %v, and a queue ends at %v: packets are "+
-			"lost first", what, port.Port(), port.Rate, from, holds)
-		w.Port = port.Port()
-		add(w, float64(from)/float64(holds))
-	}
-}
-
-// lower returns the lower one of two limits, 0 for none.
-func lower[T unit.Bytes | int32](a, b T) T {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
-// queueLimit returns how long a queue of a switch can be, whatever the buffers of its ports are: by the limit of its
-// queues, and by a buffer that its ports share. Classes that pauses protect have no thresholds in that.
-func queueLimit(sw *wiring.SwitchConfig, list []switchfile.Program, ports int) unit.Length {
-	fits, shared, pauses := unit.Length{Bytes: sw.QueueLimit.Bytes, Packets: sw.QueueLimit.Packets}, unit.Bytes(0), false
-	for i := range list {
-		if x, ok := list[i].Config.(dataplane.QueueLimiter); ok {
-			shared = lower(shared, x.MaxQueue(ports))
-		}
-		_, is := list[i].Config.(dataplane.Pauser)
-		pauses = pauses || is
-	}
-	if !pauses {
-		fits.Bytes = lower(fits.Bytes, shared)
-	}
-	return fits
-}

@@ -16,9 +16,6 @@ type Warning = document.Warning
 
 // Kinds of warnings about parts of a file that are not schemes.
 var (
-	warnLate = scheme.WarningKind{ID: "marks-beyond-buffer",
-		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's buffer, " +
-			"queue_limit or shared_buffer"}
 	warnOrder = scheme.WarningKind{ID: "order-needed",
 		Condition: "switches spread the packets of a flow, and its transport takes reordered packets for lost"}
 	warnNoChoice = scheme.WarningKind{ID: "paths-no-choice",
@@ -48,7 +45,7 @@ var (
 // those that any experiment may have.
 func (r *Registry) WarningKinds() []scheme.WarningKind {
 	all := slices.Concat(document.WarningKinds(), cc.WarningKinds(), dataplane.WarningKinds(), transport.WarningKinds(),
-		[]scheme.WarningKind{warnLate, warnOrder, warnNoChoice, warnMulti, warnNIC, warnClasses, warnCaptureLeft,
+		[]scheme.WarningKind{warnOrder, warnNoChoice, warnMulti, warnNIC, warnClasses, warnCaptureLeft,
 			warnCaptureInterfaces, warnCaptureShort, warnCaptureLate, warnCaptureMidway, warnCaptureMissing})
 	add := func(kinds []scheme.WarningKind) {
 		for _, k := range kinds {

@@ -288,7 +288,8 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 
 // suits asks the programs and the scheduler what they have to say of the switch.
 func (d *decoder) suits() {
-	s := &dataplane.Setting{Framing: d.c.Framing, Queues: d.c.Queues}
+	s := &dataplane.Setting{Framing: d.c.Framing, Queues: d.c.Queues,
+		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports))}
 	for _, p := range d.c.Ports {
 		rate := p.Rate
 		if rate == (unit.LinkRate{}) {

@@ -106,7 +106,7 @@ type Thresholds struct {
 	PmaxMap          []scheme.Pair[unit.Rate, float64]
 }
 
-// MarksFrom is kmin at a port of a rate; of packets, that of so many full frames of an Ethernet.
+// MarksFrom returns kmin at a port with this rate. A kmin in packets counts as full frames of Ethernet.
 func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes {
 	c := t.at(rate)
 	if c.Packets {
@@ -115,7 +115,7 @@ func (t *Thresholds) MarksFrom(rate unit.Rate) unit.Bytes {
 	return c.Kmin
 }
 
-// MarksFromPackets is kmin where it counts packets; 0: it counts bytes.
+// MarksFromPackets returns a kmin in packets; 0: kmin is in bytes.
 func (t *Thresholds) MarksFromPackets() int32 { return t.Min.Packets }
 
 // Params binds the thresholds.
