@@ -132,3 +132,22 @@ func TestFootprintBreaks(t *testing.T) {
 		t.Errorf("%d logarithms, and %d without NACKs", a, b)
 	}
 }
+
+// A sketch of n = 4 windows and five rows that counts arrivals alone has 43,568 bytes, 11 reads of registers and 21
+// operations a packet. Counting drops as well may at most double each.
+func TestFootprintOfDrops(t *testing.T) {
+	r := newRig(t, setup{ports: 1, queues: 3, given: []string{"memory", "100kB", "sketch", "switch"}})
+	size, reads, operations := 0, 0, 0
+	for _, s := range r.g.sketchStages() {
+		for _, x := range s.Registers {
+			size += x.Cells * x.Bits / 8
+			reads += x.Reads
+		}
+		for _, o := range s.Operations {
+			operations += o.Times
+		}
+	}
+	if size > 2*43_568 || reads > 2*11 || operations > 2*21 {
+		t.Errorf("%d bytes, %d reads and %d operations: more than twice those of arrivals alone", size, reads, operations)
+	}
+}

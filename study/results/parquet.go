@@ -30,11 +30,15 @@ type parquetTable struct {
 	buffer  bytes.Buffer
 	writer  *parquet.GenericWriter[any]
 	rows    []parquet.Row
+	values  []parquet.Value // of rows, which share it
 	err     error
 }
 
+// rowsAtOnce is the number of rows that the writer receives in one call.
+const rowsAtOnce = 4096
+
 func newParquetTable(columns []Column) *parquetTable {
-	t := &parquetTable{columns: columns}
+	t := &parquetTable{columns: columns, values: make([]parquet.Value, 0, rowsAtOnce*len(columns))}
 	var fields []reflect.StructField
 	for i, c := range columns {
 		kind := reflect.TypeOf(c.of)
@@ -56,7 +60,9 @@ func newParquetTable(columns []Column) *parquetTable {
 
 // add appends a row: a value a column, of the column's type.
 func (t *parquetTable) add(values ...any) {
-	row := make(parquet.Row, len(values))
+	n := len(t.values)
+	t.values = append(t.values, make([]parquet.Value, len(values))...)
+	row := parquet.Row(t.values[n:])
 	for i, v := range values {
 		if !t.columns[i].Optional {
 			row[i] = parquet.ValueOf(v).Level(0, 0, i)
@@ -68,7 +74,7 @@ func (t *parquetTable) add(values ...any) {
 			row[i] = parquet.ValueOf(v).Level(0, 1, i)
 		}
 	}
-	if t.rows = append(t.rows, row); len(t.rows) == 4096 {
+	if t.rows = append(t.rows, row); len(t.rows) == rowsAtOnce {
 		t.flush()
 	}
 }
@@ -77,7 +83,7 @@ func (t *parquetTable) flush() {
 	if _, err := t.writer.WriteRows(t.rows); err != nil && t.err == nil {
 		t.err = err
 	}
-	t.rows = t.rows[:0]
+	t.rows, t.values = t.rows[:0], t.values[:0]
 }
 
 // bytes ends the file.
