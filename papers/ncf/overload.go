@@ -18,9 +18,10 @@ import (
 //   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
 //     round trip costs elephants a reduction of their windows.
 //
-// A packet that finds no room counts, too. If its sender is notified, it counts half, because it is sent again. An
-// overload begins when a level is full, and then all packets count whole. It ends when both levels have fallen to their
-// ends. Senders that slow down on NACKs, or wait for acknowledgements, reach that.
+// A packet that finds no room counts, too. If its sender is notified, the part that is expected to arrive again does
+// not (repeats): mice that respond to NACKs count once, however often they repeat. An overload begins when a level is
+// full. It ends when both levels have fallen to their ends. Honest mice reach that while they have half of the port,
+// since what they bring once is then no more than that.
 //
 // A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part
 // for as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
@@ -52,7 +53,7 @@ const (
 // add counts bytes that have come since a time in which the level's rate passes drained. The level is full at depth,
 // counts up to most, and has fallen at end times depth.
 func (l *level) add(bytes, drained, depth, most, end float64) {
-	l.bytes = min(max(l.bytes-drained, 0)+bytes, most)
+	l.bytes = min(max(max(l.bytes-drained, 0)+bytes, 0), most)
 	if l.full {
 		l.full = l.bytes > end*depth
 	} else {
@@ -73,17 +74,9 @@ func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least floa
 	o.sudden.add(float64(bytes), float64(suddenRate*sent), max(suddenDepth*whole, suddenFlows*least), deep, suddenEnd)
 }
 
-// takeBack uncounts half of a packet that was dropped, and that its sender is notified to send again.
-func (o *overload) takeBack(bytes int32) {
-	for _, l := range [...]*level{&o.steady, &o.sudden} {
-		if !l.full {
-			l.bytes = max(l.bytes-float64(bytes)/2, 0)
-		}
-	}
-}
-
-// countMice counts bytes of mice that come for port x, and has its scheduler share by what follows.
-func (g *Program) countMice(env *dataplane.Env, x *port, bytes int32) {
+// countMice counts bytes of mice that come for port x, and has its scheduler share by what follows. So many
+// times these bytes came before.
+func (g *Program) countMice(env *dataplane.Env, x *port, bytes, before int32) {
 	now := env.Now()
 	x.mice.add(now, int64(bytes))
 	if int(x.out) >= env.Ports() {
@@ -97,7 +90,7 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes int32) {
 		return
 	}
 	was, rate := x.overload.isOn(), bytesOf(p.Rate())
-	x.overload.add(now, bytes, rate, x.carries, rate*float64(x.history()), g.least())
+	x.overload.add(now, bytes-before*bytes, rate, x.carries, rate*float64(x.history()), g.least())
 	if x.overload.isOn() != was {
 		g.shareBandwidth(p, x, was)
 	}
