@@ -5,13 +5,13 @@ import "weir/core/packet"
 // repeats are a sample of the packets of mice that a port dropped, and notified, and that have not arrived again: a
 // fingerprint of flow, sequence number and length in the cell of their hash, or 0. A packet that arrives again was
 // counted when it first came (overload). Each notice excuses one arrival, so the allowance of NACKs bounds what is
-// excused. A drop that takes the cell of another one has that one count twice; a fingerprint of another packet excuses
-// one of 255.
+// excused. A drop that takes the cell of another one has that one count twice, which is why the table holds a sample; a
+// fingerprint of another packet excuses one of 255. A larger sample has fewer errors by chance, and holds fewer drops.
 type repeats []uint8
 
 const (
-	repeatCells = 2048 // of a port
-	repeatsOf   = 16   // packets of which one is in the sample, by its hash
+	repeatCells = 3584 // of a port
+	repeatsOf   = 4    // packets of which one is in the sample, by its hash
 )
 
 // at returns the cell and the fingerprint of a packet of the flow with the given key; 0: it is not in the sample, as are
