@@ -309,8 +309,8 @@
 // than the port's rate less half of the elephants' guarantee, and elephants the rest; a flood gets an equal part. The
 // paper has no rule. Ours has two meters for each port: 0.95 of the rate with a depth of half of what the port sends in
 // n·d, or 32 of the smallest elephants, and 1.2 times the rate with an eighth of that depth. A packet counts when it
-// first comes, and not when it arrives again because its sender was notified: every fourth drop of mice is in a table
-// of 3584 bytes a port (repeats). bandwidth: equal is the other reading. The domain of the figures, from the quick
+// arrives first, and not when its sender, notified of the drop, repeats it: drops of mice are in a table of 2048 bytes
+// a port (repeats). bandwidth: equal is the other reading. The domain of the figures, from the quick
 // variants (one seed) unless a line has its own:
 //
 //   - Honest mice of 20 kB (honest-mice): 30 and 85 % of 0.1, 1 and 10 Gb/s, 1 and 8 elephants (cubic), 2 and 8 ms,
@@ -324,19 +324,16 @@
 //     0.92, they have what it leaves, 50, and their guarantee after 30 n·d. An
 //     overload begins after 6 n·d at 1.0 and 0.2 n·d at 1.5 of the port in payload, which is 1.03 and 1.54 in frames;
 //     after 10 and 0.21 n·d at 1.0 and 1.5 of it in frames (TestOverloadLevels).
-//   - Shallow buffers: 100 Mb/s at 85 % with 50 kB, or 2.5 mice, at 2 ms by eight seeds of 6 s. Next to 8 elephants,
-//     mice take at most 1.00 times fq's mean, and 0.93 times its 99th percentile. Next to 1, by loss, 0.98 and 1.33,
-//     but for one seed with 1.7 at the 99th percentile; by supply three seeds have more than 1.5 times one of them, up
-//     to 2.6 and 2.1. They are the same if the table holds every drop: its errors are not the cause. At 4 ms next to 1
-//     elephant, four seeds by loss and three by supply have at most 1.31 and 1.42. Elephants have 0.52 to 0.91 of what
-//     fq gives them. A table that holds every drop has at most 1.21 and 0.91 at 8 ms (four seeds of 4 s), and 0.80 and
-//     0.96 with 200 and 500 kB at 2, 4 and 8 ms.
+//   - Shallow buffers: 100 Mb/s at 85 %, by seeds of 4 to 6 s, in the worst seed. 200 and 500 kB at 2, 4 and 8 ms next
+//     to 1 and 8 elephants: at most 0.80 times fq's mean and 0.96 times its 99th percentile. 50 kB, or 2.5 mice: next
+//     to 8 elephants 1.00 and 0.95 at 2 ms; next to 1, by loss 0.85 and 1.49, and 1.21 and 0.91 at 8 ms. By supply
+//     three of eight seeds at 2 ms are beyond 1.5, up to 2.6 and 2.1. Elephants have 0.45 to 0.99 of what fq gives them.
 //   - Small mice: the rule counts frames. Mice of 2 kB that ask for 85 % of the port have more than 0.95 of it in
 //     frames: they are an overload.
 //   - More than the port carries (honest-step, 100 Mb/s, 2 elephants, 4 ms, 50 and 500 kB): mice that ask for 85 % for
-//     two seconds take no longer than with fq. Mice that ask for 120 % are an overload in that time, and bring a backlog
-//     of hundreds of flows, which takes as long as 5 s. A table that holds every drop is too small for it: the overload
-//     then stays. This bounds the domain: at 1 Gb/s and more so long an overload has more drops than the table holds.
+//     two seconds take no longer than with fq. Mice that ask for 120 % in that time bring a backlog of hundreds of
+//     flows, with more drops than the table has cells: they stay an overload, and have half of the port, until they ask
+//     for less than half of it.
 //   - Repeats that are forged (by the rule, not measured in a network). A flood of TCP that repeats no packet counts
 //     whole. One that repeats all that is dropped counts as what passes: next to it elephants have their guarantee, as
 //     next to 0.92, the worst case. NACKs are at most twice the packets that leave (allowance), so from three times the

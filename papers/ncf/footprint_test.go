@@ -73,8 +73,8 @@ func TestFootprintSizes(t *testing.T) {
 		{nil, "mice by window", "12×64"},
 		{nil, "mice of all windows", "3×64"},
 		{nil, "present, by class", "3×512"}, // T, its start, 3 classes in this T and the last
-		{nil, "overload", "3×226"},          // two levels and whether they were full, their time, what is excused
-		{nil, "mice dropped", "10752×8"},
+		{nil, "overload", "3×194"},          // two levels and whether they were full, and their time
+		{nil, "mice dropped", "6144×8"},
 		{[]string{"bandwidth", "equal"}, "mice dropped", ""},
 		{[]string{"nack", "elephants"}, "mice dropped", ""},
 		{nil, "supply, by class", "3×321"},   // 3 classes, its time, whether it is known, d0

@@ -18,7 +18,7 @@ func TestHonestMice(t *testing.T) {
 // than that.
 func TestHonestMiceShallow(t *testing.T) {
 	mechanisms(t, "honest-mice", spec.Options{Quick: true, Set: []string{"port=100M", "rtt=2ms", "elephants=8",
-		"mice=85%", "scheme=[fq, ncf, ncf_supply]", "topology.star.buffer=50kB", "duration=3s"}},
+		"mice=85%", "scheme=[fq, ncf]", "topology.star.buffer=50kB", "duration=2s"}},
 		"honest.mean", "honest.p99", "honest.timeouts")
 }
 

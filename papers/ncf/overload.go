@@ -18,11 +18,10 @@ import (
 //   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
 //     round trip costs elephants a reduction of their windows.
 //
-// A packet counts when it first comes, whether it finds room or not, and does not when it arrives again because its
-// sender was notified (repeats): mice that respond to NACKs count once, however often they repeat. An overload begins
-// when a level is full. It ends when both levels have fallen to their ends. Honest mice that ask for less than the
-// level's rate reach that also while they have half of the port. Mice that ask for more do not: their first windows
-// come, whatever becomes of them.
+// A packet counts when it arrives first, whether it finds room or not. It does not count again when its sender, notified
+// of the drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is full. It
+// ends when both levels have fallen to their ends. Honest mice that ask for less than the level's rate reach that also
+// while they have half of the port.
 //
 // A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part
 // for as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
@@ -32,7 +31,6 @@ import (
 type overload struct {
 	steady, sudden level
 	last           unit.Time `state:"instant"`
-	excused        int32     // bytes that are to come, and do not count
 }
 
 // level is how far mice are beyond a rate.
@@ -76,17 +74,9 @@ func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least floa
 	o.sudden.add(float64(bytes), float64(suddenRate*sent), max(suddenDepth*whole, suddenFlows*least), deep, suddenEnd)
 }
 
-// excuse returns what counts of bytes, so many times of which came before.
-func (o *overload) excuse(bytes, before int32) int32 {
-	o.excused += before * bytes
-	excused := min(o.excused, bytes)
-	o.excused -= excused
-	return bytes - excused
-}
-
-// countMice counts bytes of mice that come for port x, and has its scheduler share by what follows. So many times
-// bytes came before (repeats).
-func (g *Program) countMice(env *dataplane.Env, x *port, bytes, before int32) {
+// countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. The overload counts those
+// that arrive first.
+func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 	now := env.Now()
 	x.mice.add(now, int64(bytes))
 	if int(x.out) >= env.Ports() {
@@ -100,7 +90,7 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes, before int32) {
 		return
 	}
 	was, rate := x.overload.isOn(), bytesOf(p.Rate())
-	x.overload.add(now, x.overload.excuse(bytes, before), rate, x.carries, rate*float64(x.history()), g.least())
+	x.overload.add(now, first, rate, x.carries, rate*float64(x.history()), g.least())
 	if x.overload.isOn() != was {
 		g.shareBandwidth(p, x, was)
 	}

@@ -384,7 +384,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		if g.config.Acks == Mice && !g.exempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
 			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
-			g.countMice(env, x, p.Size, 0)
+			g.countMice(env, x, p.Size, p.Size)
 		}
 		x.input.add(now, c, p.Size)
 		m.Class = queue(c, 0, queues)
@@ -411,7 +411,11 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			notified = g.early(env, x, o)
 		}
 	} else {
-		g.countMice(env, x, p.Size, x.repeats.arrive(k, p))
+		first := p.Size
+		if x.repeats.remove(k, p) {
+			first = 0
+		}
+		g.countMice(env, x, p.Size, first)
 	}
 	if m.In != packet.NoPort {
 		x.input.add(now, c, p.Size)

@@ -12,46 +12,47 @@ func segment(i int) *packet.Packet {
 	return &packet.Packet{Proto: packet.ProtoTCP, Seq: int64(i) * 1448, Payload: 1448}
 }
 
-// A notice excuses one arrival of the packet that it is about. Another arrival, packets of other flows, numbers and
-// lengths, and datagrams count whole. Of many packets the sample stands for all.
+// A notice excuses one arrival of the packet that it is about. A second arrival, packets of other flows, numbers and
+// lengths, and datagrams count. With as many drops as a quarter of the cells, one of eight is replaced.
 func TestRepeats(t *testing.T) {
+	const drops = repeatCells / 4
 	for _, x := range []struct {
 		name  string
 		flow  uint64
 		alter func(*packet.Packet)
-		want  int32 // of 4000
+		known bool
 	}{
-		{"the packets", 1, func(*packet.Packet) {}, 4000},
-		{"of another flow", 2, func(*packet.Packet) {}, 0},
-		{"the next", 1, func(p *packet.Packet) { p.Seq += 4000 * 1448 }, 0},
-		{"longer", 1, func(p *packet.Packet) { p.Payload *= 2 }, 0},
-		{"datagrams", 1, func(p *packet.Packet) { p.Proto = packet.ProtoUDP }, 0},
+		{"the packets", 1, func(*packet.Packet) {}, true},
+		{"of another flow", 2, func(*packet.Packet) {}, false},
+		{"the next", 1, func(p *packet.Packet) { p.Seq += drops * 1448 }, false},
+		{"longer", 1, func(p *packet.Packet) { p.Payload *= 2 }, false},
+		{"datagrams", 1, func(p *packet.Packet) { p.Proto = packet.ProtoUDP }, false},
 	} {
 		r := make(repeats, repeatCells)
-		first, second := int32(0), int32(0)
-		for i := range 4000 {
-			p := segment(i)
-			first += r.arrive(1, p)
-			r.drop(1, p)
+		for i := range drops {
+			r.add(1, segment(i))
 		}
-		for i := range 4000 {
-			p := segment(i)
-			x.alter(p)
-			first += r.arrive(x.flow, p)
+		var counts [2]int
+		for turn := range counts {
+			for i := range drops {
+				p := segment(i)
+				if x.alter(p); r.remove(x.flow, p) {
+					counts[turn]++
+				}
+			}
 		}
-		for i := range 4000 {
-			p := segment(i)
-			x.alter(p)
-			second += r.arrive(x.flow, p)
+		least, most := 0, drops/100
+		if x.known {
+			least, most = drops*8/10, drops
 		}
-		if first < x.want*8/10 || first > max(x.want*12/10, 80) || second > 80 {
-			t.Errorf("%s: %d of 4000 are repeats, and then %d; want %d, 0", x.name, first, second, x.want)
+		if counts[0] < least || counts[0] > most || counts[1] > drops/100 {
+			t.Errorf("%s: %d of %d are repeats, and then %d", x.name, counts[0], drops, counts[1])
 		}
 	}
 }
 
-// A packet counts when it first comes: mice that repeat are what they are once, however often they repeat, and an
-// overload ends if that is less than the port carries. Who repeats no packet counts whole.
+// A packet counts when it arrives first: mice that repeat are what they are once, however often they repeat, and an
+// overload ends if that is less than the port carries. Packets that are no repeats count.
 func TestOverloadOfRepeats(t *testing.T) {
 	const rate, window, size = 1e-4, 1e9, 1000 // 100 bytes per us, n·d of 1 ms
 	for _, x := range []struct {
@@ -67,7 +68,11 @@ func TestOverloadOfRepeats(t *testing.T) {
 		var o overload
 		r := make(repeats, repeatCells)
 		add := func(now unit.Time, p *packet.Packet) {
-			o.add(now, o.excuse(size, r.arrive(1, p)), rate, 0.95, rate*window, 100*size)
+			bytes := int32(size)
+			if r.remove(1, p) {
+				bytes = 0
+			}
+			o.add(now, bytes, rate, 0.95, rate*window, 100*size)
 		}
 		now, debt := unit.Time(0), 0.0
 		for i := range 200_000 {
@@ -78,7 +83,7 @@ func TestOverloadOfRepeats(t *testing.T) {
 			add(now, segment(i))
 			for debt += x.again / x.once; debt >= 1; debt-- {
 				if x.repeat {
-					r.drop(1, segment(i))
+					r.add(1, segment(i))
 					add(now, segment(i))
 				} else {
 					add(now, segment(-i))
@@ -91,17 +96,19 @@ func TestOverloadOfRepeats(t *testing.T) {
 	}
 }
 
-// Of eight thousand packets that wait to arrive again, as those of 800 mice do, most are known when they do.
+// The table bounds the backlog: of four times as many drops as it has cells, at most its cells are known.
 func TestRepeatsOfMany(t *testing.T) {
-	r := make(repeats, repeatCells)
-	for i := range 8000 {
-		r.drop(uint64(i%800)*0x9e3779b97f4a7c15, segment(i/800))
+	r, known := make(repeats, repeatCells), 0
+	const drops = 4 * repeatCells
+	for i := range drops {
+		r.add(uint64(i%800)*0x9e3779b97f4a7c15, segment(i/800))
 	}
-	again := int32(0)
-	for i := range 8000 {
-		again += r.arrive(uint64(i%800)*0x9e3779b97f4a7c15, segment(i/800))
+	for i := range drops {
+		if r.remove(uint64(i%800)*0x9e3779b97f4a7c15, segment(i/800)) {
+			known++
+		}
 	}
-	if again < 5500 || again > 8000 {
-		t.Errorf("%d of 8000 dropped packets are known when they arrive", again)
+	if known < repeatCells*9/10 || known > repeatCells {
+		t.Errorf("%d of %d dropped packets are known when they arrive; the table has %d cells", known, drops, repeatCells)
 	}
 }
