@@ -82,6 +82,11 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 					Writes: 1},
 				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1},
 				{Name: "overload", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].overload), Reads: 1, Writes: 1}}})
+	if n := len(g.ports[0].repeats); n > 0 {
+		h := &stages[len(stages)-1].Registers
+		*h = append(*h, dataplane.RegisterUse{Name: "mice dropped", Cells: len(g.ports) * n,
+			Bits: dataplane.Bits(g.ports[0].repeats[0]), Reads: 1, Writes: 1})
+	}
 	if x := g.ports[0].top.headers; x != nil {
 		h := &stages[len(stages)-2].Registers
 		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.Bits(x[0]), Reads: 1,

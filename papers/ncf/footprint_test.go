@@ -17,7 +17,8 @@ var whereState = map[reflect.Type]map[string]string{
 	reflect.TypeFor[port](): {"out": "", "sketch": "row 1", "memory": "memory in use", "part": "memory in use",
 		"top":  "heaviest: counts",
 		"next": "next of the heaviest", "mice": "mice by window", "carries": "", "overload": "overload",
-		"input": "present, by class", "offer": "supply, by class",
+		"repeats": "mice dropped",
+		"input":   "present, by class", "offer": "supply, by class",
 		"allowed": ""},
 	reflect.TypeFor[Memory](): {"packets": "", "size": "", "limit": "", "balanced": "", "spiking": "", "flooded": "",
 		"used": "memory in use", "begins": "", "ends": "", "congested": "congestion", "separate": "", "budget": "time",
@@ -71,8 +72,11 @@ func TestFootprintSizes(t *testing.T) {
 	}{
 		{nil, "mice by window", "12×64"},
 		{nil, "mice of all windows", "3×64"},
-		{nil, "present, by class", "3×512"},  // T, its start, 3 classes in this T and the last
-		{nil, "overload", "3×194"},           // two levels and whether they were full, and their time
+		{nil, "present, by class", "3×512"}, // T, its start, 3 classes in this T and the last
+		{nil, "overload", "3×194"},          // two levels and whether they were full, and their time
+		{nil, "mice dropped", "6144×8"},
+		{[]string{"bandwidth", "equal"}, "mice dropped", ""},
+		{[]string{"nack", "elephants"}, "mice dropped", ""},
 		{nil, "supply, by class", "3×321"},   // 3 classes, its time, whether it is known, d0
 		{nil, "flows by window", "12×32"},    // of a sketch a port
 		{nil, "time", "2×193"},               // spent, and the windows of pressing and of credit; whether all was spent

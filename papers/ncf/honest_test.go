@@ -14,6 +14,14 @@ func TestHonestMice(t *testing.T) {
 		"honest.mean", "honest.p99", "honest.timeouts", "honest.rest", "honest.rest-supply")
 }
 
+// Mice that repeat what a buffer of 2.5 of them drops are no flood: at 100 Mb/s and 50 kB, too, they take no longer
+// than that.
+func TestHonestMiceShallow(t *testing.T) {
+	mechanisms(t, "honest-mice", spec.Options{Quick: true, Set: []string{"port=100M", "rtt=2ms", "elephants=8",
+		"mice=85%", "scheme=[fq, ncf]", "topology.star.buffer=50kB", "duration=2s"}},
+		"honest.mean", "honest.p99", "honest.timeouts")
+}
+
 // The other side of the rule: an unresponsive flood of the port's rate is found, and one that the port can carry leaves
 // elephants half of their guarantee.
 func TestOverload(t *testing.T) {

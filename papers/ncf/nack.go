@@ -142,7 +142,7 @@ func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane
 	}
 	g.allowance.spend(k)
 	if classOf(p, env.Port(p.Meta.Out).Queues()) == Mice {
-		x.overload.takeBack(p.Size)
+		x.repeats.add(k, p)
 	}
 	cause := packet.CauseTrimmed
 	if why == dataplane.Evicted {

@@ -18,9 +18,10 @@ import (
 //   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
 //     round trip costs elephants a reduction of their windows.
 //
-// A packet that finds no room counts, too. If its sender is notified, it counts half, because it is sent again. An
-// overload begins when a level is full, and then all packets count whole. It ends when both levels have fallen to their
-// ends. Senders that slow down on NACKs, or wait for acknowledgements, reach that.
+// A packet counts when it arrives first, whether it finds room or not. It does not count again when its sender, notified
+// of the drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is full. It
+// ends when both levels have fallen to their ends. Honest mice that ask for less than the level's rate reach that also
+// while they have half of the port.
 //
 // A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part
 // for as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
@@ -73,17 +74,9 @@ func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least floa
 	o.sudden.add(float64(bytes), float64(suddenRate*sent), max(suddenDepth*whole, suddenFlows*least), deep, suddenEnd)
 }
 
-// takeBack uncounts half of a packet that was dropped, and that its sender is notified to send again.
-func (o *overload) takeBack(bytes int32) {
-	for _, l := range [...]*level{&o.steady, &o.sudden} {
-		if !l.full {
-			l.bytes = max(l.bytes-float64(bytes)/2, 0)
-		}
-	}
-}
-
-// countMice counts bytes of mice that come for port x, and has its scheduler share by what follows.
-func (g *Program) countMice(env *dataplane.Env, x *port, bytes int32) {
+// countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. The overload counts those
+// that arrive first.
+func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 	now := env.Now()
 	x.mice.add(now, int64(bytes))
 	if int(x.out) >= env.Ports() {
@@ -97,7 +90,7 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes int32) {
 		return
 	}
 	was, rate := x.overload.isOn(), bytesOf(p.Rate())
-	x.overload.add(now, bytes, rate, x.carries, rate*float64(x.history()), g.least())
+	x.overload.add(now, first, rate, x.carries, rate*float64(x.history()), g.least())
 	if x.overload.isOn() != was {
 		g.shareBandwidth(p, x, was)
 	}

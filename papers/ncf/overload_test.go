@@ -54,30 +54,6 @@ func TestOverloadLevels(t *testing.T) {
 	}
 }
 
-// A dropped packet counts half where its sender is notified: so many that come twice are what they are once.
-func TestOverloadTakesBack(t *testing.T) {
-	for _, x := range []struct {
-		notified bool
-		on       bool
-	}{{true, false}, {false, true}} {
-		const rate, window = 1e-4, 1e9 // 100 bytes per us, n·d of 1 ms
-		var o overload
-		for i := range 100_000 { // 0.8 of the rate; three of four come twice, which is 1.4
-			o.add(unit.Time(i)*12_500_000, 1000, rate, 0.95, rate*window, 10_000)
-			if i%4 != 0 {
-				o.add(unit.Time(i)*12_500_000, 1000, rate, 0.95, rate*window, 10_000)
-				if x.notified {
-					o.takeBack(1000)
-					o.takeBack(1000)
-				}
-			}
-		}
-		if o.isOn() != x.on {
-			t.Errorf("with NACKs %v: an overload is %v", x.notified, o.isOn())
-		}
-	}
-}
-
 // Where a mouse is much of what the port sends in n·d, the levels hold so many flows of the smallest elephant's size.
 func TestOverloadOfSlowPorts(t *testing.T) {
 	for _, x := range []struct{ burst, least, want float64 }{

@@ -110,6 +110,7 @@ type port struct {
 	mice     tally   // bytes that came for the port in the last n·d
 	carries  float64 // part of the rate that mice can have for long; 0: not known yet, below 0: they have an equal part
 	overload overload
+	repeats  repeats
 	input    input // and in the present, by class
 	offer    offer
 	allowed  uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
@@ -151,6 +152,9 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		}
 		x := port{out: dataplane.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
 		x.mice = newTally(c.Sketch.Windows, durations[i])
+		if !c.Equal && c.Nack == NackAll {
+			x.repeats = make(repeats, repeatCells)
+		}
 		g.ports = append(g.ports, x)
 	}
 	if err := g.share(site); err != nil {
@@ -380,7 +384,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		if g.config.Acks == Mice && !g.exempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
 			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
-			g.countMice(env, x, p.Size)
+			g.countMice(env, x, p.Size, p.Size)
 		}
 		x.input.add(now, c, p.Size)
 		m.Class = queue(c, 0, queues)
@@ -407,7 +411,11 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			notified = g.early(env, x, o)
 		}
 	} else {
-		g.countMice(env, x, p.Size)
+		first := p.Size
+		if x.repeats.remove(k, p) {
+			first = 0
+		}
+		g.countMice(env, x, p.Size, first)
 	}
 	if m.In != packet.NoPort {
 		x.input.add(now, c, p.Size)

@@ -1,0 +1,42 @@
+package ncf
+
+import "weir/core/packet"
+
+// repeats holds the packets of mice that a port dropped, whose senders were notified, and that have not arrived again:
+// a fingerprint of flow, sequence number and length in the cell of their hash, or 0. A packet in it was counted when it
+// arrived first (overload). Each notice excuses one arrival, so the allowance of NACKs bounds what is excused. A drop
+// replaces another one in its cell, whose packet then counts twice. So the table bounds the backlog as well: mice that
+// owe the port more packets than it has cells count as new, and are an overload. One of 255 packets with the hash of a
+// dropped one is taken for it.
+type repeats []uint8
+
+// repeatCells is the number of cells of a port.
+const repeatCells = 2048
+
+// at returns the cell and the fingerprint of a packet of the flow with the given key. The fingerprint is 0 without a
+// table, and for datagrams, which have no sequence numbers.
+func (r repeats) at(flow uint64, p *packet.Packet) (*uint8, uint8) {
+	if p.Proto == packet.ProtoUDP || len(r) == 0 {
+		return nil, 0
+	}
+	x := (flow ^ (uint64(p.Seq)<<16^uint64(p.Payload))*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
+	x ^= x >> 31
+	return &r[x>>32%uint64(len(r))], uint8(x>>56%255) + 1
+}
+
+// add records a packet that was dropped, and whose sender is notified.
+func (r repeats) add(flow uint64, p *packet.Packet) {
+	if cell, print := r.at(flow, p); print != 0 {
+		*cell = print
+	}
+}
+
+// remove reports whether a packet that arrives was recorded, and forgets it.
+func (r repeats) remove(flow uint64, p *packet.Packet) bool {
+	cell, print := r.at(flow, p)
+	if print == 0 || *cell != print {
+		return false
+	}
+	*cell = 0
+	return true
+}
