@@ -13,7 +13,7 @@ import (
 // and scales with T, down to Min or 1 ns. A stated time is as long, too.
 type DerivedTime struct{ Published, Min unit.Time }
 
-// PublishedTrip is the T at which load balancers have the times of their sources. The value is ours, since the sources
+// PublishedTrip is the T at which load balancers have the times of their sources. The value is Weir's, since the sources
 // do not state a T: the gap of CONGA and LetFlow, 500 us, is then 5 T, which is P4TE's, and HULA's, 100 us, is T.
 const PublishedTrip = 100 * unit.Microsecond
 

@@ -39,7 +39,7 @@ type Setting struct {
 	Fastest unit.Rate
 	Queues  int // a port, as the file has it; 0: one
 	// QueueLimit is the maximum length of a queue where the port's buffer is longer: queue_limit, or a part of a shared
-	// buffer; none: only the port's buffer limits it.
+	// buffer; 0: only the port's buffer limits it.
 	QueueLimit unit.Length
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
@@ -58,7 +58,7 @@ type Facing struct {
 	// Senders are how many flows a file lists by one to what is beyond the port, as far as it is a host.
 	Senders int
 	Name    string // of the port: "s->server"; "": To
-	// Drift is how much faster this switch's clock is than that of the switch at the other end, in millionths (ppm).
+	// Drift is how much faster this switch's clock is than the clock at the other end, in millionths (ppm).
 	Drift float64
 	// Idle: no data of the experiment can queue at the port. It carries acknowledgements only, or what a slower link
 	// before or behind it limits.

@@ -56,7 +56,7 @@ func remarks(r *document.Reader, s *dataplane.Setting, who string, c scheme.Conf
 	}
 }
 
-// QueueLimit returns the maximum length of a queue of a switch, whatever the buffers of its ports are: by the limit of
+// QueueLimit returns the maximum length of a queue of a switch before the buffers of its ports: by the limit of
 // its queues, and by a buffer that its ports share. Classes that pauses protect have no thresholds in a shared buffer.
 func QueueLimit(limit unit.Length, list []Program, ports int) unit.Length {
 	shared, pauses := unit.Length{}, false

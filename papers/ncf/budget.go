@@ -122,16 +122,16 @@ func (g *Program) isFlood(env *dataplane.Env, x *port) bool {
 	return !x.asNeeded() && g.flooded(env, x)
 }
 
-// hasSpareRoom reports whether a frame of mice leaves room for other mice in all memory of the port. In a flood, flows
+// hasFreeRoom reports whether a frame of mice leaves room for other mice in all memory of the port. In a flood, flows
 // that do not respond to NACKs have no more than that. Otherwise a flow that begins in a flood loses as large a part of
 // its packets as the flood does, and never sends enough to become an elephant. The paper has no such rule.
-func (x *port) hasSpareRoom(size int32) bool {
-	return x.memory.hasSpareRoom(size) && (x.part == nil || x.part.hasSpareRoom(size))
+func (x *port) hasFreeRoom(size int32) bool {
+	return x.memory.hasFreeRoom(size) && (x.part == nil || x.part.hasFreeRoom(size))
 }
 
-// hasSpareRoom reports whether three quarters of the mice's reservation stay free when a frame of mice is added, by the
+// hasFreeRoom reports whether three quarters of the mice's reservation stay free when a frame of mice is added, by the
 // free memory or by what mice are entitled to in a flood. It is true where mice have no memory of their own.
-func (m *Memory) hasSpareRoom(size int32) bool {
+func (m *Memory) hasFreeRoom(size int32) bool {
 	n := m.cost(size) + m.flooded[Mice]*3/4
 	return !m.separate || m.used[Mice]+n <= m.flooded[Mice] ||
 		m.used[Mice]+m.used[Elephants]+n <= min(m.limit, m.size-m.used[Control])

@@ -147,7 +147,7 @@ var (
 		Condition: "deaf: first is given and no elephant can be found that does not respond"}
 )
 
-// Suits warns of windows that do not go with round trips and senders, and of options that decide nothing there: at the
+// Suits warns of windows that do not go with round trips and senders, and of options without effect there: at the
 // slowest of the ports at which data can queue, the one to most senders' receiver.
 func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	slowest := s.Slowest()
@@ -161,9 +161,9 @@ func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 		}
 	}
 	memory := o.memoryAt(p.Buffer, s.Frame())
-	all = o.suitsWindows(all, s, p, turnOf(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
-	all = o.suitsDeaf(o.suitsBuffers(o.suitsTop(all, p), s))
-	return o.warnOfTable(o.suitsEarly(o.suitsMemory(all, s, p, memory), s, p), s)
+	all = o.warnOfWindows(all, s, p, turnOf(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
+	all = o.suitsDeaf(o.warnOfBuffers(o.warnOfTop(all, p), s))
+	return o.warnOfTable(o.suitsEarly(o.warnOfMemory(all, s, p, memory), s, p), s)
 }
 
 const (
@@ -208,9 +208,9 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []schem
 	return all
 }
 
-// suitsBuffers tells of a port whose buffer holds less than the memory that it is given: a pool's port has a part, but
+// warnOfBuffers warns of a port with a buffer that holds less than the memory of the port. A pool's port has a part, but
 // with memory a port the rest is never used.
-func (o *Options) suitsBuffers(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
+func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
 	memory := o.memoryAt(unit.Length{}, s.Frame())
 	var least *dataplane.Facing
 	holds := memory
@@ -228,9 +228,8 @@ func (o *Options) suitsBuffers(all []scheme.Remark, s *dataplane.Setting) []sche
 			"not %.0f kB", least.To, holds/1000, memory/1000).At(least.Port(), memory/holds))
 }
 
-// suitsTop tells of more elephants than the table of the N heaviest has, by whose number what is offered to them is
-// divided.
-func (o *Options) suitsTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Remark {
+// warnOfTop warns of more elephants than the table of the N heaviest has. The offer to them is divided by its size.
+func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Facing) []scheme.Remark {
 	n, threshold := heaviest(o.Top), o.Detector.Threshold
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
 		return all
@@ -253,8 +252,8 @@ func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Ti
 	return o.Sketch.Duration, "duration"
 }
 
-// suitsWindows compares n·d with a port's turn.
-func (o *Options) suitsWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing, t turn) []scheme.Remark {
+// warnOfWindows compares n·d with a port's turn.
+func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing, t turn) []scheme.Remark {
 	d, param := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if float64(nd) >= leastSpans*float64(t.most()) {
@@ -287,8 +286,8 @@ const (
 	usualSpike = "25%"
 )
 
-// suitsMemory tells which knobs of the memory decide nothing at a port with so many bytes of it.
-func (o *Options) suitsMemory(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
+// warnOfMemory warns of knobs of the memory without effect at a port with so many bytes of it.
+func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
 	memory float64) []scheme.Remark {
 	c := &o.Memory
 	tilted, spiked := unit.FormatShare(c.Tilt) != usualTilt, unit.FormatShare(c.Spike) != usualSpike

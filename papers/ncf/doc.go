@@ -352,7 +352,7 @@
 // alone limits what they are told. Why restore is that long: TCP at 20 ms needs seconds to recover from one cut, so
 // pulses that take a quarter of every other n·d are as good as a flood if each finds the budget whole.
 //
-// A flow that begins in a flood (Memory.hasSpareRoom, ours). In a flood, datagrams leave three quarters of the mice's
+// A flow that begins in a flood (Memory.hasFreeRoom). In a flood, datagrams leave three quarters of the mice's
 // reservation free, so that flows that respond to NACKs lose few packets as mice and become elephants
 // (TestElephantsBeginInFlood). One flow of cubic that begins .5 s after a flood of twice the port at 4 ms has 438 of
 // 1000 Mb/s in its first 1.5 s; without this room it had 1. A flood that has the headers of TCP fills this room, too.

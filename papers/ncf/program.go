@@ -446,7 +446,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		g.nacks.Ignored++
 		return g.refuse(env, p)
 	}
-	if c == Mice && !g.responds(p) && g.isFlood(env, x) && !x.hasSpareRoom(p.Size) {
+	if c == Mice && !g.responds(p) && g.isFlood(env, x) && !x.hasFreeRoom(p.Size) {
 		x.own().Refused()
 		return g.refuse(env, p)
 	}

@@ -2,10 +2,10 @@ package ncf
 
 import "weir/core/packet"
 
-// repeats holds the packets of mice that a port dropped, whose senders were notified, and that have not arrived again:
+// repeats holds the packets of mice that a port dropped with a notice to their senders, and that have not arrived again:
 // a fingerprint of flow, sequence number and length in the cell of their hash, or 0. A packet in it was counted when it
 // arrived first (overload). Each notice excuses one arrival, so the allowance of NACKs bounds what is excused. A drop
-// replaces another one in its cell, whose packet then counts twice. So the table bounds the backlog as well: mice that
+// replaces another one in its cell, and that packet then counts twice. So the table bounds the backlog as well: mice that
 // owe the port more packets than it has cells count as new, and are an overload. One of 255 packets with the hash of a
 // dropped one is taken for it.
 type repeats []uint8
@@ -24,7 +24,7 @@ func (r repeats) at(flow uint64, p *packet.Packet) (*uint8, uint8) {
 	return &r[x>>32%uint64(len(r))], uint8(x>>56%255) + 1
 }
 
-// add records a packet that was dropped, and whose sender is notified.
+// add records a packet that was dropped with a notice to its sender.
 func (r repeats) add(flow uint64, p *packet.Packet) {
 	if cell, print := r.at(flow, p); print != 0 {
 		*cell = print

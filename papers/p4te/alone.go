@@ -77,7 +77,7 @@ var (
 // Suits says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
 func (o *Options) Suits(s *dataplane.Setting) (all []scheme.Remark) {
 	if s.Switch != "" || o.NeedsNetwork() != "" {
-		return o.suitsNetwork(s)
+		return o.warnOfNetwork(s)
 	}
 	class := o.class()
 	if class[0] == Other {

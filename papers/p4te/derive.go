@@ -180,11 +180,11 @@ var (
 		Condition: "clocks of two neighbouring switches drift apart by more than hop delays allow"}
 )
 
-// suitsNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
+// warnOfNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
 // follows.
-func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
+func (o *Options) warnOfNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 	if o.Monitor {
-		all = suitsClocks(s)
+		all = warnOfDrift(s)
 	}
 	trip, slowest := s.Longest, s.Slowest()
 	if trip == 0 || slowest == 0 {
@@ -220,9 +220,9 @@ func (o *Options) suitsNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 	return all
 }
 
-// suitsClocks warns of the neighbour whose clock drifts apart from the switch's the most, if LinkDelay does not follow
+// warnOfDrift warns of the neighbour with the clock that drifts apart the most, if LinkDelay does not follow
 // that drift.
-func suitsClocks(s *dataplane.Setting) []scheme.Remark {
+func warnOfDrift(s *dataplane.Setting) []scheme.Remark {
 	const allowed = 1e6 / (1 << driftShift) // ppm
 	worst := -1
 	for i := range s.Ports {

@@ -91,8 +91,8 @@ func (x *portLoad) addDatagrams(host int, flows, app, link float64) {
 	x.pace[host] = min(x.pace[host]+float64(app*flows), link)
 }
 
-// sumPace is what all hosts send of flows without a controller, in bit/s.
-func (x *portLoad) sumPace() (sum float64) {
+// sumRates is what all hosts send of flows without a controller, in bit/s.
+func (x *portLoad) sumRates() (sum float64) {
 	for _, host := range slices.Sorted(maps.Keys(x.pace)) {
 		sum += x.pace[host]
 	}
@@ -281,7 +281,7 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
 			f.Idle, f.Longest = !x.queues(l.Rate), x.longest
-			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.sumPace())
+			f.Endless, f.Datagrams, f.DatagramRate = x.flows, x.paced, unit.Rate(x.sumRates())
 		}
 		if !f.Host {
 			f.Drift = p.switches[sw].Clock.Drift - p.switches[other].Clock.Drift
