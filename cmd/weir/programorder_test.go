@@ -165,8 +165,8 @@ func TestProgramOrder(t *testing.T) {
 	check(t, experiment, list, "ncf", "p4te", 9, load(list))
 }
 
-// TestProgramTwice: a list has each program once, in experiments and in the file of a standalone switch. The error is at
-// the place of the second.
+// TestProgramTwice: a list has each program once, in experiments and in the file of a standalone switch. The error is
+// at the place of the second.
 func TestProgramTwice(t *testing.T) {
 	const experiment = "duration: 1ms\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us, buffer: 250kB}}\n" +
 		"switch: [%s]\ntraffic: [{name: x, from: h0, to: h1, size: 10kB, transport: tcp, cc: cubic}]\nmeasure: [fct]\n"

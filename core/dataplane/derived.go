@@ -13,14 +13,17 @@ import (
 // and scales with T, down to Min or 1 ns. A stated time is as long, too.
 type DerivedTime struct{ Published, Min unit.Time }
 
-// PublishedTrip is the T at which load balancers have the times of their sources. The value is Weir's, since the sources
-// do not state a T: the gap of CONGA and LetFlow, 500 us, is then 5 T, which is P4TE's, and HULA's, 100 us, is T.
+// PublishedTrip is the T at which load balancers have the times of their sources. The value is Weir's, since the
+// sources do not state a T: the gap of CONGA and LetFlow, 500 us, is then 5 T, which is P4TE's, and HULA's, 100 us, is
+// T.
 const PublishedTrip = 100 * unit.Microsecond
 
 // Bind binds the time to a parameter with default 0s, which stands for the derived time.
 func (d DerivedTime) Bind(p *scheme.Params, to *unit.Time, name, doc, source string) scheme.Declaration {
-	declared := p.Time(to, name, "0s", fmt.Sprintf("%s; 0s: %v, where T is the longest round trip of the fat tree without "+
-		"queues, or %v where T is not known", doc, d, d.Published), fmt.Sprintf("%s: %v; ours: scales with T", source, d.Published))
+	declared := p.Time(to, name, "0s",
+		fmt.Sprintf("%s; 0s: %v, where T is the longest round trip of the fat tree without queues, or %v where T is "+
+			"not known", doc, d, d.Published),
+		fmt.Sprintf("%s: %v; ours: scales with T", source, d.Published))
 	p.Rule(name, func() error {
 		if *to != 0 && *to < d.min() {
 			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.min())

@@ -12,7 +12,8 @@ import (
 // other round trips: a tenth and fifty times, too. A stated time stays.
 func TestDerivedTime(t *testing.T) {
 	const us, published = unit.Microsecond, 500 * unit.Microsecond
-	for trip, want := range map[unit.Time]unit.Time{0: published, 100 * us: published, 10 * us: 50 * us, 5000 * us: 25000 * us,
+	for trip, want := range map[unit.Time]unit.Time{0: published, 100 * us: published, 10 * us: 50 * us,
+		5000 * us:               25000 * us,
 		13388 * unit.Nanosecond: 66940 * unit.Nanosecond, unit.Second: 5 * unit.Second, 1: unit.Nanosecond} {
 		site := &Site{Place: func() (*Place, error) { return &Place{Trip: trip}, nil }}
 		derived, stated := unit.Time(0), 7*us
@@ -40,7 +41,8 @@ func TestDerivedTimeBounds(t *testing.T) {
 	for _, x := range []struct {
 		value unit.Time
 		valid bool
-	}{{0, true}, {1, false}, {unit.Microsecond, true}, {unit.Microsecond - 1, false}, {unit.Second, true}, {11 * unit.Second, false}} {
+	}{{0, true}, {1, false}, {unit.Microsecond, true}, {unit.Microsecond - 1, false}, {unit.Second, true},
+		{11 * unit.Second, false}} {
 		c := derivedConfig{x.value}
 		if err := scheme.Validate(&c); (err == nil) != x.valid {
 			t.Errorf("%v: %v", x.value, err)
@@ -51,5 +53,6 @@ func TestDerivedTimeBounds(t *testing.T) {
 type derivedConfig struct{ time unit.Time }
 
 func (c *derivedConfig) Params(p *scheme.Params) {
-	DerivedTime{Published: unit.Millisecond, Min: unit.Microsecond}.Bind(p, &c.time, "time", "a time", "a paper").Max("10s")
+	d := DerivedTime{Published: unit.Millisecond, Min: unit.Microsecond}
+	d.Bind(p, &c.time, "time", "a time", "a paper").Max("10s")
 }

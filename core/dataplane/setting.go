@@ -14,8 +14,8 @@ var (
 	warnBeyondBuffer = scheme.WarningKind{ID: "aqm-beyond-buffer",
 		Condition: "a target delay is not below the delay of a full buffer at a port at which data can queue"}
 	warnMarks = scheme.WarningKind{ID: "marks-beyond-buffer",
-		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's buffer, " +
-			"queue_limit or shared_buffer"}
+		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's " +
+			"buffer, queue_limit or shared_buffer"}
 	warnPace = scheme.WarningKind{ID: "aqm-pace",
 		Condition: "update differs from the one that the default gain is for"}
 )
@@ -160,8 +160,8 @@ func (s *Setting) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []
 }
 
 // MarksBeyondBuffer warns of a configuration that marks only queues that are longer than a queue can be at a port where
-// data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame less
-// than what fits, and a departing one leaves one frame less.
+// data can queue; of a standalone switch only at the ports with the lowest rate. An arriving packet finds one frame
+// less than what fits, and a departing one leaves one frame less.
 func (s *Setting) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
 	marker, ok := c.(Marker)
 	if !ok {

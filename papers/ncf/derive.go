@@ -201,15 +201,15 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.Setting) []schem
 		if n > maxTop {
 			cure = fmt.Sprintf("at most %d can be protected", maxTop)
 		}
-		all = append(all, warnElephants.Remark(param, "some of %d flows to %s remain mice, since %s: they share the queue of "+
-			"%.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
+		all = append(all, warnElephants.Remark(param, "some of %d flows to %s remain mice, since %s: they share the queue "+
+			"of %.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
 			flood/rate, cure).At(p.Port(), max(float64(n)/float64(holds), float64(n)*threshold/maxBelow)))
 	}
 	return all
 }
 
-// warnOfBuffers warns of a port with a buffer that holds less than the memory of the port. A pool's port has a part, but
-// with memory a port the rest is never used.
+// warnOfBuffers warns of a port with a buffer that holds less than the memory of the port. A pool's port has a part,
+// but with memory a port the rest is never used.
 func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.Setting) []scheme.Remark {
 	memory := o.memoryAt(unit.Length{}, s.Frame())
 	var least *dataplane.Facing
@@ -253,7 +253,8 @@ func (o *Options) windowAt(s *dataplane.Setting, p *dataplane.Facing) (d unit.Ti
 }
 
 // warnOfWindows compares n·d with a port's turn.
-func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing, t turn) []scheme.Remark {
+func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.Setting, p *dataplane.Facing,
+	t turn) []scheme.Remark {
 	d, param := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
 	if float64(nd) >= leastSpans*float64(t.most()) {

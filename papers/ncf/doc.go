@@ -237,16 +237,17 @@
 //     4 to 11: a queue per flow is no defence against 200 flows. 1, 2 and 10 elephants next to twice and ten times the
 //     port, at 1 and 4 ms (one seed), keep 429 or more together, by loss and by supply, and the slowest of ten has 39
 //     of 48 at 1 ms (attack.together, attack.each). 2 and 10 flows of cubic, bbr and dctcp next to twice and ten times
-//     the port at 1 and 4 ms keep 400, too, and each a quarter of its equal part, with these exceptions (attack-senders).
-//     By loss, of ten flows of BBR at 4 ms, twice the port, the slowest has 42 of 48, and 29 in a buffer of ten products
-//     (one seed). One of ten flows of dctcp there has 7. Floods of less than the port are in honest-mice and overload.
-//     Without budgets two elephants next to twice the port have 478, 377, 199 and 420 (at 20 ms that this is below 0.9
-//     of 478 is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That supply has 0.9 of its half
-//     at 4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474 and more. (At 0.2 ms their
-//     reservation holds a bandwidth-delay product. Senders that cut for a notice as for a loss had 460, 4.4, 12 and 10
-//     without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d (attack-budget), leave them 816, 776,
-//     515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they are spared costs an honest incast of
-//     200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191 without budgets.
+//     the port at 1 and 4 ms keep 400, too, and each a quarter of its equal part, with these exceptions
+//     (attack-senders). By loss, of ten flows of BBR at 4 ms, twice the port, the slowest has 42 of 48, and 29 in a
+//     buffer of ten products (one seed). One of ten flows of dctcp there has 7. Floods of less than the port are in
+//     honest-mice and overload. Without budgets two elephants next to twice the port have 478, 377, 199 and 420 (at 20
+//     ms that this is below 0.9 of 478 is undecided), and with one that every n·d renews 478, 405, 372 and 440. (That
+//     supply has 0.9 of its half at 4 ms too takes twelve seeds: 440 of 430 ± 5.) Without top N they have the same, 474
+//     and more. (At 0.2 ms their reservation holds a bandwidth-delay product. Senders that cut for a notice as for a
+//     loss had 460, 4.4, 12 and 10 without budgets, and 478, 8.7, 18 and 19.) Pulses of mice, every other n·d
+//     (attack-budget), leave them 816, 776, 515 and 549, and 787, 529, 363 and 453 if n·d renew the budget. What they
+//     are spared costs an honest incast of 200 flows: 6.8, 9.7, 32 and 190 ms on average, and 6.6, 9.0, 27 and 191
+//     without budgets.
 //
 // NDP has no window, so its `reduction` is that of the bytes in flight. The windows of mixed were set to 1 ms
 // after a first run with 50 µs had reordered up to 24 % of the elephants' packets; the paper has no bound
@@ -327,7 +328,8 @@
 //   - Shallow buffers: 100 Mb/s at 85 %, by seeds of 4 to 6 s, in the worst seed. 200 and 500 kB at 2, 4 and 8 ms next
 //     to 1 and 8 elephants: at most 0.80 times fq's mean and 0.96 times its 99th percentile. 50 kB, or 2.5 mice: next
 //     to 8 elephants 1.00 and 0.95 at 2 ms; next to 1, by loss 0.85 and 1.49, and 1.21 and 0.91 at 8 ms. By supply
-//     three of eight seeds at 2 ms are beyond 1.5, up to 2.6 and 2.1. Elephants have 0.45 to 0.99 of what fq gives them.
+//     three of eight seeds at 2 ms are beyond 1.5, up to 2.6 and 2.1. Elephants have 0.45 to 0.99 of what fq gives
+//     them.
 //   - Small mice: the rule counts frames. Mice of 2 kB that ask for 85 % of the port have more than 0.95 of it in
 //     frames: they are an overload.
 //   - More than the port carries (honest-step, 100 Mb/s, 2 elephants, 4 ms, 50 and 500 kB): mice that ask for 85 % for
@@ -360,7 +362,7 @@
 // Where the limit does not help. Flows that the table of the N heaviest (top) does not hold stay mice: 21 flows next to
 // a table of 20, at any threshold. The table holds flows that have once exceeded the threshold, which equal parts of a
 // fifth of it do not. weir check warns of both (ncf-elephants). In a buffer of a fifth of a bandwidth-delay product
-// (100 kB at 4 ms) one flow of cubic has 374 of 1000 Mb/s in the first 2 s of a flood, since the spike that §4.4 allows
+// (100 kB at 4 ms) one flow of cubic has 374 of 1000 Mb/s in the first 2 s of a flood, since the spike before the limit
 // costs one reduction, and then 440 or more; two have 448. In a buffer of ten products the slowest of ten flows has 8.5
 // to 34 of its 48 with cubic and 7 with dctcp: a loaded round trip is 44 ms there, and the slowest grows by a packet in
 // each. With one queue there is no class to protect: 12.

@@ -18,10 +18,10 @@ import (
 //   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
 //     round trip costs elephants a reduction of their windows.
 //
-// A packet counts when it arrives first, whether it finds room or not. It does not count again when its sender, notified
-// of the drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is full. It
-// ends when both levels have fallen to their ends. Honest mice that ask for less than the level's rate reach that also
-// while they have half of the port.
+// A packet counts when it arrives first, whether it finds room or not. It does not count again when its sender,
+// notified of the drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is
+// full. It ends when both levels have fallen to their ends. Honest mice that ask for less than the level's rate reach
+// that also while they have half of the port.
 //
 // A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part
 // for as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.

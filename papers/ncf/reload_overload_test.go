@@ -63,8 +63,8 @@ func reloaded(t *testing.T, mice float64, given []string, reload func(r *rig, si
 
 func asDatagram(p *packet.Packet) { p.Proto = packet.ProtoUDP }
 
-// A reload without ncf takes its scheduling off the ports: elephants have an equal part, as without the program, whatever
-// mice bring. A program of the switch that stays keeps it.
+// A reload without ncf takes its scheduling off the ports: elephants have an equal part, as without the program,
+// whatever mice bring. A program of the switch that stays keeps it.
 func TestReloadWithout(t *testing.T) {
 	given := []string{"memory", "200kB", "least", "15kB", "duration", "1ms"}
 	for _, mice := range []float64{0.8, 0.9, 3} {

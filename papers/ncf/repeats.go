@@ -2,12 +2,12 @@ package ncf
 
 import "weir/core/packet"
 
-// repeats holds the packets of mice that a port dropped with a notice to their senders, and that have not arrived again:
-// a fingerprint of flow, sequence number and length in the cell of their hash, or 0. A packet in it was counted when it
-// arrived first (overload). Each notice excuses one arrival, so the allowance of NACKs bounds what is excused. A drop
-// replaces another one in its cell, and that packet then counts twice. So the table bounds the backlog as well: mice that
-// owe the port more packets than it has cells count as new, and are an overload. One of 255 packets with the hash of a
-// dropped one is taken for it.
+// repeats holds the packets of mice that a port dropped with a notice to their senders, and that have not arrived
+// again: a fingerprint of flow, sequence number and length in the cell of their hash, or 0. A packet in it was counted
+// when it arrived first (overload). Each notice excuses one arrival, so the allowance of NACKs bounds what is excused.
+// A drop replaces another one in its cell, and that packet then counts twice. So the table bounds the backlog as well:
+// mice that owe the port more packets than it has cells count as new, and are an overload. One of 255 packets with the
+// hash of a dropped one is taken for it.
 type repeats []uint8
 
 // repeatCells is the number of cells of a port.

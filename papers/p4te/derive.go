@@ -180,8 +180,8 @@ var (
 		Condition: "clocks of two neighbouring switches drift apart by more than hop delays allow"}
 )
 
-// warnOfNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s nothing
-// follows.
+// warnOfNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s
+// nothing follows.
 func (o *Options) warnOfNetwork(s *dataplane.Setting) (all []scheme.Remark) {
 	if o.Monitor {
 		all = warnOfDrift(s)

@@ -251,10 +251,10 @@
 //	DRILL; spraying                        0.71 ± 0.02; 0.74 ± 0.03  0.78 ± 0.02; 0.79 ± 0.02
 //	ours: quick; quick with marks          0.75 ± 0.02; 0.73 ± 0.02  0.86 ± 0.02; 0.87 ± 0.02
 //
-// The table has LetFlow, HULA and CONGA with times of their own: gaps of 100 us, HULA's probes every 200 us, CONGA's tau
-// of 160 us. In gains, gains-factors, failure and compose their times follow from the round trip as P4TE's do
-// (dataplane.DerivedTime). With these and arrivals of 5 ms (weir run p4te/gains --quick) slowdowns are 1.00 ± 0.05, 0.82
-// ± 0.04 and 0.84 ± 0.03, next to 0.88 ± 0.03 of P4TE. HULA gains by it, and LetFlow and CONGA are equal.
+// The table has LetFlow, HULA and CONGA with times of their own: gaps of 100 us, HULA's probes every 200 us, CONGA's
+// tau of 160 us. In gains, gains-factors, failure and compose their times follow from the round trip as P4TE's do
+// (dataplane.DerivedTime). With these and arrivals of 5 ms (weir run p4te/gains --quick) slowdowns are 1.00 ± 0.05,
+// 0.82 ± 0.04 and 0.84 ± 0.03, next to 0.88 ± 0.03 of P4TE. HULA gains by it, and LetFlow and CONGA are equal.
 // Full figures at commit 559f951 have hop delays without the port's minimum (LinkDelay).
 //
 // So P4TE as the paper has it makes short flows faster, by its marks: a port above 70 % marks, and DCTCP keeps its

@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// reach stores which ports lead to leaves that are beyond a failed link (ours: §6.5 leaves it to the operator). A switch
-// that has lost its way to a leaf reports it to its other neighbours each time it checks its links. A report is valid for
-// three checks. So one message may be lost, and no message is necessary when the link is up again.
+// reach stores which ports lead to leaves that are beyond a failed link (ours: §6.5 leaves it to the operator). A
+// switch that has lost its way to a leaf reports it to its other neighbours each time it checks its links. A report is
+// valid for three checks. So one message may be lost, and no message is necessary when the link is up again.
 type reach struct {
 	below []int32       // by leaf: the port that leads down to it; −1: upward
 	until [][]unit.Time `state:"past"` // by port and leaf: no way beyond until then

@@ -270,9 +270,9 @@ func underway(p *spec.Point) (n float64) {
 	return min(n, whole)
 }
 
-// carriedLoads estimates what streams that want the given loads send over each direction of links, in bit/s. A stream of
-// TCP sends its part of the busiest link of its path, over all its links. Streams of other transports can begin at the
-// rate of their host, and so have all that they want.
+// carriedLoads estimates what streams that want the given loads send over each direction of links, in bit/s. A stream
+// of TCP sends its part of the busiest link of its path, over all its links. Streams of other transports can begin at
+// the rate of their host, and so have all that they want.
 func carriedLoads(n *topology.Network, list []stream, wanted []float64) []float64 {
 	carried := make([]float64, len(wanted))
 	for i := range list {
