@@ -60,7 +60,7 @@ var (
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6, T_fl").Max("10s")
+	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	derivedTau.Bind(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
