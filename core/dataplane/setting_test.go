@@ -73,9 +73,7 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				remarks := slices.DeleteFunc(dataplane.Suits(c, s), func(r scheme.Remark) bool {
-					return r.Kind.ID == "marks-beyond-buffer" // RED's, see TestMarksBeyondBuffer of softswitch
-				})
+				remarks := withoutMarks(dataplane.Suits(c, s))
 				if len(remarks) > 0 {
 					told = append(told, name)
 				}
@@ -92,6 +90,11 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// withoutMarks removes the warnings of thresholds of marks, which TestMarksBeyondBuffer of softswitch checks.
+func withoutMarks(all []scheme.Remark) []scheme.Remark {
+	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return r.Kind.ID == "marks-beyond-buffer" })
+}
+
 // What is given in place of a target is warned of by its own name: 12 packets do not come before a buffer of 10 is
 // full.
 func TestThresholdsThatDoNotFit(t *testing.T) {
@@ -102,8 +105,8 @@ func TestThresholdsThatDoNotFit(t *testing.T) {
 	}
 	for packets, want := range map[int32]int{10: 1, 12: 1, 13: 0, 0: 0} {
 		t.Run(fmt.Sprint(packets), func(t *testing.T) {
-			all := dataplane.Suits(c, &dataplane.Setting{MaxFrame: 1514, Ports: []dataplane.Facing{{To: "h",
-				Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Buffer: unit.Length{Packets: packets}}}})
+			all := withoutMarks(dataplane.Suits(c, &dataplane.Setting{MaxFrame: 1514, Ports: []dataplane.Facing{{To: "h",
+				Rate: unit.LinkRate{Bits: 50 * unit.Mbps}, Buffer: unit.Length{Packets: packets}}}}))
 			if len(all) != want || want > 0 && (all[0].Param != "min" || !strings.Contains(all[0].Text, "to h is full")) {
 				t.Errorf("%+v, want %d warnings", all, want)
 			}

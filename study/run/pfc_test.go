@@ -166,7 +166,7 @@ func TestFlowControlRefusals(t *testing.T) {
 	for list, want := range map[string]string{
 		"[forward, pfc]":                                        "put shared_buffer before it",
 		"[forward, pfc, shared_buffer]":                         "put shared_buffer before it",
-		"[forward, shared_buffer, shared_buffer]":               "one shared buffer",
+		"[forward, shared_buffer, shared_buffer]":               "shared_buffer is here a second time",
 		"[forward, {shared_buffer: {size: 1KB}}]":               "does not hold the reserves",
 		"[forward, shared_buffer, {pfc: {classes: {1: true}}}]": "is not a class",
 		"[forward, shared_buffer, {pfc: {trigger: sometimes}}]": "share, shift, static",

@@ -436,7 +436,7 @@ func TestHulaLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, forward := range []string{"all", "best"} {
-			b := balancer{hula.Scheme(), []string{"forward", forward}, true, 3}
+			b := balancer{hula.Scheme(), []string{"forward", forward, "probe", "200us"}, true, 3}
 			c, _ := across(t, 1, n, &b, 0, func(c *Config) {
 				c.Flows = c.Flows[:0]
 				c.Warmup = 10 * unit.Millisecond

@@ -95,7 +95,11 @@ func everyScheme(r *spec.Registry, try func(what, text string)) {
 		try(what, threadsSpec(switches, traffic, ""))
 	}
 	for _, p := range r.Programs {
-		of("program "+p.Name, "switch: [ecmp, "+p.Name+"]", overTCP)
+		list := "[ecmp, " + p.Name + "]"
+		if p.Name == "ecmp" {
+			list = "[ecmp]"
+		}
+		of("program "+p.Name, "switch: "+list, overTCP)
 	}
 	for _, s := range r.Schedulers {
 		of("scheduler "+s.Name, `switches: {"*": {programs: [ecmp], queues: 3, scheduler: `+s.Name+"}}", overTCP)
