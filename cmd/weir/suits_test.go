@@ -118,8 +118,8 @@ var suited = []struct{ old, new, at, want string }{
 		"traffic x: transport rdma: base_rtt: the longest path takes 848"},
 	{"rdma: {first_window: line_rate}", "tcp: {receive_buffer: 64kB}", "64kB",
 		"traffic x: transport tcp: receive_buffer: a window of 32kB, half of it, is less than a round trip"},
-	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "program ecn: at leaf0->h0, of 100Gbps, it marks " +
-		"from 1MB on"},
+	{"kmin: 100KB, kmax: 400KB", "kmin: 1MB, kmax: 2MB", "{ecn", "switch leaf0: program ecn: at leaf0->h0, of 100Gbps, " +
+		"it marks queues above 1MB, and a queue is 1MB at most"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "codel: {target: 100ns, interval: 1us}", "100ns",
 		"switch leaf0: program codel: target: at the port to h0, of 100Gbps, a frame of"},
 	{"ecn: {kmin: 100KB, kmax: 400KB}", "pie: {target: 80us}", "80us",

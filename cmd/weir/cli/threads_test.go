@@ -61,6 +61,9 @@ measure: [fct, goodput, delay, drops, {queue: {switches: "*", every: 100us}}, ov
 var threadsForms = map[string][2]string{
 	"program dualpi2": {`switches: {"*": {programs: [ecmp, dualpi2], queues: 2, scheduler: {deadline: {step: 1ms}}}}`,
 		overTCP},
+	// The sources' times, since ties decide who is dropped if each world probes at the derived ones.
+	"program hula":      {"switch: [ecmp, {hula: {probe: 200us, gap: 100us}}]", overTCP},
+	"program conga":     {"switch: [ecmp, {conga: {gap: 500us, tau: 160us, age: 10ms}}]", overTCP},
 	"program loss":      {"switch: [ecmp, {loss: {probability: 1%}}]", overTCP},
 	"program input":     {"switch: [ecmp, {input: {capacity: 300000pps}}]", overTCP},
 	"program ndp":       {`switches: {"*": {programs: [spray, ndp], queues: 2}}`, "transport: ndp"},
