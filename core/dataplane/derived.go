@@ -10,7 +10,7 @@ import (
 
 // DerivedTime is a time of a load balancer, as its source publishes it. Unless a file states the time, it follows from
 // the longest round trip of the fat tree without queues, T, as P4TE's times do: it is Published at a T of PublishedTrip
-// and scales with T, down to Min or 1 ns. A stated time is as long, too.
+// and scales with T, down to Min or 1 ns. A stated time has the same minimum.
 type DerivedTime struct{ Published, Min unit.Time }
 
 // PublishedTrip is the T at which load balancers have the times of their sources. The value is Weir's, since the

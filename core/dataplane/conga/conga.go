@@ -48,7 +48,7 @@ type Config struct {
 	Tau    unit.Time // time constant of the DRE; 0: derived
 	Period unit.Time // T_dre, of its decrements; 0: Tau/10
 	Bits   int       // Q, of a congestion metric
-	Age    unit.Time // after which what a leaf told begins to decay; 0: derived
+	Age    unit.Time // after which a report of a leaf begins to decay; 0: derived
 }
 
 // Times of a network without them in its file (§3.3, §3.6).
