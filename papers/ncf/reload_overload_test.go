@@ -6,6 +6,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -144,5 +145,51 @@ func TestReloadInOverload(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A reload keeps drops of mice that were not repeated yet, and what flows have sent where the port's d is the same,
+// here with another rate of one port. That port counts its flows from 0, in windows that its rate asks for.
+func TestReloadOfOnePort(t *testing.T) {
+	given := []string{"round_trip", "1ms", "least", "15kB"}
+	const changed = 2
+	ports := func(rate unit.Rate, given ...string) *rig {
+		return newRig(t, setup{ports: 3, queues: 3, limit: tm.Limit{Bytes: 100_000},
+			rates: map[int]unit.Rate{0: 100 * unit.Mbps, changed: rate}, given: given})
+	}
+	for _, x := range []struct {
+		name  string
+		given []string
+		lost  string
+		kept  [4]bool // what flows have sent, by port; the last is for flows without a port
+	}{
+		{"the rate alone", given, "what flows have sent to ports whose windows have another length",
+			[4]bool{true, true, false, true}},
+		{"round_trip, too", append(given, "round_trip", "2ms"), "what flows have sent", [4]bool{}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			old, fresh := ports(unit.Gbps, given...).g, ports(500*unit.Mbps, x.given...).g
+			want := fresh.ports[changed].sketch.Duration()
+			for i := range old.ports {
+				old.ports[i].repeats.add(7, segment(i))
+			}
+			if _, lost := fresh.Adopt(0, old); len(lost) != 1 || lost[0] != x.lost {
+				t.Errorf("lost: %q", lost)
+			}
+			for i := range fresh.ports {
+				p, q := &fresh.ports[i], &old.ports[i]
+				if !p.repeats.remove(7, segment(i)) {
+					t.Errorf("port %d has forgotten a packet that it dropped", i)
+				}
+				if (p.sketch == q.sketch) != x.kept[i] || (p.top == q.top) != x.kept[i] ||
+					p.mice.duration != p.sketch.Duration() {
+					t.Errorf("port %d keeps what flows have sent: %v, and mice are counted in windows of %v", i, !x.kept[i],
+						p.mice.duration)
+				}
+			}
+			if got := fresh.ports[changed].sketch.Duration(); got != want {
+				t.Errorf("d of the port with another rate is %v, want %v", got, want)
+			}
+		})
 	}
 }
