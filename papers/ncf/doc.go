@@ -18,7 +18,7 @@
 //	                                                                      TestWindowNumbersWrap, FuzzSketch
 //	§4.1  F: average, any, all              Detector                      TestFigure2, TestPartialWindow,
 //	                                                                      TestDetectionTime, TestElephantsEnd
-//	      of what the port can send         Program.elephant              TestElephantsInFlood, TestErrorOfForwarded,
+//	      of what the port can send         Program.isElephant              TestElephantsInFlood, TestErrorOfForwarded,
 //	                                                                      TestLazyClearing, TestWayBack
 //	§4.1  from counters to sketches         Sketch, Dimensions            TestErrorBound, TestAdversary,
 //	                                                                      TestSaturation, TestHash, TestKey
@@ -261,11 +261,11 @@
 // The total that shares are of. By default it is the traffic of the egress port, where congestion happens; with 64
 // ports no flow would have 5 % of a switch. sketch: switch is the other reading. The paper counts arrivals, so that a
 // flood chooses the total: next to ten times the port's rate, a flow with half of the port is a mouse. A flow is
-// therefore also an elephant by its share of what the port can send in n·d (Program.elephant). The sketch has a
+// therefore also an elephant by its share of what the port can send in n·d (Program.isElephant). The sketch has a
 // second count in each cell, of what the port dropped; the difference is a count-min sketch of what it sends, so its
 // error is relative to that (TestErrorOfForwarded). While mice bring more than half of what the port can send,
 // elephants stay elephants also below the threshold, since the scheduler then decides what they send, and half of the
-// threshold makes an elephant (crowdRate, fallen). This is for flows that respond to NACKs: datagrams need the
+// threshold makes an elephant (crowdRate, crowdThreshold). This is for flows that respond to NACKs: datagrams need the
 // threshold. A mouse that was an elephant within n·d is offered an elephant's supply (TestWayBack).
 //
 // How long n·d is. A sender is judged by what it sends in n·d, and it sends a window in a round trip, or one
