@@ -334,8 +334,8 @@
 //   - Mice of other sizes. The rule counts frames. Mice of 2 kB that ask for 85 % of the port have more than 0.95 of it
 //     in frames: they are an overload. Mice of 5 kB have 0.92, which fills a level by chance: at 100 Mb/s, 2 ms and 100
 //     kB, next to 4 elephants, they take 0.55 of fq's mean and 1.8 times its 99th percentile by loss, and 1.4 and 3.2
-//     times by supply. At 8 ms and 500 kB they take less than with fq. Mice of 60 kB take 0.5 to 1.04 times fq's mean in
-//     both, at 55 and 85 %, with 104 timeouts by loss and 64 by supply at 85 %, 8 ms and 500 kB, and 10 with fq.
+//     times by supply. At 8 ms and 500 kB they take less than with fq. Mice of 60 kB take 0.5 to 1.04 times fq's mean
+//     in both, at 55 and 85 %, with 104 timeouts by loss and 64 by supply at 85 %, 8 ms and 500 kB, and 10 with fq.
 //   - More than the port carries (honest-step, 100 Mb/s, 2 elephants, 4 ms, 50 and 500 kB): mice that ask for 85 % for
 //     two seconds take no longer than with fq. Mice that ask for 120 % in that time bring a backlog of hundreds of
 //     flows, with more drops than the table has cells: they stay an overload, and have half of the port, until they ask
