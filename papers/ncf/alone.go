@@ -88,33 +88,42 @@ func (o *Options) NeedsNetwork() string {
 	return ""
 }
 
-// Adopt continues after a reload: with flows' counts if windows and sketches are the same, and with overloads and all
-// counts since the start. What waits is booked again.
+// Adopt continues after a reload: with overloads, repeats and all counts since the start, and if windows and sketches
+// are the same, with flows' counts. A port whose d has changed, with its rate or buffer, counts its flows from 0; the
+// others keep theirs. What waits is booked again.
 func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok || len(old.ports) != len(g.ports) {
 		return "", nil
 	}
 	g.nacks = old.nacks
-	for i := range g.ports {
-		g.ports[i].overload = old.ports[i].overload
-	}
 	if g.echoes != nil && old.echoes != nil {
 		g.echoes = old.echoes
 	}
 	was, is := old.config.Sketch, g.config.Sketch
-	if was.Seed = is.Seed; was != is || old.config.Scope != g.config.Scope ||
-		heaviest(old.config.Top) != heaviest(g.config.Top) {
-		return "its counts of NACKs", []string{"what flows have sent"}
-	}
+	was.Seed, was.Duration = is.Seed, is.Duration // each port has its own d
+	same := was == is && old.config.Scope == g.config.Scope && heaviest(old.config.Top) == heaviest(g.config.Top)
+	adopted := 0
 	for i := range g.ports {
 		x, y := &g.ports[i], &old.ports[i]
-		x.sketch, x.top, x.mice = y.sketch, y.top, y.mice
+		if x.overload = y.overload; len(x.repeats) == len(y.repeats) {
+			x.repeats = y.repeats
+		}
+		if same && x.sketch.Duration() == y.sketch.Duration() {
+			x.sketch, x.top, x.mice = y.sketch, y.top, y.mice
+			adopted++
+		}
+	}
+	if adopted == 0 {
+		return "its counts of NACKs", []string{"what flows have sent"}
 	}
 	if (g.allowance == nil) == (old.allowance == nil) && g.config.NackBudget == old.config.NackBudget {
 		g.allowance = old.allowance
 	}
-	return "what flows have sent, and its counts", nil
+	if adopted < len(g.ports) {
+		lost = []string{"what flows have sent to ports whose windows have another length"}
+	}
+	return "what flows have sent, and its counts", lost
 }
 
 // Metrics are what NCF shows in a running switch.

@@ -60,7 +60,7 @@ func TestDerivedByPort(t *testing.T) {
 		for i := range r.g.ports {
 			x := &r.g.ports[i]
 			if x.sketch.Duration() != want[i] || x.mice.duration != want[i] || x.history() != 4*want[i] ||
-				r.g.every(x) != want[i] || x.memory != nil && x.memory.budget.duration != want[i] {
+				r.g.noticeInterval(x) != want[i] || x.memory != nil && x.memory.budget.duration != want[i] {
 				t.Errorf("sketch: %s, port %d: d is %v, of mice %v, want %v", scope, i, x.sketch.Duration(), x.mice.duration,
 					want[i])
 			}

@@ -97,18 +97,18 @@ func (d *Detector) exceeds(c *Counts, j int) bool {
 	return float64(c.Flow[j]) > d.Threshold*float64(c.Total[j])
 }
 
-// elephant decides whether the flow of p, which goes to port x, is an elephant. Of c, the result of the last call of
+// isElephant decides whether the flow of p, which goes to port x, is an elephant. Of c, the result of the last call of
 // the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a
 // flood of several times the port's rate makes mice of all other flows, also of one with half of the port: the
 // attacker chooses the total.
-func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *Counts) bool {
+func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *Counts) bool {
 	if g.detector.Elephant(c) {
 		return true
 	}
 	d := g.detector
-	crowded := g.responds(p) && g.miceExceed(env, x, crowdRate)
+	crowded := g.canRespond(p) && g.miceExceed(env, x, crowdRate)
 	if crowded {
-		d.Threshold *= fallen
+		d.Threshold *= crowdThreshold
 	}
 	// F grows with the flow's counts: they have its losses first.
 	if sent := g.forwarded(env, x, c); sent != nil && d.Elephant(sent) {
@@ -127,12 +127,14 @@ func (g *Program) elephant(env *dataplane.Env, x *port, key uint64, p *packet.Pa
 // threshold makes an elephant. Flows that do not respond are trimmed (deaf). Datagrams, about which no NACK is sent,
 // are what F calls them. The paper has no such rule.
 const (
-	crowdRate = 0.5    // of what the port can send in n·d
-	fallen    = 1. / 2 // of the threshold
+	crowdRate      = 0.5    // of what the port can send in n·d
+	crowdThreshold = 1. / 2 // of the threshold
 )
 
-// responds reports whether the flow of p can respond to NACKs.
-func (g *Program) responds(p *packet.Packet) bool { return p.Proto != packet.ProtoUDP || g.config.UDP }
+// canRespond reports whether the flow of p can respond to NACKs.
+func (g *Program) canRespond(p *packet.Packet) bool {
+	return p.Proto != packet.ProtoUDP || g.config.UDP
+}
 
 // forwarded returns c with totals of what the port did not drop, but no more than it can send in the time of the
 // windows, since the rest waits. It returns nil if that is all that arrived.

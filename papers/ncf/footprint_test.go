@@ -16,7 +16,7 @@ var whereState = map[reflect.Type]map[string]string{
 		"echoes": "last ACKs", "frames": "", "room": "", "about": "", "waiting": "headers of NACKs that wait"},
 	reflect.TypeFor[port](): {"out": "", "sketch": "row 1", "memory": "memory in use", "part": "memory in use",
 		"top":  "heaviest: counts",
-		"next": "next of the heaviest", "mice": "mice by window", "carries": "", "overload": "overload",
+		"next": "next of the heaviest", "mice": "mice by window", "miceShare": "", "overload": "overload",
 		"repeats": "mice dropped",
 		"input":   "present, by class", "offer": "supply, by class",
 		"allowed": ""},

@@ -66,7 +66,7 @@ func (g *Program) answers(env *dataplane.Env, p *packet.Packet) bool {
 		return true
 	}
 	x, k := g.at(p.Meta.Out), g.key(p)
-	return g.elephant(env, x, k, p, x.sketch.Query(now, k))
+	return g.isElephant(env, x, k, p, x.sketch.Query(now, k))
 }
 
 // unheard counts a packet of whose loss its sender is not told.
@@ -176,7 +176,7 @@ func (g *Program) demand(env *dataplane.Env, x *port, p *packet.Packet) (unit.Ra
 	now, k, class := env.Now(), g.key(p), Mice
 	counts := x.sketch.Query(now, k)
 	i := slices.Index(x.top.keys, k)
-	if i >= 0 && x.top.Fresh(i, x.sketch.Window()) || g.elephant(env, x, k, p, counts) {
+	if i >= 0 && x.top.Fresh(i, x.sketch.Window()) || g.isElephant(env, x, k, p, counts) {
 		class = Elephants
 	}
 	flow, _ := counts.Sum()
@@ -252,8 +252,8 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 
 const heaviestLooked = 4
 
-// every is the shortest time between two notices to an elephant at a port.
-func (g *Program) every(x *port) unit.Time {
+// noticeInterval is the shortest time between two notices to an elephant at a port.
+func (g *Program) noticeInterval(x *port) unit.Time {
 	if g.config.Every > 0 {
 		return g.config.Every
 	}
@@ -264,7 +264,7 @@ func (g *Program) every(x *port) unit.Time {
 // it was notified within the interval.
 func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	now := env.Now()
-	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.every(x) || o.Src == 0 ||
+	if g.config.Nack == NackNone || o.Notified && now-o.NotifiedAt < g.noticeInterval(x) || o.Src == 0 ||
 		o.Proto == packet.ProtoUDP && !g.config.UDP || !g.allowance.has(o.Key, g.allowed(env, x)) ||
 		g.silent(now, o.Proto, o.Key) != "" {
 		return false

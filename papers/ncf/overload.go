@@ -83,14 +83,14 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 		return
 	}
 	p := env.Port(x.out)
-	if x.carries == 0 {
+	if x.miceShare == 0 {
 		g.prepareBandwidth(p, x)
 	}
-	if x.carries < 0 {
+	if x.miceShare < 0 {
 		return
 	}
 	was, rate := x.overload.isOn(), bytesOf(p.Rate())
-	x.overload.add(now, first, rate, x.carries, rate*float64(x.history()), g.least())
+	x.overload.add(now, first, rate, x.miceShare, rate*float64(x.history()), g.minElephant())
 	if x.overload.isOn() != was {
 		g.shareBandwidth(p, x, was)
 	}
@@ -99,8 +99,8 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 // history is n·d.
 func (x *port) history() unit.Time { return unit.Time(x.sketch.Windows()) * x.sketch.Duration() }
 
-// least is what the smallest elephant sends in n·d, in bytes.
-func (g *Program) least() float64 {
+// minElephant is what the smallest elephant sends in n·d, in bytes.
+func (g *Program) minElephant() float64 {
 	if g.config.Sketch.Packets {
 		return float64(g.detector.Least) * defaultFrame
 	}
@@ -108,7 +108,7 @@ func (g *Program) least() float64 {
 }
 
 // asNeeded reports whether mice take what they need at the port.
-func (x *port) asNeeded() bool { return x.carries > 0 && !x.overload.isOn() }
+func (x *port) asNeeded() bool { return x.miceShare > 0 && !x.overload.isOn() }
 
 // shareBandwidth has the scheduler of a port give mice what they need, or an equal part. It reports whether it can.
 func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
@@ -122,7 +122,7 @@ func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 // prepareBandwidth sets how p, which is port x, shares its bandwidth, and what part of it mice can have for long.
 // An overload from before a reload (Adopt) goes on.
 func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
-	x.carries = -1
+	x.miceShare = -1
 	if !g.shareBandwidth(p, x, !g.config.Equal) || g.config.Equal {
 		return
 	}
@@ -131,7 +131,7 @@ func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 		part, _ := p.Least(tm.QueueID(q))
 		guaranteed += part
 	}
-	x.carries = 1 - guaranteed/2
+	x.miceShare = 1 - guaranteed/2
 	g.shareBandwidth(p, x, x.asNeeded())
 }
 

@@ -101,19 +101,19 @@ type Program struct {
 
 // port is the state of an egress port. Ports may share a sketch or memory.
 type port struct {
-	out      dataplane.PortID
-	sketch   *Sketch
-	memory   *Memory // nil: of no port
-	part     *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
-	top      *Top
-	next     int     // in top
-	mice     tally   // bytes that came for the port in the last n·d
-	carries  float64 // part of the rate that mice can have for long; 0: not known yet, below 0: they have an equal part
-	overload overload
-	repeats  repeats
-	input    input // and in the present, by class
-	offer    offer
-	allowed  uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
+	out       dataplane.PortID
+	sketch    *Sketch
+	memory    *Memory // nil: of no port
+	part      *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
+	top       *Top
+	next      int     // in top
+	mice      tally   // bytes that came for the port in the last n·d
+	miceShare float64 // part of the rate that mice can have for long; 0: not known yet, below 0: they have an equal part
+	overload  overload
+	repeats   repeats
+	input     input // and in the present, by class
+	offer     offer
+	allowed   uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
 }
 
 // controlFrame is the size of the largest NACK, in bytes: over IPv6, of a segment with 40 bytes of options, and an
@@ -398,7 +398,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		counts = x.sketch.Count(now, k, p.Size)
 	}
 	c, notified := Mice, false
-	elephant := g.elephant(env, x, k, p, counts)
+	elephant := g.isElephant(env, x, k, p, counts)
 	if g.echoes != nil && p.Proto == packet.ProtoTCP && m.In != packet.NoPort {
 		g.sends(now, k, p, elephant)
 	}
@@ -446,7 +446,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		g.nacks.Ignored++
 		return g.refuse(env, p)
 	}
-	if c == Mice && !g.responds(p) && g.isFlood(env, x) && !x.hasFreeRoom(p.Size) {
+	if c == Mice && !g.canRespond(p) && g.isFlood(env, x) && !x.hasFreeRoom(p.Size) {
 		x.own().Refused()
 		return g.refuse(env, p)
 	}

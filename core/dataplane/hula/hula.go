@@ -13,9 +13,10 @@
 // Downward there is one way, for data as for probes; HULA chooses upward.
 //
 // Times follow from T, the longest round trip of the tree without queues, unless a file states them
-// (dataplane.DerivedTime): the probe period and the gap are 2 T and T, the 200 us and 100 us of
-// HULA §3.4 at a T of 100 us. A link carries a probe of each leaf in a period, so a derived period is long enough that
-// these take at most 5 % of the slowest link. HULA §3.4 has periods of up to 1 ms.
+// (dataplane.DerivedTime): the probe period and the gap are 2 T and T, the 200 us and 100 us of HULA §3.4 at a T of 100
+// us. In two tiers a link carries a probe of each leaf in a period, and a derived period is long enough that these take
+// at most 5 % of the slowest link. In three tiers it carries one for each path by which a probe arrives, unless forward
+// is best, and probes can take more. HULA §3.4 has periods of up to 1 ms.
 package hula
 
 import (
