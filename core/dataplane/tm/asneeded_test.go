@@ -107,3 +107,43 @@ func TestNotAsNeeded(t *testing.T) {
 		}
 	}
 }
+
+// Elephants that have what mice leave collect no deficit in it, whatever the length of their frames: once both are to
+// have equal parts, they do at once.
+func TestEqualAfterAsNeeded(t *testing.T) {
+	for _, size := range []int32{600, 1066, 1514} {
+		s, err := NewNCF(3, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}, unit.Gbps, 1514, 3028)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := NewPort(NewBuffer(3, Limit{}, Limit{}), s, unit.LinkRate{Bits: unit.Gbps})
+		p.SetAsNeeded(100 * unit.Millisecond)
+		frame := unit.TransmitTime(unit.Bytes(size), unit.Gbps)
+		const change, end = 60 * unit.Millisecond, 64 * unit.Millisecond
+		mice, sum := 0, 0
+		for now, due := unit.Time(0), unit.Time(0); now < end; now += frame {
+			if now >= change && now < change+frame {
+				p.SetAsNeeded(0)
+			}
+			for ; due <= now; due += unit.Time(float64(frame) / 0.7) {
+				f := &packet.Packet{Size: size, Enqueued: due}
+				f.Meta.Queue = 1
+				p.Push(1, f)
+			}
+			for range 2 {
+				f := &packet.Packet{Size: size, Enqueued: now}
+				f.Meta.Queue = 2
+				p.Push(2, f)
+			}
+			f, _, _ := p.Next(now)
+			if now >= change+frame {
+				if sum++; f.Meta.Queue == 1 {
+					mice++
+				}
+			}
+		}
+		if part := float64(mice) / float64(sum); math.Abs(part-0.5) > 0.02 {
+			t.Errorf("with frames of %d bytes mice have %.3f of the port after the change, want 0.5", size, part)
+		}
+	}
+}

@@ -27,7 +27,8 @@ func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 
 // deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): at each turn a backlogged queue earns
 // its quantum, and it sends while its deficit counter covers the head packet. A queue that runs empty
-// loses its deficit; one that is paused keeps it and is skipped.
+// loses its deficit; one that is paused, or not in the set that is served, keeps it and is skipped. A queue that is left
+// out again and again earns anew each time, so its deficit is bounded by a frame or a quantum.
 type deficit struct {
 	quantum []int32 // bytes a turn
 	counter []int64
@@ -77,11 +78,11 @@ func (d *deficit) next(b *Buffer, set uint32) QueueID {
 	for {
 		q := d.turn
 		if set&(1<<q) != 0 {
+			head := int64(b.queues[q].head.Size)
 			if !d.earned {
-				d.counter[q] += int64(d.quantum[q])
+				d.counter[q] = min(d.counter[q], max(head, int64(d.quantum[q]))) + int64(d.quantum[q])
 				d.earned = true
 			}
-			head := int64(b.queues[q].head.Size)
 			if head <= d.counter[q] {
 				d.counter[q] -= head
 				if b.queues[q].packets == 1 { // it becomes empty
