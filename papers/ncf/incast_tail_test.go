@@ -27,6 +27,8 @@ func TestIncastTail(t *testing.T) {
 		{"25Gbps", "5us", "20us", 25, 250, 200, "45KB", "loss", 3},
 		{"100Gbps", "2us", "8us", 100, 100, 400, "97KB", "loss", 3},
 		{"10Gbps", "50us", "200us", 10, 100, 100, "97KB", "loss", 3},
+		{"10Gbps", "5us", "23us", 10, 64, 500, "20KB", "loss", 2},
+		{"10Gbps", "5us", "23us", 10, 256, 500, "97KB", "loss", 2},
 	} {
 		t.Run(fmt.Sprintf("%s, %s, %d of %d kB, %s, %s", c.rate, c.trip, c.senders, c.kilobyte, c.threshold, c.nacks),
 			func(t *testing.T) {

@@ -198,8 +198,9 @@ func (s *Sender) enterNackRecovery(now unit.Time, reduce bool) {
 	s.setState(now, cc.Recovery)
 }
 
-// reduceOnNack is what a notice does that tells of no loss: what an ECN echo does, but a round
-// trip after the last reduction again, also in recovery.
+// reduceOnNack reduces on a notice that reports no loss, as an ECN echo does, but also in recovery, a round trip after
+// the last reduction. A retransmission that waits is sent in any case, as at the beginning of a recovery (RFC 9937 §6),
+// and new data next to a segment that is alone in flight, because the receiver may delay its acknowledgement.
 func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 	if s.state == cc.Timeout || !s.mayReduce(now, sent) {
 		return
@@ -211,7 +212,7 @@ func (s *Sender) reduceOnNack(now, sent unit.Time, l cc.Loss) {
 		s.startReduction(now, l)
 	}
 	if !s.own {
-		s.prr.window = s.inFlight()
+		s.prr.window = max(s.inFlight()+min(s.waiting, 1), 2)
 	}
 }
 
