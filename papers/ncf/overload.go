@@ -20,11 +20,11 @@ import (
 //
 // A packet counts when it arrives first, whether it finds room or not. It does not count again when its sender,
 // notified of the drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is
-// full. It ends when both levels have fallen to their ends. Honest mice that ask for less than the level's rate reach
-// that also while they have half of the port.
+// full. From then on both levels fall at the rate of steady, and it ends when both are at half of their depth. Honest
+// mice that ask for less than that rate reach the end also while they have half of the port.
 //
-// A level that is sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part
-// for as long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
+// The level sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part for as
+// long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
 //
 // Arrivals alone do not distinguish a flood from honest mice as long as it leaves half of the elephants' guarantee.
 // Next to such a flood elephants have what it leaves, and their guarantee over guaranteedSpans times n·d.
@@ -41,21 +41,20 @@ type level struct {
 
 const (
 	suddenRate      = 1.2     // of the port's rate
-	suddenDepth     = 1. / 16 // of what the port sends in n·d
+	suddenDepth     = 1. / 32 // of what the port sends in n·d
 	suddenFlows     = 4       // and at least so many of the smallest elephants (Detector.Least)
-	suddenEnd       = 0.75    // of its depth
 	steadyDepth     = 1. / 2
 	steadyFlows     = 32
-	steadyEnd       = 0.5
+	overloadEnd     = 0.5 // of a level's depth
 	guaranteedSpans = 30
 )
 
 // add counts bytes that have come since a time in which the level's rate passes drained. The level is full at depth,
-// counts up to most, and has fallen at end times depth.
-func (l *level) add(bytes, drained, depth, most, end float64) {
-	l.bytes = min(max(l.bytes-drained, 0)+bytes, most)
+// counts up to limit, and has fallen at overloadEnd times depth.
+func (l *level) add(bytes, drained, depth, limit float64) {
+	l.bytes = min(max(l.bytes-drained, 0)+bytes, limit)
 	if l.full {
-		l.full = l.bytes > end*depth
+		l.full = l.bytes > overloadEnd*depth
 	} else {
 		l.full = l.bytes >= depth
 	}
@@ -69,9 +68,13 @@ func (o *overload) isOn() bool { return o.steady.full || o.sudden.full }
 func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least float64) {
 	sent := float64(float64(now-o.last) * rate)
 	o.last = now
+	drained, burst := float64(part*sent), float64(suddenRate*sent)
+	if o.isOn() {
+		burst = drained
+	}
 	deep := max(steadyDepth*whole, steadyFlows*least)
-	o.steady.add(float64(bytes), float64(part*sent), deep, deep, steadyEnd)
-	o.sudden.add(float64(bytes), float64(suddenRate*sent), max(suddenDepth*whole, suddenFlows*least), deep, suddenEnd)
+	o.steady.add(float64(bytes), drained, deep, deep)
+	o.sudden.add(float64(bytes), burst, max(suddenDepth*whole, suddenFlows*least), deep)
 }
 
 // countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. The overload counts those

@@ -20,7 +20,7 @@ func TestOverloadLevels(t *testing.T) {
 		ends   float64 // after the begin, once mice bring 0.85
 	}{
 		{0.5, 0, 0}, {0.85, 0, 0}, {0.94, 0, 0}, {1, 10, 2.5}, {1.1, 3.33, 2.5}, {1.2, 2, 2.5},
-		{1.3, 0.625, 0.0446}, {1.5, 0.208, 0.0446}, {2, 0.078, 0.0446}, {10, 0.0071, 0.0446},
+		{1.3, 0.3125, 0.156}, {1.5, 0.104, 0.156}, {2, 0.039, 0.156}, {10, 0.00355, 0.156},
 	} {
 		for _, rate := range []unit.Rate{100 * unit.Mbps, unit.Gbps, 10 * unit.Gbps} {
 			t.Run(fmt.Sprint(x.input, " of ", rate), func(t *testing.T) {
@@ -57,10 +57,10 @@ func TestOverloadLevels(t *testing.T) {
 // Where a mouse is much of what the port sends in n·d, the levels hold so many flows of the smallest elephant's size.
 func TestOverloadOfSlowPorts(t *testing.T) {
 	for _, x := range []struct{ burst, least, want float64 }{
-		{119e3, 30e3, 0}, {121e3, 30e3, 1}, {5e3, 1e3, 0}, {7e3, 1e3, 1},
+		{119e3, 30e3, 0}, {121e3, 30e3, 1}, {3e3, 500, 0}, {3.3e3, 500, 1},
 	} {
 		var o overload
-		const rate, window = 1e-5, 1e10 // 100 kB in n·d, 6250 bytes of which are sudden
+		const rate, window = 1e-5, 1e10 // 100 kB in n·d, 3125 bytes of which are sudden
 		for range int(x.burst / 100) {
 			o.add(1, 100, rate, 0.95, rate*window, x.least)
 		}
