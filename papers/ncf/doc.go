@@ -207,8 +207,8 @@
 //   - 256 senders of 500 KB in 97 KB that follow the supply, with windows that fit them (incast-supply): 8.6 of 10
 //     Gb/s, and 8.7 with delayed ACKs; the last takes 1.13 and 1.12 times the median. Our bounds, 8.5 and 1.15, are
 //     undecided, but for the second with delayed ACKs, which holds.
-//   - Several flows in slow start: faster than ECN fails as a rule, since NACKs begin when memory is full,
-//     and not all flows are elephants then.
+//   - Several flows in slow start (internet): faster than ECN fails at each of 12 paths, since NACKs begin when memory
+//     is full, and not all flows are elephants then.
 //   - "Slow-start spikes virtually eliminated" (follow-up's abstract; spikes, five seeds): with early at 5 % and supply
 //     nothing is lost in 1 and 4 bandwidth-delay products. Eight elephants at 50 ms, one product: 180 kB, where drops
 //     have 1249, ECN at 5 % 194 and at 30 % 823, and NCF by memory alone 1187. At most a third of drops' peak, our
