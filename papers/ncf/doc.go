@@ -159,11 +159,11 @@
 //     22 000 packets (fabric.storm).
 //   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at
 //     all points, 25 kB (supply 7) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at
-//     30 KB: 19 kB, supply 6, DCTCP 30, with mice's 99th percentile of 0.34, 0.27 and 0.40 ms. Supply pays at so
-//     shallow a threshold by use, 0.83 against 1 (loss has 0.998, and supply 0.97 at 200 KB); the index of four
-//     elephants is 0.97 with loss, 0.996 with supply. NDP has 10 kB at 30 KB, and carries 0.76. early's 99th
-//     percentile at 20 KB is longer than ECN's, 72 kB against 42. With memory alone (1514 KB) as NCF's threshold
-//     and 30 KB as ECN's it fails: 929 kB.
+//     30 KB: 19 kB, supply 6, DCTCP 30, with mice's 99th percentile of 0.34, 0.26 and 0.40 ms. Supply pays at so
+//     shallow a threshold by use, 0.83 against 1 (loss has 0.997, and supply 0.97 at 200 KB); the index of four
+//     elephants is 0.98 with loss, 0.99 with supply, and 0.92 at 1514 KB (0.9 is undecided there). NDP has 10 kB at
+//     30 KB, and carries 0.76. That early's 99th percentile is no longer than ECN's is undecided at 20 KB, 40 kB
+//     against 42. With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails: 964 kB.
 //   - Short buffers suffice (§2): since TCP holds off (transport.HoldOff), 256 senders of 500 KB take 0.11 s with 97
 //     KB, or 0.15 with a delayed ACK, and 0.11 with 1514 KB (supply 0.12 and 0.11). It fails with supply and 256 of
 //     20 KB, 8.0 ms against 4.3; with loss it is 5.2 and 4.4.
