@@ -329,7 +329,7 @@
 //     454 of 1000 Mb/s next to 0.5 times the port, 415 to 458 next to 1.0, 429 to 477 next to 1.5. At 1 ms they have
 //     77 to 79 next to 0.9, and 422 to 469 next to 1.1 (weir run ncf/overload --set rtt=1ms --set repeat=1). In the
 //     worst case, 0.92, they have what it leaves, 50, and their guarantee after 30 n·d. An overload begins after 6 n·d
-//     at 1.0 and 0.2 n·d at 1.5 of the port in payload, which is 1.03 and 1.54 in frames; after 10 and 0.21 n·d at 1.0
+//     at 1.0 and 0.1 n·d at 1.5 of the port in payload, which is 1.03 and 1.54 in frames; after 10 and 0.10 n·d at 1.0
 //     and 1.5 of it in frames (TestOverloadLevels).
 //   - Shallow buffers: 100 Mb/s at 85 %, by seeds of 4 to 6 s, in the worst seed. 200 and 500 kB at 2, 4 and 8 ms next
 //     to 1 and 8 elephants: at most 0.80 times fq's mean and 0.96 times its 99th percentile. 50 kB, or 2.5 mice: next
