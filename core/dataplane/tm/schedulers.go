@@ -27,8 +27,8 @@ func (strict) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 
 // deficit is deficit round robin (Shreedhar, Varghese, SIGCOMM'95): at each turn a backlogged queue earns
 // its quantum, and it sends while its deficit counter covers the head packet. A queue that runs empty
-// loses its deficit; one that is paused, or not in the set that is served, keeps it and is skipped. A queue that is left
-// out again and again earns anew each time, so its deficit is bounded by a frame or a quantum.
+// loses its deficit; one that is paused, or not in the set that is served, keeps it and is skipped. Because it earns a
+// quantum again each time, its deficit before that is limited to a frame or a quantum.
 type deficit struct {
 	quantum []int32 // bytes a turn
 	counter []int64
