@@ -1,6 +1,78 @@
 package p4abc_test
 
-import "testing"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// settingsOf returns what an experiment's file gives schemes at each value of a sweep key, by that value and scheme.
+func settingsOf(t *testing.T, experiment, key string) map[string]map[string]any {
+	t.Helper()
+	src, err := registry().Open(experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Sweep map[string]any }
+	if err := yaml.Unmarshal(src.Data, &file); err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]map[string]any{}
+	values, _ := file.Sweep[key].(map[string]any)
+	for value, block := range values {
+		settings[value], _ = block.(map[string]any)
+	}
+	return settings
+}
+
+// adjustable are the schemes that the search has settings for, by the names that both figures bind.
+var adjustable = []string{"red", "codel", "pie", "fq_codel", "dualpi2", "cake", "csfq", "rainbow", "ppv", "afq", "fdpa",
+	"abc"}
+
+// The figures' columns of parameters: first each scheme has its defaults, then a setting of the search, the same in
+// both figures. TestCompareSearchFull runs the search. The search has as many settings for each scheme, no two alike.
+func TestComparedSettings(t *testing.T) {
+	search := settingsOf(t, "p4abc/compare-search", "setting")
+	for _, scheme := range adjustable {
+		var all []string
+		for _, setting := range search {
+			if scheme == "afq" {
+				all = append(all, fmt.Sprint(setting[scheme], setting["rounds"]))
+			} else {
+				all = append(all, fmt.Sprint(setting[scheme]))
+			}
+		}
+		if slices.Sort(all); len(slices.Compact(all)) != 8 {
+			t.Errorf("%s has settings %v", scheme, all)
+		}
+	}
+	five, six := settingsOf(t, "p4abc/compare-fig5", "parameters"), settingsOf(t, "p4abc/compare-fig6", "parameters")
+	if fmt.Sprint(five) != fmt.Sprint(six) || len(five) != 2 {
+		t.Errorf("figure 5 has %v\nfigure 6 has %v", five, six)
+	}
+	for _, scheme := range adjustable {
+		if source, _ := five["source"][scheme].(map[string]any); source == nil || len(source) > 0 {
+			t.Errorf("%s has %v where it is to have its defaults", scheme, five["source"][scheme])
+		}
+		matches := func(setting map[string]any) bool {
+			return fmt.Sprint(setting[scheme]) == fmt.Sprint(five["searched"][scheme]) &&
+				(scheme != "afq" || setting["rounds"] == five["searched"]["rounds"])
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Values(search)), matches) {
+			t.Errorf("%s has %v, which the search has not", scheme, five["searched"][scheme])
+		}
+	}
+	integer, _ := five["searched"]["integer"].(map[string]any)
+	if integer["arithmetic"] != "integer" {
+		t.Errorf("abc_integer has %v", integer)
+	}
+	if delete(integer, "arithmetic"); fmt.Sprint(integer) != fmt.Sprint(five["searched"]["abc"]) {
+		t.Errorf("abc_integer has %v, and abc %v", integer, five["searched"]["abc"])
+	}
+}
 
 // Short uploads of a light user against heavy ones.
 func TestUploads(t *testing.T) {
@@ -12,8 +84,11 @@ func TestMixes(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=6s", "warmup=4s", "n=16", "kind=[cubic, quic, bbr]")
 }
 
-// Figures 5 and 6 with every scheme, with the paper's buffer. TestCompareFull has the larger one too.
+// Figures 5 and 6 with every scheme and its source's parameters, with the paper's buffer. TestCompareFull also has the
+// larger one and the search's parameters.
 func TestCompare(t *testing.T) {
-	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=3s", "warmup=3s", "n=16", "buffer=24 packets")
-	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=2s", "warmup=2s", "r0=[20Mbps, 100Mbps]", "buffer=24 packets")
+	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=3s", "warmup=3s", "n=16", "buffer=24 packets",
+		"parameters=[source]")
+	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=2s", "warmup=2s", "r0=[20Mbps, 100Mbps]", "buffer=24 packets",
+		"parameters=[source]")
 }

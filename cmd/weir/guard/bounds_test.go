@@ -111,10 +111,11 @@ func (m *meter) counted(t *testing.T, workloads []string) {
 	}
 }
 
-// Memory is what more hosts or flows take more. Hosts come with their share of a fat tree's switches. Flows are seen
-// before they start, when either end has sent and heard of the other, with one to three packets on
-// the way, and when they are over. Links are so long that all flows are at one stage at the end of
-// the run.
+// Memory is what more hosts or flows take more. Hosts come with their share of a fat tree's switches, before a run. A
+// user of P4-ABC is a pair of hosts at one bottleneck with a flow of TCP in flight and a meter, at the end of a run. A
+// table of all users at each host, or of all pairs, would show there. Flows are seen before they start, when either
+// end has sent and heard of the other, with one to three packets on the way, and when they are over. Links are so long
+// that all flows are at one stage at the end of the run.
 func (m *meter) bytes(t *testing.T) {
 	const hosts = `title: hosts
 duration: 1ms
@@ -128,6 +129,13 @@ duration: %s
 topology: {star: {hosts: 128, rate: 100Gbps, delay: %s}}
 switch: [forward, {telemetry: {multi: 4}}]
 traffic: [{name: many, from: "*", to: {stride: 1}, flows: %d, %s, size: 3000 B, start: %s}]
+`
+	const users = `title: users
+duration: 70ms
+topology: {dumbbell: {hosts: %[1]d, rate: 100Gbps, delay: 10ms, bottleneck: 4Gbps, buffer: 1300KB}}
+switch: [forward, {abc: {domain: part, round_trip: 60ms, users: %[1]d}}]
+traffic: [{name: one, from: "left*", to: right0, transport: tcp, cc: cubic}]
+measure: [{jain: {by: sender}}]
 `
 	const few, many = 32, 64
 	grow := func(t *testing.T, small, large string, carriedOut bool, by float64) float64 {
@@ -143,6 +151,9 @@ traffic: [{name: many, from: "*", to: {stride: 1}, flows: %d, %s, size: 3000 B, 
 	}
 	t.Run("host", func(t *testing.T) {
 		m.set("fabric", "bytes/host", grow(t, fmt.Sprintf(hosts, 8), fmt.Sprintf(hosts, 16), false, 1024-128))
+	})
+	t.Run("user", func(t *testing.T) {
+		m.set("p4abc", "bytes/host", grow(t, fmt.Sprintf(users, 100), fmt.Sprintf(users, 400), true, 2*(400-100)))
 	})
 	for _, c := range []struct{ name, transport, underWay string }{
 		{"rdma", "transport: rdma, cc: {hpcc: {t: 41ms}}", "30ms"},

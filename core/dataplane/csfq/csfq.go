@@ -37,11 +37,11 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate", "CSFQ: simulations").Min("1us")
 	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port",
 		"CSFQ: simulations").Min("1us")
-	p.Time(&c.KC, "k_c", "200ms", "K_c: window of the fair rate, which changes once in it; as long as k_alpha, which "+
-		"is our choice",
+	p.Time(&c.KC, "k_c", "200ms", "K_c: window of the fair rate, which changes once in it; as long as k_alpha, as in "+
+		"the authors' code",
 		"CSFQ figure 3").Min("1us")
 	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link stays so",
-		"CSFQ: half of the buffer").Min("0%").Max("100%")
+		"CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")
 	p.Share(&c.Overflow, "overflow", "1%", "by which the fair rate falls when the buffer overflows", "CSFQ: 1 %").
 		Min("0%").Below("100%")
 	p.Share(&c.Most, "overflow_most", "25%", "by which it falls at most between two updates", "CSFQ: 25 %").
