@@ -48,10 +48,11 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 		measured    string
 	}{
 		{"it would hold", "that: goodput.a < 5", []float64{1, 2, 4}, 0, claim.Undecided,
-			"rate=1Mbps: goodput.a = 1 < 5 (the machine disturbed it)"},
+			"rate=1Mbps: goodput.a = 1 b/s < 5 b/s (the machine disturbed it)"},
 		{"it would fail", "that: goodput.a < 4", []float64{1, 2, 4}, 2, claim.Undecided,
-			"rate=4Mbps: goodput.a = 4 < 4 (the machine disturbed it)"},
-		{"another point fails", "that: goodput.a < 4", []float64{9, 2, 4}, 0, claim.Fails, "rate=4Mbps: goodput.a = 4 < 4"},
+			"rate=4Mbps: goodput.a = 4 b/s < 4 b/s (the machine disturbed it)"},
+		{"another point fails", "that: goodput.a < 4", []float64{9, 2, 4}, 0, claim.Fails,
+			"rate=4Mbps: goodput.a = 4 b/s < 4 b/s"},
 		{"it is of another point", "where: {rate: 2Mbps}, that: goodput.a < 4", []float64{1, 2, 4}, 0, claim.Holds, ""},
 		{"one of some holds", "for: some, that: goodput.a > 3", []float64{1, 2, 4}, 0, claim.Holds, ""},
 		{"the one of some", "for: some, that: goodput.a > 3", []float64{1, 2, 4}, 2, claim.Undecided, ""},
