@@ -155,3 +155,31 @@ func TestChanges(t *testing.T) {
 		t.Error("a message that is longer than the datagram is taken")
 	}
 }
+
+// A token bucket filter by hand, from linux/rtnetlink.h and linux/pkt_sched.h: tcmsg, kind, struct tc_tbf_qopt, a rate
+// above 32 bits, the burst in bytes.
+func TestLimitMessage(t *testing.T) {
+	if ne.Uint16([]byte{1, 0}) != 1 {
+		t.Skip("written for little-endian machines") //weir:impure the expected bytes are little-endian
+	}
+	head := "00000000" + "2400" + "0505" + "00000000" + "00000000" + "00000000" + "07000000" + "00000000" + "ffffffff" +
+		"00000000" + "0800" + "0100" + "74626600"
+	m := limitMessage(7, RateLimit{BytesPerSecond: 2_500_000, Overhead: 24, MinFrame: 84, Burst: 3027})
+	want := head + "34000280" + "28000100" + "00011800" + "00005400" + "a0252600" + strings.Repeat("00", 12) +
+		"00000040" + "00000000" + "00000000" + "08000600" + "d30b0000"
+	if got := hex.EncodeToString(m.b); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	m = limitMessage(7, RateLimit{BytesPerSecond: 12_500_000_000, ATM: true, Burst: 3027})
+	want = head + "40000280" + "28000100" + "00020000" + "00000000" + "ffffffff" + strings.Repeat("00", 12) + "00000040" +
+		"00000000" + "00000000" + "0c000400" + "00dd0ee902000000" + "08000600" + "d30b0000"
+	if got := hex.EncodeToString(m.b); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var c Conn
+	for _, x := range []RateLimit{{Burst: 1}, {BytesPerSecond: 1}} {
+		if err := c.LimitRate(7, x); err == nil {
+			t.Errorf("%+v is taken", x)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -12,6 +13,8 @@ type Sample struct {
 	Point  []measure.Coordinate
 	Seed   uint64
 	Values *measure.Values
+	// Disturbed runs decide no claim: the machine can have changed what was measured.
+	Disturbed bool
 }
 
 // matching returns the points that a claim means, or with along the first of each
@@ -110,17 +113,22 @@ func (s *View) judge(c *Compiled, seeds []uint64, at samples) Claim {
 	used := map[*Sample]bool{}
 	for _, i := range points {
 		var envs []map[string]any
+		here := map[*Sample]bool{}
 		for _, seed := range seeds {
-			if env := s.environmentOf(c, i, seed, at, used); env != nil {
+			if env := s.environmentOf(c, i, seed, at, here); env != nil {
 				envs = append(envs, env)
 			} else {
 				missing = true
 			}
 		}
+		maps.Copy(used, here)
 		if len(envs) == 0 {
 			continue
 		}
 		v := c.that.judge(envs)
+		if slices.ContainsFunc(slices.Collect(maps.Keys(here)), func(x *Sample) bool { return x.Disturbed }) {
+			v.value, v.text = maybe, v.text+disturbedText
+		}
 		less, more := v, decides
 		if c.some {
 			less, more = decides, v
@@ -148,6 +156,9 @@ func (s *View) judge(c *Compiled, seeds []uint64, at samples) Claim {
 	}
 	return result
 }
+
+// disturbedText follows the numbers of a point at which the machine disturbed a run.
+const disturbedText = " (the machine disturbed it)"
 
 // environmentOf is what a claim's expression sees at point i for a seed: the run there, the next
 // along the claim's key, and those of other points that it names. It is nil if one of them is

@@ -3,8 +3,8 @@ package claim
 // Verdict is what an experiment says about a claim.
 type Verdict string
 
-// Verdicts. Undecided: the 95 % interval over seeds crosses the bound, or no run
-// bears on the claim.
+// Verdicts. Undecided: the 95 % interval over seeds crosses the bound, no run bears on the claim, or the machine
+// disturbed a run of the lab on which the verdict rests.
 const (
 	Holds     Verdict = "holds"
 	Fails     Verdict = "fails"

@@ -51,24 +51,24 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 		r := float64(e.Point.Network.Links[i].Rate.Bits)
 		rates = append(rates, r, r) // either direction
 	}
-	var claims []claim
+	var demands []Demand
 	var flows []int
 	count := map[int]int{} // of a sender's flows
 	for i := range e.Config.Flows {
 		f, r := &e.Config.Flows[i], &e.Result.Flows[i]
 		if r.FCT == unit.Never && r.Start != unit.Never && (f.Stop == 0 || f.Stop >= e.Point.End()) {
 			flows = append(flows, i)
-			claims = append(claims, claim{uses: e.Point.ports(f.Src, f.Dst), weight: 1, most: math.Inf(1)})
+			demands = append(demands, Demand{Uses: e.Point.ports(f.Src, f.Dst), Weight: 1, Max: math.Inf(1)})
 			count[e.Point.Host(f.Src)]++
 		}
 	}
 	if m.senders {
 		for k, i := range flows {
 			f := &e.Config.Flows[i]
-			claims[k].weight = 1 / float64(count[e.Point.Host(f.Src)])
+			demands[k].Weight = 1 / float64(count[e.Point.Host(f.Src)])
 			if tr := &e.Point.Traffic[f.Group]; !tr.Transport.Gauged {
 				frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
-				claims[k].most = float64(e.Result.Flows[i].Sender.SentPackets) * float64(frame) * 8 / e.Point.Duration.Seconds()
+				demands[k].Max = float64(e.Result.Flows[i].Sender.SentPackets) * float64(frame) * 8 / e.Point.Duration.Seconds()
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 	for i := range shares {
 		shares[i] = math.NaN()
 	}
-	for k, share := range waterFill(rates, claims) {
+	for k, share := range FairShares(rates, demands) {
 		t := e.Config.Flows[flows[k]].Group
 		tr := &e.Point.Traffic[t]
 		frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
@@ -112,29 +112,30 @@ func (p *Point) ports(src, dst int) (out []int) {
 	return out
 }
 
-// claim is what a flow wants of resources: it grows in proportion to its weight, up to the most that it can use.
-type claim struct {
-	uses   []int
-	weight float64
-	most   float64
+// Demand is a flow's demand for resources: its rate grows in proportion to its weight, up to the highest rate that it
+// can use.
+type Demand struct {
+	Uses   []int // indices of resources
+	Weight float64
+	Max    float64
 }
 
-// waterFill is the max-min fair rate of each flow: all grow
-// together until a resource is full, or a flow has enough; those that it concerns stay, and the others go on.
-func waterFill(rates []float64, claims []claim) []float64 {
-	out := make([]float64, len(claims))
-	done := make([]bool, len(claims))
+// FairShares returns the max-min fair rate of each demand for resources that have these rates. All grow together until
+// a resource is full or a demand is satisfied; the demands that this concerns stay, and the others grow further.
+func FairShares(rates []float64, demands []Demand) []float64 {
+	out := make([]float64, len(demands))
+	done := make([]bool, len(demands))
 	left, weight := slices.Clone(rates), make([]float64, len(rates))
 	for {
 		clear(weight)
 		level, full, enough := math.Inf(1), -1, -1 // the next one that stays, by rate per weight
-		for i := range claims {
-			if c := &claims[i]; !done[i] {
-				for _, r := range c.uses {
-					weight[r] += c.weight
+		for i := range demands {
+			if c := &demands[i]; !done[i] {
+				for _, r := range c.Uses {
+					weight[r] += c.Weight
 				}
-				if c.most/c.weight < level {
-					level, enough = c.most/c.weight, i
+				if c.Max/c.Weight < level {
+					level, enough = c.Max/c.Weight, i
 				}
 			}
 		}
@@ -146,13 +147,13 @@ func waterFill(rates []float64, claims []claim) []float64 {
 		if full < 0 && enough < 0 {
 			return out
 		}
-		for i := range claims {
-			c := &claims[i]
-			if done[i] || i != enough && (full < 0 || !slices.Contains(c.uses, full)) {
+		for i := range demands {
+			c := &demands[i]
+			if done[i] || i != enough && (full < 0 || !slices.Contains(c.Uses, full)) {
 				continue
 			}
-			done[i], out[i] = true, level*c.weight
-			for _, r := range c.uses {
+			done[i], out[i] = true, level*c.Weight
+			for _, r := range c.Uses {
 				left[r] = max(left[r]-out[i], 0)
 			}
 		}

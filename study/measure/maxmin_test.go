@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// equal are claims without an end.
-func equal(uses [][]int) (out []claim) {
+// equal returns demands without an end.
+func equal(uses [][]int) (out []Demand) {
 	for _, u := range uses {
-		out = append(out, claim{uses: u, weight: 1, most: math.Inf(1)})
+		out = append(out, Demand{Uses: u, Weight: 1, Max: math.Inf(1)})
 	}
 	return out
 }
@@ -19,20 +19,20 @@ func equal(uses [][]int) (out []claim) {
 // Claims with weights and ends: one of 16 that are one user's, one user that wants less than its part, or all do.
 func TestWaterFillClaims(t *testing.T) {
 	for _, x := range []struct {
-		name   string
-		claims []claim
-		want   []float64
+		name    string
+		demands []Demand
+		want    []float64
 	}{
 		{"two flows of one user",
-			[]claim{{[]int{0}, .5, math.Inf(1)}, {[]int{0}, .5, math.Inf(1)}, {[]int{0}, 1, math.Inf(1)}},
+			[]Demand{{[]int{0}, .5, math.Inf(1)}, {[]int{0}, .5, math.Inf(1)}, {[]int{0}, 1, math.Inf(1)}},
 			[]float64{25, 25, 50}},
-		{"little wanted", []claim{{[]int{0}, 1, 20}, {[]int{0}, 1, math.Inf(1)}}, []float64{20, 80}},
-		{"more than a part", []claim{{[]int{0}, 1, 70}, {[]int{0}, 1, math.Inf(1)}}, []float64{50, 50}},
-		{"all have enough", []claim{{[]int{0}, 1, 20}, {[]int{0}, 1, 30}}, []float64{20, 30}},
-		{"nothing wanted", []claim{{[]int{0}, 1, 0}, {[]int{0}, 1, 300}}, []float64{0, 100}},
+		{"little wanted", []Demand{{[]int{0}, 1, 20}, {[]int{0}, 1, math.Inf(1)}}, []float64{20, 80}},
+		{"more than a part", []Demand{{[]int{0}, 1, 70}, {[]int{0}, 1, math.Inf(1)}}, []float64{50, 50}},
+		{"all have enough", []Demand{{[]int{0}, 1, 20}, {[]int{0}, 1, 30}}, []float64{20, 30}},
+		{"nothing wanted", []Demand{{[]int{0}, 1, 0}, {[]int{0}, 1, 300}}, []float64{0, 100}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := waterFill([]float64{100}, x.claims); !slices.EqualFunc(got, x.want, func(a, b float64) bool {
+			if got := FairShares([]float64{100}, x.demands); !slices.EqualFunc(got, x.want, func(a, b float64) bool {
 				return math.Abs(a-b) < 1e-9
 			}) {
 				t.Errorf("%v, want %v", got, x.want)
@@ -60,7 +60,7 @@ func TestWaterFill(t *testing.T) {
 		{"a narrow NIC", []float64{100, 10}, [][]int{{1, 0}, {0}, {0}}, []float64{10, 45, 45}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := waterFill(x.rates, equal(x.uses)); !slices.EqualFunc(got, x.want, func(a, b float64) bool {
+			if got := FairShares(x.rates, equal(x.uses)); !slices.EqualFunc(got, x.want, func(a, b float64) bool {
 				return math.Abs(a-b) < 1e-9
 			}) {
 				t.Errorf("%v, want %v", got, x.want)
@@ -81,7 +81,7 @@ func TestWaterFillIsFair(t *testing.T) {
 			for i := range uses {
 				uses[i] = random.Perm(len(rates))[:1+random.IntN(len(rates))]
 			}
-			shares := waterFill(rates, equal(uses))
+			shares := FairShares(rates, equal(uses))
 			sum, most := make([]float64, len(rates)), make([]float64, len(rates))
 			for i, of := range uses {
 				for _, r := range of {

@@ -96,15 +96,16 @@ func (t Tolerance) Agree(a, b float64) bool {
 	return b-a >= least && b-a <= most
 }
 
-// Moved is by how much a value of a group can be another one if what was measured is another in a share of the time: a
-// mean by as much of itself; a percentile by anything once the share is larger than what lies beyond it, and
-// by nothing that is known of before.
+// Moved returns by how much a value of a group can change if what was measured changes in a share of the time. A mean
+// changes by that share of itself. A percentile's rank moves by the share: where values spread evenly from 0, the value
+// changes by the share over the rank, and by anything once the share exceeds what lies beyond the rank.
 func (k *Kind) Moved(group string, value, share float64) float64 {
 	if p, of := PercentileOf(group); of {
-		if share > 1-p/100 {
+		rank := p / 100
+		if share > min(rank, 1-rank) {
 			return math.Inf(1)
 		}
-		return 0
+		share /= rank
 	}
 	return share * math.Abs(value)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/study/measure"
@@ -24,80 +23,7 @@ func appRate(tr *spec.Traffic) unit.Rate {
 	return transport.AppRate(config)
 }
 
-// FramesPerSecond is about how many frames hosts send together at most: datagrams at their
-// rate, TCP as fast as links of senders and receivers let it, and an acknowledgement for
-// two segments.
-func FramesPerSecond(p *spec.Point) float64 {
-	n := len(p.Network().Nodes)
-	rate := make([]float64, n) // of hosts' links
-	for _, l := range p.Network().Links {
-		for _, e := range l.Ends {
-			if !p.Network().Nodes[e].Switch {
-				if rate[e] = float64(l.Rate.Bits); l.Rate.Bits == 0 {
-					rate[e] = float64(l.Rate.Packets) * 12000
-				}
-			}
-		}
-	}
-	out, in := make([]float64, n), make([]float64, n)                 // bit/s by host: TCP sent and received at most
-	datagrams, datagramBits := make([]float64, n), make([]float64, n) // a second, by host
-	segment := 1e18                                                   // bits of a full frame of TCP, the least
-	add := func(tr *spec.Traffic, src, dst int, offered float64) {
-		bits := 8 * float64(tr.Headers()+tr.Payload())
-		if s, _ := tr.Transport(); s.Kernel == packet.ProtoUDP {
-			packets := offered / 8 / float64(tr.Payload())
-			datagrams[src] += packets
-			datagramBits[src] += packets * bits
-			return
-		}
-		segment = min(segment, bits)
-		out[src] += offered
-		in[dst] += offered
-	}
-	for id := range p.Entries() {
-		tr := p.Entry(id)
-		offered := 1e18
-		if r := appRate(tr); r > 0 {
-			offered = float64(r)
-		}
-		if g, ok := tr.Generator(); ok {
-			for _, src := range g.From {
-				if g.Offered > 0 {
-					offered = g.Offered * rate[src]
-				}
-				for _, dst := range g.To[:min(len(g.To), 1)] {
-					add(tr, src, dst, offered)
-				}
-			}
-			for _, dst := range g.To {
-				in[dst] = 1e18 // whoever it is
-			}
-		}
-		for i := range p.Flows() {
-			f := p.Flow(i)
-			switch n, bytes := f.Peak(); {
-			case f.Traffic != id:
-			case n > 0: // a capture says what it offers
-				datagrams[f.Src] += n
-				datagramBits[f.Src] += 8 * (bytes + n*float64(tr.Headers()))
-			default:
-				add(tr, f.Src, f.Dst, offered)
-			}
-		}
-	}
-	frames, sent, received := 0.0, 0.0, 0.0
-	for h := range rate {
-		if datagrams[h] > 0 {
-			frames += datagrams[h] * min(1, rate[h]/datagramBits[h])
-		}
-		sent += min(out[h], rate[h])
-		received += min(in[h], rate[h])
-	}
-	return frames + 1.5*min(sent, received)/segment
-}
-
-// EstimateLab guesses how many frames a second the hosts of a run send together at most,
-// and how long the run takes in the lab, in seconds.
+// EstimateLab estimates FramesPerSecond of a run, and how long it takes in the lab, in seconds.
 func EstimateLab(r *Run) (frames, seconds float64) {
 	const around = 1 // namespaces, data plane, lead, end
 	p := r.Of

@@ -543,10 +543,16 @@ func (o *Outcome) JSON() []byte {
 // Listed are the run's measures, and their ratios to those of reference points.
 func (r *Run) Listed() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
 
+// disturbed reports whether the machine disturbed the attempt that counts, or that has errors.
+func (r *Run) disturbed() bool {
+	n := len(r.Attempts)
+	return n > 0 && len(r.Attempts[n-1].Disturbed)+len(r.Attempts[n-1].Errors) > 0
+}
+
 // sampled are runs as the experiment's claims see them.
 func sampled(runs []*Run) (samples []claim.Sample) {
 	for _, r := range runs {
-		samples = append(samples, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &r.Values})
+		samples = append(samples, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &r.Values, Disturbed: r.disturbed()})
 	}
 	return samples
 }

@@ -48,10 +48,27 @@ type Lab struct {
 	Generator *Generator
 	// Beside is what the simulator gives for the same; may be nil.
 	Beside *results.Outcome
-	// OnRun is told what a run's attempt has given, and how many there can be.
-	OnRun func(r *plan.Run, attempt int, a *results.Attempt)
+	// OnRun receives the result of an attempt of a run, its number from 1, and how many there can be.
+	OnRun func(r *plan.Run, attempt, limit int, a *results.Attempt)
+	// OnBusy is called once, when the machine has disturbed busyRuns runs in all their attempts: each later run then has
+	// one attempt. It may be nil.
+	OnBusy func()
 	// OnLeft is told, with each attempt, what dead labs have left that cannot be removed; nil: nobody is.
 	OnLeft func(left error)
+
+	disturbed int // runs that were disturbed in all their attempts
+}
+
+// busyRuns is the number of disturbed runs after which the machine counts as busy. It takes all attempts of two runs to
+// know it; more attempts of the others take time and are disturbed, too.
+const busyRuns = 2
+
+// attempts returns how many attempts a run can have.
+func (o *Lab) attempts() int {
+	if o.disturbed >= busyRuns {
+		return 1
+	}
+	return max(o.Attempts, 1)
 }
 
 // Generator sends and receives a run's traffic in the lab.
@@ -113,10 +130,11 @@ func (o *Lab) generator() *Generator {
 	return o.Generator
 }
 
-// repeat carries a run out again while the machine disturbs it. The last attempt counts;
+// repeat carries a run out again while the machine disturbs it, unless the machine is busy. The last attempt counts;
 // all are recorded.
 func (o *Lab) repeat(r *plan.Run, attempt func() (*results.Run, *results.Attempt, error)) (*results.Run, error) {
 	var attempts []results.Attempt
+	limit := o.attempts()
 	for {
 		run, a, err := attempt()
 		if err != nil {
@@ -124,12 +142,17 @@ func (o *Lab) repeat(r *plan.Run, attempt func() (*results.Run, *results.Attempt
 		}
 		attempts = append(attempts, *a)
 		if o.OnRun != nil {
-			o.OnRun(r, len(attempts), a)
+			o.OnRun(r, len(attempts), limit, a)
 		}
-		if len(a.Disturbed) == 0 || len(attempts) >= o.Attempts {
-			run.Attempts = attempts
-			return run, nil
+		if len(a.Disturbed) > 0 && len(attempts) < limit {
+			continue
 		}
+		if run.Attempts = attempts; len(a.Disturbed) > 0 {
+			if o.disturbed++; o.disturbed == busyRuns && o.OnBusy != nil {
+				o.OnBusy()
+			}
+		}
+		return run, nil
 	}
 }
 

@@ -49,6 +49,9 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err := n.Schedule(o.Scheduling); err != nil {
 		return nil, nil, err
 	}
+	if err := n.Shape(plane); err != nil {
+		return nil, nil, err
+	}
 	followers, err := o.equip(r, plane, n)
 	if err != nil {
 		return nil, nil, err

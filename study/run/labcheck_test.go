@@ -183,6 +183,49 @@ measure: [goodput]
 	}
 }
 
+// What hosts send follows from the narrowest link of a path and from the flows that share it, not from the hosts' own
+// links: fast access links fit. Only datagrams depart whatever waits behind. (Review of P4-ABC and the lab, F3.)
+func TestFramesByPath(t *testing.T) {
+	const network = `duration: 5s
+topology:
+  hosts: [a, b, c, d]
+  switches: [s1, s2]
+  links:
+    - {ends: [a, s1], rate: 10Gbps, delay: 1ms}
+    - {ends: [c, s1], rate: 10Gbps, delay: 1ms}
+    - {ends: [s1, s2], rate: 10Mbps, delay: 1ms, buffer: 50 packets}
+    - {ends: [s2, b], rate: 10Gbps, delay: 1ms}
+    - {ends: [s2, d], rate: 10Gbps, delay: 1ms}
+`
+	const mbps = 1e6 / 8 / 1514 * 1.5 // frames of TCP, with ACKs
+	for _, c := range []struct {
+		name, more, traffic string
+		want                float64
+	}{
+		{"one flow", "", "{name: x, from: a, to: b, transport: tcp}", 10 * mbps},
+		{"IPv6", "", "{name: x, from: a, to: b, transport: tcp, ip: 6}", 10 * mbps},
+		{"a thousand flows", "", "{name: x, from: a, to: b, transport: tcp, flows: 1000}", 10 * mbps},
+		{"two senders", "", "{name: x, from: a, to: b, transport: tcp}\n  - {name: y, from: c, to: d, transport: tcp}",
+			10 * mbps},
+		{"both directions", "", "{name: x, from: a, to: b, transport: tcp}\n  - {name: y, from: b, to: a, transport: tcp}",
+			20 * mbps},
+		{"beside the narrow link", "", "{name: x, from: a, to: b, transport: tcp}\n  - {name: y, from: a, to: c, " +
+			"transport: tcp}", 10*mbps + 9990*mbps},
+		{"a slow application", "", "{name: x, from: a, to: b, transport: {tcp: {rate: 2Mbps}}}", 2 * mbps},
+		{"the link's rate rises", "events:\n  - {at: 1s, link: [s1, s2], rate: 30Mbps}\n",
+			"{name: x, from: a, to: b, transport: tcp}", 30 * mbps},
+		{"datagrams", "", "{name: x, from: a, to: b, transport: udp, rate: 80Mbps, payload: 1000 B}", 10e3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := load(t, network+"switch: [forward]\n"+c.more+"traffic:\n  - "+c.traffic+"\nmeasure: [goodput]\n",
+				spec.Options{})
+			if got := plan.FramesPerSecond(s.Points()[0]); got < 0.99*c.want || got > 1.01*c.want {
+				t.Errorf("%.0f frames/s, want %.0f", got, c.want)
+			}
+		})
+	}
+}
+
 // small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
 func TestSmallDatagrams(t *testing.T) {
 	s := load(t, twoHosts+`switch: [forward]

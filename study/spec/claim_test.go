@@ -37,6 +37,51 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 	return s.Judge(runs, s.Repeat())[0]
 }
 
+// A point at which the machine disturbed a run of the lab decides no claim: an undisturbed one can, and with for: some
+// it is enough that one of these confirms the claim (review of the lab, F6).
+func TestVerdictsOfDisturbedRuns(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		a           []float64 // by point
+		disturbed   int       // the point
+		want        claim.Verdict
+		measured    string
+	}{
+		{"it would hold", "that: goodput.a < 5", []float64{1, 2, 4}, 0, claim.Undecided,
+			"rate=1Mbps: goodput.a = 1 b/s < 5 b/s (the machine disturbed it)"},
+		{"it would fail", "that: goodput.a < 4", []float64{1, 2, 4}, 2, claim.Undecided,
+			"rate=4Mbps: goodput.a = 4 b/s < 4 b/s (the machine disturbed it)"},
+		{"another point fails", "that: goodput.a < 4", []float64{9, 2, 4}, 0, claim.Fails,
+			"rate=4Mbps: goodput.a = 4 b/s < 4 b/s"},
+		{"it is of another point", "where: {rate: 2Mbps}, that: goodput.a < 4", []float64{1, 2, 4}, 0, claim.Holds, ""},
+		{"one of some holds", "for: some, that: goodput.a > 3", []float64{1, 2, 4}, 0, claim.Holds, ""},
+		{"the one of some", "for: some, that: goodput.a > 3", []float64{1, 2, 4}, 2, claim.Undecided, ""},
+		{"its neighbour", "along: rate, that: next.goodput.a > goodput.a", []float64{1, 2, 4}, 2, claim.Undecided, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(claimSpec, "repeat: 2", "repeat: 1", 1)
+			s := load(t, text+"expect:\n  - {id: x, says: y, "+c.claim+"}\n", spec.Options{})
+			var runs []*results.Run
+			for i, r := range plan.Runs(s) {
+				goodputs := []measure.Grouped{{Group: "a", Value: c.a[i]}}
+				x := &results.Run{Seed: r.Seed, Point: r.Point, Attempts: []results.Attempt{{}}, Values: measure.Values{
+					Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: goodputs}}}}
+				if i == c.disturbed { // the attempt that counts
+					x.Attempts = append(x.Attempts, results.Attempt{Disturbed: []string{"a stall"}})
+				} else { // one that was repeated
+					x.Attempts = append([]results.Attempt{{Disturbed: []string{"a stall"}}}, x.Attempts...)
+				}
+				runs = append(runs, x)
+			}
+			got := results.Judge(s, runs, s.Repeat())[0]
+			if got.Verdict != c.want || !strings.Contains(got.Measured, c.measured) || strings.HasSuffix(got.Measured,
+				"disturbed it)") != (c.want == claim.Undecided) {
+				t.Errorf("%s (%s), want %s (%s)", got.Verdict, got.Measured, c.want, c.measured)
+			}
+		})
+	}
+}
+
 // TestVerdicts: the interval over seeds lies on one side of the bound, or crosses it;
 // and, or, not are Kleene's; every point must hold.
 func TestVerdicts(t *testing.T) {

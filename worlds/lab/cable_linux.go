@@ -54,8 +54,8 @@ func (l *Network) Lay(links []int) error {
 	return nil
 }
 
-// Pull sets the first end of links' cables down and up at the times at which events of the configuration want it, until
-// none is left or ctx ends. Links without a cable are not its concern.
+// Pull sets the first end of links' cables down and up at the times at which events of the configuration want it, and
+// changes the limits of hosts at links whose rate changes, until no event is left or ctx ends.
 func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 	index := map[int]int{}
 	var conn *rtnl.Conn
@@ -81,13 +81,15 @@ func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 		if err != nil || ctx.Err() != nil {
 			break
 		}
-		if e.Rated() || !there {
+		if !e.Rated() && !there {
 			continue
 		}
 		if !sleepUntil(ctx, p.Epoch+int64((c.Lead+e.At)/unit.Nanosecond)) {
 			break
 		}
-		if e.Down {
+		if e.Rated() {
+			err = p.network.relimit(c, e)
+		} else if e.Down {
 			err = conn.Down(at)
 		} else {
 			err = conn.Up(at)

@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// host is where the fabric ends and a host's kernel begins. What the kernel sends waits
-// here, without limit, for the host's link, as it does at a NIC of the simulator; what
-// comes over the link goes to the kernel at once. It implements fabric.Node.
+// host is where the fabric ends and a host's kernel begins. What the kernel sends waits here, without limit, for the
+// host's link. With Network.Shape that is little more than a frame, since the kernel holds its senders back. What comes
+// over the link goes to the kernel at once. It implements fabric.Node.
 type host struct {
 	outlet
 	port  *tm.Port

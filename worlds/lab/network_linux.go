@@ -28,6 +28,7 @@ type Network struct {
 	mtu     int
 	set     *netns.Set
 	cables  []cable
+	shaped  bool // hosts' kernels have limits
 
 	plane, hosts duty  // of the processes
 	cores        []int // that this process had before Schedule took some of them; nil: it has them all

@@ -24,7 +24,7 @@ const (
 	RunFailed   = 1 // a run failed or was cut short
 	WrongInput  = 2
 	ClaimFailed = 3 // with --check
-	Unjudged    = 4 // with --check: no claim fails, and one is undecided
+	Unjudged    = 4 // with --check: no claim fails, the worlds do not differ, and something is undecided
 	Interrupted = 130
 )
 

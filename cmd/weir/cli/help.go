@@ -90,6 +90,8 @@ var helpTexts = map[string]string{
 		"Or, as root, switch: the lab's data plane between two kernels, unshaped and shaped; clock: kinds of scheduling.",
 	"labCapture": "Lab: switches whose input and output every run captures, into captures/ of the results " +
 		"folder, and replays through the simulator's: both must give the same bytes. hosts: so are those of Weir's own.",
+	"check": "Exit with 3 if a claim fails or the lab differs from the simulator, and with 4 if neither does " +
+		"and a claim, or the agreement, is undecided.",
 	"labGenerator": "Lab: what sends and receives: weir, or iperf3, to compare with.",
 	"labScheduling": "Lab: what must be punctual is an ordinary thread of niceness -20 (nice), SCHED_FIFO on all " +
 		"processors but the first (fifo), SCHED_DEADLINE (deadline), or has processors of its own (core).",

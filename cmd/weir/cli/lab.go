@@ -100,11 +100,18 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 		}
 		return exec.Command(thisProgram, args...)
 	}
-	inLab.OnRun = func(one *plan.Run, attempt int, at *results.Attempt) {
+	inLab.OnRun = func(one *plan.Run, attempt, limit int, at *results.Attempt) {
 		if len(at.Disturbed) > 0 {
 			bar.clear()
 			fmt.Fprintf(a.stderr, "disturbed: %s seed %d, attempt %d of %d: %s\n", measure.PointName(one.Point), one.Seed,
-				attempt, r.Attempts, strings.Join(at.Disturbed, "; "))
+				attempt, limit, strings.Join(at.Disturbed, "; "))
+		}
+	}
+	if r.Attempts > 1 {
+		inLab.OnBusy = func() {
+			bar.clear()
+			fmt.Fprintln(a.stderr, "busy: the machine disturbed every attempt of two runs; the rest have one attempt each, "+
+				"and claims that rest on disturbed runs are undecided")
 		}
 	}
 	inLab.OnLeft = a.warnOfLeft(bar.clear)

@@ -63,6 +63,22 @@ func TestLabExitCode(t *testing.T) {
 	if got := exitCode(o, false, true); got != Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)
 	}
+	// What the machine disturbed is undecided: 4, unless another claim fails or the worlds differ.
+	o.Claims = []claim.Claim{{Verdict: claim.Holds}, {Verdict: claim.Undecided}}
+	if got := exitCode(o, false, true); got != Unjudged {
+		t.Errorf("a claim is undecided: exit code %d", got)
+	}
+	if got := exitCode(o, false, false); got != Done {
+		t.Errorf("without a check: exit code %d", got)
+	}
+	o.Runs = run(30e6, good)
+	if got := exitCode(o, false, true); got != ClaimFailed {
+		t.Errorf("a claim is undecided and the worlds differ: exit code %d", got)
+	}
+	o.Runs, o.Claims = run(40e6, good), append(o.Claims, claim.Claim{Verdict: claim.Fails})
+	if got := exitCode(o, false, true); got != ClaimFailed {
+		t.Errorf("one claim is undecided and one fails: exit code %d", got)
+	}
 }
 
 // A data plane is told all that selects the experiment, and nothing else; options of the lab

@@ -127,7 +127,7 @@ func TestLabFits(t *testing.T) {
 		"hpcc/lab:", "p4te/lab:", "p4abc/fig4:",
 		"hpcc/joins: --set rates=/45 --set framing=l2",
 		"ncf/reaction: --set stack=weir",
-		"ncf/bolt: --set rates=/517",
+		"ncf/bolt: --set rates=/127",
 		"p4te/table1: --set stack=weir",
 		"p4abc/aggregates: (more hosts than 128)",
 	} {

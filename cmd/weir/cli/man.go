@@ -40,8 +40,8 @@ func manual(model *kong.Application) string {
 		code int
 		text string
 	}{{Done, "done; a claim that fails is a result"}, {RunFailed, "a run failed or was cut short"},
-		{WrongInput, "the input is wrong"}, {ClaimFailed, "a claim fails, with --check"},
-		{Unjudged, "a claim is undecided and none fails, with --check"}, {Interrupted, "interrupted"}} {
+		{WrongInput, "the input is wrong"}, {ClaimFailed, "a claim fails, or the lab differs, with --check"},
+		{Unjudged, "neither, and something is undecided, with --check"}, {Interrupted, "interrupted"}} {
 		m.item(fmt.Sprint(x.code), x.text)
 	}
 	m.line(".SH FILES")

@@ -25,8 +25,9 @@ func TestDocsReference(t *testing.T) {
 		"how many\npacket-hops there were, and a second, the simulated time of the run that has begun first, and what is " +
 		"left: by the\npacket-hops that `weir check` expects, where a run ends when its flows are done.\n\n")
 	fmt.Fprintf(&b, "Exit codes: "+
-		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, with `--check`;\n"+
-		"%d a claim is undecided and none fails, with `--check`; %d interrupted.\n\n", Done, RunFailed, WrongInput,
+		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, or the lab "+
+		"differs,\nwith `--check`; %d neither, and something is undecided, with `--check`; "+
+		"%d interrupted.\n\n", Done, RunFailed, WrongInput,
 		ClaimFailed, Unjudged, Interrupted)
 	b.WriteString("| command | what it does |\n|---|---|\n")
 	for _, n := range leaves {

@@ -24,7 +24,7 @@ type runCmd struct {
 	Threads string `default:"auto" placeholder:"N" help:"${runThreads}"`
 	Out     target `default:"results" help:"Folder that results go into."`
 	Fresh   bool   `help:"Run also what is finished already."`
-	Check   bool   `help:"Exit with 3 if a claim fails, and with 4 if none fails and one is undecided."`
+	Check   bool   `help:"${check}"`
 
 	tableFlags
 

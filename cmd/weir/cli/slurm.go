@@ -159,7 +159,7 @@ func openSweep(a *app, dir string, any bool) (*slurm.Folder, error) {
 type collectCmd struct {
 	Dir        string `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
 	Out        target `default:"results" help:"Folder that results go into."`
-	Check      bool   `help:"Exit with 3 if a claim fails, and with 4 if none fails and one is undecided."`
+	Check      bool   `help:"${check}"`
 	AnyProgram bool   `help:"${slurmAnyProgram}"`
 
 	tableFlags

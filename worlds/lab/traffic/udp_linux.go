@@ -38,7 +38,7 @@ const batch = 64
 // Memory of sockets. A receiving one is for what comes while the thread that reads it does
 // not run.
 const (
-	sendMemory    = 4 << 20
+	sendMemory    = 1 << 29 // what waits for the host's link has no bound, as in the simulator
 	receiveMemory = 16 << 20
 )
 
