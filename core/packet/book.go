@@ -133,6 +133,9 @@ func (b *Book) Users() []User { return b.users }
 // the number stands for; more than an address has if no prefix is narrower than what it stands for. The name "" takes
 // the number from its user.
 func (b *Book) Assign(a Addr, name string, bits int) {
+	if b.owners[0] == nil {
+		return
+	}
 	for family := range b.owners {
 		b.owners[family][a] = owner{name, bits}
 	}

@@ -124,3 +124,103 @@ func TestDirections(t *testing.T) {
 		t.Error("user: named is taken without an aggregate")
 	}
 }
+
+// A number that goes to another address takes along neither what a narrow descriptor has found out of the address
+// before, nor the shares of that address's flows.
+func TestForgetAddress(t *testing.T) {
+	a := described(t, ToSender, "10.0.0.1 tcp")
+	p := packet.Packet{Src: 1, Dst: 5, Version: 4, Proto: packet.ProtoTCP, Hash: 7}
+	if a.find(&p) != a.meter(0, sends) {
+		t.Fatal("TCP of 10.0.0.1 is not the aggregate's")
+	}
+	a.book.Rename(1, netip.MustParseAddr("10.0.0.77"), netip.Addr{})
+	a.Forget(1)
+	if a.find(&p) == a.meter(0, sends) {
+		t.Error("TCP of 10.0.0.77, which has the number of 10.0.0.1, is the aggregate's")
+	}
+
+	c := defaults()
+	c.Flows = 64
+	a, err := New(&dataplane.Site{Ports: 2, Book: a.book}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := hashes(2, 64)
+	count := func(at unit.Time, flow int) float64 {
+		p := packet.Packet{Src: 2, Version: 4, Hash: hash[flow]}
+		return a.find(&p).flows.count(at, &p, 8000, c.Memory)
+	}
+	for i := range 100 {
+		count(unit.Time(i)*unit.Millisecond, 0)
+	}
+	if share := count(100*unit.Millisecond, 1); share > -5 {
+		t.Fatalf("the second flow, of 1 %%, has an activity of %g less than its user's", -share)
+	}
+	a.Forget(2)
+	if share := count(101*unit.Millisecond, 1); share != 0 {
+		t.Errorf("the only flow of a new address has an activity of %g less than its user's", -share)
+	}
+}
+
+// A user that the file declares has one meter for each direction, over all its addresses; without an aggregate it has
+// the reference rate of others. A packet between it and a host that is no user is its own, up or down. A reload that
+// changes its addresses keeps both meters and what they have counted, and metrics show it under its name.
+func TestDeclaredUser(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(5) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, i + 1}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+	}
+	with := func(prefixes ...string) *packet.Book {
+		u := packet.User{Name: "home"}
+		for _, p := range prefixes {
+			u.Prefixes = append(u.Prefixes, netip.MustParsePrefix(p))
+		}
+		return book.WithUsers([]packet.User{u})
+	}
+	program := func(book *packet.Book, aggregates ...Aggregate) *Program {
+		c := defaults()
+		c.Aggregates = aggregates
+		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := program(with("10.0.0.1/32", "fd00::1/128", "10.0.0.2/32"), Aggregate{Key: "10.0.0.3", Value: unit.Kbps})
+	const home = 1
+	for _, x := range []struct {
+		src, dst  packet.Addr
+		version   uint8
+		aggregate int32
+		direction int
+	}{{1, 4, 4, home, sends}, {1, 4, 6, home, sends}, {2, 4, 4, home, sends}, {4, 1, 6, home, receives},
+		{4, 2, 4, home, receives}, {3, 1, 4, 0, sends}, {4, 3, 4, 0, receives}} {
+		p := packet.Packet{Src: x.src, Dst: x.dst, Version: x.version}
+		if a.find(&p) != a.meter(x.aggregate, x.direction) {
+			t.Errorf("%d to %d by IPv%d is not of aggregate %d, direction %d", x.src, x.dst, x.version, x.aggregate,
+				x.direction)
+		}
+	}
+	if r := a.meter(home, sends).reference; r != a.config.Reference {
+		t.Errorf("its reference rate is %v", r)
+	}
+	p := packet.Packet{Src: 1, Dst: 4, Version: 4}
+	a.find(&p).measure(unit.Second, 80_000, a.config.Memory)
+	a.find(&p).counts.bytes = 10_000
+	b := program(with("10.0.0.4/32", "fd00::/64"), Aggregate{Key: "home", Value: a.config.Reference})
+	if _, lost := b.Adopt(unit.Second, a); fmt.Sprint(lost) != "[the activity of 10.0.0.3]" {
+		t.Errorf("lost: %v", lost)
+	}
+	samples := make([]dataplane.Sample, 64)
+	found := false
+	for _, s := range samples[:b.Sample(unit.Second, samples)] {
+		found = found || s.Metric == userBytes && s.Word == "home" && s.Before == "" && s.Value == 10_000
+	}
+	if !found {
+		t.Error("metrics do not show the 10,000 bytes of home, counted before the reload")
+	}
+	if _, err := New(&dataplane.Site{Ports: 2, Book: book}, b.config); err == nil ||
+		!strings.Contains(err.Error(), "declares no users") {
+		t.Errorf("without users in the file: %v", err)
+	}
+}

@@ -206,7 +206,12 @@ func Divided(book *packet.Book, sets []Set, nodes []string) string {
 			}
 		}
 	}
-	return f.dividedNodes(sets, nodes)
+	for _, u := range book.Users() {
+		if _, named := f.names[u.Name]; !named {
+			sets = append(slices.Clip(sets), Set(u.Name))
+		}
+	}
+	return NewFinder(book, sets).dividedNodes(sets, nodes)
 }
 
 // dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets.

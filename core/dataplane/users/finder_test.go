@@ -80,8 +80,8 @@ func TestAssignedUsers(t *testing.T) {
 	}
 }
 
-// What a program lists must be users of the file, must not list a user's address by another name, and is warned of where
-// it divides a user or the two addresses of a host.
+// What a program lists must be users of the file, must not list a user's address by another name, and is warned of
+// where it divides a user or the two addresses of a host.
 func TestListedUsers(t *testing.T) {
 	book := declared(4, []string{"home", "10.0.0.1/32", "fd00::1/128"}, []string{"block", "10.0.1.0/24", "fd00:1::/64"})
 	nodes := []string{"a", "b", "c", "d"}
