@@ -3,6 +3,8 @@ package softswitch
 import (
 	"fmt"
 	"net/netip"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -138,6 +140,33 @@ metrics: none
 					t.Errorf("%.1f Mb/s pass", got)
 				}
 			})
+		}
+	}
+}
+
+// The domain of the documentation protects downloads as it stands: both of its files have users behind a port, so that
+// no warning of receivers is due. Without these lines both are warned of, with the line to add.
+func TestDomainInDocs(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/switch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(doc), "<!-- domain: begin -->\n")
+	shown, _, _ = strings.Cut(shown, "<!-- domain: end -->")
+	files := strings.Split(strings.ReplaceAll("\n"+shown, "\n    ", "\n"), "<!-- domain: next -->\n")
+	if len(files) != 2 {
+		t.Fatalf("%d files of a domain", len(files))
+	}
+	line := regexp.MustCompile(`(?m)^users: \{behind: (\w+)\}\n`)
+	for _, file := range files {
+		c := decode(t, file)
+		if c.Users.Behind < 0 || len(c.receivers()) != 0 {
+			t.Errorf("users are behind port %d, warnings %v\n%s", c.Users.Behind, c.receivers(), file)
+		}
+		without := decode(t, line.ReplaceAllString(file, ""))
+		if all := fmt.Sprint(without.receivers()); !strings.Contains(all, "hosts at "+without.Ports[0].Name+" and "+
+			without.Ports[1].Name) || !strings.Contains(all, "users: {behind: "+without.Ports[0].Name+"}") {
+			t.Errorf("without users: behind it warns %q\n%s", all, file)
 		}
 	}
 }

@@ -310,7 +310,7 @@ func (u *Users) fixed() string {
 
 // String says who is a user, for people.
 func (u *Users) String() string {
-	s := "source addresses, and what they receive is its senders'"
+	s := "source addresses"
 	switch {
 	case u.By != ByAddress:
 		s = map[Attribute]string{ByVLAN: "VLANs", ByQinQ: "pairs of VLANs"}[u.By]
