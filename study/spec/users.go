@@ -8,8 +8,8 @@ import (
 	"weir/internal/document"
 )
 
-// users reads the customers that the file declares, and gives the point's book their addresses: of a host both, IPv4 and
-// IPv6.
+// users reads the customers that the file declares, and gives the point's book their addresses: of a host both, IPv4
+// and IPv6.
 func (d *decoder) users(root document.Map, p *Point) {
 	t := root.Get("users")
 	if t == nil {

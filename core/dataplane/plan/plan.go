@@ -127,8 +127,8 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Drop(dataplane.Policed)
 }
 
-// meter reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own, within the
-// receiver's. What a sender's plan has no tokens for takes none of the receiver's.
+// meter reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own, within
+// the receiver's. What a sender's plan has no tokens for takes none of the receiver's.
 func (x *Program) meter(now unit.Time, p *packet.Packet) bool {
 	switch {
 	case p.Meta.Flags&packet.Internal != 0:

@@ -98,8 +98,8 @@ func (f *Finder) around(p netip.Prefix) (set int32, ok bool) {
 // maxBits is the length of the longest prefix.
 const maxBits = 128
 
-// Find returns the set with the longest prefix that has address number a in an IP version. The prefixes of a set that is
-// a name are those of the book's user.
+// Find returns the set with the longest prefix that has address number a in an IP version. The prefixes of a set that
+// is a name are those of the book's user.
 func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
 	set, bits, ok := f.longest(address(f.book, a, version), maxBits)
 	if name, n := f.book.Owner(a, version); name != "" && n > bits {

@@ -21,8 +21,8 @@ import (
 //	sport 5001    port of the user's end
 //	dport 443     port of the other end
 //
-// An address, a prefix, a class, a 5-tuple, or an explicit set of them is one user (P4-ABC §3.1: "ingress nodes require
-// traffic descriptors for any aggregate that should be tracked").
+// An address, a prefix, a class, a 5-tuple, or an explicit set of them is one user (P4-ABC §3.1: "ingress nodes
+// require traffic descriptors for any aggregate that should be tracked").
 type Set string
 
 // Match is one alternative of a set.

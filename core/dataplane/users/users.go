@@ -54,8 +54,8 @@ type Table struct {
 	unused    []int32 // users whose source was forgotten
 }
 
-// NewTable makes the table of a switch. Without a book, all packets are of one user. Users of the book that no aggregate
-// names have the reference rate of sources, unless these share one user.
+// NewTable makes the table of a switch. Without a book, all packets are of one user. Users of the book that no
+// aggregate names have the reference rate of sources, unless these share one user.
 func NewTable(book *packet.Book, c *Config) *Table {
 	if book == nil {
 		book = packet.NewBook()
@@ -113,7 +113,8 @@ func (t *Table) add(reference unit.Rate) int32 {
 	return int32(len(t.reference) - 1)
 }
 
-// Of is the user of a packet: its sender's or, if the file declares users and the receiver alone is one, the receiver's.
+// Of is the user of a packet: its sender's or, if of the two only the receiver is a user that the file declares, the
+// receiver's.
 func (t *Table) Of(p *packet.Packet) int32 {
 	if len(t.book.Users()) > 0 && p.Meta.Flags&packet.ToUser == 0 && p.Dst != 0 {
 		if from, _ := t.book.Owner(p.Src, p.Version); from == "" {
