@@ -55,7 +55,7 @@ func ncf(parameters string, queues, buffer string, flows int) string {
 
 // warnedPrograms are the kinds of warnings about programs and schedulers of switches.
 var warnedPrograms = []warntest.Row{
-	{ID: "plan-two-prefixes", Text: twoLinks("1Gbps", "50Mbps", "10ms", "1MB",
+	{ID: "user-divided", Text: twoLinks("1Gbps", "50Mbps", "10ms", "1MB",
 		"{plan: {rates: ¦{10.0.0.1: 10Mbps, \"fd00::#/128\": 20Mbps, 10.0.0.0/8: 30Mbps}}}, forward", "tcp", "cubic"),
 		Fires: "1", Quiet: "9"},
 	{ID: "abc-q-base", Text: twoLinks("1Gbps", "50Mbps", "10ms", "1MB", "forward, {abc: {q_base: ¦#}}", "tcp", "cubic"),

@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"weir/core/dataplane/tm"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -16,13 +17,16 @@ var (
 	warnMarks = scheme.WarningKind{ID: "marks-beyond-buffer",
 		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's " +
 			"buffer, queue_limit or shared_buffer"}
+	warnDivided = scheme.WarningKind{ID: "user-divided",
+		Condition: "a program or scheduler makes two users of one customer: of a host's IPv4 and IPv6 addresses, or of " +
+			"addresses of a user that the file declares"}
 	warnPace = scheme.WarningKind{ID: "aqm-pace",
 		Condition: "update differs from the one that the default gain is for"}
 )
 
 // WarningKinds returns the kinds of warnings that several programs and schedulers issue.
 func WarningKinds() []scheme.WarningKind {
-	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, warnPace}
+	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, warnDivided, warnPace}
 }
 
 // Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
@@ -113,7 +117,29 @@ type Settled interface {
 
 // Suits returns the remarks of the configuration of a program, or of a port's scheduler, about a setting.
 func Suits(c scheme.Config, s *Setting) []scheme.Remark {
-	return append(s.MarksBeyondBuffer(c), remarks(c, s)...)
+	return append(append(s.MarksBeyondBuffer(c), s.listed(c)...), remarks(c, s)...)
+}
+
+// listed returns the remarks about users that a configuration lists: names that the file does not declare, prefixes of
+// declared users, and addresses of one customer that are two users.
+func (s *Setting) listed(c scheme.Config) []scheme.Remark {
+	x, ok := c.(users.Lister)
+	if !ok || s.Book == nil {
+		return nil
+	}
+	param, sets := x.Sets()
+	err := users.Unknown(s.Book, sets)
+	if err == nil {
+		err = users.Conflict(s.Book, sets)
+	}
+	if err != nil {
+		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
+	}
+	if text := users.Divided(s.Book, sets, s.Nodes); text != "" {
+		return []scheme.Remark{warnDivided.Remark(param, "%s: a customer that is two users has two plans, meters or shares; "+
+			"a name of `users` stands for all addresses of one", text)}
+	}
+	return nil
 }
 
 // remarks returns the remarks that follow from a configuration's own methods.

@@ -10,6 +10,21 @@ type Book struct {
 	index4 map[uint32]Addr     // of IPv4, which parsers ask for all the time
 	index  map[netip.Addr]Addr // of all else
 	labels []label             // of numbers that are no single address; nil: there are none
+
+	users  []User
+	owners [2][]owner // users of numbers by family, IPv4 and IPv6; nil: the book has no users
+}
+
+// User is a customer with several addresses, which are one user to all programs and schedulers.
+type User struct {
+	Name     string
+	Prefixes []netip.Prefix // empty where a driver assigns numbers by other rules, such as VLANs
+}
+
+// owner is the user of a number.
+type owner struct {
+	name string // "": it has none
+	bits int    // length of the user's prefix with the address
 }
 
 // label is what a number stands for: a prefix of addresses, or something that has a name.
@@ -76,6 +91,68 @@ func (b *Book) Label(a Addr) (netip.Prefix, string) {
 		x = b.v6[a]
 	}
 	return netip.PrefixFrom(x, x.BitLen()), ""
+}
+
+// WithUsers returns a copy of the book that has users. A number belongs, by family, to the user with the longest prefix
+// that contains its address.
+func (b *Book) WithUsers(all []User) *Book {
+	c := *b
+	c.owners = [2][]owner{}
+	c.SetUsers(all)
+	names, lengths := map[netip.Prefix]string{}, map[int]bool{}
+	for _, u := range all {
+		for _, p := range u.Prefixes {
+			names[p.Masked()], lengths[p.Bits()] = u.Name, true
+		}
+	}
+	for i := range c.v4 {
+		for family, a := range [2]netip.Addr{c.v4[i], c.v6[i]} {
+			x := &c.owners[family][i]
+			for bits := range lengths {
+				if p, err := a.Prefix(bits); err == nil && names[p] != "" && (x.name == "" || bits > x.bits) {
+					*x = owner{names[p], bits}
+				}
+			}
+		}
+	}
+	return &c
+}
+
+// SetUsers replaces the list of users, for a driver that assigns numbers itself. Numbers keep the users that they have.
+func (b *Book) SetUsers(all []User) {
+	b.users = all
+	if b.owners[0] == nil {
+		b.owners = [2][]owner{make([]owner, len(b.v4)), make([]owner, len(b.v4))}
+	}
+}
+
+// Users returns the users that the book has.
+func (b *Book) Users() []User { return b.users }
+
+// Assign makes a number of a book with users one user's, in both families. bits is the length of the user's prefix that
+// the number stands for; more than an address has if no prefix is narrower than what it stands for. The name "" takes
+// the number from its user.
+func (b *Book) Assign(a Addr, name string, bits int) {
+	if b.owners[0] == nil {
+		return
+	}
+	for family := range b.owners {
+		b.owners[family][a] = owner{name, bits}
+	}
+}
+
+// Owner returns the name of the user to whom number a belongs in packets of an IP version, "" if it belongs to no user,
+// and the length of the user's prefix.
+func (b *Book) Owner(a Addr, version uint8) (name string, bits int) {
+	if b.owners[0] == nil {
+		return "", 0
+	}
+	family := 0
+	if version == 6 {
+		family = 1
+	}
+	x := &b.owners[family][a]
+	return x.name, x.bits
 }
 
 // Len returns how many numbers there are, Addr 0 included: the length of a slice

@@ -4,14 +4,14 @@ import (
 	"net/netip"
 	"slices"
 
-	"weir/core/dataplane"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
 
 // Aggregate is a user, or a group of users metered together, its Key, and its reference rate R_r, its Value.
-type Aggregate = scheme.Pair[Users, unit.Rate]
+type Aggregate = scheme.Pair[users.Set, unit.Rate]
 
 // Belongs says whose a packet is that no world has assigned to a user.
 type Belongs string
@@ -42,7 +42,7 @@ type aggregates struct {
 	book      *packet.Book
 	of        [2][]int32 // by family (IPv4, IPv6) and address: its aggregate, unknown or none
 	own       []int32    // by address: the aggregate of an address that is in no other; −1: none yet
-	prefixes  *dataplane.LPM[int32]
+	addresses *users.Finder
 	narrow    []rule // that ask for more than the user's address, the narrowest first
 	flows     []flow // cache of narrow, by hash; nil: it is empty
 	common    int32  // that of all addresses without one of their own, −1: each gets its own
@@ -81,7 +81,7 @@ func (g *aggregates) newActivityMeter(reference unit.Rate) activityMeter {
 
 // rule is a match of an aggregate.
 type rule struct {
-	match
+	users.Match
 	aggregate int32
 }
 
@@ -110,29 +110,21 @@ func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 		g.own[i] = unknown
 	}
 	g.of = [2][]int32{slices.Clone(g.own), slices.Clone(g.own)}
-	var prefixes []rule
 	for _, x := range c.Aggregates {
-		matches, err := x.Key.matches()
+		matches, err := x.Key.Matches()
 		if err != nil {
 			return g, err
 		}
 		k := g.add(x.Value)
 		for _, m := range matches {
-			if m.plain() {
-				prefixes = append(prefixes, rule{m, k})
-			} else {
+			if !m.Plain() {
 				g.narrow = append(g.narrow, rule{m, k})
 			}
 		}
 	}
 	g.addDelays(c)
-	g.prefixes = dataplane.NewLPM[int32](len(prefixes))
-	for _, r := range prefixes {
-		if err := g.prefixes.Insert(r.user, r.aggregate); err != nil {
-			return g, err
-		}
-	}
-	slices.SortStableFunc(g.narrow, func(a, b rule) int { return b.width() - a.width() })
+	g.addresses = users.NewFinder(book, users.Keys(c.Aggregates))
+	slices.SortStableFunc(g.narrow, func(a, b rule) int { return b.Width() - a.Width() })
 	if len(g.narrow) > 0 {
 		g.flows = make([]flow, flowCache)
 	}
@@ -216,7 +208,7 @@ func (g *aggregates) lookup(p *packet.Packet, user packet.Addr, turned bool) int
 	if k := g.of[family][user]; k != unknown {
 		return k
 	}
-	k, ok := g.prefixes.Lookup(g.address(p, user))
+	k, ok := g.addresses.Find(user, p.Version)
 	if !ok {
 		k = none
 	}
@@ -250,9 +242,9 @@ func (g *aggregates) cached(p *packet.Packet, user packet.Addr, turned bool) int
 	from, to := g.address(p, user), g.address(p, peer)
 	for i := range g.narrow {
 		m := &g.narrow[i]
-		if (!m.user.IsValid() || m.user.Contains(from)) && (!m.peer.IsValid() || m.peer.Contains(to)) &&
-			(m.dscp < 0 || m.dscp == int16(is.dscp)) && (m.proto < 0 || m.proto == int16(p.Proto)) &&
-			(m.userPort < 0 || m.userPort == int32(userPort)) && (m.peerPort < 0 || m.peerPort == int32(peerPort)) {
+		if (!m.User.IsValid() || m.User.Contains(from)) && (!m.Peer.IsValid() || m.Peer.Contains(to)) &&
+			(m.DSCP < 0 || m.DSCP == int16(is.dscp)) && (m.Proto < 0 || m.Proto == int16(p.Proto)) &&
+			(m.UserPort < 0 || m.UserPort == int32(userPort)) && (m.PeerPort < 0 || m.PeerPort == int32(peerPort)) {
 			is.aggregate = m.aggregate
 			break
 		}
@@ -276,25 +268,28 @@ func (g *aggregates) forget(a packet.Addr) {
 	}
 }
 
-// Names returns the prefixes of the users that the aggregates have.
-func (c *Config) Names() []netip.Prefix {
-	return c.prefixes(func(m *match) netip.Prefix { return m.user })
+// Sets returns the aggregates' users.
+func (c *Config) Sets() (param string, all []users.Set) {
+	return "aggregates", users.Keys(c.Aggregates)
 }
+
+// Names returns the prefixes of the users that the aggregates have.
+func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Aggregates)) }
 
 // Peers returns the prefixes of other ends that they ask for.
-func (c *Config) Peers() []netip.Prefix {
-	return c.prefixes(func(m *match) netip.Prefix { return m.peer })
-}
+func (c *Config) Peers() []netip.Prefix { return users.Peers(users.Keys(c.Aggregates)) }
 
-// prefixes are those of all matches that have one.
-func (c *Config) prefixes(of func(m *match) netip.Prefix) (all []netip.Prefix) {
-	for _, g := range c.Aggregates {
-		matches, _ := g.Key.matches() // what cannot be read has been said
-		for i := range matches {
-			if p := of(&matches[i]); p.IsValid() {
-				all = append(all, p.Masked())
-			}
-		}
+// withUsers returns the configuration with an aggregate for each user of the book, unless users without one share one.
+// Packets then belong to the end that has an aggregate, unless the configuration has a rule of its own.
+func (c Config) withUsers(book *packet.Book) Config {
+	if book == nil || len(book.Users()) == 0 {
+		return c
 	}
-	return all
+	if !c.Shared {
+		c.Aggregates = users.Complete(book, c.Aggregates, c.Reference)
+	}
+	if c.Belongs == ToSender {
+		c.Belongs = ToNamed
+	}
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 )
@@ -29,14 +30,14 @@ const (
 )
 
 // Delay is the class, its Value, of the packets of an aggregate, its Key.
-type Delay = scheme.Pair[Users, int]
+type Delay = scheme.Pair[users.Set, int]
 
 // classes is how many there can be in a mark.
 const classes = 8
 
 // bindClasses binds what concerns classes of delay.
 func (c *Config) bindClasses(p *scheme.Params) {
-	scheme.MapOf(p, &c.Delays, parseUsers, scheme.Ints, "delays",
+	scheme.MapOf(p, &c.Delays, users.ParseSet, scheme.Ints, "delays",
 		"delay class, 0 is the first, by descriptor of an aggregate; others have that which programs before give them",
 		"ours; P4-ABC §3.4: delay classes").Min("0").Max("7")
 	p.Int(&c.FastCost, "fast_cost", "1", "how many times a byte of delay class 0 counts in its user's activity, so "+

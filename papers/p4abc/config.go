@@ -3,6 +3,7 @@ package p4abc
 import (
 	"fmt"
 
+	"weir/core/dataplane/users"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
@@ -66,9 +67,9 @@ func (c *Config) Params(p *scheme.Params) {
 		When("round_trip", func() bool { return c.RoundTrip > 0 })
 	p.Either(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
 		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
-	scheme.MapOf(p, &c.Aggregates, parseUsers, scheme.Rates, "aggregates",
-		"reference rate by descriptor, metered as one: 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to 10.0.0.2 dport 443, or "+
-			"several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
+	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
+		"reference rate by descriptor, metered as one: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to "+
+			"10.0.0.2 dport 443, or several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
 	scheme.Word(p, &c.Belongs, "user", string(ToSender), "whose a packet is: its sender's, its receiver's, or that end's "+
 		"which an aggregate names", "sender: P4-ABC §5.2", ToSender, ToReceiver, ToNamed)
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
@@ -104,7 +105,7 @@ func (c *Config) Params(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("aggregates", func() error { return ambiguous(c.Aggregates) })
+	p.Rule("aggregates", func() error { return users.Distinct(users.Keys(c.Aggregates)) })
 	p.Rule("mtu", func() error {
 		if c.MTU != 0 && (c.MTU < leastMTU || c.MTU > mostMTU) {
 			return fmt.Errorf("%d B: %d to %d are possible, or 0B", int64(c.MTU), leastMTU, mostMTU)

@@ -187,6 +187,39 @@ func delaysOfAggregates(t *testing.T, integer bool) {
 	}
 }
 
+// The class of an aggregate is also that of what its user receives.
+func TestDelaysBothDirections(t *testing.T) {
+	c := defaults()
+	c.Aggregates = []Aggregate{{Key: "10.0.0.2", Value: 10 * unit.Kbps}}
+	c.Delays = []Delay{{Key: "10.0.0.2", Value: 1}}
+	b := twoClasses(t, nil, c)
+	for name, flags := range map[string]uint8{"sent": 0, "received": packet.ToUser} {
+		p := packet.Packet{Src: 2, Version: 4, Size: 1000, Meta: packet.Metadata{Flags: flags}}
+		if b.program.counts(&p, b.program.find(&p)); p.Meta.Class != 1 {
+			t.Errorf("what is %s has class %d, want 1", name, p.Meta.Class)
+		}
+	}
+}
+
+// Frames that come in from inside without a mark cost as much as others in delay class 0.
+func TestFastCostWithoutMark(t *testing.T) {
+	c := defaults()
+	c.Domain, c.FastCost = Part, 4
+	for name, x := range map[string]struct {
+		tos  func(*packet.Packet)
+		cost float64
+	}{"first class": {fast, 4}, "second class": {slow, 1}} {
+		t.Run(name, func(t *testing.T) {
+			b := twoClasses(t, sidesFrom["core"], c)
+			b.now = unit.Second
+			b.send(2, x.tos)
+			if m := &b.program.unmarked[0]; m.bits != x.cost*11920 {
+				t.Errorf("%g bits are counted of a frame of 11920, want %g times as many", m.bits, x.cost)
+			}
+		})
+	}
+}
+
 // A class goes into a mark and comes out, whatever the activity, which loses less than a millionth.
 func FuzzClassInMark(f *testing.F) {
 	f.Add(float32(3.25), uint8(1))

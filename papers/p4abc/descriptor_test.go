@@ -2,146 +2,19 @@ package p4abc
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
 
-// A descriptor is read and written in one way, and what is wrong is said.
-func TestUsers(t *testing.T) {
-	for _, x := range []struct{ text, want, err string }{
-		{text: "10.0.1.7/24", want: "10.0.1.0/24"},
-		{text: "from 10.0.1.7", want: "10.0.1.7"},
-		{text: "2001:db8::1/56", want: "2001:db8::/56"},
-		{text: "dscp 46", want: "dscp 46"},
-		{text: "tcp from 10.0.0.1 to 10.0.0.2 sport 5001 dport 443", want: "10.0.0.1 to 10.0.0.2 tcp sport 5001 dport 443"},
-		{text: "2001:db8::7 | 10.0.0.9 | 10.0.0.1", want: "10.0.0.1 | 10.0.0.9 | 2001:db8::7"},
-		{text: "proto 47", want: "proto 47"},
-		{text: "proto 17 10.0.0.1", want: "10.0.0.1 udp"},
-		{text: "", err: "nothing is named"},
-		{text: "10.0.0.1 |", err: "nothing is named"},
-		{text: "10.0.0.1 10.0.0.2", err: "from is there twice"},
-		{text: "10.0.0.1 | 10.0.0.1/32", err: "10.0.0.1 is there twice"},
-		{text: "10.0.0.1 to 2001:db8::1", err: "two IP families"},
-		{text: "dscp 64", err: "0 … 63 are possible"},
-		{text: "sport 80", err: "ports are of tcp or udp"},
-		{text: "tcp sport 65536", err: "0 … 65535"},
-		{text: "tcp dport", err: "0 … 65535"},
-		{text: "10.0.0.256", err: "is no address"},
-		{text: "to fe80::1%eth0", err: "neither an address nor a prefix"},
-	} {
-		t.Run(x.text, func(t *testing.T) {
-			got, err := parseUsers(x.text)
-			if string(got) != x.want || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
-				t.Errorf("%q, %v; want %q, %q", got, err, x.want, x.err)
-			}
-			if again, err := parseUsers(x.want); x.err == "" && (err != nil || again != got) {
-				t.Errorf("%q is read as %q, %v", x.want, again, err)
-			}
-		})
-	}
-}
-
-// Descriptors of two aggregates may nest, and then the narrower wins. Any other overlap is an error, as is the
-// same one twice.
-func TestAmbiguous(t *testing.T) {
-	for _, x := range []struct{ a, b, err string }{
-		{a: "10.0.0.0/8", b: "10.0.0.1"},
-		{a: "10.0.0.0/8", b: "10.0.0.0/8 dscp 46"},
-		{a: "10.0.0.1", b: "10.0.0.2"},
-		{a: "10.0.0.0/8", b: "fd00::/8"},
-		{a: "tcp dport 80", b: "udp"},
-		{a: "dscp 46", b: "dscp 0"},
-		{a: "dscp 46", b: "10.0.0.1 dscp 46"},
-		{a: "10.0.0.1", b: "10.0.0.1/32", err: "10.0.0.1 is in two aggregates"},
-		{a: "10.0.0.1 | 10.0.0.2", b: "10.0.0.2 | 10.0.0.3", err: "10.0.0.2 is in two aggregates"},
-		{a: "10.0.0.1", b: "dscp 46", err: "neither is within the other"},
-		{a: "10.0.0.1", b: "10.0.0.0/8 tcp", err: "neither is within the other"},
-		{a: "to 10.0.0.1", b: "10.0.0.2", err: "neither is within the other"},
-		{a: "tcp sport 1", b: "tcp dport 2", err: "neither is within the other"},
-	} {
-		t.Run(x.a+", "+x.b, func(t *testing.T) {
-			for _, pair := range [][2]string{{x.a, x.b}, {x.b, x.a}} {
-				c := defaults()
-				c.Aggregates = []Aggregate{{Key: Users(pair[0]), Value: unit.Kbps}, {Key: Users(pair[1]), Value: unit.Kbps}}
-				err := scheme.Validate(&c)
-				if (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
-					t.Errorf("%q: %v, want %q", pair, err, x.err)
-				}
-			}
-		})
-	}
-}
-
-// The first two ambiguous descriptors of many are those that a comparison of each with each finds. As many prefixes as
-// there is room for need no comparison, and each narrower descriptor needs one with each: not the square of all.
-func TestAmbiguousAmongMany(t *testing.T) {
-	kinds := []string{"10.0.%d.0/24", "10.0.%d.1", "10.0.%d.1 tcp", "tcp dport %d", "10.0.%d.0/24 | 10.9.0.1", "dscp %d",
-		"to 10.0.%d.1"}
-	r := rand.New(rand.NewPCG(1, 2))
-	found := 0
-	for range 2000 {
-		var all []Aggregate
-		var matches []match
-		var of []int
-		for i := range 2 + r.IntN(5) {
-			key := Users(fmt.Sprintf(kinds[r.IntN(len(kinds))], r.IntN(8)))
-			m, err := key.matches()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range m {
-				matches, of = append(matches, m[k]), append(of, i)
-			}
-			all = append(all, Aggregate{Key: key, Value: unit.Kbps})
-		}
-		want := false
-		for i := range matches {
-			for k := range i {
-				want = want || twice(all, matches, of, k, i) != nil
-			}
-		}
-		if err := ambiguous(all); (err != nil) != want {
-			t.Fatalf("%v: %v, want an error: %v", all, err, want)
-		} else if want {
-			found++
-		}
-	}
-	if found < 200 || found > 1800 {
-		t.Errorf("%d of 2000 were ambiguous, which tells nothing", found)
-	}
-	var many []Aggregate
-	for i := range 1 << 16 {
-		many = append(many, Aggregate{Key: Users(fmt.Sprintf("2001:db8:%x:%x::/64", i>>8, i&255)), Value: unit.Kbps})
-	}
-	if err := ambiguous(many); err != nil {
-		t.Error(err)
-	}
-	pairs := 0
-	var matches []match
-	var of []int
-	for i, key := range []Users{"2001:db8::/64", "2001:db8:1::/64", "dscp 46", "2001:db8:2::/64", "tcp dport 443",
-		"2001:db8:3::/64"} {
-		m, err := key.matches()
-		if err != nil {
-			t.Fatal(err)
-		}
-		matches, of = append(matches, m...), append(of, i)
-	}
-	if err := eachRival(matches, of, func(int, int) error { pairs++; return nil }); err != nil || pairs != 4+4+1 {
-		t.Errorf("%v after %d comparisons, want 9: two narrow descriptors with four prefixes, and with each other", err,
-			pairs)
-	}
-}
-
-// users is a program with these aggregates, in their order, over a book of 10.0.0.1 … and fd00::1 ….
-func users(t *testing.T, belongs Belongs, descriptors ...Users) *Program {
+// described returns a program with these aggregates, in their order, over a book of 10.0.0.1 … and fd00::1 ….
+func described(t *testing.T, belongs Belongs, descriptors ...users.Set) *Program {
 	t.Helper()
 	book := packet.NewBook()
 	for i := range byte(9) {
@@ -167,7 +40,7 @@ func TestFind(t *testing.T) {
 		p.Hash = packet.FlowHash(src, dst, sport, dport, p.Proto)
 		return p
 	}
-	a := users(t, ToSender, "10.0.0.0/30", "10.0.0.2", "10.0.0.0/30 dscp 46", "10.0.0.1 to 10.0.0.5 tcp sport 7 dport 443",
+	a := described(t, ToSender, "10.0.0.0/30", "10.0.0.2", "10.0.0.0/30 dscp 46", "10.0.0.1 to 10.0.0.5 tcp sport 7 dport 443",
 		"10.0.0.8 | fd00::7", "fd00::/125", "udp dport 53 10.0.0.4")
 	dscp, six, dns := tcp(2, 5, 1, 2), tcp(2, 5, 1, 2), tcp(4, 5, 1, 53)
 	dscp.TOS, six.Version, dns.Proto = 46<<2|1, 6, packet.ProtoUDP
@@ -204,7 +77,7 @@ func TestFind(t *testing.T) {
 
 // A prefix of IPv6 joins its users, and leaves out others.
 func TestIPv6Prefix(t *testing.T) {
-	a := users(t, ToSender, "fd00::4/126")
+	a := described(t, ToSender, "fd00::4/126")
 	meter := func(src packet.Addr) *activityMeter { return a.find(&packet.Packet{Src: src, Version: 6}) }
 	if meter(4) != meter(7) || meter(4) != a.meter(0, sends) {
 		t.Error("fd00::4 and fd00::7 are not one user")
@@ -224,7 +97,7 @@ func TestDirections(t *testing.T) {
 	bridged := packet.Packet{Src: 1, Version: 4, Meta: packet.Metadata{Flags: packet.ToUser}}
 	for _, belongs := range []Belongs{ToSender, ToReceiver, ToNamed} {
 		t.Run(string(belongs), func(t *testing.T) {
-			a := users(t, belongs, "10.0.0.1", "10.0.0.2 | 10.0.0.3")
+			a := described(t, belongs, "10.0.0.1", "10.0.0.2 | 10.0.0.3")
 			of := func(p packet.Packet) string {
 				m := a.find(&p)
 				for k := range int32(len(a.meters) / directions) {
@@ -249,5 +122,105 @@ func TestDirections(t *testing.T) {
 	c := defaults()
 	if c.Belongs = ToNamed; scheme.Validate(&c) == nil {
 		t.Error("user: named is taken without an aggregate")
+	}
+}
+
+// A number that goes to another address takes along neither what a narrow descriptor has found out of the address
+// before, nor the shares of that address's flows.
+func TestForgetAddress(t *testing.T) {
+	a := described(t, ToSender, "10.0.0.1 tcp")
+	p := packet.Packet{Src: 1, Dst: 5, Version: 4, Proto: packet.ProtoTCP, Hash: 7}
+	if a.find(&p) != a.meter(0, sends) {
+		t.Fatal("TCP of 10.0.0.1 is not the aggregate's")
+	}
+	a.book.Rename(1, netip.MustParseAddr("10.0.0.77"), netip.Addr{})
+	a.Forget(1)
+	if a.find(&p) == a.meter(0, sends) {
+		t.Error("TCP of 10.0.0.77, which has the number of 10.0.0.1, is the aggregate's")
+	}
+
+	c := defaults()
+	c.Flows = 64
+	a, err := New(&dataplane.Site{Ports: 2, Book: a.book}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := hashes(2, 64)
+	count := func(at unit.Time, flow int) float64 {
+		p := packet.Packet{Src: 2, Version: 4, Hash: hash[flow]}
+		return a.find(&p).flows.count(at, &p, 8000, c.Memory)
+	}
+	for i := range 100 {
+		count(unit.Time(i)*unit.Millisecond, 0)
+	}
+	if share := count(100*unit.Millisecond, 1); share > -5 {
+		t.Fatalf("the second flow, of 1 %%, has an activity of %g less than its user's", -share)
+	}
+	a.Forget(2)
+	if share := count(101*unit.Millisecond, 1); share != 0 {
+		t.Errorf("the only flow of a new address has an activity of %g less than its user's", -share)
+	}
+}
+
+// A user that the file declares has one meter for each direction, over all its addresses; without an aggregate it has
+// the reference rate of others. A packet between it and a host that is no user is its own, up or down. A reload that
+// changes its addresses keeps both meters and what they have counted, and metrics show it under its name.
+func TestDeclaredUser(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(5) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, i + 1}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+	}
+	with := func(prefixes ...string) *packet.Book {
+		u := packet.User{Name: "home"}
+		for _, p := range prefixes {
+			u.Prefixes = append(u.Prefixes, netip.MustParsePrefix(p))
+		}
+		return book.WithUsers([]packet.User{u})
+	}
+	program := func(book *packet.Book, aggregates ...Aggregate) *Program {
+		c := defaults()
+		c.Aggregates = aggregates
+		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := program(with("10.0.0.1/32", "fd00::1/128", "10.0.0.2/32"), Aggregate{Key: "10.0.0.3", Value: unit.Kbps})
+	const home = 1
+	for _, x := range []struct {
+		src, dst  packet.Addr
+		version   uint8
+		aggregate int32
+		direction int
+	}{{1, 4, 4, home, sends}, {1, 4, 6, home, sends}, {2, 4, 4, home, sends}, {4, 1, 6, home, receives},
+		{4, 2, 4, home, receives}, {3, 1, 4, 0, sends}, {4, 3, 4, 0, receives}} {
+		p := packet.Packet{Src: x.src, Dst: x.dst, Version: x.version}
+		if a.find(&p) != a.meter(x.aggregate, x.direction) {
+			t.Errorf("%d to %d by IPv%d is not of aggregate %d, direction %d", x.src, x.dst, x.version, x.aggregate,
+				x.direction)
+		}
+	}
+	if r := a.meter(home, sends).reference; r != a.config.Reference {
+		t.Errorf("its reference rate is %v", r)
+	}
+	p := packet.Packet{Src: 1, Dst: 4, Version: 4}
+	a.find(&p).measure(unit.Second, 80_000, a.config.Memory)
+	a.find(&p).counts.bytes = 10_000
+	b := program(with("10.0.0.4/32", "fd00::/64"), Aggregate{Key: "home", Value: a.config.Reference})
+	if _, lost := b.Adopt(unit.Second, a); fmt.Sprint(lost) != "[the activity of 10.0.0.3]" {
+		t.Errorf("lost: %v", lost)
+	}
+	samples := make([]dataplane.Sample, 64)
+	found := false
+	for _, s := range samples[:b.Sample(unit.Second, samples)] {
+		found = found || s.Metric == userBytes && s.Word == "home" && s.Before == "" && s.Value == 10_000
+	}
+	if !found {
+		t.Error("metrics do not show the 10,000 bytes of home, counted before the reload")
+	}
+	if _, err := New(&dataplane.Site{Ports: 2, Book: book}, b.config); err == nil ||
+		!strings.Contains(err.Error(), "declares no users") {
+		t.Errorf("without users in the file: %v", err)
 	}
 }

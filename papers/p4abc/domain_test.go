@@ -170,6 +170,8 @@ func TestCorruptMark(t *testing.T) {
 		"absent": func(*packet.Packet) {}, "too short": func(p *packet.Packet) {
 			p.SetExtension(packet.ExtActivity,
 				[]byte{1})
+		}, "too long": func(p *packet.Packet) { // 12, and a byte more
+			p.SetExtension(packet.ExtActivity, append(binary.BigEndian.AppendUint32(nil, math.Float32bits(12)), 0))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +189,20 @@ func TestCorruptMark(t *testing.T) {
 				t.Errorf("it leaves with the mark %g, %v", a, ok)
 			}
 		})
+	}
+}
+
+// An edge whose meter finds less than the range has writes its lowest activity, which the core reads: a user at a
+// reference rate of 9 Eb/s has an activity of -51 with one frame in 3 s.
+func TestLowestActivity(t *testing.T) {
+	c := defaults()
+	c.Domain, c.Reference = Part, 9e18
+	edge := newBenchAt(t, sidesFrom["edge"], c)
+	edge.now = unit.Second
+	edge.send(1)
+	p := edge.take()
+	if a, ok := activityIn(p); !ok || a != leastHonest {
+		t.Errorf("the edge writes %g, %v; want %d", a, ok, leastHonest)
 	}
 }
 

@@ -136,7 +136,7 @@ func (a *Program) compareQueue(x *dataplane.Stage) {
 // descriptors are the tables of the configuration's aggregates.
 func (a *Program) descriptors() (all []dataplane.TableUse) {
 	action := dataplane.Bits(a.common) + dataplane.Bits(a.config.Reference)
-	if n := a.prefixes.Len(); n > 0 {
+	if n := a.addresses.Prefixes(); n > 0 {
 		all = append(all, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n, Key: 128,
 			Action: action})
 	}

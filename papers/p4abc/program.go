@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 )
@@ -46,7 +47,10 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	c = c.fitted()
+	if err := users.Unknown(site.Book, users.Keys(c.Aggregates)); err != nil {
+		return nil, err
+	}
+	c = c.fitted().withUsers(site.Book)
 	if err := c.queued(site); err != nil {
 		return nil, err
 	}

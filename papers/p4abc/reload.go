@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -73,8 +74,8 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 }
 
 // numbers finds aggregates by their descriptors: packets wait while a reload is adopted.
-func numbers(all []Aggregate) map[Users]int32 {
-	m := make(map[Users]int32, len(all))
+func numbers(all []Aggregate) map[users.Set]int32 {
+	m := make(map[users.Set]int32, len(all))
 	for i, g := range all {
 		m[g.Key] = int32(i)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -23,7 +24,7 @@ func TestAdopt(t *testing.T) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
 	site := &dataplane.Site{Ports: 2, Book: book}
-	prefix := func(i byte) Users { return Users(fmt.Sprintf("10.0.%d.0/24", i)) }
+	prefix := func(i byte) users.Set { return users.Set(fmt.Sprintf("10.0.%d.0/24", i)) }
 	base := defaults()
 	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
 		c := base

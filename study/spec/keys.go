@@ -37,6 +37,8 @@ var (
 	aFile    = document.Value("file")
 	someHost = document.AnyOf("host, pattern, or list of them", document.Value("host"),
 		document.ListOf(document.Value("host"), ""))
+	someUser = document.AnyOf("host, pattern, address, prefix, or list of them", document.Value("host or address"),
+		document.ListOf(document.Value("host or address"), ""))
 	manyNames = document.ListOf(document.Value("name"), "list of names")
 	where     = document.Unbound("points, as of a claim")
 	programs  = document.ListOf(document.Registered("program", "program", "none"), "list of programs")
@@ -79,6 +81,9 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Doc: "what differs by switch", Traits: ofBuild},
 	{Name: "groups", Form: document.MapBy(someHost, "`{name: hosts}`"), Doc: "names for hosts, which traffic can use in " +
 		"place of them", Without: "none"},
+	{Name: "users", Form: document.MapBy(someUser, "`{name: hosts and addresses}`"), Doc: "customers: all addresses of one " +
+		"are one user to `plan`, `user_fq`, `cake`, `abc` and all else that tells users apart, which can use its name",
+		Without: "none", Traits: ofBuild},
 	{Name: "traffic", Form: document.ListOf(document.MapOf(traffic), "list"), Doc: "the flows", Required: true,
 		Example: "traffic: [{…}]"},
 	{Name: "events", Form: document.ListOf(document.MapOf(event), "list"), Doc: "what happens to links",

@@ -327,6 +327,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 // completePoint decodes what depends on a point's network: its switches, traffic, events and measures.
 func (d *decoder) completePoint(root document.Map, tree *document.Node, p *Point) {
 	d.ideal(root, p)
+	d.users(root, p)
 	events := d.eventList(root, p) // whose rates the format of telemetry needs; waits and traffic are read without them
 	d.switchConfigs(root, p, events)
 	p.limitWaits(d.around.programs)

@@ -42,6 +42,7 @@ type Config struct {
 	remarks   []document.Warning // of programs, of where they stand
 	mtus      []int              // of the ports' interfaces; nil: they are not known
 	metered   []dataplane.Metric // of all programs
+	usersAt   document.Place     // where users are declared, or else the file
 	rates     []document.Place   // where rates of ports stand
 	scheduler switchfile.NewScheduler
 	served    *switchfile.Served
@@ -154,6 +155,10 @@ func (d *decoder) decode(root *document.Node) {
 	c.Framing = switchfile.Framing(d.Reader, framing, names)
 	if t, ok := d.need(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
 		d.programs(t)
+	}
+	c.usersAt = root.Place
+	if t := root.Find("users"); t != nil {
+		c.usersAt = t.Place
 	}
 	d.users(root.Find("users"), root.Place)
 	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")
@@ -289,7 +294,7 @@ func (d *decoder) instead(refused *dataplane.Scheme) string {
 // suits asks the programs and the scheduler what they have to say of the switch.
 func (d *decoder) suits() {
 	s := &dataplane.Setting{Framing: d.c.Framing, Queues: d.c.Queues,
-		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports))}
+		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports)), Book: newUsers(&d.c.Users, 0).book}
 	for _, p := range d.c.Ports {
 		rate := p.Rate
 		if rate == (unit.LinkRate{}) {
@@ -386,10 +391,10 @@ func (c *Config) links() (all []lab.BridgePort) {
 }
 
 // questions are warnings of what is hardly meant: what programs say of where they stand, exempt frames that could
-// fill a port (lax), and rates at which a full frame takes more than a second, while nothing else leaves that port.
-// maxFrame is the bytes of such a frame, without tags.
+// fill a port (lax), users who are not protected in what they receive (receivers), and rates at which a full frame
+// takes more than a second, while nothing else leaves that port. maxFrame is the bytes of such a frame, without tags.
 func (c *Config) questions(maxFrame func(port int) int) (warnings []document.Warning) {
-	warnings = append(slices.Clone(c.remarks), c.lax()...)
+	warnings = append(append(slices.Clone(c.remarks), c.lax()...), c.receivers()...)
 	for i, p := range c.Ports {
 		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {

@@ -158,7 +158,13 @@ func (c *codec) assign(now unit.Time, in packet.PortID, p *packet.Packet, d *ana
 	u := c.users
 	behind := u.rules.behind()
 	receives := behind != packet.NoPort && in != behind
+	tagged := packet.Addr(0)
+	if u.rules.By == ByAddress {
+		tagged = u.customer(now, d.vlans[0], d.vlans[1])
+	}
 	switch {
+	case tagged != 0:
+		p.Src = tagged
 	case u.rules.By == ByVLAN:
 		p.Src = u.vlans(now, in, VLANs(d.vlans[0])<<12)
 	case u.rules.By == ByQinQ:

@@ -18,6 +18,7 @@ type running struct {
 	text   string
 	lines  []dataplane.Line // of its site
 	limits []tm.Limit       // of its site, if it was built from them
+	users  []string         // names of the users that the file declared
 
 	metered dataplane.Metered // nil: it has no metrics
 	names   [][]byte          // of its metrics
@@ -30,7 +31,7 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	if err != nil {
 		return running{}, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
 	}
-	r := running{Program: p, name: w.Scheme.Name, text: w.Text(), lines: site.Lines}
+	r := running{Program: p, name: w.Scheme.Name, text: w.Text(), lines: site.Lines, users: declaredAt(site)}
 	if site.LimitsRead {
 		r.limits = site.Limits
 	}
@@ -45,8 +46,19 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 
 // isSame reports whether building it again with that text at that site would give the same program.
 func (r *running) isSame(text string, site *dataplane.Site) bool {
-	return r.text == text && slices.Equal(r.lines, site.Lines) &&
+	return r.text == text && slices.Equal(r.lines, site.Lines) && slices.Equal(r.users, declaredAt(site)) &&
 		(r.limits == nil || slices.Equal(r.limits, site.Limits))
+}
+
+// declaredAt returns the names of the users that the file of a site declares.
+func declaredAt(site *dataplane.Site) (names []string) {
+	if site.Book == nil {
+		return nil
+	}
+	for _, u := range site.Book.Users() {
+		names = append(names, u.Name)
+	}
+	return names
 }
 
 // mostLost is how much a note names of what was lost; of the rest it has the number. A program may have thousands of

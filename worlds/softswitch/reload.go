@@ -42,6 +42,12 @@ func (p *plane) reload(now unit.Time, x *reread) (notes []string, err error) {
 	if err := p.config.Keeps(c); err != nil {
 		return nil, err
 	}
+	p.users.declare(&c.Users)
+	defer func() {
+		if err != nil {
+			p.users.declare(&p.config.Users)
+		}
+	}()
 	list, notes, err := succeed(now, p.bridge.Site(c.links()), p.running, c.Programs)
 	if err != nil {
 		return nil, err

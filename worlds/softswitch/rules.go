@@ -1,6 +1,7 @@
 package softswitch
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"weir/core/dataplane"
+	userset "weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -48,13 +50,32 @@ type Users struct {
 	ExemptSize unit.Bytes // of frames of ARP and neighbour discovery
 	ExemptRate unit.Rate  // … at a port
 
-	Behind  int // the port behind which users are; −1: sources are
-	Named   []netip.Prefix
-	VLANs   []VLANs        // that the file names
-	Peers   []netip.Prefix // by which programs tell other ends apart
-	Unnamed Unnamed
+	Behind    int // the port behind which users are; −1: sources are
+	Customers []Customer
+	Named     []netip.Prefix // of users without a name
+	VLANs     []VLANs        // that the file lists, of users without a name
+	Peers     []netip.Prefix // by which programs tell other ends apart
+	Unnamed   Unnamed
 
 	ports []string // their names
+}
+
+// Customer is a user with a name, whose frames are those of its addresses and VLANs.
+type Customer struct {
+	Name     string
+	Prefixes []netip.Prefix
+	VLANs    []VLANs
+}
+
+// named returns how many users the file names or lists.
+func (u *Users) named() int { return len(u.Customers) + len(u.Named) + len(u.VLANs) }
+
+// declared returns the customers as programs know them.
+func (u *Users) declared() (all []packet.User) {
+	for _, c := range u.Customers {
+		all = append(all, packet.User{Name: c.Name, Prefixes: c.Prefixes})
+	}
+	return all
 }
 
 // Params binds the rules that are single values. All of them are ours.
@@ -120,12 +141,12 @@ func (d *decoder) users(t *document.Node, file document.Place) {
 	}
 	d.names(&u, t.Find("named"))
 	standard, why := Each, "P4-ABC §5.2: no user is named"
-	if len(u.Named)+len(u.VLANs) > 0 {
+	if u.named() > 0 {
 		standard, why = PerPort, "ours: users are named"
 	}
 	u.Unnamed = Unnamed(d.Word(d.Default(t, "unnamed", string(standard), why), "unnamed users",
 		[]string{string(Each), string(PerPort), string(OneForAll)}))
-	if n := len(u.Named) + len(u.VLANs); n > mostUsers {
+	if n := u.named(); n > mostUsers {
 		d.Fail(t.Place, fmt.Sprintf("at most %d", mostUsers), "%d users are named", n)
 	} else if n > u.Most {
 		d.Fail(t.Place, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
@@ -150,17 +171,20 @@ func (d *decoder) names(u *Users, t *document.Node) {
 			d.Fail(x.At, fmt.Sprintf("%d at most", mostPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
 		}
 	}
-	if t != nil && t.Kind != document.List {
-		d.Fail(t.Place, "a list", "this is %v", t.Kind)
+	switch {
+	case t == nil:
+	case t.Kind == document.Mapping:
+		d.customers(u, t)
+	case t.Kind != document.List:
+		d.Fail(t.Place, "a list, or {name: [addresses]}", "this is %v", t.Kind)
 		return
-	}
-	if t != nil {
+	default:
 		for _, x := range t.Items {
 			if u.By != ByAddress {
 				if v, ok := document.ReadOK(d.Reader, x, u.By.vlans); ok {
 					u.VLANs = append(u.VLANs, v...)
 				}
-			} else if p, ok := document.ReadOK(d.Reader, x, prefixOf); ok {
+			} else if p, ok := document.ReadOK(d.Reader, x, userset.Prefix); ok {
 				u.Named = append(u.Named, p)
 			}
 		}
@@ -173,16 +197,56 @@ func (d *decoder) names(u *Users, t *document.Node) {
 	u.VLANs = slices.Compact(u.VLANs)
 }
 
-// prefixOf reads an address or a prefix.
-func prefixOf(s string) (netip.Prefix, error) {
-	if p, err := netip.ParsePrefix(s); err == nil {
-		return p.Masked(), nil
+// customers reads users that have names, each with its addresses, prefixes and VLANs.
+func (d *decoder) customers(u *Users, t *document.Node) {
+	prefixes, vlans := map[netip.Prefix]string{}, map[VLANs]string{}
+	for _, k := range t.Keys {
+		if !userset.IsName(k.Name) {
+			d.Fail(k.Place, userset.NameRule, "%q cannot be the name of a user", k.Name)
+			continue
+		}
+		c := Customer{Name: k.Name}
+		items := []*document.Node{k.Value}
+		if k.Value.Kind == document.List {
+			items = k.Value.Items
+		}
+		for _, x := range items {
+			p, tags, err := u.By.member(d.Text(x))
+			if err != nil {
+				d.Fail(x.Place, `an address, a prefix, "vlan 100"; with by: vlan a VLAN`, "%v", err)
+				continue
+			}
+			other := prefixes[p]
+			if !p.IsValid() {
+				other = ""
+			}
+			for _, v := range tags {
+				other = cmp.Or(other, vlans[v])
+				vlans[v] = c.Name
+			}
+			if other != "" {
+				d.Fail(x.Place, "each address and VLAN once", "%s is user %s's already", x.Text, other)
+			}
+			if c.VLANs = append(c.VLANs, tags...); p.IsValid() {
+				c.Prefixes, prefixes[p] = append(c.Prefixes, p), c.Name
+			}
+		}
+		u.Customers = append(u.Customers, c)
 	}
-	a, err := netip.ParseAddr(s)
-	if err != nil || a.Zone() != "" {
-		return netip.Prefix{}, fmt.Errorf("%q is neither an address nor a prefix", s)
+}
+
+// member reads what belongs to a customer: a prefix, or VLANs.
+func (a Attribute) member(text string) (p netip.Prefix, vlans []VLANs, err error) {
+	if a != ByAddress {
+		vlans, err = a.vlans(text)
+		return p, vlans, err
 	}
-	return netip.PrefixFrom(a, a.BitLen()), nil
+	if tags, ok := strings.CutPrefix(text, "vlan "); ok {
+		vlans, err = ByQinQ.vlans(tags)
+		return p, vlans, err
+	}
+	p, err = userset.Prefix(text)
+	return p, nil, err
 }
 
 // vlans reads VLANs as a file names them: 100, 100-199, or, by two tags, 100.7 with the outer one first.
@@ -253,7 +317,7 @@ func (u *Users) String() string {
 	case u.Behind >= 0:
 		s = "addresses behind port " + u.ports[u.Behind]
 	}
-	if n := len(u.Named) + len(u.VLANs); n > 0 {
+	if n := u.named(); n > 0 {
 		s += fmt.Sprintf(", %d named", n)
 	}
 	others := map[Unnamed]string{Each: "", PerPort: "; all others at a port are one", OneForAll: "; all others are one"}

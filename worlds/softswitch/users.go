@@ -1,6 +1,7 @@
 package softswitch
 
 import (
+	"hash/fnv"
 	"net/netip"
 
 	"weir/core/dataplane"
@@ -39,6 +40,7 @@ type users struct {
 	forget  func(packet.Addr) // called when a number goes to somebody else
 
 	named   *dataplane.LPM[packet.Addr] // nil: no prefix is named
+	tagged  map[VLANs]packet.Addr       // VLANs of customers; nil: no customer has one
 	peers   *dataplane.LPM[packet.Addr] // nil: no program asks for other ends; their numbers are the last
 	fresh   []newcomer
 	exempts [][classes]bucket // by port
@@ -58,7 +60,8 @@ const (
 	ofIPv4 uint8 = 1 + iota
 	ofIPv6
 	ofVLAN
-	ofPrefix // such keys are found by the table of prefixes
+	ofPrefix   // such keys are found by the table of prefixes
+	ofCustomer // of a name
 )
 
 type member struct {
@@ -127,7 +130,11 @@ func (u *users) follow(rules *Users) {
 		}
 		u.book.Describe(packet.Addr(i+1), netip.Prefix{}, word)
 	}
-	wanted := make([]key, 0, len(rules.Named)+len(rules.VLANs))
+	u.declare(rules)
+	wanted := make([]key, 0, rules.named())
+	for _, c := range rules.Customers {
+		wanted = append(wanted, keyOfName(c.Name))
+	}
 	for _, p := range rules.Named {
 		wanted = append(wanted, keyOfPrefix(p))
 	}
@@ -156,23 +163,98 @@ func (u *users) follow(rules *Users) {
 		u.show(n, k)
 		numbers = append(numbers, n)
 	}
-	u.named = u.table(rules.Named, func(i int) packet.Addr { return numbers[i] })
-	u.peers = u.table(rules.Peers, func(i int) packet.Addr { return packet.Addr(len(u.all) + i) })
+	u.setNames(rules, numbers)
+	u.peers, _ = u.table(rules.Peers, func(i int) packet.Addr { return packet.Addr(len(u.all) + i) })
 }
 
-// table finds the numbers of prefixes, which the book knows by an address that is in no longer one.
-func (u *users) table(prefixes []netip.Prefix, number func(i int) packet.Addr) *dataplane.LPM[packet.Addr] {
-	if len(prefixes) == 0 {
-		return nil
+// declare gives the book the customers of rules, for programs that are built before these are followed.
+func (u *users) declare(rules *Users) {
+	if all := rules.declared(); all != nil || u.book.Users() != nil {
+		u.book.SetUsers(all)
 	}
-	table := dataplane.NewLPM[packet.Addr](len(prefixes))
-	of := map[packet.Addr]netip.Prefix{}
+}
+
+// setNames has frames find the users that the file names or lists: customers have the first of the numbers, then come
+// listed prefixes.
+func (u *users) setNames(rules *Users, numbers []packet.Addr) {
+	var prefixes []netip.Prefix
+	var of []packet.Addr
+	u.tagged = nil
+	for i, c := range rules.Customers {
+		for _, p := range c.Prefixes {
+			prefixes, of = append(prefixes, p), append(of, numbers[i])
+		}
+		for _, v := range c.VLANs {
+			if u.tagged == nil {
+				u.tagged = map[VLANs]packet.Addr{}
+			}
+			u.tagged[v] = numbers[i]
+		}
+	}
+	customers := len(prefixes)
+	for i, p := range rules.Named {
+		prefixes, of = append(prefixes, p), append(of, numbers[len(rules.Customers)+i])
+	}
+	var addresses map[packet.Addr][2]netip.Addr
+	u.named, addresses = u.table(prefixes, func(i int) packet.Addr { return of[i] })
+	for i, c := range rules.Customers {
+		n := numbers[i]
+		u.book.Assign(n, c.Name, everyBit)
+		if a := addresses[n]; a != [2]netip.Addr{u.book.V4(n), u.book.V6(n)} {
+			u.forget(n)
+			u.book.Rename(n, a[0], a[1])
+		}
+		u.book.Describe(n, netip.Prefix{}, c.Name)
+	}
+	if u.book.Users() == nil {
+		return
+	}
+	for i := customers; i < len(prefixes); i++ { // a listed prefix within a customer's
+		name, bits := "", 0
+		for _, c := range rules.Customers {
+			for _, p := range c.Prefixes {
+				if p.Overlaps(prefixes[i]) && p.Bits() < prefixes[i].Bits() && (name == "" || p.Bits() > bits) {
+					name, bits = c.Name, p.Bits()
+				}
+			}
+		}
+		if was, n := u.book.Owner(of[i], 4); was != name || n != bits {
+			u.book.Assign(of[i], name, bits)
+			u.forget(of[i])
+		}
+	}
+}
+
+// everyBit is more bits than any prefix has.
+const everyBit = 129
+
+// table finds the numbers of prefixes. The book knows each number by an address that is in no longer prefix, in each
+// family; addresses are those of numbers with several prefixes, which the caller enters.
+func (u *users) table(prefixes []netip.Prefix, number func(i int) packet.Addr) (
+	table *dataplane.LPM[packet.Addr], addresses map[packet.Addr][2]netip.Addr) {
+	addresses = map[packet.Addr][2]netip.Addr{}
+	if len(prefixes) == 0 {
+		return nil, addresses
+	}
+	table = dataplane.NewLPM[packet.Addr](len(prefixes))
+	places := dataplane.NewLPM[int](len(prefixes))
 	for i, p := range prefixes {
 		table.Insert(p, number(i)) // there is room, and all are valid
-		of[number(i)] = p
+		places.Insert(p, i)
 	}
 	for i, p := range prefixes {
-		a, n := lone(p, table, of), number(i)
+		a, n := lone(p, places, prefixes), number(i)
+		if int(n) < len(u.all) && u.all[n].key.kind == ofCustomer {
+			x, family := addresses[n], 0
+			if p.Addr().Is6() {
+				family = 1
+			}
+			if !x[family].IsValid() {
+				x[family] = a
+			}
+			addresses[n] = x
+			continue
+		}
 		was := u.book.V4(n)
 		if !was.IsValid() {
 			was = u.book.V6(n)
@@ -182,19 +264,19 @@ func (u *users) table(prefixes []netip.Prefix, number func(i int) packet.Addr) *
 			u.rename(n, a, p)
 		}
 	}
-	return table
+	return table, addresses
 }
 
 // lone returns an address of a prefix that is in no longer one, so that it is found by it; the zero address if
 // there is none, and then nobody has the prefix's number.
-func lone(p netip.Prefix, table *dataplane.LPM[packet.Addr], of map[packet.Addr]netip.Prefix) netip.Addr {
+func lone(p netip.Prefix, places *dataplane.LPM[int], prefixes []netip.Prefix) netip.Addr {
 	a := p.Addr()
 	for a.IsValid() && p.Contains(a) {
-		n, _ := table.Lookup(a)
-		if of[n] == p {
+		i, _ := places.Lookup(a)
+		if prefixes[i] == p {
 			return a
 		}
-		a = last(of[n]).Next()
+		a = last(prefixes[i]).Next()
 	}
 	return netip.Addr{}
 }
@@ -254,6 +336,10 @@ func (u *users) peer(a netip.Addr) packet.Addr {
 
 // vlans returns whose frames with such tags are.
 func (u *users) vlans(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
+	if n := u.tagged[v]; n != 0 {
+		u.all[n].lastSeen = now
+		return n
+	}
 	switch {
 	case v == 0:
 		return u.others(in)
@@ -265,6 +351,22 @@ func (u *users) vlans(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
 		return n
 	}
 	return u.others(in)
+}
+
+// customer returns the customer to whom frames with two such tags belong, by both of them or by the outer one; 0 if
+// there is none.
+func (u *users) customer(now unit.Time, outer, inner uint16) packet.Addr {
+	if u.tagged == nil || outer == 0 {
+		return 0
+	}
+	n := u.tagged[VLANs(outer)<<12|VLANs(inner)]
+	if n == 0 {
+		n = u.tagged[VLANs(outer)<<12]
+	}
+	if n != 0 {
+		u.all[n].lastSeen = now
+	}
+	return n
 }
 
 // each returns the number of who is known, or has been there long enough for it; all others are the port's.
@@ -338,6 +440,7 @@ func (u *users) drop(n packet.Addr) {
 	*at = u.all[n].next
 	u.all[n], u.free = member{next: u.free}, n
 	u.book.Rename(n, netip.Addr{}, netip.Addr{})
+	u.book.Assign(n, "", 0)
 	u.known--
 	u.forget(n)
 }
@@ -409,6 +512,13 @@ func (u *users) keyOf(a netip.Addr) key {
 func keyOfPrefix(p netip.Prefix) key {
 	b := p.Addr().As16()
 	return key{be.Uint64(b[:8]), be.Uint64(b[8:]), ofPrefix, uint8(p.Bits())}
+}
+
+func keyOfName(name string) key {
+	h := fnv.New128a()
+	h.Write([]byte(name))
+	sum := h.Sum(nil)
+	return key{be.Uint64(sum[:8]), be.Uint64(sum[8:]), ofCustomer, 0}
 }
 
 func keyOfVLANs(v VLANs) key { return key{lo: uint64(v), kind: ofVLAN} }

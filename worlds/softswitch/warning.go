@@ -1,6 +1,10 @@
 package softswitch
 
 import (
+	"strings"
+
+	"weir/core/dataplane/tm"
+	userset "weir/core/dataplane/users"
 	"weir/core/scheme"
 	"weir/internal/document"
 )
@@ -15,6 +19,9 @@ var (
 		Condition: "metrics are at an address that other machines reach"}
 	warnNoRate = scheme.WarningKind{ID: "switch-no-rate",
 		Condition: "a port has no rate, so that its queue hardly fills"}
+	warnReceivers = scheme.WarningKind{ID: "switch-receivers",
+		Condition: "programs or the scheduler share or limit by user, and the file has no `users: {behind: PORT}`: what a " +
+			"user receives counts as its sender's"}
 	warnMTU = scheme.WarningKind{ID: "switch-mtu",
 		Condition: "the interfaces of two ports have different MTUs"}
 	warnAddressBypass = scheme.WarningKind{ID: "switch-address-bypass",
@@ -43,7 +50,8 @@ var (
 
 // WarningKinds returns the kinds of warnings that a switch issues in addition to its programs'.
 func WarningKinds() []scheme.WarningKind {
-	return []scheme.WarningKind{warnExempt, warnSlowFrame, warnMetricsOpen, warnNoRate, warnMTU, warnAddressBypass,
+	return []scheme.WarningKind{warnExempt, warnSlowFrame, warnMetricsOpen, warnNoRate, warnReceivers, warnMTU,
+		warnAddressBypass,
 		warnAddress, warnDefaultRoute, warnBridgeDown, warnBridgeAddress, warnChecksumsSent, warnChecksumsHidden,
 		warnChecksumsTUN, warnChecksums, warnNoFilter, warnNeedsRoot}
 }
@@ -72,6 +80,33 @@ func (c *Config) unshapedPorts() (all []document.Warning) {
 		}
 	}
 	return all
+}
+
+// receivers warns of users whom the switch does not protect in what they receive, since each frame is its sender's.
+func (c *Config) receivers() (all []document.Warning) {
+	if c.Users.By != ByAddress || c.Users.Behind >= 0 {
+		return nil
+	}
+	var by []string
+	for i := range c.Programs {
+		if _, ok := c.Programs[i].Config.(userset.Lister); ok {
+			by = append(by, c.Programs[i].Scheme.Name)
+		}
+	}
+	if c.served != nil {
+		_, lists := c.served.Config.(userset.Lister)
+		if _, hosts := c.served.Config.(*tm.Cake); lists || hosts {
+			by = append(by, c.served.Scheme.Name)
+		}
+	}
+	if len(by) == 0 {
+		return nil
+	}
+	w := document.Warn(warnReceivers, c.usersAt, "%s: users are senders of frames, so that hosts at %s are not "+
+		"protected, nor limited, in what they receive, which counts as its senders'; users: {behind: PORT} with the port "+
+		"of the users' side, such as users: {behind: %s}, meters both directions", strings.Join(by, ", "),
+		strings.Join(c.Users.ports, " and "), c.Ports[0].Name)
+	return append(all, w)
 }
 
 // interfaceFacts are what warnings need to know of a port's interface.

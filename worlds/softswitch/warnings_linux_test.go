@@ -2,6 +2,7 @@ package softswitch
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"weir/internal/document"
@@ -55,6 +56,8 @@ var warned = []warntest.Row{
 	{ID: "switch-no-rate", Text: file("#", "{exempt_rate: 0bps}", "none"), Fires: "", Quiet: ", rate: 10Mbps", Port: "a"},
 	{ID: "switch-metrics-open", Text: file(", rate: 10Mbps", "{exempt_rate: 0bps}", "#:9465"), Fires: "0.0.0.0",
 		Quiet: "127.0.0.1"},
+	{ID: "switch-receivers", Text: strings.Replace(file(", rate: 10Mbps", "¦{exempt_rate: 0bps#}", "none"), "[forward]",
+		"[forward, abc]", 1), Fires: "", Quiet: ", behind: a"},
 	{ID: "switch-mtu", Issue: when(facts(func(f *interfaceFacts) { f.mtu = 1501 }), usual), Port: "b"},
 	{ID: "switch-address", Issue: when(facts(func(f *interfaceFacts) { f.addresses = []string{"10.9.9.1/24"} }), usual),
 		Port: "b"},

@@ -1,7 +1,7 @@
 package dataplanetest
 
 import (
-	"net/netip"
+	"fmt"
 	"slices"
 
 	"weir/core/dataplane"
@@ -30,8 +30,7 @@ func Links(n int, rate unit.Rate, queues int) Setup {
 // References are reference rates, in kb/s, of 10.0.0.1, 10.0.0.2 and so on.
 func References(rates ...int) (all []users.Aggregate) {
 	for i, r := range rates {
-		all = append(all, users.Aggregate{Key: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 32),
-			Value: unit.Rate(r) * unit.Kbps})
+		all = append(all, users.Aggregate{Key: users.Set(fmt.Sprintf("10.0.0.%d", i+1)), Value: unit.Rate(r) * unit.Kbps})
 	}
 	return all
 }

@@ -21,8 +21,8 @@ import (
 
 // Config has the plans.
 type Config struct {
-	Rates  []users.Aggregate // of users, by prefix
-	Others unit.Rate         // of each source that is in no prefix; 0: no limit
+	Rates  []users.Aggregate // of users
+	Others unit.Rate         // of each source that has no rate of its own; 0: no limit
 	Burst  unit.Time         // how long a full bucket lasts at its rate
 }
 
@@ -31,78 +31,45 @@ func (*Config) Loses() {}
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.Rates, users.Prefix, scheme.Rates, "rates",
-		"rate of a plan, by prefix, which is one user; longest prefix wins", "ours").Min("1kbps")
+	scheme.MapOf(p, &c.Rates, users.ParseAddresses, scheme.Rates, "rates",
+		"rate of a plan, by user: a name of `users`, an address or prefix, or several with | between them; the longest "+
+			"prefix wins", "ours").Min("1kbps")
 	p.Rate(&c.Others, "others", "0bps", "plan of each source that is in no prefix; 0bps: none", "ours").Min("0bps")
 	p.Time(&c.Burst, "burst", "100ms", "CBS as a time at the plan's rate, with room for two frames at least",
 		"RFC 2697 §3; ours: 100 ms, a long round trip").Min("1ms").Max("10s")
-	p.Rule("rates", func() error {
-		named := users.Config{Aggregates: c.Rates}
-		return named.Distinct()
-	})
+	p.Rule("rates", func() error { return users.Distinct(users.Keys(c.Rates)) })
 }
 
-var warnTwoPlans = scheme.WarningKind{ID: "plan-two-prefixes",
-	Condition: "`rates` has the IPv4 address of a host in one plan and its IPv6 address in another"}
-
-// Suits refuses a list without plans, and warns of a host that has two of them.
-func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
+// Suits refuses a list without plans.
+func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
 	if len(c.Rates) == 0 && c.Others == 0 {
-		return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by prefix, or others")}
+		return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by user, or others")}
 	}
-	first, count := "", 0
-	for i, name := range s.Nodes {
-		if s.Book == nil || i+1 >= s.Book.Len() {
-			break
-		}
-		v4, v6 := c.planOf(s.Book.V4(packet.Addr(i+1))), c.planOf(s.Book.V6(packet.Addr(i+1)))
-		if v4 == nil || v6 == nil {
-			continue
-		}
-		if count++; count == 1 {
-			first = fmt.Sprintf("%s is in the plans of %v, %v, and of %v, %v", name, v4.Key, v4.Value, v6.Key, v6.Value)
-		}
-	}
-	if count > 1 {
-		first = fmt.Sprintf("%s, and %d other nodes are in two", first, count-1)
-	}
-	if count == 0 {
-		return nil
-	}
-	return []scheme.Remark{warnTwoPlans.Remark("rates", "%s: a host has the rates of both together; a plan is one prefix",
-		first)}
+	return nil
 }
 
-// planOf returns the plan of an address, by the longest prefix; nil if no prefix has it.
-func (c *Config) planOf(a netip.Addr) (longest *users.Aggregate) {
-	for i := range c.Rates {
-		if x := &c.Rates[i]; x.Key.Contains(a) && (longest == nil || x.Key.Bits() > longest.Key.Bits()) {
-			longest = x
-		}
-	}
-	return longest
-}
+// Sets returns the users that have a rate of their own.
+func (c *Config) Sets() (param string, all []users.Set) { return "rates", users.Keys(c.Rates) }
 
 // Names returns the prefixes that are users.
-func (c *Config) Names() (all []netip.Prefix) {
-	for _, r := range c.Rates {
-		all = append(all, r.Key)
-	}
-	return all
-}
+func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Rates)) }
 
-// Peers is nil: a plan is for all that a user sends, whoever gets it.
+// Peers is nil: a plan is for all that a user sends, to any receiver.
 func (*Config) Peers() []netip.Prefix { return nil }
 
 // Scheme is what an experiment names: switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "plan",
-		Doc: "holds each user to the rate of its plan by a token bucket", Source: "RFC 2697",
-		Warnings: []scheme.WarningKind{warnTwoPlans}}, New)
+		Doc: "holds each user to the rate of its plan by a token bucket", Source: "RFC 2697"},
+		New)
 }
 
-// directions are what a user sends and what it receives: each has the plan's rate.
-const directions = 2
+// Directions of a user's traffic. Each has the plan's rate.
+const (
+	sends = iota
+	receives
+	directions
+)
 
 // Program has the buckets of one switch.
 type Program struct {
@@ -114,6 +81,12 @@ type Program struct {
 
 // New returns the program for a site.
 func New(site *dataplane.Site, c Config) (*Program, error) {
+	if err := users.Unknown(site.Book, users.Keys(c.Rates)); err != nil {
+		return nil, err
+	}
+	if c.Others > 0 {
+		c.Rates = users.Complete(site.Book, c.Rates, c.Others)
+	}
 	x := &Program{config: c, frame: int64(site.MaxFrame),
 		table: users.NewTable(site.Book, &users.Config{Reference: max(c.Others, 1), Shared: c.Others == 0,
 			Aggregates: c.Rates})}
@@ -131,7 +104,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 
 // rate is a user's plan; 0: none.
 func (x *Program) rate(user int) unit.Rate {
-	if user < len(x.config.Rates) { // the table has prefixes first
+	if user < len(x.config.Rates) { // the table has these users first
 		return x.config.Rates[user].Value
 	}
 	return x.config.Others
@@ -154,20 +127,27 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Drop(dataplane.Policed)
 }
 
-// meter reports whether a packet is within its user's plan.
+// meter reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own, within
+// the receiver's. What a sender's plan has no tokens for takes none of the receiver's.
 func (x *Program) meter(now unit.Time, p *packet.Packet) bool {
-	if p.Meta.Flags&packet.Internal != 0 {
+	switch {
+	case p.Meta.Flags&packet.Internal != 0:
+		return true
+	case p.Meta.Flags&packet.ToUser != 0: // the switch knows that Src is the receiver
+		return x.take(now, p, x.table.At(p.Src, p.Version), receives)
+	case !x.take(now, p, x.table.At(p.Src, p.Version), sends):
+		return false
+	case p.Dst == 0:
 		return true
 	}
-	u := int(x.table.Of(p))
-	if x.rate(u) == 0 {
-		return true
-	}
-	u *= directions
-	if p.Meta.Flags&packet.ToUser != 0 {
-		u++
-	}
-	return x.buckets[u].Colour(now, p.Size, dataplane.Green) == dataplane.Green
+	to, ok := x.table.Set(p.Dst, p.Version)
+	return !ok || x.take(now, p, to, receives)
+}
+
+// take reports whether a user's bucket has tokens for a packet, and takes them.
+func (x *Program) take(now unit.Time, p *packet.Packet, user int32, direction int) bool {
+	return x.rate(int(user)) == 0 ||
+		x.buckets[int(user)*directions+direction].Colour(now, p.Size, dataplane.Green) == dataplane.Green
 }
 
 // Forget gives a source that is another's now a full bucket.
@@ -181,7 +161,8 @@ func (x *Program) Forget(a packet.Addr) {
 	}
 }
 
-// Adopt keeps the buckets of prefixes whose rate and burst stay as they are. Others begin full.
+// Adopt keeps the buckets of users whose rate and burst stay as they are, under a name also when its addresses change.
+// Others begin full.
 func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	was, ok := other.(*Program)
 	if !ok || was.config.Burst != x.config.Burst || was.frame != x.frame {
@@ -189,9 +170,9 @@ func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	}
 	n := 0
 	for i, r := range was.config.Rates {
-		j := slices.IndexFunc(x.config.Rates, func(q users.Aggregate) bool { return q.Key.Masked() == r.Key.Masked() })
+		j := slices.IndexFunc(x.config.Rates, func(q users.Aggregate) bool { return q.Key == r.Key })
 		if j < 0 || x.config.Rates[j].Value != r.Value {
-			lost = append(lost, "the bucket of "+r.Key.String())
+			lost = append(lost, "the bucket of "+string(r.Key))
 			continue
 		}
 		copy(x.buckets[j*directions:(j+1)*directions], was.buckets[i*directions:])

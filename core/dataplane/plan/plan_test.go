@@ -8,6 +8,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
@@ -104,7 +105,7 @@ func TestState(t *testing.T) {
 	}
 	x := made(t, "rates", "{10.0.0.2: 8Mbps, 10.0.0.1: 16Mbps}", "burst", "5ms")
 	kept, lost := x.Adopt(0, was)
-	if kept != "the buckets of 1 plans" || fmt.Sprint(lost) != "[the bucket of 10.0.0.1/32 the bucket of 10.0.0.3/32]" {
+	if kept != "the buckets of 1 plans" || fmt.Sprint(lost) != "[the bucket of 10.0.0.1 the bucket of 10.0.0.3]" {
 		t.Errorf("kept %q, lost %q", kept, lost)
 	}
 	if a, b := pass(x, 1, 0, 0, 0, 1), pass(x, 2, 0, 0, 0, 1); a != "y" || b != "n" {
@@ -120,10 +121,89 @@ func TestState(t *testing.T) {
 	}
 }
 
+// A customer with IPv4 and IPv6 addresses has one plan: in every mix of both, what it sends passes at the plan's rate,
+// and so does what it receives, at ten times and a tenth of 10 Mb/s too. Addresses are one user by a name of the file,
+// or where the plan lists them.
+func TestDualStack(t *testing.T) {
+	book := packet.NewBook()
+	for i := range byte(4) {
+		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, i + 1}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+	}
+	home := packet.User{Name: "home", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32"),
+		netip.MustParsePrefix("fd00::1/128"), netip.MustParsePrefix("10.0.0.2/31"), netip.MustParsePrefix("fd00::2/127")}}
+	for _, mbps := range []float64{1, 10, 100} {
+		for _, x := range []struct {
+			name, key string
+			book      *packet.Book
+		}{{"named", "home", book.WithUsers([]packet.User{home})},
+			{"listed", "10.0.0.1 | fd00::1 | 10.0.0.2/31 | fd00::2/127", book}} {
+			for _, share := range []int{0, 1, 50, 100} { // percent of IPv6
+				for _, down := range []bool{false, true} {
+					t.Run(fmt.Sprint(x.name, mbps, share, down), func(t *testing.T) {
+						c := scheme.Defaults[Config]()
+						c.Burst = ms
+						c.Rates = []users.Aggregate{{Key: users.Set(x.key), Value: unit.Rate(mbps * 1e6)}}
+						program, err := New(&dataplane.Site{Ports: 2, Book: x.book, MaxFrame: 1514}, c)
+						if err != nil {
+							t.Fatal(err)
+						}
+						seconds := 20 / mbps                                                      // as many packets at each rate
+						gap, passed, n := unit.Time(8000/(4*mbps*1e6)*float64(unit.Second)), 0, 0 // four times the plan
+						for now := unit.Time(0); now < unit.Time(seconds*float64(unit.Second)); now += gap {
+							p := packet.Packet{Src: packet.Addr(1 + n%3), Dst: 4, Version: 4, Size: 1000}
+							if n++; n%100 < share {
+								p.Version = 6
+							}
+							if down {
+								p.Src, p.Dst = p.Dst, p.Src
+							}
+							if program.meter(now, &p) {
+								passed++
+							}
+						}
+						if got := float64(passed) * 8000 / seconds / 1e6; got < 0.99*mbps || got > 1.02*mbps {
+							t.Errorf("%.2f Mb/s pass of a plan of %g", got, mbps)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// A reload that gives a user more addresses, or others, leaves what it has used up of its plan.
+func TestReloadByName(t *testing.T) {
+	book := packet.NewBook()
+	book.Add(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1"))
+	made := func(prefixes ...string) *Program {
+		u := packet.User{Name: "home"}
+		for _, p := range prefixes {
+			u.Prefixes = append(u.Prefixes, netip.MustParsePrefix(p))
+		}
+		c := scheme.Defaults[Config]()
+		c.Burst = 5 * ms
+		c.Rates = []users.Aggregate{{Key: "home", Value: 8 * unit.Mbps}}
+		x, err := New(&dataplane.Site{Ports: 2, Book: book.WithUsers([]packet.User{u}), MaxFrame: 1514}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	was, is := made("10.0.0.1/32"), made("fd00::/64")
+	pass(was, 1, 0, 0, 0, 5)
+	if kept, lost := is.Adopt(0, was); kept == "" || lost != nil {
+		t.Errorf("kept %q, lost %q", kept, lost)
+	}
+	if p := (packet.Packet{Src: 1, Version: 6, Size: 1000}); is.meter(0, &p) {
+		t.Error("the bucket is full although the plan was used up before the reload")
+	}
+}
+
 func TestConfig(t *testing.T) {
 	for given, says := range map[string]string{
-		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "the same prefix",
-		"rates={home: 8Mbps}":                            "neither an address nor a prefix",
+		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "is there already",
+		"rates={home: 8Mbps}":                            "neither an address nor a prefix, and the file declares no users",
+		"rates={10.0.0.1 dscp 46: 8Mbps}":                "asks for more than addresses",
 	} {
 		var args []string
 		if key, value, ok := strings.Cut(given, "="); ok {

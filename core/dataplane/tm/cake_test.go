@@ -3,6 +3,7 @@ package tm_test
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"os"
 	"testing"
 
@@ -119,6 +120,60 @@ func TestCakeHosts(t *testing.T) {
 			}
 			if x.isolation != "srchost" && x.isolation != "dsthost" && x.isolation != "hosts" && spread[0] > 1.2 {
 				t.Errorf("its flows are %.2f apart", spread[0])
+			}
+		})
+	}
+}
+
+// A user that the file declares is one host of CAKE and one user of user_fq: with 16 flows from two hosts, by IPv4 and
+// IPv6, it gets as much as another host with one flow, up and down.
+func TestDeclaredUsersShare(t *testing.T) {
+	b := packet.NewBook()
+	for i := range byte(9) {
+		b.Add(netip.AddrFrom4([4]byte{10, 0, 0, i + 1}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
+	}
+	b = b.WithUsers([]packet.User{{Name: "home", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32"),
+		netip.MustParsePrefix("fd00::1/128"), netip.MustParsePrefix("10.0.0.2/32"), netip.MustParsePrefix("fd00::2/128")}},
+		{Name: "other", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.3/32")}}})
+	for _, x := range []struct {
+		name string
+		make func() tm.Scheduler
+		down bool
+	}{
+		{"cake up", func() tm.Scheduler { return caked(t, unit.Gbps, "isolation", "dual-srchost") }, false},
+		{"cake down", func() tm.Scheduler { return caked(t, unit.Gbps, "isolation", "dual-dsthost") }, true},
+		{"cake hosts", func() tm.Scheduler { return caked(t, unit.Gbps, "isolation", "hosts") }, false},
+		{"user_fq up", func() tm.Scheduler { return tm.NewByUser(weighed(1514)) }, false},
+		{"user_fq down", func() tm.Scheduler { return tm.NewByUser(weighed(1514)) }, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := x.make()
+			s.(tm.Addressed).Addresses(b)
+			p := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), s, unit.LinkRate{Bits: unit.Gbps})
+			push := func(user packet.Addr, version uint8, port uint16, from int64) {
+				q := packet.Packet{Src: user, Dst: 9, Version: version, Size: 1500, Seq: from,
+					Hash: packet.FlowHash(user, 9, port, 80, packet.ProtoTCP)}
+				if x.down {
+					q.Src, q.Dst = q.Dst, q.Src
+				}
+				for range 3 {
+					copied := q
+					p.Push(0, &copied)
+				}
+			}
+			for port := range uint16(16) {
+				push(1+packet.Addr(port%2), uint8(4+port/2%2*2), port, 0)
+			}
+			push(3, 4, 99, 1)
+			served := [2]float64{}
+			for n := range 20000 {
+				q, _, _ := p.Next(unit.Time(n))
+				q.Enqueued = unit.Time(n)
+				served[q.Seq]++
+				p.Push(0, q)
+			}
+			if share := served[0] / 20000; math.Abs(share-0.5) > 0.01 {
+				t.Errorf("the user with 16 flows has %.3f", share)
 			}
 		})
 	}

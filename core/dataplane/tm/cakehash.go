@@ -23,7 +23,7 @@ func mixed(x, seed uint32) uint32 {
 // set that it had before, from its own one on; else the first one that no flow holds; else its own, which it shares
 // from now on and whose hosts become its (CAKE §III; order and the hosts' of tc-cake: sch_cake.c).
 func (k *cake) place(p *packet.Packet) int32 {
-	src, dst := mixed(uint32(p.Src), k.seed), mixed(uint32(p.Dst), k.seed)
+	src, dst := mixed(k.port.host(p.Src, p.Version), k.seed), mixed(k.port.host(p.Dst, p.Version), k.seed)
 	tag := mixed(p.Hash, k.seed)
 	if k.anything {
 		tag = 0

@@ -58,6 +58,8 @@ type fq struct {
 	law    *CoDel       `state:"-"` // of NewFQCoDel
 	cake   *Cake        `state:"-"` // of NewCake
 	rate   unit.LinkRate
+	book   *packet.Book      // nil: it is not known
+	hosts  map[string]uint32 `state:"-"` // by name of a user that the file declares: its number as a host
 }
 
 // byUser is fq with a list a user.
@@ -82,6 +84,26 @@ func (f *byUser) Addresses(book *packet.Book) { f.table = users.NewTable(book, &
 
 // Forget lets the address be looked up afresh. Packets of who had it before leave as they wait.
 func (f *byUser) Forget(a packet.Addr) { f.table.Forget(a) }
+
+// Addresses has CAKE take all addresses of a user that the file declares for one host.
+func (f *fq) Addresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
+
+// host is the number of the host with an address: that of its user, or the address's own.
+func (f *fq) host(a packet.Addr, version uint8) uint32 {
+	if f.book == nil || len(f.book.Users()) == 0 {
+		return uint32(a)
+	}
+	name, _ := f.book.Owner(a, version)
+	if name == "" {
+		return uint32(a)
+	}
+	n, ok := f.hosts[name]
+	if !ok {
+		n = uint32(f.book.Len() + len(f.hosts)) // no address has it
+		f.hosts[name] = n
+	}
+	return n
+}
 
 func (f *fq) fair() *fq { return f }
 

@@ -131,7 +131,7 @@ func TestByUserExact(t *testing.T) {
 // Prefixes are one user over all their addresses; an address that goes to another host is looked up afresh.
 func TestByUserPrefix(t *testing.T) {
 	c := weighed(1000)
-	c.Aggregates = []users.Aggregate{{Key: netip.MustParsePrefix("10.0.0.0/30"), Value: 10 * unit.Kbps}}
+	c.Aggregates = []users.Aggregate{{Key: "10.0.0.0/30", Value: 10 * unit.Kbps}}
 	p := userPort(8, c, tm.Limit{})
 	push := func(src packet.Addr) { p.Push(0, &packet.Packet{Src: src, Size: 1000}) }
 	for _, src := range []packet.Addr{1, 2, 3, 1, 2, 3, 5, 5, 5} {

@@ -1,11 +1,10 @@
-// Package users says who the users of a switch are, for schemes that share a link among them: the users of
-// P4-ABC (§3.1, §5.2), so that comparisons with it are of equals. A user is a prefix of source addresses or,
-// outside of all prefixes, one source; the reference rates of users are their weights (§3.4).
+// Package users finds the user of a packet, for programs and schedulers that share a link among users, or limit them:
+// the users of P4-ABC (§3.1, §5.2), so that comparisons with it are of equals. A user is a set of addresses (Set): one
+// that the file declares under a name (packet.User), one that a program's parameters list, or else one source. The
+// reference rates of users are their weights (P4-ABC §3.4).
 package users
 
 import (
-	"fmt"
-	"net/netip"
 	"slices"
 
 	"weir/core/packet"
@@ -13,8 +12,8 @@ import (
 	"weir/core/unit"
 )
 
-// Aggregate is a prefix of source addresses that is one user, its Key, and its reference rate, its Value.
-type Aggregate = scheme.Pair[netip.Prefix, unit.Rate]
+// Aggregate is a set that is one user, its Key, and its reference rate, its Value.
+type Aggregate = scheme.Pair[Set, unit.Rate]
 
 // Config says who is a user, in the words of P4-ABC's program.
 type Config struct {
@@ -27,50 +26,27 @@ type Config struct {
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, a weight, of sources that no aggregate has",
 		"P4-ABC §6.1.3").Min("1bps")
-	scheme.MapOf(p, &c.Aggregates, Prefix, scheme.Rates, "aggregates",
-		"reference rate, a weight, by source prefix, which is one user; longest prefix wins", "P4-ABC §3.1, §3.4").
+	scheme.MapOf(p, &c.Aggregates, ParseAddresses, scheme.Rates, "aggregates",
+		"reference rate, a weight, by user: a name of `users`, an address or prefix, or several with | between them; the "+
+			"longest prefix wins", "P4-ABC §3.1, §3.4").
 		Min("1bps")
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"sources without an aggregate: a user each, or one for all", "each: P4-ABC §5.2")
 
-	p.Rule("aggregates", c.Distinct)
+	p.Rule("aggregates", func() error { return Distinct(Keys(c.Aggregates)) })
 }
 
-// Distinct returns which aggregates are no prefixes, or the same.
-func (c *Config) Distinct() error {
-	for i, g := range c.Aggregates {
-		if !g.Key.IsValid() {
-			return fmt.Errorf("%v is no prefix", g.Key)
-		}
-		for _, h := range c.Aggregates[:i] {
-			if h.Key.Masked() == g.Key.Masked() {
-				return fmt.Errorf("%v and %v are the same prefix", h.Key, g.Key)
-			}
-		}
-	}
-	return nil
-}
+// Sets returns the users that the configuration lists, and the parameter that does.
+func (c *Config) Sets() (param string, all []Set) { return "aggregates", Keys(c.Aggregates) }
 
-// Prefix parses an address or a prefix.
-func Prefix(s string) (netip.Prefix, error) {
-	if prefix, err := netip.ParsePrefix(s); err == nil {
-		return prefix, nil
-	}
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("aggregate %q is neither an address nor a prefix", s)
-	}
-	return netip.PrefixFrom(a, a.BitLen()), nil
-}
-
-// Table finds the user of a packet: users are numbered from 0.
+// Table finds the user of a packet: users are numbered from 0, those with an aggregate first.
 type Table struct {
-	book     *packet.Book
-	of       [2][]int32 // by family (IPv4, IPv6) and source address; −1: not looked up yet
-	own      []int32    // by source address: the user of a source that is in no prefix; −1: none yet
-	prefixes map[netip.Prefix]int32
-	lengths  []int // of prefixes in use, longest first
-	common   int32 // user of all sources without an aggregate; −1: each is one
+	book   *packet.Book
+	of     [2][]int32 // by family (IPv4, IPv6) and address; −1: not looked up yet
+	own    []int32    // by address: the user of an address that is in no set; −1: none yet
+	find   *Finder
+	sets   int
+	common int32 // user of all sources without an aggregate; −1: each is one
 
 	reference []unit.Rate // by user
 	others    unit.Rate   // of sources without an aggregate
@@ -78,43 +54,44 @@ type Table struct {
 	unused    []int32 // users whose source was forgotten
 }
 
-// NewTable makes the table of a switch. Without a book, all packets are of one user.
+// NewTable makes the table of a switch. Without a book, all packets are of one user. Users of the book that no
+// aggregate names have the reference rate of sources, unless these share one user.
 func NewTable(book *packet.Book, c *Config) *Table {
 	if book == nil {
 		book = packet.NewBook()
 	}
-	t := &Table{book: book, own: make([]int32, book.Len()), prefixes: map[netip.Prefix]int32{}, common: -1,
-		others: c.Reference}
+	t := &Table{book: book, own: make([]int32, book.Len()), common: -1, others: c.Reference}
 	for i := range t.own {
 		t.own[i] = -1
 	}
 	t.of = [2][]int32{slices.Clone(t.own), slices.Clone(t.own)}
-	for _, g := range c.Aggregates {
-		t.prefixes[g.Key.Masked()] = t.add(g.Value)
-		if n := g.Key.Bits(); !slices.Contains(t.lengths, n) {
-			t.lengths = append(t.lengths, n)
-		}
+	all := c.Aggregates
+	if !c.Shared {
+		all = Complete(book, all, c.Reference)
 	}
-	slices.SortFunc(t.lengths, func(a, b int) int { return b - a })
+	t.find, t.sets = NewFinder(book, Keys(all)), len(all)
+	for _, g := range all {
+		t.add(g.Value)
+	}
 	if c.Shared {
 		t.common = t.add(c.Reference)
 	}
-	t.least = t.smallest(c)
+	t.least = t.smallest(c, all)
 	return t
 }
 
 // smallest is the smallest reference rate of users that there may be. That of sources without an aggregate
 // counts only if there can be such a source.
-func (t *Table) smallest(c *Config) (least unit.Rate) {
-	for _, g := range c.Aggregates {
+func (t *Table) smallest(c *Config, all []Aggregate) (least unit.Rate) {
+	for _, g := range all {
 		if least == 0 || g.Value < least {
 			least = g.Value
 		}
 	}
 	outside := least == 0
 	for a := packet.Addr(1); int(a) < t.book.Len() && !outside; a++ {
-		for _, x := range [2]netip.Addr{t.book.V4(a), t.book.V6(a)} {
-			if _, in := t.prefix(x); x.IsValid() && !in {
+		for _, version := range [2]uint8{4, 6} {
+			if _, in := t.find.Find(a, version); address(t.book, a, version).IsValid() && !in {
 				outside = true
 			}
 		}
@@ -136,52 +113,55 @@ func (t *Table) add(reference unit.Rate) int32 {
 	return int32(len(t.reference) - 1)
 }
 
-// prefix is the user of the longest prefix with an address.
-func (t *Table) prefix(a netip.Addr) (int32, bool) {
-	for _, n := range t.lengths {
-		if p, err := a.Prefix(n); err == nil {
-			if u, ok := t.prefixes[p]; ok {
-				return u, true
+// Of is the user of a packet: its sender's or, if of the two only the receiver is a user that the file declares, the
+// receiver's.
+func (t *Table) Of(p *packet.Packet) int32 {
+	if len(t.book.Users()) > 0 && p.Meta.Flags&packet.ToUser == 0 && p.Dst != 0 {
+		if from, _ := t.book.Owner(p.Src, p.Version); from == "" {
+			if to, _ := t.book.Owner(p.Dst, p.Version); to != "" {
+				return t.At(p.Dst, p.Version)
 			}
 		}
 	}
-	return 0, false
+	return t.At(p.Src, p.Version)
 }
 
-// Of is the user of a packet: that of the longest prefix with its source; otherwise the common one or, over
-// both families, the source's own.
-func (t *Table) Of(p *packet.Packet) int32 {
-	if u := t.of[family(p)][p.Src]; u >= 0 {
+// At is the user with an address, in packets of an IP version: the set that has it; otherwise the common one or, over
+// both families, the address's own.
+func (t *Table) At(a packet.Addr, version uint8) int32 {
+	if u := t.of[family(version)][a]; u >= 0 {
 		return u
 	}
-	return t.look(p)
+	return t.look(a, version)
 }
 
-func family(p *packet.Packet) int {
-	if p.Version == 6 {
+// Set returns the set that has an address, by its place among the aggregates; false if it is in none.
+func (t *Table) Set(a packet.Addr, version uint8) (set int32, ok bool) {
+	u := t.At(a, version)
+	return u, int(u) < t.sets
+}
+
+func family(version uint8) int {
+	if version == 6 {
 		return 1
 	}
 	return 0
 }
 
-// look finds the user of a source for the first time.
-func (t *Table) look(p *packet.Packet) int32 {
-	address := t.book.V4(p.Src)
-	if p.Version == 6 {
-		address = t.book.V6(p.Src)
-	}
-	u, ok := t.prefix(address)
+// look finds the user with an address for the first time.
+func (t *Table) look(a packet.Addr, version uint8) int32 {
+	u, ok := t.find.Find(a, version)
 	switch {
 	case ok:
 	case t.common >= 0:
 		u = t.common
 	default:
-		if t.own[p.Src] < 0 {
-			t.own[p.Src] = t.add(t.others)
+		if t.own[a] < 0 {
+			t.own[a] = t.add(t.others)
 		}
-		u = t.own[p.Src]
+		u = t.own[a]
 	}
-	t.of[family(p)][p.Src] = u
+	t.of[family(version)][a] = u
 	return u
 }
 
@@ -202,9 +182,9 @@ func (t *Table) Count() int { return len(t.reference) - len(t.unused) }
 // Most is how many users there can be: all numbers are below it.
 func (t *Table) Most() int {
 	if t.common >= 0 {
-		return len(t.prefixes) + 1
+		return t.sets + 1
 	}
-	return len(t.prefixes) + t.book.Len()
+	return t.sets + t.book.Len()
 }
 
 // Weight is a user's reference rate, in units of the smallest of all: at least 1 unless sources turn up
@@ -222,21 +202,21 @@ func (t *Table) Weighed(u int) float64 {
 // Keys are how many prefixes the table has, and how many sources can be users of their own.
 func (t *Table) Keys() (prefixes, sources int) {
 	if t.common >= 0 {
-		return len(t.prefixes), 0
+		return t.find.Prefixes(), 0
 	}
 	for a := range packet.Addr(t.book.Len()) {
 		if t.book.V4(a).IsValid() || t.book.V6(a).IsValid() {
 			sources++
 		}
 	}
-	return len(t.prefixes), max(sources, 1)
+	return t.find.Prefixes(), max(sources, 1)
 }
 
 // Users is how many of them a switch has to keep state for.
 func (t *Table) Users() int {
-	prefixes, sources := t.Keys()
+	_, sources := t.Keys()
 	if t.common >= 0 {
 		sources = 1
 	}
-	return prefixes + sources
+	return t.sets + sources
 }

@@ -1,0 +1,246 @@
+package users
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+)
+
+// Keys returns the sets of pairs.
+func Keys[V any](all []scheme.Pair[Set, V]) []Set {
+	sets := make([]Set, len(all))
+	for i := range all {
+		sets[i] = all[i].Key
+	}
+	return sets
+}
+
+// Complete appends a pair with a value for each user of the book that no pair names.
+func Complete[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []scheme.Pair[Set, V] {
+	if book == nil {
+		return all
+	}
+	named := map[Set]bool{}
+	for i := range all {
+		named[all[i].Key] = true
+	}
+	all = slices.Clip(all)
+	for _, u := range book.Users() {
+		if !named[Set(u.Name)] {
+			all = append(all, scheme.Pair[Set, V]{Key: Set(u.Name), Value: value})
+		}
+	}
+	return all
+}
+
+// Finder finds which of some sets has an address. Alternatives that ask for more than the user's address are left to
+// the caller.
+type Finder struct {
+	book     *packet.Book
+	names    map[string]int32
+	prefixes map[netip.Prefix]int32
+	lengths  []int // of prefixes, longest first
+}
+
+// NewFinder makes the finder of sets, of which no two have a prefix in common.
+func NewFinder(book *packet.Book, sets []Set) *Finder {
+	f := &Finder{book: book, names: map[string]int32{}, prefixes: map[netip.Prefix]int32{}}
+	for i, s := range sets {
+		if IsName(string(s)) {
+			f.names[string(s)] = int32(i)
+			continue
+		}
+		all, _ := s.Matches()
+		for k := range all {
+			if all[k].Plain() {
+				f.insert(all[k].User, int32(i))
+			}
+		}
+	}
+	f.order()
+	return f
+}
+
+func (f *Finder) insert(p netip.Prefix, set int32) {
+	f.prefixes[p] = set
+	if n := p.Bits(); !slices.Contains(f.lengths, n) {
+		f.lengths = append(f.lengths, n)
+	}
+}
+
+func (f *Finder) order() { slices.SortFunc(f.lengths, func(a, b int) int { return b - a }) }
+
+// longest returns the set with the longest prefix of up to max bits that contains an address.
+func (f *Finder) longest(a netip.Addr, max int) (set int32, bits int, ok bool) {
+	for _, n := range f.lengths {
+		if n > max {
+			continue
+		}
+		if p, err := a.Prefix(n); err == nil {
+			if set, ok = f.prefixes[p]; ok {
+				return set, n, true
+			}
+		}
+	}
+	return 0, -1, false
+}
+
+// around returns the set with the longest prefix that contains another prefix and is not equal to it.
+func (f *Finder) around(p netip.Prefix) (set int32, ok bool) {
+	set, _, ok = f.longest(p.Addr(), p.Bits()-1)
+	return set, ok
+}
+
+// maxBits is the length of the longest prefix.
+const maxBits = 128
+
+// Find returns the set with the longest prefix that has address number a in an IP version. The prefixes of a set that
+// is a name are those of the book's user.
+func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
+	set, bits, ok := f.longest(address(f.book, a, version), maxBits)
+	if name, n := f.book.Owner(a, version); name != "" && n > bits {
+		if named, there := f.names[name]; there {
+			return named, true
+		}
+	}
+	return set, ok
+}
+
+// Prefixes returns how many prefixes all sets have together.
+func (f *Finder) Prefixes() (n int) {
+	n = len(f.prefixes)
+	for _, u := range f.book.Users() {
+		if _, there := f.names[u.Name]; there {
+			n += len(u.Prefixes)
+		}
+	}
+	return n
+}
+
+// address is the one that a number has in an IP version.
+func address(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
+	if version == 6 {
+		return book.V6(a)
+	}
+	return book.V4(a)
+}
+
+// Lister is the configuration of a program or scheduler that lists users in one of its parameters.
+type Lister interface {
+	Sets() (param string, all []Set)
+}
+
+// Unknown returns an error that names a set that is no user of the book; nil if there is none.
+func Unknown(book *packet.Book, sets []Set) error {
+	var declared []string
+	if book != nil {
+		for _, u := range book.Users() {
+			declared = append(declared, u.Name)
+		}
+	}
+	for _, s := range sets {
+		if !IsName(string(s)) || slices.Contains(declared, string(s)) {
+			continue
+		}
+		if len(declared) == 0 {
+			return fmt.Errorf("%q is neither an address nor a prefix, and the file declares no users", s)
+		}
+		return fmt.Errorf("%q is neither an address nor a prefix, nor one of the file's users; allowed: %s", s,
+			strings.Join(declared, ", "))
+	}
+	return nil
+}
+
+// Conflict returns an error if a set has the same prefix as a user of the book.
+func Conflict(book *packet.Book, sets []Set) error {
+	owners := ownersOf(book)
+	for _, s := range sets {
+		all, _ := s.Matches()
+		for i := range all {
+			if k, ok := owners.prefixes[all[i].User]; ok && all[i].Plain() {
+				name := book.Users()[k].Name
+				return fmt.Errorf("%v is user %s's already; the name %s stands for all of its addresses", &all[i], name, name)
+			}
+		}
+	}
+	return nil
+}
+
+// ownersOf finds the users of a book by prefix.
+func ownersOf(book *packet.Book) *Finder {
+	f := &Finder{prefixes: map[netip.Prefix]int32{}}
+	for i, u := range book.Users() {
+		for _, p := range u.Prefixes {
+			f.insert(p, int32(i))
+		}
+	}
+	f.order()
+	return f
+}
+
+// Divided describes the first user of the book whose addresses the sets give to different users, or the first of some
+// named nodes whose addresses they do; "" if there is none. Node i has number i+1.
+func Divided(book *packet.Book, sets []Set, nodes []string) string {
+	f, owners := NewFinder(book, sets), ownersOf(book)
+	for _, s := range sets { // prefixes within a user's
+		all, _ := s.Matches()
+		for i := range all {
+			if k, ok := owners.around(all[i].User); ok && all[i].Plain() {
+				return fmt.Sprintf("%v of user %s is in %q", &all[i], book.Users()[k].Name, s)
+			}
+		}
+	}
+	for _, u := range book.Users() { // prefixes around a part of a user
+		if _, named := f.names[u.Name]; named {
+			continue
+		}
+		for _, p := range u.Prefixes {
+			a, in := f.around(u.Prefixes[0])
+			if b, also := f.around(p); a != b || in != also {
+				return fmt.Sprintf("%v of user %s is in %s, and %v in %s", u.Prefixes[0], u.Name, inWords(sets, a, in), p,
+					inWords(sets, b, also))
+			}
+		}
+	}
+	for _, u := range book.Users() {
+		if _, named := f.names[u.Name]; !named {
+			sets = append(slices.Clip(sets), Set(u.Name))
+		}
+	}
+	return NewFinder(book, sets).dividedNodes(sets, nodes)
+}
+
+// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets.
+func (f *Finder) dividedNodes(sets []Set, nodes []string) (text string) {
+	others := 0
+	for i, name := range nodes {
+		a := packet.Addr(i + 1)
+		if int(a) >= f.book.Len() {
+			break
+		}
+		v4, ok4 := f.Find(a, 4)
+		v6, ok6 := f.Find(a, 6)
+		switch {
+		case !ok4 || !ok6 || v4 == v6:
+		case text == "":
+			text = fmt.Sprintf("%s is in %q by IPv4 and in %q by IPv6", name, sets[v4], sets[v6])
+		default:
+			others++
+		}
+	}
+	if others > 0 {
+		text += fmt.Sprintf(", and %d other nodes are in two", others)
+	}
+	return text
+}
+
+func inWords(sets []Set, i int32, in bool) string {
+	if !in {
+		return "no user"
+	}
+	return fmt.Sprintf("%q", sets[i])
+}

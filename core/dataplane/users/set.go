@@ -1,0 +1,363 @@
+package users
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/packet"
+)
+
+// Set describes the traffic of one user, as a file has it: the name of a user that the file declares, or alternatives
+// with | between them. Each alternative names packets by one or more of
+//
+//	10.0.1.0/24   or from 10.0.1.0/24: the user's address or prefix
+//	to 10.0.2.1   address or prefix at the other end
+//	dscp 46       DSCP
+//	tcp, udp or proto 47
+//	sport 5001    port of the user's end
+//	dport 443     port of the other end
+//
+// An address, a prefix, a class, a 5-tuple, or an explicit set of them is one user (P4-ABC §3.1: "ingress nodes
+// require traffic descriptors for any aggregate that should be tracked").
+type Set string
+
+// Match is one alternative of a set.
+type Match struct {
+	User, Peer         netip.Prefix // invalid: any
+	DSCP, Proto        int16        // −1: any
+	UserPort, PeerPort int32        // −1: any
+}
+
+var protocols = map[string]int16{"tcp": int16(packet.ProtoTCP), "udp": int16(packet.ProtoUDP),
+	"icmp": int16(packet.ProtoICMP), "icmpv6": int16(packet.ProtoICMPv6)}
+
+// ParseSet reads a set, and writes it in one way.
+func ParseSet(text string) (Set, error) {
+	if IsName(text) {
+		return Set(text), nil
+	}
+	all, err := Set(text).Matches()
+	if err != nil {
+		return "", err
+	}
+	var words []string
+	for i := range all {
+		words = append(words, all[i].String())
+	}
+	slices.Sort(words)
+	return Set(strings.Join(words, " | ")), nil
+}
+
+// ParseAddresses reads a set that names no more than addresses and prefixes, or a declared user.
+func ParseAddresses(text string) (Set, error) {
+	s, err := ParseSet(text)
+	if err != nil {
+		return "", err
+	}
+	all, _ := s.Matches()
+	for i := range all {
+		if !all[i].Plain() {
+			return "", fmt.Errorf("%q asks for more than addresses; allowed: addresses and prefixes with | between them, or "+
+				"the name of a user", text)
+		}
+	}
+	return s, nil
+}
+
+// maxName is the maximum length of a user's name.
+const maxName = 40
+
+// IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, and no
+// word of a set.
+func IsName(text string) bool {
+	if text == "" || len(text) > maxName || protocols[text] != 0 || slices.Contains(reserved, text) {
+		return false
+	}
+	for i, c := range text {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c != '-' && c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
+}
+
+// reserved are the words of a set that have a value, and what metrics call users without a name.
+var reserved = []string{"from", "to", "dscp", "proto", "sport", "dport", "vlan", "others"}
+
+// NameRule is how errors describe names of users.
+const NameRule = "letters, digits, - and _, the first one a letter, up to 40, and no word such as tcp, dscp or vlan"
+
+// Matches returns the alternatives; the name of a user has none.
+func (s Set) Matches() (all []Match, err error) {
+	if IsName(string(s)) {
+		return nil, nil
+	}
+	for one := range strings.SplitSeq(string(s), "|") {
+		m, err := parseMatch(strings.Fields(one))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", s, err)
+		}
+		for i := range all {
+			if all[i] == m {
+				return nil, fmt.Errorf("%q: %v is there twice", s, &m)
+			}
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// parseMatch reads one alternative.
+func parseMatch(words []string) (m Match, err error) {
+	m = Match{DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1}
+	if len(words) == 0 {
+		return m, errors.New("nothing is named; an address, a prefix, dscp 46, tcp, udp, sport 5001, … are possible")
+	}
+	for i := 0; i < len(words); i++ {
+		word, value := words[i], ""
+		if IsName(word) {
+			return m, fmt.Errorf("the name of a user, here %q, stands by itself", word)
+		}
+		if proto, ok := protocols[word]; ok {
+			word, value = "proto", strconv.Itoa(int(proto))
+		} else if _, err := Prefix(word); err == nil {
+			word, value = "from", word
+		} else if i++; i < len(words) {
+			value = words[i]
+		}
+		if err := m.set(word, value); err != nil {
+			return m, err
+		}
+	}
+	for _, p := range [2]netip.Prefix{m.User, m.Peer} {
+		if p.IsValid() && m.User.IsValid() && m.User.Addr().Is4() != p.Addr().Is4() {
+			return m, fmt.Errorf("%v and %v are of two IP families", m.User, m.Peer)
+		}
+	}
+	if (m.UserPort >= 0 || m.PeerPort >= 0) && m.Proto != int16(packet.ProtoTCP) && m.Proto != int16(packet.ProtoUDP) {
+		return m, errors.New("ports are of tcp or udp, which has to be said")
+	}
+	return m, nil
+}
+
+// set adds a condition.
+func (m *Match) set(word, value string) (err error) {
+	twice, most := false, 0
+	number := func(now int64) int64 {
+		n, e := strconv.ParseUint(value, 10, 32)
+		if twice = now >= 0; e != nil || n > uint64(most) {
+			err = fmt.Errorf("%s %s: 0 … %d are possible", word, value, most)
+		}
+		return int64(n)
+	}
+	prefix := func(now netip.Prefix) netip.Prefix {
+		twice = now.IsValid()
+		p, e := Prefix(value)
+		if e != nil {
+			err = e
+		}
+		return p
+	}
+	switch word {
+	case "from":
+		m.User = prefix(m.User)
+	case "to":
+		m.Peer = prefix(m.Peer)
+	case "dscp":
+		most = 63
+		m.DSCP = int16(number(int64(m.DSCP)))
+	case "proto":
+		most = 255
+		m.Proto = int16(number(int64(m.Proto)))
+	case "sport":
+		most = 65535
+		m.UserPort = int32(number(int64(m.UserPort)))
+	case "dport":
+		most = 65535
+		m.PeerPort = int32(number(int64(m.PeerPort)))
+	default:
+		return fmt.Errorf("%q is no address, prefix or field; allowed: address, prefix, from, to, dscp, tcp, udp, icmp, "+
+			"icmpv6, proto, sport, dport", word)
+	}
+	if err == nil && twice {
+		err = fmt.Errorf("%s is there twice", word)
+	}
+	return err
+}
+
+// Prefix parses an address or a prefix.
+func Prefix(text string) (netip.Prefix, error) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked(), nil
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return netip.Prefix{}, fmt.Errorf("%q is neither an address nor a prefix", text)
+	}
+	return netip.PrefixFrom(a, a.BitLen()), nil
+}
+
+// String is the alternative as a file has it.
+func (m *Match) String() string {
+	var words []string
+	add := func(there bool, form string, value any) {
+		if there {
+			words = append(words, fmt.Sprintf(form, value))
+		}
+	}
+	add(m.User.IsValid(), "%v", prefixText(m.User))
+	add(m.Peer.IsValid(), "to %v", prefixText(m.Peer))
+	add(m.DSCP >= 0, "dscp %d", m.DSCP)
+	switch m.Proto {
+	case int16(packet.ProtoTCP):
+		words = append(words, "tcp")
+	case int16(packet.ProtoUDP):
+		words = append(words, "udp")
+	default:
+		add(m.Proto >= 0, "proto %d", m.Proto)
+	}
+	add(m.UserPort >= 0, "sport %d", m.UserPort)
+	add(m.PeerPort >= 0, "dport %d", m.PeerPort)
+	return strings.Join(words, " ")
+}
+
+func prefixText(p netip.Prefix) string {
+	if p.IsValid() && p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// Plain reports whether it asks for the user's address only.
+func (m *Match) Plain() bool {
+	return *m == Match{User: m.User, DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1} && m.User.IsValid()
+}
+
+// Width counts the bits that it asks for: of two that nest, the narrower one has more.
+func (m *Match) Width() (n int) {
+	for _, p := range [2]netip.Prefix{m.User, m.Peer} {
+		if p.IsValid() {
+			n += p.Bits() + 1 // any address is less than all of a family
+		}
+	}
+	for _, x := range [4]int32{int32(m.DSCP), int32(m.Proto), m.UserPort, m.PeerPort} {
+		if x >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// meet reports whether a packet can be in both, and whether all of m's are o's, or all of o's are m's.
+func (m *Match) meet(o *Match) (both, within, around bool) {
+	both, within, around = true, true, true
+	see := func(inM, inO, disjoint bool) { // all of m's are o's in this respect; all of o's are m's
+		both, within, around = both && !disjoint, within && inM, around && inO
+	}
+	for _, x := range [2][2]netip.Prefix{{m.User, o.User}, {m.Peer, o.Peer}} {
+		a, b := x[0], x[1]
+		switch {
+		case !a.IsValid() || !b.IsValid():
+			see(!b.IsValid(), !a.IsValid(), false)
+		default:
+			see(b.Overlaps(a) && b.Bits() <= a.Bits(), a.Overlaps(b) && a.Bits() <= b.Bits(), !a.Overlaps(b))
+		}
+	}
+	for _, x := range [4][2]int32{{int32(m.DSCP), int32(o.DSCP)}, {int32(m.Proto), int32(o.Proto)},
+		{m.UserPort, o.UserPort}, {m.PeerPort, o.PeerPort}} {
+		a, b := x[0], x[1]
+		see(b < 0 || a == b, a < 0 || a == b, a >= 0 && b >= 0 && a != b)
+	}
+	return both, both && within, both && around
+}
+
+// Distinct returns an error if two sets both have some packets, and neither is within the other. A family decides
+// nothing here: a set without addresses is for both.
+func Distinct(sets []Set) error {
+	var matches []Match
+	var of []int
+	for i, s := range sets {
+		m, err := s.Matches()
+		if err != nil {
+			return err
+		}
+		for k := range m {
+			matches, of = append(matches, m[k]), append(of, i)
+		}
+	}
+	return eachRival(matches, of, func(k, i int) error { return twice(sets, matches, of, k, i) })
+}
+
+// Names returns the prefixes of users that sets list.
+func Names(sets []Set) []netip.Prefix {
+	return prefixes(sets, func(m *Match) netip.Prefix { return m.User })
+}
+
+// Peers returns the prefixes at other ends that sets list.
+func Peers(sets []Set) []netip.Prefix {
+	return prefixes(sets, func(m *Match) netip.Prefix { return m.Peer })
+}
+
+func prefixes(sets []Set, of func(m *Match) netip.Prefix) (all []netip.Prefix) {
+	for _, s := range sets {
+		matches, _ := s.Matches() // errors were reported when the set was read
+		for i := range matches {
+			if p := of(&matches[i]); p.IsValid() {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// eachRival calls compare with each pair of alternatives that may be ambiguous, by their places in matches. It stops at
+// the first error. Two plain prefixes are nested or disjoint, so only equal ones are a pair: the number of pairs grows
+// with the number of prefixes, not with its square.
+func eachRival(matches []Match, of []int, compare func(k, i int) error) error {
+	var narrow []int // alternatives that ask for more, by place in matches
+	first := map[netip.Prefix]int{}
+	for i := range matches {
+		plain := matches[i].Plain()
+		if plain {
+			k, seen := first[matches[i].User]
+			if !seen {
+				first[matches[i].User] = i
+			} else if of[k] != of[i] {
+				return compare(k, i)
+			}
+			for _, k := range narrow {
+				if err := compare(k, i); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		for k := range matches[:i] {
+			if err := compare(k, i); err != nil {
+				return err
+			}
+		}
+		narrow = append(narrow, i)
+	}
+	return nil
+}
+
+// twice returns an error if alternatives k and i of two sets have packets in common, and neither is within the other.
+func twice(sets []Set, matches []Match, of []int, k, i int) error {
+	a, b := &matches[k], &matches[i]
+	both, within, around := a.meet(b)
+	switch {
+	case of[i] == of[k] || !both:
+	case within && around:
+		return fmt.Errorf("%v is in two aggregates, %q and %q", a, sets[of[k]], sets[of[i]])
+	case !within && !around:
+		return fmt.Errorf("%v and %v both have some packets, and neither is within the other: which aggregate these "+
+			"belong to is not said", a, b)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package softswitch
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	plans "weir/core/dataplane/plan"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// All addresses, prefixes and VLANs of a customer have one number, with the customer's name. A listed prefix within its
+// addresses has a number of its own, and belongs to the customer. A reload that changes the addresses keeps the number.
+func TestCustomers(t *testing.T) {
+	prefix := netip.MustParsePrefix
+	home := Customer{Name: "home", Prefixes: []netip.Prefix{prefix("10.0.0.1/32"), prefix("fd00:1::/56")},
+		VLANs: []VLANs{100 << 12, 7<<12 | 9}}
+	office := Customer{Name: "office", Prefixes: []netip.Prefix{prefix("10.0.1.0/24")}}
+	with := func(customers ...Customer) *Users {
+		return rules(func(u *Users) {
+			u.Customers, u.Named, u.Unnamed = customers, []netip.Prefix{prefix("10.0.1.0/32")}, PerPort
+		})
+	}
+	u := newUsers(with(home, office), 1)
+	at := func(a string) packet.Addr { return u.address(0, 1, netip.MustParseAddr(a)) }
+	n := at("10.0.0.1")
+	for name, other := range map[string]packet.Addr{"IPv6": at("fd00:1::5"), "its VLAN": u.customer(0, 100, 3),
+		"two tags": u.customer(0, 7, 9)} {
+		if other != n {
+			t.Errorf("%s has number %d, IPv4 %d", name, other, n)
+		}
+	}
+	if _, word := u.book.Label(n); word != "home" {
+		t.Errorf("it is called %q", word)
+	}
+	name, _ := u.book.Owner(at("10.0.1.0"), 4)
+	if at("10.0.1.0") == at("10.0.1.7") || name != "office" || u.customer(0, 7, 0) != 0 || at("10.0.0.2") != 2 {
+		t.Errorf("10.0.1.0 belongs to %q; frames of others have numbers %d, %d", name, u.customer(0, 7, 0), at("10.0.0.2"))
+	}
+	home.Prefixes, home.VLANs = []netip.Prefix{prefix("10.0.7.0/24")}, nil
+	u.follow(with(home))
+	if at("10.0.7.3") != n || at("10.0.0.1") != 2 || u.customer(0, 100, 3) != 0 || at("10.0.1.7") != 2 {
+		t.Errorf("after a reload home has number %d, was %d; its old address has %d", at("10.0.7.3"), n, at("10.0.0.1"))
+	}
+	if name, _ := u.book.Owner(at("10.0.1.0"), 4); name != "" {
+		t.Errorf("10.0.1.0 belongs to %q, which is no user any more", name)
+	}
+}
+
+// What is wrong with customers in a file is an error at its place, or a warning.
+func TestCustomersInFile(t *testing.T) {
+	const file = `ports: {left: {interface: a, rate: 30Mbps}, right: {interface: b, rate: 30Mbps}}
+users: {behind: left, named: %s}
+switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
+`
+	for _, x := range []struct{ named, key, says string }{
+		{named: `{home: [10.0.0.1, "fd00::/64", vlan 100, vlan 7.9]}`, key: "home"},
+		{named: `{home: 10.0.0.1}`, key: "home"},
+		{`{home: [10.0.0.1, 10.0.0.2], office: 10.0.0.1/32}`, "home", "2:69: 10.0.0.1/32 is user home's already"},
+		{`{home: vlan 100-102, office: vlan 102}`, "home", "vlan 102 is user home's already"},
+		{`{home: [10.0.0.300]}`, "home", `"10.0.0.300" is neither an address nor a prefix`},
+		{`{home: vlan 4095}`, "home", "is no VLAN"},
+		{`{tcp: 10.0.0.1}`, "home", `"tcp" cannot be the name of a user`},
+		{`{home: 10.0.0.1}`, "house", "allowed: home"},
+		{`{home: 10.0.0.1}`, "10.0.0.1", "10.0.0.1 is user home's already"},
+		{`{home: 10.0.0.0/24}`, "10.0.0.1", "10.0.0.1 of user home is in"},
+	} {
+		t.Run(x.named+x.key, func(t *testing.T) {
+			s := schemes()
+			s.Programs = append(s.Programs, plans.Scheme())
+			c, err := Decode(s, "switch.yaml", fmt.Appendf(nil, file, x.named, x.key))
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = fmt.Sprint(c.questions(func(int) int { return fullFrame }))
+			}
+			if x.says == "" && got != "[]" || !strings.Contains(got, x.says) {
+				t.Errorf("%s; want %q", got, x.says)
+			}
+		})
+	}
+}
+
+// A customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them, up and down.
+func TestDualStackPlan(t *testing.T) {
+	const file = `
+ports: {left: {interface: a, rate: 100Mbps}, right: {interface: b, rate: 100Mbps}}
+users: {behind: left, named: {home: [10.0.0.1, 10.0.0.2, "fd00::/64", vlan 5]}}
+switch: [{plan: {rates: {home: 10Mbps}, burst: 10ms}}, forward]
+metrics: none
+`
+	s := schemes()
+	s.Programs = append(s.Programs, plans.Scheme())
+	c, err := Decode(s, "switch.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const length = 1 * unit.Second
+	four := func(host byte) func(up bool) []byte {
+		return func(up bool) []byte {
+			if up {
+				return datagram(t, host, 9, 0, 1000)
+			}
+			return datagram(t, 9, host, 0, 1000)
+		}
+	}
+	tagged := func(up bool) []byte {
+		f := four(77)(up)
+		return append(append(append([]byte{}, f[:12]...), 0x81, 0, 0, 5), f[12:]...)
+	}
+	six := func(up bool) []byte {
+		a, b := netip.MustParseAddr("fd00::7"), netip.MustParseAddr("fd01::9")
+		if !up {
+			a, b = b, a
+		}
+		f, err := packet.AppendIPv6(packet.AppendEthernet(nil, [6]byte{2, 9}, [6]byte{2, 7}, packet.EtherIPv6), a, b,
+			packet.ProtoUDP, 0, 64, 946)
+		if err == nil {
+			f, err = packet.AppendUDP(f, a, b, 1000, 7, make([]byte, 938))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for name, mix := range map[string][]func(up bool) []byte{"IPv4": {four(1)},
+		"IPv6": {six}, "both": {four(1), six}, "both of two hosts": {four(1), six, four(2), four(1)}, "a VLAN": {four(1), tagged}} {
+		for _, up := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, up), func(t *testing.T) {
+				b := newBench(t, c)
+				from := map[bool]int{true: 0, false: 1}[up]
+				for i := range 4000 { // 32 Mb/s
+					b.send(from, unit.Time(i)*250*unit.Microsecond, mix[i%len(mix)](up))
+				}
+				b.run(t, length)
+				if got := float64(len(b.gates[1-from].out)) * 8000 / 1e6; got < 9.5 || got > 10.6 {
+					t.Errorf("%.1f Mb/s pass", got)
+				}
+			})
+		}
+	}
+}
+
+// The domain of the documentation protects downloads as it stands: both of its files have users behind a port, so that
+// no warning of receivers is due. Without these lines both are warned of, with the line to add.
+func TestDomainInDocs(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/switch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(doc), "<!-- domain: begin -->\n")
+	shown, _, _ = strings.Cut(shown, "<!-- domain: end -->")
+	files := strings.Split(strings.ReplaceAll("\n"+shown, "\n    ", "\n"), "<!-- domain: next -->\n")
+	if len(files) != 2 {
+		t.Fatalf("%d files of a domain", len(files))
+	}
+	line := regexp.MustCompile(`(?m)^users: \{behind: (\w+)\}\n`)
+	for _, file := range files {
+		c := decode(t, file)
+		if c.Users.Behind < 0 || len(c.receivers()) != 0 {
+			t.Errorf("users are behind port %d, warnings %v\n%s", c.Users.Behind, c.receivers(), file)
+		}
+		without := decode(t, line.ReplaceAllString(file, ""))
+		if all := fmt.Sprint(without.receivers()); !strings.Contains(all, "hosts at "+without.Ports[0].Name+" and "+
+			without.Ports[1].Name) || !strings.Contains(all, "users: {behind: "+without.Ports[0].Name+"}") {
+			t.Errorf("without users: behind it warns %q\n%s", all, file)
+		}
+	}
+}
