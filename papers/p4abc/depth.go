@@ -33,9 +33,9 @@ func share(packets float64) float64 {
 	return packets * float64(paperFrame) * 8 / (float64(paperRate) * paperTrip.Seconds())
 }
 
-// inBytes reports whether queues are measured in bytes: thresholds in packets are compared with packets, all others,
-// also times, with bytes.
-func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 || c.QBase.Time > 0 }
+// inBytes reports whether queues are measured in bytes. With average: packets, thresholds in packets are compared with
+// packets. All others are compared with bytes: times, and packets as full frames.
+func (c *Config) inBytes() bool { return !c.PerPacket || c.QBase.Bytes > 0 || c.QBase.Time > 0 }
 
 // thresholds are equation (2)'s at a port of a rate, in packets or bytes. What RoundTrip asks for is in proportion to
 // it and to the rate, as long as that is more than what is given: a congestion control that halves its window, or
