@@ -45,7 +45,20 @@ type activityAQM struct {
 }
 
 // thresholds are equation (2)'s, in packets or in bytes.
-type thresholds struct{ qMin, qBase, gamma float64 }
+type thresholds struct {
+	qMin, qBase, gamma float64
+	// frame is the size of a full frame where Q is in bytes and the thresholds are in packets, 0 where both have one
+	// unit. Then T_drop is so many whole frames: Q is longer than T_drop at the same number of full frames as in packets.
+	frame int64
+}
+
+// exceeds reports whether a queue is longer than a threshold.
+func (t *thresholds) exceeds(queue int64, threshold float64) bool {
+	if t.frame > 0 {
+		return queue > int64(threshold)*t.frame
+	}
+	return float64(queue) > threshold
+}
 
 // of returns T_drop of an activity.
 func (t *thresholds) of(activity, average float64) float64 {
@@ -79,7 +92,7 @@ func (a *Program) exceeded(queue int64, out dataplane.PortID) bool {
 		return a.whole.exceeded(queue, out)
 	}
 	q := &a.aqms[out]
-	return float64(queue) > q.qMin && float64(queue) > q.of(a.activity, a.Average(out))
+	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.of(a.activity, a.Average(out)))
 }
 
 // accept counts the current packet in A_avg. With average: packets the samples are activities, and packets count
@@ -109,12 +122,12 @@ func (a *Program) Average(out dataplane.PortID) float64 {
 	return math.Log2(mean)
 }
 
-// queue is Q in the thresholds' unit: the packets that wait, without the one on the wire.
+// queue is Q: the packets, or their bytes, that wait, without the one on the wire.
 func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) int64 {
 	switch {
 	case a.config.Register:
 		return a.aqms[out].register
-	case a.inBytes:
+	case a.inBytes || !a.config.PerPacket:
 		return int64(env.Port(out).Bytes())
 	}
 	return int64(env.Port(out).Packets())

@@ -130,20 +130,32 @@ func TestLightUsers(t *testing.T) {
 	}
 }
 
-// With average: rate, Q is in bytes: twenty frames of a call are below Q_min, and the seventh full frame is not.
+// With average: rate, Q is in bytes. Twenty-four frames of a call are below Q_min. Of full frames as many are accepted as
+// with average: packets, also where the largest frame is known too large.
 func TestQueueInFullFrames(t *testing.T) {
-	for _, x := range []struct {
-		size, taken int32
-		perPacket   bool
-	}{{1514, 7, false}, {200, 24, false}, {1514, 7, true}, {200, 7, true}} {
-		c := defaults()
-		c.PerPacket, c.QBase = x.perPacket, c.QMin
-		b, taken := newBench(t, c), int32(0)
-		for b.now = unit.Second; b.send(1, func(p *packet.Packet) { p.Size = x.size }); {
-			taken++
-		}
-		if taken != x.taken { // the buffer has room for 24
-			t.Errorf("average: packets %v, frames of %d bytes: %d wait, want %d", x.perPacket, x.size, taken, x.taken)
+	for _, f := range forms {
+		for _, x := range []struct {
+			size, largest int32
+			taken         [2]int32 // by form
+		}{{1514, 0, [2]int32{7, 7}}, {1514, 1534, [2]int32{7, 7}}, {1490, 1534, [2]int32{7, 7}},
+			{200, 1514, [2]int32{24, 7}}, {9014, 9014, [2]int32{7, 7}}} {
+			c := f.config()
+			c.QBase = c.QMin
+			b, taken, want := newBench(t, c), int32(0), x.taken[0]
+			if f.perPacket {
+				want = x.taken[1]
+			}
+			site := &dataplane.Site{Ports: 2, Book: packet.NewBook(), MaxFrame: x.largest}
+			b.program.aqms = newAQMs(&c, site)
+			if f.integer {
+				b.program.whole = newIntegers(&c, b.program)
+			}
+			for b.now = unit.Second; b.send(1, func(p *packet.Packet) { p.Size = x.size }); {
+				taken++
+			}
+			if taken != want { // the buffer has room for 24
+				t.Errorf("%v, frames of %d bytes: %d wait, want %d", f, x.size, taken, want)
+			}
 		}
 	}
 }

@@ -95,15 +95,15 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 	p.Rule("gamma", func() error {
 		for _, l := range []unit.Depth{c.QMin, c.QBase, c.Gamma} {
-			if packets := l.Packets > 0; c.PerPacket && l != (unit.Depth{}) && packets == c.inBytes() {
-				return fmt.Errorf("q_min %v, q_base %v, gamma %v: average: packets needs all in packets, or none", c.QMin,
-					c.QBase, c.Gamma)
+			if packets := l.Packets > 0; l != (unit.Depth{}) && packets == c.inBytes() {
+				return fmt.Errorf("q_min %v, q_base %v, gamma %v: all in packets or none in packets is needed", c.QMin, c.QBase,
+					c.Gamma)
 			}
 		}
 		return nil
 	})
 	p.Rule("queue", func() error {
-		if c.inBytes() && c.Register {
+		if c.Register && (c.inBytes() || !c.PerPacket) {
 			return fmt.Errorf("the prototype's register counts packets; it needs average: packets, and q_min, q_base and " +
 				"gamma in packets")
 		}

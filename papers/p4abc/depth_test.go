@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 				perPacket  bool
 			}{
 				{"packets", [3]unit.Depth{c.QMin, c.QBase, c.Gamma}, true},
-				{"full frames", [3]unit.Depth{c.QMin, c.QBase, c.Gamma}, false},
+				{"packets", [3]unit.Depth{c.QMin, c.QBase, c.Gamma}, false},
 				{"bytes", [3]unit.Depth{{Bytes: 6 * frame}, {Bytes: 20 * frame}, {Bytes: 16 * frame}}, true},
 				{"times that are too short", small, true},
 			} {
@@ -80,7 +80,7 @@ func TestTimes(t *testing.T) {
 	if err := scheme.Validate(&c); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.thresholds(50*unit.Mbps, 1514); got != (thresholds{9375, 30000, 25000}) {
+	if got := c.thresholds(50*unit.Mbps, 1514); got != (thresholds{qMin: 9375, qBase: 30000, gamma: 25000}) {
 		t.Errorf("%+v", got)
 	}
 	if got := c.thresholds(unit.Gbps, 1514).qBase; got != 600_000 {

@@ -124,6 +124,10 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 		Operations: value})
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
+	if a.aqms[0].frame > 0 {
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.FloatingPoint, What: "T_drop in bytes",
+			Times: 1})
+	}
 	a.compareQueue(&x)
 	return append(all, x, dataplane.Stage{Name: "A_avg: accepted packets", Gress: in,
 		Registers: average(1, 1, true), Operations: sample})

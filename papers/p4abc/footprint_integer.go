@@ -71,6 +71,9 @@ func (a *Program) integerStages() []dataplane.Stage {
 		gamma = max(gamma, len(a.whole.ports[i].gamma))
 	}
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: shiftAdds("gamma (A - A_avg)", gamma)}
+	if frame := a.whole.ports[0].frame; len(frame) > 0 {
+		x.Operations = append(x.Operations, shiftAdds("T_drop in bytes", len(frame))...)
+	}
 	a.compareQueue(&x)
 	if !a.config.PerPacket {
 		return a.rateStages(x)

@@ -22,6 +22,7 @@ type integers struct {
 type integerAQM struct {
 	qMin, qBase Fixed
 	gamma       product
+	frame       product        // thresholds.frame; empty: Q and the thresholds have one unit
 	average     IntegerAverage // of packets
 	rates       IntegerRates   // of bytes
 }
@@ -30,7 +31,8 @@ func newIntegers(c *Config, a *Program) *integers {
 	w := &integers{average: newSlots(c.Average), perPacket: c.PerPacket, ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
 		t := &a.aqms[i].thresholds
-		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma)}
+		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma),
+			frame: productBy(float64(t.frame))}
 	}
 	return w
 }
@@ -38,8 +40,15 @@ func newIntegers(c *Config, a *Program) *integers {
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
 func (w *integers) exceeded(queue int64, out dataplane.PortID) bool {
 	q := &w.ports[out]
-	length := Fixed(queue) << fraction
-	return length > q.qMin && length > q.qBase-q.gamma.of(w.activity-w.value(out))
+	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.qBase-q.gamma.of(w.activity-w.value(out)))
+}
+
+// exceeds is exceeds of thresholds in integers.
+func (q *integerAQM) exceeds(queue int64, threshold Fixed) bool {
+	if len(q.frame) > 0 {
+		return Fixed(queue) > q.frame.of(threshold>>fraction)
+	}
+	return Fixed(queue)<<fraction > threshold
 }
 
 // accept counts the current packet.

@@ -362,11 +362,8 @@ func TestBytes(t *testing.T) {
 		t.Errorf("%d bytes wait", got)
 	}
 	c.Gamma = unit.Depth{Packets: 16}
-	if scheme.Validate(&c) != nil {
-		t.Error("a gamma in packets, of full frames, is refused although queues are in bytes")
-	}
-	if c.PerPacket = true; scheme.Validate(&c) == nil {
-		t.Error("thresholds in bytes with a gamma in packets are taken where packets are compared with packets")
+	if scheme.Validate(&c) == nil {
+		t.Error("thresholds in bytes with a gamma in packets are taken")
 	}
 	c = paper()
 	c.QBase, c.QMin, c.Gamma, c.Register = unit.Depth{Bytes: 1}, unit.Depth{Bytes: 1}, unit.Depth{Bytes: 1}, true
