@@ -9,7 +9,7 @@ func TestUploads(t *testing.T) {
 
 // Users that speak QUIC-like, with BBR and others.
 func TestMixes(t *testing.T) {
-	holds(t, "p4abc/mixes", "repeat=1", "duration=6s", "warmup=4s", "n=16", "kind=[cubic, quic, bbr]")
+	holds(t, "p4abc/mixes", "repeat=1", "duration=12s", "warmup=6s", "n=16", "kind=[cubic, quic, bbr]")
 }
 
 // Calls, and acknowledgements of downloads, do not keep the heavy user's threshold down.

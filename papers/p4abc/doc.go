@@ -168,7 +168,7 @@
 //
 // What it does not do. Where data fills both directions, acknowledgements wait behind data and leave in bursts, in any
 // queue that both share. The thresholds of one round trip then leave up to a third empty for a single flow, as a plain
-// buffer of Q_base does; those of four leave at most 6 % empty for four flows or more (experiments/two-way.yaml). A queue
+// buffer of Q_base does; those of four leave a tenth at most, with four flows (experiments/two-way.yaml). A queue
 // for each user (user_fq) fills both, for its acknowledgements pass the data. Calls that do not fit together share the
 // link, and the heavy user has next to none of it, in either. Delays differ, too: in ABC's one queue a call waits as
 // long as TCP, up to the threshold, and in its own queue hardly at all.
