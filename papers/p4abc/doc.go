@@ -145,8 +145,8 @@
 // (experiments/calls.yaml). Those packets also fill a queue that is counted in packets. All of the paper's experiments
 // have full frames in one direction, where neither shows.
 //
-// With average: rate, the default, everything counts bytes. Q is in bytes; thresholds in packets are compared with it as
-// whole full frames, so full frames alone are dropped at the paper's queue. A_avg is the activity of the mean rate:
+// With average: rate, the default, everything counts bytes. Q is in bytes; thresholds in packets are compared with it
+// as whole full frames, so full frames alone are dropped at the paper's queue. A_avg is the activity of the mean rate:
 //
 //	A_avg = log2(Σ size · 2^A / Σ size)
 //
