@@ -130,7 +130,7 @@ func TestLightUsers(t *testing.T) {
 	}
 }
 
-// With average: rate, Q is in bytes. Twenty-four frames of a call are below Q_min. Of full frames as many are accepted as
+// With average: rate, Q is in bytes. Twenty-four frames of a call are below Q_min. As many full frames are accepted as
 // with average: packets, also where the largest frame is known too large.
 func TestQueueInFullFrames(t *testing.T) {
 	for _, f := range forms {

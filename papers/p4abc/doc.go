@@ -152,11 +152,11 @@
 //
 // over accepted packets, both sums decayed with M_AA. 2^A is a user's rate in units of its reference rate, so an
 // accepted byte counts with its user's rate, and small rates hardly change the mean. A user that has the part φ of the
-// bytes, next to users with far lower rates, is log2(1/φ) above A_avg: its threshold is Q_base − γ·log2(1/φ), 15 packets
-// with four fifths of the bytes and Q_min from 54 % down (TestLightUsers). The mean of A weighted by bytes alone is not
-// enough: a user with a hundredth of the rate is 6.6 below, and so much its bytes take away. Users of equal rates have
-// Q_base in both forms. A user that does not yield has Q_min as long as it has less than 54 % of the bytes; if it has
-// more, all others' thresholds are above the buffer, and its part shrinks.
+// bytes, next to users with far lower rates, is log2(1/φ) above A_avg: its threshold is Q_base − γ·log2(1/φ),
+// 15 packets with four fifths of the bytes and Q_min from 54 % down (TestLightUsers). The mean of A weighted by
+// bytes alone is not enough: a user with a hundredth of the rate is 6.6 below, and so much its bytes take away.
+// Users of equal rates have Q_base in both forms. A user that does not yield has Q_min as long as it has less than
+// 54 % of the bytes; if it has more, all others' thresholds are above the buffer, and its part shrinks.
 //
 // It costs a power and a logarithm of two a packet. The state is the same three registers a port, and four in integers:
 // the sum as a number of 48 digits and its unit, the bytes, and the slot (IntegerRates). There A_avg is within 0.051 of
