@@ -35,7 +35,7 @@ func TestBytesCount(t *testing.T) {
 // A reload keeps each port's queue length in the register, and A_avg, and those of no other; and what a port has
 // measured of frames without a mark. Registers that count other things begin anew.
 func TestAdoptPorts(t *testing.T) {
-	c := defaults()
+	c := paper()
 	c.Domain, c.Register = Part, true
 	old := newBenchAt(t, sidesFrom["core"], c)
 	old.now = unit.Second

@@ -1,6 +1,8 @@
 package p4abc
 
 import (
+	"math"
+
 	"weir/core/dataplane"
 	"weir/core/unit"
 )
@@ -8,15 +10,15 @@ import (
 // Average is UTEMA, the unbiased time-dependent exponential moving average of
 // §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
 type Average struct {
-	sum, count float64   // S, N, as of last
+	sum, count float64   // S, N, as of last; N counts the samples' weights
 	last       unit.Time `state:"instant"`
 }
 
-// Update adds a sample.
-func (a *Average) Update(now unit.Time, x float64, memory unit.Time) {
+// Update adds a sample with a weight, 1 for UTEMA.
+func (a *Average) Update(now unit.Time, x, weight float64, memory unit.Time) {
 	d := decay(now-a.last, memory)
-	a.sum = float64(a.sum*d) + x
-	a.count = float64(a.count*d) + 1
+	a.sum = float64(a.sum*d) + float64(x*weight)
+	a.count = float64(a.count*d) + weight
 	a.last = now
 }
 
@@ -43,36 +45,89 @@ type activityAQM struct {
 }
 
 // thresholds are equation (2)'s, in packets or in bytes.
-type thresholds struct{ qMin, qBase, gamma float64 }
+type thresholds struct {
+	qMin, qBase, gamma float64
+	// frame is the size of a full frame where Q is in bytes and the thresholds are in packets, 0 where both have one
+	// unit. Then T_drop is so many whole frames: Q is longer than T_drop at the same number of full frames as in packets.
+	frame int64
+}
+
+// exceeds reports whether a queue is longer than a threshold.
+func (t *thresholds) exceeds(queue int64, threshold float64) bool {
+	if t.frame > 0 {
+		return queue > int64(threshold)*t.frame
+	}
+	return float64(queue) > threshold
+}
 
 // of returns T_drop of an activity.
 func (t *thresholds) of(activity, average float64) float64 {
 	return Threshold(activity, average, t.qMin, t.qBase, t.gamma)
 }
 
+// fullFrame returns the size of a site's largest frame or, where that is not known, of the paper's.
+func fullFrame(site *dataplane.Site) unit.Bytes {
+	if site.MaxFrame > 0 {
+		return unit.Bytes(site.MaxFrame)
+	}
+	return paperFrame
+}
+
 // newAQMs makes one for each port of a site.
 func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
-	frame := unit.Bytes(site.MaxFrame)
-	if frame == 0 {
-		frame = paperFrame
-	}
 	all := make([]activityAQM, site.Ports)
 	for i := range all {
 		var rate unit.Rate
 		if i < len(site.Lines) {
 			rate = site.Lines[i].Rate.Bits
 		}
-		all[i].thresholds = c.thresholds(rate, frame)
+		all[i].thresholds = c.thresholds(rate, fullFrame(site))
 	}
 	return all
 }
 
-// queue is Q in the thresholds' unit: the packets that wait, without the one on the wire.
+// exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
+func (a *Program) exceeded(queue int64, out dataplane.PortID) bool {
+	if a.whole != nil {
+		return a.whole.exceeded(queue, out)
+	}
+	q := &a.aqms[out]
+	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.of(a.activity, a.Average(out)))
+}
+
+// accept counts the current packet in A_avg. With average: packets the samples are activities, and packets count
+// alike. Otherwise they are rates in units of the reference rate, and bytes count alike.
+func (a *Program) accept(now unit.Time, size int32, out dataplane.PortID) {
+	if a.whole != nil {
+		a.whole.accept(now, size, out)
+		return
+	}
+	q := &a.aqms[out].average
+	if a.config.PerPacket {
+		q.Update(now, a.activity, 1, a.config.Average)
+		return
+	}
+	q.Update(now, math.Exp2(a.activity), float64(size), a.config.Average)
+}
+
+// Average returns A_avg at an egress port, 0 before the first packet.
+func (a *Program) Average(out dataplane.PortID) float64 {
+	if a.whole != nil {
+		return a.whole.value(out).Float()
+	}
+	mean := a.aqms[out].average.Value()
+	if a.config.PerPacket || mean <= 0 {
+		return mean
+	}
+	return math.Log2(mean)
+}
+
+// queue is Q: the packets, or their bytes, that wait, without the one on the wire.
 func (a *Program) queue(env *dataplane.Env, out dataplane.PortID) int64 {
 	switch {
 	case a.config.Register:
 		return a.aqms[out].register
-	case a.inBytes:
+	case a.inBytes || !a.config.PerPacket:
 		return int64(env.Port(out).Bytes())
 	}
 	return int64(env.Port(out).Packets())

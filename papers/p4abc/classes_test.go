@@ -38,7 +38,7 @@ func TestReferencesShare(t *testing.T) {
 
 // Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
 func TestDelayClasses(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: []string{"warmup=5s",
+	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: []string{"warmup=8s",
 		"scheme=[one_class, deadline]", "chooses=[slow, fast]"}}),
 		"delay.all-fast", "delay.cost", "delay.strict-starves", "delay.no-abc-gains")
 	for _, x := range []struct{ set, claims []string }{
@@ -46,8 +46,8 @@ func TestDelayClasses(t *testing.T) {
 		{[]string{"load=blast", "scheme=strict", "chooses=fast"}, []string{"delay.strict-starves"}},
 		{[]string{"load=near", "scheme=no_abc", "chooses=[slow, fast]"}, []string{"delay.no-abc-gains"}},
 	} {
-		for _, c := range carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: append(x.set, "duration=4s",
-			"warmup=4s")}).Claims {
+		for _, c := range carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: append(x.set, "duration=10s",
+			"warmup=8s")}).Claims {
 			if slices.Contains(x.claims, c.ID) && c.Verdict != claim.Holds {
 				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 			}

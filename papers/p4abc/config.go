@@ -18,7 +18,8 @@ type Config struct {
 	MTU        unit.Bytes // of links inside; 0: as they have it
 	Memory     unit.Time  // M_AM, of the activity meter
 	Reference  unit.Rate  // R_r of users without an aggregate
-	Average    unit.Time  // M_AA, of the average of accepted packets' activity
+	Average    unit.Time  // M_AA, of the average activity
+	PerPacket  bool       // A_avg and Q of the paper, which count packets; false: both count bytes
 	QMin       unit.Depth // Q_min; all three are in packets, or none
 	QBase      unit.Depth // Q_base
 	Gamma      unit.Depth // γ
@@ -53,6 +54,9 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
 	p.Rate(&c.Reference, "reference", "10kbps", "R_r of users that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
 	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
+	p.Either(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate", "A_avg: the activity of the mean rate of "+
+		"accepted bytes, with queues in bytes; or the mean activity of accepted packets, with queues in packets",
+		"rate: ours; packets: P4-ABC §3.3")
 	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
 	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")
 	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: threshold per unit of activity", "P4-ABC §6.1.3").Min("1 packet")
@@ -100,8 +104,9 @@ func (c *Config) Params(p *scheme.Params) {
 		return nil
 	})
 	p.Rule("queue", func() error {
-		if c.inBytes() && c.Register {
-			return fmt.Errorf("the prototype's register counts packets; q_min, q_base and gamma are in bytes, or times")
+		if c.Register && (c.inBytes() || !c.PerPacket) {
+			return fmt.Errorf("the prototype's register counts packets; it needs average: packets, and q_min, q_base and " +
+				"gamma in packets")
 		}
 		return nil
 	})

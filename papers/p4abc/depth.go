@@ -33,8 +33,7 @@ func share(packets float64) float64 {
 	return packets * float64(paperFrame) * 8 / (float64(paperRate) * paperTrip.Seconds())
 }
 
-// inBytes reports whether queues are measured in bytes: thresholds in packets are compared with packets, all others,
-// also times, with bytes.
+// inBytes reports whether thresholds are in bytes, times included; otherwise they are in packets.
 func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 || c.QBase.Time > 0 }
 
 // thresholds are equation (2)'s at a port of a rate, in packets or bytes. What RoundTrip asks for is in proportion to
@@ -49,7 +48,11 @@ func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
 		}
 		return max(float64(d.Packets), fitted/float64(frame))
 	}
-	return thresholds{at(c.QMin, paperQMin), at(c.QBase, paperQBase), at(c.Gamma, paperGamma)}
+	t := thresholds{qMin: at(c.QMin, paperQMin), qBase: at(c.QBase, paperQBase), gamma: at(c.Gamma, paperGamma)}
+	if !c.PerPacket && !c.inBytes() {
+		t.frame = int64(frame)
+	}
+	return t
 }
 
 // A meter has to see several round trips of a user, or it measures the bursts of one window; but what it remembers for

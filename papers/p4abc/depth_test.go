@@ -11,7 +11,8 @@ import (
 )
 
 // round_trip keeps the paper's shares of what a link sends in a round trip: at §6.1.3's 50 Mb/s and 20 ms its own 6, 20
-// and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less.
+// and 16 packets, ten times that at 1 Gb/s and 10 ms, and never less: with the thresholds given in packets, bytes or
+// times, compared with packets or with bytes.
 func TestRoundTrip(t *testing.T) {
 	for _, x := range []struct {
 		name             string
@@ -36,10 +37,32 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c := scheme.Defaults[Config]()
 			c.RoundTrip, c.Users = x.trip, x.users
-			got := c.thresholds(x.rate, 1514)
-			for i, v := range [3]float64{got.qMin, got.qBase, got.gamma} {
-				if math.Abs(v-x.packets[i]) > 1e-9*x.packets[i] {
-					t.Errorf("threshold %d: %v packets, want %v", i, v, x.packets[i])
+			const frame = 1514
+			small := [3]unit.Depth{{Time: unit.Nanosecond}, {Time: unit.Nanosecond}, {Time: unit.Nanosecond}}
+			for _, given := range []struct {
+				name       string
+				thresholds [3]unit.Depth
+				perPacket  bool
+			}{
+				{"packets", [3]unit.Depth{c.QMin, c.QBase, c.Gamma}, true},
+				{"packets", [3]unit.Depth{c.QMin, c.QBase, c.Gamma}, false},
+				{"bytes", [3]unit.Depth{{Bytes: 6 * frame}, {Bytes: 20 * frame}, {Bytes: 16 * frame}}, true},
+				{"times that are too short", small, true},
+			} {
+				c.QMin, c.QBase, c.Gamma = given.thresholds[0], given.thresholds[1], given.thresholds[2]
+				c.PerPacket = given.perPacket
+				one := float64(frame)
+				if given.name == "packets" {
+					one = 1
+				}
+				if given.thresholds == small && float64(x.trip)*float64(x.rate) < float64(paperTrip)*float64(paperRate) {
+					continue // the given packets are larger than the share of the round trip
+				}
+				got := c.thresholds(x.rate, frame)
+				for i, v := range [3]float64{got.qMin, got.qBase, got.gamma} {
+					if want := x.packets[i] * one; math.Abs(v-want) > 1e-9*want {
+						t.Errorf("%s: threshold %d is %v, want %v", given.name, i, v, want)
+					}
 				}
 			}
 			if f := c.fitted(); f.Memory != x.memory || f.Average != x.averages {
@@ -57,7 +80,7 @@ func TestTimes(t *testing.T) {
 	if err := scheme.Validate(&c); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.thresholds(50*unit.Mbps, 1514); got != (thresholds{9375, 30000, 25000}) {
+	if got := c.thresholds(50*unit.Mbps, 1514); got != (thresholds{qMin: 9375, qBase: 30000, gamma: 25000}) {
 		t.Errorf("%+v", got)
 	}
 	if got := c.thresholds(unit.Gbps, 1514).qBase; got != 600_000 {

@@ -16,6 +16,10 @@
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
+//	ours            A_avg of rates, Q in bytes        Config.PerPacket    TestAverageForms, TestQueueInFullFrames
+//	                in integers                       IntegerRates        TestIntegerRates, TestAdoptForms
+//	                next to calls                     experiments/calls.yaml  TestLightUsers, TestSmallPackets
+//	                next to downloads                 experiments/two-way.yaml  TestSmallPackets
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
 //	                over rates, round trips, flows    experiments/references.yaml  TestReferencesShare
 //	§3.4            marks of malicious users          experiments/forged.yaml  TestForgedMark, TestCorruptMark
@@ -151,6 +155,42 @@
 // flows uploads of 10 % of their link leave a third of the bottleneck empty, with a queue for each user 6 %
 // (experiments/uploads.yaml, 24 packets). At 20 %, most of the fair part, an upload takes 0.41 s with ABC and 0.36 s
 // without, for its user is no light one any more.
+//
+// # The average, where packets are small
+//
+// The paper's A_avg is the mean activity of accepted packets. Acknowledgements of another user's download, or calls,
+// are many packets of users with a low activity. They take A_avg down by several units, so the threshold of the one
+// user that sends bulk is Q_min for good, and its link stays partly empty: next to 100 calls it carries 70 % of 50 Mb/s
+// (experiments/calls.yaml). Those packets also fill a queue that is counted in packets. All of the paper's experiments
+// have full frames in one direction, where neither shows.
+//
+// With average: rate, the default, everything counts bytes. Q is in bytes; thresholds in packets are compared with it
+// as whole full frames, so full frames alone are dropped at the paper's queue. A_avg is the activity of the mean rate:
+//
+//	A_avg = log2(Σ size · 2^A / Σ size)
+//
+// over accepted packets, both sums decayed with M_AA. 2^A is a user's rate in units of its reference rate, so an
+// accepted byte counts with its user's rate, and small rates hardly change the mean. A user that has the part φ of the
+// bytes, next to users with far lower rates, is log2(1/φ) above A_avg: its threshold is Q_base − γ·log2(1/φ),
+// 15 packets with four fifths of the bytes and Q_min from 54 % down (TestLightUsers). The mean of A weighted by
+// bytes alone is not enough: a user with a hundredth of the rate is 6.6 below, and so much its bytes take away.
+// Users of equal rates have Q_base in both forms. A user that does not yield has Q_min as long as it has less than
+// 54 % of the bytes; if it has more, all others' thresholds are above the buffer, and its part shrinks.
+//
+// It costs a power and a logarithm of two a packet. The state is the same three registers a port, and four in integers:
+// the sum as a number of 48 digits and its unit, the bytes, and the slot (IntegerRates). There A_avg is within 0.051 of
+// the exact one (IntegerRatesBound), as all samples are positive and both sums decay alike. A reload keeps A_avg and
+// its weight between both forms and arithmetics; a packet is a full frame then.
+//
+// average: packets is the paper's, in packets. Figures 4 to 6, prototype-*, compare-*, integer, fair-meter, single and
+// cbr-references state it. queue: register needs it, for the register counts packets.
+//
+// What it does not do. Where data fills both directions, acknowledgements wait behind data and leave in bursts, in any
+// queue that both share. The thresholds of one round trip then leave up to a third empty for a single flow, as a plain
+// buffer of Q_base does; those of four leave a tenth at most, with four flows (experiments/two-way.yaml). A queue
+// for each user (user_fq) fills both, for its acknowledgements pass the data. Calls that do not fit together share the
+// link, and the heavy user has next to none of it, in either. Delays differ, too: in ABC's one queue a call waits as
+// long as TCP, up to the threshold, and in its own queue hardly at all.
 //
 // # Constant rates at unequal reference rates
 //

@@ -112,15 +112,25 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 		}
 		return r
 	}
+	value := []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}
+	sample := []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1},
+		{Kind: dataplane.FloatingPoint, What: "S, N", Times: 2}}
+	if !a.config.PerPacket {
+		value = append(value, dataplane.Operation{Kind: dataplane.Transcendental, What: "log2(S/N)", Times: 1})
+		sample = []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M), 2^A", Times: 2},
+			{Kind: dataplane.FloatingPoint, What: "S, N, size 2^A", Times: 3}}
+	}
 	all = append(all, dataplane.Stage{Name: "A_avg of the port", Gress: in, Registers: average(1, 0, false),
-		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}})
+		Operations: value})
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
+	if a.aqms[0].frame > 0 {
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.FloatingPoint, What: "T_drop in bytes",
+			Times: 1})
+	}
 	a.compareQueue(&x)
 	return append(all, x, dataplane.Stage{Name: "A_avg: accepted packets", Gress: in,
-		Registers: average(1, 1, true),
-		Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1},
-			{Kind: dataplane.FloatingPoint, What: "S, N", Times: 2}}})
+		Registers: average(1, 1, true), Operations: sample})
 }
 
 // compareQueue adds to a stage where it finds Q.

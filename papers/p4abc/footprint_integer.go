@@ -17,6 +17,11 @@ func logTables(of string) []dataplane.TableUse {
 		{Name: "log2 of " + of, Entries: parts, Key: places, Action: fraction}}
 }
 
+// powerTable is that of 2^x.
+func powerTable() dataplane.TableUse {
+	return dataplane.TableUse{Name: "2^x", Entries: parts, Key: places, Action: fraction + 1}
+}
+
 // shiftAdds are additions of shifted numbers.
 func shiftAdds(what string, n int) []dataplane.Operation {
 	return []dataplane.Operation{{Kind: dataplane.ShiftAdding, What: what, Times: max(n, 1)}}
@@ -61,6 +66,18 @@ func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
 // integerStages are those of the activity AQM.
 func (a *Program) integerStages() []dataplane.Stage {
 	const in = dataplane.InIngress
+	gamma := 0
+	for i := range a.whole.ports {
+		gamma = max(gamma, len(a.whole.ports[i].gamma))
+	}
+	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: shiftAdds("gamma (A - A_avg)", gamma)}
+	if frame := a.whole.ports[0].frame; len(frame) > 0 {
+		x.Operations = append(x.Operations, shiftAdds("T_drop in bytes", len(frame))...)
+	}
+	a.compareQueue(&x)
+	if !a.config.PerPacket {
+		return a.rateStages(x)
+	}
 	var v IntegerAverage
 	average := func(reads, writes int) []dataplane.RegisterUse {
 		n := len(a.aqms)
@@ -71,20 +88,37 @@ func (a *Program) integerStages() []dataplane.Stage {
 	}
 	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.Bits(v.last), Reads: 1,
 		Writes: 1}
-	gamma := 0
-	for i := range a.whole.ports {
-		gamma = max(gamma, len(a.whole.ports[i].gamma))
-	}
-	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: shiftAdds("gamma (A - A_avg)", gamma)}
-	a.compareQueue(&x)
 	return []dataplane.Stage{
 		{Name: "A_avg of the port", Gress: in, Registers: average(1, 0),
 			Tables: slices.Concat(logTables("the sum"), logTables("N"))},
-		{Name: "A_avg: quotient", Gress: in,
-			Tables: []dataplane.TableUse{{Name: "2^x", Entries: parts, Key: places, Action: fraction + 1}}},
+		{Name: "A_avg: quotient", Gress: in, Tables: []dataplane.TableUse{powerTable()}},
 		x,
 		{Name: "A_avg: accepted packets", Gress: in, Registers: append(average(1, 1), last),
 			Tables:     []dataplane.TableUse{a.whole.average.table("N")},
 			Operations: shiftAdds("decay of N, in a slot's first packet", a.whole.average.most())},
+	}
+}
+
+// rateStages are those of the activity AQM where A_avg is that of the mean rate, with the stage of its threshold.
+func (a *Program) rateStages(threshold dataplane.Stage) []dataplane.Stage {
+	const in = dataplane.InIngress
+	var v IntegerRates
+	average := func(reads, writes int) []dataplane.RegisterUse {
+		n := len(a.aqms)
+		return []dataplane.RegisterUse{
+			{Name: "S of A_avg", Cells: n, Bits: dataplane.Bits(v.sum), Reads: reads, Writes: writes},
+			{Name: "unit of S of A_avg", Cells: n, Bits: dataplane.Bits(v.unit), Reads: reads, Writes: writes},
+			{Name: "N of A_avg", Cells: n, Bits: dataplane.Bits(v.bytes), Reads: reads, Writes: writes}}
+	}
+	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.Bits(v.last), Reads: 1,
+		Writes: 1}
+	return []dataplane.Stage{
+		{Name: "A_avg of the port", Gress: in, Registers: average(1, 0),
+			Tables: slices.Concat(logTables("S of A_avg"), logTables("N"))},
+		threshold,
+		{Name: "A_avg: size 2^A", Gress: in, Tables: append(logTables("the size"), powerTable())},
+		{Name: "A_avg: accepted packets", Gress: in, Registers: append(average(1, 1), last),
+			Tables:     []dataplane.TableUse{a.whole.average.table("S and N")},
+			Operations: shiftAdds("decay of S and N, in a slot's first packet", 2*a.whole.average.most())},
 	}
 }

@@ -35,7 +35,13 @@ func (w *watched) state() map[string][]string {
 	}
 	for i, q := range w.aqms {
 		a := q.average
-		if w.whole != nil {
+		if w.whole != nil && !w.config.PerPacket {
+			x := &w.whole.ports[i].rates
+			put("S of A_avg", x.sum)
+			put("unit of S of A_avg", x.unit)
+			put("N of A_avg", x.bytes)
+			put("t_last of A_avg", x.last)
+		} else if w.whole != nil {
 			x := &w.whole.ports[i].average
 			put("base of A_avg", x.base)
 			put("sum above base of A_avg", x.above)
@@ -94,8 +100,9 @@ func (forwarding) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // Packets change what the footprint says that they write, and nothing else.
 func TestFootprintWrites(t *testing.T) {
-	for _, given := range [][]string{nil, {"queue", "register"}, {"others", "shared"}, {"user", "receiver"},
-		{"flows", "8"}, {"arithmetic", "integer"}, {"arithmetic", "integer", "spread", "50%"}, {"spread", "100%"}} {
+	for _, given := range [][]string{nil, {"average", "packets"}, {"average", "packets", "queue", "register"},
+		{"others", "shared"}, {"user", "receiver"}, {"flows", "8"}, {"arithmetic", "integer"},
+		{"arithmetic", "integer", "average", "packets"}, {"arithmetic", "integer", "spread", "50%"}, {"spread", "100%"}} {
 		port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port, port}}
 		p, err := dataplanetest.Make(Scheme(), s.Site(), given...)

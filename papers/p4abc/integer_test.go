@@ -193,7 +193,7 @@ func TestIntegerAverage(t *testing.T) {
 					}
 					x := FixedOf(level + r.NormFloat64()/4)
 					before := exact.Value()
-					exact.Update(now, x.Float(), memory)
+					exact.Update(now, x.Float(), 1, memory)
 					whole.Update(now, x, s)
 					// at a step of 20 weights that are wrong by 1/32 mean 1/4 of 1/32 of 20 at most
 					if d := whole.Value().Float() - exact.Value(); math.Abs(d) > 0.2 {
@@ -224,7 +224,8 @@ func TestIntegerAverageOfOne(t *testing.T) {
 // Equation (2) decides alike, but where the queue is at the threshold.
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
-		w := integers{ports: []integerAQM{{qMin: FixedOf(c.qMin), qBase: FixedOf(c.qBase), gamma: productBy(c.gamma)}}}
+		w := integers{perPacket: true, ports: []integerAQM{{qMin: FixedOf(c.qMin), qBase: FixedOf(c.qBase),
+			gamma: productBy(c.gamma)}}}
 		for above := -3.0; above < 3; above += 0.01 {
 			x := FixedOf(above)
 			want := Threshold(x.Float(), 0, c.qMin, c.qBase, c.gamma)
@@ -242,7 +243,7 @@ func TestIntegerThreshold(t *testing.T) {
 // nor divide, nor have they floating-point numbers, nor call any that do.
 func TestIntegerOperations(t *testing.T) {
 	configured := []string{"FixedOf", "Float", "newCurve", "digitsOf", "productBy", "portionOf", "newSlots", "referenceOf",
-		"newIntegers", "rate", "meterOf", "adoptAverage", "newSpread", "draw", "bindClasses", "queued", "addDelays"}
+		"newIntegers", "rate", "meterOf", "past", "adoptAverage", "newSpread", "draw", "bindClasses", "queued", "addDelays"}
 	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "uint32", "int", "Len64", "Add64", "find", "marked",
 		"Uint32", "TrailingZeros32", "uint8"}
 	files, functions := token.NewFileSet(), map[string]*ast.FuncDecl{}

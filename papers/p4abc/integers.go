@@ -11,8 +11,9 @@ import (
 
 // integers are what a program has in place of its AQMs' floating-point numbers.
 type integers struct {
-	average *slots // of A_avg
-	ports   []integerAQM
+	average   *slots // of A_avg
+	perPacket bool   // A_avg is that of packets
+	ports     []integerAQM
 
 	activity Fixed // of the current packet
 }
@@ -21,14 +22,17 @@ type integers struct {
 type integerAQM struct {
 	qMin, qBase Fixed
 	gamma       product
-	average     IntegerAverage
+	frame       product        // thresholds.frame; empty: Q and the thresholds have one unit
+	average     IntegerAverage // of packets
+	rates       IntegerRates   // of bytes
 }
 
 func newIntegers(c *Config, a *Program) *integers {
-	w := &integers{average: newSlots(c.Average), ports: make([]integerAQM, len(a.aqms))}
+	w := &integers{average: newSlots(c.Average), perPacket: c.PerPacket, ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
 		t := &a.aqms[i].thresholds
-		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma)}
+		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma),
+			frame: productBy(float64(t.frame))}
 	}
 	return w
 }
@@ -36,13 +40,33 @@ func newIntegers(c *Config, a *Program) *integers {
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
 func (w *integers) exceeded(queue int64, out dataplane.PortID) bool {
 	q := &w.ports[out]
-	above := w.activity - q.average.Value()
-	return Fixed(queue)<<fraction > max(q.qMin, q.qBase-q.gamma.of(above))
+	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.qBase-q.gamma.of(w.activity-w.value(out)))
+}
+
+// exceeds is exceeds of thresholds in integers.
+func (q *integerAQM) exceeds(queue int64, threshold Fixed) bool {
+	if len(q.frame) > 0 {
+		return Fixed(queue) > q.frame.of(threshold>>fraction)
+	}
+	return Fixed(queue)<<fraction > threshold
 }
 
 // accept counts the current packet.
-func (w *integers) accept(now unit.Time, out dataplane.PortID) {
-	w.ports[out].average.Update(now, w.activity, w.average)
+func (w *integers) accept(now unit.Time, size int32, out dataplane.PortID) {
+	q := &w.ports[out]
+	if w.perPacket {
+		q.average.Update(now, w.activity, w.average)
+		return
+	}
+	q.rates.Update(now, w.activity, int(size), w.average)
+}
+
+// value returns A_avg at a port.
+func (w *integers) value(out dataplane.PortID) Fixed {
+	if q := &w.ports[out]; !w.perPacket {
+		return q.rates.Value()
+	}
+	return w.ports[out].average.Value()
 }
 
 // level counts a packet and returns its activity: measure in integers.
@@ -138,18 +162,50 @@ func (a *Program) meterOf(now unit.Time, rate float64, start unit.Time) (m Meter
 	return Meter{}, IntegerMeter{sum: uint64(min(sum*(1<<sumPlaces), 1<<63)), last: a.slots.at(now), start: start}
 }
 
-// adoptAverage continues A_avg of a port of an old program.
-func (a *Program) adoptAverage(port int, old *Program) {
-	was := old.aqms[port].average
-	if w := old.whole; w != nil {
-		x := &w.ports[port].average
-		was.count = float64(x.count) / (1 << fraction)
-		was.sum, was.last = x.Value().Float()*was.count, unit.Time(x.last<<w.average.shift)
+// past is A_avg of a port of an old program, in floating point: its value, the weight of its samples and the time of
+// the last one.
+type past struct {
+	value  float64
+	weight float64 // packets, or bytes
+	last   unit.Time
+}
+
+// past returns A_avg of a port with its weight.
+func (a *Program) past(port dataplane.PortID) past {
+	w := a.whole
+	if w == nil {
+		x := &a.aqms[port].average
+		return past{a.Average(port), x.count, x.last}
 	}
-	if a.whole == nil {
-		a.aqms[port].average = was
-		return
+	x := &w.ports[port]
+	p := past{value: a.Average(port), weight: float64(x.average.count) / (1 << fraction), last: unit.Time(x.average.last)}
+	if !w.perPacket {
+		p.weight, p.last = float64(x.rates.bytes)/(1<<sumPlaces), unit.Time(x.rates.last)
 	}
-	a.whole.ports[port].average = IntegerAverage{base: FixedOf(was.Value()), last: a.whole.average.at(was.last),
-		count: uint64(was.count * (1 << fraction))}
+	p.last <<= w.average.shift
+	return p
+}
+
+// adoptAverage continues A_avg of a port of an old program, with the weight of its past. Where one of the two counts
+// packets and the other bytes, a packet is a full frame.
+func (a *Program) adoptAverage(port dataplane.PortID, old *Program) {
+	p := old.past(port)
+	switch {
+	case a.config.PerPacket && !old.config.PerPacket:
+		p.weight /= float64(a.frame)
+	case old.config.PerPacket && !a.config.PerPacket:
+		p.weight *= float64(a.frame)
+	}
+	w := a.whole
+	switch {
+	case w == nil && a.config.PerPacket:
+		a.aqms[port].average = Average{p.value * p.weight, p.weight, p.last}
+	case w == nil:
+		a.aqms[port].average = Average{math.Exp2(p.value) * p.weight, p.weight, p.last}
+	case a.config.PerPacket:
+		w.ports[port].average = IntegerAverage{base: FixedOf(p.value), last: w.average.at(p.last),
+			count: uint64(p.weight * (1 << fraction))}
+	default:
+		w.ports[port].rates = newIntegerRates(FixedOf(p.value), uint64(p.weight*(1<<sumPlaces)), w.average.at(p.last))
+	}
 }

@@ -119,7 +119,7 @@ func TestAdoptArithmetic(t *testing.T) {
 
 // An integer program decides as the exact one does: of a thousand users' packets, one queue of any length.
 func TestIntegerProgram(t *testing.T) {
-	c := defaults()
+	c := paper()
 	c.Register = true
 	exact := newPath(t, c)
 	c.Integer = true

@@ -72,7 +72,7 @@ func TestSample(t *testing.T) {
 			}
 			a.find(&packet.Packet{Src: src, Version: version}).Update(unit.Second, bits, c.Memory)
 		}
-		a.aqms[1].average.Update(unit.Second, 5, c.Average)
+		a.aqms[1].average.Update(unit.Second, 32, 1, c.Average)
 		samples, metrics := make([]dataplane.Sample, room), a.Metrics()
 		if err := dataplane.CheckMetrics(metrics); err != nil {
 			t.Fatal(err)

@@ -75,7 +75,7 @@ func TestAverageGolden(t *testing.T) {
 		t.Error("an average of nothing is not 0")
 	}
 	for i, want := range []float64{1, 0.437823, 0.673504, 0.437823} {
-		a.Update(unit.Time(i)*unit.Second, float64(1-i%2), 4*unit.Second)
+		a.Update(unit.Time(i)*unit.Second, float64(1-i%2), 1, 4*unit.Second)
 		if !near(a.Value(), want, 1e-6) {
 			t.Errorf("t = %d: %.6f, want %.6f", i, a.Value(), want)
 		}
@@ -182,6 +182,13 @@ func defaults() Config {
 		Gamma: unit.Depth{Packets: 16}, FastCost: 1, Class: ByPacket, Users: 2}
 }
 
+// paper returns the paper's configuration, whose average is over packets (§3.3).
+func paper() Config {
+	c := defaults()
+	c.PerPacket = true
+	return c
+}
+
 // The first packet at the very start of the measurement has activity 0; one that
 // comes later has a rate.
 func TestFirstPacket(t *testing.T) {
@@ -202,14 +209,14 @@ func TestFirstPacket(t *testing.T) {
 // §3.3: A_avg is over accepted packets only; what a full buffer refuses does not
 // count either.
 func TestAverageOfAcceptedOnly(t *testing.T) {
-	b := newBench(t, defaults())
+	b := newBench(t, paper())
 	accepted := 0.0
 	var reference Average
 	for i := range 200 {
 		b.now = unit.Time(i) * unit.Millisecond
 		if b.send(packet.Addr(1 + i%3)) {
 			accepted++
-			reference.Update(b.now, b.program.activity, 300*unit.Millisecond)
+			reference.Update(b.now, b.program.activity, 1, 300*unit.Millisecond)
 		}
 		if i%4 == 0 {
 			if p := b.take(); p != nil {
@@ -233,7 +240,7 @@ func TestAverageOfAcceptedOnly(t *testing.T) {
 // for each packet accepted since; so between departures it is right, and after a
 // departure it is the true length.
 func TestRegister(t *testing.T) {
-	c := defaults()
+	c := paper()
 	c.Register = true
 	b := newBench(t, c)
 	for i := range 5 {
@@ -334,7 +341,7 @@ func TestDefaults(t *testing.T) {
 		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
 	}
 	want := "domain=alone ports= mtu=0B memory=3s " +
-		"reference=10kbps average_memory=300ms q_min=6 packets q_base=20 packets gamma=16 " +
+		"reference=10kbps average_memory=300ms average=rate q_min=6 packets q_base=20 packets gamma=16 " +
 		"packets round_trip=0s users=2 queue=exact aggregates= user=sender others=each flows=0 " +
 		"delays= fast_cost=1 class=packet arithmetic=exact spread=0% "
 	if b.String() != want {
@@ -358,10 +365,14 @@ func TestBytes(t *testing.T) {
 	if scheme.Validate(&c) == nil {
 		t.Error("thresholds in bytes with a gamma in packets are taken")
 	}
-	c = defaults()
+	c = paper()
 	c.QBase, c.QMin, c.Gamma, c.Register = unit.Depth{Bytes: 1}, unit.Depth{Bytes: 1}, unit.Depth{Bytes: 1}, true
 	if scheme.Validate(&c) == nil {
 		t.Error("the prototype's register with thresholds in bytes is taken")
+	}
+	c = defaults()
+	if c.Register = true; scheme.Validate(&c) == nil {
+		t.Error("the prototype's register, which counts packets, with queues in bytes is taken")
 	}
 }
 
@@ -369,7 +380,7 @@ func TestBytes(t *testing.T) {
 // to it nobody is dropped, however active. So ABC at ports that are not congested,
 // the return path of §6.1.1 among them, is the same as no ABC there.
 func TestQMin(t *testing.T) {
-	c := defaults()
+	c := paper()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.2/32", Value: 100 * unit.Mbps}} // user 1 has 10 kb/s
 	b := newBench(t, c)
 	for i := range 10_000 {
@@ -436,7 +447,7 @@ func (a again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 // it round again.
 func TestMeasuredOnce(t *testing.T) {
 	for _, a := range []again{{inject: true}, {inject: false}} {
-		b := newBench(t, defaults(), a)
+		b := newBench(t, paper(), a)
 		b.now = unit.Second
 		b.send(1)
 		if got := b.program.meters[0].bits; got != 11920 {
@@ -451,7 +462,7 @@ func TestMeasuredOnce(t *testing.T) {
 // §5.2: the register grows with every packet that is accepted for the port, also
 // with those that are not the domain's.
 func TestRegisterCountsAll(t *testing.T) {
-	c := defaults()
+	c := paper()
 	c.Register = true
 	b := newBench(t, c)
 	for range 5 {

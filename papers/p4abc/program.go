@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/core/unit"
 )
 
 // Experiments are the paper's figures.
@@ -24,6 +25,7 @@ type Program struct {
 	config   Config `state:"-"`
 	cost     uint8  // of class 0: log2 of as how many bytes one counts
 	inBytes  bool
+	frame    unit.Bytes      // of full size
 	aqms     []activityAQM   // by egress port
 	sides    []Side          // by port
 	mtus     []int32         // of links, by port; 0: any
@@ -59,8 +61,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, err
 	}
 	a := &Program{aggregates: g, honest: honest{c.Domain == Part && c.Class == ByMark}, config: c, cost: uint8(c.shift()),
-		inBytes: c.inBytes(),
-		aqms:    newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
+		inBytes: c.inBytes(), frame: fullFrame(site),
+		aqms: newAQMs(&c, site), mtus: make([]int32, site.Ports), unmarked: make([]activityMeter, site.Ports)}
 	if a.sides, err = sidesOf(site, &c); err != nil {
 		return nil, err
 	}
@@ -107,15 +109,8 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // mark, or loses it, before it counts in that port's queue.
 func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if !a.outside(m) {
-		q := &a.aqms[m.Out]
-		if a.whole != nil {
-			if a.whole.exceeded(a.queue(env, m.Out), m.Out) {
-				return dataplane.Drop(dataplane.ActivityExceeded)
-			}
-		} else if float64(a.queue(env, m.Out)) > q.of(a.activity, q.average.Value()) {
-			return dataplane.Drop(dataplane.ActivityExceeded)
-		}
+	if !a.outside(m) && a.exceeded(a.queue(env, m.Out), m.Out) {
+		return dataplane.Drop(dataplane.ActivityExceeded)
 	}
 	return a.leave(p)
 }
@@ -124,20 +119,14 @@ func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 // prototype's register grows by one for any packet (§5.2).
 func (a *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	q := &a.aqms[m.Out]
-	q.register++
+	a.aqms[m.Out].register++
 	if a.current != nil {
 		a.current.counts.bytes += uint64(p.Size)
 		a.done(p)
 	}
-	if a.outside(m) {
-		return
+	if !a.outside(m) {
+		a.accept(env.Now(), p.Size, m.Out)
 	}
-	if a.whole != nil {
-		a.whole.accept(env.Now(), m.Out)
-		return
-	}
-	q.average.Update(env.Now(), a.activity, a.config.Average)
 }
 
 // OnDrop counts the packet in hand as its user's loss, whoever has dropped it. A packet that is removed from the queue
@@ -164,11 +153,3 @@ func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 // Config returns what the program was made with, fitted to its round trip.
 func (a *Program) Config() Config { return a.config }
-
-// Average returns A_avg at an egress port.
-func (a *Program) Average(out dataplane.PortID) float64 {
-	if a.whole != nil {
-		return a.whole.ports[out].average.Value().Float()
-	}
-	return a.aqms[out].average.Value()
-}

@@ -13,7 +13,7 @@ func TestPrototypeIsOne(t *testing.T) {
 		"    - {ends: [client0, s1], rate: 100Mbps, delay: 5ms, jitter: 240us}\n",
 		"    - {ends: [s1, server], rate: 4170pps, delay: 5ms, buffer: 24 packets}\n",
 		"ring: 64 packets", "capacity: 10.8kpps",
-		"        - abc: {memory: 3s, reference: 10kbps, average_memory: 300ms, queue: register,\n" +
+		"        - abc: {memory: 3s, reference: 10kbps, average_memory: 300ms, average: packets, queue: register,\n" +
 			"                q_min: 6 packets, q_base: 20 packets, gamma: 16 packets}\n",
 		"{cubic: {hystart: linux-4.4}}", "transport: {tcp: {compressed_ack: 0s, receive_buffer: 6MiB, bursts: false}}",
 	} {

@@ -64,7 +64,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		}
 	}
 	for i := range min(len(a.aqms), len(old.aqms)) {
-		a.adoptAverage(i, old)
+		a.adoptAverage(dataplane.PortID(i), old)
 		if a.inBytes == old.inBytes {
 			a.aqms[i].register = old.aqms[i].register
 		}

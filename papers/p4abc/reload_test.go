@@ -44,7 +44,7 @@ func TestAdopt(t *testing.T) {
 		for src := packet.Addr(1); src <= 3; src++ {
 			old.find(&packet.Packet{Src: src, Version: 4}).Update(now, 1000*float64(src), old.config.Memory)
 		}
-		old.aqms[1].average.Update(now, 5, old.config.Average)
+		old.aqms[1].average.Update(now, 32, 1000, old.config.Average)
 	}
 	rate := func(a *Program, src packet.Addr) float64 {
 		return a.find(&packet.Packet{Src: src, Version: 4}).Rate(now, a.config.Memory)

@@ -1,0 +1,250 @@
+package p4abc
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// form is a form of A_avg in one arithmetic.
+type form struct{ perPacket, integer bool }
+
+func (f form) String() string {
+	return fmt.Sprintf("average: packets %v, integers %v", f.perPacket, f.integer)
+}
+
+// forms are all of them.
+var forms = []form{{false, false}, {false, true}, {true, false}, {true, true}}
+
+// config returns the default configuration in a form.
+func (f form) config() Config {
+	c := defaults()
+	c.PerPacket, c.Integer = f.perPacket, f.integer
+	return c
+}
+
+// setActivity sets the current packet's activity.
+func (a *Program) setActivity(x float64) {
+	a.activity = x
+	if a.whole != nil {
+		a.activity, a.whole.activity = 0, FixedOf(x)
+	}
+}
+
+// accepted is a packet that a port accepted.
+type accepted struct {
+	at       unit.Time
+	activity float64
+	size     int32
+}
+
+// mean is A_avg as the documentation defines it, by the list of all packets.
+func (f form) mean(all []accepted, memory unit.Time) float64 {
+	sum, weights := 0.0, 0.0
+	for _, x := range all {
+		w := math.Exp(-(all[len(all)-1].at - x.at).Seconds() / memory.Seconds())
+		y := x.activity
+		if !f.perPacket {
+			w, y = w*float64(x.size), math.Exp2(x.activity)
+		}
+		sum, weights = sum+w*y, weights+w
+	}
+	if f.perPacket {
+		return sum / weights
+	}
+	return math.Log2(sum / weights)
+}
+
+// Each form of A_avg is its formula: the mean activity of packets, or log2 of the mean rate of bytes.
+func TestAverageForms(t *testing.T) {
+	for _, f := range forms {
+		c := f.config()
+		a, err := New(&dataplane.Site{Ports: 2, Book: packet.NewBook()}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tolerance := 1e-9
+		if f.integer {
+			tolerance = 0.1
+		}
+		if a.Average(1) != 0 {
+			t.Errorf("%v: the average of no packet is %g", f, a.Average(1))
+		}
+		r, now, all := unit.NewRandom(1, "accepted"), unit.Time(0), []accepted(nil)
+		for range 2000 {
+			now += unit.Time(r.ExpFloat64() * 1e9)
+			x := accepted{now, FixedOf(10 * r.Float64()).Float(), 64 + r.Int32N(1450)}
+			all = append(all, x)
+			a.setActivity(x.activity)
+			a.accept(now, x.size, 1)
+			if got, want := a.Average(1), f.mean(all, c.Average); math.Abs(got-want) > tolerance {
+				t.Fatalf("%v: A_avg after %d packets is %g, want %g", f, len(all), got, want)
+			}
+		}
+		if a.Average(0) != 0 {
+			t.Errorf("%v: a port without packets has the average %g", f, a.Average(0))
+		}
+	}
+}
+
+// One heavy user next to users with calls, 100 kb/s each in frames of 167 bytes. With average: rate the heavy one's
+// threshold is below Q_base by γ·log2(1/φ), φ its part of the bytes, and the calls' is above it. With average: packets
+// the packets of nine calls take the heavy one down to Q_min.
+func TestLightUsers(t *testing.T) {
+	const link, call, full, short = 50e6, 100e3, 1514, 167
+	for _, f := range forms {
+		for _, calls := range []int{1, 9, 39, 100} {
+			a, err := New(&dataplane.Site{Ports: 2, Book: packet.NewBook()}, f.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			lights := call * float64(calls)
+			heavy, light := Activity(link-lights, 10*unit.Kbps), Activity(call, 10*unit.Kbps)
+			bytes := [2]float64{}
+			for now := unit.Time(0); now < unit.Second; now += unit.TransmitTime(1514, 50*unit.Mbps) {
+				for bytes[1]*(link-lights) < bytes[0]*lights {
+					a.setActivity(light)
+					a.accept(now, short, 1)
+					bytes[1] += short
+				}
+				a.setActivity(heavy)
+				a.accept(now, full, 1)
+				bytes[0] += full
+			}
+			threshold := func(activity float64) float64 { return Threshold(activity, a.Average(1), 6, 20, 16) }
+			want := 20 - 16*math.Log2(link/(link-lights))
+			switch got := threshold(heavy); {
+			case !f.perPacket && math.Abs(got-want) > 16*(IntegerRatesBound+0.01):
+				t.Errorf("%v, %d calls: the heavy user's threshold is %g packets, want %g", f, calls, got, want)
+			case f.perPacket && calls >= 9 && got != 6:
+				t.Errorf("%v, %d calls: the heavy user's threshold is %g packets, not Q_min", f, calls, got)
+			}
+			if got := threshold(light); got < 20 {
+				t.Errorf("%v, %d calls: their threshold is %g packets", f, calls, got)
+			}
+		}
+	}
+}
+
+// With average: rate, Q is in bytes. Twenty-four frames of a call are below Q_min. As many full frames are accepted as
+// with average: packets, also where the largest frame is known too large.
+func TestQueueInFullFrames(t *testing.T) {
+	for _, f := range forms {
+		for _, x := range []struct {
+			size, largest int32
+			taken         [2]int32 // by form
+		}{{1514, 0, [2]int32{7, 7}}, {1514, 1534, [2]int32{7, 7}}, {1490, 1534, [2]int32{7, 7}},
+			{200, 1514, [2]int32{24, 7}}, {9014, 9014, [2]int32{7, 7}}} {
+			c := f.config()
+			c.QBase = c.QMin
+			b, taken, want := newBench(t, c), int32(0), x.taken[0]
+			if f.perPacket {
+				want = x.taken[1]
+			}
+			site := &dataplane.Site{Ports: 2, Book: packet.NewBook(), MaxFrame: x.largest}
+			b.program.aqms = newAQMs(&c, site)
+			if f.integer {
+				b.program.whole = newIntegers(&c, b.program)
+			}
+			for b.now = unit.Second; b.send(1, func(p *packet.Packet) { p.Size = x.size }); {
+				taken++
+			}
+			if taken != want { // the buffer has room for 24
+				t.Errorf("%v, frames of %d bytes: %d wait, want %d", f, x.size, taken, want)
+			}
+		}
+	}
+}
+
+// The integer average of rates is within IntegerRatesBound of the exact one, for any traffic, from one packet a second
+// to a million, in memories of 10 ms to 10 s, for users from 10 kb/s to 10 Gb/s at a reference of 10 kb/s.
+func TestIntegerRates(t *testing.T) {
+	worst := 0.0
+	for name, next := range arrivals {
+		for _, memory := range []unit.Time{10 * unit.Millisecond, 300 * unit.Millisecond, 10 * unit.Second} {
+			for _, rate := range []float64{1, 1e3, 1e6} {
+				r, s, now, level := unit.NewRandom(1, name), newSlots(memory), unit.Time(0), 10.0
+				var exact Average
+				var whole IntegerRates
+				for i := range 4000 {
+					gap, size := next(r, i, 1e12/rate)
+					now += unit.Time(gap)
+					if i%200 == 0 {
+						level = 20 * r.Float64()
+					}
+					x := FixedOf(level + r.NormFloat64()/4)
+					exact.Update(now, math.Exp2(x.Float()), float64(size), memory)
+					whole.Update(now, x, size, s)
+					d := math.Abs(whole.Value().Float() - math.Log2(exact.Value()))
+					if worst = max(worst, d); d > IntegerRatesBound {
+						t.Fatalf("%s, %v, %g packets/s, packet %d: off by %g", name, memory, rate, i, d)
+					}
+				}
+			}
+		}
+	}
+	if worst < IntegerRatesBound/2 {
+		t.Errorf("the largest difference is %.4f: the bound of %g is loose", worst, IntegerRatesBound)
+	}
+}
+
+// The bytes stay at their largest value, and a silence of any length leaves the last packet's activity.
+func TestIntegerRatesRange(t *testing.T) {
+	s := newSlots(300 * unit.Millisecond)
+	a := newIntegerRates(FixedOf(5), math.MaxUint64-1, 0)
+	if a.Update(1, FixedOf(5), 1514, s); a.bytes != math.MaxUint64 {
+		t.Errorf("%d bytes", a.bytes)
+	}
+	if d := a.Value().Float() - 5; math.Abs(d) > IntegerRatesBound {
+		t.Errorf("the average of 5 is off by %g", d)
+	}
+	for _, silence := range []unit.Time{unit.Second, 3 * unit.Second, 10 * unit.Second, 100 * unit.Second, 1 << 62} {
+		for _, x := range []float64{-15, 0, 5, mostHonest} {
+			a := newIntegerRates(FixedOf(5), 1<<(20+sumPlaces), 0) // of 2^20 bytes
+			a.Update(silence, FixedOf(x), 64, s)
+			weight := math.Exp2(20) * math.Exp(-silence.Seconds()/0.3)
+			past := math.Exp2(5) * weight
+			want := math.Log2((past + 64*math.Exp2(x)) / (weight + 64))
+			if d := a.Value().Float() - want; math.Abs(d) > 0.2 { // a slot too many of that silence, and its decay
+				t.Errorf("activity %g after %v: %g, want %g", x, silence, a.Value().Float(), want)
+			}
+		}
+	}
+}
+
+// A reload from any form in any arithmetic to any other keeps A_avg and the weight of its past: the next sample moves
+// the new average as far as it would have moved the old one. Between packets and bytes a packet is a full frame, here
+// about twice the mean.
+func TestAdoptForms(t *testing.T) {
+	const packets = 2400 // of 782 bytes on average, in M_AA
+	for _, from := range forms {
+		for _, to := range forms {
+			was, is := newPath(t, from.config()), newPath(t, to.config())
+			for range 20_000 {
+				was.step()
+			}
+			is.program.Adopt(was.now, was.program)
+			before := was.program.Average(1)
+			if got := is.program.Average(1); math.Abs(got-before) > 0.003 {
+				t.Errorf("%v to %v: A_avg %g, was %g", from, to, got, before)
+			}
+			start := is.program.Average(1)
+			is.program.setActivity(before + 8)
+			is.program.accept(was.now, 782, 1)
+			got, want, limit := is.program.Average(1)-start, math.Log2(1+255.0/packets), 1.3
+			if to.perPacket {
+				want = 8.0 / packets
+			}
+			if from.perPacket != to.perPacket {
+				limit = 2.5
+			}
+			if got > want*limit || got < want/limit {
+				t.Errorf("%v to %v: a sample moves A_avg by %g, want %g", from, to, got, want)
+			}
+		}
+	}
+}
