@@ -131,11 +131,11 @@
 // The paper's claims, and our results:
 //
 //   - Incast without timeouts (§4.3) holds with TCP: 0 timeouts with 8 to 256 senders, where drops and DCTCP have 758
-//     and 536 (256, 500 KB, 97 KB) and take 2.4 and 1.6 s; NCF takes 0.11 s, or 0.15 with a delayed ACK (supply 0.12,
-//     with and without them), NDP 0.106. With RDMA it fails in deep buffers: mice have the bandwidth that they need, so
-//     packets of an elephant can wait for 12 ms, longer than the timer of 4 ms. 64 senders of 500 KB across the fat
-//     tree (1514 KB, Reno) have 138 to 165 timeouts and take 30.0 ms; in the rack it is 2.8. With bandwidth: equal the
-//     first seed has 0 and takes 28.1 ms, not 29.6. TCP's timer is at least 200 ms.
+//     and 536 (256, 500 KB, 97 KB) and take 2.4 and 1.6 s; NCF takes 0.107 s (supply 0.12), NDP 0.106. With RDMA it
+//     fails in deep buffers: mice have the bandwidth that they need, so packets of an elephant can wait for 12 ms,
+//     longer than the timer of 4 ms. 64 senders of 500 KB across the fat tree (1514 KB, Reno) have 126 to 165 timeouts
+//     and take 30.3 ms; in the rack it is 2.8. With bandwidth: equal the first seed has 0 and takes 28.1 ms, not 30.7.
+//     TCP's timer is at least 200 ms.
 //   - Faster than ECN (§4.3), at equal thresholds of 20 KB to 1514 KB (thresholds-incast): on average at 20 of 21
 //     points with loss and at all with supply, and beyond the spread of five seeds at 17 and 20. At 30 KB, loss,
 //     supply, DCTCP in µs: 13, 7, 32 (16 senders); 16, 6, 23 (64); 16, 6, 42 (256). Linux reduces a window over a
@@ -180,10 +180,9 @@
 //
 // Other results. Delayed ACKs: when a whole flight is NACKed and retransmitted one packet at a time, nothing arrives
 // out of order, so the receiver would delay its ACK by 40 ms. After a NACK a sender with a window of one segment asks
-// for an ACK at once, by PSH (TestNackDelayedACK, TestIncastTail). 64 senders of 500 KB in 97 KB take 26.9 ms, as
-// without delayed ACKs; with NACKs that wait for others (coalesced) 26.9, with supply 27.8. In other cases the 40 ms
-// remain: 256 senders take 147 ms in two of five seeds, and 107 else; 64 across the fat tree take 67 in one of five; at
-// a threshold of 20 KB 64 take 65 ms, 2.6 times the median (thresholds-incast.fair), and 27 without delayed ACKs.
+// for an ACK at once, by PSH, and a notice that reduces the window lets a retransmission pass that waits
+// (TestNackDelayedACK, TestIncastTail). 64 senders of 500 KB in 97 KB take 26.9 ms, as without delayed ACKs and as
+// across the fat tree; with NACKs that wait for others (coalesced) 26.9, with supply 27.8.
 // Our bound, at most 1.5 times what arrives, is met on average by flows of 500 KB with TCP and RDMA's Reno, up to 1.49
 // (incast.storm, undecided); flows of 20 KB send up to 2.3 times (incast.storm-mice), since most of what 256 of them
 // have in flight at first is trimmed before a sender can be notified, and DCQCN across the fat tree up to 1.72
@@ -249,10 +248,12 @@
 //     387, and with one that every n·d renews 478, 421, 387 and 432. (At 0.2 ms their reservation holds a
 //     bandwidth-delay product.) Without top N they have the same, 476 and more. That supply leaves 0.9 of their half
 //     next to half of the port is undecided: 431 of 430 ± 2 at 1 ms. Pulses of mice, every other n·d
-//     (attack-budget), leave them 806, 732, 453 and 331, and 781, 509, 297 and 277 if n·d renew the budget. At 20 ms
-//     this is less than 0.9 of their half, and next to an honest incast of 200 flows they have 151 (budget.pulses
-//     fails). The budget is not the cause: with spike: 0% it is 181. What they are spared costs that incast little: it
-//     takes 5.1, 7.9, 30 and 126 ms on average, and 4.9, 7.5, 27 and 125 without budgets.
+//     (attack-budget), leave them 806, 732, 623 and 506, and 781, 509, 372 and 392 if n·d renew the budget. An honest
+//     incast of 200 flows that takes a quarter of the port on average leaves them 695, 600, 468 and 326. At 20 ms this
+//     is 0.68 of their half: each burst takes half of the port for 150 ms, and cubic needs seconds to recover. Equal
+//     parts leave them 548 there, and a queue per flow 64; the incast takes 145 ms, 192 and 142. What elephants are
+//     spared costs an incast little: it takes 5.7, 8.6, 30 and 145 ms on average, and 5.2, 7.8, 28 and 141 without
+//     budgets.
 //
 // NDP has no window, so its `reduction` is that of the bytes in flight. The windows of mixed were set to 1 ms
 // after a first run with 50 µs had reordered up to 24 % of the elephants' packets; the paper has no bound
