@@ -165,7 +165,7 @@
 //     30 KB, and carries 0.76. That early's 99th percentile is no longer than ECN's is undecided at 20 KB, 40 kB
 //     against 42. With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails: 964 kB.
 //   - Short buffers suffice (§2): since TCP holds off (transport.HoldOff), 256 senders of 500 KB take 0.11 s with 97
-//     KB, or 0.15 with a delayed ACK, and 0.11 with 1514 KB (supply 0.12 and 0.11). It fails with supply and 256 of
+//     KB, and with 1514 KB (supply 0.12 and 0.11). It fails with supply and 256 of
 //     20 KB, 8.0 ms against 4.3; with loss it is 5.2 and 4.4.
 //   - Fair sharing (§2): mixed. Jain's index of elephants is above 0.9; that it is higher than with drops is
 //     undecided. That the last flow of an incast takes at most twice the median holds with 64 and 256 senders.
@@ -204,8 +204,8 @@
 //     and 0.28 of ECN's time, less than half also at 10 ms (reaction.half: 4.1 of 5.3 ± 0.3). NDP's payload in flight
 //     does not fall.
 //   - 256 senders of 500 KB in 97 KB that follow the supply, with windows that fit them (incast-supply): 8.6 of 10
-//     Gb/s, and 8.7 with delayed ACKs; the last takes 1.13 and 1.12 times the median. Our bounds, 8.5 and 1.15, are
-//     undecided, but for the second with delayed ACKs, which holds.
+//     Gb/s, and 8.7 with delayed ACKs; the last takes 1.13 and 1.12 times the median. Our bounds, 8.5 and 1.15, hold,
+//     but for the first without delayed ACKs, which is undecided.
 //   - Several flows in slow start (internet): faster than ECN fails at each of 12 paths, since NACKs begin when memory
 //     is full, and not all flows are elephants then.
 //   - "Slow-start spikes virtually eliminated" (follow-up's abstract; spikes, five seeds): with early at 5 % and supply
@@ -225,10 +225,9 @@
 //   - Partial deployment (partial): senders that reduce upon NACKs have 93 to 96 of their 95.6 Mb/s next to senders
 //     that do not know them, with cubic and reno, 150 and 500 kB; without the switch's two rules (below) 61 to 86.
 //     Senders that follow the supply have 110 to 121 and leave the others 36 to 52, at 0.78 to 0.91 of the link, by
-//     default: at 95 % congestion begins when packets find no room already, so each time that those who know are told,
-//     those who do not lose packets; and they take back slowly what the others have again in some round trips. If it
-//     begins earlier (congested: 70%), those who know step back before anything is lost: they have 88 to 93, the others
-//     95 to 103, at 0.98 of the link and more (partial.both-70). Also tried: early at 5 to 50 % (51 to 92 for those who
+//     default: at 95 % congestion begins when packets already find no room, so with each notice to the former the
+//     latter lose packets, and they recover more slowly. If it begins earlier (congested: 70%), the former reduce
+//     before a packet is lost: they have 88 to 93, the others 95 to 103, at 0.98 of the link and more (partial.both-70). Also tried: early at 5 to 50 % (51 to 92 for those who
 //     know: told whenever the others' queue is long, in windows of the empty path), deaf: alike (no better), congested:
 //     50% and 30% (80 to 95). All together, Jain's index is 0.994 and more with loss, 1.000 with supply; without
 //     notices to the N heaviest 0.86 to 0.98.
@@ -343,8 +342,9 @@
 //     times by supply. At 8 ms and 500 kB they take less than with fq. Mice of 60 kB take 0.5 to 1.04 times fq's mean
 //     in both, at 55 and 85 %, with 104 timeouts by loss and 64 by supply at 85 %, 8 ms and 500 kB, and 10 with fq.
 //   - More than the port carries (honest-step, 100 Mb/s, 2 elephants, 4 ms, 50 and 500 kB): mice that ask for 85 % for
-//     two seconds take no longer than with fq. At 95 % they take 1.5 to 15 times as long, and no longer seven seconds
-//     later, but for one of three seeds (50 kB, supply). Mice that ask for 120 % in that time bring a backlog of
+//     two seconds take no longer than with fq. At 95 % they take 0.5 to 11 times as long, by seed. Seven seconds later
+//     they take no longer again with 500 kB; with 50 kB the overload stays in two of three seeds by loss and in one by
+//     supply. Mice that ask for 120 % in that time bring a backlog of
 //     hundreds of flows, with more drops than the table has cells: they stay an overload, and have half of the port,
 //     until they ask for less than half of it.
 //   - Repeats that are forged (by the rule, not measured in a network). A flood of TCP that repeats no packet counts
