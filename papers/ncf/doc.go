@@ -227,10 +227,10 @@
 //     Senders that follow the supply have 110 to 121 and leave the others 36 to 52, at 0.78 to 0.91 of the link, by
 //     default: at 95 % congestion begins when packets already find no room, so with each notice to the former the
 //     latter lose packets, and they recover more slowly. If it begins earlier (congested: 70%), the former reduce
-//     before a packet is lost: they have 88 to 93, the others 95 to 103, at 0.98 of the link and more (partial.both-70). Also tried: early at 5 to 50 % (51 to 92 for those who
-//     know: told whenever the others' queue is long, in windows of the empty path), deaf: alike (no better), congested:
-//     50% and 30% (80 to 95). All together, Jain's index is 0.994 and more with loss, 1.000 with supply; without
-//     notices to the N heaviest 0.86 to 0.98.
+//     before a packet is lost: they have 88 to 93, the others 95 to 103, at 0.98 of the link and more
+//     (partial.both-70). Also tried: early at 5 to 50 % (51 to 92 for those who know: told whenever the others' queue
+//     is long, in windows of the empty path), deaf: alike (no better), congested: 50% and 30% (80 to 95). All together,
+//     Jain's index is 0.994 and more with loss, 1.000 with supply; without notices to the N heaviest 0.86 to 0.98.
 //   - Controllers: with supply all ten reduce within 6 µs. With loss, reno, cubic, bbr, dctcp and swift do, the
 //     others upon their own signal. With resend alone no sender floods, even without a controller: 0.1 NACKs a
 //     packet at full use, for after a NACK packets go as others arrive. cmd/weir/cli has the same without a
@@ -344,9 +344,8 @@
 //   - More than the port carries (honest-step, 100 Mb/s, 2 elephants, 4 ms, 50 and 500 kB): mice that ask for 85 % for
 //     two seconds take no longer than with fq. At 95 % they take 0.5 to 11 times as long, by seed. Seven seconds later
 //     they take no longer again with 500 kB; with 50 kB the overload stays in two of three seeds by loss and in one by
-//     supply. Mice that ask for 120 % in that time bring a backlog of
-//     hundreds of flows, with more drops than the table has cells: they stay an overload, and have half of the port,
-//     until they ask for less than half of it.
+//     supply. Mice that ask for 120 % in that time bring a backlog of hundreds of flows, with more drops than the table
+//     has cells: they stay an overload, and have half of the port, until they ask for less than half of it.
 //   - Repeats that are forged (by the rule, not measured in a network). A flood of TCP that repeats no packet counts
 //     whole. One that repeats all that is dropped counts as what passes: next to it elephants have their guarantee, as
 //     next to 0.92, the worst case. NACKs are at most twice the packets that leave (allowance), so from three times the
