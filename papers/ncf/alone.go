@@ -106,7 +106,8 @@ func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	adopted := 0
 	for i := range g.ports {
 		x, y := &g.ports[i], &old.ports[i]
-		if x.overload = y.overload; len(x.repeats) == len(y.repeats) {
+		x.overload = y.overload
+		if len(x.repeats) == len(y.repeats) {
 			x.repeats = y.repeats
 		}
 		if same && x.sketch.Duration() == y.sketch.Duration() {

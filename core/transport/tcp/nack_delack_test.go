@@ -47,3 +47,39 @@ func TestNackDelayedACK(t *testing.T) {
 		}
 	}
 }
+
+// A notice reduces, but a retransmission that waits goes in any case, as at the beginning of a recovery (RFC 9937 §6):
+// the segment that is alone in flight may be one that the receiver acknowledges late.
+func TestNoticeLeavesRoom(t *testing.T) {
+	w := newPipe(t, "cubic", 80*1448, func(c *Config) { c.Nacks = transport.NacksLoss })
+	w.rate, w.limit = unit.Gbps, 0
+	w.nackDrops(ms)
+	n, reductions := 0, 0
+	w.onData = func(p *packet.Packet) (bool, unit.Time) {
+		if p.Payload > 0 {
+			n++
+		}
+		return n <= 20 || n%4 == 1, 0
+	}
+	w.after = func() {
+		for k := w.s.queue.first; k != w.s.queue.end && w.s.waiting > 0; k++ {
+			g := w.s.queue.at(k)
+			inFlight := g.flags&sacked == 0 && g.flags&(lost|resent) != lost
+			if !inFlight || g.sent < w.s.reducedAt || w.now < w.s.reducedAt+w.s.roundTrip() {
+				continue
+			}
+			reducedAt := w.s.reducedAt
+			w.s.Receive(w.now, nackOf(sentAs(w, g), packet.Notification{Cause: packet.CauseElephant}))
+			if w.s.reducedAt == reducedAt {
+				continue
+			}
+			if reductions++; w.s.plan.action != sendResent {
+				t.Errorf("%d segments wait after the notice, plan %+v, want a retransmission", w.s.waiting, w.s.plan)
+			}
+		}
+	}
+	w.run(unit.Second)
+	if reductions == 0 {
+		t.Error("no notice reduced while a segment waited")
+	}
+}
