@@ -131,7 +131,7 @@
 // The paper's claims, and our results:
 //
 //   - Incast without timeouts (§4.3) holds with TCP: 0 timeouts with 8 to 256 senders, where drops and DCTCP have 758
-//     and 536 (256, 500 KB, 97 KB) and take 2.4 and 1.6 s; NCF takes 0.107 s (supply 0.12), NDP 0.106. With RDMA it
+//     and 536 (256, 500 KB, 97 KB) and take 2.4 and 1.6 s; NCF takes 0.108 s (supply 0.12), NDP 0.106. With RDMA it
 //     fails in deep buffers: mice have the bandwidth that they need, so packets of an elephant can wait for 12 ms,
 //     longer than the timer of 4 ms. 64 senders of 500 KB across the fat tree (1514 KB, Reno) have 126 to 165 timeouts
 //     and take 30.3 ms; in the rack it is 2.8. With bandwidth: equal the first seed has 0 and takes 28.1 ms, not 30.7.
@@ -158,17 +158,19 @@
 //   - Limited overhead (§4.3) holds with TCP: below 5 % of the payload bytes, and no NACK is dropped. It
 //     depends on senders that slow down. DCQCN ignores losses: 64 flows across the fat tree cost 16 000 NACKs for
 //     22 000 packets (fabric.storm).
-//   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at
-//     all points, 25 kB (supply 7) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at
-//     30 KB: 19 kB, supply 6, DCTCP 30, with mice's 99th percentile of 0.34, 0.26 and 0.40 ms. Supply pays at so
-//     shallow a threshold by use, 0.83 against 1 (loss has 0.997, and supply 0.97 at 200 KB); the index of four
-//     elephants is 0.98 with loss, 0.99 with supply, and 0.92 at 1514 KB (0.9 is undecided there). NDP has 10 kB at
-//     30 KB, and carries 0.76. That early's 99th percentile is no longer than ECN's is undecided at 20 KB, 40 kB
-//     against 42. With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails: 964 kB. So it does in
-//     mixed, where memory is 303 KB: 212 kB at 90 %, supply 135, drops 227, DCTCP 30 (mixed.short-queues-ecn).
-//     In an incast, too: 16 senders have 986 kB, ECN 37, and NDP's 99th percentile is 0.70 of 1.43 MB at 1514 KB
-//     (thresholds-incast, memory-only and short-queue-ndp). Low delays (§4.2) fail in deep buffers: 64 senders of 500
-//     KB by supply have a 99th percentile of 6.6 ms, with drops 1.2, with ECN 0.52 (incast.short-delays).
+//   - Short queues (§4.2) hold against ECN at equal thresholds. Incast: in the mean and at the 99th percentile at all
+//     points, 25 kB (supply 7) against 229 at 30 KB, 64 senders. Mixed traffic at 95 % (thresholds-mixed) at 30 KB: 19
+//     kB, supply 6, DCTCP 30, with mice's 99th percentile of 0.34, 0.26 and 0.40 ms. Supply pays at so shallow a
+//     threshold by use, 0.83 against 1 (loss has 0.997, and supply 0.97 at 200 KB), so 0.98 of ECN's use fails; the
+//     index of four elephants is 0.99 with both, and 0.92 at 1514 KB (0.9 is undecided there, with early, too). That
+//     early's 99th percentile is no longer than ECN's is undecided at 20 KB, 40 kB against 42. Against NDP it fails: at
+//     30 KB NDP has 10 kB and carries 0.76, and mice's 99th percentile is 0.28 ms; at 1514 KB it has 156 kB, where NCF
+//     has 966 in mixed traffic, and in an incast of 16 a 99th percentile of 0.70 MB, where NCF has 1.43
+//     (short-queue-ndp). With memory alone (1514 KB) as NCF's threshold and 30 KB as ECN's it fails, too: 966 kB, and
+//     986 in the incast, against 30 and 37 (memory-only). So it does in mixed, where memory is 303 KB: 212 kB at 90 %,
+//     supply 135, drops 227, DCTCP 30 (mixed.short-queues-ecn).
+//   - Low delays (§4.2) fail in deep buffers: packets of 64 senders of 500 KB by supply wait for 6.6 ms at the 99th
+//     percentile, with drops 1.2, with ECN 0.52 (incast.short-delays).
 //   - Short buffers suffice (§2): since TCP holds off (transport.HoldOff), 256 senders of 500 KB take 0.11 s with 97
 //     KB, and with 1514 KB (supply 0.12 and 0.11). It fails with supply and 256 of 20 KB, 8.0 ms against 4.3; with loss
 //     it is 5.2 and 4.4. 0.85 of the link at any threshold fails: 64 senders have 7.1 of 10 Gb/s by supply at 200 KB,
