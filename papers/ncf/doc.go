@@ -174,7 +174,7 @@
 //   - Short buffers suffice (§2): since TCP holds off (transport.HoldOff), 256 senders of 500 KB take 0.11 s with 97
 //     KB, and with 1514 KB (supply 0.12 and 0.11). It fails with supply and 256 of 20 KB, 8.0 ms against 4.3; with loss
 //     it is 5.2 and 4.4. 0.85 of the link at any threshold fails: 64 senders have 7.1 of 10 Gb/s by supply at 200 KB,
-//     and 7.2 if told early at 30 KB; 256 have 7.5 by supply at 20 KB without delayed ACKs (thresholds-incast,
+//     and 7.2 with early at 30 KB; 256 have 7.5 by supply at 20 KB without delayed ACKs (thresholds-incast,
 //     short-buffers and early-throughput).
 //   - Fair sharing (§2): mixed. Jain's index of elephants is above 0.9; that it is higher than with drops is undecided.
 //     That the last flow of an incast takes at most twice the median holds with 64 and 256 senders, 1.15 times fails,
