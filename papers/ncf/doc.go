@@ -269,7 +269,7 @@
 //     transport (testdata/nacks.txt). Two claims fail: that bbr waits for its own signal (own-signal), and that supply
 //     never costs more packets than another reaction (supply-lost: DCQCN loses 71, and 20 by loss).
 //   - A flood of mice that respond to no NACK (attack). Two elephants next to 200 flows that bring twice the port keep
-//     476 to 478 of 1000 Mb/s at 0.2, 1, 4 and 20 ms, in a pool, too, and 436 to 478 with supply; with drops 1 to 4,
+//     477 or 478 of 1000 Mb/s at 0.2, 1, 4 and 20 ms, in a pool, too, and 436 to 478 with supply; with drops 1 to 4,
 //     with fq 4 to 11: a queue per flow is no defence against 200 flows. 1 to 10 elephants next to 1.5 to 10 times the
 //     port keep 429 or more together, by loss and by supply, and the slowest has 0.59 of its equal part or more, 28 of
 //     48 (attack.together, attack.each). 2 and 10 flows of cubic, bbr and dctcp next to twice and ten times the port
@@ -280,8 +280,8 @@
 //     next to ten times the port, 36 ± 33 (senders.each), for BBR there, 34 ± 51 in half a product and 11 in the worst
 //     seed, and in the buffer of ten products, 8 ± 10 with dctcp and 25 ± 13 with cubic (senders.each-loss). Floods of
 //     less than the port are in honest-mice and overload. Without budgets two elephants next to twice the port have
-//     478, 403, 279 and 387, and with one that every n·d renews 478, 421, 387 and 432. (At 0.2 ms their reservation
-//     holds a bandwidth-delay product.) Without top N they have the same, 476 and more. That supply leaves 0.9 of their
+//     478, 403, 283 and 409, and with one that every n·d renews 478, 421, 385 and 435. (At 0.2 ms their reservation
+//     holds a bandwidth-delay product.) Without top N they have the same, 477 and more. That supply leaves 0.9 of their
 //     half next to half of the port is undecided: 431 of 430 ± 2 at 1 ms. Pulses of mice, every other n·d
 //     (attack-budget), leave them 806, 732, 623 and 506, and 781, 509, 372 and 392 if n·d renew the budget. An honest
 //     incast of 200 flows that takes a quarter of the port on average leaves them 695, 600, 468 and 326. At 20 ms this
