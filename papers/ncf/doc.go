@@ -523,7 +523,11 @@
 // flowlet keeps it in its old queue until they have left, or for change_wait, after which at most as many
 // packets as the queue holds can be overtaken, once. A flow that never pauses waits until the end of
 // change_wait, and by then has more packets in the queue than at first: TestChange has 15 packets reordered
-// without a wait, 57 after 1 ms, and none without a limit. The default is not to wait.
+// without a wait, 57 after 1 ms, and none without a limit. The default is not to wait. Its cost is highest for equal
+// flows near the threshold, which change all the time: what is left in the elephants' queue waits for mice, and the
+// sender resends it. 16, 32 and 64 flows of cubic at 100 Mb/s and 20 ms by loss have 95.5, 92.5 and 90.9 Mb/s, with tail
+// drop 95.4 or more; 8 and 256, which do not change, have 95.6. bandwidth: equal has 95.0, flowlet 94.2 or more (4 s,
+// one seed).
 //
 // A packet that comes back by recirculation is counted once (TestCountedOnce).
 package ncf
