@@ -33,4 +33,4 @@ func TestNoStarvationFull(t *testing.T) {
 }
 
 // All round trips and numbers of flows.
-func TestEchoNetworksFull(t *testing.T) { echoNetworks(t) }
+func TestEchoNetworksFull(t *testing.T) { echoNetworks(t, 0) }

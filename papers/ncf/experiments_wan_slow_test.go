@@ -10,8 +10,8 @@ import (
 
 func TestInternet(t *testing.T) {
 	mechanisms(t, "internet", spec.Options{Quick: true},
-		"internet.way-of-nacks", "internet.slower-than-fast-cnp", "internet.throughput",
-		"internet.throughput-supply", "internet.fair-unequal-supply", "internet.no-starvation", "internet.top")
+		"internet.way-of-nacks", "internet.slower-than-fast-cnp", "internet.throughput-supply",
+		"internet.fair-unequal-supply", "internet.no-starvation", "internet.top")
 }
 
 func TestInternetLot(t *testing.T) {
@@ -28,7 +28,7 @@ func TestPartial(t *testing.T) {
 
 func TestPartialPath(t *testing.T) {
 	mechanisms(t, "partial-path", spec.Options{Quick: true},
-		"path.long", "path.first", "path.second", "path.throughput", "path.queue")
+		"path.first", "path.second", "path.throughput", "path.queue")
 }
 
 // §4.4 at four round trips: half of the port, with a flood of twice as much.
