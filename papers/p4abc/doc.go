@@ -149,10 +149,10 @@
 //	FDPA                       19.8   18.1   priorities by 0.75 and steps of 1.1
 //	RED, CoDel, PIE, DualPI2   22.7 to 22.9   22.6 to 22.7
 //
-// ABC's best is not better in both figures. In the figures' own runs, of 60 s and other seeds, CBR of 100 Mb/s gets 29.5
-// Mb/s in place of 3.3, and TCP against 16 connections 16.5 in place of 23.4: 5.1 and 7.4 Mb/s from the ideal, in place
-// of 21.0 and 0.4. With average: rate these are 5.1 and 6.6, and 21.3 and 0.5. Whether one wants that is a choice: the
-// paper's γ protects those who yield.
+// ABC's best is not better in both figures. In the figures' own runs, of 60 s and other seeds, CBR of 100 Mb/s gets
+// 29.5 Mb/s in place of 3.3, and TCP against 16 connections 16.5 in place of 23.4: 5.1 and 7.4 Mb/s from the ideal, in
+// place of 21.0 and 0.4. With average: rate these are 5.1 and 6.6, and 21.3 and 0.5. Whether one wants that is a
+// choice: the paper's γ protects those who yield.
 //
 // A light user that sends in bursts keeps A_avg down, so that the heavy one's threshold is Q_min. Beside eight TCP
 // flows uploads of 10 % of their link leave a third of the bottleneck empty, with a queue for each user 6 %
