@@ -144,11 +144,13 @@ type Fabric struct {
 	counters []LinkCounters
 	groups   []group
 	parts    []*part
-	window   unit.Time              `state:"span"`
-	stride   unit.Time              `state:"span"` // how far groups run at most until stop is asked: the window, or less
-	wireMode func(p *packet.Packet) `state:"-"`
-	observed bool
-	delivers bool // there is an observer or a wire mode
+	window   unit.Time `state:"span"`
+	// stride is how far groups run at most until stop is asked: the window, or less. It changes speed only.
+	stride               unit.Time              `state:"-"`
+	minStride, maxStride unit.Time              `state:"span"`
+	wireMode             func(p *packet.Packet) `state:"-"`
+	observed             bool
+	delivers             bool // there is an observer or a wire mode
 
 	together func(run func(part int)) `state:"-"`
 	run      func(part int)           `state:"-"` // carries out the window of a part, up to end

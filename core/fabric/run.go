@@ -15,6 +15,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	for _, x := range f.parts { // what has happened since may have changed it
 		x.next = x.first()
 	}
+	events := f.Events()
 	for {
 		start := unit.Never
 		for _, x := range f.parts {
@@ -35,6 +36,9 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 			}
 		}
 		f.turn ^= 1
+		if f.minStride < f.maxStride {
+			events = f.adjustStride(events)
+		}
 		if stop != nil && stop(f.end) {
 			return
 		}

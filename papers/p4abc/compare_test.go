@@ -30,7 +30,7 @@ func settingsOf(t *testing.T, experiment, key string) map[string]map[string]any 
 
 // adjustable are the schemes that the search has settings for, by the names that both figures bind.
 var adjustable = []string{"red", "codel", "pie", "fq_codel", "dualpi2", "cake", "csfq", "rainbow", "ppv", "afq", "fdpa",
-	"abc"}
+	"abc", "abc_rate"}
 
 // The figures' columns of parameters: first each scheme has its defaults, then a setting of the search, the same in
 // both figures. TestCompareSearchFull runs the search. The search has as many settings for each scheme, no two alike.

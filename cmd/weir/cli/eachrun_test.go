@@ -9,8 +9,8 @@ import (
 )
 
 // universal matches the words by which a claim speaks of each user, flow or run.
-var universal = regexp.MustCompile(`(?i)\b(nobody|never|no (user|flow|sender|client|host|queue|elephant|mouse|call)|` +
-	`(each|every|any) run)\b`)
+var universal = regexp.MustCompile(`(?i)\b(nobody|never|` +
+	`no (user|flow|sender|client|host|queue|packet|frame|elephant|mouse|call)|(each|every|any) run)\b`)
 
 // TestClaimsOfEachRun: a comparison is of means over the seeds, so what one run does can be hidden. A claim about each
 // run has comparisons by == and != alone, which hold only where each run has them, or says that it is about averages.

@@ -126,7 +126,7 @@ func builtProgram(t *testing.T) (file string) {
 
 // TestMemoryEstimates: what weir check estimates for short runs of experiments of three papers is within a factor of
 // two of the peak of weir run. Among them are those that sample thousands of flows, or a few flows for long, and P4-ABC
-// with 1000 users, which are 2000 hosts.
+// with 1000 and 10,000 users, two hosts each.
 func TestMemoryEstimates(t *testing.T) {
 	program, r := builtProgram(t), Registry()
 	for _, x := range []struct {
@@ -145,6 +145,7 @@ func TestMemoryEstimates(t *testing.T) {
 		{"p4te/table1-fit", true, []string{"repeat=1", "scenario=[stride_low, incast]"}},
 		{"p4te/table1-released", true, []string{"repeat=1"}},
 		{"p4abc/aggregates", false, []string{`users=["1000"]`, "scheme=[abc]", "duration=200ms", "warmup=200ms"}},
+		{"p4abc/aggregates", false, []string{`users=["10000"]`, "scheme=[abc]", "duration=200ms", "warmup=200ms"}},
 	} {
 		t.Run(x.name+" "+strings.Join(x.set, " "), func(t *testing.T) {
 			src, err := r.Open(x.name)
