@@ -327,8 +327,11 @@
 // drops nothing at queues up to Q_min; on a return path without congestion that makes no difference
 // (TestQMin).
 //
-// Hosts with both IP families. A prefix decides for the addresses in it; a source in no prefix is one
-// aggregate, over both families.
+// Users with several addresses. §3.1 leaves open what an aggregate is. Here it is a set: addresses and prefixes of both
+// IP versions with | between them, or the name of a user that the file declares (users), with one meter a direction for
+// all of them (experiments/dual-stack.yaml). A source in no set is one aggregate in the simulator, over both versions; in
+// weir switch, which sees no more than addresses, it is one for each, so that a customer with both needs a name. A packet
+// to a named user, from a source without a name, is the user's (TestDeclaredUsers of package users).
 //
 // Drops in figure 4. Both the 24-packet buffer and the AQM drop packets; the drops by reason say which.
 package p4abc
