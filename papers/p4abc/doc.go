@@ -39,6 +39,7 @@
 //	ours            abuse of weir switch              worlds/softswitch/abuse_test.go
 //	                metrics per user                  metrics_test.go, worlds/softswitch/metrics_test.go
 //	                rates that users have bought      experiments/plans.yaml, worlds/softswitch/plan_test.go
+//	                users of several addresses        experiments/dual-stack.yaml, worlds/softswitch/customers_test.go
 //	                VLANs and hosts behind as users   worlds/softswitch/config_test.go, users_test.go
 //	                overhead per frame                worlds/softswitch/framing_test.go
 //	                bypass; recipe for operators      worlds/softswitch/bypass_lab_linux_test.go, recipe_lab_…
