@@ -15,7 +15,7 @@ import (
 // by a row of namespaces, each with an interface eth1 towards the users and eth2 towards the server.
 const chain = `
 children=
-trap 'kill $children 2> /dev/null; wait $children || true' EXIT
+trap 'kill $children 2> /dev/null || true; wait $children || true' EXIT
 put() { ip netns add $1; ip -n $1 link set lo up; }
 put lan
 from=lan; out=eth0
