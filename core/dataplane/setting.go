@@ -17,16 +17,19 @@ var (
 	warnMarks = scheme.WarningKind{ID: "marks-beyond-buffer",
 		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's " +
 			"buffer, queue_limit or shared_buffer"}
-	warnDivided = scheme.WarningKind{ID: "user-divided",
-		Condition: "a program or scheduler makes two users of one customer: of a host's IPv4 and IPv6 addresses, or of " +
-			"addresses of a user that the file declares"}
 	warnPace = scheme.WarningKind{ID: "aqm-pace",
 		Condition: "update differs from the one that the default gain is for"}
 )
 
+// WarnDivided is the kind of a warning that a program or scheduler, or the users of the file, make two users of one
+// customer.
+var WarnDivided = scheme.WarningKind{ID: "user-divided",
+	Condition: "a program, a scheduler or `users` makes two users of one customer: of a host's IPv4 and IPv6 addresses, " +
+		"or of addresses of a user that the file declares"}
+
 // WarningKinds returns the kinds of warnings that several programs and schedulers issue.
 func WarningKinds() []scheme.WarningKind {
-	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, warnDivided, warnPace}
+	return []scheme.WarningKind{warnBelowFrame, warnBeyondBuffer, warnMarks, WarnDivided, warnPace}
 }
 
 // Setting is where a program is to run, as far as the file tells that has it: a switch of an experiment, or a switch
@@ -47,6 +50,7 @@ type Setting struct {
 	QueueLimit unit.Length
 	// Nodes are the names of all hosts and switches; nil: only Ports are known.
 	Nodes []string
+	Dual  []bool // by node: flows of both IP versions begin or end there
 	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
 	Book *packet.Book
 	// Rigid is the longest IP packet of senders whom no SYN tells how long theirs may be; 0: there are none.
@@ -135,11 +139,24 @@ func (s *Setting) listed(c scheme.Config) []scheme.Remark {
 	if err != nil {
 		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
 	}
-	if text := users.Divided(s.Book, sets, s.Nodes); text != "" {
-		return []scheme.Remark{warnDivided.Remark(param, "%s: a customer that is two users has two plans, meters or shares; "+
-			"a name of `users` stands for all addresses of one", text)}
+	if len(sets) == 0 || s.DividedUsers(nil) != "" {
+		return nil // the warning of `users` has it
+	}
+	if text := s.DividedUsers(sets); text != "" {
+		return []scheme.Remark{WarnDivided.Remark(param, "%s", text)}
 	}
 	return nil
+}
+
+// DividedUsers describes a customer that is two users by the users that the file declares, and those that a program or
+// scheduler lists; "" if there is none.
+func (s *Setting) DividedUsers(sets []users.Set) string {
+	text := users.Divided(s.Book, sets, users.Nodes{Names: s.Nodes, Dual: s.Dual})
+	if text == "" {
+		return ""
+	}
+	return text + ": a customer that is two users has two plans, meters or shares; a name of `users` stands for all " +
+		"addresses of one"
 }
 
 // remarks returns the remarks that follow from a configuration's own methods.

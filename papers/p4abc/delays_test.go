@@ -1,6 +1,7 @@
 package p4abc
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -209,14 +210,21 @@ func TestFastCostWithoutMark(t *testing.T) {
 		tos  func(*packet.Packet)
 		cost float64
 	}{"first class": {fast, 4}, "second class": {slow, 1}} {
-		t.Run(name, func(t *testing.T) {
-			b := twoClasses(t, sidesFrom["core"], c)
-			b.now = unit.Second
-			b.send(2, x.tos)
-			if m := &b.program.unmarked[0]; m.bits != x.cost*11920 {
-				t.Errorf("%g bits are counted of a frame of 11920, want %g times as many", m.bits, x.cost)
-			}
-		})
+		for _, c.Integer = range []bool{false, true} {
+			t.Run(fmt.Sprint(name, c.Integer), func(t *testing.T) {
+				b := twoClasses(t, sidesFrom["core"], c)
+				b.now = unit.Second
+				b.send(2, x.tos)
+				m := &b.program.unmarked[0]
+				bits := m.bits
+				if c.Integer {
+					bits = float64(m.whole.sum) / (1 << sumPlaces)
+				}
+				if bits != x.cost*11920 {
+					t.Errorf("%g bits are counted of a frame of 11920, want %g times as many", bits, x.cost)
+				}
+			})
+		}
 	}
 }
 

@@ -39,6 +39,7 @@
 //	ours            abuse of weir switch              worlds/softswitch/abuse_test.go
 //	                metrics per user                  metrics_test.go, worlds/softswitch/metrics_test.go
 //	                rates that users have bought      experiments/plans.yaml, worlds/softswitch/plan_test.go
+//	                users of several addresses        experiments/dual-stack.yaml, worlds/softswitch/customers_test.go
 //	                VLANs and hosts behind as users   worlds/softswitch/config_test.go, users_test.go
 //	                overhead per frame                worlds/softswitch/framing_test.go
 //	                bypass; recipe for operators      worlds/softswitch/bypass_lab_linux_test.go, recipe_lab_…
@@ -331,8 +332,11 @@
 // drops nothing at queues up to Q_min; on a return path without congestion that makes no difference
 // (TestQMin).
 //
-// Hosts with both IP families. A prefix decides for the addresses in it; a source in no prefix is one
-// aggregate, over both families.
+// Users with several addresses. §3.1 leaves open what an aggregate is. Here it is a set: addresses and prefixes of both
+// IP versions with | between them, or the name of a user that the file declares (users), with one meter a direction for
+// all of them (experiments/dual-stack.yaml). A source in no set is one aggregate in the simulator, over both versions; in
+// weir switch, which sees no more than addresses, it is one for each, so that a customer with both needs a name. A packet
+// to a named user, from a source without a name, is the user's (TestDeclaredUsers of package users).
 //
 // Drops in figure 4. Both the 24-packet buffer and the AQM drop packets; the drops by reason say which.
 package p4abc

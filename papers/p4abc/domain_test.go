@@ -197,12 +197,14 @@ func TestCorruptMark(t *testing.T) {
 func TestLowestActivity(t *testing.T) {
 	c := defaults()
 	c.Domain, c.Reference = Part, 9e18
-	edge := newBenchAt(t, sidesFrom["edge"], c)
-	edge.now = unit.Second
-	edge.send(1)
-	p := edge.take()
-	if a, ok := activityIn(p); !ok || a != leastHonest {
-		t.Errorf("the edge writes %g, %v; want %d", a, ok, leastHonest)
+	for _, c.Integer = range []bool{false, true} {
+		edge := newBenchAt(t, sidesFrom["edge"], c)
+		edge.now = unit.Second
+		edge.send(1)
+		p := edge.take()
+		if a, ok := activityIn(p); !ok || a != leastHonest {
+			t.Errorf("integers %v: the edge writes %g, %v; want %d", c.Integer, a, ok, leastHonest)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type Point struct {
 
 	seen      measure.Point // what measures see of it
 	book      *packet.Book
+	usersAt   document.Place // where the file declares users
 	tree      *topology.Tree // with hierarchical addresses
 	prefixes  topology.Prefixes
 	numbered  [2][]int // by host, flows with ports that it sends and receives; nil: there are none

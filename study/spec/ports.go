@@ -184,6 +184,9 @@ func (d *decoder) programsSuit(p *Point) {
 	d.coarse(p, loads)
 	s := d.setting(p)
 	s.Fastest = fastest
+	if text := s.DividedUsers(nil); text != "" {
+		d.warn(dataplane.WarnDivided, p.usersAt, "%s", text)
+	}
 	var found []finding
 	add := func(w Warning, excess float64) {
 		k := slices.IndexFunc(found, func(x finding) bool { return x.Kind == w.Kind && x.At == w.At })
@@ -241,7 +244,27 @@ func (d *decoder) setting(p *Point) *dataplane.Setting {
 	for i := range p.seen.Network.Nodes {
 		s.Nodes = append(s.Nodes, p.seen.Network.Nodes[i].Name)
 	}
+	s.Dual = p.dualNodes()
 	return s
+}
+
+// dualNodes reports for each node whether flows of both IP versions begin or end there.
+func (p *Point) dualNodes() []bool {
+	versions := [2][]bool{}
+	for v := range versions {
+		versions[v] = make([]bool, len(p.seen.Network.Nodes))
+	}
+	for i := range p.flows.n {
+		f, v := p.flows.at(i), 0
+		if p.entries[f.Traffic].seen.Version == 6 {
+			v = 1
+		}
+		versions[v][f.Src], versions[v][f.Dst] = true, true
+	}
+	for i := range versions[0] {
+		versions[0][i] = versions[0][i] && versions[1][i]
+	}
+	return versions[0]
 }
 
 // flowRanges are the first of the flows that each traffic lists, and the one after its last.

@@ -348,7 +348,8 @@ func (d *decoder) hostsEach(t *document.Node, p *Point, again func(item *documen
 	var known []string
 	taken := map[int]bool{}
 	for _, y := range items {
-		pattern, before := d.Text(y), d.Count()
+		before := d.Count()
+		pattern := d.Text(y)
 		found, grouped := d.groups[pattern]
 		if !grouped {
 			found = d.matching(y.Place, pattern, false, n)

@@ -39,13 +39,14 @@ type Config struct {
 	User      string         // whom the processes run as
 	Resolved  string         // the file with all defaults
 
-	remarks   []document.Warning // of programs, of where they stand
-	mtus      []int              // of the ports' interfaces; nil: they are not known
-	metered   []dataplane.Metric // of all programs
-	usersAt   document.Place     // where users are declared, or else the file
-	rates     []document.Place   // where rates of ports stand
-	scheduler switchfile.NewScheduler
-	served    *switchfile.Served
+	remarks    []document.Warning // of programs, of where they stand
+	mtus       []int              // of the ports' interfaces; nil: they are not known
+	metered    []dataplane.Metric // of all programs
+	usersAt    document.Place     // where users are declared, or else the file
+	usersGiven bool               // the file declares users
+	rates      []document.Place   // where rates of ports stand
+	scheduler  switchfile.NewScheduler
+	served     *switchfile.Served
 }
 
 // Bounds of a file.
@@ -158,7 +159,7 @@ func (d *decoder) decode(root *document.Node) {
 	}
 	c.usersAt = root.Place
 	if t := root.Find("users"); t != nil {
-		c.usersAt = t.Place
+		c.usersAt, c.usersGiven = t.Place, true
 	}
 	d.users(root.Find("users"), root.Place)
 	metrics := d.Default(root, "metrics", DefaultMetrics, "ours: loopback")

@@ -60,8 +60,12 @@ switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
 	for _, x := range []struct{ named, key, says string }{
 		{named: `{home: [10.0.0.1, "fd00::/64", vlan 100, vlan 7.9]}`, key: "home"},
 		{named: `{home: 10.0.0.1}`, key: "home"},
-		{`{home: [10.0.0.1, 10.0.0.2], office: 10.0.0.1/32}`, "home", "2:69: 10.0.0.1/32 is user home's already"},
+		{`{home: [10.0.0.1, 10.0.0.2], office: 10.0.0.1/32}`, "home", "2:67: 10.0.0.1/32 is user home's already"},
 		{`{home: vlan 100-102, office: vlan 102}`, "home", "vlan 102 is user home's already"},
+		{`{home: []}`, "home", "2:37: user home has no address; allowed: an address, a prefix"},
+		{`{home: [fd00::1]}`, "home", `2:38: this is a map; allowed: an address, a prefix, "vlan 100"; IPv6 in quotes`},
+		{`{home: "fd00::/129"}`, "home", `2:37: "fd00::/129" is neither an address nor a prefix`},
+		{`{home: vlan x}`, "home", `"x" is no VLAN: identifiers are 1 to 4094`},
 		{`{home: [10.0.0.300]}`, "home", `"10.0.0.300" is neither an address nor a prefix`},
 		{`{home: vlan 4095}`, "home", "is no VLAN"},
 		{`{tcp: 10.0.0.1}`, "home", `"tcp" cannot be the name of a user`},
@@ -127,7 +131,8 @@ metrics: none
 		return f
 	}
 	for name, mix := range map[string][]func(up bool) []byte{"IPv4": {four(1)},
-		"IPv6": {six}, "both": {four(1), six}, "both of two hosts": {four(1), six, four(2), four(1)}, "a VLAN": {four(1), tagged}} {
+		"IPv6": {six}, "both": {four(1), six}, "both of two hosts": {four(1), six, four(2), four(1)},
+		"a VLAN": {four(1), tagged}} {
 		for _, up := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, up), func(t *testing.T) {
 				b := newBench(t, c)
@@ -140,6 +145,35 @@ metrics: none
 					t.Errorf("%.1f Mb/s pass", got)
 				}
 			})
+		}
+	}
+}
+
+// Where users are not behind a port, the warning names the ones that a switch cannot protect, and the line to add.
+func TestReceiversInFile(t *testing.T) {
+	const file = "ports: {left: {interface: a, rate: 30Mbps}, right: {interface: b, rate: 30Mbps}}\n%sswitch: [%s]\n%s"
+	for _, x := range []struct{ users, list, scheduler, text string }{
+		{"", "forward", "", ""},
+		{"users: {behind: right}\n", "forward, abc", "", ""},
+		{"users: {by: vlan}\n", "forward, abc", "", ""},
+		{"", "forward, abc", "", "1:1: abc: a frame counts as its sender's, so that hosts at left and right are not " +
+			"protected, nor limited, in what they receive; add users: {behind: left} if they are at left, or add users: " +
+			"{behind: right} if they are at right"},
+		{"users: {named: {home: 10.0.0.1, b: 10.0.0.2}}\n", "{plan: {rates: {home: 1Mbps}}}, forward, abc", "",
+			"2:8: plan, abc: a frame counts as its sender's, so that home, b and all other hosts at left and right are not " +
+				"protected, nor limited, in what they receive; add behind: left in users if"},
+		{"users: {named: {v: 10.0.0.1, w: 10.0.0.2, x: 10.0.0.3, y: 10.0.0.4, z: 10.0.0.5}}\n", "forward",
+			"scheduler: user_fq\n", "user_fq: a frame counts as its sender's, so that v, w, x, 2 other users and all other"},
+		{"", "forward", "scheduler: cake\n", "1:1: cake: a frame"},
+	} {
+		s := schemes()
+		s.Programs = append(s.Programs, plans.Scheme())
+		c, err := Decode(s, "switch.yaml", fmt.Appendf(nil, file, x.users, x.list, x.scheduler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(c.receivers()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
+			t.Errorf("%s\nwant %q", got, x.text)
 		}
 	}
 }

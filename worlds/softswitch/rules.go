@@ -210,7 +210,14 @@ func (d *decoder) customers(u *Users, t *document.Node) {
 		if k.Value.Kind == document.List {
 			items = k.Value.Items
 		}
+		if len(items) == 0 {
+			d.Fail(k.Value.Place, `an address, a prefix, "vlan 100", or a list of them`, "user %s has no address", k.Name)
+		}
 		for _, x := range items {
+			if x.Kind == document.Mapping {
+				d.Fail(x.Place, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "this is %v", x.Kind)
+				continue
+			}
 			p, tags, err := u.By.member(d.Text(x))
 			if err != nil {
 				d.Fail(x.Place, `an address, a prefix, "vlan 100"; with by: vlan a VLAN`, "%v", err)

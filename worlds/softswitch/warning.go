@@ -1,6 +1,7 @@
 package softswitch
 
 import (
+	"fmt"
 	"strings"
 
 	"weir/core/dataplane/tm"
@@ -102,11 +103,39 @@ func (c *Config) receivers() (all []document.Warning) {
 	if len(by) == 0 {
 		return nil
 	}
-	w := document.Warn(warnReceivers, c.usersAt, "%s: users are senders of frames, so that hosts at %s are not "+
-		"protected, nor limited, in what they receive, which counts as its senders'; users: {behind: PORT} with the port "+
-		"of the users' side, such as users: {behind: %s}, meters both directions", strings.Join(by, ", "),
-		strings.Join(c.Users.ports, " and "), c.Ports[0].Name)
-	return append(all, w)
+	return append(all, document.Warn(warnReceivers, c.usersAt, "%s: a frame counts as its sender's, so that %s are not "+
+		"protected, nor limited, in what they receive; %s", strings.Join(by, ", "), c.unprotected(), c.behindLines()))
+}
+
+// maxListed limits how many users a warning lists.
+const maxListed = 3
+
+// unprotected names the users whom the switch cannot tell by what they receive.
+func (c *Config) unprotected() string {
+	hosts := "hosts at " + strings.Join(c.Users.ports, " and ")
+	var names []string
+	for _, u := range c.Users.Customers {
+		names = append(names, u.Name)
+	}
+	if n := len(names); n > maxListed {
+		names = append(names[:maxListed], fmt.Sprintf("%d other users", n-maxListed))
+	} else if n == 0 {
+		return hosts
+	}
+	return strings.Join(names, ", ") + " and all other " + hosts
+}
+
+// behindLines are the lines that a file lacks, one for each port that users can be behind.
+func (c *Config) behindLines() string {
+	line := "users: {behind: %s}"
+	if c.usersGiven {
+		line = "behind: %s in users"
+	}
+	var lines []string
+	for _, p := range c.Users.ports {
+		lines = append(lines, fmt.Sprintf("add "+line+" if they are at %s", p, p))
+	}
+	return strings.Join(lines, ", or ")
 }
 
 // interfaceFacts are what warnings need to know of a port's interface.

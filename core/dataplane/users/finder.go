@@ -182,9 +182,19 @@ func ownersOf(book *packet.Book) *Finder {
 	return f
 }
 
-// Divided describes the first user of the book whose addresses the sets give to different users, or the first of some
-// named nodes whose addresses they do; "" if there is none. Node i has number i+1.
-func Divided(book *packet.Book, sets []Set, nodes []string) string {
+// Nodes are the hosts and switches of a network. Node i has number i+1.
+type Nodes struct {
+	Names []string
+	Dual  []bool // flows of both IP versions begin or end at the node; nil: not known
+}
+
+// Divided describes the first user of the book whose addresses the sets give to different users, or the first node for
+// which the sets and the book's users do; "" if there is none. A node with one address in a user and the other one in
+// none is divided if its flows use both.
+func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
+	if book == nil || len(sets) == 0 && len(book.Users()) == 0 {
+		return ""
+	}
 	f, owners := NewFinder(book, sets), ownersOf(book)
 	for _, s := range sets { // prefixes within a user's
 		all, _ := s.Matches()
@@ -214,10 +224,10 @@ func Divided(book *packet.Book, sets []Set, nodes []string) string {
 	return NewFinder(book, sets).dividedNodes(sets, nodes)
 }
 
-// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets.
-func (f *Finder) dividedNodes(sets []Set, nodes []string) (text string) {
+// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets, or in one set and in none.
+func (f *Finder) dividedNodes(sets []Set, nodes Nodes) (text string) {
 	others := 0
-	for i, name := range nodes {
+	for i, name := range nodes.Names {
 		a := packet.Addr(i + 1)
 		if int(a) >= f.book.Len() {
 			break
@@ -225,15 +235,15 @@ func (f *Finder) dividedNodes(sets []Set, nodes []string) (text string) {
 		v4, ok4 := f.Find(a, 4)
 		v6, ok6 := f.Find(a, 6)
 		switch {
-		case !ok4 || !ok6 || v4 == v6:
+		case ok4 == ok6 && (!ok4 || v4 == v6), ok4 != ok6 && (i >= len(nodes.Dual) || !nodes.Dual[i]):
 		case text == "":
-			text = fmt.Sprintf("%s is in %q by IPv4 and in %q by IPv6", name, sets[v4], sets[v6])
+			text = fmt.Sprintf("%s is in %s by IPv4 and in %s by IPv6", name, inWords(sets, v4, ok4), inWords(sets, v6, ok6))
 		default:
 			others++
 		}
 	}
 	if others > 0 {
-		text += fmt.Sprintf(", and %d other nodes are in two", others)
+		text += fmt.Sprintf("; so are %d other nodes", others)
 	}
 	return text
 }

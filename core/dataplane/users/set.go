@@ -210,8 +210,8 @@ func (m *Match) String() string {
 			words = append(words, fmt.Sprintf(form, value))
 		}
 	}
-	add(m.User.IsValid(), "%v", prefixText(m.User))
-	add(m.Peer.IsValid(), "to %v", prefixText(m.Peer))
+	add(m.User.IsValid(), "%v", PrefixText(m.User))
+	add(m.Peer.IsValid(), "to %v", PrefixText(m.Peer))
 	add(m.DSCP >= 0, "dscp %d", m.DSCP)
 	switch m.Proto {
 	case int16(packet.ProtoTCP):
@@ -226,7 +226,8 @@ func (m *Match) String() string {
 	return strings.Join(words, " ")
 }
 
-func prefixText(p netip.Prefix) string {
+// PrefixText is a prefix as a file has it: of a single address, the address.
+func PrefixText(p netip.Prefix) string {
 	if p.IsValid() && p.IsSingleIP() {
 		return p.Addr().String()
 	}
