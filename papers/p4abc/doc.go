@@ -186,7 +186,7 @@
 // average: packets is the paper's, in packets. Figures 4 to 6, prototype-*, compare-*, integer, fair-meter, single and
 // cbr-references state it. queue: register needs it, for the register counts packets.
 //
-// Calls that do not fit together share the link, and the heavy user has next to none of it, as with a queue for each
+// Calls that do not fit together share the link, and the heavy user has hardly any of it, as with a queue for each
 // user (user_fq). Delays differ: in ABC's one queue a call waits as long as TCP, up to the threshold, and in its own
 // queue hardly at all.
 //
@@ -263,9 +263,9 @@
 // it. round_trip keeps these shares at every port's rate, and never goes below the given packets,
 // which bursts need. So 1 against 8 CUBIC flows have at least 95 % of the link and a Jain's index
 // of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms (experiments/scale.yaml); the documented packets
-// carry 41 % of 1 Gb/s at 10 ms where they do not grow (average: packets). Half of these shares costs nothing, a quarter 2 to 16 % of the
-// link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC leaves
-// free. More users need less, in proportion to the root of their number (option users,
+// carry 41 % of 1 Gb/s at 10 ms where they do not grow (average: packets). Half of these shares costs nothing, a
+// quarter 2 to 16 % of the link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC
+// leaves free. More users need less, in proportion to the root of their number (option users,
 // experiments/scale-users.yaml).
 //
 // The memories need not scale between 1 and 100 ms. M_AM of 30 round trips and M_AA of 3 are the least that was tried;

@@ -111,7 +111,7 @@ func TestRoomShrinks(t *testing.T) {
 	}
 }
 
-// A reload keeps the room, as far as the new buffer has it. One to the paper's form has none.
+// A reload keeps the room, as far as the new buffer has it. The paper's form has no room.
 func TestRoomAdopts(t *testing.T) {
 	old := roomBench(t, defaults(), tm.Limit{Packets: 400})
 	old.aqms[1].room.drop(0)
