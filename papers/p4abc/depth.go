@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/tm"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
@@ -78,8 +77,7 @@ var (
 	warnBuffer = scheme.WarningKind{ID: "abc-buffer",
 		Condition: "q_base is not below the buffer of a port at which data can queue"}
 	warnQBase = scheme.WarningKind{ID: "abc-q-base",
-		Condition: "q_base, with the growth that the buffer allows, is below 10 % of a round trip at a port at which data " +
-			"can queue, less by √(users / 2)"}
+		Condition: "q_base is below 10 % of a round trip at a port at which data can queue, less by √(users / 2)"}
 	warnMTURigid = scheme.WarningKind{ID: "abc-mtu-rigid",
 		Condition: "a packet of a sender without a SYN has no room for a mark within mtu"}
 	warnMTUIPv6 = scheme.WarningKind{ID: "abc-mtu-ipv6",
@@ -108,11 +106,11 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 			}
 			continue
 		}
-		t, b := c.thresholds(rate, frame), port.Buffer
-		room := c.maxRoom(&t, tm.Limit{Packets: int32(b.Packets), Bytes: b.Bytes}, frame)
+		t := c.thresholds(rate, frame)
 		if !c.inBytes() {
 			t.qBase *= float64(frame)
 		}
+		b := port.Buffer
 		buffer := unit.Depth{Packets: b.Packets, Bytes: b.Bytes}.At(rate, frame)
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
@@ -120,12 +118,11 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 			all = append(all, warnBuffer.Remark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
 				"drops "+
 				"first, whoever sends", wait, port.To, b).At(port.Port(), t.qBase/buffer))
-		case trip > 0 && float64(wait)*math.Exp2(room) < c.least()*float64(trip):
+		case trip > 0 && float64(wait) < c.least()*float64(trip):
 			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
 				"of %v: "+
-				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds, to a buffer that holds them",
-				wait, port.To, port.Rate, 100*c.least(), trip, trip).
-				At(port.Port(), c.least()*float64(trip)/float64(max(wait, 1))))
+				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds", wait, port.To, port.Rate,
+				100*c.least(), trip, trip).At(port.Port(), c.least()*float64(trip)/float64(max(wait, 1))))
 		}
 	}
 	return scheme.Worst(all)

@@ -106,11 +106,8 @@ func TestSuits(t *testing.T) {
 		says   string // part of the warning; "": there is none
 	}{
 		{"the paper's point", port(50*unit.Mbps, unit.Length{Packets: 24}), 20 * unit.Millisecond, none, ""},
-		{"twenty times the rate", port(unit.Gbps, unit.Length{Packets: 100}), 20 * unit.Millisecond, none,
+		{"twenty times the rate", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond, none,
 			"242.24us at the port to server, of 1Gbps, below 10% of a round trip of 20ms"},
-		{"a buffer in which thresholds grow", port(unit.Gbps, unit.Length{Packets: 1000}), 20 * unit.Millisecond, none, ""},
-		{"the paper's form in that", port(unit.Gbps, unit.Length{Packets: 1000}), 20 * unit.Millisecond,
-			func(c *Config) { c.PerPacket = true }, "242.24us at the port to server"},
 		{"fitted", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond,
 			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, ""},
 		{"a round trip that is not known", port(unit.Gbps, unit.Length{}), 0, none, ""},

@@ -207,8 +207,8 @@
 // integers in both arithmetics.
 //
 // The factor settles where flows leave a 128th of the link empty. It doubles after 137 ms of idle time and halves in
-// 18 s of busy time, so its delay outlasts its cause by a minute. round_trip begins with the fitted thresholds, and
-// spares a flow the first losses.
+// 18 s of busy time, so its delay outlasts its cause by a minute. The first loss finds the
+// given thresholds, and a flow that it stops early needs CUBIC's time to grow: round_trip begins with fitted ones.
 //
 // # Constant rates at unequal reference rates
 //

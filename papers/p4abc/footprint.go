@@ -66,7 +66,8 @@ func (a *Program) Footprint() dataplane.Footprint {
 
 // roomUse is a register of room.
 func roomUse(name string, ports, reads, writes int) dataplane.RegisterUse {
-	return dataplane.RegisterUse{Name: name, Cells: ports, Bits: dataplane.Bits(room{}.level), Reads: reads, Writes: writes}
+	return dataplane.RegisterUse{Name: name, Cells: ports, Bits: dataplane.Bits(room{}.level), Reads: reads,
+		Writes: writes}
 }
 
 // roomStages are those by which thresholds grow at an empty port. A drop writes the time until which that counts.
