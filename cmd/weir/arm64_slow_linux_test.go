@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"weir/internal/testutil"
@@ -43,11 +44,13 @@ func TestSameResultsOnArm64(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"hpcc/joins", "ncf/reaction", "p4te/table1", "p4abc/fig4"} {
-		t.Run(name, func(t *testing.T) {
+	for _, experiment := range [][]string{{"hpcc/joins"}, {"ncf/reaction"}, {"p4te/table1"}, {"p4abc/fig4"},
+		{"p4abc/calls", "--set", "link=50M_20ms", "--set", "calls=9", "--set", "scheme=[rate, integer]",
+			"--set", "duration=2s", "--set", "warmup=2s"}} {
+		t.Run(experiment[0], func(t *testing.T) {
 			results := func(command ...string) string {
 				out := t.TempDir()
-				run(command, "run", name, "--quick", "--out", out)
+				run(command, slices.Concat([]string{"run"}, experiment, []string{"--quick", "--out", out})...)
 				files, _ := filepath.Glob(filepath.Join(out, "*", "runs.json"))
 				if len(files) != 1 {
 					t.Fatalf("%d files runs.json", len(files))

@@ -41,6 +41,7 @@ func Threshold(activity, average, qMin, qBase, gamma float64) float64 {
 type activityAQM struct {
 	thresholds
 	average  Average
+	room     room
 	register int64 // queue length as the prototype's ingress sees it
 }
 
@@ -81,7 +82,9 @@ func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 		if i < len(site.Lines) {
 			rate = site.Lines[i].Rate.Bits
 		}
-		all[i].thresholds = c.thresholds(rate, fullFrame(site))
+		q := &all[i]
+		q.thresholds = c.thresholds(rate, fullFrame(site))
+		q.room = newRoom(c, &q.thresholds, site, i, rate)
 	}
 	return all
 }

@@ -19,7 +19,7 @@ type Config struct {
 	Memory     unit.Time  // M_AM, of the activity meter
 	Reference  unit.Rate  // R_r of users without an aggregate
 	Average    unit.Time  // M_AA, of the average activity
-	PerPacket  bool       // A_avg and Q of the paper, which count packets; false: both count bytes
+	PerPacket  bool       // A_avg and Q of the paper, which count packets; false: both count bytes, thresholds grow
 	QMin       unit.Depth // Q_min; all three are in packets, or none
 	QBase      unit.Depth // Q_base
 	Gamma      unit.Depth // γ
@@ -55,7 +55,8 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "R_r of users that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
 	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
 	p.Either(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate", "A_avg: the activity of the mean rate of "+
-		"accepted bytes, with queues in bytes; or the mean activity of accepted packets, with queues in packets",
+		"accepted bytes, with queues in bytes and thresholds that grow, up to half of the buffer, at a port that is empty "+
+		"after drops; or the mean activity of accepted packets, with queues in packets",
 		"rate: ours; packets: P4-ABC §3.3")
 	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
 	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")

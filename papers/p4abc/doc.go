@@ -20,6 +20,7 @@
 //	                in integers                       IntegerRates        TestIntegerRates, TestAdoptForms
 //	                next to calls                     experiments/calls.yaml  TestLightUsers, TestSmallPackets
 //	                next to downloads                 experiments/two-way.yaml  TestSmallPackets
+//	ours            thresholds grow at an empty port  room.go             TestRoom, TestRoomShrinks, TestRoomAdopts
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
 //	                over rates, round trips, flows    experiments/references.yaml  TestReferencesShare
 //	§3.4            marks of malicious users          experiments/forged.yaml  TestForgedMark, TestCorruptMark
@@ -190,12 +191,29 @@
 // cbr-references state it; compare-* also have the default, as abc_rate. queue: register requires it, because the
 // register counts packets.
 //
-// What it does not do. Where data fills both directions, acknowledgements wait behind data and leave in bursts, in any
-// queue that both share. The thresholds of one round trip then leave up to a third empty for a single flow, as a plain
-// buffer of Q_base does; those of four leave a tenth at most, with four flows (experiments/two-way.yaml). A queue
-// for each user (user_fq) fills both, for its acknowledgements pass the data. Calls that do not fit together share the
-// link, and the heavy user has next to none of it, in either. Delays differ, too: in ABC's one queue a call waits as
-// long as TCP, up to the threshold, and in its own queue hardly at all.
+// Calls that do not fit together share the link, and the heavy user has hardly any of it, as with a queue for each
+// user (user_fq). Delays differ: in ABC's one queue a call waits as long as TCP, up to the threshold, and in its own
+// queue hardly at all.
+//
+// # Thresholds that grow
+//
+// The paper's 20 packets hold a quarter of a round trip at 50 Mb/s and 20 ms. A port with a higher rate or a longer
+// round trip needs more, and so does one where data fills both directions: acknowledgements wait behind data there and
+// leave in bursts (experiments/two-way.yaml). With average: rate a port measures what it lacks (room.go): Q is divided
+// by 2^(level/137 ms) before it is compared with T_drop, and
+//
+//	level = time in which the port was empty, up to M_AM after a drop by the AQM, less a 128th of all time
+//
+// within 0 and the value with which Q_base is half of the buffer. A port that is never empty after drops, as under a
+// constant rate above the link's, keeps the given thresholds; so does one with a buffer of less than twice Q_base, as
+// the paper's of 24 packets, one without a rate in bit/s, and each port with average: packets. All thresholds grow by
+// one factor, so who loses first is as before. What grows is the delay, to half of the buffer at most: give a port the
+// buffer that its users may wait for. It costs four registers a port, and a product with one of eight constants, in
+// integers in both arithmetics.
+//
+// The factor settles where flows leave a 128th of the link empty. It doubles after 137 ms of idle time and halves in
+// 18 s of busy time, so its delay outlasts its cause by a minute. The first loss finds the
+// given thresholds, and a flow that it stops early needs CUBIC's time to grow: round_trip begins with fitted ones.
 //
 // # Constant rates at unequal reference rates
 //
@@ -250,9 +268,9 @@
 // it. round_trip keeps these shares at every port's rate, and never goes below the given packets,
 // which bursts need. So 1 against 8 CUBIC flows have at least 95 % of the link and a Jain's index
 // of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms (experiments/scale.yaml); the documented packets
-// carry 41 % of 1 Gb/s at 10 ms. Half of these shares costs nothing, a quarter 2 to 16 % of the
-// link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC leaves
-// free. More users need less, in proportion to the root of their number (option users,
+// carry 41 % of 1 Gb/s at 10 ms where they do not grow (average: packets). Half of these shares costs nothing, a
+// quarter 2 to 16 % of the link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC
+// leaves free. More users need less, in proportion to the root of their number (option users,
 // experiments/scale-users.yaml).
 //
 // The memories need not scale between 1 and 100 ms. M_AM of 30 round trips and M_AA of 3 are the least that was tried;

@@ -42,10 +42,18 @@ func (a *Program) Footprint() dataplane.Footprint {
 			f.Stages = append(f.Stages, a.flowStage(meters))
 		}
 	}
+	if !a.config.PerPacket {
+		f.Stages = append(f.Stages, a.roomStages()...)
+	}
 	if a.whole != nil {
 		f.Stages = append(f.Stages, a.integerStages()...)
 	} else {
 		f.Stages = append(f.Stages, a.aqmStages()...)
+	}
+	if !a.config.PerPacket {
+		f.Stages = append(f.Stages, dataplane.Stage{Name: "end of departing frames", Gress: dataplane.InEgress,
+			Registers:  []dataplane.RegisterUse{roomUse("end of departing frames", len(a.aqms), 0, 1)},
+			Operations: shiftAdds("transmission time of a size", len(a.aqms[0].room.byteTime))})
 	}
 	if a.config.Register {
 		queue := a.queueUse()
@@ -54,6 +62,27 @@ func (a *Program) Footprint() dataplane.Footprint {
 			Registers: []dataplane.RegisterUse{queue}})
 	}
 	return f
+}
+
+// roomUse is a register of room.
+func roomUse(name string, ports, reads, writes int) dataplane.RegisterUse {
+	return dataplane.RegisterUse{Name: name, Cells: ports, Bits: dataplane.Bits(room{}.level), Reads: reads,
+		Writes: writes}
+}
+
+// roomStages are those by which thresholds grow at an empty port. A drop writes the time until which that counts.
+func (a *Program) roomStages() []dataplane.Stage {
+	digits, ports := 0, len(a.aqms)
+	for i := range roomPortions {
+		digits = max(digits, len(roomPortions[i].parts))
+	}
+	return []dataplane.Stage{{Name: "room of the port", Gress: dataplane.InIngress,
+		Registers: []dataplane.RegisterUse{roomUse("last arrival", ports, 1, 1),
+			roomUse("end of departing frames", ports, 1, 0), roomUse("end of idle time that counts", ports, 1, 1),
+			roomUse("room", ports, 1, 1)},
+		Tables: []dataplane.TableUse{{Name: "steps of the room", Entries: len(roomPortions), Key: roomSteps,
+			Action: digits * dataplane.Bits(digit{})}},
+		Operations: shiftAdds("the queue less its room", digits)}}
 }
 
 // queueUse is the prototype's register.

@@ -53,6 +53,10 @@ func (w *watched) state() map[string][]string {
 			put("t_last of A_avg", a.last)
 		}
 		put("queue length", q.register)
+		put("room", q.room.level)
+		put("last arrival", q.room.last)
+		put("end of departing frames", q.room.free)
+		put("end of idle time that counts", q.room.until)
 	}
 	return s
 }

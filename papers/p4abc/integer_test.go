@@ -243,11 +243,12 @@ func TestIntegerThreshold(t *testing.T) {
 // nor divide, nor have they floating-point numbers, nor call any that do.
 func TestIntegerOperations(t *testing.T) {
 	configured := []string{"FixedOf", "Float", "newCurve", "digitsOf", "productBy", "portionOf", "newSlots", "referenceOf",
-		"newIntegers", "rate", "meterOf", "past", "adoptAverage", "newSpread", "draw", "bindClasses", "queued", "addDelays"}
+		"newIntegers", "rate", "meterOf", "past", "adoptAverage", "newSpread", "draw", "bindClasses", "queued", "addDelays",
+		"newRoom", "maxRoom", "newRoomPortions"}
 	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "uint32", "int", "Len64", "Add64", "find", "marked",
-		"Uint32", "TrailingZeros32", "uint8"}
+		"Uint32", "TrailingZeros32", "uint8", "Time"}
 	files, functions := token.NewFileSet(), map[string]*ast.FuncDecl{}
-	for _, name := range []string{"fixed.go", "integer.go", "integers.go", "spread.go", "classes.go"} {
+	for _, name := range []string{"fixed.go", "integer.go", "integers.go", "spread.go", "classes.go", "room.go"} {
 		f, err := parser.ParseFile(files, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -109,7 +109,10 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // mark, or loses it, before it counts in that port's queue.
 func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if !a.outside(m) && a.exceeded(a.queue(env, m.Out), m.Out) {
+	room := &a.aqms[m.Out].room
+	room.arrive(env.Now(), env.Port(m.Out).Bytes() == 0)
+	if !a.outside(m) && a.exceeded(room.reduce(a.queue(env, m.Out)), m.Out) {
+		room.drop(env.Now())
 		return dataplane.Drop(dataplane.ActivityExceeded)
 	}
 	return a.leave(p)
@@ -145,9 +148,11 @@ func (a *Program) done(p *packet.Packet) {
 	}
 }
 
-// Egress copies the queue's length to the register (§5.3).
+// Egress copies the queue's length to the register (§5.3), and counts what the port sends.
 func (a *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	a.aqms[p.Meta.Out].register = int64(env.Port(p.Meta.Out).Packets())
+	q := &a.aqms[p.Meta.Out]
+	q.register = int64(env.Port(p.Meta.Out).Packets())
+	q.room.depart(env.Now(), p.Size)
 	return dataplane.Accept
 }
 
