@@ -451,7 +451,7 @@ func undecided(a *results.Agreement, factor float64) string {
 	case a.Verdict != claim.Undecided:
 		return ""
 	case a.Upset:
-		return ": undecided, for the machine can have changed it by as much"
+		return ": undecided, for the machine can have changed it"
 	}
 	return fmt.Sprintf(", ±%s: undecided, for the seeds are too few",
 		strconv.FormatFloat(a.Interval*factor, 'g', intervalDigits, 64))

@@ -103,7 +103,7 @@ type Agreement struct {
 	Interval float64
 	// Judged values are those whose kind of measure says how near they have to be. They agree (claim.Holds) or differ
 	// (claim.Fails) where the whole interval is within that, or none of it; else that is undecided: there are too few
-	// seeds, or, with Upset, the machine can have changed the lab's mean by as much.
+	// seeds, or, with Upset, the machine disturbed a run or can have changed the lab's mean by as much.
 	Judged  bool
 	Verdict claim.Verdict
 	Upset   bool

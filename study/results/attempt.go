@@ -48,11 +48,16 @@ type Carrier struct {
 	AtS  float64   `json:"at_s"` // of the experiment's time
 }
 
-// changed is the share of the measured part in which the machine can have changed what hosts did, or with queues what
-// stood in them: all of it where frames were lost that the experiment does not lose.
+// disturbed reports whether the machine disturbed the attempt, or it has errors. Such an attempt decides neither a
+// claim nor that the worlds differ.
+func (a *Attempt) disturbed() bool { return len(a.Disturbed)+len(a.Errors) > 0 }
+
+// changed returns the share of the measured part in which the machine can have changed what hosts did, or with queues
+// what stood in them. It is all of a disturbed attempt, whatever share its stalls take: a sender that loses a window or
+// waits for a timeout after a stall recovers for as long as its congestion control takes.
 func (a *Attempt) changed(queues bool) float64 {
 	switch {
-	case a.RingLost+a.Lost > 0:
+	case a.disturbed(), a.RingLost+a.Lost > 0:
 		return 1
 	case queues:
 		return max(a.Upset, a.Held, a.HostsWaited)

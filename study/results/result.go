@@ -543,10 +543,10 @@ func (o *Outcome) JSON() []byte {
 // Listed are the run's measures, and their ratios to those of reference points.
 func (r *Run) Listed() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
 
-// disturbed reports whether the machine disturbed the attempt that counts, or that has errors.
+// disturbed reports whether the attempt that counts was disturbed.
 func (r *Run) disturbed() bool {
 	n := len(r.Attempts)
-	return n > 0 && len(r.Attempts[n-1].Disturbed)+len(r.Attempts[n-1].Errors) > 0
+	return n > 0 && r.Attempts[n-1].disturbed()
 }
 
 // sampled are runs as the experiment's claims see them.

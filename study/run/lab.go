@@ -236,6 +236,7 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 			of = append(of, i)
 		}
 	}
+	ports := p.Network().Ports()
 	for _, i := range of {
 		f := &c.Flows[i]
 		tr := p.Entry(f.Group)
@@ -249,6 +250,7 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 		}
 		if transport.Kernel == packet.ProtoUDP {
 			udpEnds(c, i, &x)
+			x.Link = p.Network().Links[ports[f.Src][0].Link].Rate
 		} else {
 			s, _ := k.TCP(config)
 			s.Buffers(hosts[f.Src], hosts[f.Dst])

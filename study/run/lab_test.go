@@ -286,6 +286,9 @@ traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 		return all
 	}
 	upset := func(share float64) results.Attempt { return results.Attempt{Upset: share} }
+	disturbed := func(share float64) results.Attempt {
+		return results.Attempt{Upset: share, Disturbed: []string{"stalls"}}
+	}
 	const m = 1e6
 	for _, x := range []struct {
 		name     string
@@ -313,6 +316,16 @@ traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 		{"upset and alike", []float64{40 * m}, []float64{42 * m}, upset(1), -1, claim.Holds, false},
 		{"hosts waited", []float64{40 * m}, []float64{45 * m}, results.Attempt{HostsWaited: 0.03}, -1, claim.Undecided, true},
 		{"frames lost", []float64{40 * m}, []float64{5 * m}, results.Attempt{Lost: 1}, -1, claim.Undecided, true},
+		// A disturbed run does not show that the worlds differ, however short its stalls were: a timeout after one of them
+		// can leave a link idle for as long as senders back off.
+		{"disturbed", []float64{40 * m}, []float64{5 * m}, disturbed(0.02), -1, claim.Undecided, true},
+		{"disturbed by lateness alone", []float64{40 * m}, []float64{45 * m}, disturbed(0), -1, claim.Undecided, true},
+		{"disturbed, from 0", []float64{0}, []float64{40 * m}, disturbed(0.02), -1, claim.Undecided, true},
+		{"disturbed, to 0", []float64{40 * m}, []float64{0}, disturbed(0.02), -1, claim.Undecided, true},
+		{"disturbed, with seeds", []float64{40 * m, 41 * m, 39 * m}, []float64{5 * m, 6 * m, 5 * m}, disturbed(0.02),
+			1.851 * m, claim.Undecided, true},
+		{"disturbed and alike", []float64{40 * m}, []float64{42 * m}, disturbed(0.5), -1, claim.Holds, false},
+		{"an error", []float64{40 * m}, []float64{5 * m}, results.Attempt{Errors: []string{"x"}}, -1, claim.Undecided, true},
 	} {
 		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("goodput", "x", x.attempt, x.lab...),
 			Beside: &results.Outcome{World: spec.Sim, Runs: run("goodput", "x", results.Attempt{}, x.sim...)}}
@@ -356,6 +369,33 @@ traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("a median of %v and %v, %v upset: %+v", x.sim, x.lab, x.share, all)
 		}
+	}
+	// Percentiles follow the same rule, those that are 0 in a world as well.
+	for _, x := range []struct {
+		group    string
+		sim, lab float64
+		attempt  results.Attempt
+		want     claim.Verdict
+	}{
+		{"s->c p50", 0, 86, upset(0), claim.Fails}, {"s->c p50", 0, 86, disturbed(0), claim.Undecided},
+		{"s->c p50", 86, 0, upset(0.14), claim.Fails}, {"s->c p50", 86, 0, disturbed(0.14), claim.Undecided},
+		{"s->c p99", 30, 0, upset(0), claim.Fails}, {"s->c p99", 30, 0, disturbed(0), claim.Undecided},
+		{"s->c p99", 0, 300, disturbed(0.001), claim.Undecided}, {"s->c p99", 0, 1, disturbed(0.2), claim.Holds},
+		{"s->c p50", 0, 0, disturbed(0.2), claim.Holds},
+	} {
+		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("queue", x.group, x.attempt, x.lab),
+			Beside: &results.Outcome{World: spec.Sim, Runs: run("queue", x.group, results.Attempt{}, x.sim)}}
+		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
+			t.Errorf("%s of %v and %v, %v: %+v", x.group, x.sim, x.lab, x.attempt.Disturbed, all)
+		}
+	}
+	// One disturbed run of a point is enough: means are over all of them.
+	mixed := append(run("goodput", "x", upset(0), 5*m), run("goodput", "x", disturbed(0), 5*m)...)
+	mixed[1].Seed = 2
+	two := &results.Outcome{World: spec.Lab, Spec: s, Runs: mixed,
+		Beside: &results.Outcome{World: spec.Sim, Runs: run("goodput", "x", results.Attempt{}, 40*m)}}
+	if all := two.Agreements(); len(all) != 1 || all[0].Verdict != claim.Undecided {
+		t.Errorf("one of two runs is disturbed: %+v", all)
 	}
 	o := &results.Outcome{World: spec.Lab, Spec: s, Runs: run("goodput", "x", upset(0), 1),
 		Beside: &results.Outcome{World: spec.Sim, Runs: run("goodput", "y", upset(0), 1)}}

@@ -39,6 +39,8 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 
 // A point at which the machine disturbed a run of the lab decides no claim: an undisturbed one can, and with for: some
 // it is enough that one of these confirms the claim (review of the lab, F6).
+//
+// A ratio rests on two points, and either can be the disturbed one.
 func TestVerdictsOfDisturbedRuns(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
@@ -57,9 +59,17 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 		{"one of some holds", "for: some, that: goodput.a > 3", []float64{1, 2, 4}, 0, claim.Holds, ""},
 		{"the one of some", "for: some, that: goodput.a > 3", []float64{1, 2, 4}, 2, claim.Undecided, ""},
 		{"its neighbour", "along: rate, that: next.goodput.a > goodput.a", []float64{1, 2, 4}, 2, claim.Undecided, ""},
+		{"what a ratio divides by", "where: {rate: 2Mbps}, that: goodput_ratio.a > 1", []float64{1, 2, 4}, 0,
+			claim.Undecided, ""},
+		{"what a ratio divides", "where: {rate: 2Mbps}, that: goodput_ratio.a > 1", []float64{1, 2, 4}, 1,
+			claim.Undecided, ""},
+		{"what no ratio has", "where: {rate: 2Mbps}, that: goodput_ratio.a > 1", []float64{1, 2, 4}, 2, claim.Holds, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(claimSpec, "repeat: 2", "repeat: 1", 1)
+			if strings.Contains(c.claim, "ratio") {
+				text += "ratio: [{of: goodput, over: {rate: 1Mbps}}]\n"
+			}
 			s := load(t, text+"expect:\n  - {id: x, says: y, "+c.claim+"}\n", spec.Options{})
 			var runs []*results.Run
 			for i, r := range plan.Runs(s) {

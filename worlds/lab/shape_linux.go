@@ -9,18 +9,16 @@ import (
 
 // Shape limits what the kernel of each host sends to the rate of the host's link, at the host's own interface. What
 // waits for the link then waits where TCP counts it (TCP small queues), which holds senders back as their NIC does in
-// the simulator. Without, it waits in the data plane, without limit, and ACKs of the other direction behind it. Hosts of
-// Weir's own pass by the limit, since their NIC is the simulator's.
+// the simulator. Without, it waits in the data plane, without limit, and ACKs of the other direction behind it. Hosts
+// of Weir's own pass by the limit, since their NIC is the simulator's.
 func (l *Network) Shape(c *Config) error {
 	l.shaped = true
-	for node := range l.network.Nodes {
-		if l.network.Nodes[node].Switch {
+	for node, ports := range l.network.Ports() {
+		if l.network.Nodes[node].Switch || len(ports) == 0 {
 			continue
 		}
-		if link := c.linkOf(node); link >= 0 {
-			if err := l.limit(c, node, l.network.Links[link].Rate); err != nil {
-				return err
-			}
+		if err := l.limit(c, node, l.network.Links[ports[0].Link].Rate); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -40,6 +40,8 @@ type Flow struct {
 	Stop             unit.Time  // when the application of a flow without a size stops; 0: with the run
 	Size             unit.Bytes // of payload; 0: no end
 	Payload          int32      // largest payload of a packet; at least LeastDatagram for UDP
+	// Link is the rate of the link of Src, for which senders of UDP wait; 0: they do not wait.
+	Link unit.LinkRate
 	// After are flows with a size and an end at Src, all of which must have arrived there
 	// before this one begins; Start is the earliest then.
 	After []int

@@ -3,6 +3,7 @@ package traffic
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"os"
 	"unsafe"
 
@@ -38,9 +39,22 @@ const batch = 64
 // Memory of sockets. A receiving one is for what comes while the thread that reads it does
 // not run.
 const (
-	sendMemory    = 1 << 29 // what waits for the host's link has no bound, as in the simulator
+	sendMemory    = 4 << 20 // where the host's link has no rate
 	receiveMemory = 16 << 20
 )
+
+// sendRoom returns the memory of a socket that sends frames of this size over a host's link of this rate. It has room
+// for three, or for what the link carries in a millisecond, as TCP small queues have: a sender whose link is busy waits
+// for it, as for a NIC of the simulator.
+func sendRoom(frame int32, rate unit.LinkRate) int {
+	if rate == (unit.LinkRate{}) {
+		return sendMemory
+	}
+	const around, head = 384, 256 // of a buffer of the kernel: struct skb_shared_info with headers' room, struct sk_buff
+	memory := head + 1<<bits.Len32(uint32(frame+around-1))
+	link := unit.NewSerialiser(rate)
+	return memory * int(max(3, unit.Millisecond/link.Next(frame, false)))
+}
 
 // setMemory sets the memory of a socket, above the system's limits if it may.
 func setMemory(fd, force, usual, bytes int) {
@@ -49,12 +63,30 @@ func setMemory(fd, force, usual, bytes int) {
 	}
 }
 
+// frameOf returns the bytes of a flow's full datagram on Ethernet, without FCS.
+func frameOf(f *Flow) int32 {
+	ip := int32(packet.IPv4Header)
+	if f.Version == 6 {
+		ip = packet.IPv6Header
+	}
+	return packet.EthernetHeader + ip + packet.UDPHeader + f.Payload
+}
+
 // sender is one flow of UDP where it begins.
 type sender struct {
 	endpoint transport.Endpoint
 	fd       int // −1: none
 	first    transport.Counters
 	start    unit.Time
+	pending  []datagram // that the endpoint has emitted and the socket has no room for
+	held     bool       // the host's link has held it back, and it is still behind its schedule
+}
+
+// datagram is one that waits: its header, and the bytes after that.
+type datagram struct {
+	header [LeastDatagram]byte
+	first  int // bytes of the header that are sent
+	rest   int
 }
 
 // sending is the thread that sends the datagrams of all flows.
@@ -64,12 +96,13 @@ type sending struct {
 	sender   []sender // by flow
 	starts   *starts
 	agenda   agenda
+	blocked  []int // flows whose sockets have no room
+	polled   []unix.PollFd
 	marked   bool
 	late     Lateness
 	unsent   uint64
 	more     []int
 	packet   packet.Packet
-	due      [batch]unit.Time
 	messages [batch]message
 	iov      [batch][2]unix.Iovec
 	headers  [batch][LeastDatagram]byte
@@ -131,7 +164,8 @@ func (s *sending) dial(i int) error {
 	if err != nil {
 		return err
 	}
-	setMemory(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendMemory)
+	const kernelDoubles = 2 // socket(7)
+	setMemory(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendRoom(frameOf(f), f.Link)/kernelDoubles)
 	if err := unix.Connect(fd, sockaddr(s.remote(f))); err != nil {
 		unix.Close(fd)
 		return fmt.Errorf("connect to %v: %w", s.remote(f), err)
@@ -142,7 +176,7 @@ func (s *sending) dial(i int) error {
 }
 
 func (s *sending) drive() error {
-	fds := []unix.PollFd{{Fd: int32(s.begun[sendThread].wake), Events: unix.POLLIN}}
+	wake := unix.PollFd{Fd: int32(s.begun[sendThread].wake), Events: unix.POLLIN}
 	for {
 		now, end := s.clock.now(), s.until()
 		if err := s.step(min(now, end)); err != nil {
@@ -152,16 +186,55 @@ func (s *sending) drive() error {
 			return s.conclude()
 		}
 		wait := timeout(min(end, s.agenda.next(), s.starts.next()), s.clock.now())
-		n, err := unix.Ppoll(fds, &wait, nil)
+		s.polled = append(s.polled[:0], wake)
+		for _, i := range s.blocked {
+			s.polled = append(s.polled, unix.PollFd{Fd: int32(s.sender[i].fd), Events: unix.POLLOUT})
+		}
+		n, err := unix.Ppoll(s.polled, &wait, nil)
 		if err != nil && err != unix.EINTR {
 			return os.NewSyscallError("ppoll", err)
 		}
-		if n > 0 {
+		if n <= 0 {
+			continue
+		}
+		if s.polled[0].Revents != 0 {
 			if err := s.wakeUp(); err != nil {
 				return err
 			}
 		}
+		if err := s.resume(); err != nil {
+			return err
+		}
 	}
+}
+
+// resume sends what waits of blocked flows whose sockets have room again, and returns those that have sent it all to
+// the agenda.
+func (s *sending) resume() error {
+	now := s.clock.now()
+	if now >= s.until() {
+		return nil
+	}
+	blocked := s.blocked
+	s.blocked = s.blocked[:0]
+	for k, i := range blocked {
+		if s.polled[1+k].Revents == 0 {
+			s.blocked = append(s.blocked, i)
+			continue
+		}
+		x := &s.sender[i]
+		for k := range x.pending {
+			d := &x.pending[k]
+			s.headers[k] = d.header
+			s.message(k, d.first, d.rest)
+		}
+		n := len(x.pending)
+		x.pending = x.pending[:0]
+		if err := s.transmit(i, n, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wakeUp starts flows that have waited for others.
@@ -210,28 +283,44 @@ func (s *sending) send(i int, now unit.Time) error {
 	if !s.marked {
 		last = min(last, s.Warmup-1)
 	}
-	n := 0
-	for ; n < batch; n++ {
+	n, limit := 0, batch
+	if x.held {
+		limit = 2 // more would be counted as sent before the link takes them
+	}
+	for ; n < limit; n++ {
 		at := x.endpoint.NextSend()
 		if at > last && n > 0 || at == unit.Never {
 			break
 		}
 		*p = packet.Packet{Flow: packet.FlowID(i), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Sent: now}
 		x.endpoint.Emit(now, p)
-		s.due[n] = at
+		if !x.held {
+			s.late.add(now - at)
+		}
 		putHeader(s.headers[n][:], i, p.Seq, now)
 		first := min(int(p.Payload), LeastDatagram)
 		if first < LeastDatagram {
 			s.tails[i].Store(int64(now))
 		}
-		s.iov[n][0].SetLen(first)
-		s.iov[n][1].SetLen(int(p.Payload) - first)
-		s.messages[n].SetIovlen(2)
+		s.message(n, first, int(p.Payload)-first)
 	}
-	if err := s.transmit(i, n, now); err != nil {
-		return err
-	}
+	return s.transmit(i, n, now)
+}
+
+// message makes message k one of so many bytes of header k and then of others.
+func (s *sending) message(k, header, rest int) {
+	s.iov[k][0].SetLen(header)
+	s.iov[k][1].SetLen(rest)
+	s.messages[k].SetIovlen(2)
+}
+
+// proceed enters when a flow sends next, all that it has emitted being sent, or closes its socket.
+func (s *sending) proceed(i int, now unit.Time) error {
+	f, x := &s.Flows[i], &s.sender[i]
 	if next := x.endpoint.NextSend(); next != unit.Never {
+		if x.held = x.held && next <= now; x.held {
+			next = now // its own time has passed
+		}
 		s.agenda.add(next, i, send)
 		return nil
 	}
@@ -243,11 +332,9 @@ func (s *sending) send(i int, now unit.Time) error {
 	return nil
 }
 
-// transmit gives the first n messages to the kernel.
+// transmit gives the first n messages to the kernel. If the flow's socket has no room the others wait, and the flow is
+// blocked.
 func (s *sending) transmit(i, n int, now unit.Time) error {
-	for _, at := range s.due[:n] {
-		s.late.add(now - at)
-	}
 	tries := 0
 	for k := 0; k < n; {
 		sent, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.sender[i].fd), uintptr(unsafe.Pointer(&s.messages[k])),
@@ -256,7 +343,10 @@ func (s *sending) transmit(i, n int, now unit.Time) error {
 		case e == 0:
 			k += int(sent)
 		case e == unix.EINTR:
-		case e == unix.EAGAIN || e == unix.ENOBUFS:
+		case e == unix.EAGAIN:
+			s.block(i, k, n)
+			return nil
+		case e == unix.ENOBUFS:
 			s.unsent++
 			k++
 		case unreachable(e) && tries < 4: // what has become of those before: it does not matter
@@ -268,7 +358,17 @@ func (s *sending) transmit(i, n int, now unit.Time) error {
 			return fmt.Errorf("flow %d, host %d: send from %v to %v: %w", i, f.Src, s.local(f), s.remote(f), explain(e))
 		}
 	}
-	return nil
+	return s.proceed(i, now)
+}
+
+// block keeps messages from k to n until the flow's socket has room.
+func (s *sending) block(i, k, n int) {
+	x := &s.sender[i]
+	for ; k < n; k++ {
+		x.pending = append(x.pending, datagram{s.headers[k], int(s.iov[k][0].Len), int(s.iov[k][1].Len)})
+	}
+	x.held = true
+	s.blocked = append(s.blocked, i)
 }
 
 // mark notes what was counted up to the warm-up's end.
