@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/unit"
 )
 
@@ -40,6 +41,9 @@ func Threshold(activity, average, qMin, qBase, gamma float64) float64 {
 // activityAQM is that of an egress port.
 type activityAQM struct {
 	thresholds
+	// packet is what a packet counts for at least in a Q in bytes, empty where it counts for its bytes alone.
+	packet   product
+	maxRate  float64 // the largest activity that there can be
 	average  Average
 	room     room
 	register int64 // queue length as the prototype's ingress sees it
@@ -51,6 +55,24 @@ type thresholds struct {
 	// frame is the size of a full frame where Q is in bytes and the thresholds are in packets, 0 where both have one
 	// unit. Then T_drop is so many whole frames: Q is longer than T_drop at the same number of full frames as in packets.
 	frame int64
+}
+
+// packetShare is the part of a buffer in packets that so many packets fill when they alone exceed Q_base.
+const packetShare = 5. / 6 // 20 of 24 packets, P4-ABC §6.1.3
+
+// packetWeight returns the bytes that a packet counts for at least in a Q in bytes. A buffer that is limited in packets
+// is filled by packets, too: short ones would reach the limit before Q_base, and then it would no longer matter whose
+// they are. Q_base is packetShare of the buffer then. A packet counts for a full frame at most, as with average:
+// packets.
+func (t *thresholds) packetWeight(buffer tm.Limit, frame unit.Bytes) product {
+	if buffer.Packets <= 0 {
+		return nil
+	}
+	base := t.qBase
+	if t.frame > 0 {
+		base *= float64(frame)
+	}
+	return productBy(min(float64(frame), base/(packetShare*float64(buffer.Packets))))
 }
 
 // exceeds reports whether a queue is longer than a threshold.
@@ -84,9 +106,30 @@ func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 		}
 		q := &all[i]
 		q.thresholds = c.thresholds(rate, fullFrame(site))
+		if q.maxRate = math.Inf(1); !c.PerPacket {
+			q.packet, q.maxRate = q.packetWeight(site.Limit(i), fullFrame(site)), c.maxRate(rate)
+		}
 		q.room = newRoom(c, &q.thresholds, site, i, rate)
 	}
 	return all
+}
+
+// rateMargin is log2 of how many times a port's rate a user is taken to send at most.
+const rateMargin = 2
+
+// maxRate returns the largest activity at a port of a rate, where the average is that of rates: rateMargin over the
+// port's rate in units of the smallest reference rate. Users cannot send more for long. What exceeds it is the first
+// packets of a user, of which the meter has seen no time yet, or a forged mark: one such rate would be the average of
+// all for seconds.
+func (c *Config) maxRate(rate unit.Rate) float64 {
+	least := c.Reference
+	for i := range c.Aggregates {
+		least = min(least, c.Aggregates[i].Value)
+	}
+	if rate <= 0 {
+		return mostHonest
+	}
+	return min(math.Log2(float64(rate)/float64(least))+rateMargin, mostHonest)
 }
 
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
@@ -95,7 +138,7 @@ func (a *Program) exceeded(queue int64, out dataplane.PortID) bool {
 		return a.whole.exceeded(queue, out)
 	}
 	q := &a.aqms[out]
-	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.of(a.activity, a.Average(out)))
+	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.of(min(a.activity, q.maxRate), a.Average(out)))
 }
 
 // accept counts the current packet in A_avg. With average: packets the samples are activities, and packets count
@@ -105,12 +148,12 @@ func (a *Program) accept(now unit.Time, size int32, out dataplane.PortID) {
 		a.whole.accept(now, size, out)
 		return
 	}
-	q := &a.aqms[out].average
+	q := &a.aqms[out]
 	if a.config.PerPacket {
-		q.Update(now, a.activity, 1, a.config.Average)
+		q.average.Update(now, a.activity, 1, a.config.Average)
 		return
 	}
-	q.Update(now, math.Exp2(a.activity), float64(size), a.config.Average)
+	q.average.Update(now, math.Exp2(min(a.activity, q.maxRate)), float64(size), a.config.Average)
 }
 
 // Average returns A_avg at an egress port, 0 before the first packet.
@@ -123,6 +166,16 @@ func (a *Program) Average(out dataplane.PortID) float64 {
 		return mean
 	}
 	return math.Log2(mean)
+}
+
+// depth is what thresholds are compared with: Q less the port's room or, if that is more, its packets as bytes.
+func (a *Program) depth(env *dataplane.Env, out dataplane.PortID) int64 {
+	q := &a.aqms[out]
+	depth := q.room.reduce(a.queue(env, out))
+	if len(q.packet) > 0 {
+		depth = max(depth, int64(q.packet.of(Fixed(env.Port(out).Packets()))))
+	}
+	return depth
 }
 
 // queue is Q: the packets, or their bytes, that wait, without the one on the wire.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -136,16 +137,22 @@ func TestQueueInFullFrames(t *testing.T) {
 	for _, f := range forms {
 		for _, x := range []struct {
 			size, largest int32
+			buffer        tm.Limit // that the program knows
 			taken         [2]int32 // by form
-		}{{1514, 0, [2]int32{7, 7}}, {1514, 1534, [2]int32{7, 7}}, {1490, 1534, [2]int32{7, 7}},
-			{200, 1514, [2]int32{24, 7}}, {9014, 9014, [2]int32{7, 7}}} {
+		}{{1514, 0, tm.Limit{}, [2]int32{7, 7}}, {1514, 1534, tm.Limit{}, [2]int32{7, 7}},
+			{1490, 1534, tm.Limit{}, [2]int32{7, 7}}, {200, 1514, tm.Limit{}, [2]int32{24, 7}},
+			{9014, 9014, tm.Limit{}, [2]int32{7, 7}}, {200, 1514, tm.Limit{Bytes: 36_000}, [2]int32{24, 7}},
+			{200, 1514, tm.Limit{Packets: 24}, [2]int32{21, 7}}, // of which 20 are 5/6
+			{200, 1514, tm.Limit{Packets: 12}, [2]int32{11, 7}}, {200, 1514, tm.Limit{Packets: 6}, [2]int32{7, 7}},
+			{1490, 1534, tm.Limit{Packets: 24}, [2]int32{7, 7}}} {
 			c := f.config()
 			c.QBase = c.QMin
 			b, taken, want := newBench(t, c), int32(0), x.taken[0]
 			if f.perPacket {
 				want = x.taken[1]
 			}
-			site := &dataplane.Site{Ports: 2, Book: packet.NewBook(), MaxFrame: x.largest}
+			site := &dataplane.Site{Ports: 2, Book: packet.NewBook(), MaxFrame: x.largest,
+				Limits: []tm.Limit{x.buffer, x.buffer}}
 			b.program.aqms = newAQMs(&c, site)
 			if f.integer {
 				b.program.whole = newIntegers(&c, b.program)
@@ -154,8 +161,39 @@ func TestQueueInFullFrames(t *testing.T) {
 				taken++
 			}
 			if taken != want { // the buffer has room for 24
-				t.Errorf("%v, frames of %d bytes: %d wait, want %d", f, x.size, taken, want)
+				t.Errorf("%v, frames of %d bytes, buffer of %+v: %d wait, want %d", f, x.size, x.buffer, taken, want)
 			}
+		}
+	}
+}
+
+// A user's activity counts as four times the port's rate at most: its first packets, measured over no time, neither are
+// the average of all for seconds nor have a lone user dropped at Q_min.
+func TestHighestRate(t *testing.T) {
+	for _, f := range forms {
+		if f.perPacket {
+			continue
+		}
+		a := roomBench(t, f.config(), tm.Limit{})
+		measure := func(activity float64) {
+			if a.activity = activity; a.whole != nil {
+				a.whole.activity = FixedOf(activity)
+			}
+		}
+		measure(30)
+		a.accept(0, 1514, 1)
+		if got, want := a.Average(1), math.Log2(4*50e6/10e3); !near(got, want, 0.01) {
+			t.Errorf("%v: A_avg is %g after a packet of activity 30, want %g", f, got, want)
+		}
+		if n := a.accepts(); n != 20 && (n != 19 || !f.integer) { // integers round
+			t.Errorf("%v: a lone user has a threshold of %d frames, want Q_base", f, n)
+		}
+		measure(10)
+		for i := range 5 { // a second and a half
+			a.accept(unit.Time(i)*300*unit.Millisecond, 1514, 1)
+		}
+		if got := a.Average(1); got > 12 {
+			t.Errorf("%v: A_avg is %g after 1.2 s of activity 10", f, got)
 		}
 	}
 }

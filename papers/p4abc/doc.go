@@ -16,7 +16,8 @@
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
-//	ours            A_avg of rates, Q in bytes        Config.PerPacket    TestAverageForms, TestQueueInFullFrames
+//	ours            A_avg of rates, Q in bytes        Config.PerPacket    TestAverageForms, TestQueueInFullFrames,
+//	                                                                     TestHighestRate
 //	                in integers                       IntegerRates        TestIntegerRates, TestAdoptForms
 //	                next to calls                     experiments/calls.yaml  TestLightUsers, TestSmallPackets
 //	                next to downloads                 experiments/two-way.yaml  TestSmallPackets
@@ -179,7 +180,11 @@
 // bytes, next to users with far lower rates, is log2(1/φ) above A_avg: its threshold is Q_base − γ·log2(1/φ),
 // 15 packets with four fifths of the bytes and Q_min from 54 % down (TestLightUsers). The mean of A weighted by
 // bytes alone is not enough: a user with a hundredth of the rate is 6.6 below, and so much its bytes take away.
-// Users of equal rates have Q_base in both forms. A user that does not yield has Q_min as long as it has less than
+// Users of equal rates have Q_base in both forms. An activity counts as that of four times the port's rate at most, by
+// the smallest reference rate: the first packets of a user are measured over no time, and one such rate, or one forged
+// mark, would be the mean for seconds (TestHighestRate). Where the buffer is limited in packets, a packet counts for its
+// part of it, so that Q_base is 5/6 of the buffer, 20 of 24 packets, and for a full frame at most: short frames would
+// else fill the buffer before Q_base, and the tail would be dropped, whoever sent it (TestQueueInFullFrames). A user that does not yield has Q_min as long as it has less than
 // 54 % of the bytes; if it has more, all others' thresholds are above the buffer, and its part shrinks.
 //
 // It costs a power and a logarithm of two a packet. The state is the same three registers a port, and four in integers:

@@ -76,13 +76,18 @@ func (a *Program) roomStages() []dataplane.Stage {
 	for i := range roomPortions {
 		digits = max(digits, len(roomPortions[i].parts))
 	}
+	operations := shiftAdds("the queue less its room", digits)
+	if n := len(a.aqms[0].packet); n > 0 {
+		operations = append(operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "packets of the port",
+			Times: 1}, shiftAdds("packets as bytes", n)[0])
+	}
 	return []dataplane.Stage{{Name: "room of the port", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{roomUse("last arrival", ports, 1, 1),
 			roomUse("end of departing frames", ports, 1, 0), roomUse("end of idle time that counts", ports, 1, 1),
 			roomUse("room", ports, 1, 1)},
 		Tables: []dataplane.TableUse{{Name: "steps of the room", Entries: len(roomPortions), Key: roomSteps,
 			Action: digits * dataplane.Bits(digit{})}},
-		Operations: shiftAdds("the queue less its room", digits)}}
+		Operations: operations}}
 }
 
 // queueUse is the prototype's register.

@@ -225,7 +225,7 @@ func TestIntegerAverageOfOne(t *testing.T) {
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
 		w := integers{perPacket: true, ports: []integerAQM{{qMin: FixedOf(c.qMin), qBase: FixedOf(c.qBase),
-			gamma: productBy(c.gamma)}}}
+			gamma: productBy(c.gamma), maxRate: mostHonest << fraction}}}
 		for above := -3.0; above < 3; above += 0.01 {
 			x := FixedOf(above)
 			want := Threshold(x.Float(), 0, c.qMin, c.qBase, c.gamma)

@@ -23,6 +23,7 @@ type integerAQM struct {
 	qMin, qBase Fixed
 	gamma       product
 	frame       product        // thresholds.frame; empty: Q and the thresholds have one unit
+	maxRate     Fixed          // activityAQM.maxRate
 	average     IntegerAverage // of packets
 	rates       IntegerRates   // of bytes
 }
@@ -32,7 +33,7 @@ func newIntegers(c *Config, a *Program) *integers {
 	for i := range w.ports {
 		t := &a.aqms[i].thresholds
 		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma),
-			frame: productBy(float64(t.frame))}
+			frame: productBy(float64(t.frame)), maxRate: FixedOf(min(a.aqms[i].maxRate, math.MaxInt32))}
 	}
 	return w
 }
@@ -40,7 +41,7 @@ func newIntegers(c *Config, a *Program) *integers {
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
 func (w *integers) exceeded(queue int64, out dataplane.PortID) bool {
 	q := &w.ports[out]
-	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.qBase-q.gamma.of(w.activity-w.value(out)))
+	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.qBase-q.gamma.of(min(w.activity, q.maxRate)-w.value(out)))
 }
 
 // exceeds is exceeds of thresholds in integers.
@@ -58,7 +59,7 @@ func (w *integers) accept(now unit.Time, size int32, out dataplane.PortID) {
 		q.average.Update(now, w.activity, w.average)
 		return
 	}
-	q.rates.Update(now, w.activity, int(size), w.average)
+	q.rates.Update(now, min(w.activity, q.maxRate), int(size), w.average)
 }
 
 // value returns A_avg at a port.

@@ -111,7 +111,7 @@ func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	m := &p.Meta
 	room := &a.aqms[m.Out].room
 	room.arrive(env.Now(), env.Port(m.Out).Bytes() == 0)
-	if !a.outside(m) && a.exceeded(room.reduce(a.queue(env, m.Out)), m.Out) {
+	if !a.outside(m) && a.exceeded(a.depth(env, m.Out), m.Out) {
 		room.drop(env.Now())
 		return dataplane.Drop(dataplane.ActivityExceeded)
 	}

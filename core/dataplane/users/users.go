@@ -137,6 +137,9 @@ func (t *Table) At(a packet.Addr, version uint8) int32 {
 
 // Set returns the set that has an address, by its place among the aggregates; false if it is in none.
 func (t *Table) Set(a packet.Addr, version uint8) (set int32, ok bool) {
+	if int(a) >= len(t.own) { // an address that the book does not have
+		return 0, false
+	}
 	u := t.At(a, version)
 	return u, int(u) < t.sets
 }
