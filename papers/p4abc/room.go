@@ -16,10 +16,10 @@ import (
 // The dependence on packets is in integers alone, and the same in both arithmetics.
 type room struct {
 	byteTime product   // transmission time of bytes, in ps
-	max      unit.Time // of level, 0: the thresholds are as configured
-	memory   unit.Time // M_AM
+	max      unit.Time `state:"-"` // of level, 0: the thresholds are as configured
+	memory   unit.Time `state:"-"` // M_AM
 
-	level unit.Time
+	level unit.Time `state:"span"`
 	free  unit.Time `state:"instant"` // when the frames that have departed are sent
 	last  unit.Time `state:"instant"` // the last arrival
 	until unit.Time `state:"instant"` // an empty port counts until then

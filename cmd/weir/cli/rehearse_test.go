@@ -30,8 +30,8 @@ func TestRehearsals(t *testing.T) {
 			text = strings.ReplaceAll(strings.ReplaceAll(text, "transport: tcp", "transport: tcp, stack: weir"),
 				"transport: udp,", "transport: udp, stack: weir,")
 			most := 0.02
-			if what == "program abc" { // it drops by lot, and few flows end
-				most = 0.2
+			if what == "program abc" { // it drops by lot, and few flows end: with its default 0 to 9 of 13 do not, by seed
+				most, text = 0.2, strings.Replace(text, "abc]", "{abc: {average: packets}}]", 1)
 			}
 			rehearse(t, r, text, most)
 		})

@@ -112,6 +112,9 @@ func (s Set) Matches() (all []Match, err error) {
 	return all, nil
 }
 
+// fields lists what an alternative can have.
+const fields = "address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, proto, sport, dport"
+
 // parseMatch reads one alternative.
 func parseMatch(words []string) (m Match, err error) {
 	m = Match{DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1}
@@ -121,7 +124,8 @@ func parseMatch(words []string) (m Match, err error) {
 	for i := 0; i < len(words); i++ {
 		word, value := words[i], ""
 		if IsName(word) {
-			return m, fmt.Errorf("the name of a user, here %q, stands by itself", word)
+			return m, fmt.Errorf("%q is no address, prefix or field, and the name of a user stands by itself; allowed: "+fields,
+				word)
 		}
 		if proto, ok := protocols[word]; ok {
 			word, value = "proto", strconv.Itoa(int(proto))
@@ -181,8 +185,7 @@ func (m *Match) set(word, value string) (err error) {
 		most = 65535
 		m.PeerPort = int32(number(int64(m.PeerPort)))
 	default:
-		return fmt.Errorf("%q is no address, prefix or field; allowed: address, prefix, from, to, dscp, tcp, udp, icmp, "+
-			"icmpv6, proto, sport, dport", word)
+		return fmt.Errorf("%q is no address, prefix or field; allowed: "+fields, word)
 	}
 	if err == nil && twice {
 		err = fmt.Errorf("%s is there twice", word)
