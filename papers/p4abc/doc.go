@@ -10,7 +10,7 @@
 //	                two edges at one core             experiments/domain-edges.yaml
 //	                all paths of a fat tree           experiments/domain-tree.yaml
 //	                with two bottlenecks              experiments/domain-two.yaml
-//	§3.1            traffic descriptors               Users               TestUsers, TestAmbiguous, TestFind
+//	§3.1            traffic descriptors               users.Set           TestSet, TestAmbiguous, TestFind
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
 //	§3.2, eq. (1)   activity                          Activity            TestActivity, TestFirstPacket
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
