@@ -95,10 +95,14 @@ func TestSmallPackets(t *testing.T) {
 }
 
 // Figures 5 and 6 with every scheme and its source's parameters, with the paper's buffer. TestCompareFull also has the
-// larger one and the search's parameters.
+// larger one and the search's parameters. In the first four seconds goodputs of figure 6 vary by 5 Mb/s from seed to
+// seed with either average of ABC, so the averages are compared after 5 s, as in the quick variant.
 func TestCompare(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=3s", "warmup=3s", "n=16", "buffer=24 packets",
 		"parameters=[source]")
 	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=2s", "warmup=2s", "r0=[20Mbps, 100Mbps]", "buffer=24 packets",
-		"parameters=[source]")
+		"parameters=[source]", "scheme=[taildrop, red, codel, pie, fq_codel, dualpi2, drr, cake, csfq, rainbow, ppv, afq, "+
+			"fdpa, abc, abc_integer]")
+	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=5s", "warmup=5s", "r0=[20Mbps, 100Mbps]",
+		"parameters=[source]", "scheme=[abc, abc_rate]")
 }

@@ -16,7 +16,7 @@ import (
 	"weir/internal/testutil"
 )
 
-func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 18) }
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 18, "../../core/dataplane/users") }
 
 func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
 

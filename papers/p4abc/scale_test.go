@@ -7,10 +7,11 @@ import (
 	"weir/study/spec"
 )
 
-// Thresholds that round_trip fits carry the link and share it, at two other links than the paper's.
+// Thresholds that round_trip fits carry the link and share it, at two other links than the paper's. At 1 Gb/s shares
+// are fair from 8 s on: after 5 s Jain's index is 0.98 ± 0.03 with either average.
 func TestScale(t *testing.T) {
 	holds(t, "p4abc/scale", "link=10M_100ms", "scheme=[documented, fitted]")
-	holds(t, "p4abc/scale", "link=1G_10ms", "scheme=[documented, fitted]", "warmup=5s", "duration=2s")
+	holds(t, "p4abc/scale", "link=1G_10ms", "scheme=[documented, fitted]", "warmup=8s", "duration=2s")
 }
 
 // Thresholds may fall with the root of the number of users.

@@ -87,8 +87,9 @@ func TestAggregateNumbers(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/aggregates", spec.Options{Set: []string{"users=[10]", "duration=5s", "warmup=5s"}}))
 }
 
-// A user joins eight: fair again, and full. TestJoinsFull has users that leave, too.
+// A user joins eight: fair again, and full. The 20 s have room for the 15 s of joins.time and the 5 s for which shares
+// stay fair. TestJoinsFull has users that leave, too.
 func TestJoins(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", spec.Options{Set: []string{"repeat=1", "change=one-joins-eight",
-		"scheme=[without, memory-3s, memory-10s]", "duration=12s"}}))
+		"scheme=[without, memory-3s, memory-10s]", "duration=20s"}}))
 }

@@ -109,7 +109,7 @@ func TestDecodeErrors(t *testing.T) {
 		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {uplink: inside}, mtu: 1279 B", 1),
 		strings.Replace(access, "memory: 3s", "memory: 3s, domain: part, ports: {uplink: inside}, mtu: 9217 B", 1),
 		strings.Replace(access, "memory: 3s", "memory: 3", 1),
-		strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1),
+		full(strings.Replace(access, "192.0.2.0/28", "192.0.2.0/33", 1)),
 		full(strings.Replace(access, "abc: {", "abc: {gama: 3 packets, ", 1)),
 		access + "users: {behind: user}\n", access + "users: {most: 0}\n", full(access + "users: {most: 1}\n"),
 		access + "users: {by: vlan}\n", access + "users: {named: 10.0.0.1}\n",

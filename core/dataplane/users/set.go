@@ -99,6 +99,9 @@ func (s Set) Matches() (all []Match, err error) {
 	}
 	for one := range strings.SplitSeq(string(s), "|") {
 		m, err := parseMatch(strings.Fields(one))
+		if err != nil && len(strings.Fields(string(s))) == 1 {
+			return nil, err // a set of one word is quoted by its error
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", s, err)
 		}
