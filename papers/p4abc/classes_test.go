@@ -38,7 +38,7 @@ func TestReferencesShare(t *testing.T) {
 
 // Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
 func TestDelayClasses(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: []string{"warmup=8s",
+	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: []string{"warmup=8s", "duration=20s",
 		"scheme=[one_class, deadline]", "chooses=[slow, fast]"}}),
 		"delay.all-fast", "delay.cost", "delay.strict-starves", "delay.no-abc-gains")
 	for _, x := range []struct{ set, claims []string }{

@@ -126,10 +126,6 @@ func parseMatch(words []string) (m Match, err error) {
 	}
 	for i := 0; i < len(words); i++ {
 		word, value := words[i], ""
-		if IsName(word) {
-			return m, fmt.Errorf("%q is no address, prefix or field, and the name of a user stands by itself; allowed: "+fields,
-				word)
-		}
 		if proto, ok := protocols[word]; ok {
 			word, value = "proto", strconv.Itoa(int(proto))
 		} else if _, err := Prefix(word); err == nil {

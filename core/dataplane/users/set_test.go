@@ -29,7 +29,7 @@ func TestSet(t *testing.T) {
 		{text: "tcp dport", err: "0 … 65535"},
 		{text: "10.0.0.256", err: "is no address"},
 		{text: "home", want: "home"}, {text: "Home-7_a", want: "Home-7_a"},
-		{text: "home dscp 46", err: "stands by itself"}, {text: "10.0.0.1 | home", err: "stands by itself"},
+		{text: "home dscp 46", err: "is no address"}, {text: "10.0.0.1 | home", err: "is no address"},
 		{text: "vlan", err: "is no address"}, {text: "7up", err: "is no address"},
 		{text: "to fe80::1%eth0", err: "neither an address nor a prefix"},
 	} {
