@@ -183,10 +183,11 @@
 // bytes alone is not enough: a user with a hundredth of the rate is 6.6 below, and so much its bytes take away.
 // Users of equal rates have Q_base in both forms. An activity counts as that of four times the port's rate at most, by
 // the smallest reference rate: the first packets of a user are measured over no time, and one such rate, or one forged
-// mark, would be the mean for seconds (TestHighestRate). Where the buffer is limited in packets, a packet counts for its
-// part of it, so that Q_base is 5/6 of the buffer, 20 of 24 packets, and for a full frame at most: short frames would
-// else fill the buffer before Q_base, and the tail would be dropped, whoever sent it (TestQueueInFullFrames). A user that does not yield has Q_min as long as it has less than
-// 54 % of the bytes; if it has more, all others' thresholds are above the buffer, and its part shrinks.
+// mark, would be the mean for seconds (TestHighestRate). Where the buffer is limited in packets, a packet counts for
+// its part of it, so that Q_base is 5/6 of the buffer, 20 of 24 packets, and for a full frame at most: short frames
+// would else fill the buffer before Q_base, and the tail would be dropped, whoever sent it (TestQueueInFullFrames). A
+// user that does not yield has Q_min as long as it has less than 54 % of the bytes; if it has more, all others'
+// thresholds are above the buffer, and its part shrinks.
 //
 // It costs a power and a logarithm of two a packet. The state is the same three registers a port, and four in integers:
 // the sum as a number of 48 digits and its unit, the bytes, and the slot (IntegerRates). There A_avg is within 0.051 of
