@@ -149,7 +149,7 @@ func (s *Setting) listed(c scheme.Config) []scheme.Remark {
 }
 
 // DividedUsers describes a customer that is two users by the users that the file declares, and those that a program or
-// scheduler lists; "" if there is none.
+// scheduler lists, or "".
 func (s *Setting) DividedUsers(sets []users.Set) string {
 	text := users.Divided(s.Book, sets, users.Nodes{Names: s.Nodes, Dual: s.Dual})
 	if text == "" {

@@ -37,7 +37,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 		}
 		f.turn ^= 1
 		if f.minStride < f.maxStride {
-			events = f.adjustStride(events)
+			events = f.adaptLookahead(events)
 		}
 		if stop != nil && stop(f.end) {
 			return

@@ -23,7 +23,7 @@ type User struct {
 
 // owner is the user of a number.
 type owner struct {
-	name string // "": it has none
+	name string // "": no user
 	bits int    // length of the user's prefix with the address
 }
 
@@ -118,7 +118,7 @@ func (b *Book) WithUsers(all []User) *Book {
 	return &c
 }
 
-// SetUsers replaces the list of users, for a driver that assigns numbers itself. Numbers keep the users that they have.
+// SetUsers replaces the list of users for a driver that assigns numbers itself. Numbers keep the users that they have.
 func (b *Book) SetUsers(all []User) {
 	b.users = all
 	if b.owners[0] == nil {

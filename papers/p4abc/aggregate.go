@@ -41,7 +41,7 @@ const (
 type aggregates struct {
 	book      *packet.Book
 	of        [2][]int32 // by family (IPv4, IPv6) and address: its aggregate, unknown or none
-	own       []int32    // by address: the aggregate of an address that is in no other; −1: none yet
+	own       []int32    // by address: the aggregate of an address that is in no other; −1: not yet given
 	addresses *users.Finder
 	narrow    []rule // that ask for more than the user's address, the narrowest first
 	flows     []flow // cache of narrow, by hash; nil: it is empty

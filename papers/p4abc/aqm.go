@@ -61,8 +61,8 @@ type thresholds struct {
 const packetShare = 5. / 6 // 20 of 24 packets, P4-ABC §6.1.3
 
 // packetWeight returns the bytes that a packet counts for at least in a Q in bytes. A buffer that is limited in packets
-// is filled by packets, too: short ones would reach the limit before Q_base, and then it would no longer matter whose
-// they are. Q_base is packetShare of the buffer then. A packet counts for a full frame at most, as with average:
+// is filled by packets, too: short ones would reach the limit before Q_base, and then it would no longer matter who sent
+// them. Q_base is packetShare of the buffer then. A packet counts for a full frame at most, as with average:
 // packets.
 func (t *thresholds) packetWeight(buffer tm.Limit, frame unit.Bytes) product {
 	if buffer.Packets <= 0 {
@@ -117,9 +117,9 @@ func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 // rateMargin is log2 of how many times a port's rate a user is taken to send at most.
 const rateMargin = 2
 
-// maxRate returns the largest activity at a port of a rate, where the average is that of rates: rateMargin over the
+// maxRate returns the largest activity at a port of a rate, where rates are averaged: rateMargin over the
 // port's rate in units of the smallest reference rate. Users cannot send more for long. What exceeds it is the first
-// packets of a user, of which the meter has seen no time yet, or a forged mark: one such rate would be the average of
+// packets of a user, when the meter has seen no time yet, or a forged mark: one such rate would be the average of
 // all for seconds.
 func (c *Config) maxRate(rate unit.Rate) float64 {
 	least := c.Reference

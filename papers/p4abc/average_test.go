@@ -142,7 +142,7 @@ func TestQueueInFullFrames(t *testing.T) {
 		}{{1514, 0, tm.Limit{}, [2]int32{7, 7}}, {1514, 1534, tm.Limit{}, [2]int32{7, 7}},
 			{1490, 1534, tm.Limit{}, [2]int32{7, 7}}, {200, 1514, tm.Limit{}, [2]int32{24, 7}},
 			{9014, 9014, tm.Limit{}, [2]int32{7, 7}}, {200, 1514, tm.Limit{Bytes: 36_000}, [2]int32{24, 7}},
-			{200, 1514, tm.Limit{Packets: 24}, [2]int32{21, 7}}, // of which 20 are 5/6
+			{200, 1514, tm.Limit{Packets: 24}, [2]int32{21, 7}}, // 20 are 5/6
 			{200, 1514, tm.Limit{Packets: 12}, [2]int32{11, 7}}, {200, 1514, tm.Limit{Packets: 6}, [2]int32{7, 7}},
 			{1490, 1534, tm.Limit{Packets: 24}, [2]int32{7, 7}}} {
 			c := f.config()
@@ -198,7 +198,7 @@ func TestHighestRate(t *testing.T) {
 	}
 }
 
-// The integer average of rates is within IntegerRatesBound of the exact one, for any traffic, from one packet a second
+// The integer average of rates is within IntegerRatesBound of the exact one for any traffic, from one packet a second
 // to a million, in memories of 10 ms to 10 s, for users from 10 kb/s to 10 Gb/s at a reference of 10 kb/s.
 func TestIntegerRates(t *testing.T) {
 	worst := 0.0

@@ -188,7 +188,7 @@ func delaysOfAggregates(t *testing.T, integer bool) {
 	}
 }
 
-// The class of an aggregate is also that of what its user receives.
+// The class of an aggregate is also the class of what its user receives.
 func TestDelaysBothDirections(t *testing.T) {
 	c := defaults()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.2", Value: 10 * unit.Kbps}}

@@ -16,12 +16,12 @@
 //	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden, TestAverageOfAcceptedOnly
-//	ours            A_avg of rates, Q in bytes        Config.PerPacket    TestAverageForms, TestQueueInFullFrames,
+//	extension       A_avg of rates, Q in bytes        Config.PerPacket    TestAverageForms, TestQueueInFullFrames,
 //	                                                                     TestHighestRate
 //	                in integers                       IntegerRates        TestIntegerRates, TestAdoptForms
 //	                next to calls                     experiments/calls.yaml  TestLightUsers, TestSmallPackets
 //	                next to downloads                 experiments/two-way.yaml  TestSmallPackets
-//	ours            thresholds grow at an empty port  room.go             TestRoom, TestRoomShrinks, TestRoomAdopts
+//	extension       thresholds grow at an empty port  room.go             TestRoom, TestRoomShrinks, TestRoomAdopts
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
 //	                over rates, round trips, flows    experiments/references.yaml  TestReferencesShare
 //	§3.4            marks of malicious users          experiments/forged.yaml  TestForgedMark, TestCorruptMark
@@ -181,11 +181,11 @@
 // bytes, next to users with far lower rates, is log2(1/φ) above A_avg: its threshold is Q_base − γ·log2(1/φ),
 // 15 packets with four fifths of the bytes and Q_min from 54 % down (TestLightUsers). The mean of A weighted by
 // bytes alone is not enough: a user with a hundredth of the rate is 6.6 below, and so much its bytes take away.
-// Users of equal rates have Q_base in both forms. An activity counts as that of four times the port's rate at most, by
+// Users of equal rates have Q_base in both forms. An activity is at most the one of four times the port's rate, by
 // the smallest reference rate: the first packets of a user are measured over no time, and one such rate, or one forged
 // mark, would be the mean for seconds (TestHighestRate). Where the buffer is limited in packets, a packet counts for
 // its part of it, so that Q_base is 5/6 of the buffer, 20 of 24 packets, and for a full frame at most: short frames
-// would else fill the buffer before Q_base, and the tail would be dropped, whoever sent it (TestQueueInFullFrames). A
+// would else fill the buffer before Q_base, and the tail would be dropped (TestQueueInFullFrames). A
 // user that does not yield has Q_min as long as it has less than 54 % of the bytes; if it has more, all others'
 // thresholds are above the buffer, and its part shrinks.
 //
@@ -275,7 +275,7 @@
 // it. round_trip keeps these shares at every port's rate, and never goes below the given packets,
 // which bursts need. So 1 against 8 CUBIC flows have at least 95 % of the link and a Jain's index
 // of 0.95 from 10 Mb/s to 100 Gb/s, at 1 to 100 ms (experiments/scale.yaml); the documented packets
-// carry 41 % of 1 Gb/s at 10 ms where they do not grow (average: packets). Half of these shares costs nothing, a
+// carry 41 % of 1 Gb/s at 10 ms where they do not grow (average: packets). Half of these shares is free, a
 // quarter 2 to 16 % of the link. Above a thousand packets a window, it takes CUBIC up to 40 s to grow into what ABC
 // leaves free. More users need less, in proportion to the root of their number (option users,
 // experiments/scale-users.yaml).

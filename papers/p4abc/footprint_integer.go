@@ -17,7 +17,7 @@ func logTables(of string) []dataplane.TableUse {
 		{Name: "log2 of " + of, Entries: parts, Key: places, Action: fraction}}
 }
 
-// powerTable is that of 2^x.
+// powerTable is the table of 2^x.
 func powerTable() dataplane.TableUse {
 	return dataplane.TableUse{Name: "2^x", Entries: parts, Key: places, Action: fraction + 1}
 }
@@ -99,7 +99,7 @@ func (a *Program) integerStages() []dataplane.Stage {
 	}
 }
 
-// rateStages are those of the activity AQM where A_avg is that of the mean rate, with the stage of its threshold.
+// rateStages are those of the activity AQM where A_avg has the mean rate, with the stage of its threshold.
 func (a *Program) rateStages(threshold dataplane.Stage) []dataplane.Stage {
 	const in = dataplane.InIngress
 	var v IntegerRates

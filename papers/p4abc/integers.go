@@ -12,7 +12,7 @@ import (
 // integers are what a program has in place of its AQMs' floating-point numbers.
 type integers struct {
 	average   *slots // of A_avg
-	perPacket bool   // A_avg is that of packets
+	perPacket bool   // A_avg counts packets
 	ports     []integerAQM
 
 	activity Fixed // of the current packet

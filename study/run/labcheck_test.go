@@ -184,7 +184,7 @@ measure: [goodput]
 }
 
 // What hosts send follows from the narrowest link of a path and from the flows that share it, not from the hosts' own
-// links: fast access links fit. Only datagrams depart whatever waits behind. (Review of P4-ABC and the lab, F3.)
+// links: fast access links fit. Only datagrams depart however much waits. (Review of P4-ABC and the lab, F3.)
 func TestFramesByPath(t *testing.T) {
 	const network = `duration: 5s
 topology:

@@ -23,7 +23,7 @@ type limit struct {
 	single             bool // TCP must send each segment on its own
 }
 
-// limitOf returns the limit of a link with a rate, for frames of at most room bytes. The burst has room for a frame and
+// limitOf returns the limit of a link with a rate for frames of at most room bytes. The burst has room for a frame and
 // less than two, or for what the link carries while a timer is late. Segments are sent on their own where each counts
 // more than its bytes, and where two take more than what pacingShift allows: TCP has two bursts wait, and a burst has
 // two segments or more.

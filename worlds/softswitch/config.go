@@ -393,7 +393,7 @@ func (c *Config) links() (all []lab.BridgePort) {
 
 // questions are warnings of what is hardly meant: what programs say of where they stand, exempt frames that could
 // fill a port (lax), users who are not protected in what they receive (receivers), and rates at which a full frame
-// takes more than a second, while nothing else leaves that port. maxFrame is the bytes of such a frame, without tags.
+// takes more than a second, while no other frame leaves that port. maxFrame is the bytes of such a frame, without tags.
 func (c *Config) questions(maxFrame func(port int) int) (warnings []document.Warning) {
 	warnings = append(append(slices.Clone(c.remarks), c.lax()...), c.receivers()...)
 	for i, p := range c.Ports {

@@ -60,7 +60,7 @@ type Users struct {
 	ports []string // their names
 }
 
-// Customer is a user with a name, whose frames are those of its addresses and VLANs.
+// Customer is a user with a name, with the frames of its addresses and VLANs.
 type Customer struct {
 	Name     string
 	Prefixes []netip.Prefix

@@ -229,7 +229,7 @@ func (u *users) setNames(rules *Users, numbers []packet.Addr) {
 const everyBit = 129
 
 // table finds the numbers of prefixes. The book knows each number by an address that is in no longer prefix, in each
-// family; addresses are those of numbers with several prefixes, which the caller enters.
+// family; addresses belong to numbers with several prefixes, which the caller enters.
 func (u *users) table(prefixes []netip.Prefix, number func(i int) packet.Addr) (
 	table *dataplane.LPM[packet.Addr], addresses map[packet.Addr][2]netip.Addr) {
 	addresses = map[packet.Addr][2]netip.Addr{}
@@ -354,7 +354,7 @@ func (u *users) vlans(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
 }
 
 // customer returns the customer to whom frames with two such tags belong, by both of them or by the outer one; 0 if
-// there is none.
+// there is no user.
 func (u *users) customer(now unit.Time, outer, inner uint16) packet.Addr {
 	if u.tagged == nil || outer == 0 {
 		return 0

@@ -128,7 +128,7 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // meter reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own, within
-// the receiver's. What a sender's plan has no tokens for takes none of the receiver's.
+// the receiver's. What a sender's plan has no tokens for takes no tokens of the receiver's.
 func (x *Program) meter(now unit.Time, p *packet.Packet) bool {
 	switch {
 	case p.Meta.Flags&packet.Internal != 0:

@@ -88,7 +88,7 @@ func (f *byUser) Forget(a packet.Addr) { f.table.Forget(a) }
 // Addresses has CAKE take all addresses of a user that the file declares for one host.
 func (f *fq) Addresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
 
-// host is the number of the host with an address: that of its user, or the address's own.
+// host is the number of the host with an address: its user's, or the address's own.
 func (f *fq) host(a packet.Addr, version uint8) uint32 {
 	if f.book == nil || len(f.book.Users()) == 0 {
 		return uint32(a)

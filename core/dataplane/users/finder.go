@@ -46,7 +46,7 @@ type Finder struct {
 	lengths  []int // of prefixes, longest first
 }
 
-// NewFinder makes the finder of sets, of which no two have a prefix in common.
+// NewFinder makes the finder of sets, which have no prefix in common.
 func NewFinder(book *packet.Book, sets []Set) *Finder {
 	f := &Finder{book: book, names: map[string]int32{}, prefixes: map[netip.Prefix]int32{}}
 	for i, s := range sets {
@@ -89,8 +89,8 @@ func (f *Finder) longest(a netip.Addr, max int) (set int32, bits int, ok bool) {
 	return 0, -1, false
 }
 
-// around returns the set with the longest prefix that contains another prefix and is not equal to it.
-func (f *Finder) around(p netip.Prefix) (set int32, ok bool) {
+// containing returns the set with the longest prefix that contains another prefix and is not equal to it.
+func (f *Finder) containing(p netip.Prefix) (set int32, ok bool) {
 	set, _, ok = f.longest(p.Addr(), p.Bits()-1)
 	return set, ok
 }
@@ -99,7 +99,7 @@ func (f *Finder) around(p netip.Prefix) (set int32, ok bool) {
 const maxBits = 128
 
 // Find returns the set with the longest prefix that has address number a in an IP version. The prefixes of a set that
-// is a name are those of the book's user.
+// is a name belong to the book's user.
 func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
 	set, bits, ok := f.longest(address(f.book, a, version), maxBits)
 	if name, n := f.book.Owner(a, version); name != "" && n > bits {
@@ -134,7 +134,7 @@ type Lister interface {
 	Sets() (param string, all []Set)
 }
 
-// Unknown returns an error that names a set that is no user of the book; nil if there is none.
+// Unknown returns an error that names a set that is no user of the book, or nil.
 func Unknown(book *packet.Book, sets []Set) error {
 	var declared []string
 	if book != nil {
@@ -189,8 +189,8 @@ type Nodes struct {
 }
 
 // Divided describes the first user of the book whose addresses the sets give to different users, or the first node for
-// which the sets and the book's users do; "" if there is none. A node with one address in a user and the other one in
-// none is divided if its flows use both.
+// which the sets and the book's users do, or "". A node with one address in a user and the other one in
+// no set is divided if its flows use both.
 func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
 	if book == nil || len(sets) == 0 && len(book.Users()) == 0 {
 		return ""
@@ -199,7 +199,7 @@ func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
 	for _, s := range sets { // prefixes within a user's
 		all, _ := s.Matches()
 		for i := range all {
-			if k, ok := owners.around(all[i].User); ok && all[i].Plain() {
+			if k, ok := owners.containing(all[i].User); ok && all[i].Plain() {
 				return fmt.Sprintf("%v of user %s is in %q", &all[i], book.Users()[k].Name, s)
 			}
 		}
@@ -209,8 +209,8 @@ func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
 			continue
 		}
 		for _, p := range u.Prefixes {
-			a, in := f.around(u.Prefixes[0])
-			if b, also := f.around(p); a != b || in != also {
+			a, in := f.containing(u.Prefixes[0])
+			if b, also := f.containing(p); a != b || in != also {
 				return fmt.Sprintf("%v of user %s is in %s, and %v in %s", u.Prefixes[0], u.Name, inWords(sets, a, in), p,
 					inWords(sets, b, also))
 			}
@@ -224,7 +224,7 @@ func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
 	return NewFinder(book, sets).dividedNodes(sets, nodes)
 }
 
-// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets, or in one set and in none.
+// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets, or one of them in no set.
 func (f *Finder) dividedNodes(sets []Set, nodes Nodes) (text string) {
 	others := 0
 	for i, name := range nodes.Names {

@@ -92,7 +92,7 @@ var reserved = []string{"from", "to", "dscp", "proto", "sport", "dport", "vlan",
 // NameRule is how errors describe names of users.
 const NameRule = "letters, digits, - and _, the first one a letter, up to 40, and no word such as tcp, dscp or vlan"
 
-// Matches returns the alternatives; the name of a user has none.
+// Matches returns the alternatives; the name of a user has no alternatives.
 func (s Set) Matches() (all []Match, err error) {
 	if IsName(string(s)) {
 		return nil, nil
@@ -280,7 +280,7 @@ func (m *Match) meet(o *Match) (both, within, around bool) {
 }
 
 // Distinct returns an error if two sets both have some packets, and neither is within the other. A family decides
-// nothing here: a set without addresses is for both.
+// no case here: a set without addresses is for both.
 func Distinct(sets []Set) error {
 	var matches []Match
 	var of []int

@@ -43,7 +43,7 @@ func (c *Config) Sets() (param string, all []Set) { return "aggregates", Keys(c.
 type Table struct {
 	book   *packet.Book
 	of     [2][]int32 // by family (IPv4, IPv6) and address; −1: not looked up yet
-	own    []int32    // by address: the user of an address that is in no set; −1: none yet
+	own    []int32    // by address: the user of an address that is in no set; −1: not yet given
 	find   *Finder
 	sets   int
 	common int32 // user of all sources without an aggregate; −1: each is one
@@ -132,10 +132,10 @@ func (t *Table) At(a packet.Addr, version uint8) int32 {
 	if u := t.of[family(version)][a]; u >= 0 {
 		return u
 	}
-	return t.look(a, version)
+	return t.findUser(a, version)
 }
 
-// Set returns the set that has an address, by its place among the aggregates; false if it is in none.
+// Set returns the set that has an address, by its place among the aggregates; false if it is in no set.
 func (t *Table) Set(a packet.Addr, version uint8) (set int32, ok bool) {
 	if int(a) >= len(t.own) { // an address that the book does not have
 		return 0, false
@@ -151,8 +151,8 @@ func family(version uint8) int {
 	return 0
 }
 
-// look finds the user with an address for the first time.
-func (t *Table) look(a packet.Addr, version uint8) int32 {
+// findUser finds the user with an address for the first time.
+func (t *Table) findUser(a packet.Addr, version uint8) int32 {
 	u, ok := t.find.Find(a, version)
 	switch {
 	case ok:
