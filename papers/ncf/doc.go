@@ -528,9 +528,9 @@
 // change_wait, and by then has more packets in the queue than at first: TestChange has 15 packets reordered
 // without a wait, 57 after 1 ms, and none without a limit. The default is not to wait. Its cost is highest for equal
 // flows near the threshold, which change all the time: what is left in the elephants' queue waits for mice, and the
-// sender resends it. 16, 32 and 64 flows of cubic at 100 Mb/s and 20 ms by loss have 95.5, 92.5 and 90.9 Mb/s, with tail
-// drop 95.4 or more; 8 and 256, which do not change, have 95.6. bandwidth: equal has 95.0, flowlet 94.2 or more (4 s,
-// one seed).
+// sender resends it. 16, 32 and 64 flows of cubic at 100 Mb/s and 20 ms by loss have 95.5, 92.5 and 90.9 Mb/s, and with
+// tail drop 95.4 or more; 8 and 256, which do not change, have 95.6. bandwidth: equal has 95.0, flowlet 94.2 or more (4
+// s, one seed).
 //
 // A packet that comes back by recirculation is counted once (TestCountedOnce).
 package ncf

@@ -61,8 +61,8 @@ type thresholds struct {
 const packetShare = 5. / 6 // 20 of 24 packets, P4-ABC §6.1.3
 
 // packetWeight returns the bytes that a packet counts for at least in a Q in bytes. A buffer that is limited in packets
-// is filled by packets, too: short ones would reach the limit before Q_base, and then it would no longer matter who sent
-// them. Q_base is packetShare of the buffer then. A packet counts for a full frame at most, as with average:
+// is filled by packets, too: short ones would reach the limit before Q_base, and then it would no longer matter who
+// sent them. Q_base is packetShare of the buffer then. A packet counts for a full frame at most, as with average:
 // packets.
 func (t *thresholds) packetWeight(buffer tm.Limit, frame unit.Bytes) product {
 	if buffer.Packets <= 0 {

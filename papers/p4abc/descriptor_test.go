@@ -40,7 +40,8 @@ func TestFind(t *testing.T) {
 		p.Hash = packet.FlowHash(src, dst, sport, dport, p.Proto)
 		return p
 	}
-	a := described(t, ToSender, "10.0.0.0/30", "10.0.0.2", "10.0.0.0/30 dscp 46", "10.0.0.1 to 10.0.0.5 tcp sport 7 dport 443",
+	a := described(t, ToSender, "10.0.0.0/30", "10.0.0.2", "10.0.0.0/30 dscp 46",
+		"10.0.0.1 to 10.0.0.5 tcp sport 7 dport 443",
 		"10.0.0.8 | fd00::7", "fd00::/125", "udp dport 53 10.0.0.4")
 	dscp, six, dns := tcp(2, 5, 1, 2), tcp(2, 5, 1, 2), tcp(4, 5, 1, 53)
 	dscp.TOS, six.Version, dns.Proto = 46<<2|1, 6, packet.ProtoUDP

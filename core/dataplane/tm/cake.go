@@ -36,8 +36,8 @@ const (
 // Params binds the configuration.
 func (c *Cake) Params(p *scheme.Params) {
 	p.Text(&c.Isolation, "isolation", isolateBySrc, "among whom the port is fair; a host is a user of `users`, and any "+
-		"user in weir switch", "tc-cake; ours: the default, there triple-isolate").Words(isolateFlows, isolateHosts, isolateSource,
-		isolateDest, isolateBySrc, isolateByDst, isolateBoth, isolateNothing)
+		"user in weir switch", "tc-cake; ours: the default, there triple-isolate").Words(isolateFlows, isolateHosts,
+		isolateSource, isolateDest, isolateBySrc, isolateByDst, isolateBoth, isolateNothing)
 	p.Int(&c.Flows, "flows", "1024", "queues for flows, and places for hosts, by a hash that looks for one in sets of 8",
 		"CAKE §III; tc-cake: 1024").Min(strconv.Itoa(ways)).Max(strconv.Itoa(MaxFlows))
 	p.Size(&c.Quantum, "quantum", "0 B", "bytes that the flows of a host may send a turn; 0: what the port "+
