@@ -34,7 +34,7 @@ func (f *Fabric) pace() {
 }
 
 // adaptLookahead sets the length of the next stride after one that began when a number of events had been run. It
-// returns // their number at its end. The number does not depend on the division into parts, so neither does the stride.
+// returns their number at its end. The number does not depend on the division into parts, so neither does the stride.
 func (f *Fabric) adaptLookahead(before uint64) (events uint64) {
 	events = f.Events()
 	switch links := uint64(len(f.extras)); {

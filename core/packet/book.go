@@ -1,6 +1,9 @@
 package packet
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // A Book gives every network address of a run a small number, so that tables, caches and
 // registers are flat slices. It is built once and is read-only afterwards. An entry has an IPv4
@@ -99,16 +102,18 @@ func (b *Book) WithUsers(all []User) *Book {
 	c := *b
 	c.owners = [2][]owner{}
 	c.SetUsers(all)
-	names, lengths := map[netip.Prefix]string{}, map[int]bool{}
+	names, lengths := map[netip.Prefix]string{}, []int(nil)
 	for _, u := range all {
 		for _, p := range u.Prefixes {
-			names[p.Masked()], lengths[p.Bits()] = u.Name, true
+			if names[p.Masked()] = u.Name; !slices.Contains(lengths, p.Bits()) {
+				lengths = append(lengths, p.Bits())
+			}
 		}
 	}
 	for i := range c.v4 {
 		for family, a := range [2]netip.Addr{c.v4[i], c.v6[i]} {
 			x := &c.owners[family][i]
-			for bits := range lengths {
+			for _, bits := range lengths {
 				if p, err := a.Prefix(bits); err == nil && names[p] != "" && (x.name == "" || bits > x.bits) {
 					*x = owner{names[p], bits}
 				}

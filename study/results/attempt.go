@@ -53,8 +53,8 @@ type Carrier struct {
 func (a *Attempt) disturbed() bool { return len(a.Disturbed)+len(a.Errors) > 0 }
 
 // changed returns the share of the measured part in which the machine can have changed what hosts did, or with queues
-// what stood in them. It is all of a disturbed attempt; the share of its stalls does not matter: a sender that loses a window
-// or // waits for a timeout after a stall recovers for as long as its congestion control takes.
+// what stood in them. It is all of a disturbed attempt; the share of its stalls does not matter: a sender that loses a
+// window or waits for a timeout after a stall recovers for as long as its congestion control takes.
 func (a *Attempt) changed(queues bool) float64 {
 	switch {
 	case a.disturbed(), a.RingLost+a.Lost > 0:

@@ -46,10 +46,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 			run, a, err = nil, nil, e
 		}
 	}()
-	if err := n.Schedule(o.Scheduling); err != nil {
-		return nil, nil, err
-	}
-	if err := n.Shape(plane); err != nil {
+	if err := errors.Join(n.Schedule(o.Scheduling), n.Shape(plane)); err != nil {
 		return nil, nil, err
 	}
 	followers, err := o.equip(r, plane, n)
