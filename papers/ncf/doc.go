@@ -205,7 +205,7 @@
 // reorders less (queues, undecided), but makes the mice's 99th percentile 2.8 times as long. With F over all windows,
 // d of 10 ms or a threshold of 20 %, elephants are found later: the mice's 95th percentile is 2.3, 1.3 and 1.1 times as
 // long (knobs.not-critical, undecided). If only elephants get NACKs (§5), mice of an incast wait for timeouts, 2.8 over
-// 32 flows (± 1.4), and the last takes 202 ms in place of 1.9 (knobs.mice-told).
+// 32 flows (± 1.4), and the last takes 202 ms instead of 1.9 (knobs.mice-told).
 //
 // On the Internet (internet, reaction, internet-lot; tests check the verdicts, those of the longer
 // experiments with -tags slow):
@@ -246,7 +246,7 @@
 //     flow has 9, 9 and 10 Mb/s with loss, 9, 12 and 9 with drops, 23, 23 and 13 with supply, 22 to 26 with
 //     early, too; fq gives it 22, 33 and 38. That it has more with loss than with drops is undecided (lot.long).
 //     Supply misses half of fq's share, and twice drops' part, in the deepest buffer (lot.no-starvation and
-//     lot.long-supply fail): it is told at each hop, and its window is that of the empty path. 0.95 of drops' use
+//     lot.long-supply fail): each hop notifies it, and its window is for the empty path. 0.95 of drops' use
 //     fails (lot.throughput): with loss 0.64 of 0.71 in the shallowest buffer, with supply 0.85 of 0.96 and 0.92 of
 //     0.99 in the others.
 //   - Partial deployment (partial): senders that reduce upon NACKs have 93 to 96 of their 95.6 Mb/s next to senders
@@ -256,11 +256,11 @@
 //     find no room, so with each notice to the former the latter lose packets, and they recover more slowly. If it
 //     begins earlier (congested: 70%), the former reduce before a packet is lost: they have 88 to 93, the others 95 to
 //     103, at 0.98 of the link and more (partial.both-70). Also tried: early at 5 to 50 % (51 to 92 for those who know:
-//     told whenever the others' queue is long, in windows of the empty path), deaf: alike (no better), congested: 50%
-//     and 30% (80 to 95). All together, Jain's index is 0.994 and more with loss, 1.000 with supply; without notices to
-//     the N heaviest 0.86 to 0.98. That notices even out is undecided with reno in 150 kB, 0.995 against 0.978 ± 0.019
-//     (partial.evens-out). That supply halves the queue's median fails there, 50 kB, and 25 without NACKs
-//     (partial.short-queue); in 500 kB it is 88, and 276 to 342.
+//     notified whenever the others' queue is long, in windows for the empty path), deaf: alike (no better), congested:
+//     50% and 30% (80 to 95). All together, Jain's index is 0.994 and more with loss, 1.000 with supply; without
+//     notices to the N heaviest 0.86 to 0.98. That notices even out is undecided with reno in 150 kB, 0.995 against
+//     0.978 ± 0.019 (partial.evens-out). That supply halves the queue's median fails there, 50 kB, and 25 without
+//     NACKs (partial.short-queue); in 500 kB it is 88, and 276 to 342.
 //   - NCF at one of two bottlenecks (partial-path): the flow across both has 18 and 14 Mb/s by loss, where drops leave
 //     it 13, which is undecided (path.long), and 21 by supply; with NCF at both it has 17 and 29, of a fair 32.
 //   - Controllers: with supply all ten reduce within 6 µs. With loss, reno, cubic, bbr, dctcp and swift do, the
@@ -505,7 +505,7 @@
 // 1.3 ms by five seeds). SRTT has samples of a retransmission's time stamps, which are 1 ms at least: flows of 20 KB
 // waited for gaps of 340 µs where 77 were fair. Flows that are in flight whole before anything can be told send more
 // than 1.5 times what arrives whatever follows (incast.storm-mice has 2.5), and rdma with DCQCN, 64 senders of 500 KB
-// across the fat tree with deep buffers, still sends 1.7 times (fabric.storm), with supply 1.5: DCQCN heeds no losses
+// across the fat tree with deep buffers, still sends 1.7 times (fabric.storm), with supply 1.5: DCQCN ignores losses
 // and gets no CNP there, so nothing but the hold-off slows it. With Reno in its place (rdma_ncf) it is 1.16; with the
 // shortest round trip in place of the smoothed one, as TCP's hold-off has it, 1.8. 256
 // senders of 500 KB that did not caused 46 NACKs a packet, and now 0.5, in the same time. Whatever senders do, NACKs
@@ -529,8 +529,9 @@
 // without a wait, 57 after 1 ms, and none without a limit. The default is not to wait. Its cost is highest for equal
 // flows near the threshold, which change all the time: what is left in the elephants' queue waits for mice, and the
 // sender resends it. 16, 32 and 64 flows of cubic at 100 Mb/s and 20 ms by loss have 95.5, 92.5 and 90.9 Mb/s, and with
-// tail drop 95.4 or more; 8 and 256, which do not change, have 95.6. bandwidth: equal has 95.0, flowlet 94.2 or more (4
-// s, one seed).
+// tail drop 95.4 or more; 8 and 256, which do not change, have 95.6. bandwidth: equal has 95.0 or more; change: flowlet
+// has 95.6 with 32 flows and 94.2 with 64 (one seed, 4 s). 64 senders that know no NACKs, and get copies of ACKs, have
+// 91.6 of 95.6 at 20 ms and 91.9 of 95.2 at 50 ms (testdata/echoes.yaml).
 //
 // A packet that comes back by recirculation is counted once (TestCountedOnce).
 package ncf
