@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"weir/internal/document"
+	"weir/study/spec"
 )
 
 // settingsOf returns what an experiment's file gives schemes at each value of a sweep key, by that value and scheme.
@@ -16,16 +17,38 @@ func settingsOf(t *testing.T, experiment, key string) map[string]map[string]any 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct{ Sweep map[string]any }
-	if err := yaml.Unmarshal(src.Data, &file); err != nil {
-		t.Fatal(err)
+	reader := document.NewReader(spec.FileKind)
+	file := document.Parse(reader, src.File, src.Data)
+	if !reader.OK() {
+		t.Fatalf("%s cannot be read", src.File)
 	}
 	settings := map[string]map[string]any{}
-	values, _ := file.Sweep[key].(map[string]any)
+	values, _ := plain(file.Find("sweep").Find(key)).(map[string]any)
 	for value, block := range values {
 		settings[value], _ = block.(map[string]any)
 	}
 	return settings
+}
+
+// plain returns what a part of a file holds: a text, a list or a map by keys.
+func plain(part *document.Node) any {
+	switch {
+	case part == nil:
+		return nil
+	case part.Kind == document.Scalar:
+		return part.Text
+	case part.Kind == document.List:
+		var items []any
+		for _, item := range part.Items {
+			items = append(items, plain(item))
+		}
+		return items
+	}
+	entries := map[string]any{}
+	for _, entry := range part.Keys {
+		entries[entry.Name] = plain(entry.Value)
+	}
+	return entries
 }
 
 // adjustable are the schemes that the search has settings for, by the names that both figures bind.

@@ -48,8 +48,8 @@ func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sides...), "ports",
 		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
 			"are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
-	p.Size(&c.MTU, "mtu", "0B", "largest IP packet, with its mark, on links inside; 0B: that of the interface, and any in "+
-		"networks, whose links are virtual", "ours").When("domain: part", part)
+	p.Size(&c.MTU, "mtu", "0B", "largest IP packet, with its mark, on links inside; 0B: that of the interface, and any "+
+		"in networks, whose links are virtual", "ours").When("domain: part", part)
 	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
 	p.Rate(&c.Reference, "reference", "10kbps", "R_r of users that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
 	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")

@@ -81,8 +81,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 		Doc: "what differs by switch", Traits: ofBuild},
 	{Name: "groups", Form: document.MapBy(someHost, "`{name: hosts}`"), Doc: "names for hosts, which traffic can use in " +
 		"place of them", Without: "none"},
-	{Name: "users", Form: document.MapBy(someUser, "`{name: hosts and addresses}`"), Doc: "customers: all addresses of one " +
-		"are one user to `plan`, `user_fq`, `cake`, `abc` and all else that tells users apart, which can use its name",
+	{Name: "users", Form: document.MapBy(someUser, "`{name: hosts and addresses}`"), Doc: "customers: all addresses of " +
+		"one are one user to `plan`, `user_fq`, `cake`, `abc` and all else that tells users apart, which can use its name",
 		Without: "none", Traits: ofBuild},
 	{Name: "traffic", Form: document.ListOf(document.MapOf(traffic), "list"), Doc: "the flows", Required: true,
 		Example: "traffic: [{…}]"},

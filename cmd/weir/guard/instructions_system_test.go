@@ -5,6 +5,7 @@ package guard_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -84,17 +85,25 @@ traffic:
 measure: [goodput]
 `
 
+// starts is how often a run of ten packets is counted. Threads that wait for each other take more instructions on a
+// busy machine, up to 3 %, so that the fewest of several counts is the program's own.
+const starts = 5
+
 // start counts the instructions of a run of ten packets, from the start of the program to its report. A processor takes
 // 40 million in about 20 ms; reading and hashing the program's own file alone took 2,300 million.
 func (m *meter) start(t *testing.T, binary string) {
-	dir := t.TempDir()
-	experiment := filepath.Join(dir, "ten.yaml")
-	if err := os.WriteFile(experiment, []byte(tenPackets), 0o600); err != nil {
-		t.Fatal(err)
+	fewest := math.Inf(1)
+	for range starts {
+		dir := t.TempDir()
+		experiment := filepath.Join(dir, "ten.yaml")
+		if err := os.WriteFile(experiment, []byte(tenPackets), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, err := guard.RunInstructions(binary, experiment, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fewest = min(fewest, n)
 	}
-	n, err := guard.RunInstructions(binary, experiment, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.set("start", perRun, n)
+	m.set("start", perRun, fewest)
 }
