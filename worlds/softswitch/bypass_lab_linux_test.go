@@ -192,8 +192,8 @@ func bypass(t *realtime.Try) {
 			p.Signal(syscall.SIGKILL)
 		}, false},
 		{"end in order", func(p *process, _ int) { p.Signal(syscall.SIGTERM) }, true},
-		{"end of one that hangs", func(p *process, child int) {
-			syscall.Kill(child, syscall.SIGSTOP)
+		{"end of one that hangs", func(p *process, _ int) {
+			p.suspendChild()
 			p.Signal(syscall.SIGTERM)
 		}, true},
 	} {

@@ -56,8 +56,7 @@ func TestHangs(t *testing.T) {
 			w := lay(t, 1500, "left", "right")
 			before := w.offloads("left")
 			p := w.open(plain)
-			child := p.child()
-			syscall.Kill(child, syscall.SIGSTOP)
+			child := p.suspendChild()
 			x.end(p)
 			p.Exit()
 			if !strings.Contains(p.Stderr()+p.Stdout(), x.says) {
@@ -78,7 +77,7 @@ func TestHangEnds(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
 	p := w.open(fmt.Sprintf(shaped, "50Mbps", 100, "[forward]", "9465"))
-	syscall.Kill(p.child(), syscall.SIGSTOP)
+	p.suspendChild()
 	if m := w.shown(); m["weir_switch_up"] != 0 {
 		t.Error("a data plane that hangs is up")
 	}

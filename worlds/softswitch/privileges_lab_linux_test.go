@@ -3,6 +3,7 @@
 package softswitch_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"os"
@@ -66,6 +67,25 @@ func (p *process) child() int {
 		p.t.Fatalf("the supervisor has the children %v", all)
 	}
 	return all[0]
+}
+
+// suspendChild stops the process of the data plane, waits until each of its threads stands, and returns its pid. On a
+// busy machine a thread may go on for a while.
+func (p *process) suspendChild() int {
+	p.t.Helper()
+	child := p.child()
+	syscall.Kill(child, syscall.SIGSTOP)
+	await.Until(p.t, "the stop of the data plane", func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", child))
+		if err != nil || len(threads) == 0 {
+			p.t.Fatal(threads, err)
+		}
+		return !slices.ContainsFunc(threads, func(path string) bool {
+			stat, err := os.ReadFile(path) // "pid (name) state …"; a thread may have ended
+			return err == nil && !bytes.Contains(stat, []byte(") T "))
+		})
+	})
+	return child
 }
 
 // Every thread of the data plane is another user's, has no capability and can get none;
