@@ -43,7 +43,8 @@ type activityAQM struct {
 	thresholds
 	// packet is what a packet counts for at least in a Q in bytes, empty where it counts for its bytes alone.
 	packet   product
-	maxRate  float64 // the largest activity that there can be
+	rate     unit.Rate // of the port
+	maxRate  float64   // the largest activity that there can be
 	average  Average
 	room     room
 	register int64 // queue length as the prototype's ingress sees it
@@ -100,14 +101,11 @@ func fullFrame(site *dataplane.Site) unit.Bytes {
 func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 	all := make([]activityAQM, site.Ports)
 	for i := range all {
-		var rate unit.Rate
-		if i < len(site.Lines) {
-			rate = site.Lines[i].Rate.Bits
-		}
-		q := &all[i]
+		rate, q := site.Rate(i).Bits, &all[i]
 		q.thresholds = c.thresholds(rate, fullFrame(site))
-		if q.maxRate = math.Inf(1); !c.PerPacket {
-			q.packet, q.maxRate = q.packetWeight(site.Limit(i), fullFrame(site)), c.maxRate(rate)
+		q.rate, q.maxRate = rate, c.maxRateAt(rate)
+		if !c.PerPacket {
+			q.packet = q.packetWeight(site.Limit(i), fullFrame(site))
 		}
 		q.room = newRoom(c, &q.thresholds, site, i, rate)
 	}
@@ -117,19 +115,63 @@ func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 // rateMargin is log2 of how many times a port's rate a user is taken to send at most.
 const rateMargin = 2
 
-// maxRate returns the largest activity at a port of a rate, where rates are averaged: rateMargin over the
-// port's rate in units of the smallest reference rate. Users cannot send more for long. What exceeds it is the first
-// packets of a user, when the meter has seen no time yet, or a forged mark: one such rate would be the average of
-// all for seconds.
+// maxRate returns the largest activity at a port of a rate: rateMargin over the port's rate in units of the smallest
+// reference rate. Users cannot send more for long. What exceeds it is the first packets of a user, when the meter has
+// seen no time yet: one such rate would be the average of all for seconds.
 func (c *Config) maxRate(rate unit.Rate) float64 {
-	least := c.Reference
+	smallest := c.Reference
 	for i := range c.Aggregates {
-		least = min(least, c.Aggregates[i].Value)
+		smallest = min(smallest, c.Aggregates[i].Value)
 	}
 	if rate <= 0 {
 		return mostHonest
 	}
-	return min(math.Log2(float64(rate)/float64(least))+rateMargin, mostHonest)
+	return min(math.Log2(float64(rate)/float64(smallest))+rateMargin, mostHonest)
+}
+
+// maxRateAt is maxRate at an egress port where rates are averaged. A switch inside a domain does not know the reference
+// rates of marks. There the edges limit activities, by the rate of the port at which packets come in.
+func (c *Config) maxRateAt(rate unit.Rate) float64 {
+	if c.PerPacket || c.Domain == Part {
+		return math.Inf(1)
+	}
+	return c.maxRate(rate)
+}
+
+// maxActivity is a largest activity in both arithmetics.
+type maxActivity struct {
+	exact float64
+	whole Fixed
+}
+
+// maxMark returns the largest activity that an edge marks packets with which come in at a port of a rate.
+func (c *Config) maxMark(rate unit.Rate) maxActivity {
+	most := float64(mostHonest)
+	if !c.PerPacket {
+		most = c.maxRate(rate)
+	}
+	return maxActivity{most, maxRateInteger(most)}
+}
+
+// maxMarkFrom returns it for a port.
+func (a *Program) maxMarkFrom(in dataplane.PortID) maxActivity {
+	if in < 0 || int(in) >= len(a.entering) {
+		return maxActivity{mostHonest, mostHonest << fraction}
+	}
+	return a.entering[in]
+}
+
+// setRate follows a change of a port's rate: in experiments, events make some.
+func (a *Program) setRate(out dataplane.PortID, rate unit.Rate) {
+	q := &a.aqms[out]
+	q.rate, q.maxRate = rate, a.config.maxRateAt(rate)
+	a.entering[out] = a.config.maxMark(rate)
+	if a.whole != nil {
+		a.whole.ports[out].maxRate = maxRateInteger(q.maxRate)
+	}
+	if q.room.max > 0 && rate > 0 {
+		q.room.byteTime = byteTime(rate)
+	}
 }
 
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.

@@ -198,6 +198,22 @@ func TestHighestRate(t *testing.T) {
 	}
 }
 
+// After a long silence the average in integers has a later packet, however slow its user is.
+func TestIntegerRatesAfterSilence(t *testing.T) {
+	const memory = 300 * unit.Millisecond
+	s := newSlots(memory)
+	for _, silence := range []unit.Time{memory, 10 * memory, 30 * memory, 100 * memory} {
+		var whole IntegerRates
+		whole.Update(0, FixedOf(20), 1514, s)
+		whole.Update(silence, FixedOf(0), 64, s)
+		decayed := math.Exp(-silence.Seconds() / memory.Seconds())
+		want := math.Log2((1514*math.Exp2(20)*decayed + 64) / (1514*decayed + 64))
+		if got := whole.Value().Float(); math.Abs(got-want) > IntegerRatesBound+0.05 { // a slot's age changes both sums
+			t.Errorf("after %v: %g, want %g", silence, got, want)
+		}
+	}
+}
+
 // The integer average of rates is within IntegerRatesBound of the exact one for any traffic, from one packet a second
 // to a million, in memories of 10 ms to 10 s, for users from 10 kb/s to 10 Gb/s at a reference of 10 kb/s.
 func TestIntegerRates(t *testing.T) {

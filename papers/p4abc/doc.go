@@ -211,7 +211,8 @@
 //
 //	level = time in which the port was empty, up to M_AM after a drop by the AQM, less a 128th of all time
 //
-// within 0 and the value with which Q_base is half of the buffer. A port that is never empty after drops, as under a
+// within 0 and the value with which Q_base is half of the buffer or, where no buffer is given, what the port sends in a
+// third of M_AA. A time longer than M_AA, three round trips, does not count: traffic has ended. A port that is never empty after drops, as under a
 // constant rate above the link's, keeps the given thresholds; so does one with a buffer of less than twice Q_base, as
 // the paper's of 24 packets, one without a rate in bit/s, and each port with average: packets. All thresholds grow by
 // one factor, so who loses first is as before. What grows is the delay, to half of the buffer at most: give a port the

@@ -181,7 +181,7 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 		}
 		m := &a.unmarked[in]
 		a.current = m
-		return a.honest.written(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory))
+		return a.honest.written(min(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory), a.maxMarkFrom(p.Meta.In).exact))
 	}
 	m := a.find(p)
 	a.current = m
@@ -194,7 +194,7 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 		activity += a.spread.draw()
 	}
 	if a.config.Domain == Part {
-		activity = a.honest.written(activity) // what the next switch will see
+		activity = a.honest.written(min(activity, a.maxMarkFrom(p.Meta.In).exact)) // what the next switch will see
 	}
 	return activity
 }

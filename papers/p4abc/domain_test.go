@@ -85,6 +85,44 @@ func TestCoreDropsByMark(t *testing.T) {
 	}
 }
 
+// Marks are in units of the edges' reference rates. A core with another one compares them as they are.
+func TestCoreHasAnotherReference(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		k := defaults()
+		k.Domain, k.Integer = Part, whole
+		lines := []dataplane.Line{{To: "s1", Switch: true, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}},
+			{To: "s2", Switch: true, Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}}
+		c := newBenchAt(t, lines, k)
+		for range 12 {
+			c.send(3, withMark(16)) // 6.6 Mb/s of 100 b/s
+		}
+		if c.send(3, withMark(18)) || !c.send(3, withMark(16)) {
+			t.Errorf("integers %v: at a port whose rate is an activity of 12, 26 Mb/s are not dropped before 6.6", whole)
+		}
+	}
+}
+
+// An edge marks no packet with more than four times the rate of the port at which it came in. Of a user's first packets
+// the meter has seen hardly any time.
+func TestEdgeLimitsMarks(t *testing.T) {
+	for _, f := range forms {
+		c := f.config()
+		c.Domain = Part
+		b := newBenchAt(t, []dataplane.Line{{To: "h1", Rate: unit.LinkRate{Bits: 50 * unit.Mbps}},
+			{To: "s2", Switch: true, Rate: unit.LinkRate{Bits: unit.Gbps}}}, c)
+		b.now = unit.Nanosecond
+		b.send(1)
+		x, ok := marked(b.take())
+		want := math.Log2(4 * 50e6 / 10e3)
+		if f.perPacket {
+			want = math.Log2(1490 * 8 * 1e9 / 10e3)
+		}
+		if got := float64(math.Float32frombits(x)); !ok || !near(got, want, 0.01) {
+			t.Errorf("%v: the mark is %g, want %g", f, got, want)
+		}
+	}
+}
+
 // What comes back by the same switches is metered and marked where it enters, at the switch that the other
 // direction leaves the domain by: an exit is an edge for it.
 func TestBothDirections(t *testing.T) {

@@ -192,6 +192,7 @@ func (a *IntegerRates) Value() Fixed {
 func (a *IntegerRates) Update(now unit.Time, x Fixed, size int, s *slots) {
 	if slot := s.at(now); slot > a.last {
 		a.sum, a.bytes = s.fade(a.sum, slot-a.last), s.fade(a.bytes, slot-a.last)
+		a.scale(Fixed(bits.Len64(a.sum) - sumDigits)) // or a later packet would be below the unit
 		a.last = slot
 	}
 	total, carry := bits.Add64(a.bytes, uint64(size)<<sumPlaces, 0)

@@ -244,9 +244,9 @@ func TestIntegerThreshold(t *testing.T) {
 func TestIntegerOperations(t *testing.T) {
 	configured := []string{"FixedOf", "Float", "newCurve", "digitsOf", "productBy", "portionOf", "newSlots", "referenceOf",
 		"newIntegers", "rate", "meterOf", "past", "adoptAverage", "newSpread", "draw", "bindClasses", "queued", "addDelays",
-		"newRoom", "maxRoom", "newRoomPortions"}
+		"newRoom", "maxRoom", "newRoomPortions", "byteTime", "maxRateInteger"}
 	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "uint32", "int", "Len64", "Add64", "find", "marked",
-		"Uint32", "TrailingZeros32", "uint8", "Time"}
+		"Uint32", "TrailingZeros32", "uint8", "Time", "maxMarkFrom"}
 	files, functions := token.NewFileSet(), map[string]*ast.FuncDecl{}
 	for _, name := range []string{"fixed.go", "integer.go", "integers.go", "spread.go", "classes.go", "room.go"} {
 		f, err := parser.ParseFile(files, name, nil, 0)

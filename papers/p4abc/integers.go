@@ -33,10 +33,13 @@ func newIntegers(c *Config, a *Program) *integers {
 	for i := range w.ports {
 		t := &a.aqms[i].thresholds
 		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma),
-			frame: productBy(float64(t.frame)), maxRate: FixedOf(min(a.aqms[i].maxRate, math.MaxInt32))}
+			frame: productBy(float64(t.frame)), maxRate: maxRateInteger(a.aqms[i].maxRate)}
 	}
 	return w
 }
+
+// maxRateInteger returns a largest activity in integers.
+func maxRateInteger(activity float64) Fixed { return FixedOf(min(activity, math.MaxInt32)) }
 
 // exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
 func (w *integers) exceeded(queue int64, out dataplane.PortID) bool {
@@ -85,7 +88,7 @@ func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed)
 		}
 		m := &a.unmarked[in]
 		a.current = m
-		return m.level(now, a.counts(p, m), a.slots).clamp()
+		return min(m.level(now, a.counts(p, m), a.slots), a.maxMarkFrom(p.Meta.In).whole).clamp()
 	}
 	m := a.find(p)
 	a.current = m
@@ -94,7 +97,7 @@ func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed)
 		activity += a.spread.drawInteger()
 	}
 	if a.config.Domain == Part {
-		activity = activity.clamp()
+		activity = min(activity, a.maxMarkFrom(p.Meta.In).whole).clamp()
 	}
 	return activity
 }

@@ -31,6 +31,7 @@ type Program struct {
 	mtus     []int32         // of links, by port; 0: any
 	unmarked []activityMeter // by port, of what comes in from inside without a mark
 	nameless []string        // by port, what metrics call that
+	entering []maxActivity   // by port, of packets that come in there, for their marks
 	whole    *integers       // nil: arithmetic is exact
 	spread   *spread         // nil: activities are those of the rates
 
@@ -68,6 +69,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	}
 	if c.Integer {
 		a.whole = newIntegers(&c, a)
+	}
+	for i := range a.aqms {
+		a.entering = append(a.entering, c.maxMark(a.aqms[i].rate))
 	}
 	if c.Spread > 0 {
 		a.spread = newSpread(c.Spread, site.Random("spread"))
@@ -109,8 +113,12 @@ func (a *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // mark, or loses it, before it counts in that port's queue.
 func (a *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	room := &a.aqms[m.Out].room
-	room.arrive(env.Now(), env.Port(m.Out).Bytes() == 0)
+	port, q := env.Port(m.Out), &a.aqms[m.Out]
+	if rate := port.Rate().Bits; rate != q.rate {
+		a.setRate(m.Out, rate)
+	}
+	room := &q.room
+	room.arrive(env.Now(), port.Bytes() == 0)
 	if !a.outside(m) && a.exceeded(a.depth(env, m.Out), m.Out) {
 		room.drop(env.Now())
 		return dataplane.Drop(dataplane.ActivityExceeded)

@@ -10,14 +10,16 @@ import (
 
 // room raises the thresholds of an egress port that is empty for a while after the AQM has dropped: flows that gave way
 // left it too short a queue. It works with average: rate, and where the port has a rate in bit/s. The factor is
-// 2^(level/roomDoubling), in steps of an eighth of a doubling. level is the time in which the port was empty and had
-// dropped within M_AM, less a 128th of all time. So the factor settles where flows leave a 128th of the link empty, and
-// halves in 18 s while the port is busy. Q_base grows up to half of the buffer: less active users have the other half.
-// The dependence on packets is in integers alone, and the same in both arithmetics.
+// 2^(level/137 ms), in steps of an eighth of a doubling. level is the time in which the port was empty and had dropped
+// within M_AM, less a 128th of all time. A port that is empty for longer than M_AA, three round trips, has no flows that
+// gave way: their traffic has ended, and such a time does not count. So the factor settles where flows leave a 128th of
+// the link empty, and halves in 18 s while the port is busy. Q_base grows up to half of the buffer: less active users
+// have the other half. The dependence on packets is in integers alone, and the same in both arithmetics.
 type room struct {
 	byteTime product   // transmission time of bytes, in ps
 	max      unit.Time `state:"-"` // of level, 0: the thresholds are as configured
 	memory   unit.Time `state:"-"` // M_AM
+	pause    unit.Time `state:"-"` // M_AA
 
 	level unit.Time `state:"span"`
 	free  unit.Time `state:"instant"` // when the frames that have departed are sent
@@ -32,7 +34,7 @@ const (
 	roomSteps = 3
 	// roomFade are the binary places of the part of all time that level loses.
 	roomFade = 7
-	// maxDoublings limits the factor where the buffer does not.
+	// maxDoublings limits the factor: a Q in bytes is shifted by so many places at most.
 	maxDoublings = 8
 )
 
@@ -47,7 +49,8 @@ func newRoomPortions() (p [1 << roomSteps]portion) {
 }
 
 // maxRoom returns log2 of the largest factor of thresholds at a port with this buffer: Q_base becomes half of it.
-func (c *Config) maxRoom(t *thresholds, buffer tm.Limit, frame unit.Bytes) float64 {
+// Without a limit it becomes what the port sends in a third of M_AA, 100 ms by default.
+func (c *Config) maxRoom(t *thresholds, buffer tm.Limit, frame unit.Bytes, rate unit.Rate) float64 {
 	base, half := t.qBase, math.Inf(1)
 	if !c.inBytes() {
 		base *= float64(frame)
@@ -57,6 +60,9 @@ func (c *Config) maxRoom(t *thresholds, buffer tm.Limit, frame unit.Bytes) float
 	}
 	if buffer.Bytes > 0 {
 		half = min(half, float64(buffer.Bytes)/2)
+	}
+	if buffer.Packets <= 0 && buffer.Bytes <= 0 {
+		half = float64(rate) / 8 * c.Average.Seconds() / leastAverage
 	}
 	if c.PerPacket || half <= base {
 		return 0
@@ -69,10 +75,13 @@ func newRoom(c *Config, t *thresholds, site *dataplane.Site, port int, rate unit
 	if rate <= 0 || c.PerPacket {
 		return room{}
 	}
-	doublings := c.maxRoom(t, site.Limit(port), fullFrame(site))
-	return room{byteTime: productBy(8e12 / float64(rate)), memory: c.Memory,
+	doublings := c.maxRoom(t, site.Limit(port), fullFrame(site), rate)
+	return room{byteTime: byteTime(rate), memory: c.Memory, pause: c.Average,
 		max: unit.Time(doublings * (1 << roomPlaces))}
 }
+
+// byteTime returns the transmission time of bytes at a rate, in ps.
+func byteTime(rate unit.Rate) product { return productBy(8e12 / float64(rate)) }
 
 // arrive counts the time since the last arrival, at a packet's arrival at a queue.
 func (r *room) arrive(now unit.Time, empty bool) {
@@ -80,7 +89,7 @@ func (r *room) arrive(now unit.Time, empty bool) {
 		return
 	}
 	r.level -= (now - r.last) >> roomFade
-	if from := max(r.free, r.last); empty && from < min(now, r.until) {
+	if from := max(r.free, r.last); empty && from < min(now, r.until) && now-from <= r.pause {
 		r.level += min(now, r.until) - from
 	}
 	r.level = min(max(r.level, 0), r.max)
@@ -106,7 +115,11 @@ func (r *room) reduce(queue int64) int64 {
 	return int64(roomPortions[steps&(1<<roomSteps-1)].of(uint64(queue)) >> (steps >> roomSteps & last))
 }
 
-// adopt continues the room of an old program's port.
-func (r *room) adopt(old *room) {
+// adopt continues the room of an old program's port. One that had none has not seen when it was empty.
+func (r *room) adopt(now unit.Time, old *room) {
+	if old.max == 0 {
+		r.free, r.last = now, now
+		return
+	}
 	r.level, r.free, r.last, r.until = min(old.level, r.max), old.free, old.last, old.until
 }

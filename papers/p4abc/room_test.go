@@ -1,6 +1,8 @@
 package p4abc
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"weir/core/dataplane"
@@ -31,9 +33,14 @@ func (a *Program) accepts() (n int64) {
 }
 
 // Thresholds are as given until the port is empty after a drop. They double by 137 ms of that, up to half of the
-// buffer, and halve in 17.6 s. An empty port counts for M_AM after a drop, and what it was sending does not.
+// buffer or, without one, to what the port sends in 100 ms, and halve in 17.6 s. An empty port counts for M_AM after a
+// drop, what it was sending does not, and neither does a time beyond M_AA: traffic has ended.
 func TestRoom(t *testing.T) {
 	const ms = unit.Millisecond
+	var often []unit.Time // 1.1 s in which the port is empty
+	for i := range 11 {
+		often = append(often, unit.Time(i+1)*100*ms)
+	}
 	for _, f := range forms {
 		for _, x := range []struct {
 			name   string
@@ -48,12 +55,16 @@ func TestRoom(t *testing.T) {
 			{"one doubling", tm.Limit{Packets: 400}, true, []unit.Time{140 * ms}, 0, 40},
 			{"one doubling in parts", tm.Limit{Packets: 400}, true, []unit.Time{70 * ms, 140 * ms}, 0, 40},
 			{"two doublings", tm.Limit{Packets: 400}, true, []unit.Time{280 * ms}, 0, 80},
-			{"half of the buffer", tm.Limit{Packets: 400}, true, []unit.Time{2 * unit.Second}, 0, 200},
+			{"half of the buffer", tm.Limit{Packets: 400}, true, often, 0, 200},
+			{"M_AA", tm.Limit{Packets: 400}, true, []unit.Time{300 * ms}, 0, 87},
+			{"the end of traffic", tm.Limit{Packets: 400}, true, []unit.Time{301 * ms}, 0, 20},
+			{"traffic that comes and goes", tm.Limit{Packets: 400}, true,
+				[]unit.Time{unit.Second, 2 * unit.Second, 2900 * ms}, 0, 20},
 			{"half of the buffer in bytes", tm.Limit{Packets: 400, Bytes: 80 * paperFrame}, true,
-				[]unit.Time{2 * unit.Second}, 0, 40},
-			{"no limit", tm.Limit{}, true, []unit.Time{2900 * ms}, 0, 20 << maxDoublings},
-			{"the paper's buffer", tm.Limit{Packets: 24}, true, []unit.Time{2 * unit.Second}, 0, 20},
-			{"long after a drop", tm.Limit{Packets: 400}, true, []unit.Time{3 * unit.Second, 8 * unit.Second}, 0, 160},
+				often, 0, 40},
+			{"no limit", tm.Limit{}, true, often, 0, 380}, // of 412, in steps of an eighth
+			{"the paper's buffer", tm.Limit{Packets: 24}, true, often, 0, 20},
+			{"long after a drop", tm.Limit{Packets: 400}, true, append(slices.Clone(often), 8*unit.Second), 0, 147},
 			{"two seconds of a frame", tm.Limit{Packets: 400}, true, []unit.Time{2 * unit.Second}, 12_500_000, 20},
 		} {
 			want := x.want
@@ -89,6 +100,7 @@ func TestRoomShrinks(t *testing.T) {
 	a.setActivity(0)
 	room := &a.aqms[1].room
 	room.drop(0)
+	room.arrive(280*unit.Millisecond, true)
 	room.arrive(560*unit.Millisecond, true) // four doublings
 	if got := a.accepts(); got < 300 || got > 330 {
 		t.Fatalf("%d full frames may wait, want 320", got)
@@ -111,25 +123,56 @@ func TestRoomShrinks(t *testing.T) {
 	}
 }
 
-// A reload keeps the room, as far as the new buffer has it. The paper's form has no room.
+// A reload keeps the room, as far as the new buffer has it. The paper's form and a short buffer have no room, and do
+// not see when a port is empty.
 func TestRoomAdopts(t *testing.T) {
-	old := roomBench(t, defaults(), tm.Limit{Packets: 400})
-	old.aqms[1].room.drop(0)
-	old.aqms[1].room.arrive(280*unit.Millisecond, true)
 	for _, x := range []struct {
+		old    form
+		before int32 // the old buffer
 		f      form
 		buffer int32
 		want   int64
-	}{{form{}, 400, 80}, {form{integer: true}, 400, 80}, {form{}, 100, 50}, {form{perPacket: true}, 400, 0}} {
+	}{{form{}, 400, form{}, 400, 80}, {form{}, 400, form{integer: true}, 400, 80}, {form{}, 400, form{}, 100, 50},
+		{form{}, 400, form{perPacket: true}, 400, 0}, {form{perPacket: true}, 400, form{}, 400, 20},
+		{form{perPacket: true, integer: true}, 400, form{integer: true}, 400, 20}, {form{}, 24, form{}, 400, 20}} {
+		old := roomBench(t, x.old.config(), tm.Limit{Packets: x.before})
+		old.aqms[1].room.drop(0)
+		old.aqms[1].room.arrive(290*unit.Millisecond, true)
 		a := roomBench(t, x.f.config(), tm.Limit{Packets: x.buffer})
 		a.Adopt(unit.Second, old)
+		a.aqms[1].room.arrive(unit.Second+20*unit.Millisecond, true)
 		a.setActivity(0)
 		if x.want == 0 {
 			if got := a.aqms[1].room.reduce(1000); got != 1000 {
 				t.Errorf("%v: a queue of 1000 is %d", x.f, got)
 			}
 		} else if got := a.accepts(); got < x.want*20/21 || got > x.want {
-			t.Errorf("%v, buffer of %d: %d full frames may wait, want %d", x.f, x.buffer, got, x.want)
+			t.Errorf("%v of %d → %v of %d: %d full frames may wait, want %d", x.old, x.before, x.f, x.buffer, got, x.want)
+		}
+	}
+}
+
+// An event that changes a port's rate changes the time that frames take, and the largest rate of a user.
+func TestRateOfEvent(t *testing.T) {
+	for _, f := range forms {
+		if f.perPacket {
+			continue
+		}
+		b := newBenchAt(t, []dataplane.Line{{Rate: unit.LinkRate{Bits: 50 * unit.Mbps}},
+			{Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}}, f.config())
+		q := &b.program.aqms[1]
+		q.room.max = 1 << roomPlaces // as with a larger buffer
+		for _, rate := range []unit.Rate{50 * unit.Mbps, 5 * unit.Mbps, unit.Gbps} {
+			b.now += unit.Second
+			b.Port(1).SetRate(unit.LinkRate{Bits: rate})
+			b.send(1)
+			b.pool.Put(b.take())
+			if got, want := q.room.free-b.now, unit.TransmitTime(1490, rate); !near(float64(got), float64(want), 0.001) {
+				t.Errorf("%v: a frame at %v ends after %v, want %v", f, rate, got, want)
+			}
+			if got, want := q.maxRate, math.Log2(4*float64(rate)/10e3); !near(got, want, 1e-9) {
+				t.Errorf("%v: the largest activity at %v is %g, want %g", f, rate, got, want)
+			}
 		}
 	}
 }
