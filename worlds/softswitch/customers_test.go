@@ -165,10 +165,40 @@ func TestReceiversInFile(t *testing.T) {
 		{"users: {named: {v: 10.0.0.1, w: 10.0.0.2, x: 10.0.0.3, y: 10.0.0.4, z: 10.0.0.5}}\n", "forward",
 			"scheduler: user_fq\n", "user_fq: a frame counts as its sender's, so that v, w, x, 2 other users and all other"},
 		{"", "forward", "scheduler: cake\n", "1:1: cake: a frame"},
+		{"", "forward, {abc: {domain: part, ports: {left: inside, right: inside}}}", "", ""},
+		{"", "forward, {abc: {domain: part, ports: {left: inside}}}", "", "1:1: abc: a frame"},
+		{"", "{plan: {others: 1Mbps}}, forward, {abc: {domain: part, ports: {left: inside, right: inside}}}", "",
+			"1:1: plan: a frame"},
+		{"users: {named: [10.9.0.1, 10.9.0.3]}\n", "forward, abc", "", "2:8: abc: a frame counts as its sender's, so that " +
+			"10.9.0.1, 10.9.0.3 and all other hosts at left and right are not protected"},
+		{"users: {named: {v: vlan 5, w: [vlan 6, 10.0.0.0/24]}}\n", "{plan: {rates: {10.0.1.0/24: 1Mbps}}}, forward, abc",
+			"", "so that w, 10.0.1.0/24 and all other hosts at left and right are not protected"},
 	} {
 		s := schemes()
 		s.Programs = append(s.Programs, plans.Scheme())
 		c, err := Decode(s, "switch.yaml", fmt.Appendf(nil, file, x.users, x.list, x.scheduler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(c.receivers()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
+			t.Errorf("%s\nwant %q", got, x.text)
+		}
+	}
+}
+
+// Behind a port without a rate, where no queue builds up, only a policer could limit what users receive.
+func TestReceiversWithoutQueue(t *testing.T) {
+	for _, x := range []struct{ left, right, list, text string }{
+		{"", "", "forward, abc", ""},
+		{"", ", rate: 30Mbps", "forward, abc", "so that hosts at right are not protected, nor limited, in what they " +
+			"receive; add users: {behind: right} if they are at right (switch-receivers)]"},
+		{", rate: 4000pps", "", "forward, abc", "so that hosts at left are not"},
+		{"", "", "{plan: {others: 1Mbps}}, forward", "so that hosts at left and right are not"},
+	} {
+		s := schemes()
+		s.Programs = append(s.Programs, plans.Scheme())
+		c, err := Decode(s, "switch.yaml", fmt.Appendf(nil, "ports: {left: {interface: a%s}, right: {interface: b%s}}\n"+
+			"switch: [%s]\n", x.left, x.right, x.list))
 		if err != nil {
 			t.Fatal(err)
 		}
