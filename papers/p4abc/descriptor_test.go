@@ -238,7 +238,7 @@ func TestDeclaredUser(t *testing.T) {
 	}
 	program := func(book *packet.Book, aggregates ...Aggregate) *Program {
 		c := defaults()
-		c.Aggregates = aggregates
+		c.Aggregates, c.Belongs = aggregates, ToAuto
 		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
 		if err != nil {
 			t.Fatal(err)

@@ -197,6 +197,19 @@ func ownersOf(book *packet.Book) *Finder {
 	return f
 }
 
+// FindOwner returns a function that finds the user of the book with the longest prefix that contains a prefix and is
+// not equal to it, and the length of that prefix; "" if there is no such user.
+func FindOwner(book *packet.Book) func(p netip.Prefix) (name string, bits int) {
+	owners := ownersOf(book)
+	return func(p netip.Prefix) (name string, bits int) {
+		k, bits, ok := owners.longest(p.Addr(), p.Bits()-1)
+		if !ok {
+			return "", 0
+		}
+		return book.Users()[k].Name, bits
+	}
+}
+
 // Nodes are the hosts and switches of a network. Node i has number i+1.
 type Nodes struct {
 	Names []string
