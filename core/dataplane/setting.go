@@ -131,7 +131,7 @@ func (s *Setting) listed(c scheme.Config) []scheme.Remark {
 	if !ok || s.Book == nil {
 		return nil
 	}
-	param, sets := x.Sets()
+	param, sets, completes := x.Sets()
 	err := users.Unknown(s.Book, sets)
 	if err == nil {
 		err = users.Conflict(s.Book, sets)
@@ -139,19 +139,19 @@ func (s *Setting) listed(c scheme.Config) []scheme.Remark {
 	if err != nil {
 		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
 	}
-	if len(sets) == 0 || s.DividedUsers(nil) != "" {
-		return nil // the warning of `users` has it
+	if len(sets) == 0 { // the warning of `users` has what these divide on their own
+		return nil
 	}
-	if text := s.DividedUsers(sets); text != "" {
+	if text := s.DividedUsers(sets, completes); text != "" {
 		return []scheme.Remark{WarnDivided.Remark(param, "%s", text)}
 	}
 	return nil
 }
 
 // DividedUsers describes a customer that is two users by the users that the file declares, and those that a program or
-// scheduler lists, or "".
-func (s *Setting) DividedUsers(sets []users.Set) string {
-	text := users.Divided(s.Book, sets, users.Nodes{Names: s.Nodes, Dual: s.Dual})
+// scheduler lists and completes, or "".
+func (s *Setting) DividedUsers(sets []users.Set, completes bool) string {
+	text := users.Divided(s.Book, sets, completes, users.Nodes{Names: s.Nodes, Dual: s.Dual})
 	if text == "" {
 		return ""
 	}

@@ -1,9 +1,12 @@
 package p4abc
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 
+	"weir/core/dataplane"
 	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -18,6 +21,7 @@ type Belongs string
 
 // Ways to assign packets to users.
 const (
+	ToAuto     Belongs = "auto"     // named if the file declares users, otherwise sender
 	ToSender   Belongs = "sender"   // as in the prototype (§5.2)
 	ToReceiver Belongs = "receiver" // where servers enter the domain: downloads are those of the users who asked for them
 	ToNamed    Belongs = "named"    // to that end which an aggregate has; the sender's if both or neither are
@@ -268,9 +272,21 @@ func (g *aggregates) forget(a packet.Addr) {
 	}
 }
 
-// Sets returns the aggregates' users.
-func (c *Config) Sets() (param string, all []users.Set) {
-	return "aggregates", users.Keys(c.Aggregates)
+// Sets returns the aggregates' users. New completes them.
+func (c *Config) Sets() (param string, all []users.Set, completes bool) {
+	return "aggregates", users.Keys(c.Aggregates), !c.Shared
+}
+
+// FindsUsers reports whether a port is outside: at all others the marks of frames count.
+func (c *Config) FindsUsers(ports []string) bool {
+	if c.Domain == Alone {
+		return true
+	}
+	inside := map[string]bool{}
+	for _, p := range c.Ports {
+		inside[p.Key] = p.Value == Inside
+	}
+	return slices.ContainsFunc(ports, func(name string) bool { return !inside[name] })
 }
 
 // Names returns the prefixes of the users that the aggregates have.
@@ -279,17 +295,41 @@ func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Aggreg
 // Peers returns the prefixes of other ends that they ask for.
 func (c *Config) Peers() []netip.Prefix { return users.Peers(users.Keys(c.Aggregates)) }
 
-// withUsers returns the configuration with an aggregate for each user of the book, unless users without one share one.
-// Packets then belong to the end that has an aggregate, unless the configuration has a rule of its own.
+// withUsers returns the configuration with an aggregate for each user of the book, unless users without one share one,
+// and with a rule for packets in place of ToAuto.
 func (c Config) withUsers(book *packet.Book) Config {
-	if book == nil || len(book.Users()) == 0 {
-		return c
-	}
-	if !c.Shared {
+	declared := book != nil && len(book.Users()) > 0
+	if declared && !c.Shared {
 		c.Aggregates = users.Complete(book, c.Aggregates, c.Reference)
 	}
-	if c.Belongs == ToSender {
-		c.Belongs = ToNamed
+	if c.Belongs == ToAuto {
+		c.Belongs = ToSender
+		if declared && len(c.Aggregates) > 0 {
+			c.Belongs = ToNamed
+		}
 	}
 	return c
+}
+
+// checkUsers returns the first parameter that needs an aggregate which a configuration with users lacks, and the error.
+func (c *Config) checkUsers() (param string, err error) {
+	if c.Belongs == ToNamed && len(c.Aggregates) == 0 {
+		return "user", errors.New("named, and neither aggregates nor users of the file name a user")
+	}
+	places := users.Places(c.Aggregates)
+	for _, d := range c.Delays {
+		if _, there := places[d.Key]; !there {
+			return "delays", fmt.Errorf("%q is none of the aggregates, nor a user of the file that is an aggregate", d.Key)
+		}
+	}
+	return "", nil
+}
+
+// suitsUsers refuses parameters that need an aggregate which neither they nor the file's users name.
+func (c *Config) suitsUsers(s *dataplane.Setting) []scheme.Remark {
+	complete := c.withUsers(s.Book)
+	if param, err := complete.checkUsers(); err != nil {
+		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
+	}
+	return nil
 }

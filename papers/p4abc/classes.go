@@ -53,11 +53,6 @@ func (c *Config) bindClasses(p *scheme.Params) {
 		return nil
 	})
 	p.Rule("delays", func() error {
-		for _, d := range c.Delays {
-			if _, there := numbers(c.Aggregates)[d.Key]; !there {
-				return fmt.Errorf("%q is none of the aggregates", d.Key)
-			}
-		}
 		if len(c.Delays) > 0 && c.Domain == Part && c.Class != ByMark {
 			return fmt.Errorf("switches inside do not know aggregates; class: mark tells them")
 		}
@@ -102,7 +97,7 @@ func (a *Program) counts(p *packet.Packet, m *activityMeter) int {
 
 // addDelays gives aggregates their classes.
 func (g *aggregates) addDelays(c *Config) {
-	at := numbers(c.Aggregates)
+	at := users.Places(c.Aggregates)
 	for _, d := range c.Delays {
 		for way := range directions {
 			g.meter(at[d.Key], way).class = uint8(d.Value) + 1

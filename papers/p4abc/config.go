@@ -74,8 +74,9 @@ func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
 		"reference rate by descriptor, metered as one: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to "+
 			"10.0.0.2 dport 443, or several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
-	scheme.Word(p, &c.Belongs, "user", string(ToSender), "whose a packet is: its sender's, its receiver's, or that end's "+
-		"which an aggregate names", "sender: P4-ABC §5.2", ToSender, ToReceiver, ToNamed)
+	scheme.Word(p, &c.Belongs, "user", string(ToAuto), "the user of a packet: its sender, its receiver, or the end that is "+
+		"named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
+		"sender: P4-ABC §5.2; auto, named: ours", ToAuto, ToSender, ToReceiver, ToNamed)
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
 	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
@@ -122,12 +123,6 @@ func (c *Config) rules(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("user", func() error {
-		if c.Belongs == ToNamed && len(c.Aggregates) == 0 {
-			return fmt.Errorf("named, and no aggregate names anybody")
-		}
-		return nil
-	})
 }
 
 // MTUs are those that a switch and the lab take: from IPv6's least (RFC 8200 §5) to what Ethernet cards call jumbo
@@ -139,7 +134,7 @@ const (
 
 // NeedsNetwork says that a switch on its own knows itself whose a frame is.
 func (c *Config) NeedsNetwork() (why string) {
-	if c.Belongs == ToSender {
+	if c.Belongs == ToSender || c.Belongs == ToAuto {
 		return ""
 	}
 	return fmt.Sprintf("user: %s is for the hosts of a network; a switch on its own says by the key users "+

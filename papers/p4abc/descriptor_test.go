@@ -13,13 +13,19 @@ import (
 	"weir/core/unit"
 )
 
-// described returns a program with these aggregates, in their order, over a book of 10.0.0.1 … and fd00::1 ….
-func described(t *testing.T, belongs Belongs, descriptors ...users.Set) *Program {
-	t.Helper()
+// nineHosts returns a book of 10.0.0.1 … and fd00::1 ….
+func nineHosts() *packet.Book {
 	book := packet.NewBook()
 	for i := range byte(9) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, i + 1}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
 	}
+	return book
+}
+
+// described returns a program with these aggregates, in their order, over the book of nineHosts.
+func described(t *testing.T, belongs Belongs, descriptors ...users.Set) *Program {
+	t.Helper()
+	book := nineHosts()
 	c := defaults()
 	c.Belongs = belongs
 	for _, d := range descriptors {
@@ -120,9 +126,63 @@ func TestDirections(t *testing.T) {
 			}
 		})
 	}
-	c := defaults()
-	if c.Belongs = ToNamed; scheme.Validate(&c) == nil {
-		t.Error("user: named is taken without an aggregate")
+}
+
+// What needs an aggregate is checked when the users of the file are known: each of them is one, unless all others are
+// one. Without a rule of its own a packet belongs to the end that is a user; a rule that is given holds.
+func TestUsersOfFile(t *testing.T) {
+	plain := nineHosts()
+	home := packet.User{Name: "home", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}}
+	declared := plain.WithUsers([]packet.User{home})
+	for _, x := range []struct {
+		name     string
+		declare  bool
+		change   func(c *Config)
+		param    string // that is refused
+		received bool   // a packet from 10.0.0.9 to home counts as received by home
+	}{
+		{"no users", false, func(*Config) {}, "", false},
+		{"users", true, func(*Config) {}, "", true},
+		{"users, sender", true, func(c *Config) { c.Belongs = ToSender }, "", false},
+		{"users, named", true, func(c *Config) { c.Belongs = ToNamed }, "", true},
+		{"users, receiver", true, func(c *Config) { c.Belongs = ToReceiver }, "", true},
+		{"named without users", false, func(c *Config) { c.Belongs = ToNamed }, "user", false},
+		{"named, users are one", true, func(c *Config) { c.Belongs, c.Shared = ToNamed, true }, "user", false},
+		{"users are one", true, func(c *Config) { c.Shared = true }, "", false},
+		{"delays", true, func(c *Config) { c.Delays = []Delay{{Key: "home", Value: 1}} }, "", true},
+		{"delays without users", false, func(c *Config) { c.Delays = []Delay{{Key: "home", Value: 1}} }, "delays", false},
+		{"delays, users are one", true, func(c *Config) { c.Delays, c.Shared = []Delay{{Key: "home", Value: 1}}, true },
+			"delays", false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c, b := scheme.Defaults[Config](), plain
+			if x.change(&c); x.declare {
+				b = declared
+			}
+			if err := scheme.Validate(&c); err != nil {
+				t.Fatal(err)
+			}
+			refused := ""
+			for _, r := range c.Suits(&dataplane.Setting{Book: b}) {
+				if r.Refused {
+					refused = r.Param
+				}
+			}
+			a, err := New(&dataplane.Site{Ports: 2, Queues: 2, Book: b}, c)
+			if refused != x.param || (err != nil) != (x.param != "") || err != nil && !strings.HasPrefix(err.Error(), x.param) {
+				t.Fatalf("refused: %q, error: %v; want %q", refused, err, x.param)
+			}
+			if err != nil {
+				return
+			}
+			m, received := a.find(&packet.Packet{Src: 9, Dst: 1, Version: 4}), false
+			if k := a.lookup(&packet.Packet{Version: 4}, 1, false); k >= 0 {
+				received = m == a.meter(k, receives)
+			}
+			if received != x.received {
+				t.Errorf("it counts as received by home: %t", received)
+			}
+		})
 	}
 }
 
@@ -180,7 +240,7 @@ func TestDeclaredUser(t *testing.T) {
 	}
 	program := func(book *packet.Book, aggregates ...Aggregate) *Program {
 		c := defaults()
-		c.Aggregates = aggregates
+		c.Aggregates, c.Belongs = aggregates, ToAuto
 		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
 		if err != nil {
 			t.Fatal(err)

@@ -346,7 +346,8 @@
 // Directions. Each aggregate has one meter for what it sends and one for what it receives: one for both would
 // have the acknowledgements of a download dropped for the download's activity (TestDirections, and
 // worlds/softswitch/behind_test.go). Downloads count
-// as the receiver's with user: receiver or named, or where weir switch knows on which side the users are.
+// as the receiver's with user: receiver or named, where the file declares users and user: sender is not given, or where
+// weir switch knows on which side the users are (TestUsersOfFile).
 //
 // The mark's length. Links inside need room for 8 bytes more. In networks of the simulator and of the lab these
 // are virtual and have any, unless mtu says how long IP packets may be there; in weir switch it is the

@@ -342,7 +342,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := "domain=alone ports= mtu=0B memory=3s " +
 		"reference=10kbps average_memory=300ms average=rate q_min=6 packets q_base=20 packets gamma=16 " +
-		"packets round_trip=0s users=2 queue=exact aggregates= user=sender others=each flows=0 " +
+		"packets round_trip=0s users=2 queue=exact aggregates= user=auto others=each flows=0 " +
 		"delays= fast_cost=1 class=packet arithmetic=exact spread=0% "
 	if b.String() != want {
 		t.Errorf("defaults\n%s, want\n%s", b.String(), want)

@@ -54,6 +54,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 		return nil, err
 	}
 	c = c.fitted().withUsers(site.Book)
+	if param, err := c.checkUsers(); err != nil {
+		return nil, fmt.Errorf("%s: %w", param, err)
+	}
 	if err := c.queued(site); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 			one(a.meter(to, d), old.meter(from, d))
 		}
 	}
-	was, is := numbers(old.config.Aggregates), numbers(a.config.Aggregates)
+	was, is := users.Places(old.config.Aggregates), users.Places(a.config.Aggregates)
 	for i, g := range a.config.Aggregates {
 		if k, there := was[g.Key]; there {
 			meter(int32(i), k)
@@ -72,15 +72,6 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		one(&a.unmarked[i], &old.unmarked[i])
 	}
 	return "its meters", lost
-}
-
-// numbers finds aggregates by their descriptors: packets wait while a reload is adopted.
-func numbers(all []Aggregate) map[users.Set]int32 {
-	m := make(map[users.Set]int32, len(all))
-	for i, g := range all {
-		m[g.Key] = int32(i)
-	}
-	return m
 }
 
 // Forget resets the user with an address, which has no aggregate, because its number is reassigned to another

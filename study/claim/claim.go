@@ -40,6 +40,8 @@ type Compiled struct {
 	some   bool       // one point is enough
 	along  string     // sweep key along which neighbours are compared; "": no key
 	that   *truth
+	// measures are the names that the expression has, by the variable that stands for their point; "": the point in hand.
+	measures map[string]map[string]bool
 }
 
 // Table are the keys of a claim.
@@ -133,10 +135,11 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		env[sel.name] = s.sample()
 	}
 	measures := s.measures()
-	if v := unknownName(node.Node, env, measures); v.msg != "" {
+	v := unknownName(node.Node, env, measures)
+	if c.measures = v.named; v.msg != "" {
 		d.Fail(within(d, t, v.word), v.allowed, "%s", v.msg)
 		return
-	} else if !v.measured {
+	} else if len(v.named) == 0 {
 		d.Fail(t.Place, document.Choices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
 		return
 	}

@@ -15,6 +15,13 @@ type Sample struct {
 	Values *measure.Values
 	// Disturbed runs decide no claim: the machine can have changed what was measured.
 	Disturbed bool
+	// disturbedRatios are the run's ratios over a disturbed run, which decide no claim either.
+	disturbedRatios []string
+}
+
+// disturbs reports whether the machine can have changed one of the measures.
+func (x *Sample) disturbs(measures map[string]bool) bool {
+	return x.Disturbed || slices.ContainsFunc(x.disturbedRatios, func(name string) bool { return measures[name] })
 }
 
 // matching returns the points that a claim means, or with along the first of each
@@ -126,7 +133,7 @@ func (s *View) judge(c *Compiled, seeds []uint64, at samples) Claim {
 			continue
 		}
 		v := c.that.judge(envs)
-		if slices.ContainsFunc(slices.Collect(maps.Keys(here)), func(x *Sample) bool { return x.Disturbed }) {
+		if slices.Contains(slices.Collect(maps.Values(here)), true) {
 			v.value, v.text = maybe, v.text+disturbedText
 		}
 		less, more := v, decides
@@ -162,7 +169,7 @@ const disturbedText = " (the machine disturbed it)"
 
 // environmentOf is what a claim's expression sees at point i for a seed: the run there, the next
 // along the claim's key, and those of other points that it names. It is nil if one of them is
-// missing. The runs that it has are noted as used.
+// missing. The runs that it has are noted as used, with whether the machine can have changed what the claim names.
 func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used map[*Sample]bool) map[string]any {
 	r := at[measure.PointName(s.Points[i])][seed]
 	if r == nil {
@@ -175,7 +182,7 @@ func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used m
 			return nil
 		}
 		env["next"] = environment(next.Point, next.Values)
-		used[next] = true
+		used[next] = used[next] || next.disturbs(c.measures["next"])
 	}
 	for o := range c.others {
 		var there *Sample
@@ -186,8 +193,8 @@ func (s *View) environmentOf(c *Compiled, i int, seed uint64, at samples, used m
 			return nil
 		}
 		env[c.others[o].name] = environment(there.Point, there.Values)
-		used[there] = true
+		used[there] = used[there] || there.disturbs(c.measures[c.others[o].name])
 	}
-	used[r] = true
+	used[r] = used[r] || r.disturbs(c.measures[""])
 	return env
 }

@@ -14,12 +14,12 @@ import (
 type names struct {
 	env                map[string]any
 	measures           map[string]any
-	word, msg, allowed string // what is wrong
-	measured           bool   // it names a measure
+	word, msg, allowed string                     // what is wrong
+	named              map[string]map[string]bool // measures, by the variable that has them; "": no variable
 }
 
 func unknownName(n ast.Node, env map[string]any, measures map[string]any) *names {
-	v := &names{env: env, measures: measures}
+	v := &names{env: env, measures: measures, named: map[string]map[string]bool{}}
 	ast.Walk(&n, v)
 	v.whole(n)
 	return v
@@ -58,9 +58,7 @@ func (v *names) Visit(n *ast.Node) {
 		if _, ok := v.env[x.Value]; !ok {
 			v.report(x.Value, v.env)
 		}
-		if _, ok := v.measures[x.Value]; ok {
-			v.measured = true
-		}
+		v.note("", x.Value)
 	case *ast.BinaryNode:
 		v.whole(x.Left)
 		v.whole(x.Right)
@@ -84,11 +82,22 @@ func (v *names) Visit(n *ast.Node) {
 			if _, ok := m[name]; !ok {
 				v.report(name, m)
 			}
-			if _, ok := v.measures[name]; ok {
-				v.measured = true
+			if variable, ok := x.Node.(*ast.IdentifierNode); ok {
+				v.note(variable.Value, name)
 			}
 		}
 	}
+}
+
+// note records a name if it is a measure's.
+func (v *names) note(variable, name string) {
+	if _, ok := v.measures[name]; !ok {
+		return
+	}
+	if v.named[variable] == nil {
+		v.named[variable] = map[string]bool{}
+	}
+	v.named[variable][name] = true
 }
 
 func (v *names) report(name string, env map[string]any) {

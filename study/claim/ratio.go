@@ -141,14 +141,12 @@ func (r *Ratio) divided(m, by *measure.Measured) measure.Measured {
 	return out
 }
 
-// Ratios returns the ratios of each run, in the order of runs. It marks a run as disturbed where the reference run of
-// one of its ratios is.
+// Ratios returns the ratios of each run, in the order of runs. It records in a run those over a disturbed run.
 func (s *View) Ratios(ratios []Ratio, runs []Sample) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {
 		return out
 	}
-	disturbed := make([]bool, len(runs))
 	at, number := sampled(runs), map[string]int{}
 	for i, p := range s.Points {
 		number[measure.PointName(p)] = i
@@ -164,16 +162,14 @@ func (s *View) Ratios(ratios []Ratio, runs []Sample) [][]measure.Measured {
 			if known {
 				if there := s.pointOf(&r.over, i); there >= 0 {
 					if x := at[measure.PointName(s.Points[there])][runs[k].Seed]; x != nil {
-						by = x.Values.Named(r.Of)
-						disturbed[k] = disturbed[k] || x.Disturbed
+						if by = x.Values.Named(r.Of); x.Disturbed {
+							runs[k].disturbedRatios = append(runs[k].disturbedRatios, r.Name)
+						}
 					}
 				}
 			}
 			out[k] = append(out[k], r.divided(m, by))
 		}
-	}
-	for k := range runs {
-		runs[k].Disturbed = runs[k].Disturbed || disturbed[k]
 	}
 	return out
 }

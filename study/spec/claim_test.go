@@ -64,10 +64,19 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 		{"what a ratio divides", "where: {rate: 2Mbps}, that: goodput_ratio.a > 1", []float64{1, 2, 4}, 1,
 			claim.Undecided, ""},
 		{"what no ratio has", "where: {rate: 2Mbps}, that: goodput_ratio.a > 1", []float64{1, 2, 4}, 2, claim.Holds, ""},
+		{"no ratio", "where: {rate: 2Mbps}, that: goodput.a > 1", []float64{1, 2, 4}, 0, claim.Holds, ""},
+		{"a claim without a ratio fails", "where: {rate: 2Mbps}, that: goodput.a > 2", []float64{1, 2, 4}, 0, claim.Fails,
+			""},
+		{"the neighbour's ratio", "where: {rate: [2Mbps, 4Mbps]}, along: rate, that: next.goodput_ratio.a > 3",
+			[]float64{1, 2, 4}, 0, claim.Undecided, ""},
+		{"a ratio next to the neighbour", "where: {rate: [2Mbps, 4Mbps]}, along: rate, that: next.goodput.a > goodput.a",
+			[]float64{1, 2, 4}, 0, claim.Holds, ""},
+		{"the ratio of another point", "where: {rate: 2Mbps}, that: goodput.a > 1 and point(rate=4Mbps).goodput_ratio.a > 3",
+			[]float64{1, 2, 4}, 0, claim.Undecided, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(claimSpec, "repeat: 2", "repeat: 1", 1)
-			if strings.Contains(c.claim, "ratio") {
+			if strings.Contains(c.name, "ratio") || strings.Contains(c.claim, "ratio") {
 				text += "ratio: [{of: goodput, over: {rate: 1Mbps}}]\n"
 			}
 			s := load(t, text+"expect:\n  - {id: x, says: y, "+c.claim+"}\n", spec.Options{})

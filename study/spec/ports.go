@@ -184,7 +184,7 @@ func (d *decoder) programsSuit(p *Point) {
 	d.coarse(p, loads)
 	s := d.setting(p)
 	s.Fastest = fastest
-	if text := s.DividedUsers(nil); text != "" {
+	if text := s.DividedUsers(nil, true); text != "" {
 		d.warn(dataplane.WarnDivided, p.usersAt, "%s", text)
 	}
 	var found []finding

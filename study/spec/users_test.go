@@ -72,3 +72,29 @@ traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: c, t
 		})
 	}
 }
+
+// A program that completes its list by the declared users divides none of them by a prefix around one address. If its
+// other users are one, it does.
+func TestListsAroundUsers(t *testing.T) {
+	const text = `duration: 10ms
+topology: {hosts: [a, b], switches: [s], links: [{ends: [a, s], rate: 1Gbps, delay: 1ms},
+  {ends: [s, b], rate: 10Mbps, delay: 1ms, buffer: 1MB}]}
+users: {home: a, office: b}
+switches: {s: {%s}}
+traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: b, transport: tcp, ip: 6}]
+`
+	for switched, divided := range map[string]bool{
+		"programs: [forward, {abc: {aggregates: {10.0.0.0/30: 20kbps}}}]":                                false,
+		"programs: [forward, {abc: {aggregates: {10.0.0.0/30: 20kbps}, others: shared}}]":                true,
+		"programs: [forward], scheduler: {user_fq: {aggregates: {10.0.0.0/30: 20kbps}}}":                 false,
+		"programs: [forward], scheduler: {user_fq: {aggregates: {10.0.0.0/30: 20kbps}, others: shared}}": true,
+	} {
+		p, err := plan.Load(room(), file("x.yaml", fmt.Sprintf(text, switched)), spec.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.Warnings()); strings.Contains(got, "user-divided") != divided {
+			t.Errorf("%s warns %s", switched, got)
+		}
+	}
+}

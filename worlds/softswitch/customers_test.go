@@ -1,13 +1,16 @@
 package softswitch
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"net/netip"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"weir/core/dataplane"
 	plans "weir/core/dataplane/plan"
 	"weir/core/packet"
 	"weir/core/unit"
@@ -88,29 +91,25 @@ switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
 	}
 }
 
-// A customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them, up and down.
-func TestDualStackPlan(t *testing.T) {
-	const file = `
-ports: {left: {interface: a, rate: 100Mbps}, right: {interface: b, rate: 100Mbps}}
-users: {behind: left, named: {home: [10.0.0.1, 10.0.0.2, "fd00::/64", vlan 5]}}
-switch: [{plan: {rates: {home: 10Mbps}, burst: 10ms}}, forward]
-metrics: none
-`
-	s := schemes()
-	s.Programs = append(s.Programs, plans.Scheme())
-	c, err := Decode(s, "switch.yaml", []byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const length = 1 * unit.Second
-	four := func(host byte) func(up bool) []byte {
-		return func(up bool) []byte {
-			if up {
-				return datagram(t, host, 9, 0, 1000)
-			}
-			return datagram(t, 9, host, 0, 1000)
+// home is the line of a customer with two IPv4 addresses, IPv6 and a VLAN.
+const home = `home: [10.0.0.1, 10.0.0.2, "fd00::/64", vlan 5]`
+
+// frameOf makes a frame of 1000 bytes from a customer, or one to it.
+type frameOf func(up bool) []byte
+
+// fromHost returns the frames of the host with the IPv4 address 10.0.0.N, and of one with MAC address and peer 9.
+func fromHost(t *testing.T, host byte) frameOf {
+	return func(up bool) []byte {
+		if up {
+			return datagram(t, host, 9, 0, 1000)
 		}
+		return datagram(t, 9, host, 0, 1000)
 	}
+}
+
+// homeMixes are frames of the customer of the line home by several of its addresses in turn.
+func homeMixes(t *testing.T) map[string][]frameOf {
+	four := func(host byte) frameOf { return fromHost(t, host) }
 	tagged := func(up bool) []byte {
 		f := four(77)(up)
 		return append(append(append([]byte{}, f[:12]...), 0x81, 0, 0, 5), f[12:]...)
@@ -130,9 +129,27 @@ metrics: none
 		}
 		return f
 	}
-	for name, mix := range map[string][]func(up bool) []byte{"IPv4": {four(1)},
-		"IPv6": {six}, "both": {four(1), six}, "both of two hosts": {four(1), six, four(2), four(1)},
-		"a VLAN": {four(1), tagged}} {
+	return map[string][]frameOf{"IPv4": {four(1)}, "IPv6": {six}, "both": {four(1), six},
+		"both of two hosts": {four(1), six, four(2), four(1)}, "a VLAN": {four(1), tagged},
+		"all": {four(1), six, tagged, four(2)}}
+}
+
+// A customer with two IPv4 addresses, IPv6 and a VLAN has its plan of 10 Mb/s in every mix of them, up and down.
+func TestDualStackPlan(t *testing.T) {
+	const file = `
+ports: {left: {interface: a, rate: 100Mbps}, right: {interface: b, rate: 100Mbps}}
+users: {behind: left, named: {` + home + `}}
+switch: [{plan: {rates: {home: 10Mbps}, burst: 10ms}}, forward]
+metrics: none
+`
+	s := schemes()
+	s.Programs = append(s.Programs, plans.Scheme())
+	c, err := Decode(s, "switch.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const length = 1 * unit.Second
+	for name, mix := range homeMixes(t) {
 		for _, up := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, up), func(t *testing.T) {
 				b := newBench(t, c)
@@ -145,6 +162,81 @@ metrics: none
 					t.Errorf("%.1f Mb/s pass", got)
 				}
 			})
+		}
+	}
+}
+
+// A customer with two IPv4 addresses, IPv6 and a VLAN is one user of abc, of user_fq and of cake in every mix of them,
+// up and down. It sends 24 Mb/s and a user with one address 16 Mb/s, over 20 Mb/s, and neither of them yields. Queues
+// for users give each half. With abc the customer is the more active one, and the other keeps all of its 16 Mb/s: with
+// a meter for each address it would be the other way round. The customer has one number and, in abc, one set of metrics
+// a direction.
+func TestDualStackShares(t *testing.T) {
+	const length = 500 * unit.Millisecond
+	for rest, want := range map[string]float64{"switch: [forward, abc]": 0.8, "switch: [forward]\nscheduler: user_fq": 0.5,
+		"switch: [forward]\nscheduler: cake": 0.5} {
+		c := decode(t, "ports: {left: {interface: a, rate: 20Mbps}, right: {interface: b, rate: 20Mbps}}\n"+
+			"users: {behind: left, named: {"+home+", office: 10.0.0.50}}\nmetrics: none\n"+rest+"\n")
+		for name, mix := range homeMixes(t) {
+			for _, up := range []bool{true, false} {
+				t.Run(fmt.Sprint(rest, name, up), func(t *testing.T) {
+					b := newBench(t, c)
+					from, office := map[bool]int{true: 0, false: 1}[up], fromHost(t, 50)
+					var homeNext, officeNext unit.Time
+					for i := 0; officeNext < length; {
+						if homeNext < officeNext {
+							b.send(from, homeNext, mix[i%len(mix)](up))
+							homeNext += 333 * unit.Microsecond
+							i++
+						} else {
+							b.send(from, officeNext, office(up))
+							officeNext += 500 * unit.Microsecond
+						}
+					}
+					b.run(t, length)
+					out, offices := b.gates[1-from].out, 0
+					for _, f := range out {
+						if bytes.Equal(f[26:34], office(up)[26:34]) {
+							offices++
+						}
+					}
+					if share := float64(offices) / float64(len(out)); len(out) < 1150 || math.Abs(share-want) > 0.05 {
+						t.Errorf("%.0f %% of %d frames are of the user with one address, want %.0f", 100*share, len(out), 100*want)
+					}
+					if b.users.known != 2 {
+						t.Errorf("%d users", b.users.known)
+					}
+					b.checkMetricsOf(t, "home", up, uint64(len(out)-offices))
+				})
+			}
+		}
+	}
+}
+
+// checkMetricsOf checks that programs with metrics of users have one counter of a user's bytes, in one direction, of at
+// least as many frames of 1000 bytes as have left.
+func (b *bench) checkMetricsOf(t *testing.T, user string, up bool, frames uint64) {
+	t.Helper()
+	var samples [100]dataplane.Sample
+	for _, r := range b.running {
+		if r.metered == nil {
+			continue
+		}
+		var found []string
+		for _, s := range samples[:r.metered.Sample(b.time, samples[:])] {
+			if r.metered.Metrics()[s.Metric].Name != "weir_abc_user_accepted_bytes_total" {
+				continue
+			}
+			if s.Word != "office" && s.Value > 0 {
+				found = append(found, s.Before+s.Word)
+			}
+			if s.Word == user && s.Value > 0 && s.Value < float64(1000*frames) {
+				t.Errorf("%g bytes of %s, and %d frames have left", s.Value, user, frames)
+			}
+		}
+		want := map[bool]string{true: user, false: "to " + user}[up]
+		if len(found) != 1 || found[0] != want {
+			t.Errorf("metrics of %q, want %q", found, want)
 		}
 	}
 }
@@ -165,10 +257,40 @@ func TestReceiversInFile(t *testing.T) {
 		{"users: {named: {v: 10.0.0.1, w: 10.0.0.2, x: 10.0.0.3, y: 10.0.0.4, z: 10.0.0.5}}\n", "forward",
 			"scheduler: user_fq\n", "user_fq: a frame counts as its sender's, so that v, w, x, 2 other users and all other"},
 		{"", "forward", "scheduler: cake\n", "1:1: cake: a frame"},
+		{"", "forward, {abc: {domain: part, ports: {left: inside, right: inside}}}", "", ""},
+		{"", "forward, {abc: {domain: part, ports: {left: inside}}}", "", "1:1: abc: a frame"},
+		{"", "{plan: {others: 1Mbps}}, forward, {abc: {domain: part, ports: {left: inside, right: inside}}}", "",
+			"1:1: plan: a frame"},
+		{"users: {named: [10.9.0.1, 10.9.0.3]}\n", "forward, abc", "", "2:8: abc: a frame counts as its sender's, so that " +
+			"10.9.0.1, 10.9.0.3 and all other hosts at left and right are not protected"},
+		{"users: {named: {v: vlan 5, w: [vlan 6, 10.0.0.0/24]}}\n", "{plan: {rates: {10.0.1.0/24: 1Mbps}}}, forward, abc",
+			"", "so that w, 10.0.1.0/24 and all other hosts at left and right are not protected"},
 	} {
 		s := schemes()
 		s.Programs = append(s.Programs, plans.Scheme())
 		c, err := Decode(s, "switch.yaml", fmt.Appendf(nil, file, x.users, x.list, x.scheduler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(c.receivers()); (x.text == "") != (got == "[]") || !strings.Contains(got, x.text) {
+			t.Errorf("%s\nwant %q", got, x.text)
+		}
+	}
+}
+
+// Behind a port without a rate, where no queue builds up, only a policer could limit what users receive.
+func TestReceiversWithoutQueue(t *testing.T) {
+	for _, x := range []struct{ left, right, list, text string }{
+		{"", "", "forward, abc", ""},
+		{"", ", rate: 30Mbps", "forward, abc", "so that hosts at right are not protected, nor limited, in what they " +
+			"receive; add users: {behind: right} if they are at right (switch-receivers)]"},
+		{", rate: 4000pps", "", "forward, abc", "so that hosts at left are not"},
+		{"", "", "{plan: {others: 1Mbps}}, forward", "so that hosts at left and right are not"},
+	} {
+		s := schemes()
+		s.Programs = append(s.Programs, plans.Scheme())
+		c, err := Decode(s, "switch.yaml", fmt.Appendf(nil, "ports: {left: {interface: a%s}, right: {interface: b%s}}\n"+
+			"switch: [%s]\n", x.left, x.right, x.list))
 		if err != nil {
 			t.Fatal(err)
 		}

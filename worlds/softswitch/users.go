@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"weir/core/dataplane"
+	userset "weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -209,15 +210,9 @@ func (u *users) setNames(rules *Users, numbers []packet.Addr) {
 	if u.book.Users() == nil {
 		return
 	}
+	owner := userset.FindOwner(u.book)
 	for i := customers; i < len(prefixes); i++ { // a listed prefix within a customer's
-		name, bits := "", 0
-		for _, c := range rules.Customers {
-			for _, p := range c.Prefixes {
-				if p.Overlaps(prefixes[i]) && p.Bits() < prefixes[i].Bits() && (name == "" || p.Bits() > bits) {
-					name, bits = c.Name, p.Bits()
-				}
-			}
-		}
+		name, bits := owner(prefixes[i])
 		if was, n := u.book.Owner(of[i], 4); was != name || n != bits {
 			u.book.Assign(of[i], name, bits)
 			u.forget(of[i])

@@ -7,6 +7,7 @@ import (
 	"weir/core/dataplane/tm"
 	userset "weir/core/dataplane/users"
 	"weir/core/scheme"
+	"weir/core/unit"
 	"weir/internal/document"
 )
 
@@ -22,7 +23,7 @@ var (
 		Condition: "a port has no rate, so that its queue hardly fills"}
 	warnReceivers = scheme.WarningKind{ID: "switch-receivers",
 		Condition: "programs or the scheduler share or limit by user, and the file has no `users: {behind: PORT}`: what a " +
-			"user receives counts as its sender's"}
+			"user receives counts as its sender's. Not of `abc` where all ports are inside; only of `plan` where no port has a rate"}
 	warnMTU = scheme.WarningKind{ID: "switch-mtu",
 		Condition: "the interfaces of two ports have different MTUs"}
 	warnAddressBypass = scheme.WarningKind{ID: "switch-address-bypass",
@@ -83,39 +84,70 @@ func (c *Config) unshapedPorts() (all []document.Warning) {
 	return all
 }
 
-// receivers warns of users whom the switch does not protect in what they receive, since each frame is its sender's.
+// receivers warns of users that the switch does not protect in what they receive, since each frame is its sender's. It
+// names the ports behind which such users can be: where queues build up or, with a policer, all.
 func (c *Config) receivers() (all []document.Warning) {
 	if c.Users.By != ByAddress || c.Users.Behind >= 0 {
 		return nil
 	}
-	var by []string
-	for i := range c.Programs {
-		if _, ok := c.Programs[i].Config.(userset.Lister); ok {
-			by = append(by, c.Programs[i].Scheme.Name)
+	lists, polices := c.listers()
+	if len(lists) == 0 {
+		return nil
+	}
+	ports := c.Users.ports
+	if !polices {
+		ports = nil
+		for _, p := range c.Ports {
+			if p.Rate != (unit.LinkRate{}) {
+				ports = append(ports, p.Name)
+			}
 		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	return append(all, document.Warn(warnReceivers, c.usersAt, "%s: a frame counts as its sender's, so that %s are not "+
+		"protected, nor limited, in what they receive; %s", strings.Join(lists, ", "), c.unprotected(ports),
+		c.behindLines(ports)))
+}
+
+// listers returns the names of the programs and the scheduler that find users by sender or receiver in this switch, and
+// whether one of them is a policer.
+func (c *Config) listers() (names []string, polices bool) {
+	for i := range c.Programs {
+		config := c.Programs[i].Config
+		if _, lists := config.(userset.Lister); !lists {
+			continue
+		}
+		if edge, ok := config.(userset.EdgeLister); ok && !edge.FindsUsers(c.Users.ports) {
+			continue
+		}
+		_, limits := config.(userset.Limiter)
+		names, polices = append(names, c.Programs[i].Scheme.Name), polices || limits
 	}
 	if c.served != nil {
 		_, lists := c.served.Config.(userset.Lister)
 		if _, hosts := c.served.Config.(*tm.Cake); lists || hosts {
-			by = append(by, c.served.Scheme.Name)
+			names = append(names, c.served.Scheme.Name)
 		}
 	}
-	if len(by) == 0 {
-		return nil
-	}
-	return append(all, document.Warn(warnReceivers, c.usersAt, "%s: a frame counts as its sender's, so that %s are not "+
-		"protected, nor limited, in what they receive; %s", strings.Join(by, ", "), c.unprotected(), c.behindLines()))
+	return names, polices
 }
 
 // maxListed limits how many users a warning lists.
 const maxListed = 3
 
-// unprotected names the users whom the switch cannot tell by what they receive.
-func (c *Config) unprotected() string {
-	hosts := "hosts at " + strings.Join(c.Users.ports, " and ")
+// unprotected names the users that the switch does not find by what they receive. A customer's VLAN is found both ways.
+func (c *Config) unprotected(ports []string) string {
+	hosts := "hosts at " + strings.Join(ports, " and ")
 	var names []string
 	for _, u := range c.Users.Customers {
-		names = append(names, u.Name)
+		if len(u.Prefixes) > 0 {
+			names = append(names, u.Name)
+		}
+	}
+	for _, p := range c.Users.Named {
+		names = append(names, userset.PrefixText(p))
 	}
 	if n := len(names); n > maxListed {
 		names = append(names[:maxListed], fmt.Sprintf("%d other users", n-maxListed))
@@ -126,13 +158,13 @@ func (c *Config) unprotected() string {
 }
 
 // behindLines are the lines that a file lacks, one for each port that users can be behind.
-func (c *Config) behindLines() string {
+func (c *Config) behindLines(ports []string) string {
 	line := "users: {behind: %s}"
 	if c.usersGiven {
 		line = "behind: %s in users"
 	}
 	var lines []string
-	for _, p := range c.Users.ports {
+	for _, p := range ports {
 		lines = append(lines, fmt.Sprintf("add "+line+" if they are at %s", p, p))
 	}
 	return strings.Join(lines, ", or ")

@@ -10,7 +10,6 @@ package plan
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/users"
@@ -48,8 +47,13 @@ func (c *Config) Suits(*dataplane.Setting) []scheme.Remark {
 	return nil
 }
 
-// Sets returns the users that have a rate of their own.
-func (c *Config) Sets() (param string, all []users.Set) { return "rates", users.Keys(c.Rates) }
+// Sets returns the users that have a rate of their own. With others, each other user has one, too.
+func (c *Config) Sets() (param string, all []users.Set, completes bool) {
+	return "rates", users.Keys(c.Rates), c.Others > 0
+}
+
+// LimitsWithoutQueue marks a policer.
+func (*Config) LimitsWithoutQueue() {}
 
 // Names returns the prefixes that are users.
 func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Rates)) }
@@ -168,10 +172,10 @@ func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	if !ok || was.config.Burst != x.config.Burst || was.frame != x.frame {
 		return "", nil
 	}
-	n := 0
+	n, places := 0, users.Places(x.config.Rates)
 	for i, r := range was.config.Rates {
-		j := slices.IndexFunc(x.config.Rates, func(q users.Aggregate) bool { return q.Key == r.Key })
-		if j < 0 || x.config.Rates[j].Value != r.Value {
+		j, there := places[r.Key]
+		if !there || x.config.Rates[j].Value != r.Value {
 			lost = append(lost, "the bucket of "+string(r.Key))
 			continue
 		}

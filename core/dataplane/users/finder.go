@@ -19,18 +19,24 @@ func Keys[V any](all []scheme.Pair[Set, V]) []Set {
 	return sets
 }
 
+// Places returns the place of each set among pairs, so that a reload with many users finds each at once.
+func Places[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
+	places := make(map[Set]int32, len(all))
+	for i := range all {
+		places[all[i].Key] = int32(i)
+	}
+	return places
+}
+
 // Complete appends a pair with a value for each user of the book that no pair names.
 func Complete[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []scheme.Pair[Set, V] {
 	if book == nil {
 		return all
 	}
-	named := map[Set]bool{}
-	for i := range all {
-		named[all[i].Key] = true
-	}
+	places := Places(all)
 	all = slices.Clip(all)
 	for _, u := range book.Users() {
-		if !named[Set(u.Name)] {
+		if _, listed := places[Set(u.Name)]; !listed {
 			all = append(all, scheme.Pair[Set, V]{Key: Set(u.Name), Value: value})
 		}
 	}
@@ -129,21 +135,30 @@ func address(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
 	return book.V4(a)
 }
 
-// Lister is the configuration of a program or scheduler that lists users in one of its parameters.
+// Lister is the configuration of a program or scheduler that lists users in one of its parameters. It completes the
+// list if each declared user that the list lacks is a user of its own there (Complete).
 type Lister interface {
-	Sets() (param string, all []Set)
+	Sets() (param string, all []Set, completes bool)
 }
+
+// Limiter is a Lister that limits users also at ports without a queue.
+type Limiter interface{ LimitsWithoutQueue() }
+
+// EdgeLister is a Lister that finds users by sender or receiver only at some switches. FindsUsers reports whether it
+// does at a switch that has ports with these names.
+type EdgeLister interface{ FindsUsers(ports []string) bool }
 
 // Unknown returns an error that names a set that is no user of the book, or nil.
 func Unknown(book *packet.Book, sets []Set) error {
 	var declared []string
+	known := map[Set]bool{}
 	if book != nil {
 		for _, u := range book.Users() {
-			declared = append(declared, u.Name)
+			declared, known[Set(u.Name)] = append(declared, u.Name), true
 		}
 	}
 	for _, s := range sets {
-		if !IsName(string(s)) || slices.Contains(declared, string(s)) {
+		if !IsName(string(s)) || known[s] {
 			continue
 		}
 		if len(declared) == 0 {
@@ -182,6 +197,19 @@ func ownersOf(book *packet.Book) *Finder {
 	return f
 }
 
+// FindOwner returns a function that finds the user of the book with the longest prefix that contains a prefix and is
+// not equal to it, and the length of that prefix; "" if there is no such user.
+func FindOwner(book *packet.Book) func(p netip.Prefix) (name string, bits int) {
+	owners := ownersOf(book)
+	return func(p netip.Prefix) (name string, bits int) {
+		k, bits, ok := owners.longest(p.Addr(), p.Bits()-1)
+		if !ok {
+			return "", 0
+		}
+		return book.Users()[k].Name, bits
+	}
+}
+
 // Nodes are the hosts and switches of a network. Node i has number i+1.
 type Nodes struct {
 	Names []string
@@ -189,22 +217,49 @@ type Nodes struct {
 }
 
 // Divided describes the first user of the book whose addresses the sets give to different users, or the first node for
-// which the sets and the book's users do, or "". A node with one address in a user and the other one in
-// no set is divided if its flows use both.
-func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
+// which the sets and the book's users do, or "". With completes each user of the book is also one of the sets. A node
+// that the book's users divide without any sets is left to a call without sets. A node with one address in a user and
+// the other one in no set is divided if its flows use both.
+func Divided(book *packet.Book, sets []Set, completes bool, nodes Nodes) string {
 	if book == nil || len(sets) == 0 && len(book.Users()) == 0 {
 		return ""
 	}
-	f, owners := NewFinder(book, sets), ownersOf(book)
+	declared := completeSets(book, nil)
+	own := NewFinder(book, declared)
+	if len(sets) == 0 {
+		return own.dividedNodes(declared, nodes, nil)
+	}
+	if completes {
+		sets = completeSets(book, sets)
+	}
+	f := NewFinder(book, sets)
+	if text := f.dividedUser(sets); text != "" {
+		return text
+	}
+	return f.dividedNodes(sets, nodes, own)
+}
+
+// completeSets appends each user of the book that no set names.
+func completeSets(book *packet.Book, sets []Set) []Set {
+	var all []scheme.Pair[Set, bool]
+	for _, s := range sets {
+		all = append(all, scheme.Pair[Set, bool]{Key: s})
+	}
+	return Keys(Complete(book, all, false))
+}
+
+// dividedUser describes the first user of the book with addresses in different sets, or with one in a set of its own.
+func (f *Finder) dividedUser(sets []Set) string {
+	owners := ownersOf(f.book)
 	for _, s := range sets { // prefixes within a user's
 		all, _ := s.Matches()
 		for i := range all {
 			if k, ok := owners.containing(all[i].User); ok && all[i].Plain() {
-				return fmt.Sprintf("%v of user %s is in %q", &all[i], book.Users()[k].Name, s)
+				return fmt.Sprintf("%v of user %s is in %q", &all[i], f.book.Users()[k].Name, s)
 			}
 		}
 	}
-	for _, u := range book.Users() { // prefixes around a part of a user
+	for _, u := range f.book.Users() { // prefixes around a part of a user
 		if _, named := f.names[u.Name]; named {
 			continue
 		}
@@ -216,36 +271,41 @@ func Divided(book *packet.Book, sets []Set, nodes Nodes) string {
 			}
 		}
 	}
-	for _, u := range book.Users() {
-		if _, named := f.names[u.Name]; !named {
-			sets = append(slices.Clip(sets), Set(u.Name))
-		}
-	}
-	return NewFinder(book, sets).dividedNodes(sets, nodes)
+	return ""
 }
 
-// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets, or one of them in no set.
-func (f *Finder) dividedNodes(sets []Set, nodes Nodes) (text string) {
+// dividedNodes describes the first node whose IPv4 and IPv6 addresses are in two sets, or one of them in no set. It
+// passes over nodes that another finder divides as well; nil: there is no other.
+func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text string) {
 	others := 0
 	for i, name := range nodes.Names {
-		a := packet.Addr(i + 1)
+		a, dual := packet.Addr(i+1), i < len(nodes.Dual) && nodes.Dual[i]
 		if int(a) >= f.book.Len() {
 			break
 		}
+		if !f.divides(a, dual) || other != nil && other.divides(a, dual) {
+			continue
+		}
+		if text != "" {
+			others++
+			continue
+		}
 		v4, ok4 := f.Find(a, 4)
 		v6, ok6 := f.Find(a, 6)
-		switch {
-		case ok4 == ok6 && (!ok4 || v4 == v6), ok4 != ok6 && (i >= len(nodes.Dual) || !nodes.Dual[i]):
-		case text == "":
-			text = fmt.Sprintf("%s is in %s by IPv4 and in %s by IPv6", name, inWords(sets, v4, ok4), inWords(sets, v6, ok6))
-		default:
-			others++
-		}
+		text = fmt.Sprintf("%s is in %s by IPv4 and in %s by IPv6", name, inWords(sets, v4, ok4), inWords(sets, v6, ok6))
 	}
 	if others > 0 {
 		text += fmt.Sprintf("; so are %d other nodes", others)
 	}
 	return text
+}
+
+// divides reports whether the two addresses of a number are in different sets, or, if both are in use, one of them in
+// no set.
+func (f *Finder) divides(a packet.Addr, dual bool) bool {
+	v4, ok4 := f.Find(a, 4)
+	v6, ok6 := f.Find(a, 6)
+	return ok4 && ok6 && v4 != v6 || ok4 != ok6 && dual
 }
 
 func inWords(sets []Set, i int32, in bool) string {

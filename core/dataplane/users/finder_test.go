@@ -88,6 +88,7 @@ func TestListedUsers(t *testing.T) {
 	for _, x := range []struct {
 		sets, unknown, conflict, divided string
 		bare                             bool // the file declares no users
+		shared                           bool // addresses in no set are one user, or none
 	}{
 		{sets: "home,block"}, {sets: "10.0.0.2 | fd00::2,10.0.0.4"}, {sets: "10.0.0.0/8 | fd00::/16"}, {sets: "fd00::4"},
 		{sets: "10.0.1.7 dscp 46"}, {sets: "home,block,10.0.0.0/8 | fd00::/16"},
@@ -96,7 +97,12 @@ func TestListedUsers(t *testing.T) {
 		{sets: "house", unknown: "allowed: home, block"},
 		{sets: "home,10.0.0.1", conflict: "10.0.0.1 is user home's already", divided: "a is in"},
 		{sets: "block,10.0.1.7", divided: `10.0.1.7 of user block is in "10.0.1.7"`},
-		{sets: "10.0.0.0/8", divided: `10.0.0.1/32 of user home is in "10.0.0.0/8", and fd00::1/128 in no user`},
+		{sets: "10.0.0.0/8", divided: `10.0.0.1/32 of user home is in "10.0.0.0/8", and fd00::1/128 in no user`,
+			shared: true},
+		{sets: "10.0.0.0/8", divided: `b is in "10.0.0.0/8" by IPv4 and in no user by IPv6; so are 1 other`},
+		{sets: "fd00::/16,10.0.0.0/16", divided: `b is in "10.0.0.0/16" by IPv4 and in "fd00::/16" by IPv6`},
+		{sets: "10.0.0.0/16 | fd00::/16"}, {sets: "10.0.0.0/16 | fd00::/16", shared: true},
+		{sets: "block", shared: true},
 		{sets: "10.0.0.2,fd00::2", divided: `b is in "10.0.0.2" by IPv4 and in "fd00::2" by IPv6`},
 		{sets: "10.0.0.0/30 | fd00::1 | fd00::2,fd00::3,10.0.0.4,fd00::4", bare: true,
 			divided: `c is in "10.0.0.0/30 | fd00::1 | fd00::2" by IPv4 and in "fd00::3" by IPv6; so are 1 other nodes`},
@@ -111,11 +117,34 @@ func TestListedUsers(t *testing.T) {
 				book = hosts(4)
 			}
 			for _, y := range [][2]string{{fmt.Sprint(Unknown(book, sets)), x.unknown},
-				{fmt.Sprint(Conflict(book, sets)), x.conflict}, {Divided(book, sets, nodes), x.divided}} {
+				{fmt.Sprint(Conflict(book, sets)), x.conflict}, {Divided(book, sets, !x.shared, nodes), x.divided}} {
 				if y[1] == "" && y[0] != "" && y[0] != "<nil>" || !strings.Contains(y[0], y[1]) {
 					t.Errorf("%q, want %q", y[0], y[1])
 				}
 			}
 		})
+	}
+}
+
+// A host that the declared users divide on their own is left to the warning about them. What a program divides besides
+// is reported all the same.
+func TestDividedByDeclaredUsers(t *testing.T) {
+	book := declared(3, []string{"half", "10.0.0.1/32"})
+	nodes := Nodes{Names: []string{"a", "b", "c"}, Dual: []bool{true, true, true}}
+	for _, x := range []struct{ sets, want string }{
+		{"", `a is in "half" by IPv4 and in no user by IPv6`},
+		{"half", ""}, {"10.0.0.2 | fd00::2", ""}, {"fd00::1", ""},
+		{"10.0.0.2,fd00::2", `b is in "10.0.0.2" by IPv4 and in "fd00::2" by IPv6`},
+		{"half,10.0.0.2,10.0.0.3", `b is in "10.0.0.2" by IPv4 and in no user by IPv6; so are 1 other nodes`},
+	} {
+		var sets []Set
+		for s := range strings.SplitSeq(x.sets, ",") {
+			if s != "" {
+				sets = append(sets, Set(s))
+			}
+		}
+		if got := Divided(book, sets, true, nodes); got != x.want {
+			t.Errorf("%s: %q, want %q", x.sets, got, x.want)
+		}
 	}
 }

@@ -36,8 +36,10 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rule("aggregates", func() error { return Distinct(Keys(c.Aggregates)) })
 }
 
-// Sets returns the users that the configuration lists, and the parameter that does.
-func (c *Config) Sets() (param string, all []Set) { return "aggregates", Keys(c.Aggregates) }
+// Sets returns the users that the configuration lists, and the parameter that does. NewTable completes the list.
+func (c *Config) Sets() (param string, all []Set, completes bool) {
+	return "aggregates", Keys(c.Aggregates), !c.Shared
+}
 
 // Table finds the user of a packet: users are numbered from 0, those with an aggregate first.
 type Table struct {
