@@ -57,13 +57,13 @@ func TestClaimsOfEachRun(t *testing.T) {
 // The words of such claims, and names that only look like them.
 func TestSpeaksOfEach(t *testing.T) {
 	for says, want := range map[string]bool{
-		"a customer gets no more than its plan":                                      true,
-		"between users every value leaves Jain's index at 0.98":                      true,
-		"no setting of an AQM brings the users together":                             true,
-		"TCP gets at least 12 Mb/s at every R0":                                      true,
-		"the link is always full":                                                    true,
-		"each\n  of them gets a half":                                                true,
-		"the link carries as much as with a queue for each user":                     false,
+		"a customer gets no more than its plan":                                       true,
+		"between users every value leaves Jain's index at 0.98":                       true,
+		"no setting of an AQM brings the users together":                              true,
+		"TCP gets at least 12 Mb/s at every R0":                                       true,
+		"the link is always full":                                                     true,
+		"each\n  of them gets a half":                                                 true,
+		"the link carries as much as with a queue for each user":                      false,
 		"1/256 for each 5000 bytes makes it larger, with a hash of each flowlet, too": false,
 	} {
 		if speaksOfEach(says) != want {
