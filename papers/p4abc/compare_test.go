@@ -103,7 +103,7 @@ func TestComparedSettings(t *testing.T) {
 
 // Short uploads of a light user against heavy ones.
 func TestUploads(t *testing.T) {
-	holds(t, "p4abc/uploads", "repeat=1", "duration=10s", "warmup=6s", "scheme=[without, abc, drr]", "load=[10%, 20%]")
+	holds(t, "p4abc/uploads", "repeat=1", "duration=10s", "warmup=6s", "scheme=[without, abc, drr]", "load=10%")
 }
 
 // Users that speak QUIC-like, with BBR and others.

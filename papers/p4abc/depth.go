@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
 	"weir/core/scheme"
 	"weir/core/unit"
 )
@@ -107,11 +108,11 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 			}
 			continue
 		}
-		t := c.thresholds(rate, frame)
+		t, b, needed := c.thresholds(rate, frame), port.Buffer, c.least()*float64(trip)
+		grown := c.maxRoom(&t, tm.Limit{Packets: int32(b.Packets), Bytes: b.Bytes}, frame, rate)
 		if !c.inBytes() {
 			t.qBase *= float64(frame)
 		}
-		b := port.Buffer
 		buffer := unit.Depth{Packets: b.Packets, Bytes: b.Bytes}.At(rate, frame)
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
@@ -119,11 +120,14 @@ func (c *Config) suitsQueues(s *dataplane.Setting) (all []scheme.Remark) {
 			all = append(all, warnBuffer.Remark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
 				"drops "+
 				"first, whoever sends", wait, port.To, b).At(port.Port(), t.qBase/buffer))
-		case trip > 0 && float64(wait) < c.least()*float64(trip):
+		case trip > 0 && float64(wait) < needed:
+			until := ""
+			if float64(wait)*math.Exp2(grown) >= needed {
+				until = " until thresholds have grown"
+			}
 			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
-				"of %v: "+
-				"flows that lose a packet leave the link empty; round_trip: %v fits the thresholds", wait, port.To, port.Rate,
-				100*c.least(), trip, trip).At(port.Port(), c.least()*float64(trip)/float64(max(wait, 1))))
+				"of %v: flows that lose a packet leave the link empty%s; round_trip: %v fits the thresholds", wait, port.To,
+				port.Rate, 100*c.least(), trip, until, trip).At(port.Port(), needed/float64(max(wait, 1))))
 		}
 	}
 	return scheme.Worst(all)

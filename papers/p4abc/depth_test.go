@@ -107,7 +107,14 @@ func TestSuits(t *testing.T) {
 	}{
 		{"the paper's point", port(50*unit.Mbps, unit.Length{Packets: 24}), 20 * unit.Millisecond, none, ""},
 		{"twenty times the rate", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond, none,
-			"242.24us at the port to server, of 1Gbps, below 10% of a round trip of 20ms"},
+			"242.24us at the port to server, of 1Gbps, below 10% of a round trip of 20ms: flows that lose a packet leave the " +
+				"link empty until thresholds have grown; round_trip: 20ms fits"},
+		{"the paper's average", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond,
+			func(c *Config) { c.PerPacket = true }, "flows that lose a packet leave the link empty; round_trip: 20ms fits"},
+		{"a buffer in which thresholds grow", port(unit.Gbps, unit.Length{Packets: 400}), 20 * unit.Millisecond, none,
+			"leave the link empty until thresholds have grown;"},
+		{"a buffer in which they grow too little", port(unit.Gbps, unit.Length{Packets: 200}), 20 * unit.Millisecond, none,
+			"flows that lose a packet leave the link empty; round_trip: 20ms fits"},
 		{"fitted", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond,
 			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, ""},
 		{"a round trip that is not known", port(unit.Gbps, unit.Length{}), 0, none, ""},

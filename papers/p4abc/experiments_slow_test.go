@@ -150,7 +150,7 @@ func TestSensitivityFull(t *testing.T) { holds(t, "p4abc/sensitivity", "repeat=1
 
 // Short uploads of a light user against heavy ones.
 func TestUploadsFull(t *testing.T) {
-	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, drr]", "load=[1%, 10%, 20%]")
+	holds(t, "p4abc/uploads", "repeat=1", "duration=20s", "scheme=[without, abc, packets, drr]", "load=[1%, 10%, 20%]")
 }
 
 // Users that speak QUIC-like, with BBR and others.

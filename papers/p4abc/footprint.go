@@ -42,7 +42,7 @@ func (a *Program) Footprint() dataplane.Footprint {
 			f.Stages = append(f.Stages, a.flowStage(meters))
 		}
 	}
-	if !a.config.PerPacket {
+	if a.grows() {
 		f.Stages = append(f.Stages, a.roomStages()...)
 	}
 	if a.whole != nil {
@@ -50,10 +50,12 @@ func (a *Program) Footprint() dataplane.Footprint {
 	} else {
 		f.Stages = append(f.Stages, a.aqmStages()...)
 	}
-	if !a.config.PerPacket {
+	if a.grows() {
 		f.Stages = append(f.Stages, dataplane.Stage{Name: "end of departing frames", Gress: dataplane.InEgress,
-			Registers:  []dataplane.RegisterUse{roomUse("end of departing frames", len(a.aqms), 0, 1)},
-			Operations: shiftAdds("transmission time of a size", len(a.aqms[0].room.byteTime))})
+			Registers: []dataplane.RegisterUse{roomUse("end of departing frames", len(a.aqms), 0, 1)},
+			Operations: shiftAdds("transmission time of a size", a.most(func(q *activityAQM) int {
+				return len(q.room.byteTime)
+			}))})
 	}
 	if a.config.Register {
 		queue := a.queueUse()
@@ -62,6 +64,19 @@ func (a *Program) Footprint() dataplane.Footprint {
 			Registers: []dataplane.RegisterUse{queue}})
 	}
 	return f
+}
+
+// grows reports whether a port has thresholds that can grow. The pipeline is the same for all ports.
+func (a *Program) grows() bool {
+	return slices.ContainsFunc(a.aqms, func(q activityAQM) bool { return q.room.max > 0 })
+}
+
+// most returns the largest of a number of operations over the ports, for which a pipeline has stages.
+func (a *Program) most(count func(*activityAQM) int) (n int) {
+	for i := range a.aqms {
+		n = max(n, count(&a.aqms[i]))
+	}
+	return n
 }
 
 // roomUse is a register of room.
@@ -76,18 +91,13 @@ func (a *Program) roomStages() []dataplane.Stage {
 	for i := range roomPortions {
 		digits = max(digits, len(roomPortions[i].parts))
 	}
-	operations := shiftAdds("the queue less its room", digits)
-	if n := len(a.aqms[0].packet); n > 0 {
-		operations = append(operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "packets of the port",
-			Times: 1}, shiftAdds("packets as bytes", n)[0])
-	}
 	return []dataplane.Stage{{Name: "room of the port", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{roomUse("last arrival", ports, 1, 1),
 			roomUse("end of departing frames", ports, 1, 0), roomUse("end of idle time that counts", ports, 1, 1),
 			roomUse("room", ports, 1, 1)},
 		Tables: []dataplane.TableUse{{Name: "steps of the room", Entries: len(roomPortions), Key: roomSteps,
 			Action: digits * dataplane.Bits(digit{})}},
-		Operations: operations}}
+		Operations: shiftAdds("the queue less its room", digits)}}
 }
 
 // queueUse is the prototype's register.
@@ -158,7 +168,7 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 		Operations: value})
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
-	if a.aqms[0].frame > 0 {
+	if a.most(func(q *activityAQM) int { return int(q.frame) }) > 0 {
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.FloatingPoint, What: "T_drop in bytes",
 			Times: 1})
 	}
@@ -169,6 +179,10 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 
 // compareQueue adds to a stage where it finds Q.
 func (a *Program) compareQueue(x *dataplane.Stage) {
+	if n := a.most(func(q *activityAQM) int { return len(q.packet) }); n > 0 {
+		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "packets of the port",
+			Times: 1}, shiftAdds("packets as bytes", n)[0])
+	}
 	if a.config.Register {
 		x.Registers = append(x.Registers, a.queueUse())
 		return

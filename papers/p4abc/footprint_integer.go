@@ -66,13 +66,13 @@ func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
 // integerStages are those of the activity AQM.
 func (a *Program) integerStages() []dataplane.Stage {
 	const in = dataplane.InIngress
-	gamma := 0
+	gamma, frame := 0, 0
 	for i := range a.whole.ports {
-		gamma = max(gamma, len(a.whole.ports[i].gamma))
+		gamma, frame = max(gamma, len(a.whole.ports[i].gamma)), max(frame, len(a.whole.ports[i].frame))
 	}
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: shiftAdds("gamma (A - A_avg)", gamma)}
-	if frame := a.whole.ports[0].frame; len(frame) > 0 {
-		x.Operations = append(x.Operations, shiftAdds("T_drop in bytes", len(frame))...)
+	if frame > 0 {
+		x.Operations = append(x.Operations, shiftAdds("T_drop in bytes", frame)...)
 	}
 	a.compareQueue(&x)
 	if !a.config.PerPacket {

@@ -3,10 +3,12 @@ package p4abc
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -145,6 +147,56 @@ func TestFootprintWrites(t *testing.T) {
 		}
 		if changed < 4 {
 			t.Errorf("%v: packets change %v", given, w.most)
+		}
+	}
+}
+
+// The stages of thresholds that grow are those of a switch with a port at which they can: with average: rate, a rate, and
+// a buffer of more than twice Q_base. Whichever port it is, operations are the same. With average: packets, or where no
+// port grows, a footprint has none of them.
+func TestFootprintGrows(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		stages := func(perPacket bool, rates []unit.Rate, buffers []int32) string {
+			site := &dataplane.Site{Ports: len(rates), Book: packet.NewBook()}
+			site.Book.Add(netip.AddrFrom4([4]byte{10, 0, 0, 1}), netip.Addr{})
+			for i := range rates {
+				site.Lines = append(site.Lines, dataplane.Line{Rate: unit.LinkRate{Bits: rates[i]}})
+				site.Limits = append(site.Limits, tm.Limit{Packets: buffers[i]})
+			}
+			c := defaults()
+			c.PerPacket, c.Integer = perPacket, whole
+			a, err := New(site, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := a.Footprint()
+			if err := f.Check(); err != nil {
+				t.Error(err)
+			}
+			return fmt.Sprint(f.Stages)
+		}
+		const rate, grown, short = 100 * unit.Mbps, 100, 24
+		want := stages(false, []unit.Rate{rate, rate}, []int32{grown, short})
+		if got := stages(false, []unit.Rate{rate, rate}, []int32{short, grown}); got != want {
+			t.Errorf("integers %v: with the ports exchanged\n%s\nwant\n%s", whole, got, want)
+		}
+		for _, x := range []struct {
+			perPacket bool
+			rates     []unit.Rate
+			buffers   []int32
+			grows     bool
+		}{
+			{false, []unit.Rate{rate, rate}, []int32{short, grown}, true},
+			{false, []unit.Rate{0, rate}, []int32{0, grown}, true},
+			{false, []unit.Rate{rate, rate}, []int32{short, short}, false},
+			{false, []unit.Rate{0, 0}, []int32{grown, grown}, false},
+			{true, []unit.Rate{rate, rate}, []int32{grown, grown}, false},
+		} {
+			got := stages(x.perPacket, x.rates, x.buffers)
+			if strings.Contains(got, "room") != x.grows || strings.Contains(got, "departing") != x.grows ||
+				strings.Contains(got, "packets as bytes") == x.perPacket {
+				t.Errorf("integers %v, %+v: %s", whole, x, got)
+			}
 		}
 	}
 }

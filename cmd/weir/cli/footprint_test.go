@@ -74,6 +74,9 @@ func footprintCases(r *spec.Registry) (cases []footprintCase) {
 		footprintCase{"p4te", "leaf_spine: {leaves: 2, spines: 2, hosts: 8, rate: 1Gbps, delay: 0s}",
 			[]string{"rate=off", "depth_groups=50"}},
 		footprintCase{"abc", standardTopology, []string{"arithmetic=integer"}},
+		// The paper's form takes what it did before the default counted bytes.
+		footprintCase{"abc", standardTopology, []string{"average=packets"}},
+		footprintCase{"abc", standardTopology, []string{"arithmetic=integer", "average=packets"}},
 		footprintCase{"telemetry", standardTopology, []string{"format=relative", "t=10us"}})
 }
 

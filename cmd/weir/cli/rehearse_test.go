@@ -29,16 +29,22 @@ func TestRehearsals(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			text = strings.ReplaceAll(strings.ReplaceAll(text, "transport: tcp", "transport: tcp, stack: weir"),
 				"transport: udp,", "transport: udp, stack: weir,")
-			most := 0.02
-			if what == "program abc" { // it drops by lot, and few flows end: with its default 0 to 9 of 13 do not, by seed
-				most, text = 0.2, strings.Replace(text, "abc]", "{abc: {average: packets}}]", 1)
+			if what == "program abc" {
+				text = laterStart.Replace(text)
 			}
-			rehearse(t, r, text, most)
+			rehearse(t, r, text)
 		})
 	})
 }
 
-func rehearse(t *testing.T, r *spec.Registry, text string, most float64) {
+// laterStart has a second pass before traffic starts. The meters of abc measure rates from the start of their switch,
+// which is the experiment's time 0 in the simulator and earlier in the lab: in the first milliseconds a rate is bytes by
+// hardly any time in one world, and by a second in the other. Then the worlds drop the same packets. Flows that lose
+// their last segments or a SYN, 2 to 11 of 13 by seed, wait for a timeout that is longer than the run.
+var laterStart = strings.NewReplacer("duration: 3ms", "duration: 1003ms", "start: 0s..100us", "start: 1s..1000100us",
+	"start: 0s..300us", "start: 1s..1000300us")
+
+func rehearse(t *testing.T, r *spec.Registry, text string) {
 	t.Helper()
 	s, err := plan.Load(r, &spec.Source{Name: "rehearsal", File: "rehearsal.yaml", Data: []byte(text)}, spec.Options{})
 	if err != nil {
@@ -87,7 +93,7 @@ func rehearse(t *testing.T, r *spec.Registry, text string, most float64) {
 		return n
 	}
 	if near(float64(len(got.Unfinished)), float64(len(want.Unfinished)), 0.02, 1) &&
-		near(mean(fct), mean(wanted), most, 0) && near(drops(report.Drops), drops(want.Drops), most, 5) {
+		near(mean(fct), mean(wanted), 0.02, 0) && near(drops(report.Drops), drops(want.Drops), 0.02, 5) {
 		return
 	}
 	t.Errorf("%d flows are unfinished, wanted %d; mean FCT %.6g s, wanted %.6g; %v drops, wanted %v",
