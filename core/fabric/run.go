@@ -37,7 +37,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 		}
 		f.turn ^= 1
 		if f.minStride < f.maxStride {
-			events = f.adaptStride(events)
+			events = f.adaptInterval(events)
 		}
 		if stop != nil && stop(f.end) {
 			return

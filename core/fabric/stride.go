@@ -33,9 +33,9 @@ func (f *Fabric) pace() {
 	f.stride = min(max(f.stride, f.minStride), f.maxStride)
 }
 
-// adaptStride sets the length of the next stride after one that began when a number of events had been run. It
+// adaptInterval sets the length of the next stride after one that began when a number of events had been run. It
 // returns their number at its end. The number does not depend on the division into parts, so neither does the stride.
-func (f *Fabric) adaptStride(before uint64) (events uint64) {
+func (f *Fabric) adaptInterval(before uint64) (events uint64) {
 	events = f.Events()
 	switch links := uint64(len(f.extras)); {
 	case events-before < links:

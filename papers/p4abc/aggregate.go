@@ -319,14 +319,14 @@ func (c *Config) checkUsers() (param string, err error) {
 	places := users.Places(c.Aggregates)
 	for _, d := range c.Delays {
 		if _, there := places[d.Key]; !there {
-			return "delays", fmt.Errorf("%q is none of the aggregates, nor a user of the file that is an aggregate", d.Key)
+			return "delays", fmt.Errorf("%q is neither one of the aggregates nor a user of the file that is one", d.Key)
 		}
 	}
 	return "", nil
 }
 
-// suitsUsers refuses parameters that need an aggregate which neither they nor the file's users name.
-func (c *Config) suitsUsers(s *dataplane.Setting) []scheme.Remark {
+// refuseUnknownUsers refuses parameters that need an aggregate which neither they nor the file's users name.
+func (c *Config) refuseUnknownUsers(s *dataplane.Setting) []scheme.Remark {
 	complete := c.withUsers(s.Book)
 	if param, err := complete.checkUsers(); err != nil {
 		return []scheme.Remark{scheme.Refuse(param, "%v", err)}

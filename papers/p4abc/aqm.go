@@ -155,7 +155,7 @@ func (c *Config) maxMark(rate unit.Rate) maxActivity {
 
 // maxMarkFrom returns it for a port.
 func (a *Program) maxMarkFrom(in dataplane.PortID) maxActivity {
-	if in < 0 || int(in) >= len(a.entering) {
+	if int(in) >= len(a.entering) {
 		return maxActivity{mostHonest, mostHonest << fraction}
 	}
 	return a.entering[in]

@@ -74,8 +74,8 @@ func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
 		"reference rate by descriptor, metered as one: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to "+
 			"10.0.0.2 dport 443, or several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
-	scheme.Word(p, &c.Belongs, "user", string(ToAuto), "the user of a packet: its sender, its receiver, or the end that is "+
-		"named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
+	scheme.Word(p, &c.Belongs, "user", string(ToAuto), "the user of a packet: its sender, its receiver, or the end that "+
+		"is named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
 		"sender: P4-ABC §5.2; auto: ours", ToAuto, ToSender, ToReceiver, ToNamed)
 	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")

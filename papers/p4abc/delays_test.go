@@ -256,7 +256,7 @@ func TestDelaysRefused(t *testing.T) {
 		given  []string
 		says   string
 	}{
-		{"no aggregate", 2, []string{"delays", "{10.0.0.1: 1}"}, "is none of the aggregates"},
+		{"no aggregate", 2, []string{"delays", "{10.0.0.1: 1}"}, "is neither one of the aggregates"},
 		{"one queue", 1, []string{"aggregates", "{10.0.0.1: 1kbps}", "delays", "{10.0.0.1: 1}"}, "queues: 2"},
 		{"few queues", 2, []string{"aggregates", "{10.0.0.1: 1kbps}", "delays", "{10.0.0.1: 2}"}, "queues: 3"},
 		{"cost", 1, []string{"fast_cost", "2"}, "fast_cost needs ports with 2 queues"},

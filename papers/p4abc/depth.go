@@ -88,7 +88,7 @@ var (
 // Suits warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain. It
 // refuses parameters that lack their users.
 func (c *Config) Suits(s *dataplane.Setting) []scheme.Remark {
-	return append(append(c.suitsDomain(s), c.suitsUsers(s)...), c.suitsQueues(s)...)
+	return append(append(c.suitsDomain(s), c.refuseUnknownUsers(s)...), c.suitsQueues(s)...)
 }
 
 // suitsQueues warns of a baseline that a port's buffer does not hold, or that is too short for its round trip, at the

@@ -181,7 +181,8 @@ func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
 		}
 		m := &a.unmarked[in]
 		a.current = m
-		return a.honest.written(min(m.measure(now, float64(a.counts(p, m))*8, a.config.Memory), a.maxMarkFrom(p.Meta.In).exact))
+		activity := m.measure(now, float64(a.counts(p, m))*8, a.config.Memory)
+		return a.honest.written(min(activity, a.maxMarkFrom(p.Meta.In).exact))
 	}
 	m := a.find(p)
 	a.current = m

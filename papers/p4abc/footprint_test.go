@@ -151,9 +151,9 @@ func TestFootprintWrites(t *testing.T) {
 	}
 }
 
-// The stages of thresholds that grow are those of a switch with a port at which they can: with average: rate, a rate, and
-// a buffer of more than twice Q_base. Whichever port it is, operations are the same. With average: packets, or where no
-// port grows, a footprint has none of them.
+// The stages of thresholds that grow are those of a switch with a port at which they can: with average: rate, a rate,
+// and a buffer of more than twice Q_base. Whichever port it is, operations are the same. With average: packets, or
+// where no port grows, a footprint lacks them.
 func TestFootprintGrows(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		stages := func(perPacket bool, rates []unit.Rate, buffers []int32) string {

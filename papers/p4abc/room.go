@@ -11,10 +11,10 @@ import (
 // room raises the thresholds of an egress port that is empty for a while after the AQM has dropped: flows that gave way
 // left it too short a queue. It works with average: rate, and where the port has a rate in bit/s. The factor is
 // 2^(level/137 ms), in steps of an eighth of a doubling. level is the time in which the port was empty and had dropped
-// within M_AM, less a 128th of all time. A port that is empty for longer than M_AA, three round trips, has no flows that
-// gave way: their traffic has ended, and such a time does not count. So the factor settles where flows leave a 128th of
-// the link empty, and halves in 18 s while the port is busy. Q_base grows up to half of the buffer: less active users
-// have the other half. The dependence on packets is in integers alone, and the same in both arithmetics.
+// within M_AM, less a 128th of all time. A port that is empty for longer than M_AA, three round trips, has no flows
+// that gave way: their traffic has ended, and such a time does not count. So the factor settles where flows leave a
+// 128th of the link empty, and halves in 18 s while the port is busy. Q_base grows up to half of the buffer: less
+// active users have the other half. The dependence on packets is in integers alone, and the same in both arithmetics.
 type room struct {
 	byteTime product   // transmission time of bytes, in ps
 	max      unit.Time `state:"-"` // of level, 0: the thresholds are as configured

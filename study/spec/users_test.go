@@ -73,7 +73,7 @@ traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: c, t
 	}
 }
 
-// A program that completes its list by the declared users divides none of them by a prefix around one address. If its
+// A program that completes its list by the declared users does not divide them by a prefix around one address. If its
 // other users are one, it does.
 func TestListsAroundUsers(t *testing.T) {
 	const text = `duration: 10ms

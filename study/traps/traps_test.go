@@ -34,13 +34,15 @@ func (x program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // ticking is a program that asks for the time that it is until its test has ended.
-type ticking struct {
-	program
-	ended *atomic.Bool
+type ticking struct{ program }
+
+func newTicking(admit func(*packet.Packet) dataplane.Verdict) ticking {
+	stopTicks.Store(false)
+	return ticking{program{admit: admit}}
 }
 
-func (t ticking) Tick(*dataplane.Env) unit.Time {
-	if t.ended.Load() {
+func (ticking) Tick(*dataplane.Env) unit.Time {
+	if stopTicks.Load() {
 		return unit.Never
 	}
 	return 0
@@ -48,8 +50,10 @@ func (t ticking) Tick(*dataplane.Env) unit.Time {
 
 // taken is what takes memory, and running what goroutines do.
 var (
-	taken   []byte
-	running atomic.Int64
+	taken     []byte
+	running   atomic.Int64
+	stopTicks atomic.Bool
+	own       = rand.New(rand.NewPCG(1, 2)) // a stream that no run starts again
 )
 
 func registry(p dataplane.Program) *spec.Registry {
@@ -82,12 +86,9 @@ measure: [goodput]
 // Each trap is found in a program that was made for it, and none in one that does what many do.
 func TestPrograms(t *testing.T) {
 	patience = 2 * time.Second
-	defer func() { patience = 30 * time.Second }()
+	defer func() { patience = 30 * time.Second; stopTicks.Store(true) }()
 	accept := func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }
 	n := 0
-	var ended atomic.Bool
-	defer ended.Store(true)
-	own := rand.New(rand.NewPCG(1, 2)) // the test's, which no run starts again
 	for _, x := range []struct {
 		name    string
 		program dataplane.Program
@@ -144,7 +145,7 @@ func TestPrograms(t *testing.T) {
 			}
 			return dataplane.Accept
 		}}, "", false},
-		{"ticks without end", ticking{program{admit: accept}, &ended}, "the simulated time stands still", true},
+		{"ticks without end", newTicking(accept), "the simulated time stands still", true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			for _, traffic := range []string{"transport: tcp", "transport: udp, rate: 8Mbps"} {

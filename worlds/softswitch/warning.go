@@ -23,7 +23,8 @@ var (
 		Condition: "a port has no rate, so that its queue hardly fills"}
 	warnReceivers = scheme.WarningKind{ID: "switch-receivers",
 		Condition: "programs or the scheduler share or limit by user, and the file has no `users: {behind: PORT}`: what a " +
-			"user receives counts as its sender's. Not of `abc` where all ports are inside; only of `plan` where no port has a rate"}
+			"user receives counts as its sender's. Not of `abc` where all ports are inside; only of `plan` where no port " +
+			"has a rate"}
 	warnMTU = scheme.WarningKind{ID: "switch-mtu",
 		Condition: "the interfaces of two ports have different MTUs"}
 	warnAddressBypass = scheme.WarningKind{ID: "switch-address-bypass",

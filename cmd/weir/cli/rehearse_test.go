@@ -38,8 +38,8 @@ func TestRehearsals(t *testing.T) {
 }
 
 // laterStart has a second pass before traffic starts. The meters of abc measure rates from the start of their switch,
-// which is the experiment's time 0 in the simulator and earlier in the lab: in the first milliseconds a rate is bytes by
-// hardly any time in one world, and by a second in the other. Then the worlds drop the same packets. Flows that lose
+// which is the experiment's time 0 in the simulator and earlier in the lab: in the first milliseconds a rate is bytes
+// by hardly any time in one world, and by a second in the other. Then the worlds drop the same packets. Flows that lose
 // their last segments or a SYN, 2 to 11 of 13 by seed, wait for a timeout that is longer than the run.
 var laterStart = strings.NewReplacer("duration: 3ms", "duration: 1003ms", "start: 0s..100us", "start: 1s..1000100us",
 	"start: 0s..300us", "start: 1s..1000300us")

@@ -52,8 +52,8 @@ func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 	return "rates", users.Keys(c.Rates), c.Others > 0
 }
 
-// LimitsWithoutQueue marks a policer.
-func (*Config) LimitsWithoutQueue() {}
+// PolicesUsers marks a policer.
+func (*Config) PolicesUsers() {}
 
 // Names returns the prefixes that are users.
 func (c *Config) Names() []netip.Prefix { return users.Names(users.Keys(c.Rates)) }

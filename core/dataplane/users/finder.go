@@ -142,7 +142,7 @@ type Lister interface {
 }
 
 // Limiter is a Lister that limits users also at ports without a queue.
-type Limiter interface{ LimitsWithoutQueue() }
+type Limiter interface{ PolicesUsers() }
 
 // EdgeLister is a Lister that finds users by sender or receiver only at some switches. FindsUsers reports whether it
 // does at a switch that has ports with these names.
