@@ -115,7 +115,7 @@ func (r *room) reduce(queue int64) int64 {
 	return int64(roomPortions[steps&(1<<roomSteps-1)].of(uint64(queue)) >> (steps >> roomSteps & last))
 }
 
-// adopt continues the room of an old program's port. One that had none has not seen when it was empty.
+// adopt continues the room of an old program's port. One that could not grow has not seen when it was empty.
 func (r *room) adopt(now unit.Time, old *room) {
 	if old.max == 0 {
 		r.free, r.last = now, now
