@@ -33,11 +33,10 @@ finish() { lateness; kill $switch; wait $switch || true; }
 `
 
 // Next to a queue for each user, abc leaves at most .15 of the link unused where two connections of one user download
-// and two of another upload (.08 to .1 of the downloads' direction, by three runs), and at most .05 where one connection
-// is the only traffic. The buffers are of 100 packets and
-// the round trip is that of the machine, so hosts send in bursts (cases asym and lone of the review of the lab, F1 and
-// F12). The verdict is open if frames left a switch late, a ring lost frames, no core was idle, or user_fq did not fill
-// the link either.
+// and two of another upload (.08 to .1 of the downloads' direction, by three runs), and at most .05 where one upload is
+// the only traffic. The buffers are of 100 packets and the round trip is the machine's, so hosts send in bursts (cases
+// asym and lone of the review of the lab, F1 and F12). The verdict is open if frames left a switch late, a ring lost
+// frames, no core was idle, or user_fq did not fill the link either.
 func TestAgainstUserFQTwoWayAndLone(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		defer t.WatchIdle()()
