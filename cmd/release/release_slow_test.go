@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // A release is the same bytes twice, from two folders; its checksums hold, its program runs without anything beside it

@@ -15,7 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // self is this test's program, which has modules of others as weir has.

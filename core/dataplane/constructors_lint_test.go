@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestConstructorsReadTheSite checks that no function with a Site reads rates or limits of live ports. During a reload

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/balance/spray"
+	"weir/core/dataplane/balance/wecmp"
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/dataplane/drill"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/letflow"
-	"weir/core/dataplane/spray"
-	"weir/core/dataplane/wecmp"
 	"weir/core/packet"
 	"weir/core/unit"
 )

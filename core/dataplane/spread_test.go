@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/conga"
-	"weir/core/dataplane/drill"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/hula"
-	"weir/core/dataplane/letflow"
-	"weir/core/dataplane/spray"
+	"weir/core/dataplane/balance/conga"
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/balance/spray"
 )
 
 // Programs say how they spread flows before they run.

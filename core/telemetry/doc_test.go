@@ -3,7 +3,7 @@ package telemetry
 import (
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 13) }

@@ -10,7 +10,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 type list []Record

@@ -3,7 +3,7 @@ package transport
 import (
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 10) }

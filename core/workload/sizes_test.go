@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/jobs/chakra"
+	"weir/core/jobs/collective"
+	"weir/core/jobs/goal"
+	"weir/core/jobs/job"
+	"weir/core/jobs/loggops"
+	"weir/core/jobs/storage"
 	"weir/core/unit"
 	"weir/core/workload"
-	"weir/core/workload/chakra"
-	"weir/core/workload/collective"
-	"weir/core/workload/goal"
-	"weir/core/workload/job"
-	"weir/core/workload/loggops"
-	"weir/core/workload/storage"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // Where reference programs say what a size counts.
@@ -63,9 +63,9 @@ const groupSize = 2
 
 // Where own jobs and collectives say what their sizes count.
 const (
-	ownSource        = "ours: core/workload/collective/scheme.go, "
-	storageSource    = "ours: core/workload/storage/scheme.go, "
-	collectiveSource = "ours: core/workload/collective.go, AllReduce"
+	ownSource        = "ours: core/jobs/collective/scheme.go, "
+	storageSource    = "ours: core/jobs/storage/scheme.go, "
+	collectiveSource = "ours: core/jobs/collective.go, AllReduce"
 )
 
 func countedSizes() []counted {

@@ -58,7 +58,7 @@ func TestSizesCatchesLines(t *testing.T) {
 		{"Markdown", "docs/x.md", "# X\n\n" + long, []string{"docs/x.md:3:1: a line of 121 characters"}},
 		{"row of a table", "docs/x.md", "| " + long + " |\n", nil},
 		{"a row is Markdown's", "y.yaml", "| " + long + " |\n", []string{"a line of 125 characters"}},
-		{"golden file", "study/spec/testdata/x.yaml", long, nil},
+		{"golden file", "study/experiment/testdata/x.yaml", long, nil},
 		{"template", "study/report/x.tmpl", long, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) { catches(t, c.file, c.src, nil, c.want) })

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 // maxListed is how many of the most expensive tests are listed.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/testutil"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/await"
 )
 
 // stagePrograms are the programs under test that a stage builds before its first test, so that nothing

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestMissingHere checks which reasons of skips are errors for root where all packages are installed.

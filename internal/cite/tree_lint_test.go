@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/internal/cite"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestTree holds every citation of this tree against docs/sources.md.

@@ -14,7 +14,7 @@ import (
 
 	repository "weir"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.

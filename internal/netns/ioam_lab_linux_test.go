@@ -17,7 +17,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/unit"
 	"weir/internal/netns"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // router is a namespace of Linux that forwards between two links, whose far ends are in another, and that is a node

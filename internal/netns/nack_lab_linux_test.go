@@ -17,9 +17,9 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/netns"
-	"weir/internal/testutil"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 // behindNAT is a sender behind a router of Linux that masquerades it, and a receiver.

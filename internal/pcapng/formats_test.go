@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"weir/core/cc/dcqcn"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/fastcnp"
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/feedback/fastcnp"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/trace"
 	"weir/internal/pcapng"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
 )
 
 // traced is HPCC over three switches, with telemetry in a format.

@@ -17,8 +17,8 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
 )
 
 // files is a run's trace in a pcapng file, and its records.

@@ -10,9 +10,9 @@ import (
 
 	"weir/core/packet"
 	"weir/core/trace"
+	"weir/internal/testkit/plantest"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
 )
 
 // nacked is an incast of TCP, over IPv4 and IPv6, of whose packets switches make NACKs.

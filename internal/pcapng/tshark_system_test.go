@@ -14,7 +14,7 @@ import (
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // tshark runs Wireshark's dissectors over the file and returns what they print. They

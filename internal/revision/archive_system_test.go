@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // git archive fills in the stamp.

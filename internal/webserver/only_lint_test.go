@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestOnlyServers checks that programs make their HTTP servers by New, with its bounds, and listen by Listen.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/runtest"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 // The quick variant of every experiment runs, and its claims are judged. What is carried out is all there is: only a
@@ -21,7 +21,7 @@ import (
 func TestQuick(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
-			o := runtest.CarryOut(t, library(), e.Name, spec.Options{Quick: true})
+			o := runtest.CarryOut(t, library(), e.Name, experiment.Options{Quick: true})
 			judged(t, o)
 			for _, r := range o.Runs {
 				name := measure.PointName(r.Point)
@@ -53,7 +53,7 @@ func TestReceiversInStep(t *testing.T) {
 					t.Fatal("the job is not slowed down")
 				}
 				src.Data = []byte(text)
-				s, err := plan.Load(library(), src, spec.Options{Quick: true,
+				s, err := plan.Load(library(), src, experiment.Options{Quick: true,
 					Set: []string{"balance=spray", "scheme=" + scheme, "iterations=" + x.iterations}})
 				if err != nil {
 					t.Fatal(err)
@@ -80,8 +80,8 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 	for _, e := range all {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
-			whole, quick := load(t, e.Name, spec.Options{}), load(t, e.Name, spec.Options{Quick: true})
-			for _, s := range []*spec.Spec{whole, quick} {
+			whole, quick := load(t, e.Name, experiment.Options{}), load(t, e.Name, experiment.Options{Quick: true})
+			for _, s := range []*experiment.Spec{whole, quick} {
 				for _, w := range s.Warnings() {
 					if e.Name != "ai/faults" || w.Kind.ID != "timeout-below-path" {
 						t.Error(w)
@@ -104,7 +104,7 @@ func TestExperimentsLoad(t *testing.T) {
 // Every scheme, with 128 and 1,024 GPUs.
 func TestSizesFull(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
-		estimates(t, name, load(t, name, spec.Options{}))
+		estimates(t, name, load(t, name, experiment.Options{}))
 	}
 }
 

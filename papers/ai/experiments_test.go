@@ -10,38 +10,38 @@ import (
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/swift"
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/letflow"
-	ndpswitch "weir/core/dataplane/ndp"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
-	"weir/core/dataplane/spray"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/balance/spray"
+	ndpswitch "weir/core/dataplane/buffer/ndp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
+	"weir/core/dataplane/buffer/trimming"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/trimming"
+	"weir/core/jobs/collective"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/ndp"
 	"weir/core/transport/rdma"
 	"weir/core/transport/uet"
 	"weir/core/unit"
-	"weir/core/workload/collective"
+	"weir/internal/testkit/runtest"
 	"weir/papers/ai"
 	"weir/papers/hpcc"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *spec.Registry {
-	return &spec.Registry{
+func library() *experiment.Registry {
+	return &experiment.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), letflow.Scheme(), ndpswitch.Scheme(),
 			pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme(), trimming.Scheme()},
@@ -50,18 +50,18 @@ func library() *spec.Registry {
 		Topologies:  topology.Schemes(),
 		Jobs:        collective.Schemes(),
 		Controllers: []cc.Scheme{dcqcn.Scheme(), hpcc.Scheme(), hpcc.RxScheme(), swift.Scheme()},
-		Library:     []spec.Library{{Name: "ai", Files: ai.Experiments}},
+		Library:     []experiment.Library{{Name: "ai", Files: ai.Experiments}},
 	}
 }
 
 // load is an experiment of the room.
-func load(t *testing.T, name string, o spec.Options) *spec.Spec {
+func load(t *testing.T, name string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	return runtest.Load(t, library(), name, o)
 }
 
 // valuesOf are those of a key of the sweep; nil if it has none.
-func valuesOf(s *spec.Spec, key string) (values []string) {
+func valuesOf(s *experiment.Spec, key string) (values []string) {
 	for _, d := range s.Sweep() {
 		for _, v := range d.Values {
 			if d.Key == key {
@@ -101,12 +101,12 @@ func TestQuickKeepsAll(t *testing.T) {
 // The matrices have 128 and 1,024 GPUs, with an estimate of either; --quick has 128. TestSizesFull has all schemes.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
-		estimates(t, name, load(t, name, spec.Options{Set: []string{"scheme=swift", "balance=spray", "iterations=2"}}))
+		estimates(t, name, load(t, name, experiment.Options{Set: []string{"scheme=swift", "balance=spray", "iterations=2"}}))
 	}
 }
 
 // estimates checks the sizes of a matrix, and the estimates of its runs.
-func estimates(t *testing.T, name string, s *spec.Spec) {
+func estimates(t *testing.T, name string, s *experiment.Spec) {
 	t.Helper()
 	sweep, quick := runtest.Variants(t, library(), name)
 	a, b := sweep["gpus"], quick["gpus"]
@@ -134,9 +134,9 @@ func estimates(t *testing.T, name string, s *spec.Spec) {
 }
 
 // first is the first run of a file of a test's own.
-func first(t *testing.T, src *spec.Source) *plan.Run {
+func first(t *testing.T, src *experiment.Source) *plan.Run {
 	t.Helper()
-	s, err := plan.Load(library(), src, spec.Options{})
+	s, err := plan.Load(library(), src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config
 // another rail passes them.
 func TestRelayed(t *testing.T) {
 	for algorithm, idle := range map[string]bool{"direct": false, "hierarchical": true} {
-		src := &spec.Source{Name: "x", File: "x.yaml", Data: []byte(fmt.Sprintf(`
+		src := &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(fmt.Sprintf(`
 duration: 10ms
 topology: {rails: {servers: 4, gpus: 4, spines: 2, rate: 400Gbps, delay: 500ns}}
 switch: [ecmp]
@@ -194,7 +194,7 @@ func TestTrimmedRDMA(t *testing.T) {
 		"paths":     "{rdma: {recovery: selective_repeat, reordering: adaptive, trimmable: true, paths: 8}}, cc: hpcc",
 	} {
 		t.Run(name, func(t *testing.T) {
-			src := &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`
+			src := &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(`
 duration: 50ms
 topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}
 mtu: 1000 B payload
@@ -256,7 +256,7 @@ func longTrimmed(t *testing.T, incasts map[string]longIncast) {
 	t.Helper()
 	for name, x := range incasts {
 		t.Run(name, func(t *testing.T) {
-			src := &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`
+			src := &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(`
 duration: 500ms
 topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 50us}}
 mtu: 1000 B payload
@@ -293,7 +293,7 @@ func TestNoSuchValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"scheme", "gpus", "balance"} {
-		_, err := plan.Load(r, src, spec.Options{Set: []string{key + "=uet,uet_switch"}})
+		_, err := plan.Load(r, src, experiment.Options{Set: []string{key + "=uet,uet_switch"}})
 		if err == nil || !strings.Contains(err.Error(), `the sweep's value "uet,uet_switch" is not known`) {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -310,7 +310,7 @@ func cellsAreNamed(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		t.Run(strings.TrimPrefix(name, "ai/"), func(t *testing.T) {
-			s := load(t, name, spec.Options{Quick: true})
+			s := load(t, name, experiment.Options{Quick: true})
 			there, left := map[string]bool{}, map[string]string{}
 			for _, p := range s.Points() {
 				there[cell(p.At())] = true
@@ -349,9 +349,9 @@ func cell(at []measure.Coordinate) string {
 }
 
 // named checks that reports of no runs at all name the cells that are left out.
-func named(t *testing.T, s *spec.Spec) {
+func named(t *testing.T, s *experiment.Spec) {
 	t.Helper()
-	o := &results.Outcome{Spec: s, Name: s.Name(), World: spec.Sim}
+	o := &results.Outcome{Spec: s, Name: s.Name(), World: experiment.Sim}
 	markdown, err := (&report.Look{}).Markdown(o)
 	if err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func named(t *testing.T, s *spec.Spec) {
 
 // Six runs of Ultra Ethernet's transport: every flow ends, and no claim fails. TestQuick has the whole quick variant.
 func TestCredit(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "ai/credit", spec.Options{Quick: true, Set: []string{"pattern=incast",
+	o := runtest.CarryOut(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
 		"control=[nscc, rccc, both]", "balance=[one, mixed]"}})
 	for _, c := range o.Claims {
 		if c.Verdict == claim.Fails {
@@ -394,7 +394,7 @@ func TestCredit(t *testing.T) {
 // Around one switch a host that is 5 us late costs a fifth of an all-reduce by halving and doubling at least, and 70 %
 // at most, and in step the whole takes as long as its halves. TestQuick has all controls and the fat tree.
 func TestLockstep(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "ai/lockstep", spec.Options{Quick: true, Set: []string{"fabric=star",
+	o := runtest.CarryOut(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: []string{"fabric=star",
 		"control=[uet, ndp, swift, hpcc]"}})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
@@ -407,7 +407,7 @@ func TestLockstep(t *testing.T) {
 // other they lose their lockstep.
 func TestLockstepAligned(t *testing.T) {
 	took := func(set ...string) float64 {
-		o := runtest.CarryOut(t, library(), "ai/lockstep", spec.Options{Quick: true, Set: append(set, "fabric=fat_tree",
+		o := runtest.CarryOut(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set, "fabric=fat_tree",
 			"control=uet", "operation=all_reduce", "late=0us")})
 		return value(o.Runs[0], "job_iteration")
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -28,7 +28,7 @@ traffic:
   - {name: one, from: a, to: b, flows: %[1]d, transport: tcp, ip: 6, start: 0s..10ms,
      cc: {rx_hpcc: {preset: agent, %[3]s}}}
 measure: [goodput]`, flows, delay, parameters)
-	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -152,7 +152,7 @@ func receiverDrains(t *testing.T, settings map[string]int) {
 	t.Helper()
 	for c, seeds := range settings {
 		t.Run(c, func(t *testing.T) {
-			s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`
+			s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(`
 duration: 500us
 warmup: 2ms
 repeat: ` + strconv.Itoa(seeds) + `
@@ -161,7 +161,7 @@ mtu: 1000 B payload
 switch: [ecmp, telemetry]
 traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15], to: h0, transport: rdma, cc: {rx_hpcc: ` + c + `},
   start: 0s..10us}]
-measure: [goodput]`)}, spec.Options{})
+measure: [goodput]`)}, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -23,7 +23,7 @@ func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out
 func halvedFor(t *testing.T, duration, warmup unit.Time, paths int, cc string,
 	change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
 	t.Helper()
-	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
+	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
 duration: %v
 warmup: %v
 topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, delay: 1us, buffer: 1MB}}
@@ -33,7 +33,7 @@ measure: [goodput]
 events: [{at: 0s, link: [leaf0, spine3], rate: 50Gbps}]
 traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recovery: selective_repeat, paths: %d}},
   cc: %s, start: 0s}]
-`, duration, warmup, paths, cc))}, spec.Options{})
+`, duration, warmup, paths, cc))}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,22 +134,22 @@ func TestChosenPathsNeedControllers(t *testing.T) {
 			"rx_hpcc is not made for; allowed: another preset, or paths: 1",
 		"{rx_hpcc: {preset: agent, min_rate: 1Gbps}}": "which preset: agent of rx_hpcc is not made for"} {
 		t.Run(cc, func(t *testing.T) {
-			_, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
+			_, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
 topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}
 switch: [ecmp, telemetry]
 traffic: [{name: x, from: h0, to: h1, transport: {rdma: {recovery: selective_repeat, paths: 4}}, start: 0s, cc: ` + cc +
 				`}]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v", err)
 			}
 		})
 	}
-	_, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
+	_, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
 topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}
 switch: [ecmp, telemetry]
 traffic: [{name: x, from: h0, to: h1, transport: {rdma: {paths: 4}}, start: 0s, cc: hpcc}]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "4 paths need recovery: selective_repeat") {
 		t.Errorf("%v", err)
 	}

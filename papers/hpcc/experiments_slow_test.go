@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/runtest"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 // HPCC §5.3 with a tenth to a fifth of the arrivals: every claim holds. HPCC's short flows are the fastest
@@ -19,7 +19,7 @@ import (
 func TestFlowCompletionTimes(t *testing.T) {
 	for _, name := range []string{"websearch-50", "hadoop-30-incast", "hadoop-50-incast"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
@@ -30,7 +30,7 @@ func TestFlowCompletionTimes(t *testing.T) {
 
 // Flow control does not matter for HPCC (§5.3).
 func TestFlowControl(t *testing.T) {
-	for _, c := range runtest.CarryOut(t, library(), "hpcc/flow-control", spec.Options{Quick: true}).Claims {
+	for _, c := range runtest.CarryOut(t, library(), "hpcc/flow-control", experiment.Options{Quick: true}).Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
@@ -42,7 +42,7 @@ func TestTheory(t *testing.T) {
 	for _, name := range []string{"capture", "fairness", "fairness-beside", "convergence", "parking-lot", "mixed-nics",
 		"clocks", "every-nth"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{}).Claims {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
 				if c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
@@ -67,7 +67,7 @@ func TestExperimentsFull(t *testing.T) {
 	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
 		"elephant-mice"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{}).Claims {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
 				want, ok := otherwise[c.ID]
 				if !ok {
 					want = claim.Holds
@@ -85,7 +85,7 @@ func TestOwnExperimentsFull(t *testing.T) {
 	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
 		"paths-half", "paths-failure", "paths-stage", "paths-relative", "lab-kernel", "short-paths"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, spec.Options{Quick: true}).Claims {
+			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
@@ -103,7 +103,7 @@ func TestExperimentsLoad(t *testing.T) {
 		}
 		points := map[bool]int{}
 		for _, quick := range []bool{false, true} {
-			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
+			s, err := plan.Load(library(), src, experiment.Options{Quick: quick})
 			if err != nil {
 				t.Fatalf("%s: %v", e.Name, err)
 			}

@@ -12,30 +12,30 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/balance/spray"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
 	"weir/core/dataplane/classify"
-	"weir/core/dataplane/drill"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/letflow"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
-	"weir/core/dataplane/spray"
+	"weir/internal/testkit/runtest"
 	"weir/papers/hpcc"
 	"weir/study/claim"
-	"weir/study/run/runtest"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *spec.Registry {
+func library() *experiment.Registry {
 	r := registry()
 	r.Programs = []dataplane.Scheme{classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), forward.Scheme(), inband.Scheme(),
 		drill.Scheme(), letflow.Scheme(), pfc.Scheme(), sharedbuffer.Scheme(), spray.Scheme()}
 	r.Controllers = append(r.Controllers, cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), none.Scheme(), swift.Scheme(),
 		timely.Scheme())
-	r.Library = []spec.Library{{Name: "hpcc", Files: hpcc.Experiments}}
+	r.Library = []experiment.Library{{Name: "hpcc", Files: hpcc.Experiments}}
 	return r
 }
 
@@ -51,7 +51,7 @@ func TestExperiments(t *testing.T) {
 		"incast-long":       {"incast-long.hpcc-drains", "incast-long.dcqcn-queue", "incast-long.shorter"},
 		"elephant-mice":     {"mice.hpcc", "mice.dcqcn-timer"},
 	} {
-		t.Run(name, func(t *testing.T) { claimsHold(t, name, spec.Options{Set: []string{"repeat=1"}}, claims...) })
+		t.Run(name, func(t *testing.T) { claimsHold(t, name, experiment.Options{Set: []string{"repeat=1"}}, claims...) })
 	}
 }
 
@@ -94,13 +94,13 @@ func TestOwnExperiments(t *testing.T) {
 			[]string{"short-paths.goodput", "short-paths.queue", "short-paths.queue-bursts"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			claimsHold(t, x.name, spec.Options{Set: append(x.set, "repeat=1")}, x.claims...)
+			claimsHold(t, x.name, experiment.Options{Set: append(x.set, "repeat=1")}, x.claims...)
 		})
 	}
 }
 
 // claimsHold runs an experiment and checks that these of its claims hold.
-func claimsHold(t *testing.T, name string, o spec.Options, claims ...string) {
+func claimsHold(t *testing.T, name string, o experiment.Options, claims ...string) {
 	t.Helper()
 	held := map[string]bool{}
 	for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, o).Claims {

@@ -10,8 +10,8 @@ import (
 	"weir/core/cc"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/scheme"
@@ -24,9 +24,9 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/papers/hpcc"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -45,8 +45,8 @@ func (classifier) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-func registry() *spec.Registry {
-	return &spec.Registry{
+func registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures:  measure.Kinds(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), inband.Scheme(),
@@ -62,8 +62,8 @@ func registry() *spec.Registry {
 // configure makes the first run of an experiment.
 func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config {
 	t.Helper()
-	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		spec.Options{})
+	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

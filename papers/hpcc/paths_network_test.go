@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/drill"
-	"weir/core/dataplane/spray"
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/balance/spray"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -36,7 +36,7 @@ func runSprayed(t *testing.T, text string) *sim.Result {
 	t.Helper()
 	r := registry()
 	r.Programs = append(r.Programs, spray.Scheme(), drill.Scheme())
-	s, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

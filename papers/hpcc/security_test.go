@@ -16,8 +16,8 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/papers/hpcc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -87,7 +87,7 @@ func (c *attack) Params(p *scheme.Params) {
 
 // hostile is the registry with the attacker, whose controllers of the senders are kept in
 // controllers, one a flow.
-func hostile(controllers *[]cc.Controller) *spec.Registry {
+func hostile(controllers *[]cc.Controller) *experiment.Registry {
 	r := registry()
 	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "attacker", Doc: "for tests"},
 		func(_ *dataplane.Site, c attack) (*attacker, error) { return &attacker{mode: c.mode}, nil }))
@@ -103,10 +103,10 @@ func hostile(controllers *[]cc.Controller) *spec.Registry {
 }
 
 // under makes the first run of an experiment with a registry.
-func under(t testing.TB, r *spec.Registry, text string) *sim.Config {
+func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
 	t.Helper()
-	s, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,9 +514,9 @@ func TestRelativeErrors(t *testing.T) {
 					averages == "0s" {
 					continue
 				}
-				s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml",
+				s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml",
 					Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
-  - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, spec.Options{})
+  - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, experiment.Options{})
 				if err == nil {
 					_, err = plan.Runs(s)[0].Config()
 				}

@@ -10,9 +10,9 @@ import (
 	"weir/core/telemetry"
 	"weir/core/unit"
 	"weir/papers/hpcc"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -51,7 +51,7 @@ func observed(t *testing.T, text string, from unit.Time) (*sim.Config, *[]*seen)
 		*all = append(*all, x)
 		return x, err
 	})}
-	s, err := plan.Load(r, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestParkingLot(t *testing.T) {
 }
 
 // Coarse units make each hop's momentary load noisier, and their maximum larger: what the warning of them is for
-// (spec.TestCoarseUnits).
+// (experiment.TestCoarseUnits).
 func TestCoarseUnitsOnALot(t *testing.T) {
 	for _, x := range []struct {
 		first, second, third, nic, rivals string
@@ -222,7 +222,7 @@ func TestConvergencePredicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(library(), src, spec.Options{})
+	s, err := plan.Load(library(), src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

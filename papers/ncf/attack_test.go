@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/runtest"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 // megabits is a traffic's goodput in Mb/s, in the only run of an outcome.
@@ -68,7 +68,7 @@ func attacked(t *testing.T, duration string, cases []underAttack) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(strings.Join([]string{c.rtt, c.elephants, c.load, c.scheme}, " "), func(t *testing.T) {
-			out := runtest.CarryOut(t, library(), "ncf/attack", spec.Options{Quick: true, Set: []string{"rtt=" + c.rtt,
+			out := runtest.CarryOut(t, library(), "ncf/attack", experiment.Options{Quick: true, Set: []string{"rtt=" + c.rtt,
 				"elephants=" + c.elephants, "load=" + c.load, "scheme=" + c.scheme, duration}})
 			if got := megabits(t, out, "elephants"); got < c.from || got > c.to {
 				t.Errorf("elephants have %.1f Mb/s, want %.0f to %.0f", got, c.from, c.to)
@@ -95,7 +95,7 @@ func pulses(t *testing.T, rtt string, set ...string) {
 	t.Helper()
 	share := map[string]float64{}
 	for _, budget := range []string{"ncf", "10ms"} {
-		out := runtest.CarryOut(t, library(), "ncf/attack-budget", spec.Options{Quick: true, Set: append(set, "rtt="+rtt,
+		out := runtest.CarryOut(t, library(), "ncf/attack-budget", experiment.Options{Quick: true, Set: append(set, "rtt="+rtt,
 			"load=pulses", "budget="+budget)})
 		share[budget] = megabits(t, out, "elephants")
 	}
@@ -152,7 +152,7 @@ func sharesOfClasses(t *testing.T, trips []roundTrip, kinds []string) {
 					"topology: {star: {hosts: 6, rate: 500Mbps, delay: %s, buffer: %s}}\n"+
 					"switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {round_trip: %s}}]}}\ntraffic: [%s]\n",
 					rtt.delay, rtt.buffer, strings.Replace(rtt.name, "0.2ms", "200us", 1), traffic)
-				s, err := plan.Load(library(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -120,8 +120,8 @@
 //	attack-budget  what the budget of throttling costs an honest incast, and saves elephants under pulses of mice
 //	bolt           Bolt at its authors' operating point: flows that end one after the other
 //
-// Rivals that also signal before the receiver does: Bolt (core/dataplane/bolt, core/cc/bolt) and fast CNP
-// (core/dataplane/fastcnp) are built. Bolt keeps the 99th percentile of the queue at 9.3 kB and the link at 98.6 %
+// Rivals that also signal before the receiver does: Bolt (core/dataplane/feedback/bolt, core/cc/bolt) and fast CNP
+// (core/dataplane/feedback/fastcnp) are built. Bolt keeps the 99th percentile of the queue at 9.3 kB and the link at 98.6 %
 // while flows end; by acknowledgements the queue is 80 kB, and DCTCP at the same threshold has 11.4 kB and 95.1 %
 // (bolt). Not built yet: FNCC, whose switches must find the port of a flow's data when its acknowledgement passes, of
 // which we have the abstract only; BFC, which needs queues that switches assign to flows and pause one by one, where

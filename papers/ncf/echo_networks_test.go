@@ -3,9 +3,9 @@ package ncf_test
 import (
 	"testing"
 
+	"weir/internal/testkit/runtest"
 	"weir/study/claim"
-	"weir/study/run/runtest"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // Senders of TCP that know no NACKs obey copies of acknowledgements with ECE, at round trips from 0.2 to 50 ms, 1, 8
@@ -18,7 +18,7 @@ func TestEchoNetworks(t *testing.T) { echoNetworks(t, 2, "trip=[200us, 20ms]", "
 // many have no runs.
 func echoNetworks(t *testing.T, without int, set ...string) {
 	t.Helper()
-	out := runtest.CarryOut(t, library(), "testdata/echoes.yaml", spec.Options{Set: set})
+	out := runtest.CarryOut(t, library(), "testdata/echoes.yaml", experiment.Options{Set: set})
 	for _, c := range out.Claims {
 		if c.N == 0 {
 			without--

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // countsOf makes counts of windows, the current one last, as figure 2 has them.

@@ -5,8 +5,8 @@ package ncf_test
 import (
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // What the quick variants must find. doc.go says what else they do, and what does not hold.
@@ -25,7 +25,7 @@ func TestExperiments(t *testing.T) {
 		"knobs": {"knobs.coalesce", "knobs.coalesce-incast", "knobs.mice-told", "knobs.told", "knobs.short-windows",
 			"knobs.epsilon", "knobs.early", "knobs.early-supply"},
 	} {
-		t.Run(name, func(t *testing.T) { mechanisms(t, name, spec.Options{Quick: true}, claims...) })
+		t.Run(name, func(t *testing.T) { mechanisms(t, name, experiment.Options{Quick: true}, claims...) })
 	}
 }
 
@@ -37,9 +37,9 @@ func TestExperimentsLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var whole *spec.Spec
+		var whole *experiment.Spec
 		for _, quick := range []bool{false, true} {
-			s, err := plan.Load(library(), src, spec.Options{Quick: quick})
+			s, err := plan.Load(library(), src, experiment.Options{Quick: quick})
 			if err != nil {
 				t.Errorf("%s: %v", e.Name, err)
 				break

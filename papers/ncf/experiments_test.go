@@ -15,16 +15,16 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
-	"weir/core/dataplane/bolt"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/spray"
+	"weir/core/dataplane/buffer/inputloss"
+	ndpswitch "weir/core/dataplane/buffer/ndp"
 	"weir/core/dataplane/classify"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/fastcnp"
+	"weir/core/dataplane/feedback/bolt"
+	"weir/core/dataplane/feedback/fastcnp"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/inputloss"
-	ndpswitch "weir/core/dataplane/ndp"
-	"weir/core/dataplane/spray"
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -33,17 +33,17 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/workload"
+	"weir/internal/testkit/runtest"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *spec.Registry {
-	return &spec.Registry{
+func library() *experiment.Registry {
+	return &experiment.Registry{
 		Measures:  measure.Kinds(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{bolt.Scheme(), classify.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(),
@@ -57,7 +57,7 @@ func library() *spec.Registry {
 			hpcc.Scheme(),
 			hpcc.PowerScheme(), none.Scheme(), reno.Scheme(),
 			swift.Scheme(), timely.Scheme()},
-		Library: []spec.Library{{Name: "ncf", Files: ncf.Experiments}},
+		Library: []experiment.Library{{Name: "ncf", Files: ncf.Experiments}},
 	}
 }
 
@@ -83,7 +83,7 @@ func TestQuickKeepsEnds(t *testing.T) {
 
 // mechanisms checks that claims of an experiment hold that are the mechanism's: what the others say, of how fast and
 // against whom, is for doc.go to report, whatever it is.
-func mechanisms(t *testing.T, name string, o spec.Options, claims ...string) {
+func mechanisms(t *testing.T, name string, o experiment.Options, claims ...string) {
 	t.Helper()
 	verdicts := map[string]string{}
 	for _, c := range runtest.CarryOut(t, library(), "ncf/"+name, o).Claims {
@@ -103,7 +103,7 @@ func mechanisms(t *testing.T, name string, o spec.Options, claims ...string) {
 // 64 senders into a shallow buffer: NACKs spare them timeouts, and nobody storms. How fast that is, against whom and
 // with which windows, is for the claims to say. TestExperiments has every scheme.
 func TestIncast(t *testing.T) {
-	mechanisms(t, "incast", spec.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB", "scheme=[drop, ncf, " +
+	mechanisms(t, "incast", experiment.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB", "scheme=[drop, ncf, " +
 		"ncf_top0, ncf_coalesced, ncf_supply, ncf_quickack, ncf_supply_quickack, rdma_drop, rdma_ncf, rdma_supply]"}},
 		"incast.drop-times-out",
 		"incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes", "incast.overhead", "incast.overhead-rdma",

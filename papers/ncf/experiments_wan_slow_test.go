@@ -5,40 +5,40 @@ package ncf_test
 import (
 	"testing"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 func TestInternet(t *testing.T) {
-	mechanisms(t, "internet", spec.Options{Quick: true},
+	mechanisms(t, "internet", experiment.Options{Quick: true},
 		"internet.way-of-nacks", "internet.slower-than-fast-cnp", "internet.throughput-supply",
 		"internet.fair-unequal-supply", "internet.no-starvation", "internet.top")
 }
 
 func TestInternetLot(t *testing.T) {
-	mechanisms(t, "internet-lot", spec.Options{Quick: true},
+	mechanisms(t, "internet-lot", experiment.Options{Quick: true},
 		"lot.no-starvation-early", "lot.mice", "lot.mice-fq", "lot.timeouts")
 }
 
 // Who heeds NACKs has at least 0.9 of its half beside senders that do not know them, whose half is whole, too; without
 // trimming first, and with notices to all of the heaviest, it has less.
 func TestPartial(t *testing.T) {
-	mechanisms(t, "partial", spec.Options{Set: []string{"cc=[cubic, reno]", "who=[half_loss, half_loss_literal]"}},
+	mechanisms(t, "partial", experiment.Options{Set: []string{"cc=[cubic, reno]", "who=[half_loss, half_loss_literal]"}},
 		"partial.knowing-loss", "partial.unmodified", "partial.trimmed-first")
 }
 
 func TestPartialPath(t *testing.T) {
-	mechanisms(t, "partial-path", spec.Options{Quick: true},
+	mechanisms(t, "partial-path", experiment.Options{Quick: true},
 		"path.first", "path.second", "path.throughput", "path.queue")
 }
 
 // §4.4 at four round trips: half of the port, with a flood of twice as much.
 func TestMiceAttack(t *testing.T) {
-	mechanisms(t, "attack", spec.Options{Quick: true}, "attack.half", "attack.half-supply", "attack.sound", "attack.drop",
+	mechanisms(t, "attack", experiment.Options{Quick: true}, "attack.half", "attack.half-supply", "attack.sound", "attack.drop",
 		"attack.mice", "attack.idle", "attack.top")
 }
 
 func TestReactionFull(t *testing.T) {
-	mechanisms(t, "reaction", spec.Options{Quick: true},
+	mechanisms(t, "reaction", experiment.Options{Quick: true},
 		"reaction.way", "reaction.drop", "reaction.ecn", "reaction.ecn-early", "reaction.cnp",
 		"reaction.fast-cnp", "reaction.early", "reaction.early-supply")
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // §4.3, incast: in each seed the last flow ends within 1.5 times what the link needs for all flows, so that no sender
@@ -37,7 +37,7 @@ func TestIncastTail(t *testing.T) {
 					"%s, senders: %d}}]}}\ntraffic: [{name: incast, from: {random: %d}, to: h256, transport: {tcp: {nacks: %s}}, "+
 					"cc: cubic, size: %dkB, start: 0s..10us}]\nmeasure: [fct_last, timeouts]\n", c.seeds, c.rate, c.delay,
 					c.threshold, c.trip, c.senders, c.senders, c.nacks, c.kilobyte)
-				s, err := plan.Load(library(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // §4.4, beyond the text: flows that respond to NACKs and begin in a flood of datagrams, at two and ten times the port's
@@ -31,7 +31,7 @@ func TestElephantsBeginInFlood(t *testing.T) {
 				"traffic: [{name: elephants, from: h0, to: h5, ip: %d, flows: %d, transport: {tcp: {nacks: loss}}, cc: %s, "+
 				"start: 200ms}, {name: attack, from: [h1, h2], to: h5, ip: %d, flows: 50, transport: udp, rate: %s, "+
 				"start: 0s..1ms}]\nmeasure: [{goodput: {}}]\n", c.ip, c.flows, c.cc, c.ip, c.each)
-			s, err := plan.Load(library(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, spec.Options{})
+			s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func TestDocNamesTests(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"weir/core/unit"
 	"weir/core/workload"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // traffic is a window's packets: flow and bytes.

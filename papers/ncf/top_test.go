@@ -10,7 +10,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // What a NACK needs without a packet (BS'19 §4.3, §4.4): the endpoints, and the sequence number

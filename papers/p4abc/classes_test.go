@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // hold fails for every claim of an outcome that does not hold, but for those that its points do not bear on.
@@ -21,7 +21,7 @@ func hold(t *testing.T, o *results.Outcome, beside ...string) {
 
 // Flows of one user share its part fairly, TCP beside a blast of its own user included, and other users keep theirs.
 func TestFlowsOfOneUser(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/flows", spec.Options{Set: []string{"repeat=1", "duration=5s", "warmup=3s",
+	hold(t, carryOut(t, "p4abc/flows", experiment.Options{Set: []string{"repeat=1", "duration=5s", "warmup=3s",
 		"scheme=[abc, abc_flows]", "user1=[tcp_1_8, tcp_8_1, blast_1]"}}))
 }
 
@@ -30,7 +30,7 @@ func TestFlowsOfOneUser(t *testing.T) {
 func TestReferencesShare(t *testing.T) {
 	for path, set := range map[string][]string{"100Mbps_20ms": {"duration=10s", "warmup=6s"}, "10Mbps_100ms": nil} {
 		t.Run(path, func(t *testing.T) {
-			hold(t, carryOut(t, "p4abc/references", spec.Options{Set: append(set, "repeat=1", "references=1_2_4",
+			hold(t, carryOut(t, "p4abc/references", experiment.Options{Set: append(set, "repeat=1", "references=1_2_4",
 				"path="+path, "flows=against")}), "references.shares", "references.far", "references.equal")
 		})
 	}
@@ -38,7 +38,7 @@ func TestReferencesShare(t *testing.T) {
 
 // Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
 func TestDelayClasses(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: []string{"warmup=8s", "duration=20s",
+	hold(t, carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true, Set: []string{"warmup=8s", "duration=20s",
 		"scheme=[one_class, deadline]", "chooses=[slow, fast]"}}),
 		"delay.all-fast", "delay.cost", "delay.strict-starves", "delay.no-abc-gains")
 	for _, x := range []struct{ set, claims []string }{
@@ -46,7 +46,7 @@ func TestDelayClasses(t *testing.T) {
 		{[]string{"load=blast", "scheme=strict", "chooses=fast"}, []string{"delay.strict-starves"}},
 		{[]string{"load=near", "scheme=no_abc", "chooses=[slow, fast]"}, []string{"delay.no-abc-gains"}},
 	} {
-		for _, c := range carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true, Set: append(x.set, "duration=10s",
+		for _, c := range carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true, Set: append(x.set, "duration=10s",
 			"warmup=8s")}).Claims {
 			if slices.Contains(x.claims, c.ID) && c.Verdict != claim.Holds {
 				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -57,6 +57,6 @@ func TestDelayClasses(t *testing.T) {
 
 // Delay by user: under ABC all wait alike, no longer than its queue; in the first class a call does not wait.
 func TestDelayByUser(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/delay-users", spec.Options{Set: []string{"repeat=1", "duration=12s", "warmup=4s",
+	hold(t, carryOut(t, "p4abc/delay-users", experiment.Options{Set: []string{"repeat=1", "duration=12s", "warmup=4s",
 		"scheme=[abc, abc_classes, deep]"}}))
 }

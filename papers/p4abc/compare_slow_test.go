@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // TestCompareSearchFull runs the search: of the settings of each scheme the first with the least mean distance from the
 // ideal, over all points and seeds, is what the figures have in their second column.
 func TestCompareSearchFull(t *testing.T) {
-	o := carryOut(t, "p4abc/compare-search", spec.Options{})
+	o := carryOut(t, "p4abc/compare-search", experiment.Options{})
 	apart, runs := map[[2]string]float64{}, map[[2]string]int{}
 	for _, r := range o.Runs {
 		var at [2]string

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // settingsOf returns what an experiment's file gives schemes at each value of a sweep key, by that value and scheme.
@@ -17,7 +17,7 @@ func settingsOf(t *testing.T, experiment, key string) map[string]map[string]any 
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := document.NewReader(spec.FileKind)
+	reader := document.NewReader(experiment.FileKind)
 	file := document.Parse(reader, src.File, src.Data)
 	if !reader.OK() {
 		t.Fatalf("%s cannot be read", src.File)

@@ -32,11 +32,11 @@
 //	                                                  Config.Users        TestScale, TestScaleUsers
 //	§2              figures 5 and 6 with every scheme  experiments/compare-fig5.yaml, compare-fig6.yaml  TestCompare
 //	                their parameters        experiments/compare-search.yaml  TestComparedSettings
-//	§2              RED, CoDel, PIE, DualPI2,         core/dataplane/red/red_test.go, codel/codel_test.go,
+//	§2              RED, CoDel, PIE, DualPI2,         core/dataplane/aqm/red/red_test.go, codel/codel_test.go,
 //	                each with a transcript            pie/pie_test.go, dualpi2/dualpi2_test.go
-//	                CSFQ, Rainbow, PPV, FDPA, AFQ     core/dataplane/csfq/csfq_test.go, rainbow/rainbow_test.go,
+//	                CSFQ, Rainbow, PPV, FDPA, AFQ     core/dataplane/fairqueue/csfq/csfq_test.go, rainbow/rainbow_test.go,
 //	                                                  ppv/ppv_test.go, fdpa/fdpa_test.go, afq/afq_test.go
-//	                FQ-CoDel; DRR for users, cake     core/dataplane/codel/fq_test.go; tm/users_test.go, cake_test.go
+//	                FQ-CoDel; DRR for users, cake     core/dataplane/aqm/codel/fq_test.go; tm/users_test.go, cake_test.go
 //	                beside the kernel's qdiscs        worlds/softswitch/qdisc_slow_linux_test.go
 //	ours            abuse of weir switch              worlds/softswitch/abuse_test.go
 //	                metrics per user                  metrics_test.go, worlds/softswitch/metrics_test.go
@@ -65,7 +65,7 @@
 //	                in figures 4 to 6         experiments/integer.yaml  TestIntegerFigures, TestRecordedArrivals
 //	                one domain with the exact one     Config.Integer      TestMixedDomain, TestAdoptArithmetic
 //	§3.4            state of users at the edge only   experiments/aggregates.yaml  TestStateOfAggregates
-//	                1 to 10,000 users       cmd/weir/guard/bounds_test.go  TestAggregateNumbers
+//	                1 to 10,000 users       e2e/guard/bounds_test.go  TestAggregateNumbers
 //	ours            users join and leave              experiments/joins.yaml  TestJoins
 //	§2              fair activity meter               Config.Spread       TestSpread, TestSpreadIsOff
 //	                its warning               experiments/fair-meter.yaml  TestFairMeter
@@ -114,7 +114,7 @@
 //
 // Guesses are: the capacity and the ring; that all ports share it; jitter of one service time, without which phase
 // keeps figure 4 from being proportional; that hosts send segment by segment. Three things speak against or are
-// left: BMv2's source of that date reads its ports in turn (core/dataplane/inputring, rings: port), which loses
+// left: BMv2's source of that date reads its ports in turn (core/dataplane/buffer/inputring, rings: port), which loses
 // packets of the fast sender only and leaves client 0 at 5.6 Mb/s; what its threads do before that, in the kernel
 // or between them, we do not know. The text suggests that client 0's goodput rises with R0 all the way, and here it
 // falls from 21.6 to 7.1 Mb/s between R0 = 30 and 50, before the input loses anything (prototype-fig6.abc.monotone

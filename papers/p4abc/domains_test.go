@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // Whatever a domain looks like, each user gets its part of a link: with edge, core and exit, up and down, over IPv6,
@@ -21,7 +21,7 @@ func domainsShare(t *testing.T, set ...string) {
 			if name == "p4abc/domain" {
 				scheme, groups = "scheme=[abc, narrow]", []string{"client0", "client1"}
 			}
-			o := carryOut(t, name, spec.Options{Quick: true, Set: append([]string{scheme}, set...)})
+			o := carryOut(t, name, experiment.Options{Quick: true, Set: append([]string{scheme}, set...)})
 			if len(o.Runs) != points {
 				t.Errorf("%d runs, want %d", len(o.Runs), points)
 			}

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // §6.2.1, figure 4, every point, with two seeds and 20 s: the three claims about ABC
 // hold; without ABC goodput is not proportional to rate, which TestPhase explains.
 // TestFigure4 compares a table of shorter runs.
 func TestFigure4Full(t *testing.T) {
-	o := carryOut(t, "p4abc/fig4", spec.Options{Set: []string{"repeat=2", "duration=20s"}})
+	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
 	for _, c := range o.Claims {
 		if c.ID == "fig4.without.proportional" { // TestPhase
 			t.Logf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -30,7 +30,7 @@ func TestFigure4Full(t *testing.T) {
 func TestPhaseFull(t *testing.T) {
 	for _, r0 := range []string{"80Mbps", "100Mbps"} {
 		t.Run(r0, func(t *testing.T) {
-			o := carryOut(t, "p4abc/fig4-phase", spec.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
+			o := carryOut(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=3", "duration=60s", "r0=" + r0}})
 			t.Logf("without jitter: %s %s", o.Claims[0].Verdict, o.Claims[0].Measured)
 			if c := o.Claims[1]; c.Verdict == claim.Fails || r0 == "80Mbps" && c.Verdict != claim.Holds {
 				t.Errorf("with jitter: %s %s", c.Verdict, c.Measured)
@@ -42,7 +42,7 @@ func TestPhaseFull(t *testing.T) {
 // §6.2.2, figure 5, every point, with three seeds and 30 s: the claims hold. The table
 // is golden.
 func TestFigure5Full(t *testing.T) {
-	o := carryOut(t, "p4abc/fig5", spec.Options{Set: []string{"repeat=3", "duration=30s"}})
+	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=3", "duration=30s"}})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -54,7 +54,7 @@ func TestFigure5Full(t *testing.T) {
 // is bounded with it. The paper's 32 Mb/s for client 0 at the largest R0 is not there:
 // the mechanism gives 3.4 (TestPrototypeClaims has what may bring it there).
 func TestFigure6Full(t *testing.T) {
-	o := carryOut(t, "p4abc/fig6", spec.Options{Set: []string{"repeat=2", "duration=20s"}})
+	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
 	for _, c := range o.Claims {
 		switch c.ID {
 		case "fig6.abc.32", "fig6.abc.32.loss": // what brings client 0 there is in prototype-fig6
@@ -70,7 +70,7 @@ func TestFigure6Full(t *testing.T) {
 // What the lab's machine does to figure 6 (docs/lab.md): it stands still for some milliseconds
 // now and then.
 func TestFigure6StallsFull(t *testing.T) {
-	o := carryOut(t, "p4abc/fig6-stalls", spec.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
+	o := carryOut(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"r0=60Mbps", "duration=30s"}})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -80,7 +80,7 @@ func TestFigure6StallsFull(t *testing.T) {
 
 // One TCP flow alone is not hurt by ABC.
 func TestSingleFull(t *testing.T) {
-	o := carryOut(t, "p4abc/single", spec.Options{Set: []string{"repeat=2", "cc=cubic"}})
+	o := carryOut(t, "p4abc/single", experiment.Options{Set: []string{"repeat=2", "cc=cubic"}})
 	if c := o.Claims[0]; c.Verdict != claim.Holds {
 		t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 	}
@@ -94,14 +94,14 @@ func TestQuickVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			quick, err := plan.Load(registry(), src, spec.Options{Quick: true})
+			quick, err := plan.Load(registry(), src, experiment.Options{Quick: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(quick.Points()) < 2 {
 				t.Errorf("%d points", len(quick.Points()))
 			}
-			short := spec.Options{Quick: true, Set: []string{"duration=2s", "warmup=1s"}}
+			short := experiment.Options{Quick: true, Set: []string{"duration=2s", "warmup=1s"}}
 			if _, err := plan.Load(registry(), src, short); err != nil {
 				return // what it is about comes later
 			}
@@ -114,7 +114,7 @@ func TestQuickVariants(t *testing.T) {
 
 // The warning of §2, and what the fair activity meter is good for: every claim of the experiment holds.
 func TestFairMeterFull(t *testing.T) {
-	o := carryOut(t, "p4abc/fair-meter", spec.Options{Quick: true, Set: []string{"duration=20s"}})
+	o := carryOut(t, "p4abc/fair-meter", experiment.Options{Quick: true, Set: []string{"duration=20s"}})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -124,7 +124,7 @@ func TestFairMeterFull(t *testing.T) {
 
 // 1 to 100 users on links that grow with them: the full experiment goes to 10,000.
 func TestAggregateNumbersFull(t *testing.T) {
-	o := carryOut(t, "p4abc/aggregates", spec.Options{Quick: true})
+	o := carryOut(t, "p4abc/aggregates", experiment.Options{Quick: true})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -133,7 +133,9 @@ func TestAggregateNumbersFull(t *testing.T) {
 }
 
 // Users join and leave, in the quick variant: fair again, and full.
-func TestJoinsFull(t *testing.T) { hold(t, carryOut(t, "p4abc/joins", spec.Options{Quick: true})) }
+func TestJoinsFull(t *testing.T) {
+	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Quick: true}))
+}
 
 // Thresholds that round_trip fits carry the link and share it beside the paper's point.
 func TestScaleFull(t *testing.T) {
@@ -166,7 +168,7 @@ func TestCompareFull(t *testing.T) {
 
 // Flows of one user share its part fairly, TCP beside a blast of its own user included, and other users keep theirs.
 func TestFlowsOfOneUserFull(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/flows", spec.Options{Set: []string{"repeat=1", "duration=20s"}}))
+	hold(t, carryOut(t, "p4abc/flows", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
 }
 
 // §3.4: reference rates share as weights, at rates and round trips from 10 Mb/s to 1 Gb/s and from 2 to 100 ms, with
@@ -174,7 +176,7 @@ func TestFlowsOfOneUserFull(t *testing.T) {
 func TestReferencesShareFull(t *testing.T) {
 	for _, path := range []string{"100Mbps_20ms", "10Mbps_100ms", "10Mbps_2ms", "1Gbps_2ms"} {
 		t.Run(path, func(t *testing.T) {
-			hold(t, carryOut(t, "p4abc/references", spec.Options{Set: []string{"repeat=1", "references=1_2_4", "path=" + path}}),
+			hold(t, carryOut(t, "p4abc/references", experiment.Options{Set: []string{"repeat=1", "references=1_2_4", "path=" + path}}),
 				"references.shares", "references.far", "references.equal")
 		})
 	}
@@ -182,32 +184,32 @@ func TestReferencesShareFull(t *testing.T) {
 
 // Delay classes, §3.4: the first is fast, starves none and gives no throughput, with TCP and a blast, near and far.
 func TestDelayClassesFull(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Quick: true}))
-	hold(t, carryOut(t, "p4abc/delay-classes", spec.Options{Set: []string{"repeat=1", "duration=20s"}}))
-	hold(t, carryOut(t, "p4abc/delay-classes-scaled", spec.Options{Set: []string{"repeat=1", "path=far"}}),
+	hold(t, carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true}))
+	hold(t, carryOut(t, "p4abc/delay-classes", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
+	hold(t, carryOut(t, "p4abc/delay-classes-scaled", experiment.Options{Set: []string{"repeat=1", "path=far"}}),
 		"delay-scaled.call.slow", "delay-scaled.call.fast")
 }
 
 // Delay by user: under ABC all wait alike, no longer than its queue; in the first class a call does not wait.
 func TestDelayByUserFull(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/delay-users", spec.Options{Set: []string{"repeat=1", "duration=20s"}}))
+	hold(t, carryOut(t, "p4abc/delay-users", experiment.Options{Set: []string{"repeat=1", "duration=20s"}}))
 }
 
 // Figures 4, 5 and 6 in integers, a third of the points with ten paired seeds: at every point the mean difference to
 // exact arithmetic is below 2 % of the link, or its 95 % interval contains 0.
 func TestIntegerFiguresFull(t *testing.T) {
-	integersAreExact(t, 14, spec.Options{Quick: true, Set: []string{"duration=10s"}})
+	integersAreExact(t, 14, experiment.Options{Quick: true, Set: []string{"duration=10s"}})
 }
 
 // Users of constant rate at unequal reference rates, over 60 s: every claim holds.
 func TestUnresponsiveFull(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/cbr-references", spec.Options{Set: []string{"repeat=1"}}))
+	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1"}}))
 }
 
 // Every claim of the quick variants of the prototype experiments holds but for those that are open.
 func TestPrototypeClaimsFull(t *testing.T) {
 	for _, name := range []string{"fig4", "fig5", "fig6", "single", "causes"} {
-		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, spec.Options{Quick: true}) })
+		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, experiment.Options{Quick: true}) })
 	}
 }
 

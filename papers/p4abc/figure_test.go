@@ -11,40 +11,40 @@ import (
 	"weir/core/cc/dctcp"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
-	"weir/core/dataplane/afq"
+	"weir/core/dataplane/aqm/codel"
+	"weir/core/dataplane/aqm/dualpi2"
+	"weir/core/dataplane/aqm/pie"
+	"weir/core/dataplane/aqm/red"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/inputloss"
+	"weir/core/dataplane/buffer/inputring"
 	"weir/core/dataplane/classify"
-	"weir/core/dataplane/codel"
-	"weir/core/dataplane/csfq"
-	"weir/core/dataplane/dualpi2"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/fdpa"
+	"weir/core/dataplane/fairqueue/afq"
+	"weir/core/dataplane/fairqueue/csfq"
+	"weir/core/dataplane/fairqueue/fdpa"
+	"weir/core/dataplane/fairqueue/ppv"
+	"weir/core/dataplane/fairqueue/rainbow"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/inputloss"
-	"weir/core/dataplane/inputring"
-	"weir/core/dataplane/pie"
 	plans "weir/core/dataplane/plan"
-	"weir/core/dataplane/ppv"
-	"weir/core/dataplane/rainbow"
-	"weir/core/dataplane/red"
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
-	"weir/internal/testutil"
+	"weir/internal/testkit/runtest"
+	"weir/internal/testkit/testutil"
 	"weir/papers/p4abc"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
-func registry() *spec.Registry {
-	return &spec.Registry{
+func registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), p4abc.ForgerScheme(), classify.Scheme(), forward.Scheme(),
 			inputloss.Scheme(),
@@ -54,11 +54,11 @@ func registry() *spec.Registry {
 		Controllers: []cc.Scheme{bbr.Scheme(), cubic.Scheme(), dctcp.Scheme(), reno.Scheme()},
 		Schedulers:  tm.Schemes(),
 		Topologies:  topology.Schemes(),
-		Library:     []spec.Library{{Name: "p4abc", Files: p4abc.Experiments}},
+		Library:     []experiment.Library{{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }
 
-func carryOut(t *testing.T, name string, o spec.Options) *results.Outcome {
+func carryOut(t *testing.T, name string, o experiment.Options) *results.Outcome {
 	t.Helper()
 	src, err := registry().Open(name)
 	if err != nil {
@@ -72,7 +72,7 @@ func carryOut(t *testing.T, name string, o spec.Options) *results.Outcome {
 }
 
 // execute runs all of an experiment on one thread a run: threads that wait for each other take more of the processor.
-func execute(t *testing.T, s *spec.Spec) *results.Outcome {
+func execute(t *testing.T, s *experiment.Spec) *results.Outcome {
 	t.Helper()
 	out, err := run.Execute(context.Background(), s, run.Options{Threads: 1})
 	if err != nil || len(out.Failed) > 0 {
@@ -85,7 +85,7 @@ func execute(t *testing.T, s *spec.Spec) *results.Outcome {
 // hold; without ABC goodput is not proportional to rate, which TestPhase explains.
 // The table is golden: a change of any number shows.
 func TestFigure4(t *testing.T) {
-	o := carryOut(t, "p4abc/fig4", spec.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
+	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
 	testutil.Golden(t, "fig4.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o, "fig4.without.proportional")
 }
@@ -93,7 +93,7 @@ func TestFigure4(t *testing.T) {
 // What makes the claim fail is phase: with jitter of one service time on the access links (Floyd, Jacobson 1992) it
 // holds.
 func TestPhase(t *testing.T) {
-	o := carryOut(t, "p4abc/fig4-phase", spec.Options{Set: []string{"repeat=1", "duration=20s", "r0=80Mbps",
+	o := carryOut(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=1", "duration=20s", "r0=80Mbps",
 		"jitter=[0us, 240us]"}})
 	if c := o.Claims[0]; c.Verdict != claim.Fails {
 		t.Errorf("without jitter: %s %s", c.Verdict, c.Measured)
@@ -105,7 +105,7 @@ func TestPhase(t *testing.T) {
 
 // §6.2.2, figure 5, three points with one seed and 10 s: the claims hold. The table is golden.
 func TestFigure5(t *testing.T) {
-	o := carryOut(t, "p4abc/fig5", spec.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s", "n=[1, 4, 16]"}})
+	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s", "n=[1, 4, 16]"}})
 	testutil.Golden(t, "fig5.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o)
 }
@@ -114,7 +114,7 @@ func TestFigure5(t *testing.T) {
 // paper's 32 Mb/s for client 0 at the largest R0 is not there: the mechanism gives 3.4 (TestPrototypeClaims has what
 // may bring it there). The table is golden.
 func TestFigure6(t *testing.T) {
-	o := carryOut(t, "p4abc/fig6", spec.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
+	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
 		"r0=[10Mbps, 30Mbps, 60Mbps, 80Mbps, 100Mbps]"}})
 	testutil.Golden(t, "fig6.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o, "fig6.abc.32", "fig6.abc.32.loss")
@@ -122,13 +122,13 @@ func TestFigure6(t *testing.T) {
 
 // What the lab's machine does to figure 6 (docs/lab.md): it stalls for some milliseconds now and then.
 func TestFigure6Stalls(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/fig6-stalls", spec.Options{Set: []string{"repeat=1", "r0=60Mbps", "duration=10s",
+	hold(t, carryOut(t, "p4abc/fig6-stalls", experiment.Options{Set: []string{"repeat=1", "r0=60Mbps", "duration=10s",
 		"warmup=5s", "stall=[0ms, 1ms, 3ms]"}}))
 }
 
 // One TCP flow alone is not hurt by ABC.
 func TestSingle(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/single", spec.Options{Set: []string{"repeat=1", "cc=cubic", "duration=10s"}}))
+	hold(t, carryOut(t, "p4abc/single", experiment.Options{Set: []string{"repeat=1", "cc=cubic", "duration=10s"}}))
 }
 
 // holdExcept fails for every claim of an outcome that does not hold, except for those named.
@@ -148,7 +148,7 @@ func holdExcept(t *testing.T, o *results.Outcome, except ...string) {
 func TestFirstPoints(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
-			o := spec.Options{Quick: true, Set: []string{"repeat=1", "duration=300ms", "warmup=200ms"}}
+			o := experiment.Options{Quick: true, Set: []string{"repeat=1", "duration=300ms", "warmup=200ms"}}
 			sweep, quick := runtest.Variants(t, registry(), e.Name)
 			for key, values := range sweep {
 				if x, changed := quick[key]; changed {

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // goodputs are means over seeds, in Mb/s, by point (the values of the sweep, with a space between) and client.
@@ -55,7 +55,7 @@ func prototypeRun(t *testing.T, name string, instead *strings.Replacer, set ...s
 		t.Fatal(err)
 	}
 	src.Data = []byte(instead.Replace(string(src.Data)))
-	s, err := plan.Load(registry(), src, spec.Options{Set: append(set, "duration=20s", "repeat=2")})
+	s, err := plan.Load(registry(), src, experiment.Options{Set: append(set, "duration=20s", "repeat=2")})
 	if err != nil {
 		t.Fatal(err)
 	}

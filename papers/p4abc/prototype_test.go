@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // It is one configuration: links, switch and what TCP is are the same in all four files.
@@ -39,19 +39,19 @@ func TestPrototypeClaims(t *testing.T) {
 	for name, set := range map[string][]string{"fig4": {"duration=4s"}, "fig5": {"duration=4s"},
 		"fig6": {"duration=5s", "capacity=10.8kpps"}, "single": {"repeat=1", "duration=8s"},
 		"causes": {"duration=4s", "cause=[register, input, loss, prototype]"}} {
-		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, spec.Options{Quick: true, Set: set}) })
+		t.Run(name, func(t *testing.T) { prototypeClaims(t, name, experiment.Options{Quick: true, Set: set}) })
 	}
 }
 
 // prototypeClaims runs a prototype experiment. All of its claims hold, except for two sentences of the paper that no
 // configuration was found for, which doc.go names.
-func prototypeClaims(t *testing.T, name string, o spec.Options) {
+func prototypeClaims(t *testing.T, name string, o experiment.Options) {
 	t.Helper()
 	holdExcept(t, carryOut(t, "p4abc/prototype-"+name, o), "prototype-fig6.abc.monotone", "prototype-fig4.without.bursts")
 }
 
 // Users of constant rate at unequal reference rates: who starves, and when not, is what doc.go derives.
 func TestUnresponsive(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/cbr-references", spec.Options{Set: []string{"repeat=1", "duration=3s", "warmup=10s",
+	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1", "duration=3s", "warmup=10s",
 		"gamma=[16 packets, 40 packets]"}}))
 }

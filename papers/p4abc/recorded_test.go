@@ -9,9 +9,9 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // shadowed is an exact program that decides, and an integer one that sees the same packets.
@@ -65,7 +65,7 @@ func recordedArrivals(t *testing.T, duration string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, spec.Options{Quick: true, Set: append(set, duration, "warmup=1s")})
+			s, err := plan.Load(r, src, experiment.Options{Quick: true, Set: append(set, duration, "warmup=1s")})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"weir/study/claim"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // Thresholds that round_trip fits carry the link and share it, at two other links than the paper's. At 1 Gb/s shares
@@ -28,7 +28,7 @@ func TestSensitivity(t *testing.T) {
 // holds runs an experiment with changes; of the claims that it still decides, every one holds.
 func holds(t *testing.T, experiment string, set ...string) {
 	t.Helper()
-	o := carryOut(t, experiment, spec.Options{Set: set})
+	o := carryOut(t, experiment, experiment.Options{Set: set})
 	decided := 0
 	for _, c := range o.Claims {
 		switch c.Verdict {

@@ -5,19 +5,19 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // One point each of figures 4, 5 and 6 in integers, with ten paired seeds: the mean difference to exact arithmetic is
 // below 2 % of the link, or its 95 % interval contains 0. TestIntegerFiguresFull has more points and longer runs.
 func TestIntegerFigures(t *testing.T) {
-	integersAreExact(t, 6, spec.Options{Quick: true, Set: []string{"load=[cbr-60, tcp-1, mix-20]", "duration=2s",
+	integersAreExact(t, 6, experiment.Options{Quick: true, Set: []string{"load=[cbr-60, tcp-1, mix-20]", "duration=2s",
 		"warmup=2s"}})
 }
 
 // integersAreExact compares the goodput in integers with exact arithmetic's, at the given number of points.
-func integersAreExact(t *testing.T, points int, options spec.Options) {
+func integersAreExact(t *testing.T, points int, options experiment.Options) {
 	t.Helper()
 	o := carryOut(t, "p4abc/integer", options)
 	type key struct{ load, group string }
@@ -78,18 +78,18 @@ func goodput(t *testing.T, r *results.Run, group string) float64 {
 
 // The warning of §2, and what the fair activity meter is good for: every claim of the experiment holds.
 func TestFairMeter(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/fair-meter", spec.Options{Quick: true, Set: []string{"repeat=1", "duration=8s",
+	hold(t, carryOut(t, "p4abc/fair-meter", experiment.Options{Quick: true, Set: []string{"repeat=1", "duration=8s",
 		"warmup=12s"}}))
 }
 
 // Ten users on a link that grows with them: TestAggregateNumbersFull goes to 100, the full experiment to 10,000.
 func TestAggregateNumbers(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/aggregates", spec.Options{Set: []string{"users=[10]", "duration=5s", "warmup=5s"}}))
+	hold(t, carryOut(t, "p4abc/aggregates", experiment.Options{Set: []string{"users=[10]", "duration=5s", "warmup=5s"}}))
 }
 
 // A user joins eight: fair again, and full. The 20 s have room for the 15 s of joins.time and the 5 s for which shares
 // stay fair. TestJoinsFull has users that leave, too.
 func TestJoins(t *testing.T) {
-	hold(t, carryOut(t, "p4abc/joins", spec.Options{Set: []string{"repeat=1", "change=one-joins-eight",
+	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Set: []string{"repeat=1", "change=one-joins-eight",
 		"scheme=[without, memory-3s, memory-10s]", "duration=20s"}}))
 }

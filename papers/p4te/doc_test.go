@@ -3,7 +3,7 @@ package p4te
 import (
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // Every test that doc.go names exists.

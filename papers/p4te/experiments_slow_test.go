@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/run/runtest"
-	"weir/study/spec"
+	"weir/internal/testkit/runtest"
+	"weir/study/experiment"
 )
 
 // All scenarios of table 1's options, with five seeds.
@@ -42,7 +42,7 @@ func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "p4te/"), func(t *testing.T) {
 			schemes := func(quick bool) int {
-				for _, d := range runtest.Load(t, library(), e.Name, spec.Options{Quick: quick}).Sweep() {
+				for _, d := range runtest.Load(t, library(), e.Name, experiment.Options{Quick: quick}).Sweep() {
 					if d.Key == "scheme" {
 						return len(d.Values)
 					}

@@ -10,32 +10,32 @@ import (
 	"weir/core/cc/dcqcn"
 	"weir/core/cc/dctcp"
 	"weir/core/dataplane"
-	"weir/core/dataplane/conga"
-	"weir/core/dataplane/drill"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/hula"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/letflow"
-	"weir/core/dataplane/spray"
-	"weir/core/dataplane/wecmp"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/conga"
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/balance/spray"
+	"weir/core/dataplane/balance/wecmp"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/workload"
+	"weir/internal/testkit/runtest"
 	"weir/papers/hpcc"
 	"weir/papers/p4te"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 // library is the registry of the experiments in experiments/.
-func library() *spec.Registry {
-	return &spec.Registry{
+func library() *experiment.Registry {
+	return &experiment.Registry{
 		Measures:  measure.Kinds(),
 		Workloads: workload.Distributions(),
 		Programs: []dataplane.Scheme{conga.Scheme(), drill.Scheme(), ecmp.Scheme(), ecn.Scheme(), hula.Scheme(),
@@ -44,7 +44,7 @@ func library() *spec.Registry {
 		Transports:  []transport.Scheme{rdma.Scheme(), tcp.Scheme(), udp.Scheme()},
 		Topologies:  topology.Schemes(),
 		Controllers: []cc.Scheme{cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
-		Library:     []spec.Library{{Name: "p4te", Files: p4te.Experiments}},
+		Library:     []experiment.Library{{Name: "p4te", Files: p4te.Experiments}},
 	}
 }
 
@@ -60,7 +60,7 @@ func optionsShow(t *testing.T, set ...string) {
 	t.Helper()
 	want := []string{"options.one-port.stride_high", "options.delta", "options.against-one-port"}
 	spread := []string{"options.gap", "options.against-ecmp"}
-	for _, c := range runtest.CarryOut(t, library(), "p4te/table1-options", spec.Options{
+	for _, c := range runtest.CarryOut(t, library(), "p4te/table1-options", experiment.Options{
 		Set: append(set, "scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]")}).Claims {
 		if slices.Contains(want, c.ID) && c.Verdict != claim.Holds ||
 			slices.Contains(spread, c.ID) && c.Verdict == claim.Fails {
@@ -79,7 +79,7 @@ func TestNothingIsECMP(t *testing.T) {
 func nothingIsECMP(t *testing.T, set ...string) {
 	t.Helper()
 	seen := 0
-	for _, c := range runtest.CarryOut(t, library(), "p4te/ablation", spec.Options{Quick: true,
+	for _, c := range runtest.CarryOut(t, library(), "p4te/ablation", experiment.Options{Quick: true,
 		Set: append(set, "arrivals=[1ms]", "scheme=[ecmp, nothing]")}).Claims {
 		if c.ID == "ablation.nothing" {
 			if seen++; c.Verdict != claim.Holds {
@@ -112,7 +112,7 @@ func allFlowsEnd(t *testing.T, experiments map[string][]string) {
 	t.Helper()
 	for name, set := range experiments {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range runtest.CarryOut(t, library(), "p4te/"+name, spec.Options{Quick: true,
+			for _, r := range runtest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
 				Set: set}).Runs {
 				if r.End.Reason != "all flows done" {
 					t.Errorf("%s %s ends: %s", name, measure.PointName(r.Point), r.End.Reason)
@@ -132,7 +132,7 @@ func TestAppendix(t *testing.T) {
 // appendixEnds runs appendix A's quick variant with the given settings.
 func appendixEnds(t *testing.T, runs int, set ...string) {
 	t.Helper()
-	o := runtest.CarryOut(t, library(), "p4te/appendix", spec.Options{Quick: true, Set: set})
+	o := runtest.CarryOut(t, library(), "p4te/appendix", experiment.Options{Quick: true, Set: set})
 	for _, r := range o.Runs {
 		if r.End.Reason != "all flows done" && len(r.Unfinished) == 0 {
 			t.Errorf("%s ends: %s", measure.PointName(r.Point), r.End.Reason)
@@ -168,7 +168,7 @@ func TestMarksGain(t *testing.T) {
 // marksGain compares the slowdowns of the given number of seeds.
 func marksGain(t *testing.T, seeds int) {
 	t.Helper()
-	o := runtest.CarryOut(t, library(), "p4te/gains", spec.Options{Quick: true, Set: []string{
+	o := runtest.CarryOut(t, library(), "p4te/gains", experiment.Options{Quick: true, Set: []string{
 		fmt.Sprintf("repeat=%d", seeds), "scheme=[ecmp, marks, fake_acks]"}})
 	ratios := map[string][]float64{}
 	for _, r := range o.Runs {

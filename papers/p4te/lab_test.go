@@ -3,12 +3,12 @@ package p4te_test
 import (
 	"testing"
 
-	"weir/study/run/runtest"
-	"weir/study/spec"
+	"weir/internal/testkit/runtest"
+	"weir/study/experiment"
 )
 
 // means are the means over seeds of a measure at a point, by group.
-func means(t *testing.T, name, measure string, o spec.Options) map[string]map[string]float64 {
+func means(t *testing.T, name, measure string, o experiment.Options) map[string]map[string]float64 {
 	t.Helper()
 	all, n := map[string]map[string]float64{}, map[string]float64{}
 	for _, r := range runtest.CarryOut(t, library(), name, o).Runs {
@@ -44,7 +44,7 @@ func TestCommittedRate(t *testing.T) { committedRate(t, "repeat=2") }
 // committedRate compares the goodput of the two classes with what the meter commits, with the given number of seeds.
 func committedRate(t *testing.T, repeat string) {
 	t.Helper()
-	for at, groups := range means(t, "p4te/lab", "goodput", spec.Options{Quick: true, Set: []string{"load=heavy",
+	for at, groups := range means(t, "p4te/lab", "goodput", experiment.Options{Quick: true, Set: []string{"load=heavy",
 		"scheme=[enforced, share, code_rates]", repeat}}) {
 		t.Run(at, func(t *testing.T) {
 			share := map[string]float64{"heavy share ": 0.7, "heavy code_rates ": 0.9, "heavy enforced ": 0.98}
@@ -63,7 +63,7 @@ func TestMovesOff(t *testing.T) { movesOff(t, "repeat=1") }
 // movesOff compares what arrives after a failure, with the given number of seeds.
 func movesOff(t *testing.T, repeat string) {
 	t.Helper()
-	all := means(t, "p4te/lab-failure", "goodput", spec.Options{Set: []string{"failure=[link, spine]", repeat}})
+	all := means(t, "p4te/lab-failure", "goodput", experiment.Options{Set: []string{"failure=[link, spine]", repeat}})
 	for _, x := range []struct {
 		at, group string
 		low, high float64 // of 8 Mb/s

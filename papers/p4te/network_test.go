@@ -11,7 +11,7 @@ import (
 	"weir/core/cc/dctcp"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/topology"
@@ -19,16 +19,16 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 const ms = unit.Millisecond
 
-func registry() *spec.Registry {
-	return &spec.Registry{
+func registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), Scheme()}, Schedulers: tm.Schemes(), Topologies: topology.Schemes(),
 		Transports:  []transport.Scheme{tcp.Scheme(), udp.Scheme()},
@@ -109,8 +109,8 @@ func (s *sender) Receive(now unit.Time, p *packet.Packet) bool {
 // build makes the first run of an experiment.
 func build(t testing.TB, text string) *network {
 	t.Helper()
-	exp, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		spec.Options{})
+	exp, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

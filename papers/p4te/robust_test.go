@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/trace"

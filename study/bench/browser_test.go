@@ -16,9 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // message is a call of the DevTools protocol.
@@ -203,7 +203,7 @@ func TestPageRounds(t *testing.T) {
 	r := plantest.Registry(p4abc.Scheme(), "")
 	text := plantest.Small + plantest.SmallTraffic +
 		"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput]\nquick: {duration: 100ms}\n"
-	r.Library = []spec.Library{{Name: "mine", Files: fstest.MapFS{"experiments/small.yaml": {Data: []byte(text)}}}}
+	r.Library = []experiment.Library{{Name: "mine", Files: fstest.MapFS{"experiments/small.yaml": {Data: []byte(text)}}}}
 	f, err := Page(t.Context(), r, o)
 	if err != nil {
 		t.Fatal(err)

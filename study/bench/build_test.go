@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/forward"
 	"weir/core/topology"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // tree is an experiment in a fat tree with one flow across it.
-func tree(k int, program string) *spec.Source {
-	return &spec.Source{Name: "tree", File: "tree.yaml", Data: fmt.Appendf(nil, `title: one flow in a fat tree
+func tree(k int, program string) *experiment.Source {
+	return &experiment.Source{Name: "tree", File: "tree.yaml", Data: fmt.Appendf(nil, `title: one flow in a fat tree
 duration: 1ms
 topology: {fat_tree: {k: %d, rate: 100Gbps, delay: 1us}}
 switch: [%s]
@@ -27,7 +27,7 @@ traffic: [{name: one, from: h0, to: h%d, transport: tcp, size: 10kB, start: 0s}]
 // each runs a benchmark for fat trees of 128, 1024 and 8192 hosts, with either
 // program that routes. What is in use at its end, kept alive by what it returns, is
 // reported as live memory.
-func each(b *testing.B, once func(b *testing.B, src *spec.Source, r *spec.Registry) any) {
+func each(b *testing.B, once func(b *testing.B, src *experiment.Source, r *experiment.Registry) any) {
 	r := registry()
 	r.Topologies = topology.Schemes()
 	r.Programs = []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}
@@ -55,8 +55,8 @@ func each(b *testing.B, once func(b *testing.B, src *spec.Source, r *spec.Regist
 // BenchmarkLoad decodes and checks an experiment, which builds its simulation once:
 // what `weir check` does.
 func BenchmarkLoad(b *testing.B) {
-	each(b, func(b *testing.B, src *spec.Source, r *spec.Registry) any {
-		s, err := plan.Load(r, src, spec.Options{})
+	each(b, func(b *testing.B, src *experiment.Source, r *experiment.Registry) any {
+		s, err := plan.Load(r, src, experiment.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -67,8 +67,8 @@ func BenchmarkLoad(b *testing.B) {
 // BenchmarkBuild does the same and builds the simulation of its run: what `weir run`
 // does before the run begins.
 func BenchmarkBuild(b *testing.B) {
-	each(b, func(b *testing.B, src *spec.Source, r *spec.Registry) any {
-		exp, err := plan.Load(r, src, spec.Options{})
+	each(b, func(b *testing.B, src *experiment.Source, r *experiment.Registry) any {
+		exp, err := plan.Load(r, src, experiment.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

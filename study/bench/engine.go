@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"sort"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -45,13 +45,13 @@ type Figures struct {
 
 // Run times a benchmark: engine, the event loop on the permutation with the fixed
 // window, sim, the same with HPCC++, or tcp, with TCP and CUBIC.
-func Run(r *spec.Registry, name string) (*Figures, error) {
+func Run(r *experiment.Registry, name string) (*Figures, error) {
 	m := MachineMeters()
 	return m.run(r, name)
 }
 
 // run is Run with these meters.
-func (m *Meters) run(r *spec.Registry, name string) (*Figures, error) {
+func (m *Meters) run(r *experiment.Registry, name string) (*Figures, error) {
 	hops, known := work[name]
 	if !known {
 		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
@@ -60,7 +60,7 @@ func (m *Meters) run(r *spec.Registry, name string) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	exp, err := plan.Load(r, src, spec.Options{})
+	exp, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,11 @@ import (
 	"weir/core/cc/cubic"
 	"weir/core/cc/dctcp"
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
@@ -22,21 +22,21 @@ import (
 	"weir/core/workload"
 	"weir/papers/hpcc"
 	"weir/study/bench"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
-func registry() *spec.Registry {
-	return &spec.Registry{
+func registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures:    measure.Kinds(),
 		Programs:    []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports:  []transport.Scheme{window.Scheme(), tcp.Scheme(), rdma.Scheme()},
 		Controllers: []cc.Scheme{cubic.Scheme(), dctcp.Scheme(), hpcc.Scheme()},
 		Topologies:  topology.Schemes(),
 		Networks:    topology.Formats(), Flows: workload.Formats(),
-		Library: []spec.Library{{Name: "bench", Files: bench.Experiments}},
+		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments}},
 	}
 }
 
@@ -51,7 +51,7 @@ func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(registry(), src, spec.Options{Seed: &seed, Set: set})
+	s, err := plan.Load(registry(), src, experiment.Options{Seed: &seed, Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}

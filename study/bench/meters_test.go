@@ -10,19 +10,19 @@ import (
 	"weir/core/cc/cubic"
 	"weir/core/cc/dctcp"
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
 	"weir/core/transport/tcp"
 	"weir/core/workload"
 	"weir/papers/hpcc"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // testMeters are meters of a machine with two cores. A reading of the clock takes 1 s, and one of the CPU time 3 s for
@@ -38,14 +38,14 @@ func testMeters() Meters {
 }
 
 // turnRegistry is a registry with what the experiments of Once and Peers need, and a library of benchmarks.
-func turnRegistry(files fstest.MapFS) *spec.Registry {
-	return &spec.Registry{
+func turnRegistry(files fstest.MapFS) *experiment.Registry {
+	return &experiment.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()},
 		Transports: []transport.Scheme{rdma.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme(), dctcp.Scheme(),
 			hpcc.Scheme()},
 		Topologies: topology.Schemes(), Workloads: workload.Distributions(),
-		Library: []spec.Library{{Name: "bench", Files: files}},
+		Library: []experiment.Library{{Name: "bench", Files: files}},
 	}
 }
 
@@ -82,7 +82,7 @@ func TestOnce(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Once(&spec.Registry{}, smallTurn, m); err == nil {
+	if _, err := Once(&experiment.Registry{}, smallTurn, m); err == nil {
 		t.Error("it runs without schemes")
 	}
 }

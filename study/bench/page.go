@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"weir/internal/webserver"
+	"weir/study/experiment"
 	"weir/study/page"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // ErrNoBrowser says what Page needs and the machine does not have.
@@ -95,7 +95,7 @@ func loadAverage() string {
 }
 
 // Page measures how long a browser waits for the first paint of the list of many results.
-func Page(ctx context.Context, r *spec.Registry, o PageOptions) (*PageFigures, error) {
+func Page(ctx context.Context, r *experiment.Registry, o PageOptions) (*PageFigures, error) {
 	if o.open == nil {
 		program, err := exec.LookPath("chromium")
 		if err != nil {
@@ -137,7 +137,7 @@ func Page(ctx context.Context, r *spec.Registry, o PageOptions) (*PageFigures, e
 }
 
 // round measures with a server of its own.
-func (f *PageFigures) round(b *driven, r *spec.Registry, out string) error {
+func (f *PageFigures) round(b *driven, r *experiment.Registry, out string) error {
 	s, err := page.New(page.Options{Registry: r, Out: out, Version: "bench"})
 	if err != nil {
 		return err
@@ -167,20 +167,20 @@ func (f *PageFigures) round(b *driven, r *spec.Registry, out string) error {
 }
 
 // manyResults makes a folder of results, and as many with the same files under other names, and returns the last name.
-func manyResults(ctx context.Context, r *spec.Registry, out string, n int) (last string, err error) {
+func manyResults(ctx context.Context, r *experiment.Registry, out string, n int) (last string, err error) {
 	names := r.Experiments()
 	if len(names) == 0 {
 		return "", errors.New("the registry has no experiments")
 	}
 	name := names[0].Name
-	if slices.ContainsFunc(names, func(e spec.Entry) bool { return e.Name == "p4abc/fig5" }) {
+	if slices.ContainsFunc(names, func(e experiment.Entry) bool { return e.Name == "p4abc/fig5" }) {
 		name = "p4abc/fig5"
 	}
 	src, err := r.Open(name)
 	if err != nil {
 		return "", err
 	}
-	s, err := plan.Load(r, src, spec.Options{Quick: true})
+	s, err := plan.Load(r, src, experiment.Options{Quick: true})
 	if err != nil {
 		return "", err
 	}

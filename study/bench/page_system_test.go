@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/bench"
 )
 

@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"weir/core/trace"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -100,7 +100,7 @@ type peerBench struct {
 }
 
 // Peers runs the same flows over the same paths in Weir and in Debian's ns-3, with DCTCP and CUBIC in a k-ary fat tree.
-func Peers(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersFigures, error) {
+func Peers(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
 	return (&peerBench{Meters: MachineMeters(), output: outputOf, repeats: peerRepeats}).compare(ctx, r, k, o)
 }
 
@@ -117,7 +117,7 @@ func outputOf(ctx context.Context, program string, args ...string) ([]byte, erro
 }
 
 // compare is Peers.
-func (p *peerBench) compare(ctx context.Context, r *spec.Registry, k int, o TurnOptions) (*PeersFigures, error) {
+func (p *peerBench) compare(ctx context.Context, r *experiment.Registry, k int, o TurnOptions) (*PeersFigures, error) {
 	f := &PeersFigures{Name: "peers", Machine: ThisMachine(), Rounds: o.Rounds, Hosts: k * k * k / 4}
 	folder, err := os.MkdirTemp("", "weir-peers")
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *peerBench) compare(ctx context.Context, r *spec.Registry, k int, o Turn
 	for _, row := range []*PeerRow{{CC: "dctcp"}, {CC: "cubic"}, {CC: "cubic", Note: "without HyStart"}} {
 		cc := row.CC
 		f.Rows = append(f.Rows, row)
-		s, err := plan.Load(r, &spec.Source{Name: "peers", File: "peers.yaml", Data: []byte(peerSpec(k, cc))}, spec.Options{})
+		s, err := plan.Load(r, &experiment.Source{Name: "peers", File: "peers.yaml", Data: []byte(peerSpec(k, cc))}, experiment.Options{})
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // cpuTime is the line of ns-3's output that differs from run to run.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // What the program for ns-3 may print wrongly is an error.
@@ -41,7 +41,7 @@ func TestPeerOutput(t *testing.T) {
 // Without ns-3 the error names what to install.
 func TestNoPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := Peers(context.Background(), &spec.Registry{}, 4, TurnOptions{Rounds: 1})
+	_, err := Peers(context.Background(), &experiment.Registry{}, 4, TurnOptions{Rounds: 1})
 	if !errors.Is(err, ErrNoPeer) || !strings.Contains(err.Error(), "libns3-dev") {
 		t.Errorf("%v", err)
 	}

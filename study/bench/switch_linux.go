@@ -19,8 +19,8 @@ import (
 	"weir/core/unit"
 	"weir/internal/netns"
 	"weir/internal/rtnl"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -44,7 +44,7 @@ const (
 
 // Switch times the lab's data plane; see SwitchFigures. It needs root (lab.ErrNotRoot), and
 // leaves nothing behind when it ends, also if ctx ends it.
-func Switch(ctx context.Context, r *spec.Registry, o SwitchOptions) (f *SwitchFigures, err error) {
+func Switch(ctx context.Context, r *experiment.Registry, o SwitchOptions) (f *SwitchFigures, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -100,12 +100,12 @@ type switchBench struct {
 }
 
 // openSwitch makes the namespaces of an experiment. All its runs have the same hosts.
-func openSwitch(r *spec.Registry, name string, o *SwitchOptions) (*switchBench, error) {
+func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchBench, error) {
 	src, err := r.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := plan.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -95,13 +95,13 @@ measure: [fct]
 }
 
 // Once runs one turn in this process, which should do nothing else.
-func Once(r *spec.Registry, s TurnSpec, m Meters) (*Turn, error) {
+func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	t := &Turn{TurnSpec: s, Calibrated: m.Calibrate()}
 	_, begin, _ := m.CPU()
-	exp, err := plan.Load(r, &spec.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())}, spec.Options{})
+	exp, err := plan.Load(r, &experiment.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())}, experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

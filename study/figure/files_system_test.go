@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // A PDF embeds its fonts, and none of them is of Type 3; the words that it shows

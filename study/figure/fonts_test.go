@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"weir/internal/testkit/figuretest"
 	"weir/study/figure"
-	"weir/study/figure/figuretest"
 )
 
 // Long texts of every place of a figure stay in its picture, whatever font a viewer has.

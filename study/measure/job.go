@@ -6,8 +6,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"weir/core/jobs/job"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/worlds/sim"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/core/jobs/job"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/internal/document"
 	"weir/worlds/sim"
 )

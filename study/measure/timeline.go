@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"weir/core/jobs/job"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/internal/document"
 	"weir/worlds/sim"
 )

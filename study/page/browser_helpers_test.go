@@ -12,8 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"weir/internal/testutil"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/await"
 )
 
 // browser is a headless Chromium, which keeps what its console says.

@@ -16,10 +16,10 @@ import (
 
 	"weir/core/scheme"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
-	"weir/study/spec"
 )
 
 // own is the room of experiments that are files of the one who has started the server.
@@ -55,7 +55,7 @@ func (s *Server) experiments() (list []catalogued) {
 }
 
 // libraryOf are the experiments that the program has, which are read once.
-func libraryOf(g *spec.Registry) (list []catalogued) {
+func libraryOf(g *experiment.Registry) (list []catalogued) {
 	for _, e := range g.Experiments() {
 		room, short, _ := strings.Cut(e.Name, "/")
 		list = append(list, catalogued{room, short, e.Title, e.Paper.Figure})
@@ -64,7 +64,7 @@ func libraryOf(g *spec.Registry) (list []catalogued) {
 }
 
 // source finds an experiment that a request names: one of the catalogue, and nothing else.
-func (s *Server) source(r *http.Request) (*spec.Source, catalogued, error) {
+func (s *Server) source(r *http.Request) (*experiment.Source, catalogued, error) {
 	room, short := r.PathValue("room"), r.PathValue("name")
 	for i, c := range s.experiments() {
 		if c.Room != room || c.Short != short {
@@ -84,9 +84,9 @@ func (s *Server) source(r *http.Request) (*spec.Source, catalogued, error) {
 }
 
 // confined is a file's source that opens what the file itself names, and nothing that a form adds.
-func (s *Server) confined(src *spec.Source) *spec.Source {
+func (s *Server) confined(src *experiment.Source) *experiment.Source {
 	named := map[string]bool{}
-	if whole, err := plan.Load(s.options.Registry, src, spec.Options{Machine: s.options.Machine}); err == nil {
+	if whole, err := plan.Load(s.options.Registry, src, experiment.Options{Machine: s.options.Machine}); err == nil {
 		for name := range whole.Inputs() {
 			named[filepath.ToSlash(name)] = true
 		}
@@ -153,8 +153,8 @@ func sweptKeys(form url.Values) (keys []string) {
 }
 
 // load reads an experiment as the form has it.
-func (s *Server) load(src *spec.Source, c choice) (*spec.Spec, error) {
-	o := spec.Options{Quick: c.Quick, Set: c.Sets, Machine: s.options.Machine}
+func (s *Server) load(src *experiment.Source, c choice) (*experiment.Spec, error) {
+	o := experiment.Options{Quick: c.Quick, Set: c.Sets, Machine: s.options.Machine}
 	if c.Seed != "" {
 		n, err := strconv.ParseUint(c.Seed, 10, 64)
 		if err != nil {
@@ -250,7 +250,7 @@ func (s *Server) speed() float64 {
 
 // estimated estimates the cost of an experiment on a machine of a speed, by the rule of weir check (plan.Cost): runs
 // that only the data ask for are not counted.
-func estimated(exp *spec.Spec, speed float64) (e estimate) {
+func estimated(exp *experiment.Spec, speed float64) (e estimate) {
 	runs := plan.Runs(exp)
 	if need, byNeed := exp.Need(); byNeed {
 		e.AtLeast = true
@@ -288,8 +288,8 @@ func (s *Server) experiment(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showExperiment shows an experiment with the form as it was filled in, and what is wrong with that.
-func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status int, src *spec.Source, c catalogued,
-	whole *spec.Spec, asked choice, form url.Values) error {
+func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status int, src *experiment.Source, c catalogued,
+	whole *experiment.Spec, asked choice, form url.Values) error {
 	data := map[string]any{"About": c, "Name": src.Name, "Exp": whole, "Asked": asked, "Checked": len(form) > 0}
 	exp, err := s.load(src, asked)
 	if err != nil {
@@ -331,7 +331,7 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 }
 
 // parted are the parameters that somebody has given, and those that are defaults.
-func parted(all []spec.Parameter) (given, defaults []spec.Parameter) {
+func parted(all []experiment.Parameter) (given, defaults []experiment.Parameter) {
 	for _, p := range all {
 		if strings.HasPrefix(p.Source, "default") {
 			defaults = append(defaults, p)

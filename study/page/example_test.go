@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"weir/study/experiment"
 	"weir/study/page"
-	"weir/study/spec"
 )
 
 // A server lets in nobody who does not have its token.
 func Example() {
-	s, err := page.New(page.Options{Registry: &spec.Registry{}, Out: "results"})
+	s, err := page.New(page.Options{Registry: &experiment.Registry{}, Out: "results"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,8 +4,8 @@ import (
 	"io/fs"
 	"net/http"
 
+	"weir/study/experiment"
 	"weir/study/page/live"
-	"weir/study/spec"
 )
 
 // What tests see of the inside.
@@ -58,7 +58,7 @@ func Rendered(files fs.FS) (string, error) {
 type Placed = drawnNode
 
 // Draw draws a point's network.
-func Draw(p *spec.Point) (nodes []Placed, links, rows int) {
+func Draw(p *experiment.Point) (nodes []Placed, links, rows int) {
 	d := draw(p)
 	return d.Nodes, len(d.Links), d.Rows
 }

@@ -17,7 +17,7 @@ import (
 
 	"weir/internal/document"
 	"weir/study/claim"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // index knows the results below a folder. What a folder has is read once, and again when one of its files has changed:
@@ -59,7 +59,7 @@ type about struct {
 	Holds      int
 	Fails      int
 	Undecided  int
-	Changed    []spec.Parameter // from the defaults of the experiment
+	Changed    []experiment.Parameter // from the defaults of the experiment
 	Quick      bool
 	Revision   string
 	Wrong      string // why it cannot be read
@@ -291,8 +291,8 @@ func readAbout(dir string) *about {
 		}
 	}
 	var origin struct {
-		Quick      bool             `json:"quick"`
-		Parameters []spec.Parameter `json:"parameters"`
+		Quick      bool                   `json:"quick"`
+		Parameters []experiment.Parameter `json:"parameters"`
 	}
 	file("origin.json", &origin)
 	a.Quick = origin.Quick

@@ -20,7 +20,7 @@ import (
 	"weir/cmd/weir/cli"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 	"weir/study/page"
 	"weir/study/page/live"
 	"weir/study/run"

@@ -9,7 +9,7 @@ import (
 
 	"weir/core/topology"
 	"weir/core/unit"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // drawing is a network as the page draws it: nodes in rows, hosts below, each in the middle of what it is joined to.
@@ -37,7 +37,7 @@ type drawnLink struct {
 }
 
 // draw places the nodes of a point's network. The row of a switch is how far it is from the nearest host.
-func draw(p *spec.Point) *drawing {
+func draw(p *experiment.Point) *drawing {
 	n := p.Network()
 	d := &drawing{}
 	joined := make([][]int, len(n.Nodes))

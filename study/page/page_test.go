@@ -19,13 +19,13 @@ import (
 
 	pages "weir"
 	"weir/cmd/weir/cli"
+	"weir/study/experiment"
 	"weir/study/page"
 	"weir/study/page/live"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // made are results of fig5 with CUBIC and with BBR, and a trace, which are made once.
@@ -39,7 +39,7 @@ var made = sync.OnceValues(func() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		s, err := plan.Load(cli.Registry(), src, spec.Options{Quick: true, Set: set})
+		s, err := plan.Load(cli.Registry(), src, experiment.Options{Quick: true, Set: set})
 		if err != nil {
 			return "", err
 		}
@@ -101,7 +101,7 @@ func serve(t *testing.T, out string, files ...string) *served {
 // serveAs serves with changed options.
 func serveAs(t *testing.T, out string, change func(o *page.Options)) *served {
 	o := page.Options{Registry: cli.Registry(), Out: out, Executable: "0123", Version: "test", Docs: pages.Files,
-		Report: writeReport, Jobs: func(*spec.Spec) (int, string, error) { return 2, "", nil },
+		Report: writeReport, Jobs: func(*experiment.Spec) (int, string, error) { return 2, "", nil },
 		Speed: func() float64 { return 1 }}
 	change(&o)
 	s, err := page.New(o)
@@ -545,7 +545,7 @@ func TestDraw(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(cli.Registry(), src, spec.Options{Quick: true})
+			s, err := plan.Load(cli.Registry(), src, experiment.Options{Quick: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,11 +14,11 @@ import (
 	"sync"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // resultRow is a folder of results in a list.
@@ -264,7 +264,7 @@ type tableRow struct {
 }
 
 // tableOf makes a column of each value that any point has; what is not defined anywhere has none.
-func tableOf(points []report.PointSummary, of *spec.Spec) (t table) {
+func tableOf(points []report.PointSummary, of *experiment.Spec) (t table) {
 	t.Keys, t.Runs, t.Same = report.Columns(points)
 	meanings := map[string]string{}
 	for _, m := range of.Meanings() {
@@ -465,7 +465,7 @@ func (s *Server) oneRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.show(w, r, "run", http.StatusOK, o.Spec.Title(), map[string]any{"Folder": filepath.Base(o.Dir), "Run": x,
 		"Row": runRows(&results.Outcome{Runs: []*results.Run{x}})[0], "Values": values, "Traced": traced,
-		"Sim": o.World == spec.Sim, "Series": len(x.Series)})
+		"Sim": o.World == experiment.Sim, "Series": len(x.Series)})
 }
 
 // seriesOf is what a run has measured over time, with the port of each, if it is of one.
@@ -479,7 +479,7 @@ func (s *Server) oneRunData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var p *spec.Point
+	var p *experiment.Point
 	for _, q := range o.Spec.Points() {
 		if measure.PointName(q.At()) == measure.PointName(x.Point) {
 			p = q
@@ -512,7 +512,7 @@ func (s *Server) again(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	run := planned(o, x)
-	if run == nil || o.World != spec.Sim {
+	if run == nil || o.World != experiment.Sim {
 		return wrongInput("Only runs of the simulator can be carried out again here.")
 	}
 	j, err := s.jobs.Watch(run)

@@ -16,16 +16,16 @@ import (
 	"sync"
 	"time"
 
+	"weir/study/experiment"
 	"weir/study/page/live"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Options are what a Server shows and does.
 type Options struct {
-	Registry   *spec.Registry
+	Registry   *experiment.Registry
 	Files      []string // experiments beside the library: files, which are read anew whenever they are looked at
 	Out        string   // folder of results
 	Executable string   // revision.Executable of the program
@@ -33,7 +33,7 @@ type Options struct {
 	Docs       fs.FS    // README.md and docs/*.md; nil: no documentation
 	Hosts      []string // names under which the server may be asked for, beside addresses, localhost and this host's name
 	// Jobs and Report are as live.Config has them.
-	Jobs   func(s *spec.Spec) (n int, notice string, err error)
+	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
 	Report func(*results.Outcome) error
 	Runner func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error)
 	Join   string // command by which workers join Runner; "": it is not known before, or there is none

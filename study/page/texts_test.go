@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/page/live"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // What a job's page says of it follows its state, and an estimate of the rest follows its share.
@@ -71,10 +71,10 @@ func TestQueueLine(t *testing.T) {
 
 // An estimate counts the seeds that an experiment has in any case, and says that its data may ask for more.
 func TestEstimated(t *testing.T) {
-	load := func(repeat string) *spec.Spec {
+	load := func(repeat string) *experiment.Spec {
 		text := strings.Replace(plantest.Small, "repeat: 2", repeat, 1) + plantest.SmallTraffic +
 			"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput]\n"
-		return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, spec.Options{})
+		return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 	}
 	fixed := estimated(load("repeat: 4"), 1)
 	if fixed.Runs != 8 || fixed.Points != 2 || fixed.AtLeast || fixed.Hops == "" || fixed.Time == "" {

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"weir/core/cc"
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload/job"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -32,11 +32,11 @@ const mostDrawn = 10000
 
 // Config makes the run of a point with a seed. Endpoints are made when their flows begin (sim.Ends); those of the first
 // flow of each traffic are made here as well, as what is wrong with them is an error of the run.
-func Config(p *spec.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1, 0) }
+func Config(p *experiment.Point, seed uint64) (*sim.Config, error) { return configure(p, seed, 1, 0) }
 
 // configure makes the run of a point with a seed, and tries the endpoints of so many flows of each traffic. A limit
 // above 0 is for trials: where a traffic's flows are drawn it makes that many, and some of each source (drawing).
-func configure(p *spec.Point, seed uint64, tries, limit int) (*sim.Config, error) {
+func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config, error) {
 	tree, prefixes := p.Tree()
 	stalls := p.Stalls()
 	repeat, anew := p.Iterations()
@@ -58,7 +58,7 @@ func configure(p *spec.Point, seed uint64, tries, limit int) (*sim.Config, error
 		b.flows, b.index = make([]sim.Flow, 0, n), make([]int32, 0, n)
 	}
 	tried, class := make([]int, p.Entries()), make([]*uint8, p.Entries())
-	scale, err := eachFlow(p, seed, limit, func(f *spec.Flow) error {
+	scale, err := eachFlow(p, seed, limit, func(f *experiment.Flow) error {
 		if err := b.add(f); err != nil {
 			return err
 		}
@@ -96,8 +96,8 @@ func configure(p *spec.Point, seed uint64, tries, limit int) (*sim.Config, error
 
 // eachFlow visits the flows of a run: those that the file lists, then those that are drawn, up to a limit above 0 of
 // each traffic. Where the limit cuts a traffic, scale is by traffic the number of flows of a run for each visited one.
-func eachFlow(p *spec.Point, seed uint64, limit int, visit func(f *spec.Flow) error) (scale []float64, err error) {
-	var f spec.Flow // one, as there may be millions
+func eachFlow(p *experiment.Point, seed uint64, limit int, visit func(f *experiment.Flow) error) (scale []float64, err error) {
+	var f experiment.Flow // one, as there may be millions
 	for i := range p.Flows() {
 		f = p.Flow(i)
 		if err := visit(&f); err != nil {
@@ -125,7 +125,7 @@ func eachFlow(p *spec.Point, seed uint64, limit int, visit func(f *spec.Flow) er
 // builder makes the flows of one run, and their endpoints when they begin (sim.Ends). What calls for different hosts
 // write to is different, as several threads may carry out a run.
 type builder struct {
-	point     *spec.Point
+	point     *experiment.Point
 	seen      *measure.Point
 	seed      uint64
 	telemetry *telemetry.Format
@@ -142,7 +142,7 @@ type builder struct {
 }
 
 // random is a flow's own stream.
-func (b *builder) random(tr *spec.Traffic, index int32) unit.Random {
+func (b *builder) random(tr *experiment.Traffic, index int32) unit.Random {
 	return unit.NewRandom(b.seed, fmt.Sprintf("flow %s %d", tr.Name(), index))
 }
 
@@ -152,7 +152,7 @@ func drawStart(low, high unit.Time, random unit.Random) unit.Time {
 }
 
 // add makes the next flow. The error is about NICs between which there is no path.
-func (b *builder) add(f *spec.Flow) error {
+func (b *builder) add(f *experiment.Flow) error {
 	i, tr := len(b.flows), b.point.Entry(f.Traffic)
 	how, port := tr.NIC()
 	nics, err := b.chooser.Choose(how, port, f.Src, f.Dst, uint32(i))
@@ -192,7 +192,7 @@ func (b *builder) add(f *spec.Flow) error {
 }
 
 // after are the flows that a flow comes after. Those of many flows are in one piece of memory.
-func (b *builder) after(f *spec.Flow) []int {
+func (b *builder) after(f *experiment.Flow) []int {
 	list := f.After()
 	if len(list) == 0 {
 		return nil
@@ -206,7 +206,7 @@ func (b *builder) after(f *spec.Flow) []int {
 }
 
 // stopOf is when the applications of a traffic's flows stop; unit.Never if they do not.
-func stopOf(tr *spec.Traffic) unit.Time {
+func stopOf(tr *experiment.Traffic) unit.Time {
 	if tr.Loaded() {
 		return unit.Never // it ends arrivals, not what has begun
 	}

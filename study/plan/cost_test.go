@@ -4,17 +4,17 @@ import (
 	"math"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 )
 
 // TestEstimateCost checks that the cost of an experiment is the sum of its runs, and the largest of them.
 func TestEstimateCost(t *testing.T) {
 	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
 		"topology: {star: {hosts: 3, rate: $rate, delay: 1us}}\nrepeat: 2\nsweep: {rate: [10Mbps, 100Mbps]}\n"+
-		"traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: cubic, start: 0s}]\n", spec.Options{})
+		"traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: cubic, start: 0s}]\n", experiment.Options{})
 	runs := plan.Runs(s)
 	var want plan.Cost
 	for _, r := range runs {

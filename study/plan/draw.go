@@ -4,23 +4,23 @@ import (
 	"fmt"
 
 	"weir/core/unit"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // drawing draws the flows of one traffic for one seed.
 type drawing struct {
-	spec.Generator
-	point   *spec.Point
-	traffic *spec.Traffic
+	experiment.Generator
+	point   *experiment.Point
+	traffic *experiment.Traffic
 	id      int
 	seed    uint64
 	// limit, above 0, is for trials: after that many flows of the traffic, each further source has its share alone.
 	limit int
-	visit func(*spec.Flow) error
+	visit func(*experiment.Flow) error
 
 	count, own int  // flows that were visited, in all and of the present source
 	isCut      bool // by limit
-	flow       spec.Flow
+	flow       experiment.Flow
 	err        error
 }
 
@@ -39,7 +39,7 @@ func (g *drawing) add(r unit.Random, src, dst int, at, later unit.Time) {
 	if g.isOver() {
 		return
 	}
-	g.flow = spec.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at,
+	g.flow = experiment.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: at >= 0, Start: at,
 		Later: later}
 	if g.Sizes != nil {
 		g.flow.Size = g.Sizes.Size(r.Float64())
@@ -130,7 +130,7 @@ func (g *drawing) arrivals(r unit.Random, each float64, arrive func(at unit.Time
 // permutation of the sources without a fixed point.
 func (g *drawing) targets(r unit.Random, sources []int) []int {
 	switch {
-	case g.Pattern == spec.Permutation:
+	case g.Pattern == experiment.Permutation:
 		perm := r.Perm(len(sources))
 		for again := true; again && len(sources) > 1; {
 			again = false
@@ -161,9 +161,9 @@ func (g *drawing) targets(r unit.Random, sources []int) []int {
 // destinations are those of the flow, or flows, of source number i.
 func (g *drawing) destinations(r unit.Random, src, i int, targets []int) []int {
 	switch {
-	case g.Pattern == spec.Permutation:
+	case g.Pattern == experiment.Permutation:
 		return targets[i : i+1]
-	case g.Pattern == spec.ToStride:
+	case g.Pattern == experiment.ToStride:
 		return []int{g.From[(i+g.Stride)%len(g.From)]}
 	case g.ToN > 0:
 		var out []int

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -38,7 +38,7 @@ func TestReadingIsBounded(t *testing.T) {
 	allocated := func(text string) float64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		plantest.Load(t, registry, text, spec.Options{})
+		plantest.Load(t, registry, text, experiment.Options{})
 		runtime.ReadMemStats(&after)
 		return float64(after.TotalAlloc - before.TotalAlloc)
 	}
@@ -63,7 +63,7 @@ func TestTrialDrawsABeginning(t *testing.T) {
 		`sets: {count: 3, interval: 1us}}`}, drawnFlows...)
 	for _, traffic := range list {
 		t.Run(traffic, func(t *testing.T) {
-			s := plantest.Load(t, registry, drawnSpec(traffic, "10000Gbps", "goodput", hosts), spec.Options{})
+			s := plantest.Load(t, registry, drawnSpec(traffic, "10000Gbps", "goodput", hosts), experiment.Options{})
 			r := plan.Runs(s)[0]
 			whole, err := r.Config()
 			if err != nil {
@@ -102,7 +102,7 @@ func sources(c *sim.Config) string {
 func TestFlowsAreCounted(t *testing.T) {
 	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
 	text := drawnSpec(drawnFlows[0], "100000Gbps", "{goodput: {every: 1ms}}", 3)
-	s := plantest.Load(t, registry, text, spec.Options{})
+	s := plantest.Load(t, registry, text, experiment.Options{})
 	r := plan.Runs(s)[0]
 	c, err := r.Config()
 	if err != nil {
@@ -115,7 +115,7 @@ func TestFlowsAreCounted(t *testing.T) {
 	if got := r.Of.Samples(); len(c.Flows) < 50_000 || got < 0.98*want || got > 1.02*want {
 		t.Errorf("%g values of %d flows, want about %g", got, len(c.Flows), want)
 	}
-	e := plantest.Wrong(t, registry, strings.Replace(text, "every: 1ms", "every: 1us", 1), spec.Options{})
+	e := plantest.Wrong(t, registry, strings.Replace(text, "every: 1ms", "every: 1us", 1), experiment.Options{})
 	if !strings.Contains(e.Error(), "samples a run; at most") {
 		t.Error(e)
 	}

@@ -4,16 +4,16 @@ import (
 	"math"
 	"slices"
 
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
-	"weir/core/workload/job"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // stream is one of the flows that an estimate looks at, for some like it.
 type stream struct {
-	traffic *spec.Traffic
+	traffic *experiment.Traffic
 	alike   float64 // flows that it stands for
 	weight  float64 // packets of all flows of a list over those of the ones looked at; 0: nothing is known of that
 	size    float64 // bytes; 0: no end
@@ -26,10 +26,10 @@ type stream struct {
 const mostStreams = 1024
 
 // streams are flows of a run: of a traffic with many some that are spread over it.
-func streams(p *spec.Point) (list []stream) { return streamsOf(p, math.Inf(1)) }
+func streams(p *experiment.Point) (list []stream) { return streamsOf(p, math.Inf(1)) }
 
 // streamsOf are those of a run that carries out so many iterations of jobs at most.
-func streamsOf(p *spec.Point, iterations float64) (list []stream) {
+func streamsOf(p *experiment.Point, iterations float64) (list []stream) {
 	if p.Ideal() != nil { // it has no packets
 		return nil
 	}
@@ -76,7 +76,7 @@ func streamsOf(p *spec.Point, iterations float64) (list []stream) {
 }
 
 // ofJob adds streams of a job's messages: some of those that its ranks send, spread over ranks, lanes and time.
-func ofJob(list []stream, p *spec.Point, tr *spec.Traffic, iterations float64) []stream {
+func ofJob(list []stream, p *experiment.Point, tr *experiment.Traffic, iterations float64) []stream {
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {
 		return list
@@ -111,7 +111,7 @@ func ofJob(list []stream, p *spec.Point, tr *spec.Traffic, iterations float64) [
 // begun is the share of a job's messages, of which these streams are all, that can begin within a run, and in so many
 // iterations: an iteration takes no less than a rank computes in it or waits for the next one's beginning, and about as
 // long as the busiest of the hosts' links takes for the bytes that it sends.
-func begun(p *spec.Point, tr *spec.Traffic, list []stream, iterations float64) float64 {
+func begun(p *experiment.Point, tr *experiment.Traffic, list []stream, iterations float64) float64 {
 	j := tr.Job()
 	start, _ := tr.Start()
 	left, all, least, sent := (p.Warmup() + p.Duration() - start).Seconds(), 1.0, 0.0, map[int]float64{}
@@ -177,7 +177,7 @@ func sends(p job.Program, rank int, random *unit.Random) (op job.Op, found bool)
 
 // weigh lets the streams of a list have the packets of all its flows: where few flows have most of the
 // bytes, the ones looked at may have much less, or more.
-func weigh(list []stream, p *spec.Point, tr *spec.Traffic, listed []int) {
+func weigh(list []stream, p *experiment.Point, tr *experiment.Traffic, listed []int) {
 	all, seen := 0.0, 0.0
 	for _, i := range listed {
 		f := p.Flow(i)
@@ -192,7 +192,7 @@ func weigh(list []stream, p *spec.Point, tr *spec.Traffic, listed []int) {
 }
 
 // add adds a stream between two hosts with its path, and its rate if it has none.
-func add(list []stream, p *spec.Point, from, to int, s stream) []stream {
+func add(list []stream, p *experiment.Point, from, to int, s stream) []stream {
 	near, ok := p.Routes().Near(from, to)
 	if !ok || from == to {
 		return list
@@ -238,7 +238,7 @@ func loads(n *topology.Network, list []stream) []float64 {
 
 // packets are those that a flow of a size takes: its data, and what acknowledges them; of TCP, which has an
 // acknowledgement for two segments, also the three that open and one that closes at times.
-func packets(tr *spec.Traffic, size float64) float64 {
+func packets(tr *experiment.Traffic, size float64) float64 {
 	data := math.Ceil(size / float64(tr.Payload()))
 	if s, _ := tr.Transport(); s.Kernel == packet.ProtoTCP {
 		return acknowledged(tr)*data + 3.5
@@ -256,7 +256,7 @@ func (s *stream) packets() float64 {
 
 // acknowledged is how many packets there are for each with data: only datagrams without a controller have no
 // acknowledgement.
-func acknowledged(tr *spec.Traffic) float64 {
+func acknowledged(tr *experiment.Traffic) float64 {
 	switch s, _ := tr.Transport(); {
 	case s.Kernel == packet.ProtoTCP:
 		return 1.5
@@ -278,7 +278,7 @@ func Estimate(r *Run) (sum float64) {
 // Crossings guesses how many packets cross each direction of links in a run, by 2·link + end.
 func Crossings(r *Run) []float64 { return crossings(r.Of, streams(r.Of)) }
 
-func crossings(p *spec.Point, list []stream) []float64 {
+func crossings(p *experiment.Point, list []stream) []float64 {
 	seconds := (p.Warmup() + p.Duration()).Seconds()
 	rates, load := meanRates(p), make([]float64, 2*len(p.Network().Links))
 	for i := range list {
@@ -322,7 +322,7 @@ func (s *stream) meanRate(seconds float64) float64 {
 }
 
 // meanRates are those of links over a run whose events change them, in bit/s; at least a little of each is left.
-func meanRates(p *spec.Point) []float64 {
+func meanRates(p *experiment.Point) []float64 {
 	links := p.Network().Links
 	rates := make([]float64, len(links))
 	for i := range links {
@@ -382,7 +382,7 @@ func timeOf(r *Run, hops float64) float64 {
 }
 
 // flowsOf are the flows of a run by traffic, on average.
-func flowsOf(p *spec.Point) []float64 {
+func flowsOf(p *experiment.Point) []float64 {
 	flows := make([]float64, p.Entries())
 	for i := range p.Flows() {
 		flows[p.Flow(i).Traffic]++

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -30,7 +30,7 @@ func TestEstimate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), star+"traffic: ["+
 				strings.Replace(traffic, "TCP", "transport: tcp, cc: cubic", 1)+"]\n",
-				spec.Options{})
+				experiment.Options{})
 			r := plan.Runs(s)[0]
 			c, err := r.Config()
 			if err != nil {
@@ -64,11 +64,11 @@ func TestEstimateOfLists(t *testing.T) {
 				fmt.Fprintf(&list, "%d %d 3 100 %d %.6f\n", i%8, (i+1)%8, size*1000, float64(i)*1e-4)
 			}
 			r := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
-			src := &spec.Source{Name: "lists", File: "lists.yaml", Data: []byte("duration: 1s\nmtu: 1000 B payload\n" +
+			src := &experiment.Source{Name: "lists", File: "lists.yaml", Data: []byte("duration: 1s\nmtu: 1000 B payload\n" +
 				"switch: [forward]\ntopology: {star: {hosts: 8, rate: 10Gbps, delay: 1us}}\ntraffic: [{name: x, file: f.txt, " +
 				"format: hpcc, transport: rdma, cc: none}]\n"),
 				Open: func(string) ([]byte, error) { return []byte(list.String()), nil }}
-			s, err := plan.Load(r, src, spec.Options{})
+			s, err := plan.Load(r, src, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestMemoryOfFlowsAtOnce(t *testing.T) {
 	memory := func(traffic string) float64 {
 		s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
 			"topology: {star: {hosts: 64, rate: 10Gbps, delay: 1us}}\ntraffic: [{name: x, transport: rdma, cc: none, "+
-			traffic+"}]\n", spec.Options{})
+			traffic+"}]\n", experiment.Options{})
 		return plan.EstimateMemory(plan.Runs(s)[0]) - plan.SharedMemory(s)
 	}
 	const flows = 2 * 64 * 63
@@ -114,7 +114,7 @@ func TestMemoryInFlight(t *testing.T) {
 			s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), fmt.Sprintf("duration: 1s\n"+
 				"switch: [forward]\ntopology: {dumbbell: {hosts: %d, rate: 100Gbps, delay: %s, bottleneck: 400Mbps, buffer: "+
 				"420KB}}\ntraffic: [{name: x, from: \"left*\", to: right0, transport: %s, cc: none}]\n", hosts, delay, transport),
-				spec.Options{})
+				experiment.Options{})
 			return plan.EstimateMemory(plan.Runs(s)[0])
 		}
 		return memory("10ms") - memory("1ns")

@@ -7,16 +7,16 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/transport"
 	"weir/core/transport/udp"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // A plan has a run for each point of the sweep and each seed; seeds vary fastest.
 func ExampleRuns() {
-	registry := &spec.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
+	registry := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Kinds()}
-	s, err := plan.Load(registry, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s
+	s, err := plan.Load(registry, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s
 repeat: 2
 topology:
   hosts: [a, b]
@@ -25,7 +25,7 @@ topology:
 switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: udp, rate: $rate, start: 0s}]
 sweep: {rate: [1Mbps, 2Mbps]}
-`)}, spec.Options{})
+`)}, experiment.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

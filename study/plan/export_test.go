@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"weir/study/spec"
+	"weir/study/experiment"
 	"weir/worlds/sim"
 )
 
 // Trial makes a run as configure does, with a limit of the flows that are drawn.
-func Trial(p *spec.Point, seed uint64, limit int) (*sim.Config, error) {
+func Trial(p *experiment.Point, seed uint64, limit int) (*sim.Config, error) {
 	return configure(p, seed, 1, limit)
 }

@@ -8,8 +8,8 @@ import (
 
 	"weir/core/dataplane"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -67,7 +67,7 @@ type PointFootprint struct {
 
 // Footprints tells what the programs of an experiment's switches take, by kind of switch. Points
 // of the sweep with the same footprints are together.
-func Footprints(s *spec.Spec) (out []PointFootprint, err error) {
+func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 	for _, p := range s.Points() {
 		c, err := Config(p, 1)
 		if err != nil {
@@ -92,7 +92,7 @@ func Footprints(s *spec.Spec) (out []PointFootprint, err error) {
 // topology is what an experiment has under that key, and set are parameters of the
 // program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. What
 // is wrong comes back as InputErrors.
-func Footprint(r *spec.Registry, name, topology string, set []string) ([]SwitchFootprint, error) {
+func Footprint(r *experiment.Registry, name, topology string, set []string) ([]SwitchFootprint, error) {
 	p, err := r.Bare(name, topology, set)
 	if err != nil {
 		return nil, err
@@ -104,9 +104,9 @@ func Footprint(r *spec.Registry, name, topology string, set []string) ([]SwitchF
 	out, err := footprints(config)
 	var no *noFootprint
 	if err != nil && !errors.As(err, &no) {
-		c := document.NewReader(spec.FileKind)
-		c.Remember(spec.TopologyFlag, []byte(topology))
-		c.Fail(document.Place{File: spec.TopologyFlag, Line: 1, Column: 1}, "", "%s cannot be in this network: %v", name, err)
+		c := document.NewReader(experiment.FileKind)
+		c.Remember(experiment.TopologyFlag, []byte(topology))
+		c.Fail(document.Place{File: experiment.TopologyFlag, Line: 1, Column: 1}, "", "%s cannot be in this network: %v", name, err)
 		return nil, c.Err()
 	}
 	return out, err

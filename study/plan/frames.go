@@ -5,14 +5,14 @@ import (
 	"math"
 
 	"weir/core/packet"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // FramesPerSecond estimates how many frames a second all hosts together send at most. Datagrams depart at their own
 // rate, which only the sender's link limits. All other flows share the links of their paths max-min fairly, and their
 // receivers acknowledge every second segment. Links have their highest rate.
-func FramesPerSecond(p *spec.Point) float64 {
+func FramesPerSecond(p *experiment.Point) float64 {
 	list, links := streams(p), peakRates(p)
 	frames := datagramsPerSecond(p, list, links)
 	var demands []measure.Demand
@@ -59,7 +59,7 @@ func (s *stream) offers(rates []float64, path []int) float64 {
 }
 
 // datagramsPerSecond estimates how many datagrams a second all hosts together send at most.
-func datagramsPerSecond(p *spec.Point, list []stream, links []float64) (sum float64) {
+func datagramsPerSecond(p *experiment.Point, list []stream, links []float64) (sum float64) {
 	n := len(p.Network().Nodes)
 	count, bits := make([]float64, n), make([]float64, n) // a second, by host
 	first := make([]float64, n)                           // bit/s of the host's link
@@ -96,7 +96,7 @@ func datagramsPerSecond(p *spec.Point, list []stream, links []float64) (sum floa
 }
 
 // peakRates returns the highest rates of all directions of links, in bit/s, by 2·link + end.
-func peakRates(p *spec.Point) []float64 {
+func peakRates(p *experiment.Point) []float64 {
 	var rates []float64
 	for _, l := range p.Network().Links {
 		rates = append(rates, bits(l.Rate), bits(l.Rate))

@@ -5,12 +5,12 @@ import (
 	"strconv"
 
 	"weir/core/cc"
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload/job"
-	"weir/study/spec"
+	"weir/study/experiment"
 	"weir/worlds/sim"
 )
 
@@ -44,7 +44,7 @@ func (b *builder) jobs(c *sim.Config) error {
 }
 
 // tryMessage makes the ends of a job's first message, to find errors in their parameters. A job may have no message.
-func (b *builder) tryMessage(id, number int, j *spec.Job) (err error) {
+func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 	tried := false
 	j.Sends(func(from int, at job.Ref, to int) bool {
 		if tried {
@@ -64,7 +64,7 @@ func (b *builder) tryMessage(id, number int, j *spec.Job) (err error) {
 
 // steered notes that a job says which NICs its messages take, if it does, and that there are as many as it demands: at
 // each host that sends, to the others of the job that it has a path to.
-func (b *builder) steered(id int, j *spec.Job) error {
+func (b *builder) steered(id int, j *experiment.Job) error {
 	s, ok := j.Program.(job.Steered)
 	if !ok {
 		return nil
@@ -93,7 +93,7 @@ func (b *builder) steered(id int, j *spec.Job) error {
 			})
 		}
 		if sends[i] {
-			return &spec.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", most),
+			return &experiment.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", most),
 				Why: fmt.Errorf("traffic %s: channels take turns at %d NICs (nics), and %s has %d that lead to others",
 					b.point.Entry(id).Name(), nics, b.point.Network().Nodes[from].Name, most)}
 		}
@@ -102,7 +102,7 @@ func (b *builder) steered(id int, j *spec.Job) error {
 }
 
 // bound tries that the NIC which a traffic names leads from each rank of its job to those that it sends to.
-func (b *builder) bound(id int, j *spec.Job) (err error) {
+func (b *builder) bound(id int, j *experiment.Job) (err error) {
 	tr := b.point.Entry(id)
 	how, port := tr.NIC()
 	if port < 0 || !b.point.Routes().NICs().Several() || b.steers[len(b.steers)-1] != nil {
@@ -121,13 +121,13 @@ func (b *builder) bound(id int, j *spec.Job) (err error) {
 
 // noNIC is that a traffic asks for a NIC that a host has not, or that leads to no host that it sends to.
 func (b *builder) noNIC(id int, why error) error {
-	return &spec.NoNIC{Traffic: id,
+	return &experiment.NoNIC{Traffic: id,
 		Allowed: "hash, round_robin, rail, or a NIC that leads from each sender to its receivers",
 		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 
 // tick is in which a traffic's transport and its controller take time.
-func tick(tr *spec.Traffic) unit.Time {
+func tick(tr *experiment.Traffic) unit.Time {
 	transport, _ := tr.Transport()
 	if controller, _ := tr.CC(); controller != nil {
 		return max(transport.Tick, controller.Tick) // one is a multiple of the other

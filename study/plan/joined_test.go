@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/workload/collective"
-	"weir/core/workload/job"
+	"weir/core/jobs/collective"
+	"weir/core/jobs/job"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -152,7 +152,7 @@ func (x work) pairs(hosts []string) (pairs [][2]string) {
 	switch x.sends {
 	case "job":
 		s, err := plan.Load(everyTransport(), plantest.File("test.yaml", x.traffic(star(9), hosts, "transport: tcp")),
-			spec.Options{})
+			experiment.Options{})
 		if err != nil {
 			return nil
 		}
@@ -218,7 +218,7 @@ func TestSendersNeedPaths(t *testing.T) {
 		}
 		apart := slices.IndexFunc(pairs, func(p [2]string) bool { return !w.reach(p[0])[p[1]] })
 		text := x.traffic(w, hosts, transport)
-		_, err := plan.Load(registry, plantest.File("test.yaml", text), spec.Options{})
+		_, err := plan.Load(registry, plantest.File("test.yaml", text), experiment.Options{})
 		if apart >= 0 {
 			refused++
 			named := slices.ContainsFunc(pairs, func(p [2]string) bool {
@@ -308,7 +308,7 @@ func TestReachability(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			text := "duration: 100ms\n" + x.topology + "traffic:\n  - {name: j, transport: rdma, cc: none, " + x.traffic +
 				"}\nmeasure: [drops]\n"
-			_, err := plan.Load(everyTransport(), plantest.File("test.yaml", text), spec.Options{})
+			_, err := plan.Load(everyTransport(), plantest.File("test.yaml", text), experiment.Options{})
 			if x.want != none {
 				line := fmt.Sprintf("test.yaml:%d:", 2+strings.Count("duration: 100ms\n"+x.topology, "\n"))
 				if err == nil || !strings.Contains(err.Error(), x.want) || !strings.HasPrefix(err.Error(), line) {
@@ -364,7 +364,7 @@ func TestFilesNeedPaths(t *testing.T) {
 					return open(name)
 				}
 			}
-			s, err := plan.Load(everyTransport(), source, spec.Options{})
+			s, err := plan.Load(everyTransport(), source, experiment.Options{})
 			if x.want != "" {
 				if err == nil || !strings.Contains(err.Error(), x.want) {
 					t.Errorf("%v, want %q", err, x.want)

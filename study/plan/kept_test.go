@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -44,7 +44,7 @@ func TestKept(t *testing.T) {
 	} {
 		t.Run(measure, func(t *testing.T) {
 			s, err := plan.Load(plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), plantest.File("test.yaml",
-				strings.Replace(text, "MEASURE", "{"+measure+"}", 1)), spec.Options{})
+				strings.Replace(text, "MEASURE", "{"+measure+"}", 1)), experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,23 +1,23 @@
 package plan
 
 import (
+	"weir/core/jobs/job"
 	"weir/core/transport"
-	"weir/core/workload/job"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // Load reads an experiment and tries each of its points: what only constructors can know is an
 // error of the file. Everything that is wrong comes back together as document.InputErrors.
-func Load(r *spec.Registry, src *spec.Source, o spec.Options) (*spec.Spec, error) {
-	return spec.Load(r, src, o, trial{})
+func Load(r *experiment.Registry, src *experiment.Source, o experiment.Options) (*experiment.Spec, error) {
+	return experiment.Load(r, src, o, trial{})
 }
 
 // trial makes the first run of points.
 type trial struct{}
 
-func (trial) Build(p *spec.Point, whole bool) (samples, kept float64, err error) {
+func (trial) Build(p *experiment.Point, whole bool) (samples, kept float64, err error) {
 	c, err := configure(p, 1, mostTried, mostDrawn)
 	if err != nil {
 		return 0, 0, err
@@ -43,7 +43,7 @@ func (resting) Ops(int, int) int { return 0 }
 
 // reduce leaves the first flows of each traffic, and what is observed of them, so that to try a run with many takes no
 // more memory than to read of them. They do not wait for each other any more.
-func reduce(p *spec.Point, c *sim.Config) error {
+func reduce(p *experiment.Point, c *sim.Config) error {
 	c.Triggers = nil
 	b := c.Ends.(*builder)
 	kept, n, scripts := make([]int, p.Entries()), 0, map[int]*transport.Script{}
@@ -66,7 +66,7 @@ func reduce(p *spec.Point, c *sim.Config) error {
 	return p.Measures().Observe(p.Measured(), c)
 }
 
-func (trial) Shape(p *spec.Point) (names measure.Values) {
+func (trial) Shape(p *experiment.Point) (names measure.Values) {
 	if c, err := configure(p, 1, 1, mostTried); err == nil && reduce(p, c) == nil {
 		names = p.Measures().Shape(p.Measured(), c)
 	}

@@ -3,22 +3,22 @@ package plan
 import (
 	"math"
 
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
-	"weir/core/workload/job"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // SharedMemory guesses the bytes that are taken once for all runs: the program, and what is decoded.
-func SharedMemory(s *spec.Spec) float64 {
+func SharedMemory(s *experiment.Spec) float64 {
 	const program = 35e6
 	return program + float64(s.Memory())
 }
 
 // CommandMemory guesses the bytes that weir run takes at most, with so many runs at a time: those under way, what is
 // kept of all, which tables and pages are made of, and what is collected late.
-func CommandMemory(s *spec.Spec, jobs int) float64 {
+func CommandMemory(s *experiment.Spec, jobs int) float64 {
 	const (
 		pages      = 35e6  // plots, tables and their code
 		ofRun      = 450e3 // its outcome, and what is collected late of it
@@ -97,7 +97,7 @@ func lasting(r *Run) float64 {
 }
 
 // making is how long an application with a rate of its own takes for a flow.
-func making(tr *spec.Traffic, size unit.Bytes) unit.Time {
+func making(tr *experiment.Traffic, size unit.Bytes) unit.Time {
 	if rate := appRate(tr); rate > 0 {
 		return unit.Time(8 * float64(size) / float64(rate) * float64(unit.Second))
 	}
@@ -158,7 +158,7 @@ func ownMemory(r *Run) float64 {
 
 // openMessages guesses how many messages of a traffic's job are under way at most, and how many packets each of them
 // has out: of what a rank looks at a half are sends, and what has no window is not all begun together.
-func openMessages(tr *spec.Traffic) (open, packets float64) {
+func openMessages(tr *experiment.Traffic) (open, packets float64) {
 	const together, most = 64, 32
 	j := tr.Job()
 	if j == nil || len(j.Hosts) < 2 {
@@ -183,7 +183,7 @@ func openMessages(tr *spec.Traffic) (open, packets float64) {
 // atOnce guesses how many of a traffic's n flows have begun and are not over, at most. Each host of a collective
 // operation sends one flow and receives one. Others are taken to last ten times as long as their bytes take on the
 // slowest link of a host, and a millisecond; flows without a size last as long as the run.
-func atOnce(p *spec.Point, t int, n float64) float64 {
+func atOnce(p *experiment.Point, t int, n float64) float64 {
 	const patience, least = 10, 1e-3
 	tr := p.Entry(t)
 	low, high := tr.Start()
@@ -225,7 +225,7 @@ func atOnce(p *spec.Point, t int, n float64) float64 {
 }
 
 // slowestHost is the rate of the slowest link of a host, in bit/s.
-func slowestHost(p *spec.Point) float64 {
+func slowestHost(p *experiment.Point) float64 {
 	n, slowest := p.Network(), math.Inf(1)
 	for i := range n.Links {
 		l := &n.Links[i]
@@ -239,7 +239,7 @@ func slowestHost(p *spec.Point) float64 {
 // underway guesses the packets that are on links and in queues at most: what the flows fill of their links,
 // and of the queues before those that they want more of than there is, one without a limit taken for a
 // hundred packets, and each flow for 256 at most. Flows with a size have no more than that.
-func underway(p *spec.Point) (n float64) {
+func underway(p *experiment.Point) (n float64) {
 	const unlimited, typical, eachFlow = 100, 1000, 256
 	list := streams(p)
 	whole, flows := 0.0, make([]float64, 2*len(p.Network().Links))

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/plantest"
+	"weir/internal/testkit/testutil"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -34,7 +34,7 @@ measure: [goodput]
 
 func configured(t *testing.T, text string) *sim.Config {
 	t.Helper()
-	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, spec.Options{})
+	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 	c, err := plan.Config(plan.Runs(s)[0].Of, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestWrongNICs(t *testing.T) {
 			"s and z are linked already; allowed: bundle: 2 at the first"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := plantest.Wrong(t, registry, x.text, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+			if got := plantest.Wrong(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 				t.Errorf("got %v, want %s", got, x.want)
 			}
 		})
@@ -262,7 +262,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 		{"rate: 10Gbps, dela", "rat: 10Gbps, dela", `a link's key "rat" is not known`},
 	} {
 		t.Run(x.new, func(t *testing.T) {
-			got := plantest.Wrong(t, registry, strings.Replace(text, x.old, x.new, 1), spec.Options{})
+			got := plantest.Wrong(t, registry, strings.Replace(text, x.old, x.new, 1), experiment.Options{})
 			if !strings.Contains(got.Error(), x.want) {
 				t.Errorf("got %v, want %s", got, x.want)
 			}
@@ -299,7 +299,7 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			file := strings.Replace(fmt.Sprintf(text, "training", "storage"), x.old, x.new, 1)
-			if got := plantest.Wrong(t, registry, file, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+			if got := plantest.Wrong(t, registry, file, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 				t.Errorf("got %v, want %s", got, x.want)
 			}
 		})
@@ -379,7 +379,7 @@ measure: [job]
 		}
 	}
 	got := plantest.Wrong(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"),
-		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), spec.Options{})
+		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), experiment.Options{})
 	if !strings.Contains(got.Error(),
 		"traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
 		t.Errorf("%v", got)
@@ -410,14 +410,14 @@ measure: [job]
 			":8:54: traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others; " +
 				"allowed: nics: up to 2"},
 	} {
-		if got := plantest.Wrong(t, registry, x.text, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+		if got := plantest.Wrong(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 			t.Errorf("%v\nwant %s", got, x.want)
 		}
 	}
 	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages " +
 		"go (job-nic)"
 	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
-	steered := plantest.Load(t, registry, steers, spec.Options{})
+	steered := plantest.Load(t, registry, steers, experiment.Options{})
 	if w := testutil.Strings(steered.Warnings()); !slices.Contains(w, taken) {
 		t.Errorf("%q\nwant %s", w, taken)
 	}

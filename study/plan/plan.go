@@ -8,8 +8,8 @@ import (
 
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -18,7 +18,7 @@ import (
 func (r *Run) Config() (*sim.Config, error) { return Config(r.Of, r.Seed) }
 
 // appRate is that of a traffic's application; 0: it has none.
-func appRate(tr *spec.Traffic) unit.Rate {
+func appRate(tr *experiment.Traffic) unit.Rate {
 	_, config := tr.Transport()
 	return transport.AppRate(config)
 }
@@ -35,17 +35,17 @@ type Run struct {
 	Seed   uint64
 	Point  []measure.Coordinate
 	Number int // in the order of Spec.RunsOn, from 0
-	Spec   *spec.Spec
-	Of     *spec.Point
+	Spec   *experiment.Spec
+	Of     *experiment.Point
 	Index  int // of the point
 }
 
 // Runs expands the spec for the simulator: the sweep's first key varies slowest, seeds
-// fastest. With seeds by need (spec.Need) they are as many as there can be.
-func Runs(s *spec.Spec) []*Run { return RunsOn(s, spec.Sim) }
+// fastest. With seeds by need (experiment.Need) they are as many as there can be.
+func Runs(s *experiment.Spec) []*Run { return RunsOn(s, experiment.Sim) }
 
 // RunsOn is Runs for Sim or Lab: the two may differ in how many seeds a point has.
-func RunsOn(s *spec.Spec, world string) []*Run {
+func RunsOn(s *experiment.Spec, world string) []*Run {
 	var runs []*Run
 	for i, p := range s.Points() {
 		at := p.At()

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 )
 
 const portly = `duration: 1s
@@ -24,7 +24,7 @@ traffic:
 // Ports count up at each sender and each receiver over all traffics that have them, in the file's order, as
 // iperf's do when a script starts one flow after another. Flows without them keep theirs.
 func TestPorts(t *testing.T) {
-	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), portly, spec.Options{})
+	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), portly, experiment.Options{})
 	c, err := plan.Runs(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestPortsRefused(t *testing.T) {
 			if text == portly {
 				t.Fatal("nothing is replaced")
 			}
-			if got := plantest.Wrong(t, registry, text, spec.Options{}); !strings.Contains(got.Error(), x.want) {
+			if got := plantest.Wrong(t, registry, text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 				t.Errorf("%v", got)
 			}
 		})
@@ -95,7 +95,7 @@ measure: [fct]
 	for link, want := range map[string]string{
 		"[a, s~5]": "there is no link between a and s~5; allowed: a has links to s, s~2, s~3, s~4",
 		"[a, s~x]": `node "s~x" is not known`} {
-		if err := plantest.Wrong(t, registry, fmt.Sprintf(text, link), spec.Options{}); !strings.Contains(err.Error(), want) {
+		if err := plantest.Wrong(t, registry, fmt.Sprintf(text, link), experiment.Options{}); !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/jobs/job"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/worlds/sim"
 )
 

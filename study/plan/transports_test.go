@@ -4,19 +4,19 @@ import (
 	"testing"
 
 	"weir/core/cc/swift"
-	"weir/core/dataplane/trimming"
+	"weir/core/dataplane/buffer/trimming"
 	"weir/core/transport/ndp"
 	"weir/core/transport/udp"
 	"weir/core/transport/uet"
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // everyTransport is a registry with all of Weir's transports.
-func everyTransport() *spec.Registry {
+func everyTransport() *experiment.Registry {
 	r := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
 	r.Transports = append(r.Transports, ndp.Scheme(), udp.ControlledScheme(), uet.Scheme())
 	r.Controllers = append(r.Controllers, swift.Scheme())
@@ -35,7 +35,7 @@ const trims = "switches: {'*': {queues: 2, programs: [ecmp, {trimming: {rtt: 20u
 // configuredBy is the configuration of an experiment's first run, with every transport.
 func configuredBy(t *testing.T, text string) *sim.Config {
 	t.Helper()
-	s, err := plan.Load(everyTransport(), plantest.File("test.yaml", text), spec.Options{})
+	s, err := plan.Load(everyTransport(), plantest.File("test.yaml", text), experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/results"
 )
 

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Names of what stands side by side.
@@ -25,7 +25,7 @@ const (
 // paper's numbers. The lists have the same points in the same order: a point without
 // results has N = 0 and values that are NaN.
 type worlds struct {
-	spec  *spec.Spec
+	spec  *experiment.Spec
 	own   []PointSummary // of the outcome itself
 	sim   []PointSummary // of the lab: the simulator's; nil if there are none
 	paper []PointSummary // nil if the paper gives none of the values
@@ -48,7 +48,7 @@ func valueName(point []measure.Coordinate, name, group string) string {
 
 // worldsOf puts the outcome's points side by side.
 func worldsOf(o *results.Outcome) *worlds {
-	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == spec.Lab, chosen: o.Chosen != nil,
+	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == experiment.Lab, chosen: o.Chosen != nil,
 		agree: map[string]results.Agreement{}}
 	if w.lab && o.Beside != nil && len(o.Beside.Runs) > 0 {
 		w.sim = Summarise(o.Beside.Runs)
@@ -397,7 +397,7 @@ func (w *worlds) sizes() []PointSummary {
 
 // agreementLine says whether simulator and lab agree; "" for an outcome of the simulator.
 func agreementLine(o *results.Outcome) string {
-	if o.World != spec.Lab {
+	if o.World != experiment.Lab {
 		return ""
 	}
 	all := o.Agreements()
@@ -416,7 +416,7 @@ func agreementLine(o *results.Outcome) string {
 
 // agreementRule says in words how near judged values have to be: of each measure, if there are
 // several.
-func agreementRule(s *spec.Spec, all []results.Agreement) string {
+func agreementRule(s *experiment.Spec, all []results.Agreement) string {
 	var names, rules []string
 	for _, a := range all {
 		if !a.Judged || slices.Contains(names, a.Measure) {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // comparedPoints are the points that are compared with each other, by their index: those that have the same network,
 // load and times. Sets of one point are left out.
-func comparedPoints(s *spec.Spec, points []PointSummary) (sets [][]int, conditions []string) {
+func comparedPoints(s *experiment.Spec, points []PointSummary) (sets [][]int, conditions []string) {
 	conditions = s.Conditions()
 	at := map[string]int{}
 	for i, p := range points {
@@ -76,7 +76,7 @@ func marks(of []estimate, better measure.Better) []mark {
 }
 
 // markParts notes which of a column's cells are of fewer things than they were to be, at these points.
-func markParts(s *spec.Spec, v Value, cells []cell, points []PointSummary) {
+func markParts(s *experiment.Spec, v Value, cells []cell, points []PointSummary) {
 	parts, ok := s.Parts(v.Measure)
 	if !ok {
 		return

@@ -1,8 +1,8 @@
 package report
 
 import (
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Chosen says that the data chose how many seeds there are, a sentence a world; nothing where the experiment has the
@@ -11,7 +11,7 @@ func Chosen(o *results.Outcome) (lines []string) {
 	if o.Chosen != nil {
 		lines = append(lines, chosen(o.Chosen, ""))
 	}
-	if o.World == spec.Lab && o.Beside != nil && o.Beside.Chosen != nil {
+	if o.World == experiment.Lab && o.Beside != nil && o.Beside.Chosen != nil {
 		lines = append(lines, chosen(o.Beside.Chosen, "in the simulator "))
 	}
 	return lines
@@ -28,5 +28,5 @@ func chosen(c *results.Chosen, where string) string {
 // tooWide reports whether there are seeds of which not even the most were enough, or it is not known how many are.
 func tooWide(o *results.Outcome) bool {
 	return o.Chosen != nil && o.Chosen.State != results.Met ||
-		o.World == spec.Lab && o.Beside != nil && o.Beside.Chosen != nil && o.Beside.Chosen.State != results.Met
+		o.World == experiment.Lab && o.Beside != nil && o.Beside.Chosen != nil && o.Beside.Chosen.State != results.Met
 }

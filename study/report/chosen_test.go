@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // A page says in a line that the data chose how many seeds there are, and as a notice that they are not enough or not
@@ -64,7 +64,7 @@ func TestChosen(t *testing.T) {
 			if text := strings.Join(strings.Fields(Text(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
 				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
 			}
-			titled := slices.ContainsFunc(s.Plots(), func(p spec.Plot) bool {
+			titled := slices.ContainsFunc(s.Plots(), func(p experiment.Plot) bool {
 				svg, err := worldsOf(o).svg(p)
 				return err == nil && strings.Contains(string(svg), " by the data")
 			})

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Diff compares two outcomes, as wide as a terminal of which nothing is known.
@@ -169,7 +169,7 @@ const mostOnly = 20
 
 func describe(o *results.Outcome) string {
 	text := o.Name + ", " + text.Count(len(o.Runs), "run")
-	if o.World == spec.Lab {
+	if o.World == experiment.Lab {
 		text += " in the lab"
 	}
 	if o.Chosen != nil {
@@ -188,7 +188,7 @@ func find(values []Value, v Value) *Value {
 }
 
 // parameterDiff lists parameters that differ, in A's order, then those of B alone.
-func parameterDiff(a, b []spec.Parameter) (lines []string) {
+func parameterDiff(a, b []experiment.Parameter) (lines []string) {
 	of := map[string]string{}
 	for _, p := range b {
 		of[p.Path] = p.Value

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // Documents have what the terminal has: a summary with the claims first, the table, marks, and what is cut short.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // reference is a column of values that are given, beside the paper's.
@@ -41,7 +41,7 @@ func sources(o *results.Outcome, w *worlds) (out []string) {
 	}
 	for _, v := range o.Spec.PaperValues() {
 		name := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
-		if v.Column != spec.OfPaper {
+		if v.Column != experiment.OfPaper {
 			name += " (" + v.Column + ")"
 		}
 		shown := slices.ContainsFunc(w.own, func(p PointSummary) bool { return v.Means(p.Point) })
@@ -62,7 +62,7 @@ func sources(o *results.Outcome, w *worlds) (out []string) {
 }
 
 // PaperValues lists the numbers that an experiment has of its paper, "" if none.
-func PaperValues(s *spec.Spec) string {
+func PaperValues(s *experiment.Spec) string {
 	var b strings.Builder
 	for _, v := range s.PaperValues() {
 		sc := scaleFor(v.Unit, math.Abs(v.Value))
@@ -73,7 +73,7 @@ func PaperValues(s *spec.Spec) string {
 			}
 		}
 		name := v.Name()
-		if v.Column != spec.OfPaper {
+		if v.Column != experiment.OfPaper {
 			name += ", " + v.Column
 		}
 		text := fmt.Sprintf("%s = %s (%s)", name, strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+

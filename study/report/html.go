@@ -18,10 +18,10 @@ import (
 	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 //go:embed report.html.tmpl
@@ -59,7 +59,7 @@ func dropsOf(o *results.Outcome) (dropped []drops, stuck bool) {
 // scripts and refers to nothing outside itself.
 func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
 	dropped, stuck := dropsOf(o)
-	var given, defaults []spec.Parameter
+	var given, defaults []experiment.Parameter
 	for _, x := range o.Spec.Parameters() {
 		if strings.HasPrefix(x.Source, "default") {
 			defaults = append(defaults, x)
@@ -165,15 +165,15 @@ func facts(o *results.Outcome, points int) string {
 	if n, known := simulated(o); known && n != o.Seeds() {
 		line += ", of the simulator " + seeds(o.Spec, n)
 	}
-	line += "; " + lasts(o.Spec, duration, (*spec.Point).Duration) + " measured"
+	line += "; " + lasts(o.Spec, duration, (*experiment.Point).Duration) + " measured"
 	if warmup != "" && warmup != "0s" {
-		line += " after " + lasts(o.Spec, warmup, (*spec.Point).Warmup)
+		line += " after " + lasts(o.Spec, warmup, (*experiment.Point).Warmup)
 	}
 	return line
 }
 
 // lasts is a time as the file has it or, where the sweep says it, from the shortest to the longest of the points.
-func lasts(s *spec.Spec, text string, of func(p *spec.Point) unit.Time) string {
+func lasts(s *experiment.Spec, text string, of func(p *experiment.Point) unit.Time) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
@@ -191,7 +191,7 @@ func lasts(s *spec.Spec, text string, of func(p *spec.Point) unit.Time) string {
 // have to choose it and are not there.
 func simulated(o *results.Outcome) (n int, known bool) {
 	switch _, byNeed := o.Spec.Need(); {
-	case o.World != spec.Lab:
+	case o.World != experiment.Lab:
 		return 0, false
 	case !byNeed:
 		return o.Spec.Repeat(), true
@@ -202,7 +202,7 @@ func simulated(o *results.Outcome) (n int, known bool) {
 }
 
 // seeds names those of every point: the first n.
-func seeds(s *spec.Spec, n int) string {
+func seeds(s *experiment.Spec, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("seed %d", s.Seed())
 	}
@@ -327,7 +327,7 @@ func tableOf(title string, keys, values []column, rows int) table {
 }
 
 // explain adds what measures and values of the sweep are, which a reader sees who points at them.
-func (t *table) explain(s *spec.Spec) {
+func (t *table) explain(s *experiment.Spec) {
 	for i := range t.Spans {
 		t.Spans[i].Doc = MeasureDoc(s, t.Spans[i].Name)
 	}
@@ -380,7 +380,7 @@ type groupRow struct {
 
 // grouped sorts parameters by the part of the spec that they belong to: plain keys
 // first, then parts in the order of the spec.
-func grouped(parameters []spec.Parameter) []group {
+func grouped(parameters []experiment.Parameter) []group {
 	out := []group{{Name: "the run"}}
 	at := map[string]int{}
 	for _, p := range parameters {

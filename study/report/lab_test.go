@@ -18,20 +18,20 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/transport"
 	"weir/core/transport/udp"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // paperSpec is valid, with a sweep and two numbers of the paper.
-func paperSpec(t *testing.T, more string) *spec.Spec {
+func paperSpec(t *testing.T, more string) *experiment.Spec {
 	t.Helper()
-	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()},
-		Library: []spec.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
+		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(`
 title: Two senders
 paper:
   name: paper
@@ -61,7 +61,7 @@ plot:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 	t.Helper()
 	sim := outcome(t)
 	sim.Spec, sim.Runs[0].End.Reason, sim.Runs[0].Unfinished, sim.Missing = paperSpec(t, ""), "time up", nil, 0
-	o := &results.Outcome{Name: sim.Name, World: spec.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
+	o := &results.Outcome{Name: sim.Name, World: experiment.Lab, Spec: sim.Spec, Beside: sim, Missing: 4,
 		Command: "weir run room/figure --on lab"}
 	point := 0
 	for _, r := range sim.Runs {
@@ -177,8 +177,8 @@ func TestAgreement(t *testing.T) {
 					Unit:   "bps",
 					Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
 			}
-			o := &results.Outcome{World: spec.Lab, Spec: resolved(t), Runs: run(c.lab),
-				Beside: &results.Outcome{World: spec.Sim, Runs: run(c.sim)}}
+			o := &results.Outcome{World: experiment.Lab, Spec: resolved(t), Runs: run(c.lab),
+				Beside: &results.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
 			_, values := worldsOf(o).columns()
 			if got := values[len(values)-1].cells[0].String(); got != c.want {
 				t.Errorf("%g and %g: %q, want %q", c.sim, c.lab, got, c.want)
@@ -232,8 +232,8 @@ func TestTooFewSamples(t *testing.T) {
 				}
 				return all
 			}
-			o := &results.Outcome{World: spec.Lab, Spec: paperSpec(t, ""), Runs: runs(c.lab),
-				Beside: &results.Outcome{World: spec.Sim, Runs: runs(c.sim)}}
+			o := &results.Outcome{World: experiment.Lab, Spec: paperSpec(t, ""), Runs: runs(c.lab),
+				Beside: &results.Outcome{World: experiment.Sim, Runs: runs(c.sim)}}
 			w := worldsOf(o)
 			for i, group := range []string{"s->b p50", "s->b p99"} {
 				d, judged := w.difference(Value{Measure: "queue", Group: group, Unit: "packets"})
@@ -348,7 +348,7 @@ func TestBothWorldsPlot(t *testing.T) {
 	if svg, err = worldsOf(o).svg(o.Spec.Plots()[0]); err != nil || strings.Contains(string(svg), ">simulator<") {
 		t.Errorf("without the simulator: %v", err)
 	}
-	for _, k := range []spec.Plot{{Kind: spec.OverTime, X: "time", Y: "queue"}, {Kind: spec.CDF,
+	for _, k := range []experiment.Plot{{Kind: experiment.OverTime, X: "time", Y: "queue"}, {Kind: experiment.CDF,
 		X: "queue", Y: "cdf"}} {
 		t.Run(string(k.Kind), func(t *testing.T) {
 			o := labOutcome(t)

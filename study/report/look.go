@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // Look is how a report is shown: how wide, in colours or not, which columns, in which order. The zero Look has what the
@@ -39,7 +39,7 @@ func (e *Choice) Error() string {
 }
 
 // Check reports what Columns and Sort name that runs of an experiment do not have.
-func (l *Look) Check(s *spec.Spec) error {
+func (l *Look) Check(s *experiment.Spec) error {
 	var values []Value
 	var keys []string
 	for _, m := range s.Measures() {
@@ -59,17 +59,17 @@ func (l *Look) Check(s *spec.Spec) error {
 func (l *Look) check(keys []string, values []Value) error {
 	allowed := namesOf(values)
 	for _, word := range l.Columns {
-		if !slices.ContainsFunc(values, func(v Value) bool { return spec.Named(word, v.Measure, v.Group) }) {
+		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.Named(word, v.Measure, v.Group) }) {
 			return &Choice{"columns", word, false, allowed}
 		}
 	}
 	for _, word := range l.Sort {
-		name := strings.TrimSuffix(word, spec.Descending)
+		name := strings.TrimSuffix(word, experiment.Descending)
 		if n := count(values, name); n != 1 && !slices.Contains(keys, name) {
 			if n > 1 {
 				allowed = nil
 				for _, v := range values {
-					if spec.Named(name, v.Measure, v.Group) {
+					if experiment.Named(name, v.Measure, v.Group) {
 						allowed = append(allowed, v.Measure+"."+v.Group)
 					}
 				}
@@ -98,7 +98,7 @@ func namesOf(values []Value) (out []string) {
 
 func count(values []Value, name string) (n int) {
 	for _, v := range values {
-		if spec.Named(name, v.Measure, v.Group) {
+		if experiment.Named(name, v.Measure, v.Group) {
 			n++
 		}
 	}
@@ -108,7 +108,7 @@ func count(values []Value, name string) (n int) {
 // shows reports whether a value is chosen.
 func (l *Look) shows(v Value) bool {
 	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool {
-		return spec.Named(word, v.Measure, v.Group)
+		return experiment.Named(word, v.Measure, v.Group)
 	})
 }
 
@@ -116,7 +116,7 @@ func (l *Look) shows(v Value) bool {
 func (l *Look) choose(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
-			return slices.IndexFunc(l.Columns, func(word string) bool { return spec.Named(word, c.of.Measure, c.of.Group) })
+			return slices.IndexFunc(l.Columns, func(word string) bool { return experiment.Named(word, c.of.Measure, c.of.Group) })
 		}
 		g.values = slices.DeleteFunc(g.values, func(c column) bool { return place(c) < 0 })
 		slices.SortStableFunc(g.values, func(a, b column) int { return place(a) - place(b) })
@@ -150,7 +150,7 @@ func (l *Look) choose(g *grid, points []PointSummary) {
 // compareBy orders two points by a key of the sweep, as a number if it is one, or by a value. What is not defined comes
 // last in either direction.
 func compareBy(word string, p, q *PointSummary) int {
-	name, down := strings.CutSuffix(word, spec.Descending)
+	name, down := strings.CutSuffix(word, experiment.Descending)
 	turn := 1
 	if down {
 		turn = -1
@@ -164,7 +164,7 @@ func compareBy(word string, p, q *PointSummary) int {
 	}
 	value := func(p *PointSummary) float64 {
 		for _, v := range p.Values {
-			if spec.Named(name, v.Measure, v.Group) {
+			if experiment.Named(name, v.Measure, v.Group) {
 				return v.Mean
 			}
 		}
@@ -184,16 +184,16 @@ func compareBy(word string, p, q *PointSummary) int {
 
 // of is the look with the columns and the order that the experiment's file has, where it does not say its own. Results
 // that are not there, for runs have failed or are missing, have no columns.
-func (l *Look) of(s *spec.Spec, values []Value) *Look {
+func (l *Look) of(s *experiment.Spec, values []Value) *Look {
 	out, file := *l, s.Listing()
-	none := func(word string) bool { return count(values, strings.TrimSuffix(word, spec.Descending)) == 0 }
+	none := func(word string) bool { return count(values, strings.TrimSuffix(word, experiment.Descending)) == 0 }
 	if len(out.Columns) == 0 {
 		out.Columns = slices.DeleteFunc(file.Columns, none)
 	}
 	if len(out.Sort) == 0 {
 		out.Sort = slices.DeleteFunc(file.Sort, func(word string) bool {
 			return none(word) && !slices.ContainsFunc(s.Sweep(), func(d measure.Dimension) bool {
-				return d.Key == strings.TrimSuffix(word, spec.Descending)
+				return d.Key == strings.TrimSuffix(word, experiment.Descending)
 			})
 		})
 	}

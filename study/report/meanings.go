@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // maxMeanings limits how many values of the sweep are explained below a table; the file has all of them.
@@ -15,7 +15,7 @@ const maxMeanings = 12
 
 // Explained returns what a reader needs who stops at a name in a table of results: what the schemes of the sweep stand
 // for, and what those measures without a unit are that the look shows, a line each.
-func (l *Look) Explained(s *spec.Spec) (lines []string) {
+func (l *Look) Explained(s *experiment.Spec) (lines []string) {
 	all := s.Meanings()
 	for _, m := range all[:min(len(all), maxMeanings)] {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", m.Key, m.Value, m.Text))
@@ -35,7 +35,7 @@ func (l *Look) Explained(s *spec.Spec) (lines []string) {
 }
 
 // MeasureDoc returns what a measure is, as the title of its column head; "" if it is unknown.
-func MeasureDoc(s *spec.Spec, name string) string {
+func MeasureDoc(s *experiment.Spec, name string) string {
 	kind := s.KindOf(strings.ReplaceAll(name, " ", "_"))
 	if kind.Reads != "" && kind.Name == name {
 		return kind.Reads
@@ -44,7 +44,7 @@ func MeasureDoc(s *spec.Spec, name string) string {
 }
 
 // meaningOf returns what a value of a sweep key stands for; "" if it explains itself.
-func meaningOf(all []spec.Meaning, key, value string) string {
+func meaningOf(all []experiment.Meaning, key, value string) string {
 	for _, m := range all {
 		if m.Key == key && m.Value == value {
 			return m.Text

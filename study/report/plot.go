@@ -8,16 +8,16 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"weir/study/experiment"
 	"weir/study/figure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // spoken is a name as people read it.
 func spoken(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // Title is a plot's heading.
-func Title(p spec.Plot) string {
+func Title(p experiment.Plot) string {
 	if p.Title != "" {
 		return p.Title
 	}
@@ -26,13 +26,13 @@ func Title(p spec.Plot) string {
 		of = " of " + p.Groups[0]
 	}
 	switch {
-	case p.Kind == spec.OverRanks:
+	case p.Kind == experiment.OverRanks:
 		return "what ranks do" + of
-	case p.Drawn == spec.KindHeat:
+	case p.Drawn == experiment.KindHeat:
 		return spoken(p.Z) + of + " over " + spoken(p.X) + " and " + spoken(p.Y)
-	case p.Kind == spec.CDF && p.Y == spec.KindCCDF:
+	case p.Kind == experiment.CDF && p.Y == experiment.KindCCDF:
 		return "complementary distribution of " + spoken(p.X) + of
-	case p.Kind == spec.CDF:
+	case p.Kind == experiment.CDF:
 		return "distribution of " + spoken(p.X) + of
 	}
 	return spoken(p.Y) + of + " over " + spoken(p.X)
@@ -43,18 +43,20 @@ func Title(p spec.Plot) string {
 // intervals over the seeds; a series of each point's first run; or distributions of
 // all runs of a point together. The bytes depend on the numbers only. It is nil if no
 // value is defined.
-func SVG(p spec.Plot, points []PointSummary) ([]byte, error) {
+func SVG(p experiment.Plot, points []PointSummary) ([]byte, error) {
 	return (&worlds{own: points}).svg(p)
 }
 
 // Figure makes a plot of results: a file's, or one of its own. It is nil if no value is defined.
-func Figure(o *results.Outcome, p spec.Plot) (*figure.Figure, error) { return worldsOf(o).figure(p) }
+func Figure(o *results.Outcome, p experiment.Plot) (*figure.Figure, error) {
+	return worldsOf(o).figure(p)
+}
 
 // FileName is a text as the name of a file that every file system accepts.
 func FileName(text string) string { return fileName(text) }
 
 // svg draws a plot of all worlds in one picture.
-func (all *worlds) svg(p spec.Plot) ([]byte, error) {
+func (all *worlds) svg(p experiment.Plot) ([]byte, error) {
 	f, err := all.figure(p)
 	if f == nil || err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (all *worlds) svg(p spec.Plot) ([]byte, error) {
 
 // drawn is one plot of all worlds while its figure is made.
 type drawn struct {
-	spec.Plot
+	experiment.Plot
 	figure.Figure
 	own, sim, paper drawing
 	both            bool  // own is the lab's, with the simulator's beside
@@ -79,11 +81,11 @@ type drawn struct {
 // figure makes a plot of all worlds: of the lab the simulator as a line and the lab as markers, of what has no
 // markers as dashes; over a sweep key the paper's numbers as crosses. A curve has its colour in every world. It is
 // nil if no value is defined.
-func (all *worlds) figure(p spec.Plot) (*figure.Figure, error) {
-	if p.Drawn == spec.KindHeat {
+func (all *worlds) figure(p experiment.Plot) (*figure.Figure, error) {
+	if p.Drawn == experiment.KindHeat {
 		return all.heat(p)
 	}
-	if p.Kind == spec.OverRanks {
+	if p.Kind == experiment.OverRanks {
 		return all.timeline(p)
 	}
 	x, err := all.collect(p)
@@ -102,15 +104,15 @@ func (all *worlds) figure(p spec.Plot) (*figure.Figure, error) {
 }
 
 // collect has what a plot shows; nil if there is nothing.
-func (all *worlds) collect(p spec.Plot) (*drawn, error) {
+func (all *worlds) collect(p experiment.Plot) (*drawn, error) {
 	w := all.only(p.Means)
 	x := &drawn{Plot: p, both: w.sim != nil, shown: map[string]bool{}}
-	make := func(p spec.Plot, each bool) {
+	make := func(p experiment.Plot, each bool) {
 		x.own, x.sim, x.paper = collect(p, w.own, each), drawing{}, drawing{}
 		if x.both {
 			x.sim = collect(p, w.sim, each)
 		}
-		if w.paper != nil && p.Kind == spec.OverSweep && p.Drawn != spec.KindBox {
+		if w.paper != nil && p.Kind == experiment.OverSweep && p.Drawn != experiment.KindBox {
 			x.paper = collect(p, w.paper, each)
 		}
 		x.Plot = p
@@ -127,7 +129,7 @@ func (all *worlds) collect(p spec.Plot) (*drawn, error) {
 	}
 	switch {
 	case len(x.own.lines) > 0 || len(x.sim.lines) > 0:
-	case len(w.own) > 0 && p.Kind == spec.OverSweep && !measured(p.Y, w.own):
+	case len(w.own) > 0 && p.Kind == experiment.OverSweep && !measured(p.Y, w.own):
 		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
 	default: // no value of it is defined, as of percentiles with too few samples
 		return nil, nil
@@ -142,14 +144,14 @@ func (all *worlds) collect(p spec.Plot) (*drawn, error) {
 }
 
 // split tries the keys by which a plot with too many curves can have panels, and takes the one with the fewest.
-func split(p spec.Plot, points []PointSummary, make func(spec.Plot, bool)) {
+func split(p experiment.Plot, points []PointSummary, make func(experiment.Plot, bool)) {
 	keys := slices.Clone(p.Lines)
 	for _, c := range points[0].Point {
 		if c.Key != p.X && !slices.Contains(keys, c.Key) {
 			keys = append(keys, c.Key)
 		}
 	}
-	if !slices.Contains(keys, byGroup) && p.Kind != spec.OverSweep {
+	if !slices.Contains(keys, byGroup) && p.Kind != experiment.OverSweep {
 		keys = append(keys, byGroup)
 	}
 	best, fewest := "", math.MaxInt
@@ -205,14 +207,14 @@ func (x *drawn) axes() {
 	most := max(x.own.highest(), x.sim.highest(), x.paper.highest())
 	x.yScale, x.xScale = scaleFor(x.own.unit, most), scaleFor(x.own.xUnit, max(largest(x.own.xs), largest(x.sim.xs)))
 	x.logX, x.logY = x.LogX && x.own.words == nil, x.LogY
-	if !x.Scaled && x.Kind == spec.OverSweep && x.own.words == nil && byFactors(x.own.xs) &&
+	if !x.Scaled && x.Kind == experiment.OverSweep && x.own.words == nil && byFactors(x.own.xs) &&
 		!(x.XRange.HasLow && x.XRange.Low <= 0) {
 		x.logX = true
 	}
-	if low, high := extremes(x.own.xs); x.logX && (x.Kind != spec.OverSweep || high >= 1e4*low) {
+	if low, high := extremes(x.own.xs); x.logX && (x.Kind != experiment.OverSweep || high >= 1e4*low) {
 		x.xScale = Scale{baseUnit(x.own.xUnit), 1}
 	}
-	if x.logY && x.Kind != spec.CDF {
+	if x.logY && x.Kind != experiment.CDF {
 		x.yScale = Scale{baseUnit(x.own.unit), 1}
 	}
 	X, Y := &x.Figure.X, &x.Figure.Y
@@ -222,12 +224,12 @@ func (x *drawn) axes() {
 		for _, w := range x.own.words {
 			X.Words = append(X.Words, x.call(w))
 		}
-	} else if x.Kind == spec.OverSweep {
+	} else if x.Kind == experiment.OverSweep {
 		for _, v := range x.own.xs {
 			X.At = append(X.At, v*x.xScale.Factor)
 		}
 	}
-	if x.Kind == spec.CDF {
+	if x.Kind == experiment.CDF {
 		Y.Top = 1
 	}
 	Y.Zero = x.barred() && !x.logY
@@ -235,11 +237,11 @@ func (x *drawn) axes() {
 
 // barred reports whether values are bars.
 func (x *drawn) barred() bool {
-	return x.Kind == spec.OverSweep && (x.Drawn == spec.KindBars || x.Drawn == "" && x.own.words != nil)
+	return x.Kind == experiment.OverSweep && (x.Drawn == experiment.KindBars || x.Drawn == "" && x.own.words != nil)
 }
 
 // axisOf is an axis with what the file says of it.
-func axisOf(label, given string, r spec.Range, t spec.Ticks, sc Scale, log bool) figure.Axis {
+func axisOf(label, given string, r experiment.Range, t experiment.Ticks, sc Scale, log bool) figure.Axis {
 	a := figure.Auto(label)
 	if given != "" {
 		a.Label = given
@@ -339,13 +341,13 @@ func (x *drawn) form(d *drawing) figure.Form {
 	switch {
 	case d == &x.paper:
 		return figure.Crosses
-	case x.Drawn == spec.KindBox:
+	case x.Drawn == experiment.KindBox:
 		return figure.Boxes
 	case x.both && !d.plain && d == &x.own:
 		return figure.Hollow
 	case x.barred():
 		return figure.Bars
-	case x.Drawn == spec.KindPoints:
+	case x.Drawn == experiment.KindPoints:
 		return figure.Points
 	case d.steps:
 		return figure.Steps
@@ -410,7 +412,7 @@ func (x *drawn) heading() {
 }
 
 // sizeOf is the size of a figure.
-func sizeOf(l spec.Look) figure.Size {
+func sizeOf(l experiment.Look) figure.Size {
 	size := figure.Screen()
 	if l.Width > 0 {
 		size = figure.Print(vg.Length(l.Width))

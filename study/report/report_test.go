@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 
 	"weir/core/cc"
 	"weir/core/cc/cubic"
@@ -21,7 +21,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/claim"
 	"weir/study/figure"
 	"weir/study/measure"
@@ -70,7 +70,7 @@ func outcome(t *testing.T) *results.Outcome {
 }
 
 // resolved is a valid one, for its parameters, with the plots of the outcome.
-func resolved(t *testing.T) *spec.Spec {
+func resolved(t *testing.T) *experiment.Spec {
 	t.Helper()
 	return read(t, `
 title: A <title> & more
@@ -93,16 +93,16 @@ plot:
 }
 
 // read reads the experiment room/figure, which must be valid.
-func read(t *testing.T, text string) *spec.Spec {
+func read(t *testing.T, text string) *experiment.Spec {
 	t.Helper()
-	r := &spec.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
+	r := &experiment.Registry{Measures: measure.Kinds(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme()},
-		Library: []spec.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(text)}}}}}
+		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(text)}}}}}
 	src, err := r.Open("room/figure")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSVG(t *testing.T) {
 	if !strings.Contains(string(a), "goodput [Mb/s]") || !strings.Contains(string(a), "abc client1") {
 		t.Error("the axis has no unit, or a line no name")
 	}
-	if _, err := SVG(spec.Plot{X: "r0", Y: "nothing"}, points); err == nil {
+	if _, err := SVG(experiment.Plot{X: "r0", Y: "nothing"}, points); err == nil {
 		t.Error("a measure that is not there is drawn")
 	}
 }
@@ -177,7 +177,7 @@ func TestSVGOddities(t *testing.T) {
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := SVG(spec.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := SVG(experiment.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -388,7 +388,7 @@ func TestInPage(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	points := Summarise(outcome(t).Runs)
-	svg, err := SVG(spec.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
+	svg, err := SVG(experiment.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
 	}
@@ -428,7 +428,7 @@ func TestPageTable(t *testing.T) {
 // the others.
 func TestGrouped(t *testing.T) {
 	var text []string
-	for _, g := range grouped([]spec.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
+	for _, g := range grouped([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
 		{Path: "traffic.x.cc.bbr"},
 		{Path: "traffic.y.rate"}, {Path: "sweep.n"}, {Path: "sweep.scheme.abc.queue"}, {Path: "seed"}}) {
 		var rows []string

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // sameKey has two points at which a sweep key of that name is 4, with three runs each.
 func sameKey(t *testing.T, key string) *results.Outcome {
 	t.Helper()
-	o := &results.Outcome{Name: "room/figure", World: spec.Sim, Spec: read(t, strings.ReplaceAll(`
+	o := &results.Outcome{Name: "room/figure", World: experiment.Sim, Spec: read(t, strings.ReplaceAll(`
 title: Sizes
 duration: 5s
 topology:
@@ -65,7 +65,7 @@ func TestNumberOfRuns(t *testing.T) {
 		if text := Text(o); !strings.Contains(text, "full (6 runs)") {
 			t.Errorf("%s: a claim does not say its runs:\n%s", c.key, text)
 		}
-		p := spec.Plot{X: "size", Y: "goodput"}
+		p := experiment.Plot{X: "size", Y: "goodput"}
 		f, err := Figure(o, p)
 		if err != nil || f.Note != "mean and 95 % interval of 3 runs" {
 			t.Errorf("%s: the note of a plot is %q: %v", c.key, f.Note, err)

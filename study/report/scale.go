@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // Scale is the unit in which a column or axis is shown.
@@ -50,11 +50,11 @@ func scaleFor(unit string, most float64) Scale {
 // scales are the units of a report: one for all values of a kind of measure, in all columns and tables, so that they
 // can be compared.
 type scales struct {
-	spec *spec.Spec
+	spec *experiment.Spec
 	of   map[string][]float64 // what there is of each, by kind and unit
 }
 
-func newScales(s *spec.Spec) *scales { return &scales{s, map[string][]float64{}} }
+func newScales(s *experiment.Spec) *scales { return &scales{s, map[string][]float64{}} }
 
 func (s *scales) key(measureName, unit string) string {
 	kind := measureName
@@ -96,7 +96,7 @@ func (s *scales) scale(measureName, unit string) Scale {
 
 // Units chooses the units of values as reports do: one for all values of a kind of measure, of all points of all
 // results that are shown together.
-func Units(s *spec.Spec, results ...[]PointSummary) func(measureName, unit string) Scale {
+func Units(s *experiment.Spec, results ...[]PointSummary) func(measureName, unit string) Scale {
 	x := newScales(s)
 	for _, points := range results {
 		x.seeAll(points)

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/figure"
-	"weir/study/spec"
 )
 
 // pool is a distribution of all runs of a point together, by group.
@@ -19,7 +19,7 @@ type pool struct {
 }
 
 // pools are those of a point's runs, in the order of the groups.
-func pools(p *spec.Plot, s *PointSummary) (out []*pool) {
+func pools(p *experiment.Plot, s *PointSummary) (out []*pool) {
 	at := map[string]*pool{}
 	for _, r := range s.Runs {
 		for k := range r.Distributions {
@@ -49,9 +49,9 @@ func (p *pool) sorted() (values []float64, total uint64) {
 }
 
 // cumulative has the share of all runs' values up to each value, or beyond each.
-func (d *drawing) cumulative(p spec.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) cumulative(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
 	d.plain, d.steps = true, true
-	beyond := p.Y == spec.KindCCDF
+	beyond := p.Y == experiment.KindCCDF
 	if d.yName = "share of values"; beyond {
 		d.yName = "share of values beyond"
 	}
@@ -100,7 +100,7 @@ func (d *drawing) cumulative(p spec.Plot, points []PointSummary, name func(*Poin
 }
 
 // boxes sums up what is known of a measure: all values of its distribution or, without one, the values of the seeds.
-func (d *drawing) boxes(p spec.Plot, points []PointSummary, name func(*PointSummary) label) {
+func (d *drawing) boxes(p experiment.Plot, points []PointSummary, name func(*PointSummary) label) {
 	every := slices.Contains(p.Lines, byGroup) || p.Panels == byGroup || len(p.Groups) > 0
 	of := "the seeds"
 	for i, x := range d.places(p, points) {

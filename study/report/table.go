@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // PointSummary is one point of the sweep: its runs' measures with mean and 95 %
@@ -152,7 +152,7 @@ func keyColumns(points []PointSummary) (keys []column) {
 
 // absent reports whether tables leave out a value whose largest is most: groups of a sparse
 // measure of which there is nothing would fill them.
-func absent(s *spec.Spec, v Value, most float64) bool {
+func absent(s *experiment.Spec, v Value, most float64) bool {
 	return most == 0 && v.Group != "all" && s.Kind(v.Measure).Sparse
 }
 

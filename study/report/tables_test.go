@@ -10,15 +10,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // tableSpec sweeps schemes, which are alternatives, and a load, which is a condition. Two traffics share the network.
-func tableSpec(t *testing.T, best string) *spec.Spec {
+func tableSpec(t *testing.T, best string) *experiment.Spec {
 	t.Helper()
 	return read(t, `
 title: Two schemes under load
@@ -41,7 +41,7 @@ measure: [goodput, {fct: {percentiles: [50, 99]}}, {queue: {port: s->b}}, jain, 
 func tableOutcome(t *testing.T, values func(point, seed int) []measure.Measured) *results.Outcome {
 	t.Helper()
 	const best = "best: {goodput.web: higher, fct: lower}\n"
-	o := &results.Outcome{Name: "room/figure", World: spec.Sim, Spec: tableSpec(t, best)}
+	o := &results.Outcome{Name: "room/figure", World: experiment.Sim, Spec: tableSpec(t, best)}
 	for i, scheme := range []string{"one", "one", "two", "two"} {
 		for seed := range 3 {
 			size := []string{"10 kB", "20 kB"}[i%2]
@@ -343,7 +343,7 @@ func TestWidths(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 132, 200} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			for _, o := range []*results.Outcome{tableOutcome(t, many), tableOutcome(t, judged), outcome(t), labOutcome(t)} {
-				if width < 80 && o.World == spec.Lab {
+				if width < 80 && o.World == experiment.Lab {
 					continue // a cluster of simulator, lab, paper and difference needs its room
 				}
 				look := &Look{Width: width}

@@ -8,14 +8,14 @@ import (
 
 	"weir/internal/text"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Results prints the table of all points, within 80 columns: what does not fit
 // beside comes below, with the sweep's keys again.
-func Results(s *spec.Spec, points []PointSummary) string {
+func Results(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, all: quantities(points)}
 	w.prepare()
 	look := &Look{}
@@ -285,7 +285,7 @@ func (w *worlds) printSizes(s *sheet, l *Look) {
 }
 
 // Sizes prints the tables by flow size, within 80 columns.
-func Sizes(s *spec.Spec, points []PointSummary) string {
+func Sizes(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, all: quantities(points)}
 	w.prepare()
 	look := &Look{}

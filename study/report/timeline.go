@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"weir/core/workload/job"
+	"weir/core/jobs/job"
+	"weir/study/experiment"
 	"weir/study/figure"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // timeline makes a plot of what ranks do: a panel for each point and job, of the first run of the point. It is nil if
 // no run has kept any of it.
-func (all *worlds) timeline(p spec.Plot) (*figure.Figure, error) {
+func (all *worlds) timeline(p experiment.Plot) (*figure.Figure, error) {
 	w := all.only(p.Means)
 	points := w.own
 	if len(points) == 0 {

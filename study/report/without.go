@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // Without says which points of the sweep are left out, and why, a sentence for each reason.
-func Without(s *spec.Spec) (lines []string) {
+func Without(s *experiment.Spec) (lines []string) {
 	for _, a := range s.Without() {
 		lines = append(lines, fmt.Sprintf("left out: %s: %s", a.Which(s.Sweep()), a.Why))
 	}

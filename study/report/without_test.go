@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/forward"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/udp"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 const listed = `
@@ -32,13 +32,13 @@ tables: {columns: [goodput], sort: "goodput.x:desc"}
 // listedOutcome has a run at each point that is not left out, the later the faster.
 func listedOutcome(t *testing.T, runs int) *results.Outcome {
 	t.Helper()
-	r := &spec.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	r := &experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
-	s, err := plan.Load(r, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(listed)}, spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(listed)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &results.Outcome{Name: "x", World: spec.Sim, Spec: s}
+	o := &results.Outcome{Name: "x", World: experiment.Sim, Spec: s}
 	for i, x := range plan.Runs(s)[:runs] {
 		o.Runs = append(o.Runs, &results.Run{Seed: x.Seed, Point: x.Point, End: results.End{Reason: "time up"},
 			Values: measure.Values{Measures: []measure.Measured{grouped1("goodput", "bps", "x", float64(1+i)*1.111e6),
@@ -94,7 +94,7 @@ func TestListedTables(t *testing.T) {
 
 // How long is measured, and after what, is said in times, also where the sweep has them.
 func TestLasts(t *testing.T) {
-	r := &spec.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	r := &experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
 	keys := map[string]string{"duration: 1s\nwarmup: $w": "w: [5ms, 2s], ", "duration: $w": "w: [5ms, 2s], ",
 		"duration: $d\nwarmup: $e": "d: [7ms], e: [3ms], "}
@@ -107,11 +107,11 @@ func TestLasts(t *testing.T) {
 	} {
 		file := strings.Replace(strings.Replace(listed, "duration: 1s", text, 1), "sweep: {",
 			"sweep: {"+keys[text], 1)
-		s, err := plan.Load(r, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(file)}, spec.Options{})
+		s, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(file)}, experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := facts(&results.Outcome{Name: "x", World: spec.Sim, Spec: s}, 0); !strings.HasSuffix(got, want) {
+		if got := facts(&results.Outcome{Name: "x", World: experiment.Sim, Spec: s}, 0); !strings.HasSuffix(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

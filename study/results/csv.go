@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // Table writes CSV whose cells do nothing where they are opened: a spreadsheet takes none for a formula, and a
@@ -40,7 +40,7 @@ func (t *Table) Flush() error {
 func (o *Outcome) CSV(w io.Writer) error {
 	c := NewTable(w)
 	head := []string{"run", "seed"}
-	if o.World == spec.Lab {
+	if o.World == experiment.Lab {
 		head = append([]string{"world"}, head...)
 	}
 	for _, d := range o.Spec.Sweep() {
@@ -53,17 +53,17 @@ func (o *Outcome) CSV(w io.Writer) error {
 	}
 	c.Row(head...)
 	runs := o.Runs
-	if o.World == spec.Lab && o.Beside != nil {
+	if o.World == experiment.Lab && o.Beside != nil {
 		runs = append(append([]*Run{}, runs...), o.Beside.Runs...)
 	}
 	for i, r := range runs {
 		base := []string{r.ID, strconv.FormatUint(r.Seed, 10)}
 		switch {
-		case o.World != spec.Lab:
+		case o.World != experiment.Lab:
 		case i < len(o.Runs):
-			base = append([]string{spec.Lab}, base...)
+			base = append([]string{experiment.Lab}, base...)
 		default:
-			base = append([]string{spec.Sim}, base...)
+			base = append([]string{experiment.Sim}, base...)
 		}
 		for _, x := range r.Point {
 			base = append(base, x.Text)

@@ -18,16 +18,16 @@ import (
 	"weir/internal/revision"
 	"weir/internal/text"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Open reads a results folder that Execute has written: its spec, the runs that
 // runs.json names, and the claims judged anew. Runs that the spec has and the folder
 // does not are missing in the outcome. What is wrong with the folder is an
 // InputErrors that names the file.
-func Open(r *spec.Registry, dir string) (*Outcome, error) {
+func Open(r *experiment.Registry, dir string) (*Outcome, error) {
 	doc, err := openIndex(dir)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Open(r *spec.Registry, dir string) (*Outcome, error) {
 }
 
 // openAs is Open with what runs.json has, or is to have.
-func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
+func openAs(r *experiment.Registry, dir string, doc *index) (*Outcome, error) {
 	from, unknown := openOrigin(dir)
 	s, err := specOf(r, dir, doc.Experiment, from)
 	if err != nil {
@@ -56,9 +56,9 @@ func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
 		return nil, err
 	}
 	o.Claims = Judge(s, o.Runs, o.Seeds())
-	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+spec.Lab); ok && o.World == spec.Lab {
+	if beside, ok := strings.CutSuffix(filepath.Clean(dir), "-"+experiment.Lab); ok && o.World == experiment.Lab {
 		// What the simulator has for the same; without it the lab's stands alone.
-		if b, err := Open(r, beside); err == nil && b.World == spec.Sim && b.Spec.Hash() == s.Hash() {
+		if b, err := Open(r, beside); err == nil && b.World == experiment.Sim && b.Spec.Hash() == s.Hash() {
 			o.Beside = b
 		}
 	}
@@ -66,7 +66,7 @@ func openAs(r *spec.Registry, dir string, doc *index) (*Outcome, error) {
 }
 
 // specOf reads what a folder's results are of.
-func specOf(r *spec.Registry, dir, name string, from *originFile) (*spec.Spec, error) {
+func specOf(r *experiment.Registry, dir, name string, from *originFile) (*experiment.Spec, error) {
 	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return nil, err
@@ -75,12 +75,12 @@ func specOf(r *spec.Registry, dir, name string, from *originFile) (*spec.Spec, e
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(dir, name), document.LargestInput)
 	}
-	return plan.Load(r, src, spec.Options{Resolved: true, Origin: from.spec()})
+	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.spec()})
 }
 
 // Begun reads what is carried out into a folder, or was until somebody ended it: the experiment, where its runs are
 // carried out, and the command. It needs no runs.json.
-func Begun(r *spec.Registry, dir string) (s *spec.Spec, world, command string, err error) {
+func Begun(r *experiment.Registry, dir string) (s *experiment.Spec, world, command string, err error) {
 	p, err := openPart(dir)
 	if err != nil {
 		return nil, "", "", err
@@ -158,11 +158,11 @@ func openOrigin(dir string) (*originFile, error) {
 }
 
 // spec is what the spec is told of it; nil if nothing is known.
-func (f *originFile) spec() *spec.Origin {
+func (f *originFile) spec() *experiment.Origin {
 	if f == nil {
 		return nil
 	}
-	return &spec.Origin{Quick: f.Quick, Parameters: f.Parameters}
+	return &experiment.Origin{Quick: f.Quick, Parameters: f.Parameters}
 }
 
 // openRuns reads the runs that the index names, and puts those that count into the order of the spec's.
@@ -208,20 +208,20 @@ func (o *Outcome) openRuns(doc *index) error {
 // originFile is the file origin.json: what spec.yaml does not say of the file and the
 // command that it was made of.
 type originFile struct {
-	Command    string           `json:"command"`
-	Version    string           `json:"version"` // of the program that carried out the runs, as people call it
-	Program    string           `json:"program"` // its revision; empty: of several, or not known
-	Quick      bool             `json:"quick"`
-	Parameters []spec.Parameter `json:"parameters"`
+	Command    string                 `json:"command"`
+	Version    string                 `json:"version"` // of the program that carried out the runs, as people call it
+	Program    string                 `json:"program"` // its revision; empty: of several, or not known
+	Quick      bool                   `json:"quick"`
+	Parameters []experiment.Parameter `json:"parameters"`
 }
 
 // Origin is origin.json of what this program carries out.
-func Origin(s *spec.Spec, command string) []byte {
+func Origin(s *experiment.Spec, command string) []byte {
 	return originOf(s, command, revision.Version(), revision.This().String())
 }
 
 // originOf is Origin for another program.
-func originOf(s *spec.Spec, command, version, program string) []byte {
+func originOf(s *experiment.Spec, command, version, program string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -239,7 +239,7 @@ func inputFile(dir, name string) string {
 }
 
 // WriteInputs keeps the files that the spec names with the results.
-func WriteInputs(s *spec.Spec, dir string) error {
+func WriteInputs(s *experiment.Spec, dir string) error {
 	inputs := s.Inputs()
 	for i, name := range slices.Sorted(maps.Keys(inputs)) {
 		if i == 0 {

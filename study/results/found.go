@@ -12,9 +12,9 @@ import (
 	"syscall"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // elsewhere is what helps when a folder is another version's.
@@ -22,7 +22,7 @@ const elsewhere = "another --out, or the version of weir that wrote it"
 
 // Usable is an InputErrors that names the file if a results folder is another version's, or another experiment's, or
 // has something else where a file or a folder is to be; nil also if there is none.
-func Usable(s *spec.Spec, dir string) error {
+func Usable(s *experiment.Spec, dir string) error {
 	if err := placesFree(dir); err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/revision"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Merging says how results folders are merged.
@@ -43,7 +43,7 @@ type Merged struct {
 // Nothing is written before all is checked. What is wrong with the folders is an InputErrors; other errors are about
 // writing, or ctx's if that has ended: what is merged then stays, and the same call goes on. Where the merged folder is
 // there already, it is one of those that are merged.
-func Merge(ctx context.Context, r *spec.Registry, dirs []string, m Merging) (*Merged, error) {
+func Merge(ctx context.Context, r *experiment.Registry, dirs []string, m Merging) (*Merged, error) {
 	x := &merging{Merging: m, registry: r}
 	if err := x.open(dirs); err != nil {
 		return nil, err
@@ -85,11 +85,11 @@ func Merge(ctx context.Context, r *spec.Registry, dirs []string, m Merging) (*Me
 // merging is what Merge has in hand.
 type merging struct {
 	Merging
-	registry    *spec.Registry
+	registry    *experiment.Registry
 	parts       []*part
 	given       int // parts that were named
 	name, world string
-	spec        *spec.Spec
+	spec        *experiment.Spec
 	command     string
 	origin      bool   // it is known
 	version     string // of the program that has carried out the runs, as people call it; "": of several
@@ -181,7 +181,7 @@ func (x *merging) agree() error {
 }
 
 func worldName(world string) string {
-	if world == spec.Lab {
+	if world == experiment.Lab {
 		return "lab"
 	}
 	return "simulator"
@@ -198,7 +198,7 @@ func (x *merging) load(text []byte, from *originFile, base *part) error {
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(base.dir, name), document.LargestInput)
 	}
-	if x.spec, err = plan.Load(x.registry, src, spec.Options{Resolved: true, Origin: from.spec()}); err != nil {
+	if x.spec, err = plan.Load(x.registry, src, experiment.Options{Resolved: true, Origin: from.spec()}); err != nil {
 		return err
 	}
 	if !bytes.Equal(x.spec.Resolved(), text) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"weir/internal/revision"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // choose takes one file for each run that is there. Where several folders have a run, all must have the same.
@@ -123,7 +123,7 @@ func (x *merging) same(a, b *mergeable) error {
 	}
 	var wrongs problems
 	switch {
-	case x.world == spec.Lab:
+	case x.world == experiment.Lab:
 		wrongs.add(b.file(), "folders of which only one has the run, or --seed with other seeds",
 			"%s has measured the same run (%s), and no two measurements are alike: neither is taken for both", a.file(),
 			named(a.run))

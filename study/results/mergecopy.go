@@ -16,7 +16,7 @@ import (
 
 	"weir/internal/atomicfile"
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // at is a file of the part's folder.
@@ -26,7 +26,7 @@ func (p *part) at(name string) string { return filepath.Join(p.dir, name) }
 // was not finished, and is not taken.
 func (x *merging) vouchedFiles(dir string, run *Run) (all []vouched, err error) {
 	lists := []string{filepath.Join("traces", run.ID+TraceDigests)}
-	if x.world == spec.Lab {
+	if x.world == experiment.Lab {
 		lists = []string{filepath.Join("captures", run.ID+TraceDigests), filepath.Join("captures",
 			run.ID+"-hosts"+TraceDigests)}
 	}

@@ -12,9 +12,9 @@ import (
 
 	"weir/internal/document"
 	"weir/internal/revision"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // part is one of the folders that are merged.
@@ -88,7 +88,7 @@ func (p problems) err() error {
 
 // openPart reads all of a folder but its runs.
 func openPart(dir string) (*part, error) {
-	p := &part{dir: dir, world: spec.Sim, named: map[string]bool{}}
+	p := &part{dir: dir, world: experiment.Sim, named: map[string]bool{}}
 	var err error
 	if p.spec, err = document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -96,8 +96,8 @@ func openPart(dir string) (*part, error) {
 		}
 		return nil, wrong(dir, "spec.yaml", "it cannot be read: %v", document.Reason(err))
 	}
-	if strings.HasSuffix(filepath.Base(filepath.Clean(dir)), "-"+spec.Lab) {
-		p.world = spec.Lab
+	if strings.HasSuffix(filepath.Base(filepath.Clean(dir)), "-"+experiment.Lab) {
+		p.world = experiment.Lab
 	}
 	if _, err := os.Stat(filepath.Join(dir, "runs.json")); !errors.Is(err, fs.ErrNotExist) {
 		if p.doc, err = openIndex(dir); err != nil {
@@ -127,7 +127,7 @@ func (p *part) name() string {
 	}
 	parts := folderForm.FindStringSubmatch(filepath.Base(filepath.Clean(p.dir)))
 	hash := hashOf(p.spec)
-	if parts == nil || parts[2] != hash[:hashLength] || (parts[4] != "") != (p.world == spec.Lab) {
+	if parts == nil || parts[2] != hash[:hashLength] || (parts[4] != "") != (p.world == experiment.Lab) {
 		return ""
 	}
 	if from, err := openOrigin(p.dir); err == nil && from != nil { // a name with slashes has lost them
@@ -208,7 +208,7 @@ func (x *merging) readRun(p *part, base string) (*mergeable, error) {
 		return nil, wrong(p.dir, name, "%v", err)
 	}
 	r := x.plan[place(run.Point, run.Seed)]
-	if r == nil || (run.Attempts != nil) != (x.world == spec.Lab) {
+	if r == nil || (run.Attempts != nil) != (x.world == experiment.Lab) {
 		return nil, wrong(p.dir, name, "it is no run of this experiment: %s seed %d", measure.PointName(run.Point), run.Seed)
 	}
 	if why := notThe(run, r, id); why != "" {
@@ -235,7 +235,7 @@ func (p *part) counts(m *mergeable) bool {
 // beside the run does, if it has one.
 func (x *merging) programOf(p *part, r *plan.Run, id string) program {
 	generators := []string{""}
-	if x.world == spec.Lab {
+	if x.world == experiment.Lab {
 		generators = x.Generators
 	}
 	for _, executable := range x.executables {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // seeded is a resolved spec without what says which seeds it has.
@@ -26,7 +26,7 @@ func (s *seeded) end() uint64 { return s.first + s.n }
 
 // repeatKey is the key of a resolved spec that says how many seeds a point has in a world.
 func repeatKey(text []byte, world string) string {
-	if world == spec.Lab && bytes.Contains(text, []byte("\nlab_repeat: ")) {
+	if world == experiment.Lab && bytes.Contains(text, []byte("\nlab_repeat: ")) {
 		return "lab_repeat"
 	}
 	return "repeat"

@@ -8,14 +8,14 @@ import (
 
 	"weir/internal/text"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // Chosen is how many seeds of every point count where an experiment says by what is measured. All points have the
 // same, so that what is compared has the same seeds.
 type Chosen struct {
-	spec.Need
+	experiment.Need
 	N     int // the first so many seeds count
 	State State
 	// Share is half of the interval over the mean where that is largest, and Point is there: of the points with a value
@@ -44,7 +44,7 @@ const (
 
 // samples are values by point and seed.
 type samples struct {
-	need   spec.Need
+	need   experiment.Need
 	points [][]measure.Coordinate
 	values [][]float64 // NaN: not defined
 	there  [][]bool
@@ -52,7 +52,7 @@ type samples struct {
 
 // Choose decides by the finished runs how many seeds count, in the order of the seeds: runs of later ones make no
 // difference. It is nil where the experiment has the number. A value that is not finite is not defined, as in files.
-func Choose(s *spec.Spec, runs []*Run, world string) *Chosen {
+func Choose(s *experiment.Spec, runs []*Run, world string) *Chosen {
 	need, ok := s.NeedOn(world)
 	if !ok {
 		return nil
@@ -82,7 +82,7 @@ func Choose(s *spec.Spec, runs []*Run, world string) *Chosen {
 }
 
 // ratiosOf are the ratios of each run; nil if the measure is none.
-func ratiosOf(s *spec.Spec, runs []*Run, name string) [][]measure.Measured {
+func ratiosOf(s *experiment.Spec, runs []*Run, name string) [][]measure.Measured {
 	if s.Over(name) == "" {
 		return nil
 	}

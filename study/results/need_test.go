@@ -8,29 +8,29 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // needed is an experiment of three points.
-func needed(t testing.TB, repeat string) *spec.Spec {
+func needed(t testing.TB, repeat string) *experiment.Spec {
 	t.Helper()
 	text := strings.Replace(plantest.Small, "repeat: 2", "repeat: "+repeat, 1) + plantest.SmallTraffic +
 		"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps, 4Mbps]}\nmeasure: [goodput, jain]\n" +
 		"ratio: [{of: goodput, over: {rate: 1Mbps}}]\n"
-	return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, spec.Options{})
+	return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 }
 
 // absent stands for a run that is not there.
 var absent = math.Inf(-1)
 
 // made are runs with these values of goodput.a by point and seed.
-func made(s *spec.Spec, values func(point, seed int) float64) (runs []*results.Run) {
+func made(s *experiment.Spec, values func(point, seed int) float64) (runs []*results.Run) {
 	for k, r := range plan.Runs(s) {
 		if v := values(r.Index, k%s.Repeat()); v != absent {
 			runs = append(runs, &results.Run{Seed: r.Seed, Point: r.Point, Values: measure.Values{
@@ -98,14 +98,14 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := needed(t, "{measure: goodput.a, "+c.repeat+"}")
-			got := results.Choose(s, made(s, c.values), spec.Sim)
+			got := results.Choose(s, made(s, c.values), experiment.Sim)
 			if got.N != c.n || got.State != c.state || !strings.Contains(got.String(), c.says) {
 				t.Errorf("%s (%s), want %d runs, %s: %s", got, got.State, c.n, c.state, c.says)
 			}
 		})
 	}
 	s := needed(t, "{measure: goodput.a, until: 1%}")
-	if results.Choose(s, nil, spec.Lab) != nil || results.Choose(needed(t, "3"), nil, spec.Sim) != nil {
+	if results.Choose(s, nil, experiment.Lab) != nil || results.Choose(needed(t, "3"), nil, experiment.Sim) != nil {
 		t.Error("a number of seeds is chosen where there is one")
 	}
 }
@@ -114,11 +114,11 @@ func TestChoose(t *testing.T) {
 func TestChooseByRatio(t *testing.T) {
 	luck := func(point, seed int) float64 { return float64(point+1) * float64(1+seed%3) }
 	s := needed(t, "{measure: goodput_ratio.a, until: 0.1%}")
-	if c := results.Choose(s, made(s, luck), spec.Sim); c.N != 5 || c.State != results.Met {
+	if c := results.Choose(s, made(s, luck), experiment.Sim); c.N != 5 || c.State != results.Met {
 		t.Errorf("%s", c)
 	}
 	s = needed(t, "{measure: goodput.a, until: 0.1%}")
-	if c := results.Choose(s, made(s, luck), spec.Sim); c.State != results.Unmet {
+	if c := results.Choose(s, made(s, luck), experiment.Sim); c.State != results.Unmet {
 		t.Errorf("%s", c)
 	}
 }
@@ -152,7 +152,7 @@ func TestChooseIsMinimal(t *testing.T) {
 		for want < need.Most && !enough(want) {
 			want++
 		}
-		got := results.Choose(s, runs, spec.Sim)
+		got := results.Choose(s, runs, experiment.Sim)
 		if met[got.State]++; got.N != want || (got.State == results.Met) != enough(want) {
 			t.Errorf("%d: %s, want %d", k, got, want)
 		}
@@ -160,7 +160,7 @@ func TestChooseIsMinimal(t *testing.T) {
 			return r.Seed > s.Seed()+uint64(got.N-1) && random.IntN(2) == 0
 		})
 		random.Shuffle(len(later), func(i, j int) { later[i], later[j] = later[j], later[i] })
-		if again := results.Choose(s, later, spec.Sim); again.N != got.N || again.State != got.State {
+		if again := results.Choose(s, later, experiment.Sim); again.N != got.N || again.State != got.State {
 			t.Errorf("%d: %s in another order, was %s", k, again, got)
 		}
 		if next := got.Next(need.Least); next <= need.Least || next > need.Most {
@@ -182,13 +182,13 @@ func TestNext(t *testing.T) {
 		}
 		return absent
 	}
-	c := results.Choose(s, made(s, values), spec.Sim)
+	c := results.Choose(s, made(s, values), experiment.Sim)
 	if next, likely := c.Next(5), c.Likely(5); next != 28 || likely != 51 {
 		t.Errorf("%d, and likely %d", next, likely)
 	}
 	s = needed(t, "{measure: goodput.a, until: 8.8%, most: 20}")
 	undefined := func(_, seed int) float64 { return []float64{1, math.NaN(), 1, 1, 1, absent}[min(seed, 5)] }
-	if next := results.Choose(s, made(s, undefined), spec.Sim).Next(5); next != 13 {
+	if next := results.Choose(s, made(s, undefined), experiment.Sim).Next(5); next != 13 {
 		t.Errorf("%d without a value", next)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"weir/core/trace"
 	"weir/internal/document"
 	"weir/internal/pcapng"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // classicPcap are the first bytes of a pcap file, in both orders of bytes, with microseconds and nanoseconds
@@ -20,14 +20,14 @@ import (
 var classicPcap = []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x4d\x3c\xb2\xa1"}
 
 // ReadTrace reads a trace of any form, which its first bytes tell, and hands each record
-// to f, which must not keep it: no trace is in memory as a whole. For spec.Standard it reads standard
+// to f, which must not keep it: no trace is in memory as a whole. For experiment.Standard it reads standard
 // input, but no Parquet, which is read from its end. clock is the time of the first packet, in UTC, if the
 // file's times are those of a clock, and else "". An error names the file and the
 // place in it; of a file that can be read to its end and does not have the digest that
 // stands beside it, that.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, size := os.Stdin, int64(0)
-	if name == spec.Standard {
+	if name == experiment.Standard {
 		name = "standard input"
 	} else {
 		opened, info, err := document.Open(name)
@@ -71,7 +71,7 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	if errors.As(err, &stop) {
 		return clock, stop.error
 	}
-	if err == nil && name != spec.Standard {
+	if err == nil && name != experiment.Standard {
 		_, err = CheckTrace(name, "")
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"weir/core/packet"
 	"weir/internal/text"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -193,7 +193,7 @@ type Count struct {
 type Outcome struct {
 	Name     string // p4abc/fig4
 	World    string // Sim or Lab
-	Spec     *spec.Spec
+	Spec     *experiment.Spec
 	Runs     []*Run // those that are finished
 	Claims   []claim.Claim
 	Failed   []RunError // those that could not be carried out
@@ -558,7 +558,7 @@ func sampled(runs []*Run) (samples []claim.Sample) {
 }
 
 // Judge gives the finished runs their ratios, and every claim of the experiment its verdict over so many seeds.
-func Judge(s *spec.Spec, runs []*Run, seeds int) []claim.Claim {
+func Judge(s *experiment.Spec, runs []*Run, seeds int) []claim.Claim {
 	samples := sampled(runs)
 	for i, ratios := range s.Ratios(samples) {
 		if runs[i].Ratios = ratios; ratios != nil {

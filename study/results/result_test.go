@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/measure"
 )
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -37,7 +37,7 @@ func TestSchemasFit(t *testing.T) {
 		"coordinate": measure.Coordinate{}, "recorded": recordMeasure{}, "record": record{}, "execution": Execution{},
 		"worker": Worker{}, "failed": FailedRun{}, "wait": Wait{}, "event": Event{}, "machine": Machine{},
 		"aligned": Aligned{},
-		"claim":   claim.Claim{}, "program": Program{}, "origin.json": originFile{}, "parameter": spec.Parameter{}} {
+		"claim":   claim.Claim{}, "program": Program{}, "origin.json": originFile{}, "parameter": experiment.Parameter{}} {
 		t.Run(name, func(t *testing.T) {
 			have, ok := doc.Defs[name]
 			if !ok {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // Sheet is a table of all runs of results: with a row for each flow, value over time, … Parquet files and CSV are
@@ -57,7 +57,7 @@ func (s *Sheet) Own() []Column { return s.own }
 
 // Columns are all that the sheet has for an experiment: run, seed, and each sweep key as the spec writes it; of a key
 // whose values are all quantities also their value in base units, key_value; then its own.
-func (s *Sheet) Columns(x *spec.Spec) []Column {
+func (s *Sheet) Columns(x *experiment.Spec) []Column {
 	columns, taken := First(), map[string]bool{}
 	for _, c := range append(First(), s.own...) {
 		taken[c.Name] = true
@@ -91,7 +91,7 @@ func (s *Sheet) each(o *Outcome, add func(values ...any)) {
 }
 
 // pointValues are a run's values of the columns before the sheet's own.
-func pointValues(s *spec.Spec, r *Run) []any {
+func pointValues(s *experiment.Spec, r *Run) []any {
 	out := []any{r.ID, r.Seed}
 	for i, c := range r.Point {
 		out = append(out, c.Text)

@@ -3,7 +3,7 @@ package results
 import (
 	"slices"
 
-	"weir/core/workload/job"
+	"weir/core/jobs/job"
 )
 
 // timed reports whether a run has kept what ranks do.

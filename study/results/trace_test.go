@@ -16,8 +16,8 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
 	"weir/study/results"
 )
 

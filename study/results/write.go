@@ -13,19 +13,19 @@ import (
 	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Folder is the experiment's results folder below dir, of a world and of this program: a program that may compute other
 // bytes has another one. Of a file's name that would act on a terminal the folder has the escaped form, without
 // backslashes, which separate folders on some systems.
-func Folder(s *spec.Spec, dir, world string) string {
+func Folder(s *experiment.Spec, dir, world string) string {
 	return folderOf(s, dir, world, revision.This().Key())
 }
 
 // folderOf is Folder for the program with that key.
-func folderOf(s *spec.Spec, dir, world, key string) string {
+func folderOf(s *experiment.Spec, dir, world, key string) string {
 	return filepath.Join(dir, folderName(s.Name(), s.Hash(), key, world))
 }
 
@@ -33,7 +33,7 @@ const hashLength = 12 // characters of the spec's hash in a folder's name
 
 func folderName(experiment, hash, key, world string) string {
 	name := plainName(experiment) + "-" + hash[:min(len(hash), hashLength)] + "-" + key
-	if world != spec.Sim {
+	if world != experiment.Sim {
 		name += "-" + world
 	}
 	return name
@@ -47,7 +47,7 @@ func plainName(experiment string) string {
 // folderForm is how folders are named: by experiment, hash, the program's key, which those of older versions lack, and
 // the world.
 var folderForm = regexp.MustCompile(fmt.Sprintf(`^(.+)-([0-9a-f]{%d})(?:-([0-9a-f]{%d}|%s))?(-%s)?$`, hashLength,
-	revision.KeyLength, severalKey, spec.Lab))
+	revision.KeyLength, severalKey, experiment.Lab))
 
 // severalKey stands for the key of a folder that has runs of several programs, which only merging makes.
 const severalKey = "several"

@@ -5,20 +5,20 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // mb is a Mb/s.
 const mb = 1e6
 
 // compared returns the experiment whose runs are compared.
-func compared(t *testing.T) *spec.Spec {
+func compared(t *testing.T) *experiment.Spec {
 	t.Helper()
 	return load(t, line+`
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
-`, spec.Options{})
+`, experiment.Options{})
 }
 
 // comparedRuns returns runs of one point with a measure's value for a group, by seed.
@@ -81,8 +81,8 @@ func TestAgreements(t *testing.T) {
 		{"an error", []float64{40 * mb}, []float64{5 * mb},
 			results.Attempt{Errors: []string{"x"}}, -1, claim.Undecided, true},
 	} {
-		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: comparedRuns("goodput", "x", x.attempt, x.lab...),
-			Beside: &results.Outcome{World: spec.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, x.sim...)}}
+		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("goodput", "x", x.attempt, x.lab...),
+			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, x.sim...)}}
 		all := o.Agreements()
 		if len(all) != 1 || !all[0].Judged || all[0].Verdict != x.want || all[0].Upset != x.upset {
 			t.Errorf("%s: %+v", x.name, all)
@@ -98,8 +98,8 @@ func TestAgreements(t *testing.T) {
 func TestAgreementsOfQueues(t *testing.T) {
 	s := compared(t)
 	for share, want := range map[float64]claim.Verdict{0: claim.Fails, 0.009: claim.Fails, 0.011: claim.Undecided} {
-		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p99", upsetBy(share), 30),
-			Beside: &results.Outcome{World: spec.Sim, Runs: comparedRuns("queue", "s->c p99", results.Attempt{}, 10)}}
+		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p99", upsetBy(share), 30),
+			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p99", results.Attempt{}, 10)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
 			t.Errorf("a percentile, %v upset: %+v", share, all)
 		}
@@ -124,8 +124,8 @@ func TestAgreementsOfQueues(t *testing.T) {
 		{13.4, 8, 0.14, claim.Undecided}, {13.4, 8, 0.21, claim.Undecided}, {26, 19, 0.14, claim.Undecided},
 		{13.4, 8, 0.01, claim.Fails}, {13.4, 8, 0, claim.Fails}, {86, 2, 0.14, claim.Fails}, {86, 2, 0.51, claim.Undecided},
 	} {
-		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p50", upsetBy(x.share), x.lab),
-			Beside: &results.Outcome{World: spec.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{}, x.sim)}}
+		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p50", upsetBy(x.share), x.lab),
+			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{}, x.sim)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("a median of %v and %v, %v upset: %+v", x.sim, x.lab, x.share, all)
 		}
@@ -143,8 +143,8 @@ func TestAgreementsOfQueues(t *testing.T) {
 		{"s->c p99", 0, 300, disturbedBy(0.001), claim.Undecided}, {"s->c p99", 0, 1, disturbedBy(0.2), claim.Holds},
 		{"s->c p50", 0, 0, disturbedBy(0.2), claim.Holds},
 	} {
-		o := &results.Outcome{World: spec.Lab, Spec: s, Runs: comparedRuns("queue", x.group, x.attempt, x.lab),
-			Beside: &results.Outcome{World: spec.Sim, Runs: comparedRuns("queue", x.group, results.Attempt{}, x.sim)}}
+		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", x.group, x.attempt, x.lab),
+			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", x.group, results.Attempt{}, x.sim)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("%s of %v and %v, %v: %+v", x.group, x.sim, x.lab, x.attempt.Disturbed, all)
 		}
@@ -158,13 +158,13 @@ func TestAgreementsOfRuns(t *testing.T) {
 	mixed := append(comparedRuns("goodput", "x",
 		upsetBy(0), 5*mb), comparedRuns("goodput", "x", disturbedBy(0), 5*mb)...)
 	mixed[1].Seed = 2
-	two := &results.Outcome{World: spec.Lab, Spec: s, Runs: mixed,
-		Beside: &results.Outcome{World: spec.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, 40*mb)}}
+	two := &results.Outcome{World: experiment.Lab, Spec: s, Runs: mixed,
+		Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "x", results.Attempt{}, 40*mb)}}
 	if all := two.Agreements(); len(all) != 1 || all[0].Verdict != claim.Undecided {
 		t.Errorf("one of two runs is disturbed: %+v", all)
 	}
-	o := &results.Outcome{World: spec.Lab, Spec: s, Runs: comparedRuns("goodput", "x", upsetBy(0), 1),
-		Beside: &results.Outcome{World: spec.Sim, Runs: comparedRuns("goodput", "y", upsetBy(0), 1)}}
+	o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("goodput", "x", upsetBy(0), 1),
+		Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("goodput", "y", upsetBy(0), 1)}}
 	if all := o.Agreements(); len(all) != 0 {
 		t.Errorf("what only the lab has: %+v", all)
 	}

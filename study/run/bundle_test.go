@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"weir/core/trace"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // bundled is a run of which a trace is wanted, and the bundle of both.
 func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 	t.Helper()
-	s := load(t, strings.Replace(runnable, "sweep: ", quota+"sweep: ", 1), spec.Options{})
+	s := load(t, strings.Replace(runnable, "sweep: ", quota+"sweep: ", 1), experiment.Options{})
 	ports, err := TracePorts(s, []string{"s->*"})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestTraceQuota(t *testing.T) {
 	}{{size, true}, {size - 1, false}, {1, false}} {
 		t.Run(fmt.Sprint(x.quota), func(t *testing.T) {
 			s := load(t, strings.Replace(runnable, "sweep: ", fmt.Sprintf("trace_quota: %d B\nsweep: ", x.quota), 1),
-				spec.Options{})
+				experiment.Options{})
 			dir := t.TempDir()
 			o, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e", Trace: []string{"s->*"}})
 			if err != nil {

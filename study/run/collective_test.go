@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -29,7 +29,7 @@ func TestRingTime(t *testing.T) {
 	const tx, delay = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond
 	for _, n := range []int{2, 3, 8} {
 		for _, k := range []int{1, 7} {
-			s := load(t, fmt.Sprintf(collectiveSpec, n, "ring", n*k*1000), spec.Options{})
+			s := load(t, fmt.Sprintf(collectiveSpec, n, "ring", n*k*1000), experiment.Options{})
 			o, err := Execute(context.Background(), s, Options{})
 			if err != nil || len(o.Failed) > 0 {
 				t.Fatal(err, o.Failed)
@@ -54,7 +54,7 @@ func TestRingTime(t *testing.T) {
 // it all back to both.
 func TestTreeTime(t *testing.T) {
 	const tx, delay, k = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
-	s := load(t, fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), spec.Options{})
+	s := load(t, fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), experiment.Options{})
 	o, err := Execute(context.Background(), s, Options{})
 	if err != nil || len(o.Failed) > 0 {
 		t.Fatal(err, o.Failed)
@@ -76,7 +76,7 @@ traffic:
   - {name: ring, collective: ring, hosts: "*", size: 1MB, transport: `+transport+`}
   - {name: tree, collective: tree, hosts: [h3, h0, h5, h6], size: 200kB, transport: `+transport+`}
 measure: [collective]
-`, spec.Options{})
+`, experiment.Options{})
 		first := ""
 		for i, change := range []func(c *sim.Config){
 			func(*sim.Config) {}, func(c *sim.Config) { c.Window = unit.Microsecond }, func(c *sim.Config) {
@@ -133,7 +133,7 @@ func TestCollectiveErrors(t *testing.T) {
 duration: 1s
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
-`), spec.Options{})
+`), experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, not %s", err, want)
 			}
@@ -144,7 +144,7 @@ duration: 2s
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
 measure: [collective]
-`), spec.Options{})
+`), experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a collective") {
 		t.Error(err)
 	}
@@ -156,7 +156,7 @@ func TestRingTimeRDMA(t *testing.T) {
 	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 88 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := room()
 	s, err := plan.Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
-		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), spec.Options{})
+		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

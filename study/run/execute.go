@@ -21,10 +21,10 @@ import (
 	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -59,9 +59,9 @@ type Options struct {
 // world says where runs are carried out.
 func (o *Options) world() string {
 	if o.Lab != nil {
-		return spec.Lab
+		return experiment.Lab
 	}
-	return spec.Sim
+	return experiment.Sim
 }
 
 // id is the name of a run's result.
@@ -74,7 +74,7 @@ func (o *Options) id(r *plan.Run) string {
 }
 
 // folder is where the results go; "" if nowhere.
-func (o *Options) folder(s *spec.Spec) string {
+func (o *Options) folder(s *experiment.Spec) string {
 	if o.Dir == "" {
 		return ""
 	}
@@ -90,7 +90,7 @@ func (o *Options) folder(s *spec.Spec) string {
 // the outcome has what was kept. Runs that fail are in the outcome. A run that is there
 // without the trace that is wanted is carried out again, and must give the same. Several
 // processes may carry out one experiment: they share its runs out among them.
-func Execute(ctx context.Context, s *spec.Spec, o Options) (*results.Outcome, error) {
+func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
 	runs := plan.RunsOn(s, o.world())
 	ports, err := TracePorts(s, o.Trace)
 	if err != nil {

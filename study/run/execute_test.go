@@ -13,8 +13,8 @@ import (
 
 	"weir/core/cc/cubic"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 const runnable = small + smallTraffic + `switch: [forward]
@@ -50,7 +50,7 @@ expect:
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
 	}
-	s := load(t, text, spec.Options{})
+	s := load(t, text, experiment.Options{})
 	f := s.Points()[0].Entry(0)
 	controller, _ := f.CC()
 	if _, config := s.Points()[0].Entry(1).CC(); f.Payload() != 1500-40-32 || f.TOSOf(0) != 0xb8 ||
@@ -85,7 +85,7 @@ func readContents(dir string) (map[string]string, error) {
 
 func execute(t *testing.T, text string, o Options, set ...string) *results.Outcome {
 	t.Helper()
-	out, err := Execute(context.Background(), load(t, text, spec.Options{Set: set}), o)
+	out, err := Execute(context.Background(), load(t, text, experiment.Options{Set: set}), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestSameBytes(t *testing.T) {
 // does only that.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
-	s := load(t, runnable, spec.Options{})
+	s := load(t, runnable, experiment.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	out, err := Execute(ctx, s, Options{Jobs: 1, Dir: dir, OnProgress: func(p Progress) {
@@ -257,7 +257,7 @@ sweep: {rate: [1Mbps, 16Mbps]}
 expect:
   - {id: full, says: what is offered arrives while the link is not full, where: {rate: 1Mbps},
       that: goodput.a >= 90% * rate}
-`), spec.Options{})
+`), experiment.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // fixtures are what tests share: outcomes that are made once (whole, home, ahead), in a folder that TestMain removes.
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 // whole returns the outcome of an experiment on one machine, with traces, in a folder of the test's own. Each outcome
 // is made once for all tests: the folder can have hard links to its files, so a test that changes a file replaces it
 // (put).
-func whole(t *testing.T, o spec.Options, executable string) *results.Outcome {
+func whole(t *testing.T, o experiment.Options, executable string) *results.Outcome {
 	t.Helper()
 	seed := uint64(0)
 	if o.Seed != nil {
@@ -78,7 +78,7 @@ func whole(t *testing.T, o spec.Options, executable string) *results.Outcome {
 }
 
 // makeWhole carries out an experiment on one machine, with traces.
-func makeWhole(t *testing.T, o spec.Options, executable string) *results.Outcome {
+func makeWhole(t *testing.T, o experiment.Options, executable string) *results.Outcome {
 	t.Helper()
 	command := "weir run x.yaml"
 	if o.Seed != nil {

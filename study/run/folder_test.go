@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // A results folder that is read again is the outcome that wrote it; CSV has a line for
@@ -55,7 +55,7 @@ func TestReopen(t *testing.T) {
 		t.Errorf("without origin.json: %v", err)
 	}
 	// the resolved spec of a part of the sweep can be read too
-	o, err = Execute(t.Context(), load(t, runnable, spec.Options{Set: []string{"rate=16Mbps"}}),
+	o, err = Execute(t.Context(), load(t, runnable, experiment.Options{Set: []string{"rate=16Mbps"}}),
 		Options{Dir: dir, Executable: "x"})
 	if err != nil {
 		t.Fatal(err)

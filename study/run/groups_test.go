@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 const groupSpec = `duration: 20ms
@@ -86,7 +86,7 @@ plot: [{x: fct, y: cdf, traffic: storage}, {x: slowdown, y: cdf}]`))
 			from, to := strings.Index(whole, "  - {name: read"), strings.Index(whole, "  - {name: train")
 			whole = whole[:from] + whole[to:]
 		}
-		if _, err := plan.Load(room(), file("t.yaml", whole), spec.Options{}); err == nil ||
+		if _, err := plan.Load(room(), file("t.yaml", whole), experiment.Options{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", text, err, want)
 		}

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // given is where the given GOAL files are, from the folder of this test's files.
-const given = "../../../core/workload/goal/testdata/"
+const given = "../../../core/jobs/goal/testdata/"
 
 const jobSpec = `duration: 1s
 framing: hpcc
@@ -43,7 +43,7 @@ func measures(t *testing.T, o *results.Outcome) map[string]float64 {
 
 func executeJob(t *testing.T, text string) *results.Outcome {
 	t.Helper()
-	o, err := Execute(context.Background(), load(t, text, spec.Options{}), Options{})
+	o, err := Execute(context.Background(), load(t, text, experiment.Options{}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ traffic: [{name: x, job: {chakra: {file: two}}}]
 	exactly(t, "job", measures(t, o)["job"], 2*1039e-9)
 	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 3, `traffic: [{name: x, job: {chakra: {file: two}},
     transport: tcp}]
-`)), spec.Options{})
+`)), experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), `"two.2.et" cannot be read`) {
 		t.Error(err)
 	}
@@ -357,7 +357,7 @@ topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us
 switch: [ecmp]
 measure: [job]
 traffic: [{name: a, job: {all_to_all: {size: 400kB, iterations: 3}}, hosts: "*", transport: tcp, cc: cubic}]
-`, spec.Options{})
+`, experiment.Options{})
 	first := ""
 	for i, change := range []func(c *sim.Config){func(*sim.Config) {}, func(c *sim.Config) { c.Threads = 4 },
 		func(c *sim.Config) { c.Window = 100 * unit.Nanosecond }} {
@@ -404,7 +404,7 @@ network: `+network+"\n"))
 func TestDeadlockIsSaidWhole(t *testing.T) {
 	name := strings.Repeat("../testdata/", 14) + given + "deadlock_2.goal"
 	_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2,
-		"traffic: [{name: x, transport: tcp, job: {goal: {file: "+name+"}}}]\n")), spec.Options{})
+		"traffic: [{name: x, transport: tcp, job: {goal: {file: "+name+"}}}]\n")), experiment.Options{})
 	for _, want := range []string{".goal:3: a of rank 0 waits for a message from rank 1 with tag 1, and 1 others",
 		".goal:8: a of rank 1 waits for a message from rank 0 with tag 2, and 1 others"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -460,7 +460,7 @@ duration: 1s
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
 measure: [job]
-`), spec.Options{})
+`), experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, not %s", err, want)
 			}
@@ -474,7 +474,7 @@ func TestIdealWithoutSwitches(t *testing.T) {
 		"{size: 1MB}}}]\n"), "switch: [ecmp]\n", "", 1)
 	exactly(t, "left", measures(t, executeJob(t, text))["job_left"], 0)
 	if _, err := plan.Load(room(), file("t.yaml", strings.Replace(text, "network: {loggops: {}}", "", 1)),
-		spec.Options{}); err == nil {
+		experiment.Options{}); err == nil {
 		t.Error("packets need programs")
 	}
 }
@@ -504,7 +504,7 @@ func TestJobIdle(t *testing.T) {
 		"{checkpoint: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
 	} {
 		s, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 4, "traffic: [{name: x, transport: tcp, cc: reno, "+
-			"job: "+job+"}]\n")), spec.Options{})
+			"job: "+job+"}]\n")), experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,7 +537,7 @@ func TestIdealErrors(t *testing.T) {
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
 measure: [job]
-`), spec.Options{})
+`), experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, not %s", err, want)
 			}
@@ -548,7 +548,7 @@ topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us
 switch: [ecmp]
 traffic: [{name: x, from: h0, to: h1, transport: tcp}]
 measure: [job]
-`), spec.Options{})
+`), experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a job") {
 		t.Error(err)
 	}

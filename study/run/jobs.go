@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"weir/core/workload/job"
+	"weir/core/jobs/job"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -36,7 +36,7 @@ func addJobs(run *results.Run, r *plan.Run, res *sim.Result) {
 }
 
 // messageWaits describes messages of a job that did not end, and what they waited for.
-func messageWaits(p *spec.Point, tr *spec.Traffic, waits []sim.MessageWait) (out []string) {
+func messageWaits(p *experiment.Point, tr *experiment.Traffic, waits []sim.MessageWait) (out []string) {
 	name := func(rank int) string {
 		return fmt.Sprintf("rank %d (%s)", rank, p.Measured().Network.Nodes[tr.Job().Hosts[rank]].Name)
 	}
@@ -49,7 +49,7 @@ func messageWaits(p *spec.Point, tr *spec.Traffic, waits []sim.MessageWait) (out
 }
 
 // waitsFor describes what a flow waits for, and names the links that are down and lost packets of it.
-func waitsFor(p *spec.Point, w *sim.Wait) string {
+func waitsFor(p *experiment.Point, w *sim.Wait) string {
 	text := w.String()
 	for i, direction := range w.Down {
 		if i == maxDownNamed {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // An all-gather of 1 MiB of each of four ranks, whose traces are ASTRA-sim's example, sends 12,582,912 B as there, and
@@ -60,7 +60,7 @@ func TestMessageSizes(t *testing.T) {
 		} {
 			t.Run(name+" "+network, func(t *testing.T) {
 				_, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 2, fmt.Sprintf(traffic, name, network))),
-					spec.Options{})
+					experiment.Options{})
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
 				}

@@ -11,9 +11,9 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/lab/iperf"
 	"weir/worlds/lab/kernel"
@@ -99,13 +99,13 @@ func Generators() []string { return []string{Kernel.Name, IPerf3.Name} }
 
 // Check tells what of the experiment's traffic the generator cannot send, before anything
 // starts. CheckLab must have found nothing.
-func (o *Lab) Check(s *spec.Spec) error {
+func (o *Lab) Check(s *experiment.Spec) error {
 	g := o.generator()
 	if g.Check == nil {
 		return nil
 	}
 	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
-	seen := map[*spec.Point]bool{} // seeds of a point have the same kinds of flows
+	seen := map[*experiment.Point]bool{} // seeds of a point have the same kinds of flows
 	for _, r := range plan.Runs(s) {
 		if seen[r.Of] {
 			continue
@@ -190,7 +190,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 
 // hostMTU is the MTU of the hosts' interfaces: Ethernet's, or what the largest packets
 // need.
-func hostMTU(p *spec.Point) int {
+func hostMTU(p *experiment.Point) int {
 	mtu := int32(lab.DefaultMTU)
 	for i := range p.Entries() {
 		mtu = max(mtu, ipPacket(p, p.Entry(i)))
@@ -199,7 +199,7 @@ func hostMTU(p *spec.Point) int {
 }
 
 // shortestRTT is the least base RTT of the run's flows.
-func shortestRTT(p *spec.Point, c *sim.Config) unit.Time {
+func shortestRTT(p *experiment.Point, c *sim.Config) unit.Time {
 	least, seen := unit.Never, p.Measured()
 	for i := range c.Flows {
 		f := &c.Flows[i]
@@ -209,7 +209,7 @@ func shortestRTT(p *spec.Point, c *sim.Config) unit.Time {
 }
 
 // twoFrames is how long two full frames take on the slowest link: by two, queues of simulator and lab may differ.
-func twoFrames(p *spec.Point) (longest unit.Time) {
+func twoFrames(p *experiment.Point) (longest unit.Time) {
 	const header = 14 // of Ethernet
 	frame := int32(header + hostMTU(p))
 	for _, l := range p.Network().Links {
@@ -223,7 +223,7 @@ func twoFrames(p *spec.Point) (longest unit.Time) {
 const timestamps = 12
 
 // labTraffic is what the run's kernels send, and the numbers of these flows among all.
-func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64,
+func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64,
 	progress func(share float64)) (t labtraffic.Config, of []int) {
 	t = labtraffic.Config{
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,
@@ -270,7 +270,7 @@ func labTraffic(p *spec.Point, c *sim.Config, k *kernel.Kernel, do func(node int
 
 // controlOf is the kernel's congestion control with which a traffic's connections begin: CUBIC, if agents then have
 // them follow something else.
-func controlOf(tr *spec.Traffic) string {
+func controlOf(tr *experiment.Traffic) string {
 	if followed(tr) != nil {
 		return "cubic"
 	}
@@ -348,7 +348,7 @@ func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *sent, id string) 
 
 // labResult is a run of the lab as the simulator would give it, so that measures mean the
 // same in both.
-func labResult(p *spec.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result {
+func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result {
 	res := &sim.Result{
 		End: sim.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
 		Ports: r.Ports, Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),

@@ -16,10 +16,10 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	labtraffic "weir/worlds/lab/traffic"
 )
@@ -173,7 +173,7 @@ traffic:
 switch: [forward]
 measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, every: 500ms}},
   {delay: {by: traffic}}, {cwnd: {every: 500ms}}, fct, timeouts]
-`, spec.Options{})
+`, experiment.Options{})
 	r := plan.Runs(s)[0]
 	c, err := r.Config()
 	if err != nil {
@@ -289,7 +289,7 @@ traffic:
 switch: [forward]
 sweep: {r: [1Mbps, 2Mbps], payload: [1000 B, 9168 B]}
 measure: [goodput, {queue: {port: s->b}}]
-`, spec.Options{})
+`, experiment.Options{})
 	for _, r := range plan.Runs(s) {
 		c, err := r.Config()
 		if err != nil {
@@ -349,7 +349,7 @@ switch: [forward]
 			"iperf: samples of flows"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s := load(t, head+x.rest, spec.Options{})
+			s := load(t, head+x.rest, experiment.Options{})
 			if err := CheckLab(s, someKernel(), false); err != nil {
 				t.Fatal(err)
 			}
@@ -431,7 +431,7 @@ topology:
 switch: [forward]
 traffic: [{name: x, from: %s, to: b, transport: tcp}, {name: y, from: %s, to: b, transport: tcp}]
 measure: [goodput]
-`, first, second), spec.Options{})
+`, first, second), experiment.Options{})
 			r := plan.Runs(s)[0]
 			c, err := r.Config()
 			if err != nil {
@@ -453,8 +453,8 @@ func TestLabRepeat(t *testing.T) {
 	text := strings.Replace(claimSpec, "repeat: 2",
 		"repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
 		"expect: [{id: x, says: y, that: goodput.a < 5}]\n"
-	s := load(t, text, spec.Options{})
-	runs := plan.RunsOn(s, spec.Lab)
+	s := load(t, text, experiment.Options{})
+	runs := plan.RunsOn(s, experiment.Lab)
 	if len(plan.Runs(s)) != 3*3 || len(runs) != 3 {
 		t.Fatalf("%d runs, %d in the lab", len(plan.Runs(s)), len(runs))
 	}
@@ -473,11 +473,11 @@ func TestLabRepeat(t *testing.T) {
 	if c := results.Judge(s, done, s.Repeat())[0]; c.Verdict != claim.Undecided {
 		t.Errorf("in the simulator, with two of three seeds missing: %+v", c)
 	}
-	quick := load(t, text, spec.Options{Quick: true})
-	if len(plan.Runs(quick)) != 2*3 || len(plan.RunsOn(quick, spec.Lab)) != 2*2 {
-		t.Errorf("quick: %d runs, %d in the lab", len(plan.Runs(quick)), len(plan.RunsOn(quick, spec.Lab)))
+	quick := load(t, text, experiment.Options{Quick: true})
+	if len(plan.Runs(quick)) != 2*3 || len(plan.RunsOn(quick, experiment.Lab)) != 2*2 {
+		t.Errorf("quick: %d runs, %d in the lab", len(plan.Runs(quick)), len(plan.RunsOn(quick, experiment.Lab)))
 	}
-	if s := load(t, claimSpec, spec.Options{}); len(plan.RunsOn(s, spec.Lab)) != len(plan.Runs(s)) {
+	if s := load(t, claimSpec, experiment.Options{}); len(plan.RunsOn(s, experiment.Lab)) != len(plan.Runs(s)) {
 		t.Error("without lab_repeat the lab has other runs than the simulator")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 	"weir/worlds/agent"
 	"weir/worlds/lab/kernel"
 )
@@ -32,7 +32,7 @@ func AskKernel() (*kernel.Kernel, error) {
 }
 
 // followed is the configuration of a traffic's law if Linux' own TCP is to follow it, by agents of its hosts; else nil.
-func followed(tr *spec.Traffic) cc.Followed {
+func followed(tr *experiment.Traffic) cc.Followed {
 	transport, _ := tr.Transport()
 	_, config := tr.CC()
 	if x, ok := config.(cc.Followed); ok && transport.Kernel == packet.ProtoTCP && !tr.Own() {
@@ -42,7 +42,7 @@ func followed(tr *spec.Traffic) cc.Followed {
 }
 
 // agentRoom is what agents put into each segment of a traffic.
-func agentRoom(p *spec.Point, tr *spec.Traffic) int32 {
+func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
 	if f := p.Telemetry(); f != nil && followed(tr) != nil {
 		return f.Most()
 	}
@@ -50,7 +50,7 @@ func agentRoom(p *spec.Point, tr *spec.Traffic) int32 {
 }
 
 // eachEnds visits the hosts of a traffic's flows, from source to destination, all that there can be.
-func eachEnds(p *spec.Point, id int, visit func(src, dst int)) {
+func eachEnds(p *experiment.Point, id int, visit func(src, dst int)) {
 	if g, ok := p.Entry(id).Generator(); ok {
 		for _, src := range g.From {
 			for _, dst := range g.To {
@@ -68,8 +68,8 @@ func eachEnds(p *spec.Point, id int, visit func(src, dst int)) {
 }
 
 // checkAgents tells what agents cannot do of a point's traffic, and reports whether some is theirs.
-func checkAgents(p *spec.Point, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
-	var first *spec.Traffic
+func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
+	var first *experiment.Traffic
 	const own = "stack: weir of tcp"
 	for id := range p.Entries() {
 		tr := p.Entry(id)
@@ -112,7 +112,7 @@ func checkAgents(p *spec.Point, c *document.Reader, s *spec.Spec, k *kernel.Kern
 }
 
 // checkTrace tells what agents cannot read of the telemetry that a traffic's path writes.
-func checkTrace(p *spec.Point, c *document.Reader, s *spec.Spec, id int) {
+func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id int) {
 	tr := p.Entry(id)
 	at := s.At("switch", "switches", "sweep")
 	f := p.Telemetry()
@@ -143,7 +143,7 @@ type agentPlan struct {
 
 // labAgents are what the agents of a point's hosts are told, by node. T is that of a host's paths, if those are alike;
 // else each connection measures its own. The error names a host whose flows want different things.
-func labAgents(p *spec.Point) (map[int]agent.Config, error) {
+func labAgents(p *experiment.Point) (map[int]agent.Config, error) {
 	name := func(node int) string { return p.Network().Nodes[node].Name }
 	seen, hosts := p.Measured(), map[int]*agentPlan{}
 	var err error
@@ -192,7 +192,7 @@ func lawText(a cc.Agent) string {
 }
 
 // othersTaken finds connections that an agent would take that are not meant.
-func othersTaken(p *spec.Point, hosts map[int]*agentPlan, fail func(node int, format string, args ...any)) {
+func othersTaken(p *experiment.Point, hosts map[int]*agentPlan, fail func(node int, format string, args ...any)) {
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		transport, _ := tr.Transport()

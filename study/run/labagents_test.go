@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab/kernel"
 )
 
@@ -27,7 +27,7 @@ func linux(cannot error) *kernel.Kernel {
 	return k
 }
 
-func withAgents() *spec.Registry {
+func withAgents() *experiment.Registry {
 	r := plantest.Registry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, inband.Scheme())
 	r.Controllers = append(r.Controllers, hpcc.Scheme(), hpcc.RxScheme())
@@ -93,7 +93,7 @@ func TestCheckLabAgents(t *testing.T) {
 			errors.New("it is too old"), []string{"traces of IOAM", "IPv6 only", "preset: agent says", "it is too old"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s := plantest.Load(t, withAgents(), strings.NewReplacer(x.replace...).Replace(traced), spec.Options{})
+			s := plantest.Load(t, withAgents(), strings.NewReplacer(x.replace...).Replace(traced), experiment.Options{})
 			err := run.CheckLab(s, linux(x.cannot), false)
 			if len(x.want) == 0 {
 				if err != nil {
@@ -128,7 +128,7 @@ func TestAgentsOfHosts(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			text := strings.Replace(traced, "preset: agent", "preset: agent, eta: 90%, n: 3", 1)
 			text = strings.Replace(text, x.from, x.to, 1)
-			one := plan.Runs(plantest.Load(t, withAgents(), text, spec.Options{}))[0]
+			one := plan.Runs(plantest.Load(t, withAgents(), text, experiment.Options{}))[0]
 			hosts, err := run.LabAgents(one.Of)
 			if err != nil || len(hosts) != 3 {
 				t.Fatal(hosts, err)

@@ -9,9 +9,9 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/lab/kernel"
 )
@@ -27,8 +27,8 @@ const (
 // CheckLab tells what of the experiment cannot be had in a lab whose hosts have this
 // kernel: all of it together, as InputErrors. With force, an experiment that is too large
 // is none.
-func CheckLab(s *spec.Spec, k *kernel.Kernel, force bool) error {
-	c := document.NewReader(spec.FileKind)
+func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
+	c := document.NewReader(experiment.FileKind)
 	c.Remember(s.Text())
 	for _, p := range s.Points() {
 		for i := range p.Entries() {
@@ -99,7 +99,7 @@ func orPoint(at []measure.Coordinate) string {
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
 // checkStacks tells what hosts of Linux and those of Weir's own cannot have together.
-func checkStacks(p *spec.Point, c *document.Reader) {
+func checkStacks(p *experiment.Point, c *document.Reader) {
 	said := map[int]bool{}
 	if all := p.Triggers(); len(all) > 0 {
 		tr := p.Entry(0)
@@ -124,7 +124,7 @@ func checkStacks(p *spec.Point, c *document.Reader) {
 }
 
 // checkLab tells what of a traffic the kernel cannot carry.
-func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) {
+func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
 	if tr.Job() != nil {
 		c.Fail(tr.At(), "weir run", "traffic %s is a job, which only the simulator can carry out", tr.Name())
 		return
@@ -147,7 +147,7 @@ func checkLab(p *spec.Point, tr *spec.Traffic, c *document.Reader, s *spec.Spec,
 }
 
 // checkController tells what of a traffic's congestion control the kernel does not have.
-func checkController(tr *spec.Traffic, c *document.Reader, s *spec.Spec, k *kernel.Kernel) bool {
+func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) bool {
 	transport, _ := tr.Transport()
 	controller, config := tr.CC()
 	if err := kernelHas(k, controller); err != nil {
@@ -175,7 +175,7 @@ func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
 
 // labHosts are the hosts' settings, by node, that the traffic's TCP parameters need. The
 // error names a host whose flows want different things.
-func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
+func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 	hosts := map[int]*kernel.Host{}
 	add := func(node int, h kernel.Host) error {
 		if hosts[node] == nil {
@@ -232,7 +232,7 @@ func labHosts(p *spec.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 }
 
 // checkBuffers tells what buffers of its own a traffic cannot have at hosts of several.
-func checkBuffers(p *spec.Point, c *document.Reader, k *kernel.Kernel, hosts map[int]*kernel.Host) {
+func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hosts map[int]*kernel.Host) {
 	said := map[int]bool{}
 	check := func(id, src, dst int) {
 		tr := p.Entry(id)
@@ -265,7 +265,7 @@ func checkBuffers(p *spec.Point, c *document.Reader, k *kernel.Kernel, hosts map
 const mostMTU = 9216
 
 // ipPacket is the length of a traffic's largest IP packets.
-func ipPacket(p *spec.Point, tr *spec.Traffic) int32 {
+func ipPacket(p *experiment.Point, tr *experiment.Traffic) int32 {
 	n := tr.Headers() - packet.EthernetHeader + tr.Payload() + agentRoom(p, tr)
 	if t, _ := tr.Transport(); tr.Own() {
 		n += t.First + packet.MostExtensions // notices, shares of a path, activity
@@ -277,7 +277,7 @@ func ipPacket(p *spec.Point, tr *spec.Traffic) int32 {
 }
 
 // ownHosts reports whether a point has hosts of Weir's own.
-func ownHosts(p *spec.Point) bool {
+func ownHosts(p *experiment.Point) bool {
 	for i := range p.Entries() {
 		if p.Entry(i).Own() {
 			return true
@@ -289,7 +289,7 @@ func ownHosts(p *spec.Point) bool {
 // Switches are those of the experiment's networks whose names some pattern matches
 // (path.Match), in the order of the first network that has them, and lab.CaptureHosts, if that is asked for. The error
 // is about a pattern that matches none at some point, or about hosts where none are Weir's own.
-func Switches(s *spec.Spec, patterns []string) (names []string, err error) {
+func Switches(s *experiment.Spec, patterns []string) (names []string, err error) {
 	for _, pattern := range patterns {
 		if pattern == lab.CaptureHosts {
 			if !slices.ContainsFunc(s.Points(), ownHosts) {

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"weir/core/cc/reno"
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 	"weir/worlds/lab/kernel"
 )
 
@@ -134,7 +134,7 @@ func TestCheckLabOfSenders(t *testing.T) {
 // checks checks an experiment, which must have these errors.
 func checks(t *testing.T, text string, force bool, want []string) {
 	t.Helper()
-	err := CheckLab(load(t, text, spec.Options{}), someKernel(), force)
+	err := CheckLab(load(t, text, experiment.Options{}), someKernel(), force)
 	if (err == nil) != (want == nil) {
 		t.Fatalf("%v, want %q", err, want)
 	}
@@ -162,7 +162,7 @@ traffic:
   - {name: y, from: b, to: c, transport: tcp, flows: 3}
 measure: [goodput]
 `
-	s, err := plan.Load(room(), file("test.yaml", text), spec.Options{})
+	s, err := plan.Load(room(), file("test.yaml", text), experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ topology:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := load(t, network+"switch: [forward]\n"+c.more+"traffic:\n  - "+c.traffic+"\nmeasure: [goodput]\n",
-				spec.Options{})
+				experiment.Options{})
 			if got := plan.FramesPerSecond(s.Points()[0]); got < 0.99*c.want || got > 1.01*c.want {
 				t.Errorf("%.0f frames/s, want %.0f", got, c.want)
 			}
@@ -233,7 +233,7 @@ traffic:
   - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 64 B}
   - {name: y, from: a, to: b, transport: tcp}
 measure: [goodput]
-`, spec.Options{})
+`, experiment.Options{})
 	want := 1e6/8/64 + 1.5*100e6/8/1514
 	if got := plan.FramesPerSecond(s.Points()[0]); got < 0.97*want || got > 1.03*want {
 		t.Errorf("%.0f frames/s, want %.0f", got, want)
@@ -256,7 +256,7 @@ func TestCheckLabOwnController(t *testing.T) {
 			own.Name, own.Kernel = "vegas", c.kernel
 			r.Controllers = append(r.Controllers, own)
 			s := plantest.Load(t, r, twoHosts+"switch: [forward]\ntraffic: [{name: x, from: a, to: b, transport: tcp, "+
-				"cc: vegas}]\nmeasure: [goodput]\n", spec.Options{})
+				"cc: vegas}]\nmeasure: [goodput]\n", experiment.Options{})
 			err := CheckLab(s, k, false)
 			if c.want == "" {
 				if err != nil {
@@ -301,7 +301,7 @@ measure: [goodput]
 			return n, nil
 		}})
 	for _, programs := range []string{"[forward]", "[forward, {telemetry: {t: 10us}}]"} {
-		s := plantest.Load(t, r, strings.Replace(text, "[forward]", programs, 1), spec.Options{})
+		s := plantest.Load(t, r, strings.Replace(text, "[forward]", programs, 1), experiment.Options{})
 		if err := CheckLab(s, someKernel(), false); err != nil {
 			t.Fatal(err)
 		}
@@ -312,14 +312,14 @@ measure: [goodput]
 		":3:3: host c has no link; a host of the lab has one interface":     {"hosts: [a, b]", "hosts: [a, b, c]"},
 	} {
 		t.Run(want, func(t *testing.T) {
-			s := plantest.Load(t, r, strings.Replace(text, change[0], change[1], 1), spec.Options{})
+			s := plantest.Load(t, r, strings.Replace(text, change[0], change[1], 1), experiment.Options{})
 			if err := CheckLab(s, someKernel(), false); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		})
 	}
 	// A family whose hosts have several links is for the simulator alone.
-	s := plantest.Load(t, r, strings.Replace(text, network, "topology: {twice: {}}\n", 1), spec.Options{})
+	s := plantest.Load(t, r, strings.Replace(text, network, "topology: {twice: {}}\n", 1), experiment.Options{})
 	err := CheckLab(s, someKernel(), false)
 	want := "host a has 2 links; a host of the lab has one interface"
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -343,7 +343,7 @@ func TestOwnTransport(t *testing.T) {
 	s, err := plan.Load(r, file("test.yaml", twoHosts+`switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: mine, rate: 8Mbps, payload: 1000 B}]
 measure: [goodput]
-`), spec.Options{})
+`), experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package run
 
 import (
 	"weir/core/unit"
-	"weir/study/spec"
+	"weir/study/experiment"
 	"weir/worlds/lab"
 	labtraffic "weir/worlds/lab/traffic"
 	"weir/worlds/sim"
@@ -57,7 +57,7 @@ func (s *sent) end() sim.EndReason {
 }
 
 // watched fills in what was looked at every so often.
-func (s *sent) watched(p *spec.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
+func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
 	kernels, own := 0, 0
 	for i, w := range c.Watches {
 		switch {
@@ -96,7 +96,7 @@ func (s *sent) kernelFlows(r *lab.Report, res *sim.Result) {
 }
 
 // ownFlows fills in the flows of Weir's own hosts, which know all but how long packets took.
-func (s *sent) ownFlows(p *spec.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
+func (s *sent) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
 	for i := range c.Flows {
 		if !p.Entry(c.Flows[i].Group).Own() {
 			continue

@@ -6,7 +6,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // labTimeout is the least retransmission timeout that pauses of the lab's threads do not bring about: on a virtual
@@ -29,7 +29,7 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnStall
 
 // LabWarnings tell what may work otherwise in the lab than is meant: stalls, which are for the simulator, and timeouts
 // for networks of some microseconds, which come there while acknowledgements only wait for a thread.
-func LabWarnings(s *spec.Spec) (all []spec.Warning) {
+func LabWarnings(s *experiment.Spec) (all []experiment.Warning) {
 	if s.Stalls() {
 		all = append(all, document.Warn(warnStalls, document.Place{}, "stalls are for the simulator: the lab's machine has "+
 			"its own"))

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
-	"weir/study/spec"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 )
 
 // Timeouts that are for networks of some microseconds come in the lab while threads wait; who sends nothing again, or
@@ -22,7 +22,7 @@ func TestLabWarnings(t *testing.T) {
 		"udp, rate: 1Mbps":                                "",
 	} {
 		s := load(t, twoHosts+"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: "+transport+
-			"}\nmeasure: [goodput]\n", spec.Options{})
+			"}\nmeasure: [goodput]\n", experiment.Options{})
 		all := testutil.Strings(LabWarnings(s))
 		if n := len(all); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(all[0], want) ||
 			!strings.Contains(all[0], ":10:5: ")) {
@@ -30,7 +30,7 @@ func TestLabWarnings(t *testing.T) {
 		}
 	}
 	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
-		"transport: tcp}\nmeasure: [goodput]\n", spec.Options{})
+		"transport: tcp}\nmeasure: [goodput]\n", experiment.Options{})
 	if all := testutil.Strings(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the "+
 		"simulator") {
 		t.Errorf("%q", all)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // max_min divides links among the flows that are there at the end, in payload; framing l2 has 1000 of 1042 B. b has a
@@ -69,7 +69,7 @@ func TestMaxMinRefused(t *testing.T) {
 			if name == "several paths" {
 				text = strings.Replace(text, "from: a, to: c", "from: h0, to: h3", 1)
 			}
-			_, err := plan.Load(room(), file("t.yaml", text), spec.Options{})
+			_, err := plan.Load(room(), file("t.yaml", text), experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "t.yaml:") {
 				t.Errorf("%v", err)
 			}

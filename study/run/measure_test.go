@@ -16,10 +16,10 @@ import (
 
 	"weir/core/transport/rdma"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // line is two senders and a receiver; the switch's link to it has 10 Mb/s.
@@ -218,7 +218,7 @@ func TestWritten(t *testing.T) {
 			registry := room()
 			registry.Transports = append(registry.Transports, rdma.Scheme())
 			s, err := plan.Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
-				", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), spec.Options{})
+				", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

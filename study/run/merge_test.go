@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"weir/internal/revision"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // merge merges folders as the command line does.
@@ -90,7 +90,7 @@ func differ(t *testing.T, want, got string) string {
 // Whatever part of the runs, and of their traces, each of three machines has, also some of them twice, and in whatever
 // order they are merged, at once or one after the other: the bytes are those of one machine.
 func TestMergeAnySplit(t *testing.T) {
-	want := whole(t, spec.Options{Set: []string{"repeat=2"}}, "x")
+	want := whole(t, experiment.Options{Set: []string{"repeat=2"}}, "x")
 	if len(want.Runs) != 6 {
 		t.Fatalf("%d runs", len(want.Runs))
 	}
@@ -147,7 +147,7 @@ func TestMergeAnySplit(t *testing.T) {
 // Ranges of seeds that follow each other, or overlap, are one experiment: that with all seeds.
 func TestMergeSeeds(t *testing.T) {
 	seeds := func(first uint64, repeat string) *results.Outcome {
-		return whole(t, spec.Options{Seed: &first, Set: []string{"repeat=" + repeat, "rate=1Mbps"}}, "x")
+		return whole(t, experiment.Options{Seed: &first, Set: []string{"repeat=" + repeat, "rate=1Mbps"}}, "x")
 	}
 	want := seeds(1, "5")
 	a, b, c := seeds(1, "2"), seeds(2, "2"), seeds(4, "2")
@@ -179,7 +179,7 @@ func TestMergeSeedsCommand(t *testing.T) {
 		"weir run x.yaml --set repeats=2 --set repeat=2 --on": "weir run x.yaml --set repeats=2 --set repeat=3 --on",
 	} {
 		part := func(first uint64, n string) string {
-			o, err := Execute(t.Context(), load(t, runnable, spec.Options{Seed: &first, Set: []string{"repeat=" + n,
+			o, err := Execute(t.Context(), load(t, runnable, experiment.Options{Seed: &first, Set: []string{"repeat=" + n,
 				"rate=1Mbps"}}), Options{Dir: t.TempDir(), Executable: "x", Command: given})
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +224,7 @@ func reseal(t *testing.T, file, old, new string) {
 // Runs of several programs are together only if that is asked for. What is the same in both is taken of the one that
 // has more; what is not, is refused. The reports say which run is of which program.
 func TestMergePrograms(t *testing.T) {
-	a, b := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "y")
+	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "y")
 	other(t, b.Dir)
 	ids := func(o *results.Outcome, from, to int) (ids []string) {
 		for _, r := range o.Runs[from:to] {
@@ -273,8 +273,8 @@ func TestMergePrograms(t *testing.T) {
 
 // What cannot be merged is refused with the names of the files, and nothing is written.
 func TestMergeRefuses(t *testing.T) {
-	good := whole(t, spec.Options{}, "x")
-	y := whole(t, spec.Options{}, "y")
+	good := whole(t, experiment.Options{}, "x")
+	y := whole(t, experiment.Options{}, "y")
 	idsOf := func(o *results.Outcome) (ids []string) {
 		for _, r := range o.Runs {
 			ids = append(ids, r.ID)
@@ -319,8 +319,8 @@ type refusal struct {
 // refusals are all ways, of results and those of another program.
 func refusals(t *testing.T, good, y *results.Outcome) []refusal {
 	fourth := uint64(4)
-	narrowed, later := whole(t, spec.Options{Set: []string{"rate=1Mbps"}}, "x"), whole(t, spec.Options{Seed: &fourth}, "x")
-	longer := whole(t, spec.Options{Set: []string{"duration=100ms"}}, "x")
+	narrowed, later := whole(t, experiment.Options{Set: []string{"rate=1Mbps"}}, "x"), whole(t, experiment.Options{Seed: &fourth}, "x")
+	longer := whole(t, experiment.Options{Set: []string{"duration=100ms"}}, "x")
 	return append(damages(t, good.Runs[0].ID), []refusal{
 		{"another program", y, func(a, b string) { other(t, b) }},
 		{"another build of the same program", y, func(a, b string) {}},
@@ -386,7 +386,7 @@ func damages(t *testing.T, id string) []refusal {
 // traceOthers traces other ports than whole does, in a folder that is there.
 func traceOthers(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := Execute(context.Background(), load(t, runnable, spec.Options{}), Options{Dir: filepath.Dir(dir),
+	if _, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: filepath.Dir(dir),
 		Executable: "x", Trace: []string{"a->s"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +395,7 @@ func traceOthers(t *testing.T, dir string) {
 // Files of earlier programs, which a folder keeps and runs.json does not name, are no runs of another revision: they
 // are left out, and that is said.
 func TestMergeLeavesOutOldRuns(t *testing.T) {
-	good, old := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "old")
+	good, old := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "old")
 	dir := partOf(t, good, []string{good.Runs[0].ID}, true)
 	data, err := os.ReadFile(results.RunFile(old.Dir, old.Runs[1].ID))
 	if err != nil {
@@ -416,7 +416,7 @@ func TestMergeLeavesOutOldRuns(t *testing.T) {
 
 // A call that was interrupted, whatever it had written, goes on.
 func TestMergeInterrupted(t *testing.T) {
-	want := whole(t, spec.Options{}, "x")
+	want := whole(t, experiment.Options{}, "x")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	into := t.TempDir()
@@ -449,7 +449,7 @@ func TestMergeInterrupted(t *testing.T) {
 
 // The host.json of what was merged has all machines, also after another merge.
 func TestMergeHosts(t *testing.T) {
-	a, b := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "x")
+	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "x")
 	replace(t, filepath.Join(a.Dir, "host.json"), `"host": "`, `"host": "a`)
 	replace(t, filepath.Join(b.Dir, "host.json"), `"host": "`, `"host": "b`)
 	hosts := func(dir string) (n int) {
@@ -482,7 +482,7 @@ func TestMergeHosts(t *testing.T) {
 
 // What happened in the sweeps of all folders is in what was merged, each execution once.
 func TestMergeAccounts(t *testing.T) {
-	a, b := whole(t, spec.Options{}, "x"), whole(t, spec.Options{}, "x")
+	a, b := whole(t, experiment.Options{}, "x"), whole(t, experiment.Options{}, "x")
 	for i, o := range []*results.Outcome{a, b} {
 		e := NewAccount(results.ByWorkers)
 		e.Runs, e.Begun = i+1, e.Begun.Add(-time.Duration(i)*time.Hour)
@@ -507,7 +507,7 @@ func TestMergeAccounts(t *testing.T) {
 // Folders of processes that ended before they wrote runs.json are merged by their names, which weir run gives them. A
 // folder of a name of its own needs one beside it that has runs.json.
 func TestMergeWithoutIndex(t *testing.T) {
-	want := whole(t, spec.Options{}, "x")
+	want := whole(t, experiment.Options{}, "x")
 	ids := []string{want.Runs[0].ID, want.Runs[1].ID}
 	own := func(index bool) string {
 		dir := filepath.Join(t.TempDir(), "mine")

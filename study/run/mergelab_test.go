@@ -7,21 +7,21 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // measured is a results folder as the lab leaves it, with runs of these seeds and a capture of each, all of which are
 // as long as that.
-func measured(t *testing.T, s *spec.Spec, generator string, length float64, seeds ...uint64) string {
+func measured(t *testing.T, s *experiment.Spec, generator string, length float64, seeds ...uint64) string {
 	t.Helper()
-	dir := results.Folder(s, t.TempDir(), spec.Lab)
+	dir := results.Folder(s, t.TempDir(), experiment.Lab)
 	type named struct {
 		ID string `json:"id"`
 	}
 	list := []named{}
-	for _, r := range plan.RunsOn(s, spec.Lab) {
+	for _, r := range plan.RunsOn(s, experiment.Lab) {
 		for _, seed := range seeds {
 			if r.Seed != seed {
 				continue
@@ -38,7 +38,7 @@ func measured(t *testing.T, s *spec.Spec, generator string, length float64, seed
 			list = append(list, named{run.ID})
 		}
 	}
-	index, _ := json.Marshal(map[string]any{"format": results.Format, "experiment": s.Name(), "world": spec.Lab,
+	index, _ := json.Marshal(map[string]any{"format": results.Format, "experiment": s.Name(), "world": experiment.Lab,
 		"runs": list})
 	put(t, filepath.Join(dir, "runs.json"), string(index))
 	put(t, filepath.Join(dir, "spec.yaml"), string(s.Resolved()))
@@ -50,13 +50,13 @@ func measured(t *testing.T, s *spec.Spec, generator string, length float64, seed
 // Measured runs of several machines are together if each was measured once, with their captures. A run that two have
 // measured is refused: no two measurements are alike. So are generators of traffic side by side.
 func TestMergeLab(t *testing.T) {
-	s := load(t, runnable, spec.Options{Set: []string{"lab_repeat=3", "rate=1Mbps"}})
+	s := load(t, runnable, experiment.Options{Set: []string{"lab_repeat=3", "rate=1Mbps"}})
 	a, b := measured(t, s, "weir", 1, 1), measured(t, s, "weir", 2, 2, 3)
 	m, err := merge(t.TempDir(), false, b, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.World != spec.Lab || m.Found != 3 || m.Missing != 0 || !strings.HasSuffix(m.Dir, "-lab") {
+	if m.World != experiment.Lab || m.Found != 3 || m.Missing != 0 || !strings.HasSuffix(m.Dir, "-lab") {
 		t.Errorf("%+v", m)
 	}
 	got := contents(t, m.Dir)
@@ -74,7 +74,7 @@ func TestMergeLab(t *testing.T) {
 		t.Errorf("%d files", captures)
 	}
 	later := uint64(4)
-	more := load(t, runnable, spec.Options{Set: []string{"lab_repeat=1", "rate=1Mbps"}, Seed: &later})
+	more := load(t, runnable, experiment.Options{Set: []string{"lab_repeat=1", "rate=1Mbps"}, Seed: &later})
 	if m, err = merge(t.TempDir(), false, measured(t, more, "weir", 3, 4), a, b); err != nil || m.Found != 4 ||
 		m.Spec.LabRepeat() != 4 || m.Spec.Repeat() != s.Repeat() {
 		t.Errorf("another seed: %v, %+v", err, m)
@@ -91,7 +91,7 @@ func TestMergeLab(t *testing.T) {
 		t.Errorf("of any generator: %v", err)
 	}
 	broken := measured(t, s, "weir", 3, 1)
-	replace(t, filepath.Join(broken, "captures", results.ID(plan.RunsOn(s, spec.Lab)[0], "x", "weir")+"-hosts.pcapng"),
+	replace(t, filepath.Join(broken, "captures", results.ID(plan.RunsOn(s, experiment.Lab)[0], "x", "weir")+"-hosts.pcapng"),
 		"hosts", "HOSTS")
 	if _, err := merge(t.TempDir(), false, b, broken); err == nil || !strings.Contains(err.Error(), "it is damaged") {
 		t.Errorf("a damaged capture: %v", err)

@@ -9,10 +9,10 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
 )
 
 // counting is a program of somebody's own that counts packets, and has the length of the last as a gauge.
@@ -44,7 +44,7 @@ traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps, payload: 1000 B
 measure: [{metric: {name: mine_packets_total, every: 10ms}}, {metric: {name: mine_last_bytes}}]
 expect: [{id: some, says: packets are counted, that: metric_mine_packets.s > 20}]
 `
-	s := plantest.Load(t, r, text, spec.Options{})
+	s := plantest.Load(t, r, text, experiment.Options{})
 	o, err := Execute(t.Context(), s, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ expect: [{id: some, says: packets are counted, that: metric_mine_packets.s > 20}
 		t.Errorf("%+v", c)
 	}
 	_, err = plan.Load(r, plantest.File("test.yaml", strings.Replace(text, "mine_last_bytes", "mine_first_bytes", 1)),
-		spec.Options{})
+		experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "has the metric mine_first_bytes; they have mine_packets_total, "+
 		"mine_last_bytes") {
 		t.Errorf("an unknown name: %v", err)

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // byNeed is an experiment of three points whose values differ by the phases of its senders.
@@ -73,16 +73,16 @@ func home(t *testing.T, text string) map[string]string {
 // ahead leaves every other run in a folder below dir, also of later seeds than are needed, as another process may.
 func ahead(t *testing.T, dir string) {
 	t.Helper()
-	s := load(t, byNeed(wanted), spec.Options{})
+	s := load(t, byNeed(wanted), experiment.Options{})
 	if fixtures.ahead == "" {
 		shared := fixtures.newDir(t)
-		makeAhead(t, s, results.Folder(s, shared, spec.Sim))
+		makeAhead(t, s, results.Folder(s, shared, experiment.Sim))
 		fixtures.ahead = shared
 	}
 	linkWithout(t, dir, fixtures.ahead, nil)
 }
 
-func makeAhead(t *testing.T, s *spec.Spec, folder string) {
+func makeAhead(t *testing.T, s *experiment.Spec, folder string) {
 	t.Helper()
 	if err := results.MakeFolder(folder); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestSeedsByNeedGoOn(t *testing.T) {
 	for at := 4; ; at += 5 { // runs
 		ctx, stop := context.WithCancel(t.Context())
 		done := 0
-		o, err := Execute(ctx, load(t, text, spec.Options{}), Options{Dir: dir, Executable: "e", Jobs: 2,
+		o, err := Execute(ctx, load(t, text, experiment.Options{}), Options{Dir: dir, Executable: "e", Jobs: 2,
 			OnProgress: func(p Progress) {
 				if done = max(done, p.Done); done >= at {
 					stop()
@@ -278,7 +278,7 @@ func TestSeedsByNeedGoOn(t *testing.T) {
 func TestSeedsByNeedTogether(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir := t.TempDir()
-	s := load(t, byNeed(wanted), spec.Options{})
+	s := load(t, byNeed(wanted), experiment.Options{})
 	outcomes := make([]*results.Outcome, 3)
 	var group sync.WaitGroup
 	for k := range outcomes {
@@ -303,7 +303,7 @@ func TestSeedsByNeedTogether(t *testing.T) {
 // What a runner withdraws decides nothing: here a wrong value of the least seeds, that would have more wanted.
 func TestSeedsByNeedWithdrawn(t *testing.T) {
 	files := home(t, byNeed(wanted))
-	s, dir := load(t, byNeed(wanted), spec.Options{}), t.TempDir()
+	s, dir := load(t, byNeed(wanted), experiment.Options{}), t.TempDir()
 	bad := plan.Runs(s)[1].ID("e")
 	e := &elsewhere{t: t, room: 1, withdrawn: []string{bad}}
 	wrong, made := true, 0
@@ -369,7 +369,7 @@ func TestSeedsByNeedMerged(t *testing.T) {
 // the next time, all is as if nothing had been.
 func TestSeedsByNeedFailed(t *testing.T) {
 	files := home(t, byNeed(wanted))
-	s := load(t, byNeed(wanted), spec.Options{})
+	s := load(t, byNeed(wanted), experiment.Options{})
 	for _, x := range []struct {
 		name          string
 		point, seed   int
@@ -418,15 +418,15 @@ func TestSeedsByNeedNotReached(t *testing.T) {
 
 // A run has the same id whatever says how many seeds there are.
 func TestSeedsByNeedSameRuns(t *testing.T) {
-	number, need := load(t, byNeed("30"), spec.Options{}), load(t, byNeed(wanted), spec.Options{})
+	number, need := load(t, byNeed("30"), experiment.Options{}), load(t, byNeed(wanted), experiment.Options{})
 	runs := plan.Runs(number)
 	for i, r := range plan.Runs(need) {
 		if r.ID("e") != runs[i].ID("e") || r.Seed != runs[i].Seed {
 			t.Errorf("run %d is another", i)
 		}
 	}
-	if len(plan.RunsOn(need, spec.Lab)) != 9 {
-		t.Errorf("%d runs in the lab", len(plan.RunsOn(need, spec.Lab)))
+	if len(plan.RunsOn(need, experiment.Lab)) != 9 {
+		t.Errorf("%d runs in the lab", len(plan.RunsOn(need, experiment.Lab)))
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // ownHops is a measure that a binary of somebody's own adds.
@@ -25,11 +25,11 @@ func TestOwnMeasure(t *testing.T) {
 	r := room()
 	r.Measures = append(r.Measures, measure.Kind{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return ownHops{} }})
-	s, err := plan.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+	s, err := plan.Load(r, &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 measure: [hops]
 expect: [{id: far, says: two links each, that: hops > 100}]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,10 +62,10 @@ func TestOwnMeasureTraits(t *testing.T) {
 		hops.Name, hops.New = "hops", func() measure.Measure { return ownHops{} }
 		fates.Name, fates.New = "fates", func() measure.Measure { return ownFates{} }
 		r.Measures = append(r.Measures, hops, fates)
-		s, err := plan.Load(r, &spec.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+		s, err := plan.Load(r, &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 measure: [goodput, hops, fates]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ measure: [goodput, hops, fates]
 		real := *o.Runs[0]
 		real.Measures = append([]measure.Measured{}, real.Measures...)
 		real.Measures[1].Value *= factor
-		return report.Text(&results.Outcome{World: spec.Lab, Spec: s, Runs: []*results.Run{&real}, Beside: o})
+		return report.Text(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Beside: o})
 	}
 	near := measure.Kind{Near: measure.Tolerance{Share: 0.05, Difference: 3}}
 	both := "goodput within 10 % or 1 Mb/s, hops within 5 % or 3 packets;"

@@ -13,8 +13,8 @@ import (
 	"unicode"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Parcel is an experiment as another machine needs it: all by content, as it was given, so that its runs have the same
@@ -91,7 +91,7 @@ func Digest(data []byte) string {
 }
 
 // Pack makes a parcel of an experiment, as JSON, and gives its files by their digests.
-func Pack(s *spec.Spec) (manifest []byte, files map[string][]byte) {
+func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	src, o := s.Given()
 	inputs := s.Inputs()
 	names := slices.Sorted(maps.Keys(inputs))
@@ -110,7 +110,7 @@ func Pack(s *spec.Spec) (manifest []byte, files map[string][]byte) {
 // Unpack reads a parcel, and loads its experiment. fetch returns a file by its digest, which Unpack checks. Files that
 // the parcel does not have are refused, whether this machine has them or not. A parcel with a path outside itself, with
 // two files of one path, or with a file that the experiment does not name is an error.
-func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*spec.Spec, error) {
+func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec, error) {
 	p, inputs, err := decodeManifest(manifest)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("the experiment %s: %w", p.Name, err)
 	}
-	src := &spec.Source{Name: p.Name, File: p.Name + ".yaml", Data: text, Open: func(name string) ([]byte, error) {
+	src := &experiment.Source{Name: p.Name, File: p.Name + ".yaml", Data: text, Open: func(name string) ([]byte, error) {
 		in, ok := inputs[p.path(name)]
 		if !ok {
 			return nil, fmt.Errorf("the parcel of the experiment does not have the file %q", name)
@@ -140,7 +140,7 @@ func Unpack(r *spec.Registry, manifest []byte, fetch func(digest string) ([]byte
 		}
 		return data, err
 	}}
-	s, err := plan.Load(r, src, spec.Options{Set: p.Set, Seed: p.Seed, Quick: p.Quick, Resolved: p.Resolved,
+	s, err := plan.Load(r, src, experiment.Options{Set: p.Set, Seed: p.Seed, Quick: p.Quick, Resolved: p.Resolved,
 		Machine: p.Machine})
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // sized is an experiment whose flows have sizes of a file.
@@ -23,16 +23,16 @@ measure: [goodput]
 `
 
 // packed returns the parcel of sized with sizes in a file of that name.
-func packed(t *testing.T, name string) (p Parcel, files map[string][]byte, s *spec.Spec) {
+func packed(t *testing.T, name string) (p Parcel, files map[string][]byte, s *experiment.Spec) {
 	t.Helper()
-	src := &spec.Source{Name: "drawn", File: "drawn.yaml", Data: []byte(strings.Replace(sized, "NAME", name, 1)),
+	src := &experiment.Source{Name: "drawn", File: "drawn.yaml", Data: []byte(strings.Replace(sized, "NAME", name, 1)),
 		Open: func(asked string) ([]byte, error) {
 			if asked != strings.Trim(name, `"`) {
 				return nil, errors.New("not that file")
 			}
 			return []byte("0 0\n1000 50\n2000 100\n"), nil
 		}}
-	s, err := plan.Load(room(), src, spec.Options{})
+	s, err := plan.Load(room(), src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func packed(t *testing.T, name string) (p Parcel, files map[string][]byte, s *sp
 }
 
 // unpack unpacks a parcel.
-func unpack(t *testing.T, p *Parcel, files map[string][]byte) (*spec.Spec, error) {
+func unpack(t *testing.T, p *Parcel, files map[string][]byte) (*experiment.Spec, error) {
 	t.Helper()
 	manifest, err := json.Marshal(p)
 	if err != nil {

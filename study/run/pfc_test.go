@@ -7,19 +7,19 @@ import (
 	"testing"
 
 	"weir/core/cc/none"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
 	"weir/core/dataplane/classify"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/hula"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
 	"weir/core/transport/rdma"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // lossless is a registry with flow control and what needs it, and with probes between switches.
-func lossless() *spec.Registry {
+func lossless() *experiment.Registry {
 	r := room()
 	r.Programs = append(r.Programs, classify.Scheme(), ecn.Scheme(), hula.Scheme(), pfc.Scheme(), sharedbuffer.Scheme())
 	r.Transports = append(r.Transports, rdma.Scheme())
@@ -30,7 +30,7 @@ func lossless() *spec.Registry {
 // one is the only run of an experiment.
 func one(t *testing.T, text string) (*results.Run, *results.Outcome) {
 	t.Helper()
-	s, err := plan.Load(lossless(), file("t.yaml", text), spec.Options{})
+	s, err := plan.Load(lossless(), file("t.yaml", text), experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestFlowControlRefusals(t *testing.T) {
 		t.Run(list, func(t *testing.T) {
 			text := strings.Replace(line, "[forward]", list, 1) +
 				"traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps}]\n"
-			_, err := plan.Load(lossless(), file("t.yaml", text), spec.Options{})
+			_, err := plan.Load(lossless(), file("t.yaml", text), experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}

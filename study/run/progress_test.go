@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -162,7 +162,7 @@ func TestReports(t *testing.T) {
 	if !seen {
 		t.Error("no simulated time")
 	}
-	s := load(t, beyond("2000s", "1ms", transfer), spec.Options{})
+	s := load(t, beyond("2000s", "1ms", transfer), experiment.Options{})
 	r := plan.Runs(s)[0]
 	c, err := r.Config()
 	if err != nil {
@@ -182,7 +182,7 @@ func TestReports(t *testing.T) {
 
 // Reports of one run are at least the time of often apart.
 func TestReportsAreRare(t *testing.T) {
-	r := plan.Runs(load(t, runnable, spec.Options{}))[0]
+	r := plan.Runs(load(t, runnable, experiment.Options{}))[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)

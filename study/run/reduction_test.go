@@ -13,8 +13,8 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport/tcp"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // frames are the chain's, with 64 bytes beside the payload.
@@ -185,7 +185,7 @@ expect:
   - {id: e, says: in order, that: reordering.x == 0 and reordering_extent.x < 1}
   - {id: d, says: quick, that: fct_last.y < 5ms and incast_goodput.y > 1Mbps}
 `
-	s, err := plan.Load(r, file("test.yaml", text), spec.Options{})
+	s, err := plan.Load(r, file("test.yaml", text), experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ expect:
 	}
 	if _, err := plan.Load(r, file("test.yaml", strings.Replace(text, "nacks_delay.mean < 1.1ms",
 		"nacks_delay.mean < 1Mbps",
-		1)), spec.Options{}); err == nil {
+		1)), experiment.Options{}); err == nil {
 		t.Error("a time is compared with a rate")
 	}
 }

@@ -3,20 +3,20 @@ package run
 import (
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 const small, smallTraffic = plantest.Small, plantest.SmallTraffic
 
 // room is the registry of this package's tests.
-func room() *spec.Registry { return plantest.Registry(p4abc.Scheme(), "../../papers/p4abc") }
+func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../papers/p4abc") }
 
-func file(name, text string) *spec.Source { return plantest.File(name, text) }
+func file(name, text string) *experiment.Source { return plantest.File(name, text) }
 
 // load reads a spec that must be valid.
-func load(t testing.TB, text string, o spec.Options) *spec.Spec {
+func load(t testing.TB, text string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	return plantest.Load(t, room(), text, o)
 }

@@ -13,15 +13,15 @@ import (
 	"weir/core/trace"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // Work is an experiment of which runs are to be carried out in the simulator.
 type Work struct {
-	Spec       *spec.Spec
+	Spec       *experiment.Spec
 	Command    string // that asked for it
 	Executable string // the program's part of every run's id
 	Dir        string // of the results; "" if they are not kept
@@ -65,7 +65,7 @@ type Runner interface {
 type Tracer interface{ Traces() }
 
 // suits refuses what the runner that is wanted cannot carry out.
-func (o *Options) suits(s *spec.Spec) error {
+func (o *Options) suits(s *experiment.Spec) error {
 	_, traces := o.Runner.(Tracer)
 	switch {
 	case o.Runner == nil:
@@ -74,7 +74,7 @@ func (o *Options) suits(s *spec.Spec) error {
 	case len(o.Trace) > 0 && !traces:
 		return errors.New("this runner leaves no traces: they stay on the machine that makes them")
 	case len(o.Trace) > 0 && s.TraceQuota() == 0:
-		c := document.NewReader(spec.FileKind)
+		c := document.NewReader(experiment.FileKind)
 		file, _ := s.Text()
 		c.Fail(document.Place{File: file, Line: 1, Column: 1}, "trace_quota: 100 MB, as a key of the experiment or by --set",
 			"its traces have no bound, and who carries out runs for others has only so much room")

@@ -13,16 +13,16 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // elsewhere is a runner of this process whose workers know of an experiment what its parcel says.
 type elsewhere struct {
 	t        *testing.T
 	room     int
-	unpacked *spec.Spec
+	unpacked *experiment.Spec
 	change   func(t Task, data []byte, err error) ([]byte, error)
 	begun    error
 	ended    int
@@ -48,7 +48,7 @@ func (e *elsewhere) Carry(ctx context.Context, t Task, far func(uint64, float64)
 	e.lock.Lock()
 	e.order = append(e.order, t.Hops)
 	e.lock.Unlock()
-	for _, r := range plan.RunsOn(e.unpacked, spec.Sim) {
+	for _, r := range plan.RunsOn(e.unpacked, experiment.Sim) {
 		if r.ID("e") == t.ID {
 			data, err := One(ctx, r, "e", 1, far)
 			if e.change != nil {
@@ -89,7 +89,7 @@ measure: [fct]
 				}
 				return []byte(data), nil
 			}
-			s, err := plan.Load(room(), src, spec.Options{})
+			s, err := plan.Load(room(), src, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,8 +145,8 @@ func TestRunnerLargestFirst(t *testing.T) {
 // What a runner withdraws is carried out again, also if it was there before.
 func TestRunnerWithdraws(t *testing.T) {
 	dir := t.TempDir()
-	s := load(t, runnable, spec.Options{})
-	runs := plan.RunsOn(s, spec.Sim)
+	s := load(t, runnable, experiment.Options{})
+	runs := plan.RunsOn(s, experiment.Sim)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	lie := func(_ Task, data []byte, err error) ([]byte, error) {
@@ -230,7 +230,7 @@ func TestRunnerErrors(t *testing.T) {
 			if x.change != nil {
 				e.change = one(x.change)
 			}
-			s := load(t, runnable, spec.Options{})
+			s := load(t, runnable, experiment.Options{})
 			o, err := Execute(t.Context(), s, Options{Dir: t.TempDir(), Executable: "e", Runner: e})
 			if x.lost != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), x.lost) {
@@ -248,7 +248,7 @@ func TestRunnerErrors(t *testing.T) {
 	for why, o := range map[string]Options{"are carried out here": {Lab: &Lab{}},
 		"leaves no traces": {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
 		o.Runner = &elsewhere{t: t}
-		if _, err := Execute(t.Context(), load(t, runnable, spec.Options{}), o); err == nil ||
+		if _, err := Execute(t.Context(), load(t, runnable, experiment.Options{}), o); err == nil ||
 			!strings.Contains(err.Error(), why) {
 			t.Errorf("%v", err)
 		}
@@ -258,11 +258,11 @@ func TestRunnerErrors(t *testing.T) {
 // Another run's result is not taken for a run's, though its digest is right.
 func TestRunnerOther(t *testing.T) {
 	dir := t.TempDir()
-	s := load(t, runnable, spec.Options{})
+	s := load(t, runnable, experiment.Options{})
 	if _, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e"}); err != nil {
 		t.Fatal(err)
 	}
-	runs := plan.RunsOn(s, spec.Sim)
+	runs := plan.RunsOn(s, experiment.Sim)
 	folder, _ := filepath.Glob(filepath.Join(dir, "*"))
 	other := contents(t, folder[0])[filepath.Join("runs", runs[0].ID("e")+".json")]
 	if _, err := results.Vouched([]byte(other), runs[0], runs[0].ID("e")); err != nil {
@@ -275,7 +275,7 @@ func TestRunnerOther(t *testing.T) {
 
 // Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
 func TestUnpack(t *testing.T) {
-	s := load(t, runnable, spec.Options{})
+	s := load(t, runnable, experiment.Options{})
 	manifest, files := Pack(s)
 	fetch := func(digest string) ([]byte, error) { return files[digest], nil }
 	if u, err := Unpack(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -24,7 +24,7 @@ traffic:
   - {name: j, from: a, to: b, transport: tcp, size: 10kB}
   - {name: train, hosts: [a, b], transport: tcp, job: {all_to_all: {size: 10kB}}}
 measure: [drops]
-`), spec.Options{})
+`), experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/transport/udp"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -74,7 +74,7 @@ func TestTelemetryLeavesRoom(t *testing.T) {
 			if size > 1514 || size < 1514-16 {
 				t.Errorf("in the simulator frames have %d bytes, 1514 are possible", size)
 			}
-			one := plan.Runs(plantest.Load(t, r, text, spec.Options{}))[0]
+			one := plan.Runs(plantest.Load(t, r, text, experiment.Options{}))[0]
 			c, err := run.LabConfig(one)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestTelemetryLeavesRoom(t *testing.T) {
 				t.Errorf("in the lab frames have %d bytes, in the simulator %d", seen.frame, size)
 			}
 			fixed := strings.Replace(text, "1500 B", "1000 B payload", 1)
-			if got := plantest.Load(t, r, fixed, spec.Options{}).Points()[0].Entry(0).Payload(); got != 1000 {
+			if got := plantest.Load(t, r, fixed, experiment.Options{}).Points()[0].Entry(0).Payload(); got != 1000 {
 				t.Errorf("a payload of %d B", got)
 			}
 		})

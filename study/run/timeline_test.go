@@ -10,12 +10,12 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"weir/core/workload/job"
+	"weir/core/jobs/job"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 const timelineSpec = `duration: 1s
@@ -70,7 +70,7 @@ func TestTimeline(t *testing.T) {
 			}
 		})
 	}
-	runs := plan.Runs(load(t, fmt.Sprintf(timelineSpec, "", ""), spec.Options{}))
+	runs := plan.Runs(load(t, fmt.Sprintf(timelineSpec, "", ""), experiment.Options{}))
 	if c, err := runs[0].Config(); err != nil || c.Jobs[0].Timeline != nil {
 		t.Errorf("nothing asks for a timeline: %v, %v", c.Jobs[0].Timeline, err)
 	}
@@ -181,7 +181,7 @@ func TestTimelineErrors(t *testing.T) {
 			if strings.HasPrefix(text, "measure") {
 				whole = strings.Replace(whole, "measure: [job]\n", "", 1)
 			}
-			_, err := plan.Load(room(), file("t.yaml", whole+text+"\n"), spec.Options{})
+			_, err := plan.Load(room(), file("t.yaml", whole+text+"\n"), experiment.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v\nwant %s", err, want)
 			}
@@ -190,7 +190,7 @@ func TestTimelineErrors(t *testing.T) {
 	whole := fmt.Sprintf(timelineSpec, ", timeline", "")
 	_, err := plan.Load(room(), file("t.yaml", strings.Replace(whole,
 		"job: {all_reduce: {size: 400kB, iterations: 3, compute: 100us, slow: {h2: 1.5}}}, hosts: \"*\"",
-		"from: h0, to: h1, size: 1MB", 1)), spec.Options{})
+		"from: h0, to: h1, size: 1MB", 1)), experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a job") {
 		t.Error(err)
 	}

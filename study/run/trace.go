@@ -18,14 +18,14 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/pcapng"
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // TracePorts returns the ports of each point's network, those marked that the
 // patterns pick. A pattern that picks none at any point is an error.
-func TracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
+func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	points := make([][]trace.Port, len(s.Points()))
 	if len(patterns) == 0 {
 		return points, nil
@@ -41,7 +41,7 @@ func TracePorts(s *spec.Spec, patterns []string) ([][]trace.Port, error) {
 			}
 		}
 	}
-	c := document.NewReader(spec.FileKind)
+	c := document.NewReader(experiment.FileKind)
 	for _, pattern := range patterns {
 		found := false
 		for i := range points {
@@ -85,7 +85,7 @@ func (x *execution) share() error {
 		return results.Unwritten(place, err)
 	}
 	if !joined {
-		c := document.NewReader(spec.FileKind)
+		c := document.NewReader(experiment.FileKind)
 		c.Fail(document.Place{File: "--trace", Line: 1, Column: 1}, "these ports, another --out, or the same command when "+
 			"that process has ended", "another process traces this experiment into %s, and of other ports: %s", dir, with)
 		return c.Err()

@@ -1,13 +1,13 @@
 package run
 
 import (
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // TraceSize guesses the bytes that the traces of an experiment's runs take by form, in the order of TraceForms, and all
 // together. Of a choice of seeds by what is measured it counts the most.
-func TraceSize(s *spec.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
+func TraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
 	points, err := TracePorts(s, patterns)
 	if err != nil {
 		return nil, 0, err

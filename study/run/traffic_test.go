@@ -7,8 +7,8 @@ import (
 
 	"weir/core/unit"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -21,7 +21,7 @@ topology: {leaf_spine: {leaves: 4, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us
 switch: [ecmp]
 traffic:
   - {name: x, transport: tcp, `+traffic+`}
-`, spec.Options{})
+`, experiment.Options{})
 	c, err := plan.Config(s.Points()[0], seed)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ switch: [ecmp]
 traffic:
   - {name: x, transport: tcp, from: h0, to: h2, tos: {0 B: 0x10, 100KB: 0x08, 1MB: 0xb8}}
   - {name: y, transport: tcp, from: h0, to: h2, tos: 3}
-`, spec.Options{})
+`, experiment.Options{})
 	for size, want := range map[unit.Bytes]uint8{1: 0x10, 99999: 0x10, 100000: 0x08, 999999: 0x08, 1e6: 0xb8,
 		1 << 40: 0xb8, 0: 0xb8} {
 		t.Run(size.String(), func(t *testing.T) {
@@ -219,7 +219,7 @@ topology: {leaf_spine: {leaves: 20, spines: 20, hosts: 16, rate: 100Gbps, delay:
 switch: [ecmp]
 traffic:
   - {name: incast, from: {random: 60}, to: {random: 1}, size: 500KB, load: 2%, transport: tcp}
-`, spec.Options{})
+`, experiment.Options{})
 	c, err := plan.Config(s.Points()[0], 3)
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ repeat: 20
 topology: {star: {hosts: 9, rate: 1Gbps, delay: 1us}}
 switch: [forward]
 traffic: [{name: x, from: {random: 7}, to: h3, transport: {window: {window: 1 packets}}, size: 1 kB}]
-`, spec.Options{})
+`, experiment.Options{})
 	for _, r := range plan.Runs(s) {
 		c, err := r.Config()
 		if err != nil {

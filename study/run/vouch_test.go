@@ -13,9 +13,9 @@ import (
 	"weir/core/trace"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // A run's file or trace that is damaged, or is another run's, is made again, with a notice that says why; then it is
@@ -177,7 +177,7 @@ func TestTogether(t *testing.T) {
 		first := true
 		group.Go(func() {
 			var err error
-			outcomes[i], err = Execute(t.Context(), load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x",
+			outcomes[i], err = Execute(t.Context(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
 				Trace: []string{"*"}, Jobs: 2, OnProgress: func(Progress) {
 					if first { // none ends before all have begun
 						first = false
@@ -211,7 +211,7 @@ func TestTogether(t *testing.T) {
 func TestTraceOfOtherPorts(t *testing.T) {
 	dir := t.TempDir()
 	beside := func(ports ...string) (*results.Outcome, error) {
-		return Execute(t.Context(), load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x", Trace: ports})
+		return Execute(t.Context(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x", Trace: ports})
 	}
 	var once sync.Once
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x", Jobs: 1, Trace: []string{"s->c"},
@@ -226,7 +226,7 @@ func TestTraceOfOtherPorts(t *testing.T) {
 				}
 				ctx, stop := context.WithCancel(t.Context())
 				stop()
-				if _, err := Execute(ctx, load(t, runnable, spec.Options{}), Options{Dir: dir, Executable: "x",
+				if _, err := Execute(ctx, load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
 					Trace: []string{"*->c"}}); err != nil {
 					t.Errorf("the same ports: %v", err)
 				}

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/warntest"
-	"weir/study/spec"
+	"weir/internal/testkit/warntest"
+	"weir/study/experiment"
 )
 
 // TestWarnings: each kind of warning about the lab fires in one experiment and is quiet in another.
@@ -16,5 +16,7 @@ func TestWarnings(t *testing.T) {
 		{ID: "lab-timeout", Text: twoHosts + "switch: [forward]\ntraffic:\n  - ¦{name: x, from: a, to: b, transport: " +
 			"{rdma: " +
 			"{rto_min: #}}, cc: dctcp}\nmeasure: [goodput]\n", Fires: "9.5ms", Quiet: "10.5ms"},
-	}, func(t *testing.T, text string) []document.Warning { return LabWarnings(load(t, text, spec.Options{})) })
+	}, func(t *testing.T, text string) []document.Warning {
+		return LabWarnings(load(t, text, experiment.Options{}))
+	})
 }

@@ -13,9 +13,9 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/tcp"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/study/traps"
 )
 
@@ -37,16 +37,16 @@ func Example() {
 		x, err := build(f, c)
 		return heedless{x}, err
 	}
-	registry, watched := traps.Watch(&spec.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+	registry, watched := traps.Watch(&experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{forward.Scheme()}, Transports: []transport.Scheme{tcp.Scheme()},
 		Controllers: []cc.Scheme{mine}})
-	s, err := plan.Load(registry, &spec.Source{Name: "mine", File: "mine.yaml", Data: []byte(`duration: 1s
+	s, err := plan.Load(registry, &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(`duration: 1s
 topology: {dumbbell: {hosts: 1, rate: 100Mbps, bottleneck: 10Mbps, delay: 1ms}}
 switch: [forward]
 traffic:
   - {name: x, from: left0, to: right0, transport: tcp, cc: mine}
 measure: [goodput]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

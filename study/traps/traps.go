@@ -16,9 +16,9 @@ import (
 	"weir/core/dataplane"
 	"weir/core/scheme"
 	"weir/core/transport"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -58,7 +58,7 @@ func WarningKinds() []scheme.WarningKind {
 }
 
 // Watch gives a registry whose controllers tell what they do. An experiment that is to be looked at is loaded with it.
-func Watch(r *spec.Registry) (*spec.Registry, *Watched) {
+func Watch(r *experiment.Registry) (*experiment.Registry, *Watched) {
 	w, own := &Watched{}, *r
 	own.Controllers = nil
 	for _, s := range r.Controllers {
@@ -79,7 +79,7 @@ type Watched struct {
 
 // Find looks for mistakes in what a spec uses, which was loaded with the registry of Watch. It says why where it
 // cannot look.
-func (w *Watched) Find(s *spec.Spec) (found []Trap, why string) {
+func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 	add := func(x Trap) {
 		if !slices.Contains(found, x) {
 			found = append(found, x)
@@ -129,7 +129,7 @@ func (w *Watched) Find(s *spec.Spec) (found []Trap, why string) {
 }
 
 // placed is where a point's traffic names a controller.
-func placed(p *spec.Point, name string) string {
+func placed(p *experiment.Point, name string) string {
 	for i := range p.Entries() {
 		if s, _ := p.Entry(i).CC(); s != nil && s.Name == name {
 			return p.Entry(i).CCAt().String() + ": "
@@ -147,7 +147,7 @@ func at(r *plan.Run) string {
 }
 
 // choose takes first runs of points so that each name is in one of them, as far as that needs few points.
-func (w *Watched) choose(s *spec.Spec) (runs []*plan.Run) {
+func (w *Watched) choose(s *experiment.Spec) (runs []*plan.Run) {
 	seen := map[string]bool{}
 	for i, p := range s.Points() {
 		fresh := len(runs) == 0
@@ -173,7 +173,7 @@ func word(name string) *regexp.Regexp {
 }
 
 // unmarked reports whether packets of a point's traffic with a controller of that name cannot be marked.
-func unmarked(p *spec.Point, name string) bool {
+func unmarked(p *experiment.Point, name string) bool {
 	for i := range p.Entries() {
 		tr := p.Entry(i)
 		if s, _ := tr.CC(); s != nil && s.Name == name {

@@ -18,9 +18,9 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // program is a switch program with one mistake.
@@ -56,23 +56,23 @@ var (
 	own       = rand.New(rand.NewPCG(1, 2)) // a stream that no run starts again
 )
 
-func registry(p dataplane.Program) *spec.Registry {
-	return &spec.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
+func registry(p dataplane.Program) *experiment.Registry {
+	return &experiment.Registry{Measures: measure.Kinds(), Topologies: topology.Schemes(),
 		Transports: []transport.Scheme{tcp.Scheme(), udp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme()},
 		Programs: []dataplane.Scheme{forward.Scheme(), {
 			Scheme: scheme.Scheme{Name: "mine", Doc: "with a mistake", Source: "tests"},
 			Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return p, nil }}}}
 }
 
-func find(t *testing.T, r *spec.Registry, traffic string) []Trap {
+func find(t *testing.T, r *experiment.Registry, traffic string) []Trap {
 	t.Helper()
 	own, watched := Watch(r)
-	s, err := plan.Load(own, &spec.Source{Name: "mine", File: "mine.yaml", Data: []byte(`duration: 3s
+	s, err := plan.Load(own, &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(`duration: 3s
 topology: {dumbbell: {hosts: 1, rate: 100Mbps, bottleneck: 10Mbps, delay: 1ms, buffer: 20 packets}}
 switch: [forward, mine]
 traffic: [{name: x, from: left0, to: right0, ` + traffic + `}]
 measure: [goodput]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,12 +225,12 @@ func TestLarge(t *testing.T) {
 	mostMemory = 1e6
 	defer func() { mostMemory = 500e6 }()
 	own, watched := Watch(registry(program{admit: func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }}))
-	s, err := plan.Load(own, &spec.Source{Name: "large", File: "large.yaml", Data: []byte(`duration: 3s
+	s, err := plan.Load(own, &experiment.Source{Name: "large", File: "large.yaml", Data: []byte(`duration: 3s
 topology: {dumbbell: {hosts: 20, rate: 100Mbps, bottleneck: 10Mbps, delay: 1ms}}
 switch: [forward]
 traffic: [{name: x, from: "left*", to: "right*", transport: udp, rate: 1kbps, flows: 1}]
 measure: [goodput]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/internal/warntest"
+	"weir/internal/testkit/warntest"
 )
 
 // watched returns the warnings about a program whose verdicts on packets of data are admit's.

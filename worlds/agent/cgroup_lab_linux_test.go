@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/sockdiag"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 	"weir/worlds/agent"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 	"weir/worlds/agent"
 )
 

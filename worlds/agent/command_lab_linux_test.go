@@ -16,7 +16,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 )
 
 // command is weir in a process of its own.

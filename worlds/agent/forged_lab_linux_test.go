@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir/core/packet"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 	"weir/worlds/agent"
 )
 

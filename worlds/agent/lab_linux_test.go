@@ -25,7 +25,7 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/papers/ncf"
 	"weir/worlds/agent"
 	"weir/worlds/lab"

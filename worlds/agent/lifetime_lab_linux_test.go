@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 	"weir/worlds/agent"
 )
 

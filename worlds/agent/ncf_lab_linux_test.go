@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/agent"
 	"weir/worlds/lab"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/lab"
 )
 

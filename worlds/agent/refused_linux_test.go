@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestRefusedWithoutRoot checks that Start refuses a thread without capabilities, also if the test runs as root.

@@ -11,8 +11,8 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 func init() {

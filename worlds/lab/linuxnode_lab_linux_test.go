@@ -19,12 +19,12 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
-	"weir/internal/testutil"
-	"weir/internal/testutil/realtime"
-	"weir/internal/wiretest"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/realtime"
+	"weir/internal/testkit/wiretest"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/sim"
 )
@@ -54,8 +54,8 @@ const (
 // withLinux makes the data plane's and the hosts' configurations. Of the link between the switches each has an end at
 // a host of the lab, which forwards to the other one's.
 func withLinux(cc string) (*lab.Config, *lab.HostsConfig, error) {
-	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "between", File: "between.yaml",
-		Data: []byte(strings.Replace(between, "CC", cc, 1))}, spec.Options{})
+	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "between", File: "between.yaml",
+		Data: []byte(strings.Replace(between, "CC", cc, 1))}, experiment.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

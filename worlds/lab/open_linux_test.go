@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // What the kernel's errors mean is said.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"weir/core/unit"
-	"weir/internal/testutil"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/lab"
 )
 

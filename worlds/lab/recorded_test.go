@@ -15,10 +15,10 @@ import (
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
@@ -189,7 +189,7 @@ func figure5(base string) (*lab.Config, error) {
 	if base != "" {
 		src.Data = bytes.ReplaceAll(src.Data, []byte("q_base: 20 packets"), []byte("q_base: "+base))
 	}
-	s, err := plan.Load(registry, src, spec.Options{Quick: true})
+	s, err := plan.Load(registry, src, experiment.Options{Quick: true})
 	if err != nil {
 		return nil, err
 	}

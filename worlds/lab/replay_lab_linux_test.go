@@ -22,7 +22,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/lab"
 )
 

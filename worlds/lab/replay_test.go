@@ -13,16 +13,16 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 )
 
 // loadConfig makes the lab's configuration of a spec's first run.
 func loadConfig(text string) (*lab.Config, error) {
-	s, err := plan.Load(cli.Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		spec.Options{})
+	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/inband"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
 	"weir/core/unit"
-	"weir/internal/wiretest"
+	"weir/internal/testkit/wiretest"
 )
 
 // paces are the rates of the chain's links by switch, in turns: queues grow where the next one is slower.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // tshark prints fields of the packets of a file that a filter lets pass, one map a packet.

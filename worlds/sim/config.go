@@ -5,12 +5,12 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/core/workload"
-	"weir/core/workload/job"
 )
 
 // Config is one run, resolved: everything that decides its outcome.

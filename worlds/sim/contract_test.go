@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/fused/fusedtest"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/fabric"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit/fusedtest"
 )
 
 // station is the neighbour at one port of a scripted switch: it sends the script's

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/conga"
+	"weir/core/dataplane/balance/conga"
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/balance/letflow"
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/dataplane/hula"
-	"weir/core/dataplane/letflow"
 	"weir/core/topology"
 	"weir/core/unit"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/dataplane/aqm/ecn"
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/dataplane/ecn"
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/topology"

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/core/workload/job"
 )
 
-// A job is what hosts do together (core/workload/job). Each message of it is a flow, which exists from its start to its
+// A job is what hosts do together (core/jobs/job). Each message of it is a flow, which exists from its start to its
 // end: then its place goes to another one. So a job may have hundreds of millions of them.
 
 // Job is a job whose ranks are at hosts.

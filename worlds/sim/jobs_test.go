@@ -7,13 +7,13 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/jobs/collective"
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
-	"weir/core/workload/collective"
-	"weir/core/workload/job"
 )
 
 // messageEnds are the ends of messages that nothing acknowledges.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"

@@ -8,9 +8,9 @@ import (
 
 	"weir/core/fabric/observe"
 	"weir/core/fabric/timerheap"
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/core/workload/job"
 	"weir/worlds/sim/recurrence"
 )
 

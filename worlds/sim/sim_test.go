@@ -10,7 +10,7 @@ import (
 	"weir/core/cc/bbr"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"

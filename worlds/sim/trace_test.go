@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/inputloss"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/inputloss"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/transport"

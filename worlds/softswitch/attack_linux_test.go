@@ -18,8 +18,8 @@ import (
 	"weir/core/unit"
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/softswitch"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"weir/internal/ring"
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 // stream sends numbered frames from one host to another, one about every millisecond, and notes what arrives.

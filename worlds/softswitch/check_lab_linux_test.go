@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 )
 
 // ends runs weir in the switch's namespace with a file, and returns its exit code and what

@@ -19,7 +19,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/scheme"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 )
 
 // forbidden are calls that neither process may make. Each returns what the kernel said.

@@ -15,8 +15,8 @@ import (
 
 	"weir/internal/netns"
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 // trunk joins two switches in the switches' namespace, by interfaces trunk0 and trunk1 with an MTU.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
 	"weir/worlds/softswitch"

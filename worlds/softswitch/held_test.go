@@ -9,7 +9,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/papers/p4te"
 )
 

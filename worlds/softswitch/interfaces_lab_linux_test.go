@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/rtnl"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 )
 
 // rename gives an interface another name (SIOCSIFNAME).

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // number gives every number in v another value, in the order of the fields; of arrays only

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 // set4 writes a parameter of IPv4 in a host, as sysctl(8) does.

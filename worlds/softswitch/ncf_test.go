@@ -11,7 +11,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/wiretest"
+	"weir/internal/testkit/wiretest"
 )
 
 // crafted is a segment between hosts at the left (1) and the right (2) of a switch.

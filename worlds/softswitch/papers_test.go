@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/dataplane/inband"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/unit"
-	"weir/internal/wiretest"
+	"weir/internal/testkit/wiretest"
 	"weir/papers/p4te"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 )
 
 // The recipe of the documentation works as it is copied: each of its commands, in a network namespace and with a place

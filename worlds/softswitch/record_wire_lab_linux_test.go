@@ -14,9 +14,9 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/ring"
-	"weir/internal/testutil"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/softswitch"
 )
 

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/internal/ring"
-	"weir/internal/testutil/await"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/testutil/await"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/softswitch"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/warntest"
+	"weir/internal/testkit/warntest"
 	"weir/papers/p4te"
 )
 

@@ -15,9 +15,9 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/sim"
 )
@@ -213,7 +213,7 @@ func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besieged
 	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "intruder", Doc: "for tests"},
 		func(_ *dataplane.Site, c intrusion) (*intruder, error) { return &intruder{mode: c.mode}, nil }))
 	text := fmt.Sprintf(besieged, programs, mode, programs, transport, transport)
-	s, err := plan.Load(r, &spec.Source{Name: "siege", File: "siege.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "siege", File: "siege.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

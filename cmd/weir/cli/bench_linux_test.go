@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestBenchSwitchNeedsRoot checks that bench switch refuses to run without root, also if the test runs as root.

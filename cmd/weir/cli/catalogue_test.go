@@ -5,23 +5,23 @@ import (
 	"sync"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // entry is an experiment of the catalogue. full loads it when a test first needs it, once per test binary, and keeps
 // facts instead of the spec: all specs together take 1.5 GB.
 type entry struct {
 	name string
-	list spec.Entry // as lists have it
+	list experiment.Entry // as lists have it
 	full func() (*facts, error)
 }
 
 // facts is what tests need of an experiment in full.
 type facts struct {
-	parameters []spec.Parameter
+	parameters []experiment.Parameter
 	paper      string // its name in docs/sources.md
-	values     []spec.PaperValue
+	values     []experiment.PaperValue
 	points     [][]measure.Coordinate
 }
 
@@ -34,7 +34,7 @@ var offline = sync.OnceValue(func() *app {
 var catalogue = sync.OnceValue(func() (all []entry) {
 	for _, x := range offline().registry.Experiments() {
 		all = append(all, entry{x.Name, x, sync.OnceValues(func() (*facts, error) {
-			s, err := loadUntried(x.Name, spec.Options{})
+			s, err := loadUntried(x.Name, experiment.Options{})
 			if err != nil {
 				return nil, err
 			}
@@ -45,7 +45,7 @@ var catalogue = sync.OnceValue(func() (all []entry) {
 })
 
 // coordinates returns the values of the sweep of each point.
-func coordinates(s *spec.Spec) (all [][]measure.Coordinate) {
+func coordinates(s *experiment.Spec) (all [][]measure.Coordinate) {
 	for _, p := range s.Points() {
 		all = append(all, p.At())
 	}
@@ -53,17 +53,17 @@ func coordinates(s *spec.Spec) (all [][]measure.Coordinate) {
 }
 
 // loadUntried loads an experiment of the library without building its runs.
-func loadUntried(name string, o spec.Options) (*spec.Spec, error) {
+func loadUntried(name string, o experiment.Options) (*experiment.Spec, error) {
 	r := offline().registry
 	src, err := r.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return spec.Load(r, src, o, untried{})
+	return experiment.Load(r, src, o, untried{})
 }
 
 // mustLoad is loadUntried of what must be valid.
-func mustLoad(t *testing.T, name string, o spec.Options) *spec.Spec {
+func mustLoad(t *testing.T, name string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	s, err := loadUntried(name, o)
 	if err != nil {

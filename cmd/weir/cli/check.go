@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	"weir/core/workload/job"
+	"weir/core/jobs/job"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
-	"weir/study/spec"
 )
 
 // machineSpeed measures the speed of this machine once a process.
@@ -33,12 +33,12 @@ func (c *checkCmd) Run(a *app) error {
 		return err
 	}
 	if c.JSON {
-		if c.On == spec.Lab {
+		if c.On == experiment.Lab {
 			return fmt.Errorf("%w: --json is for the simulator", errInput)
 		}
 		return a.checkJSON(s)
 	}
-	if c.On == spec.Lab {
+	if c.On == experiment.Lab {
 		return a.checkLab(s)
 	}
 	runs, share := plan.Runs(s), 1.0
@@ -97,7 +97,7 @@ const maxTimers = 10
 
 // timers prints when the transports of an experiment send data again without an answer, with points of the sweep if
 // a traffic has several timers.
-func (a *app) timers(s *spec.Spec) {
+func (a *app) timers(s *experiment.Spec) {
 	var lines []string
 	entries := map[string]int{} // by traffic
 	for _, t := range s.Timers() {

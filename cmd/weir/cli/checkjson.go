@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // jsonTimer is a timer in the document of weir check --json. Times are in seconds; without one it does not do that, or
@@ -22,7 +22,7 @@ type jsonTimer struct {
 }
 
 // checkJSON prints what weir check finds as one document.
-func (a *app) checkJSON(s *spec.Spec) error {
+func (a *app) checkJSON(s *experiment.Spec) error {
 	runs := plan.Runs(s)
 	document := struct {
 		Name       string      `json:"name"`

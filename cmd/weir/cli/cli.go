@@ -13,9 +13,9 @@ import (
 
 	"weir/internal/document"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Exit codes.
@@ -70,7 +70,7 @@ type command struct {
 
 // app is what commands work with. What is written to stdout and stderr cannot act on a terminal.
 type app struct {
-	registry *spec.Registry
+	registry *experiment.Registry
 	stdout   io.Writer
 	stderr   io.Writer
 	pipe     io.Writer  // stdout as it is, for the messages of our own processes
@@ -83,18 +83,18 @@ type app struct {
 }
 
 // Main runs the command line of this process and returns its exit code.
-func Main(r *spec.Registry) int {
+func Main(r *experiment.Registry) int {
 	info, err := os.Stderr.Stat()
 	return execute(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0,
 		lookOf(os.Stdout, os.Getenv))
 }
 
 // Run is Main with everything handed in.
-func Run(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
+func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
 	return execute(r, args, stdout, stderr, terminal, screenLook{})
 }
 
-func execute(r *spec.Registry, args []string, stdout, stderr io.Writer, terminal bool,
+func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
 	look screenLook) (code int) {
 	var c command
 	pipe := &output{to: stdout}
@@ -185,12 +185,12 @@ type changes struct {
 	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`
 }
 
-func (s *selection) load(a *app) (*spec.Spec, error) {
+func (s *selection) load(a *app) (*experiment.Spec, error) {
 	src, err := a.registry.Open(s.Name)
 	if err != nil {
 		return nil, err
 	}
-	exp, err := plan.Load(a.registry, src, spec.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick,
+	exp, err := plan.Load(a.registry, src, experiment.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick,
 		Machine: a.machine.all})
 	if err != nil {
 		return nil, err

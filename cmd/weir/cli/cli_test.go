@@ -12,11 +12,11 @@ import (
 
 	"weir/core/cc/none"
 	"weir/core/dataplane"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
 	"weir/core/dataplane/classify"
-	"weir/core/dataplane/ecmp"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -26,22 +26,22 @@ import (
 	"weir/core/workload"
 	"weir/papers/p4abc"
 	"weir/study/bench"
+	"weir/study/experiment"
 	"weir/study/interop/hpccsim"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // Tests estimate times for the reference machine, not for the one that runs them.
 func init() { machineSpeed = func() float64 { return 1 } }
 
-func registry() *spec.Registry {
-	return &spec.Registry{
+func registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{p4abc.Scheme(), ecmp.Scheme(), forward.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{udp.Scheme(), window.Scheme()},
-		Networks:   topology.Formats(), Flows: workload.Formats(), Imports: []spec.Import{hpccsim.Importer()},
-		Library: []spec.Library{{Name: "bench", Files: bench.Experiments},
+		Networks:   topology.Formats(), Flows: workload.Formats(), Imports: []experiment.Import{hpccsim.Importer()},
+		Library: []experiment.Library{{Name: "bench", Files: bench.Experiments},
 			{Name: "p4abc", Files: p4abc.Experiments}},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"weir/internal/revision"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // asWeir is set where a test has this program be weir, for shells.

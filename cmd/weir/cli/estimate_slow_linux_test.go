@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // every is the rule by which experiments of the catalogue are taken: every fourth of its sorted names, of those whose
@@ -26,14 +26,14 @@ const (
 )
 
 // estimated are they; there are twenty at least.
-func estimated(t *testing.T, r *spec.Registry) (names []string) {
+func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 	var all []string
 	for _, x := range r.Experiments() {
 		src, err := r.Open(x.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := plan.Load(r, src, spec.Options{Quick: true})
+		s, err := plan.Load(r, src, experiment.Options{Quick: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ measure: [goodput, fct]
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, spec.Options{Quick: true})
+			s, err := plan.Load(r, src, experiment.Options{Quick: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestMemoryEstimates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, spec.Options{Quick: x.quick, Set: x.set})
+			s, err := plan.Load(r, src, experiment.Options{Quick: x.quick, Set: x.set})
 			if err != nil {
 				t.Fatal(err)
 			}

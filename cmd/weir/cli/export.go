@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 type exportCmd struct {
@@ -20,7 +20,7 @@ type exportCmd struct {
 }
 
 // formats gives the command the flags of all formats, in their order.
-func (e *exportCmd) formats(all []spec.Format) {
+func (e *exportCmd) formats(all []experiment.Format) {
 	for _, f := range all {
 		e.Plugins = append(e.Plugins, f.New())
 	}
@@ -44,8 +44,8 @@ func (e *exportCmd) write(a *app, ctx *kong.Context, i int) error {
 			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s", errInput, flag, f.Name, e.Format)
 		}
 	}
-	x := e.Plugins[i].(spec.Export)
-	if c, ok := x.(spec.CheckedExport); ok {
+	x := e.Plugins[i].(experiment.Export)
+	if c, ok := x.(experiment.CheckedExport); ok {
 		if err := c.Check(); err != nil {
 			return fmt.Errorf("%w: %w", errInput, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/workload"
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // lines is a format of somebody's own, with an option.
@@ -28,7 +28,7 @@ func (x *lines) Check() error {
 	return nil
 }
 
-func (x *lines) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+func (x *lines) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	o, err := results.Open(r, dir)
 	if err != nil {
 		return err
@@ -51,12 +51,12 @@ func TestFormats(t *testing.T) {
 	run := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		r := Registry()
-		r.Formats = append(r.Formats, spec.Format{Name: "lines", Doc: "the number of runs",
-			New: func() spec.Export { return &lines{} }})
-		r.Imports = append(r.Imports, spec.Import{Name: "notes", Doc: "notes of a meeting",
-			Make: func(_ *spec.Registry, config, folder string) ([]byte, []spec.Warning, error) {
+		r.Formats = append(r.Formats, experiment.Format{Name: "lines", Doc: "the number of runs",
+			New: func() experiment.Export { return &lines{} }})
+		r.Imports = append(r.Imports, experiment.Import{Name: "notes", Doc: "notes of a meeting",
+			Make: func(_ *experiment.Registry, config, folder string) ([]byte, []experiment.Warning, error) {
 				return []byte("# of " + config + " for " + folder + "\n"),
-					[]spec.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
+					[]experiment.Warning{{Kind: scheme.WarningKind{ID: "notes-coffee"}, Text: "the coffee"}}, nil
 			}})
 		r.Networks = append(r.Networks, topology.Format{Name: "drawing", Doc: "a picture of the network"})
 		r.Flows = append(r.Flows, workload.Format{Name: "diary", Doc: "what happened"})

@@ -10,8 +10,8 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestFailover(t *testing.T) {
 	simulate := func(program, traffic string) *sim.Result {
 		t.Helper()
-		s, err := plan.Load(Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
+		s, err := plan.Load(Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
 duration: 100ms
 topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 8, rate: 10Gbps, delay: 1us}}
 switch: [%s]
@@ -29,7 +29,7 @@ events:
   - {at: 1ms, link: [leaf0, spine1], from: leaf0, down: true}
   - {at: 40ms, link: [leaf0, spine1], from: leaf0, down: false}
 measure: [fct, drops]
-`, program, traffic)}, spec.Options{})
+`, program, traffic)}, experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/workload/job"
-	"weir/study/figure/figuretest"
+	"weir/core/jobs/job"
+	"weir/internal/testkit/figuretest"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // madeUp are results of an experiment whose values are made up: three runs at every point, with what its plots show.
-func madeUp(s *spec.Spec) *results.Outcome {
-	o := &results.Outcome{Name: s.Name(), World: spec.Sim, Spec: s}
+func madeUp(s *experiment.Spec) *results.Outcome {
+	o := &results.Outcome{Name: s.Name(), World: experiment.Sim, Spec: s}
 	for i, p := range s.Points() {
 		for seed := range 3 {
 			o.Runs = append(o.Runs, &results.Run{Seed: uint64(seed + 1), Point: p.At(), End: results.End{Reason: "time up"},
@@ -28,7 +28,7 @@ func madeUp(s *spec.Spec) *results.Outcome {
 	return o
 }
 
-func madeUpValues(s *spec.Spec, p *spec.Point, v float64) (x measure.Values) {
+func madeUpValues(s *experiment.Spec, p *experiment.Point, v float64) (x measure.Values) {
 	x.Measures = s.Measures()
 	for i := range x.Measures {
 		m := &x.Measures[i]
@@ -49,18 +49,18 @@ func madeUpValues(s *spec.Spec, p *spec.Point, v float64) (x measure.Values) {
 		}
 		for _, g := range groups {
 			switch plot.Kind {
-			case spec.OverTime:
+			case experiment.OverTime:
 				x.Series = append(x.Series, measure.Series{Name: plot.Measured(), Unit: "bps", Group: g, StepS: 0.01,
 					Values: []measure.Number{measure.Number(v), measure.Number(3 * v), 0}})
-			case spec.CDF:
+			case experiment.CDF:
 				x.Distributions = append(x.Distributions, measure.Distribution{Name: plot.Measured(), Unit: "s", Group: g,
 					Values: []float64{1e-6 * v, 1e-4 * v}, Counts: []uint64{3, 1}})
-			case spec.OverSize:
+			case experiment.OverSize:
 				name, _, _ := strings.Cut(plot.Y, "_")
 				x.Bins = append(x.Bins, measure.Binned{Name: name, Unit: "s", Traffic: g, Percentiles: []float64{50, 95, 99},
 					Bins: []measure.Bin{{ToBytes: 1e4, N: 5, Mean: measure.Number(v), Percentiles: []measure.Number{1, 2, 3}},
 						{ToBytes: 3e7, N: 5, Mean: measure.Number(2 * v), Percentiles: []measure.Number{1, 2, 30}}}})
-			case spec.OverRanks:
+			case experiment.OverRanks:
 				x.Timelines = append(x.Timelines, &measure.Timeline{Traffic: g, Hosts: []string{"h0"}, Rank: []int32{0},
 					Iteration: []int32{0}, Operation: []int32{0}, Does: []int8{int8(len(job.Doings()) - 1)}, BeginS: []float64{0},
 					EndS: []float64{v}})
@@ -72,7 +72,7 @@ func madeUpValues(s *spec.Spec, p *spec.Point, v float64) (x measure.Values) {
 
 // drawPlots draws the plots of an experiment with made-up results, and returns the number of pictures. No text leaves
 // its picture, whatever font a viewer has, and no note has a number of runs that reads as a key n of the sweep.
-func drawPlots(t *testing.T, s *spec.Spec) (drawn int64) {
+func drawPlots(t *testing.T, s *experiment.Spec) (drawn int64) {
 	t.Helper()
 	o := madeUp(s)
 	for _, p := range s.Plots() {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"weir/internal/testutil"
-	"weir/study/spec"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 )
 
 // told runs a command line that must give this exit code and nothing on stdout, and
@@ -24,7 +24,7 @@ func told(t *testing.T, code int, dir string, args ...string) string {
 }
 
 // toldBy runs a command with the given registry. It checks the exit code and returns the output.
-func toldBy(t *testing.T, r *spec.Registry, code int, dir string, args ...string) string {
+func toldBy(t *testing.T, r *experiment.Registry, code int, dir string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if got := Run(r, args, &stdout, &stderr, false); got != code {

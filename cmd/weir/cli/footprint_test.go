@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 
 	"weir/core/dataplane"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
-	"weir/study/spec"
 )
 
 var footprintTwoTiers = []string{"--topology", "fat_tree: {k: 8, tiers: 2, rate: 10Gbps, delay: 1us}"}
@@ -55,7 +55,7 @@ type footprintCase struct {
 }
 
 // footprintCases are all programs of a registry by name, and further parameters and networks of some.
-func footprintCases(r *spec.Registry) (cases []footprintCase) {
+func footprintCases(r *experiment.Registry) (cases []footprintCase) {
 	for _, s := range r.Programs {
 		c := footprintCase{name: s.Name, topology: standardTopology}
 		for i := 0; i+1 < len(needs[s.Name]); i += 2 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane/dataplanetest"
-	"weir/core/dataplane/fused/fusedtest"
+	"weir/internal/testkit/fusedtest"
 )
 
 // Whatever programs of the binary have a part in fused lists, every list of them is what it is by hooks.

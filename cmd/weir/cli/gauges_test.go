@@ -11,9 +11,9 @@ import (
 	"slices"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Window and rate of every protocol that has them can be measured, with every controller that it takes, in files of
@@ -42,12 +42,12 @@ func TestWindowsAndRates(t *testing.T) {
 				keys += ", window: 20 packets"
 			}
 			t.Run(keys, func(t *testing.T) {
-				s, err := plan.Load(r, &spec.Source{Name: "x", File: "x.yaml", Data: fmt.Appendf(nil, `duration: 2ms
+				s, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: fmt.Appendf(nil, `duration: 2ms
 topology: {star: {hosts: 3, rate: 10Gbps, delay: 1us}}
 switch: [forward, ecn, {telemetry: {t: 10us}}, bolt]
 traffic: [{name: x, from: [h0, h1], to: h2, size: 100MB, %s}]
 measure: [{cwnd: {every: 100us}}, {rate: {every: 100us}}]
-`, keys)}, spec.Options{})
+`, keys)}, experiment.Options{})
 				if err != nil {
 					return // the transport does not accept it
 				}

@@ -8,18 +8,18 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/internal/revision"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // newParser returns a parser of whole command lines. Formats of the registry have flags of their own.
-func newParser(r *spec.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
+func newParser(r *experiment.Registry, c *command, options ...kong.Option) (*kong.Kong, error) {
 	c.Export.Results.formats(r.Formats)
 	return parserOf(r, c, options...)
 }
 
 // parserFor returns a parser of command lines that begin with the arguments. If the first one is a command, the parser
 // has no other: to build all of them takes kong several milliseconds, more than many commands need.
-func parserFor(r *spec.Registry, c *command, args []string, options ...kong.Option) (*kong.Kong, error) {
+func parserFor(r *experiment.Registry, c *command, args []string, options ...kong.Option) (*kong.Kong, error) {
 	c.Export.Results.formats(r.Formats)
 	if len(args) > 0 {
 		return parserOf(r, c.only(args[0]), options...)
@@ -28,7 +28,7 @@ func parserFor(r *spec.Registry, c *command, args []string, options ...kong.Opti
 }
 
 // parserOf returns the parser of a grammar, which is a pointer to a struct.
-func parserOf(r *spec.Registry, grammar any, options ...kong.Option) (*kong.Kong, error) {
+func parserOf(r *experiment.Registry, grammar any, options ...kong.Option) (*kong.Kong, error) {
 	vars := kong.Vars{"importFormat": "", "exportFormat": ""}
 	if len(r.Imports) > 0 {
 		vars["importFormat"] = r.Imports[0].Name

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"weir/internal/document"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 type importCmd struct {
@@ -76,7 +76,7 @@ func (a *app) otherFile(name string) string {
 	}
 	for _, f := range a.registry.Flows {
 		_, err := f.Read(bytes.NewReader(data), name, 1)
-		if err == nil || spec.Excess(err) {
+		if err == nil || experiment.Excess(err) {
 			clock := ""
 			if f.Unclear != "" {
 				clock = ", time_unit: 1ps"
@@ -87,7 +87,7 @@ func (a *app) otherFile(name string) string {
 		}
 	}
 	for _, f := range a.registry.Networks {
-		if _, err := f.Read(bytes.NewReader(data), name); err == nil || spec.Excess(err) {
+		if _, err := f.Read(bytes.NewReader(data), name); err == nil || experiment.Excess(err) {
 			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
 				"    topology: {file: %s, format: %s}", f.Doc, document.Quote(name, false), f.Name)
 		}

@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/lab/iperf"
 	"weir/worlds/lab/kernel"
@@ -41,7 +41,7 @@ func (f *labFlags) unused() error {
 }
 
 // lab runs the experiment in the simulator and then in the lab.
-func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Options,
+func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.Switches(exp, r.Capture)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *spec.Spec, options run.Option
 }
 
 // warnOfLab says what may work otherwise in the lab than is meant.
-func (a *app) warnOfLab(s *spec.Spec) {
+func (a *app) warnOfLab(s *experiment.Spec) {
 	a.warn(run.LabWarnings(s)...)
 }
 
@@ -141,7 +141,7 @@ func (a *app) warnOfLeft(before func()) func(left error) {
 const thisProgram = "/proc/self/exe"
 
 // checkLab says what the lab lacks for an experiment, or what it will take.
-func (a *app) checkLab(s *spec.Spec) error {
+func (a *app) checkLab(s *experiment.Spec) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: %w", errInput, lab.ErrNotLinux)
 	}
@@ -154,7 +154,7 @@ func (a *app) checkLab(s *spec.Spec) error {
 	}
 	a.warnOfLab(s)
 	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
-	runs, total := plan.RunsOn(s, spec.Lab), 0.0
+	runs, total := plan.RunsOn(s, experiment.Lab), 0.0
 	for _, r := range runs {
 		frames, seconds := plan.EstimateLab(r)
 		total += seconds
@@ -238,7 +238,7 @@ func (d *labRun) run(a *app) (*plan.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := plan.RunsOn(s, spec.Lab)
+	runs := plan.RunsOn(s, experiment.Lab)
 	if d.Index < 0 || d.Index >= len(runs) {
 		return nil, fmt.Errorf("%w: run %d of %d", errInput, d.Index, len(runs))
 	}

@@ -8,17 +8,17 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // A run of the lab with an error is no measurement (exit code 1); with --check, simulator and
 // lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
 // no failure.
 func TestLabExitCode(t *testing.T) {
-	of, err := plan.Load(registry(), &spec.Source{Name: "small", File: "small.yaml", Data: []byte(small)}, spec.Options{})
+	of, err := plan.Load(registry(), &experiment.Source{Name: "small", File: "small.yaml", Data: []byte(small)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestLabExitCode(t *testing.T) {
 		{"interrupted", run(30e6, bad), true, true, Interrupted},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			o := &results.Outcome{World: spec.Lab, Spec: of, Runs: x.runs, Beside: &results.Outcome{World: spec.Sim,
+			o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: x.runs, Beside: &results.Outcome{World: experiment.Sim,
 				Spec: of, Runs: run(40e6)}}
 			if got := exitCode(o, x.interrupted, x.check); got != x.want {
 				t.Errorf("%s: exit code %d, want %d", x.name, got, x.want)
@@ -60,8 +60,8 @@ func TestLabExitCode(t *testing.T) {
 		})
 	}
 	// A claim that fails in the simulator's part alone is no failure of the lab's run.
-	o := &results.Outcome{World: spec.Lab, Spec: of, Runs: run(40e6, good),
-		Beside: &results.Outcome{World: spec.Sim, Spec: of, Runs: run(40e6),
+	o := &results.Outcome{World: experiment.Lab, Spec: of, Runs: run(40e6, good),
+		Beside: &results.Outcome{World: experiment.Sim, Spec: of, Runs: run(40e6),
 			Claims: []claim.Claim{{Verdict: claim.Fails}}}}
 	if got := exitCode(o, false, true); got != Done {
 		t.Errorf("a claim that fails in the simulator: exit code %d", got)

@@ -12,9 +12,9 @@ import (
 
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab/kernel"
 )
 
@@ -95,14 +95,14 @@ func reasons(text string) (all []string) {
 
 func firstLine(err error) string { return strings.SplitN(err.Error(), "\n", 2)[0] }
 
-func load(t *testing.T, name string, set []string) (*spec.Spec, error) {
+func load(t *testing.T, name string, set []string) (*experiment.Spec, error) {
 	t.Helper()
 	r := Registry()
 	src, err := r.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.Load(r, src, spec.Options{Quick: true, Set: set})
+	return plan.Load(r, src, experiment.Options{Quick: true, Set: set})
 }
 
 // labLine is what the lab says of an experiment: what it runs with, and what is in the way that no --set of these

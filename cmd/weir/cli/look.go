@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // tableFlags say how results are printed.
@@ -59,7 +59,7 @@ func (f *tableFlags) look(a *app) (*report.Look, error) {
 }
 
 // check is look, of an experiment whose results are not there yet.
-func (f *tableFlags) check(a *app, s *spec.Spec) error {
+func (f *tableFlags) check(a *app, s *experiment.Spec) error {
 	l, err := f.look(a)
 	if err != nil {
 		return err

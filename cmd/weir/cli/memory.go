@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"runtime"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
-	"weir/study/spec"
 )
 
 // machine is what memory a machine has, in bytes; 0: not known.
@@ -16,7 +16,7 @@ type machine struct{ all, available float64 }
 // if these are fewer. An experiment with a run that alone takes more than the machine has is an error unless a
 // number is asked for: the kernel would end the program in the middle of it, or others'. What runs give does not
 // depend on it.
-func (m machine) jobs(s *spec.Spec, asked int) (n int, notice string, err error) {
+func (m machine) jobs(s *experiment.Spec, asked int) (n int, notice string, err error) {
 	runs, shared, own := plan.Runs(s), plan.SharedMemory(s), 0.0
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/run/slurm"
-	"weir/study/spec"
 )
 
 // As many runs at a time as fit into memory, with a notice; one that cannot fit is refused.
 func TestRunsFitIntoMemory(t *testing.T) {
 	const text = "duration: 1ms\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nrepeat: 8\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100000}]\n"
-	s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		var stdout, stderr strings.Builder
 		a := &app{registry: Registry(), stdout: &stdout, stderr: &stderr, screen: &stderr, machine: m}
 		dir := t.TempDir()
-		err = (&runCmd{selection: selection{Name: file}, On: spec.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
+		err = (&runCmd{selection: selection{Name: file}, On: experiment.Sim, Out: target(dir), Jobs: jobs, Threads: "auto",
 			tableFlags: tableFlags{CSV: true},
 			slurmFlags: slurmFlags{SlurmTask: slurm.Standard.Task, SlurmTasks: slurm.Standard.Tasks},
 			labFlags:   labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)

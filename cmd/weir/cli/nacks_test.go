@@ -14,7 +14,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // cause is by what a controller was told when its allowance fell.

@@ -15,21 +15,21 @@ import (
 	"weir/core/cc"
 	"weir/core/dataplane"
 	"weir/core/dataplane/tm"
+	"weir/core/jobs/job"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
 	"weir/core/trace"
 	"weir/core/transport"
 	"weir/core/workload"
-	"weir/core/workload/job"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/bench"
+	"weir/study/experiment"
 	"weir/study/figure"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // nameList is a list of names in an error of an experiment with one edit.
@@ -39,11 +39,11 @@ type nameList struct {
 }
 
 // errorText returns the error of the experiment.
-func (l *nameList) errorText(t *testing.T, r *spec.Registry) string {
+func (l *nameList) errorText(t *testing.T, r *experiment.Registry) string {
 	t.Helper()
 	text := edit(t, l.text, []string{l.old, l.now})
 	open := func(name string) ([]byte, error) { return []byte(files[name]), nil }
-	_, err := plan.Load(r, &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text), Open: open}, spec.Options{})
+	_, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text), Open: open}, experiment.Options{})
 	if err == nil {
 		t.Fatalf("%s is accepted", l.now)
 	}
@@ -73,7 +73,7 @@ func parameterNames(s *scheme.Scheme) (names []string) {
 }
 
 // topologyKeys returns the keys of topology, among them the names of families, as the schema has them.
-func topologyKeys(t *testing.T, r *spec.Registry) (names []string) {
+func topologyKeys(t *testing.T, r *experiment.Registry) (names []string) {
 	var schema struct {
 		Properties struct {
 			Topology struct {
@@ -94,7 +94,7 @@ func topologyKeys(t *testing.T, r *spec.Registry) (names []string) {
 }
 
 // registryLists returns a list of each kind of name in a registry, by its field.
-func registryLists(t *testing.T, r *spec.Registry) []nameList {
+func registryLists(t *testing.T, r *experiment.Registry) []nameList {
 	const web = `{name: web, from: "*", to: random, transport: tcp, sizes: websearch, load: 10%}`
 	return []nameList{
 		{"Programs", valid, "[forward]", "[foward]",
@@ -122,7 +122,7 @@ func registryLists(t *testing.T, r *spec.Registry) []nameList {
 
 // otherLists returns lists of names that are not in the registry itself: parameters, keys, words, units, and names of
 // the experiment.
-func otherLists(r *spec.Registry) []nameList {
+func otherLists(r *experiment.Registry) []nameList {
 	abc := byName(r.Programs, "abc", func(s *dataplane.Scheme) string { return s.Name })
 	cubic := byName(r.Controllers, "cubic", func(s *cc.Scheme) string { return s.Name })
 	queue := byName(r.Measures, "queue", func(k *measure.Kind) string { return k.Name })
@@ -164,7 +164,7 @@ func otherLists(r *spec.Registry) []nameList {
 
 // A list of names in an error has names of the registry, and counts those that it leaves out. Golden files have no
 // such lists, so that a new name changes none of them. Each kind of list is tested here once; lists of keys are tested
-// in study/spec and worlds/softswitch.
+// in study/experiment and worlds/softswitch.
 func TestListsOfNames(t *testing.T) {
 	r := Registry()
 	lists := registryLists(t, r)
@@ -175,7 +175,7 @@ func TestListsOfNames(t *testing.T) {
 	for _, l := range lists {
 		tested = append(tested, l.name)
 	}
-	for field := range reflect.TypeFor[spec.Registry]().Fields() {
+	for field := range reflect.TypeFor[experiment.Registry]().Fields() {
 		if !slices.Contains(tested, field.Name) {
 			t.Errorf("no list of the registry's %s is tested", field.Name)
 		}
@@ -195,9 +195,9 @@ func TestListsOfCommands(t *testing.T) {
 		args  []string
 		known []string
 	}{
-		{[]string{"run", "no/such"}, listNames(r.Experiments(), func(e *spec.Entry) string { return e.Name })},
-		{[]string{"import", "x", "--format", "z"}, listNames(r.Imports, func(f *spec.Import) string { return f.Name })},
-		{[]string{"export", file, "--format", "z"}, listNames(r.Formats, func(f *spec.Format) string { return f.Name })},
+		{[]string{"run", "no/such"}, listNames(r.Experiments(), func(e *experiment.Entry) string { return e.Name })},
+		{[]string{"import", "x", "--format", "z"}, listNames(r.Imports, func(f *experiment.Import) string { return f.Name })},
+		{[]string{"export", file, "--format", "z"}, listNames(r.Formats, func(f *experiment.Format) string { return f.Name })},
 		{[]string{"plot", file, "--format", "z"}, figure.Formats()},
 		{[]string{"schema", "z"}, append(results.SchemaNames(), "experiment", "results")},
 		{[]string{"trace", file, "--kind", "z"}, trace.KindNames()},
@@ -240,11 +240,11 @@ const dummyName = "aaaaaaaa_dummy"
 // dummyExport is an export without options.
 type dummyExport struct{}
 
-func (*dummyExport) Write(*spec.Registry, string, string, io.Writer) error { return nil }
+func (*dummyExport) Write(*experiment.Registry, string, string, io.Writer) error { return nil }
 
 // withDummies returns the registry with one more program, scheduler, transport, controller, topology, measure, key of
 // each measure, job, network model, size distribution, file format and experiment.
-func withDummies() *spec.Registry {
+func withDummies() *experiment.Registry {
 	r := Registry()
 	program, scheduler, transport, controller := r.Programs[0], r.Schedulers[0], r.Transports[0], r.Controllers[0]
 	family, kind, scheme, model := r.Topologies[0], r.Measures[0], r.Jobs[0], r.Ideals[0]
@@ -253,7 +253,7 @@ func withDummies() *spec.Registry {
 		&kind.Name, &scheme.Name, &model.Name, &sizes.Name, &network.Name, &flows.Name, &imports.Name, &format.Name} {
 		*name = dummyName
 	}
-	format.New = func() spec.Export { return &dummyExport{} }
+	format.New = func() experiment.Export { return &dummyExport{} }
 	for i := range r.Measures {
 		keys := &r.Measures[i].Keys
 		*keys = slices.Concat([]measure.Key{{Name: dummyName, Doc: "a key"}}, *keys)
@@ -271,7 +271,7 @@ func withDummies() *spec.Registry {
 	r.Flows = slices.Insert(r.Flows, 0, flows)
 	r.Imports = slices.Insert(r.Imports, 0, imports)
 	r.Formats = slices.Insert(r.Formats, 0, format)
-	r.Library = slices.Insert(r.Library, 0, spec.Library{Name: dummyName,
+	r.Library = slices.Insert(r.Library, 0, experiment.Library{Name: dummyName,
 		Files: fstest.MapFS{"experiments/one.yaml": {Data: []byte(valid)}}})
 	return r
 }

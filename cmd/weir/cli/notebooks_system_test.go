@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 	"weir/study/results"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"weir/internal/atomicfile"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/figure"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // plotFlags are the keys of a plot; a test compares them with those that files have.
@@ -56,9 +56,9 @@ type plotCmd struct {
 }
 
 // given are the keys that flags set, in the order of a file's.
-func (f *plotFlags) given() (keys []spec.PlotKey) {
+func (f *plotFlags) given() (keys []experiment.PlotKey) {
 	values := f.values()
-	for _, k := range spec.PlotKeys() {
+	for _, k := range experiment.PlotKeys() {
 		v, ok := values[k.Name]
 		if !ok || *v == "" {
 			continue
@@ -71,7 +71,7 @@ func (f *plotFlags) given() (keys []spec.PlotKey) {
 			strings.Contains(text, ",") && !strings.HasPrefix(text, "[") { // --lines scheme,traffic
 			text = "[" + text + "]"
 		}
-		keys = append(keys, spec.PlotKey{Name: k.Name, Text: text, Place: "--" + strings.ReplaceAll(k.Name, "_", "-")})
+		keys = append(keys, experiment.PlotKey{Name: k.Name, Text: text, Place: "--" + strings.ReplaceAll(k.Name, "_", "-")})
 	}
 	return keys
 }
@@ -153,13 +153,13 @@ func (p *plotCmd) format() (string, error) {
 
 // plots are those that are asked for: one of the experiment's or all, with the keys that are given in place of
 // theirs, or one of its own.
-func (p *plotCmd) plots(s *spec.Spec) (out []spec.Plot, err error) {
+func (p *plotCmd) plots(s *experiment.Spec) (out []experiment.Plot, err error) {
 	given := p.given()
 	own := len(s.Plots())
 	if p.X != "" || p.Y != "" || p.Z != "" {
 		if p.Number == 0 {
 			x, err := s.ParsePlot(given)
-			return []spec.Plot{x}, err
+			return []experiment.Plot{x}, err
 		}
 	} else if own == 0 {
 		return nil, fmt.Errorf("%w: the experiment has no plot; --x and --y say what is drawn", errInput)
@@ -173,7 +173,7 @@ func (p *plotCmd) plots(s *spec.Spec) (out []spec.Plot, err error) {
 		}
 		keys := s.PlotKeysOf(i)
 		for _, k := range given {
-			if at := slices.IndexFunc(keys, func(x spec.PlotKey) bool { return x.Name == k.Name }); at >= 0 {
+			if at := slices.IndexFunc(keys, func(x experiment.PlotKey) bool { return x.Name == k.Name }); at >= 0 {
 				keys[at] = k
 			} else {
 				keys = append(keys, k)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Every quick variant that takes a while at most draws all of its plots, and gives each claim numbers to be judged by.
@@ -24,7 +24,7 @@ func TestQuickRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, spec.Options{Quick: true})
+			s, err := plan.Load(r, src, experiment.Options{Quick: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // The quick variant of every experiment shows the figure that it is named after: each plot has points, and more than
@@ -30,7 +30,7 @@ func TestQuickVariants(t *testing.T) {
 		}
 	})
 	eachExperiment(t, func(t *testing.T, e entry) {
-		quick := mustLoad(t, e.name, spec.Options{Quick: true})
+		quick := mustLoad(t, e.name, experiment.Options{Quick: true})
 		if e.list.Title != quick.Title() || e.list.Paper != quick.Paper() {
 			t.Errorf("listed as %q of %v; it is %q of %v", e.list.Title, e.list.Paper, quick.Title(), quick.Paper())
 		}
@@ -47,7 +47,7 @@ func TestQuickVariants(t *testing.T) {
 }
 
 // leftOut returns what a narrower variant of an experiment with the points whole cannot show.
-func leftOut(whole [][]measure.Coordinate, quick *spec.Spec) (missing []string) {
+func leftOut(whole [][]measure.Coordinate, quick *experiment.Spec) (missing []string) {
 	narrow := coordinates(quick)
 	for i, p := range quick.Plots() {
 		name := fmt.Sprintf("plot %d, %s over %s", i+1, p.Y, p.X)
@@ -56,7 +56,7 @@ func leftOut(whole [][]measure.Coordinate, quick *spec.Spec) (missing []string) 
 			continue
 		}
 		keys := p.Lines
-		if p.Kind == spec.OverSweep {
+		if p.Kind == experiment.OverSweep {
 			keys = append([]string{p.X}, keys...)
 		}
 		for _, key := range keys {
@@ -71,7 +71,7 @@ func leftOut(whole [][]measure.Coordinate, quick *spec.Spec) (missing []string) 
 		}
 	}
 	for _, v := range quick.PaperValues() {
-		if !slices.ContainsFunc(quick.Points(), func(p *spec.Point) bool { return v.Means(p.At()) }) {
+		if !slices.ContainsFunc(quick.Points(), func(p *experiment.Point) bool { return v.Means(p.At()) }) {
 			missing = append(missing, fmt.Sprintf("the paper's %s (%s): no point is left", v.Name(), v.Source))
 		}
 	}
@@ -79,7 +79,7 @@ func leftOut(whole [][]measure.Coordinate, quick *spec.Spec) (missing []string) 
 }
 
 // places returns the number of values of a sweep key that a plot has, or, without a key, of its points.
-func places(points [][]measure.Coordinate, p spec.Plot, key string) int {
+func places(points [][]measure.Coordinate, p experiment.Plot, key string) int {
 	values := map[string]bool{}
 	for _, at := range points {
 		if !p.Means(at) {
@@ -97,7 +97,7 @@ func places(points [][]measure.Coordinate, p spec.Plot, key string) int {
 }
 
 // unmeasured are all runs of an experiment as if they were finished, and nothing of them defined.
-func unmeasured(s *spec.Spec) (runs []claim.Sample) {
+func unmeasured(s *experiment.Spec) (runs []claim.Sample) {
 	for _, r := range plan.Runs(s) {
 		runs = append(runs, claim.Sample{Point: r.Point, Seed: r.Seed, Values: &measure.Values{}})
 	}
@@ -190,12 +190,12 @@ expect:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Registry()
-			src := &spec.Source{Name: "x", File: "x.yaml", Data: fmt.Appendf(nil, text, c.quick)}
-			whole, err := spec.Load(r, src, spec.Options{}, untried{})
+			src := &experiment.Source{Name: "x", File: "x.yaml", Data: fmt.Appendf(nil, text, c.quick)}
+			whole, err := experiment.Load(r, src, experiment.Options{}, untried{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			quick, err := spec.Load(r, src, spec.Options{Quick: true}, untried{})
+			quick, err := experiment.Load(r, src, experiment.Options{Quick: true}, untried{})
 			if err != nil {
 				t.Fatal(err)
 			}

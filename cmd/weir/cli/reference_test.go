@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestDocsReference: docs/commands.md has every command, argument and flag as the program has them.

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/document"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // edit applies pairs of old and new text, each of which must be there.
@@ -59,7 +59,7 @@ func (b *bad) write(t *testing.T) (dir string, written map[string]string) {
 
 // refused runs a spoilt experiment and returns everything on stderr without the folder's name. The second text is the
 // error with the names of another registry.
-func (b *bad) refused(t *testing.T, other *spec.Registry) (text, otherText string) {
+func (b *bad) refused(t *testing.T, other *experiment.Registry) (text, otherText string) {
 	t.Helper()
 	dir, written := b.write(t)
 	out := filepath.Join(dir, "out")
@@ -89,7 +89,7 @@ func (b *bad) refused(t *testing.T, other *spec.Registry) (text, otherText strin
 
 	src, err := other.Open(run)
 	if err == nil {
-		_, err = plan.Load(other, src, spec.Options{})
+		_, err = plan.Load(other, src, experiment.Options{})
 	}
 	if err == nil {
 		t.Fatal("the other registry accepts the file")

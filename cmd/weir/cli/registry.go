@@ -14,36 +14,42 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/dataplane"
-	"weir/core/dataplane/afq"
-	"weir/core/dataplane/bolt"
+	"weir/core/dataplane/aqm/codel"
+	"weir/core/dataplane/aqm/dualpi2"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/aqm/pie"
+	"weir/core/dataplane/aqm/red"
+	"weir/core/dataplane/balance/conga"
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/balance/spray"
+	"weir/core/dataplane/balance/wecmp"
+	"weir/core/dataplane/buffer/inputloss"
+	"weir/core/dataplane/buffer/inputring"
+	ndpswitch "weir/core/dataplane/buffer/ndp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
+	"weir/core/dataplane/buffer/trimming"
 	"weir/core/dataplane/classify"
-	"weir/core/dataplane/codel"
-	"weir/core/dataplane/conga"
-	"weir/core/dataplane/csfq"
-	"weir/core/dataplane/drill"
-	"weir/core/dataplane/dualpi2"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
-	"weir/core/dataplane/fastcnp"
-	"weir/core/dataplane/fdpa"
+	"weir/core/dataplane/fairqueue/afq"
+	"weir/core/dataplane/fairqueue/csfq"
+	"weir/core/dataplane/fairqueue/fdpa"
+	"weir/core/dataplane/fairqueue/ppv"
+	"weir/core/dataplane/fairqueue/rainbow"
+	"weir/core/dataplane/feedback/bolt"
+	"weir/core/dataplane/feedback/fastcnp"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/hula"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/inputloss"
-	"weir/core/dataplane/inputring"
-	"weir/core/dataplane/letflow"
-	ndpswitch "weir/core/dataplane/ndp"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/pie"
 	"weir/core/dataplane/plan"
-	"weir/core/dataplane/ppv"
-	"weir/core/dataplane/rainbow"
-	"weir/core/dataplane/red"
-	"weir/core/dataplane/sharedbuffer"
-	"weir/core/dataplane/spray"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/trimming"
-	"weir/core/dataplane/wecmp"
+	"weir/core/jobs/chakra"
+	"weir/core/jobs/collective"
+	"weir/core/jobs/goal"
+	"weir/core/jobs/job"
+	"weir/core/jobs/loggops"
+	"weir/core/jobs/storage"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/ndp"
@@ -53,28 +59,22 @@ import (
 	"weir/core/transport/uet"
 	"weir/core/transport/window"
 	"weir/core/workload"
-	"weir/core/workload/chakra"
-	"weir/core/workload/collective"
-	"weir/core/workload/goal"
-	"weir/core/workload/job"
-	"weir/core/workload/loggops"
-	"weir/core/workload/storage"
 	"weir/papers/ai"
 	"weir/papers/hpcc"
 	"weir/papers/ncf"
 	"weir/papers/p4abc"
 	"weir/papers/p4te"
 	"weir/study/bench"
+	"weir/study/experiment"
 	"weir/study/interop/csvfiles"
 	"weir/study/interop/hpccsim"
 	"weir/study/measure"
-	"weir/study/spec"
 )
 
 // Registry has everything that experiments of Weir's own binary can name. It is a new value each
 // time, to which your program adds its own schemes.
-func Registry() *spec.Registry {
-	return &spec.Registry{
+func Registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures: measure.Kinds(),
 		Programs: []dataplane.Scheme{p4abc.Scheme(), bolt.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(),
 			csfq.Scheme(),
@@ -94,13 +94,13 @@ func Registry() *spec.Registry {
 		Jobs:       slices.Concat(collective.Schemes(), storage.Schemes(), []job.Scheme{chakra.Scheme(), goal.Scheme()}),
 		Ideals:     []job.Model{loggops.Scheme()},
 		Flows:      workload.Formats(),
-		Imports:    []spec.Import{hpccsim.Importer()},
-		Formats:    []spec.Format{hpccsim.Format(), csvfiles.Format()},
+		Imports:    []experiment.Import{hpccsim.Importer()},
+		Formats:    []experiment.Format{hpccsim.Format(), csvfiles.Format()},
 		Controllers: []cc.Scheme{bbr.Scheme(), boltsender.Scheme(), cubic.Scheme(), dcqcn.Scheme(), dctcp.Scheme(),
 			hpcc.Scheme(),
 			hpcc.PINTScheme(), hpcc.PowerScheme(),
 			hpcc.RxScheme(), none.Scheme(), reno.Scheme(), swift.Scheme(), timely.Scheme()},
-		Library: []spec.Library{{Name: "ai", Title: "Fabrics for training", Files: ai.Experiments},
+		Library: []experiment.Library{{Name: "ai", Title: "Fabrics for training", Files: ai.Experiments},
 			{Name: "bench", Title: "Benchmarks", Files: bench.Experiments, Lab: []string{"shaped", "switch"},
 				Benchmark: true},
 			{Name: "hpcc", Title: "HPCC++", Files: hpcc.Experiments, Lab: []string{"lab", "lab-kernel", "short-paths"}},

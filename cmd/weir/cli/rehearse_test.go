@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/lab"
 	"weir/worlds/sim"
 )
@@ -44,9 +44,9 @@ func TestRehearsals(t *testing.T) {
 var laterStart = strings.NewReplacer("duration: 3ms", "duration: 1003ms", "start: 0s..100us", "start: 1s..1000100us",
 	"start: 0s..300us", "start: 1s..1000300us")
 
-func rehearse(t *testing.T, r *spec.Registry, text string) {
+func rehearse(t *testing.T, r *experiment.Registry, text string) {
 	t.Helper()
-	s, err := plan.Load(r, &spec.Source{Name: "rehearsal", File: "rehearsal.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "rehearsal", File: "rehearsal.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +158,8 @@ func TestSendersTell(t *testing.T) {
 		{"from a time on", fmt.Sprintf(incast, "ncf", tcp, tcp, "{reduction: {traffic: long, after: 20ms, of: all}}")},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s, err := plan.Load(Registry(), &spec.Source{Name: "senders", File: "senders.yaml", Data: []byte(x.text)},
-				spec.Options{})
+			s, err := plan.Load(Registry(), &experiment.Source{Name: "senders", File: "senders.yaml", Data: []byte(x.text)},
+				experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,8 +200,8 @@ measure: [control, state]
 // What control planes do and what programs keep, switches of the lab tell as those of the simulator do: from the
 // experiment's time 0 on, though they are running before.
 func TestSwitchesTell(t *testing.T) {
-	s, err := plan.Load(Registry(), &spec.Source{Name: "steered", File: "steered.yaml", Data: []byte(steered)},
-		spec.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "steered", File: "steered.yaml", Data: []byte(steered)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ package cli
 import (
 	"testing"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // The resolved text of every experiment in full is the same experiment.
 func TestResolvedInFull(t *testing.T) {
 	eachExperiment(t, func(t *testing.T, e entry) {
-		sameResolved(t, "in full", mustLoad(t, e.name, spec.Options{}))
+		sameResolved(t, "in full", mustLoad(t, e.name, experiment.Options{}))
 	})
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // identities are the runs of an experiment in both worlds: points, seeds and ids.
-func identities(s *spec.Spec) (all []string) {
-	for _, world := range []string{spec.Sim, spec.Lab} {
+func identities(s *experiment.Spec) (all []string) {
+	for _, world := range []string{experiment.Sim, experiment.Lab} {
 		for _, r := range plan.RunsOn(s, world) {
 			all = append(all, fmt.Sprintf("%s %v seed %d: %s", world, r.Point, r.Seed, r.ID("")))
 		}
@@ -21,17 +21,17 @@ func identities(s *spec.Spec) (all []string) {
 }
 
 // reloaded is what a spec's resolved text gives when it is loaded as that of a results folder is.
-func reloaded(t *testing.T, s *spec.Spec) *spec.Spec {
+func reloaded(t *testing.T, s *experiment.Spec) *experiment.Spec {
 	t.Helper()
 	inputs := s.Inputs()
-	src := &spec.Source{File: "spec.yaml", Name: s.Name(), Data: s.Resolved(), Open: func(name string) ([]byte, error) {
+	src := &experiment.Source{File: "spec.yaml", Name: s.Name(), Data: s.Resolved(), Open: func(name string) ([]byte, error) {
 		data, ok := inputs[name]
 		if !ok {
 			return nil, fmt.Errorf("the spec does not name %s", name)
 		}
 		return data, nil
 	}}
-	r, err := spec.Load(offline().registry, src, spec.Options{Resolved: true}, untried{})
+	r, err := experiment.Load(offline().registry, src, experiment.Options{Resolved: true}, untried{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s.Resolved())
 	}
@@ -41,9 +41,9 @@ func reloaded(t *testing.T, s *spec.Spec) *spec.Spec {
 // untried is a trial that builds nothing: that takes most of the time, and changes no id.
 type untried struct{}
 
-func (untried) Build(*spec.Point, bool) (samples, kept float64, err error) { return 0, 0, nil }
+func (untried) Build(*experiment.Point, bool) (samples, kept float64, err error) { return 0, 0, nil }
 
-func (untried) Shape(p *spec.Point) (names measure.Values) {
+func (untried) Shape(p *experiment.Point) (names measure.Values) {
 	if c, err := plan.Config(p, 1); err == nil {
 		names = p.Measures().Shape(p.Measured(), c)
 	}
@@ -52,8 +52,8 @@ func (untried) Shape(p *spec.Point) (names measure.Values) {
 
 // lastPoint loads the last point of an experiment's quick variant with other seeds, unless its claims are about other
 // points.
-func lastPoint(quick *spec.Spec) (s *spec.Spec, ok bool) {
-	o := spec.Options{Set: []string{"seed=7", "repeat=3", "lab_repeat=2"}}
+func lastPoint(quick *experiment.Spec) (s *experiment.Spec, ok bool) {
+	o := experiment.Options{Set: []string{"seed=7", "repeat=3", "lab_repeat=2"}}
 	for _, d := range quick.Sweep() {
 		o.Set = append(o.Set, d.Key+"="+d.Values[len(d.Values)-1].Text)
 	}
@@ -62,7 +62,7 @@ func lastPoint(quick *spec.Spec) (s *spec.Spec, ok bool) {
 }
 
 // sameResolved compares a spec with what its resolved text gives.
-func sameResolved(t *testing.T, what string, s *spec.Spec) {
+func sameResolved(t *testing.T, what string, s *experiment.Spec) {
 	t.Helper()
 	resolved := reloaded(t, s)
 	want, got := identities(s), identities(resolved)

@@ -10,11 +10,11 @@ import (
 
 	"weir/internal/revision"
 	"weir/study/claim"
+	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/run/slurm"
-	"weir/study/spec"
 )
 
 type runCmd struct {
@@ -104,7 +104,7 @@ func (r *runCmd) Run(a *app) error {
 		signals.next(inSweep)
 	}
 	var o *results.Outcome
-	if r.On == spec.Lab {
+	if r.On == experiment.Lab {
 		o, err = r.lab(signals, a, s, options, bar)
 	} else if err = r.labFlags.unused(); err == nil {
 		o, err = run.Execute(signals, s, options)
@@ -137,7 +137,7 @@ func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ende
 		return nil, err
 	case runner == nil:
 		return func() error { return nil }, nil
-	case r.On == spec.Lab:
+	case r.On == experiment.Lab:
 		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator", errInput)
 	}
 	options.Runner = runner
@@ -145,7 +145,7 @@ func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ende
 }
 
 // jobs is how many runs at a time are carried out here; Slurm decides that where it does.
-func (r *runCmd) jobs(a *app, s *spec.Spec, threads int) (int, error) {
+func (r *runCmd) jobs(a *app, s *experiment.Spec, threads int) (int, error) {
 	if r.Runner == "slurm" {
 		return 0, nil
 	}

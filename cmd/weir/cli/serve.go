@@ -12,10 +12,10 @@ import (
 
 	pages "weir"
 	"weir/internal/revision"
+	"weir/study/experiment"
 	"weir/study/page"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 
 	"weir/internal/webserver"
 )
@@ -45,7 +45,7 @@ func (c *serveCmd) Run(a *app) error {
 	}
 	o := page.Options{Registry: a.registry, Files: c.Files, Out: out, Executable: revision.Executable(),
 		Version: version(), Docs: pages.Files, Hosts: c.Host, Machine: a.machine.all,
-		Jobs:   func(s *spec.Spec) (int, string, error) { return a.machine.jobs(s, 0) },
+		Jobs:   func(s *experiment.Spec) (int, string, error) { return a.machine.jobs(s, 0) },
 		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{Version: version()}); return err },
 	}
 	if err := c.workerFlags.paged(a, &o, string(c.Out)); err != nil {

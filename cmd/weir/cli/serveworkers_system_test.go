@@ -22,13 +22,13 @@ import (
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/internal/revision"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/runtest"
+	"weir/internal/testkit/testutil/await"
+	"weir/study/experiment"
 	"weir/study/page"
 	"weir/study/results"
 	"weir/study/run"
 	"weir/study/run/jetstream"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 // twenty is an experiment of twenty runs.
@@ -54,7 +54,7 @@ func (w *watchedSweep) holdRuns() {
 }
 
 // registry returns the registry of a worker. If there is a gate, the receivers of its transports wait at it.
-func (w *watchedSweep) registry() *spec.Registry {
+func (w *watchedSweep) registry() *experiment.Registry {
 	r := registry()
 	gate := w.gate
 	if gate == nil {
@@ -92,7 +92,7 @@ func watchSweeps(t *testing.T, file string) *watchedSweep {
 	var said strings.Builder
 	a := &app{registry: registry(), stderr: &said, screen: io.Discard}
 	o := page.Options{Registry: a.registry, Files: []string{file}, Out: w.out, Executable: "0123", Version: "test",
-		Jobs: func(*spec.Spec) (int, string, error) { return 1, "", nil }}
+		Jobs: func(*experiment.Spec) (int, string, error) { return 1, "", nil }}
 	f := workerFlags{Workers: "127.0.0.1:0", NoOwn: true}
 	if err := f.paged(a, &o, w.out); err != nil {
 		t.Fatal(err)
@@ -261,8 +261,8 @@ func TestServeWorkersFail(t *testing.T) {
 func TestServeBesideSweep(t *testing.T) {
 	file := write(t, twenty)
 	w := watchSweeps(t, file)
-	s := runtest.Load(t, registry(), file, spec.Options{})
-	folder := filepath.Base(results.Folder(s, w.out, spec.Sim))
+	s := runtest.Load(t, registry(), file, experiment.Options{})
+	folder := filepath.Base(results.Folder(s, w.out, experiment.Sim))
 	keys := t.TempDir()
 	var err error
 	var listens string

@@ -18,10 +18,10 @@ import (
 	"weir/internal/document"
 	"weir/internal/revision"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // shelved are the results of an experiment's name, the best for it first: those of the experiment as it is now, then
@@ -44,7 +44,7 @@ func (f *folders) shelved(a *app, name string) ([]*results.Shelved, error) {
 	}
 	hash := ""
 	if src, err := a.registry.Open(name); err == nil {
-		if s, err := plan.Load(a.registry, src, spec.Options{}); err == nil {
+		if s, err := plan.Load(a.registry, src, experiment.Options{}); err == nil {
 			hash = s.Hash()
 		}
 	}
@@ -55,7 +55,7 @@ func (f *folders) shelved(a *app, name string) ([]*results.Shelved, error) {
 		return 1
 	}
 	slices.SortStableFunc(found, func(x, y *results.Shelved) int { // they are in the order of time
-		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash), rank(x.World == spec.Sim)-rank(y.World == spec.Sim))
+		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash), rank(x.World == experiment.Sim)-rank(y.World == experiment.Sim))
 	})
 	return found, nil
 }
@@ -148,7 +148,7 @@ func (l *shelfCmd) Run(a *app) error {
 // shelfEntry prints a folder: what it is, and where.
 func (a *app) shelfEntry(s *results.Shelved) {
 	head := text.Shown(s.Name)
-	if s.World == spec.Lab {
+	if s.World == experiment.Lab {
 		head += " in the lab"
 	}
 	if s.Options != "" {
@@ -350,7 +350,7 @@ func (o *openCmd) Run(a *app) error {
 		return fmt.Errorf("%w: --most: %w", errInput, err)
 	}
 	in := os.Stdin
-	if o.File != spec.Standard {
+	if o.File != experiment.Standard {
 		if in, _, err = document.Open(o.File); err != nil {
 			return fmt.Errorf("%w: %s: %w", errInput, o.File, document.Reason(err))
 		}

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
-	"weir/study/spec"
 )
 
 type showCmd struct {
@@ -65,7 +65,7 @@ func (s *showCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "\n%d runs", len(plan.Runs(exp)))
 	}
 	if byNeed || exp.LabRepeat() != exp.Repeat() {
-		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.RunsOn(exp, spec.Lab)))
+		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.RunsOn(exp, experiment.Lab)))
 	}
 	fmt.Fprint(a.stdout, "\n\n")
 	rows := [][]string{{"parameter", "value", "source"}}
@@ -81,7 +81,9 @@ func (s *showCmd) Run(a *app) error {
 }
 
 // load loads the experiment that the name stands for.
-func (s *showCmd) load(a *app) (*spec.Spec, error) { return (&selection{s.Name, s.changes}).load(a) }
+func (s *showCmd) load(a *app) (*experiment.Spec, error) {
+	return (&selection{s.Name, s.changes}).load(a)
+}
 
 // explain completes the error of a name that is neither an experiment nor a file: weir show knows other names, too.
 func (s *showCmd) explain(err error, all []listed) error {
@@ -122,7 +124,7 @@ func (s *showCmd) file(a *app) error {
 	}
 	data := bytes.TrimPrefix(src.Data, []byte("\ufeff")) // a mark of byte order is for files
 	if s.NoPaper {
-		if data, err = spec.OmitPaper(src); err != nil {
+		if data, err = experiment.OmitPaper(src); err != nil {
 			return err
 		}
 	}

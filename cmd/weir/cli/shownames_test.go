@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // TestShowKnowsListedNames checks that weir show has every name of the registry's kinds, which weir list lists.
 func TestShowKnowsListedNames(t *testing.T) {
 	r := Registry()
 	shown := map[string]string{}
-	for i := range reflect.TypeFor[spec.Registry]().NumField() {
-		field := reflect.TypeFor[spec.Registry]().Field(i)
+	for i := range reflect.TypeFor[experiment.Registry]().NumField() {
+		field := reflect.TypeFor[experiment.Registry]().Field(i)
 		all := reflect.ValueOf(*r).Field(i)
 		if field.Name == "Library" || field.Type.Kind() != reflect.Slice {
 			continue
@@ -115,7 +115,7 @@ func TestNoPaperOfCatalogue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := spec.OmitPaper(src)
+		text, err := experiment.OmitPaper(src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestNoPaperOfCatalogue(t *testing.T) {
 // parsed parses an experiment's file.
 func parsed(t *testing.T, text string) *document.Node {
 	t.Helper()
-	reader := document.NewReader(spec.FileKind)
+	reader := document.NewReader(experiment.FileKind)
 	node := document.Parse(reader, "x.yaml", []byte(text))
 	if err := reader.Err(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -161,7 +161,7 @@ func TestNoPaperIsValid(t *testing.T) {
 	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != Done {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
-	s, err := plan.Load(r, &spec.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()}, spec.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestNoPaperIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := plan.Load(r, original, spec.Options{})
+	whole, err := plan.Load(r, original, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // The quick variant of every experiment of the catalogue gives the same on three threads as on one. Those of jobs,
@@ -21,20 +21,20 @@ func TestThreadsSameEverywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, spec.Options{Quick: true})
+			s, err := plan.Load(r, src, experiment.Options{Quick: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(s.Points(), func(p *spec.Point) bool { return !hasJob(p) }) {
+			if !slices.ContainsFunc(s.Points(), func(p *experiment.Point) bool { return !hasJob(p) }) {
 				t.Skip("runs with jobs have one thread")
 			}
-			onThreads(t, r, src, spec.Options{Quick: true})
+			onThreads(t, r, src, experiment.Options{Quick: true})
 		})
 	}
 }
 
 // hasJob reports whether a traffic of a point is a job.
-func hasJob(p *spec.Point) bool {
+func hasJob(p *experiment.Point) bool {
 	for i := range p.Entries() {
 		if p.Entry(i).Job() != nil {
 			return true

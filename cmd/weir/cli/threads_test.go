@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // onThreads carries out a spec with one thread and with three, which must give the same byte for byte, and returns
 // how many packet-hops that were.
-func onThreads(t *testing.T, r *spec.Registry, src *spec.Source, o spec.Options) (hops uint64) {
+func onThreads(t *testing.T, r *experiment.Registry, src *experiment.Source, o experiment.Options) (hops uint64) {
 	t.Helper()
 	var want []byte
 	for _, threads := range []int{1, 3} {
@@ -90,7 +90,7 @@ const overTCP = "transport: tcp"
 
 // everyScheme gives what it is called for every program, scheduler, controller and transport, and a spec in which it
 // has something to do.
-func everyScheme(r *spec.Registry, try func(what, text string)) {
+func everyScheme(r *experiment.Registry, try func(what, text string)) {
 	of := func(what, switches, traffic string) {
 		if form, own := threadsForms[what]; own {
 			switches, traffic = form[0], form[1]
@@ -162,10 +162,10 @@ measure: [collective, fct]
 	}
 }
 
-func runOne(t *testing.T, r *spec.Registry, text string) {
+func runOne(t *testing.T, r *experiment.Registry, text string) {
 	t.Helper()
-	src := &spec.Source{Name: "threads", File: "threads.yaml", Data: []byte(text)}
-	if hops := onThreads(t, r, src, spec.Options{}); hops < 1000 {
+	src := &experiment.Source{Name: "threads", File: "threads.yaml", Data: []byte(text)}
+	if hops := onThreads(t, r, src, experiment.Options{}); hops < 1000 {
 		t.Errorf("%d packet-hops prove little", hops)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // TestTimesAreRight estimates the time of every experiment, and compares it with times.txt. The tolerance is for

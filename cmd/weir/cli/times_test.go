@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 const timesHead = `# Estimated seconds of each experiment, which weir list shows: on the two cores of the reference
@@ -19,7 +19,7 @@ const timesHead = `# Estimated seconds of each experiment, which weir list shows
 `
 
 // digestOf returns the digest of an experiment's file.
-func digestOf(t *testing.T, r *spec.Registry, name string) string {
+func digestOf(t *testing.T, r *experiment.Registry, name string) string {
 	t.Helper()
 	src, err := r.Open(name)
 	if err != nil {
@@ -30,19 +30,19 @@ func digestOf(t *testing.T, r *spec.Registry, name string) string {
 }
 
 // estimateTime estimates the seconds of an experiment, to two digits: on the reference machine, or in the lab.
-func estimateTime(t *testing.T, r *spec.Registry, e spec.Entry) float64 {
+func estimateTime(t *testing.T, r *experiment.Registry, e experiment.Entry) float64 {
 	t.Helper()
 	src, err := r.Open(e.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spec.Load(r, src, spec.Options{}, untried{})
+	s, err := experiment.Load(r, src, experiment.Options{}, untried{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seconds := 0.0
 	if e.Lab {
-		for _, run := range plan.RunsOn(s, spec.Lab) {
+		for _, run := range plan.RunsOn(s, experiment.Lab) {
 			_, each := plan.EstimateLab(run)
 			seconds += each
 		}

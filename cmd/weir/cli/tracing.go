@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Bounds of --trace-snap: a header of Ethernet, and the largest frame that any experiment has.
@@ -20,7 +20,7 @@ const (
 )
 
 // tracing reads the flags of traces, and says what they take before they are made.
-func (r *runCmd) tracing(a *app, s *spec.Spec) (t run.Tracing, err error) {
+func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
 	if len(r.Trace) == 0 {
 		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
 			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", errInput)
@@ -54,7 +54,7 @@ func (r *runCmd) tracing(a *app, s *spec.Spec) (t run.Tracing, err error) {
 		}
 		t.Snap = *snap
 	}
-	if r.On == spec.Lab {
+	if r.On == experiment.Lab {
 		return t, nil // which refuses traces
 	}
 	forms, all, err := run.TraceSize(s, r.Trace, t)

@@ -11,9 +11,9 @@ import (
 
 	"weir/core/trace"
 	"weir/internal/pcapng"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Traces are kept in the forms that are wanted, and how much they take is said before.
@@ -96,7 +96,7 @@ func TestTraceSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(registry(), src, spec.Options{})
+	s, err := plan.Load(registry(), src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestFirstTraceIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(Registry(), src, spec.Options{Quick: true, Set: []string{string(m[2])}})
+	s, err := plan.Load(Registry(), src, experiment.Options{Quick: true, Set: []string{string(m[2])}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"weir/internal/text"
-	"weir/study/spec"
+	"weir/study/experiment"
 	"weir/study/traps"
 )
 
 // loadWatched is load, and looks for mistakes of the controllers and programs that the experiment uses: the harmless
 // ones are warnings, others an error.
-func (s *selection) loadWatched(a *app) (*spec.Spec, error) {
+func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
 	registry, watched := traps.Watch(a.registry)
 	own := *a
 	own.registry = registry
@@ -25,7 +25,7 @@ func (s *selection) loadWatched(a *app) (*spec.Spec, error) {
 	fatal := 0
 	for _, t := range found {
 		if !t.Fatal {
-			a.warn(spec.Warning{Kind: t.Kind, Text: t.Text})
+			a.warn(experiment.Warning{Kind: t.Kind, Text: t.Text})
 			continue
 		}
 		fatal++

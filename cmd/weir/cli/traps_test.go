@@ -12,7 +12,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // blind is Reno that would heed queues, of which it forgets to ask.
@@ -44,7 +44,7 @@ func (hole) Admit(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 }
 
 // owned is Weir's registry with schemes that have a mistake.
-func owned() *spec.Registry {
+func owned() *experiment.Registry {
 	r := Registry()
 	mine := func(name string, stuck bool) cc.Scheme {
 		s := reno.Scheme()

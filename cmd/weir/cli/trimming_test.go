@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -26,7 +26,7 @@ func TestOverTrimming(t *testing.T) {
 			"transport: {uet: {control: both, ack_delay: 500ns, nack_delay: 200ns}}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := plan.Load(Registry(), &spec.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
+			s, err := plan.Load(Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
 duration: 50ms
 mtu: 4000 B
 topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}
@@ -35,7 +35,7 @@ traffic:
   - {name: perm, from: "*", to: permutation, size: 300kB, %s}
   - {name: incast, from: {random: 8}, to: {random: 1}, size: 200kB, %s}
 measure: [fct]
-`, x.programs, x.traffic, x.traffic)}, spec.Options{})
+`, x.programs, x.traffic, x.traffic)}, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

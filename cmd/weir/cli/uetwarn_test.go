@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Where switches do not do what uet and ndp are made for, or times do not fit, it is said with the parameter; where all
@@ -43,7 +43,7 @@ func TestTrimmingWarnings(t *testing.T) {
 		"ndp": {"switch: [ecmp]", ends, "ndp", "no switch trims packets (program ndp or trimming)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := plan.Load(Registry(), &spec.Source{Name: "t", File: "t.yaml", Data: []byte(`duration: 1ms
+			s, err := plan.Load(Registry(), &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(`duration: 1ms
 mtu: 4096 B payload
 topology:
   hosts: [a, b]
@@ -57,7 +57,7 @@ topology:
     - {ends: [w, b], rate: 100Gbps, delay: 1us` + x.buffer + `}
 ` + x.switches + `
 traffic: [{name: x, from: a, to: b, transport: ` + x.transport + `, size: 1MB, start: 0s}]
-`)}, spec.Options{})
+`)}, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

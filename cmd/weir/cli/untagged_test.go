@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // untagged runs the first point of a file, and returns what of its state at the end has no tag.
 func untagged(t *testing.T, text string) []string {
 	t.Helper()
-	s, err := plan.Load(Registry(), &spec.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, spec.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

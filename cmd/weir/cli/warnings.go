@@ -8,8 +8,8 @@ import (
 	"weir/core/scheme"
 	"weir/internal/document"
 	"weir/internal/webserver"
+	"weir/study/experiment"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/study/traps"
 	"weir/worlds/softswitch"
 )
@@ -26,7 +26,7 @@ var (
 )
 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
-func WarningKinds(r *spec.Registry) []scheme.WarningKind {
+func WarningKinds(r *experiment.Registry) []scheme.WarningKind {
 	return slices.Concat(r.WarningKinds(), run.WarningKinds(), traps.WarningKinds(), softswitch.WarningKinds(),
 		[]scheme.WarningKind{warnLeft, warnNoValue, warnListens, warnAgentMetrics})
 }
@@ -39,14 +39,14 @@ func (a *app) warningKinds() []scheme.WarningKind {
 }
 
 // warn prints warnings to the standard error output.
-func (a *app) warn(all ...spec.Warning) {
+func (a *app) warn(all ...experiment.Warning) {
 	for _, w := range all {
 		w.Print(a.stderr)
 	}
 }
 
 // leftWarnings warns of what a killed lab has left that cannot be removed.
-func leftWarnings(left error) (all []spec.Warning) {
+func leftWarnings(left error) (all []experiment.Warning) {
 	if left != nil {
 		all = append(all, document.Warn(warnLeft, document.Place{}, "%s; this lab goes on beside it, and weir lab clean "+
 			"tries again", strings.ReplaceAll(left.Error(), "\n", "; ")))
@@ -55,7 +55,7 @@ func leftWarnings(left error) (all []spec.Warning) {
 }
 
 // undefinedPlot warns of a plot without a defined value.
-func undefinedPlot(title string, defined bool) (all []spec.Warning) {
+func undefinedPlot(title string, defined bool) (all []experiment.Warning) {
 	if !defined {
 		all = append(all, document.Warn(warnNoValue, document.Place{}, "%s: no value of it is defined", title))
 	}
@@ -63,7 +63,7 @@ func undefinedPlot(title string, defined bool) (all []spec.Warning) {
 }
 
 // listenWarnings warns of an address that other machines reach.
-func listenWarnings(address string) (all []spec.Warning) {
+func listenWarnings(address string) (all []experiment.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
 		all = append(all, document.Warn(warnListens, document.Place{}, "beyond this machine's loopback what the page says, "+
 			"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
@@ -72,7 +72,7 @@ func listenWarnings(address string) (all []spec.Warning) {
 }
 
 // metricsWarnings warns of metrics of an agent at an address that other machines reach.
-func metricsWarnings(address string) (all []spec.Warning) {
+func metricsWarnings(address string) (all []experiment.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !webserver.IsLoopback(host) {
 		all = append(all, document.Warn(warnAgentMetrics, document.Place{}, "metrics are at %s, for all who can reach it",
 			address))

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/warntest"
+	"weir/internal/testkit/warntest"
 )
 
 // TestWarnings: each kind of warning of a command fires in one case and is quiet in another.

@@ -1,7 +1,7 @@
 // Package bolt is the sender of Bolt (Arslan, Li, Kumar, Dukkipati: Bolt: Sub-RTT Congestion Control for Ultra-Low
 // Latency, NSDI 2023): a window that begins at a bandwidth-delay product, falls by a packet whenever a switch tells
 // it of a queue (SRC), as often as is its share of that queue, and grows by a packet a round trip, and by one for each
-// packet whose request the switches have granted (INC). The switch's part is core/dataplane/bolt.
+// packet whose request the switches have granted (INC). The switch's part is core/dataplane/feedback/bolt.
 //
 // We have the paper's abstract and its authors' simulator, of 2021 (Bolt simulator, docs/sources.md); the paper's
 // algorithms are written from memory, and agree with the simulator but for what is said here:

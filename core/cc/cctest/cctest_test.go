@@ -15,7 +15,7 @@ import (
 	"weir/core/cc/none"
 	"weir/core/cc/reno"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 type maker struct {

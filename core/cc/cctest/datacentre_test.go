@@ -13,7 +13,7 @@ import (
 	"weir/core/cc/swift"
 	"weir/core/cc/timely"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // fast is a controller for data centres: a rate with bounds, or a window of its own.

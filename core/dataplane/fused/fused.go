@@ -6,15 +6,15 @@ package fused
 
 import (
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	"weir/core/dataplane/ecn"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/aqm/red"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/pfc"
+	"weir/core/dataplane/buffer/sharedbuffer"
+	"weir/core/dataplane/buffer/trimming"
+	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/forward"
-	"weir/core/dataplane/inband"
-	"weir/core/dataplane/pfc"
-	"weir/core/dataplane/red"
-	"weir/core/dataplane/sharedbuffer"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/trimming"
 	"weir/core/packet"
 	"weir/core/unit"
 )

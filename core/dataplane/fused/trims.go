@@ -2,10 +2,10 @@ package fused
 
 import (
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/trimming"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/trimming"
 	"weir/core/packet"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/codel"
+	"weir/core/dataplane/aqm/codel"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
 	"weir/core/dataplane/users"

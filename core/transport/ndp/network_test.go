@@ -6,32 +6,32 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
-	ndpswitch "weir/core/dataplane/ndp"
-	"weir/core/dataplane/spray"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/balance/spray"
+	ndpswitch "weir/core/dataplane/buffer/ndp"
 	"weir/core/dataplane/tm"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/ndp"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // configure makes the first run of an experiment.
 func configure(t testing.TB, text string) *sim.Config {
 	t.Helper()
-	registry := &spec.Registry{
+	registry := &experiment.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), ndpswitch.Scheme(), spray.Scheme()},
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme()},
 		Topologies: topology.Schemes(),
 	}
-	s, err := plan.Load(registry, &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		spec.Options{})
+	s, err := plan.Load(registry, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

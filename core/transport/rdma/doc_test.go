@@ -3,7 +3,7 @@ package rdma
 import (
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 20) }

@@ -10,7 +10,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // nackOf is what a switch makes of data packet p that it has trimmed, or of which it says

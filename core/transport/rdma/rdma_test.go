@@ -9,7 +9,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func repeat(c *Config) { c.Recovery = SelectiveRepeat }

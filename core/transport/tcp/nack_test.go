@@ -10,7 +10,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // nackOf is what a switch makes of a data packet that found no room (BS'19 §4.3): its headers

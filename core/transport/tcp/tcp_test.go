@@ -9,7 +9,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func within(t *testing.T, what string, got, want, share float64) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // tree16 is a fat tree of 16 hosts at 400 Gb/s, as the simulator reads it.
@@ -78,7 +78,7 @@ func halvingMatrix(late float64, times int) string {
 }
 
 // halving reads the experiment of such a matrix.
-func halving(t *testing.T, late float64, times int) *spec.Spec {
+func halving(t *testing.T, late float64, times int) *experiment.Spec {
 	t.Helper()
 	files := map[string]string{"hd.cm": halvingMatrix(late, times), "ft16.topo": tree16}
 	return loadWith(t, `

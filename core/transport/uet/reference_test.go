@@ -10,23 +10,23 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
-	"weir/core/dataplane/ecmp"
+	"weir/core/dataplane/balance/ecmp"
+	"weir/core/dataplane/buffer/trimming"
 	"weir/core/dataplane/tm"
-	"weir/core/dataplane/trimming"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/uet"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
 // registry has what the experiments of these tests name.
-func registry() *spec.Registry {
-	return &spec.Registry{
+func registry() *experiment.Registry {
+	return &experiment.Registry{
 		Measures:   measure.Kinds(),
 		Programs:   []dataplane.Scheme{ecmp.Scheme(), trimming.Scheme()},
 		Schedulers: tm.Schemes(),
@@ -38,7 +38,7 @@ func registry() *spec.Registry {
 }
 
 // load reads an experiment, whose files are among the reference's.
-func load(t testing.TB, text string) *spec.Spec {
+func load(t testing.TB, text string) *experiment.Spec {
 	t.Helper()
 	return loadWith(t, text, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join("testdata", "reference", name))
@@ -46,10 +46,10 @@ func load(t testing.TB, text string) *spec.Spec {
 }
 
 // loadWith reads an experiment with the files that open gives.
-func loadWith(t testing.TB, text string, open func(name string) ([]byte, error)) *spec.Spec {
+func loadWith(t testing.TB, text string, open func(name string) ([]byte, error)) *experiment.Spec {
 	t.Helper()
-	s, err := plan.Load(registry(), &spec.Source{Name: "test", File: "test.yaml", Data: []byte(text), Open: open},
-		spec.Options{})
+	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text), Open: open},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func loadWith(t testing.TB, text string, open func(name string) ([]byte, error))
 }
 
 // config makes a run of an experiment of one point.
-func config(t testing.TB, s *spec.Spec, seed uint64) *sim.Config {
+func config(t testing.TB, s *experiment.Spec, seed uint64) *sim.Config {
 	t.Helper()
 	c, err := plan.Config(s.Points()[0], seed)
 	if err != nil {
@@ -77,7 +77,7 @@ type figures struct {
 }
 
 // carry runs a case with a seed.
-func carry(t testing.TB, s *spec.Spec, seed uint64, change ...func(c *sim.Config)) figures {
+func carry(t testing.TB, s *experiment.Spec, seed uint64, change ...func(c *sim.Config)) figures {
 	t.Helper()
 	c := config(t, s, seed)
 	for _, f := range change {
@@ -148,7 +148,7 @@ var references = []reference{
 }
 
 // of reads the experiment of a case.
-func (r *reference) of(t testing.TB) *spec.Spec {
+func (r *reference) of(t testing.TB) *experiment.Spec {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "reference", r.name+".yaml"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 20) }

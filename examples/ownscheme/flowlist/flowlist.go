@@ -9,15 +9,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Format is what the command names: weir export DIR --format flowlist.
-func Format() spec.Format {
-	return spec.Format{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
-		New: func() spec.Export { return &flowlist{} }}
+func Format() experiment.Format {
+	return experiment.Format{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
+		New: func() experiment.Export { return &flowlist{} }}
 }
 
 // flowlist has the format's options: fields with tags become flags of the command.
@@ -26,7 +26,7 @@ type flowlist struct {
 }
 
 // Write writes flows.csv into a folder.
-func (x *flowlist) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+func (x *flowlist) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	o, err := results.Open(r, dir)
 	if err != nil {
 		return err

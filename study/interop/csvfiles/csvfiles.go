@@ -7,21 +7,21 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Format is what the command names: weir export results DIR --format csv.
-func Format() spec.Format {
-	return spec.Format{Name: "csv", Doc: "tables of all runs: values.csv, series.csv (over time), flows.csv, " +
-		"distributions.csv (docs/data.md)", New: func() spec.Export { return &files{} }}
+func Format() experiment.Format {
+	return experiment.Format{Name: "csv", Doc: "tables of all runs: values.csv, series.csv (over time), flows.csv, " +
+		"distributions.csv (docs/data.md)", New: func() experiment.Export { return &files{} }}
 }
 
 // files has no options.
 type files struct{}
 
 // Write writes the four files into a folder.
-func (*files) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+func (*files) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	o, err := results.Open(r, dir)
 	if err != nil {
 		return err

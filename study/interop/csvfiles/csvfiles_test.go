@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
-	"weir/study/plan/plantest"
+	"weir/study/experiment"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // at is the cell of a row in the column of that name.
@@ -29,7 +29,7 @@ sweep: {rate: [1Mbps, 4Mbps], value: {"=x": {mtu: 1500 B}}}
 traffic: [{name: w, from: a, to: c, transport: tcp, size: 50kB, start: 150ms},
   {name: u, from: b, to: c, transport: udp, rate: $rate, start: 0s}]
 measure: [{cwnd: {every: 10ms}}, {goodput: {every: 50ms}}, {queue: {port: s->c, every: 1ms}}]
-`, spec.Options{})
+`, experiment.Options{})
 	o, err := run.Execute(context.Background(), s, run.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

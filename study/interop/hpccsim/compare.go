@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Completions are the flows of one side of a comparison that have ended.
@@ -67,7 +67,7 @@ func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: msg, Allowed: document.Choices(names)}}
 	}
 	r := found[0]
-	points := map[string]*spec.Point{}
+	points := map[string]*experiment.Point{}
 	for _, x := range plan.Runs(o.Spec) {
 		points[measure.PointName(x.Point)] = x.Of
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // listed are flows of so many sizes, ten of each, that take factors longer than alone.
@@ -161,7 +161,7 @@ switch: [ecmp]
 traffic:
   - {name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: window, window: 10 packets}
   - {name: late, from: h0, to: h2, size: 10MB, start: 990us, transport: window, window: 1 packet}
-`, spec.Options{})
+`, experiment.Options{})
 	o, err := run.Execute(t.Context(), s, run.Options{Dir: t.TempDir()})
 	if err != nil || len(o.Failed) > 0 {
 		t.Fatal(err, o.Failed)

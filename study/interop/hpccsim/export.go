@@ -11,11 +11,11 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/measure"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Exported is a run written as the HPCC simulator's files.
@@ -61,7 +61,7 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: "no run is finished",
 			Allowed: "results with at least one run"}}
 	}
-	points := map[string]*spec.Point{}
+	points := map[string]*experiment.Point{}
 	for _, r := range plan.Runs(o.Spec) {
 		points[measure.PointName(r.Point)] = r.Of
 	}
@@ -120,7 +120,7 @@ func Export(o *results.Outcome, into string, offset unit.Time) ([]Exported, erro
 }
 
 // pauses are the lines of pfc.txt. Interfaces count from 1, behind the loopback.
-func pauses(p *spec.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
+func pauses(p *experiment.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
 	for _, f := range r.PFC {
 		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
 			Switch: p.Network().Nodes[f.Node].Switch, Port: f.Port + 1, Pause: f.Paused})
@@ -132,15 +132,15 @@ func pauses(p *spec.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC
 // up from 10000 for each pair of hosts in the order of starts, as the simulator's do;
 // the destination port is a flow file's, and else 200 for the flows of an incast, which
 // begin together, and 100 for others.
-func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) {
+func export(p *experiment.Point, r *results.Run, offset unit.Time) (*Exported, error) {
 	x := &Exported{Run: r}
 	f := r.Flows
 	nodes := map[string]int{}
 	for i, n := range p.Network().Nodes {
 		nodes[n.Name] = i
 	}
-	traffics := map[string]*spec.Traffic{}
-	incasts := map[*spec.Traffic]bool{}
+	traffics := map[string]*experiment.Traffic{}
+	incasts := map[*experiment.Traffic]bool{}
 	for i := range p.Entries() {
 		tr := p.Entry(i)
 		g, drawn := tr.Generator()
@@ -215,7 +215,7 @@ func export(p *spec.Point, r *results.Run, offset unit.Time) (*Exported, error) 
 
 // queues are the histograms of the switch ports whose queues a run has kept in kB, or sampled in bytes one
 // by one; nil if there are none. A port's number counts its node's links from 1.
-func queues(of *spec.Spec, p *spec.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
+func queues(of *experiment.Spec, p *experiment.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
 	counts := map[string][]uint64{}
 	for i := range r.Series {
 		if s := &r.Series[i]; s.Unit == "bytes" && of.Kind(s.Name).Queues {

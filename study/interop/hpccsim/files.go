@@ -11,8 +11,8 @@ import (
 	"weir/core/topology"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/interop/simfiles"
-	"weir/study/spec"
 )
 
 // fail notes that a key's value is wrong, or that it is missing, unless its line is wrong already.
@@ -40,7 +40,7 @@ func (m *hpccImport) foreign(err error) {
 	if len(all) > 0 {
 		return
 	}
-	spec.Foreign(m.d, &document.Node{Place: document.Place{File: m.file, Line: 1, Column: 1}, Text: m.file}, err)
+	experiment.Foreign(m.d, &document.Node{Place: document.Place{File: m.file, Line: 1, Column: 1}, Text: m.file}, err)
 }
 
 // open reads the file that a key names; name is what the experiment calls it, at what

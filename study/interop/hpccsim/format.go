@@ -7,22 +7,22 @@ import (
 
 	"weir/core/scheme"
 	"weir/core/unit"
+	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/report"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Format is what weir export --format hpcc writes.
-func Format() spec.Format {
-	return spec.Format{Name: "hpcc", Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
+func Format() experiment.Format {
+	return experiment.Format{Name: "hpcc", Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
 		"topology.txt, qlen.txt, pfc.txt; and the slowdowns of its analysis",
-		New: func() spec.Export { return &files{} }}
+		New: func() experiment.Export { return &files{} }}
 }
 
 // Importer is what weir import --format hpcc reads.
-func Importer() spec.Import {
-	return spec.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with the topology and the flows " +
+func Importer() experiment.Import {
+	return experiment.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with the topology and the flows " +
 		"that it names",
 		Make: Import, Warnings: []scheme.WarningKind{warnKey, warnAck, warnPriority, warnLeftOut}}
 }
@@ -46,7 +46,7 @@ func (x *files) Check() error {
 
 // Write writes the files of every run, and prints its slowdowns as the simulator's analysis
 // has them.
-func (x *files) Write(r *spec.Registry, dir, into string, out io.Writer) error {
+func (x *files) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	offset, err := unit.ParseTime(x.Offset)
 	if err != nil {
 		return err

@@ -21,15 +21,15 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
-	"weir/internal/testutil"
+	"weir/internal/testkit/plantest"
+	"weir/internal/testkit/testutil"
 	"weir/papers/hpcc"
+	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // idle is a program that does nothing.
@@ -51,7 +51,7 @@ func standIn(name string, b bound) scheme.Scheme {
 
 // simulator is a registry with all that an import names: the controllers, and stand-ins
 // for programs that it does not have, with the parameters that the import gives them.
-func simulator() *spec.Registry {
+func simulator() *experiment.Registry {
 	r := room()
 	r.Transports = append(r.Transports, rdma.Scheme())
 	r.Controllers = append(r.Controllers, dcqcn.Scheme(), timely.Scheme(), hpcc.Scheme(), hpcc.PINTScheme())
@@ -169,7 +169,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, spec.Options{})
+	s, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ switch: [ecmp]
 traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, window: 5 packets` + rest + `}]
 `
 	}
-	source := func(exp string) *spec.Source {
+	source := func(exp string) *experiment.Source {
 		s := file("t.yaml", exp)
 		s.Open = func(name string) ([]byte, error) {
 			return map[string][]byte{"t.txt": []byte(simulatorTopology + "9 9 1Gbps\n"), "f.txt": []byte(simulatorFlows +
@@ -294,26 +294,26 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 		}
 		return s
 	}
-	if _, err := plan.Load(r, source(text("")), spec.Options{}); err == nil ||
+	if _, err := plan.Load(r, source(text("")), experiment.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "t.txt:9:1: \"9\" follows the last entry") {
 		t.Error(err)
 	}
-	s, err := plan.Load(r, source(text(", rest: ignored")), spec.Options{})
+	s, err := plan.Load(r, source(text(", rest: ignored")), experiment.Options{})
 	if err != nil || s.Points()[0].Flows() != 3 {
 		t.Fatal(err)
 	}
-	if _, err := plan.Load(r, source(text(", rest: read")), spec.Options{}); err == nil ||
+	if _, err := plan.Load(r, source(text(", rest: read")), experiment.Options{}); err == nil ||
 		!strings.Contains(err.Error(), `rest "read" is not known`) {
 		t.Error(err)
 	}
 	// flows to one port
 	s, err = plan.Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 200", 1)),
-		spec.Options{})
+		experiment.Options{})
 	if err != nil || s.Points()[0].Flows() != 2 || s.Points()[0].Flow(0).Src != 1 {
 		t.Error(err)
 	}
 	if _, err = plan.Load(r, source(strings.Replace(text(", rest: ignored"), "offset: 2s", "offset: 2s, port: 300", 1)),
-		spec.Options{}); err == nil || !strings.Contains(err.Error(), "no flow of the file goes to port 300") {
+		experiment.Options{}); err == nil || !strings.Contains(err.Error(), "no flow of the file goes to port 300") {
 		t.Error(err)
 	}
 }
@@ -334,7 +334,7 @@ traffic:
   - {name: incast, from: {random: 1}, to: {random: 1}, size: 1000 B, start: 40us, transport: window, window: 10 packets}
   - {name: late, from: h0, to: h2, size: 10MB, start: 990us, transport: window, window: 1 packet}
 measure: [{queue: {port: leaf0->h1, unit: bytes, every: 100us}}]
-`, spec.Options{})
+`, experiment.Options{})
 	dir := t.TempDir()
 	o, err := run.Execute(context.Background(), s, run.Options{Dir: dir})
 	if err != nil || len(o.Failed) > 0 {
@@ -405,7 +405,7 @@ func ownQueues(t *testing.T, o *results.Outcome) {
 	t.Helper()
 	own := room()
 	own.Measures = append(own.Measures, measure.Kind{Name: "backlog", Queues: true}, measure.Kind{Name: "credit"})
-	s := plantest.Load(t, own, string(o.Spec.Resolved()), spec.Options{Resolved: true})
+	s := plantest.Load(t, own, string(o.Spec.Resolved()), experiment.Options{Resolved: true})
 	for name, want := range map[string]bool{"backlog": true, "credit": false} {
 		t.Run(name, func(t *testing.T) {
 			r := *o.Runs[0]

@@ -14,9 +14,9 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/document"
+	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/plan"
-	"weir/study/spec"
 )
 
 // Kinds of warnings about what an import cannot keep.
@@ -42,7 +42,7 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out, and some keys have no
 // counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
 // wrong with the files is an InputErrors.
-func Import(r *spec.Registry, config, folder string) (experiment []byte, warnings []spec.Warning, err error) {
+func Import(r *experiment.Registry, config, folder string) (experiment []byte, warnings []experiment.Warning, err error) {
 	out, warnings, err := written(r, config, folder)
 	if out != nil {
 		err = join(err, try(r, config, folder, out))
@@ -55,11 +55,11 @@ func Import(r *spec.Registry, config, folder string) (experiment []byte, warning
 
 // try loads an experiment: what the keys' own bounds let through, a scheme's may not. It is named as if it were in the
 // folder that its files are relative to.
-func try(r *spec.Registry, config, folder string, experiment []byte) error {
-	src := &spec.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
+func try(r *experiment.Registry, config, folder string, experiment []byte) error {
+	src := &experiment.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
 		Data: experiment}
 	src.Open = func(name string) ([]byte, error) { return document.ReadFile(src.Path(name), document.LargestInput) }
-	_, err := plan.Load(r, src, spec.Options{})
+	_, err := plan.Load(r, src, experiment.Options{})
 	return err
 }
 
@@ -80,8 +80,8 @@ func join(wrong, loaded error) error {
 
 // written is the experiment before it is tried; nil if there is too little to make one of. It is there, too, where the
 // error is about values of keys.
-func written(r *spec.Registry, config, folder string) (experiment []byte, warnings []spec.Warning, err error) {
-	c := document.NewReader(spec.FileKind)
+func written(r *experiment.Registry, config, folder string) (experiment []byte, warnings []experiment.Warning, err error) {
+	c := document.NewReader(experiment.FileKind)
 	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
 	experiment = m.experiment()
@@ -91,7 +91,7 @@ func written(r *spec.Registry, config, folder string) (experiment []byte, warnin
 // hpccImport is one config.txt on its way to an experiment.
 type hpccImport struct {
 	d        *document.Reader
-	registry *spec.Registry
+	registry *experiment.Registry
 	file     string
 	folder   string
 	config   simfiles.Config
@@ -105,10 +105,10 @@ type hpccImport struct {
 	moreLinks, moreFlows   bool   // the file has more than its first line says
 	nodes                  string // how many are traced: " at 2 nodes"
 
-	became map[string]string // by key: what it is in the experiment
-	lost   map[string]string // by key: why it has no counterpart
-	left   []spec.Warning    // about what has no key: what this registry lacks
-	wrong  []string          // keys whose values cannot be read
+	became map[string]string    // by key: what it is in the experiment
+	lost   map[string]string    // by key: why it has no counterpart
+	left   []experiment.Warning // about what has no key: what this registry lacks
+	wrong  []string             // keys whose values cannot be read
 }
 
 // at is where a key's value stands.
@@ -178,7 +178,7 @@ func (m *hpccImport) readNetwork() bool {
 	var err error
 	m.topologyFile = name
 	m.network, err = topology.ReadHPCC(bytes.NewReader(data), at)
-	if spec.Excess(err) {
+	if experiment.Excess(err) {
 		m.moreLinks, err = true, nil
 	}
 	if err == nil {
@@ -198,7 +198,7 @@ func (m *hpccImport) readFlows() bool {
 	var err error
 	m.flowFile = name
 	m.flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), at)
-	if spec.Excess(err) {
+	if experiment.Excess(err) {
 		m.moreFlows, err = true, nil
 	}
 	if err != nil {
@@ -291,7 +291,7 @@ func (m *hpccImport) remarks(b *strings.Builder) {
 }
 
 // warnings name each key without a counterpart, with its place and what it would mean.
-func (m *hpccImport) warnings() (out []spec.Warning) {
+func (m *hpccImport) warnings() (out []experiment.Warning) {
 	for i := range m.config {
 		if s := &m.config[i]; m.lost[s.Key] != "" {
 			out = append(out, m.warning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.lost[s.Key]))
@@ -301,7 +301,7 @@ func (m *hpccImport) warnings() (out []spec.Warning) {
 }
 
 // warning is one about a key.
-func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) spec.Warning {
+func (m *hpccImport) warning(kind scheme.WarningKind, key, what string) experiment.Warning {
 	return document.Warn(kind, m.at(key), "%s %s", key, what)
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.

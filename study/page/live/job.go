@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -46,7 +46,7 @@ const (
 // Job is something that is carried out.
 type Job struct {
 	ID      int
-	Spec    *spec.Spec
+	Spec    *experiment.Spec
 	Command string
 	Single  *plan.Run // it is this run alone, and keeps nothing; nil: the whole experiment
 	Asked   time.Time

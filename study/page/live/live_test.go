@@ -13,26 +13,26 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/internal/testkit/plantest"
+	"weir/internal/testkit/runtest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/page/live"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/run/runtest"
-	"weir/study/spec"
 )
 
 func manager(t *testing.T, dir string) *live.Manager {
-	m := live.New(live.Config{Dir: dir, Executable: "0123", Jobs: func(*spec.Spec) (int, string, error) {
+	m := live.New(live.Config{Dir: dir, Executable: "0123", Jobs: func(*experiment.Spec) (int, string, error) {
 		return 1, "one at a time", nil
 	}})
 	t.Cleanup(m.Close)
 	return m
 }
 
-func load(t *testing.T, name string, set ...string) *spec.Spec {
-	return runtest.Load(t, cli.Registry(), name, spec.Options{Quick: true, Set: set})
+func load(t *testing.T, name string, set ...string) *experiment.Spec {
+	return runtest.Load(t, cli.Registry(), name, experiment.Options{Quick: true, Set: set})
 }
 
 // until waits until a condition about a job holds.
@@ -71,7 +71,7 @@ func (p *gateProgram) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict 
 }
 
 // gated returns an experiment of four runs, of which all but the first wait for a gate.
-func gated(t *testing.T) (*gate, *spec.Spec, *spec.Registry) {
+func gated(t *testing.T) (*gate, *experiment.Spec, *experiment.Registry) {
 	t.Helper()
 	g := &gate{opened: make(chan struct{})}
 	r := plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
@@ -81,7 +81,7 @@ func gated(t *testing.T) (*gate, *spec.Spec, *spec.Registry) {
 	})
 	text := strings.Replace(plantest.Small, "repeat: 2", "repeat: 4", 1) + plantest.SmallTraffic +
 		"switch: [gate]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput]\n"
-	return g, plantest.Load(t, r, text, spec.Options{}), r
+	return g, plantest.Load(t, r, text, experiment.Options{}), r
 }
 
 func over(s live.Status) bool { return s.State.Over() }

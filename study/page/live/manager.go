@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 	"weir/worlds/sim"
 )
 
@@ -21,7 +21,7 @@ type Config struct {
 	Executable string // revision.Executable of the program
 	// Jobs is how many runs of an experiment are carried out at a time, 0 meaning one a core, with a notice if these are
 	// fewer than usual. The error is about one that this machine cannot carry out.
-	Jobs   func(s *spec.Spec) (n int, notice string, err error)
+	Jobs   func(s *experiment.Spec) (n int, notice string, err error)
 	Report func(*results.Outcome) error // writes the report into the folder
 	// Runner is where runs are carried out, if not here, for one job; tell is told of what others do meanwhile, and of
 	// notices. What it returns is to be called at the job's end. nil: here. Traces stay with who makes them: jobs that
@@ -90,7 +90,7 @@ func (m *Manager) Close() {
 
 // Start puts an experiment into the queue. Traces are the ports that are traced, if any. Command is what would give the
 // same results on a command line.
-func (m *Manager) Start(s *spec.Spec, command string, traces []string) (*Job, error) {
+func (m *Manager) Start(s *experiment.Spec, command string, traces []string) (*Job, error) {
 	return m.add(&Job{Spec: s, Command: command, traces: traces, runs: plan.Runs(s),
 		Elsewhere: m.config.Runner != nil && len(traces) == 0})
 }

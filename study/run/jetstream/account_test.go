@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"weir/internal/revision"
-	"weir/study/plan/plantest"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // accountsIn reads what a folder keeps of what happened.
@@ -114,7 +114,7 @@ func must[T any](v T, err error) T {
 func TestAccountOfErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
-			"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", spec.Options{})
+			"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", experiment.Options{})
 		p := newParty(t)
 		p.guests(func(j *Join) { p.worker(Worker{Name: "a"}, j) })
 		o, _, err := p.execute(t.Context(), s)
@@ -170,7 +170,7 @@ func TestAccountsGoOn(t *testing.T) {
 }
 
 // interrupted carries out some runs of a sweep.
-func interrupted(t *testing.T, p *party, s *spec.Spec) *results.Outcome {
+func interrupted(t *testing.T, p *party, s *experiment.Spec) *results.Outcome {
 	t.Helper()
 	o, _, err := p.execute(p.interruption(), s)
 	if err != nil || o.Missing == 0 || len(o.Runs) == 0 {

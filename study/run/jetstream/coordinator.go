@@ -24,15 +24,15 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/revision"
 	"weir/internal/webserver"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Config is how an experiment is carried out by workers.
 type Config struct {
-	Registry *spec.Registry
+	Registry *experiment.Registry
 	Revision revision.Revision
 	Listen   string // ADDRESS:PORT of a server of its own; "": that of Server
 	Server   *Join  // one that is there

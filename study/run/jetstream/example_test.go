@@ -6,12 +6,12 @@ import (
 	"os"
 
 	"weir/internal/revision"
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
 	"weir/study/run/jetstream"
-	"weir/study/spec"
 )
 
 // An experiment whose runs workers may carry out: those that join, and one of this process.
@@ -24,7 +24,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	registry := plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
 	text := plantest.Small + plantest.SmallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput]\n"
-	s, err := plan.Load(registry, plantest.File("small.yaml", text), spec.Options{})
+	s, err := plan.Load(registry, plantest.File("small.yaml", text), experiment.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

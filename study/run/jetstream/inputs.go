@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // errUnable says that a worker can carry out no run of the experiment: that is no fault of the run's.
@@ -34,7 +34,7 @@ func (w *working) load(ctx context.Context, s *serving) {
 	fetch := func(digest string) ([]byte, error) { return w.input(ctx, s, digest) }
 	manifest, err := fetch(s.Manifest)
 	if err == nil {
-		var exp *spec.Spec
+		var exp *experiment.Spec
 		if exp, err = run.Unpack(w.Registry, manifest, fetch); err == nil {
 			s.ports, err = run.TracePorts(exp, s.Trace)
 		}
@@ -43,7 +43,7 @@ func (w *working) load(ctx context.Context, s *serving) {
 		}
 		if err == nil {
 			runs := map[string]*plan.Run{}
-			for _, r := range plan.RunsOn(exp, spec.Sim) {
+			for _, r := range plan.RunsOn(exp, experiment.Sim) {
 				runs[r.ID(s.Executable)] = r
 			}
 			s.runs = runs

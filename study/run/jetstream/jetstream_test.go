@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"weir/internal/revision"
-	"weir/study/plan/plantest"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // Workers give the same bytes as one machine, alone or beside the coordinator's own, and the queue is gone then.
@@ -49,7 +49,7 @@ func TestSameBytes(t *testing.T) {
 func TestErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
-			"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", spec.Options{})
+			"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", experiment.Options{})
 		p := newParty(t)
 		p.guests(func(j *Join) {
 			p.worker(Worker{Name: "a"}, j)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // What is wrong with a file to join with is said with its place, and without what it has.

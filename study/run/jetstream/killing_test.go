@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"weir/internal/revision"
-	"weir/internal/testutil/await"
+	"weir/internal/testkit/testutil/await"
 	"weir/study/run"
 )
 

@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // large is an experiment whose results do not fit into messages.
-func large(t *testing.T) *spec.Spec {
+func large(t *testing.T) *experiment.Spec {
 	t.Helper()
 	s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
 		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [{goodput: {every: 3us}}]\n",
-		spec.Options{})
+		experiment.Options{})
 	for _, r := range plan.Runs(s) {
 		if data := resultHere(t, s, r.ID(executable)); len(data) <= atOnce {
 			t.Fatalf("a result has %d bytes only", len(data))
@@ -26,7 +26,7 @@ func large(t *testing.T) *spec.Spec {
 }
 
 // resultHere returns a run's result as one machine gives it.
-func resultHere(t *testing.T, s *spec.Spec, id string) []byte {
+func resultHere(t *testing.T, s *experiment.Spec, id string) []byte {
 	t.Helper()
 	for name, data := range here(t, s) {
 		if filepath.Base(name) == id+".json" {

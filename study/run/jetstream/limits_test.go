@@ -14,10 +14,10 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // hoard is a program that takes 4 MB a packet and keeps it: no estimate knows of that. Where it has taken 240 MB it
@@ -42,7 +42,7 @@ func (sleeper) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 }
 
 // greedy returns a registry with programs that take too much memory or time.
-func greedy() *spec.Registry {
+func greedy() *experiment.Registry {
 	r := registry()
 	for name, program := range map[string]func() dataplane.Program{
 		"hoard":   func() dataplane.Program { return &hoard{} },
@@ -57,9 +57,9 @@ func greedy() *spec.Registry {
 }
 
 // both is an experiment of a run with each of two programs.
-func both(t *testing.T, r *spec.Registry, one, two string) *spec.Spec {
+func both(t *testing.T, r *experiment.Registry, one, two string) *experiment.Spec {
 	return plantest.Load(t, r, strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
-		fmt.Sprintf("switch: [$x]\nsweep: {x: [%s, %s], rate: [1Mbps]}\nmeasure: [goodput]\n", one, two), spec.Options{})
+		fmt.Sprintf("switch: [$x]\nsweep: {x: [%s, %s], rate: [1Mbps]}\nmeasure: [goodput]\n", one, two), experiment.Options{})
 }
 
 // A run that takes more memory than was estimated is given up, and its error names the limit; one beside it, which is

@@ -17,18 +17,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"weir/internal/revision"
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
-func registry() *spec.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
+func registry() *experiment.Registry {
+	return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
+}
 
 // sweepOf loads an experiment of a number of short runs.
-func sweepOf(t testing.TB, runs int) *spec.Spec {
+func sweepOf(t testing.TB, runs int) *experiment.Spec {
 	t.Helper()
 	s, err := loadSweep(runs)
 	if err != nil {
@@ -37,10 +39,10 @@ func sweepOf(t testing.TB, runs int) *spec.Spec {
 	return s
 }
 
-func loadSweep(runs int) (*spec.Spec, error) {
+func loadSweep(runs int) (*experiment.Spec, error) {
 	text := strings.Replace(plantest.Small, "repeat: 2", fmt.Sprintf("repeat: %d", runs/2), 1) + plantest.SmallTraffic +
 		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput, delay]\n"
-	return plan.Load(registry(), plantest.File("test.yaml", text), spec.Options{})
+	return plan.Load(registry(), plantest.File("test.yaml", text), experiment.Options{})
 }
 
 // contents of a results folder: names and bytes, without what is the machine's and the queue's.
@@ -75,7 +77,7 @@ var machineResults = struct {
 }{files: map[string]map[string]string{}}
 
 // here returns what one machine gives: contents of its results folder, which callers must not change.
-func here(t testing.TB, s *spec.Spec) map[string]string {
+func here(t testing.TB, s *experiment.Spec) map[string]string {
 	t.Helper()
 	machineResults.Lock()
 	defer machineResults.Unlock()
@@ -253,7 +255,7 @@ func (p *party) guests(come func(j *Join)) {
 }
 
 // execute carries out an experiment.
-func (p *party) execute(ctx context.Context, s *spec.Spec) (*results.Outcome, *Coordinator, error) {
+func (p *party) execute(ctx context.Context, s *experiment.Spec) (*results.Outcome, *Coordinator, error) {
 	c := New(p.config)
 	o, err := run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: c, OnProgress: p.progress,
 		OnNotice: p.told.hear})

@@ -9,30 +9,30 @@ import (
 	"strings"
 	"testing"
 
-	"weir/study/plan/plantest"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // tracedSweep is a sweep whose traces may be so large.
-func tracedSweep(t testing.TB, runs int, quota string) *spec.Spec {
+func tracedSweep(t testing.TB, runs int, quota string) *experiment.Spec {
 	t.Helper()
 	return plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", fmt.Sprintf("repeat: %d", runs/2), 1)+
 		plantest.SmallTraffic+"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput, delay]\n"+quota,
-		spec.Options{})
+		experiment.Options{})
 }
 
 const quota = "trace_quota: 10 MB\n"
 
 // traced carries a sweep out by workers, with traces of ports.
-func (p *party) traced(ctx context.Context, s *spec.Spec, ports ...string) (*results.Outcome, error) {
+func (p *party) traced(ctx context.Context, s *experiment.Spec, ports ...string) (*results.Outcome, error) {
 	return run.Execute(ctx, s, run.Options{Dir: p.dir, Executable: executable, Runner: New(p.config), Trace: ports,
 		OnProgress: p.progress, OnNotice: p.told.hear})
 }
 
 // tracedHere is what one machine gives.
-func tracedHere(t testing.TB, s *spec.Spec, ports ...string) map[string]string {
+func tracedHere(t testing.TB, s *experiment.Spec, ports ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	o, err := run.Execute(t.Context(), s, run.Options{Dir: dir, Executable: executable, Trace: ports})

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"testing"
 
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan/plantest"
 	"weir/study/results"
-	"weir/study/spec"
 )
 
 // points is an experiment of many points with one run each.
-func points(t *testing.T) *spec.Spec {
+func points(t *testing.T) *experiment.Spec {
 	t.Helper()
 	return plantest.Load(t, registry(), "title: points\nduration: 20ms\ntopology: {hosts: [a, b], switches: [s], links: "+
 		"[{ends: [a, s], rate: 10Mbps, delay: 1ms}, {ends: [s, b], rate: 10Mbps, delay: 1ms}]}\nswitch: [forward]\n"+
 		"traffic: [{name: x, from: a, to: b, transport: udp, rate: $r}]\nmeasure: [goodput]\nrepeat: 2\nsweep: {r: [1Mbps, "+
-		"2Mbps, 3Mbps, 4Mbps, 5Mbps, 6Mbps, 7Mbps, 8Mbps]}\n", spec.Options{})
+		"2Mbps, 3Mbps, 4Mbps, 5Mbps, 6Mbps, 7Mbps, 8Mbps]}\n", experiment.Options{})
 }
 
 // TestVerifyAll checks that a lie in a worker's first result of a point is found, whenever the worker begins to lie,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"weir/study/spec"
+	"weir/study/experiment"
 )
 
 // TestWithheld has a worker take all runs, or the check of one, have the server keep them back for a hundred years, and
@@ -58,7 +58,7 @@ func TestWithheld(t *testing.T) {
 }
 
 // finish runs an experiment, and checks that its results are complete and that a number of runs were queued again.
-func (p *party) finish(s *spec.Spec, want map[string]string, again int) {
+func (p *party) finish(s *experiment.Spec, want map[string]string, again int) {
 	p.t.Helper()
 	o, _, err := p.execute(p.t.Context(), s)
 	if err != nil || o.Missing+len(o.Failed) > 0 {

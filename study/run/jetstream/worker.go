@@ -19,14 +19,14 @@ import (
 	"weir/core/trace"
 	"weir/internal/revision"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Worker carries out runs that coordinators have in a queue. It reads no files of this machine, and writes none.
 type Worker struct {
-	Registry *spec.Registry
+	Registry *experiment.Registry
 	Revision revision.Revision
 	Name     string        // for people; "": host and process
 	Jobs     int           // runs at a time; below 1: one a core

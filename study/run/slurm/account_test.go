@@ -9,11 +9,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"weir/study/plan/plantest"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // accounts are what a folder keeps of what happened.
@@ -133,7 +133,7 @@ func TestAccountOfCollected(t *testing.T) {
 	logged(t, f.Dir, 0, 1, 2)
 	into := t.TempDir()
 	collect := func() *results.Outcome {
-		out, err := run.Execute(t.Context(), plantest.Load(t, room(), six, spec.Options{}), run.Options{Dir: into,
+		out, err := run.Execute(t.Context(), plantest.Load(t, room(), six, experiment.Options{}), run.Options{Dir: into,
 			Executable: "e", Runner: f.Collector()})
 		if err != nil {
 			t.Fatal(err)

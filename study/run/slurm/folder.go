@@ -13,10 +13,10 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/revision"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // The files of a folder, beside scripts and the resolved spec.yaml, which is for people, and its folders.
@@ -47,7 +47,7 @@ type Job struct {
 type Folder struct {
 	Dir  string
 	Job  Job
-	Spec *spec.Spec
+	Spec *experiment.Spec
 
 	runs     map[string]*plan.Run // of the experiment, by id
 	commands commands
@@ -120,7 +120,7 @@ func copyProgram(to, from string) error {
 }
 
 // Open reads a folder that Export has written.
-func Open(r *spec.Registry, dir string) (*Folder, error) {
+func Open(r *experiment.Registry, dir string) (*Folder, error) {
 	job, err := openJob(dir)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func Open(r *spec.Registry, dir string) (*Folder, error) {
 		return nil, wrong(dir, "the experiment cannot be read: %v", err)
 	}
 	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: map[string]*plan.Run{}}
-	for _, x := range plan.RunsOn(s, spec.Sim) {
+	for _, x := range plan.RunsOn(s, experiment.Sim) {
 		f.runs[x.ID(job.Executable)] = x
 	}
 	for _, ids := range job.Tasks {

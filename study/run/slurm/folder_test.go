@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"weir/internal/document"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // carry carries out tasks of a folder as weir task does, and returns what they say.
@@ -246,7 +246,7 @@ func linkInputs(t *testing.T, dir, moved string) {
 
 // What is written into is a folder of its own, with a path that Slurm can read.
 func TestExportRefuses(t *testing.T) {
-	s := plantest.Load(t, room(), six, spec.Options{})
+	s := plantest.Load(t, room(), six, experiment.Options{})
 	w := &run.Work{Spec: s, Executable: "e"}
 	export := func(dir, program string) error {
 		_, err := Export(dir, w, plan.Runs(s), program, quick())

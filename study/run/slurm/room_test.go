@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
+	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/study/plan/plantest"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
-func room() *spec.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
+func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
 
 // six are short runs at three points.
 const six = `duration: 100ms
@@ -46,7 +46,7 @@ func quick() Options { return Options{Task: 1e6, Tasks: 100, Threads: 1} }
 // exported writes a folder of an experiment, with a small file for the program.
 func exported(t *testing.T, text string, o Options) *Folder {
 	t.Helper()
-	s := plantest.Load(t, room(), text, spec.Options{})
+	s := plantest.Load(t, room(), text, experiment.Options{})
 	f, err := Export(filepath.Join(t.TempDir(), "job"), &run.Work{Spec: s, Command: "weir run test.yaml", Executable: "e"},
 		plan.Runs(s), small(t), o)
 	if err != nil {
@@ -68,7 +68,7 @@ func small(t *testing.T) string {
 // local carries out an experiment here, and returns its folder.
 func local(t *testing.T, text string) string {
 	t.Helper()
-	out, err := run.Execute(t.Context(), plantest.Load(t, room(), text, spec.Options{}),
+	out, err := run.Execute(t.Context(), plantest.Load(t, room(), text, experiment.Options{}),
 		run.Options{Dir: t.TempDir(), Executable: "e", Command: "weir run test.yaml"})
 	if err != nil {
 		t.Fatal(err)

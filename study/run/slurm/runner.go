@@ -15,10 +15,10 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/text"
+	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // Runner carries out runs as arrays of a cluster: it submits them, and follows the queue. What it submits lies in
@@ -107,7 +107,7 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	}
 	r.work, r.base, r.entries = w, filepath.Join(dir, "slurm"), map[string]*entry{}
 	r.plan, r.events = map[string]*plan.Run{}, make(chan struct{}, 1)
-	for _, x := range plan.RunsOn(w.Spec, spec.Sim) {
+	for _, x := range plan.RunsOn(w.Spec, experiment.Sim) {
 		r.plan[x.ID(w.Executable)] = x
 	}
 	tasks, err := r.commands.queue(ctx)
@@ -318,8 +318,8 @@ func (r *Runner) ready() bool {
 // later which.
 func (r *Runner) submit(ctx context.Context) error {
 	var runs []*plan.Run
-	_, later := r.work.Spec.NeedOn(spec.Sim)
-	for _, x := range plan.RunsOn(r.work.Spec, spec.Sim) {
+	_, later := r.work.Spec.NeedOn(experiment.Sim)
+	for _, x := range plan.RunsOn(r.work.Spec, experiment.Sim) {
 		id := x.ID(r.work.Executable)
 		r.mu.Lock()
 		e := r.entries[id]

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"weir/internal/atomicfile"
-	"weir/study/plan/plantest"
+	"weir/internal/testkit/plantest"
+	"weir/study/experiment"
 	"weir/study/results"
 	"weir/study/run"
-	"weir/study/spec"
 )
 
 // cluster stands for Slurm. What is submitted waits in its queue, and the test decides what becomes of it.
@@ -155,7 +155,7 @@ func (c *cluster) execute(ctx context.Context, text, into string, meanwhile func
 		defer close(done)
 		meanwhile()
 	}()
-	x.out, x.err = run.Execute(ctx, plantest.Load(t, room(), text, spec.Options{}),
+	x.out, x.err = run.Execute(ctx, plantest.Load(t, room(), text, experiment.Options{}),
 		run.Options{Dir: into, Executable: "e", Command: "weir run test.yaml", Runner: r})
 	<-done
 	return x

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"weir/internal/testutil"
+	"weir/internal/testkit/testutil"
 )
 
 // The script of a sweep, and of one with options that replace what is estimated.

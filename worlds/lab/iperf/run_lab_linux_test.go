@@ -16,10 +16,10 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
-	"weir/internal/testutil"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/labtest"
+	"weir/internal/testkit/testutil"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/lab"
-	"weir/worlds/lab/labtest"
 	"weir/worlds/lab/traffic"
 )
 

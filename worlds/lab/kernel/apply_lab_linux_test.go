@@ -21,9 +21,9 @@ import (
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/sockdiag"
-	"weir/internal/testutil/realtime"
+	"weir/internal/testkit/labtest"
+	"weir/internal/testkit/testutil/realtime"
 	"weir/worlds/lab"
-	"weir/worlds/lab/labtest"
 )
 
 var ne = binary.NativeEndian

@@ -1,0 +1,69 @@
+// Package codel is CoDel (RFC 8289) on the queues of a switch's ports, each by itself: packets are dropped, or
+// marked, as they leave a queue in which they have waited for too long. With flows apart it is the scheduler
+// fq_codel.
+package codel
+
+import (
+	"weir/core/dataplane"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Program watches queues.
+type Program struct {
+	law    tm.CoDel        `state:"-"`
+	states []tm.CoDelState // by port and queue
+	queues int             // a port
+}
+
+// Config is the law.
+type Config struct{ tm.CoDel }
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) { c.CoDel.Params(p) }
+
+// MarksFrom is 0: time decides, and not length.
+func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
+
+// Loses packets, whatever the queues' limits are.
+func (*Config) Loses() {}
+
+// Scheme is what an experiment names: switch: [forward, {codel: {target: 5ms}}].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "codel", Doc: "drops or marks packets that leave a queue whose delay " +
+		"stays above a target", Source: "RFC 8289"}, New)
+}
+
+// New returns the program.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	queues := max(site.Queues, 1)
+	return &Program{c.CoDel, make([]tm.CoDelState, site.Ports*queues), queues}, nil
+}
+
+// Name is "codel".
+func (c *Program) Name() string { return "codel" }
+
+// Release decides.
+func (c *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m := &p.Meta
+	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]
+	switch s.Leaves(&c.law, env.Now(), env.Now()-p.Enqueued, env.Port(m.Out).Queue(m.Queue).Bytes(), ecn.Capable(p)) {
+	case tm.Mark:
+		p.TOS |= packet.CE
+	case tm.Drop:
+		return dataplane.Drop(dataplane.EarlyDrop)
+	}
+	return dataplane.Accept
+}
+
+// Footprint is the law's, behind the queue.
+func (c *Program) Footprint() dataplane.Footprint {
+	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "delay against target", Gress: dataplane.InEgress,
+		Registers: []dataplane.RegisterUse{{Name: "CoDel's state", Cells: len(c.states),
+			Bits: dataplane.Bits(tm.CoDelState{}), Reads: 1, Writes: 1}},
+		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "interval by the root", Times: 1},
+			{Kind: dataplane.Transcendental, What: "root of the number of drops", Times: 1}}}}}
+}

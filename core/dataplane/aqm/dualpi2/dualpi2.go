@@ -1,0 +1,213 @@
+// Package dualpi2 is the DualQ Coupled AQM with PI2 (RFC 9332, appendix A). A port has two queues: packets of scalable
+// senders, by their ECN field, wait in the first one and are marked from a shallow threshold on; others wait in the
+// second and are dropped or marked with the square of the probability that the first one has times a factor, so that
+// both get the same rate. Which queue is next is the port's scheduler: deadline, with an offset for the second queue,
+// is the RFC's time-shifted FIFO, and dwrr its weighted round robin.
+package dualpi2
+
+import (
+	"fmt"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/aqm/ecn"
+	"weir/core/dataplane/tm"
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Queues of a port.
+const (
+	low     = 0
+	classic = 1
+)
+
+// Config is what all ports have in common.
+type Config struct {
+	Target, RTT, Update unit.Time
+	Alpha, Beta         float64 // per second; 0: of the times
+	Coupling            float64
+	Threshold, Range    unit.Time
+	Length              int  // packets that may wait without marks by the threshold
+	AnyECT              bool // all that know ECN are scalable
+}
+
+// Params binds the configuration.
+func (c *Config) Params(p *scheme.Params) {
+	p.Time(&c.Target, "target", "15ms", "delay that the classic queue is led to", "RFC 9332 Appendix A").Above("0s").
+		Max("10s")
+	p.Time(&c.RTT, "max_rtt", "100ms", "the longest round trip that is usual", "RFC 9332 Appendix A: RTT_max").
+		Above("0s").Max("10s")
+	p.Time(&c.Update, "update", "0s", "how often the probability is moved; 0s: the target, or a third of max_rtt if that "+
+		"is less", "RFC 9332 Appendix A: Tupdate").Min("0s").Max("10s")
+	p.Float(&c.Alpha, "alpha", "0", "gain of the delay's distance from the target, per second; 0: 0.1·update / max_rtt²",
+		"RFC 9332 Appendix A").Min("0").Max("1000000")
+	p.Float(&c.Beta, "beta", "0", "gain of the delay's change since the last update, per second; 0: 0.3 / max_rtt",
+		"RFC 9332 Appendix A").Min("0").Max("1000000")
+	p.Float(&c.Coupling, "k", "2", "coupling factor: marks of scalable senders by the root of drops of the others",
+		"RFC 9332 Appendix A").Min("1").Max("100")
+	p.Time(&c.Threshold, "min_th", "800us", "delay of the first queue from which on its packets are marked",
+		"RFC 9332 Appendix A: minTh").Min("0s").Max("10s")
+	p.Time(&c.Range, "range", "400us", "over which marks grow to all; 0s: a step at min_th", "RFC 9332 Appendix A").
+		Min("0s").Max("10s")
+	p.Packets(&c.Length, "th_len", "1 packets", "so many may wait without marks by the delay",
+		"RFC 9332 Appendix A: Th_len").Min("0 packets").Max("1000 packets")
+	p.Either(&c.AnyECT, [2]string{"ect1", "any"}, "scalable", "ect1",
+		"who is scalable: ECT(1) and CE, or all that know ECN, for senders such as DCTCP's with ECT(0)",
+		"RFC 9332 Appendix A: ECT(1), CE; ours")
+}
+
+// MarksFrom is 0: delay decides, and not length.
+func (*Config) MarksFrom(unit.Rate) unit.Bytes { return 0 }
+
+// Loses packets, whatever the queues' limits are.
+func (*Config) Loses() {}
+
+// Aim is the target.
+func (c *Config) Aim() (param string, target unit.Time) { return "target", c.Target }
+
+// derived fills in what follows from the times.
+func (c Config) derived() Config {
+	if c.Update == 0 {
+		c.Update = min(c.Target, c.RTT/3)
+	}
+	rtt := c.RTT.Seconds()
+	if c.Alpha == 0 {
+		c.Alpha = 0.1 * c.Update.Seconds() / (rtt * rtt)
+	}
+	if c.Beta == 0 {
+		c.Beta = 0.3 / rtt
+	}
+	return c
+}
+
+// ramp is the first queue's own probability at a delay (laqm).
+func (c *Config) ramp(delay unit.Time) float64 {
+	switch {
+	case delay >= c.Threshold+c.Range:
+		return 1
+	case delay > c.Threshold:
+		return float64(delay-c.Threshold) / float64(c.Range)
+	}
+	return 0
+}
+
+// state is of one port.
+type state struct {
+	base   float64    // p'
+	old    float64    // delay at the last update, in seconds
+	counts [2]float64 // by queue, what has been due and was not done (recur)
+}
+
+// update moves the base probability.
+func (s *state) update(c *Config, delay float64) {
+	s.base += float64(c.Alpha*(delay-c.Target.Seconds())) + float64(c.Beta*(delay-s.old))
+	s.base = min(max(s.base, 0), 1)
+	s.old = delay
+}
+
+// recur is true as often as the probability says, evenly.
+func (s *state) recur(q int, probability float64) bool {
+	s.counts[q] += probability
+	if s.counts[q] > 1 {
+		s.counts[q]--
+		return true
+	}
+	return false
+}
+
+// Program couples the queues of ports.
+type Program struct {
+	config Config  `state:"-"`
+	most   float64 // p_Cmax: probability from which on ECN is not believed
+	states []state
+}
+
+// Scheme is what an experiment names: queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
+func Scheme() dataplane.Scheme {
+	return dataplane.Define(scheme.Scheme{Name: "dualpi2", Doc: "a queue for scalable senders and one for others, with " +
+		"marks and drops that are coupled", Source: "RFC 9332 Appendix A"}, New)
+}
+
+// New returns the program.
+func New(site *dataplane.Site, c Config) (*Program, error) {
+	if site.Queues != 2 {
+		return nil, fmt.Errorf("dualpi2: it needs two queues a port, the first one for scalable senders, and a scheduler "+
+			"such as {deadline: {step: 50ms}}; there are %d (queues: 2)", max(site.Queues, 1))
+	}
+	return &Program{c.derived(), min(1/(c.Coupling*c.Coupling), 1), make([]state, site.Ports)}, nil
+}
+
+// Name is "dualpi2".
+func (d *Program) Name() string { return "dualpi2" }
+
+// Idle is true: ticks change only the program.
+func (d *Program) Idle() bool { return true }
+
+// Tick moves all probabilities, by the longest that a head of a port's queues waits.
+func (d *Program) Tick(env *dataplane.Env) unit.Time {
+	for i := range d.states {
+		delay := unit.Time(0)
+		for q := range tm.QueueID(2) {
+			if head := env.Port(dataplane.PortID(i)).Queue(q).Head(); head != nil {
+				delay = max(delay, env.Now()-head.Enqueued)
+			}
+		}
+		d.states[i].update(&d.config, delay.Seconds())
+	}
+	return env.Now() + d.config.Update
+}
+
+// Ingress chooses the queue.
+func (d *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	if bits := p.TOS & packet.ECN; bits&1 == 1 || d.config.AnyECT && bits != packet.NotECT {
+		p.Meta.Class = low
+	} else {
+		p.Meta.Class = classic
+	}
+	return dataplane.Accept
+}
+
+// Release drops or marks.
+func (d *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
+	m, c := &p.Meta, &d.config
+	s := &d.states[m.Out]
+	coupled, square := float64(c.Coupling*s.base), float64(s.base*s.base) // rounded, since recur adds them
+	switch {
+	case m.Queue != low:
+		if s.recur(classic, square) {
+			if !ecn.Capable(p) || square >= d.most {
+				return dataplane.Drop(dataplane.EarlyDrop)
+			}
+			p.TOS |= packet.CE
+		}
+	case coupled < 1:
+		own := 0.0
+		if int(env.Port(m.Out).Queue(low).Packets()) > c.Length {
+			own = c.ramp(env.Now() - p.Enqueued)
+		}
+		if s.recur(low, max(own, coupled)) {
+			p.TOS |= packet.CE
+		}
+	case s.recur(low, square): // overload: A.2
+		return dataplane.Drop(dataplane.EarlyDrop)
+	case s.recur(low, coupled):
+		p.TOS |= packet.CE
+	}
+	return dataplane.Accept
+}
+
+// Footprint is the choice of the queue, the decision behind it, and the controller.
+func (d *Program) Footprint() dataplane.Footprint {
+	n, f := len(d.states), dataplane.Bits(float64(0))
+	return dataplane.Footprint{Stages: []dataplane.Stage{
+		{Name: "queue by ECN field", Gress: dataplane.InIngress, Tables: []dataplane.TableUse{{Name: "queue",
+			Match: dataplane.MatchExact, Entries: 4, Key: 2, Action: 1}}},
+		{Name: "marks and drops", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{
+			{Name: "probability", Cells: n, Bits: f, Reads: 1}, {Name: "counts", Cells: 2 * n, Bits: f, Reads: 1, Writes: 1}},
+			Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "square, ramp", Times: 2}}},
+		{Name: "controller", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{{Name: "probability, old delay",
+			Cells: n, Bits: 2 * f, Reads: 1, Writes: 1}}, Operations: []dataplane.Operation{{Kind: dataplane.Timing,
+			What: "an update", Times: 1}, {Kind: dataplane.Looping, What: "ports", Times: n}}},
+	}}
+}

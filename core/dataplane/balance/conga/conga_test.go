@@ -1,0 +1,399 @@
+package conga_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/balance/conga"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+const (
+	us = unit.Microsecond
+	ms = unit.Millisecond
+)
+
+var host = dataplanetest.Host
+
+// leaf is leaf 0 of three, below so many spines: ports 0 and 1 are hosts'.
+func leaf(t testing.TB, spines int, given ...string) *dataplanetest.Alone {
+	t.Helper()
+	a, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
+		given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// header is CONGA's of a packet: LBTag, CE, FB_LBTag, FB_Metric (§3.1).
+func header(t testing.TB, p *packet.Packet) [4]byte {
+	t.Helper()
+	h, ok := p.Extension(conga.Extension)
+	if !ok || len(h) != 4 {
+		t.Fatalf("header %v", h)
+	}
+	return [4]byte(h)
+}
+
+// send lets a packet of a flow go to another leaf; it returns the uplink from 0 and the header.
+func send(t testing.TB, a *dataplanetest.Alone, now unit.Time, to int, flow uint16, size int32) (int, [4]byte) {
+	t.Helper()
+	out := a.In(now, 0, a.Packet(host(0, 0), host(to, 0), flow, size))
+	if len(out) != 1 || out[0].Port < 2 {
+		t.Fatalf("a packet to leaf %d: %d leave", to, len(out))
+	}
+	return int(out[0].Port) - 2, header(t, &out[0].Packet)
+}
+
+// tell lets a packet of another leaf in: it came by its uplink lb with ce, and tells fb.
+func tell(t testing.TB, a *dataplanetest.Alone, now unit.Time, from int, lb, ce, fbTag, fb byte) {
+	t.Helper()
+	p := a.Packet(host(from, 0), host(0, 1), 9, 108)
+	p.SetExtension(conga.Extension, []byte{lb, ce, fbTag, fb})
+	out := a.In(now, packet.PortID(2+lb), p)
+	if len(out) != 1 || out[0].Port != 1 || out[0].Extended() || out[0].Size != 100 {
+		t.Fatalf("a packet to a host: %d leave, %d B, want it without the header, 100 B", len(out), out[0].Size)
+	}
+}
+
+// §3.2: X = R·τ with a rate of R, but for what one period takes off, α of it; after τ it
+// has 1 − (1−α)^(τ/T_dre) of that, which is the rise time of a first-order filter. CE is X in
+// units of Cτ/2^Q, here with 128 of them.
+func TestEstimator(t *testing.T) {
+	for _, share := range []float64{0.1, 0.25, 0.5, 0.9} {
+		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
+			a := leaf(t, 1, "bits", "7", "age", "60s")
+			gap := unit.Time(float64(800*unit.Nanosecond) / share) // 1000 B with their header at 10 Gb/s
+			low, high, risen := byte(255), byte(0), byte(0)
+			for now := unit.Time(0); now < 3200*us; now += gap {
+				_, h := send(t, a, now, 1, 1, 992)
+				if now <= 160*us {
+					risen = h[1]
+				}
+				if now > 1600*us {
+					low, high = min(low, h[1]), max(high, h[1])
+				}
+			}
+			full := 128 * share // R·τ
+			one := 128 * 1000 / (10e9 / 8 * 160e-6)
+			if float64(high) > full+one || float64(high) < full-2-one || float64(low) < 0.9*full-2-one {
+				t.Errorf("at %g of the rate CE is %d to %d, want %.1f to %.1f", share, low, high, 0.9*full, full)
+			}
+			if want := 0.65 * full; float64(risen) < 0.9*want-2 || float64(risen) > want+one {
+				t.Errorf("at %g of the rate CE is %d after τ, want %.1f of %.1f", share, risen, want, full)
+			}
+			if _, h := send(t, a, a.Now+16*us*40, 1, 1, 992); float64(h[1]) > full/50+1 {
+				t.Errorf("CE is %d after 40 periods without a packet, α = 0.1 each", h[1])
+			}
+		})
+	}
+}
+
+// §3.2: three bits: each step is an eighth of the rate, and more than the rate is the last.
+// An event that changes a link's rate changes its steps.
+func TestQuantisation(t *testing.T) {
+	for _, c := range []struct {
+		share float64
+		want  byte
+	}{{0.05, 0}, {0.2, 1}, {0.31, 2}, {0.57, 4}, {0.95, 7}, {1.5, 7}} {
+		t.Run(fmt.Sprint("share ", c.share), func(t *testing.T) {
+			a := leaf(t, 1)
+			gap := unit.Time(float64(800*unit.Nanosecond) / c.share)
+			high := byte(0)
+			for now := unit.Time(0); now < 3200*us; now += gap {
+				_, h := send(t, a, now, 1, 1, 992)
+				if now > 1600*us {
+					high = max(high, h[1])
+				}
+			}
+			if high != c.want {
+				t.Errorf("at %g of the rate CE is %d, want %d", c.share, high, c.want)
+			}
+			if c.want == 1 {
+				a.Ports[2].SetRate(unit.LinkRate{Bits: 40 * unit.Gbps})
+				send(t, a, a.Now, 1, 1, 992)
+				if _, h := send(t, a, a.Now, 1, 1, 992); h[1] != 0 {
+					t.Errorf("on a link four times as fast CE is %d", h[1])
+				}
+			}
+		})
+	}
+}
+
+// §3.3: a spine raises CE to its link's, and never lowers it; it leaves the rest, and
+// data within a leaf has no header.
+func TestSpineRaises(t *testing.T) {
+	s, err := dataplanetest.NewAlone(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
+		Below: [][]int{{0}, {1}, {2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := func(now unit.Time, ce byte) [4]byte {
+		p := s.Packet(host(0, 0), host(1, 0), 1, 1000)
+		p.SetExtension(conga.Extension, []byte{5, ce, 2, 3})
+		out := s.In(now, 0, p)
+		if len(out) != 1 || out[0].Port != 1 || out[0].Size != 1000 {
+			t.Fatalf("%d leave", len(out))
+		}
+		return header(t, &out[0].Packet)
+	}
+	if h := pass(0, 4); h != [4]byte{5, 4, 2, 3} {
+		t.Errorf("an idle link makes %v of it", h)
+	}
+	for now := unit.Time(0); now < 500*us; now += 800 * unit.Nanosecond {
+		pass(now, 0)
+	}
+	if h := pass(500*us, 4); h != [4]byte{5, 7, 2, 3} {
+		t.Errorf("a busy link makes %v of it", h)
+	}
+	a := leaf(t, 2)
+	if out := a.In(0, 0, a.Packet(host(0, 0), host(0, 1), 1, 1000)); len(out) != 1 || out[0].Port != 1 ||
+		out[0].Extended() {
+		t.Errorf("within a leaf: %+v", out)
+	}
+}
+
+// §3.1, §3.3: the leaf numbers its uplinks by LBTag; what came with a tag goes back in
+// packets to that leaf and no other, one value a packet, in turn; what has changed since
+// it was told goes first.
+func TestFeedback(t *testing.T) {
+	a := leaf(t, 4)
+	if _, h := send(t, a, 0, 1, 1, 100); h[2] != 0xff {
+		t.Errorf("feedback %v before anything came", h)
+	}
+	for k := range byte(4) {
+		tell(t, a, us, 1, k, k+1, 0xff, 0)
+	}
+	got := func(n int) (tags []int) {
+		for range n {
+			up, h := send(t, a, 2*us, 1, uint16(n), 100)
+			if int(h[0]) != up {
+				t.Errorf("uplink %d has the tag %d", up, h[0])
+			}
+			if h[3] != h[2]+1 {
+				t.Errorf("tag %d with %d, want %d", h[2], h[3], h[2]+1)
+			}
+			tags = append(tags, int(h[2]))
+		}
+		return tags
+	}
+	first := got(4)
+	if x := slices.Sorted(slices.Values(first)); !slices.Equal(x, []int{0, 1, 2, 3}) {
+		t.Fatalf("four packets tell of %v", first)
+	}
+	if again := got(4); !slices.Equal(again, first) {
+		t.Errorf("then of %v, want the same turn %v", again, first)
+	}
+	tell(t, a, 3*us, 1, 1, 2, 0xff, 0) // as before: no change
+	if x := got(1)[0]; x != first[0] {
+		t.Errorf("tag %d is told, it is the turn of %d", x, first[0])
+	}
+	tell(t, a, 4*us, 1, 2, 7, 0xff, 0) // of tag 2 as it was: 3
+	if up, h := send(t, a, 4*us, 1, 50, 100); h[2] != 2 || h[3] != 7 {
+		t.Errorf("by uplink %d tag %d is told with %d, tag 2 has changed to 7", up, h[2], h[3])
+	}
+	if _, h := send(t, a, 4*us, 2, 51, 100); h[2] != 0xff {
+		t.Errorf("leaf 2 is told of tag %d, from leaf 1", h[2])
+	}
+	// and decays, if it is not seen again
+	for at, want := range map[unit.Time]byte{9 * ms: 7, 15 * ms: 3, 25 * ms: 1, 35 * ms: 0} {
+		t.Run(fmt.Sprint("after ", at), func(t *testing.T) {
+			b := leaf(t, 1)
+			tell(t, b, 0, 1, 0, 7, 0xff, 0)
+			if _, h := send(t, b, at, 1, 52, 100); h[2] != 0 || h[3] != want {
+				t.Errorf("after %v tag %d is told with %d, want 0 with %d", at, h[2], h[3], want)
+			}
+		})
+	}
+}
+
+// A host cannot tell a leaf of congestion.
+func TestHostsTellNothing(t *testing.T) {
+	a := leaf(t, 2)
+	p := a.Packet(host(0, 0), host(1, 0), 1, 108)
+	p.SetExtension(conga.Extension, []byte{0, 7, 0, 7})
+	if out := a.In(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t, &out[0].Packet)[2] != 0xff ||
+		out[0].Size != 108 {
+		t.Errorf("it leaves as %+v", out)
+	}
+}
+
+// §3.5: a new flowlet takes the uplink for which the larger of local and remote congestion
+// is least: not the one with less local, nor the one with less remote congestion.
+func TestDecision(t *testing.T) {
+	a := leaf(t, 3)
+	tell(t, a, 0, 2, 0, 0, 0, 7) // to leaf 2 all but uplink 1 is full
+	tell(t, a, 0, 2, 2, 0, 2, 7)
+	now := unit.Time(0)
+	for ; now < 500*us; now += 800 * unit.Nanosecond { // and now that is full too, locally
+		if up, _ := send(t, a, now, 2, 1, 992); up != 1 {
+			t.Fatalf("to leaf 2 by uplink %d, told is that 0 and 2 are full", up)
+		}
+	}
+	tell(t, a, now, 1, 0, 0, 0, 5)
+	tell(t, a, now, 1, 1, 0, 1, 1)
+	tell(t, a, now, 1, 2, 0, 2, 6)
+	for flow := range uint16(20) {
+		// uplink 0: max(0, 5), 1: max(7, 1), 2: max(0, 6)
+		if up, _ := send(t, a, now, 1, 100+flow, 100); up != 0 {
+			t.Fatalf("by uplink %d, want 0", up)
+		}
+	}
+}
+
+// §3.5: of uplinks that are as good a flow keeps its last one, and a new flow has one at
+// random; within a flowlet nothing changes, whatever is better.
+func TestTies(t *testing.T) {
+	a := leaf(t, 4)
+	count := [4]float64{}
+	now := unit.Time(0)
+	for flow := range uint16(400) {
+		now += 100 * us
+		first, _ := send(t, a, now, 1, flow, 100)
+		count[first]++
+	}
+	for flow := range uint16(400) { // more than T_fl later
+		now += 100 * us
+		second, _ := send(t, a, now, 1, flow, 100)
+		if count[second]--; count[second] < 0 {
+			t.Fatal("flows have moved between uplinks that are as good")
+		}
+	}
+	for flow := range uint16(400) {
+		first, _ := send(t, a, now, 1, 1000+flow, 100)
+		count[first]++
+	}
+	chi := 0.0
+	for _, c := range count {
+		chi += (c - 100) * (c - 100) / 100
+	}
+	if chi > 16.27 { // 99.9 %, three degrees of freedom
+		t.Errorf("new flows over uplinks that are as good: %v, χ² %.1f", count, chi)
+	}
+	up, _ := send(t, a, now, 1, 5000, 100)
+	tell(t, a, now, 1, 0, 0, byte(up), 7)
+	for range 5 {
+		now += 499 * us
+		if x, _ := send(t, a, now, 1, 5000, 100); x != up {
+			t.Fatalf("a flowlet changes from uplink %d to %d", up, x)
+		}
+	}
+	tell(t, a, now, 1, 0, 0, byte(up), 7)
+	if x, _ := send(t, a, now+500*us, 1, 5000, 100); x == up {
+		t.Errorf("a new flowlet stays at uplink %d, which is full", up)
+	}
+}
+
+// §3.3: what a leaf has not told of again for 10 ms decays to zero, so that the path is tried
+// again.
+func TestAging(t *testing.T) {
+	at := func(now unit.Time) int {
+		a := leaf(t, 2)
+		tell(t, a, 0, 1, 0, 0, 0, 7)
+		tell(t, a, now, 1, 0, 0, 1, 2)
+		up, _ := send(t, a, now, 1, 1, 100)
+		return up
+	}
+	// 7, 7, 3, 1, 0 against 2
+	for now, want := range map[unit.Time]int{ms: 1, 10 * ms: 1, 11 * ms: 1, 21 * ms: 0, 90 * ms: 0} {
+		t.Run(fmt.Sprint("after ", now), func(t *testing.T) {
+			if up := at(now); up != want {
+				t.Errorf("after %v the uplink is %d, want %d", now, up, want)
+			}
+		})
+	}
+}
+
+// A leaf leaves an uplink that is down at once, also within a flowlet, and tells other leaves
+// that what came by it comes no more; they leave the path.
+func TestLinkDown(t *testing.T) {
+	a := leaf(t, 2)
+	up, _ := send(t, a, 0, 1, 1, 100)
+	a.Ports[2+up].SetDown(true)
+	for flow := range uint16(50) {
+		x, h := send(t, a, us, 1, 1+flow, 100)
+		if x == up {
+			t.Fatalf("flow %d goes by uplink %d, which is down", flow, x)
+		}
+		if h[2] != byte(up) || h[3] != conga.Unreachable {
+			t.Fatalf("told is %d of tag %d, which comes by a link that is down", h[3], h[2])
+		}
+	}
+	b := leaf(t, 2)
+	up, _ = send(t, b, 0, 1, 1, 100)
+	tell(t, b, us, 1, 0, 0, byte(up), conga.Unreachable)
+	if x, _ := send(t, b, 2*us, 1, 1, 100); x == up {
+		t.Errorf("a flowlet goes on by uplink %d, by which leaf 1 is not reached", x)
+	}
+	for flow := range uint16(50) {
+		if x, _ := send(t, b, 2*us, 1, 10+flow, 100); x == up {
+			t.Fatalf("a flow begins by uplink %d, by which leaf 1 is not reached", x)
+		}
+	}
+	both := 0
+	for flow := range uint16(50) { // leaf 2 is
+		x, _ := send(t, b, 2*us, 2, 100+flow, 100)
+		both |= 1 << x
+	}
+	if both != 3 {
+		t.Errorf("to leaf 2 uplinks %b are used", both)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for want, where := range map[string]dataplanetest.Where{
+		"conga needs a leaf-spine network; this one has 3 tiers": {Tiers: 3, Tier: 1, Leaves: 4, Up: 2},
+		"256 uplinks; at most 255 are possible":                  {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
+	} {
+		t.Run(want, func(t *testing.T) {
+			if _, err := dataplanetest.NewAlone(conga.Scheme(), where); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+	}
+	two := dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
+	if _, err := dataplanetest.NewAlone(conga.Scheme(), two, "tau", "160us", "period", "200us"); err == nil ||
+		!strings.Contains(err.Error(), "period: 200us is above tau") {
+		t.Errorf("a period above tau: %v", err)
+	}
+	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) {
+		return nil,
+			fmt.Errorf("s has two links to t")
+	}} {
+		_, err := dataplanetest.Make(conga.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
+			return unit.NewRandom(1, e)
+		}})
+		if err == nil {
+			t.Error("no fat tree, and no error")
+		}
+	}
+}
+
+// Any header in any packet: nothing breaks.
+func FuzzHeader(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3}, uint8(2), uint32(3), uint32(1))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(9), uint32(0), uint32(2))
+	f.Add([]byte{}, uint8(3), uint32(99), uint32(500))
+	f.Fuzz(func(t *testing.T, h []byte, in uint8, src, dst uint32) {
+		a := leaf(t, 2)
+		for k := range 3 {
+			p := a.Packet(packet.Addr(src%200), packet.Addr(dst%200), uint16(k), 1000)
+			p.SetExtension(conga.Extension, h[:min(len(h), 60)])
+			p.Size += p.ExtensionBytes()
+			for _, out := range a.In(unit.Time(k)*us, packet.PortID(in%4), p) {
+				if out.Size != 1000+out.ExtensionBytes() {
+					t.Errorf("%d B, extensions of %d", out.Size, out.ExtensionBytes())
+				}
+			}
+			if a.Pool.Live() != 0 {
+				t.Error("a packet is lost")
+			}
+		}
+	})
+}

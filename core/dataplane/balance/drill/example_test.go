@@ -1,0 +1,30 @@
+package drill_test
+
+import (
+	"fmt"
+
+	"weir/core/dataplane/balance/drill"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/unit"
+)
+
+// A leaf sends each packet by itself to one of its four uplinks.
+func ExampleScheme() {
+	leaf, err := dataplanetest.NewAlone(drill.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+		"d", "2", "m", "1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range unit.Time(4) {
+		p := leaf.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), 1, 1500)
+		for _, left := range leaf.In(i*unit.Millisecond, 0, p) {
+			fmt.Println(left.Port >= 2, left.HopLimit)
+		}
+	}
+	// Output:
+	// true 63
+	// true 63
+	// true 63
+	// true 63
+}

@@ -1,0 +1,29 @@
+package hula_test
+
+import (
+	"fmt"
+
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+// A leaf sends probes up each of its ports: at the start, and once a period from a phase of its own.
+func ExampleScheme() {
+	leaf, err := dataplanetest.NewAlone(hula.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+		"probe", "200us")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	probes := map[packet.PortID]int{}
+	for _, left := range leaf.Until(999 * unit.Microsecond) {
+		if left.Kind == packet.Probe {
+			probes[left.Port]++
+		}
+	}
+	fmt.Println(probes)
+	// Output:
+	// map[2:6 3:6 4:6 5:6]
+}

@@ -1,0 +1,401 @@
+package hula_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/core/dataplane"
+	"weir/core/dataplane/balance/hula"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/packet"
+	"weir/core/unit"
+)
+
+const (
+	us = unit.Microsecond
+	ms = unit.Millisecond
+)
+
+var host = dataplanetest.Host
+
+// switches of a fat tree of three tiers, with two leaves a pod and two pods: a leaf with two
+// uplinks, a spine of the first pod, with two, and a super spine.
+var (
+	leaf  = dataplanetest.Where{Tiers: 3, Tier: 1, Leaves: 4, Up: 2}
+	spine = dataplanetest.Where{Tiers: 3, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}}, Up: 2}
+	super = dataplanetest.Where{Tiers: 3, Tier: 3, Leaves: 4, Node: 8, Below: [][]int{{0, 1}, {2, 3}}}
+)
+
+func alone(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.Alone {
+	t.Helper()
+	a, err := dataplanetest.NewAlone(hula.Scheme(), w, given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// probe is one of a ToR, with the utilisation that it has met.
+func probe(a *dataplanetest.Alone, tor, util byte) *packet.Packet {
+	p := a.Packet(host(int(tor), 0), host(int(tor), 0), 0, 66)
+	p.Kind, p.Proto = packet.Probe, packet.ProtoRDMA
+	p.SetExtension(hula.Extension, []byte{0, 0, tor, util})
+	return p
+}
+
+// said is what a probe says.
+func said(t testing.TB, p *packet.Packet) (tor, util int) {
+	t.Helper()
+	e, ok := p.Extension(hula.Extension)
+	if !ok || len(e) != 4 || p.Kind != packet.Probe {
+		t.Fatalf("%v of kind %d is no probe", e, p.Kind)
+	}
+	return int(e[0])<<16 | int(e[1])<<8 | int(e[2]), int(e[3])
+}
+
+func portsOf(out []dataplanetest.Leaving) (ports []int) {
+	for _, o := range out {
+		ports = append(ports, int(o.Port))
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+// §3.1: a ToR sends probes to all switches above; these send what comes from below to
+// the tier above and to the other ToRs below, and what comes from above downward only; a
+// ToR sends none on.
+func TestReplication(t *testing.T) {
+	for _, c := range []struct {
+		where dataplanetest.Where
+		in    int
+		tor   byte
+		want  []int
+	}{
+		{leaf, 2, 3, nil}, {leaf, 3, 1, nil}, {leaf, 3, 0, nil},
+		{spine, 0, 0, []int{1, 2, 3}}, {spine, 1, 1, []int{0, 2, 3}},
+		{spine, 2, 3, []int{0, 1}}, {spine, 3, 2, []int{0, 1}},
+		{super, 0, 1, []int{1}}, {super, 1, 2, []int{0}},
+		{dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1,
+			[]int{0, 2, 3}},
+	} {
+		t.Run(fmt.Sprintf("tier %d of %d, port %d, ToR %d", c.where.Tier, c.where.Tiers, c.in, c.tor), func(t *testing.T) {
+			a := alone(t, c.where)
+			a.Until(0)
+			out := a.In(us, packet.PortID(c.in), probe(a, c.tor, 40))
+			if got := portsOf(out); !slices.Equal(got, c.want) {
+				t.Errorf("tier %d of %d: a probe from port %d leaves by %v, want %v", c.where.Tier, c.where.Tiers, c.in,
+					got, c.want)
+			}
+			for _, o := range out {
+				if tor, util := said(t, &o.Packet); tor != int(c.tor) || util != 40 {
+					t.Errorf("tier %d: it says %d of ToR %d, want 40 of %d", c.where.Tier, util, tor, c.tor)
+				}
+			}
+			if a.Drops() != [dataplane.Reasons]uint64{} || a.Pool.Live() != 0 {
+				t.Errorf("tier %d: drops %v, %d packets are left; the probe is taken in", c.where.Tier, a.Drops(), a.Pool.Live())
+			}
+		})
+	}
+}
+
+// §3.1, §4: a ToR sends a probe by each uplink in each period; other switches none.
+func TestProbes(t *testing.T) {
+	for given, period := range map[string]unit.Time{"200us": 200 * us, "1ms": ms} {
+		t.Run(given, func(t *testing.T) {
+			a := alone(t, leaf, "probe", given)
+			out := a.Until(20*period - 1)
+			if n := len(out); n != 2*20 && n != 2*21 { // the one at 0, and one a period
+				t.Errorf("%d probes in 20 periods by two uplinks", n)
+			}
+			for _, o := range out {
+				if tor, util := said(t, &o.Packet); tor != 0 || util != 0 || o.Port < 2 || o.HopLimit != 1 {
+					t.Errorf("a probe by port %d: ToR %d, %d, hop limit %d", o.Port, tor, util, o.HopLimit)
+				}
+			}
+			if c := a.Program.(*hula.Program).Counts(); int(c.Sent) != len(out) || c.Received+c.Forwarded != 0 {
+				t.Errorf("counted: %+v", c)
+			}
+		})
+	}
+	for _, w := range []dataplanetest.Where{spine, super, {Tiers: 2, Tier: 1, Leaves: 1, Up: 2}} {
+		t.Run(fmt.Sprintf("tier %d, %d leaves", w.Tier, w.Leaves), func(t *testing.T) {
+			if out := alone(t, w).Until(ms); len(out) > 0 {
+				t.Errorf("tier %d, %d leaves: %d probes", w.Tier, w.Leaves, len(out))
+			}
+		})
+	}
+}
+
+// §4: a probe has the least size of a frame, in each framing; its bytes are a frame.
+func TestProbeSize(t *testing.T) {
+	want := map[string]int32{"l2": 14 + 20 + 16 + 8, "wire": 60 + 24, "hpcc": 88, "hpcc_pint": 60,
+		"hpcc_timely": 60, "hpcc_plain": 60, "htsim": 64}
+	for _, f := range packet.Framings {
+		w := leaf
+		w.Framing = f
+		a := alone(t, w)
+		for _, o := range a.Until(0) {
+			if o.Size != want[f.Name] {
+				t.Errorf("%s: %d B, want %d", f.Name, o.Size, want[f.Name])
+			}
+			b, err := o.Emit(a.Book, nil)
+			var p packet.Packet
+			if err == nil {
+				err = p.Parse(a.Book, b)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tor, util := said(t, &p); tor != 0 || util != 0 || p.Hash != o.Hash || p.HopLimit != 1 || len(b) != 58 {
+				t.Errorf("%s: %d B on the wire say ToR %d, %d", f.Name, len(b), tor, util)
+			}
+		}
+	}
+}
+
+// busy sends so many shares of a link's rate, 10 Gb/s, down to host 0 of leaf 1 for a
+// while, and returns when that was over.
+func busy(a *dataplanetest.Alone, now, long unit.Time, share float64) unit.Time {
+	gap := unit.Time(float64(800*unit.Nanosecond) / share)
+	for end := now + long; now < end; now += gap {
+		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 1000))
+	}
+	return now
+}
+
+// §3.2: U = D + U·(1 − Δt/τ) is C·τ of a link that is full, and R·τ of one with the rate R;
+// a probe takes the larger of what it has met and the link that data would take to
+// where it comes from.
+func TestUtilisation(t *testing.T) {
+	for _, share := range []float64{0, 0.2, 0.5, 0.8, 1} {
+		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
+			a := alone(t, spine)
+			now := 5 * ms
+			if share > 0 {
+				now = busy(a, 0, 5*ms, share)
+			}
+			for _, c := range []struct {
+				met  byte
+				want float64
+			}{{0, 255 * share}, {100, max(100, 255*share)}} {
+				out := a.In(now, 1, probe(a, 1, c.met))
+				_, util := said(t, &out[0].Packet)
+				if math.Abs(float64(util)-c.want) > 2 {
+					t.Errorf("a probe that has met %d leaves with %d from a link used at %g, want %.0f", c.met, util, share, c.want)
+				}
+			}
+			if out := a.In(now, 2, probe(a, 3, 7)); len(out) != 2 {
+				t.Errorf("%d leave", len(out))
+			} else if _, util := said(t, &out[0].Packet); util != 7 {
+				t.Errorf("another link's load is taken: %d", util)
+			}
+			// after τ = 2 probe periods without a packet nothing is left
+			if _, util := said(t, &a.In(now+400*us, 1, probe(a, 1, 0))[0].Packet); util > 1 {
+				t.Errorf("after τ the link that was used at %g has %d", share, util)
+			}
+		})
+	}
+	// rates that events change, and rates in packets/s
+	w := spine
+	w.Rates = []unit.LinkRate{{}, {Packets: 1000}}
+	a := alone(t, w, "probe", "100ms")
+	for now := unit.Time(0); now < unit.Second; now += 2 * ms {
+		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 100))
+	}
+	if _, util := said(t, &a.In(unit.Second, 1, probe(a, 1, 0))[0].Packet); util < 125 || util > 129 {
+		t.Errorf("500 of 1000 packets/s are %d of 255", util)
+	}
+	a.Ports[1].SetRate(unit.LinkRate{Packets: 2000})
+	for now := unit.Second; now < 2*unit.Second; now += 2 * ms {
+		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 100))
+	}
+	if _, util := said(t, &a.In(2*unit.Second, 1, probe(a, 1, 0))[0].Packet); util < 62 || util > 65 {
+		t.Errorf("500 of 2000 packets/s are %d of 255", util)
+	}
+}
+
+// §3.3: the best hop changes to a path that is less loaded; what comes by the best hop
+// itself counts whatever it is; and if nothing does for some periods the next probe takes
+// its place. What is passed on is the best path's.
+func TestBestHop(t *testing.T) {
+	a := alone(t, spine)
+	h := a.Program.(*hula.Program)
+	if _, _, ok := h.Best(0, 3); ok {
+		t.Error("a best hop before any probe")
+	}
+	for i, c := range []struct {
+		at       unit.Time
+		in       packet.PortID
+		met      byte
+		hop      packet.PortID
+		util     byte
+		because  string
+		forwards int // with forward: best
+	}{
+		{us, 2, 100, 2, 100, "it is the first", 2},
+		{2 * us, 3, 100, 2, 100, "as good is not better", 0},
+		{3 * us, 3, 99, 3, 99, "better", 2},
+		{4 * us, 3, 150, 3, 150, "the best hop's own, worse", 2},
+		{5 * us, 2, 140, 2, 140, "better again", 2},
+		{6 * us, 3, 145, 2, 140, "worse", 0},
+		{5*us + 2*ms, 3, 200, 2, 140, "ten periods of 200 us: not yet aged", 0},
+		{6*us + 2*ms, 3, 200, 3, 200, "aged", 2},
+	} {
+		out := a.In(c.at, c.in, probe(a, 3, c.met))
+		if hop, util, ok := h.Best(c.at, 3); !ok || hop != c.hop || util != c.util {
+			t.Errorf("%d (%s): hop %d with %d (%v), want %d with %d", i, c.because, hop, util, ok, c.hop, c.util)
+		}
+		if len(out) != 2 {
+			t.Fatalf("%d: %d leave", i, len(out))
+		}
+		if _, util := said(t, &out[0].Packet); util != int(c.util) {
+			t.Errorf("%d (%s): %d is passed on, want the best path's %d", i, c.because, util, c.util)
+		}
+	}
+	if _, _, ok := h.Best(10*ms, 3); ok {
+		t.Error("a best hop that nothing was heard of for 8 ms")
+	}
+	b := alone(t, spine, "forward", "best")
+	for i, c := range []struct {
+		in   packet.PortID
+		met  byte
+		want int
+	}{{2, 100, 2}, {3, 100, 0}, {3, 99, 2}, {3, 150, 2}, {2, 200, 0}} {
+		if out := b.In(unit.Time(i)*us, c.in, probe(b, 3, c.met)); len(out) != c.want {
+			t.Errorf("forward best, %d: %d leave, want %d", i, len(out), c.want)
+		}
+	}
+}
+
+// §3.4: a flowlet keeps its hop, a new one takes the best of then; data within a pod
+// goes down. Before any probe flows go by hash.
+func TestFlowlets(t *testing.T) {
+	a := alone(t, leaf)
+	to := func(now unit.Time, leaf int, flow uint16) int {
+		out := a.In(now, 0, a.Packet(host(0, 0), host(leaf, 0), flow, 1000))
+		for _, o := range out {
+			if o.Kind == packet.Data {
+				return int(o.Port)
+			}
+		}
+		return -1
+	}
+	used := 0
+	for flow := range uint16(50) {
+		at := unit.Time(flow) * ms
+		port := to(at, 3, flow)
+		used |= 1 << port
+		if again := to(at+150*us, 3, flow); again != port {
+			t.Errorf("before any probe flow %d goes by %d, then by %d", flow, port, again)
+		}
+	}
+	if used != 0b1100 {
+		t.Errorf("before any probe flows go by %b", used)
+	}
+	a = alone(t, leaf)
+	now := 10 * us
+	a.In(now, 2, probe(a, 3, 50))
+	a.In(now, 3, probe(a, 3, 60))
+	a.In(now, 2, probe(a, 1, 60))
+	a.In(now, 3, probe(a, 1, 50))
+	for flow := range uint16(20) {
+		if x, y := to(now, 3, flow), to(now, 1, 100+flow); x != 2 || y != 3 {
+			t.Fatalf("to ToR 3 by %d, to ToR 1 by %d; want 2, 3", x, y)
+		}
+	}
+	a.In(now, 3, probe(a, 3, 10))
+	for range 4 {
+		now += 99 * us
+		if x := to(now, 3, 5); x != 2 {
+			t.Fatalf("a flowlet changes to port %d", x)
+		}
+	}
+	if x := to(now, 3, 6); x != 3 {
+		t.Errorf("the next flowlet goes by %d, want 3", x)
+	}
+	if x := to(now+100*us, 3, 5); x != 3 {
+		t.Errorf("after the gap the flow goes by %d, want 3", x)
+	}
+	if x := to(now, 0, 7); x != 0 {
+		t.Errorf("to a host of its own by %d", x)
+	}
+}
+
+// §3.3: a hop by which no probe comes any more has failed: what goes there ends, and a
+// flowlet, even one without gaps, goes on by another hop.
+func TestFailure(t *testing.T) {
+	a := alone(t, leaf)
+	changed := unit.Never
+	for now := 10 * us; now < 5*ms; now += 50 * us {
+		if now%(200*us) == 10*us {
+			if now < ms { // port 2 is better, then silent
+				a.In(now, 2, probe(a, 3, 5))
+			}
+			a.In(now, 3, probe(a, 3, 90))
+		}
+		for _, o := range a.In(now, 0, a.Packet(host(0, 0), host(3, 0), 1, 1000)) {
+			if o.Kind == packet.Data && o.Port == 3 && changed == unit.Never {
+				changed = now
+			} else if o.Kind == packet.Data && o.Port == 2 && changed != unit.Never {
+				t.Fatalf("back at %v", now)
+			}
+		}
+	}
+	if changed < 2810*us || changed > 3060*us { // 2 ms after the last, and up to one period for the next
+		t.Errorf("the flow leaves the hop that is silent since 810 us at %v, want 2.81 to 3.06 ms", changed)
+	}
+}
+
+// A host's packet with a probe's extension is the host's business.
+func TestHostsSendNoProbes(t *testing.T) {
+	a := alone(t, leaf)
+	p := probe(a, 3, 0)
+	p.Dst = host(2, 0)
+	out := a.In(0, 0, p)
+	if _, _, ok := a.Program.(*hula.Program).Best(0, 3); ok || len(out) == 0 {
+		t.Error("a host's packet is taken as a probe")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, place := range []func() (*dataplane.Place, error){nil, func() (*dataplane.Place, error) {
+		return nil,
+			fmt.Errorf("s has two links to t")
+	}} {
+		_, err := dataplanetest.Make(hula.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
+			return unit.NewRandom(1, e)
+		}})
+		if err == nil || !strings.HasPrefix(err.Error(), "hula") {
+			t.Errorf("no fat tree: %v", err)
+		}
+	}
+	if _, err := dataplanetest.NewAlone(hula.Scheme(), leaf, "probe", "1ns"); err == nil ||
+		!strings.Contains(err.Error(), "1ns: 1us and more are possible, or 0s") {
+		t.Errorf("a probe period of 1 ns: %v", err)
+	}
+}
+
+// Any probe from anywhere: nothing breaks, nothing goes in circles.
+func FuzzProbe(f *testing.F) {
+	f.Add([]byte{0, 0, 3, 200}, uint8(2), uint8(1))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(0), uint8(2))
+	f.Add([]byte{1}, uint8(1), uint8(3))
+	f.Fuzz(func(t *testing.T, e []byte, in, tier uint8) {
+		w := []dataplanetest.Where{leaf, spine, super}[tier%3]
+		a := alone(t, w)
+		a.Until(0)
+		for k := range 3 {
+			p := probe(a, 0, 0)
+			p.SetExtension(hula.Extension, e[:min(len(e), 60)])
+			if out := a.In(unit.Time(k)*us, packet.PortID(int(in)%len(a.Ports)), p); len(out) > 3 {
+				t.Errorf("%d leave", len(out))
+			}
+			if a.Pool.Live() != 0 {
+				t.Error("a packet is lost")
+			}
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package letflow_test
+
+import (
+	"fmt"
+
+	"weir/core/dataplane/balance/letflow"
+	"weir/core/dataplane/dataplanetest"
+	"weir/core/unit"
+)
+
+// A flow keeps its uplink while its packets follow each other, and may take another one after
+// a gap.
+func ExampleScheme() {
+	leaf, err := dataplanetest.NewAlone(letflow.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+		"gap", "100us")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, at := range []unit.Time{0, 50 * unit.Microsecond, 100 * unit.Microsecond, 300 * unit.Microsecond, unit.Second} {
+		p := leaf.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), 1, 1500)
+		for _, left := range leaf.In(at, 0, p) {
+			fmt.Printf("%v: port %d\n", at, left.Port)
+		}
+	}
+	// Output:
+	// 0s: port 4
+	// 50us: port 4
+	// 100us: port 4
+	// 300us: port 5
+	// 1s: port 2
+}

@@ -1,0 +1,9 @@
+package inband
+
+import (
+	"testing"
+
+	"weir/internal/testkit/testutil"
+)
+
+func TestDocNamesTests(t *testing.T) { testutil.CheckDocTests(t, 10) }

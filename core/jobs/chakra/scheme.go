@@ -1,0 +1,84 @@
+package chakra
+
+import (
+	"fmt"
+
+	"weir/core/jobs/collective"
+	"weir/core/jobs/job"
+	"weir/core/jobs/loggops"
+	"weir/core/scheme"
+	"weir/core/workload"
+)
+
+// Config is what an experiment says of a job of Chakra traces.
+type Config struct {
+	File      string
+	Groups    string
+	Dims      string
+	AllReduce string
+}
+
+// none stands for what is not given.
+const none = "none"
+
+// Params binds the parameters.
+func (c *Config) Params(p *scheme.Params) {
+	p.Text(&c.File, "file", "", "the traces' prefix: x for x.0.et, x.1.et, …, one a host", "ours").Required()
+	p.Text(&c.Groups, "groups", none, "JSON file with the ranks of process groups, {\"1\": [0, 1]}", "ours")
+	p.Text(&c.Dims, "dims", none, "sizes of dimensions, such as 8x4, the first from rank to rank", "ours")
+	p.Text(&c.AllReduce, "all_reduce", collective.Ring, "algorithm of all-reduces", "ours").
+		Words(collective.Algorithms(collective.AllReduce)...)
+}
+
+// Scheme names jobs of Chakra traces.
+func Scheme() job.Scheme {
+	return job.Define(scheme.Scheme{Name: "chakra", Doc: "what Chakra traces say their ranks do", Source: "Chakra"},
+		func(c Config, s job.Site) (job.Program, error) { return c.open(s) })
+}
+
+// open reads the traces, and checks that their job can be carried out.
+func (c *Config) open(s job.Site) (job.Program, error) {
+	o := Options{Algorithms: map[string]string{collective.AllReduce: c.AllReduce}}
+	var err error
+	if c.Dims != none {
+		if o.Dims, err = parseDims(c.Dims, s.Members); err != nil {
+			return nil, &scheme.Error{Param: "dims", Err: err}
+		}
+	}
+	if c.Groups != none {
+		data, name, err := s.Open(c.Groups)
+		if err != nil {
+			return nil, err
+		}
+		if o.Groups, err = ReadGroups(data, name, s.Members); err != nil {
+			return nil, err
+		}
+	}
+	var traces [][]byte
+	var names []string
+	for rank := range s.Members {
+		data, name, err := s.Open(c.trace(rank))
+		if err != nil {
+			return nil, err
+		}
+		traces, names = append(traces, data), append(names, name)
+	}
+	if next := c.trace(s.Members); s.Exists(next) {
+		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s is there, so the traces are of more than the %d hosts "+
+			"of the job", next, s.Members), Allowed: "as many hosts as traces"}
+	}
+	l, err := Read(traces, names, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range l.Check() {
+		return nil, &workload.FormatError{File: names[max(f.Rank, 0)], Line: 1, Column: 1, Msg: f.Msg}
+	}
+	if why := loggops.Stops(l); why != "" {
+		return nil, &workload.FormatError{File: names[0], Line: 1, Column: 1, Msg: why}
+	}
+	return l, nil
+}
+
+// trace returns the name of a rank's trace.
+func (c *Config) trace(rank int) string { return fmt.Sprintf("%s.%d.et", c.File, rank) }

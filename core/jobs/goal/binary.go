@@ -1,0 +1,287 @@
+package goal
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"weir/core/jobs/job"
+	"weir/core/unit"
+	"weir/core/workload"
+)
+
+// The binary form, all little endian and without gaps: the magic number; from byte 8 on the number of ranks, the
+// largest cpu and nic, and where each rank begins and ends, counted from byte 8; then the ranks. Each has how many
+// nodes it has, how many of them come after nothing and which, the nodes, and the numbers of nodes that these point
+// into.
+const (
+	magic    = 4223
+	origin   = 8  // from which places count
+	nodeSize = 39 // bytes of a node
+	typeSend = 1
+	typeRecv = 2
+	typeCalc = 3
+)
+
+// Binary reports whether data are of the binary form.
+func Binary(data []byte) bool { return len(data) >= 8 && binary.LittleEndian.Uint64(data) == magic }
+
+// node is a node of the file.
+type node struct {
+	deps         uint32
+	kind         uint8
+	peer         uint32
+	size         uint64
+	tag          uint32
+	cpu, nic     uint8
+	after        [2]uint32 // how many come after its end, and the first of them in the rank's list
+	afterBegun   [2]uint32 // the same for its beginning
+	at           int       // in the file
+	dependencies uint32    // counted
+}
+
+// reader reads a file in binary form.
+type reader struct {
+	data []byte
+	file string
+}
+
+// errorf is an error at a byte.
+func (r *reader) errorf(at int, format string, args ...any) error {
+	return &workload.FormatError{File: r.file, Line: 1, Column: at + 1, Msg: fmt.Sprintf("byte %d: ", at) +
+		fmt.Sprintf(format, args...)}
+}
+
+func (r *reader) u32(at int) uint32 { return binary.LittleEndian.Uint32(r.data[at:]) }
+func (r *reader) u64(at int) uint64 { return binary.LittleEndian.Uint64(r.data[at:]) }
+
+// readBinary reads the binary form.
+func readBinary(data []byte, file string) (*job.Listed, error) {
+	r := &reader{data, file}
+	if len(data) < origin+6 {
+		return nil, r.errorf(len(data), "the file ends within its header of %d B", origin+6)
+	}
+	ranks := int(r.u32(origin))
+	if ranks < 1 || ranks > mostRanks {
+		return nil, r.errorf(origin, "%d ranks; from 1 to %d are allowed", ranks, mostRanks)
+	}
+	if most := (len(data) - origin - 6) / 16; ranks > most {
+		return nil, r.errorf(origin, "%d ranks, and the file has room for the places of %d", ranks, most)
+	}
+	b := job.NewBuilder(file)
+	b.KeepLogGOPSimOrder()
+	for k := range ranks {
+		at := origin + 6 + 16*k
+		start, end := r.u64(at), r.u64(at+8)
+		if size := uint64(len(data) - origin); start > end || end > size || start < uint64(6+16*ranks) {
+			return nil, r.errorf(at, "rank %d is from %d to %d; places from %d to %d are allowed", k, start, end, 6+16*ranks,
+				size)
+		}
+		b.Rank()
+		if err := r.rank(b, k, ranks, origin+int(start), origin+int(end)); err != nil {
+			return nil, err
+		}
+	}
+	return b.Job(), nil
+}
+
+// rank reads a rank that is from one byte to another.
+func (r *reader) rank(b *job.Builder, rank, ranks, from, to int) error {
+	if to-from < 8 {
+		return r.errorf(from, "rank %d has %d B; it begins with 8 B that say how many nodes it has", rank, to-from)
+	}
+	n, roots := int(r.u32(from)), int(r.u32(from+4))
+	at := from + 8
+	if roots > n || (to-at)/4 < roots || (to-at-4*roots)/nodeSize < n {
+		return r.errorf(from, "rank %d has %d nodes, %d of them first ones, and no room for them in its %d B", rank, n, roots,
+			to-from)
+	}
+	first, list := at, at+4*roots+nodeSize*n
+	at += 4 * roots
+	if b.Total()+n > job.MostOps {
+		return r.errorf(from, "more than %d operations", job.MostOps)
+	}
+	nodes := make([]node, n)
+	for i := range nodes {
+		x := &nodes[i]
+		*x = node{deps: r.u32(at), kind: r.data[at+4], peer: r.u32(at + 5), size: r.u64(at + 9), tag: r.u32(at + 17),
+			cpu: r.data[at+21], nic: r.data[at+22], after: [2]uint32{r.u32(at + 23), r.u32(at + 27)},
+			afterBegun: [2]uint32{r.u32(at + 31), r.u32(at + 35)}, at: at}
+		op, err := r.op(x, rank, i, ranks)
+		if err != nil {
+			return err
+		}
+		b.Add(op, "", 0)
+		at += nodeSize
+	}
+	if err := r.dependencies(b, nodes, rank, list, to); err != nil {
+		return err
+	}
+	for k := range roots {
+		if i := r.u32(first + 4*k); int(i) >= n || nodes[i].deps != 0 {
+			return r.errorf(first+4*k, "rank %d: %d is no node that comes after nothing", rank, i)
+		}
+	}
+	return nil
+}
+
+// op is what a node does.
+func (r *reader) op(x *node, rank, i, ranks int) (op job.Op, err error) {
+	op = job.Op{CPU: x.cpu, NIC: x.nic}
+	where := func(format string, args ...any) error {
+		return r.errorf(x.at, "node %d of rank %d: %s", i, rank, fmt.Sprintf(format, args...))
+	}
+	switch x.kind {
+	case typeCalc:
+		if x.size > mostNanos {
+			return op, where("%d ns; up to %d are allowed", x.size, int64(mostNanos))
+		}
+		op.Kind, op.Time, op.NIC = job.Calc, unit.Time(x.size)*unit.Nanosecond, 0
+		return op, nil
+	case typeSend:
+		op.Kind = job.Send
+	case typeRecv:
+		op.Kind = job.Recv
+	default:
+		return op, where("type %d; 1 (send), 2 (recv) and 3 (calc) are allowed", x.kind)
+	}
+	if x.size > mostBytes {
+		return op, where("a message of %d B; up to %d are allowed", x.size, int64(mostBytes))
+	}
+	if x.peer >= uint32(ranks) && !(op.Kind == job.Recv && x.peer == math.MaxUint32) {
+		return op, where("rank %d; 0 to %d are allowed", int32(x.peer), ranks-1)
+	}
+	op.Size, op.Peer, op.Tag = unit.Bytes(x.size), int32(x.peer), x.tag
+	return op, nil
+}
+
+// dependencies reads which nodes come after which.
+func (r *reader) dependencies(b *job.Builder, nodes []node, rank, list, to int) error {
+	numbers := (to - list) / 4
+	for i := range nodes {
+		x := &nodes[i]
+		for k, part := range [2][2]uint32{x.after, x.afterBegun} {
+			count, first := int64(part[0]), int64(part[1])
+			if count == 0 {
+				continue
+			}
+			if first+count > int64(numbers) {
+				return r.errorf(x.at, "node %d of rank %d points to %d numbers from %d on, and the rank has %d", i, rank, count,
+					first, numbers)
+			}
+			for n := first; n < first+count; n++ {
+				other := r.u32(list + 4*int(n))
+				if int(other) >= len(nodes) {
+					return r.errorf(list+4*int(n), "rank %d has no node %d", rank, other)
+				}
+				nodes[other].dependencies++
+				b.After(int32(other), int32(i), k == 1)
+			}
+		}
+	}
+	for i := range nodes {
+		if x := &nodes[i]; x.deps != x.dependencies {
+			return r.errorf(x.at, "node %d of rank %d comes after %d others, and says after %d", i, rank, x.dependencies, x.deps)
+		}
+	}
+	return nil
+}
+
+// WriteBinary writes a job in binary form, which has no labels.
+func WriteBinary(w io.Writer, l *job.Listed) error {
+	b := bufio.NewWriter(w)
+	var fixed [8]byte
+	u32 := func(v uint32) {
+		binary.LittleEndian.PutUint32(fixed[:], v)
+		b.Write(fixed[:4])
+	}
+	u64 := func(v uint64) {
+		binary.LittleEndian.PutUint64(fixed[:], v)
+		b.Write(fixed[:])
+	}
+	u64(magic)
+	u32(uint32(l.Ranks()))
+	var cpu, nic uint8
+	for r := range l.Ranks() {
+		for i := range l.Ops(r, 0) {
+			op := l.Op(r, job.Ref{Op: int32(i)})
+			cpu, nic = max(cpu, op.CPU), max(nic, op.NIC)
+		}
+	}
+	b.Write([]byte{cpu, nic})
+	at := uint64(6 + 16*l.Ranks())
+	for r := range l.Ranks() {
+		u64(at)
+		n, roots, after := l.Ops(r, 0), 0, 0
+		for i := range n {
+			k := len(l.After(r, job.Ref{Op: int32(i)}, nil))
+			if after += k; k == 0 {
+				roots++
+			}
+		}
+		at += uint64(8 + 4*roots + nodeSize*n + 4*after)
+		u64(at)
+	}
+	for r := range l.Ranks() {
+		writeRank(b, l, r, u32, u64)
+	}
+	return b.Flush()
+}
+
+// writeRank writes a rank.
+func writeRank(b *bufio.Writer, l *job.Listed, rank int, u32 func(uint32), u64 func(uint64)) {
+	n := l.Ops(rank, 0)
+	before := make([]uint32, n) // how many each comes after
+	ends, begun := make([][]uint32, n), make([][]uint32, n)
+	var roots []uint32
+	var deps []job.Dep
+	for i := range n {
+		deps = l.After(rank, job.Ref{Op: int32(i)}, deps[:0])
+		if before[i] = uint32(len(deps)); len(deps) == 0 {
+			roots = append(roots, uint32(i))
+		}
+		for _, d := range deps {
+			if d.Begun {
+				begun[d.Op] = append(begun[d.Op], uint32(i))
+			} else {
+				ends[d.Op] = append(ends[d.Op], uint32(i))
+			}
+		}
+	}
+	u32(uint32(n))
+	u32(uint32(len(roots)))
+	for _, i := range roots {
+		u32(i)
+	}
+	first := uint32(0)
+	for i := range n {
+		op := l.Op(rank, job.Ref{Op: int32(i)})
+		u32(before[i])
+		kind, size := byte(typeCalc), uint64((op.Time+unit.Nanosecond-1)/unit.Nanosecond)
+		switch op.Kind {
+		case job.Send:
+			kind, size = typeSend, uint64(op.Size)
+		case job.Recv:
+			kind, size = typeRecv, uint64(op.Size)
+		}
+		b.WriteByte(kind)
+		u32(uint32(op.Peer))
+		u64(size)
+		u32(op.Tag)
+		b.Write([]byte{op.CPU, op.NIC})
+		for _, list := range [2][]uint32{ends[i], begun[i]} {
+			u32(uint32(len(list)))
+			u32(first)
+			first += uint32(len(list))
+		}
+	}
+	for i := range n {
+		for _, list := range [2][]uint32{ends[i], begun[i]} {
+			for _, other := range list {
+				u32(other)
+			}
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package goal
+
+import (
+	"fmt"
+
+	"weir/core/jobs/job"
+	"weir/core/jobs/loggops"
+	"weir/core/scheme"
+	"weir/core/workload"
+)
+
+// Config is what an experiment says of a job of a GOAL file.
+type Config struct{ File string }
+
+// Params binds the parameters.
+func (c *Config) Params(p *scheme.Params) {
+	p.Text(&c.File, "file", "", "beside the experiment, as text or in binary form", "ours").Required()
+}
+
+// Scheme names jobs of GOAL files.
+func Scheme() job.Scheme {
+	return job.Define(scheme.Scheme{Name: "goal", Doc: "what a GOAL file says its ranks do", Source: "LogGOPSim"},
+		func(c Config, s job.Site) (job.Program, error) { return c.open(s) })
+}
+
+// open reads the file, and checks that its job can be carried out.
+func (c *Config) open(s job.Site) (job.Program, error) {
+	data, name, err := s.Open(c.File)
+	if err != nil {
+		return nil, err
+	}
+	l, err := Read(data, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range l.Check() {
+		return nil, &workload.FormatError{File: name, Line: max(f.Line, 1), Column: 1, Msg: f.Msg}
+	}
+	if s.Members < l.Ranks() || s.Fixed && s.Members > l.Ranks() {
+		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s has %d ranks, and the job %d hosts", name, l.Ranks(),
+			s.Members), Allowed: fmt.Sprintf("%d hosts", l.Ranks())}
+	}
+	if !l.Any() { // else what is received is a matter of time
+		if why := loggops.Stops(l); why != "" {
+			return nil, &workload.FormatError{File: name, Line: 1, Column: 1, Msg: why}
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,254 @@
+package loggops
+
+import (
+	"fmt"
+	"math"
+
+	"weir/core/jobs/job"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// Model has the parameters of LogGOPS. By default it computes what LogGOPSim does (spcl/LogGOPSim 76451de,
+// src/LogGOPSim/LogGOPSim.cpp) with a job of a GOAL file. NICs of other jobs send and receive at once (job.Ordered).
+type Model struct {
+	Latency unit.Time // L
+	// Free selects the form of ATLAHS (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp): a message occupies the wire for
+	// its bytes before it arrives, and its receiver's NIC for g alone. So several senders to one receiver do not share the
+	// rate of its NIC.
+	Free bool
+	job.Costs
+}
+
+// Form names the form of the model that runs programs (job.Ideal), and the program that it follows. Only jobs of GOAL
+// files are Ordered, and have LogGOPSim's times.
+func (m Model) Form(programs []job.Program) string {
+	if m.Free {
+		return "loggops, receive: free (spcl/atlahs 8837294)"
+	}
+	const both = "each NIC sends and receives at once"
+	ordered := 0
+	for _, p := range programs {
+		if o, is := p.(job.Ordered); is && o.LogGOPSimOrder() {
+			ordered++
+		}
+	}
+	switch ordered {
+	case len(programs):
+		return "loggops, receive: nic (spcl/LogGOPSim 76451de)"
+	case 0:
+		return "loggops, receive: nic; " + both
+	}
+	return "loggops, receive: nic (GOAL files: spcl/LogGOPSim 76451de; other jobs: " + both + ")"
+}
+
+// latest is how far a run goes: no sum of two times in it has too many digits.
+const latest = unit.Never / 4
+
+// Run carries out a job (job.Ideal). Ranks that wait for what never comes are in the outcome. The error reports that it
+// would take too long, or that a send and its receive differ in size.
+func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
+	m.Streams, m.BindReceiver = true, !m.Free
+	if s, is := p.(job.Streamed); is {
+		p = s.Streamed()
+	}
+	n := p.Ranks()
+	x := &run{
+		model: &m, ranks: make([]*job.Rank, n), at: make([]int32, n), running: -1, barrier: job.Barrier{Ranks: n},
+	}
+	if o, is := p.(job.Ordered); is && !m.Free {
+		x.ordered = o.LogGOPSimOrder()
+	}
+	tally := job.NewTally(p, &watch)
+	for i := range x.ranks {
+		r := job.NewRank(p, i, &m.Costs, x)
+		tally.Join(r)
+		if x.ordered {
+			r.CountTurns(&x.turns)
+		}
+		x.ranks[i] = r
+		x.at[i] = -1
+	}
+	for i, r := range x.ranks {
+		r.Begin(watch.Start)
+		x.moved(int32(i))
+	}
+	cut := false
+	for len(x.queue) > 0 {
+		i := x.queue[0]
+		r := x.ranks[i]
+		now := r.Next()
+		if now-watch.Start > latest {
+			return out, events, fmt.Errorf("rank %d would go on after %v, which is too long", i, latest)
+		}
+		if watch.Stopped != nil && watch.Stopped(now) {
+			cut = true
+			break
+		}
+		x.remove(0) // a key of the queue does not change in it
+		x.running = i
+		if x.ordered {
+			r.Step()
+		} else {
+			r.Advance(now)
+		}
+		x.running = -1
+		if err := r.Fault(); err != nil {
+			return out, events, err
+		}
+		x.moved(i)
+		events++
+	}
+	out = tally.Outcome(x.ranks)
+	out.Cut = cut
+	return out, events, nil
+}
+
+// Config is what an experiment says of the model.
+type Config struct{ Model }
+
+// Params binds the parameters.
+func (c *Config) Params(p *scheme.Params) {
+	const from = "LogGOPSim"
+	p.Either(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
+		"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
+		"receive at once; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
+	p.Time(&c.Latency, "L", "2500ns", "latency: from the sender's NIC to the receiver's", from).Min("0s").Max("1000s")
+	p.Time(&c.Overhead, "o", "1500ns", "overhead: of a processor, for each send and each receive", from).Min("0s").
+		Max("1000s")
+	p.Time(&c.Gap, "g", "1us", "gap: of a NIC, for each message", from).Min("0s").Max("1000s")
+	p.Time(&c.ByteGap, "G", "6ns", "gap a byte but the first: 20ps are 400 Gb/s", from).Min("0s").Max("1s")
+	p.Time(&c.PerByte, "O", "0s", "overhead a byte but the first", from).Min("0s").Max("1s")
+	p.Size(&c.Eager, "S", "65535 B", "a send of more is over when it has been received", from).Min("0 B")
+}
+
+// Scheme names the model in experiments.
+func Scheme() job.Model {
+	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "messages cost latency, overhead and gaps, and meet " +
+		"nowhere but at their hosts: GOAL files as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
+		func(c Config) job.Ideal { return c.Model })
+}
+
+// run is a run under way.
+type run struct {
+	model   *Model
+	ranks   []*job.Rank
+	barrier job.Barrier
+	queue   []int32 // heap of ranks that have something to do, by when and by number, or by turn
+	at      []int32 // where each is in queue; −1: nowhere
+	ordered bool    // the program has LogGOPSim's order
+	turns   int64   // so far
+	running int32   // rank that is out of the queue while it runs; −1: no rank runs
+}
+
+// Send carries a message (job.Network).
+func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
+	at := now + x.model.Overhead + x.model.Latency // its first byte (LogGOPSim.cpp:320)
+	if x.model.Free {
+		at = free + x.model.Latency + x.model.Wire(m.Size) // its last one (atlahs, LogGOPSim.cpp:387)
+	}
+	x.ranks[to].Arrive(at, m)
+	x.moved(to)
+	return m.Size <= x.model.Eager
+}
+
+// Received ends the sends of messages that are too large to be eager.
+func (x *run) Received(at unit.Time, _ int32, m job.Message) {
+	if m.Size > x.model.Eager {
+		x.ranks[m.From].Sent(at, m.Send)
+		x.moved(m.From)
+	}
+}
+
+// Align adds a rank to the barrier, which releases all ranks when the last arrives (job.Network).
+func (x *run) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
+	if x.barrier.Arrive(now, r, at, period) {
+		for i := range x.ranks {
+			x.moved(int32(i))
+		}
+	}
+}
+
+func (x *run) before(a, b int32) bool {
+	if x.ordered {
+		return x.ranks[a].Before(x.ranks[b])
+	}
+	s, t := x.ranks[a].Next(), x.ranks[b].Next()
+	return s < t || s == t && a < b
+}
+
+// moved puts a rank where it belongs in the queue.
+func (x *run) moved(rank int32) {
+	if rank == x.running {
+		return
+	}
+	i := x.at[rank]
+	if x.ranks[rank].Next() == unit.Never {
+		if i >= 0 {
+			x.remove(i)
+		}
+		return
+	}
+	if i < 0 {
+		i = int32(len(x.queue))
+		x.queue = append(x.queue, rank)
+		x.at[rank] = i
+	}
+	if !x.up(i) {
+		x.down(i)
+	}
+}
+
+func (x *run) remove(i int32) {
+	last := int32(len(x.queue) - 1)
+	x.at[x.queue[i]] = -1
+	if i != last {
+		x.queue[i] = x.queue[last]
+		x.at[x.queue[i]] = i
+	}
+	x.queue = x.queue[:last]
+	if i != last && !x.up(i) {
+		x.down(i)
+	}
+}
+
+func (x *run) swap(i, k int32) {
+	q := x.queue
+	q[i], q[k] = q[k], q[i]
+	x.at[q[i]], x.at[q[k]] = i, k
+}
+
+func (x *run) up(i int32) (moved bool) {
+	for i > 0 && x.before(x.queue[i], x.queue[(i-1)/2]) {
+		x.swap(i, (i-1)/2)
+		i, moved = (i-1)/2, true
+	}
+	return moved
+}
+
+func (x *run) down(i int32) {
+	for {
+		k := 2*i + 1
+		if int(k) >= len(x.queue) {
+			return
+		}
+		if int(k)+1 < len(x.queue) && x.before(x.queue[k+1], x.queue[k]) {
+			k++
+		}
+		if !x.before(x.queue[k], x.queue[i]) {
+			return
+		}
+		x.swap(i, k)
+		i = k
+	}
+}
+
+// Stops says in words which operations of a job never run, on whatever network that takes every message at once; "" if
+// all do.
+func Stops(l *job.Listed) string {
+	o, _, err := Model{Costs: job.Costs{Eager: math.MaxInt64}}.Run(l, job.Watch{})
+	if err != nil {
+		return err.Error()
+	}
+	return job.Deadlock(l, &o)
+}

@@ -1,0 +1,97 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+
+	"weir/core/jobs/job"
+	"weir/core/scheme"
+	"weir/core/unit"
+)
+
+// common is what an experiment says of either kind.
+type common struct {
+	Config
+	Size unit.Bytes
+	slow []scheme.Pair[string, float64]
+}
+
+func name(s string) (string, error) { return s, nil }
+
+func (c *common) bind(p *scheme.Params, size string) {
+	p.Size(&c.Size, "size", "", size, "ours").Required().Min("1 B")
+	p.Int(&c.Servers, "servers", "1", "hosts that keep the data: the last so many of the job's", "ours").Min("1").
+		Max("1000000")
+	p.Int(&c.Stripes, "stripes", "1", "servers among which that is divided; the first is by the host's number", "ours").
+		Min("1").Max("1000000")
+	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
+	p.Time(&c.Compute, "compute", "0s", "computing of an iteration", "ours").Min("0s").Max("24h")
+	scheme.MapOf(p, &c.slow, name, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
+		"ours").Min("0.001").Max("1000000").When("compute above 0s", func() bool { return c.Compute > 0 })
+}
+
+// job makes the job.
+func (c *common) job(s job.Site) (job.Program, error) {
+	c.Clients = s.Members - c.Servers
+	for _, x := range c.slow {
+		if c.Slow == nil {
+			c.Slow = map[int]float64{}
+		}
+		places, err := s.Places(x.Key)
+		for _, m := range places {
+			if _, twice := c.Slow[m]; twice {
+				err = fmt.Errorf("%q means a host that has a factor already", x.Key)
+			}
+			c.Slow[m] = x.Value
+		}
+		if err != nil {
+			return nil, &scheme.Error{Param: "slow", Allowed: "hosts of the job, each once", Err: err}
+		}
+	}
+	j, err := New(c.Config)
+	var w *Wrong
+	if errors.As(err, &w) {
+		return nil, &scheme.Error{Param: w.Key, Allowed: w.Allowed, Err: err}
+	}
+	return j, err
+}
+
+type checkpoint struct{ common }
+
+// Params binds the parameters.
+func (c *checkpoint) Params(p *scheme.Params) {
+	c.bind(p, "of what each host writes in a checkpoint")
+	p.Int(&c.Every, "every", "1", "iterations to a checkpoint", "ours").Min("1").Max("1000000")
+	p.Rule("every", func() error {
+		if c.Every > c.Iterations {
+			return fmt.Errorf("no checkpoint is written in %d iterations, as one comes after %d", c.Iterations, c.Every)
+		}
+		return nil
+	})
+	p.Either(&c.Beside, [2]string{"blocking", "beside"}, "mode", "blocking", "whether the next iteration waits for it, "+
+		"or computes beside it", "ours")
+}
+
+type read struct{ common }
+
+// Params binds the parameters.
+func (c *read) Params(p *scheme.Params) {
+	c.bind(p, "of the batch that each host reads before an iteration")
+	p.Bool(&c.Ahead, "ahead", "false", "the next batch is read while one is computed", "ours")
+}
+
+// Schemes are the kinds of jobs, by name.
+func Schemes() []job.Scheme {
+	return []job.Scheme{
+		job.Define(scheme.Scheme{Name: "checkpoint", Doc: "hosts write to storage after so many iterations",
+			Source: "ours"}, func(c checkpoint, s job.Site) (job.Program, error) {
+			c.Write = c.Size
+			return c.job(s)
+		}),
+		job.Define(scheme.Scheme{Name: "read", Doc: "hosts read from storage before each iteration", Source: "ours"},
+			func(c read, s job.Site) (job.Program, error) {
+				c.Read = c.Size
+				return c.job(s)
+			}),
+	}
+}

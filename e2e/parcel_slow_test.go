@@ -1,0 +1,16 @@
+//go:build slow
+
+package e2e
+
+import (
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+// A packed experiment of the catalogue unpacks to runs with the same ids.
+func TestParcels(t *testing.T) {
+	for _, e := range cli.Registry().Experiments() {
+		t.Run(e.Name, func(t *testing.T) { packs(t, e.Name) })
+	}
+}

@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/study/run"
+)
+
+// packs packs and unpacks an experiment. Both have runs with the same ids.
+func packs(t *testing.T, experiment string) {
+	t.Helper()
+	r := cli.Registry()
+	src, err := r.Open(experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := plan.Load(r, src, experiment.Options{Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, files := run.Pack(s)
+	u, err := run.Unpack(r, manifest, func(digest string) ([]byte, error) { return files[digest], nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := func(s *experiment.Spec) (all []string) {
+		for _, r := range plan.Runs(s) {
+			all = append(all, r.ID("e"))
+		}
+		return all
+	}
+	if !slices.Equal(ids(s), ids(u)) {
+		t.Error("the unpacked experiment has other runs")
+	}
+}
+
+// A packed experiment unpacks to runs with the same ids: here the first small one of each paper, in the slow stage all
+// of the catalogue.
+func TestParcelOfEachPaper(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range cli.Registry().Experiments() {
+		if paper, _, _ := strings.Cut(e.Name, "/"); !seen[paper] {
+			seen[paper] = true
+			t.Run(e.Name, func(t *testing.T) { packs(t, e.Name) })
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/unit"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/worlds/sim"
+)
+
+// Reports that are longer than their datagrams do not queue at the receiver's NIC: at line rate they came after the
+// sender's timeout.
+func TestReportsOfShortDatagrams(t *testing.T) {
+	for _, payload := range []int{1, 20, 30, 36, 100} {
+		text := fmt.Sprintf("duration: 20ms\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us, buffer: 100kB}}\n"+
+			"switch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, size: %d B, payload: %d B, "+
+			"transport: udp_controlled, cc: none, start: 0s}\nmeasure: [goodput]\n", 50_000*payload, payload)
+		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			experiment.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := plan.Runs(s)[0].Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := sim.Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &out.Flows[0]
+		if late := f.FCT - f.Arrived; f.Timeouts > 0 || f.Arrived == 0 || late > 100*unit.Microsecond {
+			t.Errorf("payload of %d bytes: %d timeouts; the sender ends %v after the receiver", payload, f.Timeouts, late)
+		}
+	}
+}

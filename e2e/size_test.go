@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/worlds/sim"
+)
+
+// large is a run on a fat tree with complete HPCC.
+func large(t testing.TB, k int, traffic string) *sim.Config {
+	t.Helper()
+	text := fmt.Sprintf(`duration: 1s
+framing: hpcc
+mtu: 1000 B payload
+topology: {fat_tree: {k: %d, rate: 100Gbps, delay: 1us}}
+switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc, {ecn: {kmin: 400KB, kmax: 1600KB, pmax: 20%%}},
+         {telemetry: {multi: 4}}]
+traffic: [{name: x, %s, transport: rdma, cc: {hpcc: {t: 13us}}, start: 0s}]
+measure: [fct]
+`, k, traffic)
+	src := &experiment.Source{Name: "large", File: "large.yaml", Data: []byte(text)}
+	s, err := plan.Load(cli.Registry(), src, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// inUse is how many bytes are.
+func inUse() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// A ring all-reduce of 128 hosts has 32,512 flows of a kilobyte, of which each host sends and receives a few at a time.
+// Before the run, after it, and whenever it is looked at there are 450 bytes a flow: what it is, its outcome, and
+// where it is. With its ends it was 9 kB.
+func TestFlowsTakeLittle(t *testing.T) {
+	const flows, most = 2 * 128 * 127, 450
+	before := inUse()
+	little, err := sim.New(large(t, 8, `collective: ring, hosts: [h0, h1], size: 128kB`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	little.Run()
+	network := inUse() - before
+	runtime.KeepAlive(little)
+	before = inUse()
+	c := large(t, 8, `collective: ring, hosts: "h*", size: 128kB`)
+	s, err := sim.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak, windows := inUse(), 0
+	c.Progress = func(sim.Progress) {
+		if windows++; windows%50 == 0 {
+			peak = max(peak, inUse())
+		}
+	}
+	r := s.Run()
+	peak = max(peak, inUse())
+	if len(r.Flows) != flows || r.End != sim.AllDone || windows < 500 {
+		t.Fatalf("%d flows, %s after %d windows", len(r.Flows), r.End, windows)
+	}
+	each := (peak - before - network) / flows
+	t.Logf("%.0f bytes a flow at most", each)
+	if each > most {
+		t.Errorf("%.0f bytes a flow at most; %d are expected", each, most)
+	}
+	runtime.KeepAlive(c)
+}

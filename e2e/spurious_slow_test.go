@@ -1,0 +1,8 @@
+//go:build slow
+
+package e2e
+
+import "testing"
+
+// 400 of all combinations.
+func TestNothingSentTwiceOften(t *testing.T) { drawWaits(t, 2, 400) }

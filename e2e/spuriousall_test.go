@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/dataplane"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/worlds/sim"
+)
+
+// TestEveryControllerSendsOnce: over each transport with a controller no registered one has a packet sent again where
+// no packet is lost or overtaken.
+func TestEveryControllerSendsOnce(t *testing.T) {
+	for i := range cli.Registry().Controllers {
+		controller := cli.Registry().Controllers[i].Name
+		for _, transport := range []string{"rdma: {recovery: go_back_n}",
+			"rdma: {recovery: selective_repeat, reordering: adaptive}", "udp_controlled", "tcp"} {
+			for _, buffer := range []string{"pfc of 32MB", "unlimited"} {
+				for _, flows := range []string{"incast", "both ways"} {
+					w := wait{buffer, "25Gbps", "1us", flows, transport, controller}
+					t.Run(w.String(), func(t *testing.T) {
+						text := w.spec()
+						if controller == "hpcc_pint" {
+							text = strings.Replace(text, "{format: hpcc}", "{format: hpcc, t: 9us}", 1)
+						}
+						sentOnce(t, text)
+					})
+				}
+			}
+		}
+	}
+}
+
+// sentOnce runs an experiment whose network drops no packet. No packet of it is sent again.
+func sentOnce(t *testing.T, text string) {
+	t.Helper()
+	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	c, err := plan.Runs(s)[0].Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for why, n := range out.Drops {
+		if dataplane.Reason(why) != dataplane.NotDropped && n > 0 {
+			t.Errorf("%d packets are dropped: %v", n, dataplane.Reason(why))
+		}
+	}
+	var sent, again, timeouts int64
+	for i := range out.Flows {
+		f := &out.Flows[i]
+		sent, again, timeouts = sent+f.Sender.SentPackets, again+f.Sender.Retransmitted, timeouts+f.Timeouts
+	}
+	if again > 0 || timeouts > 0 || sent < 1000 {
+		t.Errorf("%d of %d packets are sent again after %d timeouts", again, sent, timeouts)
+	}
+}

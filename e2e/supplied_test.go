@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
+	"weir/study/plan"
+)
+
+// A controller that nothing else tells of congestion is told by what NCF's NACKs offer: of TCP, but by no copies of
+// acknowledgements; of UDP only where the switch answers it; and by nobody with nack: none.
+func TestSuppliedByProtocol(t *testing.T) {
+	for _, x := range []struct {
+		transport, ncf string
+		supplied       bool
+	}{
+		{"{tcp: {stack: weir, nacks: supply}}", "{}", true},
+		{"{tcp: {stack: weir, nacks: supply}}", "{form: extension}", true},
+		{"{tcp: {stack: weir, nacks: supply}}", "{form: ece}", false},
+		{"{tcp: {stack: weir, nacks: supply}}", "{nack: none}", false},
+		{"{tcp: {stack: weir, nacks: loss}}", "{}", false},
+		{"{rdma: {nacks: supply}}", "{}", true},
+		{"{rdma: {nacks: supply}}", "{form: ece}", true},
+		{"{rdma: {nacks: supply}}", "{nack: none}", false},
+		{"{udp_controlled: {nacks: supply}}", "{}", false},
+		{"{udp_controlled: {nacks: supply}}", "{udp: true}", true},
+		{"{udp_controlled: {nacks: supply}}", "{udp: true, nack: none}", false},
+	} {
+		t.Run(x.transport+x.ncf, func(t *testing.T) {
+			text := fmt.Sprintf(`duration: 1ms
+topology: {star: {hosts: 3, rate: 100Gbps, delay: 1us, buffer: 1MB}}
+switch: [forward]
+switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: %s}]}}
+traffic: [{name: x, from: [h0, h1], to: h2, transport: %s, cc: powertcp, start: 0s}]
+measure: [goodput]
+`, x.ncf, x.transport)
+			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+				experiment.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(testutil.Strings(s.Warnings()), "\n")
+			if strings.Contains(all, "nothing tells it of congestion") == x.supplied {
+				t.Errorf("supplied: %t, warnings: %s", x.supplied, all)
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+//go:build lint
+
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"weir/internal/testkit/testutil"
+)
+
+// TestTimesAreComplete checks that times.txt has each tracked experiment. Whether its times are current is checked by
+// TestDocsTimesAreCurrent.
+func TestTimesAreComplete(t *testing.T) {
+	times, err := os.ReadFile("cli/times.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fs.Glob(testutil.TrackedFiles(t, ".."), "*/*/experiments/[a-z]*.yaml")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d experiments, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := path.Base(path.Dir(path.Dir(file))) + "/" + strings.TrimSuffix(path.Base(file), ".yaml")
+		if !strings.Contains(string(times), "\n"+name+" ") {
+			t.Errorf("cli/times.txt lacks %s: go test ./cmd/weir/cli -run TestDocsTimesAreCurrent -update", name)
+		}
+	}
+}

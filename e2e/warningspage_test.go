@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/core/scheme"
+	"weir/internal/testkit/testutil"
+)
+
+// warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
+var warningTests = []string{"cmd/weir", "cmd/weir/cli", "study/interop/hpccsim", "study/run", "study/experiment",
+	"study/traps",
+	"worlds/softswitch"}
+
+// TestWarningsPage: docs/warnings.md lists every kind of warning with its condition and its two tests.
+func TestWarningsPage(t *testing.T) {
+	rows := map[string][]string{}
+	for _, name := range warningTests {
+		for _, id := range warningRows(t, name) {
+			rows[id] = append(rows[id], name)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# Warnings\n\nThis page is made from the program: `go test ./e2e -run TestWarningsPage -update` " +
+		"writes it.\n\n" +
+		"A warning is a line `warning: PLACE: TEXT (IDENTIFIER)` on standard error: something may work otherwise than its\n" +
+		"author means. Pages and reports show it, too. The identifier is in this table, with the condition and two tests:\n" +
+		"in `fires` the warning is issued, in `quiet` one value is on the other side of the bound.\n\n" +
+		"Conditions are about what a file gives at the start of a run. Rates that events change (except for\n" +
+		"`timeout-below-path`) and flows that ECMP hashes onto one link are not considered. Of a traffic with more than\n" +
+		"1000 pairs of hosts that send to each other, paths of about 1000 of them are. A port at which data can queue is\n" +
+		"the narrowest of a flow's path, or one to which hosts can together send more than it sends.\n\n" +
+		"| identifier | issued when | tests |\n|---|---|---|\n")
+	kinds := cli.WarningKinds(cli.Registry())
+	slices.SortFunc(kinds, func(a, b scheme.WarningKind) int { return strings.Compare(a.ID, b.ID) })
+	for _, k := range kinds {
+		switch at := rows[k.ID]; len(at) {
+		case 0:
+			t.Errorf("%s has no test", k.ID)
+		case 1:
+			fmt.Fprintf(&b, "| `%s` | %s | `%s.TestWarnings/%s/fires`, `quiet` |\n", k.ID, k.Condition, at[0], k.ID)
+		default:
+			t.Errorf("%s has tests in %v", k.ID, at)
+		}
+		delete(rows, k.ID)
+	}
+	for id := range rows {
+		t.Errorf("a test is of %s, which is no kind of warning", id)
+	}
+	testutil.Golden(t, "../../docs/warnings.md", b.String())
+}
+
+// warningRows returns the identifiers of a package's rows.
+func warningRows(t *testing.T, name string) (ids []string) {
+	files, err := filepath.Glob(filepath.Join("..", name, "warnings*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			kv, ok := n.(*ast.KeyValueExpr)
+			if !ok {
+				return true
+			}
+			key, isName := kv.Key.(*ast.Ident)
+			value, isText := kv.Value.(*ast.BasicLit)
+			if isName && isText && key.Name == "ID" {
+				id, _ := strconv.Unquote(value.Value)
+				ids = append(ids, id)
+			}
+			return true
+		})
+	}
+	return ids
+}

@@ -1,0 +1,40 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
+	"weir/study/plan"
+)
+
+// TestWarningsOfSweeps: warnings about the points of a sweep that differ in their numbers are counted, and a warning
+// about one point stays.
+func TestWarningsOfSweeps(t *testing.T) {
+	for _, points := range []int{1, 3, 4, 40} {
+		var rates []string
+		for i := range points {
+			rates = append(rates, fmt.Sprintf("%dMbps", 800+i))
+		}
+		text := strings.Replace(twoLinks("1Gbps", "$rate", "1ms", "1MB", "forward", "{tcp: {send_buffer: 380kB}}", "cubic"),
+			"measure:", "sweep: {rate: [1Mbps, "+strings.Join(rates, ", ")+"]}\nmeasure:", 1)
+		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := testutil.Strings(s.Warnings())
+		if len(all) != min(points, 3) {
+			t.Fatalf("%d warnings about %d points: %q", len(all), points, all)
+		}
+		count := fmt.Sprintf("; %d more like this are about the same place (tcp-send-buffer)", points-3)
+		if points == 4 {
+			count = "; 1 more like this is about the same place (tcp-send-buffer)"
+		}
+		if last := all[len(all)-1]; strings.HasSuffix(last, count) != (points > 3) {
+			t.Errorf("%d points: %s", points, last)
+		}
+	}
+}

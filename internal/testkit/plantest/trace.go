@@ -1,0 +1,112 @@
+package plantest
+
+import (
+	"errors"
+	"testing"
+
+	"weir/core/trace"
+	"weir/study/experiment"
+	"weir/study/plan"
+	"weir/worlds/sim"
+)
+
+// traced is TCP with ECN, SACK and time stamps over IPv4 and IPv6 through a short
+// queue and a lossy link, with datagrams and extensions beside it.
+const traced = `title: traced
+duration: 1500ms
+topology:
+  hosts: [a, b, c]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 20Mbps, delay: 2ms, loss: 0.2%}
+    - {ends: [b, s], rate: 20Mbps, delay: 1ms}
+    - {ends: [s, c], rate: 10Mbps, delay: 2ms, buffer: 12 packets}
+switch: [forward, {abc: {memory: 300ms, reference: 5Mbps}}]
+traffic:
+  - {name: four, from: a, to: c, transport: tcp, flows: 2, start: 0s, size: 300kB}
+  - {name: six, from: b, to: c, transport: tcp, ip: 6, start: 0s, size: 300kB}
+  - {name: ecn, from: b, to: c, transport: {tcp: {ecn: true}}, cc: dctcp, start: 0s}
+  - {name: datagrams, from: b, to: c, transport: udp, rate: 1Mbps, start: 0s}
+  - {name: frames, from: a, to: c, transport: window, window: 4 packets, size: 40kB, start: 0s}
+measure: [goodput]
+`
+
+// kept is a Sink that keeps the records.
+type kept []trace.Record
+
+func (k *kept) Write(r *trace.Record) error {
+	x := *r
+	x.Frame = append([]byte(nil), r.Frame...)
+	*k = append(*k, x)
+	return nil
+}
+
+// Trace carries out a run of TCP, datagrams and frames of every kind, and gives the records of the
+// ports that the patterns pick; sinks, which are made for these ports, get them too. The registry
+// must have p4abc's program.
+func Trace(t testing.TB, r *experiment.Registry, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
+	t.Helper()
+	return TraceOf(t, r, traced, sinks, patterns...)
+}
+
+// TraceOf is Trace of another experiment, its first point.
+func TraceOf(t testing.TB, r *experiment.Registry, text string, sinks func(ports []string) []trace.Sink,
+	patterns ...string) []trace.Record {
+	t.Helper()
+	c, err := plan.Config(Load(t, r, text, experiment.Options{}).Points()[0], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records(t, c, sinks, patterns...)
+}
+
+// Records carries out a run, and gives the records of the ports that the patterns pick.
+func Records(t testing.TB, c *sim.Config, patterns ...string) []trace.Record {
+	t.Helper()
+	return records(t, c, func([]string) []trace.Sink { return nil }, patterns...)
+}
+
+func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
+	t.Helper()
+	ports := sim.TracePorts(c.Network)
+	for _, p := range patterns {
+		trace.Select(ports, p)
+	}
+	var names []string
+	for _, p := range ports {
+		if p.Traced {
+			names = append(names, p.Name)
+		}
+	}
+	var all kept
+	config := trace.Config{Ports: ports, Book: c.Hosts, Frames: true, Sinks: append(sinks(names), &all)}
+	for _, n := range c.Network.Nodes {
+		config.Nodes = append(config.Nodes, n.Name)
+	}
+	c.Trace = trace.NewCollector(config)
+	if _, err := sim.Run(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Trace.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Writable wants records that the text form can say.
+func Writable(t testing.TB) func(*trace.Record) error {
+	n := 0
+	return func(r *trace.Record) error {
+		if n++; n > 1000 {
+			return errors.New("enough")
+		}
+		if r.Seq < 0 || r.Ack < 0 || r.Size < 0 || r.Payload < 0 {
+			return nil
+		}
+		line := string(trace.AppendText(nil, r))
+		if _, err := trace.ParseText(line); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+		return nil
+	}
+}

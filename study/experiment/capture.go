@@ -1,0 +1,415 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/core/packet"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/pcapng"
+)
+
+// What of a capture is traffic.
+const (
+	asPackets = "packets" // each IP packet is a datagram of the same size at the same time
+	asFlows   = "flows"   // each connection of TCP is a flow each way
+)
+
+// captured reports whether a traffic's file is a capture, and notes what is wrong with how it says so.
+func (d *decoder) captured(x document.Map) bool {
+	if as := x.Get("as"); as != nil {
+		return true
+	}
+	file := x.Get("file")
+	if ext := path.Ext(d.Text(file)); ext == ".pcapng" || ext == ".pcap" {
+		d.Fail(x.Place, "as: flows, or as: packets", "%q is a capture; as says what of it is traffic", file.Text)
+		return true
+	}
+	return false
+}
+
+// captureFile makes the flows of a traffic that a capture has.
+func (d *decoder) captureFile(x document.Map, p *Point, tr Traffic) {
+	for _, k := range traffic.Names(notListed) {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
+		}
+	}
+	for _, k := range []string{"format", "time_unit", "rest"} {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "no "+k, "captures are pcapng or pcap, and say so themselves")
+		}
+	}
+	if x.Get("as") == nil {
+		return // which is an error already
+	}
+	c := &captureDecoder{decoder: d, x: x, p: p, tr: &tr, as: d.word(x.Get("as"), traffic, "as")}
+	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
+	c.mapping()
+	s := c.read()
+	if s == nil || !d.fine() || !c.places(s) {
+		return
+	}
+	id := len(p.entries)
+	p.entries = append(p.entries, tr)
+	if c.as == asFlows {
+		c.flows(s, id, offset)
+	} else {
+		c.packets(s, id, offset)
+	}
+	if d.fine() {
+		c.tell(s)
+	}
+}
+
+// captureDecoder decodes a traffic that a capture has.
+type captureDecoder struct {
+	*decoder
+	x     document.Map
+	p     *Point
+	tr    *Traffic
+	as    string
+	given []mapped // hosts that the file gives
+	host  []int    // by the capture's addresses; −1: none
+	name  string   // of the file
+	left  []pcapng.Left
+	short int // datagrams that are longer than their packets
+	late  int // packets or flows behind the end of the run
+}
+
+// mapped is a host that addresses stand for.
+type mapped struct {
+	netip.Prefix
+	node int
+}
+
+// mapping reads which hosts addresses are.
+func (c *captureDecoder) mapping() {
+	v := c.x.Get("hosts")
+	if v == nil {
+		return
+	}
+	const allowed = "{10.0.0.1: client, 10.1.0.0/16: server}"
+	if v.Kind != document.Mapping || len(v.Keys) == 0 {
+		c.Fail(v.Place, allowed, "the hosts of a capture are a map from addresses, or prefixes, to hosts")
+		return
+	}
+	n := c.p.seen.Network
+	for _, e := range c.x.Entries("hosts") {
+		prefix, err := netip.ParsePrefix(e.Name)
+		if address, wrong := netip.ParseAddr(e.Name); wrong == nil && address.Zone() == "" {
+			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil || prefix != prefix.Masked() {
+			c.Fail(e.Place, allowed, "%q is no address, and no prefix", e.Name)
+			continue
+		}
+		i, ok := c.named.of(n).nodes[c.Text(e.Value)]
+		switch {
+		case !ok:
+			c.Unknown(e.Value.Place, "host", e.Value.Text, c.named.hosts)
+			continue
+		case n.Nodes[i].Switch:
+			c.Fail(e.Value.Place, document.Near(e.Value.Text, c.named.hosts), "%q is a switch; flows go from host to host",
+				e.Value.Text)
+			continue
+		}
+		c.given = append(c.given, mapped{prefix, i})
+	}
+}
+
+// read reads the capture; nil: it cannot be. What points of a sweep have in common is read once.
+func (c *captureDecoder) read() *pcapng.Source {
+	want := pcapng.Selection{Flows: c.as == asFlows}
+	if v := c.x.Get("port"); v != nil {
+		want.Port = uint16(c.Integer(v, 1, 65535))
+	}
+	patterns := c.interfaces()
+	if len(patterns) > 0 {
+		want.On = func(name string) bool {
+			return slices.ContainsFunc(patterns, func(pattern string) bool {
+				ok, err := path.Match(pattern, name)
+				return pattern == name || ok && err == nil
+			})
+		}
+	}
+	file := c.x.Get("file")
+	data, name := c.openFile(file)
+	if c.name = name; !c.OK() {
+		return nil
+	}
+	key := fmt.Sprintf("%x %s %d %q", sha256.Sum256(data), c.as, want.Port, patterns)
+	if s := c.captures[key]; s != nil {
+		return s
+	}
+	s, err := pcapng.Traffic(data, want)
+	if err != nil {
+		c.Fail(file.Place, "", "%s: %v", file.Text, err)
+		return nil
+	}
+	if c.captures == nil {
+		c.captures = map[string]*pcapng.Source{}
+	}
+	c.captures[key] = s
+	return s
+}
+
+// interfaces reads which interfaces of the capture count; none: all.
+func (c *captureDecoder) interfaces() (patterns []string) {
+	v := c.x.Get("interfaces")
+	if v == nil {
+		return nil
+	}
+	items := []*document.Node{v}
+	if v.Kind == document.List {
+		items = v.Items
+	}
+	for _, y := range items {
+		pattern := c.Text(y)
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			c.Fail(y.Place, "eth0, or eth*", "%q is no name of an interface, and no pattern", pattern)
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns
+}
+
+// places finds the host of each address.
+func (c *captureDecoder) places(s *pcapng.Source) bool {
+	n := c.p.seen.Network
+	c.host = make([]int, len(s.Addresses))
+	if c.given == nil {
+		var hosts []int
+		for i := range n.Nodes {
+			if !n.Nodes[i].Switch {
+				hosts = append(hosts, i)
+			}
+		}
+		if len(s.Addresses) > len(hosts) {
+			c.Fail(c.x.Place, "hosts: {"+s.Addresses[0].String()+": "+n.Nodes[hosts[0]].Name+", …}",
+				"%s has packets of %d addresses, and the topology %d hosts; hosts says which are which", c.name,
+				len(s.Addresses), len(hosts))
+			return false
+		}
+		copy(c.host, hosts)
+		return true
+	}
+	used := make([]bool, len(c.given))
+	for i, a := range s.Addresses {
+		c.host[i] = -1
+		best := -1
+		for k, m := range c.given {
+			if m.Contains(a) && (best < 0 || m.Bits() > c.given[best].Bits()) {
+				best = k
+			}
+		}
+		if best >= 0 {
+			c.host[i], used[best] = c.given[best].node, true
+		}
+	}
+	for k, is := range used {
+		if !is {
+			c.Fail(c.x.Entries("hosts")[k].Place, list(s.Addresses), "%s has no packet of %v that is taken", c.name,
+				c.given[k].Prefix)
+			return false
+		}
+	}
+	return true
+}
+
+// list names addresses.
+func list(all []netip.Addr) string {
+	const most = 8
+	var words []string
+	for i, a := range all {
+		if i == most {
+			words = append(words, "… ("+strconv.Itoa(len(all))+")")
+			break
+		}
+		words = append(words, a.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// leave counts packets or flows that are left out.
+func (c *captureDecoder) leave(why string) {
+	i := slices.IndexFunc(c.left, func(l pcapng.Left) bool { return l.Why == why })
+	if i < 0 {
+		i = len(c.left)
+		c.left = append(c.left, pcapng.Left{Why: why})
+	}
+	c.left[i].Packets++
+}
+
+// ends finds the hosts of a packet or flow; false: it is left out, or wrong.
+func (c *captureDecoder) ends(from, to int32, at, offset unit.Time) (src, dst int, ok bool) {
+	src, dst = c.host[from], c.host[to]
+	switch {
+	case src < 0 || dst < 0:
+		c.leave("from or to an address that hosts does not have")
+	case src == dst:
+		c.leave("within one host")
+	case at < offset:
+		c.leave("before the offset")
+	case !c.join(c.x.Get("file").Place, c.p, src, dst):
+	default:
+		if at-offset >= c.p.seen.End() {
+			c.late++
+		}
+		return src, dst, true
+	}
+	return 0, 0, false
+}
+
+// flows makes a flow of each direction of a connection that has carried something.
+func (c *captureDecoder) flows(s *pcapng.Source, id int, offset unit.Time) {
+	if !c.room(c.x.Get("file").Place, c.p, float64(len(s.Flows))) {
+		return
+	}
+	index := 0
+	for _, f := range s.Flows {
+		src, dst, ok := c.ends(f.Src, f.Dst, f.Start, offset)
+		if !ok {
+			continue
+		}
+		c.p.flows.add(Flow{Traffic: id, Index: index, Src: src, Dst: dst, Size: unit.Bytes(f.Bytes), Fixed: true,
+			Start: f.Start - offset, captured: true})
+		index++
+	}
+	if index == 0 && c.OK() {
+		c.Fail(c.x.Get("file").Place, "a capture with TCP, or as: packets", "no connection in %s is left (%s)", c.name,
+			c.why(s))
+	}
+}
+
+// packets makes a flow of each pair of hosts, with its packets as datagrams.
+func (c *captureDecoder) packets(s *pcapng.Source, id int, offset unit.Time) {
+	headers := int32(packet.IPv4Header)
+	if c.tr.seen.Version == 6 {
+		headers = packet.IPv6Header
+	}
+	headers += packet.UDPHeader
+	var order [][2]int
+	made := map[[2]int]*Flow{}
+	for _, x := range s.Packets {
+		src, dst, ok := c.ends(x.Src, x.Dst, x.At, offset)
+		if !ok {
+			continue
+		}
+		payload := x.Length - headers
+		if payload > c.tr.seen.Payload {
+			c.Fail(c.x.Get("file").Place, fmt.Sprintf("mtu: %d B, or as: flows, or a capture behind segmentation", x.Length),
+				"block %d of %s has an IP packet of %d bytes, and the traffic's have %d at most", x.Block, c.name, x.Length,
+				c.tr.seen.Payload+headers)
+			return
+		}
+		if payload < leastCaptured {
+			payload = leastCaptured
+			c.short++
+		}
+		f := made[[2]int{src, dst}]
+		if f == nil {
+			f = &Flow{Traffic: id, Index: len(order), Src: src, Dst: dst, Fixed: true, Start: x.At - offset, captured: true}
+			made[[2]int{src, dst}] = f
+			order = append(order, [2]int{src, dst})
+		}
+		f.Size += unit.Bytes(payload)
+		f.script = append(f.script, transport.Datagram{After: x.At - offset - f.Start, Payload: payload})
+	}
+	if !c.room(c.x.Get("file").Place, c.p, float64(len(order))) {
+		return
+	}
+	for _, pair := range order {
+		c.p.flows.add(*made[pair])
+	}
+	if len(order) == 0 && c.OK() {
+		c.Fail(c.x.Get("file").Place, "a capture with IP packets between hosts", "no packet in %s is left (%s)", c.name,
+			c.why(s))
+	}
+}
+
+// leastCaptured is the least payload of a datagram (udp.LeastCaptured).
+const leastCaptured = 16
+
+// why says what was left out.
+func (c *captureDecoder) why(s *pcapng.Source) string {
+	var words []string
+	for _, l := range slices.Concat(s.Left, c.left) {
+		words = append(words, fmt.Sprintf("%d %s", l.Packets, l.Why))
+	}
+	if len(words) == 0 {
+		return "it has none"
+	}
+	return strings.Join(words, ", ")
+}
+
+// tell warns of what is not in the traffic as the capture has it.
+func (c *captureDecoder) tell(s *pcapng.Source) {
+	warn := func(kind scheme.WarningKind, format string, args ...any) {
+		c.warn(kind, c.x.Get("file").Place, "traffic %s: %s: %s", c.tr.seen.Name, c.x.Get("file").Text,
+			fmt.Sprintf(format, args...))
+	}
+	if len(s.Left)+len(c.left) > 0 {
+		warn(warnCaptureLeft, "left out are %s", c.why(s))
+	}
+	if c.as == asPackets && s.Interfaces > 1 && c.x.Get("interfaces") == nil {
+		warn(warnCaptureInterfaces, "packets of %d interfaces are taken: one that passed two of them is there twice; "+
+			"interfaces chooses",
+			s.Interfaces)
+	}
+	if c.short > 0 {
+		warn(warnCaptureShort, "%d packets are shorter than datagrams can be, and are sent with %d B of payload",
+			c.short, leastCaptured)
+	}
+	if c.late > 0 {
+		warn(warnCaptureLate, "%d %s are behind the end of the run", c.late, c.as)
+	}
+	if s.Midway > 0 {
+		warn(warnCaptureMidway, "%d of %d connections have no SYN in it: their bytes count from the first segment on",
+			s.Midway, s.Connections)
+	}
+	if s.Missing > 0 {
+		warn(warnCaptureMissing, "%v of streams are not in it, and count: TCP has carried what stands before and "+
+			"behind", unit.Bytes(s.Missing))
+	}
+}
+
+// Script is the datagrams of a flow that a capture has; nil: it is none of these.
+func (f *Flow) Script() []transport.Datagram { return slices.Clone(f.script) }
+
+// Datagrams is how many of them there are.
+func (f *Flow) Datagrams() int { return len(f.script) }
+
+// Lasts is how long they take, from the first to the last one.
+func (f *Flow) Lasts() unit.Time {
+	if len(f.script) == 0 {
+		return 0
+	}
+	return f.script[len(f.script)-1].After
+}
+
+// peak is the time over which a capture's busiest part is looked for.
+const peak = 100 * unit.Millisecond
+
+// Peak is at how many datagrams a second, and bytes of payload, they come where they are densest; 0: it is none of
+// these.
+func (f *Flow) Peak() (datagrams, bytes float64) {
+	first, sum := 0, int64(0)
+	for i, d := range f.script {
+		sum += int64(d.Payload)
+		for f.script[first].After <= d.After-peak {
+			sum -= int64(f.script[first].Payload)
+			first++
+		}
+		datagrams, bytes = max(datagrams, float64(i+1-first)), max(bytes, float64(sum))
+	}
+	return datagrams / peak.Seconds(), bytes / peak.Seconds()
+}

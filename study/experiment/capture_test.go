@@ -1,0 +1,224 @@
+package experiment_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"weir/core/trace"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/pcapng"
+	"weir/internal/testkit/plantest"
+	"weir/internal/testkit/testutil"
+	"weir/study/experiment"
+	"weir/study/plan"
+)
+
+// captureOf is a run's trace in a pcapng file, and its records.
+func captureOf(t *testing.T, text string, ports ...string) ([]byte, []trace.Record) {
+	t.Helper()
+	var b bytes.Buffer
+	var w *pcapng.Writer
+	records := plantest.TraceOf(t, room(), text, func(ports []string) []trace.Sink {
+		var err error
+		if w, err = pcapng.NewWriter(&b, ports); err != nil {
+			t.Fatal(err)
+		}
+		return []trace.Sink{w}
+	}, ports...)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), records
+}
+
+// recorded is what is captured: TCP that loses packets, and datagrams, of IPv4 and IPv6.
+const recorded = `duration: 300ms
+topology:
+  hosts: [a, b, c]
+  switches: [s]
+  links:
+    - {ends: [a, s], rate: 20Mbps, delay: 2ms}
+    - {ends: [b, s], rate: 20Mbps, delay: 1ms}
+    - {ends: [s, c], rate: 10Mbps, delay: 2ms, buffer: 12 packets}
+switch: [forward]
+traffic:
+`
+
+const recordedTraffic = `
+  - {name: four, from: a, to: c, transport: tcp, flows: 2, start: 0s, size: 90kB}
+  - {name: six, from: b, to: c, transport: tcp, ip: 6, start: 20ms, size: 60kB}
+  - {name: datagrams, from: b, to: a, transport: udp, rate: 1Mbps, start: 10ms}
+`
+
+// sent are the times and IP lengths of what a port has sent, in words.
+func sent(records []trace.Record, port string) (words []string, times []unit.Time) {
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.Transmit && r.Port == port {
+			words, times = append(words, fmt.Sprint(r.FrameBytes-14)), append(times, r.At)
+		}
+	}
+	return words, times
+}
+
+// inFile is a source whose file x.pcapng is a capture.
+func inFile(t *testing.T, text string, capture []byte) func(string) (*experiment.Spec, error) {
+	return func(traffic string) (*experiment.Spec, error) {
+		src := file("x.yaml", text+traffic)
+		src.Open = func(name string) ([]byte, error) {
+			if name == "x.pcapng" || name == "flows" {
+				return capture, nil
+			}
+			return nil, os.ErrNotExist
+		}
+		return plan.Load(room(), src, experiment.Options{})
+	}
+}
+
+// A capture's packets are sent again at the same times, with the same lengths, by the hosts that their addresses stand
+// for: the same leaves them as was captured there, to the nanosecond that the file has. It is the same each time.
+func TestCapturedPackets(t *testing.T) {
+	capture, before := captureOf(t, recorded+recordedTraffic, "a->s", "b->s")
+	load := inFile(t, recorded, capture)
+	const traffic = `  - {name: x, file: x.pcapng, as: packets, interfaces: ["a->s", b*], transport: udp,
+      hosts: {10.0.0.1: a,
+      10.0.0.2: b, 10.0.0.0/8: c, "fd00::2": b, "fd00::": a, "fd00::3": c}}
+`
+	if _, err := load(traffic); err == nil || !strings.Contains(err.Error(), "has no packet of fd00::/128 that is taken") {
+		t.Errorf("an address that is not there: %v", err)
+	}
+	right := strings.Replace(traffic, ` "fd00::": a,`, "", 1)
+	s, err := load(right)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Points()[0]
+	datagrams := 0
+	for i := range p.Flows() {
+		f := p.Flow(i)
+		datagrams += f.Datagrams()
+	}
+	if p.Flows() != 3 || datagrams < 150 || len(s.Inputs()) != 1 {
+		t.Errorf("%d flows with %d datagrams, %d inputs", p.Flows(), datagrams, len(s.Inputs()))
+	}
+	if estimate := plan.Estimate(plan.Runs(s)[0]); estimate != 2*float64(datagrams) {
+		t.Errorf("%d datagrams over two links are estimated as %v packet-hops", datagrams, estimate)
+	}
+	if frames := plan.FramesPerSecond(p); frames < 700 || frames > 5000 {
+		t.Errorf("%v frames a second", frames)
+	}
+	changed := bytes.Clone(capture)
+	changed[len(changed)-9] ^= 1
+	other, err := inFile(t, recorded, changed)(right)
+	if err != nil || other.Points()[0].Canonical() == p.Canonical() {
+		t.Errorf("the capture's bytes do not decide what a run is called: %v", err)
+	}
+	c, err := plan.Config(p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := plantest.Records(t, c, "a->s", "b->s")
+	for _, port := range []string{"a->s", "b->s"} {
+		want, at := sent(before, port)
+		got, when := sent(after, port)
+		if strings.Join(got, " ") != strings.Join(want, " ") || len(want) < 50 {
+			t.Fatalf("%s: lengths %v, want %v", port, got, want)
+		}
+		for i := range at {
+			if d := (when[i] - at[i]); d < -2*unit.Nanosecond || d > 2*unit.Nanosecond {
+				t.Fatalf("%s: packet %d at %v, want %v", port, i, when[i], at[i])
+			}
+		}
+	}
+}
+
+// Connections of TCP are made again as flows that carry the same bytes, begun when the first was seen. Any transport
+// carries them.
+func TestCapturedFlows(t *testing.T) {
+	capture, _ := captureOf(t, recorded+recordedTraffic, "*")
+	for _, transport := range []string{"tcp", "rdma", "{window: {window: 10 packets}}"} {
+		s, err := inFile(t, recorded, capture)("  - {name: x, file: x.pcapng, as: flows, offset: 20ms, transport: " +
+			transport +
+			", hosts: {10.0.0.1: a, 'fd00::2': b, 10.0.0.3: c, 'fd00::3': c}}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := s.Points()[0]
+		var got []string
+		for i := range p.Flows() {
+			f := p.Flow(i)
+			got = append(got, fmt.Sprintf("%d>%d %v %v", f.Src, f.Dst, f.Size, int64(f.Start/unit.Millisecond)))
+		}
+		if want := "1>2 60kB 16"; strings.Join(got, "; ") != want {
+			t.Errorf("%s, want %s", strings.Join(got, "; "), want)
+		}
+		if all := strings.Join(testutil.Strings(s.Warnings()), "\n"); !strings.Contains(all, "2 before the offset") {
+			t.Errorf("warnings: %s", all)
+		}
+	}
+}
+
+// What a capture cannot be is an error with its place, or told.
+func TestBadCaptureTraffic(t *testing.T) {
+	capture, _ := captureOf(t, recorded+recordedTraffic, "*")
+	load := inFile(t, recorded, capture)
+	for want, text := range map[string]string{
+		`"x.pcapng" is a capture; as says what of it is traffic; allowed: as: flows, or as: packets`: `transport: udp`,
+		"transport rdma has no way to carry a capture's packets; allowed: transport: udp, or as: flows": "as: packets, " +
+			"transport: rdma",
+		`as "segments" is not known; allowed: flows, packets`:  "as: segments, transport: tcp",
+		`parameter of udp "rate" is not known`:                 "as: packets, transport: udp, rate: 1Mbps",
+		"captures are pcapng or pcap, and say so themselves":   "as: flows, transport: tcp, format: hpcc",
+		`"size" stands beside a capture, which decides it`:     "as: flows, transport: tcp, size: 1kB",
+		"has packets of 5 addresses, and the topology 3 hosts": "as: packets, transport: udp",
+		`"10.0.0" is no address, and no prefix`:                "as: flows, transport: tcp, hosts: {10.0.0: a}",
+		`"10.0.0.1/8" is no address, and no prefix`:            "as: flows, transport: tcp, hosts: {10.0.0.1/8: a}",
+		`"s" is a switch`:                     "as: flows, transport: tcp, hosts: {10.0.0.1: s}",
+		"the hosts of a capture are a map":    "as: flows, transport: tcp, hosts: [a]",
+		`host "d" is not known`:               "as: flows, transport: tcp, hosts: {10.0.0.1: d}",
+		"no connection in x.pcapng is left (": "as: flows, transport: tcp, port: 9",
+		"no packet in x.pcapng is left (": "as: packets, transport: udp, offset: 1s, hosts: " +
+			"{\"::/0\": a}",
+		`"[" is no name of an interface, and no pattern`: `as: packets, transport: udp, interfaces: "["`,
+		"has an IP packet of 1500 bytes, and the traffic's have 1028": "as: packets, transport: udp, " +
+			"payload: 1000 B, hosts: {0.0.0.0/0: a, 10.0.0.3: c}",
+	} {
+		t.Run(want, func(t *testing.T) {
+			_, err := load("  - {name: x, file: x.pcapng, " + text + "}\n")
+			var all document.InputErrors
+			if !errors.As(err, &all) || !strings.Contains(err.Error(), want) || all[0].Line < 11 {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+	for want, b := range map[string][]byte{
+		"x.pcapng: block 1 at offset 0: the file begins with 0x68656c6c": []byte("hello, world"),
+		"x.pcapng: block 3 at offset 164: ":                              capture[:200],
+	} {
+		t.Run(want, func(t *testing.T) {
+			_, err := inFile(t, recorded, b)("  - {name: x, file: x.pcapng, as: flows, transport: tcp}\n")
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+	if _, err := load("  - {name: x, file: flows, format: hpcc, interfaces: a, transport: tcp}\n"); err == nil ||
+		!strings.Contains(err.Error(), `"interfaces" is of captures`) {
+		t.Error(err)
+	}
+	s, err := load("  - {name: x, file: x.pcapng, as: packets, transport: udp, hosts: {0.0.0.0/0: a, 10.0.0.3: c}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(testutil.Strings(s.Warnings()), "\n")
+	for _, want := range []string{"x.yaml:11:21: traffic x: x.pcapng: left out are ",
+		"from or to an address that hosts does not have", "within one host", "packets of 6 interfaces are taken"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+}

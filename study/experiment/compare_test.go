@@ -1,0 +1,140 @@
+package experiment_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/experiment"
+	"weir/study/measure"
+	"weir/study/plan"
+)
+
+// compared is an experiment with one sweep of every sort.
+const compared = `
+duration: 5s
+topology:
+  hosts: [a, b, c]
+  switches: [s]
+  links: [{ends: [a, s], rate: $rate, delay: 1ms}, {ends: [b, s], rate: 1Mbps, delay: 1ms},
+          {ends: [c, s], rate: 1Mbps, delay: 1ms}]
+switch: [forward]
+traffic:
+  - {name: a, from: a, to: b, transport: tcp, cc: $cc, size: 1MB, flows: $n}
+  - {name: u, from: c, to: b, transport: udp, rate: $offered}
+sweep:
+  rate: [1Mbps, 2Mbps]
+  scheme: {one: {cc: cubic}, two: {cc: {cubic: {beta: $beta}}}}
+  n: [1, 2]
+  beta: [0.6, 0.7]
+  offered: [1kbps, 2kbps]
+measure: [goodput, {fct: {percentiles: [50]}}, delay]
+ratio: [{of: [goodput, fct_p50], over: {scheme: one}}]
+`
+
+// What the sweep varies of the network and the load are conditions; what it varies of schemes are alternatives.
+func TestConditions(t *testing.T) {
+	s := comparedSpec(t)
+	if got := strings.Join(s.Conditions(), " "); got != "rate n offered" {
+		t.Errorf("conditions are %s", got)
+	}
+}
+
+// A value is judged as the kind of measure says that records it; a ratio as what it divides.
+func TestBetter(t *testing.T) {
+	s := comparedSpec(t)
+	for name, want := range map[string]measure.Better{"goodput": measure.Higher, "fct": measure.Lower,
+		"fct_p50": measure.Lower, "fct_finished": measure.Higher, "fct_sd": measure.Neither, "goodput_ratio": measure.Higher,
+		"fct_p50_ratio": measure.Lower, "incast_goodput": measure.Higher, "fct_last": measure.Lower,
+		"port_packets": measure.Neither, "cwnd": measure.Neither, "foreign": measure.Neither, "delay_max": measure.Lower,
+		"fct_last_x": measure.Lower, "nacks_delay": measure.Neither} {
+		t.Run(name, func(t *testing.T) {
+			if got := s.Better(name, ""); got != want {
+				t.Errorf("%d, want %d", got, want)
+			}
+		})
+	}
+	if k := s.KindOf("fct_last"); k.Name != "fct_last" {
+		t.Errorf("fct_last is recorded by %s", k.Name)
+	}
+	if k := s.KindOf("fct_p50_ratio"); k.Name != "fct" {
+		t.Errorf("a ratio of fct_p50 is taken for one of %q", k.Name)
+	}
+}
+
+func comparedSpec(t *testing.T) *experiment.Spec {
+	t.Helper()
+	s, err := plan.Load(room(), file("x.yaml", compared), experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fct and the like can be limited to traffics; nothing of the others is left, and what they have in common stays.
+func TestLimit(t *testing.T) {
+	for _, c := range []struct{ name, measure, want, distributions string }{
+		{"all", "delay", "delay.a delay.u delay_max.a delay_max.u", "a u"},
+		{"one", "delay: {traffic: u}", "delay.u delay_max.u", "u"},
+		{"pattern", `delay: {traffic: "?", percentiles: [50]}`,
+			"delay.a delay.u delay_max.a delay_max.u delay_p50.a delay_p50.u",
+			"a u"},
+		{"list", "delay: {traffic: [u]}", "delay.u delay_max.u", "u"},
+		{"two entries", "delay: {traffic: u}}, {delay: {traffic: a, percentiles: [90]}",
+			"delay.u delay.a delay_max.u delay_max.a delay_p90.a", "u a"},
+		{"goodput", "goodput: {traffic: a}", "goodput.a", ""},
+		{"fct", "fct: {traffic: a}", "fct.a fct_max.a fct_finished.a fct_written.a", "a"},
+		{"loss", "loss: {traffic: a}", "loss.a", ""},
+		{"retransmissions", "retransmissions: {by: flow, traffic: a}",
+			"retransmissions.a retransmissions_mean.a retransmissions_sd.a", "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, _, _ := strings.Cut(compared, "measure:")
+			if c.name == "all" {
+				text += "measure: [delay]\n"
+			} else {
+				text += "measure: [{" + c.measure + "}]\n"
+			}
+			s, err := plan.Load(room(), file("x.yaml", text), experiment.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shape := experiment.Shape(s)
+			var got, of []string
+			for _, m := range shape.Measures {
+				for _, g := range m.Groups {
+					got = append(got, m.Name+"."+g.Group)
+				}
+			}
+			for _, d := range shape.Distributions {
+				of = append(of, d.Group)
+			}
+			if strings.Join(got, " ") != c.want || strings.Join(of, " ") != c.distributions {
+				t.Errorf("%s; distributions of %s\nwant %s; %s", strings.Join(got, " "), strings.Join(of, " "), c.want,
+					c.distributions)
+			}
+		})
+	}
+}
+
+// What cannot be limited so is an error with its place, and what is allowed.
+func TestLimitErrors(t *testing.T) {
+	for _, c := range []struct{ name, measure, want string }{
+		{"unknown", "fct: {traffic: nobody}", `traffic "nobody" is not known`},
+		{"pattern of none", "fct: {traffic: x*}", `traffic "x*" is not known`},
+		{"broken pattern", `fct: {traffic: "[a"}`, `traffic "[a" is not known`},
+		{"empty list", "fct: {traffic: []}", "the list of traffics is empty"},
+		{"without an end", "fct: {traffic: u}", "no traffic of the experiment has a fct: its flows have no end"},
+		{"twice", "fct: {traffic: a}}, {fct: {traffic: [u, a]}", "the measure fct of a is here already"},
+		{"all and one", "delay: {percentiles: [50]}}, {delay: {traffic: a}", "the measure delay is here already"},
+		{"of all", "goodput: {by: all, traffic: a}", "goodput by all has no traffics to choose from"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, _, _ := strings.Cut(compared, "measure:")
+			_, err := plan.Load(room(), file("x.yaml", text+"measure: [{"+c.measure+"}]\n"), experiment.Options{})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "x.yaml:") ||
+				!strings.Contains(err.Error(), "allowed") {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}

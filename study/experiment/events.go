@@ -1,0 +1,181 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"weir/core/fabric/wiring"
+	"weir/core/unit"
+	"weir/internal/document"
+)
+
+// eventList reads what happens to links during a run, in order of time.
+func (d *decoder) eventList(root document.Map, p *Point) (events []wiring.Event) {
+	t := root.Get("events")
+	if t == nil {
+		return nil
+	}
+	if t.Kind != document.List {
+		d.Fail(t.Place, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
+		return nil
+	}
+	for _, item := range t.Items {
+		x, ok := d.Map(item, event)
+		if !ok {
+			continue
+		}
+		at, ends := x.Get("at"), x.Get("link")
+		for _, k := range []string{"at", "link"} {
+			if x.Get(k) == nil {
+				x.Missing(k, "the event has no %q", k)
+			}
+		}
+		if at == nil || ends == nil {
+			continue
+		}
+		var e wiring.Event
+		if e.At = document.Read(d.Reader, at, unit.ParseTime); e.At < 0 || e.At >= p.seen.End() {
+			d.Fail(at.Place, fmt.Sprintf("0s up to the end, %v", p.seen.End()), "the event at %s is not in the run",
+				at.Text)
+		}
+		e.Link = d.link(ends, p)
+		if from := x.Get("from"); from != nil && e.Link >= 0 {
+			e.One = d.leaving(from, e.Link, p)
+		}
+		down, rate := x.Get("down"), x.Get("rate")
+		switch {
+		case down == nil && rate == nil:
+			x.Missing("down", "an event has either down or rate")
+		case down != nil && rate != nil:
+			d.Fail(x.Place, event.Key("down").Example, "an event has either down or rate")
+		case down != nil:
+			e.Down = d.Word(down, "state", event.Key("down").Form.Words) == "true"
+		default:
+			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
+			if e.Link >= 0 && d.OK() {
+				if old := p.seen.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) || (old.Bits > 0) != (e.Rate.Bits > 0) {
+					d.Fail(rate.Place, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
+						rate.Text, old)
+				}
+			}
+		}
+		if d.Word(x.Default("enabled"), "switch", event.Key("enabled").Form.Words) == "true" {
+			events = append(events, e)
+		}
+	}
+	sort.SliceStable(events, func(i, j int) bool { return events[i].At < events[j].At })
+	return events
+}
+
+// leaving reads which direction of a link is meant: 1 + the end that it leaves.
+func (d *decoder) leaving(t *document.Node, link int, p *Point) uint8 {
+	n := p.seen.Network
+	ends := n.Links[link].Ends
+	name := d.Text(t)
+	for e, node := range ends {
+		if n.Nodes[node].Name == name {
+			return uint8(1 + e)
+		}
+	}
+	d.Fail(t.Place, n.Nodes[ends[0]].Name+" or "+n.Nodes[ends[1]].Name, "%q is no end of the link", name)
+	return 0
+}
+
+// Stalls are when the simulator's hosts stand still, as sim.Stalls says.
+type Stalls struct {
+	Every  unit.Time // mean from one to the next
+	Length unit.Time // of each; 0: there are none
+}
+
+// stalls reads when the simulator's hosts stand still.
+func (d *decoder) stalls(root document.Map, p *Point) {
+	value := root.Get("stalls")
+	if value == nil {
+		return
+	}
+	t, ok := d.Map(value, stalls)
+	if !ok {
+		return
+	}
+	every, length := t.Get("every"), t.Get("length")
+	for _, k := range stalls.Names() {
+		if t.Get(k) == nil {
+			t.Missing(k, "stalls have no %q", k)
+		}
+	}
+	if every == nil || length == nil {
+		return
+	}
+	if p.stalls.Every, ok = document.ReadOK(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
+		p.stalls.Every > 1000*unit.Second) {
+		d.Fail(every.Place, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
+	}
+	if p.stalls.Length, ok = document.ReadOK(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
+		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
+		d.Fail(length.Place, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
+	}
+}
+
+// Stalls reports whether the simulator's hosts stand still in some run; the lab's have stalls
+// of their own.
+func (s *Spec) Stalls() bool {
+	return slices.ContainsFunc(s.points, func(p *Point) bool { return p.stalls.Length > 0 })
+}
+
+// link finds the link between two nodes; −1 if there is none.
+func (d *decoder) link(t *document.Node, p *Point) int {
+	if t.Kind != document.List || len(t.Items) != 2 {
+		d.Fail(t.Place, "[s1, s2]", "a link is named by its two ends")
+		return -1
+	}
+	n := p.seen.Network
+	known := d.named.of(n)
+	var ends [2]int
+	nth := 0
+	for i, x := range t.Items {
+		name := d.Text(x)
+		node, found := known.nodes[name]
+		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // as ports are named
+			if k, err := strconv.Atoi(number); err == nil && k > 0 {
+				nth = k
+				node, found = known.nodes[before]
+			}
+		}
+		if !found {
+			d.Unknown(x.Place, "node", x.Text, known.all)
+			return -1
+		}
+		ends[i] = node
+	}
+	first, ok := known.links[[2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}]
+	if ok && nth <= 1 {
+		return first
+	}
+	if ok && !d.compare(t.Place, len(n.Links)) {
+		return -1
+	}
+	for i := first; ok && i < len(n.Links); i++ {
+		l := &n.Links[i]
+		if int(l.Nth)+1 == nth && (l.Ends == ends || l.Ends == [2]int{ends[1], ends[0]}) {
+			return i
+		}
+	}
+	var neighbours []string
+	for _, l := range n.Links {
+		for e := range 2 {
+			if l.Ends[e] == ends[0] && len(neighbours) < 20 {
+				name := n.Nodes[l.Ends[1-e]].Name
+				if l.Nth > 0 { // as its port is named
+					name += "~" + strconv.Itoa(int(l.Nth)+1)
+				}
+				neighbours = append(neighbours, name)
+			}
+		}
+	}
+	d.Fail(t.Place, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
+		t.Items[0].Text, t.Items[1].Text)
+	return -1
+}

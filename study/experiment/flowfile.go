@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/document"
+)
+
+func (d *decoder) flowFile(x document.Map, p *Point, tr Traffic) {
+	for _, k := range traffic.Names(notListed) {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "file, format, offset", "%q stands beside a flow file, which decides it", k)
+		}
+	}
+	which := d.format(x, traffic, d.trafficWords(), d.registry.flowFormats(), "flow")
+	if which < 0 {
+		return
+	}
+	format := &d.registry.Flows[which]
+	each := unit.Second
+	switch v := x.Get("time_unit"); {
+	case format.Unclear != "" && v == nil:
+		d.Fail(x.Place, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.Unclear)
+	case format.Unclear != "":
+		each = d.Positive(v)
+	case v != nil:
+		d.Fail(v.Place, "no time_unit", "the times of %s's files are in seconds", format.Program)
+	}
+	port := -1
+	switch v := x.Get("port"); {
+	case v != nil && !format.Ports:
+		d.Fail(v.Place, "no port", "%s's files have no ports", format.Program)
+	case v != nil:
+		port = d.Integer(v, 0, 65535)
+	}
+	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
+	for _, k := range []string{"interfaces"} {
+		if v := x.Get(k); v != nil {
+			d.Fail(v.Place, "as: flows, as: packets, or no "+k, "%q is of captures", k)
+		}
+	}
+	data, name := d.openText(x.Get("file"))
+	if !d.fine() {
+		return
+	}
+	m, ok := d.readFlows(x, format, each, data, name)
+	if !ok || !d.matchNodes(p, &m, name) {
+		return
+	}
+	if !d.room(x.Get("file").Place, p, float64(len(m.Flows))) {
+		return
+	}
+	d.mixed(m.Flows, port, name, tr.seen.Name)
+	l := listing{name: name, port: port, offset: offset, triggers: m.Triggers}
+	d.listFlows(x, p, tr, &l, m.Flows)
+}
+
+// matchNodes reports an error where a file announces another number of nodes than the topology has hosts, as uet-htsim
+// does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). In a topology whose hosts are not its first nodes the
+// number may also be the one that covers all of them.
+func (d *decoder) matchNodes(p *Point, m *workload.Matrix, name string) bool {
+	hosts, covered := 0, 0
+	for i, n := range p.seen.Network.Nodes {
+		if !n.Switch {
+			hosts, covered = hosts+1, i+1
+		}
+	}
+	if m.NodesLine == 0 || m.Nodes == hosts || m.Nodes == covered {
+		return true
+	}
+	d.Fail(d.InFile(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
+		hosts, m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
+	return false
+}
+
+// mixed warns of flows to a port, or to any if it is negative, that are of several classes.
+func (d *decoder) mixed(flows []workload.Flow, port int, name, traffic string) {
+	first := -1
+	for i := range flows {
+		switch f := &flows[i]; {
+		case port >= 0 && f.Port != port:
+		case first < 0:
+			first = f.Class
+		case f.Class != first:
+			d.warn(warnClasses, d.InFile(name, f.At.Line, f.At.Src), "traffic %s: flows of class %d and of class %d are alike "+
+				"here: class of rdma, or tos, gives a traffic its own", traffic, first, f.Class)
+			return
+		}
+	}
+}
+
+// listing is what is known of a flow file beside its flows.
+type listing struct {
+	name     string
+	port     int // −1: all
+	offset   unit.Time
+	triggers []workload.Trigger
+}
+
+// listFlows adds the flows of a file to the point.
+func (d *decoder) listFlows(x document.Map, p *Point, tr Traffic, l *listing, flows []workload.Flow) {
+	id, first := len(p.entries), p.flows.n
+	p.entries = append(p.entries, tr)
+	for _, t := range l.triggers {
+		p.triggers = append(p.triggers, moved(t, first))
+	}
+	nodes := p.seen.Network.Nodes
+	for i, f := range flows {
+		if l.port >= 0 && f.Port != l.port {
+			continue
+		}
+		for e, node := range [2]int{f.Src, f.Dst} {
+			if node < len(nodes) && !nodes[node].Switch {
+				continue
+			}
+			at := d.InFile(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // which goes through the file
+			if node >= len(nodes) {
+				d.Fail(at, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+			} else {
+				d.Fail(at, "a host", "node %d is the switch %s", node, nodes[node].Name)
+			}
+			return
+		}
+		if !p.seen.Routes.Joined(f.Src, f.Dst) {
+			d.join(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // which goes through the file
+			return
+		}
+		if f.At.Start == 0 && len(l.triggers) > 0 { // it waits for others
+			f.Start = max(f.Start, l.offset)
+		}
+		if f.Start < l.offset {
+			d.Fail(d.InFile(l.name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", l.offset),
+				"the flow starts at %v, before the offset", f.Start)
+			return
+		}
+		p.flows.add(Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,
+			Start: f.Start - l.offset, Port: f.Port})
+	}
+	if l.port >= 0 && (p.flows.n == 0 || p.flows.at(p.flows.n-1).Traffic != id) {
+		d.Fail(x.Get("port").Place, "a port that flows of the file go to", "no flow of the file goes to port %d", l.port)
+	}
+}
+
+// readFlows reads a flow file's data.
+func (d *decoder) readFlows(x document.Map, format *workload.Format, each unit.Time, data []byte,
+	name string) (m workload.Matrix, ok bool) {
+	var err error
+	if format.Chained != nil {
+		m, err = format.Chained(bytes.NewReader(data), name, each)
+	} else {
+		m.Flows, err = format.Read(bytes.NewReader(data), name, each)
+	}
+	if d.ignored(x, traffic, format.Name, format.Announces, err) {
+		err = nil
+	}
+	if err != nil {
+		Foreign(d.Reader, x.Get("file"), err)
+		return workload.Matrix{}, false
+	}
+	return m, true
+}
+
+// moved is a trigger of flows that come behind first ones.
+func moved(t workload.Trigger, first int) workload.Trigger {
+	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
+		list := make([]int, len(*flows))
+		for i, f := range *flows {
+			list[i] = f + first
+		}
+		*flows = list
+	}
+	return t
+}

@@ -1,0 +1,368 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/core/workload"
+	"weir/internal/document"
+)
+
+// Generator says how the flows of a traffic are drawn, anew for every seed. Package plan draws them.
+type Generator struct {
+	From, To   []int // hosts
+	FromN, ToN int   // so many of them, drawn at random; 0: all
+	Pattern    string
+	Stride     int
+	Flows      int
+	Sets       []unit.Time // when each set begins, after the traffic's start; without a load
+	Size       unit.Bytes
+	Sizes      *workload.CDF // nil: Size
+	Offered    float64       // of the sending hosts' links; 0: flows begin at the traffic's start
+	Periodic   bool
+	rates      map[int]float64 // bit/s of the hosts' links
+}
+
+// Patterns of destinations.
+const (
+	ToHosts     = "hosts"       // every one of to
+	ToRandom    = "random"      // for each flow another host
+	Permutation = "permutation" // each sends to one other and hears from one
+	ToStride    = "stride"      // the one so many further on
+)
+
+// ways are the words for destinations that are no host's name.
+func ways() []string { return traffic.Key("to").Form.Spellings() }
+
+// isDrawn reports whether a traffic's flows are drawn anew for every seed.
+func isDrawn(x document.Map) bool {
+	for _, key := range []string{"from", "to"} {
+		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar &&
+			slices.Contains(ways(), t.Text)) {
+			return true
+		}
+	}
+	return x.Get("sizes") != nil || x.Get("load") != nil || x.Get("arrivals") != nil
+}
+
+// endpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}.
+func (d *decoder) endpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int, generated bool) {
+	t := x.Get(key)
+	all := func() (out []int) {
+		for i, n := range p.seen.Network.Nodes {
+			if !n.Switch {
+				out = append(out, i)
+			}
+		}
+		return
+	}
+	if t == nil || t.Kind == document.List || t.Kind == document.Scalar && !slices.Contains(ways(), t.Text) {
+		return d.hosts(x, key, p), false
+	}
+	if t.Kind == document.Scalar {
+		if key == "from" {
+			d.Fail(t.Place, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
+			return nil, true
+		}
+		g.Pattern = t.Text
+		return all(), true
+	}
+	tables := []*document.Table{drawn}
+	if key == "to" {
+		tables = append(tables, strided)
+	}
+	i := slices.IndexFunc(tables, func(x *document.Table) bool {
+		return len(t.Keys) == 1 && slices.Contains(x.Names(), t.Keys[0].Name)
+	})
+	if i < 0 {
+		d.Fail(t.Place, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}", "this is no %s",
+			map[string]string{"from": "source", "to": "destination"}[key])
+		return nil, true
+	}
+	hosts = all()
+	n := d.Integer(tables[i].Of(t).Get(t.Keys[0].Name), 1, max(len(hosts)-1, 1))
+	switch {
+	case tables[i] == strided:
+		g.Pattern, g.Stride = ToStride, n
+	case key == "from":
+		g.FromN = n
+	default:
+		g.ToN = n
+	}
+	return hosts, true
+}
+
+// sizes reads a distribution of flow sizes: its name, or {file: …}.
+func (d *decoder) sizes(t *document.Node) *workload.CDF {
+	if t.Kind == document.Mapping {
+		m, ok := d.Map(t, sizes)
+		file := m.Get("file")
+		if !ok || file == nil {
+			return nil
+		}
+		data, name := d.openText(file)
+		if !d.fine() {
+			return nil
+		}
+		c, err := workload.ReadCDF(bytes.NewReader(data), name)
+		if err != nil {
+			Foreign(d.Reader, file, err)
+			return nil
+		}
+		return c
+	}
+	var names []string
+	for i := range d.registry.Workloads {
+		c := &d.registry.Workloads[i]
+		if c.Name == t.Text && t.Kind == document.Scalar {
+			return c
+		}
+		names = append(names, c.Name)
+	}
+	d.Unknown(t.Place, "distribution of sizes", d.Text(t), append(names, "{file: …}"))
+	return nil
+}
+
+// generatedFlows reads the rest of a traffic whose flows are drawn.
+func (d *decoder) generatedFlows(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
+	g.Flows = flows
+	if v := x.Get("sizes"); v != nil {
+		if s := x.Get("size"); s != nil {
+			d.Fail(s.Place, "", "size stands beside sizes")
+		}
+		g.Sizes = d.sizes(v)
+	}
+	if v := x.Get("load"); v != nil {
+		ok := false
+		if g.Offered, ok = document.ReadOK(d.Reader, v, unit.ParseShare); ok && !(g.Offered > 0 && g.Offered <= 10) {
+			d.Fail(v.Place, "above 0%, up to 1000%", "%q is not a load", v.Text)
+		}
+		if f := x.Get("flows"); f != nil {
+			d.Fail(f.Place, "", "flows stands beside load, which decides how many there are")
+		}
+		if g.Size == 0 && x.Get("sizes") == nil {
+			d.Fail(v.Place, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
+		}
+		if tr.startHigh > tr.startLow {
+			d.Fail(x.Get("start").Place, "one time", "with load, start is when arrivals begin")
+		}
+		g.Periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
+			traffic.Key("arrivals").Form.Words) == "periodic"
+	} else if v := x.Get("arrivals"); v != nil {
+		d.Fail(v.Place, "load: 50%", "arrivals need a load")
+	}
+	if !d.fine() {
+		return
+	}
+	g.rates = hostRates(p.seen.Network)
+	switch hosts := len(g.From); {
+	case g.FromN+max(g.ToN, len(g.Aside())) > hosts && g.FromN > 0:
+		d.Fail(x.Place, fmt.Sprintf("up to %d in all", hosts), "%d sources and %d destinations are more than there are hosts",
+			g.FromN, max(g.ToN, len(g.Aside())))
+	case (g.Pattern == Permutation || g.Pattern == ToStride) && hosts < 2:
+		d.Fail(x.Place, "two hosts or more", "a %s needs others to send to", g.Pattern)
+	case g.Pattern == ToStride && g.Stride%hosts == 0:
+		d.Fail(x.Get("to").Place, fmt.Sprintf("1 … %d", hosts-1), "a stride of %d over %d hosts leads to the sender itself",
+			g.Stride, hosts)
+	}
+	if d.fine() {
+		d.joinAll(x.Get("to").Place, p, g.pairs(p))
+	}
+	tr.generator = g
+	p.entries = append(p.entries, tr)
+}
+
+// sets reads when each set of a traffic begins, after its start: {count: 4, interval: 100s}.
+// Without the key there is one.
+func (d *decoder) sets(x document.Map, p *Point, tr *Traffic) []unit.Time {
+	t := x.Get("sets")
+	if t == nil {
+		return []unit.Time{0}
+	}
+	if l := x.Get("load"); l != nil {
+		d.Fail(t.Place, "", "sets stand beside load, which decides when flows begin")
+		return nil
+	}
+	if t.Kind != document.Mapping {
+		d.Fail(t.Place, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
+		return nil
+	}
+	m, ok := d.Map(t, sets)
+	if !ok {
+		return nil
+	}
+	count, interval := m.Get("count"), m.Get("interval")
+	if count == nil || interval == nil {
+		d.Fail(t.Place, "{count: 4, interval: 100s}", "sets need a count and an interval")
+		return nil
+	}
+	n, every := d.Integer(count, 1, int(d.mostFlows())), d.Positive(interval)
+	if !d.fine() {
+		return nil
+	}
+	if end := p.seen.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
+		d.Fail(t.Place, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
+		return nil
+	}
+	out := make([]unit.Time, n)
+	for i := range out {
+		out[i] = unit.Time(i) * every
+	}
+	return out
+}
+
+// sizedTOS is the TOS byte of flows of so many bytes and more.
+type sizedTOS struct {
+	from unit.Bytes
+	tos  uint8
+}
+
+// typesOfService reads a TOS byte, or one for each class of sizes: {0 B: 0x10, 100KB: 0x08}.
+func (d *decoder) typesOfService(x document.Map, tr *Traffic) {
+	t := x.Get("tos")
+	one := func(v *document.Node) uint8 {
+		n, err := strconv.ParseUint(d.Text(v), 0, 8)
+		if err != nil {
+			d.Fail(v.Place, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
+		}
+		return uint8(n)
+	}
+	if t.Kind != document.Mapping {
+		tr.tos = one(t)
+		return
+	}
+	classes := x.Entries("tos")
+	if len(classes) == 0 {
+		d.Fail(t.Place, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+		return
+	}
+	for i, k := range classes {
+		from, err := unit.ParseBytes(k.Name)
+		switch {
+		case err != nil:
+			d.Fail(k.Place, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
+			return
+		case i == 0 && from != 0:
+			d.Fail(k.Place, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
+			return
+		case i > 0 && from <= tr.tosBySize[i-1].from:
+			d.Fail(k.Place, "ascending sizes", "%q is not above the size before", k.Name)
+			return
+		}
+		tr.tosBySize = append(tr.tosBySize, sizedTOS{from, one(k.Value)})
+	}
+	tr.tos = tr.tosBySize[len(tr.tosBySize)-1].tos
+}
+
+// TOSOf is the TOS byte of a flow of this size.
+func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
+	if size == 0 { // it has no end
+		return tr.tos
+	}
+	for i := len(tr.tosBySize) - 1; i >= 0; i-- {
+		if size >= tr.tosBySize[i].from {
+			return tr.tosBySize[i].tos
+		}
+	}
+	return tr.tos
+}
+
+// Mean is the mean size of a flow; 0: it has no end.
+func (g *Generator) Mean() float64 {
+	if g.Sizes != nil {
+		return g.Sizes.Mean()
+	}
+	return float64(g.Size)
+}
+
+// groups is how many flows begin together: of an incast, every source to every
+// destination.
+func (g *Generator) groups() int {
+	if g.FromN > 0 {
+		return g.FromN * max(g.ToN, 1)
+	}
+	return 1
+}
+
+// Arrivals is the number of arrivals per second, of one source, or of a whole incast,
+// whose load is a share of all hosts' links.
+func (g *Generator) Arrivals(source int) float64 {
+	rate := g.rates[source]
+	if g.FromN > 0 {
+		rate = 0
+		for _, h := range g.From {
+			rate += g.rates[h]
+		}
+	}
+	return g.Offered * rate / 8 / g.Mean() / float64(g.groups())
+}
+
+// Until is when arrivals end.
+func (g *Generator) Until(p *Point, tr *Traffic) unit.Time {
+	return min(tr.stop, p.seen.End())
+}
+
+// Expected is how many flows a run has, on average.
+func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
+	if g.Offered == 0 {
+		n := float64(len(g.From))
+		if g.FromN > 0 {
+			n = float64(g.FromN)
+		}
+		return n * float64(g.Flows) * float64(max(g.ToN, 1)) * float64(len(g.Sets))
+	}
+	seconds := (g.Until(p, tr) - tr.startLow).Seconds()
+	if g.FromN > 0 {
+		return g.Arrivals(0) * float64(g.groups()) * seconds
+	}
+	n := 0.0
+	for _, h := range g.From {
+		n += g.Arrivals(h) * seconds
+	}
+	return n * float64(max(g.ToN, 1))
+}
+
+// Aside is the one host that all send to, if there is one: it is none of the sources that
+// are drawn.
+func (g *Generator) Aside() map[int]bool {
+	if g.Pattern != ToHosts || g.ToN > 0 || len(g.To) != 1 {
+		return nil
+	}
+	return map[int]bool{g.To[0]: true}
+}
+
+// hostRates are what hosts can send, in bit/s: over all their links to switches that lead to others, so not over one to
+// their server's own, or else over all.
+func hostRates(n *topology.Network) map[int]float64 {
+	leads := make([]bool, len(n.Nodes))
+	for _, l := range n.Links {
+		if n.Nodes[l.Ends[0]].Switch && n.Nodes[l.Ends[1]].Switch {
+			leads[l.Ends[0]], leads[l.Ends[1]] = true, true
+		}
+	}
+	out, all := map[int]float64{}, map[int]float64{}
+	for _, l := range n.Links {
+		rate := float64(l.Rate.Bits)
+		if l.Rate.Bits == 0 {
+			rate = float64(l.Rate.Packets) * 12000
+		}
+		for e, host := range l.Ends {
+			if n.Nodes[host].Switch {
+				continue
+			}
+			if all[host] += rate; leads[l.Ends[1-e]] {
+				out[host] += rate
+			}
+		}
+	}
+	for host, rate := range all {
+		if out[host] == 0 {
+			out[host] = rate
+		}
+	}
+	return out
+}

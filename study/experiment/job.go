@@ -1,0 +1,309 @@
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"weir/core/jobs/job"
+	"weir/core/scheme"
+	"weir/core/workload"
+	"weir/internal/document"
+)
+
+// Packets is the word for a network that carries packets.
+const Packets = "packets"
+
+// Job is what hosts do together, in place of flows. Nothing changes it.
+type Job struct {
+	Program job.Program
+	Hosts   []int // of its ranks
+	files   []string
+	sampled [][2]int // of hosts that send to each other, once sample has collected them
+}
+
+// Job is that of a traffic; nil: it has flows.
+func (tr *Traffic) Job() *Job { return tr.job }
+
+// Ideal is the network that carries jobs in place of packets; nil: packets do.
+func (p *Point) Ideal() job.Ideal { return p.ideal }
+
+// job reads a traffic that is a job.
+func (d *decoder) job(x document.Map, p *Point, tr Traffic) {
+	for _, key := range append(traffic.Names(notRing), "size", "collective", "file") {
+		if v := x.Get(key); v != nil {
+			d.Fail(v.Place, "job, hosts, start", "%q stands beside job, which decides who sends what to whom", key)
+		}
+	}
+	if d.starts(x, &tr, p); tr.startHigh > tr.startLow {
+		d.Fail(x.Get("start").Place, "one time", "a job begins at one time")
+	}
+	name, params := d.Named(x.Get("job"), "job")
+	if params == nil {
+		return
+	}
+	var s *job.Scheme
+	var names []string
+	for i := range d.registry.Jobs {
+		if names = append(names, d.registry.Jobs[i].Name); d.registry.Jobs[i].Name == name {
+			s = &d.registry.Jobs[i]
+		}
+	}
+	if sort.Strings(names); s == nil {
+		d.Unknown(x.Get("job").Place, "job", name, names)
+		return
+	}
+	config := d.Configuration(&s.Scheme, params, nil)
+	hosts, given := d.ranks(x, p)
+	if !d.fine() {
+		return
+	}
+	if tr.job = d.build(x, p, s, config, params, hosts, given); tr.job == nil {
+		return
+	}
+	at := x.Place
+	if v := x.Get("hosts"); v != nil {
+		at = v.Place
+	}
+	if !d.joinAll(at, p, tr.job.pairs(p)) {
+		return
+	}
+	tr.jobNode = params
+	if s, ok := tr.job.Program.(job.Steered); ok && x.Get("nic") != nil && p.ideal == nil {
+		if nics, _ := s.Steers(); nics > 0 {
+			d.warn(warnNIC, tr.nicAt, "traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+				tr.seen.Name, nics)
+		}
+	}
+	tr.seen.Job, tr.seen.Ranks = true, tr.job.Hosts
+	if m, ok := tr.job.Program.(job.Measured); ok {
+		tr.seen.Bus = m.Bus()
+	}
+	p.entries = append(p.entries, tr)
+}
+
+// ranks are the hosts of a job; given reports whether the file says them.
+func (d *decoder) ranks(x document.Map, p *Point) (hosts []int, given bool) {
+	if t := x.Get("hosts"); t != nil {
+		return d.hostsEach(t, p, func(item *document.Node, name string) {
+			d.Fail(item.Place, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
+		}), true
+	}
+	for i, n := range p.seen.Network.Nodes {
+		if !n.Switch {
+			hosts = append(hosts, i)
+		}
+	}
+	return hosts, false
+}
+
+// build makes the program of a job among hosts; nil if something is wrong with it. Points that have the same share it.
+func (d *decoder) build(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
+	hosts []int, given bool) *Job {
+	file := params
+	var opened []string
+	site := job.Site{Members: len(hosts), Fixed: given, Places: func(name string) ([]int, error) {
+		return d.places(params, p, hosts, name)
+	}, Open: func(name string) ([]byte, string, error) {
+		for _, k := range params.Keys { // what names it, or begins its name
+			if k.Value.Text != "" && strings.HasPrefix(name, k.Value.Text) {
+				file = k.Value
+			}
+		}
+		before := d.Count()
+		opened = append(opened, name)
+		data, name := d.openFile(&document.Node{Place: file.Place, Text: name})
+		if d.Count() > before {
+			return nil, name, errUnread
+		}
+		if !bytes.ContainsFunc(data, func(r rune) bool { return r < '\t' }) { // else no line of it can be shown
+			d.Remember(name, data)
+		}
+		return data, name, nil
+	}, Exists: func(name string) bool {
+		_, err := d.source.Open(filepath.ToSlash(name))
+		return err == nil
+	}}
+	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.groups, p.seen.Network)
+	if j := d.jobs[key]; j != nil {
+		for _, f := range j.files { // they are of this point, too
+			d.openFile(&document.Node{Place: file.Place, Text: f})
+		}
+		return j
+	}
+	program, err := s.Build(config, site)
+	var wrong *scheme.Error
+	var format *workload.FormatError
+	switch {
+	case errors.Is(err, errUnread):
+		return nil
+	case errors.As(err, &wrong):
+		at := params.Place
+		if v := params.Find(wrong.Param); v != nil {
+			at = v.Place
+		}
+		what := wrong.Param + ": "
+		if wrong.Param == "hosts" { // they stand beside the job
+			if what = ""; x.Get("hosts") != nil {
+				at = x.Get("hosts").Place
+			}
+		}
+		d.Fail(at, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
+		return nil
+	case errors.As(err, &format):
+		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)
+		return nil
+	case err != nil:
+		at := params.Place
+		if v := x.Get("hosts"); v != nil {
+			at = v.Place
+		}
+		d.Fail(at, "", "job %s: %v", s.Name, err)
+		return nil
+	}
+	j := &Job{Program: program, Hosts: hosts[:program.Ranks()], files: opened}
+	if d.jobs == nil {
+		d.jobs = map[string]*Job{}
+	}
+	d.jobs[key] = j
+	return j
+}
+
+// places are the members of a job that a host, a group or a pattern means.
+func (d *decoder) places(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
+	found, grouped := d.groups[name]
+	if !grouped {
+		before := d.Count()
+		if found = d.matching(params.Place, name, false, p.seen.Network); d.Count() > before {
+			return nil, errUnread
+		}
+	}
+	means := make(map[int]bool, len(found))
+	for _, i := range found {
+		means[i] = true
+	}
+	for k, i := range hosts {
+		if means[i] {
+			places = append(places, k)
+		}
+	}
+	if len(places) == 0 {
+		return nil, fmt.Errorf("%q is no host of the job", name)
+	}
+	return places, nil
+}
+
+// errUnread is a file that could not be read, which is said already.
+var errUnread = errors.New("unread")
+
+// ideal reads what carries messages in place of packets.
+func (d *decoder) ideal(root document.Map, p *Point) {
+	t := root.Get("network")
+	if d.ideally = false; t == nil || t.Kind == document.Scalar && t.Text == Packets {
+		return
+	}
+	name, params := d.Named(t, "network")
+	if params == nil {
+		return
+	}
+	names := []string{Packets}
+	for i := range d.registry.Ideals {
+		m := &d.registry.Ideals[i]
+		if names = append(names, m.Name); m.Name != name {
+			continue
+		}
+		config := d.Configuration(&m.Scheme, params, nil)
+		var err error
+		if p.ideal, err = m.Make(config); err != nil {
+			d.Fail(params.Place, "", "%v", err)
+		}
+		d.ideally, p.seen.NoPackets = true, true
+		return
+	}
+	d.Unknown(t.Place, "network", name, names)
+}
+
+// onlyJobs refuses what an ideal network cannot carry, and what cannot happen to it.
+func (d *decoder) onlyJobs(t *document.Node, p *Point) {
+	taken := make([]string, len(p.seen.Network.Nodes))
+	for i := range p.entries {
+		tr := &p.entries[i]
+		if tr.job == nil {
+			d.Fail(tr.at, "jobs, or network: "+Packets, "traffic %s has flows, and an ideal network carries jobs alone",
+				tr.seen.Name)
+			continue
+		}
+		for _, h := range tr.job.Hosts {
+			if taken[h] != "" {
+				d.Fail(tr.at, "hosts of its own", "host %s is of traffic %s and of %s: on an ideal network jobs do not meet",
+					p.seen.Network.Nodes[h].Name, taken[h], tr.seen.Name)
+				return
+			}
+			taken[h] = tr.seen.Name
+		}
+	}
+	if len(p.events) > 0 {
+		d.Fail(t.Place, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
+	}
+	if p.stalls.Length > 0 {
+		d.Fail(t.Place, "no stalls, or network: "+Packets, "stalls hold up packets, which an ideal network has not")
+	}
+}
+
+// sameJob reports whether two traffics have the same job.
+func sameJob(a, b *Traffic) bool {
+	if a.job == nil || b.job == nil {
+		return a.job == b.job
+	}
+	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
+}
+
+// iterations reads how those of jobs follow each other.
+func (d *decoder) iterations(root document.Map, p *Point) {
+	value := root.Get("iterations")
+	if value == nil {
+		value = &document.Node{Place: root.Place, Kind: document.Mapping}
+	} else if !slices.ContainsFunc(p.entries, func(tr Traffic) bool { return tr.job != nil }) && d.OK() {
+		d.Fail(value.Place, "a traffic with a job", "there is no job, which could have iterations")
+	}
+	t, ok := d.Map(value, iterations)
+	if !ok {
+		return
+	}
+	p.anew = d.word(t.Default("draws"), iterations, "draws") == drawsAnew
+	p.repeats = d.word(t.Default("repeat"), iterations, "repeat") == "true"
+	if p.anew && d.OK() {
+		if why := p.goesOn(); why != "" {
+			d.Fail(t.Get("draws").Place, "one job, of a collective operation in iterations", "draws cannot begin anew: %s", why)
+		}
+	}
+}
+
+// goesOn is why random draws go on between iterations, whatever the file says; "": they can begin anew.
+func (p *Point) goesOn() string {
+	jobs, some := 0, false
+	for i := range p.entries {
+		j := p.entries[i].job
+		if j == nil {
+			continue
+		}
+		jobs++
+		a, alike := j.Program.(job.Alike)
+		some = some || alike && a.Ops(0, 0) > a.Each(0, 0)
+	}
+	switch {
+	case jobs > 1:
+		return "there are several jobs, whose iterations do not end together"
+	case !some:
+		return "the job does not say which of its operations are an iteration, or has one"
+	}
+	return ""
+}
+
+// Iterations reports whether iterations of jobs that recur are not carried out again, and whether random draws begin
+// anew between them.
+func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.anew }

@@ -1,0 +1,36 @@
+package experiment_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/study/experiment"
+)
+
+// Values of the sweep that are names are explained by what they set, with what its schemes are; quantities are not.
+func TestMeanings(t *testing.T) {
+	s := load(t, strings.NewReplacer("switch: [forward]\n", "", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}",
+		"sweep: {rate: [1Mbps, 2Mbps], scheme: {plain: {switch: [forward]}, "+
+			"both: {switch: [forward, {ecmp: {failover: 5ms}}]}}}").
+		Replace(claimSpec), experiment.Options{})
+	var got []string
+	for _, m := range s.Meanings() {
+		got = append(got, m.Key+" "+m.Value+": "+m.Text)
+	}
+	for i, want := range []string{"scheme plain: switch: forward (IP forwarding",
+		"scheme both: switch: forward, ecmp {failover: 5ms} (equal-cost"} {
+		if len(got) != 2 || !strings.HasPrefix(got[i], want) {
+			t.Fatalf("%q, want %q first", got, want)
+		}
+	}
+}
+
+// A value that is the name of a scheme is explained by that scheme.
+func TestMeaningOfScheme(t *testing.T) {
+	s := load(t, withoutSpec, experiment.Options{})
+	all := s.Meanings()
+	if len(all) < 2 || all[0].Key != "how" || all[0].Value != "forward" ||
+		!strings.Contains(all[0].Text, "IP forwarding") {
+		t.Errorf("%+v", all)
+	}
+}

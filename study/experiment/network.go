@@ -1,0 +1,324 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/unit"
+	"weir/internal/document"
+	"weir/internal/switchfile"
+)
+
+// network decodes the topology: of a file, of a family with parameters, or listed.
+func (d *decoder) network(root document.Map, p *Point) {
+	t := root.Get("topology")
+	if network.Of(t).Get("file") != nil {
+		d.networkFile(t, p)
+		return
+	}
+	var families []string
+	for i := range d.registry.Topologies {
+		s := &d.registry.Topologies[i]
+		if t.Find(s.Name) != nil {
+			d.generated(t, s, p)
+			return
+		}
+		families = append(families, s.Name)
+	}
+	before := d.Count()
+	x, ok := d.Map(t, network, families...)
+	if ok {
+		d.noFile(x, network)
+	}
+	if !ok || d.Count() > before { // a slip in a key makes other errors out of nothing
+		return
+	}
+	if x.Get("hosts") == nil {
+		d.Fail(t.Place, "hosts: [a, b]", "the topology has no hosts")
+	}
+	n := listingOf(&topology.Network{})
+	d.nodes(x, n)
+	d.links(t, x, n)
+	p.seen.Network = n.Network
+}
+
+// links reads the links of a topology that are written out.
+func (d *decoder) links(t *document.Node, x document.Map, n *listed) {
+	links := x.Get("links")
+	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
+		d.Fail(t.Place, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+		return
+	}
+	for _, item := range links.Items {
+		if x, ok := d.Map(item, link); ok {
+			d.oneLink(x, n)
+		}
+	}
+}
+
+// listed is a network whose nodes and links a file lists, as far as it has been read.
+type listed struct {
+	*topology.Network
+	index  map[string]int // of a node, by name
+	names  []string
+	joined map[[2]int]bool // pairs of nodes with a link, the lower first
+}
+
+// listingOf goes on from a network that is there.
+func listingOf(network *topology.Network) *listed {
+	n := &listed{Network: network, index: map[string]int{}, joined: map[[2]int]bool{}}
+	for i, x := range network.Nodes {
+		n.index[x.Name] = i
+		n.names = append(n.names, x.Name)
+	}
+	for _, l := range network.Links {
+		n.joined[[2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}] = true
+	}
+	return n
+}
+
+// nodes reads the hosts and switches of a topology.
+func (d *decoder) nodes(x document.Map, n *listed) {
+	for _, kind := range []string{"hosts", "switches"} {
+		l := x.Get(kind)
+		if l == nil {
+			continue
+		}
+		if l.Kind != document.List {
+			d.Fail(l.Place, "a list of names", "%s is %v", kind, l.Kind)
+			continue
+		}
+		for _, x := range l.Items {
+			name := d.Text(x)
+			if _, twice := n.index[name]; twice {
+				d.Fail(x.Place, "another name", "the name %q is taken", name)
+				continue
+			}
+			if name == "" || strings.ContainsAny(name, " >*$,") || name == ToRandom {
+				d.Fail(x.Place, "letters, digits, - and _", "%q is not a name", name)
+				continue
+			}
+			n.index[name] = len(n.Nodes)
+			n.names = append(n.names, name)
+			n.Nodes = append(n.Nodes, topology.Node{Name: name, Switch: kind == "switches"})
+		}
+	}
+}
+
+// ends reads what nodes a link joins.
+func (d *decoder) ends(x document.Map, n *listed) (l topology.Link, ok bool) {
+	ok = true
+	ends := x.Get("ends")
+	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
+		if at := x.Place; ends != nil {
+			d.Fail(ends.Place, "ends: [a, b]", "a link has two ends")
+		} else {
+			x.Missing("ends", "the link at %d:%d has no ends", at.Line, at.Column)
+		}
+		return l, false
+	}
+	for e, y := range ends.Items {
+		node, found := n.index[d.Text(y)]
+		if !found {
+			d.Unknown(y.Place, "node", y.Text, n.names)
+			ok = false
+		}
+		l.Ends[e] = node
+	}
+	if !ok {
+		return l, false
+	}
+	if l.Ends[0] == l.Ends[1] {
+		d.Fail(ends.Items[1].Place, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
+		return l, false
+	}
+	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
+	if n.joined[pair] {
+		d.Fail(ends.Place, "bundle: 2 at the first", "%s and %s are linked already", ends.Items[0].Text,
+			ends.Items[1].Text)
+		return l, false
+	}
+	n.joined[pair] = true
+	return l, true
+}
+
+// oneLink reads a link and puts it into the network.
+func (d *decoder) oneLink(x document.Map, n *listed) {
+	l, ok := d.ends(x, n)
+	if !ok {
+		return
+	}
+	if r := x.Get("rate"); r == nil {
+		x.Missing("rate", "the link has no rate")
+	} else if d.isPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, link: [a, b], "+
+		"from: a, rate: 10Mbps}") {
+		l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
+	}
+	if r := x.Get("delay"); r == nil {
+		x.Missing("delay", "the link has no delay")
+	} else if d.isPlain(r, "one delay for both directions, such as 1ms") {
+		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
+	}
+	var bufferAt document.Place
+	if b := x.Get("buffer"); b != nil {
+		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Place
+	}
+	l.Loss = d.loss(x.Default("loss"))
+	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
+	l.Spaced = d.Word(x.Default("spaced"), "value", link.Key("spaced").Form.Words) == "true"
+	bundle := 1
+	if b := x.Get("bundle"); b != nil {
+		bundle = d.Integer(b, 1, 1024)
+	}
+	for i := range bundle {
+		l.Nth = uint16(i)
+		n.Links, d.bufferAt = append(n.Links, l), append(d.bufferAt, bufferAt)
+	}
+}
+
+// isPlain reports an error if a link's value is a map or a list.
+func (d *decoder) isPlain(t *document.Node, allowed string) bool {
+	if t.Kind != document.Scalar {
+		d.Fail(t.Place, allowed, "this is %v", t.Kind)
+		return false
+	}
+	return true
+}
+
+// extras are the keys beside a family: hosts, switches and links that are added to what it makes.
+func extras() *document.Table { return network.Only("hosts", "switches", "links") }
+
+// generated decodes a network that is given by its family and parameters, and by what stands beside it.
+func (d *decoder) generated(t *document.Node, s *topology.Scheme, p *Point) {
+	added := false
+	for _, k := range t.Keys {
+		if slices.Contains(extras().Names(), k.Name) {
+			added = true
+		} else if k.Name != s.Name {
+			d.Fail(k.Place, s.Name+" alone, or with hosts, switches and links that are added to it",
+				"%q stands beside %s, which makes the network", k.Name, s.Name)
+		}
+	}
+	params := t.Find(s.Name)
+	if params.Kind != document.Mapping {
+		d.Fail(params.Place, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
+		return
+	}
+	c := d.Configuration(&s.Scheme, params, nil)
+	if !d.OK() {
+		return
+	}
+	n, err := s.Build(c)
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		d.Fail(params.Place, "", "%s: %v", s.Name, err)
+		return
+	}
+	var at document.Place
+	for _, x := range s.Parameters() { // the links of hosts come first, among links and among parameters
+		if b := params.Find(x.Name); x.Kind == scheme.Length && b != nil && n.Links[0].Buffer.Bytes > 0 {
+			at = b.Place
+			break
+		}
+	}
+	d.bufferAt = make([]document.Place, len(n.Links))
+	for i := range d.bufferAt {
+		d.bufferAt[i] = at
+	}
+	if added {
+		d.add(t, s, n)
+	}
+	p.seen.Network = n
+}
+
+// add adds the hosts, switches and links beside a family to its network.
+func (d *decoder) add(t *document.Node, s *topology.Scheme, n *topology.Network) {
+	x, ok := d.Map(t, extras(), s.Name)
+	if !ok {
+		return
+	}
+	l := listingOf(n)
+	d.nodes(x, l)
+	d.links(t, x, l)
+	if !d.OK() {
+		return
+	}
+	if err := n.Validate(); err != nil {
+		d.Fail(x.Get("links").Place, "", "%v", err)
+	}
+}
+
+// buffers checks that buffers and queues bounded in bytes hold the largest frame of
+// every traffic: a smaller one would drop all of it.
+func (d *decoder) buffers(p *Point) {
+	if !d.OK() {
+		return
+	}
+	largest, name := unit.Bytes(0), ""
+	for i := range p.entries {
+		tr := &p.entries[i]
+		if frame := unit.Bytes(p.seen.Framing.Frame(tr.seen.MostHeaders(), tr.seen.Payload, true)); frame > largest {
+			largest, name = frame, tr.seen.Name
+		}
+	}
+	check := func(at document.Place, b unit.Bytes) {
+		if b > 0 && b < largest && at.Line > 0 {
+			d.Fail(at, fmt.Sprintf("at least %v, or a number of packets", largest),
+				"a buffer of %v is below a packet of traffic %s", b, name)
+		}
+	}
+	for i, l := range p.seen.Network.Links {
+		if i < len(d.bufferAt) {
+			check(d.bufferAt[i], l.Buffer.Bytes)
+		}
+	}
+	for _, l := range d.limits {
+		check(l.Place, l.bytes)
+	}
+}
+
+func (d *decoder) loss(t *document.Node) float64 {
+	if !d.isPlain(t, "one share of independent losses for both directions, such as 0.1%") {
+		return 0
+	}
+	v := document.Read(d.Reader, t, unit.ParseShare)
+	if !(v >= 0 && v < 1) {
+		d.Fail(t.Place, "0% … below 100%", "%q is not a loss", t.Text)
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) networkFile(t *document.Node, p *Point) {
+	table := network.Only(append(network.Names(ofAFile), "file")...)
+	x, _ := d.Map(t, table)
+	file := x.Get("file")
+	i := d.format(x, table, table.Names(), d.registry.networkFormats(), "topology")
+	if x.Get("format") == nil {
+		return
+	}
+	data, name := d.openText(file)
+	if i < 0 || !d.OK() {
+		return
+	}
+	format := &d.registry.Networks[i]
+	n, err := format.Read(bytes.NewReader(data), name)
+	if d.ignored(x, network, format.Name, format.Announces, err) {
+		err = nil
+	}
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		Foreign(d.Reader, file, err)
+		return
+	}
+	d.bufferAt = make([]document.Place, len(n.Links))
+	p.seen.Network = n
+}

@@ -1,0 +1,241 @@
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/dataplane/tm"
+	"weir/core/jobs/job"
+	"weir/core/scheme"
+	"weir/core/topology"
+	"weir/core/transport"
+	"weir/core/workload"
+	"weir/internal/document"
+	"weir/study/measure"
+)
+
+// Registry is all that experiment files can name. It is a value: a program that
+// embeds Weir makes its own, with its own schemes.
+type Registry struct {
+	Programs    []dataplane.Scheme
+	Schedulers  []tm.Scheme
+	Transports  []transport.Scheme
+	Controllers []cc.Scheme
+	Topologies  []topology.Scheme
+	Measures    []measure.Kind
+	Jobs        []job.Scheme      // traffic: [{job: {NAME: {…}}}]
+	Ideals      []job.Model       // network: {NAME: {…}}
+	Workloads   []workload.CDF    // sizes: NAME
+	Networks    []topology.Format // topology: {file: …, format: NAME}
+	Flows       []workload.Format // traffic: [{file: …, format: NAME}]
+	Imports     []Import          // weir import --format NAME
+	Formats     []Format          // weir export --format NAME
+	Library     []Library
+	Times       map[string]float64 // estimated seconds of experiments of the library, by name (plan.Cost.Elapsed)
+}
+
+// Format is a form in which results can be given to other programs.
+type Format struct {
+	Name string
+	Doc  string        // one line: what is written
+	New  func() Export // one whose options have their defaults
+}
+
+// Export writes results in a format. It is a pointer to a struct whose fields are the format's
+// options: flags of the command, with the tags of package kong.
+type Export interface {
+	// Write writes the results of folder dir, which results.Open reads with the registry, into
+	// another folder, and says on out what it has written.
+	Write(r *Registry, dir, into string, out io.Writer) error
+}
+
+// CheckedExport is an Export whose options can be wrong.
+type CheckedExport interface {
+	// Check says what is wrong with them, naming the flag.
+	Check() error
+}
+
+// Import is a form of other programs' configurations that an experiment can be made of.
+type Import struct {
+	Name string
+	Doc  string // one line: what is read
+	// Make makes the experiment, YAML that is valid in the registry, of a configuration. The files
+	// that it names are relative to folder, where it shall be. Warnings say what the registry lacks,
+	// and what has no counterpart. What is wrong with the configuration is an InputErrors.
+	Make func(r *Registry, config, folder string) (experiment []byte, warnings []Warning, err error)
+	// Warnings are the kinds of warnings that Make returns.
+	Warnings []scheme.WarningKind
+}
+
+// Library is a room's own experiments.
+type Library struct {
+	Name  string // p4abc: its file fig4.yaml is the experiment p4abc/fig4
+	Title string // heading of its experiments in lists, such as P4-ABC; "": the name
+	Files fs.FS  // experiments/*.yaml, and what they name, relative to experiments/
+
+	Lab       []string // experiments that are made for the lab, which needs root: lab is NAME/lab
+	Benchmark bool     // lists show benchmarks after all other libraries
+}
+
+// Entry is one experiment of a library.
+type Entry struct {
+	Name, Title string
+	Paper       Paper
+	Lab         bool    // it is made for the lab, which needs root
+	Time        float64 // estimated seconds (Registry.Times); 0: unknown
+}
+
+// Source is an experiment file that was found.
+type Source struct {
+	Name string // p4abc/fig4, or the file's base name
+	File string // as errors name it
+	Data []byte
+	Open func(name string) ([]byte, error) // files that the spec names
+}
+
+// Path returns where a file is that the spec names: relative to the spec's folder.
+func (s *Source) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(s.File), name)
+}
+
+// Experiments lists the library, sorted by name, with benchmarks last.
+func (r *Registry) Experiments() []Entry {
+	var list []Entry
+	benchmarks := map[string]bool{}
+	for _, l := range r.Library {
+		files, _ := fs.Glob(l.Files, "experiments/*.yaml")
+		for _, f := range files {
+			name := l.Name + "/" + strings.TrimSuffix(path.Base(f), ".yaml")
+			data, err := fs.ReadFile(l.Files, f)
+			if err != nil {
+				continue
+			}
+			e := Entry{Name: name, Time: r.Times[name], Lab: slices.Contains(l.Lab, path.Base(name))}
+			benchmarks[name] = l.Benchmark
+			if t := parseListed(f, data); t != nil {
+				if x := top.Of(t).Get("title"); x != nil {
+					e.Title = x.Text
+				}
+				e.Paper = paperOf(t)
+			}
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		switch x, y := benchmarks[a.Name], benchmarks[b.Name]; {
+		case x == y:
+			return strings.Compare(a.Name, b.Name)
+		case x:
+			return 1
+		}
+		return -1
+	})
+	return list
+}
+
+// parseListed parses of an experiment file what a list shows, or all of it if that cannot be cut out. It returns nil if
+// the file cannot be parsed.
+func parseListed(name string, data []byte) *document.Node {
+	if some, ok := listedLines(data); ok {
+		c := document.NewReader(FileKind)
+		if t := document.Parse(c, name, some); t != nil && c.OK() && top.Of(t).Get("title") != nil {
+			return t
+		}
+	}
+	return document.Parse(document.NewReader(FileKind), name, data)
+}
+
+// listedLines returns the lines of the keys title and paper. It reports false if a line begins with anything but a
+// plain key, a part of a value, or a comment. Lists of experiments need no more, and whole files take ten times as
+// long.
+func listedLines(data []byte) (some []byte, ok bool) {
+	listed := false
+	for line := range bytes.Lines(data) {
+		switch c := line[0]; {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			listed = bytes.HasPrefix(line, []byte("title:")) || bytes.HasPrefix(line, []byte("paper:"))
+		case !bytes.ContainsRune([]byte(" \t#-]}\r\n"), rune(c)):
+			return nil, false
+		}
+		if listed {
+			some = append(some, line...)
+		}
+	}
+	return some, true
+}
+
+// Standard is the path that stands for standard input.
+const Standard = "-"
+
+// Open finds an experiment by its library name, or a file by its path, or reads it from standard input;
+// files that such a one names are looked for in the current folder.
+func (r *Registry) Open(name string) (*Source, error) {
+	for _, l := range r.Library {
+		rest, ok := strings.CutPrefix(name, l.Name+"/")
+		if !ok {
+			continue
+		}
+		file := "experiments/" + rest + ".yaml"
+		if data, err := fs.ReadFile(l.Files, file); err == nil {
+			return &Source{Name: name, File: name + ".yaml", Data: data, Open: func(n string) ([]byte, error) {
+				return fs.ReadFile(l.Files, path.Join("experiments", n))
+			}}, nil
+		}
+	}
+	var data []byte
+	var err error
+	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	if name == Standard {
+		base, name = "stdin", "standard input"
+		data, err = document.ReadStream(os.Stdin, document.LargestFile)
+	} else {
+		data, err = document.ReadFile(name, document.LargestFile)
+	}
+	if err == nil {
+		src := &Source{Name: base, File: name, Data: data}
+		src.Open = func(n string) ([]byte, error) { return document.ReadFile(src.Path(n), document.LargestInput) }
+		return src, nil
+	}
+	if large := (*document.TooLarge)(nil); errors.As(err, &large) {
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +
+			large.Most.String(), Allowed: "up to " + large.Most.String()}}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " +
+			document.Reason(err).Error(),
+			Allowed: "a file, or a name that weir list has"}}
+	}
+	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
+	var names []string
+	for _, e := range r.Experiments() {
+		names = append(names, e.Name)
+	}
+	likely := document.Nearest(name, names)
+	for _, n := range names { // without the room's name
+		if path.Base(n) == name {
+			likely = n
+		}
+	}
+	if likely != "" {
+		e.Msg += fmt.Sprintf("; did you mean %q?", likely)
+	}
+	meant := name
+	if filepath.IsAbs(name) { // no folder of this machine is like an experiment
+		meant = base
+	}
+	e.Allowed = "a file, or one of " + document.Near(meant, names) + " (weir list)"
+	return nil, document.InputErrors{e}
+}

@@ -1,0 +1,29 @@
+package experiment_test
+
+import (
+	"testing"
+
+	"weir/internal/document"
+	"weir/internal/testkit/plantest"
+	"weir/papers/p4abc"
+	"weir/study/experiment"
+)
+
+const small, smallTraffic = plantest.Small, plantest.SmallTraffic
+
+// room is the registry of this package's tests.
+func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../papers/p4abc") }
+
+func file(name, text string) *experiment.Source { return plantest.File(name, text) }
+
+// load reads a spec that must be valid.
+func load(t testing.TB, text string, o experiment.Options) *experiment.Spec {
+	t.Helper()
+	return plantest.Load(t, room(), text, o)
+}
+
+// wrong reads a spec that must not be valid.
+func wrong(t testing.TB, text string, o experiment.Options) document.InputErrors {
+	t.Helper()
+	return plantest.Wrong(t, room(), text, o)
+}

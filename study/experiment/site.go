@@ -1,0 +1,161 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"weir/core/cc"
+	"weir/core/dataplane"
+	"weir/core/scheme"
+	"weir/core/transport"
+	"weir/internal/document"
+)
+
+// mostPairs is how many pairs of hosts of a traffic are looked at for what schemes may want to know of paths.
+const mostPairs = 1000
+
+// suits asks the traffic's transport and controller what they have to say of where they stand. It is called when the
+// traffic is read, for errors, and again when all are known (programsSuit), for warnings.
+func (d *decoder) suits(p *Point, id, first, end int) {
+	if !d.OK() || id >= len(p.entries) {
+		return
+	}
+	tr, a := &p.entries[id], &d.around
+	if a.loads == nil {
+		a.first, a.end = first, end
+		a.asked = append(a.asked, a.inHand)
+	}
+	site := &cc.Site{MSS: tr.seen.Payload, Sending: transport.AppRate(tr.transportConfig), Telemetry: p.telemetry,
+		Controller: tr.cc, Config: tr.ccConfig}
+	site.Uncongested = transport.UponCongestion(tr.transportConfig)
+	site.Unmeasured = transport.Unmeasured(tr.transportConfig)
+	site.Keeps = transport.KeepsSlow(tr.transportConfig)
+	site.AcksDelayed = transport.DelaysAcks(tr.transportConfig)
+	spread := d.collectPaths(p, site, tr, first, end)
+	if site.Sprayed && a.loads != nil {
+		if why := transport.NeedsOrder(tr.transportConfig); why != "" {
+			d.warn(warnOrder, a.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
+				"sprays them: %s", tr.seen.Name, tr.seen.Transport.Name, spread.by, spread.at, why)
+		}
+	}
+	ofTransport, ofControl := transport.Asked(tr.transportConfig, site)
+	d.remarks(tr, "transport "+tr.seen.Transport.Name, a.transportAt, a.transport,
+		a.issuable(slices.Concat(tr.chooses(spread), cc.Suits(tr.transportConfig, site), ofTransport,
+			transport.ShortTimer(tr.transportConfig, site))))
+	tr.timer, tr.timed = transport.ReportTimer(tr.transportConfig, site.Paths)
+	if tr.cc == nil {
+		return
+	}
+	for i := range site.Paths {
+		x := &site.Paths[i]
+		if a.longest = max(a.longest, x.BaseRTT); a.shortest == 0 || x.BaseRTT < a.shortest {
+			a.shortest = x.BaseRTT
+		}
+	}
+	d.remarks(tr, "cc "+tr.cc.Name, tr.ccAt, a.control, a.issuable(append(cc.SuitsScheme(tr.cc, tr.ccConfig, site),
+		ofControl...)))
+}
+
+// issuable returns the remarks that do not depend on other traffics: as long as not all are known, errors only.
+func (a *surroundings) issuable(all []scheme.Remark) []scheme.Remark {
+	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return a.loads == nil && !r.Refused })
+}
+
+// chooses warns of senders that choose among paths where their choice decides nothing, or not for long.
+func (tr *Traffic) chooses(spread spreading) []scheme.Remark {
+	chooser, ok := tr.transportConfig.(transport.Chooser)
+	if !ok || chooser.Chooses() <= 1 {
+		return nil
+	}
+	why := ""
+	switch {
+	case spread.how == dataplane.EachPacket:
+		why = fmt.Sprintf("program %s (%v) sends each packet by another path", spread.by, spread.at)
+	case spread.how == dataplane.EachFlowlet:
+		why = fmt.Sprintf("program %s (%v) sends each flowlet by another path", spread.by, spread.at)
+	case !spread.hashes:
+		why = "no switch chooses among several by a hash (program ecmp)"
+	default:
+		return nil
+	}
+	return []scheme.Remark{warnNoChoice.Remark("paths",
+		"%d source ports are not paths here, for %s; paths: 1 has one window for them", chooser.Chooses(), why)}
+}
+
+// eachPair visits the pairs of hosts that send to each other in a traffic, of many of them some. The traffic's are the
+// point's flows from first on and before end.
+func (p *Point) eachPair(tr *Traffic, first, end int, add func(src, dst int)) {
+	step := max(1, (end-first)/mostPairs)
+	for i := first; i < end; i += step {
+		f := p.flows.at(i)
+		add(f.Src, f.Dst)
+	}
+	if tr.job != nil {
+		for _, pair := range tr.job.sample() {
+			add(pair[0], pair[1])
+		}
+	}
+	if tr.generator != nil {
+		tr.generator.eachPair(add)
+	}
+}
+
+// eachPair visits pairs of hosts between which the generator may draw a flow, at most mostPairs of them.
+func (g *Generator) eachPair(add func(src, dst int)) {
+	to := g.To
+	switch {
+	case g.Pattern == ToStride && g.FromN == 0:
+		for i, from := range g.From[:min(len(g.From), mostPairs)] {
+			add(from, g.From[(i+g.Stride)%len(g.From)])
+		}
+		return
+	case g.Pattern == Permutation, g.Pattern == ToStride:
+		to = g.From
+	}
+	if len(g.From) == 0 || len(to) == 0 {
+		return
+	}
+	if len(g.From)*len(to) <= mostPairs {
+		for _, src := range g.From {
+			for _, dst := range to {
+				if src != dst {
+					add(src, dst)
+				}
+			}
+		}
+		return
+	}
+	for i := range mostPairs {
+		src := g.From[i%len(g.From)]
+		if len(g.From) > mostPairs {
+			src = g.From[i*len(g.From)/mostPairs]
+		}
+		_, share := math.Modf(float64(i) * math.Phi) // multiples of the golden ratio are spread evenly
+		k := int(share * float64(len(to)))
+		if to[k] == src {
+			k = (k + 1) % len(to)
+		}
+		if to[k] != src {
+			add(src, to[k])
+		}
+	}
+}
+
+// remarks makes warnings and errors of what a scheme says, at the place of the parameter that it is about.
+func (d *decoder) remarks(tr *Traffic, who string, at document.Place, params *document.Node, all []scheme.Remark) {
+	for _, r := range all {
+		where, text := at, r.Text
+		if r.Param != "" {
+			text = r.Param + ": " + text
+			if v := params.Find(r.Param); v != nil && v.Place.Line > 0 {
+				where = v.Place
+			}
+		}
+		if r.Refused {
+			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.seen.Name), who, text))
+		} else {
+			d.issue(Warning{Kind: r.Kind, At: where, Port: r.Port, Text: "traffic " + tr.seen.Name + ": " + who + ": " + text})
+		}
+	}
+}

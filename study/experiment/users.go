@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"net/netip"
+	"strings"
+
+	"weir/core/dataplane/users"
+	"weir/core/packet"
+	"weir/internal/document"
+)
+
+// usersExample is what errors about users show.
+const usersExample = `{home: [h0, 10.0.7.0/24, "fd00:7::/64"]}`
+
+// users reads the customers that the file declares, and gives the point's book their addresses: of a host both, IPv4
+// and IPv6.
+func (d *decoder) users(root document.Map, p *Point) {
+	t := root.Get("users")
+	if t == nil {
+		return
+	}
+	if t.Kind != document.Mapping {
+		d.Fail(t.Place, usersExample, "users is %v", t.Kind)
+		return
+	}
+	p.usersAt, d.groups = t.Place, nil
+	var all []packet.User
+	owners := map[netip.Prefix]string{}
+	for _, k := range t.Keys {
+		if !users.IsName(k.Name) {
+			d.Fail(k.Place, users.NameRule, "%q cannot be the name of a user", k.Name)
+			continue
+		}
+		if _, taken := d.named.of(p.seen.Network).nodes[k.Name]; taken {
+			d.Fail(k.Place, "another name", "a node is named %q", k.Name)
+			continue
+		}
+		all = append(all, d.userAt(k, p, owners))
+	}
+	if d.OK() {
+		p.book = p.book.WithUsers(all)
+		p.memory += ofNode * int64(p.book.Len())
+	}
+}
+
+// userAt reads one user. owners has the users of the prefixes that were read before.
+func (d *decoder) userAt(k document.Entry, p *Point, owners map[netip.Prefix]string) packet.User {
+	u := packet.User{Name: k.Name}
+	items := []*document.Node{k.Value}
+	if k.Value.Kind == document.List {
+		items = k.Value.Items
+	}
+	if len(items) == 0 {
+		d.Fail(k.Value.Place, usersExample, "user %s has no address", u.Name)
+	}
+	for _, x := range items {
+		for _, a := range d.addressesIn(x, p) {
+			if other := owners[a]; other != "" && other != u.Name {
+				d.Fail(x.Place, "each address once", "%s is user %s's already", users.PrefixText(a), other)
+				return u
+			} else if other == "" {
+				owners[a] = u.Name
+				u.Prefixes = append(u.Prefixes, a)
+			}
+		}
+	}
+	return u
+}
+
+// addressesIn returns the addresses of a host, of all hosts of a pattern, or what is an address or a prefix itself.
+func (d *decoder) addressesIn(x *document.Node, p *Point) (all []netip.Prefix) {
+	a, err := users.Prefix(x.Text)
+	switch {
+	case err == nil:
+		return []netip.Prefix{a}
+	case x.Kind == document.Mapping:
+		d.Fail(x.Place, "an IPv6 address in quotes, such as \"fd00::1\"; a host, a pattern or a prefix", "this is %v", x.Kind)
+		return nil
+	case strings.ContainsAny(x.Text, ":/") || x.Text != "" && strings.Trim(x.Text, ".0123456789") == "":
+		d.Fail(x.Place, "an address, a prefix, a host or a pattern", "%v", err)
+		return nil
+	case strings.HasPrefix(x.Text, "vlan "):
+		d.Fail(x.Place, "an address, a prefix, a host or a pattern", "frames of an experiment have no VLAN; users of "+
+			"weir switch can have")
+		return nil
+	}
+	for _, host := range d.hostsIn(x, p) {
+		n := packet.Addr(host + 1)
+		for _, a := range [2]netip.Addr{p.book.V4(n), p.book.V6(n)} {
+			if a.IsValid() {
+				all = append(all, netip.PrefixFrom(a, a.BitLen()))
+			}
+		}
+	}
+	return all
+}

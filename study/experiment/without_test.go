@@ -1,0 +1,129 @@
+package experiment_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/document"
+	"weir/study/claim"
+	"weir/study/experiment"
+	"weir/study/measure"
+	"weir/study/plan"
+)
+
+// withoutSpec is a sweep of three rates by three programs, without three of its nine points.
+var withoutSpec = strings.NewReplacer("[forward]", "[$how]",
+	"sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps], how: [forward, ecmp, abc]}").
+	Replace(claimSpec) + `without:
+  - {where: {how: abc, rate: [1Mbps, 4Mbps]}, why: nothing to share}
+  - {where: "how == 'ecmp' and rate > 2Mbps", why: too fast}
+tables: {columns: ["good*", queue.mean], sort: [rate, "goodput.a:desc"]}
+ratio: [{of: goodput, over: {how: ecmp}}]
+expect:
+  - {id: other, says: x, that: goodput.a >= point(how='ecmp').goodput.a}
+  - {id: next, says: x, along: rate, that: next.goodput.a > goodput.a}
+`
+
+// given are the points of a spec by their values.
+func given(s *experiment.Spec) (names []string) {
+	for _, p := range s.Points() {
+		names = append(names, strings.ReplaceAll(strings.ReplaceAll(measure.PointName(p.At()), "rate=", ""), " how=", " "))
+	}
+	return names
+}
+
+// What without means is no point: nothing runs there, and it is known with its reason.
+func TestWithout(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		o      experiment.Options
+		points string
+		absent string
+	}{
+		{"all", experiment.Options{}, "1Mbps forward, 1Mbps ecmp, 2Mbps forward, 2Mbps ecmp, 2Mbps abc, 4Mbps forward",
+			"rate=1Mbps|4Mbps how=abc: nothing to share; rate=4Mbps how=ecmp: too fast"},
+		{"narrowed", experiment.Options{Set: []string{"rate=1Mbps"}}, "1Mbps forward, 1Mbps ecmp", "how=abc: nothing to share"},
+		{"none of it", experiment.Options{Set: []string{"how=forward"}}, "1Mbps forward, 2Mbps forward, 4Mbps forward", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := load(t, withoutSpec, x.o)
+			if got := strings.Join(given(s), ", "); got != x.points {
+				t.Errorf("points %s", got)
+			}
+			var absent []string
+			for _, a := range s.Without() {
+				absent = append(absent, a.Which(s.Sweep())+": "+a.Why)
+			}
+			if got := strings.Join(absent, "; "); got != x.absent {
+				t.Errorf("left out %s", got)
+			}
+			runs := plan.Runs(s)
+			if len(runs) != len(s.Points())*s.Repeat() {
+				t.Errorf("%d runs", len(runs))
+			}
+			for k, r := range runs {
+				if r.Number != k || r.Index != k/s.Repeat() || measure.PointName(r.Point) !=
+					measure.PointName(s.Points()[r.Index].At()) {
+					t.Errorf("run %d is %+v", k, r)
+				}
+			}
+		})
+	}
+}
+
+// Of a sweep that options have narrowed to nothing but points without meaning, the reason is the error.
+func TestWithoutRest(t *testing.T) {
+	e := wrong(t, withoutSpec, experiment.Options{Set: []string{"rate=4Mbps", "how=abc"}})
+	if len(e) != 1 || !strings.Contains(e[0].Error(), "no point is left of the sweep: nothing to share") {
+		t.Errorf("got %v", document.InputErrors(e))
+	}
+}
+
+// Claims and ratios mean no point that is left out, nor compare with one: they are judged by the others.
+func TestClaimsWithout(t *testing.T) {
+	s := load(t, withoutSpec, experiment.Options{})
+	var runs []claim.Sample
+	for k, r := range plan.Runs(s) {
+		a := float64(1+k/s.Repeat()) * 1e6 // as the points are in order
+		runs = append(runs, claim.Sample{Seed: r.Seed, Point: r.Point, Values: &measure.Values{Measures: []measure.Measured{
+			{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a}, {Group: "b", Value: 1}}}}}})
+	}
+	for i, x := range []struct {
+		verdict claim.Verdict
+		n       int // runs, two a point
+		text    string
+	}{
+		// ecmp with itself, abc at 2, forward twice
+		{claim.Fails, 10, "rate=1Mbps how=forward: goodput.a = 1 Mb/s >= 2 Mb/s"},
+		{claim.Holds, 10, "how=ecmp"}, // forward three times, ecmp twice
+	} {
+		c := s.Judge(runs, s.Repeat())[i]
+		if c.Verdict != x.verdict || c.N != x.n || !strings.Contains(c.Measured, x.text) {
+			t.Errorf("%s %s (n = %d): %s", c.ID, c.Verdict, c.N, c.Measured)
+		}
+	}
+	for k, r := range s.Ratios(runs) {
+		v, p := r[0].Groups[0].Value, measure.PointName(runs[k].Point)
+		if defined := !strings.Contains(p, "rate=4Mbps"); defined == math.IsNaN(v) {
+			t.Errorf("%s over ecmp is %v", p, v)
+		}
+	}
+}
+
+// Programs are alternatives and rates are not, whichever points are there.
+func TestConditionsWithout(t *testing.T) {
+	if got := load(t, withoutSpec, experiment.Options{}).Conditions(); !slices.Equal(got, []string{"rate"}) {
+		t.Errorf("conditions %v", got)
+	}
+}
+
+// The file's columns and order are known.
+func TestListing(t *testing.T) {
+	l := load(t, withoutSpec, experiment.Options{}).Listing()
+	if !slices.Equal(l.Columns, []string{"good*", "queue.mean"}) || !slices.Equal(l.Sort, []string{"rate",
+		"goodput.a:desc"}) {
+		t.Errorf("got %+v", l)
+	}
+}
