@@ -26,7 +26,8 @@ func TestEndsWantOnlyTheirStart(t *testing.T) {
 			if r.controller != "" {
 				own = r.spec()
 			}
-			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(own)}, experiment.Options{})
+			s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(own)},
+				experiment.Options{})
 			if err != nil {
 				return // no such experiment: there are no ends to look at
 			}

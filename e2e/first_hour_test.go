@@ -82,7 +82,8 @@ func patched(t *testing.T, text, change string) string {
 // is an experiment without warnings: client 0 uses BBR, and there is one claim.
 func TestFirstHourChange(t *testing.T) {
 	text := patched(t, string(copyOfFig5(t)), changeOfFirstHour(t))
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

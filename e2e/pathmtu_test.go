@@ -23,7 +23,8 @@ measure: [goodput]
 }
 
 func loadPathMTU(text string) (*experiment.Spec, error) {
-	return plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	return plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 }
 
 // TestPathMTU: mtu takes the path MTUs of RoCE as payload of RDMA's packets, to which telemetry adds, and no others.

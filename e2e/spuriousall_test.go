@@ -37,7 +37,8 @@ func TestEveryControllerSendsOnce(t *testing.T) {
 // sentOnce runs an experiment whose network drops no packet. No packet of it is sent again.
 func sentOnce(t *testing.T, text string) {
 	t.Helper()
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

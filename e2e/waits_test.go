@@ -60,7 +60,8 @@ func loadWaits(t *testing.T, links, switches, programs, transport string) *exper
 		strings.HasPrefix(transport, "window") {
 		text = strings.Replace(text, ", cc: none, start: 0s", ", size: 1MB, start: 0s", 1)
 	}
-	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -223,7 +224,8 @@ func TestTimerWarningsNeedQueues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warned := slices.ContainsFunc(s.Warnings(), func(w experiment.Warning) bool { return w.Kind.ID == "timeout-below-path" })
+		warned := slices.ContainsFunc(s.Warnings(),
+			func(w experiment.Warning) bool { return w.Kind.ID == "timeout-below-path" })
 		if warned != x.want {
 			t.Errorf("warned: %v, want %v:\n%s", warned, x.want, text)
 		}

@@ -21,7 +21,8 @@ func TestWarningsOfSweeps(t *testing.T) {
 		}
 		text := strings.Replace(twoLinks("1Gbps", "$rate", "1ms", "1MB", "forward", "{tcp: {send_buffer: 380kB}}", "cubic"),
 			"measure:", "sweep: {rate: [1Mbps, "+strings.Join(rates, ", ")+"]}\nmeasure:", 1)
-		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+		s, err := plan.Load(cli.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+			experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

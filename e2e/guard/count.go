@@ -19,8 +19,8 @@ const maxCounts = 3
 
 // Count carries out the two runs, again while holds returns false for what was counted so far. The runtime and the
 // program's other goroutines allocate, too, which adds to a run's allocations by chance: the smallest number counts.
-func Count(r *experiment.Registry, experiment string, holds func(*Counts) bool) (*Counts, error) {
-	src, err := r.Open(experiment)
+func Count(r *experiment.Registry, name string, holds func(*Counts) bool) (*Counts, error) {
+	src, err := r.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func Count(r *experiment.Registry, experiment string, holds func(*Counts) bool) 
 	}
 	runs := plan.Runs(exp)
 	if len(runs) != 2 {
-		return nil, fmt.Errorf("%s has %d runs; two are compared", experiment, len(runs))
+		return nil, fmt.Errorf("%s has %d runs; two are compared", name, len(runs))
 	}
 	var smallest [2]tally
 	for times := 1; ; times++ {
@@ -49,7 +49,7 @@ func Count(r *experiment.Registry, experiment string, holds func(*Counts) bool) 
 		}
 		c, err := compare(smallest)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", experiment, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if times == maxCounts || holds(c) {
 			return c, nil
@@ -100,9 +100,10 @@ func memory() *runtime.MemStats {
 
 // Built returns the bytes that an experiment has in use once its run is built, or with carriedOut
 // at the run's end, result included.
-func Built(r *experiment.Registry, experiment string, carriedOut bool) (float64, error) {
+func Built(r *experiment.Registry, text string, carriedOut bool) (float64, error) {
 	before := memory().HeapAlloc
-	exp, err := plan.Load(r, &experiment.Source{Name: "memory", File: "memory.yaml", Data: []byte(experiment)}, experiment.Options{})
+	src := &experiment.Source{Name: "memory", File: "memory.yaml", Data: []byte(text)}
+	exp, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		return 0, err
 	}

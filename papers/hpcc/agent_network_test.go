@@ -28,7 +28,8 @@ traffic:
   - {name: one, from: a, to: b, flows: %[1]d, transport: tcp, ip: 6, start: 0s..10ms,
      cc: {rx_hpcc: {preset: agent, %[3]s}}}
 measure: [goodput]`, flows, delay, parameters)
-	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

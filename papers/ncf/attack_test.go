@@ -95,7 +95,8 @@ func pulses(t *testing.T, rtt string, set ...string) {
 	t.Helper()
 	share := map[string]float64{}
 	for _, budget := range []string{"ncf", "10ms"} {
-		out := runtest.CarryOut(t, library(), "ncf/attack-budget", experiment.Options{Quick: true, Set: append(set, "rtt="+rtt,
+		out := runtest.CarryOut(t, library(), "ncf/attack-budget", experiment.Options{Quick: true, Set: append(set,
+			"rtt="+rtt,
 			"load=pulses", "budget="+budget)})
 		share[budget] = megabits(t, out, "elephants")
 	}
@@ -152,7 +153,8 @@ func sharesOfClasses(t *testing.T, trips []roundTrip, kinds []string) {
 					"topology: {star: {hosts: 6, rate: 500Mbps, delay: %s, buffer: %s}}\n"+
 					"switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {round_trip: %s}}]}}\ntraffic: [%s]\n",
 					rtt.delay, rtt.buffer, strings.Replace(rtt.name, "0.2ms", "200us", 1), traffic)
-				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+					experiment.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -121,9 +121,9 @@
 //	bolt           Bolt at its authors' operating point: flows that end one after the other
 //
 // Rivals that also signal before the receiver does: Bolt (core/dataplane/feedback/bolt, core/cc/bolt) and fast CNP
-// (core/dataplane/feedback/fastcnp) are built. Bolt keeps the 99th percentile of the queue at 9.3 kB and the link at 98.6 %
-// while flows end; by acknowledgements the queue is 80 kB, and DCTCP at the same threshold has 11.4 kB and 95.1 %
-// (bolt). Not built yet: FNCC, whose switches must find the port of a flow's data when its acknowledgement passes, of
+// (core/dataplane/feedback/fastcnp) are built. Bolt keeps the 99th percentile of the queue at 9.3 kB and the link at
+// 98.6 % while flows end; by acknowledgements the queue is 80 kB, and DCTCP at the same threshold has 11.4 kB and 95.1
+// % (bolt). Not built yet: FNCC, whose switches must find the port of a flow's data when its acknowledgement passes, of
 // which we have the abstract only; BFC, which needs queues that switches assign to flows and pause one by one, where
 // our pauses are of PFC's eight classes; draft-ravi-ippm-csig, a signal without a law, for which we would need a
 // controller of our own.

@@ -33,7 +33,8 @@ func TestPartialPath(t *testing.T) {
 
 // §4.4 at four round trips: half of the port, with a flood of twice as much.
 func TestMiceAttack(t *testing.T) {
-	mechanisms(t, "attack", experiment.Options{Quick: true}, "attack.half", "attack.half-supply", "attack.sound", "attack.drop",
+	mechanisms(t, "attack", experiment.Options{Quick: true}, "attack.half", "attack.half-supply", "attack.sound",
+		"attack.drop",
 		"attack.mice", "attack.idle", "attack.top")
 }
 

@@ -12,7 +12,8 @@ func TestReaction(t *testing.T) {
 	mechanisms(t, "reaction", experiment.Options{Quick: true, Set: []string{"rtt=10ms", "duration=2s"}},
 		"reaction.drop", "reaction.ecn", "reaction.ecn-early", "reaction.cnp", "reaction.fast-cnp",
 		"reaction.early", "reaction.early-supply")
-	mechanisms(t, "reaction", experiment.Options{Quick: true, Set: []string{"rtt=200ms", "scheme=[ncf_early, ncf_rdma_early]",
+	mechanisms(t, "reaction", experiment.Options{Quick: true, Set: []string{"rtt=200ms",
+		"scheme=[ncf_early, ncf_rdma_early]",
 		"duration=2s"}}, "reaction.way")
 }
 

@@ -9,7 +9,8 @@ import (
 // §2, §4.2: mice that ask for 85 % of a port and respond to NACKs wait at most 1.5 times as long as with a queue per
 // flow next to eight elephants, which keep the rest. TestHonestMiceFull has other rates, round trips and loads.
 func TestHonestMice(t *testing.T) {
-	mechanisms(t, "honest-mice", experiment.Options{Quick: true, Set: []string{"port=1G", "rtt=2ms", "elephants=8", "mice=85%",
+	mechanisms(t, "honest-mice", experiment.Options{Quick: true, Set: []string{"port=1G", "rtt=2ms", "elephants=8",
+		"mice=85%",
 		"scheme=[fq, ncf, ncf_supply]", "duration=700ms"}},
 		"honest.mean", "honest.p99", "honest.timeouts", "honest.rest", "honest.rest-supply")
 }

@@ -37,7 +37,8 @@ func TestIncastTail(t *testing.T) {
 					"%s, senders: %d}}]}}\ntraffic: [{name: incast, from: {random: %d}, to: h256, transport: {tcp: {nacks: %s}}, "+
 					"cc: cubic, size: %dkB, start: 0s..10us}]\nmeasure: [fct_last, timeouts]\n", c.seeds, c.rate, c.delay,
 					c.threshold, c.trip, c.senders, c.senders, c.nacks, c.kilobyte)
-				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
+				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+					experiment.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

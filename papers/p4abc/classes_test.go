@@ -46,7 +46,8 @@ func TestDelayClasses(t *testing.T) {
 		{[]string{"load=blast", "scheme=strict", "chooses=fast"}, []string{"delay.strict-starves"}},
 		{[]string{"load=near", "scheme=no_abc", "chooses=[slow, fast]"}, []string{"delay.no-abc-gains"}},
 	} {
-		for _, c := range carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true, Set: append(x.set, "duration=10s",
+		for _, c := range carryOut(t, "p4abc/delay-classes", experiment.Options{Quick: true, Set: append(x.set,
+			"duration=10s",
 			"warmup=8s")}).Claims {
 			if slices.Contains(x.claims, c.ID) && c.Verdict != claim.Holds {
 				t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)

@@ -11,9 +11,9 @@ import (
 )
 
 // settingsOf returns what an experiment's file gives schemes at each value of a sweep key, by that value and scheme.
-func settingsOf(t *testing.T, experiment, key string) map[string]map[string]any {
+func settingsOf(t *testing.T, name, key string) map[string]map[string]any {
 	t.Helper()
-	src, err := registry().Open(experiment)
+	src, err := registry().Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@
 //	                their parameters        experiments/compare-search.yaml  TestComparedSettings
 //	§2              RED, CoDel, PIE, DualPI2,         core/dataplane/aqm/red/red_test.go, codel/codel_test.go,
 //	                each with a transcript            pie/pie_test.go, dualpi2/dualpi2_test.go
-//	                CSFQ, Rainbow, PPV, FDPA, AFQ     core/dataplane/fairqueue/csfq/csfq_test.go, rainbow/rainbow_test.go,
+//	                CSFQ, Rainbow, PPV, FDPA, AFQ     core/dataplane/fairqueue/csfq/csfq_test.go,
+//	                                                  rainbow/rainbow_test.go,
 //	                                                  ppv/ppv_test.go, fdpa/fdpa_test.go, afq/afq_test.go
 //	                FQ-CoDel; DRR for users, cake     core/dataplane/aqm/codel/fq_test.go; tm/users_test.go, cake_test.go
 //	                beside the kernel's qdiscs        worlds/softswitch/qdisc_slow_linux_test.go

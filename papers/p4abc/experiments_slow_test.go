@@ -176,7 +176,8 @@ func TestFlowsOfOneUserFull(t *testing.T) {
 func TestReferencesShareFull(t *testing.T) {
 	for _, path := range []string{"100Mbps_20ms", "10Mbps_100ms", "10Mbps_2ms", "1Gbps_2ms"} {
 		t.Run(path, func(t *testing.T) {
-			hold(t, carryOut(t, "p4abc/references", experiment.Options{Set: []string{"repeat=1", "references=1_2_4", "path=" + path}}),
+			hold(t, carryOut(t, "p4abc/references", experiment.Options{Set: []string{"repeat=1", "references=1_2_4",
+				"path=" + path}}),
 				"references.shares", "references.far", "references.equal")
 		})
 	}

@@ -105,7 +105,8 @@ func TestPhase(t *testing.T) {
 
 // §6.2.2, figure 5, three points with one seed and 10 s: the claims hold. The table is golden.
 func TestFigure5(t *testing.T) {
-	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s", "n=[1, 4, 16]"}})
+	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s",
+		"n=[1, 4, 16]"}})
 	testutil.Golden(t, "fig5.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
 	holdExcept(t, o)
 }

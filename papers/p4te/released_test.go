@@ -37,7 +37,8 @@ runs:
 // At the fitted rate RTTs under ECMP are those of the logs, within 1 s on average over the eight cells; at the stated
 // rate they are not, and a flow takes its size over its rate, for nothing waits.
 func TestFit(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "p4te/table1-fit", experiment.Options{Quick: true, Set: []string{"rate=[3pps, 20pps]"}})
+	o := runtest.CarryOut(t, library(), "p4te/table1-fit", experiment.Options{Quick: true,
+		Set: []string{"rate=[3pps, 20pps]"}})
 	logs := map[string][2]float64{"stride_low": {2.79, 2.6}, "stride_high": {3.79, 3.03}, "congestion": {4.44, 2.49},
 		"incast": {4.09, 2.12}}
 	apart := map[string]float64{}

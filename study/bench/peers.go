@@ -133,7 +133,8 @@ func (p *peerBench) compare(ctx context.Context, r *experiment.Registry, k int, 
 	for _, row := range []*PeerRow{{CC: "dctcp"}, {CC: "cubic"}, {CC: "cubic", Note: "without HyStart"}} {
 		cc := row.CC
 		f.Rows = append(f.Rows, row)
-		s, err := plan.Load(r, &experiment.Source{Name: "peers", File: "peers.yaml", Data: []byte(peerSpec(k, cc))}, experiment.Options{})
+		s, err := plan.Load(r, &experiment.Source{Name: "peers", File: "peers.yaml", Data: []byte(peerSpec(k, cc))},
+			experiment.Options{})
 		if err != nil {
 			return nil, err
 		}

@@ -101,7 +101,8 @@ func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	}
 	t := &Turn{TurnSpec: s, Calibrated: m.Calibrate()}
 	_, begin, _ := m.CPU()
-	exp, err := plan.Load(r, &experiment.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())}, experiment.Options{})
+	exp, err := plan.Load(r, &experiment.Source{Name: "bench", File: "bench.yaml", Data: []byte(s.text())},
+		experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

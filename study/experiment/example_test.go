@@ -11,7 +11,8 @@ import (
 
 // All that is wrong with a file comes back together, with its place.
 func ExampleLoad() {
-	_, err := plan.Load(&experiment.Registry{}, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte("duraton: 1s\n")},
+	_, err := plan.Load(&experiment.Registry{}, &experiment.Source{Name: "x", File: "x.yaml",
+		Data: []byte("duraton: 1s\n")},
 		experiment.Options{})
 	var wrong document.InputErrors
 	errors.As(err, &wrong)

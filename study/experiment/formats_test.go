@@ -125,7 +125,8 @@ func TestFileKeysWithoutFile(t *testing.T) {
 	for _, c := range []struct{ key, value string }{{"format", "hpcc"}, {"rest", "ignored"}, {"offset", "1s"},
 		{"time_unit", "1us"}, {"port", "100"}} {
 		t.Run(c.key, func(t *testing.T) {
-			_, err := plan.Load(room(), file("x.yaml", strings.Replace(text, "KEY", c.key+": "+c.value, 1)), experiment.Options{})
+			_, err := plan.Load(room(), file("x.yaml", strings.Replace(text, "KEY", c.key+": "+c.value, 1)),
+				experiment.Options{})
 			want := fmt.Sprintf(`%q says how a file is read, and there is no file; allowed: file: …, or no %s`, c.key, c.key)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)

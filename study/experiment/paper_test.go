@@ -82,7 +82,8 @@ func TestPaperValuesDecideNothing(t *testing.T) {
 	if err != nil || len(again.PaperValues()) != 6 {
 		t.Errorf("of the resolved spec: %v", err)
 	}
-	some, err := plan.Load(room(), file("a.yaml", small+smallTraffic+withPaper), experiment.Options{Set: []string{"scheme=x"}})
+	some, err := plan.Load(room(), file("a.yaml", small+smallTraffic+withPaper),
+		experiment.Options{Set: []string{"scheme=x"}})
 	if err != nil {
 		t.Errorf("a part of the sweep: %v", err)
 	} else if _, err := plan.Load(room(), file("spec.yaml", string(some.Resolved())),

@@ -88,7 +88,9 @@ func TestPlotKeys(t *testing.T) {
 		"{x: k, y: fct, width: 89mm, height: 5cm, text: 7pt}": func(p *experiment.Plot) bool {
 			return math.Abs(p.Width-252.28) < 0.01 && math.Abs(p.Height-141.73) < 0.01 && p.Text == 7
 		},
-		"{x: k, y: fct, kind: points, z_label: none}": func(p *experiment.Plot) bool { return p.Drawn == experiment.KindPoints },
+		"{x: k, y: fct, kind: points, z_label: none}": func(p *experiment.Plot) bool {
+			return p.Drawn == experiment.KindPoints
+		},
 	} {
 		t.Run(text, func(t *testing.T) {
 			s, err := parse(t, fmt.Sprintf(plotted, text))

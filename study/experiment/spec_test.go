@@ -88,7 +88,8 @@ sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbp
 		t.Errorf("got %s and %s", a, b)
 	}
 	// what a $key names has defaults too, and none is silent
-	s = load(t, small+smallTraffic+"switch: [forward, $aqm]\nsweep: {rate: [1Mbps], aqm: [ecmp, abc]}\n", experiment.Options{})
+	s = load(t, small+smallTraffic+"switch: [forward, $aqm]\nsweep: {rate: [1Mbps], aqm: [ecmp, abc]}\n",
+		experiment.Options{})
 	for _, p := range s.Parameters() {
 		if strings.HasSuffix(p.Path, "abc.memory") && p.Value == "3s" && p.Source == "default: P4-ABC §6.1.3" {
 			return
@@ -279,7 +280,8 @@ func appRate(tr *experiment.Traffic) unit.Rate {
 func TestSet(t *testing.T) {
 	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
 	seed := uint64(42)
-	s := load(t, text, experiment.Options{Set: []string{"rate=3Mbps", "duration=250ms", "traffic.b.rate=1Mbps"}, Seed: &seed})
+	s := load(t, text, experiment.Options{Set: []string{"rate=3Mbps", "duration=250ms", "traffic.b.rate=1Mbps"},
+		Seed: &seed})
 	if r := plan.Runs(s); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
 		t.Errorf("got %v", r)
 	}
@@ -499,7 +501,8 @@ sweep:
 		1), "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1)
 	nested = strings.Replace(strings.Replace(nested, "reno, extra: none, p: 2%}",
 		"reno, extra: {loss: {probability: $p}}}", 1), "probability: 1%", "probability: $p", 1)
-	if o := load(t, nested, experiment.Options{}); !strings.Contains(o.Points()[0].Canonical(), "loss: {probability: 3%}") {
+	if o := load(t, nested, experiment.Options{}); !strings.Contains(o.Points()[0].Canonical(),
+		"loss: {probability: 3%}") {
 		t.Error(o.Points()[0].Canonical())
 	}
 	// A name may be of use to some blocks of another key only, also where these are left out.

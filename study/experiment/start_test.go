@@ -54,7 +54,8 @@ switch: [forward]
 traffic: [{name: x, from: left0, to: right0, transport: rdma, cc: none, start: 3ms}]
 measure: [{cwnd: {every: 1us}}, {rate: {every: 1us}}, in_flight]
 `
-	if all := wrong(t, text, experiment.Options{}); len(all) != 1 || !strings.Contains(all[0].Msg, "after the run has ended") {
+	if all := wrong(t, text, experiment.Options{}); len(all) != 1 || !strings.Contains(all[0].Msg,
+		"after the run has ended") {
 		t.Errorf("%v", all)
 	}
 }

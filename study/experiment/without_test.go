@@ -44,7 +44,8 @@ func TestWithout(t *testing.T) {
 	}{
 		{"all", experiment.Options{}, "1Mbps forward, 1Mbps ecmp, 2Mbps forward, 2Mbps ecmp, 2Mbps abc, 4Mbps forward",
 			"rate=1Mbps|4Mbps how=abc: nothing to share; rate=4Mbps how=ecmp: too fast"},
-		{"narrowed", experiment.Options{Set: []string{"rate=1Mbps"}}, "1Mbps forward, 1Mbps ecmp", "how=abc: nothing to share"},
+		{"narrowed", experiment.Options{Set: []string{"rate=1Mbps"}}, "1Mbps forward, 1Mbps ecmp",
+			"how=abc: nothing to share"},
 		{"none of it", experiment.Options{Set: []string{"how=forward"}}, "1Mbps forward, 2Mbps forward, 4Mbps forward", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -288,7 +288,8 @@ func (s *Server) experiment(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showExperiment shows an experiment with the form as it was filled in, and what is wrong with that.
-func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status int, src *experiment.Source, c catalogued,
+func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status int, src *experiment.Source,
+	c catalogued,
 	whole *experiment.Spec, asked choice, form url.Values) error {
 	data := map[string]any{"About": c, "Name": src.Name, "Exp": whole, "Asked": asked, "Checked": len(form) > 0}
 	exp, err := s.load(src, asked)

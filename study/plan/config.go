@@ -96,7 +96,8 @@ func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config,
 
 // eachFlow visits the flows of a run: those that the file lists, then those that are drawn, up to a limit above 0 of
 // each traffic. Where the limit cuts a traffic, scale is by traffic the number of flows of a run for each visited one.
-func eachFlow(p *experiment.Point, seed uint64, limit int, visit func(f *experiment.Flow) error) (scale []float64, err error) {
+func eachFlow(p *experiment.Point, seed uint64, limit int, visit func(f *experiment.Flow) error) (scale []float64,
+	err error) {
 	var f experiment.Flow // one, as there may be millions
 	for i := range p.Flows() {
 		f = p.Flow(i)

@@ -122,7 +122,8 @@ func named(n int) (all []string) {
 
 // Of a measure that is not by traffic the first group is drawn, and the plot says which others are not.
 func TestFirstGroupIsSaid(t *testing.T) {
-	f := figureOf(t, experiment.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2}, []string{"abc"}, 2))
+	f := figureOf(t, experiment.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2},
+		[]string{"abc"}, 2))
 	if !strings.Contains(f.Note, "only mean, not p99") {
 		t.Errorf("the note is %q", f.Note)
 	}
@@ -135,7 +136,8 @@ func TestFirstGroupIsSaid(t *testing.T) {
 
 // One traffic can be chosen.
 func TestOneTraffic(t *testing.T) {
-	f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"}, 1))
+	f := figureOf(t, experiment.Plot{X: "n", Y: "goodput", Groups: []string{"b"}}, swept([]float64{1, 2}, []string{"x"},
+		1))
 	if len(f.Panels[0].Marks) != 1 || f.Panels[0].Marks[0].Y[0] != 24 || f.Title != "goodput of b over n" {
 		t.Errorf("%q: %+v", f.Title, f.Panels[0].Marks)
 	}
@@ -171,7 +173,8 @@ func TestManyCurves(t *testing.T) {
 
 // The same of 30 series over time: none is left out.
 func TestManySeries(t *testing.T) {
-	f := figureOf(t, experiment.Plot{Kind: experiment.OverTime, X: "time", Y: "queue"}, swept([]float64{1, 2, 3}, named(10), 1))
+	f := figureOf(t, experiment.Plot{Kind: experiment.OverTime, X: "time", Y: "queue"}, swept([]float64{1, 2, 3},
+		named(10), 1))
 	marks := 0
 	for _, p := range f.Panels {
 		marks += len(p.Marks)
@@ -281,9 +284,11 @@ func TestKeys(t *testing.T) {
 		"ticks": {func(p *experiment.Plot) { p.XTicks.At = []float64{1, 3} }, func(f *figure.Figure) bool {
 			return len(f.X.Ticks) == 2
 		}},
-		"label": {func(p *experiment.Plot) { p.XLabel = "flows" }, func(f *figure.Figure) bool { return f.X.Label == "flows" }},
+		"label": {func(p *experiment.Plot) { p.XLabel = "flows" },
+			func(f *figure.Figure) bool { return f.X.Label == "flows" }},
 		"title": {func(p *experiment.Plot) { p.Title = "T" }, func(f *figure.Figure) bool { return f.Title == "T" }},
-		"none":  {func(p *experiment.Plot) { p.Untitled = true }, func(f *figure.Figure) bool { return f.Title+f.Note == "" }},
+		"none": {func(p *experiment.Plot) { p.Untitled = true },
+			func(f *figure.Figure) bool { return f.Title+f.Note == "" }},
 		"legend": {func(p *experiment.Plot) { p.Legend = "right" }, func(f *figure.Figure) bool {
 			return f.Legend == figure.Right
 		}},
@@ -297,8 +302,10 @@ func TestKeys(t *testing.T) {
 			func(f *figure.Figure) bool {
 				return f.Panels[0].Marks[0].Low == nil && !strings.Contains(f.Note, "interval")
 			}},
-		"band":   {func(p *experiment.Plot) { p.Error = "band" }, func(f *figure.Figure) bool { return f.Panels[0].Marks[0].Band }},
-		"panels": {func(p *experiment.Plot) { p.Panels = "scheme" }, func(f *figure.Figure) bool { return len(f.Panels) == 2 }},
+		"band": {func(p *experiment.Plot) { p.Error = "band" },
+			func(f *figure.Figure) bool { return f.Panels[0].Marks[0].Band }},
+		"panels": {func(p *experiment.Plot) { p.Panels = "scheme" },
+			func(f *figure.Figure) bool { return len(f.Panels) == 2 }},
 		"width": {func(p *experiment.Plot) { p.Width, p.Text = 252, 9 },
 			func(f *figure.Figure) bool { return f.Size.Width == 252 && f.Size.Text == 9 }},
 		"points": {func(p *experiment.Plot) { p.Drawn = experiment.KindPoints },

@@ -116,7 +116,10 @@ func (l *Look) shows(v Value) bool {
 func (l *Look) choose(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
-			return slices.IndexFunc(l.Columns, func(word string) bool { return experiment.Named(word, c.of.Measure, c.of.Group) })
+			return slices.IndexFunc(l.Columns, func(word string) bool {
+				return experiment.Named(word, c.of.Measure,
+					c.of.Group)
+			})
 		}
 		g.values = slices.DeleteFunc(g.values, func(c column) bool { return place(c) < 0 })
 		slices.SortStableFunc(g.values, func(a, b column) int { return place(a) - place(b) })

@@ -31,8 +31,8 @@ func folderOf(s *experiment.Spec, dir, world, key string) string {
 
 const hashLength = 12 // characters of the spec's hash in a folder's name
 
-func folderName(experiment, hash, key, world string) string {
-	name := plainName(experiment) + "-" + hash[:min(len(hash), hashLength)] + "-" + key
+func folderName(spec, hash, key, world string) string {
+	name := plainName(spec) + "-" + hash[:min(len(hash), hashLength)] + "-" + key
 	if world != experiment.Sim {
 		name += "-" + world
 	}

@@ -124,7 +124,8 @@ func TestAgreementsOfQueues(t *testing.T) {
 		{13.4, 8, 0.14, claim.Undecided}, {13.4, 8, 0.21, claim.Undecided}, {26, 19, 0.14, claim.Undecided},
 		{13.4, 8, 0.01, claim.Fails}, {13.4, 8, 0, claim.Fails}, {86, 2, 0.14, claim.Fails}, {86, 2, 0.51, claim.Undecided},
 	} {
-		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p50", upsetBy(x.share), x.lab),
+		o := &results.Outcome{World: experiment.Lab, Spec: s, Runs: comparedRuns("queue", "s->c p50", upsetBy(x.share),
+			x.lab),
 			Beside: &results.Outcome{World: experiment.Sim, Runs: comparedRuns("queue", "s->c p50", results.Attempt{}, x.sim)}}
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != x.want {
 			t.Errorf("a median of %v and %v, %v upset: %+v", x.sim, x.lab, x.share, all)

@@ -223,7 +223,8 @@ func twoFrames(p *experiment.Point) (longest unit.Time) {
 const timestamps = 12
 
 // labTraffic is what the run's kernels send, and the numbers of these flows among all.
-func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error, epoch int64,
+func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error,
+	epoch int64,
 	progress func(share float64)) (t labtraffic.Config, of []int) {
 	t = labtraffic.Config{
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Hosts, Do: do,

@@ -319,7 +319,8 @@ type refusal struct {
 // refusals are all ways, of results and those of another program.
 func refusals(t *testing.T, good, y *results.Outcome) []refusal {
 	fourth := uint64(4)
-	narrowed, later := whole(t, experiment.Options{Set: []string{"rate=1Mbps"}}, "x"), whole(t, experiment.Options{Seed: &fourth}, "x")
+	narrowed, later := whole(t, experiment.Options{Set: []string{"rate=1Mbps"}}, "x"), whole(t,
+		experiment.Options{Seed: &fourth}, "x")
 	longer := whole(t, experiment.Options{Set: []string{"duration=100ms"}}, "x")
 	return append(damages(t, good.Runs[0].ID), []refusal{
 		{"another program", y, func(a, b string) { other(t, b) }},

@@ -91,7 +91,8 @@ func TestMergeLab(t *testing.T) {
 		t.Errorf("of any generator: %v", err)
 	}
 	broken := measured(t, s, "weir", 3, 1)
-	replace(t, filepath.Join(broken, "captures", results.ID(plan.RunsOn(s, experiment.Lab)[0], "x", "weir")+"-hosts.pcapng"),
+	replace(t, filepath.Join(broken, "captures", results.ID(plan.RunsOn(s, experiment.Lab)[0], "x",
+		"weir")+"-hosts.pcapng"),
 		"hosts", "HOSTS")
 	if _, err := merge(t.TempDir(), false, b, broken); err == nil || !strings.Contains(err.Error(), "it is damaged") {
 		t.Errorf("a damaged capture: %v", err)

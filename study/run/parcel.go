@@ -110,7 +110,8 @@ func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 // Unpack reads a parcel, and loads its experiment. fetch returns a file by its digest, which Unpack checks. Files that
 // the parcel does not have are refused, whether this machine has them or not. A parcel with a path outside itself, with
 // two files of one path, or with a file that the experiment does not name is an error.
-func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec, error) {
+func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec,
+	error) {
 	p, inputs, err := decodeManifest(manifest)
 	if err != nil {
 		return nil, err

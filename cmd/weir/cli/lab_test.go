@@ -18,7 +18,8 @@ import (
 // lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
 // no failure.
 func TestLabExitCode(t *testing.T) {
-	of, err := plan.Load(registry(), &experiment.Source{Name: "small", File: "small.yaml", Data: []byte(small)}, experiment.Options{})
+	of, err := plan.Load(registry(), &experiment.Source{Name: "small", File: "small.yaml", Data: []byte(small)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 func TestRunsFitIntoMemory(t *testing.T) {
 	const text = "duration: 1ms\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nrepeat: 8\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100000}]\n"
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func BenchmarkMessages(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := "duration: 1s\nmtu: 4096 B payload\nmeasure: [job]\n" + x +
 				"\ntopology: {rails: {servers: 16, gpus: 8, spines: 8, rate: 400Gbps, delay: 500ns}}\n"
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+			s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+				experiment.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -76,7 +77,8 @@ func TestOldEnds(t *testing.T) {
 			text := "duration: 20ms\nmtu: 4096 B payload\nmeasure: [job]\n" + before + "traffic: [{name: t, " + of +
 				", job: {all_to_all: {size: 1600KB, iterations: 2}}}]\n" +
 				"topology: {rails: {servers: 4, gpus: 4, spines: 2, rate: 100Gbps, delay: 500ns}}\n"
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+			s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+				experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,7 +43,8 @@ func (l *nameList) errorText(t *testing.T, r *experiment.Registry) string {
 	t.Helper()
 	text := edit(t, l.text, []string{l.old, l.now})
 	open := func(name string) ([]byte, error) { return []byte(files[name]), nil }
-	_, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text), Open: open}, experiment.Options{})
+	_, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text), Open: open},
+		experiment.Options{})
 	if err == nil {
 		t.Fatalf("%s is accepted", l.now)
 	}
@@ -197,7 +198,8 @@ func TestListsOfCommands(t *testing.T) {
 	}{
 		{[]string{"run", "no/such"}, listNames(r.Experiments(), func(e *experiment.Entry) string { return e.Name })},
 		{[]string{"import", "x", "--format", "z"}, listNames(r.Imports, func(f *experiment.Import) string { return f.Name })},
-		{[]string{"export", file, "--format", "z"}, listNames(r.Formats, func(f *experiment.Format) string { return f.Name })},
+		{[]string{"export", file, "--format", "z"}, listNames(r.Formats,
+			func(f *experiment.Format) string { return f.Name })},
 		{[]string{"plot", file, "--format", "z"}, figure.Formats()},
 		{[]string{"schema", "z"}, append(results.SchemaNames(), "experiment", "results")},
 		{[]string{"trace", file, "--kind", "z"}, trace.KindNames()},

@@ -37,7 +37,8 @@ const (
 // twice carries out a run with every iteration and with those that do not recur, and compares all that comes of it.
 func twice(t *testing.T, text string) *sim.Repetition {
 	t.Helper()
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,8 @@ func TestMessagesAtOnce(t *testing.T) {
 	memory := func(job string) float64 {
 		text := fmt.Sprintf(training, "[ecmp]", "", "transport: rdma, cc: dcqcn", job)
 		text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 16, gpus: 8", 1)
-		s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+		s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+			experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +233,8 @@ func TestMessagesAtOnce(t *testing.T) {
 // hopsOf carries out the first run of a file, and gives it with its packet-hops.
 func hopsOf(t *testing.T, text string) (r *plan.Run, hops float64) {
 	t.Helper()
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +309,8 @@ func TestCheckOfManyMessages(t *testing.T) {
 	text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 64, gpus: 4", 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +329,8 @@ func TestDrawsAnew(t *testing.T) {
 		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "there are several jobs",
 	} {
 		text := fmt.Sprintf(training, "[ecmp]", "iterations: {draws: anew}", "transport: tcp, cc: reno", job)
-		_, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+		_, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+			experiment.Options{})
 		if err == nil || !strings.Contains(err.Error(), "x.yaml:5:21: draws cannot begin anew: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)

@@ -46,7 +46,8 @@ var laterStart = strings.NewReplacer("duration: 3ms", "duration: 1003ms", "start
 
 func rehearse(t *testing.T, r *experiment.Registry, text string) {
 	t.Helper()
-	s, err := plan.Load(r, &experiment.Source{Name: "rehearsal", File: "rehearsal.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(r, &experiment.Source{Name: "rehearsal", File: "rehearsal.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func identities(s *experiment.Spec) (all []string) {
 func reloaded(t *testing.T, s *experiment.Spec) *experiment.Spec {
 	t.Helper()
 	inputs := s.Inputs()
-	src := &experiment.Source{File: "spec.yaml", Name: s.Name(), Data: s.Resolved(), Open: func(name string) ([]byte, error) {
+	src := &experiment.Source{File: "spec.yaml", Name: s.Name(), Data: s.Resolved(), Open: func(name string) ([]byte,
+		error) {
 		data, ok := inputs[name]
 		if !ok {
 			return nil, fmt.Errorf("the spec does not name %s", name)

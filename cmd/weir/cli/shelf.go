@@ -55,7 +55,8 @@ func (f *folders) shelved(a *app, name string) ([]*results.Shelved, error) {
 		return 1
 	}
 	slices.SortStableFunc(found, func(x, y *results.Shelved) int { // they are in the order of time
-		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash), rank(x.World == experiment.Sim)-rank(y.World == experiment.Sim))
+		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash),
+			rank(x.World == experiment.Sim)-rank(y.World == experiment.Sim))
 	})
 	return found, nil
 }

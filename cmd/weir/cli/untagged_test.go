@@ -17,7 +17,8 @@ import (
 // untagged runs the first point of a file, and returns what of its state at the end has no tag.
 func untagged(t *testing.T, text string) []string {
 	t.Helper()
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)}, experiment.Options{})
+	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
+		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@
 // it (UEC htsim); the consortium's specification is not stored here, and only that counts.
 //
 // A sender gives each packet a number and an entropy value, which is its source port, so that switches with the program
-// ecmp send packets of one flow by many paths. Switches with the program trimming (weir/core/dataplane/buffer/trimming) cut
-// payloads off where there is no room; the receiver answers what is left with a NACK, and the packet goes again at
+// ecmp send packets of one flow by many paths. Switches with the program trimming (weir/core/dataplane/buffer/trimming)
+// cut payloads off where there is no room; the receiver answers what is left with a NACK, and the packet goes again at
 // once. A window follows the law NSCC (weir/core/cc/nscc), or the receiver gives credit (RCCC), or both do.
 //
 // # Where its parts are

@@ -44,7 +44,8 @@ func (k *kept) Write(r *trace.Record) error {
 // Trace carries out a run of TCP, datagrams and frames of every kind, and gives the records of the
 // ports that the patterns pick; sinks, which are made for these ports, get them too. The registry
 // must have p4abc's program.
-func Trace(t testing.TB, r *experiment.Registry, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
+func Trace(t testing.TB, r *experiment.Registry, sinks func(ports []string) []trace.Sink,
+	patterns ...string) []trace.Record {
 	t.Helper()
 	return TraceOf(t, r, traced, sinks, patterns...)
 }

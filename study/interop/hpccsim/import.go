@@ -42,7 +42,7 @@ const simulatorStart = 2 * unit.Second
 // be. Programs and parameters that the registry does not have are left out, and some keys have no
 // counterpart: comments say so, and warnings, with the key's place and what it would mean. What is
 // wrong with the files is an InputErrors.
-func Import(r *experiment.Registry, config, folder string) (experiment []byte, warnings []experiment.Warning, err error) {
+func Import(r *experiment.Registry, config, folder string) (text []byte, warnings []experiment.Warning, err error) {
 	out, warnings, err := written(r, config, folder)
 	if out != nil {
 		err = join(err, try(r, config, folder, out))
@@ -55,9 +55,9 @@ func Import(r *experiment.Registry, config, folder string) (experiment []byte, w
 
 // try loads an experiment: what the keys' own bounds let through, a scheme's may not. It is named as if it were in the
 // folder that its files are relative to.
-func try(r *experiment.Registry, config, folder string, experiment []byte) error {
+func try(r *experiment.Registry, config, folder string, text []byte) error {
 	src := &experiment.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
-		Data: experiment}
+		Data: text}
 	src.Open = func(name string) ([]byte, error) { return document.ReadFile(src.Path(name), document.LargestInput) }
 	_, err := plan.Load(r, src, experiment.Options{})
 	return err
@@ -80,12 +80,12 @@ func join(wrong, loaded error) error {
 
 // written is the experiment before it is tried; nil if there is too little to make one of. It is there, too, where the
 // error is about values of keys.
-func written(r *experiment.Registry, config, folder string) (experiment []byte, warnings []experiment.Warning, err error) {
+func written(r *experiment.Registry, config, folder string) (text []byte, warnings []experiment.Warning, err error) {
 	c := document.NewReader(experiment.FileKind)
 	m := &hpccImport{d: c, registry: r, file: config, folder: folder,
 		became: map[string]string{}, lost: map[string]string{}}
-	experiment = m.experiment()
-	return experiment, append(m.warnings(), m.left...), c.Err()
+	text = m.experiment()
+	return text, append(m.warnings(), m.left...), c.Err()
 }
 
 // hpccImport is one config.txt on its way to an experiment.

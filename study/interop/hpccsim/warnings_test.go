@@ -15,7 +15,8 @@ import (
 
 // importWarnings returns the warnings of one kind about a configuration, changed by pairs of a key and its line, and
 // with other flows and another registry, if any.
-func importWarnings(t *testing.T, kind string, r *experiment.Registry, flows string, change ...string) []document.Warning {
+func importWarnings(t *testing.T, kind string, r *experiment.Registry, flows string,
+	change ...string) []document.Warning {
 	t.Helper()
 	config := simulatorFiles(t, change...)
 	if flows != "" {

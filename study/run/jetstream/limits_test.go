@@ -59,7 +59,8 @@ func greedy() *experiment.Registry {
 // both is an experiment of a run with each of two programs.
 func both(t *testing.T, r *experiment.Registry, one, two string) *experiment.Spec {
 	return plantest.Load(t, r, strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
-		fmt.Sprintf("switch: [$x]\nsweep: {x: [%s, %s], rate: [1Mbps]}\nmeasure: [goodput]\n", one, two), experiment.Options{})
+		fmt.Sprintf("switch: [$x]\nsweep: {x: [%s, %s], rate: [1Mbps]}\nmeasure: [goodput]\n", one,
+			two), experiment.Options{})
 }
 
 // A run that takes more memory than was estimated is given up, and its error names the limit; one beside it, which is

@@ -6,8 +6,9 @@
 // Queues and thresholds are products of a rate and the network's round trip, in whole packets. Those of a port whose
 // rate is lower, or becomes so in an event, are in proportion.
 //
-// It is the queue of the working group's simulator (UEC htsim). NDP's switch (weir/core/dataplane/buffer/ndp) differs in its
-// limits: here they are in bytes, with the packet on the wire, and twice as many for headers, which never go back.
+// It is the queue of the working group's simulator (UEC htsim). NDP's switch (weir/core/dataplane/buffer/ndp) differs
+// in its limits: here they are in bytes, with the packet on the wire, and twice as many for headers, which never go
+// back.
 //
 // # Where its parts are
 //
