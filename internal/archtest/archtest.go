@@ -34,17 +34,20 @@ type Layer struct {
 // down only.
 var Layers = []Layer{
 	{Name: "."}, // the pages
-	{Name: "core", Pure: true, Order: "unit < packet scheme < telemetry topology workload < trace < cc dataplane < " +
-		"transport fabric"},
+	{Name: "core", Pure: true, Order: "unit < packet scheme < telemetry topology workload < jobs < trace < " +
+		"cc dataplane < transport fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
 	{Name: "worlds", Imports: "core internal", Modules: true, Order: "lab agent < softswitch"},
 	{Name: "worlds/sim/crew"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
-	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Order: "measure < claim < spec < plan < " +
-		"results figure traps < run report < page < bench interop",
-		Packages: map[string]string{"claim": "core internal", "spec": "core internal"}},
+	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Order: "measure < claim < experiment < " +
+		"plan < results figure traps < run report < page < bench interop",
+		Packages: map[string]string{"claim": "core internal", "experiment": "core internal"}},
+	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim study", Modules: true},
+	{Name: "internal/ci", Imports: "core internal internal/testkit", Modules: true},
 	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim study", Modules: true},
+	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim study cmd", Modules: true},
 }
 
 // impure are packages of the standard library that bring time, other threads,
