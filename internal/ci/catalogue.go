@@ -26,7 +26,7 @@ const (
 )
 
 // realTime matches experiments whose results depend on the machine: they are not compared.
-var realTime = regexp.MustCompile(`^bench/|/lab$|/lab-`)
+var realTime = regexp.MustCompile(`^bench/`)
 
 // catalogueCommand runs the catalogue's quick variants with the program of another commit and with this work tree's
 // program, and prints what differs. Runs that are there already are not repeated.

@@ -445,9 +445,12 @@ func unmeasured(a *results.Agreement) string {
 	return "–"
 }
 
-// undecided says why it is not known whether a value agrees; "" if it is known.
-func undecided(a *results.Agreement, factor float64) string {
+// describeVerdict returns why a value is undecided, or that a value outside rests on one seed in each world; "" for
+// other verdicts.
+func describeVerdict(a *results.Agreement, factor float64) string {
 	switch {
+	case a.Verdict == claim.Fails && math.IsNaN(a.Interval):
+		return ", one seed in each world"
 	case a.Verdict != claim.Undecided:
 		return ""
 	case a.Upset:
@@ -464,7 +467,7 @@ func outside(o *results.Outcome, w *worlds) (out []string) {
 			sc := w.scales.scale(a.Measure, a.Unit)
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", measure.PointName(a.Point), a.Measure, a.Group))+
 				fmt.Sprintf(": %s %s in the simulator, %s in the lab%s", plainNumber(a.Sim*sc.Factor), sc.Unit,
-					plainNumber(a.Lab*sc.Factor), undecided(&a, sc.Factor)))
+					plainNumber(a.Lab*sc.Factor), describeVerdict(&a, sc.Factor)))
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"weir/core/unit"
@@ -138,4 +139,28 @@ func TestLabFits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLabExperiments_HaveSpread checks that the quick variant of each experiment that recommends the lab has several
+// seeds in the simulator: the difference of two single runs has no interval, and TCP's shares vary by a third between
+// seeds (p4abc/domain, IPv6 without ABC: 5.0 and 6.9 Mb/s).
+func TestLabExperiments_HaveSpread(t *testing.T) {
+	var checked atomic.Int32
+	eachExperiment(t, func(t *testing.T, e entry) {
+		s := mustLoad(t, e.name, spec.Options{Quick: true})
+		_, text := s.Text()
+		if !strings.Contains(string(text), e.name+" --on lab") {
+			return
+		}
+		checked.Add(1)
+		if _, byNeed := s.Need(); !byNeed && (s.Repeat() < 8 || s.LabRepeat() > 2) {
+			t.Errorf("quick has %d seeds in the simulator, want 8 or more, and %d in the lab, want 1 or 2", s.Repeat(),
+				s.LabRepeat())
+		}
+	})
+	t.Cleanup(func() {
+		if n := checked.Load(); n < 6 {
+			t.Errorf("%d experiments recommend the lab", n)
+		}
+	})
 }
