@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -51,7 +52,7 @@ func (m managed) load(t *testing.T, rate unit.Rate, flows int, seconds float64) 
 		t.Fatal(err)
 	}
 	port := 2 * (len(c.Network.Links) - 1) // the last link, from the left
-	c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: port, Every: unit.Millisecond})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: unit.Millisecond})
 	out, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/core/outcome"
 	"weir/core/telemetry"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -39,7 +40,7 @@ func TestEventRates(t *testing.T) {
 			}
 			for l := range c.Network.Links {
 				if c.Network.PortName(l, 0) == "leaf0->spine0" {
-					c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: 2 * l, Every: 1_000_000}}
+					c.Watches = []outcome.Watch{{What: outcome.QueueBytes, Index: 2 * l, Every: 1_000_000}}
 				}
 			}
 			out, err := sim.Run(c)

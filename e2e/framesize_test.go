@@ -90,8 +90,8 @@ func largestPacket(t *testing.T, c *sim.Config) (largest int32) {
 	t.Helper()
 	var all []*measured
 	for i := range c.Flows {
-		m := &measured{Endpoint: c.Flows[i].Receiver}
-		c.Flows[i].Receiver, all = m, append(all, m)
+		m := &measured{Endpoint: c.Endpoints[i].Receiver}
+		c.Endpoints[i].Receiver, all = m, append(all, m)
 	}
 	if _, err := sim.Run(c); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/testkit/testutil"
@@ -139,7 +140,7 @@ func load(t *testing.T, text string) (s *experiment.Spec, loads bool) {
 }
 
 // measure runs the combination, if it loads.
-func (r reaction) measure(t *testing.T) (o outcome, warned []document.Warning, loads bool) {
+func (r reaction) measure(t *testing.T) (o figures, warned []document.Warning, loads bool) {
 	s, loads := load(t, r.spec())
 	if !loads {
 		return o, nil, false
@@ -148,7 +149,7 @@ func (r reaction) measure(t *testing.T) (o outcome, warned []document.Warning, l
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: 1, Every: 1_000_000})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: 1_000_000})
 	out, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)

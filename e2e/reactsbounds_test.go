@@ -9,9 +9,9 @@ import (
 
 	"weir/cmd/weir/cli"
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/scheme"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // effect is a way in which flows miss the bounds of their law; bits.
@@ -93,20 +93,20 @@ func (x crossing) excusedBy(all []document.Warning) (e effect) {
 	return e
 }
 
-// outcome is what flows did at a congested port.
-type outcome struct {
+// figures are what flows did at a congested port.
+type figures struct {
 	queue  float64 // 95th percentile, in bandwidth-delay products
 	used   float64 // part of the link's rate
 	lost   float64 // dropped packets per packet sent
 	resent float64 // packets that arrived twice, per packet sent
 }
 
-func (o outcome) String() string {
+func (o figures) String() string {
 	return fmt.Sprintf("queue %.2f, used %.3f, lost %.4f, resent %.4f", o.queue, o.used, o.lost, o.resent)
 }
 
-// packets completes an outcome by what happened to packets of flows. Drops are of all flows.
-func (o outcome) packets(out *sim.Result, flows []sim.FlowResult) outcome {
+// packets completes figures by what happened to packets of flows. Drops are of all flows.
+func (o figures) packets(out *outcome.Result, flows []outcome.FlowResult) figures {
 	dropped, sent, twice := int64(0), int64(0), int64(0)
 	for i := range out.Flows {
 		sent += out.Flows[i].Sender.SentPackets
@@ -126,11 +126,11 @@ func (o outcome) packets(out *sim.Result, flows []sim.FlowResult) outcome {
 	return o
 }
 
-// bound limits an outcome.
+// bound limits figures.
 type bound struct{ queue, used, lost, resent float64 }
 
-// missed returns which of the bounds an outcome misses.
-func (b bound) missed(o outcome) (e effect) {
+// missed returns which of the bounds figures miss.
+func (b bound) missed(o figures) (e effect) {
 	for i, miss := range []bool{o.queue > b.queue, o.lost > b.lost, o.used < b.used, o.resent > b.resent} {
 		if miss {
 			e |= 1 << i
@@ -255,17 +255,17 @@ func TestReactionsJudged(t *testing.T) {
 	warning := func(id string) []document.Warning { return []document.Warning{{Kind: scheme.WarningKind{ID: id}}} }
 	for _, x := range []struct {
 		controller string
-		outcome
+		figures
 		missed effect
-	}{{"hpcc", outcome{3.5, 0.9, 0, 0}, longQueue}, {"hpcc", outcome{1.3, 0.9, 0.005, 0}, 0},
-		{"hpcc", outcome{1.3, 0.2, 0, 0}, idles}, {"hpcc", outcome{0.1, 0.9, 0.1, 0.1}, drops | resends},
-		{"cubic", outcome{3.5, 0.9, 0.01, 0}, 0}, {"cubic", outcome{3.5, 0.9, 0.3, 0}, drops},
-		{"rx_hpcc: {preset: agent}", outcome{2.7, 0.9, 0.01, 0}, longQueue},
-		{"powertcp", outcome{1.3, 0.69, 0, 0}, idles}, {"dcqcn", outcome{3.5, 0.29, 0, 0}, idles},
-		{"timely", outcome{3.5, 0.29, 0, 0}, idles}, {"bbr", outcome{3.9, 0.9, 0.46, 0.16}, drops | resends}} {
-		t.Run(fmt.Sprint(x.controller, ", ", x.outcome), func(t *testing.T) {
+	}{{"hpcc", figures{3.5, 0.9, 0, 0}, longQueue}, {"hpcc", figures{1.3, 0.9, 0.005, 0}, 0},
+		{"hpcc", figures{1.3, 0.2, 0, 0}, idles}, {"hpcc", figures{0.1, 0.9, 0.1, 0.1}, drops | resends},
+		{"cubic", figures{3.5, 0.9, 0.01, 0}, 0}, {"cubic", figures{3.5, 0.9, 0.3, 0}, drops},
+		{"rx_hpcc: {preset: agent}", figures{2.7, 0.9, 0.01, 0}, longQueue},
+		{"powertcp", figures{1.3, 0.69, 0, 0}, idles}, {"dcqcn", figures{3.5, 0.29, 0, 0}, idles},
+		{"timely", figures{3.5, 0.29, 0, 0}, idles}, {"bbr", figures{3.9, 0.9, 0.46, 0.16}, drops | resends}} {
+		t.Run(fmt.Sprint(x.controller, ", ", x.figures), func(t *testing.T) {
 			r := reaction{controller: x.controller}
-			if missed := r.bounds().missed(x.outcome); missed != x.missed {
+			if missed := r.bounds().missed(x.figures); missed != x.missed {
 				t.Errorf("missed%v, want%v", missed, x.missed)
 			}
 			if e := r.excusedBy(warning("hpcc-w-ai")); e != longQueue {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/plan"
@@ -183,7 +184,7 @@ func (x crossing) check(t *testing.T) {
 		if way == "y" && !x.both {
 			continue
 		}
-		o := x.outcome(out, c, names, way)
+		o := x.figures(out, c, names, way)
 		excused := x.excusedBy(about(s.Warnings(), x.spec(), way))
 		t.Logf("%s: %v, excused%v", way, o, excused)
 		if missed := x.bounds().missed(o) &^ excused; missed != 0 {
@@ -198,7 +199,7 @@ func (x crossing) watch(c *sim.Config) (names []string) {
 	for l := range c.Network.Links {
 		for e := range 2 {
 			if name := c.Network.PortName(l, e); strings.Contains(name, "leaf") && strings.Contains(name, "spine") {
-				w := sim.Watch{What: sim.QueueBytes, Index: 2*l + e, Every: x.speed.trip() / 4}
+				w := outcome.Watch{What: outcome.QueueBytes, Index: 2*l + e, Every: x.speed.trip() / 4}
 				c.Watches = append(c.Watches, w)
 				names = append(names, name)
 			}
@@ -207,9 +208,9 @@ func (x crossing) watch(c *sim.Config) (names []string) {
 	return names
 }
 
-// outcome is of one direction, x or y: of the ports that its data passes the longest queue and the highest use, of its
+// figures is of one direction, x or y: of the ports that its data passes the longest queue and the highest use, of its
 // flows what was sent again. Drops are of all packets and both directions.
-func (x crossing) outcome(out *sim.Result, c *sim.Config, names []string, way string) (o outcome) {
+func (x crossing) figures(out *outcome.Result, c *sim.Config, names []string, way string) (o figures) {
 	from, to := "leaf0->", "->leaf1"
 	if way == "y" {
 		from, to = "leaf1->", "->leaf0"

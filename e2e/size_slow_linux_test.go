@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/worlds/sim"
 )
 
@@ -33,7 +34,7 @@ func TestLargeRuns(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			if os.Getenv(sizeOf) != "" {
 				r, err := sim.Run(large(t, x.k, x.traffic))
-				if err != nil || r.End != sim.AllDone || len(r.Flows) != x.flows {
+				if err != nil || r.End != outcome.AllDone || len(r.Flows) != x.flows {
 					t.Fatalf("%d flows, %+v, %v", len(r.Flows), r.End, err)
 				}
 				fmt.Printf("peak %d\n", peakMemory(t))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -70,7 +71,7 @@ func TestFlowsTakeLittle(t *testing.T) {
 	}
 	r := s.Run()
 	peak = max(peak, inUse())
-	if len(r.Flows) != flows || r.End != sim.AllDone || windows < 500 {
+	if len(r.Flows) != flows || r.End != outcome.AllDone || windows < 500 {
 		t.Fatalf("%d flows, %s after %d windows", len(r.Flows), r.End, windows)
 	}
 	each := (peak - before - network) / flows

@@ -49,7 +49,7 @@ type Event struct {
 	At           unit.Time
 	Kind         Kind
 	Node         int32  // where it happened: of Arrive the receiving node, else the port's
-	Port         int32  // 2·link + end, as in sim.Result.Ports, or None
+	Port         int32  // 2·link + end, as in outcome.Result.Ports, or None
 	Reason       string // of Drop and Lost, one word
 	QueuePackets int32  // that wait at the port after it, or None
 	QueueBytes   unit.Bytes

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -115,7 +116,7 @@ func Built(r *experiment.Registry, text string, carriedOut bool) (float64, error
 	if err != nil {
 		return 0, err
 	}
-	var result *sim.Result
+	var result *outcome.Result
 	if carriedOut {
 		result = s.Run()
 	}

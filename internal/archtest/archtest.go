@@ -21,34 +21,38 @@ import (
 // within rows the innermost holds.
 type Layer struct {
 	Name    string
-	Imports string // other layers that it may import, separated by spaces
+	Imports string // other layers that its packages may depend on, separated by spaces
 	Order   string // of its packages, from the lowest: see Check; "" for any order
 	Apart   bool   // its packages do not import each other
 	Pure    bool   // state machines: see Check
 	Modules bool   // may import modules of others
-	// Packages have the layers that a package may import in place of Imports, by its name.
+	// Packages are, by their names, the layers that a package may depend on in place of Imports.
 	Packages map[string]string
 }
 
-// Layers are the rules of docs/design.md, from the lowest layer to the highest. Imports go
+// Layers are the rules of docs/design.md, from the lowest layer to the highest. Dependencies go
 // down only.
 var Layers = []Layer{
 	{Name: "."}, // the pages
 	{Name: "core", Pure: true, Order: "unit < packet scheme < telemetry topology workload < jobs < trace < " +
-		"cc dataplane < transport fabric"},
+		"cc dataplane < transport < outcome < fabric"},
 	{Name: "papers", Imports: "core", Apart: true, Pure: true},
 	{Name: "internal", Imports: "core", Modules: true},
 	{Name: "worlds", Imports: "core internal", Modules: true, Order: "lab agent < softswitch"},
 	{Name: "worlds/sim/crew"},
 	{Name: "worlds/sim", Imports: "core worlds/sim/crew", Pure: true},
-	{Name: "study", Imports: "core internal worlds worlds/sim", Modules: true, Order: "measure < claim < experiment < " +
-		"plan < results figure traps < run report < page < bench interop",
-		Packages: map[string]string{"claim": "core internal", "experiment": "core internal"}},
-	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim study", Modules: true},
+	{Name: "study", Imports: "core internal worlds worlds/sim worlds/sim/crew", Modules: true,
+		Order:    "measure < claim < experiment < plan < results figure traps < run report < page < bench interop",
+		Packages: map[string]string{"measure": outsideWorlds, "claim": outsideWorlds, "experiment": outsideWorlds}},
+	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim worlds/sim/crew study", Modules: true},
+	{Name: "internal/testkit", Imports: "core internal worlds worlds/sim worlds/sim/crew study", Modules: true},
 	{Name: "internal/ci", Imports: "core internal internal/testkit", Modules: true},
-	{Name: "cmd", Imports: ". core papers internal worlds worlds/sim study", Modules: true},
-	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim study cmd", Modules: true},
+	{Name: "e2e", Imports: ". core papers internal internal/testkit worlds worlds/sim worlds/sim/crew study cmd",
+		Modules: true},
 }
+
+// outsideWorlds are the layers of packages that serve both worlds and depend on neither.
+const outsideWorlds = "core internal"
 
 // impure are packages of the standard library that bring time, other threads,
 // the machine or chance into a state machine. A name that ends in a slash stands
@@ -81,12 +85,19 @@ type file struct {
 	used bool // by this build: its constraints hold
 }
 
+// edge is an import of a package of the module.
+type edge struct {
+	to string // folder
+	at token.Pos
+}
+
 // checker goes through the sources of one module.
 type checker struct {
 	module   string
 	fset     *token.FileSet
 	layers   []Layer
 	packages map[string][]*file // by folder
+	edges    map[string][]edge  // by folder, imports of the module's own packages that are allowed
 	checked  map[string]*types.Package
 	found    []Violation
 }
@@ -94,7 +105,8 @@ type checker struct {
 // Check checks all Go sources below fsys, the root of module, against the table
 // and returns what it found in the order of the sources:
 //
-//   - code imports only its own layer, and those that its layer's row names;
+//   - code depends only on its own layer and on the layers that its layer's row names, in all files of any build, be it
+//     directly or through other packages;
 //   - a package with its subfolders, directly below its layer, imports of its own layer only
 //     itself if the layer's packages are Apart, and itself and packages that are lower in
 //     the layer's Order if there is one, which then has all packages;
@@ -111,7 +123,7 @@ type checker struct {
 func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 	c := &checker{
 		module: module, fset: token.NewFileSet(), layers: layers,
-		packages: map[string][]*file{}, checked: map[string]*types.Package{},
+		packages: map[string][]*file{}, edges: map[string][]edge{}, checked: map[string]*types.Package{},
 	}
 	if err := standard.open(); err != nil {
 		return nil, err
@@ -142,6 +154,9 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 				return nil, err
 			}
 		}
+	}
+	for _, folder := range folders {
+		c.dependencies(folder)
 	}
 	sort.Slice(c.found, func(i, j int) bool {
 		a, b := c.found[i].At, c.found[j].At
@@ -287,6 +302,8 @@ func (c *checker) imports(r Layer, folder string, f *file) {
 				c.fail(spec.Pos(), "%s is in no layer of the table", p)
 			} else if why := c.may(r, folder, other, rest); why != "" {
 				c.fail(spec.Pos(), "%s", why)
+			} else {
+				c.edges[folder] = append(c.edges[folder], edge{rest, spec.Pos()})
 			}
 		case strings.Contains(first, "."):
 			if !r.Modules {
@@ -304,6 +321,53 @@ func (c *checker) imports(r Layer, folder string, f *file) {
 			}
 		}
 	}
+}
+
+// dependencies finds what a package depends on through imports that are allowed one by one, and may not depend on. It
+// reports one way to each forbidden layer or package, and leaves it to a package on the way to which the same is
+// forbidden.
+func (c *checker) dependencies(folder string) {
+	type step struct {
+		folder string
+		via    *step
+		at     token.Pos // of the first import
+	}
+	found, visited := map[string]bool{}, map[string]bool{folder: true}
+	ways := []*step{{folder: folder}}
+	for len(ways) > 0 {
+		s := ways[0]
+		ways = ways[1:]
+		why := c.mayDepend(folder, s.folder)
+		way := s.folder
+		for v := s.via; v != nil; v = v.via {
+			way = v.folder + " → " + way
+			if v.folder != folder && why != "" && c.mayDepend(v.folder, s.folder) != "" {
+				why = ""
+			}
+		}
+		if why != "" && !found[why] {
+			found[why] = true
+			c.fail(s.at, "%s, and depends on it: %s", why, way)
+		}
+		for _, e := range c.edges[s.folder] {
+			if visited[e.to] {
+				continue
+			}
+			visited[e.to] = true
+			at := s.at
+			if s.via == nil {
+				at = e.at
+			}
+			ways = append(ways, &step{e.to, s, at})
+		}
+	}
+}
+
+// mayDepend returns why a folder may not depend on another one; "" if it may.
+func (c *checker) mayDepend(folder, on string) string {
+	r, _ := c.layerOf(folder)
+	other, _ := c.layerOf(on)
+	return c.may(r, folder, other, on)
 }
 
 // syntax checks what needs no types.

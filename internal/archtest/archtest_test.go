@@ -43,10 +43,12 @@ var crossing = []fixture{
 		"layer worlds may not import layer papers"},
 	{"study to a paper", "study/run/x.go", "package run\nimport _ \"weir/papers/p4abc\"\n",
 		"layer study may not import layer papers"},
-	{"spec to a world", "study/experiment/x.go", "package spec\nimport _ \"weir/worlds/sim\"\n",
+	{"experiment to a world", "study/experiment/x.go", "package experiment\nimport _ \"weir/worlds/sim\"\n",
 		"package study/experiment may not import layer worlds/sim"},
-	{"spec to its own layer, and below", "study/experiment/x.go",
-		"package spec\nimport (_ \"weir/core/unit\"; _ \"weir/study/claim\")\n", ""},
+	{"measure to a world", "study/measure/x.go", "package measure\nimport _ \"weir/worlds/lab\"\n",
+		"package study/measure may not import layer worlds"},
+	{"experiment to its own layer, and below", "study/experiment/x.go",
+		"package experiment\nimport (_ \"weir/core/unit\"; _ \"weir/study/claim\")\n", ""},
 	{"plumbing to a world", "internal/rtnl/x.go", "package rtnl\nimport _ \"weir/worlds/lab\"\n",
 		"layer internal may not import layer worlds"},
 	{"sim to plumbing", "worlds/sim/x.go", "package sim\nimport _ \"weir/internal/rtnl\"\n",
@@ -150,6 +152,64 @@ func TestCheckCatches(t *testing.T) {
 			}
 			if len(found) != 1 || !strings.Contains(found[0].Msg, c.want) || found[0].At.Filename != c.file {
 				t.Errorf("found %v, want one with %q in %s", found, c.want, c.file)
+			}
+		})
+	}
+}
+
+// A package that may not depend on a layer is found if it does so through others, each of which may import the next.
+// The chain is reported once, at the first import that leads there, and whatever build constraints its files have.
+func TestCheckCatchesDependencies(t *testing.T) {
+	layers := []Layer{{Name: "core"}, {Name: "worlds", Imports: "core"}, {Name: "study", Imports: "core worlds",
+		Packages: map[string]string{"claim": "core"}, Order: "unitless < measure < claim < run"}}
+	const measure = "package measure\nimport _ \"weir/%s\"\n"
+	const claim = "package claim\nimport (\n\t_ \"weir/core\"\n\t_ \"weir/study/measure\"\n)\n"
+	const chain = "study/claim/x.go:4:2: package study/claim may not import layer worlds, and depends on it: " +
+		"study/claim → study/measure → "
+	for name, x := range map[string]struct {
+		change func(fsys fstest.MapFS)
+		want   []string
+	}{
+		"no world": {func(fstest.MapFS) {}, nil},
+		"through one package": {func(fsys fstest.MapFS) {
+			fsys["study/measure/x.go"] = &fstest.MapFile{Data: fmt.Appendf(nil, measure, "worlds/sim")}
+		}, []string{chain + "worlds/sim"}},
+		"through one of another build": {func(fsys fstest.MapFS) {
+			fsys["study/measure/x_plan9.go"] = &fstest.MapFile{Data: fmt.Appendf(nil, "//go:build slow\n\n"+measure,
+				"worlds/sim")}
+		}, []string{chain + "worlds/sim"}},
+		"through a test": {func(fsys fstest.MapFS) {
+			fsys["study/measure/x_test.go"] = &fstest.MapFile{Data: fmt.Appendf(nil, measure, "worlds/sim")}
+		}, nil},
+		"through two": {func(fsys fstest.MapFS) {
+			fsys["study/measure/x.go"] = &fstest.MapFile{Data: fmt.Appendf(nil, measure, "study/unitless")}
+			fsys["study/unitless/x.go"] = &fstest.MapFile{Data: []byte("package unitless\nimport _ \"weir/worlds/lab\"\n")}
+		}, []string{chain + "study/unitless → worlds/lab"}},
+		"to two packages of the layer": {func(fsys fstest.MapFS) {
+			fsys["study/measure/x.go"] = &fstest.MapFile{Data: fmt.Appendf(nil, measure, "worlds/sim")}
+			fsys["worlds/sim/y.go"] = &fstest.MapFile{Data: []byte("package sim\nimport _ \"weir/worlds/lab\"\n")}
+		}, []string{chain + "worlds/sim"}},
+		"from a package that may": {func(fsys fstest.MapFS) {
+			fsys["study/run/x.go"] = &fstest.MapFile{Data: []byte("package run\nimport _ \"weir/worlds/sim\"\n")}
+		}, nil},
+		"directly, from a package above": {func(fsys fstest.MapFS) {
+			fsys["study/claim/y.go"] = &fstest.MapFile{Data: []byte("package claim\nimport _ \"weir/worlds/sim\"\n")}
+			fsys["study/run/x.go"] = &fstest.MapFile{Data: []byte("package run\nimport _ \"weir/study/claim\"\n")}
+		}, []string{"study/claim/y.go:2:8: package study/claim may not import layer worlds"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys := fstest.MapFS{"study/claim/x.go": {Data: []byte(claim)}}
+			for _, folder := range []string{"core", "worlds/sim", "worlds/lab", "study/unitless", "study/measure", "study/run"} {
+				fsys[folder+"/doc.go"] = &fstest.MapFile{Data: []byte("package " + path.Base(folder) + "\n")}
+			}
+			x.change(fsys)
+			found, err := Check(fsys, "weir", layers)
+			var got []string
+			for _, v := range found {
+				got = append(got, v.String())
+			}
+			if err != nil || !slices.Equal(got, x.want) {
+				t.Errorf("found %q, %v; want %q", got, err, x.want)
 			}
 		})
 	}

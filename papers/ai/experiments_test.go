@@ -21,6 +21,7 @@ import (
 	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/tm"
 	"weir/core/jobs/collective"
+	"weir/core/outcome"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/ndp"
@@ -144,7 +145,7 @@ func first(t *testing.T, src *experiment.Source) *plan.Run {
 }
 
 // carried is what a run gives, with something changed.
-func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config, *sim.Result) {
+func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config, *outcome.Result) {
 	t.Helper()
 	c, err := r.Config()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -66,7 +67,8 @@ func TestAgentIncreases(t *testing.T) {
 				t.Errorf("warned: %v, want %v: %q", warned, c.warned, kinds)
 			}
 			const toB = 2 // the port of s to b
-			config.Watches = append(config.Watches, sim.Watch{What: sim.QueuePackets, Index: toB, Every: unit.Millisecond})
+			config.Watches = append(config.Watches, outcome.Watch{What: outcome.QueuePackets, Index: toB,
+				Every: unit.Millisecond})
 			r, err := sim.Run(config)
 			if err != nil {
 				t.Fatal(err)

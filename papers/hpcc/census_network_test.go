@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -170,7 +171,7 @@ measure: [goodput]`)}, experiment.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				config.Watches = append(config.Watches, sim.Watch{What: sim.QueueBytes, Index: 1, Every: us})
+				config.Watches = append(config.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: us})
 				r, err := sim.Run(config)
 				if err != nil {
 					t.Fatal(err)
@@ -240,7 +241,7 @@ measure: [goodput]`)
 }
 
 // fairness is Jain's index of what flows have got.
-func fairness(r *sim.Result) float64 {
+func fairness(r *outcome.Result) float64 {
 	sum, squares := 0.0, 0.0
 	for i := range r.Flows {
 		x := float64(r.Flows[i].Receiver.ReceivedBytes)

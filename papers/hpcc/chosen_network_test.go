@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -14,14 +15,14 @@ import (
 
 // halved is a permutation between two leaves with 8 spines, whose senders choose among so many paths. The uplink of
 // leaf 0 to spine 3 has half a rate.
-func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
+func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out *outcome.Result, uplinks []float64) {
 	t.Helper()
 	return halvedFor(t, 300*us, 400*us, paths, cc, change)
 }
 
 // halvedFor is halved with a duration after a warm-up.
 func halvedFor(t *testing.T, duration, warmup unit.Time, paths int, cc string,
-	change func(c *sim.Config)) (out *sim.Result, uplinks []float64) {
+	change func(c *sim.Config)) (out *outcome.Result, uplinks []float64) {
 	t.Helper()
 	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
 duration: %v

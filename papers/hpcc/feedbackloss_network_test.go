@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -69,13 +70,13 @@ switches: {"*": {programs: [ecmp, telemetry]}}
 traffic: [{name: x, from: "left*", to: right0, transport: %s, cc: rx_hpcc, start: 0s..10us}]
 `, protocol), func(c *sim.Config) {
 					port = 2 * (len(c.Network.Links) - 1)
-					c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: port, Every: us})
+					c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: us})
 					for i := range c.Flows {
-						s := &pausing{Endpoint: c.Flows[i].Sender, random: unit.NewRandom(uint64(i), "feedback"), share: share}
+						s := &pausing{Endpoint: c.Endpoints[i].Sender, random: unit.NewRandom(uint64(i), "feedback"), share: share}
 						if i == 0 {
 							s.pauses = [][2]unit.Time{{1200 * us, 1203 * us}, {1500 * us, 1520 * us}, {2 * ms, 2500 * us}}
 						}
-						c.Flows[i].Sender, all = s, append(all, s)
+						c.Endpoints[i].Sender, all = s, append(all, s)
 					}
 				})
 				for _, s := range all {

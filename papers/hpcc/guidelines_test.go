@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/transport"
@@ -37,7 +38,7 @@ func TestManySenders(t *testing.T) {
 		}
 		// 150 · 100 kB in frames of 1090 B take 1.31 ms.
 		t.Logf("%v: %s, last FCT %v", x, r.End, last)
-		if r.End != sim.AllDone || last > 2*ms {
+		if r.End != outcome.AllDone || last > 2*ms {
 			t.Errorf("%v: %s, the last flow ends after %v", x, r.End, last)
 		}
 	}
@@ -81,14 +82,14 @@ func TestShortFlows(t *testing.T) {
   - {name: short, from: ["left0", "left1", "left2", "left3"], to: right0, transport: {rdma: {ack_every: 16 packets}},
      cc: {%s}, size: 20kB, start: 0s..1ms}`, control)), nil)
 		for i := range c.Flows {
-			c.Flows[i].Sender = &listening{Endpoint: c.Flows[i].Sender, onReceive: func(p *packet.Packet) {
+			c.Endpoints[i].Sender = &listening{Endpoint: c.Endpoints[i].Sender, onReceive: func(p *packet.Packet) {
 				if b, ok := p.Extension(transport.Feedback); ok {
 					told[int64(b[0])<<24|int64(b[1])<<16|int64(b[2])<<8|int64(b[3])] = true
 				}
 			}}
 		}
 		r, err := sim.Run(c)
-		if err != nil || r.End != sim.AllDone {
+		if err != nil || r.End != outcome.AllDone {
 			t.Fatal(r, err)
 		}
 		for _, f := range r.Flows {
@@ -117,7 +118,7 @@ func TestProbesTakeThePath(t *testing.T) {
 			for i := range c.Flows {
 				var data *packet.Packet
 				probes, asks := 0, 0
-				s := &emitting{Endpoint: c.Flows[i].Sender}
+				s := &emitting{Endpoint: c.Endpoints[i].Sender}
 				s.onEmit = func(p *packet.Packet) {
 					asked := p.Asks(telemetry.Extension) || p.Asks(telemetry.Stacked) || p.Asks(telemetry.LoadCode)
 					switch {
@@ -137,7 +138,7 @@ func TestProbesTakeThePath(t *testing.T) {
 						data = &d
 					}
 				}
-				c.Flows[i].Sender = s
+				c.Endpoints[i].Sender = s
 				defer func() {
 					if ask == "probe" && (probes < 3 || asks > 0) || ask == "packet" && (probes > 0 || asks < 200) {
 						t.Errorf("%v, %s, flow %d: %d probes, %d packets with data ask", x, ask, i, probes, asks)
@@ -159,7 +160,7 @@ func TestGoBack(t *testing.T) {
   - {name: incast, from: "left*", to: right0, transport: {rdma: {rto_min: 4ms}}, cc: {hpcc: {w_ai: 25 B, t: 13us}},
      size: 1MB, start: 0s`+"}"), watch(5*us))
 	for i := range c.Flows {
-		c.Flows[i].Receiver = &losing{Endpoint: c.Flows[i].Receiver, seq: 1000}
+		c.Endpoints[i].Receiver = &losing{Endpoint: c.Endpoints[i].Receiver, seq: 1000}
 	}
 	r, err := sim.Run(c)
 	if err != nil {
@@ -171,7 +172,7 @@ func TestGoBack(t *testing.T) {
 	}
 	late := percentile(r.Watched[0][800*us/(5*us):2*ms/(5*us)], 95) // the burst takes 0.45 ms
 	t.Logf("last FCT %v, queue after 0.8 ms: %d B", last, late)
-	if r.End != sim.AllDone || late > 30_000 {
+	if r.End != outcome.AllDone || late > 30_000 {
 		t.Errorf("%s, a queue of %d B", r.End, late)
 	}
 }

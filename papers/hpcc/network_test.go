@@ -13,6 +13,7 @@ import (
 	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/feedback/inband"
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/telemetry"
@@ -80,7 +81,7 @@ func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config 
 	return c
 }
 
-func run(t testing.TB, text string, change func(*sim.Config)) *sim.Result {
+func run(t testing.TB, text string, change func(*sim.Config)) *outcome.Result {
 	t.Helper()
 	r, err := sim.Run(configure(t, text, change))
 	if err != nil {
@@ -105,9 +106,10 @@ traffic:
 // flows have got.
 func watch(every unit.Time) func(*sim.Config) {
 	return func(c *sim.Config) {
-		c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: 2 * (len(c.Network.Links) - 1), Every: every})
+		c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 2 * (len(c.Network.Links) - 1),
+			Every: every})
 		for i := range c.Flows {
-			c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: every})
+			c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: every})
 		}
 	}
 }
@@ -169,7 +171,7 @@ func TestIncastNetwork(t *testing.T) {
 				last = max(last, f.FCT)
 			}
 			// 16 · 2 MB in frames of 1090 B at 95 % of 100 Gb/s take 2.94 ms.
-			if r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || last > 3400*us {
+			if r.End != outcome.AllDone || r.Drops != [dataplane.Reasons]uint64{} || last > 3400*us {
 				t.Errorf("%s: %s, drops %v, the last flow ends after %v", control, r.End, r.Drops, last)
 				return
 			}
@@ -226,8 +228,8 @@ var combinations = [][5]string{
 	{"hpcc", "udp_controlled", "rx_hpcc: {}", "congestion", ""},
 }
 
-// outcome is all of a result but for the count of events, which ticks do not change.
-func outcome(t *testing.T, c *sim.Config) string {
+// transcript is all of a result but for the count of events, which ticks do not change.
+func transcript(t *testing.T, c *sim.Config) string {
 	t.Helper()
 	r, err := sim.Run(c)
 	if err != nil {
@@ -251,10 +253,10 @@ func sameForms(t *testing.T, size int) {
 	for k, x := range combinations {
 		text := meshOf(size, x[0], x[1], x[2], x[3], x[4])
 		with := func(change func(*sim.Config)) string {
-			return outcome(t, configure(t, text, func(c *sim.Config) {
+			return transcript(t, configure(t, text, func(c *sim.Config) {
 				c.Tally, c.UntilDone, c.Duration = true, false, 2*ms
 				for i := range 2 * len(c.Network.Links) {
-					c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: i, Every: 50 * us})
+					c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: i, Every: 50 * us})
 				}
 				if change != nil {
 					change(c)
@@ -317,8 +319,8 @@ func TestWindowBound(t *testing.T) {
 		var all []*bounded
 		r := run(t, text, func(c *sim.Config) {
 			for i := range c.Flows {
-				b := &bounded{Endpoint: c.Flows[i].Sender, t: t, name: fmt.Sprint(x, " flow ", i), payload: 1000}
-				c.Flows[i].Sender = b
+				b := &bounded{Endpoint: c.Endpoints[i].Sender, t: t, name: fmt.Sprint(x, " flow ", i), payload: 1000}
+				c.Endpoints[i].Sender = b
 				all = append(all, b)
 			}
 		})
@@ -351,7 +353,7 @@ func TestMixedHops(t *testing.T) {
 		for _, f := range r.Flows {
 			last = max(last, f.FCT)
 		}
-		if r.End != sim.AllDone {
+		if r.End != outcome.AllDone {
 			t.Errorf("without %s: %s", without, r.End)
 		}
 		return percentile(r.Watched[0][40:60], 95), last // 200 to 300 µs
@@ -385,10 +387,10 @@ traffic:
   - {name: long, from: h0, to: h6, transport: rdma, cc: {hpcc: {w_ai: 25 B}}, size: 1MB, start: 0s}
   - {name: cross, from: h5, to: h6, transport: rdma, cc: {hpcc: {w_ai: 25 B}}, size: 1MB, start: 0s}`, format)
 			c := configure(t, text, nil)
-			s := c.Flows[0].Sender
+			s := c.Endpoints[0].Sender
 			f := telemetryFormat(t, format)
 			f.Hops = 5
-			c.Flows[0].Sender = &listening{Endpoint: s, onReceive: func(p *packet.Packet) {
+			c.Endpoints[0].Sender = &listening{Endpoint: s, onReceive: func(p *packet.Packet) {
 				var r telemetry.Records
 				if what, _ := f.Read(p, &r); what == telemetry.Recorded {
 					if r.Len() != 5 || r.Missed() != more {
@@ -398,7 +400,7 @@ traffic:
 				}
 			}}
 			r, err := sim.Run(c)
-			if err != nil || r.End != sim.AllDone || missed < 900 {
+			if err != nil || r.End != outcome.AllDone || missed < 900 {
 				t.Errorf("%s: %v, %v, %d answers", format, r, err, missed)
 			}
 		})
@@ -461,7 +463,7 @@ func TestReceiverNetwork(t *testing.T) {
   - {name: four, from: ["left0", "left1", "left2", "left3"], to: right0, transport: rdma, cc: {rx_hpcc: {}},
      size: 2MB, start: 0s..300us}`), func(c *sim.Config) { c.Tally = true })
 	most := 0
-	c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) {
+	c.Endpoints[0].Sender = &listening{Endpoint: c.Endpoints[0].Sender, onReceive: func(p *packet.Packet) {
 		if b, ok := p.Extension(transport.Feedback); ok {
 			told++
 			windows[int64(b[0])<<24|int64(b[1])<<16|int64(b[2])<<8|int64(b[3])] = true
@@ -472,7 +474,7 @@ func TestReceiverNetwork(t *testing.T) {
 		}
 	}}
 	r, err := sim.Run(c)
-	if err != nil || r.End != sim.AllDone {
+	if err != nil || r.End != outcome.AllDone {
 		t.Fatal(r, err)
 	}
 	trips := int(r.Flows[0].FCT/(6*us)) + 2

@@ -7,19 +7,20 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/drill"
 	"weir/core/dataplane/balance/spray"
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
 )
 
 // sprayed runs traffic on a leaf-spine of 4 leaves with 8 hosts each under a load balancer.
-func sprayed(t *testing.T, spines int, duration, balancer, more string) *sim.Result {
+func sprayed(t *testing.T, spines int, duration, balancer, more string) *outcome.Result {
 	t.Helper()
 	return sprayedAfter(t, spines, "1ms", duration, balancer, more)
 }
 
 // sprayedAfter is sprayed with a warm-up.
-func sprayedAfter(t *testing.T, spines int, warmup, duration, balancer, more string) *sim.Result {
+func sprayedAfter(t *testing.T, spines int, warmup, duration, balancer, more string) *outcome.Result {
 	t.Helper()
 	return runSprayed(t, fmt.Sprintf(`
 duration: %s
@@ -32,7 +33,7 @@ measure: [goodput]
 }
 
 // runSprayed runs an experiment whose switches may balance loads.
-func runSprayed(t *testing.T, text string) *sim.Result {
+func runSprayed(t *testing.T, text string) *outcome.Result {
 	t.Helper()
 	r := registry()
 	r.Programs = append(r.Programs, spray.Scheme(), drill.Scheme())
@@ -44,7 +45,7 @@ func runSprayed(t *testing.T, text string) *sim.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: 1, Every: us})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: us})
 	out, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/telemetry"
@@ -169,12 +170,12 @@ func attacks(t *testing.T, size string, openModes ...string) {
 			c := under(t, r, text)
 			c.Duration = 20 * ms
 			control := controllers[len(controllers)-2]
-			s := c.Flows[0].Sender
+			s := c.Endpoints[0].Sender
 			v = &victim{Endpoint: s, state: func() string {
 				return fmt.Sprintf("%+v %+v %v %v %+v", control, s.(transport.Gauged).Gauge(), s.NextSend(), s.NextTimer(),
 					control.Decision())
 			}}
-			c.Flows[0].Sender = v
+			c.Endpoints[0].Sender = v
 			result, err := sim.Run(c)
 			if err != nil {
 				t.Fatal(err)
@@ -217,7 +218,7 @@ func sealedForms(t *testing.T, size int) {
 	for _, x := range combinations {
 		text := meshOf(size, x[0], x[1], x[2], x[3], x[4]+", integrity: keyed, feedback_key: tested")
 		with := func(wire bool) string {
-			return outcome(t, configure(t, text, func(c *sim.Config) { c.Wire, c.Tally = wire, true }))
+			return transcript(t, configure(t, text, func(c *sim.Config) { c.Wire, c.Tally = wire, true }))
 		}
 		want := with(false)
 		if !strings.Contains(want, `"Unfinished":null`) {
@@ -247,7 +248,7 @@ func TestSealedBytes(t *testing.T) {
   - {name: one, from: left0, to: right0, transport: %s, integrity: %s, cc: %s, size: 20kB, start: 0s}`, transport,
 							integrity, control)), "framing: hpcc", "framing: "+framing, 1)
 						c := configure(t, text, nil)
-						c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: func(p *packet.Packet) {
+						c.Endpoints[0].Sender = &listening{Endpoint: c.Endpoints[0].Sender, onReceive: func(p *packet.Packet) {
 							sizes[i] = p.Size
 						}}
 						if r, err := sim.Run(c); err != nil || r.Flows[0].FCT == unit.Never {
@@ -380,10 +381,10 @@ func lying(t *testing.T, control, honest string, liars int, every unit.Time) (*s
 	watch(every)(c)
 	var senders []*bounded
 	for i := range c.Flows {
-		b := &bounded{Endpoint: c.Flows[i].Sender, t: t, name: fmt.Sprint(control, " flow ", i), payload: 1000}
-		c.Flows[i].Sender = b
+		b := &bounded{Endpoint: c.Endpoints[i].Sender, t: t, name: fmt.Sprint(control, " flow ", i), payload: 1000}
+		c.Endpoints[i].Sender = b
 		if senders = append(senders, b); i >= 2 && control == "hpcc" {
-			c.Flows[i].Receiver = &liar{Endpoint: c.Flows[i].Receiver, sent: map[int]uint64{}}
+			c.Endpoints[i].Receiver = &liar{Endpoint: c.Endpoints[i].Receiver, sent: map[int]uint64{}}
 		}
 	}
 	return c, senders
@@ -460,11 +461,12 @@ func TestRelativeOnTheWire(t *testing.T) {
 			seen++
 		}
 	}
-	c.Flows[0].Sender = &listening{Endpoint: c.Flows[0].Sender, onReceive: look(telemetry.RelativeLoad &^ telemetry.Asked)}
-	c.Flows[0].Receiver = &listening{Endpoint: c.Flows[0].Receiver, onReceive: look(telemetry.RelativeLoad)}
-	c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: 0, Every: 100 * us})
+	c.Endpoints[0].Sender = &listening{Endpoint: c.Endpoints[0].Sender,
+		onReceive: look(telemetry.RelativeLoad &^ telemetry.Asked)}
+	c.Endpoints[0].Receiver = &listening{Endpoint: c.Endpoints[0].Receiver, onReceive: look(telemetry.RelativeLoad)}
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: 0, Every: 100 * us})
 	r, err := sim.Run(c)
-	if err != nil || r.End != sim.AllDone || seen != 10_000 {
+	if err != nil || r.End != outcome.AllDone || seen != 10_000 {
 		t.Fatal(r, err, seen)
 	}
 	own := float64(r.Watched[0][4]-r.Watched[0][2]) * 8 / 200e-6 / payloadShare

@@ -28,7 +28,7 @@ traffic:
   - {name: two, from: h1, to: h2, transport: rdma, cc: hpcc, start: 20ns}`, nil)
 	f := telemetryFormat(t, "hpcc")
 	for i := range c.Flows {
-		c.Flows[i].Sender = &listening{Endpoint: c.Flows[i].Sender, onReceive: func(p *packet.Packet) {
+		c.Endpoints[i].Sender = &listening{Endpoint: c.Endpoints[i].Sender, onReceive: func(p *packet.Packet) {
 			var r telemetry.Records
 			if what, _ := f.Read(p, &r); what != telemetry.Recorded || r.Len() != 1 {
 				t.Errorf("%v, %d records", what, r.Len())

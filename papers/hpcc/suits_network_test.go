@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -21,7 +22,7 @@ type suitsCase struct {
 }
 
 // warned returns the kinds of warnings about the case, and runs it.
-func (x *suitsCase) warned(t *testing.T) (kinds []string, r *sim.Result) {
+func (x *suitsCase) warned(t *testing.T) (kinds []string, r *outcome.Result) {
 	t.Helper()
 	warmup, join := 1500*us, ""
 	if x.joins {
@@ -52,7 +53,7 @@ measure: [goodput]`, warmup, map[bool]int{false: x.hosts + 1, true: 20}[x.joins]
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: 1, Every: us})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: us})
 	if r, err = sim.Run(c); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/outcome"
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
@@ -152,8 +153,8 @@ traffic:
 func lotOf(t *testing.T, text string) (long, middle, saw float64) {
 	t.Helper()
 	c, all := observed(t, text, 4*ms)
-	c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: 0, Every: 4 * ms},
-		sim.Watch{What: sim.SentBytes, Index: 2, Every: 4 * ms})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: 0, Every: 4 * ms},
+		outcome.Watch{What: outcome.SentBytes, Index: 2, Every: 4 * ms})
 	r, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +262,7 @@ traffic:
   - {name: late, from: h4, to: h5, transport: rdma, cc: {hpcc: {preset: simulator, n: %[4]d}},
      start: %v}`, 150*x.every, x.rate, x.delay, x.n, 75*x.every), func(c *sim.Config) {
 				for i := range c.Flows {
-					c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: x.every})
+					c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: x.every})
 				}
 			})
 			fair := 0
@@ -312,7 +313,7 @@ traffic:
   - {name: x, from: [a, b, c, d], to: z, transport: rdma, cc: {hpcc: {%s}}, start: 0s..10us}`, x.law),
 				func(c *sim.Config) {
 					for i := range c.Flows {
-						c.Watches = append(c.Watches, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: 6 * ms})
+						c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: 6 * ms})
 					}
 				})
 			of := func(k int) float64 { return float64(r.Watched[k][2] - r.Watched[k][1]) }
@@ -345,8 +346,8 @@ traffic:
 						port = 2*(len(c.Network.Links)-1) + e
 					}
 				}
-				c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: port, Every: 2 * us},
-					sim.Watch{What: sim.SentBytes, Index: port, Every: ms})
+				c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: 2 * us},
+					outcome.Watch{What: outcome.SentBytes, Index: port, Every: ms})
 			})
 			q, sent := r.Watched[0], r.Watched[1]
 			load := float64(sent[6]-sent[2]) * 8 / (4 * ms).Seconds() / 100e9

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/worlds/sim"
 )
 
@@ -28,7 +29,7 @@ switch: [ecmp, telemetry]
 traffic:
   - {name: x, from: [%s], to: h0, transport: {rdma: {ack_every: %d packets}}, cc: {hpcc: {census: on}}, start: 0s..10us}
 measure: [goodput]`, hostNames(17, flows), every), func(c *sim.Config) {
-					c.Watches = append(c.Watches, sim.Watch{What: sim.QueueBytes, Index: 1, Every: us})
+					c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: us})
 				})
 				sum, squares := 0., 0.
 				for i := range r.Flows {

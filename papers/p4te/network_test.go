@@ -13,6 +13,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -141,15 +142,15 @@ func build(t testing.TB, text string) *network {
 		}
 	}
 	for i := range c.Flows {
-		if s, ok := c.Flows[i].Sender.(*tcp.Sender); ok {
+		if s, ok := c.Endpoints[i].Sender.(*tcp.Sender); ok {
 			n.senders[i] = &sender{Sender: s}
-			c.Flows[i].Sender = n.senders[i]
+			c.Endpoints[i].Sender = n.senders[i]
 		}
 	}
 	return n
 }
 
-func (n *network) run() *sim.Result {
+func (n *network) run() *outcome.Result {
 	n.t.Helper()
 	r, err := sim.Run(n.Config)
 	if err != nil {
@@ -205,7 +206,7 @@ func heavy(cc, more string) string {
 	return fmt.Sprintf("  - {name: heavy, from: h0, to: h2, transport: tcp, cc: %s, tos: 0x08, start: 0s%s}\n", cc, more)
 }
 
-func mbps(r *sim.Result, flow int) float64 {
+func mbps(r *outcome.Result, flow int) float64 {
 	return float64(r.Flows[flow].Receiver.ReceivedBytes) * 8 / r.Measured.Seconds() / 1e6
 }
 
@@ -242,7 +243,7 @@ func (n *network) index(from, to string) int {
 }
 
 // port is the outcome of the port by which a link leaves a node.
-func (n *network) port(r *sim.Result, from, to string) *sim.PortResult {
+func (n *network) port(r *outcome.Result, from, to string) *outcome.PortResult {
 	return &r.Ports[n.index(from, to)]
 }
 
@@ -326,7 +327,7 @@ func TestOvertaking(t *testing.T) {
 // that is a proxy: the sender sees no queue, and the goodput stays. Lost data it has
 // forgotten: nothing more ever arrives, as with Linux.
 func TestNextByte(t *testing.T) {
-	run := func(loss float64, size string) (*sender, *sim.Result) {
+	run := func(loss float64, size string) (*sender, *outcome.Result) {
 		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false, bytes: 5000 B}}",
 			heavy("cubic", size)))
 		n.Network.Links[n.link("leaf1", "spine0")].Loss = loss
@@ -394,15 +395,15 @@ func TestEnforcedIsObeyed(t *testing.T) {
 // also finds more of the link. They do not if it gains 1/256 of itself: with both multiplicative
 // shares do not converge (Chiu, Jain 1989).
 func TestEnforcedFlows(t *testing.T) {
-	type outcome struct {
+	type figures struct {
 		goodput, jain float64
 		queue         int64
 		drops         uint64
 	}
-	run := func(mode, cc string) (o outcome) {
+	run := func(mode, cc string) (o figures) {
 		n := build(t, pair("10s", "{p4te: {mark: false, rate: "+mode+"}}", heavy(cc, ", flows: 4")))
 		n.Warmup = 4 * unit.Second
-		n.Watches = append(n.Watches, sim.Watch{What: sim.QueuePackets, Index: n.index("leaf0", "spine0"), Every: ms})
+		n.Watches = append(n.Watches, outcome.Watch{What: outcome.QueuePackets, Index: n.index("leaf0", "spine0"), Every: ms})
 		r := n.run()
 		var sum, squares float64
 		for i := range n.senders {

@@ -11,6 +11,7 @@ import (
 	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -45,7 +46,7 @@ func (r *records) Write(x *trace.Record) error {
 }
 
 // traced is a run with all its events.
-func (n *network) traced() (*sim.Result, []trace.Record) {
+func (n *network) traced() (*outcome.Result, []trace.Record) {
 	n.t.Helper()
 	ports := sim.TracePorts(n.Network)
 	trace.Select(ports, "*")

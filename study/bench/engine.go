@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sort"
 
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -118,7 +119,7 @@ func median(x []float64) float64 {
 
 // FCTHash is the SHA-256 over all flow completion times in picoseconds, in the
 // order of flows: what must not change when only speed should.
-func FCTHash(r *sim.Result) string {
+func FCTHash(r *outcome.Result) string {
 	h := sha256.New()
 	for _, f := range r.Flows {
 		var b [8]byte

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/bench"
 	"weir/worlds/sim"
@@ -26,7 +27,7 @@ func TestPermutationTCP(t *testing.T) {
 		if hash == "" {
 			hash = h
 		}
-		if r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
+		if r.End != outcome.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
 			t.Errorf("wire mode %v: %s, drops %v, FCTs %s, want %s", wire, r.End, r.Drops, h[:16], hash[:16])
 		}
 	}
@@ -48,7 +49,7 @@ func TestPermutationHPCC(t *testing.T) {
 		if hash == "" {
 			hash = h
 		}
-		if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
+		if r.PacketHops != 2_904_000 || r.End != outcome.AllDone || r.Drops != [dataplane.Reasons]uint64{} || h != hash {
 			t.Errorf("wire mode %v: %d packet-hops, %s, drops %v, FCTs %s, want %s", wire, r.PacketHops, r.End, r.Drops,
 				h[:16], hash[:16])
 		}

@@ -13,6 +13,7 @@ import (
 	"weir/core/dataplane/buffer/pfc"
 	"weir/core/dataplane/buffer/sharedbuffer"
 	"weir/core/dataplane/feedback/inband"
+	"weir/core/outcome"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/rdma"
@@ -75,7 +76,7 @@ func TestPermutation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.PacketHops != 2_904_000 || r.End != sim.AllDone || r.Drops != [dataplane.Reasons]uint64{} {
+			if r.PacketHops != 2_904_000 || r.End != outcome.AllDone || r.Drops != [dataplane.Reasons]uint64{} {
 				t.Errorf("window %v: %d packet-hops, %s, drops %v", w, r.PacketHops, r.End, r.Drops)
 			}
 			if h := bench.FCTHash(r); h[:16] != hash {
@@ -100,7 +101,7 @@ func TestBeginning(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if hops[i], events[i] = r.PacketHops, r.Events; r.End != sim.TimeUp ||
+				if hops[i], events[i] = r.PacketHops, r.Events; r.End != outcome.TimeUp ||
 					r.Drops != [dataplane.Reasons]uint64{} {
 					t.Errorf("wire form %v: %s, drops %v", wire, r.End, r.Drops)
 				}

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/core/outcome"
 	"weir/core/trace"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -196,7 +197,7 @@ func (p *peerBench) build(ctx context.Context, folder string) (program, version 
 // taken are the nodes of each flow's ways there and back, in their order, as a trace shows them.
 type taken struct {
 	node  map[string]int
-	flows []sim.Flow
+	flows []outcome.Flow
 	ways  [][2][]int
 }
 

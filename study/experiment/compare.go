@@ -77,7 +77,7 @@ const mostCompared = 100000
 func sameConditions(p, q *Point) bool {
 	if p.seen.Duration != q.seen.Duration || p.seen.Warmup != q.seen.Warmup || len(p.entries) != len(q.entries) ||
 		p.flows.n != q.flows.n || !reflect.DeepEqual(p.stalls, q.stalls) || p.repeats != q.repeats ||
-		p.anew != q.anew || !reflect.DeepEqual(p.events, q.events) ||
+		p.anew != q.anew || !reflect.DeepEqual(p.seen.Events, q.seen.Events) ||
 		p.seen.Network != q.seen.Network && !reflect.DeepEqual(p.seen.Network, q.seen.Network) {
 		return false
 	}

@@ -246,7 +246,7 @@ func (d *decoder) onlyJobs(t *document.Node, p *Point) {
 			taken[h] = tr.seen.Name
 		}
 	}
-	if len(p.events) > 0 {
+	if len(p.seen.Events) > 0 {
 		d.Fail(t.Place, "no events, or network: "+Packets, "events happen to links, which an ideal network has not")
 	}
 	if p.stalls.Length > 0 {

@@ -40,7 +40,6 @@ type Point struct {
 	flows     flowList
 	triggers  []workload.Trigger // of flows in it
 	measures  measure.List
-	events    []wiring.Event
 	stalls    Stalls
 	repeats   bool      // iterations of jobs that recur are not carried out again
 	anew      bool      // random draws begin anew between iterations
@@ -107,7 +106,7 @@ func (p *Point) Telemetry() *telemetry.Format {
 func (p *Point) Switches() []wiring.SwitchConfig { return slices.Clone(p.switches) }
 
 // Events are what happens to links, in order of time.
-func (p *Point) Events() []wiring.Event { return slices.Clone(p.events) }
+func (p *Point) Events() []wiring.Event { return slices.Clone(p.seen.Events) }
 
 // Stalls are when the simulator's hosts stand still.
 func (p *Point) Stalls() Stalls { return p.stalls }
@@ -333,7 +332,7 @@ func (d *decoder) completePoint(root document.Map, tree *document.Node, p *Point
 	d.switchConfigs(root, p, events)
 	p.limitWaits(d.around.programs)
 	d.trafficList(root, p)
-	p.events = events
+	p.seen.Events = events
 	d.stalls(root, p)
 	if d.iterations(root, p); d.ideally {
 		d.onlyJobs(root.Get("network"), p)

@@ -104,8 +104,8 @@ func (p *Point) hasScheduler(node int) bool {
 // limitChanges notes what happens to links and hosts during the run: lower rates, and hosts that stall for any time.
 func (p *Point) limitChanges() {
 	w := p.seen.Waits
-	for i := range p.events {
-		e := &p.events[i]
+	for i := range p.seen.Events {
+		e := &p.seen.Events[i]
 		if e.Link < 0 || e.Rate == (unit.LinkRate{}) { // of a link that the file gets wrong
 			continue
 		}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // Words of the key by for groups of hosts that the experiment names.
@@ -88,14 +88,14 @@ func (e *Evaluation) counts(traffic int) bool {
 // host is the host of a flow that says in which group it is.
 func (c *class) host(e *Evaluation, i int) int {
 	if c.to {
-		return e.Point.Host(e.Config.Flows[i].Dst)
+		return e.Point.Host(e.Load.Flows[i].Dst)
 	}
-	return e.Point.Host(e.Config.Flows[i].Src)
+	return e.Point.Host(e.Load.Flows[i].Src)
 }
 
 // has reports whether a flow is of it.
 func (c *class) has(e *Evaluation, i int) bool {
-	g := e.Config.Flows[i].Group
+	g := e.Load.Flows[i].Group
 	if c.traffic >= 0 {
 		return g == c.traffic
 	}
@@ -107,13 +107,13 @@ func (c *class) has(e *Evaluation, i int) bool {
 }
 
 // ranks visits the ranks of jobs that are of it, with what their messages have counted.
-func (c *class) ranks(e *Evaluation, visit func(job, rank, host int, x *sim.Carried)) {
-	for j := range e.Config.Jobs {
-		of := &e.Config.Jobs[j]
+func (c *class) ranks(e *Evaluation, visit func(job, rank, host int, x *outcome.RankCounters)) {
+	for j := range e.Load.Jobs {
+		of := &e.Load.Jobs[j]
 		if c.traffic >= 0 && of.Group != c.traffic || c.traffic < 0 && !e.counts(of.Group) {
 			continue
 		}
-		all := e.Result.Carried(of.Group)
+		all := e.Result.RankCounters(of.Group)
 		for r := range all {
 			h := e.Point.Host(of.Hosts[r])
 			if c.traffic < 0 {
@@ -128,9 +128,9 @@ func (c *class) ranks(e *Evaluation, visit func(job, rank, host int, x *sim.Carr
 
 // messages are what the messages of jobs that are of it have counted together: those that its ranks send or, of what
 // comes to hosts, only how much that is.
-func (c *class) messages(e *Evaluation) (sum sim.Carried) {
+func (c *class) messages(e *Evaluation) (sum outcome.RankCounters) {
 	sum.Received.DelayMin = unit.Never
-	c.ranks(e, func(_, _, _ int, x *sim.Carried) {
+	c.ranks(e, func(_, _, _ int, x *outcome.RankCounters) {
 		if !c.to {
 			sum.Add(x)
 			return
@@ -141,7 +141,7 @@ func (c *class) messages(e *Evaluation) (sum sim.Carried) {
 }
 
 // messages are what those of the job of a traffic have counted together; nothing if it has none.
-func (e *Evaluation) messages(t int) sim.Carried {
+func (e *Evaluation) messages(t int) outcome.RankCounters {
 	c := class{traffic: t}
 	return c.messages(e)
 }
@@ -149,10 +149,10 @@ func (e *Evaluation) messages(t int) sim.Carried {
 // undone reports whether it has ranks of a job on an ideal network that is not done: what of their messages has arrived
 // is not known.
 func (c *class) undone(e *Evaluation) (some bool) {
-	if e.Config.Ideal == nil {
+	if e.Load.Ideal == nil {
 		return false
 	}
-	c.ranks(e, func(j, _, _ int, _ *sim.Carried) { some = some || e.Result.Jobs[j].Left > 0 })
+	c.ranks(e, func(j, _, _ int, _ *outcome.RankCounters) { some = some || e.Result.Jobs[j].Left > 0 })
 	return some
 }
 
@@ -163,12 +163,12 @@ func (c *class) byHost(e *Evaluation) []float64 {
 		i, _ := slices.BinarySearch(c.hosts, h)
 		return i
 	}
-	for i := range e.Config.Flows {
+	for i := range e.Load.Flows {
 		if c.has(e, i) {
 			bytes[at(c.host(e, i))] += e.Result.Flows[i].Receiver.ReceivedBytes
 		}
 	}
-	c.ranks(e, func(_, _, h int, x *sim.Carried) {
+	c.ranks(e, func(_, _, h int, x *outcome.RankCounters) {
 		if c.to {
 			bytes[at(h)] += x.Got
 		} else {
@@ -184,7 +184,7 @@ func (c *class) byHost(e *Evaluation) []float64 {
 
 // measuredSeconds is how long was measured: on an ideal network, which has no warm-up, the whole run.
 func (e *Evaluation) measuredSeconds() float64 {
-	if e.Config.Ideal != nil {
+	if e.Load.Ideal != nil {
 		return e.Result.Time.Seconds()
 	}
 	return e.seconds
@@ -204,7 +204,7 @@ func (e *Evaluation) ofClasses(all []class, name, unitName string, sized bool, f
 // slowest is the largest of the means of a group's hosts, whose flows have these values.
 func (c *class) slowest(e *Evaluation, value func(i int) (v float64, ok bool)) float64 {
 	sum, n := make([]float64, len(c.hosts)), make([]float64, len(c.hosts))
-	for i := range e.Config.Flows {
+	for i := range e.Load.Flows {
 		if !c.has(e, i) {
 			continue
 		}

@@ -3,7 +3,7 @@ package measure
 import (
 	"math"
 
-	"weir/worlds/sim"
+	"weir/core/outcome"
 )
 
 // control is what control planes of switches do.
@@ -23,7 +23,7 @@ func (m *control) Decode(o *Options) {
 }
 
 // Needs is that control planes are asked at the end.
-func (*control) Needs(*Point, *sim.Config) Needs { return Needs{Steers: true} }
+func (*control) Needs(*Point, *outcome.Load) Needs { return Needs{Steers: true} }
 
 // Evaluate adds sums over the switches that have a control plane, and means of shares.
 func (m *control) Evaluate(e *Evaluation) {

@@ -4,19 +4,19 @@ import (
 	"math"
 	"sort"
 
+	"weir/core/outcome"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // Evaluation is what measures are evaluated from: a run's result at a point. They add to its Values.
 type Evaluation struct {
 	Point   *Point
-	Config  *sim.Config
-	Result  *sim.Result
-	Samples [][]int64         // of the measure's watches
-	Onsets  []sim.OnsetResult // of the measure's onsets
-	Values  *Values           // what was added so far
+	Load    *outcome.Load
+	Result  *outcome.Result
+	Samples [][]int64             // of the measure's watches
+	Onsets  []outcome.OnsetResult // of the measure's onsets
+	Values  *Values               // what was added so far
 
 	seconds float64 // of the measured part
 	list    List
@@ -80,8 +80,8 @@ func (e *Evaluation) AddHistogram(name, port string, bytes []int64) {
 
 // Each calls f for each of a traffic's flows.
 func (e *Evaluation) Each(t int, f func(s *transport.Sent, r *transport.Received, fct unit.Time)) {
-	for i := range e.Config.Flows {
-		if e.Config.Flows[i].Group == t {
+	for i := range e.Load.Flows {
+		if e.Load.Flows[i].Group == t {
 			f(&e.Result.Flows[i].Sender, &e.Result.Flows[i].Receiver, e.Result.Flows[i].FCT)
 		}
 	}
@@ -145,7 +145,7 @@ func (e *Evaluation) lengths(name, label, unitName string, percentiles []float64
 
 // flowTable makes the table of a run. Counters are those of the measured part.
 func (e *Evaluation) flowTable() *FlowTable {
-	t := newFlowTable(len(e.Config.Flows))
+	t := newFlowTable(len(e.Load.Flows))
 	index := map[string]int32{}
 	name := func(s string) int32 {
 		i, ok := index[s]
@@ -156,8 +156,8 @@ func (e *Evaluation) flowTable() *FlowTable {
 		}
 		return i
 	}
-	for i := range e.Config.Flows {
-		f, r := &e.Config.Flows[i], &e.Result.Flows[i]
+	for i := range e.Load.Flows {
+		f, r := &e.Load.Flows[i], &e.Result.Flows[i]
 		start, fct, ideal := math.NaN(), math.NaN(), math.NaN()
 		if r.Start != unit.Never {
 			start = r.Start.Seconds()
@@ -169,8 +169,8 @@ func (e *Evaluation) flowTable() *FlowTable {
 			ideal = e.ideal(i)
 		}
 		t.Traffic = append(t.Traffic, name(e.Point.Traffic[f.Group].Name))
-		t.Src = append(t.Src, name(e.Config.Network.Nodes[e.Point.Host(f.Src)].Name))
-		t.Dst = append(t.Dst, name(e.Config.Network.Nodes[e.Point.Host(f.Dst)].Name))
+		t.Src = append(t.Src, name(e.Point.Network.Nodes[e.Point.Host(f.Src)].Name))
+		t.Dst = append(t.Dst, name(e.Point.Network.Nodes[e.Point.Host(f.Dst)].Name))
 		t.SrcPort, t.DstPort = append(t.SrcPort, f.SrcPort), append(t.DstPort, f.DstPort)
 		t.SizeBytes = append(t.SizeBytes, int64(f.Size))
 		t.StartS = append(t.StartS, Number(start))
@@ -184,6 +184,6 @@ func (e *Evaluation) flowTable() *FlowTable {
 
 // ideal is the ideal completion time of flow i.
 func (e *Evaluation) ideal(i int) float64 {
-	f := &e.Config.Flows[i]
+	f := &e.Load.Flows[i]
 	return e.Point.Ideal(f.Src, f.Dst, f.Size, &e.Point.Traffic[f.Group]).Seconds()
 }

@@ -3,10 +3,10 @@ package measure_test
 import (
 	"fmt"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/study/measure"
-	"weir/worlds/sim"
 )
 
 // hops is a measure of somebody's own: how many links packets have crossed.
@@ -23,7 +23,7 @@ func Example() {
 		New: func() measure.Measure { return hops{} }})
 	r := document.NewReader(document.Kind{Name: "experiment", Whole: "an experiment", First: "title, …"})
 	list := measure.Decode(r, kinds, document.Parse(r, "x.yaml", []byte("[drops, hops]")), &measure.Point{})
-	v := list.Evaluate(&measure.Point{}, &sim.Config{}, &sim.Result{PacketHops: 42, Measured: unit.Second})
+	v := list.Evaluate(&measure.Point{}, &outcome.Load{}, &outcome.Result{PacketHops: 42, Measured: unit.Second})
 	for _, m := range v.Measures {
 		fmt.Println(m.JSONName(), m.Value)
 	}

@@ -49,8 +49,8 @@ type completed struct {
 
 // completions are a class's finished flows, ascending by the value.
 func (e *Evaluation) completions(c *class, value func(i int, fct unit.Time) float64) (out []completed) {
-	for i := range e.Config.Flows {
-		if f := &e.Config.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.has(e, i) {
+	for i := range e.Load.Flows {
+		if f := &e.Load.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.has(e, i) {
 			out = append(out, completed{f.Size, value(i, e.Result.Flows[i].FCT)})
 		}
 	}
@@ -124,9 +124,9 @@ func (m *completion) edges(e *Evaluation, c *class) (out []unit.Bytes) {
 		of = e.Point.Traffic[c.traffic].Sizes.Size
 	} else {
 		var sizes []unit.Bytes
-		for i := range e.Config.Flows {
-			if e.Config.Flows[i].Size > 0 && c.has(e, i) {
-				sizes = append(sizes, e.Config.Flows[i].Size)
+		for i := range e.Load.Flows {
+			if e.Load.Flows[i].Size > 0 && c.has(e, i) {
+				sizes = append(sizes, e.Load.Flows[i].Size)
 			}
 		}
 		if len(sizes) == 0 {
@@ -191,9 +191,9 @@ func (m *fct) Evaluate(e *Evaluation) {
 // written adds when writes of applications return, by traffic.
 func (m *fct) written(e *Evaluation) {
 	written := make([][]float64, len(e.Point.Traffic))
-	for i := range e.Config.Flows {
+	for i := range e.Load.Flows {
 		if at := e.Result.Flows[i].Written; at != unit.Never {
-			written[e.Config.Flows[i].Group] = append(written[e.Config.Flows[i].Group], at.Seconds())
+			written[e.Load.Flows[i].Group] = append(written[e.Load.Flows[i].Group], at.Seconds())
 		}
 	}
 	e.OfSized("fct_written", "s", func(t int) float64 { return mean(written[t]) })
@@ -238,8 +238,8 @@ func (m *unfinished) Evaluate(e *Evaluation) {
 	of := m.classes(e)
 	e.ofClasses(of, "unfinished", "", true, func(k int) float64 {
 		n := 0
-		for i := range e.Config.Flows {
-			if f := &e.Config.Flows[i]; of[k].has(e, i) && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
+		for i := range e.Load.Flows {
+			if f := &e.Load.Flows[i]; of[k].has(e, i) && f.Size > 0 && e.Result.Flows[i].FCT == unit.Never {
 				n++
 			}
 		}
@@ -255,8 +255,8 @@ type fctLast struct{ traffics }
 func (*fctLast) Evaluate(e *Evaluation) {
 	took := func(t int) float64 {
 		first, last := unit.Never, unit.Time(-1)
-		for i := range e.Config.Flows {
-			if f := &e.Config.Flows[i]; f.Group == t {
+		for i := range e.Load.Flows {
+			if f := &e.Load.Flows[i]; f.Group == t {
 				if f.Size == 0 {
 					return math.NaN()
 				}
@@ -271,9 +271,9 @@ func (*fctLast) Evaluate(e *Evaluation) {
 	e.OfSized("fct_last", "s", took)
 	e.OfSized("incast_goodput", "bps", func(t int) float64 {
 		var size unit.Bytes
-		for i := range e.Config.Flows {
-			if e.Config.Flows[i].Group == t {
-				size += e.Config.Flows[i].Size
+		for i := range e.Load.Flows {
+			if e.Load.Flows[i].Group == t {
+				size += e.Load.Flows[i].Size
 			}
 		}
 		return float64(size) * 8 / took(t)
@@ -300,8 +300,8 @@ func (*collective) Evaluate(e *Evaluation) {
 			continue
 		}
 		last := unit.Time(0)
-		for i := range e.Config.Flows {
-			if e.Config.Flows[i].Group == t {
+		for i := range e.Load.Flows {
+			if e.Load.Flows[i].Group == t {
 				last = max(last, e.Result.Flows[i].Arrived)
 			}
 		}

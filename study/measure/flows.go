@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sort"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // loss is the share of data packets that did not arrive.
@@ -41,7 +41,7 @@ func (m *delay) Decode(o *Options) {
 }
 
 // Needs is the distribution.
-func (*delay) Needs(*Point, *sim.Config) Needs { return Needs{Delays: true} }
+func (*delay) Needs(*Point, *outcome.Load) Needs { return Needs{Delays: true} }
 
 // Evaluate adds it.
 func (m *delay) Evaluate(e *Evaluation) {
@@ -162,8 +162,8 @@ func (e *Evaluation) spuriousOf(traffic int) (out [packet.ResendCauses]int64) {
 }
 
 // Spurious returns the packets of all traffics of a run that arrived once more, by cause.
-func Spurious(p *Point, c *sim.Config, r *sim.Result) (out [packet.ResendCauses]int64) {
-	e := &Evaluation{Point: p, Config: c, Result: r}
+func Spurious(p *Point, load *outcome.Load, r *outcome.Result) (out [packet.ResendCauses]int64) {
+	e := &Evaluation{Point: p, Load: load, Result: r}
 	for t := range p.Traffic {
 		for i, n := range e.spuriousOf(t) {
 			out[i] += n
@@ -186,9 +186,9 @@ func (m *unacked) Decode(o *Options) {
 // Evaluate adds it.
 func (*unacked) Evaluate(e *Evaluation) {
 	all := make([][]float64, len(e.Point.Traffic))
-	for i := range e.Config.Flows {
+	for i := range e.Load.Flows {
 		if f := &e.Result.Flows[i]; f.Written != unit.Never {
-			all[e.Config.Flows[i].Group] = append(all[e.Config.Flows[i].Group], float64(f.Sender.Unacked))
+			all[e.Load.Flows[i].Group] = append(all[e.Load.Flows[i].Group], float64(f.Sender.Unacked))
 		}
 	}
 	e.ByTraffic("unacked", "bytes", func(t int) float64 { return mean(all[t]) })
@@ -204,15 +204,15 @@ func (*unacked) Evaluate(e *Evaluation) {
 type reordering struct{ traffics }
 
 // Needs is the order in which packets come.
-func (*reordering) Needs(*Point, *sim.Config) Needs { return Needs{Ordering: true} }
+func (*reordering) Needs(*Point, *outcome.Load) Needs { return Needs{Ordering: true} }
 
 // Evaluate adds the share of data packets that came after one that was sent later
 // (RFC 4737 §4.1), and the largest extent (§4.2).
 func (*reordering) Evaluate(e *Evaluation) {
 	e.ByTraffic("reordering", "", func(t int) float64 {
 		var reordered, arrived int64
-		for i := range e.Config.Flows {
-			if r := &e.Result.Reordering[i]; e.Config.Flows[i].Group == t {
+		for i := range e.Load.Flows {
+			if r := &e.Result.Reordering[i]; e.Load.Flows[i].Group == t {
 				reordered, arrived = reordered+r.Reordered, arrived+r.Arrived
 			}
 		}
@@ -220,8 +220,8 @@ func (*reordering) Evaluate(e *Evaluation) {
 	})
 	e.ByTraffic("reordering_extent", "packets", func(t int) float64 {
 		var most, arrived int64
-		for i := range e.Config.Flows {
-			if r := &e.Result.Reordering[i]; e.Config.Flows[i].Group == t {
+		for i := range e.Load.Flows {
+			if r := &e.Result.Reordering[i]; e.Load.Flows[i].Group == t {
 				most, arrived = max(most, r.Extent), arrived+r.Arrived
 			}
 		}
@@ -242,7 +242,7 @@ func (m *overshoot) Decode(o *Options) {
 }
 
 // Needs is the largest payload in flight.
-func (*overshoot) Needs(*Point, *sim.Config) Needs { return Needs{Peaks: true} }
+func (*overshoot) Needs(*Point, *outcome.Load) Needs { return Needs{Peaks: true} }
 
 // Lab says that kernels do not report it.
 func (*overshoot) Lab(p *Point) string {
@@ -260,8 +260,8 @@ func (*overshoot) Evaluate(e *Evaluation) {
 		}
 		var x []float64
 		largest := math.NaN()
-		for i := range e.Config.Flows {
-			if f := &e.Config.Flows[i]; f.Group == t && e.Result.Peaks[i] > 0 {
+		for i := range e.Load.Flows {
+			if f := &e.Load.Flows[i]; f.Group == t && e.Result.Peaks[i] > 0 {
 				v := float64(e.Result.Peaks[i]) / e.Point.BDP(f.Src, f.Dst, tr)
 				x = append(x, v)
 				if !(largest >= v) {
@@ -293,8 +293,8 @@ func (*timeouts) Evaluate(e *Evaluation) {
 			continue
 		}
 		var n int64
-		for i := range e.Config.Flows {
-			if e.Config.Flows[i].Group == t {
+		for i := range e.Load.Flows {
+			if e.Load.Flows[i].Group == t {
 				n += e.Result.Flows[i].Timeouts
 			}
 		}

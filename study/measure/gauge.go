@@ -4,15 +4,15 @@ import (
 	"math"
 	"strconv"
 
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // gauge is a quantity that senders report, over time.
 type gauge struct {
 	Plain
 	name    string
-	what    sim.Watched
+	what    outcome.Quantity
 	unit    string
 	timed   bool // only senders that measure round trips report it
 	traffic int  // −1: all
@@ -22,7 +22,7 @@ type gauge struct {
 }
 
 // newGauge makes the kind of measure of a quantity.
-func newGauge(name string, what sim.Watched, unit string, timed bool) func() Measure {
+func newGauge(name string, what outcome.Quantity, unit string, timed bool) func() Measure {
 	return func() Measure { return &gauge{name: name, what: what, unit: unit, timed: timed, traffic: -1} }
 }
 
@@ -66,10 +66,10 @@ func (m *gauge) shows(tr *Traffic) bool {
 
 // of are the flows whose state is sampled: the first ones of each traffic whose senders report
 // the quantity.
-func (m *gauge) of(p *Point, c *sim.Config) (out []int) {
+func (m *gauge) of(p *Point, load *outcome.Load) (out []int) {
 	count := make([]int, len(p.Traffic))
-	for i := range c.Flows {
-		t := c.Flows[i].Group
+	for i := range load.Flows {
+		t := load.Flows[i].Group
 		if m.shows(&p.Traffic[t]) && (m.traffic < 0 || m.traffic == t) && count[t] < m.flows {
 			count[t]++
 			out = append(out, i)
@@ -79,9 +79,9 @@ func (m *gauge) of(p *Point, c *sim.Config) (out []int) {
 }
 
 // Needs is the quantity over time.
-func (m *gauge) Needs(p *Point, c *sim.Config) (n Needs) {
-	for _, i := range m.of(p, c) {
-		n.Watches = append(n.Watches, sim.Watch{What: m.what, Index: i, Every: m.every})
+func (m *gauge) Needs(p *Point, load *outcome.Load) (n Needs) {
+	for _, i := range m.of(p, load) {
+		n.Watches = append(n.Watches, outcome.Watch{What: m.what, Index: i, Every: m.every})
 	}
 	return n
 }
@@ -90,8 +90,8 @@ func (m *gauge) Needs(p *Point, c *sim.Config) (n Needs) {
 func (m *gauge) Evaluate(e *Evaluation) {
 	sum, n := make([]float64, len(e.Point.Traffic)), make([]float64, len(e.Point.Traffic))
 	number := make([]int, len(e.Point.Traffic))
-	for k, i := range m.of(e.Point, e.Config) {
-		t := e.Config.Flows[i].Group
+	for k, i := range m.of(e.Point, e.Load) {
+		t := e.Load.Flows[i].Group
 		var over []float64
 		for _, v := range e.Samples[k] {
 			x := float64(v)

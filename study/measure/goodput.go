@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // goodput is the payload that was new to receivers.
@@ -34,8 +34,8 @@ func (m *goodput) Check(p *Point) (why, allowed string) {
 }
 
 // Needs is what every flow has received.
-func (m *goodput) Needs(_ *Point, c *sim.Config) Needs {
-	return Needs{Watches: received(c, m.every, -1)}
+func (m *goodput) Needs(_ *Point, load *outcome.Load) Needs {
+	return Needs{Watches: received(load, m.every, -1)}
 }
 
 // Keeps returns the number of traffics or groups, which have a series each (Keeping).
@@ -58,7 +58,7 @@ func (e *Evaluation) goodputOf(c *class) float64 {
 	}
 	messages := c.messages(e)
 	b := messages.Received.ReceivedBytes
-	for i := range e.Config.Flows {
+	for i := range e.Load.Flows {
 		if c.has(e, i) {
 			b += e.Result.Flows[i].Receiver.ReceivedBytes
 		}
@@ -68,15 +68,15 @@ func (e *Evaluation) goodputOf(c *class) float64 {
 
 // received watches what the flows and the jobs' messages of a traffic have received, or those of all if traffic is
 // negative.
-func received(c *sim.Config, every unit.Time, traffic int) (out []sim.Watch) {
-	for i := range c.Flows {
-		if every > 0 && (traffic < 0 || c.Flows[i].Group == traffic) {
-			out = append(out, sim.Watch{What: sim.ReceivedBytes, Index: i, Every: every})
+func received(load *outcome.Load, every unit.Time, traffic int) (out []outcome.Watch) {
+	for i := range load.Flows {
+		if every > 0 && (traffic < 0 || load.Flows[i].Group == traffic) {
+			out = append(out, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: every})
 		}
 	}
-	for i := range c.Jobs {
-		if every > 0 && c.Ideal == nil && (traffic < 0 || c.Jobs[i].Group == traffic) {
-			out = append(out, sim.Watch{What: sim.MessageBytes, Index: i, Every: every})
+	for i := range load.Jobs {
+		if every > 0 && load.Ideal == nil && (traffic < 0 || load.Jobs[i].Group == traffic) {
+			out = append(out, outcome.Watch{What: outcome.MessageBytes, Index: i, Every: every})
 		}
 	}
 	return out
@@ -86,14 +86,14 @@ func received(c *sim.Config, every unit.Time, traffic int) (out []sim.Watch) {
 func (e *Evaluation) received(traffic int, every unit.Time, k int) []float64 {
 	out := make([]float64, len(e.Point.Traffic))
 	n := 0
-	for i := range e.Config.Flows {
-		if g := e.Config.Flows[i].Group; traffic < 0 || g == traffic {
+	for i := range e.Load.Flows {
+		if g := e.Load.Flows[i].Group; traffic < 0 || g == traffic {
 			out[g] += float64(e.Samples[n][k+1]-e.Samples[n][k]) * 8 / every.Seconds()
 			n++
 		}
 	}
-	for i := range e.Config.Jobs {
-		if g := e.Config.Jobs[i].Group; e.Config.Ideal == nil && (traffic < 0 || g == traffic) {
+	for i := range e.Load.Jobs {
+		if g := e.Load.Jobs[i].Group; e.Load.Ideal == nil && (traffic < 0 || g == traffic) {
 			out[g] += float64(e.Samples[n][k+1]-e.Samples[n][k]) * 8 / every.Seconds()
 			n++
 		}
@@ -154,7 +154,7 @@ func (m *goodput) overGroups(e *Evaluation, all []class) {
 		var over []float64
 		for k := range e.intervals() {
 			sum := 0.0
-			for i := range e.Config.Flows {
+			for i := range e.Load.Flows {
 				if all[c].has(e, i) {
 					sum += float64(e.Samples[i][k+1]-e.Samples[i][k]) * 8 / m.every.Seconds()
 				}
@@ -189,7 +189,9 @@ func (m *jain) Decode(o *Options) {
 }
 
 // Needs is what every flow has received.
-func (m *jain) Needs(_ *Point, c *sim.Config) Needs { return Needs{Watches: received(c, m.every, -1)} }
+func (m *jain) Needs(_ *Point, load *outcome.Load) Needs {
+	return Needs{Watches: received(load, m.every, -1)}
+}
 
 // Keeps returns the one series of the index (Keeping).
 func (*jain) Keeps(*Evaluation) int { return 1 }
@@ -227,8 +229,8 @@ func (e *Evaluation) fairness(by string, every unit.Time) (out []float64) {
 		}
 		var x shares
 		begin, end := e.Point.Warmup+unit.Time(k)*every, e.Point.Warmup+unit.Time(k+1)*every
-		for i := range e.Config.Flows {
-			f, start, fct := &e.Config.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
+		for i := range e.Load.Flows {
+			f, start, fct := &e.Load.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
 			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
 				x.add(by, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
 			}
@@ -247,7 +249,7 @@ func (m *jain) Evaluate(e *Evaluation) {
 		}
 	} else {
 		for i := range e.Result.Flows {
-			f, fct := &e.Config.Flows[i], e.Result.Flows[i].FCT
+			f, fct := &e.Load.Flows[i], e.Result.Flows[i].FCT
 			if fct != unit.Never && f.Start+fct <= e.Point.Warmup || f.Stop > 0 && f.Stop <= e.Point.Warmup {
 				continue // it ended before anything was measured
 			}
@@ -287,8 +289,8 @@ func (m *timeToFairness) Decode(o *Options) {
 }
 
 // Needs is what every flow has received.
-func (m *timeToFairness) Needs(_ *Point, c *sim.Config) Needs {
-	return Needs{Watches: received(c, m.every, -1)}
+func (m *timeToFairness) Needs(_ *Point, load *outcome.Load) Needs {
+	return Needs{Watches: received(load, m.every, -1)}
 }
 
 // Keeps returns 0: only the time is kept (Keeping).

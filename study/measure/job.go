@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // jobKind is the kind of measures of jobs.
@@ -132,9 +132,9 @@ func (m *jobs) Evaluate(e *Evaluation) {
 func (m *jobs) groups(e *Evaluation) {
 	of := m.classes(e)
 	each := func(k int, all bool, value func(r *job.RankOutcome, start unit.Time) float64) (out []float64) {
-		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
-			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && (all || !e.serves(e.Config.Jobs[j].Group, rank)) {
-				out = append(out, value(&o.Ranks[rank], e.Point.Traffic[e.Config.Jobs[j].Group].Start))
+		of[k].ranks(e, func(j, rank, _ int, _ *outcome.RankCounters) {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && (all || !e.serves(e.Load.Jobs[j].Group, rank)) {
+				out = append(out, value(&o.Ranks[rank], e.Point.Traffic[e.Load.Jobs[j].Group].Start))
 			}
 		})
 		return out
@@ -156,9 +156,9 @@ func (m *jobs) groups(e *Evaluation) {
 	add("job_waiting", "s", mean, func(r *job.RankOutcome, _ unit.Time) float64 { return r.Waited.Seconds() })
 	e.ofClasses(of, "job_slowest_rank", "", false, func(k int) float64 {
 		var x slowest
-		of[k].ranks(e, func(j, rank, _ int, _ *sim.Carried) {
-			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && !e.serves(e.Config.Jobs[j].Group, rank) {
-				x.add(o, rank, !math.IsNaN(e.asked(e.Config.Jobs[j].Group)))
+		of[k].ranks(e, func(j, rank, _ int, _ *outcome.RankCounters) {
+			if o := &e.Result.Jobs[j]; rank < len(o.Ranks) && !e.serves(e.Load.Jobs[j].Group, rank) {
+				x.add(o, rank, !math.IsNaN(e.asked(e.Load.Jobs[j].Group)))
 			}
 		})
 		return x.rank()
@@ -217,8 +217,8 @@ func (e *Evaluation) ofRanks(o *job.Outcome, t int, value func(r *job.RankOutcom
 
 // asked is how many iterations a traffic's job is to have; not a number if it does not say so, as a trace does not.
 func (e *Evaluation) asked(t int) float64 {
-	for i := range e.Config.Jobs {
-		if j := &e.Config.Jobs[i]; j.Group == t {
+	for i := range e.Load.Jobs {
+		if j := &e.Load.Jobs[i]; j.Group == t {
 			if x, says := j.Program.(job.Iterating); says {
 				return float64(x.Asked())
 			}
@@ -229,8 +229,8 @@ func (e *Evaluation) asked(t int) float64 {
 
 // serves reports whether a rank of a traffic's job serves others.
 func (e *Evaluation) serves(t, rank int) bool {
-	for i := range e.Config.Jobs {
-		if j := &e.Config.Jobs[i]; j.Group == t {
+	for i := range e.Load.Jobs {
+		if j := &e.Load.Jobs[i]; j.Group == t {
 			s, some := j.Program.(job.Serving)
 			return some && s.Serves(rank)
 		}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"weir/core/outcome"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // Kinds are Weir's own kinds of measures, sorted by name.
@@ -99,14 +99,14 @@ func senderKinds() []Kind {
 		{Name: "cwnd", Doc: "congestion window over time of a traffic's first flows, and its mean by traffic " +
 			"[bytes of payload]",
 			Keys: ofSenders(),
-			New:  newGauge("cwnd", sim.Window, "bytes", false)},
+			New:  newGauge("cwnd", outcome.Window, "bytes", false)},
 		{Name: "delivery_rate", Doc: "latest rate at which payload was delivered over time, as senders of a traffic's " +
 			"first flows see it, and its mean by traffic [bit/s]",
 			Keys: ofSenders(),
-			New:  newGauge("delivery_rate", sim.DeliveryRate, "bps", true)},
+			New:  newGauge("delivery_rate", outcome.DeliveryRate, "bps", true)},
 		{Name: "in_flight", Doc: "payload in flight over time of a traffic's first flows, and its mean by traffic [bytes]",
 			Keys: ofSenders(),
-			New:  newGauge("in_flight", sim.InFlight, "bytes", false)},
+			New:  newGauge("in_flight", outcome.InFlight, "bytes", false)},
 		{Name: "overshoot", Doc: "largest payload in flight of a sender over its path's bandwidth-delay product (base RTT " +
 			"times the slowest link's rate of payload): mean and largest (overshoot_max) of the flows, by traffic",
 			Keys:   []Key{by("traffic", "traffic"), limit()},
@@ -114,7 +114,7 @@ func senderKinds() []Kind {
 			New:    func() Measure { return &overshoot{} }},
 		{Name: "rate", Doc: "pacing rate over time of a traffic's first flows, and its mean by traffic [bit/s]",
 			Keys: ofSenders(),
-			New:  newGauge("rate", sim.Rate, "bps", false)},
+			New:  newGauge("rate", outcome.Rate, "bps", false)},
 		{Name: "reduction", Doc: "time from congestion, which begins at a given time or when a queue grows beyond a length " +
 			"(reduction_from), until the first sender, or all, have reduced window or rate by a share, by traffic [s]",
 			Keys:   ofReduction(),
@@ -129,7 +129,7 @@ func senderKinds() []Kind {
 			"mean by traffic [s]",
 			Keys:   ofSenders(),
 			Better: Lower,
-			New:    newGauge("rtt", sim.RTT, "s", true)},
+			New:    newGauge("rtt", outcome.RTT, "s", true)},
 		{Name: "spurious", Doc: "data packets that were sent again although they had arrived, and these by the cause of " +
 			"the copy that arrived in addition: spurious_timeout, spurious_probe, spurious_receiver (its acknowledgements " +
 			"and NACKs), spurious_switch (its NACKs, trimmed packets), and spurious_overtaken (the first copy, which came " +

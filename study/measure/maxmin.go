@@ -54,8 +54,8 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 	var demands []Demand
 	var flows []int
 	count := map[int]int{} // of a sender's flows
-	for i := range e.Config.Flows {
-		f, r := &e.Config.Flows[i], &e.Result.Flows[i]
+	for i := range e.Load.Flows {
+		f, r := &e.Load.Flows[i], &e.Result.Flows[i]
 		if r.FCT == unit.Never && r.Start != unit.Never && (f.Stop == 0 || f.Stop >= e.Point.End()) {
 			flows = append(flows, i)
 			demands = append(demands, Demand{Uses: e.Point.ports(f.Src, f.Dst), Weight: 1, Max: math.Inf(1)})
@@ -64,7 +64,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 	}
 	if m.senders {
 		for k, i := range flows {
-			f := &e.Config.Flows[i]
+			f := &e.Load.Flows[i]
 			demands[k].Weight = 1 / float64(count[e.Point.Host(f.Src)])
 			if tr := &e.Point.Traffic[f.Group]; !tr.Transport.Gauged {
 				frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
@@ -77,7 +77,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 		shares[i] = math.NaN()
 	}
 	for k, share := range FairShares(rates, demands) {
-		t := e.Config.Flows[flows[k]].Group
+		t := e.Load.Flows[flows[k]].Group
 		tr := &e.Point.Traffic[t]
 		frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
 		if math.IsNaN(shares[t]) {
@@ -97,7 +97,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 	e.Add(Measured{Name: "max_min_apart", Unit: "bps", Value: apart})
 }
 
-// ports are those that send on the way from one host to another, by their index in sim.Result.Ports.
+// ports are those that send on the way from one host to another, by their index in outcome.Result.Ports.
 func (p *Point) ports(src, dst int) (out []int) {
 	links, _ := p.Routes.Path(src, dst)
 	at := p.Host(src)

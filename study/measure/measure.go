@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // Kind is a kind of measure that the measure list of an experiment can name. A program that
@@ -123,8 +123,8 @@ type Measure interface {
 	Decode(o *Options)
 	// Label distinguishes it from others of its kind: a port, a traffic; "" if there can be only one.
 	Label() string
-	// Needs says what a run has to observe for it.
-	Needs(p *Point, c *sim.Config) Needs
+	// Needs returns what a run with that load has to observe for it.
+	Needs(p *Point, load *outcome.Load) Needs
 	// Lab says why it is not available in the lab at that point, without its name; "" if it is.
 	Lab(p *Point) string
 	// Evaluate adds its values for a run.
@@ -142,15 +142,15 @@ func (Plain) Decode(*Options) {}
 func (Plain) Label() string { return "" }
 
 // Needs is nothing.
-func (Plain) Needs(*Point, *sim.Config) Needs { return Needs{} }
+func (Plain) Needs(*Point, *outcome.Load) Needs { return Needs{} }
 
 // Lab says that it is available.
 func (Plain) Lab(*Point) string { return "" }
 
 // Needs are what a run has to observe.
 type Needs struct {
-	Watches  []sim.Watch
-	Onsets   []sim.Onset
+	Watches  []outcome.Watch
+	Onsets   []outcome.Onset
 	Delays   bool   // distribution of the delays of data packets
 	Tally    bool   // what frames consist of
 	Peaks    bool   // largest payload in flight
@@ -275,9 +275,9 @@ func (l List) Check(r *document.Reader, p *Point) {
 }
 
 // Needs returns those of all measures together, and those of each.
-func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
+func (l List) Needs(p *Point, load *outcome.Load) (all Needs, each []Needs) {
 	for _, m := range l {
-		n := m.Needs(p, c)
+		n := m.Needs(p, load)
 		all.Watches = append(all.Watches, n.Watches...)
 		all.Onsets = append(all.Onsets, n.Onsets...)
 		all.Delays = all.Delays || n.Delays
@@ -288,27 +288,26 @@ func (l List) Needs(p *Point, c *sim.Config) (all Needs, each []Needs) {
 		all.Pauses = all.Pauses || n.Pauses
 		all.Taken = all.Taken || n.Taken
 		all.Steers = all.Steers || n.Steers
-		n.Lines = slices.DeleteFunc(n.Lines, func(x Line) bool { return !m.shows(p.Traffic[c.Jobs[x.Job].Group].Name) })
+		n.Lines = slices.DeleteFunc(n.Lines, func(x Line) bool { return !m.shows(p.Traffic[load.Jobs[x.Job].Group].Name) })
 		all.Lines = append(all.Lines, n.Lines...)
 		each = append(each, n)
 	}
 	return all, each
 }
 
-// Observe makes a configuration record what the measures need, except pause frames, which its runner
-// takes. It returns an error if that would be too much.
-func (l List) Observe(p *Point, c *sim.Config) error {
-	n, _ := l.Needs(p, c)
-	c.Watches, c.Onsets = n.Watches, n.Onsets
-	if total := Samples(p, c); total > mostWatched {
-		return &TooMuch{total}
+// Observe returns what a run has to observe for the measures, and gives its jobs their timelines. Pause frames are left
+// to the runner. It returns an error if the run would keep too many samples.
+func (l List) Observe(p *Point, load *outcome.Load) (s outcome.Selection, err error) {
+	n, _ := l.Needs(p, load)
+	s = outcome.Selection{Watches: n.Watches, Onsets: n.Onsets, Delays: n.Delays, Tally: n.Tally, Notices: n.Notices,
+		Ordering: n.Ordering, Peaks: n.Peaks, Taken: n.Taken, Steers: n.Steers}
+	if total := Samples(p, load, s.Watches); total > mostWatched {
+		return s, &TooMuch{total}
 	}
-	c.Delays, c.Tally, c.Peaks, c.Notices, c.Ordering = n.Delays, n.Tally, n.Peaks, n.Notices, n.Ordering
-	c.Taken, c.Steers = n.Taken, n.Steers
 	for i := range n.Lines {
-		n.Lines[i].timeline(c)
+		n.Lines[i].timeline(load)
 	}
-	return nil
+	return s, nil
 }
 
 // Keeping is a measure that keeps other numbers of series beyond the run than one of each watch.
@@ -317,36 +316,37 @@ type Keeping interface {
 	Keeps(e *Evaluation) int
 }
 
-// Kept is the number of values over time that are kept beyond the run.
-func (l List) Kept(p *Point, c *sim.Config) (total float64) {
-	_, each := l.Needs(p, c)
+// Kept returns the number of values over time that are kept beyond the run.
+func (l List) Kept(p *Point, load *outcome.Load) (total float64) {
+	_, each := l.Needs(p, load)
 	for i, m := range l {
 		all := each[i].Watches
 		if x, ok := m.Measure.(Keeping); ok && len(all) > 0 {
-			total += float64(x.Keeps(&Evaluation{Point: p, Config: c, list: l})) *
+			total += float64(x.Keeps(&Evaluation{Point: p, Load: load, list: l})) *
 				float64(all[0].Samples(p.Warmup, p.Warmup+p.Duration))
 			continue
 		}
 		for k := range all {
-			total += p.samples(&all[k], c)
+			total += p.samples(&all[k], load)
 		}
 	}
 	return total
 }
 
-// Samples is the number of watched values that a run keeps.
-func Samples(p *Point, c *sim.Config) (total float64) {
-	for i := range c.Watches {
-		total += p.samples(&c.Watches[i], c)
+// Samples returns the number of watched values that a run keeps.
+func Samples(p *Point, load *outcome.Load, watches []outcome.Watch) (total float64) {
+	for i := range watches {
+		total += p.samples(&watches[i], load)
 	}
 	return total
 }
 
 // samples returns the number of values of a watch, and of those on the flows that a trial has not drawn.
-func (p *Point) samples(w *sim.Watch, c *sim.Config) float64 {
+func (p *Point) samples(w *outcome.Watch, load *outcome.Load) float64 {
 	n := float64(w.Samples(p.Warmup, p.Warmup+p.Duration))
-	if p.Scale != nil && w.What == sim.ReceivedBytes { // of each flow: the others are of a number of flows that is given
-		n *= p.Scale[c.Flows[w.Index].Group]
+	// Only ReceivedBytes are of each flow. Other watches are of a fixed number of flows.
+	if p.Scale != nil && w.What == outcome.ReceivedBytes {
+		n *= p.Scale[load.Flows[w.Index].Group]
 	}
 	return n
 }
@@ -360,12 +360,12 @@ func (e *TooMuch) Error() string {
 }
 
 // Evaluate computes the values of a run's result.
-func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
-	if c.Ideal != nil {
-		res = ideally(p, c, res)
+func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Values) {
+	all, each := l.Needs(p, load)
+	if load.Ideal != nil {
+		res = ideally(p, load, &all, res)
 	}
-	e := &Evaluation{Point: p, Config: c, Result: res, Values: &v, seconds: res.Measured.Seconds(), list: l}
-	_, each := l.Needs(p, c)
+	e := &Evaluation{Point: p, Load: load, Result: res, Values: &v, seconds: res.Measured.Seconds(), list: l}
 	samples, onsets := res.Watched, res.Onsets
 	for i, m := range l {
 		n, k := len(each[i].Watches), len(each[i].Onsets)
@@ -373,7 +373,7 @@ func (l List) Evaluate(p *Point, c *sim.Config, res *sim.Result) (v Values) {
 		e.Onsets, onsets = onsets[:k], onsets[k:]
 		first := len(v.Measures)
 		m.evaluate(e)
-		if _, of := m.Measure.(OfJobs); !of && c.Ideal != nil {
+		if _, of := m.Measure.(OfJobs); !of && load.Ideal != nil {
 			undefine(v.Measures[first:])
 		}
 	}
@@ -391,8 +391,8 @@ func (*goodput) ofJobs()  {}
 func (*drops) ofJobs()    {} // there are none
 
 // ideally is the result of a run on an ideal network, with nothing in what packets would fill.
-func ideally(p *Point, c *sim.Config, res *sim.Result) *sim.Result {
-	own, none := *res, nothing(p, c)
+func ideally(p *Point, load *outcome.Load, n *Needs, res *outcome.Result) *outcome.Result {
+	own, none := *res, nothing(p, load, n)
 	own.Flows, own.Ports, own.Watched, own.Delays = none.Flows, none.Ports, none.Watched, none.Delays
 	own.Onsets, own.Reordering, own.Peaks = none.Onsets, none.Reordering, none.Peaks
 	return &own
@@ -408,22 +408,24 @@ func undefine(all []Measured) {
 	}
 }
 
-// Shape returns the names and units of what runs of a configuration have, by evaluating an empty result.
-func (l List) Shape(p *Point, c *sim.Config) Values {
-	res := nothing(p, c)
-	for i := range c.Jobs {
-		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, c.Jobs[i].Group)
+// Shape returns the names and units of what runs with a load have, by evaluating an empty result.
+func (l List) Shape(p *Point, load *outcome.Load) Values {
+	n, _ := l.Needs(p, load)
+	res := nothing(p, load, &n)
+	for i := range load.Jobs {
+		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, load.Jobs[i].Group)
 		res.Times = append(res.Times, unit.Histogram{})
 	}
-	return l.Evaluate(p, c, res)
+	return l.Evaluate(p, load, res)
 }
 
 // nothing is a result in which no packet was ever sent.
-func nothing(p *Point, c *sim.Config) *sim.Result {
-	res := &sim.Result{Flows: make([]sim.FlowResult, len(c.Flows)), Ports: make([]sim.PortResult, 2*len(p.Network.Links)),
-		Watched: make([][]int64, len(c.Watches)), Delays: make([]unit.Histogram, len(p.Traffic)),
-		Onsets: make([]sim.OnsetResult, len(c.Onsets)), Reordering: make([]sim.Reordering, len(c.Flows)),
-		Peaks: make([]unit.Bytes, len(c.Flows))}
+func nothing(p *Point, load *outcome.Load, n *Needs) *outcome.Result {
+	res := &outcome.Result{Flows: make([]outcome.FlowResult, len(load.Flows)), Ports: make([]outcome.PortResult,
+		2*len(p.Network.Links)),
+		Watched: make([][]int64, len(n.Watches)), Delays: make([]unit.Histogram, len(p.Traffic)),
+		Onsets: make([]outcome.OnsetResult, len(n.Onsets)), Reordering: make([]outcome.Reordering, len(load.Flows)),
+		Peaks: make([]unit.Bytes, len(load.Flows))}
 	for i := range res.Flows {
 		res.Flows[i].FCT, res.Flows[i].Written = unit.Never, unit.Never
 	}

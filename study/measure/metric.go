@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // metric is one of the metrics that programs of switches have (dataplane.Metered), as weir switch shows them: so what a
@@ -43,9 +43,9 @@ func (m *metric) step(p *Point) unit.Time {
 }
 
 // Needs are samples of each switch.
-func (m *metric) Needs(p *Point, _ *sim.Config) (n Needs) {
+func (m *metric) Needs(p *Point, _ *outcome.Load) (n Needs) {
 	for _, i := range m.switches {
-		n.Watches = append(n.Watches, sim.Watch{What: sim.ProgramMetric, Index: i, Name: m.name, Every: m.step(p)})
+		n.Watches = append(n.Watches, outcome.Watch{What: outcome.ProgramMetric, Index: i, Name: m.name, Every: m.step(p)})
 	}
 	return n
 }

@@ -3,7 +3,7 @@ package measure
 import (
 	"math"
 
-	"weir/worlds/sim"
+	"weir/core/outcome"
 )
 
 // nacks is what becomes of the notices that switches make.
@@ -16,7 +16,7 @@ type nacks struct {
 func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles() }
 
 // Needs is what becomes of notices.
-func (*nacks) Needs(*Point, *sim.Config) Needs { return Needs{Notices: true} }
+func (*nacks) Needs(*Point, *outcome.Load) Needs { return Needs{Notices: true} }
 
 // Lab says that kernels understand none.
 func (*nacks) Lab(p *Point) string { return p.kernels(-1, "a kernel takes no notices of switches") }

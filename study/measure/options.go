@@ -163,7 +163,7 @@ const (
 	mostWatched = 1 << 26
 )
 
-// Port finds a port by its name and returns its index in sim.Result.Ports, which has two for
+// Port finds a port by its name and returns its index in outcome.Result.Ports, which has two for
 // each link, in the order of links.
 func (o *Options) Port(t *document.Node, ofSwitch bool) int {
 	var names []string

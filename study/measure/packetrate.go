@@ -1,13 +1,15 @@
 package measure
 
-import "weir/worlds/sim"
+import (
+	"weir/core/outcome"
+)
 
 // packetRate is how many packets a port has sent: what a NIC has to take in and an engine to work through,
 // whatever their bytes. Of a port that only acknowledgements leave by, it is their rate.
 type packetRate struct{ port }
 
 // Needs is what the port has sent.
-func (m *packetRate) Needs(*Point, *sim.Config) Needs { return m.watch(sim.SentPackets) }
+func (m *packetRate) Needs(*Point, *outcome.Load) Needs { return m.watch(outcome.SentPackets) }
 
 // Evaluate adds it.
 func (m *packetRate) Evaluate(e *Evaluation) {

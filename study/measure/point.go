@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"weir/core/cc"
+	"weir/core/fabric/wiring"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -17,7 +18,8 @@ type Point struct {
 	Network          *topology.Network
 	Routes           *topology.Routes
 	Framing          packet.Framing
-	Warmup, Duration unit.Time // Duration is the measured part
+	Events           []wiring.Event // changes to links, ascending by time
+	Warmup, Duration unit.Time      // Duration is the measured part
 	Traffic          []Traffic
 	Groups           []Group // of hosts, in the file's order
 	Waits            *Waits  // how long packets wait in switches at most; nil: unknown
@@ -56,7 +58,7 @@ type Traffic struct {
 // End is that of the measured part.
 func (p *Point) End() unit.Time { return p.Warmup + p.Duration }
 
-// PortName is the name of a port by its index in sim.Result.Ports.
+// PortName is the name of a port by its index in outcome.Result.Ports.
 func (p *Point) PortName(port int) string { return p.Network.PortName(port/2, port%2) }
 
 // windowed are the names of the traffics whose senders have a window or a rate.
@@ -134,7 +136,7 @@ func (tr *Traffic) headers(payload int32) int32 {
 	return n
 }
 
-// Host is the node of a NIC, as sim.Config.Flows names ends (topology.NICs).
+// Host is the node of a NIC, as outcome.Load.Flows names ends (topology.NICs).
 func (p *Point) Host(nic int) int { return p.Routes.NICs().Node(nic) }
 
 // Path is what a flow's endpoints may know about their path, between two NICs.

@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // port is the port that a measure is of.
 type port struct {
 	Plain
-	index int // into sim.Result.Ports
+	index int // into outcome.Result.Ports
 	label string
 	every unit.Time
 }
@@ -34,11 +34,11 @@ func (m *port) Decode(o *Options) {
 }
 
 // watch watches what the port sends.
-func (m *port) watch(what sim.Watched) Needs {
+func (m *port) watch(what outcome.Quantity) Needs {
 	if m.every == 0 {
 		return Needs{}
 	}
-	return Needs{Watches: []sim.Watch{{What: what, Index: m.index, Every: m.every}}}
+	return Needs{Watches: []outcome.Watch{{What: what, Index: m.index, Every: m.every}}}
 }
 
 // sent is the rate at which a port has sent in every interval: in bit/s if each is 8, in packets/s
@@ -54,7 +54,7 @@ func (e *Evaluation) sent(every unit.Time, each float64) (out []float64) {
 type throughput struct{ port }
 
 // Needs is what the port has sent.
-func (m *throughput) Needs(*Point, *sim.Config) Needs { return m.watch(sim.SentBytes) }
+func (m *throughput) Needs(*Point, *outcome.Load) Needs { return m.watch(outcome.SentBytes) }
 
 // Evaluate adds it.
 func (m *throughput) Evaluate(e *Evaluation) {
@@ -72,11 +72,11 @@ type utilisation struct{ port }
 func (m *utilisation) inPackets(p *Point) bool { return p.Network.Links[m.index/2].Rate.Bits == 0 }
 
 // Needs is what the port has sent.
-func (m *utilisation) Needs(p *Point, _ *sim.Config) Needs {
+func (m *utilisation) Needs(p *Point, _ *outcome.Load) Needs {
 	if m.inPackets(p) {
-		return m.watch(sim.SentPackets)
+		return m.watch(outcome.SentPackets)
 	}
-	return m.watch(sim.SentBytes)
+	return m.watch(outcome.SentBytes)
 }
 
 // Evaluate adds it.
@@ -100,7 +100,7 @@ func (m *utilisation) Evaluate(e *Evaluation) {
 func (e *Evaluation) rateIn(link int, from, length unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
 	rate, at, sum := perSecond(e.Point.Network.Links[link].Rate), from, 0.0
-	for _, x := range e.Config.Events {
+	for _, x := range e.Point.Events {
 		if x.Link != link || x.Rate == (unit.LinkRate{}) || x.At >= from+length {
 			continue
 		}
@@ -158,10 +158,10 @@ func (m *balance) Decode(o *Options) {
 }
 
 // Needs is what the ports have sent, for every.
-func (m *balance) Needs(*Point, *sim.Config) (n Needs) {
+func (m *balance) Needs(*Point, *outcome.Load) (n Needs) {
 	for _, port := range m.ports {
 		if m.every > 0 {
-			n.Watches = append(n.Watches, sim.Watch{What: sim.SentPackets, Index: port, Every: m.every})
+			n.Watches = append(n.Watches, outcome.Watch{What: outcome.SentPackets, Index: port, Every: m.every})
 		}
 	}
 	return n
@@ -209,7 +209,7 @@ func (*drops) Evaluate(e *Evaluation) {
 type overhead struct{ Plain }
 
 // Needs is the tally of all frames.
-func (*overhead) Needs(*Point, *sim.Config) Needs { return Needs{Tally: true} }
+func (*overhead) Needs(*Point, *outcome.Load) Needs { return Needs{Tally: true} }
 
 // Evaluate adds it.
 func (*overhead) Evaluate(e *Evaluation) {
@@ -249,7 +249,7 @@ func (m *pause) Decode(o *Options) {
 }
 
 // Needs is every frame, for the log.
-func (m *pause) Needs(*Point, *sim.Config) Needs { return Needs{Pauses: m.log} }
+func (m *pause) Needs(*Point, *outcome.Load) Needs { return Needs{Pauses: m.log} }
 
 // Lab says that its data plane keeps no log.
 func (m *pause) Lab(*Point) string {
@@ -278,14 +278,14 @@ func (m *pause) Evaluate(e *Evaluation) {
 			held, got := 0.0, 0.0
 			var senders []float64
 			seen := map[[2]int]bool{}
-			for i := range e.Config.Flows {
-				f := &e.Config.Flows[i]
-				if at := [2]int{f.Src, int(f.SenderClass())}; f.Group == t && !seen[at] {
+			for i := range e.Load.Flows {
+				f := &e.Load.Flows[i]
+				if at := [2]int{f.Src, int(f.Class)}; f.Group == t && !seen[at] {
 					seen[at] = true
 					nics := e.Point.Routes.NICs()
 					at := e.Point.Routes.Ports(nics.Node(f.Src))[nics.Port(f.Src)]
 					p := &e.Result.Ports[2*at.Link+at.End].Pauses
-					senders = append(senders, p.Time[f.SenderClass()].Seconds()/total)
+					senders = append(senders, p.Time[f.Class].Seconds()/total)
 					got += float64(p.Frames)
 				}
 			}

@@ -3,8 +3,8 @@ package measure
 import (
 	"slices"
 
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // queue is the length of queues.
@@ -89,10 +89,10 @@ func (m *queue) span(o *Options) {
 }
 
 // Needs is the length over time.
-func (m *queue) Needs(*Point, *sim.Config) (n Needs) {
-	w := sim.Watch{What: sim.QueuePackets, Every: m.every, From: m.from, Until: m.until}
+func (m *queue) Needs(*Point, *outcome.Load) (n Needs) {
+	w := outcome.Watch{What: outcome.QueuePackets, Every: m.every, From: m.from, Until: m.until}
 	if m.inBytes {
-		w.What = sim.QueueBytes
+		w.What = outcome.QueueBytes
 	}
 	for _, w.Index = range m.ports {
 		n.Watches = append(n.Watches, w)
@@ -152,9 +152,9 @@ func (m *buffer) Decode(o *Options) {
 }
 
 // Needs is what waits over time.
-func (m *buffer) Needs(*Point, *sim.Config) (n Needs) {
+func (m *buffer) Needs(*Point, *outcome.Load) (n Needs) {
 	for _, node := range m.nodes {
-		n.Watches = append(n.Watches, sim.Watch{What: sim.BufferBytes, Index: node, Every: m.every})
+		n.Watches = append(n.Watches, outcome.Watch{What: outcome.BufferBytes, Index: node, Every: m.every})
 	}
 	return n
 }

@@ -3,9 +3,9 @@ package measure
 import (
 	"math"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // reaction is how long it takes until a quantity stays within a band around its target.
@@ -14,7 +14,7 @@ type reaction struct {
 	of      string // goodput, throughput, queue
 	label   string
 	traffic int
-	port    int // index into sim.Result.Ports
+	port    int // index into outcome.Result.Ports
 	after   unit.Time
 	until   unit.Time
 	target  float64 // NaN: where it settles
@@ -94,14 +94,14 @@ func (m *reaction) quantity(o *Options) bool {
 }
 
 // Needs is the quantity over time.
-func (m *reaction) Needs(_ *Point, c *sim.Config) Needs {
+func (m *reaction) Needs(_ *Point, load *outcome.Load) Needs {
 	switch m.of {
 	case "goodput":
-		return Needs{Watches: received(c, m.every, m.traffic)}
+		return Needs{Watches: received(load, m.every, m.traffic)}
 	case "queue":
-		return Needs{Watches: []sim.Watch{{What: sim.QueuePackets, Index: m.port, Every: m.every}}}
+		return Needs{Watches: []outcome.Watch{{What: outcome.QueuePackets, Index: m.port, Every: m.every}}}
 	}
-	return Needs{Watches: []sim.Watch{{What: sim.SentBytes, Index: m.port, Every: m.every}}}
+	return Needs{Watches: []outcome.Watch{{What: outcome.SentBytes, Index: m.port, Every: m.every}}}
 }
 
 // Keeps returns 0: only the time is kept (Keeping).

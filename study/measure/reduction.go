@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // reduction is how long after the onset of congestion senders reduce.
@@ -78,14 +78,14 @@ func (m *reduction) Decode(o *Options) {
 }
 
 // Needs is the onset of congestion, for each traffic whose reduction is measured.
-func (m *reduction) Needs(p *Point, c *sim.Config) (n Needs) {
+func (m *reduction) Needs(p *Point, load *outcome.Load) (n Needs) {
 	for t := range p.Traffic {
 		if !p.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
 			continue
 		}
-		o := sim.Onset{After: m.after, Port: m.port, Above: m.above, By: m.by, InFlight: m.inFlight}
-		for i := range c.Flows {
-			if c.Flows[i].Group == t {
+		o := outcome.Onset{After: m.after, Port: m.port, Above: m.above, By: m.by, InFlight: m.inFlight}
+		for i := range load.Flows {
+			if load.Flows[i].Group == t {
 				o.Flows = append(o.Flows, i)
 			}
 		}
@@ -124,11 +124,11 @@ func (m *reduction) Evaluate(e *Evaluation) {
 
 // reduced is when the first flow of a traffic had reduced, or all had; unit.Never if none did, or
 // not all.
-func (m *reduction) reduced(e *Evaluation, t int, o *sim.OnsetResult) unit.Time {
+func (m *reduction) reduced(e *Evaluation, t int, o *outcome.OnsetResult) unit.Time {
 	first, last := unit.Never, unit.Time(-1)
 	k := -1
-	for i := range e.Config.Flows {
-		f := &e.Config.Flows[i]
+	for i := range e.Load.Flows {
+		f := &e.Load.Flows[i]
 		if f.Group != t {
 			continue
 		}

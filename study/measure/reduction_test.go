@@ -3,8 +3,8 @@ package measure
 import (
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // The first of a traffic's flows that reduced, and the last: of those that had begun when congestion
@@ -25,12 +25,12 @@ func TestReductionOfAll(t *testing.T) {
 		{"nobody was there", []flow{{0, 5, 0, never}, {11, never, 0, 12}}, 12, never},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			e := &Evaluation{Config: &sim.Config{Flows: []sim.Flow{{Group: 1}}}, Result: &sim.Result{Time: 100,
-				Flows: make([]sim.FlowResult, 1)}}
-			o := &sim.OnsetResult{At: 10}
+			e := &Evaluation{Load: &outcome.Load{Flows: []outcome.Flow{{Group: 1}}}, Result: &outcome.Result{Time: 100,
+				Flows: make([]outcome.FlowResult, 1)}}
+			o := &outcome.OnsetResult{At: 10}
 			for _, f := range x.flows {
-				e.Config.Flows = append(e.Config.Flows, sim.Flow{Stop: f.stop})
-				e.Result.Flows = append(e.Result.Flows, sim.FlowResult{Start: f.start, FCT: f.fct})
+				e.Load.Flows = append(e.Load.Flows, outcome.Flow{Stop: f.stop})
+				e.Result.Flows = append(e.Result.Flows, outcome.FlowResult{Start: f.start, FCT: f.fct})
 				o.Reduced = append(o.Reduced, f.reduced)
 			}
 			if got := (&reduction{of: "first"}).reduced(e, 0, o); got != x.first {

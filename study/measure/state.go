@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"weir/core/dataplane"
-	"weir/worlds/sim"
+	"weir/core/outcome"
 )
 
 // state is what the programs and schedulers of switches keep, and do for a packet.
@@ -24,7 +24,7 @@ func (m *state) Decode(o *Options) {
 }
 
 // Needs is that switches are asked at the end.
-func (*state) Needs(*Point, *sim.Config) Needs { return Needs{Taken: true} }
+func (*state) Needs(*Point, *outcome.Load) Needs { return Needs{Taken: true} }
 
 // Evaluate adds what each switch has.
 func (m *state) Evaluate(e *Evaluation) {

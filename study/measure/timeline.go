@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/document"
-	"weir/worlds/sim"
 )
 
 // timelineKind is the kind of measures that keep what ranks of jobs do when.
@@ -38,17 +38,17 @@ type timeline struct {
 
 // Line is what of a job's ranks a run is to keep.
 type Line struct {
-	Job         int   // index in sim.Config.Jobs
+	Job         int   // index in outcome.Load.Jobs
 	Ranks       []int // nil: all
 	From, Until unit.Time
 	Most        int
 }
 
 // timeline begins to keep it.
-func (l *Line) timeline(c *sim.Config) {
-	t := job.NewTimeline(c.Jobs[l.Job].Program, l.Ranks)
+func (l *Line) timeline(load *outcome.Load) {
+	t := job.NewTimeline(load.Jobs[l.Job].Program, l.Ranks)
 	t.From, t.Until, t.Most = l.From, l.Until, l.Most
-	c.Jobs[l.Job].Timeline = t
+	load.Jobs[l.Job].Timeline = t
 }
 
 // Decode reads whose time is kept, and how much of it.
@@ -91,12 +91,12 @@ func (m *timeline) Check(p *Point) (why, allowed string) {
 }
 
 // Needs are the ranks of each job that are at these hosts.
-func (m *timeline) Needs(p *Point, c *sim.Config) (n Needs) {
-	for i := range c.Jobs {
+func (m *timeline) Needs(p *Point, load *outcome.Load) (n Needs) {
+	for i := range load.Jobs {
 		l := Line{Job: i, From: m.from, Until: m.until, Most: m.most}
 		if m.hosts != nil {
 			l.Ranks = []int{}
-			for r, h := range c.Jobs[i].Hosts {
+			for r, h := range load.Jobs[i].Hosts {
 				if slices.Contains(m.hosts, p.Host(h)) {
 					l.Ranks = append(l.Ranks, r)
 				}
@@ -113,8 +113,8 @@ func (*timeline) Lab(*Point) string { return "hosts of the lab carry out no jobs
 // Evaluate adds what was kept. Of an entry that names traffics, others have none.
 func (m *timeline) Evaluate(e *Evaluation) {
 	kept, left := Measured{Name: "timeline", Groups: []Grouped{}}, Measured{Name: "timeline_left", Groups: []Grouped{}}
-	for i := range e.Config.Jobs {
-		j := &e.Config.Jobs[i]
+	for i := range e.Load.Jobs {
+		j := &e.Load.Jobs[i]
 		o := e.Result.Job(j.Group)
 		if o == nil {
 			continue
@@ -122,7 +122,7 @@ func (m *timeline) Evaluate(e *Evaluation) {
 		name := e.Point.Traffic[j.Group].Name
 		x := &Timeline{Traffic: name, Does: []int8{}}
 		for _, h := range j.Hosts {
-			x.Hosts = append(x.Hosts, e.Config.Network.Nodes[e.Point.Host(h)].Name)
+			x.Hosts = append(x.Hosts, e.Point.Network.Nodes[e.Point.Host(h)].Name)
 		}
 		if j.Timeline != nil {
 			x.fill(j.Timeline, o, e.Point.Traffic[j.Group].Start)

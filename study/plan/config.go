@@ -6,6 +6,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/telemetry"
 	"weir/core/topology"
@@ -53,9 +54,9 @@ func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config,
 	routes := p.Routes()
 	b := &builder{point: p, seen: p.Measured(), seed: seed, telemetry: c.Telemetry, chooser: routes.NewChooser(),
 		hosts: make([]cc.Host, routes.NICs().Len()), listed: map[[3]int]int{}}
-	c.Ends = b
+	c.Ends, c.JobEnds = b, b
 	if n := p.Flows(); n > 0 {
-		b.flows, b.index = make([]sim.Flow, 0, n), make([]int32, 0, n)
+		b.flows, b.index = make([]outcome.Flow, 0, n), make([]int32, 0, n)
 	}
 	tried, class := make([]int, p.Entries()), make([]*uint8, p.Entries())
 	scale, err := eachFlow(p, seed, limit, func(f *experiment.Flow) error {
@@ -91,7 +92,8 @@ func configure(p *experiment.Point, seed uint64, tries, limit int) (*sim.Config,
 	clear(b.hosts) // trials leave nothing there
 	c.Flows, b.listed = b.flows, nil
 	c.Triggers = p.Triggers()
-	return c, p.Measures().Observe(b.seen, c)
+	c.Selection, err = p.Measures().Observe(b.seen, &c.Load)
+	return c, err
 }
 
 // eachFlow visits the flows of a run: those that the file lists, then those that are drawn, up to a limit above 0 of
@@ -130,8 +132,8 @@ type builder struct {
 	seen      *measure.Point
 	seed      uint64
 	telemetry *telemetry.Format
-	flows     []sim.Flow
-	room      []int     // for sim.Flow.After
+	flows     []outcome.Flow
+	room      []int     // for outcome.Flow.After
 	index     []int32   // of each flow in its traffic; −1 − that where its start was drawn from its stream
 	hosts     []cc.Host // what receivers at a NIC share
 	chooser   *topology.Chooser
@@ -160,7 +162,7 @@ func (b *builder) add(f *experiment.Flow) error {
 	if err != nil {
 		return b.noNIC(f.Traffic, err)
 	}
-	flow := sim.Flow{Group: f.Traffic, Src: nics.From, Dst: nics.To, Start: f.Start, Size: f.Size, After: b.after(f),
+	flow := outcome.Flow{Group: f.Traffic, Src: nics.From, Dst: nics.To, Start: f.Start, Size: f.Size, After: b.after(f),
 		SrcPort: uint16(firstPort + i%50000), DstPort: uint16(serverPort + i/50000), Class: tr.TOSOf(f.Size) >> 5}
 	index := int32(f.Index)
 	if !f.Fixed {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // bundled has two hosts with three links side by side, and a switch that joins them, too.
@@ -27,7 +27,7 @@ func TestBundleOfDirectLinks(t *testing.T) {
 		t.Run(keys, func(t *testing.T) {
 			r := ran(t, configuredBy(t, bundled+"traffic: [{name: j, from: a, to: b, "+keys+
 				", size: 100kB, flows: 60, start: 0s}]\n"))
-			if r.End != sim.AllDone || len(r.Unfinished) > 0 {
+			if r.End != outcome.AllDone || len(r.Unfinished) > 0 {
 				t.Fatalf("%s, %d flows are unfinished", r.End, len(r.Unfinished))
 			}
 			for i := range r.Flows {
@@ -77,7 +77,7 @@ measure: [job]
 `))
 	const share, payload, frame, delay = 2_000_000, 1440, 1538, 1e-6
 	step := float64(share)/payload*frame*8/100e9 + delay
-	if got := r.Time.Seconds(); r.End != sim.AllDone || math.Abs(got-6*step) > 0.01*6*step {
+	if got := r.Time.Seconds(); r.End != outcome.AllDone || math.Abs(got-6*step) > 0.01*6*step {
 		t.Errorf("%s after %v, want about %v", r.End, r.Time, unit.Time(6*step*1e12))
 	}
 }

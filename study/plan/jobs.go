@@ -6,6 +6,7 @@ import (
 
 	"weir/core/cc"
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -24,8 +25,7 @@ func (b *builder) jobs(c *sim.Config) error {
 			continue
 		}
 		start, _ := tr.Start()
-		c.Jobs = append(c.Jobs, sim.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start, Ends: b,
-			Tick: tick(tr)})
+		c.Jobs = append(c.Jobs, outcome.Job{Group: id, Program: j.Program, Hosts: j.Hosts, Start: start})
 		b.steers = append(b.steers, nil)
 		if c.Ideal != nil || len(j.Hosts) < 2 {
 			continue
@@ -52,7 +52,7 @@ func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 		}
 		tried = true
 		start, _ := b.point.Entry(id).Start()
-		f := sim.Flow{Group: id, Src: j.Hosts[from], Dst: j.Hosts[to], Size: 1000, Start: start}
+		f := outcome.Flow{Group: id, Src: j.Hosts[from], Dst: j.Hosts[to], Size: 1000, Start: start}
 		m := job.Message{From: int32(from), Send: at}
 		if err = b.Message(number, &m, int32(to), &f, func(int) bool { return true }); err == nil {
 			_, _, err = b.MessageEnds(&f, 0, 0, start)
@@ -126,8 +126,9 @@ func (b *builder) noNIC(id int, why error) error {
 		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 
-// tick is in which a traffic's transport and its controller take time.
-func tick(tr *experiment.Traffic) unit.Time {
+// Tick is the granularity in which a traffic's transport and its controller take time (sim.Lasting).
+func (b *builder) Tick(group int) unit.Time {
+	tr := b.point.Entry(group)
 	transport, _ := tr.Transport()
 	if controller, _ := tr.CC(); controller != nil {
 		return max(transport.Tick, controller.Tick) // one is a multiple of the other
@@ -140,7 +141,7 @@ const mostPorts = 50000
 
 // Message gives a message the ports of its queue pair: all from one rank to another, over the same lane or NIC, have
 // the same, in every iteration (sim.JobEnds).
-func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow, up func(nic int) bool) error {
+func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb
 	pair ^= pair >> 29
@@ -166,7 +167,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *sim.Flow, up func(
 	return nil
 }
 
-// State is what lasts of a message behind its end: what choosing NICs remembers, and what hosts share (sim.JobEnds).
+// State is what lasts of a message behind its end: what choosing NICs remembers, and what hosts share (sim.Lasting).
 func (b *builder) State() any {
 	return &struct {
 		Chooser *topology.Chooser
@@ -175,7 +176,7 @@ func (b *builder) State() any {
 }
 
 // path is that between two hosts of a traffic. Messages take the same again and again; a run with jobs has one thread.
-func (b *builder) path(f *sim.Flow) cc.Path {
+func (b *builder) path(f *outcome.Flow) cc.Path {
 	key := [3]int{f.Src, f.Dst, f.Group}
 	p, known := b.paths[key]
 	if !known {
@@ -189,7 +190,7 @@ func (b *builder) path(f *sim.Flow) cc.Path {
 }
 
 // MessageEnds makes both endpoints of a message (sim.JobEnds).
-func (b *builder) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Time) (sender,
+func (b *builder) MessageEnds(f *outcome.Flow, id int, number uint64, start unit.Time) (sender,
 	receiver transport.Endpoint, err error) {
 	tr := b.point.Entry(f.Group)
 	controller, config := tr.CC()

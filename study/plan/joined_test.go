@@ -10,10 +10,10 @@ import (
 	"weir/core/dataplane"
 	"weir/core/jobs/collective"
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // wires is a topology as an experiment has it: links between hosts h0 … and switches s0 …, each so often.
@@ -235,7 +235,7 @@ func TestSendersNeedPaths(t *testing.T) {
 		}
 		accepted++
 		res := ran(t, configuredBy(t, text))
-		if res.End != sim.AllDone || len(res.Unfinished) > 0 || res.Drops[dataplane.NotExpected] > 0 {
+		if res.End != outcome.AllDone || len(res.Unfinished) > 0 || res.Drops[dataplane.NotExpected] > 0 {
 			t.Fatalf("%s, %d unfinished, %d packets not expected in\n%s", res.End, len(res.Unfinished),
 				res.Drops[dataplane.NotExpected], text)
 		}
@@ -378,7 +378,7 @@ func TestFilesNeedPaths(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res := ran(t, c); res.End != sim.AllDone || res.Jobs[0].Left > 0 {
+			if res := ran(t, c); res.End != outcome.AllDone || res.Jobs[0].Left > 0 {
 				t.Errorf("%s, %d operations are left", res.End, res.Jobs[0].Left)
 			}
 		})

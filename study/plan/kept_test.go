@@ -57,7 +57,7 @@ func TestKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, each := 0, r.Of.Measures().Evaluate(r.Of.Measured(), c, res).Series
+			values, each := 0, r.Of.Measures().Evaluate(r.Of.Measured(), &c.Load, res).Series
 			for i := range each {
 				values += len(each[i].Values)
 			}

@@ -23,7 +23,7 @@ func (trial) Build(p *experiment.Point, whole bool) (samples, kept float64, err 
 		return 0, 0, err
 	}
 	seen := c.Ends.(*builder).seen
-	samples, kept = measure.Samples(seen, c), p.Measures().Kept(seen, c)
+	samples, kept = measure.Samples(seen, &c.Load, c.Watches), p.Measures().Kept(seen, &c.Load)
 	if c.Ideal != nil {
 		return samples, kept, nil
 	}
@@ -43,7 +43,7 @@ func (resting) Ops(int, int) int { return 0 }
 
 // reduce leaves the first flows of each traffic, and what is observed of them, so that to try a run with many takes no
 // more memory than to read of them. They do not wait for each other any more.
-func reduce(p *experiment.Point, c *sim.Config) error {
+func reduce(p *experiment.Point, c *sim.Config) (err error) {
 	c.Triggers = nil
 	b := c.Ends.(*builder)
 	kept, n, scripts := make([]int, p.Entries()), 0, map[int]*transport.Script{}
@@ -63,12 +63,13 @@ func reduce(p *experiment.Point, c *sim.Config) error {
 	}
 	b.flows, b.index, b.scripts = b.flows[:n], b.index[:n], scripts
 	c.Flows = b.flows
-	return p.Measures().Observe(p.Measured(), c)
+	c.Selection, err = p.Measures().Observe(p.Measured(), &c.Load)
+	return err
 }
 
 func (trial) Shape(p *experiment.Point) (names measure.Values) {
 	if c, err := configure(p, 1, 1, mostTried); err == nil && reduce(p, c) == nil {
-		names = p.Measures().Shape(p.Measured(), c)
+		names = p.Measures().Shape(p.Measured(), &c.Load)
 	}
 	return names
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/testutil"
@@ -42,7 +43,7 @@ func configured(t *testing.T, text string) *sim.Config {
 	return c
 }
 
-func ran(t *testing.T, c *sim.Config) *sim.Result {
+func ran(t *testing.T, c *sim.Config) *outcome.Result {
 	t.Helper()
 	r, err := sim.Run(c)
 	if err != nil || r.Violation != "" {
@@ -108,7 +109,7 @@ measure: [fct]
 `
 	for nic, moves := range map[string]bool{"hash": true, "round_robin": true, "rail": false, "0": false} {
 		t.Run(nic, func(t *testing.T) {
-			var first *sim.Result
+			var first *outcome.Result
 			for _, change := range []func(c *sim.Config){func(*sim.Config) {}, func(c *sim.Config) { c.Threads = 3 },
 				func(c *sim.Config) { c.Wire = true }} {
 				c := configured(t, strings.ReplaceAll(dual, "NIC", nic))
@@ -160,7 +161,7 @@ measure: [%s]
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := configured(t, fmt.Sprintf(text, x.nic, x.what, x.measure))
-			if r := ran(t, c); (r.End == sim.AllDone) != x.ends {
+			if r := ran(t, c); (r.End == outcome.AllDone) != x.ends {
 				t.Errorf("%v", r.End)
 			}
 		})
@@ -178,13 +179,13 @@ measure: [collective]
 `
 	for _, nic := range []string{"hash", "round_robin", "rail"} {
 		t.Run(nic, func(t *testing.T) {
-			var first *sim.Result
+			var first *outcome.Result
 			for _, change := range []func(c *sim.Config){func(*sim.Config) {}, func(c *sim.Config) { c.Threads = 3 },
 				func(c *sim.Config) { c.Wire = true }} {
 				c := configured(t, fmt.Sprintf(rails, nic))
 				change(c)
 				r := ran(t, c)
-				if len(r.Unfinished) > 0 || r.End != sim.AllDone {
+				if len(r.Unfinished) > 0 || r.End != outcome.AllDone {
 					t.Fatalf("%s, %d flows are not finished", r.End, len(r.Unfinished))
 				}
 				if first == nil {
@@ -250,7 +251,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	if n := c.Network; len(n.Nodes) != 5 || len(n.Links) != 5 || len(c.Flows) != 2 {
 		t.Fatalf("%d nodes, %d links, %d flows", len(n.Nodes), len(n.Links), len(c.Flows))
 	}
-	if r := ran(t, c); r.End != sim.AllDone {
+	if r := ran(t, c); r.End != outcome.AllDone {
 		t.Error(r.End)
 	}
 	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
@@ -331,7 +332,7 @@ measure: [job]
 `
 	c := configured(t, text)
 	r := ran(t, c)
-	if r.End != sim.AllDone || len(r.Jobs) != 1 || r.Jobs[0].Left > 0 {
+	if r.End != outcome.AllDone || len(r.Jobs) != 1 || r.Jobs[0].Left > 0 {
 		t.Fatalf("%s, %+v", r.End, r.Jobs)
 	}
 	sent := map[string]uint64{}
@@ -421,7 +422,7 @@ measure: [job]
 	if w := testutil.Strings(steered.Warnings()); !slices.Contains(w, taken) {
 		t.Errorf("%q\nwant %s", w, taken)
 	}
-	if r := ran(t, configured(t, named("2", "hosts: [h2, h3]"))); r.End != sim.AllDone || r.Jobs[0].Left > 0 {
+	if r := ran(t, configured(t, named("2", "hosts: [h2, h3]"))); r.End != outcome.AllDone || r.Jobs[0].Left > 0 {
 		t.Errorf("%s, %d operations are left", r.End, r.Jobs[0].Left)
 	}
 }

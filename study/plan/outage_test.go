@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/worlds/sim"
 )
 
 // A link that goes down at a time is down for flows and jobs that begin at that time, also at 0: they take other NICs
@@ -28,7 +28,7 @@ func TestOutagePrecedesFlows(t *testing.T) {
 					text := bundled + fmt.Sprintf(outage, at) + "traffic: [{name: j, " + keys + ", " + fmt.Sprintf(workload, at) +
 						"}]\n"
 					r := ran(t, configuredBy(t, text))
-					if r.End != sim.AllDone {
+					if r.End != outcome.AllDone {
 						t.Fatalf("%s in\n%s", r.End, text)
 					}
 					for why, n := range r.Drops {
@@ -63,7 +63,7 @@ func TestOutageForEver(t *testing.T) {
 							}
 						}
 					}
-					if r.End == sim.AllDone || len(waits) == 0 {
+					if r.End == outcome.AllDone || len(waits) == 0 {
 						t.Fatalf("%s: %s, %d waits", workload, r.End, len(waits))
 					}
 					var names []string
@@ -84,7 +84,7 @@ func TestOutageThatEnds(t *testing.T) {
 	c := configuredBy(t, "duration: 50ms\ntopology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}\n"+trims+
 		"measure: [drops]\nevents: [{at: 0s, link: [h0, s], down: true}, {at: 2ms, link: [h0, s], down: false}]\n"+
 		"traffic: [{name: j, from: h0, to: h1, size: 1MB, transport: rdma, cc: none, start: 0s}]\n")
-	if r := ran(t, c); r.End != sim.AllDone || r.Flows[0].FCT < 2*unit.Millisecond {
+	if r := ran(t, c); r.End != outcome.AllDone || r.Flows[0].FCT < 2*unit.Millisecond {
 		t.Errorf("%s, fct %v", r.End, r.Flows[0].FCT)
 	}
 }

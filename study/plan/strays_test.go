@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/transport"
 	"weir/core/unit"
 	"weir/worlds/sim"
@@ -31,7 +32,7 @@ type bent struct {
 	expected, arrive int // NICs
 }
 
-func (e bent) Message(j int, m *job.Message, to int32, f *sim.Flow, up func(nic int) bool) error {
+func (e bent) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	err := e.JobEnds.Message(j, m, to, f, up)
 	if f.Dst == e.arrive {
 		f.Dst = e.expected
@@ -39,7 +40,8 @@ func (e bent) Message(j int, m *job.Message, to int32, f *sim.Flow, up func(nic 
 	return err
 }
 
-func (e bent) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Time) (s, r transport.Endpoint, err error) {
+func (e bent) MessageEnds(f *outcome.Flow, id int, number uint64, start unit.Time) (s, r transport.Endpoint,
+	err error) {
 	right := *f
 	if right.Dst == e.expected {
 		right.Dst = e.arrive
@@ -48,7 +50,7 @@ func (e bent) MessageEnds(f *sim.Flow, id int, number uint64, start unit.Time) (
 }
 
 // misdirected is the run of a traffic whose packets arrive at b's first NIC and are expected at its second.
-func misdirected(t *testing.T, traffic, warmup string) *sim.Result {
+func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	t.Helper()
 	text := strings.NewReplacer("TRAFFIC", traffic, "WARMUP", warmup).Replace(twoLinks)
 	c := configuredBy(t, text)
@@ -62,9 +64,7 @@ func misdirected(t *testing.T, traffic, warmup string) *sim.Result {
 		}
 		c.Flows[i].Dst = second
 	}
-	for i := range c.Jobs {
-		c.Jobs[i].Ends = bent{c.Jobs[i].Ends, second, first}
-	}
+	c.JobEnds = bent{c.JobEnds, second, first}
 	res, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +77,10 @@ func misdirected(t *testing.T, traffic, warmup string) *sim.Result {
 func TestMisdelivered(t *testing.T) {
 	type expected struct {
 		traffic string
-		stray   sim.Stray
+		stray   outcome.Stray
 	}
-	flow := sim.Stray{Src: 0, Dst: 3, NIC: 1}
-	message := sim.Stray{Flow: -1, From: 0, To: 1, Src: 0, Dst: 3, NIC: 1}
+	flow := outcome.Stray{Src: 0, Dst: 3, NIC: 1}
+	message := outcome.Stray{Flow: -1, From: 0, To: 1, Src: 0, Dst: 3, NIC: 1}
 	var all []expected
 	for _, keys := range append(transports, "transport: {udp: {rate: 1Gbps}}") {
 		all = append(all, expected{keys + ", from: a, to: b, size: 100kB, start: 0s", flow},
@@ -90,7 +90,7 @@ func TestMisdelivered(t *testing.T) {
 	for _, x := range all {
 		t.Run(x.traffic, func(t *testing.T) {
 			r := misdirected(t, x.traffic, "0s")
-			if r.End != sim.Misdelivered || len(r.Strays) != 1 {
+			if r.End != outcome.Misdelivered || len(r.Strays) != 1 {
 				t.Fatalf("%s, strays %+v", r.End, r.Strays)
 			}
 			got := r.Strays[0]
@@ -108,7 +108,7 @@ func TestMisdelivered(t *testing.T) {
 func TestMisdeliveredBehindWarmup(t *testing.T) {
 	const steady = "transport: {udp: {rate: 100Mbps}}, from: a, to: b, start: 0s"
 	r := misdirected(t, steady, "20ms") // as long as the measured part
-	if n := r.Drops[dataplane.NotExpected]; r.End != sim.Misdelivered || len(r.Strays) != 1 || n == 0 ||
+	if n := r.Drops[dataplane.NotExpected]; r.End != outcome.Misdelivered || len(r.Strays) != 1 || n == 0 ||
 		r.Strays[0].Packets < 2*n-1 || r.Strays[0].Packets > 2*n+1 {
 		t.Errorf("%s, %+v; %d drops behind the warm-up", r.End, r.Strays, n)
 	}
@@ -120,7 +120,7 @@ func TestNothingMisdelivered(t *testing.T) {
 		t.Run(fmt.Sprint(i, " ", keys), func(t *testing.T) {
 			c := configuredBy(t, strings.NewReplacer("TRAFFIC", keys+", from: a, to: b, size: 100kB, start: 0s", "WARMUP",
 				"0s").Replace(twoLinks))
-			if r := ran(t, c); r.End != sim.AllDone || r.Drops[dataplane.NotExpected] > 0 || r.Strays != nil {
+			if r := ran(t, c); r.End != outcome.AllDone || r.Drops[dataplane.NotExpected] > 0 || r.Strays != nil {
 				t.Errorf("%s, %d packets not expected, %+v", r.End, r.Drops[dataplane.NotExpected], r.Strays)
 			}
 		})

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/core/workload"
-	"weir/worlds/sim"
 )
 
 // A flow of one datagram ends when it is sent, at time 0: before the network is complete. What it triggers begins then,
@@ -21,7 +21,7 @@ func TestTriggerAtZero(t *testing.T) {
 					"measure: [drops]\n"+list)
 				c.Triggers = []workload.Trigger{{Kind: workload.OneShot, Sent: []int{0}, Begins: []int{1}}}
 				r := ran(t, c)
-				if r.End != sim.AllDone || r.Flows[1].Receiver.ReceivedBytes != 1000 {
+				if r.End != outcome.AllDone || r.Flows[1].Receiver.ReceivedBytes != 1000 {
 					t.Fatalf("from h%d: %s, %v arrived", other, r.End, r.Flows[1].Receiver.ReceivedBytes)
 				}
 				if begins := r.Flows[1].Start; keys == "transport: udp, rate: 10Gbps" && begins > unit.Microsecond {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // Format is the version of what a results folder has: runs.json and runs/<id>.json.
@@ -164,8 +164,8 @@ func (s *Spurious) String() string {
 // one that is not served, packets unaccounted for or misdelivered. A run without progress is none of these: nothing
 // could change any more, so that its measures are those of its whole duration.
 func (e *End) Stuck() bool {
-	switch sim.EndReason(e.Reason) {
-	case sim.Deadlock, sim.Starved, sim.Violated, sim.Misdelivered:
+	switch outcome.EndReason(e.Reason) {
+	case outcome.Deadlock, outcome.Starved, outcome.Violated, outcome.Misdelivered:
 		return true
 	}
 	return false

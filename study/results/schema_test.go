@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/internal/testkit/testutil"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/worlds/sim"
 )
 
 // The schemas have the fields that the files' structs have, neither more nor fewer, and the same of them are required.
@@ -76,8 +76,9 @@ func TestSchemasFit(t *testing.T) {
 			}
 		})
 	}
-	for _, why := range []sim.EndReason{sim.AllDone, sim.TimeUp, sim.NoProgress, sim.Deadlock, sim.Starved,
-		sim.Interrupted, sim.Violated} {
+	for _, why := range []outcome.EndReason{outcome.AllDone, outcome.TimeUp, outcome.NoProgress, outcome.Deadlock,
+		outcome.Starved,
+		outcome.Interrupted, outcome.Violated} {
 		if !slices.Contains(doc.Defs["end"].Properties["reason"].Enum, string(why)) {
 			t.Errorf("a run cannot end by %q", why)
 		}

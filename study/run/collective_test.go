@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -92,7 +93,7 @@ measure: [collective]
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res.End != sim.AllDone {
+			if res.End != outcome.AllDone {
 				t.Errorf("%s: %v, %d unfinished", transport, res.End, len(res.Unfinished))
 			}
 			out := ""

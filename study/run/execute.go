@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/atomicfile"
@@ -506,7 +507,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		defer func() { x.End(err) }()
 	}
 	var frames []results.PFCFrame
-	if n, _ := r.Of.Measures().Needs(r.Of.Measured(), c); n.Pauses {
+	if n, _ := r.Of.Measures().Needs(r.Of.Measured(), &c.Load); n.Pauses {
 		c.OnPFC = func(e sim.PFCEvent) {
 			if e.At >= c.Warmup {
 				frames = append(frames, results.PFCFrame{TimeNs: int64(e.At / unit.Nanosecond), Node: e.Node, Port: int(e.Port),
@@ -525,7 +526,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	if c.Trace != nil && c.Trace.Err() != nil {
 		return nil, c.Trace.Err()
 	}
-	if res.End == sim.Interrupted {
+	if res.End == outcome.Interrupted {
 		return nil, errInterrupted
 	}
 	if err := t.close(); err != nil {
@@ -535,7 +536,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	if c.Ideal != nil {
 		run.End.Network = c.Ideal.Form(jobPrograms(c))
 	} else {
-		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), c, res))
+		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), &c.Load, res))
 	}
 	if c.OnPFC != nil {
 		// Nodes run one after another within a window; each one's frames are in order.
@@ -549,19 +550,19 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 }
 
 // result is what the measures give of a run's result, in either world.
-func result(r *plan.Run, c *sim.Config, res *sim.Result, id string) *results.Run {
+func result(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results.Run {
 	run := &results.Run{ID: id, Seed: r.Seed, Point: r.Point, End: results.End{Reason: string(res.End),
 		TimeS: res.Time.Seconds()},
 		Events: res.Events, PacketHops: res.PacketHops}
 	for _, s := range res.Stuck {
 		name := r.Of.Measured().PortName(s.Port)
-		if s.Queue > 0 || res.End == sim.Starved {
+		if s.Queue > 0 || res.End == outcome.Starved {
 			name += fmt.Sprintf(" queue %d", s.Queue)
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
 	run.End.Violation = violation(r.Of, res)
-	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), c, res)
+	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), &c.Load, res)
 	for i := range run.Distributions {
 		run.Distributions[i].Thin()
 	}

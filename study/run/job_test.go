@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/testkit/testutil"
 	"weir/study/experiment"
@@ -66,7 +67,7 @@ func TestGoalIdeal(t *testing.T) {
 traffic: [{name: x, job: {goal: {file: `+given+file+`.goal}}}]
 `))
 			exactly(t, "job", measures(t, o)["job"], want)
-			if o.Runs[0].End.Reason != string(sim.AllDone) {
+			if o.Runs[0].End.Reason != string(outcome.AllDone) {
 				t.Error(o.Runs[0].End)
 			}
 		})
@@ -302,7 +303,7 @@ func TestJobWithoutPackets(t *testing.T) {
 		o := executeJob(t, fmt.Sprintf(jobSpec, 3, "traffic: [{name: x, job: {goal: {file: "+file+
 			".goal}}, transport: tcp}]\n"))
 		exactly(t, file, measures(t, o)["job"], took)
-		if end := o.Runs[0].End; end.Reason != string(sim.AllDone) || end.TimeS > 1e-3 {
+		if end := o.Runs[0].End; end.Reason != string(outcome.AllDone) || end.TimeS > 1e-3 {
 			t.Errorf("%s: %+v", file, end)
 		}
 	}
@@ -333,7 +334,7 @@ traffic:
   - {name: b, job: {`+kind+`}, hosts: [h2, h7, h3, h6], transport: tcp, cc: cubic, start: 5us}
   - {name: web, from: h0, to: h7, size: 100kB, start: 0s, transport: tcp}
 `)
-			if len(o.Failed) > 0 || o.Runs[0].End.Reason != string(sim.AllDone) {
+			if len(o.Failed) > 0 || o.Runs[0].End.Reason != string(outcome.AllDone) {
 				t.Fatalf("%v %+v", o.Failed, o.Runs[0].End)
 			}
 			j := o.Runs[0].Named("job")
@@ -367,7 +368,7 @@ traffic: [{name: a, job: {all_to_all: {size: 400kB, iterations: 3}}, hosts: "*",
 		}
 		change(c)
 		r, err := sim.Run(c)
-		if err != nil || r.End != sim.AllDone {
+		if err != nil || r.End != outcome.AllDone {
 			t.Fatal(err, r)
 		}
 		out := fmt.Sprintf("%+v", r.Jobs)
@@ -391,8 +392,9 @@ network: `+network+"\n"))
 			exactly(t, "job", m["job"], math.NaN())
 			exactly(t, "left", m["job_left"], 4)
 			e := o.Runs[0].End
-			if e.Reason != string(sim.NoProgress) || !strings.Contains(e.WaitsFor, "job x: 4 operations of 2 of 2 ranks never "+
-				"run") || !strings.Contains(e.WaitsFor, "any_stuck.goal:3: a of rank 0 waits for a message from any rank with "+
+			if e.Reason != string(outcome.NoProgress) || !strings.Contains(e.WaitsFor,
+				"job x: 4 operations of 2 of 2 ranks never "+
+					"run") || !strings.Contains(e.WaitsFor, "any_stuck.goal:3: a of rank 0 waits for a message from any rank with "+
 				"tag 1, and 1 others of the rank wait") {
 				t.Errorf("%+v", e)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -12,7 +13,7 @@ import (
 )
 
 // addJobs adds to the end of a run which of its jobs align iterations, and what the first unfinished job waits for.
-func addJobs(run *results.Run, r *plan.Run, res *sim.Result) {
+func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 	for i := range res.Jobs {
 		tr := r.Of.Entry(res.JobGroups[i])
 		program := tr.Job().Program
@@ -36,7 +37,7 @@ func addJobs(run *results.Run, r *plan.Run, res *sim.Result) {
 }
 
 // messageWaits describes messages of a job that did not end, and what they waited for.
-func messageWaits(p *experiment.Point, tr *experiment.Traffic, waits []sim.MessageWait) (out []string) {
+func messageWaits(p *experiment.Point, tr *experiment.Traffic, waits []outcome.MessageWait) (out []string) {
 	name := func(rank int) string {
 		return fmt.Sprintf("rank %d (%s)", rank, p.Measured().Network.Nodes[tr.Job().Hosts[rank]].Name)
 	}
@@ -49,7 +50,7 @@ func messageWaits(p *experiment.Point, tr *experiment.Traffic, waits []sim.Messa
 }
 
 // waitsFor describes what a flow waits for, and names the links that are down and lost packets of it.
-func waitsFor(p *experiment.Point, w *sim.Wait) string {
+func waitsFor(p *experiment.Point, w *outcome.Wait) string {
 	text := w.String()
 	for i, direction := range w.Down {
 		if i == maxDownNamed {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -167,11 +168,6 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 		Wiring: c.Wiring, Selection: c.Selection,
 		Lead: LabLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
 	}
-	for _, o := range c.Onsets {
-		if o.Port >= 0 {
-			out.Rises = append(out.Rises, lab.Rise{After: o.After, Port: o.Port, Above: o.Above})
-		}
-	}
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		tr := r.Of.Entry(f.Group)
@@ -295,9 +291,9 @@ func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 }
 
 // sampled are the watches of flows, which the generator looks at.
-var sampled = map[sim.Watched]labtraffic.What{
-	sim.ReceivedBytes: labtraffic.ReceivedBytes, sim.Window: labtraffic.Window, sim.Rate: labtraffic.Rate,
-	sim.InFlight: labtraffic.InFlight, sim.RTT: labtraffic.RTT, sim.DeliveryRate: labtraffic.DeliveryRate,
+var sampled = map[outcome.Quantity]labtraffic.What{
+	outcome.ReceivedBytes: labtraffic.ReceivedBytes, outcome.Window: labtraffic.Window, outcome.Rate: labtraffic.Rate,
+	outcome.InFlight: labtraffic.InFlight, outcome.RTT: labtraffic.RTT, outcome.DeliveryRate: labtraffic.DeliveryRate,
 }
 
 // attemptOf is what a run of the data plane, and of what sends, say of the machine.
@@ -349,12 +345,12 @@ func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *sent, id string) 
 
 // labResult is a run of the lab as the simulator would give it, so that measures mean the
 // same in both.
-func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *sim.Result {
-	res := &sim.Result{
-		End: sim.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
-		Ports: r.Ports, Flows: make([]sim.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
+func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *sent) *outcome.Result {
+	res := &outcome.Result{
+		End: outcome.TimeUp, Time: min(s.time(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
+		Ports: r.Ports, Flows: make([]outcome.FlowResult, len(c.Flows)), Watched: make([][]int64, len(c.Watches)),
 		Delays: r.Delays, Tally: r.Tally, Notices: r.Notices, Taken: r.Taken, Steering: r.Steering,
-		Reordering: make([]sim.Reordering, len(c.Flows)),
+		Reordering: make([]outcome.Reordering, len(c.Flows)),
 		Peaks:      make([]unit.Bytes, len(c.Flows)),
 	}
 	for len(res.Delays) < p.Entries() {

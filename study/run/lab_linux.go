@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/atomicfile"
 	"weir/internal/document"
@@ -219,7 +220,7 @@ func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.C
 	if err := await(ctx, hosts, epoch, c, progress); err != nil {
 		return nil, err
 	}
-	own := &sim.Result{}
+	own := &outcome.Result{}
 	var err error
 	if all.hosts, err = hosts.Stop(own); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -183,7 +183,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 	if rtt := shortestRTT(r.Of, c); rtt < 8*unit.Millisecond || rtt > 9*unit.Millisecond {
 		t.Errorf("the shortest base RTT is %v", rtt)
 	}
-	report := &lab.Report{Watched: make([][]int64, len(c.Watches)), Ports: make([]lab.PortResult, 4),
+	report := &lab.Report{Watched: make([][]int64, len(c.Watches)), Ports: make([]outcome.PortResult, 4),
 		Delays: []unit.Histogram{},
 		Flows: []lab.FlowCounts{{DelayMin: unit.Never}, {Packets: 500, Bytes: 724000, DelaySum: 2500 * unit.Millisecond,
 			DelayMin: 4 * unit.Millisecond, DelayMax: 7 * unit.Millisecond}}}
@@ -195,7 +195,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 	kernel.Flows[1].Receiver = transport.Counters{Received: transport.Received{ReceivedBytes: 500_000,
 		ReceivedPackets: 499, Spurious: [packet.ResendCauses]int64{packet.FirstCopy: 4}, DelayMin: unit.Never}}
 	value := int64(0)
-	of := map[observe.Watched][]int{}
+	of := map[outcome.Quantity][]int{}
 	for i, w := range c.Watches {
 		samples := []int64{0, value + 1, value + 2}
 		if value += 10; w.What.OfFlow() {
@@ -220,7 +220,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 	for what, all := range of {
 		for _, i := range all {
 			want := []int64{0, 10*int64(i) + 1, 10*int64(i) + 2}
-			if what == observe.RTT { // there was none yet
+			if what == outcome.RTT { // there was none yet
 				want[0] = -1
 			}
 			if !slices.Equal(res.Watched[i], want) {

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -33,7 +34,7 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	for i := range c.Flows {
 		carried[i] = r.Of.Entry(c.Flows[i].Group).Own()
 	}
-	var watches []sim.Watch
+	var watches []outcome.Watch
 	for _, w := range c.Watches {
 		if w.What.OfFlow() && carried[w.Index] {
 			watches = append(watches, w)
@@ -41,7 +42,7 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	}
 	plan.ForgetWaits(c) // threads add to what switches hold
 	// What is of the network is the data plane's to see, and hosts of a machine have stalls enough.
-	c.Selection = sim.Selection{Watches: watches}
+	c.Selection = outcome.Selection{Watches: watches, Onsets: c.Onsets, Peaks: c.Peaks}
 	c.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0
 	return &lab.HostsConfig{Network: c.Network, Hosts: c.Hosts, MTU: hostMTU(r.Of),
 		Make: func(send func(node int, now unit.Time, p *packet.Packet)) (lab.Edge, func() any, error) {

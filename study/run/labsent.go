@@ -1,6 +1,7 @@
 package run
 
 import (
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/worlds/lab"
@@ -12,7 +13,7 @@ import (
 type sent struct {
 	kernel *labtraffic.Result // nil: there are none
 	of     []int              // the numbers of its flows among all
-	own    *sim.Result        // by flow; nil: there are none
+	own    *outcome.Result    // by flow; nil: there are none
 	hosts  *lab.HostsReport
 }
 
@@ -39,25 +40,25 @@ func (s *sent) strays() (n uint64) {
 }
 
 // end is why the run ended: all is done if both say so.
-func (s *sent) end() sim.EndReason {
-	end := sim.AllDone
+func (s *sent) end() outcome.EndReason {
+	end := outcome.AllDone
 	if s.kernel != nil {
 		switch s.kernel.End {
 		case labtraffic.AllDone:
 		case labtraffic.NoProgress:
-			return sim.NoProgress
+			return outcome.NoProgress
 		default:
-			end = sim.TimeUp
+			end = outcome.TimeUp
 		}
 	}
-	if s.own != nil && s.own.End != sim.AllDone {
-		end = sim.TimeUp
+	if s.own != nil && s.own.End != outcome.AllDone {
+		end = outcome.TimeUp
 	}
 	return end
 }
 
 // watched fills in what was looked at every so often.
-func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
+func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	kernels, own := 0, 0
 	for i, w := range c.Watches {
 		switch {
@@ -68,7 +69,7 @@ func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *s
 			own++
 		default:
 			res.Watched[i] = s.kernel.Sampled[kernels]
-			if kernels++; w.What == sim.RTT || w.What == sim.DeliveryRate {
+			if kernels++; w.What == outcome.RTT || w.What == outcome.DeliveryRate {
 				for k, v := range res.Watched[i] {
 					if v == 0 { // there was none yet
 						res.Watched[i][k] = -1
@@ -80,10 +81,10 @@ func (s *sent) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *s
 }
 
 // kernelFlows fills in the flows of kernels.
-func (s *sent) kernelFlows(r *lab.Report, res *sim.Result) {
+func (s *sent) kernelFlows(r *lab.Report, res *outcome.Result) {
 	for k, i := range s.of {
 		x := &s.kernel.Flows[k]
-		res.Flows[i] = sim.FlowResult{Start: x.Start, Sender: x.Sender.Sent, Receiver: x.Receiver.Received, FCT: x.FCT,
+		res.Flows[i] = outcome.FlowResult{Start: x.Start, Sender: x.Sender.Sent, Receiver: x.Receiver.Received, FCT: x.FCT,
 			Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
 		// Data packets and their delays are those that the network delivered, by event time: what
 		// waits in a socket is no part of them.
@@ -96,7 +97,7 @@ func (s *sent) kernelFlows(r *lab.Report, res *sim.Result) {
 }
 
 // ownFlows fills in the flows of Weir's own hosts, which know all but how long packets took.
-func (s *sent) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *sim.Result) {
+func (s *sent) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	for i := range c.Flows {
 		if !p.Entry(c.Flows[i].Group).Own() {
 			continue
@@ -112,7 +113,7 @@ func (s *sent) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *
 }
 
 // onsets fills in when senders of Weir's own hosts reduced. When a queue grew only the data plane knows.
-func (s *sent) onsets(c *sim.Config, r *lab.Report, res *sim.Result) {
+func (s *sent) onsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
 	ports := 0
 	for i := range c.Onsets {
 		o := &c.Onsets[i]
@@ -124,13 +125,13 @@ func (s *sent) onsets(c *sim.Config, r *lab.Report, res *sim.Result) {
 		if at > res.Time {
 			at = unit.Never
 		}
-		res.Onsets = append(res.Onsets, o.Settle(at, s.own.Changes[ports]))
+		res.Onsets = append(res.Onsets, sim.JudgeOnset(o, at, s.own.Changes[ports]))
 		ports++
 	}
 }
 
 // delays are of the packets of flow i that the network delivered.
-func (s *sent) delays(i int, r *lab.Report, res *sim.Result) {
+func (s *sent) delays(i int, r *lab.Report, res *outcome.Result) {
 	n, to := &r.Flows[i], &res.Flows[i].Receiver
 	to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
 	res.Reordering[i] = n.Reordering

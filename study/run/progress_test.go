@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -34,27 +35,27 @@ const transfer = "traffic: [{name: x, from: a, to: b, transport: tcp, cc: reno, 
 func TestProgress(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		end        sim.EndReason
+		end        outcome.EndReason
 		from, to   float64 // when the run ends, in s
 		waits      string
 	}{
-		{"delay of 6 s, TCP", beyond("200s", "6s", transfer), sim.AllDone, 40, 60, ""},
+		{"delay of 6 s, TCP", beyond("200s", "6s", transfer), outcome.AllDone, 40, 60, ""},
 		{"delay of 30 s, datagrams", beyond("200s", "30s",
 			"traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 100kB, start: 0s}]\n"),
-			sim.AllDone, 30.78, 30.8, ""},
+			outcome.AllDone, 30.78, 30.8, ""},
 		{"down from 5 s to 18 s", strings.Replace(beyond("200s", "100ms", transfer), "size: 100kB", "size: 20MB", 1) +
 			"events: [{at: 5s, link: [s, b], down: true}, {at: 18s, link: [s, b], down: false}]\n",
-			sim.AllDone, 30, 90, ""},
+			outcome.AllDone, 30, 90, ""},
 		// RFC 6298 (2.5), (5.5): 0.2 s and the round trip double up to 120 s (Linux's TCP_RTO_MAX)
 		{"down until RTO is at its maximum", strings.Replace(beyond("3000s", "1ms", transfer), "100kB", "1MB", 1) +
 			"events: [{at: 100ms, link: [s, b], down: true}, {at: 450s, link: [s, b], down: false}]\n",
-			sim.AllDone, 450, 571, ""},
+			outcome.AllDone, 450, 571, ""},
 		// RFC 9293 §3.8.3, tcp_syn_retries = 6: after 1 + 2 + … + 64 s
 		{"down for longer than SYNs are repeated", beyond("3000s", "1ms", transfer) +
 			"events: [{at: 0s, link: [s, b], down: true}]\n",
-			sim.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
+			outcome.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
 		{"down for ever", beyond("100s", "1ms", transfer) + "events: [{at: 1ms, link: [s, b], down: true}]\n",
-			sim.TimeUp, 100, 100, "its timer at 127"},
+			outcome.TimeUp, 100, 100, "its timer at 127"},
 		// HULA's probes between switches are no packets of the flow, and do not keep the run going
 		{"connection given up, with probes between switches", `title: t
 duration: 3000s
@@ -64,11 +65,11 @@ switch: [{hula: {probe: 100ms}}]
 traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: reno, size: 1MB, start: 0s}]
 events: [{at: 0s, link: [leaf1, h1], down: true}]
 measure: [fct, loss]
-`, sim.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
+`, outcome.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
 		{"a flow that starts after a long silence", beyond("200s", "1ms", "traffic:\n"+
 			"  - {name: x, from: a, to: b, transport: udp, rate: 5Mbps, size: 1MB, start: 0s}\n"+
 			"  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps, size: 1kB, start: 150s}\n"),
-			sim.AllDone, 150, 150.1, ""},
+			outcome.AllDone, 150, 150.1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := one(t, c.text)
@@ -81,7 +82,7 @@ measure: [fct, loss]
 			if strings.Contains(r.End.WaitsFor, "in the network") {
 				t.Errorf("no packet of a flow is in the network: %q", r.End.WaitsFor)
 			}
-			if loss := valueOf(r, t, "loss", "x"); c.end == sim.AllDone && strings.Contains(c.text, "udp") && loss != 0 {
+			if loss := valueOf(r, t, "loss", "x"); c.end == outcome.AllDone && strings.Contains(c.text, "udp") && loss != 0 {
 				t.Errorf("loss of %g, and no link or queue loses anything", loss)
 			}
 			if n := len(r.Unfinished); n > 0 && r.Unfinished[0].WaitsFor == "" {
@@ -104,7 +105,7 @@ func TestProgressOfDatagrams(t *testing.T) {
 		r, _ := one(t, strings.Replace(text(duration), "measure: [fct, loss]\n", "", 1))
 		got := fmt.Sprint(r.End, r.Measures)
 		// 100 kB at 8 Mb/s, less what the first datagram does not wait; two links of 1 ms, and the last frame on them
-		if r.End.Reason != string(sim.AllDone) || r.End.TimeS < 0.1 || r.End.TimeS > 0.105 {
+		if r.End.Reason != string(outcome.AllDone) || r.End.TimeS < 0.1 || r.End.TimeS > 0.105 {
 			t.Errorf("duration %s: %+v", duration, r.End)
 		}
 		if first == "" {

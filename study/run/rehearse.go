@@ -3,10 +3,10 @@ package run
 import (
 	"fmt"
 
+	"weir/core/outcome"
 	"weir/study/plan"
 	"weir/study/results"
 	"weir/worlds/lab"
-	"weir/worlds/sim"
 )
 
 // Rehearse carries a run out whose hosts are all Weir's own by the lab's data plane and hosts, without a kernel and in
@@ -31,5 +31,5 @@ func Rehearse(r *plan.Run) (*results.Run, error) {
 	if errors := append(report.Errors(), ends.Errors()...); len(errors) > 0 {
 		return nil, fmt.Errorf("rehearsal: %q", errors)
 	}
-	return labRun(r, c, report, &sent{own: of.(*sim.Result), hosts: ends}, "rehearsal"), nil
+	return labRun(r, c, report, &sent{own: of.(*outcome.Result), hosts: ends}, "rehearsal"), nil
 }

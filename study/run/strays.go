@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"weir/core/outcome"
 	"weir/internal/text"
 	"weir/study/experiment"
-	"weir/worlds/sim"
 )
 
 // maxStrays limits the flows that a run's violation names.
@@ -14,7 +14,7 @@ const maxStrays = 5
 
 // violation describes where packets are missing or too many, or names the flows with packets that arrived at a NIC
 // where no endpoint expects them. It is "" if all is well.
-func violation(p *experiment.Point, res *sim.Result) string {
+func violation(p *experiment.Point, res *outcome.Result) string {
 	if len(res.Strays) == 0 {
 		return res.Violation
 	}
@@ -32,7 +32,7 @@ func violation(p *experiment.Point, res *sim.Result) string {
 }
 
 // strayText names a flow, the NIC where its packets arrived and the NIC of its receiver.
-func strayText(p *experiment.Point, s *sim.Stray) string {
+func strayText(p *experiment.Point, s *outcome.Stray) string {
 	x, nodes := p.Routes().NICs(), p.Network().Nodes
 	host := func(nic int) string { return nodes[x.Node(nic)].Name }
 	nic := func(nic int) string {

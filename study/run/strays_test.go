@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
-	"weir/worlds/sim"
 )
 
 // Packets that arrive where no endpoint expects them are named by flow, NIC and host, and such a run is stuck.
@@ -30,7 +30,8 @@ measure: [drops]
 	}
 	p := plan.Runs(s)[0].Of
 	second := p.Routes().NICs().Number(1, 1)
-	res := &sim.Result{End: sim.Misdelivered, Strays: []sim.Stray{{Flow: 0, Src: 0, Dst: second, NIC: 1, Packets: 40},
+	res := &outcome.Result{End: outcome.Misdelivered, Strays: []outcome.Stray{{Flow: 0, Src: 0, Dst: second, NIC: 1,
+		Packets: 40},
 		{Group: 1, Flow: -1, From: 0, To: 1, Src: 0, Dst: 1, NIC: second, Packets: 1}}}
 	const want = "flow 0 of traffic j, a → b: 40 packets arrived at NIC 0 of b (b->a), where no endpoint expects them, " +
 		"and its receiver at NIC 1 of b (b->x) got none; a message of job train from rank 0 to rank 1, a → b: 1 packet " +
@@ -44,10 +45,10 @@ measure: [drops]
 	if got := violation(p, res); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; and 3 more") {
 		t.Error(got)
 	}
-	if got := violation(p, &sim.Result{Violation: "host a"}); got != "host a" {
+	if got := violation(p, &outcome.Result{Violation: "host a"}); got != "host a" {
 		t.Error(got)
 	}
-	if end := (&results.End{Reason: string(sim.Misdelivered)}); !end.Stuck() {
+	if end := (&results.End{Reason: string(outcome.Misdelivered)}); !end.Stuck() {
 		t.Error("a run whose packets are misdelivered came to its end")
 	}
 }

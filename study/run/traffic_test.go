@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/claim"
 	"weir/study/experiment"
@@ -205,7 +206,7 @@ expect:
 		t.Errorf("%s: %s", c.Verdict, c.Measured)
 	}
 	for _, r := range o.Runs {
-		if r.End.Reason != string(sim.AllDone) {
+		if r.End.Reason != string(outcome.AllDone) {
 			t.Errorf("ended: %s, %d unfinished", r.End.Reason, len(r.Unfinished))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"weir/core/cc/cctest"
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/study/experiment"
@@ -187,7 +188,7 @@ func unmarked(p *experiment.Point, name string) bool {
 
 // rehearse carries out the beginning of a run. It says what goes wrong where that has no result. with changes its
 // configuration; each is called as it goes on, with its packet-hops; both may be nil.
-func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (result *sim.Result, wrong string) {
+func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (result *outcome.Result, wrong string) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err.Error()
@@ -254,7 +255,7 @@ func culprit() string {
 }
 
 // alike reports whether two runs did the same.
-func alike(a, b *sim.Result) bool {
+func alike(a, b *outcome.Result) bool {
 	return a.End == b.End && a.Time == b.Time && a.Drops == b.Drops && reflect.DeepEqual(a.Flows, b.Flows) &&
 		reflect.DeepEqual(a.Ports, b.Ports)
 }
@@ -264,7 +265,7 @@ var byPrograms = []dataplane.Reason{dataplane.InputLoss, dataplane.Policed, data
 	dataplane.EarlyDrop, dataplane.Evicted}
 
 // drops says that programs drop whatever is sent.
-func drops(res *sim.Result) string {
+func drops(res *outcome.Result) string {
 	sent, received := int64(0), int64(0)
 	for i := range res.Flows {
 		sent += res.Flows[i].Sender.SentPackets
@@ -277,7 +278,7 @@ func drops(res *sim.Result) string {
 		}
 	}
 	few := int64(2) // that could be chance
-	if res.End == sim.Interrupted {
+	if res.End == outcome.Interrupted {
 		few = 8
 	}
 	if sent = max(sent, int64(dropped)); received > 0 || sent < few || float64(dropped) < 0.8*float64(sent) {

@@ -20,7 +20,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
-	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -61,7 +61,7 @@ func (s *star) config() *lab.Config {
 	c := &lab.Config{Wiring: lab.Wiring{Seed: 1, Network: n, Hosts: n.Addresses(),
 		Switches: make([]lab.SwitchConfig, len(n.Nodes))}, Duration: unit.Second * 600}
 	c.Framing, _ = packet.FramingByName("l2")
-	c.Watches = []lab.Watch{{What: observe.QueuePackets, Index: 2 * (s.Hosts - 1), Every: sampled}}
+	c.Watches = []outcome.Watch{{What: outcome.QueuePackets, Index: 2 * (s.Hosts - 1), Every: sampled}}
 	x := &c.Switches[0]
 	x.Routes = dataplane.HostRoutes(c.Hosts, routes.Paths(0))
 	x.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
@@ -216,8 +216,8 @@ func (f *flow) info(t testing.TB) (i sockdiag.Info) {
 	return i
 }
 
-// outcome is what happened in a time.
-type outcome struct {
+// figures is what happened in a time.
+type figures struct {
 	Mbps     []float64 // of flows, payload
 	P50, P99 int       // packets in the bottleneck's queue
 	Again    uint32    // packets that were sent again
@@ -241,7 +241,7 @@ func monotonic() int64 {
 }
 
 // measure lets flows send for a time, and then says what has happened, also to the lab.
-func (r *running) measure(warm, during time.Duration) (o outcome, report *lab.Report) {
+func (r *running) measure(warm, during time.Duration) (o figures, report *lab.Report) {
 	r.t.Helper()
 	for _, f := range r.flows {
 		f.send()
@@ -272,7 +272,7 @@ func (r *running) measure(warm, during time.Duration) (o outcome, report *lab.Re
 	return o, report
 }
 
-func (o *outcome) total() (sum float64) {
+func (o *figures) total() (sum float64) {
 	for _, v := range o.Mbps {
 		sum += v
 	}
@@ -280,8 +280,8 @@ func (o *outcome) total() (sum float64) {
 }
 
 // judge measures a star until the verdict is clear (package realtime).
-func (s star) judge(t *testing.T, measure func(r *running) (outcome, *lab.Report), check func(try *realtime.Try,
-	o outcome)) {
+func (s star) judge(t *testing.T, measure func(r *running) (figures, *lab.Report), check func(try *realtime.Try,
+	o figures)) {
 	t.Helper()
 	realtime.Test(t, func(try *realtime.Try) {
 		o, report := measure(s.run(try))

@@ -47,13 +47,13 @@ func TestNCF(t *testing.T) {
 func TestNCFKeepsTheLinkBusy(t *testing.T) {
 	for _, nacks := range []string{agent.NacksLoss, agent.NacksSupply} {
 		t.Run(nacks, func(t *testing.T) {
-			shallow().judge(t, func(r *running) (outcome, *lab.Report) {
+			shallow().judge(t, func(r *running) (figures, *lab.Report) {
 				for i := range 2 {
 					r.agent(i, followNCF(nacks))
 					r.open(i, "cubic", 4)
 				}
 				return r.measure(time.Second, 2*time.Second)
-			}, func(try *realtime.Try, o outcome) {
+			}, func(try *realtime.Try, o figures) {
 				if sum := o.total(); sum < 0.9*95.6 {
 					try.Errorf("the flows have %.1f of 95.6 Mb/s", sum)
 				}
@@ -70,7 +70,7 @@ func TestNacksHarmNobody(t *testing.T) {
 		s := shallow()
 		s.NCF = []string{"nack", nack}
 		old := 0
-		s.judge(t, func(r *running) (outcome, *lab.Report) {
+		s.judge(t, func(r *running) (figures, *lab.Report) {
 			for i := range 2 {
 				r.open(i, "cubic", 4+2*i)
 			}
@@ -80,7 +80,7 @@ func TestNacksHarmNobody(t *testing.T) {
 				r.in(i, func() error { old += counters(r.t)["PAWSOldAck"]; return nil })
 			}
 			return o, report
-		}, func(try *realtime.Try, o outcome) {
+		}, func(try *realtime.Try, o figures) {
 			switch had[nack] = o.total(); {
 			case had[nack] < 0.85*95.6:
 				try.Errorf("nack: %s leaves them %.1f of 95.6 Mb/s", nack, had[nack])

@@ -27,7 +27,7 @@ func (b bounded) String() string {
 }
 
 // run measures a case; nacks "": without an agent.
-func (b bounded) run(t testing.TB, nacks string) (o outcome, timeouts int, disturbed []string) {
+func (b bounded) run(t testing.TB, nacks string) (o figures, timeouts int, disturbed []string) {
 	t.Helper()
 	product := unit.Bytes(float64(b.rate) / 8 * b.rtt.Seconds())
 	window := max(10*unit.Millisecond, b.rtt*3/4) // 1.5 round trips with a full queue, in four
@@ -77,13 +77,13 @@ func TestFigureNCF(t *testing.T) {
 func TestBesideOthers(t *testing.T) {
 	for _, nacks := range []string{"loss", "supply"} {
 		t.Run(nacks, func(t *testing.T) {
-			shallow().judge(t, func(r *running) (outcome, *lab.Report) {
+			shallow().judge(t, func(r *running) (figures, *lab.Report) {
 				r.agent(0, followNCF(nacks))
 				for i := range 2 {
 					r.open(i, "cubic", 4)
 				}
 				return r.measure(2*time.Second, 10*time.Second)
-			}, func(try *realtime.Try, o outcome) {
+			}, func(try *realtime.Try, o figures) {
 				if o.Mbps[0] < o.Mbps[1]/3 {
 					try.Errorf("it has %.1f Mb/s, the other %.1f", o.Mbps[0], o.Mbps[1])
 				}

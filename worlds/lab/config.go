@@ -8,6 +8,7 @@ import (
 	"weir/core/fabric"
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/trace"
@@ -19,9 +20,9 @@ import (
 type Config struct {
 	// Wiring has a framing that counts the headers that frames have.
 	Wiring
-	// Selection may have watches of flows, which the data plane does not know: their samples are
-	// missing in the Report.
-	Selection
+	// Selection may have watches and peaks of flows, and onsets without a port, which the data plane does not know. They
+	// are missing in the Report.
+	outcome.Selection
 	MTU      int       // of hosts' interfaces, in bytes; 0: 1500
 	Lead     unit.Time // from the data plane's start to time 0 of the experiment
 	Warmup   unit.Time // measures begin then, in the experiment's time
@@ -30,22 +31,16 @@ type Config struct {
 	Flows []Flow
 	// Capture, if given, is what goes in and out at switches, to be written to a file.
 	Capture *Capture
-	// Rises are queues whose growth is looked for.
-	Rises []Rise
 	// Observer, if given, gets an event when links transmit, lose and deliver, and when switches queue and
 	// drop.
 	Observer trace.Observer
 }
 
-// What the simulator has as well: links and switches, what of them is observed, what runs in a
-// switch, what happens to links, what a port's outcome is.
+// What the simulator has as well: links and switches, what runs in a switch, what happens to links.
 type (
 	Wiring       = wiring.Config
-	Selection    = observe.Selection
 	SwitchConfig = wiring.SwitchConfig
 	Event        = wiring.Event
-	PortResult   = wiring.PortResult
-	Watch        = observe.Watch
 )
 
 // Flow is one flow of the experiment, as identified by its packets.
@@ -111,7 +106,7 @@ func (c *Config) check() error {
 	if err := c.Selection.Check(n, len(c.Flows), 0); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
-	return c.checkRises()
+	return nil
 }
 
 // wire makes links and switches for hosts with this MTU.
@@ -148,7 +143,7 @@ func (c *Config) build(gates []Gate, clock func() unit.Time) (*plane, error) {
 		return nil, err
 	}
 	return d, d.start(nodes, d.wiring.Links,
-		c.Selection.Links(c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
+		observe.NewLinks(&c.Selection, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port))
 }
 
 // nodes makes the switches of a network that is wired, which o observes if it is given, and its hosts with their gates.

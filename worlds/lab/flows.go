@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -15,7 +16,7 @@ type flowTable struct {
 	flows   []flowRecord
 	delays  []unit.Histogram // by Flow.Group; nil: none are kept
 	orders  []observe.Order  // by flow; nil: nobody asks
-	notices observe.Notices
+	notices outcome.Notices
 	follow  bool // the notices
 	part    part
 }

@@ -9,7 +9,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
-	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/trace"
@@ -63,19 +63,19 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 	}
 	events := []Event{{At: 300 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 10 * unit.Mbps}},
 		{At: 600 * unit.Millisecond, Link: 0, Down: true}, {At: 700 * unit.Millisecond, Link: 0}}
-	watches := []Watch{
-		{What: observe.QueuePackets, Index: 4, Every: 3 * unit.Millisecond}, {What: observe.QueueBytes, Index: 4,
+	watches := []outcome.Watch{
+		{What: outcome.QueuePackets, Index: 4, Every: 3 * unit.Millisecond}, {What: outcome.QueueBytes, Index: 4,
 			Every: 3 * unit.Millisecond},
-		{What: observe.SentBytes, Index: 6, Every: 100 * unit.Millisecond}, {What: observe.SentPackets, Index: 0,
+		{What: outcome.SentBytes, Index: 6, Every: 100 * unit.Millisecond}, {What: outcome.SentPackets, Index: 0,
 			Every: 7 * unit.Millisecond},
-		{What: observe.BufferBytes, Index: 3, Every: 5 * unit.Millisecond},
+		{What: outcome.BufferBytes, Index: 3, Every: 5 * unit.Millisecond},
 	}
 	framing, _ := packet.FramingByName("l2")
 	c := &Config{Wiring: Wiring{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events, Framing: framing},
-		Selection: Selection{Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true},
+		Selection: outcome.Selection{Watches: watches, Delays: true, Tally: true, Notices: true, Ordering: true},
 		Warmup:    200 * unit.Millisecond, Duration: unit.Second}
 	s := &sim.Config{Wiring: sim.Wiring{Seed: 7, Network: n, Switches: switches, Hosts: book, Events: events,
-		Framing: framing, MaxFrame: 1514}, Selection: sim.Selection{Watches: watches, Delays: true, Tally: true,
+		Framing: framing, MaxFrame: 1514}, Selection: outcome.Selection{Watches: watches, Delays: true, Tally: true,
 		Notices: true, Ordering: true}, Warmup: c.Warmup, Duration: c.Duration}
 	var script []Arriving
 	for i, f := range []Flow{
@@ -96,9 +96,9 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 			}
 			return sender, receiver
 		}
-		sf := sim.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort}
-		sf.Sender, sf.Receiver = ends()
-		s.Flows = append(s.Flows, sf)
+		sf := outcome.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort}
+		sender, receiver := ends()
+		s.Add(sf, sender, receiver)
 		for kernel, _ := ends(); kernel.NextSend() < c.Duration; {
 			at := kernel.NextSend()
 			// Stamps are of nanoseconds at best in a kernel, but a script's are exact.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/trace"
@@ -26,7 +27,6 @@ import (
 	"weir/study/plan"
 	"weir/study/run"
 	"weir/worlds/lab"
-	"weir/worlds/sim"
 )
 
 // between is a flow of HPCC over two switches with an IOAM trace, in microseconds as Linux has it.
@@ -131,7 +131,7 @@ netns exec TWO sysctl -qw net.ipv6.conf.eth0.ioam6_id=8`
 
 // acrossLinux carries the flow out with Linux between the switches, shaped to so many Mb/s where that is above 0. It
 // returns what the hosts have found, what the data plane has, and the capture of the last switch.
-func acrossLinux(t testing.TB, cc string, shaped int) (*sim.Result, *lab.Report, *lab.HostsReport, []byte) {
+func acrossLinux(t testing.TB, cc string, shaped int) (*outcome.Result, *lab.Report, *lab.HostsReport, []byte) {
 	t.Helper()
 	lab.NeedRoot(t)
 	testutil.RequireProgram(t, "ip", "iproute2")
@@ -189,7 +189,7 @@ func acrossLinux(t testing.TB, cc string, shaped int) (*sim.Result, *lab.Report,
 		t.Fatal(err)
 	}
 	<-h.Done()
-	result := &sim.Result{}
+	result := &outcome.Result{}
 	ends, err := h.Stop(result)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +269,8 @@ func TestHPCCOverKernelIOAM(t *testing.T) {
 }
 
 // overLinux checks a run.
-func overLinux(try *realtime.Try, result *sim.Result, report *lab.Report, data []byte, linux bool, rate, most float64) {
+func overLinux(try *realtime.Try, result *outcome.Result, report *lab.Report, data []byte, linux bool, rate,
+	most float64) {
 	f := &result.Flows[0]
 	goodput := 8 * float64(f.Receiver.ReceivedBytes) / report.Measured.Seconds()
 	least := 0.85

@@ -8,6 +8,7 @@ import (
 	"weir/core/fabric"
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/unit"
@@ -60,8 +61,8 @@ type plane struct {
 	stopAt   unit.Time        // next of marks, events and samples
 	watches  observe.Schedule
 	watched  [][]int64 // by Config.Watches
-	tally    observe.Tally
-	tallied  observe.Tally // at the last mark
+	tally    outcome.Tally
+	tallied  outcome.Tally // at the last mark
 	taps     []*tap        // captured switches
 	carriers []Carrier
 	rises    []rise
@@ -204,12 +205,12 @@ func (d *plane) stop() {
 			w := &d.config.Watches[i]
 			switch {
 			case now == d.marks[1] && !w.What.Counts(): // what comes then belongs to no interval
-			case w.What == observe.BufferBytes:
+			case w.What == outcome.BufferBytes:
 				d.watched[i] = append(d.watched[i], int64(d.switches[w.Index].Buffered()))
-			case w.What == observe.ProgramMetric:
+			case w.What == outcome.ProgramMetric:
 				d.watched[i] = append(d.watched[i], d.switches[w.Index].MetricBits(w.Name, now))
 			default:
-				d.watched[i] = append(d.watched[i], w.What.OfPort(d.wiring.Port(w.Index)))
+				d.watched[i] = append(d.watched[i], observe.ReadPort(w.What, d.wiring.Port(w.Index)))
 			}
 		}
 		if d.marks[1] == now {
@@ -236,7 +237,7 @@ func (d *plane) mark(now unit.Time) {
 		d.steering[1] = d.wiring.Steering(now)
 	}
 	d.marked++
-	if d.tally = (observe.Tally{}); d.flows != nil {
+	if d.tally = (outcome.Tally{}); d.flows != nil {
 		d.flows.measure(part(d.marked))
 	}
 	if err := d.wiring.Conserved(d.fabric); err != nil && d.failed == nil {

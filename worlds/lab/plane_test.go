@@ -10,7 +10,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
-	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -410,8 +410,8 @@ func TestBadConfig(t *testing.T) {
 			f := Flow{Src: 0, Dst: 2, Version: 4, Proto: packet.ProtoTCP}
 			c.Flows = []Flow{f, f}
 		},
-		"watch 0":   func(c *Config) { c.Watches = []Watch{{Index: 4, Every: 1}} },
-		"watch":     func(c *Config) { c.Watches = []Watch{{What: observe.BufferBytes, Index: 0, Every: 1}} },
+		"watch 0":   func(c *Config) { c.Watches = []outcome.Watch{{Index: 4, Every: 1}} },
+		"watch":     func(c *Config) { c.Watches = []outcome.Watch{{What: outcome.BufferBytes, Index: 0, Every: 1}} },
 		"s7":        func(c *Config) { c.Capture = &Capture{Switches: []string{"s7"}} },
 		"no switch": func(c *Config) { c.Capture = &Capture{} },
 		"at most":   func(c *Config) { c.Capture = &Capture{Switches: []string{"*"}, Limit: -1} },
@@ -450,8 +450,9 @@ func measured() *Config {
 		c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 7000 + i, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
 	}
 	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Proto: packet.ProtoUDP})
-	c.Watches = []Watch{{What: observe.QueuePackets, Index: 2, Every: 10 * unit.Millisecond}, {What: observe.SentBytes,
-		Index: 2, Every: 10 * unit.Millisecond}}
+	c.Watches = []outcome.Watch{{What: outcome.QueuePackets, Index: 2, Every: 10 * unit.Millisecond},
+		{What: outcome.SentBytes,
+			Index: 2, Every: 10 * unit.Millisecond}}
 	c.Delays, c.Ordering, c.Notices = true, true, true
 	return c
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/internal/testkit/testutil/realtime"
@@ -203,7 +204,7 @@ func happening() *lab.Config {
 		{At: 1500 * unit.Millisecond, Link: 2, Rate: unit.LinkRate{Bits: 40 * unit.Mbps}},
 		{At: 3 * unit.Second, Link: 2, Down: true},
 	}
-	c.Watches = []lab.Watch{{What: 2, Index: 4, Every: 100 * unit.Millisecond}} // SentBytes of s1->server
+	c.Watches = []outcome.Watch{{What: 2, Index: 4, Every: 100 * unit.Millisecond}} // SentBytes of s1->server
 	c.Network.Links[2].Loss = 0.001
 	return c
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"weir/core/dataplane"
-	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/unit"
 )
 
@@ -44,7 +44,7 @@ type FlowCounts struct {
 	// One-way delays, from the first bit at the sender's NIC to the last bit at the receiver.
 	DelaySum, DelayMin, DelayMax unit.Time // DelayMin is unit.Never if there are none
 	Jitter                       float64   // RFC 3550 §6.4.1, in ps
-	Reordering                   observe.Reordering
+	Reordering                   outcome.Reordering
 }
 
 // Lateness is how much later than its event time a frame left, by the wall clock.
@@ -62,7 +62,7 @@ type Report struct {
 	Lead     unit.Time // event time of time 0 of the experiment
 	From     unit.Time // event time at which the measured part began
 	Measured unit.Time // length of the measured part; less than was asked for if the run was stopped
-	Ports    []PortResult
+	Ports    []outcome.PortResult
 	Drops    [dataplane.Reasons]uint64 // all switches and links, measured part
 	Events   uint64                    // of the fabric
 	Hops     uint64                    // packets that arrived over a link
@@ -70,14 +70,14 @@ type Report struct {
 	Flows   []FlowCounts     // by Config.Flows
 	Watched [][]int64        // by Config.Watches: sample k is of the time Warmup + k·Every; null of what flows have
 	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally   observe.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
-	Notices observe.Notices  // with Config.Notices
+	Tally   outcome.Tally    // with Config.Tally: of all frames that were sent on any link, measured part
+	Notices outcome.Notices  // with Config.Notices
 	// With Config.Taken and Config.Steers, by node: what switches take, and what their control planes have done from the
 	// experiment's time 0 until the measured part ended; nil: a host, or nothing tells.
 	Taken    []*dataplane.Taken
 	Steering []*dataplane.Steering
 	Captured *Captured   // with Config.Capture
-	Rises    []unit.Time // by Config.Rises: when it was, in the experiment's time; unit.Never: never
+	Rises    []unit.Time // by the onsets at ports of Config.Onsets: when they began, in the experiment's time
 	Carriers []Carrier   // that cables have lost or have got back, also before and after the measured part
 
 	// What follows is of the whole run.

@@ -1,39 +1,20 @@
 package lab
 
 import (
-	"fmt"
-
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
 )
 
-// Rise is a queue's growth beyond a length, which is looked for from some time on.
-type Rise struct {
-	After unit.Time   // in the experiment's time
-	Port  int         // of a switch: its direction (Report.Ports)
-	Above unit.Length // at least 1 packet or byte
-}
-
-// rise is what is known of a Rise. As a switch's last program it sees the queue grow.
+// rise is an onset at a port, and when it began. As a switch's last program it sees the queue grow.
 type rise struct {
-	Rise
+	outcome.Onset
 	after  unit.Time // in event time
 	node   int
 	port   packet.PortID
 	at     unit.Time // in event time; unit.Never: not yet
 	looked bool      // whether it was there at once
-}
-
-func (c *Config) checkRises() error {
-	for i, r := range c.Rises {
-		if r.After < 0 || r.Port < 0 || r.Port >= 2*len(c.Network.Links) || r.Above.Packets < 1 && r.Above.Bytes < 1 ||
-			!c.Network.Nodes[c.Network.Links[r.Port/2].Ends[r.Port%2]].Switch {
-			return fmt.Errorf("lab: rise %d: from %v on, above %v, at port %d; it is looked for at ports of switches", i,
-				r.After, r.Above, r.Port)
-		}
-	}
-	return nil
 }
 
 // risers are the programs that see queues of a switch grow.
@@ -42,10 +23,14 @@ func (d *plane) risers(node int) (programs []dataplane.Program) {
 		return nil
 	}
 	if d.rises == nil {
-		d.rises = make([]rise, len(d.config.Rises))
-		for i, r := range d.config.Rises {
-			w := d.wiring.Directions[r.Port]
-			d.rises[i] = rise{Rise: r, after: d.config.Lead + r.After, node: w.Node, port: w.Port, at: unit.Never}
+		d.rises = []rise{}
+		for _, o := range d.config.Onsets {
+			if o.Port < 0 {
+				continue
+			}
+			w := d.wiring.Directions[o.Port]
+			d.rises = append(d.rises, rise{Onset: o, after: d.config.Lead + o.After, node: w.Node, port: w.Port,
+				at: unit.Never})
 		}
 	}
 	for i := range d.rises {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/transport"
 	"weir/core/unit"
 )
@@ -12,7 +13,7 @@ import (
 // A flow that comes after others begins when all of them have arrived, and not before
 // its own start; what could never begin is an error, and what does not begin is listed.
 func TestAfter(t *testing.T) {
-	with := func(change func(c *Config)) (*Result, error) {
+	with := func(change func(c *Config)) (*outcome.Result, error) {
 		c := config(t, 1, func(c *Config) {
 			for i := range c.Network.Links {
 				c.Network.Links[i].Loss, c.Network.Links[i].Buffer = 0, unit.Length{}
@@ -47,7 +48,7 @@ func TestAfter(t *testing.T) {
 	if res, err = with(func(c *Config) { c.Flows[0].Start = late }); err != nil || res.Flows[0].Start != late {
 		t.Errorf("begins at %v, not at its start %v (%v)", res.Flows[0].Start, late, err)
 	}
-	res, err = with(func(c *Config) { c.Flows[0].Sender, c.Ends = nil, noEnds{} })
+	res, err = with(func(c *Config) { c.Endpoints[0].Sender, c.Ends = nil, noEnds{} })
 	if err == nil || err.Error() != "sim: flow 0: no sender" {
 		t.Errorf("a sender that cannot be made: %v, %v", res, err)
 	}
@@ -61,7 +62,7 @@ func TestAfter(t *testing.T) {
 		},
 		"which must have a size": func(c *Config) { c.Flows[0].After = []int{-1} },
 		"twice":                  func(c *Config) { c.Flows[0].After = append(c.Flows[0].After, c.Flows[0].After[0]) },
-		"nothing makes them":     func(c *Config) { c.Flows[0].Sender = nil },
+		"nothing makes them":     func(c *Config) { c.Endpoints[0].Sender = nil },
 		"in a circle": func(c *Config) {
 			for i := range c.Flows {
 				if c.Flows[i].Src == c.Flows[0].Dst && c.Flows[i].Dst == c.Flows[0].Src {

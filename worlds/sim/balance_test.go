@@ -16,6 +16,7 @@ import (
 	"weir/core/dataplane/balance/spray"
 	"weir/core/dataplane/balance/wecmp"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -114,7 +115,8 @@ func (l *late) Receive(now unit.Time, p *packet.Packet) bool {
 func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size unit.Bytes,
 	change func(*Config)) (c *Config, reordered *int) {
 	t.Helper()
-	c = &Config{Wiring: Wiring{Seed: seed, Network: n}, Selection: Selection{Tally: true}, Duration: 20 * unit.Millisecond}
+	c = &Config{Wiring: Wiring{Seed: seed, Network: n}, Selection: outcome.Selection{Tally: true},
+		Duration: 20 * unit.Millisecond}
 	if size > 0 {
 		c.Duration, c.UntilDone = 2*unit.Second, true
 	}
@@ -144,8 +146,8 @@ func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size un
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: int(f.Dst) - 1, Start: f.Start, Size: size, Sender: s,
-			Receiver: &late{r, 0, reordered}, SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Add(outcome.Flow{Src: i, Dst: int(f.Dst) - 1, Start: f.Start, Size: size, SrcPort: f.SrcPort,
+			DstPort: f.DstPort}, s, &late{r, 0, reordered})
 	}
 	if change != nil {
 		change(c)
@@ -153,7 +155,7 @@ func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size un
 	return c, reordered
 }
 
-func runOf(t testing.TB, c *Config) *Result {
+func runOf(t testing.TB, c *Config) *outcome.Result {
 	t.Helper()
 	r, err := Run(c)
 	if err != nil {
@@ -206,7 +208,7 @@ func balancersSameResult(t *testing.T, covers func(b *balancer, tiers int) bool)
 							change(c)
 						}
 					})
-					return fmt.Sprint(outcome(t, c), *late)
+					return fmt.Sprint(transcript(t, c), *late)
 				}
 				want := result(nil)
 				for how, change := range map[string]func(*Config){
@@ -232,7 +234,7 @@ func (c *Config) carries(link int) float64 {
 }
 
 // jain is the mean over switches of Jain's index of what their ports upward have sent.
-func jain(t testing.TB, n *topology.Network, r *Result) float64 {
+func jain(t testing.TB, n *topology.Network, r *outcome.Result) float64 {
 	t.Helper()
 	tree, err := n.Tree()
 	if err != nil {
@@ -325,8 +327,8 @@ func asymmetry(t *testing.T, seeds, flows int) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c.Flows = append(c.Flows, Flow{Src: i % 4, Dst: int(f.Dst) - 1, Start: start, Size: f.Size, Sender: s, Receiver: r,
-					SrcPort: f.SrcPort, DstPort: 7})
+				c.Add(outcome.Flow{Src: i % 4, Dst: int(f.Dst) - 1, Start: start, Size: f.Size,
+					SrcPort: f.SrcPort, DstPort: 7}, s, r)
 			}
 			r := runOf(t, c)
 			up := [2]float64{}
@@ -390,7 +392,7 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 							c.Events = append(c.Events, Event{At: 8 * unit.Millisecond, Link: link})
 						}
 						if idle {
-							c.Flows = nil
+							c.Flows, c.Endpoints = nil, nil
 						}
 					})
 					r := runOf(t, c)
@@ -438,7 +440,7 @@ func TestHulaLoad(t *testing.T) {
 		for _, forward := range []string{"all", "best"} {
 			b := balancer{hula.Scheme(), []string{"forward", forward, "probe", "200us"}, true, 3}
 			c, _ := across(t, 1, n, &b, 0, func(c *Config) {
-				c.Flows = c.Flows[:0]
+				c.Flows, c.Endpoints = nil, nil
 				c.Warmup = 10 * unit.Millisecond
 			})
 			r := runOf(t, c)
@@ -468,7 +470,7 @@ func TestHulaLoad(t *testing.T) {
 	}
 }
 
-func sentBytes(r *Result) (bytes uint64) {
+func sentBytes(r *outcome.Result) (bytes uint64) {
 	for _, p := range r.Ports {
 		bytes += p.TxBytes
 	}
@@ -481,7 +483,7 @@ func TestCongaHeaderBytes(t *testing.T) {
 	for _, framing := range packet.Framings {
 		n := networkOf(t, "leaf_spine", map[string]string{"leaves": "2", "spines": "2", "hosts": "1"})
 		b := balancer{Scheme: conga.Scheme()}
-		c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: framing}, Selection: Selection{Tally: true},
+		c := &Config{Wiring: Wiring{Seed: 1, Network: n, Framing: framing}, Selection: outcome.Selection{Tally: true},
 			Duration: unit.Millisecond}
 		forwarding(c)
 		b.runs(c)
@@ -491,7 +493,7 @@ func TestCongaHeaderBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = []Flow{{Src: 0, Dst: 1, Sender: s, Receiver: r, SrcPort: 1, DstPort: 2, Stop: 900 * unit.Microsecond}}
+		c.Add(outcome.Flow{Src: 0, Dst: 1, SrcPort: 1, DstPort: 2, Stop: 900 * unit.Microsecond}, s, r)
 		got := runOf(t, c)
 		bytes := map[string]uint64{} // by kind of sender and receiver: host, leaf, spine
 		for _, p := range got.Ports {

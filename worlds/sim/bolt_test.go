@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/feedback/bolt"
 	"weir/core/dataplane/forward"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
@@ -56,11 +57,11 @@ func boltPath(t testing.TB, given ...string) *Config {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: i + 2, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
-			DstPort: f.DstPort})
+		c.Add(outcome.Flow{Src: i, Dst: i + 2, Size: f.Size, SrcPort: f.SrcPort,
+			DstPort: f.DstPort}, s, r)
 	}
-	c.Watches = append(c.Watches, Watch{What: Window, Index: 0, Every: unit.Microsecond},
-		Watch{What: QueueBytes, Index: 0, Every: unit.Microsecond})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.Window, Index: 0, Every: unit.Microsecond},
+		outcome.Watch{What: outcome.QueueBytes, Index: 0, Every: unit.Microsecond})
 	return c
 }
 
@@ -92,7 +93,7 @@ func TestBolt(t *testing.T) {
 			f.queue = max(f.queue, q)
 		}
 		f.end = r.Watched[1][len(r.Watched[1])-1]
-		f.words = c.Flows[0].Sender.(*rdma.Sender).Notices()
+		f.words = c.Endpoints[0].Sender.(*rdma.Sender).Notices()
 		f.bytes = int64(r.Flows[0].Receiver.ReceivedBytes)
 		return f
 	}

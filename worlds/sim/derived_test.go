@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/balance/hula"
 	"weir/core/dataplane/balance/letflow"
 	"weir/core/dataplane/dataplanetest"
+	"weir/core/outcome"
 	"weir/core/topology"
 	"weir/core/unit"
 )
@@ -65,7 +66,8 @@ func TestDerivedProbesLeaveRoom(t *testing.T) {
 	for _, leaves := range []int{8, 100} {
 		n := networkOf(t, "leaf_spine", map[string]string{"leaves": fmt.Sprint(leaves), "spines": "2", "hosts": "1",
 			"delay": "100ns", "rate": "1Gbps"})
-		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Selection: Selection{Tally: true}, Duration: 2 * unit.Millisecond}
+		c := &Config{Wiring: Wiring{Seed: 1, Network: n}, Selection: outcome.Selection{Tally: true},
+			Duration: 2 * unit.Millisecond}
 		forwarding(c)
 		(&balancer{Scheme: hula.Scheme()}).runs(c)
 		r := runOf(t, c)

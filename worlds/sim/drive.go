@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/worlds/sim/crew"
@@ -13,8 +14,8 @@ type drive struct {
 	limit    unit.Time                 // up to which it may run, for now
 	stopping unit.Time                 // when the run will be cut; unit.Never until that is known
 	stop     func(done unit.Time) bool // asked, made once
-	reason   EndReason
-	stuck    []Stuck
+	reason   outcome.EndReason
+	stuck    []outcome.Stuck
 	warm     bool // the measured part has begun
 
 	events     []Event // that have not happened
@@ -36,7 +37,7 @@ type drive struct {
 
 // Run runs the simulation to its end, once. It stops the fabric at the end of the warm-up and at every
 // sample, so that measures are taken at a time, not at a moment of the loop.
-func (r *Simulation) Run() *Result {
+func (r *Simulation) Run() *outcome.Result {
 	if len(r.threads) > 1 {
 		r.crew = crew.New(len(r.threads), r.config.Yields, r.fabric.Events)
 		defer r.crew.End()
@@ -44,11 +45,11 @@ func (r *Simulation) Run() *Result {
 	d := r.newDrive()
 	for d.now < d.end && d.step() {
 	}
-	if r.unfinished > 0 && (d.reason == TimeUp || d.reason == NoProgress) {
+	if r.unfinished > 0 && (d.reason == outcome.TimeUp || d.reason == outcome.NoProgress) {
 		if d.stuck = r.deadlock(); d.stuck != nil {
-			d.reason = Deadlock
+			d.reason = outcome.Deadlock
 		} else if d.stuck = r.starved(d.now); d.stuck != nil {
-			d.reason = Starved
+			d.reason = outcome.Starved
 		}
 	}
 	if !d.warm {
@@ -57,18 +58,18 @@ func (r *Simulation) Run() *Result {
 	if r.config.Trace != nil {
 		r.flush(unit.Never)
 	}
-	if d.reason != Violated {
+	if d.reason != outcome.Violated {
 		d.audit()
 	}
-	var strays []Stray
-	if d.reason == TimeUp || d.reason == NoProgress || d.reason == AllDone {
+	var strays []outcome.Stray
+	if d.reason == outcome.TimeUp || d.reason == outcome.NoProgress || d.reason == outcome.AllDone {
 		if strays = r.misdelivered(); strays != nil {
-			d.reason = Misdelivered
+			d.reason = outcome.Misdelivered
 		}
 	}
 	out := d.result(d.reason, d.now)
 	out.Stuck, out.Violation, out.Strays = d.stuck, d.violation, strays
-	if out.Waits = nil; d.reason != AllDone {
+	if out.Waits = nil; d.reason != outcome.AllDone {
 		out.Waits = r.waits(d.now, out.Unfinished)
 		for i := range out.Jobs {
 			out.JobWaits = append(out.JobWaits, r.messageWaits(i, d.now))
@@ -82,7 +83,7 @@ func (r *Simulation) newDrive() *drive {
 	c := r.config
 	every := max(unit.Millisecond, c.Duration/10_000)
 	d := &drive{
-		Simulation: r, end: c.Duration, limit: unit.Never, stopping: unit.Never, reason: TimeUp, warm: c.Warmup == 0,
+		Simulation: r, end: c.Duration, limit: unit.Never, stopping: unit.Never, reason: outcome.TimeUp, warm: c.Warmup == 0,
 		events: r.events, stalls: newStalling(c), nextSample: r.watches.Next(), nextOnset: r.observation.nextOnset(-1),
 		every: every, nextLook: every,
 	}
@@ -94,14 +95,14 @@ func (r *Simulation) newDrive() *drive {
 // step advances to the next time at which something is due beside the fabric; false: the run ends.
 func (d *drive) step() bool {
 	if c := d.config; c.Stopped != nil && c.Stopped() { // the fabric asks only if it has something to do
-		d.reason = Interrupted
+		d.reason = outcome.Interrupted
 		return false
 	}
 	d.happen()
 	if d.done() {
 		// Cut one window after the last flow ended: no group has run further.
 		d.stopping = min(d.end, d.lastFinish+d.fabric.Window())
-		if d.reason = AllDone; d.drained { // how long the last was waited for depends on when we looked
+		if d.reason = outcome.AllDone; d.drained { // how long the last was waited for depends on when we looked
 			d.now = min(d.now, d.stopping)
 		}
 		d.end = max(d.stopping, d.now)
@@ -113,7 +114,7 @@ func (d *drive) step() bool {
 	if d.now < until {
 		d.fabric.Run(until, d.stop)
 	}
-	if d.reason == Interrupted {
+	if d.reason == outcome.Interrupted {
 		d.now = min(until, max(d.now, d.fabric.Next()))
 		return false
 	}
@@ -225,7 +226,7 @@ func (d *drive) asked(done unit.Time) bool {
 	}
 	switch {
 	case c.Stopped != nil && c.Stopped():
-		d.reason = Interrupted
+		d.reason = outcome.Interrupted
 		return true
 	case d.done():
 		return true
@@ -245,7 +246,7 @@ func (d *drive) look() bool {
 	if d.now == d.nextLook {
 		if d.nextLook += d.every; d.paused {
 			if d.stuck = d.deadlock(); d.stuck != nil {
-				d.reason = Deadlock
+				d.reason = outcome.Deadlock
 				return false
 			}
 		}
@@ -253,7 +254,7 @@ func (d *drive) look() bool {
 			return false
 		}
 		if d.unfinished > 0 && !d.pending() {
-			d.reason = NoProgress
+			d.reason = outcome.NoProgress
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"weir/core/fabric"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
 )
@@ -24,9 +25,9 @@ type Edge struct {
 
 // NewEdge makes the hosts of a configuration's flows, but for those that others carry: carried says by flow whether
 // these hosts have it; nil: they have all. send is given what a NIC begins to send, which is no longer the host's: it
-// must come back by Return. An onset at a port is the world's to see: Result.Changes and Onset.Settle say what came of
-// it. Links, switches and what happens to them are those of the world outside: of Wiring only the
-// rates of hosts' links count. Watches may be of flows only.
+// must come back by Return. An onset at a port is the world's to see: Result.Changes and JudgeOnset give its result.
+// Links, switches and events are the world's: of Wiring only the rates of hosts' links count. Watches may be of flows
+// only.
 func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *packet.Packet)) (*Edge, error) {
 	if c.Duration <= 0 || c.Warmup < 0 || c.Warmup >= c.Duration {
 		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v: the warm-up must end before the run does",
@@ -45,7 +46,7 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 	}
 	n := len(c.Network.Nodes)
 	r := &Simulation{config: c, nics: c.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),
-		carried: carried, threads: []*thread{{log: make([][]Change, len(c.Onsets))}}}
+		carried: carried, threads: []*thread{{log: make([][]outcome.Change, len(c.Onsets))}}}
 	e := &Edge{drive: &drive{Simulation: r}, doors: make([]*door, n), send: send, flows: r.tuples()}
 	nodes, links, err := e.network()
 	if err != nil {
@@ -189,18 +190,18 @@ func (e *Edge) Now() unit.Time { return e.now }
 func (e *Edge) Err() error { return e.failure() }
 
 // Result ends the run, where it has not ended, at the time up to which it has come.
-func (e *Edge) Result() *Result {
+func (e *Edge) Result() *outcome.Result {
 	if !e.over {
-		e.reason = Interrupted
+		e.reason = outcome.Interrupted
 	}
 	if !e.warm {
 		e.measure()
 	}
-	out := &Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.Events(),
+	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.Events(),
 		Watched: e.watched}
 	e.flowResults(out)
 	if e.observation != nil {
-		e.observation.result(out, Notices{}, &snapshot{}, &snapshot{})
+		e.observation.result(out, outcome.Notices{}, &snapshot{}, &snapshot{})
 	}
 	return out
 }

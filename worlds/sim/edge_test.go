@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -29,10 +30,10 @@ func pair(t testing.TB, make build, flows int) *Config {
 			Stop: unit.Never, Path: cc.Path{NICRate: unit.Gbps, ReceiverRate: unit.Gbps, LineRate: 9 * unit.Gbps / 10,
 				BaseRTT: 60 * unit.Microsecond, Hops: 1}}
 		m.flows = append(m.flows, f)
-		c.Flows = append(c.Flows, Flow{Src: src, Dst: 1 - src, Start: f.Start, Size: f.Size, SrcPort: f.SrcPort,
+		c.Flows = append(c.Flows, outcome.Flow{Src: src, Dst: 1 - src, Start: f.Start, Size: f.Size, SrcPort: f.SrcPort,
 			DstPort: f.DstPort})
-		for _, what := range []Watched{ReceivedBytes, Window, InFlight} {
-			c.Watches = append(c.Watches, Watch{What: what, Index: i, Every: 130 * unit.Microsecond})
+		for _, what := range []outcome.Quantity{outcome.ReceivedBytes, outcome.Window, outcome.InFlight} {
+			c.Watches = append(c.Watches, outcome.Watch{What: what, Index: i, Every: 130 * unit.Microsecond})
 		}
 	}
 	c.Flows[flows-1].After = []int{flows - 2}
@@ -65,7 +66,7 @@ func (x *cable) send(node int, now unit.Time, p *packet.Packet) {
 
 // drive has the hosts and the cable take turns, in the order of time, and looks at the hosts no more often than
 // they or frames want.
-func (x *cable) drive(t *testing.T) *Result {
+func (x *cable) drive(t *testing.T) *outcome.Result {
 	for e := x.edge; ; {
 		next, to := e.Next(), -1
 		for node, came := range x.came {
@@ -112,7 +113,7 @@ func TestEdge(t *testing.T) {
 				if a, b := text(want.Flows), text(got.Flows); a != b {
 					t.Errorf("%d flows: outside\n%s\ninside\n%s", flows, b, a)
 				}
-				if want.End != got.End || want.End != AllDone || text(want.Watched) != text(got.Watched) {
+				if want.End != got.End || want.End != outcome.AllDone || text(want.Watched) != text(got.Watched) {
 					t.Errorf("ended %s at %v, inside %s at %v; samples %v, inside %v", got.End, got.Time, want.End, want.Time,
 						got.Watched, want.Watched)
 				}
@@ -142,7 +143,7 @@ func TestEdgeCarries(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := x.drive(t)
-	if got := c.Ends.(*made); got.senders != 2 || !slices.Equal(r.Unfinished, []int{1, 3}) || r.End != AllDone {
+	if got := c.Ends.(*made); got.senders != 2 || !slices.Equal(r.Unfinished, []int{1, 3}) || r.End != outcome.AllDone {
 		t.Errorf("%d senders, unfinished %v, %s", got.senders, r.Unfinished, r.End)
 	}
 }
@@ -184,8 +185,12 @@ func TestEdgeStrays(t *testing.T) {
 // A configuration that these hosts cannot be is refused.
 func TestBadEdges(t *testing.T) {
 	for name, change := range map[string]func(c *Config) []bool{
-		"warm-up":       func(c *Config) []bool { c.Warmup = c.Duration; return nil },
-		"watch":         func(c *Config) []bool { c.Watches = []Watch{{What: QueueBytes, Every: 1}}; return nil },
+		"warm-up": func(c *Config) []bool { c.Warmup = c.Duration; return nil },
+		"watch": func(c *Config) []bool {
+			c.Watches = []outcome.Watch{{What: outcome.QueueBytes,
+				Every: 1}}
+			return nil
+		},
 		"events":        func(c *Config) []bool { c.Events = []Event{{At: 1}}; return nil },
 		"node":          func(c *Config) []bool { c.Flows[0].Dst = 2; return nil },
 		"itself":        func(c *Config) []bool { c.Flows[0].Dst = 0; return nil },

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -35,8 +36,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	c.Flows = []sim.Flow{{Src: 0, Dst: 2, Size: f.Size, Sender: sender, Receiver: receiver,
-		SrcPort: f.SrcPort, DstPort: f.DstPort}}
+	c.Add(outcome.Flow{Src: 0, Dst: 2, Size: f.Size,
+		SrcPort: f.SrcPort, DstPort: f.DstPort}, sender, receiver)
 	r, err := sim.Run(c)
 	if err != nil {
 		fmt.Println(err)

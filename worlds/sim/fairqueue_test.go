@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/aqm/ecn"
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -32,8 +33,9 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 	}
 	n.Links = append(n.Links, topology.Link{Ends: [2]int{s, sink}, Rate: unit.LinkRate{Bits: unit.Gbps},
 		Delay: unit.Microsecond, Buffer: unit.Length{Bytes: 300 * unit.KB}})
-	c := &Config{Wiring: Wiring{Seed: 5, Network: n, Framing: packet.Framings[0]}, Selection: Selection{Delays: true},
-		Duration: 40 * unit.Millisecond}
+	c := &Config{Wiring: Wiring{Seed: 5, Network: n, Framing: packet.Framings[0]},
+		Selection: outcome.Selection{Delays: true},
+		Duration:  40 * unit.Millisecond}
 	forwarding(c)
 	if fair != nil {
 		c.Switches[s].Scheduler = func(int, unit.LinkRate) (tm.Scheduler, error) { return tm.NewFQ(*fair), nil }
@@ -51,8 +53,8 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Group: group, Src: i, Dst: sink, Start: f.Start, Sender: us, Receiver: ur,
-			SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Add(outcome.Flow{Group: group, Src: i, Dst: sink, Start: f.Start,
+			SrcPort: f.SrcPort, DstPort: f.DstPort}, us, ur)
 	}
 	return c
 }
@@ -63,7 +65,7 @@ func crowd(t testing.TB, fair *tm.FQ, rates []unit.Rate, payloads []int32) *Conf
 func TestFairQueueing(t *testing.T) {
 	rates := []unit.Rate{400 * unit.Mbps, 3 * unit.Gbps, 800 * unit.Mbps, 300 * unit.Mbps, 5 * unit.Gbps, 600 * unit.Mbps}
 	payloads := []int32{1472, 1472, 100, 700, 300, 1200}
-	outcome := func(fair *tm.FQ) (jain float64, longest unit.Time, lost int64, evicted uint64) {
+	share := func(fair *tm.FQ) (jain float64, longest unit.Time, lost int64, evicted uint64) {
 		c := crowd(t, fair, rates, payloads)
 		r, err := Run(c)
 		if err != nil {
@@ -82,18 +84,18 @@ func TestFairQueueing(t *testing.T) {
 		lost = int64(sparse.Sender.SentPackets) - int64(sparse.Receiver.ReceivedPackets)
 		return sum * sum / (float64(len(rates)) * squares), sparse.Receiver.DelayMax, lost, r.Drops[dataplane.Evicted]
 	}
-	j, longest, lost, evicted := outcome(&tm.FQ{Flows: 1024, Quantum: 1534, NewFirst: true})
+	j, longest, lost, evicted := share(&tm.FQ{Flows: 1024, Quantum: 1534, NewFirst: true})
 	t.Logf("new flows first: Jain's index %.4f, the sparse flow's longest delay %v, %d lost", j, longest, lost)
 	// one frame of 1534 bytes before it takes 12.3 µs, the way 2 µs and its own 142 bytes 1.3 µs
 	if j < 0.99 || longest > 16*unit.Microsecond || lost > 1 || evicted == 0 {
 		t.Errorf("new flows first: Jain's index %.4f, longest delay %v, %d lost, %d gave way", j, longest, lost, evicted)
 	}
-	j, longest, lost, _ = outcome(&tm.FQ{Flows: 1024, Quantum: 1534})
+	j, longest, lost, _ = share(&tm.FQ{Flows: 1024, Quantum: 1534})
 	t.Logf("round robin: Jain's index %.4f, the sparse flow's longest delay %v, %d lost", j, longest, lost)
 	if j < 0.99 || longest > 2*6*13*unit.Microsecond || lost > 1 { // of each flood a quantum and a frame
 		t.Errorf("round robin: Jain's index %.4f, longest delay %v, %d lost", j, longest, lost)
 	}
-	j, longest, lost, evicted = outcome(nil)
+	j, longest, lost, evicted = share(nil)
 	t.Logf("first in, first out: Jain's index %.4f, the sparse flow's longest delay %v, %d lost", j, longest, lost)
 	if j > 0.8 || longest < unit.Millisecond || lost < 2 || evicted != 0 {
 		t.Errorf("first in, first out: Jain's index %.4f, longest delay %v, %d lost", j, longest, lost)

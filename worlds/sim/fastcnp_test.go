@@ -11,6 +11,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/feedback/fastcnp"
 	"weir/core/dataplane/forward"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
@@ -55,11 +56,11 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: i + 2, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
-			DstPort: f.DstPort})
-		c.Watches = append(c.Watches, Watch{What: Rate, Index: i, Every: unit.Microsecond})
+		c.Add(outcome.Flow{Src: i, Dst: i + 2, Size: f.Size, SrcPort: f.SrcPort,
+			DstPort: f.DstPort}, s, r)
+		c.Watches = append(c.Watches, outcome.Watch{What: outcome.Rate, Index: i, Every: unit.Microsecond})
 	}
-	c.Watches = append(c.Watches, Watch{What: QueueBytes, Index: 0, Every: unit.Microsecond})
+	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 0, Every: unit.Microsecond})
 	return c
 }
 
@@ -92,8 +93,8 @@ func TestFastCNP(t *testing.T) {
 				t.Fatalf("%s: flow %d never reacts", program.Name, i)
 			}
 			f.first = max(f.first, unit.Time(at)*unit.Microsecond)
-			f.cnps += c.Flows[i].Receiver.(*rdma.Receiver).CNPs()
-			f.taken += c.Flows[i].Sender.(*rdma.Sender).Notices()
+			f.cnps += c.Endpoints[i].Receiver.(*rdma.Receiver).CNPs()
+			f.taken += c.Endpoints[i].Sender.(*rdma.Sender).Notices()
 		}
 		for _, q := range r.Watched[2] {
 			f.queue = max(f.queue, q)

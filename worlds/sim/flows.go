@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -36,12 +37,12 @@ type Moving interface {
 func (r *Simulation) up(nic int) bool { return !r.hosts[nic].port.Down() }
 
 // linked reports whether both NICs of a flow have a link that is up.
-func (r *Simulation) linked(f *Flow) bool { return r.up(f.Src) && r.up(f.Dst) }
+func (r *Simulation) linked(f *outcome.Flow) bool { return r.up(f.Src) && r.up(f.Dst) }
 
 // source is the NIC from which a flow begins now: where one of its NICs has no link, others of its hosts do.
 func (r *Simulation) source(flow packet.FlowID) *host {
 	f := &r.config.Flows[flow]
-	if r.moving != nil && f.Sender == nil && !r.linked(f) {
+	if r.moving != nil && r.config.endpoints(flow).Sender == nil && !r.linked(f) {
 		f.Src, f.Dst = r.moving.Away(int(flow), r.up)
 	}
 	return r.hosts[f.Src]
@@ -50,20 +51,44 @@ func (r *Simulation) source(flow packet.FlowID) *host {
 // MakeEnds makes the endpoints of all flows that do not come after others, in place of when these start: for those who
 // look into endpoints, or put others around them.
 func (c *Config) MakeEnds() (err error) {
+	c.padEndpoints()
 	for i := range c.Flows {
-		f := &c.Flows[i]
-		if f.Sender == nil && f.After == nil {
-			if f.Sender, err = c.Ends.Sender(i, f.Start); err != nil {
+		f, e := &c.Flows[i], &c.Endpoints[i]
+		if e.Sender == nil && f.After == nil {
+			if e.Sender, err = c.Ends.Sender(i, f.Start); err != nil {
 				return err
 			}
 		}
-		if f.Receiver == nil {
-			if f.Receiver, err = c.Ends.Receiver(i); err != nil {
+		if e.Receiver == nil {
+			if e.Receiver, err = c.Ends.Receiver(i); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// Add adds a flow with its endpoints.
+func (c *Config) Add(f outcome.Flow, sender, receiver transport.Endpoint) {
+	c.padEndpoints()
+	c.Flows = append(c.Flows, f)
+	c.Endpoints = append(c.Endpoints, transport.Ends{Sender: sender, Receiver: receiver})
+}
+
+// padEndpoints makes Endpoints as long as Flows.
+func (c *Config) padEndpoints() {
+	for len(c.Endpoints) < len(c.Flows) {
+		c.Endpoints = append(c.Endpoints, transport.Ends{})
+	}
+	c.Endpoints = c.Endpoints[:len(c.Flows)]
+}
+
+// endpoints returns the endpoints of a flow that the configuration brings along. Both may be nil.
+func (c *Config) endpoints(flow packet.FlowID) (e transport.Ends) {
+	if int(flow) < len(c.Endpoints) {
+		e = c.Endpoints[flow]
+	}
+	return e
 }
 
 // Where an endpoint of a flow is, if in no slot.
@@ -82,8 +107,11 @@ const (
 func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
+	if len(c.Endpoints) > n {
+		return fmt.Errorf("sim: %d flows have endpoints, and there are %d", len(c.Endpoints), n)
+	}
 	r.listed = n
-	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]FlowResult, n)
+	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]outcome.FlowResult, n)
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		if r.carries(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
@@ -93,11 +121,11 @@ func (r *Simulation) addFlows() error {
 		if r.carries(i) && r.sameHost(f.Src, f.Dst) {
 			return fmt.Errorf("sim: flow %d goes from NIC %d to NIC %d of the same host", i, f.Src, f.Dst)
 		}
-		if c.Ends == nil && (f.Receiver == nil || f.Sender == nil) {
+		if e := c.endpoints(packet.FlowID(i)); c.Ends == nil && (e.Receiver == nil || e.Sender == nil) {
 			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
 		}
 		r.sender[i], r.receiver[i] = unmade, unmade
-		r.outcome[i] = FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
+		r.outcome[i] = outcome.FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 			Receiver: transport.Received{DelayMin: unit.Never}}
 		if !r.carries(i) {
 			r.sender[i], r.receiver[i] = over, over
@@ -128,7 +156,7 @@ func (r *Simulation) addFlows() error {
 		}
 	}
 	for i := range c.Jobs {
-		r.over = append(r.over, noneCarried(c.Jobs[i].Program.Ranks()))
+		r.over = append(r.over, newRankCounters(c.Jobs[i].Program.Ranks()))
 	}
 	if err := r.addJobs(); err != nil {
 		return err
@@ -223,7 +251,7 @@ func (r *Simulation) dependents(flow packet.FlowID) []int32 {
 // begin makes the sender of a flow from this host, and returns its slot.
 func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
 	f := &h.run.config.Flows[flow]
-	e := f.Sender
+	e := h.run.config.endpoints(flow).Sender
 	if e == nil {
 		var err error
 		if e, err = h.run.makeSender(flow, start); err != nil {
@@ -240,7 +268,7 @@ func (h *host) begin(flow packet.FlowID, start unit.Time) int32 {
 // accept makes the receiver of a flow to this host, and returns its slot.
 func (h *host) accept(flow packet.FlowID) int32 {
 	f := &h.run.config.Flows[flow]
-	e := f.Receiver
+	e := h.run.config.endpoints(flow).Receiver
 	if e == nil {
 		var err error
 		if e, err = h.run.makeReceiver(flow); err != nil {
@@ -395,7 +423,7 @@ func (r *Simulation) noteBefore() {
 }
 
 // flowResults ends all flows: their outcomes are those of the measured part then.
-func (r *Simulation) flowResults(out *Result) {
+func (r *Simulation) flowResults(out *outcome.Result) {
 	for i := range r.outcome[:r.listed] {
 		r.note(i)
 		if r.config.Flows[i].Size > 0 && r.outcome[i].FCT == unit.Never {
@@ -413,7 +441,7 @@ func (r *Simulation) flowResults(out *Result) {
 	out.Messages = r.carriedNow()
 	for i, first := range r.overBefore {
 		for k := range first {
-			out.Messages[i][k] = out.Messages[i][k].since(&first[k])
+			out.Messages[i][k] = out.Messages[i][k].Since(&first[k])
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"weir/core/cc/dctcp"
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/transport/ndp"
@@ -82,7 +83,7 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 		for i := range c.Network.Links {
 			c.Network.Links[i].Loss = 0
 		}
-		c.Flows, c.UntilDone, c.Duration = nil, true, unit.Second
+		c.Flows, c.Endpoints, c.UntilDone, c.Duration = nil, nil, true, unit.Second
 	})
 	hosts := 0
 	for _, node := range c.Network.Nodes {
@@ -99,7 +100,8 @@ func oneByOne(t testing.TB, make build, n int) (*Config, *made) {
 			Path: cc.Path{NICRate: 10 * unit.Gbps, ReceiverRate: 10 * unit.Gbps, LineRate: 9 * unit.Gbps,
 				BaseRTT: 50 * unit.Microsecond, Hops: 4}}
 		m.flows = append(m.flows, f)
-		c.Flows = append(c.Flows, Flow{Src: src, Dst: (src + 1) % hosts, Start: f.Start, Size: f.Size, SrcPort: f.SrcPort,
+		c.Flows = append(c.Flows, outcome.Flow{Src: src, Dst: (src + 1) % hosts, Start: f.Start, Size: f.Size,
+			SrcPort: f.SrcPort,
 			DstPort: f.DstPort})
 	}
 	c.Ends = m
@@ -140,9 +142,9 @@ func endsAreGivenBack(t *testing.T, flows int) {
 				}
 			}
 			c, _ = oneByOne(t, make, flows)
-			got := outcome(t, c)
+			got := transcript(t, c)
 			c, _ = oneByOne(t, make, flows)
-			if c.sweeps = 1 << 30; c.MakeEnds() != nil || outcome(t, c) != got {
+			if c.sweeps = 1 << 30; c.MakeEnds() != nil || transcript(t, c) != got {
 				t.Error("another result with ends that are there from the beginning, and stay")
 			}
 		})
@@ -176,7 +178,7 @@ func TestLatePacketIsAMistake(t *testing.T) {
 
 // Of the flows that are over when the measured part begins nothing is left in it, and of those under way what comes.
 func TestOutcomeIsOfTheMeasuredPart(t *testing.T) {
-	with := func(sweeps int) *Result {
+	with := func(sweeps int) *outcome.Result {
 		c, _ := oneByOne(t, transports()["tcp"], 400)
 		c.Warmup, c.sweeps = 1300*unit.Microsecond, sweeps
 		r, err := Run(c)
@@ -245,7 +247,7 @@ func (b *belated) Remembered(see func(flow packet.FlowID)) {
 // The ends of flows that a switch may still tell of something stay until it has; if it does not say which they are,
 // that is found out.
 func TestRememberedFlowsStay(t *testing.T) {
-	run := func(sweeps int, tells bool) (string, *Result, int) {
+	run := func(sweeps int, tells bool) (string, *outcome.Result, int) {
 		c, _ := oneByOne(t, transports()["rdma"], 300)
 		c.sweeps = sweeps
 		all := []*belated{}
@@ -270,10 +272,10 @@ func TestRememberedFlowsStay(t *testing.T) {
 	}
 	want, _, _ := run(1<<30, true)
 	got, r, sent := run(1, true)
-	if got != want || r.End != AllDone || sent < 20 {
+	if got != want || r.End != outcome.AllDone || sent < 20 {
 		t.Errorf("%s, %d late NACKs; another result than with ends that stay: %v", r.End, sent, got != want)
 	}
-	if _, r, _ := run(1, false); r.End != Violated || !strings.Contains(r.Violation, "flows that were over") {
+	if _, r, _ := run(1, false); r.End != outcome.Violated || !strings.Contains(r.Violation, "flows that were over") {
 		t.Errorf("a program that does not tell: %s", r.End)
 	}
 }

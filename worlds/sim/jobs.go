@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -13,28 +14,14 @@ import (
 // A job is what hosts do together (core/jobs/job). Each message of it is a flow, which exists from its start to its
 // end: then its place goes to another one. So a job may have hundreds of millions of them.
 
-// Job is a job whose ranks are at hosts.
-type Job struct {
-	Group   int // index of its traffic in the spec
-	Program job.Program
-	Hosts   []int // by rank, a node of its own
-	Start   unit.Time
-	Ends    JobEnds // makes the endpoints of messages
-	// Tick is of what stamps that endpoints read are multiples, and times that they count from the run's start; 0: they
-	// read none.
-	Tick unit.Time
-	// Timeline, if given, keeps what the ranks do when.
-	Timeline *job.Timeline
-}
-
-// JobEnds makes the endpoints of a job's messages.
+// JobEnds makes the endpoints of the messages of jobs.
 type JobEnds interface {
 	// Message says between which NICs of its hosts, with what ports and in which class a message is sent, of which all
 	// else is given; up says which NICs have a link that is up. The error says that there is no path.
-	Message(j int, m *job.Message, to int32, f *Flow, up func(nic int) bool) error
+	Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error
 	// MessageEnds makes those of a message which begins now, as flow id of the run; number says which message of the
 	// run it is.
-	MessageEnds(f *Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
+	MessageEnds(f *outcome.Flow, id int, number uint64, start unit.Time) (sender, receiver transport.Endpoint, err error)
 }
 
 // Reusing is JobEnds that may make those of a message of what others have left.
@@ -44,36 +31,19 @@ type Reusing interface {
 	Over(group int, sender, receiver transport.Endpoint)
 }
 
-// Lasting is JobEnds that say what lasts of messages behind their ends. Iterations are taken from others with them only
+// Lasting is JobEnds with state that outlasts messages. Iterations are taken from others with them only
 // (Config.Repeat).
 type Lasting interface {
 	JobEnds
 	State() any // a pointer to it, for package recurrence
-}
-
-// Job is what became of the job of a traffic; nil: it has none.
-func (r *Result) Job(group int) *job.Outcome {
-	for i := range r.Jobs {
-		if r.JobGroups[i] == group {
-			return &r.Jobs[i]
-		}
-	}
-	return nil
-}
-
-// MessageTimes are those of a traffic's job; nil: it has none, or no packets carry it.
-func (r *Result) MessageTimes(group int) *unit.Histogram {
-	for i := range r.Times {
-		if r.JobGroups[i] == group {
-			return &r.Times[i]
-		}
-	}
-	return nil
+	// Tick returns the granularity of the time stamps that endpoints of a traffic's messages read, and of the times that
+	// they count from the run's start; 0 if they read no time.
+	Tick(group int) unit.Time
 }
 
 // ideally carries out jobs on an ideal network, each on its own.
-func ideally(c *Config) (*Result, error) {
-	out := &Result{End: AllDone}
+func ideally(c *Config) (*outcome.Result, error) {
+	out := &outcome.Result{End: outcome.AllDone}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
 		stopped := false
@@ -95,11 +65,11 @@ func ideally(c *Config) (*Result, error) {
 		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, j.Group)
 		switch {
 		case stopped:
-			out.End = Interrupted
+			out.End = outcome.Interrupted
 		case o.Left > 0 && o.Cut:
-			out.End, out.Time = TimeUp, c.Duration
-		case o.Left > 0 && out.End == AllDone:
-			out.End = NoProgress
+			out.End, out.Time = outcome.TimeUp, c.Duration
+		case o.Left > 0 && out.End == outcome.AllDone:
+			out.End = outcome.NoProgress
 		}
 	}
 	out.Measured = max(out.Time-c.Warmup, 0)
@@ -113,14 +83,14 @@ type jobs struct {
 	message []message          // of the flows behind those that are listed
 	free    []packet.FlowID    // places of messages that are over
 	number  uint64             // messages so far
-	flow    Flow               // room for that of the message that begins
+	flow    outcome.Flow       // room for that of the message that begins
 	said    job.Message        // likewise for what it says
 	up      func(nic int) bool `state:"-"` // Simulation.up
 }
 
 // jobOf is a job under way.
 type jobOf struct {
-	config  *Job
+	config  *outcome.Job
 	ranks   []*job.Rank
 	barrier job.Barrier
 	tally   *job.Tally
@@ -232,7 +202,7 @@ func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.
 		return r.config.Ends.Sender(int(flow), start)
 	}
 	m := &r.jobs.message[int(flow)-r.listed]
-	sender, receiver, err := r.jobs.of[m.job].config.Ends.MessageEnds(&r.config.Flows[flow], int(flow), m.number, start)
+	sender, receiver, err := r.config.JobEnds.MessageEnds(&r.config.Flows[flow], int(flow), m.number, start)
 	m.receiver = receiver
 	return sender, err
 }
@@ -251,9 +221,8 @@ func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error
 
 // reuse has the ends of a message that is over made another's.
 func (x *jobs) reuse(flow packet.FlowID, sender, receiver transport.Endpoint) {
-	c := x.of[x.message[int(flow)-x.run.listed].job].config
-	if r, reuses := c.Ends.(Reusing); reuses {
-		r.Over(c.Group, sender, receiver)
+	if r, reuses := x.run.config.JobEnds.(Reusing); reuses {
+		r.Over(x.of[x.message[int(flow)-x.run.listed].job].config.Group, sender, receiver)
 	}
 }
 
@@ -311,10 +280,10 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 		return true
 	}
 	r := x.run
-	x.flow = Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
+	x.flow = outcome.Flow{Group: c.Group, Src: int(k.host.node), Dst: c.Hosts[to], Start: now, Size: max(m.Size, 1)}
 	x.said = m
 	f := &x.flow
-	if err := c.Ends.Message(k.job, &x.said, to, f, x.up); err != nil {
+	if err := r.config.JobEnds.Message(k.job, &x.said, to, f, x.up); err != nil {
 		if k.host.failed == nil {
 			k.host.failed = err
 		}
@@ -326,14 +295,14 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 		x.free = x.free[:n-1]
 	} else {
 		id = packet.FlowID(len(r.config.Flows))
-		r.config.Flows = append(r.config.Flows, Flow{})
+		r.config.Flows = append(r.config.Flows, outcome.Flow{})
 		r.sender, r.receiver = append(r.sender, unmade), append(r.receiver, unmade)
-		r.outcome = append(r.outcome, FlowResult{})
+		r.outcome = append(r.outcome, outcome.FlowResult{})
 		x.message = append(x.message, message{})
 	}
 	r.config.Flows[id] = *f
 	r.sender[id], r.receiver[id] = unmade, unmade
-	r.outcome[id] = FlowResult{Start: now, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
+	r.outcome[id] = outcome.FlowResult{Start: now, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
 		Receiver: transport.Received{DelayMin: unit.Never}}
 	x.message[int(id)-r.listed] = message{Message: m, job: int32(k.job), to: to, number: x.number}
 	x.number++
@@ -405,10 +374,10 @@ func (x *jobs) sent(flow packet.FlowID, at unit.Time) {
 }
 
 // result adds what became of the jobs.
-func (x *jobs) result(out *Result, reason EndReason) {
+func (x *jobs) result(out *outcome.Result, reason outcome.EndReason) {
 	for i := range x.of {
 		o := x.of[i].tally.Outcome(x.of[i].ranks)
-		o.Cut = reason != NoProgress
+		o.Cut = reason != outcome.NoProgress
 		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.of[i].config.Group)
 		out.Times = append(out.Times, x.of[i].times)
 	}

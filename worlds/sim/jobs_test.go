@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/forward"
 	"weir/core/jobs/collective"
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -19,12 +20,13 @@ import (
 // messageEnds are the ends of messages that nothing acknowledges.
 type messageEnds struct{ seed uint64 }
 
-func (messageEnds) Message(_ int, _ *job.Message, to int32, f *Flow, _ func(int) bool) error {
+func (messageEnds) Message(_ int, _ *job.Message, to int32, f *outcome.Flow, _ func(int) bool) error {
 	f.SrcPort, f.DstPort = uint16(10000+to), 40000
 	return nil
 }
 
-func (d messageEnds) MessageEnds(f *Flow, id int, _ uint64, start unit.Time) (sender, receiver transport.Endpoint,
+func (d messageEnds) MessageEnds(f *outcome.Flow, id int, _ uint64, start unit.Time) (sender,
+	receiver transport.Endpoint,
 	err error) {
 	return udp.New(transport.Flow{ID: packet.FlowID(id), Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Version: 4, Size: f.Size, Payload: 1000, Start: start, Stop: unit.Never,
@@ -32,7 +34,7 @@ func (d messageEnds) MessageEnds(f *Flow, id int, _ uint64, start unit.Time) (se
 }
 
 // around makes hosts around a switch, and jobs on them.
-func around(t testing.TB, hosts int, jobs ...Job) *Config {
+func around(t testing.TB, hosts int, jobs ...outcome.Job) *Config {
 	t.Helper()
 	n := &topology.Network{Nodes: []topology.Node{{Name: "s", Switch: true}}}
 	for i := range hosts {
@@ -41,7 +43,8 @@ func around(t testing.TB, hosts int, jobs ...Job) *Config {
 			Delay: unit.Microsecond})
 	}
 	c := &Config{Wiring: Wiring{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]SwitchConfig, len(n.Nodes))},
-		Duration: 10 * unit.Second, UntilDone: true, Jobs: jobs}
+		Duration: 10 * unit.Second, UntilDone: true, Load: outcome.Load{Jobs: jobs},
+		JobEnds: messageEnds{}}
 	c.Switches[0] = SwitchConfig{Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(0)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
@@ -49,14 +52,14 @@ func around(t testing.TB, hosts int, jobs ...Job) *Config {
 	return c
 }
 
-func allReduce(t testing.TB, hosts, iterations int) Job {
+func allReduce(t testing.TB, hosts, iterations int) outcome.Job {
 	t.Helper()
 	p, err := collective.New(collective.Config{Operation: collective.AllReduce, Members: hosts,
 		Size: unit.Bytes(1000 * hosts), Iterations: iterations})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Program: p, Ends: messageEnds{}}
+	j := outcome.Job{Program: p}
 	for i := range hosts {
 		j.Hosts = append(j.Hosts, i+1)
 	}
@@ -74,7 +77,7 @@ func TestMessagesEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := r.Run()
-		if out.End != AllDone || out.Jobs[0].Left != 0 || len(out.Jobs[0].Iterations) != iterations {
+		if out.End != outcome.AllDone || out.Jobs[0].Left != 0 || len(out.Jobs[0].Iterations) != iterations {
 			t.Fatalf("%v: %+v", out.End, out.Jobs[0])
 		}
 		if got, want := r.jobs.number, uint64(iterations*hosts*2*(hosts-1)); got != want {
@@ -110,7 +113,7 @@ func TestJobTimes(t *testing.T) {
 }
 
 // aligned is a broadcast whose first rank ends an iteration long before the last does.
-func aligned(t testing.TB, iterations int, period unit.Time) Job {
+func aligned(t testing.TB, iterations int, period unit.Time) outcome.Job {
 	t.Helper()
 	const hosts = 4
 	p, err := collective.New(collective.Config{Operation: collective.Broadcast, Members: hosts, Size: 50_000,
@@ -118,7 +121,7 @@ func aligned(t testing.TB, iterations int, period unit.Time) Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Program: p, Ends: messageEnds{}}
+	j := outcome.Job{Program: p}
 	for i := range hosts {
 		j.Hosts = append(j.Hosts, i+1)
 	}
@@ -141,7 +144,7 @@ func TestJobAligned(t *testing.T) {
 			c := around(t, 4, aligned(t, 5, period))
 			c.Window = window
 			out, err := Run(c)
-			if err != nil || out.End != AllDone {
+			if err != nil || out.End != outcome.AllDone {
 				t.Fatal(out, err)
 			}
 			o, earliest := &out.Jobs[0], unit.Time(0)
@@ -167,7 +170,7 @@ func TestJobCutAtBarrier(t *testing.T) {
 	c := around(t, 4, aligned(t, 5, 10*unit.Millisecond))
 	c.Duration = 15 * unit.Millisecond
 	out, err := Run(c)
-	if err != nil || out.End != TimeUp {
+	if err != nil || out.End != outcome.TimeUp {
 		t.Fatal(out, err)
 	}
 	o := &out.Jobs[0]
@@ -183,8 +186,8 @@ func TestToItself(t *testing.T) {
 	b.Rank()
 	b.Add(job.Op{Kind: job.Send, Size: 5}, "", 0)
 	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)
-	out, err := Run(around(t, 2, Job{Program: b.Job(), Hosts: []int{1}, Ends: messageEnds{}}))
-	if err != nil || out.End != AllDone || out.Jobs[0].Ranks[0].End != unit.Nanosecond || out.PacketHops != 0 {
+	out, err := Run(around(t, 2, outcome.Job{Program: b.Job(), Hosts: []int{1}}))
+	if err != nil || out.End != outcome.AllDone || out.Jobs[0].Ranks[0].End != unit.Nanosecond || out.PacketHops != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -194,13 +197,13 @@ func TestJobEnds(t *testing.T) {
 	b := job.NewBuilder("x")
 	b.Rank()
 	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)
-	out, err := Run(around(t, 2, Job{Program: b.Job(), Hosts: []int{1}, Ends: messageEnds{}}))
-	if err != nil || out.End != NoProgress || out.Jobs[0].Left != 1 || out.Jobs[0].Cut {
+	out, err := Run(around(t, 2, outcome.Job{Program: b.Job(), Hosts: []int{1}}))
+	if err != nil || out.End != outcome.NoProgress || out.Jobs[0].Left != 1 || out.Jobs[0].Cut {
 		t.Errorf("%+v, %v", out, err)
 	}
 	c := around(t, 4, allReduce(t, 4, 1000))
 	c.Duration = unit.Millisecond
-	if out, err = Run(c); err != nil || out.End != TimeUp || out.Jobs[0].Left == 0 || !out.Jobs[0].Cut {
+	if out, err = Run(c); err != nil || out.End != outcome.TimeUp || out.Jobs[0].Left == 0 || !out.Jobs[0].Cut {
 		t.Errorf("%+v, %v", out.End, err)
 	}
 }

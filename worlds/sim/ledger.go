@@ -1,6 +1,10 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+
+	"weir/core/outcome"
+)
 
 // conserved checks that every packet was delivered, was dropped with a reason, or is in the network, at each
 // node and in all. The error names the place where one is missing or too many. All nodes must have reached
@@ -50,7 +54,7 @@ func (r *Simulation) live() (n int) {
 // audit checks conservation, and ends the run with what is wrong.
 func (d *drive) audit() bool {
 	if err := d.conserved(); err != nil {
-		d.reason, d.violation = Violated, err.Error()
+		d.reason, d.violation = outcome.Violated, err.Error()
 		return false
 	}
 	return true

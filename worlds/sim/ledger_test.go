@@ -6,6 +6,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/transport/udp"
@@ -76,7 +77,7 @@ func TestConserved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (r.End == Violated) != (c.want != "") || !strings.Contains(r.Violation, c.want) {
+			if (r.End == outcome.Violated) != (c.want != "") || !strings.Contains(r.Violation, c.want) {
 				t.Errorf("%s: %q, want %q", r.End, r.Violation, c.want)
 			}
 			if c.want != "" && r.Time >= k.Duration {
@@ -105,7 +106,7 @@ func TestConservedBytes(t *testing.T) {
 		}
 	}
 	r, err := Run(k)
-	if err != nil || r.End != Violated || !strings.Contains(r.Violation, "bytes") {
+	if err != nil || r.End != outcome.Violated || !strings.Contains(r.Violation, "bytes") {
 		t.Errorf("%v: %s %q", err, r.End, r.Violation)
 	}
 }
@@ -130,7 +131,7 @@ func TestConservedEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.damage(s)
-			if r := s.Run(); r.End != Violated || !strings.Contains(r.Violation, c.want) {
+			if r := s.Run(); r.End != outcome.Violated || !strings.Contains(r.Violation, c.want) {
 				t.Errorf("%s: %q", r.End, r.Violation)
 			}
 		})
@@ -160,7 +161,7 @@ func (*idle) Idle() bool { return true }
 
 // What only repeats itself does not keep a run going; what might do something does.
 func TestIdle(t *testing.T) {
-	run := func(program dataplane.Program, change func(*Config)) *Result {
+	run := func(program dataplane.Program, change func(*Config)) *outcome.Result {
 		c := config(t, 1, nil)
 		f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Size: 1000, Payload: 1000,
 			Framing: packet.Framings[0]}
@@ -170,7 +171,8 @@ func TestIdle(t *testing.T) {
 		}
 		s := &silent{Endpoint: u}
 		s.counters.Finished = unit.Never
-		c.Flows = []Flow{{Src: 0, Dst: 1, Size: 1000, Sender: s, Receiver: r, SrcPort: 1, DstPort: 2}}
+		c.Flows = nil
+		c.Add(outcome.Flow{Src: 0, Dst: 1, Size: 1000, SrcPort: 1, DstPort: 2}, s, r)
 		c.Duration = unit.Second
 		for i := range c.Switches {
 			c.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
@@ -190,19 +192,19 @@ func TestIdle(t *testing.T) {
 		name    string
 		program dataplane.Program
 		change  func(*Config)
-		end     EndReason
+		end     outcome.EndReason
 		at      unit.Time
 	}{
-		{"ticks that may do something", &clock{}, nil, TimeUp, unit.Second},
-		{"idle ticks and samples", &idle{}, nil, NoProgress, unit.Millisecond},
+		{"ticks that may do something", &clock{}, nil, outcome.TimeUp, unit.Second},
+		{"idle ticks and samples", &idle{}, nil, outcome.NoProgress, unit.Millisecond},
 		{"idle ticks and stalls", &idle{}, func(c *Config) {
 			c.Stalls = Stalls{Every: 300 * unit.Microsecond, Length: 100 * unit.Microsecond}
-		}, NoProgress, unit.Millisecond},
+		}, outcome.NoProgress, unit.Millisecond},
 		{"a link that changes its rate later", &idle{}, func(c *Config) {
 			c.Events = []Event{{At: 700 * unit.Millisecond, Link: 0, Down: true}}
-		}, NoProgress, 701 * unit.Millisecond}, // the first look after it
+		}, outcome.NoProgress, 701 * unit.Millisecond}, // the first look after it
 		{"a packet on a long link", &idle{}, func(c *Config) { c.Network.Links[1].Delay = 300 * unit.Millisecond },
-			NoProgress, 301 * unit.Millisecond},
+			outcome.NoProgress, 301 * unit.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(c.program, c.change)
@@ -219,22 +221,24 @@ func TestIdle(t *testing.T) {
 // A flow that comes after one that does not arrive waits for that one.
 func TestWaitsForFlow(t *testing.T) {
 	c := config(t, 1, nil)
-	flow := func(src, dst int) Flow {
+	c.Flows = nil
+	flow := func(src, dst int) {
 		u, r, err := udp.New(transport.Flow{Src: packet.Addr(src + 1), Dst: packet.Addr(dst + 1), SrcPort: 1, DstPort: 2,
 			Version: 4, Size: 1000, Payload: 1000, Framing: packet.Framings[0]}, udp.Config{Rate: unit.Gbps, Pattern: udp.CBR})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Flow{Src: src, Dst: dst, Size: 1000, Sender: u, Receiver: r, SrcPort: 1, DstPort: 2}
+		c.Add(outcome.Flow{Src: src, Dst: dst, Size: 1000, SrcPort: 1, DstPort: 2}, u, r)
 	}
-	c.Flows = []Flow{flow(0, 1), flow(1, 0)}
+	flow(0, 1)
+	flow(1, 0)
 	c.Flows[1].After = []int{0}
 	c.Network.Links[0].Loss = 0.9999999
 	r, err := Run(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.End != NoProgress || len(r.Waits) != 1 || r.Waits[0].Flow != 1 ||
+	if r.End != outcome.NoProgress || len(r.Waits) != 1 || r.Waits[0].Flow != 1 ||
 		r.Waits[0].For != "flow 0, which comes before it" {
 		t.Errorf("%s, waits %v", r.End, r.Waits)
 	}

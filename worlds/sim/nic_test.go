@@ -49,7 +49,7 @@ func TestNIC(t *testing.T) {
 	}
 	p := s.threads[0].pool.Get()
 	p.Flow, p.Src, p.Dst = 4, 3, 1
-	c.Flows[4].Sender.Emit(now, p)
+	c.Endpoints[4].Sender.Emit(now, p)
 	h.Receive(now, 0, p)
 	if got := take(5); got != "41230" {
 		t.Errorf("an acknowledgement: %s", got)

@@ -7,42 +7,14 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
 )
 
-// Onset is when congestion begins, or may begin, and whose reduction is looked for.
-type Onset struct {
-	After unit.Time   // it begins then at the earliest
-	Port  int         // it begins when more than Above waits at this port of a switch (Result.Ports); −1: at After
-	Above unit.Length // at least 1 packet or byte
-	By    float64     // a sender has reduced when it is below 1−By of the largest value since the onset, 0 < By < 1
-	// InFlight looks at the payload in flight in place of window and rate: for senders that have
-	// no window of their own, such as receiver-driven ones. It also falls when a flow ends.
-	InFlight bool
-	Flows    []int // a flow in one onset at most
-}
-
-// OnsetResult is what came of an Onset.
-type OnsetResult struct {
-	At unit.Time // when it began; unit.Never if it did not
-	// Reduced is when each of its flows did, to the event: the first time after At at which its
-	// congestion window or its pacing rate was below 1−By of its largest value since At, that at At
-	// included. A rate that follows from window and round-trip time (transport.Gauge.Derived)
-	// does not count. unit.Never if it did not before it ended.
-	Reduced []unit.Time
-}
-
-// What the lab notes as well.
-type (
-	Notices    = observe.Notices
-	Reordering = observe.Reordering
-	Tally      = observe.Tally
-)
-
 // observation is what is noted beyond counters, if the configuration asks for any of it:
-// Config.Onsets, Peaks, Notices, Ordering.
+// Selection.Onsets, Peaks, Notices, Ordering.
 type observation struct {
 	run    *Simulation
 	onsets []onset
@@ -65,35 +37,9 @@ type observed struct {
 // onset is one that is looked for. Nodes run ahead of each other within a window, so that what a sender
 // does waits in its thread's log until it is known when the onset was.
 type onset struct {
-	config  *Onset
+	config  *outcome.Onset
 	at      unit.Time
 	reduced []unit.Time
-}
-
-// Change is a new window or rate of a flow's sender.
-type Change struct {
-	At           unit.Time
-	Flow         int32
-	Window, Rate int64
-}
-
-// checkOnsets returns an error if an onset is impossible.
-func (r *Simulation) checkOnsets() error {
-	seen := make(map[int]bool)
-	for i, o := range r.config.Onsets {
-		if o.After < 0 || !(o.By > 0 && o.By < 1) || o.Port >= len(r.linkOf) ||
-			o.Port >= 0 && (!r.linkOf[o.Port].OfSwitch || o.Above.Packets < 1 && o.Above.Bytes < 1) {
-			return fmt.Errorf("sim: onset %d: after %v, more than %v at port %d of %d, by %g", i, o.After, o.Above, o.Port,
-				len(r.linkOf), o.By)
-		}
-		for _, f := range o.Flows {
-			if f < 0 || f >= len(r.config.Flows) || seen[f] {
-				return fmt.Errorf("sim: onset %d: flow %d of %d is not there, or there twice", i, f, len(r.config.Flows))
-			}
-			seen[f] = true
-		}
-	}
-	return nil
 }
 
 // observe begins to note what the configuration asks for.
@@ -176,7 +122,7 @@ func (o *observation) called(h *host, i int32, now unit.Time) {
 		return
 	}
 	log := &h.thread.log[w.onset-1]
-	*log = append(*log, Change{now, int32(s.flow), window, rate})
+	*log = append(*log, outcome.Change{At: now, Flow: int32(s.flow), Window: window, Rate: rate})
 }
 
 // settle judges what senders did before done, up to which everything has happened.
@@ -192,7 +138,7 @@ func (o *observation) settle(done unit.Time) {
 }
 
 // judge looks at the changes of a log before done, and returns what is left.
-func (o *observation) judge(n *onset, log []Change, done unit.Time) (left []Change) {
+func (o *observation) judge(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
 	left = log[:0]
 	for _, c := range log {
 		w := &o.flows[c.Flow]
@@ -215,11 +161,11 @@ func (o *observation) judge(n *onset, log []Change, done unit.Time) (left []Chan
 func (o *observation) unknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
 
 // changes are those of an onset that these hosts do not know, and what was there when it could begin at the earliest.
-func (o *observation) changes(onset int) (all []Change) {
+func (o *observation) changes(onset int) (all []outcome.Change) {
 	c := o.onsets[onset].config
 	for _, f := range c.Flows {
 		if w := &o.flows[f]; w.topWindow != 0 || w.topRate != 0 {
-			all = append(all, Change{c.After, int32(f), w.topWindow, w.topRate})
+			all = append(all, outcome.Change{At: c.After, Flow: int32(f), Window: w.topWindow, Rate: w.topRate})
 		}
 	}
 	for _, t := range o.run.threads {
@@ -228,21 +174,23 @@ func (o *observation) changes(onset int) (all []Change) {
 	return all
 }
 
-// Settle is what came of an onset that hosts without a network could not know, which others say was at that time;
-// unit.Never: never. Changes are the hosts' (Result.Changes).
-func (c *Onset) Settle(at unit.Time, changes []Change) OnsetResult {
+// JudgeOnset returns the result of an onset at a port, which the network outside an Edge has seen at that time; at is
+// unit.Never if it did not begin. Changes are the hosts' (Result.Changes).
+func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcome.OnsetResult {
 	o := observation{}
-	n := onset{config: c, at: at, reduced: make([]unit.Time, len(c.Flows))}
-	for k, f := range c.Flows {
+	n := onset{config: x, at: at, reduced: make([]unit.Time, len(x.Flows))}
+	for k, f := range x.Flows {
 		n.reduced[k] = unit.Never
 		for len(o.flows) <= f {
 			o.flows = append(o.flows, observed{})
 		}
 		o.flows[f].at = int32(k)
 	}
-	mine := slices.DeleteFunc(slices.Clone(changes), func(x Change) bool { return int(x.Flow) >= len(o.flows) })
+	mine := slices.DeleteFunc(slices.Clone(changes), func(c outcome.Change) bool {
+		return int(c.Flow) >= len(o.flows)
+	})
 	o.judge(&n, mine, unit.Never)
-	return OnsetResult{At: at, Reduced: n.reduced}
+	return outcome.OnsetResult{At: at, Reduced: n.reduced}
 }
 
 // fallen reports whether a value is a reduction from the largest. 0 is no limit, or none yet.
@@ -329,7 +277,7 @@ func (o *observation) restart(now unit.Time) {
 }
 
 // result adds what was noted to a run's result.
-func (o *observation) result(out *Result, notices Notices, last, first *snapshot) {
+func (o *observation) result(out *outcome.Result, notices outcome.Notices, last, first *snapshot) {
 	c := o.run.config
 	o.settle(unit.Never)
 	for i := range o.onsets {
@@ -337,7 +285,7 @@ func (o *observation) result(out *Result, notices Notices, last, first *snapshot
 		if o.unknown(i) {
 			out.Changes = append(out.Changes, o.changes(i))
 		}
-		x := OnsetResult{At: n.at, Reduced: n.reduced}
+		x := outcome.OnsetResult{At: n.at, Reduced: n.reduced}
 		if n.at > out.Time {
 			x.At = unit.Never // it ended before
 		}
@@ -362,7 +310,7 @@ func (o *observation) result(out *Result, notices Notices, last, first *snapshot
 func (r *Simulation) checkMetrics() error {
 	for i := range r.config.Watches {
 		w := &r.config.Watches[i]
-		if w.What != ProgramMetric {
+		if w.What != outcome.ProgramMetric {
 			continue
 		}
 		if names := r.switches[w.Index].MetricNames(); !slices.Contains(names, w.Name) {

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -41,8 +42,8 @@ func datagrams(t *testing.T, c *Config, start unit.Time, size unit.Bytes, rate u
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 1, Start: start, Size: size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
-		DstPort: f.DstPort})
+	c.Add(outcome.Flow{Src: 0, Dst: 1, Start: start, Size: size, SrcPort: f.SrcPort,
+		DstPort: f.DstPort}, s, r)
 }
 
 // hook is a program at the ingress, behind what chooses the port.
@@ -83,7 +84,7 @@ func TestReorderingInNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Reordering[0] != (Reordering{Arrived: 6, Reordered: 1, Extent: 4}) {
+		if r.Reordering[0] != (outcome.Reordering{Arrived: 6, Reordered: 1, Extent: 4}) {
 			t.Errorf("wire %v: %+v", wire, r.Reordering[0])
 		}
 	}
@@ -99,7 +100,7 @@ func TestNotices(t *testing.T) {
 		n.TurnRound()
 		return n
 	}
-	run := func(change func(c *Config)) *Result {
+	run := func(change func(c *Config)) *outcome.Result {
 		c := chain(func(c *Config) {
 			c.Notices = true
 			withHook(c, func(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
@@ -162,7 +163,7 @@ func script(c *Config, steps ...step) {
 	s, r := &scripted{steps: steps}, &scripted{}
 	s.counters.Finished, r.counters.Finished = unit.Never, unit.Never
 	i := len(c.Flows)
-	c.Flows = append(c.Flows, Flow{Src: 0, Dst: 1, Sender: s, Receiver: r, SrcPort: uint16(500 + i), DstPort: 9})
+	c.Add(outcome.Flow{Src: 0, Dst: 1, SrcPort: uint16(500 + i), DstPort: 9}, s, r)
 }
 
 func (s *scripted) Receive(unit.Time, *packet.Packet) bool { return false }
@@ -205,14 +206,15 @@ func TestOnset(t *testing.T) {
 	}
 	want := []unit.Time{5 * ms, 8 * ms, unit.Never, 5500 * us, unit.Never, 9 * ms, unit.Never}
 	for name, x := range map[string]struct {
-		o  Onset
+		o  outcome.Onset
 		at unit.Time
 	}{
-		"a queue in packets": {Onset{Port: toB, Above: unit.Length{Packets: 3}}, congested},
-		"in bytes":           {Onset{Port: toB, Above: unit.Length{Bytes: 4*1042 - 1}}, congested},
-		"a time":             {Onset{Port: -1, After: congested}, congested},
-		"full already":       {Onset{Port: toB, After: congested + us, Above: unit.Length{Packets: 3}}, congested + us},
-		"never":              {Onset{Port: toB, Above: unit.Length{Packets: 300}}, unit.Never},
+		"a queue in packets": {outcome.Onset{Port: toB, Above: unit.Length{Packets: 3}}, congested},
+		"in bytes":           {outcome.Onset{Port: toB, Above: unit.Length{Bytes: 4*1042 - 1}}, congested},
+		"a time":             {outcome.Onset{Port: -1, After: congested}, congested},
+		"full already": {outcome.Onset{Port: toB, After: congested + us, Above: unit.Length{Packets: 3}},
+			congested + us},
+		"never": {outcome.Onset{Port: toB, Above: unit.Length{Packets: 300}}, unit.Never},
 	} {
 		for _, window := range []unit.Time{0, 100 * us, unit.Second} { // nodes run ahead of each other by so much
 			c := chain(func(c *Config) { c.Window = window })
@@ -223,7 +225,7 @@ func TestOnset(t *testing.T) {
 				x.o.Flows = append(x.o.Flows, len(c.Flows))
 				script(c, s...)
 			}
-			c.Onsets, c.Peaks = []Onset{x.o}, true
+			c.Onsets, c.Peaks = []outcome.Onset{x.o}, true
 			r, err := Run(c)
 			if err != nil {
 				t.Fatal(err)
@@ -250,7 +252,7 @@ func TestOnsetInFlight(t *testing.T) {
 	for _, inFlight := range []bool{false, true} {
 		c := chain(nil)
 		script(c, step{at: ms, window: 100}, step{at: 4 * ms, window: 90}, step{at: 5 * ms})
-		c.Onsets = []Onset{{Port: -1, After: 2 * ms, By: 0.1, InFlight: inFlight, Flows: []int{0}}}
+		c.Onsets = []outcome.Onset{{Port: -1, After: 2 * ms, By: 0.1, InFlight: inFlight, Flows: []int{0}}}
 		r, err := Run(c)
 		if err != nil {
 			t.Fatal(err)
@@ -285,14 +287,14 @@ func TestObservedSame(t *testing.T) {
 		r, err := Run(config(t, 3, func(c *Config) {
 			if observe {
 				c.Peaks, c.Notices, c.Ordering = true, true, true
-				c.Onsets = []Onset{{Port: 1, By: 0.1, Above: unit.Length{Packets: 2}, After: 3 * unit.Microsecond,
+				c.Onsets = []outcome.Onset{{Port: 1, By: 0.1, Above: unit.Length{Packets: 2}, After: 3 * unit.Microsecond,
 					Flows: []int{0, 2, 4}}}
 			}
 		}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Onsets, r.Notices = nil, Notices{}
+		r.Onsets, r.Notices = nil, outcome.Notices{}
 		r.Peaks, r.Reordering = nil, nil
 		b, _ := json.Marshal(r)
 		return string(b)
@@ -303,14 +305,16 @@ func TestObservedSame(t *testing.T) {
 }
 
 func TestBadOnsets(t *testing.T) {
-	good := Onset{Port: toB, By: 0.1, Above: unit.Length{Packets: 1}, Flows: []int{0}}
-	for i, change := range []func(o *Onset){
+	good := outcome.Onset{Port: toB, By: 0.1, Above: unit.Length{Packets: 1}, Flows: []int{0}}
+	for i, change := range []func(o *outcome.Onset){
 		nil,
-		func(o *Onset) { o.After = -1 }, func(o *Onset) { o.By = 0 }, func(o *Onset) { o.By = 1 }, func(o *Onset) {
+		func(o *outcome.Onset) { o.After = -1 }, func(o *outcome.Onset) { o.By = 0 }, func(o *outcome.Onset) { o.By = 1 },
+		func(o *outcome.Onset) {
 			o.Port = 4
 		},
-		func(o *Onset) { o.Port = 0 }, func(o *Onset) { o.Above = unit.Length{} }, func(o *Onset) { o.Flows = []int{1} },
-		func(o *Onset) { o.Flows = []int{0, 0} },
+		func(o *outcome.Onset) { o.Port = 0 }, func(o *outcome.Onset) { o.Above = unit.Length{} },
+		func(o *outcome.Onset) { o.Flows = []int{1} },
+		func(o *outcome.Onset) { o.Flows = []int{0, 0} },
 	} {
 		c := chain(nil)
 		script(c)
@@ -318,7 +322,7 @@ func TestBadOnsets(t *testing.T) {
 		if change != nil {
 			change(&o)
 		}
-		c.Onsets = []Onset{o}
+		c.Onsets = []outcome.Onset{o}
 		if _, err := New(c); (err == nil) != (change == nil) {
 			t.Errorf("%d: %v", i, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/dataplane/forward"
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -77,8 +78,8 @@ func greedy(c *Config, src, dst int, size unit.Bytes, start unit.Time, class uin
 		Version: 4, TOS: class<<5 | packet.ECT0, Size: size, Payload: 1000, Framing: packet.Framings[0],
 		Random: unit.NewRandom(c.Seed, fmt.Sprint("flow ", i)), Start: start}
 	s, r := window.New(f, 1<<20, unit.Second)
-	c.Flows = append(c.Flows, Flow{Src: src, Dst: dst, Start: start, Size: size, Sender: s, Receiver: r,
-		SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class})
+	c.Add(outcome.Flow{Src: src, Dst: dst, Start: start, Size: size,
+		SrcPort: f.SrcPort, DstPort: f.DstPort, Class: class}, s, r)
 }
 
 // tree is a random tree of switches with hosts: no cycle, so that PFC cannot lock up.
@@ -142,14 +143,14 @@ func losslessRuns(t *testing.T, runs int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Drops != [dataplane.Reasons]uint64{} || r.End != AllDone || r.Stuck != nil {
+		if r.Drops != [dataplane.Reasons]uint64{} || r.End != outcome.AllDone || r.Stuck != nil {
 			t.Errorf("seed %d: ended by %v at %v, %v, drops %v", seed, r.End, r.Time, r.Stuck, r.Drops)
 		}
 		for _, p := range r.Ports {
 			pauses += p.Pauses.Frames
 		}
 		for i, b := range *buffers {
-			if err := b.Check(0); r.End == AllDone && err != nil {
+			if err := b.Check(0); r.End == outcome.AllDone && err != nil {
 				t.Errorf("seed %d, buffer %d at the end: %v", seed, i, err)
 			}
 		}
@@ -237,7 +238,8 @@ func TestDeadlock(t *testing.T) {
 					t.Errorf("%+v", s)
 				}
 			}
-			if r.End != Deadlock || strings.Join(names, " ") != "s0->s1 s1->s2 s2->s3 s3->s4 s4->s0" || len(r.Unfinished) != 5 ||
+			if r.End != outcome.Deadlock || strings.Join(names, " ") != "s0->s1 s1->s2 s2->s3 s3->s4 s4->s0" ||
+				len(r.Unfinished) != 5 ||
 				r.Time > 2*unit.Millisecond {
 				t.Errorf("%s: ended by %s at %v: %v", kind, r.End, r.Time, names)
 			}
@@ -257,7 +259,7 @@ func TestDeadlock(t *testing.T) {
 	for i := range 2 {
 		greedy(c, 10+i, 6, 100*unit.MB, 0, 1)
 	}
-	if r, err := Run(c); err != nil || r.End != Deadlock || len(r.Stuck) != 5 || r.Time > 5*unit.Millisecond {
+	if r, err := Run(c); err != nil || r.End != outcome.Deadlock || len(r.Stuck) != 5 || r.Time > 5*unit.Millisecond {
 		t.Errorf("ended by %s at %v: %v, %v", r.End, r.Time, r.Stuck, err)
 	}
 	// the same without the link that closes the circle
@@ -272,7 +274,7 @@ func TestDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.End != AllDone || r.Stuck != nil {
+	if r.End != outcome.AllDone || r.Stuck != nil {
 		t.Errorf("a chain ends by %v, %v", r.End, r.Stuck)
 	}
 }
@@ -310,7 +312,7 @@ func deadlockIsOne(t *testing.T, networks int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var stuck []Stuck
+		var stuck []outcome.Stuck
 		now := unit.Time(0)
 		for s.unfinished > 0 && now < 400*unit.Millisecond { // the transport's timeout is 1 s
 			now = max(now+2*unit.Microsecond, min(s.fabric.Next(), 400*unit.Millisecond))
@@ -378,9 +380,10 @@ func TestLostResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			switch {
-			case kind == "quanta" && r.End != AllDone:
+			case kind == "quanta" && r.End != outcome.AllDone:
 				t.Errorf("%s: ended by %v, %v", kind, r.End, r.Stuck)
-			case kind != "quanta" && (r.End != Starved || len(r.Stuck) != 1 || r.Stuck[0].Port != 0 || !r.Stuck[0].Paused):
+			case kind != "quanta" && (r.End != outcome.Starved || len(r.Stuck) != 1 || r.Stuck[0].Port != 0 ||
+				!r.Stuck[0].Paused):
 				t.Errorf("%s: ended by %v, %+v", kind, r.End, r.Stuck)
 			}
 		})
@@ -398,7 +401,7 @@ func TestStarved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.End != Starved || len(r.Stuck) != 1 || r.Stuck[0].Queue != 1 || r.Stuck[0].Paused ||
+	if r.End != outcome.Starved || len(r.Stuck) != 1 || r.Stuck[0].Queue != 1 || r.Stuck[0].Paused ||
 		c.Network.PortName(r.Stuck[0].Port/2, r.Stuck[0].Port%2) != "s0->s2" || len(r.Unfinished) != 2 {
 		t.Errorf("ended by %v: %+v, unfinished %v", r.End, r.Stuck, r.Unfinished)
 	}
@@ -436,7 +439,7 @@ func TestSameResultPFC(t *testing.T) {
 			}
 			for k := range c.Network.Nodes {
 				if c.Network.Nodes[k].Switch {
-					c.Watches = append(c.Watches, Watch{What: BufferBytes, Index: k, Every: 100 * unit.Microsecond})
+					c.Watches = append(c.Watches, outcome.Watch{What: outcome.BufferBytes, Index: k, Every: 100 * unit.Microsecond})
 				}
 			}
 			if change != nil {
@@ -502,9 +505,9 @@ func TestClassesShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: src, Dst: 3, Start: start, Stop: stop, Sender: s, Receiver: r, SrcPort: f.SrcPort,
-			DstPort: f.DstPort, Class: class})
-		c.Watches = append(c.Watches, Watch{What: ReceivedBytes, Index: i, Every: unit.Millisecond})
+		c.Add(outcome.Flow{Src: src, Dst: 3, Start: start, Stop: stop, SrcPort: f.SrcPort,
+			DstPort: f.DstPort, Class: class}, s, r)
+		c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: i, Every: unit.Millisecond})
 	}
 	flow(0, 1, 0, 15*unit.Millisecond, 9500*unit.Mbps)
 	flow(1, 2, 10*unit.Millisecond, unit.Never, 9500*unit.Mbps)

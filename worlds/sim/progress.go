@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
@@ -64,38 +65,11 @@ func (h *host) busy() bool {
 		h.nextSend() != unit.Never || h.nextTimer() != unit.Never || h.jobs != nil && h.jobs.next != unit.Never
 }
 
-// Wait is what an unfinished flow was waiting for when the run ended.
-type Wait struct {
-	Flow int
-	For  string // in words: "its timer"
-	// Until is when that comes; unit.Never if it is not known, or if it is nothing.
-	Until unit.Time
-	// InNetwork is how many of its packets are on links and in queues.
-	InNetwork int
-	// Down are the directions of links (Result.Ports) that are down when the run ends and lost packets of the flow.
-	Down []int
-}
-
-// String gives the wait in words.
-func (w Wait) String() string {
-	s := w.For
-	if w.Until != unit.Never {
-		s += fmt.Sprintf(" at %.9g s", w.Until.Seconds())
-	}
-	switch {
-	case w.InNetwork == 1:
-		s += ", with a packet in the network"
-	case w.InNetwork > 1:
-		s += fmt.Sprintf(", with %d packets in the network", w.InNetwork)
-	}
-	return s
-}
-
 // mostWaits is how many flows a result explains.
 const mostWaits = 20
 
 // waits says of the first unfinished flows what they wait for.
-func (r *Simulation) waits(now unit.Time, unfinished []int) []Wait {
+func (r *Simulation) waits(now unit.Time, unfinished []int) []outcome.Wait {
 	if len(unfinished) > mostWaits {
 		unfinished = unfinished[:mostWaits]
 	}
@@ -108,7 +82,7 @@ func (r *Simulation) waits(now unit.Time, unfinished []int) []Wait {
 			packets[p.Flow]++
 		}
 	})
-	out, down := make([]Wait, 0, len(unfinished)), r.downLinks()
+	out, down := make([]outcome.Wait, 0, len(unfinished)), r.downLinks()
 	for _, i := range unfinished {
 		w := r.waitsFor(i, now)
 		w.InNetwork = packets[packet.FlowID(i)]
@@ -138,19 +112,12 @@ func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 	return at
 }
 
-// MessageWait is what a message of a job that did not end was waiting for when the run ended.
-type MessageWait struct {
-	From, To       int // ranks
-	Size, Received unit.Bytes
-	Wait
-}
-
 // maxMessageWaits limits the messages that a result explains for each job.
 const maxMessageWaits = 3
 
 // messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages
 // that links that are down have lost packets of come first, then the oldest ones.
-func (r *Simulation) messageWaits(j int, now unit.Time) (out []MessageWait) {
+func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
 	for k := range x.message {
@@ -174,7 +141,7 @@ func (r *Simulation) messageWaits(j int, now unit.Time) (out []MessageWait) {
 	open = open[:min(len(open), maxMessageWaits)]
 	for i, w := range r.waits(now, open) {
 		m := &x.message[open[i]-r.listed]
-		out = append(out, MessageWait{From: int(m.From), To: int(m.to), Size: m.Size, Received: r.received(open[i]),
+		out = append(out, outcome.MessageWait{From: int(m.From), To: int(m.to), Size: m.Size, Received: r.received(open[i]),
 			Wait: w})
 	}
 	return out
@@ -201,9 +168,9 @@ func (r *Simulation) each(visit func(*packet.Packet)) {
 }
 
 // waitsFor says what flow i waits for.
-func (r *Simulation) waitsFor(i int, now unit.Time) Wait {
+func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	f := &r.config.Flows[i]
-	w := Wait{Flow: i, Until: unit.Never}
+	w := outcome.Wait{Flow: i, Until: unit.Never}
 	if r.missing != nil && r.missing[i] > 0 {
 		w.For = "flows that come before it"
 		for _, j := range f.After {

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -79,8 +80,8 @@ func waiting(t *testing.T, load float64, packets int) (mean, half float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: sources + 1, Sender: s,
-			Receiver: &waits{r, service + unit.TransmitTime(1000, 100*rate), packets / 20, packets * 9 / 10 / 50, &n, &batch}})
+		c.Add(outcome.Flow{Src: i, Dst: sources + 1}, s,
+			&waits{r, service + unit.TransmitTime(1000, 100*rate), packets / 20, packets * 9 / 10 / 50, &n, &batch})
 	}
 	if _, err := Run(c); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
@@ -57,7 +58,7 @@ func queuePairs(t testing.TB, c *Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Sender, f.Receiver = s, r
+		c.Endpoints[i] = transport.Ends{Sender: s, Receiver: r}
 	}
 }
 
@@ -149,8 +150,8 @@ func rack(t *testing.T, n int, build func(f transport.Flow) (sender, receiver tr
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: n, Size: f.Size, Sender: s, Receiver: r, SrcPort: f.SrcPort,
-			DstPort: f.DstPort})
+		c.Add(outcome.Flow{Src: i, Dst: n, Size: f.Size, SrcPort: f.SrcPort,
+			DstPort: f.DstPort}, s, r)
 	}
 	return c, x
 }
@@ -193,7 +194,7 @@ func TestNacksInNetwork(t *testing.T) {
 			var last unit.Time
 			for i, f := range r.Flows {
 				taken, refused, last = taken+f.Sender.NacksTaken, refused+f.Sender.NacksRefused, max(last, f.FCT)
-				if s, ok := c.Flows[i].Sender.(*rdma.Sender); ok {
+				if s, ok := c.Endpoints[i].Sender.(*rdma.Sender); ok {
 					timeouts += s.Timeouts()
 				}
 			}
@@ -208,10 +209,10 @@ func TestNacksInNetwork(t *testing.T) {
 			}
 			if x.n < 100 {
 				c, _ = rack(t, x.n, x.build)
-				want := outcome(t, c)
+				want := transcript(t, c)
 				c, _ = rack(t, x.n, x.build)
 				c.Wire = true
-				if got := outcome(t, c); got != want {
+				if got := transcript(t, c); got != want {
 					t.Errorf("%s: another result in wire form\n%s\n%s", x.name, got, want)
 				}
 			}

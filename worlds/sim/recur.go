@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"slices"
 
-	"weir/core/fabric/observe"
 	"weir/core/fabric/timerheap"
 	"weir/core/jobs/job"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
 	"weir/worlds/sim/recurrence"
@@ -22,23 +22,12 @@ import (
 // Between iterations, whether or not any is left out, what has no effect is brought into one form: the places of
 // messages and endpoints that are over are free, and timers that nobody waits for are forgotten.
 
-// Repetition is which iterations of a job were taken from another one.
-type Repetition struct {
-	Iterations int       // so many were not carried out, as each would have been the one before them once more; 0: none
-	First      int       // number of the first of them, from 0
-	Cycle      int       // so many iterations recur together; 1: each is the one before it once more
-	Period     unit.Time // of a cycle
-	Words      int       // of state that were compared
-	// Why is why there are none: the word of the state that differs, or what else stands against it; "": there are some.
-	Why string
-}
-
 // recurring looks for iterations that recur.
 type recurring struct {
 	drive   *drive
 	program job.Alike
 	over    int // iterations that were over when it last looked
-	told    Repetition
+	told    outcome.Repetition
 	done    bool            // nothing more is looked for, and the network is left alone only for being settled
 	failed  int             // comparisons that found a difference
 	from    int             // so many iterations must be over before the next one
@@ -68,9 +57,9 @@ type moment struct {
 type counted struct {
 	ports        snapshot
 	delays       []unit.Histogram
-	tally        Tally
+	tally        outcome.Tally
 	times        unit.Histogram // of the job's messages
-	carried      [][]Carried
+	carried      [][]outcome.RankCounters
 	events, hops uint64
 }
 
@@ -133,7 +122,7 @@ func (x *recurring) against() {
 	case c.OnPFC != nil:
 		x.give("each pause is noted")
 	}
-	if _, ok := c.Jobs[0].Ends.(Lasting); !ok {
+	if _, ok := c.JobEnds.(Lasting); !ok {
 		x.give("what makes the endpoints of messages does not say what lasts of them")
 	}
 	for i := range c.Switches {
@@ -322,7 +311,7 @@ func (x *recurring) skip(n, cycle int, was, now *moment) {
 		rank.Skip(x.program, n, cycle, was.passed[k], now.passed[k])
 	}
 	j.tally.Skip(n, cycle, period)
-	x.told = Repetition{Iterations: n, First: x.over, Cycle: cycle, Period: period, Words: now.state.Words()}
+	x.told = outcome.Repetition{Iterations: n, First: x.over, Cycle: cycle, Period: period, Words: now.state.Words()}
 	x.skipped = &skipped{uint64(n / cycle), was.counts, now.counts}
 	x.over += n
 	x.drive.end -= x.shift()
@@ -361,7 +350,7 @@ func (r *Simulation) roots(now unit.Time) []recurrence.Root {
 	}
 	j := &r.jobs.of[0]
 	all = append([]recurrence.Root{{Name: "number of messages", Value: &r.jobs.number}}, all...)
-	if lasting, ok := j.config.Ends.(Lasting); ok {
+	if lasting, ok := r.config.JobEnds.(Lasting); ok {
 		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
 	}
 	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
@@ -403,8 +392,12 @@ func (r *Simulation) nicName(nic int) string {
 // grain says what is read in steps and has not moved by whole ones in a period; "": all has.
 func (r *Simulation) grain(period unit.Time, was, now *moment) string {
 	c := r.config
-	for _, j := range c.Jobs {
-		if t := j.Tick; t > 0 && period%t != 0 {
+	for i := range c.Jobs {
+		lasting, ok := c.JobEnds.(Lasting)
+		if !ok {
+			break
+		}
+		if t := lasting.Tick(c.Jobs[i].Group); t > 0 && period%t != 0 {
 			return fmt.Sprintf("stamps of the transport, or its controller's clock: the period of %v is no multiple of their "+
 				"tick of %v", period, t)
 		}
@@ -450,7 +443,7 @@ func (r *Simulation) counted(now unit.Time) counted {
 }
 
 // late has what a result says of the run's clock be so much later as things were.
-func (x *recurring) late(out *Result) {
+func (x *recurring) late(out *outcome.Result) {
 	for i := range out.Stuck {
 		out.Stuck[i].Since += x.shift()
 	}
@@ -497,7 +490,7 @@ func (x *recurring) complete(c *counted) {
 		c.delays[i].Again(s.n, &s.first.delays[i], &s.last.delays[i])
 	}
 	for k := range x.drive.over[0] {
-		x.drive.over[0][k].again(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
+		x.drive.over[0][k].AddRepeated(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
 	}
 	x.drive.jobs.of[0].times.Again(s.n, &s.first.times, &s.last.times)
 	c.tally = again(c.tally, s.n, &s.first.tally, &s.last.tally)
@@ -506,7 +499,7 @@ func (x *recurring) complete(c *counted) {
 }
 
 // again is a tally with n times what was counted between two others.
-func again(t Tally, n uint64, first, last *Tally) observe.Tally {
+func again(t outcome.Tally, n uint64, first, last *outcome.Tally) outcome.Tally {
 	for k := range t.Kinds {
 		t.Kinds[k] += n * (last.Kinds[k] - first.Kinds[k])
 	}

@@ -9,6 +9,7 @@ import (
 	"weir/core/fabric"
 	"weir/core/fabric/observe"
 	"weir/core/fabric/wiring"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -32,22 +33,23 @@ type Simulation struct {
 	crew     *crew.Crew  // of several threads, while the run goes on
 	linkOf   []direction // of the fabric's links
 
-	sender, receiver []int32      // by flow, the slot at its host; unmade or over
-	outcome          []FlowResult // by flow; of those that are over, and when others began
-	over, overBefore [][]Carried  // by job and rank, of messages that are over; of all when the measured part began
-	before           []before     // of flows that had begun when the measured part did
-	missing          []int32      // by flow, how many of Flow.After it waits for; nil: none comes after others
-	waitsAt, waiting []int32      // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
-	triggers         *triggers    // nil: there are none
-	unfinished       int          // flows with an end that has not come, and jobs
-	finished         int          // flows with an end that has come
-	nextSweep        int          // as many have finished when ends are given back next
-	listed           int          // flows of the configuration; those behind them are messages of jobs
-	jobs             *jobs        // nil: there are none
-	carried          []bool       // by flow: these hosts have it (Edge); nil: they have all
-	there            []uint64     // a bit a flow: it has packets in the network
-	paused           bool         // there was a PFC frame
-	pauses           []PFCEvent   // room to sort them
+	sender, receiver []int32              // by flow, the slot at its host; unmade or over
+	outcome          []outcome.FlowResult // by flow; of those that are over, and when others began
+	// over is by job and rank, of messages that are over; overBefore is of all when the measured part began.
+	over, overBefore [][]outcome.RankCounters
+	before           []before   // of flows that had begun when the measured part did
+	missing          []int32    // by flow, how many of Flow.After it waits for; nil: none comes after others
+	waitsAt, waiting []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
+	triggers         *triggers  // nil: there are none
+	unfinished       int        // flows with an end that has not come, and jobs
+	finished         int        // flows with an end that has come
+	nextSweep        int        // as many have finished when ends are given back next
+	listed           int        // flows of the configuration; those behind them are messages of jobs
+	jobs             *jobs      // nil: there are none
+	carried          []bool     // by flow: these hosts have it (Edge); nil: they have all
+	there            []uint64   // a bit a flow: it has packets in the network
+	paused           bool       // there was a PFC frame
+	pauses           []PFCEvent // room to sort them
 	lastFinish       unit.Time
 	lastArrival      unit.Time // of a flow that is over, and whose receiver nothing answers
 
@@ -65,11 +67,11 @@ type snapshot = wiring.Counts
 
 // Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
 // if a job cannot go on (job.Rank.Fault).
-func Run(c *Config) (*Result, error) {
+func Run(c *Config) (*outcome.Result, error) {
 	if c.Ideal != nil {
 		res, err := ideally(c)
 		if err == nil {
-			res.idealMessages()
+			idealMessages(res)
 		}
 		return res, err
 	}
@@ -123,12 +125,9 @@ func New(c *Config) (*Simulation, error) {
 	var threads int
 	r.threadOf, threads = divide(c, r.wiring.Links)
 	for range threads {
-		r.threads = append(r.threads, &thread{log: make([][]Change, len(c.Onsets))})
+		r.threads = append(r.threads, &thread{log: make([][]outcome.Change, len(c.Onsets))})
 	}
 	r.linkOf, r.switches = r.wiring.Directions, r.wiring.Switches
-	if err := r.checkOnsets(); err != nil {
-		return nil, err
-	}
 	nodes := make([]fabric.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		if node.Switch {
@@ -216,21 +215,21 @@ func (r *Simulation) sample(now unit.Time, atEnd bool) {
 }
 
 // look reads one quantity.
-func (r *Simulation) look(w *Watch, now unit.Time) int64 {
-	if w.What == BufferBytes {
+func (r *Simulation) look(w *outcome.Watch, now unit.Time) int64 {
+	if w.What == outcome.BufferBytes {
 		return int64(r.switches[w.Index].Buffered())
 	}
-	if w.What == ProgramMetric {
+	if w.What == outcome.ProgramMetric {
 		return r.switches[w.Index].MetricBits(w.Name, now)
 	}
-	if w.What.OfPorts() {
-		return w.What.OfPort(r.wiring.Port(w.Index))
+	if w.What.OfPort() {
+		return observe.ReadPort(w.What, r.wiring.Port(w.Index))
 	}
-	if w.What == MessageBytes {
+	if w.What == outcome.MessageBytes {
 		return int64(r.carriedBytes(w.Index))
 	}
 	f := &r.config.Flows[w.Index]
-	if w.What == ReceivedBytes {
+	if w.What == outcome.ReceivedBytes {
 		return int64(r.received(w.Index))
 	}
 	s := r.sent(w.Index, now)
@@ -242,13 +241,13 @@ func (r *Simulation) look(w *Watch, now unit.Time) int64 {
 		return -1
 	}
 	switch g := sender.Gauge(); w.What {
-	case Window:
+	case outcome.Window:
 		return int64(g.Window)
-	case Rate:
+	case outcome.Rate:
 		return int64(g.Rate)
-	case InFlight:
+	case outcome.InFlight:
 		return int64(g.InFlight)
-	case RTT:
+	case outcome.RTT:
 		return orNone(int64(g.RTT))
 	default:
 		return orNone(int64(g.Delivery))
@@ -303,7 +302,7 @@ func (r *Simulation) restart(now unit.Time) {
 		for i := range t.delays {
 			t.delays[i].Reset()
 		}
-		t.tally, t.noticesLost = Tally{}, 0
+		t.tally, t.noticesLost = outcome.Tally{}, 0
 	}
 	if r.observation != nil {
 		r.observation.restart(now)
@@ -329,14 +328,14 @@ func (r *Simulation) snapshot(now unit.Time) (s snapshot) {
 }
 
 // result is what the run gives that ends at a time of its clock.
-func (d *drive) result(reason EndReason, end unit.Time) *Result {
+func (d *drive) result(reason outcome.EndReason, end unit.Time) *outcome.Result {
 	r, c := d.Simulation, d.config
 	_, _, notices := r.merged()
 	all, first := r.counted(end), r.atWarmup
 	d.recurring.complete(&all)
 	last := all.ports
 	end += d.recurring.shift()
-	out := &Result{
+	out := &outcome.Result{
 		End: reason, Time: end, Measured: max(end-c.Warmup, 0),
 		Events: all.events, PacketHops: all.hops, Watched: r.watched, Delays: all.delays, Tally: all.tally,
 	}

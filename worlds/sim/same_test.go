@@ -61,7 +61,7 @@ func sameInEveryForm(t *testing.T, what string, forms []form, build func(change 
 	run := func(change func(*Config), each func(*trace.Record, []byte)) (result string, sums []uint32, untilDone bool) {
 		c, d := build(change), &digest{each: each}
 		record(t, c, []string{"*"}, d)
-		result = outcome(t, c)
+		result = transcript(t, c)
 		if err := c.Trace.Err(); err != nil {
 			t.Fatal(err)
 		}

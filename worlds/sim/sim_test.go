@@ -11,6 +11,7 @@ import (
 	"weir/core/cc/reno"
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -48,10 +49,11 @@ func leafSpine(h, s int, buffer unit.Length) *topology.Network {
 func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 	const h = 4
 	c := &Config{Wiring: Wiring{Seed: seed, Network: leafSpine(h, 3, unit.Length{Packets: 12})},
-		Selection: Selection{Delays: true, Tally: true}, Duration: 20 * unit.Millisecond}
+		Selection: outcome.Selection{Delays: true, Tally: true}, Duration: 20 * unit.Millisecond}
 	for i := range 2 * len(c.Network.Links) {
-		c.Watches = append(c.Watches, Watch{What: QueuePackets, Index: i, Every: unit.Millisecond}, Watch{What: SentBytes,
-			Index: i, Every: 700 * unit.Microsecond})
+		c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueuePackets, Index: i, Every: unit.Millisecond},
+			outcome.Watch{What: outcome.SentBytes,
+				Index: i, Every: 700 * unit.Microsecond})
 	}
 	c.Network.Links[1].Loss = 0.01
 	c.Network.Links[9].Jitter = 3 * unit.Microsecond
@@ -69,16 +71,16 @@ func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 				fmt.Sprint("flow ", i)),
 			Start: unit.Time(i) * unit.Microsecond}
 		s, r := window.New(f, 20, 200*unit.Microsecond)
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Size: f.Size, Sender: s, Receiver: r,
-			SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Add(outcome.Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Size: f.Size,
+			SrcPort: f.SrcPort, DstPort: f.DstPort}, s, r)
 		f.ID++
 		f.SrcPort, f.Size = uint16(200+i), 0
 		us, ur, err := udp.New(f, udp.Config{Rate: 300 * unit.Mbps, Pattern: udp.CBR, GapJitter: 0.3})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Flows = append(c.Flows, Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start, Sender: us, Receiver: ur,
-			SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Add(outcome.Flow{Src: i, Dst: (i + h) % (2 * h), Start: f.Start,
+			SrcPort: f.SrcPort, DstPort: f.DstPort}, us, ur)
 	}
 	if change != nil {
 		change(c)
@@ -87,7 +89,7 @@ func config(t testing.TB, seed uint64, change func(*Config)) *Config {
 }
 
 // outcome is all of a result, as text.
-func outcome(t testing.TB, c *Config) string {
+func transcript(t testing.TB, c *Config) string {
 	t.Helper()
 	s, err := New(c)
 	if err != nil {
@@ -118,17 +120,17 @@ func outcome(t testing.TB, c *Config) string {
 // and in whatever form packets cross the links.
 func TestSameResult(t *testing.T) {
 	for seed := range uint64(3) {
-		want := outcome(t, config(t, seed, nil))
+		want := transcript(t, config(t, seed, nil))
 		if !strings.Contains(want, `"End":"time up"`) {
 			t.Fatalf("seed %d: %s", seed, want)
 		}
 		for _, f := range everyForm {
-			if got := outcome(t, config(t, seed, f.change)); got != want {
+			if got := transcript(t, config(t, seed, f.change)); got != want {
 				t.Errorf("seed %d, %s: another result\n%s\n%s", seed, f.name, got, want)
 			}
 		}
 	}
-	if outcome(t, config(t, 1, nil)) == outcome(t, config(t, 2, nil)) {
+	if transcript(t, config(t, 1, nil)) == transcript(t, config(t, 2, nil)) {
 		t.Error("two seeds give one result: randomness is not used")
 	}
 }
@@ -149,7 +151,7 @@ func connections(t testing.TB, c *Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Sender, f.Receiver = s, r
+		c.Endpoints[i] = transport.Ends{Sender: s, Receiver: r}
 	}
 }
 
@@ -207,18 +209,19 @@ func TestNamedStreams(t *testing.T) {
 
 // How a run ends, and what is unfinished.
 func TestEnds(t *testing.T) {
-	finite := func(change func(*Config)) *Result {
+	finite := func(change func(*Config)) *outcome.Result {
 		c := config(t, 1, nil)
-		var flows []Flow
-		for i := 0; i < len(c.Flows); i += 2 {
-			f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1),
-				Dst:     packet.Addr(c.Flows[i].Dst + 1),
-				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0]}
+		every := c.Flows
+		c.Flows = nil
+		for i := 0; i < len(every); i += 2 {
+			f := transport.Flow{ID: packet.FlowID(len(c.Flows)), Src: packet.Addr(every[i].Src + 1),
+				Dst:     packet.Addr(every[i].Dst + 1),
+				SrcPort: every[i].SrcPort, DstPort: 7, Version: 4, Size: 60_000, Payload: 1000, Framing: packet.Framings[0]}
 			s, r := window.New(f, 20, 200*unit.Microsecond)
-			flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r,
-				SrcPort: f.SrcPort, DstPort: 7})
+			c.Add(outcome.Flow{Src: every[i].Src, Dst: every[i].Dst, Size: f.Size,
+				SrcPort: f.SrcPort, DstPort: 7}, s, r)
 		}
-		c.Flows, c.UntilDone, c.Duration = flows, true, unit.Second
+		c.UntilDone, c.Duration = true, unit.Second
 		change(c)
 		r, err := Run(c)
 		if err != nil {
@@ -231,11 +234,11 @@ func TestEnds(t *testing.T) {
 	for _, f := range r.Flows {
 		last = max(last, f.FCT)
 	}
-	if r.End != AllDone || len(r.Unfinished) != 0 || r.Time != last+unit.Microsecond {
+	if r.End != outcome.AllDone || len(r.Unfinished) != 0 || r.Time != last+unit.Microsecond {
 		t.Errorf("all done: %s at %v, last flow %v, unfinished %v", r.End, r.Time, last, r.Unfinished)
 	}
 	r = finite(func(c *Config) { c.Duration = 50 * unit.Microsecond })
-	if r.End != TimeUp || len(r.Unfinished) != 8 || r.Time != 50*unit.Microsecond {
+	if r.End != outcome.TimeUp || len(r.Unfinished) != 8 || r.Time != 50*unit.Microsecond {
 		t.Errorf("time up: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
 	}
 	// nothing gets through: retransmissions go on to the end
@@ -245,7 +248,7 @@ func TestEnds(t *testing.T) {
 		}
 		c.Duration = 100 * unit.Second
 	})
-	if r.End != TimeUp || len(r.Unfinished) != 8 || r.Time != 100*unit.Second {
+	if r.End != outcome.TimeUp || len(r.Unfinished) != 8 || r.Time != 100*unit.Second {
 		t.Errorf("nothing gets through: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
 	}
 	// but not before the flows have started
@@ -255,18 +258,18 @@ func TestEnds(t *testing.T) {
 				Dst:     packet.Addr(c.Flows[i].Dst + 1),
 				SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 5000, Payload: 1000, Framing: packet.Framings[0],
 				Start: 25 * unit.Second}, 20, unit.Millisecond)
-			c.Flows[i].Sender, c.Flows[i].Receiver, c.Flows[i].Start, c.Flows[i].Size = s, rx, 25*unit.Second, 5000
+			c.Endpoints[i], c.Flows[i].Start, c.Flows[i].Size = transport.Ends{Sender: s, Receiver: rx}, 25*unit.Second, 5000
 		}
 		c.Duration = 60 * unit.Second
 	})
-	if r.End != AllDone || len(r.Unfinished) != 0 {
+	if r.End != outcome.AllDone || len(r.Unfinished) != 0 {
 		t.Errorf("late flows: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
 	}
 	calls := 0
 	r = finite(func(c *Config) {
 		c.Stopped = func() bool { calls++; return calls > 20 }
 	})
-	if r.End != Interrupted || len(r.Unfinished) == 0 {
+	if r.End != outcome.Interrupted || len(r.Unfinished) == 0 {
 		t.Errorf("interrupted: %s at %v, unfinished %v", r.End, r.Time, r.Unfinished)
 	}
 }
@@ -364,7 +367,7 @@ func ExampleRun() {
 	f := transport.Flow{Src: 1, Dst: 3, SrcPort: 1, DstPort: 2, Version: 4, Size: 10_000, Payload: 1000,
 		Framing: packet.Framings[0]}
 	sender, receiver := window.New(f, 10, unit.Millisecond)
-	c.Flows = []Flow{{Src: 0, Dst: 2, Size: f.Size, Sender: sender, Receiver: receiver}}
+	c.Add(outcome.Flow{Src: 0, Dst: 2, Size: f.Size}, sender, receiver)
 	r, err := Run(c)
 	fmt.Println(err, r.End, r.Flows[0].FCT, r.PacketHops)
 	// Output: <nil> all flows done 97.2us 40

@@ -27,8 +27,8 @@ func TestStalls(t *testing.T) {
 		c := chain(change)
 		c.Stalls = s
 		datagrams(t, c, 0, 90_000, 8*unit.Mbps)
-		n := &noted{Endpoint: c.Flows[0].Receiver}
-		c.Flows[0].Receiver = n
+		n := &noted{Endpoint: c.Endpoints[0].Receiver}
+		c.Endpoints[0].Receiver = n
 		if _, err := Run(c); err != nil {
 			t.Fatal(err)
 		}

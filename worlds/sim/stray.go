@@ -4,22 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"weir/core/outcome"
 	"weir/core/packet"
 )
 
 // A stray packet arrives at a NIC where neither end of its flow is. It is dropped for the reason
 // dataplane.NotExpected, and never in a run without a mistake in what gives flows their NICs and packets their routes.
-
-// Stray is a flow, or a message of a job, with packets that arrived at a NIC where no endpoint expects them, and
-// without any packet that arrived at its receiver.
-type Stray struct {
-	Group    int    // Flow.Group
-	Flow     int    // index into Config.Flows; −1: a message of a job
-	From, To int    // of a message, the ranks
-	Src, Dst int    // the NICs of its sender and its receiver (topology.NICs)
-	NIC      int    // where the packets arrived
-	Packets  uint64 // that arrived there, whole run
-}
 
 // stray counts the stray packets of a flow, or of a message by its number, at a NIC.
 type stray struct {
@@ -58,7 +48,7 @@ func (h *host) onStray(p *packet.Packet) {
 
 // misdelivered returns the flows and messages with stray packets and without any packet at their receivers, ordered by
 // flow, then by NIC. All nodes must have reached the same time.
-func (r *Simulation) misdelivered() (out []Stray) {
+func (r *Simulation) misdelivered() (out []outcome.Stray) {
 	for nic, h := range r.hosts {
 		if h == nil {
 			continue
@@ -68,7 +58,7 @@ func (r *Simulation) misdelivered() (out []Stray) {
 				continue
 			}
 			f := &r.config.Flows[id]
-			s := Stray{Group: f.Group, Flow: int(id), Src: f.Src, Dst: f.Dst, NIC: nic, Packets: n.packets}
+			s := outcome.Stray{Group: f.Group, Flow: int(id), Src: f.Src, Dst: f.Dst, NIC: nic, Packets: n.packets}
 			if r.isMessage(id) {
 				m := &r.jobs.message[int(id)-r.listed]
 				if m.number != n.message {
@@ -79,7 +69,7 @@ func (r *Simulation) misdelivered() (out []Stray) {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b Stray) int {
+	slices.SortFunc(out, func(a, b outcome.Stray) int {
 		return cmp.Or(cmp.Compare(uint(a.Flow), uint(b.Flow)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To), cmp.Compare(a.NIC, b.NIC), cmp.Compare(a.Packets, b.Packets))
 	})

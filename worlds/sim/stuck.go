@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/unit"
 )
 
@@ -24,7 +25,7 @@ type held struct {
 // deadlock finds queues that block each other: PFC holds each of them, and every packet that keeps the
 // switch behind the link from resuming waits in another one, so that none ever moves. It returns a cycle
 // of them, or nil. All nodes must have reached the same time.
-func (r *Simulation) deadlock() []Stuck {
+func (r *Simulation) deadlock() []outcome.Stuck {
 	var all []held
 	number := map[queueOf]int{}
 	leaving := make([]int, len(r.switches)) // held queues by switch
@@ -111,16 +112,17 @@ func (r *Simulation) blocked(h *held, number map[queueOf]int) bool {
 }
 
 // cycle follows what queue k waits for until a queue comes again.
-func (r *Simulation) cycle(all []held, k int) []Stuck {
+func (r *Simulation) cycle(all []held, k int) []outcome.Stuck {
 	at := map[int]int{}
-	var path []Stuck
+	var path []outcome.Stuck
 	for {
 		if begin, again := at[k]; again {
 			return path[begin:]
 		}
 		at[k] = len(path)
 		h := &all[k]
-		path = append(path, Stuck{h.direction, h.queue, r.portOf(r.linkOf[h.direction]).Queue(h.queue).Held(), true})
+		path = append(path, outcome.Stuck{Port: h.direction, Queue: h.queue,
+			Since: r.portOf(r.linkOf[h.direction]).Queue(h.queue).Held(), Paused: true})
 		k = h.waitsFor[0]
 	}
 }
@@ -131,14 +133,14 @@ const starvation = 10 * unit.Second
 
 // starved finds the queues that were not served for half of the run, or for starvation,
 // although packets wait: others go first, or PFC holds them.
-func (r *Simulation) starved(now unit.Time) (out []Stuck) {
+func (r *Simulation) starved(now unit.Time) (out []outcome.Stuck) {
 	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {
 		p := r.portOf(d)
 		for set := p.Waiting(); set != 0; set &= set - 1 {
 			q := tm.QueueID(bits.TrailingZeros32(set))
 			if since := p.Queue(q).Held(); now-since >= limit {
-				out = append(out, Stuck{i, q, since, p.Paused()&(1<<q) != 0})
+				out = append(out, outcome.Stuck{Port: i, Queue: q, Since: since, Paused: p.Paused()&(1<<q) != 0})
 			}
 		}
 		if d.OfSwitch {
@@ -150,7 +152,7 @@ func (r *Simulation) starved(now unit.Time) (out []Stuck) {
 			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 &&
 				p.Waiting()&(1<<class) == 0 {
 				named |= 1 << class
-				out = append(out, Stuck{i, class, since, true})
+				out = append(out, outcome.Stuck{Port: i, Queue: class, Since: since, Paused: true})
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"weir/core/fabric"
+	"weir/core/fabric/observe"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -21,11 +23,11 @@ type thread struct {
 	paused      bool       // there was a PFC frame
 	pauses      []PFCEvent // since the last gather, with Config.OnPFC
 	delays      []unit.Histogram
-	tally       Tally
-	notices     Notices
-	noticesLost uint64     // by links
-	log         [][]Change // by onset
-	_           [64]byte   // threads write to different lines
+	tally       outcome.Tally
+	notices     outcome.Notices
+	noticesLost uint64             // by links
+	log         [][]outcome.Change // by onset
+	_           [64]byte           // threads write to different lines
 }
 
 // divide gives the nodes to threads: groups with hosts in equal parts by what their flows carry, in the order of the
@@ -151,7 +153,7 @@ func (r *Simulation) part(k int) fabric.Part {
 // linkPart is a thread's part of the fabric; its observer's link i is the port 2·link + end.
 func (r *Simulation) linkPart(k int) fabric.Part {
 	t, p := r.threads[k], r.part(k)
-	p.Observer = r.config.Selection.Links(p.Observer, &t.tally, &t.noticesLost, r.wiring.Port)
+	p.Observer = observe.NewLinks(&r.config.Selection, p.Observer, &t.tally, &t.noticesLost, r.wiring.Port)
 	return p
 }
 
@@ -209,7 +211,7 @@ func (r *Simulation) level() {
 }
 
 // merged returns what all threads have noted and does not change when they go on: delays, tally and notices.
-func (r *Simulation) merged() (delays []unit.Histogram, tally Tally, notices Notices) {
+func (r *Simulation) merged() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
 	if r.config.Delays {
 		delays = make([]unit.Histogram, len(r.threads[0].delays))
 	}

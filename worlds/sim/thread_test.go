@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/core/fabric"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/unit"
@@ -33,16 +34,16 @@ func TestDivide(t *testing.T) {
 			join(8+leaf, spine, unit.Microsecond)
 		}
 	}
-	permutation, incast := []Flow{}, []Flow{}
+	permutation, incast := []outcome.Flow{}, []outcome.Flow{}
 	for h := range 8 {
-		permutation = append(permutation, Flow{Src: h, Dst: (h + 3) % 8, Size: 100_000})
+		permutation = append(permutation, outcome.Flow{Src: h, Dst: (h + 3) % 8, Size: 100_000})
 		if h > 0 {
-			incast = append(incast, Flow{Src: h, Dst: 0, Size: 1_000_000})
+			incast = append(incast, outcome.Flow{Src: h, Dst: 0, Size: 1_000_000})
 		}
 	}
 	for _, c := range []struct {
 		name    string
-		flows   []Flow
+		flows   []outcome.Flow
 		threads int
 		window  unit.Time
 		want    string
@@ -55,7 +56,8 @@ func TestDivide(t *testing.T) {
 		{"one group", permutation, 2, unit.Millisecond, "00000000 0000 00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := &Config{Wiring: Wiring{Network: n}, Flows: c.flows, Threads: c.threads, Window: c.window}
+			config := &Config{Wiring: Wiring{Network: n}, Load: outcome.Load{Flows: c.flows},
+				Threads: c.threads, Window: c.window}
 			of, threads := divide(config, links)
 			got := ""
 			for i, k := range of {
@@ -117,7 +119,7 @@ func TestThreadsTracedAndStopped(t *testing.T) {
 		c, asked := config(t, 1, nil), 0
 		c.Threads = threads
 		c.Stopped = func() bool { asked++; return asked > 150 }
-		got := outcome(t, c)
+		got := transcript(t, c)
 		if !strings.Contains(got, `"End":"interrupted"`) {
 			t.Fatalf("%d threads: %.200s", threads, got)
 		}

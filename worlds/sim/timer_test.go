@@ -51,9 +51,9 @@ func TestFirstTimer(t *testing.T) {
 			looks, sets := 0, 0
 			var wrong []unit.Time
 			for i := range c.Flows {
-				f := &c.Flows[i]
-				f.Sender = timed{f.Sender, &hosts[f.Src], &looks, &sets, &wrong}
-				f.Receiver = timed{f.Receiver, &hosts[f.Dst], &looks, &sets, &wrong}
+				f, e := &c.Flows[i], &c.Endpoints[i]
+				e.Sender = timed{e.Sender, &hosts[f.Src], &looks, &sets, &wrong}
+				e.Receiver = timed{e.Receiver, &hosts[f.Dst], &looks, &sets, &wrong}
 			}
 			r, err := New(c)
 			if err != nil {

@@ -3,12 +3,14 @@ package sim
 import (
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"testing"
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/buffer/inputloss"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/trace"
 	"weir/core/transport"
@@ -18,7 +20,7 @@ import (
 
 // traced carries out a run with these ports traced and returns its result, its
 // trace as text and as records, with the frames in the text.
-func traced(t testing.TB, c *Config, patterns ...string) (*Result, string, []trace.Record) {
+func traced(t testing.TB, c *Config, patterns ...string) (*outcome.Result, string, []trace.Record) {
 	t.Helper()
 	var b strings.Builder
 	text, all := trace.NewText(&b, nil), &records{}
@@ -88,7 +90,7 @@ func TestTraceChangesNothing(t *testing.T) {
 		again := build()
 		again.Trace = trace.NewCollector(trace.Config{Nodes: make([]string, len(again.Network.Nodes)),
 			Ports: allTraced(again)})
-		if outcome(t, build()) != outcome(t, again) {
+		if transcript(t, build()) != transcript(t, again) {
 			t.Errorf("%s: a run with a trace gives another result", name)
 		}
 	}
@@ -124,25 +126,26 @@ func allTraced(c *Config) []trace.Port {
 
 // untilDone makes a run of flows that all have an end.
 func untilDone(t testing.TB, c *Config) {
-	var flows []Flow
-	for i := 0; i < len(c.Flows); i += 2 {
-		f := transport.Flow{ID: packet.FlowID(len(flows)), Src: packet.Addr(c.Flows[i].Src + 1),
-			Dst:     packet.Addr(c.Flows[i].Dst + 1),
-			SrcPort: c.Flows[i].SrcPort, DstPort: 7, Version: 4, Size: 200_000, Payload: 1000, Framing: packet.Framings[0]}
+	every := c.Flows
+	c.Flows = nil
+	for i := 0; i < len(every); i += 2 {
+		f := transport.Flow{ID: packet.FlowID(len(c.Flows)), Src: packet.Addr(every[i].Src + 1),
+			Dst:     packet.Addr(every[i].Dst + 1),
+			SrcPort: every[i].SrcPort, DstPort: 7, Version: 4, Size: 200_000, Payload: 1000, Framing: packet.Framings[0]}
 		s, r := window.New(f, 20, 200*unit.Microsecond)
-		flows = append(flows, Flow{Src: c.Flows[i].Src, Dst: c.Flows[i].Dst, Size: f.Size, Sender: s, Receiver: r,
-			SrcPort: f.SrcPort, DstPort: 7})
+		c.Add(outcome.Flow{Src: every[i].Src, Dst: every[i].Dst, Size: f.Size,
+			SrcPort: f.SrcPort, DstPort: 7}, s, r)
 	}
-	c.Flows, c.UntilDone, c.Duration = flows, true, unit.Second
+	c.UntilDone, c.Duration = true, unit.Second
 }
 
 // mixed makes a run of TCP flows that have an end, with the datagrams beside them.
 func mixed(t testing.TB, c *Config) {
-	udp := append([]Flow(nil), c.Flows...)
+	udp := slices.Clone(c.Endpoints)
 	connections(t, c)
 	for i := range c.Flows {
 		if c.Flows[i].Size == 0 {
-			c.Flows[i] = udp[i]
+			c.Endpoints[i] = udp[i]
 		}
 	}
 }

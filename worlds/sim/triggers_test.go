@@ -8,6 +8,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/balance/ecmp"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/transport/window"
@@ -30,8 +31,8 @@ func triggered(flows [][2]int, triggers []workload.Trigger) *Config {
 			SrcPort: uint16(100 + i), DstPort: 7, Version: 4, Size: 20_000, Payload: 1000, Framing: packet.Framings[0],
 			Random: unit.NewRandom(1, fmt.Sprint("flow ", i))}
 		s, r := window.New(f, 20, 200*unit.Microsecond)
-		c.Flows = append(c.Flows, Flow{Src: ends[0], Dst: ends[1], Size: f.Size, Sender: s, Receiver: r,
-			SrcPort: f.SrcPort, DstPort: f.DstPort})
+		c.Add(outcome.Flow{Src: ends[0], Dst: ends[1], Size: f.Size,
+			SrcPort: f.SrcPort, DstPort: f.DstPort}, s, r)
 	}
 	return c
 }
@@ -58,7 +59,7 @@ func TestTriggers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.End != AllDone {
+		if r.End != outcome.AllDone {
 			t.Fatalf("%s: %v", name, r.End)
 		}
 		text := ""

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/dataplane/forward"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/topology"
 	"weir/core/transport"
@@ -73,7 +74,7 @@ func viewed(t *testing.T, view func(*sim.View)) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Flows = []sim.Flow{{Src: 0, Dst: 2, Size: f.Size, Sender: sender, Receiver: receiver,
-		SrcPort: f.SrcPort, DstPort: f.DstPort}}
+	c.Add(outcome.Flow{Src: 0, Dst: 2, Size: f.Size,
+		SrcPort: f.SrcPort, DstPort: f.DstPort}, sender, receiver)
 	return c
 }

@@ -30,7 +30,7 @@ func (r *Simulation) tuples() map[tuple]packet.FlowID {
 		f := &r.config.Flows[i]
 		src, dst := packet.Addr(f.Src+1), packet.Addr(f.Dst+1)
 		add(i, src, dst, f.SrcPort, f.DstPort)
-		receiver := f.Receiver
+		receiver := r.config.endpoints(packet.FlowID(i)).Receiver
 		if receiver == nil {
 			receiver, _ = r.config.Ends.Receiver(i) // what it says of its ports is all that is wanted of it
 		}

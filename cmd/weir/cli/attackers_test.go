@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/telemetry"
@@ -233,8 +234,8 @@ func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besieged
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &besiegedSender{Endpoint: c.Flows[0].Sender}
-	c.Flows[0].Sender, c.Selection = v, sim.Selection{}
+	v := &besiegedSender{Endpoint: c.Endpoints[0].Sender}
+	c.Endpoints[0].Sender, c.Selection = v, outcome.Selection{}
 	hosts.Make = func(send func(node int, now unit.Time, p *packet.Packet)) (lab.Edge, func() any, error) {
 		e, err := sim.NewEdge(c, nil, send)
 		if err != nil {
@@ -249,5 +250,5 @@ func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besieged
 	if all := append(report.Errors(), ends.Errors()...); len(all) > 0 {
 		t.Error(all)
 	}
-	return result.(*sim.Result).Flows[0].FCT, v
+	return result.(*outcome.Result).Flows[0].FCT, v
 }

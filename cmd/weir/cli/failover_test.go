@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -18,7 +19,7 @@ import (
 // Leaves send to four spines, and what one of them sends to one is lost from 1 ms on, up to 40 ms. With failover flows
 // go on after its time, by the other spines; without they wait for the link.
 func TestFailover(t *testing.T) {
-	simulate := func(program, traffic string) *sim.Result {
+	simulate := func(program, traffic string) *outcome.Result {
 		t.Helper()
 		s, err := plan.Load(Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
 duration: 100ms
@@ -43,7 +44,7 @@ measure: [fct, drops]
 		}
 		return r
 	}
-	last := func(r *sim.Result) (end unit.Time) {
+	last := func(r *outcome.Result) (end unit.Time) {
 		for i := range r.Flows {
 			end = max(end, r.Flows[i].FCT)
 		}
@@ -62,7 +63,7 @@ measure: [fct, drops]
 		t.Run(name, func(t *testing.T) {
 			with := simulate(fmt.Sprintf(x.program, "3ms"), x.traffic)
 			without := simulate(fmt.Sprintf(x.program, "0s"), x.traffic)
-			if with.End != sim.AllDone || last(with) > 35*unit.Millisecond {
+			if with.End != outcome.AllDone || last(with) > 35*unit.Millisecond {
 				t.Errorf("with failover: %v, last at %v", with.End, last(with))
 			}
 			if name != "spray" && name != "drill" && name != "letflow" && last(without) < 40*unit.Millisecond {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -82,14 +83,14 @@ func TestOldEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var out [2]*sim.Result
+			var out [2]*outcome.Result
 			for i := range out {
 				c, err := plan.Config(s.Points()[0], 1)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if i == 1 {
-					c.Jobs[0].Ends = forgetful{c.Jobs[0].Ends}
+					c.JobEnds = forgetful{c.JobEnds}
 				}
 				if out[i], err = sim.Run(c); err != nil {
 					t.Fatal(err)
@@ -99,7 +100,7 @@ func TestOldEnds(t *testing.T) {
 			for _, r := range out[0].Jobs[0].Ranks {
 				messages += float64(r.Messages)
 			}
-			if out[0].End != sim.AllDone || messages != 2*16*15 {
+			if out[0].End != outcome.AllDone || messages != 2*16*15 {
 				t.Errorf("it ends with %v after %v messages", out[0].End, messages)
 			}
 			if !reflect.DeepEqual(out[0], out[1]) {

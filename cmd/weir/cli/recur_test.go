@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -35,15 +36,15 @@ const (
 )
 
 // twice carries out a run with every iteration and with those that do not recur, and compares all that comes of it.
-func twice(t *testing.T, text string) *sim.Repetition {
+func twice(t *testing.T, text string) *outcome.Repetition {
 	t.Helper()
 	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
 		experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out [2]*sim.Result
-	var told [2]*sim.Repetition
+	var out [2]*outcome.Result
+	var told [2]*outcome.Repetition
 	var seen [2][]sim.PortView
 	for i := range out {
 		c, err := plan.Config(s.Points()[0], 1)
@@ -68,10 +69,10 @@ func twice(t *testing.T, text string) *sim.Repetition {
 	if told[0].Iterations != 0 {
 		t.Errorf("%d iterations are left out, and none is to be", told[0].Iterations)
 	}
-	for i := range reflect.TypeFor[sim.Result]().NumField() {
+	for i := range reflect.TypeFor[outcome.Result]().NumField() {
 		a, b := reflect.ValueOf(*out[0]).Field(i), reflect.ValueOf(*out[1]).Field(i)
 		if !reflect.DeepEqual(a.Interface(), b.Interface()) {
-			t.Errorf("%s differs:\n%.300s\n%.300s", reflect.TypeFor[sim.Result]().Field(i).Name, fmt.Sprintf("%+v", a),
+			t.Errorf("%s differs:\n%.300s\n%.300s", reflect.TypeFor[outcome.Result]().Field(i).Name, fmt.Sprintf("%+v", a),
 				fmt.Sprintf("%+v", b))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -74,7 +75,7 @@ func rehearse(t *testing.T, r *experiment.Registry, text string) {
 		t.Fatal(err)
 	}
 	replayHosts(t, one, ends.Captured, hosts.Capture.File)
-	got := result.(*sim.Result)
+	got := result.(*outcome.Result)
 	if all := append(report.Errors(), ends.Errors()...); len(all) > 0 || report.Lateness.Max > 10 ||
 		ends.Lateness.Max > 10 {
 		t.Errorf("errors %v, data plane late by %v, hosts by %v", all, report.Lateness.Max, ends.Lateness.Max)

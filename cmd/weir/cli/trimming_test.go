@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/core/dataplane"
+	"weir/core/outcome"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -51,7 +52,7 @@ measure: [fct]
 			for i := range r.Flows {
 				again += r.Flows[i].Sender.Retransmitted
 			}
-			if r.End != sim.AllDone || x.trims && (again == 0 || r.Drops[dataplane.QueueByteLimit] > 0) {
+			if r.End != outcome.AllDone || x.trims && (again == 0 || r.Drops[dataplane.QueueByteLimit] > 0) {
 				t.Errorf("%v, %d packets again, drops %v", r.End, again, r.Drops)
 			}
 		})

@@ -2,31 +2,15 @@ package wiring
 
 import (
 	"weir/core/dataplane"
-	"weir/core/dataplane/tm"
 	"weir/core/fabric"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/unit"
 )
 
-// PortResult is one egress port's outcome.
-type PortResult struct {
-	Node, Link, End int    // node it belongs to; index into Network.Links and which end
-	TxBytes         uint64 // measured part
-	TxPackets       uint64
-	Lost            uint64 // on the link
-	Drops           [dataplane.Reasons]uint64
-	// Pauses is what PFC did to the port, in the measured part: Pause frames that came
-	// in, and the time for which they held it.
-	Pauses tm.Pauses
-	// Capacity is what the link could have carried in the measured part: bits or, if its rate is in
-	// packets, packets. It follows the events that change the rate. A link that is down still takes
-	// frames, and loses them.
-	Capacity float64
-}
-
 // Counts is a snapshot of all counters of ports, links and switches.
 type Counts struct {
-	ports []PortResult // since the start
+	ports []outcome.PortResult // since the start
 	// Drops are those of all switches and links, since the start.
 	Drops [dataplane.Reasons]uint64
 	// Made counts the notices that switches have made (packet.Nack and packet.Notice), and NoticeDrops
@@ -36,10 +20,10 @@ type Counts struct {
 
 // Counts reads them at now. f may be nil as long as there is no fabric.
 func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
-	c := Counts{ports: make([]PortResult, 0, len(w.Directions))}
+	c := Counts{ports: make([]outcome.PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {
 		p := w.ports[i]
-		r := PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(),
+		r := outcome.PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(),
 			Pauses: p.Pauses(now)}
 		if f != nil {
 			l := f.Link(i)
@@ -67,13 +51,13 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) Counts {
 }
 
 // Port is what was counted at a port since the start: that of Directions i.
-func (c *Counts) Port(i int) *PortResult { return &c.ports[i] }
+func (c *Counts) Port(i int) *outcome.PortResult { return &c.ports[i] }
 
 // Results returns the difference between two Counts: first is of the time from and last of until, both in
 // the experiment's time.
-func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []PortResult,
+func (w *Wiring) Results(first, last *Counts, from, until unit.Time) (ports []outcome.PortResult,
 	drops [dataplane.Reasons]uint64) {
-	ports = make([]PortResult, len(last.ports))
+	ports = make([]outcome.PortResult, len(last.ports))
 	for i := range ports {
 		p, f := last.ports[i], &first.ports[i]
 		p.TxBytes -= f.TxBytes

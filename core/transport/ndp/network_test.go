@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/balance/spray"
 	ndpswitch "weir/core/dataplane/buffer/ndp"
 	"weir/core/dataplane/tm"
+	"weir/core/outcome"
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/ndp"
@@ -45,7 +46,7 @@ func configure(t testing.TB, text string) *sim.Config {
 	return c
 }
 
-func run(t testing.TB, c *sim.Config) *sim.Result {
+func run(t testing.TB, c *sim.Config) *outcome.Result {
 	t.Helper()
 	r, err := sim.Run(c)
 	if err != nil {
@@ -68,7 +69,7 @@ traffic:
 // timeouts are those of all flows.
 func timeouts(c *sim.Config) (n int64) {
 	for i := range c.Flows {
-		n += c.Flows[i].Sender.(*ndp.Sender).Timeouts()
+		n += c.Endpoints[i].Sender.(*ndp.Sender).Timeouts()
 	}
 	return n
 }
@@ -85,8 +86,9 @@ func TestIncast(t *testing.T) {
 		t.Run(fmt.Sprintf("%d senders of %v", x.senders, x.size), func(t *testing.T) {
 			c := configure(t, incast(257, x.senders, fmt.Sprint(int64(x.size), " B"), "ndp"))
 			last := 2*c.Flows[0].Dst + 1 // port of the switch to the receiver
-			c.Watches = []sim.Watch{{What: sim.QueueBytes, Index: last, Every: 10 * unit.Microsecond}, {What: sim.QueuePackets,
-				Index: last, Every: 10 * unit.Microsecond}}
+			c.Watches = []outcome.Watch{{What: outcome.QueueBytes, Index: last, Every: 10 * unit.Microsecond},
+				{What: outcome.QueuePackets,
+					Index: last, Every: 10 * unit.Microsecond}}
 			r := run(t, c)
 			end, first := unit.Time(0), unit.Never
 			for _, f := range r.Flows {
@@ -187,7 +189,7 @@ traffic:
   - {name: in, from: {random: 8}, to: {random: 1}, transport: ndp, size: 50 kB, ip: 6, start: 0s}
 `} {
 		t.Run(name, func(t *testing.T) {
-			outcome := func(change func(c *sim.Config)) string {
+			transcript := func(change func(c *sim.Config)) string {
 				c := configure(t, text)
 				c.Duration, c.UntilDone = min(c.Duration, 3*unit.Millisecond), false // which ends a window after the last flow
 				change(c)
@@ -197,13 +199,13 @@ traffic:
 				}
 				return string(b)
 			}
-			want := outcome(func(*sim.Config) {})
+			want := transcript(func(*sim.Config) {})
 			for name, change := range map[string]func(c *sim.Config){
 				"wire":         func(c *sim.Config) { c.Wire = true },
 				"small window": func(c *sim.Config) { c.Window = 300 * unit.Nanosecond },
 				"one group":    func(c *sim.Config) { c.Window = unit.Second },
 			} {
-				if got := outcome(change); got != want {
+				if got := transcript(change); got != want {
 					t.Errorf("%s: another result", name)
 				}
 			}
