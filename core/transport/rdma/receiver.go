@@ -17,9 +17,7 @@ type Receiver struct {
 	selects  bool // it takes packets out of order
 	notifies bool // it makes CNPs
 
-	expected int64  // first packet not received
-	held     bitmap // of those received beyond it
-	heldBack int    // how many
+	arrived transport.Arrivals
 
 	pending     int    // packets in order that are not acknowledged yet
 	pendingSeq  int64  // sequence number of the newest of them
@@ -96,7 +94,7 @@ func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
 // Expected is the first byte that was not received: all before it was delivered, in
 // order. CNPs and Nacks are how many were made.
-func (r *Receiver) Expected() int64 { return r.seq(r.expected) }
+func (r *Receiver) Expected() int64 { return r.seq(r.arrived.Expected) }
 func (r *Receiver) CNPs() int64     { return r.cnps }
 func (r *Receiver) Nacks() int64    { return r.nacks }
 
@@ -128,13 +126,13 @@ func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if x.kind != packet.Notice && x.lost == 0 {
 		r.giveFeedback(p, x.port)
 	}
-	r.write(p, x, r.complete(r.expected))
+	r.write(p, x, r.complete(r.arrived.Expected))
 }
 
 // NextTimer is when a coalesced ACK has waited long enough, or the controller's part here
 // has something to tell.
 func (r *Receiver) NextTimer() unit.Time {
-	if r.expected == r.packets {
+	if r.arrived.Expected == r.packets {
 		return r.ackAt
 	}
 	return min(r.ackAt, r.tele.NextTimer())
@@ -185,7 +183,7 @@ func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 // keep has the NIC make a reply, and gives what is to have its extensions.
 func (r *Receiver) keep(now unit.Time, x reply) *packet.Packet {
 	m := r.nic.Keep(now, x.kind)
-	m.reply, m.message = x, r.complete(r.expected)
+	m.reply, m.message = x, r.complete(r.arrived.Expected)
 	m.with.ClearExtensions()
 	return &m.with
 }
@@ -204,7 +202,7 @@ func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made
 	}
 	if made {
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, replies[0], r.complete(r.expected))
+		r.write(p, replies[0], r.complete(r.arrived.Expected))
 	}
 	return made
 }
@@ -212,7 +210,7 @@ func (r *Receiver) later(now unit.Time, p *packet.Packet, replies []reply) (made
 // acknowledgement is an ACK or NACK of all that was received in order.
 func (r *Receiver) acknowledgement(kind packet.Kind, seq int64, marked bool) reply {
 	r.pending, r.ackAt = 0, unit.Never
-	return reply{kind: kind, seq: seq, ack: r.expected, marked: marked, port: r.port}
+	return reply{kind: kind, seq: seq, ack: r.arrived.Expected, marked: marked, port: r.port}
 }
 
 // pendingAck is the acknowledgement that has waited. It goes by the path of the newest packet that waits for it.
@@ -251,17 +249,17 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	}
 	if p.Kind == packet.Probe {
 		r.tele.Data(now, p, -1)
-		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.expected, port: r.port}
+		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.arrived.Expected, port: r.port}
 		if r.nic != nil {
 			return r.later(now, p, []reply{x})
 		}
 		p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-		r.write(p, x, r.complete(r.expected))
+		r.write(p, x, r.complete(r.arrived.Expected))
 		return true
 	}
-	n := r.number(p.Seq, r.expected)
+	n := r.number(p.Seq, r.arrived.Expected)
 	trimmed := p.Meta.Flags&packet.Trimmed != 0 || p.Payload == 0 && r.config.trimmable
-	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.expected >= mostOut || !trimmed &&
+	if p.Kind != packet.Data || n < 0 || n >= r.packets || n-r.arrived.Expected >= mostOut || !trimmed &&
 		int64(p.Payload) != r.bytes(n) {
 		return false
 	}
@@ -310,7 +308,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	r.write(p, answers[0], r.complete(r.expected))
+	r.write(p, answers[0], r.complete(r.arrived.Expected))
 	return true
 }
 
@@ -331,7 +329,7 @@ func (r *Receiver) comes(p *packet.Packet) bool {
 func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) (reply, bool) {
 	c := &r.counters
 	switch {
-	case n < r.expected:
+	case n < r.arrived.Expected:
 		// The HPCC simulator does not answer; with a timer it must be, for the ACK may be
 		// what was lost.
 		c.CountDuplicate(p)
@@ -340,14 +338,13 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		return r.name(n, p), true
 	case trimmed:
 		return r.refuse(now)
-	case n > r.expected && !r.selects:
+	case n > r.arrived.Expected && !r.selects:
 		return r.refuse(now)
-	case n > r.expected:
-		if r.held.test(n, r.expected) {
+	case n > r.arrived.Expected:
+		if r.arrived.Has(n) {
 			c.CountDuplicate(p)
 		} else {
-			r.held.set(n, r.expected)
-			r.heldBack++
+			r.arrived.Add(n)
 			r.accept(now, n, p)
 		}
 		if r.config.recovery == NoRecovery {
@@ -359,20 +356,14 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		return r.acknowledgement(packet.Nack, p.Seq, false), true
 	}
 	r.accept(now, n, p)
-	r.expected++
-	r.pending++
-	filled := r.heldBack > 0
-	for r.heldBack > 0 && r.held.test(r.expected, r.expected) {
-		r.held.clear(r.expected)
-		r.heldBack--
-		r.expected++
-		r.pending++
-	}
-	if r.expected == r.packets {
+	filled := r.arrived.Ahead > 0
+	r.arrived.Add(n)
+	r.pending += int(r.arrived.Expected - n)
+	if r.arrived.Expected == r.packets {
 		c.Finished = now
 	}
 	r.pendingSeq, r.pendingPort = p.Seq, r.port
-	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.expected == r.packets ||
+	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.arrived.Expected == r.packets ||
 		p.TCP.Flags&packet.Unasked == 0 {
 		return r.acknowledgement(packet.Ack, p.Seq, false), true
 	}
@@ -390,51 +381,21 @@ func (r *Receiver) accept(now unit.Time, n int64, p *packet.Packet) {
 // refuse answers a packet that is not kept: by a NACK of the expected one, once an
 // interval (HPCC simulator), whose sequence number says that nothing was received beyond.
 func (r *Receiver) refuse(now unit.Time) (reply, bool) {
-	if r.config.recovery == NoRecovery || r.nacked == r.expected && now-r.nackedAt < r.config.nackInterval {
+	if r.config.recovery == NoRecovery || r.nacked == r.arrived.Expected && now-r.nackedAt < r.config.nackInterval {
 		return reply{}, false
 	}
-	r.nacked, r.nackedAt = r.expected, now
+	r.nacked, r.nackedAt = r.arrived.Expected, now
 	r.nacks++
-	return r.acknowledgement(packet.Nack, r.expected, false), true
+	return r.acknowledgement(packet.Nack, r.arrived.Expected, false), true
 }
 
 // name answers a packet whose payload a switch has cut off: by a NACK of this transmission of it, as NCF's switches
 // make them, or by an ACK if it is there already.
 func (r *Receiver) name(n int64, p *packet.Packet) reply {
-	if r.held.test(n, r.expected) {
+	if r.arrived.Has(n) {
 		r.counters.CountDuplicate(p)
 		return r.acknowledgement(packet.Ack, p.Seq, false)
 	}
 	r.nacks++
 	return reply{kind: packet.Nack, seq: p.Seq, ack: p.Ack, port: r.port, lost: r.bytes(n)}
-}
-
-// bitmap is a set of packet numbers less than mostOut apart, as a ring of bits that
-// grows with the distance.
-type bitmap []uint64
-
-// test reports whether n is in the set; nothing in it is below low.
-func (b bitmap) test(n, low int64) bool {
-	size := int64(len(b)) * 64
-	return n-low < size && b[n&(size-1)/64]>>(n&63)&1 != 0
-}
-
-func (b bitmap) clear(n int64) { b[n&(int64(len(b))*64-1)/64] &^= 1 << (n & 63) }
-
-// set adds n; nothing in the set is below low.
-func (b *bitmap) set(n, low int64) {
-	if size := int64(len(*b)) * 64; n-low >= size {
-		size = max(size, 64)
-		for n-low >= size {
-			size *= 2
-		}
-		grown := make(bitmap, size/64)
-		for m := low; m < low+int64(len(*b))*64; m++ {
-			if b.test(m, low) {
-				grown[m&(size-1)/64] |= 1 << (m & 63)
-			}
-		}
-		*b = grown
-	}
-	(*b)[n&(int64(len(*b))*64-1)/64] |= 1 << (n & 63)
 }
