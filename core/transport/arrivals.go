@@ -42,7 +42,7 @@ func (b Bitmap) bits(base, low int64) (set uint64) {
 	return set
 }
 
-// Arrivals are the packets of a flow that have arrived at its receiver: all below Expected, and Ahead packets beyond it.
+// Arrivals are the packets of a flow that have arrived at its receiver: all below Expected, and Ahead packets beyond.
 type Arrivals struct {
 	Expected int64 // first packet that has not arrived
 	Ahead    int64

@@ -33,8 +33,8 @@ func TestControl_NewRateMovesPendingSend(t *testing.T) {
 		rate  unit.Rate
 		want  unit.Time
 	}{
-		{false, 4 * unit.Gbps, 12 * us}, {false, 16 * unit.Gbps, 10*us + us/2}, {false, 0, 10 * us}, {false, 8 * unit.Gbps, 11 * us},
-		{true, 4 * unit.Gbps, 11 * us},
+		{false, 4 * unit.Gbps, 12 * us}, {false, 16 * unit.Gbps, 10*us + us/2}, {false, 0, 10 * us},
+		{false, 8 * unit.Gbps, 11 * us}, {true, 4 * unit.Gbps, 11 * us},
 	} {
 		k := &scripted{decision: cc.Decision{Rate: 8 * unit.Gbps, NextTimer: unit.Never}}
 		c := Control{Controller: k, KeepsNext: x.keeps}
@@ -101,7 +101,8 @@ func TestControl_ReductionsByNacks(t *testing.T) {
 		t.Error("a NACK reduces though NACKs are not losses")
 	}
 	c.Notify(6000, cc.Notice{Kind: cc.NackNotice})
-	if want := fmt.Sprintf("[loss %v loss %v notice %v]", cc.ECNEcho, cc.Recovered, cc.NackNotice); fmt.Sprint(k.log) != want {
+	want := fmt.Sprintf("[loss %v loss %v notice %v]", cc.ECNEcho, cc.Recovered, cc.NackNotice)
+	if fmt.Sprint(k.log) != want {
 		t.Errorf("calls %v, want %s", k.log, want)
 	}
 }

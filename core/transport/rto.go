@@ -20,8 +20,8 @@ type RTO struct {
 // maxBackoff limits how often a timeout without another limit doubles.
 const maxBackoff = 6
 
-// FirstTimeout returns the timeout before the first sample of a round trip: the timeout after a sample of rtt, the round
-// trip without queues (RFC 6298 §2.2).
+// FirstTimeout returns the timeout before the first sample: what it is after a sample of rtt, the round trip without
+// queues (RFC 6298 §2.2).
 func FirstTimeout(rtt unit.Time) unit.Time { return 3 * rtt }
 
 // BackOff returns wait after times doublings, which end at longest (RFC 6298 §5.5).

@@ -107,13 +107,6 @@ func (r *recovery) lose(before unit.Time, why uint16) (lost int) {
 	return lost
 }
 
-// planProbe has a probe of the LossTimer sent as soon as the NIC has room, unless all that was sent is acknowledged.
-func (s *Sender) planProbe() {
-	if s.loss.Due = s.una < s.top && s.una < s.packets; s.loss.Due {
-		s.probe = s.start
-	}
-}
-
 // lossProbe returns the timer that asks for a probe on path k; nil: the telemetry does.
 func (r *recovery) lossProbe(k int) *transport.LossTimer {
 	switch {

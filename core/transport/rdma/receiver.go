@@ -13,17 +13,8 @@ type Receiver struct {
 	config   answering
 	src, dst packet.Addr // of what it sends
 	counters transport.Counters
-	class    uint8
-	selects  bool // it takes packets out of order
-	notifies bool // it makes CNPs
-
-	arrived transport.Arrivals
-
-	pending     int    // packets in order that are not acknowledged yet
-	pendingSeq  int64  // sequence number of the newest of them
-	pendingPort uint16 // where that came from, as port
-	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
-	ackAt       unit.Time
+	arrived  transport.Arrivals
+	coalescing
 
 	nacked   int64 // expected when the last NACK was sent, −1: none
 	nackedAt unit.Time
@@ -40,6 +31,15 @@ type Receiver struct {
 	nacks int64
 }
 
+// coalescing is an acknowledgement of several packets that waits for more of them.
+type coalescing struct {
+	pending     int    // packets in order that are not acknowledged yet
+	pendingSeq  int64  // sequence number of the newest of them
+	pendingPort uint16 // where that came from, as port
+	ce          bool   // they were marked (RFC 8257 §3.2: DCTCP.CE)
+	ackAt       unit.Time
+}
+
 // reply is a packet that is to be sent.
 type reply struct {
 	kind     packet.Kind
@@ -51,8 +51,11 @@ type reply struct {
 
 // answering is what matters of a configuration to a receiver.
 type answering struct {
-	recovery                            string
+	class                               uint8
+	selects                             bool // it takes packets out of order
+	notifies                            bool // it makes CNPs
 	trimmable                           bool
+	recovery                            string
 	paths, ackEvery                     int
 	ackDelay, nackInterval, cnpInterval unit.Time `state:"span"`
 }
@@ -66,11 +69,12 @@ type making struct {
 
 // begin makes it the receiver of a flow, whatever it was.
 func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) {
-	*r = Receiver{ends: newEnds(f, true), class: uint8(c.Class), selects: c.Recovery != GoBackN,
-		notifies: c.ECN == ECNNotify,
-		config:   answering{c.Recovery, c.Trimmable, c.Paths, c.AckEvery, c.AckDelay, c.NackInterval, c.CNPInterval},
-		nic:      transport.NewNIC[making](c.NIC),
-		tele:     tele, ackAt: unit.Never, nacked: -1}
+	*r = Receiver{ends: newEnds(f, true),
+		config: answering{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
+			trimmable: c.Trimmable, recovery: c.Recovery, paths: c.Paths, ackEvery: c.AckEvery, ackDelay: c.AckDelay,
+			nackInterval: c.NackInterval, cnpInterval: c.CNPInterval},
+		nic:  transport.NewNIC[making](c.NIC),
+		tele: tele, coalescing: coalescing{ackAt: unit.Never}, nacked: -1}
 	r.src, r.dst = f.Dst, f.Src
 	if r.port = r.dstPort; c.Paths > 1 {
 		r.entropy = entropy(f.SrcPort)
@@ -80,13 +84,13 @@ func (r *Receiver) begin(f *transport.Flow, c *Config, tele transport.Answerer) 
 		r.tos = uint8(c.AckTOS) &^ packet.ECN
 	}
 	if c.AckPriority {
-		r.class = 0
+		r.config.class = 0
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 }
 
 // Class is the priority class of acknowledgements.
-func (r *Receiver) Class() uint8 { return r.class }
+func (r *Receiver) Class() uint8 { return r.config.class }
 
 // Counters returns what was counted. Finished is when the last byte came. ReceivedBytes
 // counts a packet when it comes, in order or not, if it is kept.
@@ -272,7 +276,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 
 	var answers [3]reply
 	k := 0
-	if r.notifies && marked && now >= r.cnpAt && r.outs == 0 {
+	if r.config.notifies && marked && now >= r.cnpAt && r.outs == 0 {
 		r.cnpAt = now + r.config.cnpInterval
 		r.cnps++
 		answers[k] = reply{kind: packet.Notice, seq: p.Seq, port: r.port}
@@ -338,7 +342,7 @@ func (r *Receiver) data(now unit.Time, n int64, trimmed bool, p *packet.Packet) 
 		return r.name(n, p), true
 	case trimmed:
 		return r.refuse(now)
-	case n > r.arrived.Expected && !r.selects:
+	case n > r.arrived.Expected && !r.config.selects:
 		return r.refuse(now)
 	case n > r.arrived.Expected:
 		if r.arrived.Has(n) {

@@ -169,8 +169,10 @@ func (s *Sender) schedule(now unit.Time) {
 			s.timerAt = s.loss.Earlier(s.timerAt, s.timer.From, s.unaTime())
 		}
 	}
-	if s.loss.Due {
-		s.planProbe()
+	if s.loss.Due { // as soon as the NIC has room, unless all that was sent is acknowledged
+		if s.loss.Due = s.una < s.top && s.una < s.packets; s.loss.Due {
+			s.probe = s.start
+		}
 	}
 }
 

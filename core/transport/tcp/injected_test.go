@@ -100,8 +100,8 @@ func TestInjectedStamps(t *testing.T) {
 		behind(w, 200, func(p *packet.Packet) { p.TCP.TSVal += 100_000 })
 	})
 	if x.w.s.rto.timeouts < 3 || x.goodput() > 10 {
-		t.Errorf("stamp 100 s ahead: %d timeouts, %.1f Mb/s; with Linux real ACKs fail PAWS, and RTOs follow", x.w.s.rto.timeouts,
-			x.goodput())
+		t.Errorf("stamp 100 s ahead: %d timeouts, %.1f Mb/s; with Linux real ACKs fail PAWS, and RTOs follow",
+			x.w.s.rto.timeouts, x.goodput())
 	}
 }
 

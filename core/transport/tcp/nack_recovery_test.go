@@ -125,7 +125,8 @@ func TestNackTLP(t *testing.T) {
 		return n == 9 || n == 10
 	})
 	w.run(5 * unit.Second)
-	if c := w.s.counters; i != 11 || c.NacksTaken != 1 || w.s.rto.timeouts != 0 || c.Finished > 300*ms || w.s.tlp.end >= 0 {
+	if c := w.s.counters; i != 11 || c.NacksTaken != 1 || w.s.rto.timeouts != 0 || c.Finished > 300*ms ||
+		w.s.tlp.end >= 0 {
 		t.Errorf("after a TLP: %d packets, %+v, %d timeouts", i+1, c, w.s.rto.timeouts)
 	}
 }

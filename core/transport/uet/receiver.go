@@ -86,8 +86,8 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 // acknowledge is an acknowledgement.
 func (r *Receiver) acknowledge(caused int64, ev uint16, base int64, flags uint8) answer {
 	r.since = 0
-	return answer{ev: ev, flags: flags, caused: caused, expected: r.arrived.Expected, base: base, bitmap: r.arrived.Bits(base),
-		got: r.got, ahead: r.arrived.Ahead, penalty: noPenalty}
+	return answer{ev: ev, flags: flags, caused: caused, expected: r.arrived.Expected, base: base,
+		bitmap: r.arrived.Bits(base), got: r.got, ahead: r.arrived.Ahead, penalty: noPenalty}
 }
 
 // noPenalty leaves the sender its window.
